@@ -1,0 +1,24 @@
+"""The CUDA toolkit's headers, from $CUDA_HOME or its usual place.
+
+Only headers are taken at build time. The driver, NVRTC and the other libraries are loaded at run
+time, so that a binary built here starts on a machine that has none of them.
+"""
+
+_HEADERS = ["cuda.h", "nvrtc.h", "nvJitLink.h", "nvvm.h"]
+
+def _cuda_toolkit_impl(ctx):
+    home = ctx.os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    for header in _HEADERS:
+        for folder in ["include", "nvvm/include"]:
+            path = ctx.path("%s/%s/%s" % (home, folder, header))
+            if path.exists:
+                ctx.symlink(path, "include/" + header)
+                break
+    ctx.symlink(ctx.attr._build_file, "BUILD.bazel")
+
+cuda_toolkit = repository_rule(
+    implementation = _cuda_toolkit_impl,
+    attrs = {"_build_file": attr.label(default = "//third_party:cuda.BUILD")},
+    environ = ["CUDA_HOME"],
+    local = True,
+)
