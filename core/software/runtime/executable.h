@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The seam between the driver's API objects (core/software/driver) and the
+// machinery that turns PTX into code for this CPU and runs it (ptx, lower,
+// jit, runtime). The API side sees nothing below this header.
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_EXECUTABLE_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_EXECUTABLE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// Byte offset and size of one parameter within the parameter block.
+struct KernelParameter {
+  size_t offset = 0;
+  size_t size = 0;
+};
+
+// What cuKernelGetAttribute, cuKernelGetParamInfo and the launch checks need.
+struct KernelProperties {
+  std::string name;
+  std::vector<KernelParameter> parameters;
+  size_t parameter_bytes = 0;
+  size_t static_shared_bytes = 0;
+  size_t constant_bytes = 0;
+  size_t local_bytes = 0;  // per thread
+  int registers = 0;       // declared in the PTX, an upper bound
+  int max_threads_per_block = 1024;
+  uint32_t required_block[3] = {0, 0, 0};  // .reqntid; zeros: free
+  int ptx_version = 0;                     // 10 * major + minor of .target sm
+};
+
+// A .global or .const variable with its address in this process.
+struct GlobalVariable {
+  std::string name;
+  void* address = nullptr;
+  size_t size = 0;
+};
+
+struct LaunchGeometry {
+  uint32_t grid[3] = {1, 1, 1};   // in blocks
+  uint32_t block[3] = {1, 1, 1};  // in threads
+  size_t dynamic_shared_bytes = 0;
+  bool cooperative = false;
+};
+
+// How a launch ended. `message` names kernel, block, thread and PTX line of a
+// fault, and is empty on success.
+struct LaunchOutcome {
+  CUresult result = CUDA_SUCCESS;
+  std::string message;
+};
+
+// One PTX module translated for this CPU. Immutable after Load, apart from the
+// values of its variables; thread-safe.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+
+  // Parses and checks `ptx` (without a terminating zero); code for a kernel is
+  // generated at its first launch with a block shape. On failure returns the
+  // CUresult that cuModuleLoadData returns (CUDA_ERROR_INVALID_PTX,
+  // CUDA_ERROR_UNSUPPORTED_PTX_VERSION, ...) and puts "line:column: reason"
+  // lines into *error_log.
+  static CUresult Load(absl::string_view ptx,
+                       std::unique_ptr<Executable>* executable,
+                       std::string* error_log);
+
+  virtual const std::vector<KernelProperties>& kernels() const = 0;
+  virtual const std::vector<GlobalVariable>& globals() const = 0;
+
+  // Runs kernel `index` to completion on the calling thread and the shared
+  // worker threads. `parameters` holds kernels()[index].parameter_bytes bytes.
+  // The caller has checked geometry against the device's limits. Sets in
+  // *cancel by another thread end the launch early with
+  // CUDA_ERROR_LAUNCH_TIMEOUT. Several threads may launch at once.
+  virtual LaunchOutcome Launch(size_t index, const LaunchGeometry& geometry,
+                               const void* parameters,
+                               const std::atomic<bool>* cancel) = 0;
+};
+
+// The window of addresses that holds all device memory. Kernels may touch
+// only this window, their shared and their local memory; the driver maps every
+// allocation inside it.
+struct DeviceWindow {
+  uintptr_t base = 0;
+  size_t size = 0;
+};
+
+// Reserved on first use; never released.
+const DeviceWindow& GetDeviceWindow();
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_EXECUTABLE_H_
