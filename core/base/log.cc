@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/log.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace holdfast {
+namespace {
+
+std::atomic<LogLevel> g_level{LogLevel::kInfo};
+
+std::string& ProcessName() {
+  static std::string& name = *new std::string("holdfast");
+  return name;
+}
+
+absl::string_view LevelName(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return "DEBUG";
+    case LogLevel::kInfo:
+      return "INFO";
+    case LogLevel::kWarning:
+      return "WARNING";
+    case LogLevel::kError:
+      return "ERROR";
+  }
+  return "?";
+}
+
+void AppendEscaped(absl::string_view text, std::string* line) {
+  for (const char c : text) {
+    switch (c) {
+      case '\n':
+        line->append("\\n");
+        break;
+      case '\r':
+        line->append("\\r");
+        break;
+      default:
+        line->push_back(c);
+    }
+  }
+}
+
+void WriteAll(const std::string& line) {
+  size_t done = 0;
+  while (done < line.size()) {
+    const ssize_t n =
+        write(STDERR_FILENO, line.data() + done, line.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;  // Nobody listens; there is nowhere to say so.
+    done += static_cast<size_t>(n);
+  }
+}
+
+}  // namespace
+
+void SetLogLevel(LogLevel level) { g_level = level; }
+LogLevel GetLogLevel() { return g_level.load(std::memory_order_relaxed); }
+
+bool ParseLogLevel(absl::string_view text, LogLevel* level) {
+  if (text == "debug") {
+    *level = LogLevel::kDebug;
+  } else if (text == "info") {
+    *level = LogLevel::kInfo;
+  } else if (text == "warning") {
+    *level = LogLevel::kWarning;
+  } else if (text == "error") {
+    *level = LogLevel::kError;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void SetLogProcessName(absl::string_view name) {
+  ProcessName() = std::string(name);
+}
+
+void Log(LogLevel level, absl::string_view message) {
+  if (level < GetLogLevel()) return;
+  std::string line = absl::StrCat(
+      absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
+                       absl::UTCTimeZone()),
+      " ", LevelName(level), " ", ProcessName(), "[", getpid(), "] ");
+  AppendEscaped(message, &line);
+  line.push_back('\n');
+  WriteAll(line);  // One write a line keeps lines of several threads apart.
+}
+
+}  // namespace holdfast

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One line an event, to stderr, for people:
+//
+//   2026-01-31T12:00:00.123Z INFO executor[4711] session ready device=0
+//
+//   LogInfo("session ready device=", ordinal);
+//
+// The arguments are joined as absl::StrCat joins them; line breaks in them are
+// escaped, so that one event stays one line. Thread-safe; lines never mix.
+#ifndef HOLDFAST_CORE_BASE_LOG_H_
+#define HOLDFAST_CORE_BASE_LOG_H_
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace holdfast {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+// What is below the level is dropped. Default: kInfo.
+void SetLogLevel(LogLevel level);
+LogLevel GetLogLevel();
+
+// "debug", "info", "warning" or "error"; false for anything else.
+bool ParseLogLevel(absl::string_view text, LogLevel* level);
+
+// Names the process in each line: "executor". Call before threads start.
+void SetLogProcessName(absl::string_view name);
+
+void Log(LogLevel level, absl::string_view message);
+
+template <typename... Args>
+void LogAt(LogLevel level, const Args&... args) {
+  if (level >= GetLogLevel()) Log(level, absl::StrCat(args...));
+}
+
+template <typename... Args>
+void LogDebug(const Args&... args) {
+  LogAt(LogLevel::kDebug, args...);
+}
+template <typename... Args>
+void LogInfo(const Args&... args) {
+  LogAt(LogLevel::kInfo, args...);
+}
+template <typename... Args>
+void LogWarning(const Args&... args) {
+  LogAt(LogLevel::kWarning, args...);
+}
+template <typename... Args>
+void LogError(const Args&... args) {
+  LogAt(LogLevel::kError, args...);
+}
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CORE_BASE_LOG_H_

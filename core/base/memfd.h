@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Anonymous memory that processes share by descriptor.
+#ifndef HOLDFAST_CORE_BASE_MEMFD_H_
+#define HOLDFAST_CORE_BASE_MEMFD_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/unique_fd.h"
+
+namespace holdfast {
+
+// A memfd of `size` zero bytes, close-on-exec and sealable. `name` is for
+// /proc only.
+absl::StatusOr<UniqueFd> CreateMemfd(absl::string_view name, size_t size);
+
+// A memfd with these bytes that nobody can change any more.
+absl::StatusOr<UniqueFd> CreateSealedMemfd(absl::string_view name,
+                                           absl::string_view bytes);
+
+// Forbids growing, shrinking and writing. Fails while a writable mapping
+// exists.
+absl::Status SealMemfd(int fd);
+
+// True if nobody can write to or resize the memfd: its bytes can be checked
+// once and used afterwards. False for anything that is not a memfd.
+bool IsSealed(int fd);
+
+// Owns one mapping of a descriptor's whole length. Move-only. The descriptor
+// may be closed while the mapping lives.
+class FileMapping {
+ public:
+  enum class Access { kReadOnly, kReadWrite };
+
+  FileMapping() = default;
+  FileMapping(FileMapping&& other) noexcept;
+  FileMapping& operator=(FileMapping&& other) noexcept;
+  ~FileMapping();
+
+  static absl::StatusOr<FileMapping> Map(int fd, Access access);
+
+  void* data() const { return data_; }
+  size_t size() const { return size_; }
+  absl::string_view bytes() const {
+    return {static_cast<const char*>(data_), size_};
+  }
+
+ private:
+  FileMapping(void* data, size_t size) : data_(data), size_(size) {}
+
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CORE_BASE_MEMFD_H_
