@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# clang-tidy over the C++ sources, with the checks of .clang-tidy; warnings are errors; and shellcheck over
+# the scripts if it is installed. Needs a finished build, for generated headers. With arguments: those
+# files only.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+[ -d bazel-bin/proto ] || bazel build //proto/...
+
+flags="-std=c++20 -I. -Ibazel-bin -Ibazel-bin/proto -isystem ${CUDA_HOME:-/usr/local/cuda}/include"
+flags="$flags -isystem /usr/include/llvm-19 -isystem /usr/include/llvm-c-19"
+if [ $# -gt 0 ]; then files=("$@"); else mapfile -t files < <(git ls-files 'core/*.cc' 'server/*.cc' 'client/*.cc'); fi
+printf '%s\n' "${files[@]}" |
+  xargs -P "$(nproc)" -I{} sh -c "clang-tidy --quiet {} -- $flags 2>/dev/null || true" |
+  { ! grep -E '(warning|error):'; }
+
+if command -v shellcheck >/dev/null; then
+  shellcheck quickstart check .ci/run deploy/ci/*.sh
+fi
