@@ -9,10 +9,14 @@ cd "$(dirname "$0")/../.."
 flags="-std=c++20 -I. -Ibazel-bin -Ibazel-bin/proto -isystem ${CUDA_HOME:-/usr/local/cuda}/include"
 flags="$flags -isystem /usr/include/llvm-19 -isystem /usr/include/llvm-c-19"
 if [ $# -gt 0 ]; then files=("$@"); else mapfile -t files < <(git ls-files 'core/*.cc' 'server/*.cc' 'client/*.cc'); fi
-printf '%s\n' "${files[@]}" |
+findings=$(printf '%s\n' "${files[@]}" |
   xargs -P "$(nproc)" -I{} sh -c "clang-tidy --quiet {} -- $flags 2>/dev/null || true" |
-  { ! grep -E '(warning|error):'; }
+  grep -E '(warning|error):' | sort -u || true)
+if [ -n "$findings" ]; then
+  echo "$findings"
+  exit 1
+fi
 
 if command -v shellcheck >/dev/null; then
-  shellcheck quickstart check .ci/run deploy/ci/*.sh
+  shellcheck -x quickstart check .ci/run deploy/ci/*.sh
 fi
