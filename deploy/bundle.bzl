@@ -1,0 +1,30 @@
+"""A tarball that runs wherever it is unpacked."""
+
+def bundle(name, binaries = [], libraries = [], files = []):
+    """Makes NAME.tar.gz with holdfast/bin, holdfast/lib and holdfast/.
+
+    Args:
+      name: of the target and the archive.
+      binaries: programs, stripped, for bin.
+      libraries: shared libraries, stripped, for lib.
+      files: as they are, for the top folder.
+    """
+    commands = ["root=$$(mktemp -d)/holdfast", "mkdir -p $$root"]
+    for folder, targets in [("bin", binaries), ("lib", libraries)]:
+        for target in targets:
+            commands.append("install -D -t $$root/%s $(location %s)" % (folder, target))
+            commands.append("chmod u+w $$root/%s/*" % folder)
+            commands.append("strip $$root/%s/$$(basename $(location %s))" % (folder, target))
+    for target in files:
+        commands.append("cp -L $(location %s) $$root/" % target)
+    commands.append(
+        "tar -C $$(dirname $$root) --sort=name --owner=0 --group=0 --numeric-owner " +
+        "--mtime=@0 -czf $@ holdfast",
+    )
+    commands.append("rm -rf $$(dirname $$root)")
+    native.genrule(
+        name = name,
+        srcs = binaries + libraries + files,
+        outs = [name + ".tar.gz"],
+        cmd = " && ".join(commands),
+    )

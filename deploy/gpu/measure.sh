@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# On a machine with a GPU, from an unpacked bundle: the conformance suite against NVIDIA's driver, the
+# examples through a daemon, and SAXPY beside the native program. Exits 0 only if all of it is right.
+#
+# Usage: measure.sh [RUNS]     (default 3 runs of each timed program)
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+runs=${1:-3}
+export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}:${CUDA_HOME:-/usr/local/cuda}/lib64"
+failed=0
+step() {
+  echo
+  echo "== $1"
+  shift
+  "$@" || { echo "FAILED ($?): $*"; failed=$((failed + 1)); }
+}
+
+directory=$(mktemp -d)
+mkfifo "$directory/ready"
+"$here/bin/holdfastd" --device=cuda --listen="unix:$directory/holdfast.sock" \
+  --runtime-dir="$directory" --ready-fd=3 3>"$directory/ready" &
+daemon=$!
+trap 'kill -TERM $daemon 2>/dev/null; wait $daemon; rm -rf "$directory"' EXIT
+read -r address <"$directory/ready" || { echo "holdfastd did not start"; exit 1; }
+export HOLDFAST_ADDRESS=$address
+
+step "Devices" "$here/bin/holdfast" devices
+step "Driver conformance on libcuda.so.1" \
+  env HOLDFAST_DRIVER_LIBRARY=libcuda.so.1 "$here/bin/driver_conformance_test" --gtest_brief=1
+step "vector_add" "$here/bin/vector_add" --address="$address"
+step "scale" "$here/bin/scale" --address="$address"
+for run in $(seq "$runs"); do
+  step "SAXPY, native, run $run" "$here/bin/saxpy_native"
+  step "SAXPY, through Holdfast, run $run" "$here/bin/saxpy" --address="$address"
+done
+echo
+echo "$failed failed"
+[ "$failed" -eq 0 ]
