@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rpc/status_conversion.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/base/error_detail.h"
+
+namespace holdfast {
+namespace {
+
+ErrorDetail FullDetail() {
+  return {.call = "cuMemCreate",
+          .result = 2,
+          .result_name = "CUDA_ERROR_OUT_OF_MEMORY",
+          .explanation = "There is not enough device memory.",
+          .log = "saxpy.cu(3): error: expected a \";\"",
+          .session_lost = true,
+          .handle = 0x0300000100000007};
+}
+
+absl::Status FullStatus() {
+  absl::Status status =
+      absl::ResourceExhaustedError("buffer 7: 1 TiB on device 0");
+  SetErrorDetail(FullDetail(), &status);
+  return status;
+}
+
+TEST(StatusConversionTest, ErrorKeepsCodeMessageAndDetail) {
+  const absl::Status back = FromError(ToError(FullStatus()));
+  EXPECT_EQ(back.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(back.message(), "buffer 7: 1 TiB on device 0");
+  EXPECT_EQ(GetErrorDetail(back), FullDetail());
+}
+
+TEST(StatusConversionTest, GrpcStatusKeepsCodeMessageAndDetail) {
+  const grpc::Status wire = ToGrpcStatus(FullStatus());
+  EXPECT_EQ(wire.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(wire.error_message(), "buffer 7: 1 TiB on device 0");
+  EXPECT_EQ(GetErrorDetail(FromGrpcStatus(wire)), FullDetail());
+}
+
+TEST(StatusConversionTest, EveryCodeSurvives) {
+  for (int code = 1; code <= 16; ++code) {
+    const absl::Status status(static_cast<absl::StatusCode>(code), "text");
+    EXPECT_EQ(FromGrpcStatus(ToGrpcStatus(status)), status);
+    EXPECT_EQ(FromError(ToError(status)), status);
+  }
+  EXPECT_TRUE(ToGrpcStatus(absl::OkStatus()).ok());
+  EXPECT_TRUE(FromGrpcStatus(grpc::Status::OK).ok());
+}
+
+TEST(StatusConversionTest, ErrorNeverReadsAsSuccess) {
+  v1::Error error;
+  EXPECT_EQ(FromError(error).code(), absl::StatusCode::kUnknown);
+  error.set_code(99);
+  EXPECT_EQ(FromError(error).code(), absl::StatusCode::kUnknown);
+  EXPECT_NE(ToError(absl::OkStatus()).code(), 0);
+}
+
+TEST(StatusConversionTest, ForgedDetailsOfAGrpcStatusAreIgnored) {
+  const absl::Status status = FromGrpcStatus(
+      grpc::Status(grpc::StatusCode::INTERNAL, "plain", "\xff not an Error"));
+  EXPECT_EQ(status, absl::InternalError("plain"));
+}
+
+TEST(StatusConversionTest, TextThatIsNotUtf8CanStillBeParsed) {
+  absl::Status status = absl::InvalidArgumentError("bad \xff byte");
+  ErrorDetail detail;
+  detail.log = "source \xc3( quoted";
+  SetErrorDetail(detail, &status);
+  v1::Error parsed;
+  ASSERT_TRUE(parsed.ParseFromString(ToError(status).SerializeAsString()));
+  const absl::Status back = FromError(parsed);
+  EXPECT_EQ(back.message(), "bad \xEF\xBF\xBD byte");
+  EXPECT_EQ(GetErrorDetail(back)->log, "source \xEF\xBF\xBD( quoted");
+}
+
+TEST(StatusConversionTest, LongLogIsCutInTheTrailerAndWholeInAnError) {
+  absl::Status status = absl::InvalidArgumentError("does not compile");
+  ErrorDetail detail;
+  detail.log = std::string(kMaxTrailerLogBytes + 123, 'x');
+  SetErrorDetail(detail, &status);
+  EXPECT_EQ(GetErrorDetail(FromError(ToError(status)))->log, detail.log);
+  const std::string cut =
+      GetErrorDetail(FromGrpcStatus(ToGrpcStatus(status)))->log;
+  EXPECT_NE(cut.find("[123 more bytes]"), std::string::npos);
+  EXPECT_LT(cut.size(), kMaxTrailerLogBytes + 100);
+}
+
+}  // namespace
+}  // namespace holdfast
