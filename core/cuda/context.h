@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_CUDA_CONTEXT_H_
+#define HOLDFAST_CORE_CUDA_CONTEXT_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/cuda/device.h"
+#include "core/cuda/driver_api.h"
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+// A device's primary context, retained (cuDevicePrimaryCtxRetain) until the
+// last owner is gone. Every resource holds a shared_ptr to its context, so the
+// order in which owners go never matters.
+//
+// Thread-safe. A context is made current where it is used, by ScopedContext;
+// no function relies on what the caller left current.
+class Context {
+ public:
+  static absl::StatusOr<std::shared_ptr<const Context>> RetainPrimary(
+      const Device& device);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  const DriverApi& api() const { return device_.api(); }
+  const Device& device() const { return device_; }
+  CUcontext handle() const { return handle_; }
+  const DeviceLimits& limits() const { return limits_; }
+
+  // Numerically lower is more urgent: least >= greatest.
+  int least_stream_priority() const { return least_priority_; }
+  int greatest_stream_priority() const { return greatest_priority_; }
+
+  // Bytes, over all processes: cuMemGetInfo.
+  struct MemoryInfo {
+    uint64_t free = 0;
+    uint64_t total = 0;
+  };
+  absl::StatusOr<MemoryInfo> GetMemoryInfo() const;
+
+  // Blocks until all work of the context is done: cuCtxSynchronize.
+  absl::Status Synchronize() const;
+
+ private:
+  Context(const Device& device, const DeviceLimits& limits, CUcontext handle)
+      : device_(device), limits_(limits), handle_(handle) {}
+  absl::Status ReadStreamPriorities();
+
+  const Device device_;
+  const DeviceLimits limits_;
+  const CUcontext handle_;
+  int least_priority_ = 0;
+  int greatest_priority_ = 0;
+};
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_CONTEXT_H_

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies and fills in stream order. Addresses are unified: device memory and
+// page-locked host memory alike. Whoever calls has checked ranges with
+// CheckRange; pageable memory is never passed.
+#ifndef HOLDFAST_CORE_CUDA_COPY_H_
+#define HOLDFAST_CORE_CUDA_COPY_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "core/cuda/stream.h"
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+// OUT_OF_RANGE unless [offset, offset + size) lies within `limit` bytes; does
+// not overflow. `what` is the object in the message: "buffer 0x3000...".
+absl::Status CheckRange(absl::string_view what, uint64_t offset, uint64_t size,
+                        uint64_t limit);
+
+// cuMemcpyAsync. The ranges must not overlap.
+absl::Status CopyAsync(const Stream& stream, CUdeviceptr destination,
+                       CUdeviceptr source, uint64_t size);
+
+// cuMemsetD8Async, D16, D32: `size` bytes of a pattern of `pattern_bytes` (1,
+// 2 or 4) low bytes of `pattern`. INVALID_ARGUMENT: another width; a pattern
+// that does not fit into it; `size` or the address not a multiple of it.
+absl::Status FillAsync(const Stream& stream, CUdeviceptr destination,
+                       uint32_t pattern, uint32_t pattern_bytes, uint64_t size);
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_COPY_H_

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CUDA driver as a struct of typed function pointers: the one seam between
+// Holdfast and a GPU. Real libcuda and the software driver fill it alike, and
+// tests replace single pointers. It is never a global: whoever calls the driver
+// was given a `const DriverApi&`.
+//
+//   api.cuStreamSynchronize(stream)
+//
+// cuda.h maps old names to new variants by macros (cuMemAlloc to
+// cuMemAlloc_v2); the members follow, so call sites write what CUDA's manual
+// writes.
+#ifndef HOLDFAST_CORE_CUDA_DRIVER_API_H_
+#define HOLDFAST_CORE_CUDA_DRIVER_API_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+// Plain data: copying it copies the pointers. Immutable once resolved, and
+// then thread-safe.
+struct DriverApi {
+  // 1000 * major + 10 * minor, as cuDriverGetVersion reports it.
+  int version = 0;
+
+#define HOLDFAST_DRIVER_REQUIRED(name, since) decltype(&::name) name = nullptr;
+#define HOLDFAST_DRIVER_OPTIONAL(name, since) decltype(&::name) name = nullptr;
+#include "core/cuda/driver_symbols.inc"
+
+  // Fills the table through the driver's own look-up function, found by its
+  // caller with dlsym. UNIMPLEMENTED names every required call that is missing
+  // and the driver version that would have it.
+  static absl::StatusOr<DriverApi> Resolve(
+      decltype(&::cuGetProcAddress) get_proc_address);
+};
+
+// "12.4" for 12040.
+std::string DriverVersionString(int version);
+
+// "cuKernelGetParamInfo needs driver 12.4, found 12.2".
+absl::Status MissingCall(const DriverApi& api, absl::string_view name);
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_DRIVER_API_H_

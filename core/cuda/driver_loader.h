@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds and opens a CUDA driver: libcuda.so.1, or Holdfast's software driver,
+// which has the same C ABI and runs PTX on the CPU.
+#ifndef HOLDFAST_CORE_CUDA_DRIVER_LOADER_H_
+#define HOLDFAST_CORE_CUDA_DRIVER_LOADER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/cuda/driver_api.h"
+
+namespace holdfast::cuda {
+
+enum class DriverChoice {
+  kAuto,  // libcuda if it has at least one device, else the software driver
+  kCuda,
+  kSoftware,
+};
+
+// "auto", "cuda" or "cpu"; INVALID_ARGUMENT for anything else.
+absl::StatusOr<DriverChoice> ParseDriverChoice(absl::string_view text);
+
+struct DriverOptions {
+  DriverChoice choice = DriverChoice::kAuto;
+
+  // The software driver's file. Empty: $HOLDFAST_SOFTWARE_DRIVER, else
+  // libholdfast_software.so beside the executable, in ../lib or in
+  // ../core/software.
+  std::string software_driver_path;
+
+  // For tests: the name under which libcuda is opened.
+  std::string cuda_library = "libcuda.so.1";
+};
+
+// An opened driver on which cuInit has succeeded. The library stays open until
+// the process ends: drivers leave threads behind that cannot be unloaded.
+struct Driver {
+  DriverApi api;
+  bool software = false;
+  std::string path;
+  int device_count = 0;
+};
+
+// UNAVAILABLE: no driver, or none with a device; the message lists what was
+// tried and why each failed. The result's address is stable: references to
+// `api` are handed to every object made with it, and it must outlive them.
+absl::StatusOr<std::unique_ptr<const Driver>> LoadDriver(
+    const DriverOptions& options);
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_DRIVER_LOADER_H_

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_CUDA_HOST_MEMORY_H_
+#define HOLDFAST_CORE_CUDA_HOST_MEMORY_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/cuda/context.h"
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+// Page-locked host memory: devices copy from and to it at full speed and
+// asynchronously, and kernels may use it at the same address (unified
+// addressing). Either allocated or, for memory that somebody else owns (a
+// shared mapping), registered. The bytes are not synchronised with anything.
+class HostMemory {
+ public:
+  // cuMemHostAlloc, portable between contexts. RESOURCE_EXHAUSTED names size.
+  static absl::StatusOr<std::unique_ptr<HostMemory>> Allocate(
+      std::shared_ptr<const Context> context, size_t size);
+
+  // cuMemHostRegister: page-locks [data, data + size). The memory must stay
+  // mapped while this object lives.
+  static absl::StatusOr<std::unique_ptr<HostMemory>> Register(
+      std::shared_ptr<const Context> context, void* data, size_t size);
+
+  // Nothing on a device may be using the memory any more.
+  ~HostMemory();
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+
+  char* data() const { return data_; }
+  size_t size() const { return size_; }
+  CUdeviceptr device_address() const {
+    return reinterpret_cast<CUdeviceptr>(data_);
+  }
+
+ private:
+  HostMemory(std::shared_ptr<const Context> context, void* data, size_t size,
+             bool registered)
+      : context_(std::move(context)),
+        data_(static_cast<char*>(data)),
+        size_(size),
+        registered_(registered) {}
+
+  const std::shared_ptr<const Context> context_;
+  char* const data_;
+  const size_t size_;
+  const bool registered_;
+};
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_HOST_MEMORY_H_

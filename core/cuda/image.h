@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cuLibraryLoadData takes a pointer without a length and reads as far as the
+// image's own headers say. Images come from clients, so their headers are
+// checked against the bytes that are really there, first.
+#ifndef HOLDFAST_CORE_CUDA_IMAGE_H_
+#define HOLDFAST_CORE_CUDA_IMAGE_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace holdfast::cuda {
+
+enum class ImageFormat { kPtx, kCubin, kFatbin };
+
+// INVALID_ARGUMENT: neither, or truncated.
+absl::StatusOr<ImageFormat> CheckImage(absl::string_view image);
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_IMAGE_H_

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_CUDA_KERNEL_H_
+#define HOLDFAST_CORE_CUDA_KERNEL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/cuda/module.h"
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+// One kernel of a module, looked up once, with all that a launch is checked
+// against. Thread-safe.
+class Kernel {
+ public:
+  // Bytes, within the kernel's parameter block.
+  struct Parameter {
+    size_t offset = 0;
+    size_t size = 0;
+  };
+
+  // NOT_FOUND: no kernel of that (mangled) name. UNIMPLEMENTED: a driver
+  // before 12.4 does not tell parameters, and nothing is launched unchecked.
+  static absl::StatusOr<std::shared_ptr<const Kernel>> Find(
+      std::shared_ptr<const Module> module, absl::string_view name);
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  const std::string& name() const { return name_; }
+  CUkernel handle() const { return handle_; }
+  const Module& module() const { return *module_; }
+  const Context& context() const { return module_->context(); }
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+
+  // Read when the kernel was found.
+  uint32_t max_threads_per_block() const { return max_threads_per_block_; }
+  uint32_t static_shared_bytes() const { return static_shared_bytes_; }
+
+  // cuKernelGetAttribute, cuKernelSetAttribute.
+  absl::StatusOr<int> Attribute(CUfunction_attribute attribute) const;
+  absl::Status SetAttribute(CUfunction_attribute attribute, int value) const;
+
+  // Every attribute that the driver knows, by its name in lower case without
+  // the prefix: "num_regs".
+  absl::StatusOr<std::vector<std::pair<std::string, int>>> Attributes() const;
+
+  // Makes launches with this much dynamic shared memory possible
+  // (MAX_DYNAMIC_SHARED_SIZE_BYTES); no effect if they are already.
+  // OUT_OF_RANGE names the device's limit.
+  absl::Status EnsureDynamicShared(uint32_t bytes) const;
+
+  // cuOccupancyMaxActiveBlocksPerMultiprocessor.
+  absl::StatusOr<int> MaxActiveBlocksPerMultiprocessor(
+      uint32_t threads, size_t dynamic_shared_bytes) const;
+
+ private:
+  Kernel(std::shared_ptr<const Module> module, absl::string_view name,
+         CUkernel handle)
+      : module_(std::move(module)), name_(name), handle_(handle) {}
+  absl::Status ReadParameters();
+  absl::Status ReadLimits();
+
+  const std::shared_ptr<const Module> module_;
+  const std::string name_;
+  const CUkernel handle_;
+  std::vector<Parameter> parameters_;
+  uint32_t max_threads_per_block_ = 0;
+  uint32_t static_shared_bytes_ = 0;
+  mutable std::atomic<uint32_t> dynamic_shared_limit_{0};
+};
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_KERNEL_H_

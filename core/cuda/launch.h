@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launching a kernel: cuLaunchKernelEx. Everything that the driver would
+// answer with a bare INVALID_VALUE is checked before, and the message names
+// the limit and the value.
+//
+//   LaunchConfig config{.grid = {196}, .block = {256}};
+//   KernelArgument arguments[] = {KernelArgument::Of(address), ...};
+//   HOLDFAST_RETURN_IF_ERROR(Launch(*stream, config, *kernel, arguments));
+#ifndef HOLDFAST_CORE_CUDA_LAUNCH_H_
+#define HOLDFAST_CORE_CUDA_LAUNCH_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "core/cuda/event.h"
+#include "core/cuda/kernel.h"
+#include "core/cuda/stream.h"
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+struct Dim3 {
+  uint32_t x = 1;
+  uint32_t y = 1;
+  uint32_t z = 1;
+
+  bool operator==(const Dim3&) const = default;
+};
+
+// CU_LAUNCH_ATTRIBUTE_*, one field each; absent means not set. The events are
+// borrowed for the call.
+struct LaunchAttributes {
+  std::optional<CUaccessPolicyWindow> access_policy_window;
+  std::optional<CUclusterSchedulingPolicy> cluster_scheduling_policy;
+  std::optional<bool> programmatic_stream_serialization;
+  struct ProgrammaticEvent {
+    const Event* event = nullptr;
+    bool trigger_at_block_start = false;
+  };
+  std::optional<ProgrammaticEvent> programmatic_event;
+  std::optional<int> priority;
+  std::optional<CUlaunchMemSyncDomainMap> memory_sync_domain_map;
+  std::optional<CUlaunchMemSyncDomain> memory_sync_domain;
+  std::optional<Dim3> preferred_cluster;
+  const Event* launch_completion_event = nullptr;
+  std::optional<uint32_t> preferred_shared_memory_carveout;  // percent
+  std::optional<CUsynchronizationPolicy> synchronization_policy;
+};
+
+struct LaunchConfig {
+  Dim3 grid;                    // in blocks, with and without clusters
+  Dim3 block;                   // in threads
+  std::optional<Dim3> cluster;  // in blocks; must divide the grid
+  uint32_t dynamic_shared_bytes = 0;
+  bool cooperative = false;
+  LaunchAttributes attributes;
+};
+
+// One kernel argument: `size` bytes at `data`, borrowed for the call.
+struct KernelArgument {
+  const void* data = nullptr;
+  size_t size = 0;
+
+  template <typename T>
+  static KernelArgument Of(const T& value) {
+    return {&value, sizeof value};
+  }
+};
+
+// INVALID_ARGUMENT: wrong number or size of arguments; a zero dimension; a
+// cluster that does not divide the grid.
+// OUT_OF_RANGE: a grid, block, shared memory or cooperative grid over a limit.
+// FAILED_PRECONDITION: clusters or cooperation on a device without.
+absl::Status Launch(const Stream& stream, const LaunchConfig& config,
+                    const Kernel& kernel,
+                    absl::Span<const KernelArgument> arguments);
+
+// The parts of Launch that need no driver; the rest of the checks is Launch's.
+absl::Status CheckGeometry(const LaunchConfig& config, const Kernel& kernel);
+absl::Status CheckArguments(const Kernel& kernel,
+                            absl::Span<const KernelArgument> arguments);
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_LAUNCH_H_

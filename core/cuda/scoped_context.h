@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_CUDA_SCOPED_CONTEXT_H_
+#define HOLDFAST_CORE_CUDA_SCOPED_CONTEXT_H_
+
+#include "absl/status/status.h"
+#include "core/cuda/context.h"
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+// Makes a context current for this thread and restores what was current
+// before. A few nanoseconds if it is current already.
+//
+//   ScopedContext current(*context);
+//   HOLDFAST_RETURN_IF_ERROR(current.status());
+//
+// Lives on the stack of one thread.
+class ScopedContext {
+ public:
+  explicit ScopedContext(const Context& context);
+  ~ScopedContext();
+  ScopedContext(const ScopedContext&) = delete;
+  ScopedContext& operator=(const ScopedContext&) = delete;
+
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const DriverApi& api_;
+  CUcontext previous_ = nullptr;
+  bool switched_ = false;
+  absl::Status status_;
+};
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_SCOPED_CONTEXT_H_

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_CUDA_STREAM_H_
+#define HOLDFAST_CORE_CUDA_STREAM_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/cuda/context.h"
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+class Event;
+
+struct StreamOptions {
+  // Numerically lower is more urgent; must lie within the context's range.
+  int priority = 0;
+  // No implicit ordering with the context's NULL stream.
+  bool non_blocking = true;
+};
+
+// An ordered queue of device work: cuStreamCreateWithPriority. Thread-safe;
+// work of several threads enters in some order. Destroying a stream does not
+// wait: its work still completes.
+class Stream {
+ public:
+  // INVALID_ARGUMENT: the priority is out of the context's range.
+  static absl::StatusOr<std::unique_ptr<Stream>> Create(
+      std::shared_ptr<const Context> context, const StreamOptions& options);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  CUstream handle() const { return handle_; }
+
+  // Never the same for two streams of this process, unlike handle().
+  uint64_t id() const { return id_; }
+
+  const Context& context() const { return *context_; }
+  const std::shared_ptr<const Context>& shared_context() const {
+    return context_;
+  }
+  const StreamOptions& options() const { return options_; }
+
+  // Work given from now on starts after what `event` marks now:
+  // cuStreamWaitEvent. The event may be of another device.
+  absl::Status Wait(const Event& event) const;
+
+  // True if all work given so far is done: cuStreamQuery.
+  absl::StatusOr<bool> Query() const;
+
+  // Blocks until then: cuStreamSynchronize.
+  absl::Status Synchronize() const;
+
+ private:
+  Stream(std::shared_ptr<const Context> context, const StreamOptions& options,
+         CUstream handle);
+
+  const std::shared_ptr<const Context> context_;
+  const StreamOptions options_;
+  const CUstream handle_;
+  const uint64_t id_;
+};
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_STREAM_H_

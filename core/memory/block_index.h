@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_MEMORY_BLOCK_INDEX_H_
+#define HOLDFAST_CORE_MEMORY_BLOCK_INDEX_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace holdfast::memory {
+
+// [offset, offset + size) bytes of one span.
+struct Block {
+  uint32_t span = 0;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+
+  bool operator==(const Block&) const = default;
+};
+
+// Which bytes of a set of spans are free: best fit, coalescing. Pure
+// bookkeeping, knows no memory; serves device chunks and address ranges alike.
+// Sizes and offsets stay multiples of whatever the caller rounds sizes to.
+// Allocate and Free take O(log n). Not thread-safe.
+class BlockIndex {
+ public:
+  // REQUIRES: `span` is new and `size` is not 0.
+  void AddSpan(uint32_t span, uint64_t size);
+
+  // REQUIRES: IsFree(span).
+  void RemoveSpan(uint32_t span);
+
+  // The smallest free block that is large enough, the lowest of equals, cut to
+  // `size`; nullopt if there is none. REQUIRES: size is not 0.
+  std::optional<Block> Allocate(uint64_t size);
+
+  // Takes exactly this block out, for one whose place is known already; false
+  // if any byte of it is in use or outside.
+  bool AllocateAt(const Block& block);
+
+  // REQUIRES: `block` was allocated, whole, and not freed since.
+  void Free(const Block& block);
+
+  // No byte of the span is in use.
+  bool IsFree(uint32_t span) const;
+
+  uint64_t free_bytes() const { return free_bytes_; }
+  uint64_t largest_free() const;
+
+ private:
+  using Place = std::pair<uint32_t, uint64_t>;  // span, offset
+
+  void Insert(Place place, uint64_t size);
+  void Erase(std::map<Place, uint64_t>::iterator it);
+  void Cut(std::map<Place, uint64_t>::iterator it, uint64_t skip,
+           uint64_t size);
+
+  std::map<uint32_t, uint64_t> spans_;            // span -> size
+  std::map<Place, uint64_t> free_;                // place -> size
+  std::set<std::pair<uint64_t, Place>> by_size_;  // the same, by size
+  uint64_t free_bytes_ = 0;
+};
+
+}  // namespace holdfast::memory
+
+#endif  // HOLDFAST_CORE_MEMORY_BLOCK_INDEX_H_

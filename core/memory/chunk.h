@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_MEMORY_CHUNK_H_
+#define HOLDFAST_CORE_MEMORY_CHUNK_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/base/unique_fd.h"
+#include "core/cuda/context.h"
+#include "core/memory/address_range.h"
+#include "cuda.h"
+
+namespace holdfast::memory {
+
+// A piece of device memory that outlives this process: made by cuMemCreate,
+// exported as a POSIX descriptor and mapped in the session's address range.
+// Whoever holds a copy of the descriptor keeps the bytes alive. Immutable;
+// thread-safe.
+class Chunk {
+ public:
+  // Sizes of chunks are multiples of this: cuMemGetAllocationGranularity.
+  static absl::StatusOr<uint64_t> Granularity(const cuda::Context& context);
+
+  // REQUIRES: `size` is a multiple of Granularity. RESOURCE_EXHAUSTED names
+  // size, free and total bytes of the device. `range` must outlive the chunk.
+  static absl::StatusOr<std::unique_ptr<Chunk>> Create(
+      uint32_t id, std::shared_ptr<const cuda::Context> context,
+      AddressRange& range, uint64_t size);
+
+  // Maps the memory behind a chunk's descriptor again, at the address that it
+  // had. The bytes are as its last user left them.
+  static absl::StatusOr<std::unique_ptr<Chunk>> Import(
+      uint32_t id, std::shared_ptr<const cuda::Context> context,
+      AddressRange& range, UniqueFd descriptor, CUdeviceptr address,
+      uint64_t size);
+
+  // Unmaps. The bytes go with the last descriptor and mapping of any process.
+  // The device must have finished with them.
+  ~Chunk();
+  Chunk(const Chunk&) = delete;
+  Chunk& operator=(const Chunk&) = delete;
+
+  uint32_t id() const { return id_; }  // the allocator's name for it
+  CUdeviceptr address() const { return address_; }
+  uint64_t size() const { return size_; }
+  int descriptor() const { return descriptor_.get(); }
+
+ private:
+  Chunk(uint32_t id, std::shared_ptr<const cuda::Context> context,
+        AddressRange& range, CUmemGenericAllocationHandle handle)
+      : id_(id), context_(std::move(context)), range_(range), handle_(handle) {}
+  absl::Status Export();
+  absl::Status Map(CUdeviceptr address, uint64_t size);
+
+  const uint32_t id_;
+  const std::shared_ptr<const cuda::Context> context_;
+  AddressRange& range_;
+  const CUmemGenericAllocationHandle handle_;
+  UniqueFd descriptor_;
+  CUdeviceptr address_ = 0;
+  uint64_t size_ = 0;
+  bool mapped_ = false;
+};
+
+}  // namespace holdfast::memory
+
+#endif  // HOLDFAST_CORE_MEMORY_CHUNK_H_

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_MEMORY_DEVICE_ALLOCATOR_H_
+#define HOLDFAST_CORE_MEMORY_DEVICE_ALLOCATOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/cuda/context.h"
+#include "core/cuda/event.h"
+#include "core/cuda/stream.h"
+#include "core/memory/address_range.h"
+#include "core/memory/block_index.h"
+#include "core/memory/chunk.h"
+
+namespace holdfast::memory {
+
+// Where an allocation lies. Enough to make it again in a successor process:
+// chunk ids are unique in an allocator's life.
+struct Allocation {
+  CUdeviceptr address = 0;
+  uint64_t size = 0;  // as asked for; 0 is allowed and has an address
+  Block block;        // block.span is the chunk's id
+};
+
+// Bytes, but for `chunks`.
+struct MemoryStatistics {
+  uint64_t used = 0;       // in live allocations, rounded
+  uint64_t peak_used = 0;  // the most that `used` has been
+  uint64_t pending = 0;    // freed, perhaps still in use by the device
+  uint64_t reserved = 0;   // in chunks
+  uint64_t chunks = 0;
+};
+
+struct AllocatorOptions {
+  // Small allocations share chunks of this size; those over half of it have a
+  // chunk of their own.
+  uint64_t chunk_bytes = uint64_t{32} << 20;
+
+  // Most bytes in chunks; 0: as much as the device has.
+  uint64_t limit_bytes = 0;
+
+  // Device addresses to ask for; see AddressRange.
+  CUdeviceptr address_hint = 0;
+
+  // Called when a chunk exists, and before one is released: the moment to hand
+  // a copy of its descriptor to whoever keeps the bytes alive.
+  std::function<void(const Chunk&)> chunk_created;
+  std::function<void(const Chunk&)> chunk_released;
+};
+
+// A session's memory on one device, cut from chunks. Frees are ordered by
+// streams: a freed block is reusable at once by later work of the same stream,
+// and by other streams when the freeing stream got there.
+//
+// Not thread-safe: belongs to the thread that gives the device its work.
+class DeviceAllocator {
+ public:
+  static constexpr uint64_t kAlignment = 512;  // bytes
+
+  static absl::StatusOr<std::unique_ptr<DeviceAllocator>> Create(
+      std::shared_ptr<const cuda::Context> context, AllocatorOptions options);
+
+  // The device must have finished with every allocation.
+  ~DeviceAllocator();
+  DeviceAllocator(const DeviceAllocator&) = delete;
+  DeviceAllocator& operator=(const DeviceAllocator&) = delete;
+
+  // `stream` is the one that will use the memory first; without one only
+  // blocks that no stream uses any more qualify. The bytes are not cleared.
+  // RESOURCE_EXHAUSTED: over the limit or the device; names size, free, total.
+  absl::StatusOr<Allocation> Allocate(uint64_t size,
+                                      const cuda::Stream* stream);
+
+  // After what `stream` has been given so far; without a stream at once, which
+  // REQUIRES that nothing uses the memory. REQUIRES: allocated, not yet freed.
+  absl::Status Free(const Allocation& allocation, const cuda::Stream* stream);
+
+  MemoryStatistics statistics() const;
+
+ private:
+  struct PendingFree {
+    Block block;
+    uint64_t stream_id;
+    std::unique_ptr<cuda::Event> done;
+  };
+
+  DeviceAllocator(std::shared_ptr<const cuda::Context> context,
+                  AllocatorOptions options, std::unique_ptr<AddressRange> range,
+                  uint64_t granularity);
+
+  absl::StatusOr<Block> Find(uint64_t size, const cuda::Stream* stream);
+  std::optional<Block> TakeOwnPending(uint64_t size, uint64_t stream_id);
+  absl::StatusOr<Block> AllocateChunk(uint64_t size, bool shared);
+  absl::Status CheckLimit(uint64_t chunk_bytes) const;
+  absl::StatusOr<std::unique_ptr<cuda::Event>> RecordEvent(
+      const cuda::Stream& stream);
+  void Reap();
+  absl::Status WaitForPending();
+  void ReleaseBlock(const Block& block);
+  void ReleaseChunk(uint32_t id);
+
+  const std::shared_ptr<const cuda::Context> context_;
+  const AllocatorOptions options_;
+  const std::unique_ptr<AddressRange> range_;
+  const uint64_t granularity_;
+
+  std::map<uint32_t, std::unique_ptr<Chunk>> chunks_;
+  uint32_t next_chunk_id_ = 1;
+  BlockIndex shared_;  // free blocks of the chunks that allocations share
+  std::list<PendingFree> pending_;
+  std::vector<std::unique_ptr<cuda::Event>> spare_events_;
+  MemoryStatistics statistics_;
+};
+
+}  // namespace holdfast::memory
+
+#endif  // HOLDFAST_CORE_MEMORY_DEVICE_ALLOCATOR_H_
