@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who may map what inside the device window. Addresses are handed out here;
+// what lies behind them is mapped by backing.h.
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_ADDRESS_SPACE_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_ADDRESS_SPACE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+
+namespace holdfast::software {
+
+class AddressRange;
+
+// Hands out ranges of a window, lowest free address first. Thread-safe.
+class AddressSpace {
+ public:
+  AddressSpace(uintptr_t base, size_t size);
+
+  // `size` and `alignment` in bytes, multiples of the page size; alignment a
+  // power of two. `hint` is taken if it is not 0, aligned and free. Null when
+  // the window has no such range. The range must not outlive the space.
+  std::unique_ptr<AddressRange> Reserve(size_t size, size_t alignment,
+                                        uintptr_t hint);
+
+  bool Contains(uintptr_t address) const {
+    return address - base_ < size_;
+  }
+
+ private:
+  friend class AddressRange;
+
+  bool TakeLocked(uintptr_t address, size_t size)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  uintptr_t FindLocked(size_t size, size_t alignment) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Release(uintptr_t address, size_t size);
+
+  const uintptr_t base_;
+  const size_t size_;
+  std::mutex mutex_;
+  // Start of a free range to its size; neighbours are always merged.
+  std::map<uintptr_t, size_t> free_ ABSL_GUARDED_BY(mutex_);
+};
+
+// A reserved range; its destructor gives it back.
+class AddressRange {
+ public:
+  AddressRange(const AddressRange&) = delete;
+  AddressRange& operator=(const AddressRange&) = delete;
+  ~AddressRange() { space_.Release(address_, size_); }
+
+  uintptr_t address() const { return address_; }
+  size_t size() const { return size_; }
+
+ private:
+  friend class AddressSpace;
+  AddressRange(AddressSpace& space, uintptr_t address, size_t size)
+      : space_(space), address_(address), size_(size) {}
+
+  AddressSpace& space_;
+  const uintptr_t address_;
+  const size_t size_;
+};
+
+// The space over the process's device window.
+AddressSpace& GetAddressSpace();
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_ADDRESS_SPACE_H_

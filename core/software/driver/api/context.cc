@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: primary contexts, contexts, the current context.
+#include "core/software/driver/call.h"
+
+using namespace holdfast::software;
+
+namespace {
+
+constexpr unsigned kApiVersion = 13000;
+
+CUresult CreateContext(CUcontext* context, unsigned flags, CUdevice device) {
+  return WithDevice(device, [&](Device&) -> CUresult {
+    if (context == nullptr || (flags & ~CU_CTX_FLAGS_MASK) != 0) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    *context = Driver::Get().CreateContext(flags)->handle();
+    PushCurrent(*context);
+    return CUDA_SUCCESS;
+  });
+}
+
+// body(Context&) with `handle`, or with the current context if it is null.
+template <typename Body>
+CUresult WithNamedContext(CUcontext handle, Body body) {
+  if (handle == nullptr) {
+    return WithContext([&](Driver&, Context& c) { return body(c); });
+  }
+  return WithDriver([&](Driver&) -> CUresult {
+    const std::shared_ptr<Context> context = FindContext(handle);
+    return context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : body(*context);
+  });
+}
+
+CUresult Synchronize(Context& context) {
+  if (LastFault() == CUDA_SUCCESS) context.Synchronize();
+  return LastFault();
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  return WithDevice(device, [&](Device&) {
+    if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *context = Driver::Get().RetainPrimary();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  return WithDevice(device,
+                    [](Device&) { return Driver::Get().ReleasePrimary(); });
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  return WithDevice(device, [](Device&) {
+    Driver::Get().ResetPrimary();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
+  return WithDevice(device, [&](Device&) {
+    return Driver::Get().SetPrimaryFlags(flags);
+  });
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags,
+                                    int* active) {
+  return WithDevice(device, [&](Device&) {
+    if (AnyNull(flags, active)) return CUDA_ERROR_INVALID_VALUE;
+    *flags = Driver::Get().PrimaryFlags();
+    *active = Driver::Get().PrimaryActive();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
+  return CreateContext(context, flags, device);
+}
+
+CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters,
+                        unsigned flags, CUdevice device) {
+  const bool plain =
+      parameters == nullptr || (parameters->numExecAffinityParams == 0 &&
+                                parameters->cigParams == nullptr);
+  return plain ? CreateContext(context, flags, device)
+               : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuCtxDestroy_v2(CUcontext handle) {
+  return WithDriver([&](Driver& driver) {
+    if (driver.IsPrimary(handle)) return CUDA_ERROR_INVALID_CONTEXT;
+    const std::shared_ptr<Context> context = driver.contexts.Remove(handle);
+    if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    driver.EndContext(*context);
+    CUcontext top = nullptr;
+    if (CurrentHandle() == handle) PopCurrent(&top);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  return WithDriver([&](Driver&) {
+    if (context != nullptr && FindContext(context) == nullptr) {
+      return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    SetCurrent(context);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  return WithDriver([&](Driver&) {
+    if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *context = CurrentHandle();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  return WithDriver([&](Driver&) {
+    if (FindContext(context) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    PushCurrent(context);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+  return WithDriver([&](Driver&) {
+    CUcontext popped = nullptr;
+    if (!PopCurrent(&popped)) return CUDA_ERROR_INVALID_CONTEXT;
+    if (context != nullptr) *context = popped;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+  return WithContext([&](Driver&, Context& context) {
+    if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *device = context.device().ordinal();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
+  return WithNamedContext(handle, [&](Context& context) {
+    if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *device = context.device().ordinal();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetFlags(unsigned* flags) {
+  return WithContext([&](Driver&, Context& context) {
+    if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *flags = context.flags();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxSetFlags(unsigned flags) {
+  return WithContext([&](Driver&, Context& context) {
+    if ((flags & ~CU_CTX_FLAGS_MASK) != 0) return CUDA_ERROR_INVALID_VALUE;
+    context.flags() = flags;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
+  return WithNamedContext(handle, [&](Context& context) {
+    if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *id = context.id();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetApiVersion(CUcontext handle, unsigned* version) {
+  return WithNamedContext(handle, [&](Context&) {
+    if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *version = kApiVersion;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxSynchronize() {
+  return WithContext(
+      [](Driver&, Context& context) { return Synchronize(context); });
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext handle) {
+  return WithNamedContext(handle, Synchronize);
+}
+
+CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
+  return WithContext([&](Driver&, Context& context) {
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE
+                            : context.GetLimit(limit, value);
+  });
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+  return WithContext([&](Driver&, Context& context) {
+    return context.SetLimit(limit, value);
+  });
+}
+
+CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
+  return WithContext([&](Driver&, Context&) {
+    if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *config = CU_FUNC_CACHE_PREFER_NONE;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxSetCacheConfig(CUfunc_cache) {
+  // A hint about a cache that there is no choice about.
+  return WithContext([](Driver&, Context&) { return CUDA_SUCCESS; });
+}
+
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return WithContext([&](Driver&, Context&) {
+    if (least != nullptr) *least = Context::kLeastPriority;
+    if (greatest != nullptr) *greatest = Context::kGreatestPriority;
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: copies and fills.
+#include "core/software/driver/copy.h"
+
+#include "core/software/driver/call.h"
+
+using namespace holdfast::software;
+
+namespace {
+
+uintptr_t Address(const void* pointer) {
+  return reinterpret_cast<uintptr_t>(pointer);
+}
+
+CUresult CopyLinear(uintptr_t to, Side to_side, uintptr_t from, Side from_side,
+                    size_t size, CUstream stream_handle, bool wait) {
+  return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
+    Copy copy;
+    copy.destination = {to, to_side, size, 1};
+    copy.source = {from, from_side, size, 1};
+    copy.width = size;
+    return EnqueueCopy(driver, stream, copy, wait);
+  });
+}
+
+// One end of a 2D or 3D copy as the application describes it.
+struct EndDescription {
+  CUmemorytype type;
+  const void* host;
+  CUdeviceptr device;
+  size_t pitch, rows;  // 0: as wide, as high as the copy
+  size_t x, y, z;
+};
+
+CUresult ResolveEnd(const EndDescription& d, const Copy& copy, CopyEnd* end) {
+  switch (d.type) {
+    case CU_MEMORYTYPE_HOST:
+      *end = {Address(d.host), Side::kHost, 0, 0};
+      break;
+    case CU_MEMORYTYPE_DEVICE:
+      *end = {d.device, Side::kDevice, 0, 0};
+      break;
+    case CU_MEMORYTYPE_UNIFIED:
+      *end = {d.device, Side::kAny, 0, 0};
+      break;
+    case CU_MEMORYTYPE_ARRAY:
+      return CUDA_ERROR_NOT_SUPPORTED;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+  end->pitch = d.pitch != 0 ? d.pitch : copy.width + d.x;
+  end->rows = d.rows != 0 ? d.rows : copy.height + d.y;
+  if (end->pitch < copy.width || end->pitch - copy.width < d.x ||
+      (copy.depth > 1 && (end->rows < copy.height ||
+                          end->rows - copy.height < d.y))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  size_t offset;
+  if (end->address == 0 ||
+      __builtin_mul_overflow(d.z, end->rows, &offset) ||
+      __builtin_add_overflow(offset, d.y, &offset) ||
+      __builtin_mul_overflow(offset, end->pitch, &offset) ||
+      __builtin_add_overflow(offset, d.x, &offset) ||
+      __builtin_add_overflow(end->address, offset, &end->address)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult CopyVolume(const EndDescription& to, const EndDescription& from,
+                    Copy copy, CUstream stream_handle, bool wait) {
+  return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
+    if (copy.width == 0 || copy.height == 0 || copy.depth == 0) {
+      return CUDA_SUCCESS;
+    }
+    CUresult result = ResolveEnd(to, copy, &copy.destination);
+    if (result == CUDA_SUCCESS) result = ResolveEnd(from, copy, &copy.source);
+    if (result != CUDA_SUCCESS) return result;
+    return EnqueueCopy(driver, stream, copy, wait);
+  });
+}
+
+CUresult Copy2D(const CUDA_MEMCPY2D* p, CUstream stream, bool wait) {
+  if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Copy copy;
+  copy.width = p->WidthInBytes;
+  copy.height = p->Height;
+  return CopyVolume({p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch,
+                     0, p->dstXInBytes, p->dstY, 0},
+                    {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch,
+                     0, p->srcXInBytes, p->srcY, 0},
+                    copy, stream, wait);
+}
+
+CUresult Copy3D(const CUDA_MEMCPY3D* p, CUstream stream, bool wait) {
+  if (p == nullptr || p->srcLOD != 0 || p->dstLOD != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  Copy copy;
+  copy.width = p->WidthInBytes;
+  copy.height = p->Height;
+  copy.depth = p->Depth;
+  return CopyVolume({p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch,
+                     p->dstHeight, p->dstXInBytes, p->dstY, p->dstZ},
+                    {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch,
+                     p->srcHeight, p->srcXInBytes, p->srcY, p->srcZ},
+                    copy, stream, wait);
+}
+
+CUresult FillRows(CUdeviceptr address, size_t pitch, uint32_t value,
+                  size_t element, size_t width, size_t height,
+                  CUstream stream_handle) {
+  return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
+    return EnqueueFill(driver, stream,
+                       {address, pitch, value, element, width, height});
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
+  return CopyLinear(to, Side::kAny, from, Side::kAny, size, nullptr, true);
+}
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size,
+                       CUstream stream) {
+  return CopyLinear(to, Side::kAny, from, Side::kAny, size, stream, false);
+}
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t size) {
+  return CopyLinear(to, Side::kDevice, Address(from), Side::kHost, size,
+                    nullptr, true);
+}
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t size,
+                              CUstream stream) {
+  return CopyLinear(to, Side::kDevice, Address(from), Side::kHost, size,
+                    stream, false);
+}
+CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t size) {
+  return CopyLinear(Address(to), Side::kHost, from, Side::kDevice, size,
+                    nullptr, true);
+}
+CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t size,
+                              CUstream stream) {
+  return CopyLinear(Address(to), Side::kHost, from, Side::kDevice, size,
+                    stream, false);
+}
+CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t size) {
+  return CopyLinear(to, Side::kDevice, from, Side::kDevice, size, nullptr,
+                    true);
+}
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size,
+                              CUstream stream) {
+  return CopyLinear(to, Side::kDevice, from, Side::kDevice, size, stream,
+                    false);
+}
+
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* copy) {
+  return Copy2D(copy, nullptr, true);
+}
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* copy) {
+  return Copy2D(copy, nullptr, true);
+}
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
+  return Copy2D(copy, stream, false);
+}
+CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* copy) {
+  return Copy3D(copy, nullptr, true);
+}
+CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
+  return Copy3D(copy, stream, false);
+}
+
+CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {
+  return FillRows(to, 0, value, 1, count, 1, nullptr);
+}
+CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count) {
+  return FillRows(to, 0, value, 2, count, 1, nullptr);
+}
+CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t count) {
+  return FillRows(to, 0, value, 4, count, 1, nullptr);
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count,
+                         CUstream stream) {
+  return FillRows(to, 0, value, 1, count, 1, stream);
+}
+CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count,
+                          CUstream stream) {
+  return FillRows(to, 0, value, 2, count, 1, stream);
+}
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count,
+                          CUstream stream) {
+  return FillRows(to, 0, value, 4, count, 1, stream);
+}
+CUresult cuMemsetD2D8_v2(CUdeviceptr to, size_t pitch, unsigned char value,
+                         size_t width, size_t height) {
+  return FillRows(to, pitch, value, 1, width, height, nullptr);
+}
+CUresult cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short value,
+                          size_t width, size_t height) {
+  return FillRows(to, pitch, value, 2, width, height, nullptr);
+}
+CUresult cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned value,
+                          size_t width, size_t height) {
+  return FillRows(to, pitch, value, 4, width, height, nullptr);
+}
+CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value,
+                           size_t width, size_t height, CUstream stream) {
+  return FillRows(to, pitch, value, 1, width, height, stream);
+}
+CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value,
+                            size_t width, size_t height, CUstream stream) {
+  return FillRows(to, pitch, value, 2, width, height, stream);
+}
+CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value,
+                            size_t width, size_t height, CUstream stream) {
+  return FillRows(to, pitch, value, 4, width, height, stream);
+}
+
+}  // extern "C"

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: kernels and functions, their attributes and occupancy.
+#include <algorithm>
+
+#include "core/software/driver/call.h"
+
+using namespace holdfast::software;
+
+namespace {
+
+// A CUfunction or CUkernel, which are one here.
+template <typename Body>
+CUresult WithKernel(void* handle, Body body) {
+  return WithDriver([&](Driver& driver) -> CUresult {
+    const std::shared_ptr<Kernel> kernel =
+        driver.kernels.Find(static_cast<CUfunction>(handle));
+    return kernel == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(*kernel);
+  });
+}
+
+CUresult ParameterInfo(void* handle, size_t index, size_t* offset,
+                       size_t* size) {
+  return WithKernel(handle, [&](Kernel& kernel) {
+    const auto& parameters = kernel.properties().parameters;
+    if (offset == nullptr || index >= parameters.size()) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    *offset = parameters[index].offset;
+    if (size != nullptr) *size = parameters[index].size;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult Name(void* handle, const char** name) {
+  return WithKernel(handle, [&](Kernel& kernel) {
+    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *name = kernel.properties().name.c_str();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult ActiveBlocks(int* blocks, CUfunction function, int threads,
+                      size_t shared) {
+  return WithKernel(function, [&](Kernel& kernel) {
+    if (blocks == nullptr || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
+    *blocks = kernel.BlocksPerMultiprocessor(threads, shared);
+    return CUDA_SUCCESS;
+  });
+}
+
+// The largest block of those that keep most threads resident.
+CUresult PotentialBlock(int* grid, int* block, CUfunction function,
+                        CUoccupancyB2DSize shared_of_block, size_t shared,
+                        int limit) {
+  return WithKernel(function, [&](Kernel& kernel) {
+    if (AnyNull(grid, block)) return CUDA_ERROR_INVALID_VALUE;
+    const int most = kernel.properties().max_threads_per_block;
+    const int start = limit > 0 ? std::min(limit, most) : most;
+    int best = 0;
+    const int warp = DeviceLimits::kWarpSize;
+    for (int threads = start; threads > 0;
+         threads = (threads - 1) / warp * warp) {
+      const int blocks = kernel.BlocksPerMultiprocessor(
+          threads, shared_of_block ? shared_of_block(threads) : shared);
+      if (blocks * threads > best) {
+        best = blocks * threads;
+        *block = threads;
+        *grid = blocks * Driver::Get().device().multiprocessors();
+      }
+    }
+    return best > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute,
+                            CUfunction function) {
+  return WithKernel(function, [&](Kernel& kernel) {
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE
+                            : kernel.GetAttribute(attribute, value);
+  });
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
+                            int value) {
+  return WithKernel(function, [&](Kernel& kernel) {
+    return kernel.SetAttribute(attribute, value);
+  });
+}
+
+CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute,
+                              CUkernel kernel, CUdevice device) {
+  return WithDevice(device, [&](Device&) {
+    return cuFuncGetAttribute(value, attribute,
+                              reinterpret_cast<CUfunction>(kernel));
+  });
+}
+
+CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value,
+                              CUkernel kernel, CUdevice device) {
+  return WithDevice(device, [&](Device&) {
+    return cuFuncSetAttribute(reinterpret_cast<CUfunction>(kernel), attribute,
+                              value);
+  });
+}
+
+CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache) {
+  return WithKernel(function, [](Kernel&) { return CUDA_SUCCESS; });
+}
+
+CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache,
+                                CUdevice device) {
+  return WithDevice(device, [&](Device&) {
+    return WithKernel(kernel, [](Kernel&) { return CUDA_SUCCESS; });
+  });
+}
+
+CUresult cuFuncGetName(const char** name, CUfunction function) {
+  return Name(function, name);
+}
+
+CUresult cuKernelGetName(const char** name, CUkernel kernel) {
+  return Name(kernel, name);
+}
+
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset,
+                            size_t* size) {
+  return ParameterInfo(function, index, offset, size);
+}
+
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset,
+                              size_t* size) {
+  return ParameterInfo(kernel, index, offset, size);
+}
+
+CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+  return WithContext([&](Driver&, Context&) {
+    return WithKernel(kernel, [&](Kernel&) {
+      if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      *function = reinterpret_cast<CUfunction>(kernel);
+      return CUDA_SUCCESS;
+    });
+  });
+}
+
+CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
+  return WithKernel(function, [&](Kernel&) {
+    if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *state = CU_FUNCTION_LOADING_STATE_LOADED;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuFuncLoad(CUfunction function) {
+  return WithKernel(function, [](Kernel&) { return CUDA_SUCCESS; });
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks,
+                                                     CUfunction function,
+                                                     int threads,
+                                                     size_t shared) {
+  return ActiveBlocks(blocks, function, threads, shared);
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* blocks, CUfunction function, int threads, size_t shared,
+    unsigned flags) {
+  if ((flags & ~CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return ActiveBlocks(blocks, function, threads, shared);
+}
+
+CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block,
+                                          CUfunction function,
+                                          CUoccupancyB2DSize shared_of_block,
+                                          size_t shared, int limit) {
+  return PotentialBlock(grid, block, function, shared_of_block, shared, limit);
+}
+
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(
+    int* grid, int* block, CUfunction function,
+    CUoccupancyB2DSize shared_of_block, size_t shared, int limit,
+    unsigned flags) {
+  if ((flags & ~CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return PotentialBlock(grid, block, function, shared_of_block, shared, limit);
+}
+
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared,
+                                                 CUfunction function,
+                                                 int blocks, int threads) {
+  return WithKernel(function, [&](Kernel& kernel) {
+    using Limits = DeviceLimits;
+    if (shared == nullptr || blocks <= 0 ||
+        kernel.BlocksPerMultiprocessor(threads, 0) < blocks) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    const size_t each = Limits::kSharedPerMultiprocessor / blocks -
+                        Limits::kSharedReservedPerBlock;
+    *shared = std::min<size_t>(each, Limits::kSharedPerBlockOptIn) -
+              kernel.properties().static_shared_bytes;
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"

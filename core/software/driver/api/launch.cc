@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: kernel launches.
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "core/base/log.h"
+#include "core/software/driver/call.h"
+
+using namespace holdfast::software;
+
+namespace {
+
+bool WithinLimits(const uint32_t (&value)[3], const unsigned (&limit)[3]) {
+  for (int i = 0; i < 3; ++i) {
+    if (value[i] == 0 || value[i] > limit[i]) return false;
+  }
+  return true;
+}
+
+CUresult CheckGeometry(const Kernel& kernel, const LaunchGeometry& g) {
+  using Limits = DeviceLimits;
+  const KernelProperties& p = kernel.properties();
+  if (!WithinLimits(g.grid, Limits::kGridDim) ||
+      !WithinLimits(g.block, Limits::kBlockDim)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const uint32_t threads = g.block[0] * g.block[1] * g.block[2];
+  if (threads > static_cast<uint32_t>(p.max_threads_per_block)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (p.required_block[i] != 0 && p.required_block[i] != g.block[i]) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  if (g.dynamic_shared_bytes >
+      static_cast<size_t>(kernel.max_dynamic_shared())) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (g.cooperative) {
+    // All blocks must be resident at a time.
+    const uint64_t resident =
+        static_cast<uint64_t>(kernel.BlocksPerMultiprocessor(
+            threads, g.dynamic_shared_bytes)) *
+        Driver::Get().device().multiprocessors();
+    const uint64_t blocks = uint64_t{g.grid[0]} * g.grid[1] * g.grid[2];
+    if (blocks > resident) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  }
+  return CUDA_SUCCESS;
+}
+
+// The parameter block from one pointer a parameter.
+void Gather(const KernelProperties& p, void** values, std::string* block) {
+  for (size_t i = 0; i < p.parameters.size(); ++i) {
+    memcpy(&(*block)[p.parameters[i].offset], values[i], p.parameters[i].size);
+  }
+}
+
+// The parameter block from `extra`: pairs of a name and a value.
+CUresult ReadExtra(void** extra, std::string* block) {
+  const void* buffer = nullptr;
+  const size_t* size = nullptr;
+  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+      buffer = extra[1];
+    } else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) {
+      size = static_cast<const size_t*>(extra[1]);
+    } else {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  if (AnyNull(buffer, size) || *size < block->size()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  memcpy(&(*block)[0], buffer, block->size());
+  return CUDA_SUCCESS;
+}
+
+CUresult ReadParameters(const KernelProperties& p, void** values, void** extra,
+                        std::string* block) {
+  block->resize(p.parameter_bytes);
+  if (p.parameters.empty()) return CUDA_SUCCESS;
+  if (values != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (extra != nullptr) return ReadExtra(extra, block);
+  if (values == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Gather(p, values, block);
+  return CUDA_SUCCESS;
+}
+
+// Applies one attribute; refuses what would change the result of the launch
+// and cannot be done.
+CUresult ApplyAttribute(const CUlaunchAttribute& attribute, LaunchGeometry* g) {
+  const CUlaunchAttributeValue& value = attribute.value;
+  switch (attribute.id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      g->cooperative = value.cooperative != 0;
+      return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+      // One block a cluster is what every launch has.
+      return value.clusterDim.x <= 1 && value.clusterDim.y <= 1 &&
+                     value.clusterDim.z <= 1
+                 ? CUDA_SUCCESS
+                 : CUDA_ERROR_NOT_SUPPORTED;
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return CUDA_SUCCESS;  // hints
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+void RunKernel(Kernel& kernel, const LaunchGeometry& geometry,
+               const std::string& parameters) {
+  static const std::atomic<bool> never_cancelled{false};
+  const LaunchOutcome outcome = kernel.executable().Launch(
+      kernel.index(), geometry, parameters.data(), &never_cancelled);
+  if (outcome.result != CUDA_SUCCESS) {
+    ReportFault(outcome.result, outcome.message);
+  }
+}
+
+CUresult Launch(CUfunction function, const LaunchGeometry& geometry,
+                CUstream stream_handle, void** values, void** extra) {
+  return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
+    std::shared_ptr<Kernel> kernel = driver.kernels.Find(function);
+    if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = CheckGeometry(*kernel, geometry);
+    if (result != CUDA_SUCCESS) return result;
+    std::string parameters;
+    result = ReadParameters(kernel->properties(), values, extra, &parameters);
+    if (result != CUDA_SUCCESS) return result;
+    const auto run = [kernel = std::move(kernel), geometry,
+                      parameters = std::move(parameters)] {
+      RunKernel(*kernel, geometry, parameters);
+    };
+    stream.Enqueue({.run = run}, Stream::Runner::kWorker);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+                        unsigned grid_z, unsigned block_x, unsigned block_y,
+                        unsigned block_z, unsigned shared, CUstream stream,
+                        void** values, void** extra) {
+  return Launch(function,
+                {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared},
+                stream, values, extra);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x,
+                                   unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y,
+                                   unsigned block_z, unsigned shared,
+                                   CUstream stream, void** values) {
+  return Launch(function,
+                {{grid_x, grid_y, grid_z},
+                 {block_x, block_y, block_z},
+                 shared,
+                 /*cooperative=*/true},
+                stream, values, nullptr);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
+                          void** values, void** extra) {
+  if (config == nullptr || (config->numAttrs > 0 && config->attrs == nullptr)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  LaunchGeometry geometry{
+      {config->gridDimX, config->gridDimY, config->gridDimZ},
+      {config->blockDimX, config->blockDimY, config->blockDimZ},
+      config->sharedMemBytes};
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUresult result = ApplyAttribute(config->attrs[i], &geometry);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return Launch(function, geometry, config->hStream, values, extra);
+}
+
+}  // extern "C"

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: device and host memory, and what pointers are.
+#include <sys/mman.h>
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "core/software/driver/call.h"
+
+using namespace holdfast::software;
+
+namespace {
+
+constexpr unsigned kHostAllocFlags = CU_MEMHOSTALLOC_PORTABLE |
+                                     CU_MEMHOSTALLOC_DEVICEMAP |
+                                     CU_MEMHOSTALLOC_WRITECOMBINED;
+constexpr unsigned kHostRegisterFlags =
+    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+    CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+constexpr size_t kPitch = 512;
+
+CUresult Allocate(Driver& driver, Context& context, MemoryKind kind,
+                  size_t size, unsigned flags, uintptr_t* address) {
+  if (size == 0) return CUDA_ERROR_INVALID_VALUE;
+  const bool host = IsHost(kind);
+  std::unique_ptr<Block> block;
+  const CUresult result = Block::Create(
+      size, host ? Block::Place::kStart : Block::Place::kEnd,
+      host ? nullptr : &context.device().memory(), &block);
+  if (result != CUDA_SUCCESS) return result;
+  *address = block->address();
+  Region region;
+  region.address = *address;
+  region.size = size;
+  region.kind = kind;
+  region.context_id = context.id();
+  region.flags = flags;
+  region.backing = std::move(block);
+  driver.memory.Insert(std::move(region));
+  return CUDA_SUCCESS;
+}
+
+// Waits until no work can touch the memory any more, then frees it.
+CUresult Free(Driver& driver, uintptr_t address,
+              std::initializer_list<MemoryKind> kinds, CUresult unknown) {
+  const std::optional<Region> region = driver.memory.Remove(address, kinds);
+  if (!region.has_value()) return unknown;
+  driver.DrainAll();
+  return CUDA_SUCCESS;
+}
+
+CUresult AllocateDevice(CUdeviceptr* pointer, size_t size, MemoryKind kind,
+                        unsigned flags) {
+  return WithContext([&](Driver& driver, Context& context) {
+    if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    uintptr_t address = 0;
+    const CUresult result =
+        Allocate(driver, context, kind, size, flags, &address);
+    if (result == CUDA_SUCCESS) *pointer = address;
+    return result;
+  });
+}
+
+CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
+  return WithContext([&](Driver& driver, Context& context) {
+    if (pointer == nullptr || (flags & ~kHostAllocFlags) != 0) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    uintptr_t address = 0;
+    const CUresult result = Allocate(driver, context, MemoryKind::kHost, size,
+                                     flags, &address);
+    if (result == CUDA_SUCCESS) *pointer = reinterpret_cast<void*>(address);
+    return result;
+  });
+}
+
+// False if a page of the range is not mapped in this process.
+bool IsMapped(const void* pointer, size_t size) {
+  const uintptr_t first =
+      reinterpret_cast<uintptr_t>(pointer) / kPageSize * kPageSize;
+  const size_t length =
+      reinterpret_cast<uintptr_t>(pointer) + size - first;
+  std::vector<unsigned char> resident(RoundUp(length, kPageSize) / kPageSize);
+  return mincore(reinterpret_cast<void*>(first), length, resident.data()) == 0;
+}
+
+template <typename T>
+CUresult Store(void* data, T value) {
+  memcpy(data, &value, sizeof(value));
+  return CUDA_SUCCESS;
+}
+
+CUmemorytype MemoryType(const Region& region) {
+  return IsHost(region.kind) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+
+CUcontext ContextOf(Driver& driver, const Region& region) {
+  for (const std::shared_ptr<Context>& context : driver.contexts.All()) {
+    if (context->id() == region.context_id) return context->handle();
+  }
+  return nullptr;
+}
+
+unsigned long long HandleTypes(const Region& region) {
+  return region.physical == nullptr
+             ? CU_MEM_HANDLE_TYPE_NONE
+             : region.physical->properties().requestedHandleTypes;
+}
+
+CUresult GetPointerAttribute(Driver& driver, const Region& region,
+                             CUpointer_attribute attribute,
+                             CUdeviceptr pointer, void* data) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      return Store(data, ContextOf(driver, region));
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      return Store(data, MemoryType(region));
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      return Store(data, pointer);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      if (!IsHost(region.kind) && region.kind != MemoryKind::kManaged) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      return Store(data, pointer);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      return Store(data, 0u);
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      return Store<unsigned long long>(data, region.buffer_id);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      return Store<unsigned>(data, region.kind == MemoryKind::kManaged);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return Store<int>(data, driver.device().ordinal());
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      return Store<CUdeviceptr>(data, region.address);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      return Store<size_t>(data, region.size);
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      return Store(data, 1u);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      return Store<unsigned long long>(data, HandleTypes(region));
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return Store<unsigned>(
+          data, region.writable   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                : region.readable ? CU_MEM_ACCESS_FLAGS_PROT_READ
+                                  : CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      return Store(data, region.pool);
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+// What cuPointerGetAttributes stores for a pointer that CUDA does not know.
+void StoreUnknown(CUpointer_attribute attribute, void* data) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      Store<int>(data, CU_DEVICE_INVALID);
+      return;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      Store(data, 0u);
+      return;
+    default:
+      Store<unsigned long long>(data, 0);
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
+  return WithContext([&](Driver&, Context& context) {
+    const MemoryBudget& budget = context.device().memory();
+    if (free != nullptr) *free = budget.free();
+    if (total != nullptr) *total = budget.total();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t size) {
+  return AllocateDevice(pointer, size, MemoryKind::kDevice, 0);
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned flags) {
+  if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return AllocateDevice(pointer, size, MemoryKind::kManaged, flags);
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width,
+                            size_t height, unsigned element) {
+  if (AnyNull(pointer, pitch) || width == 0 || height == 0 ||
+      (element != 4 && element != 8 && element != 16)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (width > SIZE_MAX - kPitch) return CUDA_ERROR_OUT_OF_MEMORY;
+  const size_t row = RoundUp(width, kPitch);
+  if (row > SIZE_MAX / height) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result =
+      AllocateDevice(pointer, row * height, MemoryKind::kDevice, 0);
+  if (result == CUDA_SUCCESS) *pitch = row;
+  return result;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr pointer) {
+  return WithContext([&](Driver& driver, Context&) {
+    if (pointer == 0) return CUDA_SUCCESS;
+    return Free(driver, pointer,
+                {MemoryKind::kDevice, MemoryKind::kManaged, MemoryKind::kPool},
+                CUDA_ERROR_INVALID_VALUE);
+  });
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size,
+                                 CUdeviceptr pointer) {
+  return WithContext([&](Driver& driver, Context&) {
+    const std::optional<Region> region = driver.memory.Find(pointer);
+    if (!region.has_value()) return CUDA_ERROR_NOT_FOUND;
+    if (base != nullptr) *base = region->address;
+    if (size != nullptr) *size = region->size;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemHostAlloc(void** pointer, size_t size, unsigned flags) {
+  return AllocateHost(pointer, size, flags);
+}
+
+CUresult cuMemAllocHost_v2(void** pointer, size_t size) {
+  return AllocateHost(pointer, size, 0);
+}
+
+CUresult cuMemFreeHost(void* pointer) {
+  return WithContext([&](Driver& driver, Context&) {
+    if (pointer == nullptr) return CUDA_SUCCESS;
+    return Free(driver, reinterpret_cast<uintptr_t>(pointer),
+                {MemoryKind::kHost}, CUDA_ERROR_INVALID_VALUE);
+  });
+}
+
+CUresult cuMemHostRegister_v2(void* pointer, size_t size, unsigned flags) {
+  return WithContext([&](Driver& driver, Context& context) {
+    if (pointer == nullptr || size == 0 ||
+        (flags & ~kHostRegisterFlags) != 0 || !IsMapped(pointer, size)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    Region region;
+    region.address = reinterpret_cast<uintptr_t>(pointer);
+    region.size = size;
+    region.kind = MemoryKind::kRegistered;
+    region.context_id = context.id();
+    region.flags = flags;
+    return driver.memory.Insert(std::move(region))
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  });
+}
+
+CUresult cuMemHostUnregister(void* pointer) {
+  return WithContext([&](Driver& driver, Context&) {
+    if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return Free(driver, reinterpret_cast<uintptr_t>(pointer),
+                {MemoryKind::kRegistered},
+                CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  });
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host,
+                                      unsigned flags) {
+  return WithContext([&](Driver& driver, Context&) {
+    if (AnyNull(device, host) || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    const auto address = reinterpret_cast<uintptr_t>(host);
+    const std::optional<Region> region = driver.memory.Find(address);
+    if (!region.has_value() || !IsHost(region->kind)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    *device = address;  // one address space
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemHostGetFlags(unsigned* flags, void* host) {
+  return WithContext([&](Driver& driver, Context&) {
+    if (AnyNull(flags, host)) return CUDA_ERROR_INVALID_VALUE;
+    const std::optional<Region> region =
+        driver.memory.Find(reinterpret_cast<uintptr_t>(host));
+    if (!region.has_value() || !IsHost(region->kind)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    *flags = region->flags | CU_MEMHOSTALLOC_DEVICEMAP;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
+                               CUdeviceptr pointer) {
+  return WithContext([&](Driver& driver, Context&) {
+    if (data == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const std::optional<Region> region = driver.memory.Find(pointer);
+    if (!region.has_value()) return CUDA_ERROR_INVALID_VALUE;
+    return GetPointerAttribute(driver, *region, attribute, pointer, data);
+  });
+}
+
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
+                                void** data, CUdeviceptr pointer) {
+  return WithContext([&](Driver& driver, Context&) {
+    if (count > 0 && AnyNull(attributes, data)) return CUDA_ERROR_INVALID_VALUE;
+    const std::optional<Region> region = driver.memory.Find(pointer);
+    for (unsigned i = 0; i < count; ++i) {
+      if (!region.has_value() ||
+          GetPointerAttribute(driver, *region, attributes[i], pointer,
+                              data[i]) != CUDA_SUCCESS) {
+        StoreUnknown(attributes[i], data[i]);
+      }
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: stream-ordered allocation and its pools.
+#include "core/software/driver/memory_pool.h"
+
+#include <optional>
+#include <utility>
+
+#include "core/software/driver/call.h"
+
+using namespace holdfast::software;
+
+namespace {
+
+CUresult Allocate(Driver& driver, Stream& stream, CUmemoryPool pool_handle,
+                  size_t size, CUdeviceptr* pointer) {
+  if (pointer == nullptr || size == 0) return CUDA_ERROR_INVALID_VALUE;
+  const std::shared_ptr<MemoryPool> pool = driver.pools.Find(pool_handle);
+  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Region region;
+  // Allocated at once; stream order allows more, but demands no less.
+  const CUresult result = pool->Allocate(size, &region.address,
+                                         &region.backing);
+  if (result != CUDA_SUCCESS) return result;
+  region.size = size;
+  region.kind = MemoryKind::kPool;
+  region.context_id = stream.context().id();
+  region.pool = pool_handle;
+  *pointer = region.address;
+  driver.memory.Insert(std::move(region));
+  return CUDA_SUCCESS;
+}
+
+template <typename Body>
+CUresult WithPool(CUmemoryPool handle, Body body) {
+  return WithDriver([&](Driver& driver) -> CUresult {
+    const std::shared_ptr<MemoryPool> pool = driver.pools.Find(handle);
+    return pool == nullptr ? CUDA_ERROR_INVALID_VALUE : body(*pool);
+  });
+}
+
+CUresult GetPool(CUmemoryPool* pool, CUdevice device, CUmemoryPool value) {
+  return WithDevice(device, [&](Device&) {
+    if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *pool = value;
+    return CUDA_SUCCESS;
+  });
+}
+
+bool IsDevice(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+         Driver::Get().FindDevice(location.id) != nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t size, CUstream stream) {
+  return WithStream(stream, [&](Driver& driver, Stream& found) {
+    return Allocate(driver, found, driver.current_pool, size, pointer);
+  });
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t size,
+                                 CUmemoryPool pool, CUstream stream) {
+  return WithStream(stream, [&](Driver& driver, Stream& found) {
+    return Allocate(driver, found, pool, size, pointer);
+  });
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
+  return WithStream(stream, [&](Driver& driver, Stream& found) {
+    if (pointer == 0) return CUDA_SUCCESS;
+    std::optional<Region> region = driver.memory.Remove(
+        pointer, {MemoryKind::kPool, MemoryKind::kDevice});
+    if (!region.has_value()) return CUDA_ERROR_INVALID_VALUE;
+    // Whoever runs the operation drops its last reference, and so the memory.
+    found.Enqueue({.run = [backing = std::move(region->backing)] {},
+                   .after = {},
+                   .even_after_fault = true},
+                  Stream::Runner::kCaller);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+  return WithDriver([&](Driver& driver) {
+    if (AnyNull(pool, properties) ||
+        properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        !IsDevice(properties->location)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    *pool = driver.pools.Add(std::make_shared<MemoryPool>(
+        driver.device().memory(), properties->maxSize));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  return WithDriver([&](Driver& driver) {
+    if (pool == driver.default_pool()) return CUDA_ERROR_NOT_PERMITTED;
+    // Its allocations keep it until they are freed.
+    if (driver.pools.Remove(pool) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    driver.current_pool.compare_exchange_strong(pool, driver.default_pool());
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t bytes) {
+  return WithPool(handle, [&](MemoryPool& pool) {
+    pool.TrimTo(bytes);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool handle,
+                               CUmemPool_attribute attribute, void* value) {
+  return WithPool(handle, [&](MemoryPool& pool) {
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE
+                            : pool.GetAttribute(attribute, value);
+  });
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool handle,
+                               CUmemPool_attribute attribute, void* value) {
+  return WithPool(handle, [&](MemoryPool& pool) {
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE
+                            : pool.SetAttribute(attribute, value);
+  });
+}
+
+CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* access,
+                            size_t count) {
+  return WithPool(handle, [&](MemoryPool&) {
+    if (access == nullptr && count > 0) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; ++i) {
+      // The pool's own device always has access.
+      if (!IsDevice(access[i].location)) return CUDA_ERROR_INVALID_DEVICE;
+      if (access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle,
+                            CUmemLocation* location) {
+  return WithPool(handle, [&](MemoryPool&) {
+    if (AnyNull(flags, location) || !IsDevice(*location)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
+  return GetPool(pool, device, Driver::Get().default_pool());
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
+  return GetPool(pool, device, Driver::Get().current_pool);
+}
+
+CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
+  return WithDevice(device, [&](Device&) {
+    if (Driver::Get().pools.Find(pool) == nullptr) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    Driver::Get().current_pool = pool;
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"

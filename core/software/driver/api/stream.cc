@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: streams and host functions.
+#include "core/software/driver/call.h"
+
+using namespace holdfast::software;
+
+namespace {
+
+CUresult CreateStream(CUstream* stream, unsigned flags, int priority) {
+  return WithContext([&](Driver& driver, Context& context) {
+    if (stream == nullptr || (flags & ~CU_STREAM_NON_BLOCKING) != 0) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    *stream = driver.streams.Add(context.CreateStream(flags, priority));
+    return CUDA_SUCCESS;
+  });
+}
+
+bool IsDefaultStream(CUstream stream) {
+  return stream == nullptr || stream == CU_STREAM_LEGACY ||
+         stream == CU_STREAM_PER_THREAD;
+}
+
+// Stores what get(Stream&) returns.
+template <typename Value, typename Get>
+CUresult Query(CUstream handle, Value* value, Get get) {
+  return WithStream(handle, [&](Driver&, Stream& stream) {
+    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *value = get(stream);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return CreateStream(stream, flags, 0);
+}
+
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags,
+                                    int priority) {
+  return CreateStream(stream, flags, priority);
+}
+
+CUresult cuStreamDestroy_v2(CUstream handle) {
+  return WithContext([&](Driver& driver, Context&) {
+    if (IsDefaultStream(handle)) return CUDA_ERROR_INVALID_HANDLE;
+    // What it still has to do is done by its own thread.
+    return driver.streams.Remove(handle) == nullptr ? CUDA_ERROR_INVALID_HANDLE
+                                                    : CUDA_SUCCESS;
+  });
+}
+
+CUresult cuStreamQuery(CUstream handle) {
+  return WithStream(handle, [](Driver&, Stream& stream) {
+    if (!stream.Idle()) return CUDA_ERROR_NOT_READY;
+    return LastFault();
+  });
+}
+
+CUresult cuStreamSynchronize(CUstream handle) {
+  return WithStream(handle, [](Driver&, Stream& stream) {
+    stream.Drain();
+    return LastFault();
+  });
+}
+
+CUresult cuStreamGetPriority(CUstream handle, int* priority) {
+  return Query(handle, priority, [](Stream& s) { return s.priority(); });
+}
+
+CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
+  return Query(handle, flags, [](Stream& s) { return s.flags(); });
+}
+
+CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
+  return Query(handle, id, [](Stream& s) { return s.id(); });
+}
+
+CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
+  return Query(handle, device,
+               [](Stream& s) { return s.context().device().ordinal(); });
+}
+
+CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
+  return Query(handle, context,
+               [](Stream& s) { return s.context().handle(); });
+}
+
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context,
+                           CUgreenCtx* green) {
+  const CUresult result = cuStreamGetCtx(handle, context);
+  if (result == CUDA_SUCCESS && green != nullptr) *green = nullptr;
+  return result;
+}
+
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  return Query(handle, status,
+               [](Stream&) { return CU_STREAM_CAPTURE_STATUS_NONE; });
+}
+
+CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
+  return WithStream(handle, [&](Driver& driver, Stream& stream) {
+    if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0) return CUDA_ERROR_INVALID_VALUE;
+    const std::shared_ptr<Event> found = driver.events.Find(event);
+    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    const Ticket ticket = found->ticket();
+    if (!ticket.Done()) {
+      stream.Enqueue({.run = [] {}, .after = {ticket}},
+                     Stream::Runner::kWorker);
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
+  return WithStream(handle, [&](Driver&, Stream& stream) {
+    if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto run = [function, data] {
+      HostFunctionScope scope;
+      function(data);
+    };
+    stream.Enqueue({.run = run}, Stream::Runner::kWorker);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
+                             void* data, unsigned flags) {
+  return WithStream(handle, [&](Driver&, Stream& stream) {
+    if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    const auto run = [handle, callback, data] {
+      HostFunctionScope scope;
+      callback(handle, LastFault(), data);
+    };
+    stream.Enqueue({.run = run, .after = {}, .even_after_fault = true},
+                   Stream::Runner::kWorker);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"

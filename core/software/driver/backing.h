@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What lies behind addresses of the device window. Everything device-like is
+// a memfd, so that another process can map the same bytes.
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_BACKING_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_BACKING_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/base/unique_fd.h"
+#include "core/software/driver/address_space.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+constexpr size_t kPageSize = 4096;
+
+constexpr size_t RoundUp(size_t size, size_t multiple) {
+  return (size + multiple - 1) / multiple * multiple;
+}
+
+// How much of the device's memory is taken. Thread-safe.
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(size_t total) : total_(total) {}
+
+  // False, and nothing taken, if less is free.
+  bool Take(size_t size);
+  void Return(size_t size) { used_ -= size; }
+
+  size_t total() const { return total_; }
+  size_t free() const { return total_ - used_; }
+
+ private:
+  const size_t total_;
+  std::atomic<size_t> used_{0};
+};
+
+// Keeps a stretch of memory mapped; the destructor unmaps it.
+class Backing {
+ public:
+  virtual ~Backing() = default;
+};
+
+// Memory of its own with a guard gap after it, for cuMemAlloc and the like.
+// All blocks share one memfd, in which a block lies at its offset in the
+// window: as many blocks as wanted, one descriptor.
+class Block : public Backing {
+ public:
+  enum class Place {
+    kStart,  // begins at a page, as host memory does
+    kEnd,    // ends within 256 bytes of the gap: small overruns are found, too
+  };
+
+  // `budget` may be null. The block must not outlive it. CUDA_SUCCESS or
+  // CUDA_ERROR_OUT_OF_MEMORY.
+  static CUresult Create(size_t size, Place place, MemoryBudget* budget,
+                         std::unique_ptr<Block>* block);
+  ~Block() override;
+
+  uintptr_t address() const { return address_; }
+  size_t size() const { return size_; }
+
+  // For another process: the memfd of all blocks (borrowed), and where the
+  // pages of this one lie in it.
+  static int SharedFd();
+  size_t file_offset() const;
+  size_t mapped_size() const { return mapped_; }
+  size_t offset_in_pages() const { return address_ - range_->address(); }
+
+ private:
+  Block() = default;
+
+  std::unique_ptr<AddressRange> range_;  // pages and gap
+  MemoryBudget* budget_ = nullptr;
+  uintptr_t address_ = 0;
+  size_t size_ = 0;
+  size_t mapped_ = 0;  // bytes, whole pages, without the gap
+};
+
+// Physical memory in the sense of cuMemCreate: a memfd of its own, mapped
+// nowhere by itself. Immutable, thread-safe.
+class PhysicalMemory {
+ public:
+  // `size` is a multiple of the page size.
+  static CUresult Create(size_t size, const CUmemAllocationProp& properties,
+                         MemoryBudget* budget,
+                         std::shared_ptr<PhysicalMemory>* memory);
+  // Takes a duplicate of a descriptor that came from another process, after
+  // checking that it is a memfd made by Create.
+  static CUresult Import(int fd, MemoryBudget* budget,
+                         std::shared_ptr<PhysicalMemory>* memory);
+  ~PhysicalMemory();
+
+  int fd() const { return fd_.get(); }
+  size_t size() const { return size_; }
+  const CUmemAllocationProp& properties() const { return properties_; }
+
+ private:
+  PhysicalMemory() = default;
+
+  UniqueFd fd_;
+  size_t size_ = 0;
+  CUmemAllocationProp properties_{};
+  MemoryBudget* budget_ = nullptr;
+};
+
+// Part of a descriptor's bytes mapped at a place that the caller reserved.
+class FileView : public Backing {
+ public:
+  // All arguments in whole pages. Maps without access rights, see Protect. If
+  // `range` is given, the view owns it. `keep` lives as long as the view.
+  static CUresult Create(uintptr_t address, size_t size, int fd, size_t offset,
+                         std::unique_ptr<AddressRange> range,
+                         std::shared_ptr<void> keep,
+                         std::unique_ptr<FileView>* view);
+  ~FileView() override;
+
+  CUresult Protect(bool readable, bool writable);
+
+ private:
+  FileView() = default;
+
+  uintptr_t address_ = 0;
+  size_t size_ = 0;
+  std::unique_ptr<AddressRange> range_;
+  std::shared_ptr<void> keep_;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_BACKING_H_

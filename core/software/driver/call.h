@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How an entry point begins: the checks that CUDA makes before any other, and
+// the lookups of handles. Each runs `body` only if its checks hold.
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_CALL_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_CALL_H_
+
+#include <memory>
+
+#include "core/software/driver/driver.h"
+#include "core/software/driver/fault.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// body(Driver&), after cuInit and outside of host functions.
+template <typename Body>
+CUresult WithDriver(Body body) {
+  Driver& driver = Driver::Get();
+  if (!driver.initialized()) return CUDA_ERROR_NOT_INITIALIZED;
+  if (HostFunctionScope::Active()) return CUDA_ERROR_NOT_PERMITTED;
+  return body(driver);
+}
+
+// body(Device&), for calls about a device.
+template <typename Body>
+CUresult WithDevice(CUdevice ordinal, Body body) {
+  return WithDriver([&](Driver& driver) -> CUresult {
+    Device* device = driver.FindDevice(ordinal);
+    return device == nullptr ? CUDA_ERROR_INVALID_DEVICE : body(*device);
+  });
+}
+
+// body(Driver&, Context&), with the thread's current context and while no
+// kernel has faulted.
+template <typename Body>
+CUresult WithContext(Body body) {
+  return WithDriver([&](Driver& driver) -> CUresult {
+    const CUcontext handle = CurrentHandle();
+    if (handle == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    const std::shared_ptr<Context> context = FindContext(handle);
+    if (context == nullptr || !context->alive()) {
+      return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    }
+    if (const CUresult fault = LastFault(); fault != CUDA_SUCCESS) return fault;
+    return body(driver, *context);
+  });
+}
+
+// The stream that a handle means in this context, default streams included;
+// null if there is none.
+inline std::shared_ptr<Stream> ResolveStream(Driver& driver, Context& context,
+                                             CUstream stream) {
+  if (stream == nullptr) {
+    return PerThreadDefaultStream::Active() ? context.per_thread_stream()
+                                            : context.legacy_stream();
+  }
+  if (stream == CU_STREAM_LEGACY) return context.legacy_stream();
+  if (stream == CU_STREAM_PER_THREAD) return context.per_thread_stream();
+  return driver.streams.Find(stream);
+}
+
+// body(Driver&, Stream&).
+template <typename Body>
+CUresult WithStream(CUstream handle, Body body) {
+  return WithContext([&](Driver& driver, Context& context) -> CUresult {
+    const std::shared_ptr<Stream> stream =
+        ResolveStream(driver, context, handle);
+    return stream == nullptr ? CUDA_ERROR_INVALID_HANDLE
+                             : body(driver, *stream);
+  });
+}
+
+// body(Event&).
+template <typename Body>
+CUresult WithEvent(CUevent handle, Body body) {
+  return WithContext([&](Driver& driver, Context&) -> CUresult {
+    const std::shared_ptr<Event> event = driver.events.Find(handle);
+    return event == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(*event);
+  });
+}
+
+// True if any of the pointers is null.
+template <typename... Pointers>
+bool AnyNull(const Pointers*... pointers) {
+  return ((pointers == nullptr) || ...);
+}
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_CALL_H_

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_CONTEXT_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_CONTEXT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "core/software/driver/stream.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+class Device;
+
+// The streams and settings of one CUcontext. Resources name their context by
+// id; whoever destroys the context frees them (see Driver::EndContext).
+// Thread-safe.
+class Context : public std::enable_shared_from_this<Context> {
+ public:
+  Context(Device& device, unsigned flags);
+
+  Device& device() const { return device_; }
+  uint64_t id() const { return id_; }
+  std::atomic<unsigned>& flags() { return flags_; }
+  // Set once, by Driver, before others see the context.
+  CUcontext handle() const { return handle_; }
+  void set_handle(CUcontext handle) { handle_ = handle; }
+
+  bool alive() const { return alive_; }
+
+  std::shared_ptr<Stream> legacy_stream();
+  // The calling thread's own default stream.
+  std::shared_ptr<Stream> per_thread_stream();
+  std::shared_ptr<Stream> CreateStream(unsigned flags, int priority);
+
+  // Waits for everything that is enqueued in any stream, destroyed ones too.
+  void Synchronize();
+
+  // Synchronizes and lets go of the streams. Calls that need a living context
+  // fail from now on.
+  void End();
+
+  // What the default stream's semantics demand of work that is about to enter
+  // `stream`.
+  void AddImplicitOrder(const Stream& stream, std::vector<Ticket>* after);
+
+  // CU_LIMIT_...; CUDA_ERROR_UNSUPPORTED_LIMIT or CUDA_ERROR_INVALID_VALUE.
+  CUresult GetLimit(CUlimit limit, size_t* value) const;
+  CUresult SetLimit(CUlimit limit, size_t value);
+
+  // Numerically: greatest <= priority <= least.
+  static constexpr int kLeastPriority = 0;
+  static constexpr int kGreatestPriority = -5;
+
+ private:
+  std::shared_ptr<Stream> AddStreamLocked(Stream::Kind kind, unsigned flags,
+                                          int priority)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<std::shared_ptr<Stream>> Streams();
+
+  Device& device_;
+  const uint64_t id_;
+  std::atomic<unsigned> flags_;
+  CUcontext handle_ = nullptr;
+  std::atomic<bool> alive_{true};
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<Stream> legacy_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::thread::id, std::shared_ptr<Stream>> per_thread_
+      ABSL_GUARDED_BY(mutex_);
+  // All that may have work, the default ones included. A stream that only
+  // this list still knows, and that is idle, is dropped.
+  std::vector<std::shared_ptr<Stream>> streams_ ABSL_GUARDED_BY(mutex_);
+  std::map<CUlimit, size_t> limits_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_CONTEXT_H_

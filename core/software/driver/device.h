@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_DEVICE_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_DEVICE_H_
+
+#include <string>
+
+#include "core/software/driver/backing.h"
+#include "core/software/driver/settings.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// What the simulated device can hold; launches and occupancy use it, too.
+struct DeviceLimits {
+  static constexpr int kWarpSize = 32;
+  static constexpr int kThreadsPerBlock = 1024;
+  static constexpr unsigned kBlockDim[3] = {1024, 1024, 64};
+  static constexpr unsigned kGridDim[3] = {0x7fffffff, 65535, 65535};
+  static constexpr int kThreadsPerMultiprocessor = 2048;
+  static constexpr int kBlocksPerMultiprocessor = 32;
+  static constexpr int kRegisters = 65536;  // per block, per multiprocessor
+  static constexpr int kSharedPerBlock = 48 << 10;
+  static constexpr int kSharedPerBlockOptIn = 227 << 10;
+  static constexpr int kSharedPerMultiprocessor = 228 << 10;
+  static constexpr int kSharedReservedPerBlock = 1 << 10;
+};
+
+// The CPU as a CUDA device. Immutable but for its budget; thread-safe.
+class Device {
+ public:
+  Device(CUdevice ordinal, const Settings& settings);
+
+  CUdevice ordinal() const { return ordinal_; }
+  // "Holdfast software device (AMD EPYC, 2 threads)".
+  const std::string& name() const { return name_; }
+  // The same on each start on one machine.
+  const CUuuid& uuid() const { return uuid_; }
+  // "FFFF:00:00.0": a domain that no real device has.
+  std::string pci_bus_id() const;
+  int multiprocessors() const { return settings_.threads; }
+  MemoryBudget& memory() { return memory_; }
+
+  // False for a number that is no attribute.
+  bool Attribute(CUdevice_attribute attribute, int* value) const;
+
+ private:
+  const CUdevice ordinal_;
+  const Settings settings_;
+  const std::string name_;
+  const CUuuid uuid_;
+  MemoryBudget memory_;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_DEVICE_H_

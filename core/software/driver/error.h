@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_ERROR_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_ERROR_H_
+
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// "CUDA_ERROR_INVALID_VALUE"; null for a number that is no CUresult.
+const char* FindErrorName(CUresult result);
+
+// A few words on it; null for a number that is no CUresult.
+const char* FindErrorText(CUresult result);
+
+// As FindErrorName, but never null.
+const char* ErrorName(CUresult result);
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_ERROR_H_

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/event.h"
+
+#include <chrono>
+
+namespace holdfast::software {
+namespace {
+
+int64_t Now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+std::shared_ptr<Event::Mark> Event::mark() const {
+  std::lock_guard lock(mutex_);
+  return mark_;
+}
+
+void Event::Record(Stream& stream) {
+  auto mark = std::make_shared<Mark>();
+  mark->ticket = stream.Enqueue({.run = [mark] { mark->reached_ns = Now(); }},
+                                Stream::Runner::kCaller);
+  std::lock_guard lock(mutex_);
+  mark_ = std::move(mark);
+}
+
+Ticket Event::ticket() const {
+  const std::shared_ptr<Mark> last = mark();
+  return last == nullptr ? Ticket() : last->ticket;
+}
+
+CUresult Event::Query() const {
+  return ticket().Done() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult Event::Elapsed(const Event& start, const Event& end, float* ms) {
+  const std::shared_ptr<Mark> from = start.mark();
+  const std::shared_ptr<Mark> to = end.mark();
+  if (!start.timed() || !end.timed() || from == nullptr || to == nullptr) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (!from->ticket.Done() || !to->ticket.Done()) return CUDA_ERROR_NOT_READY;
+  *ms = static_cast<float>(to->reached_ns - from->reached_ns) * 1e-6f;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace holdfast::software

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/fault.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "core/base/log.h"
+#include "core/software/driver/error.h"
+
+namespace holdfast::software {
+namespace {
+
+std::atomic<CUresult> fault{CUDA_SUCCESS};
+std::mutex fault_mutex;
+// Leaked, so that it can be read while the process ends.
+std::atomic<const std::string*> fault_message{nullptr};
+
+}  // namespace
+
+void ReportFault(CUresult result, absl::string_view message) {
+  {
+    std::lock_guard lock(fault_mutex);
+    if (fault.load() != CUDA_SUCCESS) return;
+    fault_message = new std::string(message);
+    fault = result;
+  }
+  LogError("software driver: ", ErrorName(result), ": ", message);
+}
+
+CUresult LastFault() { return fault.load(std::memory_order_acquire); }
+
+const char* LastFaultMessage() {
+  const std::string* message = fault_message.load(std::memory_order_acquire);
+  return message == nullptr ? nullptr : message->c_str();
+}
+
+}  // namespace holdfast::software

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_HANDLE_TABLE_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_HANDLE_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+
+namespace holdfast::software {
+
+// A number that was never a handle before, of any kind: a stale or foreign
+// handle is found out, not followed. Small values keep their special meaning
+// (CU_STREAM_LEGACY and the like).
+inline uint64_t NewHandleValue() {
+  static std::atomic<uint64_t> next{0x10000};
+  return next.fetch_add(0x10, std::memory_order_relaxed);
+}
+
+// Live objects of one kind by the handle that the application holds. Handle is
+// CUDA's type: an opaque pointer or an integer. Thread-safe.
+template <typename Handle, typename Object>
+class HandleTable {
+ public:
+  Handle Add(std::shared_ptr<Object> object) {
+    const uint64_t value = NewHandleValue();
+    std::unique_lock lock(mutex_);
+    objects_.emplace(value, std::move(object));
+    return (Handle)value;
+  }
+
+  // Under a handle that the caller made, and that is free.
+  void AddAs(Handle handle, std::shared_ptr<Object> object) {
+    std::unique_lock lock(mutex_);
+    objects_[(uint64_t)handle] = std::move(object);
+  }
+
+  std::vector<std::shared_ptr<Object>> All() const {
+    std::vector<std::shared_ptr<Object>> all;
+    std::shared_lock lock(mutex_);
+    for (const auto& [value, object] : objects_) all.push_back(object);
+    return all;
+  }
+
+  // Null if the handle is not a live object of this kind.
+  std::shared_ptr<Object> Find(Handle handle) const {
+    std::shared_lock lock(mutex_);
+    const auto it = objects_.find((uint64_t)handle);
+    return it == objects_.end() ? nullptr : it->second;
+  }
+
+  // As Find, and the handle is stale from now on.
+  std::shared_ptr<Object> Remove(Handle handle) {
+    std::unique_lock lock(mutex_);
+    const auto it = objects_.find((uint64_t)handle);
+    if (it == objects_.end()) return nullptr;
+    std::shared_ptr<Object> object = std::move(it->second);
+    objects_.erase(it);
+    return object;
+  }
+
+  // Removes what predicate(const Object&) accepts and hands it back, so that
+  // destructors run without the lock.
+  template <typename Predicate>
+  std::vector<std::shared_ptr<Object>> RemoveIf(Predicate predicate) {
+    std::vector<std::shared_ptr<Object>> removed;
+    std::unique_lock lock(mutex_);
+    for (auto it = objects_.begin(); it != objects_.end();) {
+      if (predicate(*it->second)) {
+        removed.push_back(std::move(it->second));
+        it = objects_.erase(it);
+      } else {
+        ++it;
+      }
+    }
+    return removed;
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<uint64_t, std::shared_ptr<Object>> objects_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_HANDLE_TABLE_H_

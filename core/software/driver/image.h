@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an application hands to cuModuleLoadData and its kin.
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_IMAGE_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_IMAGE_H_
+
+#include <memory>
+#include <string>
+
+#include "core/software/runtime/executable.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// The options that this driver acts on. Others are hints to a compiler that is
+// not there; they are accepted.
+class JitOptions {
+ public:
+  // CUDA_ERROR_INVALID_VALUE for an unknown option or one named twice. The
+  // arrays must outlive the object.
+  static CUresult Parse(unsigned count, CUjit_option* options, void** values,
+                        JitOptions* parsed);
+
+  // Put a log into the caller's buffers, cut off to their sizes, and what was
+  // written into the values of the sizes.
+  void WriteErrorLog(const std::string& log) const { error_.Write(log); }
+  void WriteInfoLog(const std::string& log) const { info_.Write(log); }
+
+ private:
+  struct Log {
+    char* buffer = nullptr;
+    void** size = nullptr;  // the option's value: bytes, by value
+    void Write(const std::string& log) const;
+  };
+  Log error_;
+  Log info_;
+};
+
+// Loads PTX text (terminated by zero) or a fat binary that holds PTX. A cubin
+// is refused with CUDA_ERROR_NO_BINARY_FOR_GPU and a log that says what to
+// compile instead.
+CUresult LoadImage(const void* image, const JitOptions& options,
+                   std::unique_ptr<Executable>* executable);
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_IMAGE_H_

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/memory_map.h"
+
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <utility>
+
+#include "core/software/driver/address_space.h"
+
+namespace holdfast::software {
+
+MemoryMap::Regions::const_iterator MemoryMap::FindLocked(
+    uintptr_t address) const {
+  auto it = regions_.upper_bound(address);
+  if (it == regions_.begin()) return regions_.end();
+  --it;
+  return address - it->first < it->second.size ? it : regions_.end();
+}
+
+bool MemoryMap::Overlaps(uintptr_t address, size_t size) const {
+  std::shared_lock lock(mutex_);
+  if (FindLocked(address) != regions_.end()) return true;
+  const auto next = regions_.lower_bound(address);
+  return next != regions_.end() && next->first - address < size;
+}
+
+bool MemoryMap::Insert(Region region) {
+  std::unique_lock lock(mutex_);
+  if (FindLocked(region.address) != regions_.end()) return false;
+  const auto next = regions_.lower_bound(region.address);
+  if (next != regions_.end() && next->first - region.address < region.size) {
+    return false;
+  }
+  region.buffer_id = ++last_buffer_id_;
+  const uintptr_t address = region.address;
+  regions_.emplace(address, std::move(region));
+  return true;
+}
+
+std::optional<Region> MemoryMap::Find(uintptr_t address) const {
+  std::shared_lock lock(mutex_);
+  const auto it = FindLocked(address);
+  if (it == regions_.end()) return std::nullopt;
+  return it->second;
+}
+
+std::optional<Region> MemoryMap::Remove(
+    uintptr_t address, std::initializer_list<MemoryKind> kinds) {
+  std::unique_lock lock(mutex_);
+  const auto it = regions_.find(address);
+  if (it == regions_.end() ||
+      std::find(kinds.begin(), kinds.end(), it->second.kind) == kinds.end()) {
+    return std::nullopt;
+  }
+  Region region = std::move(it->second);
+  regions_.erase(it);
+  return region;
+}
+
+std::vector<Region> MemoryMap::RemoveContext(uint64_t context_id) {
+  std::vector<Region> removed;
+  std::unique_lock lock(mutex_);
+  for (auto it = regions_.begin(); it != regions_.end();) {
+    if (it->second.context_id == context_id) {
+      removed.push_back(std::move(it->second));
+      it = regions_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  return removed;
+}
+
+std::vector<Region> MemoryMap::Tiles(uintptr_t address, size_t size) const {
+  std::vector<Region> tiles;
+  std::shared_lock lock(mutex_);
+  const uintptr_t end = address + size;
+  auto it = regions_.find(address);
+  while (address != end) {
+    if (it == regions_.end() || it->first != address ||
+        it->second.size > end - address) {
+      return {};
+    }
+    tiles.push_back(it->second);
+    address += it->second.size;
+    ++it;
+  }
+  return tiles;
+}
+
+void MemoryMap::SetAccess(uintptr_t address, bool readable, bool writable) {
+  std::unique_lock lock(mutex_);
+  const auto it = regions_.find(address);
+  if (it == regions_.end()) return;
+  it->second.readable = readable;
+  it->second.writable = writable;
+}
+
+Location MemoryMap::Locate(uintptr_t address, size_t size,
+                           Access access) const {
+  if (address == 0 || address + size < address) return Location::kInvalid;
+  std::shared_lock lock(mutex_);
+  auto it = FindLocked(address);
+  if (it == regions_.end()) {
+    const bool reserved = GetAddressSpace().Contains(address) ||
+                          GetAddressSpace().Contains(address + size - 1);
+    return reserved ? Location::kInvalid : Location::kPageable;
+  }
+  const Location found =
+      IsHost(it->second.kind) ? Location::kPinned : Location::kDevice;
+  const uintptr_t end = address + size;
+  while (true) {
+    const Region& region = it->second;
+    const bool allowed =
+        access == Access::kRead ? region.readable : region.writable;
+    if (!allowed) return Location::kInvalid;
+    const uintptr_t region_end = region.address + region.size;
+    if (end <= region_end) return found;
+    ++it;
+    if (it == regions_.end() || it->first != region_end) {
+      return Location::kInvalid;
+    }
+  }
+}
+
+}  // namespace holdfast::software

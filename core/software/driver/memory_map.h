@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every stretch of memory that CUDA calls may name: what cuPointerGetAttribute
+// tells, and what copies are checked against.
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_MEMORY_MAP_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_MEMORY_MAP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "core/software/driver/backing.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+enum class MemoryKind {
+  kDevice,      // cuMemAlloc
+  kManaged,     // cuMemAllocManaged
+  kPool,        // cuMemAllocAsync
+  kMapped,      // cuMemMap
+  kImported,    // cuIpcOpenMemHandle, cuMemPoolImportPointer
+  kGlobal,      // a module's variable
+  kHost,        // cuMemHostAlloc
+  kRegistered,  // cuMemHostRegister; outside the device window
+};
+
+// True for memory that the host owns.
+constexpr bool IsHost(MemoryKind kind) {
+  return kind == MemoryKind::kHost || kind == MemoryKind::kRegistered;
+}
+
+struct Region {
+  uintptr_t address = 0;
+  size_t size = 0;
+  MemoryKind kind = MemoryKind::kDevice;
+  uint64_t context_id = 0;  // whose end is the region's end; 0: none
+  uint64_t buffer_id = 0;   // given by Insert, never used twice
+  unsigned flags = 0;       // cuMemHostAlloc, cuMemHostRegister
+  bool readable = true;
+  bool writable = true;
+  CUmemoryPool pool = nullptr;       // kPool
+  std::shared_ptr<Backing> backing;  // null if someone else unmaps
+  // kMapped: what was mapped.
+  std::shared_ptr<PhysicalMemory> physical;
+};
+
+// Where the bytes of a copy lie.
+enum class Location { kInvalid, kDevice, kPinned, kPageable };
+
+// Thread-safe. Regions never overlap.
+class MemoryMap {
+ public:
+  // False if it would overlap another region.
+  bool Insert(Region region);
+
+  // The region that `address` lies in.
+  std::optional<Region> Find(uintptr_t address) const;
+
+  // Removes the region that starts at `address` if its kind is one of `kinds`.
+  std::optional<Region> Remove(uintptr_t address,
+                               std::initializer_list<MemoryKind> kinds);
+
+  // Removes all regions of a context.
+  std::vector<Region> RemoveContext(uint64_t context_id);
+
+  // All regions within a range, in order, if they fill it without a hole and
+  // none reaches beyond it; empty otherwise.
+  std::vector<Region> Tiles(uintptr_t address, size_t size) const;
+  bool Overlaps(uintptr_t address, size_t size) const;
+
+  void SetAccess(uintptr_t address, bool readable, bool writable);
+
+  // What [address, address + size) is: kInvalid if any byte of it may not be
+  // accessed. Memory that nobody told CUDA about is kPageable.
+  enum class Access { kRead, kWrite };
+  Location Locate(uintptr_t address, size_t size, Access access) const;
+
+ private:
+  using Regions = std::map<uintptr_t, Region>;
+
+  Regions::const_iterator FindLocked(uintptr_t address) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+
+  mutable std::shared_mutex mutex_;
+  Regions regions_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_buffer_id_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_MEMORY_MAP_H_

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_MEMORY_POOL_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_MEMORY_POOL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+#include "core/software/driver/backing.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// Blocks for stream-ordered allocation. A freed block is kept for the next
+// allocation of its size while the pool holds no more than its release
+// threshold. Thread-safe.
+class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
+ public:
+  // `max_size` in bytes; 0: no limit but the device's. The budget must outlive
+  // the pool.
+  MemoryPool(MemoryBudget& budget, size_t max_size)
+      : budget_(budget), max_size_(max_size) {}
+
+  // The backing owns the block and the pool; dropping it frees the block.
+  CUresult Allocate(size_t size, uintptr_t* address,
+                    std::shared_ptr<Backing>* backing);
+
+  // Gives kept blocks back until at most this many bytes are reserved.
+  void TrimTo(size_t bytes);
+
+  // `value` as in cuMemPoolGetAttribute: int or cuuint64_t by attribute.
+  CUresult GetAttribute(CUmemPool_attribute attribute, void* value) const;
+  CUresult SetAttribute(CUmemPool_attribute attribute, const void* value);
+
+ private:
+  class Loan;
+
+  void TakeBack(std::unique_ptr<Block> block);
+
+  MemoryBudget& budget_;
+  const size_t max_size_;
+  mutable std::mutex mutex_;
+  std::multimap<size_t, std::unique_ptr<Block>> kept_ ABSL_GUARDED_BY(mutex_);
+  uint64_t reserved_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t reserved_high_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t used_high_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t threshold_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The three CU_MEMPOOL_ATTR_REUSE_... switches: kept, and without effect,
+  // since a block counts as free only once its stream has reached the free.
+  int reuse_[3] ABSL_GUARDED_BY(mutex_) = {1, 1, 1};
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_MEMORY_POOL_H_

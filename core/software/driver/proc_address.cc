@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cuGetProcAddress: the way to everything else.
+#include <cstring>
+#include <vector>
+
+#include "core/base/log.h"
+#include "core/software/driver/driver.h"
+#include "core/software/driver/error.h"
+#include "core/software/driver/fault.h"
+#include "core/software/driver/settings.h"
+#include "cuda.h"
+
+// Deprecated is not gone.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+// Of CUDA 12; cuda.h no longer declares it.
+extern "C" CUresult cuCtxCreate_v2(CUcontext*, unsigned, CUdevice);
+
+// Beyond CUDA: why the process has a sticky error, or null. Asked for by name
+// as everything else; no driver of a GPU has it.
+extern "C" const char* holdfastSoftwareLastFault() {
+  return holdfast::software::LastFaultMessage();
+}
+
+namespace holdfast::software {
+namespace {
+
+enum Index {
+#define HOLDFAST_ENTRY(symbol, name, version) k_##symbol,
+#define HOLDFAST_STREAM_ENTRY(symbol, name, version) k_##symbol,
+#define HOLDFAST_UNSUPPORTED(symbol, version) k_##symbol,
+#include "core/software/driver/entry_points.inc"
+#undef HOLDFAST_ENTRY
+#undef HOLDFAST_STREAM_ENTRY
+#undef HOLDFAST_UNSUPPORTED
+};
+
+constexpr const char* kSymbols[] = {
+#define HOLDFAST_ENTRY(symbol, name, version) #symbol,
+#define HOLDFAST_STREAM_ENTRY(symbol, name, version) #symbol,
+#define HOLDFAST_UNSUPPORTED(symbol, version) #symbol,
+#include "core/software/driver/entry_points.inc"
+#undef HOLDFAST_ENTRY
+#undef HOLDFAST_STREAM_ENTRY
+#undef HOLDFAST_UNSUPPORTED
+};
+
+void TraceCall(Index index, CUresult result) {
+  const Trace trace = GetSettings().trace;
+  const bool failed = result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
+  if (trace == Trace::kAll || (trace == Trace::kFailures && failed)) {
+    LogInfo("software driver: ", kSymbols[index], " -> ", ErrorName(result));
+  }
+}
+
+template <Index kIndex>
+CUresult Unsupported() {
+  TraceCall(kIndex, CUDA_ERROR_NOT_SUPPORTED);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+// kFunction, named in the trace.
+template <Index kIndex, auto kFunction>
+struct Traced;
+template <Index kIndex, typename... Args, CUresult (*kFunction)(Args...)>
+struct Traced<kIndex, kFunction> {
+  static CUresult Call(Args... args) {
+    const CUresult result = kFunction(args...);
+    TraceCall(kIndex, result);
+    return result;
+  }
+};
+
+// kFunction with the null stream meaning the thread's own default stream.
+template <auto kFunction>
+struct PerThread;
+template <typename... Args, CUresult (*kFunction)(Args...)>
+struct PerThread<kFunction> {
+  static CUresult Call(Args... args) {
+    const PerThreadDefaultStream scope;
+    return kFunction(args...);
+  }
+};
+
+struct Entry {
+  const char* name;
+  int version;
+  void* function;
+  void* per_thread;  // the same as `function` if streams do not matter
+};
+
+template <Index kIndex, auto kFunction>
+void* Address() {
+  return GetSettings().trace == Trace::kOff
+             ? reinterpret_cast<void*>(kFunction)
+             : reinterpret_cast<void*>(&Traced<kIndex, kFunction>::Call);
+}
+
+template <Index kIndex, auto kFunction>
+Entry MakeEntry(const char* name, int version) {
+  void* const address = Address<kIndex, kFunction>();
+  return {name, version, address, address};
+}
+
+template <Index kIndex, auto kFunction>
+Entry MakeStreamEntry(const char* name, int version) {
+  return {name, version, Address<kIndex, kFunction>(),
+          Address<kIndex, &PerThread<kFunction>::Call>()};
+}
+
+template <Index kIndex>
+Entry MakeUnsupported(const char* name, int version) {
+  void* const address = reinterpret_cast<void*>(&Unsupported<kIndex>);
+  return {name, version, address, address};
+}
+
+const std::vector<Entry>& Entries() {
+  static const auto& entries = *new std::vector<Entry>{
+#define HOLDFAST_ENTRY(symbol, name, version) \
+  MakeEntry<k_##symbol, &symbol>(name, version),
+#define HOLDFAST_STREAM_ENTRY(symbol, name, version) \
+  MakeStreamEntry<k_##symbol, &symbol>(name, version),
+#define HOLDFAST_UNSUPPORTED(symbol, version) \
+  MakeUnsupported<k_##symbol>(#symbol, version),
+#include "core/software/driver/entry_points.inc"
+#undef HOLDFAST_ENTRY
+#undef HOLDFAST_STREAM_ENTRY
+#undef HOLDFAST_UNSUPPORTED
+      {"holdfastSoftwareLastFault", 0,
+       reinterpret_cast<void*>(&holdfastSoftwareLastFault),
+       reinterpret_cast<void*>(&holdfastSoftwareLastFault)},
+  };
+  return entries;
+}
+
+// The newest entry of this name that `version` already has.
+CUdriverProcAddressQueryResult Find(const char* name, int version,
+                                    const Entry** found) {
+  auto result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  *found = nullptr;
+  for (const Entry& entry : Entries()) {
+    if (strcmp(entry.name, name) != 0) continue;
+    if (entry.version > version) {
+      if (*found == nullptr) {
+        result = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+      }
+    } else if (*found == nullptr || entry.version > (*found)->version) {
+      *found = &entry;
+      result = CU_GET_PROC_ADDRESS_SUCCESS;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace holdfast::software
+
+extern "C" CUresult cuGetProcAddress_v2(
+    const char* name, void** function, int version, cuuint64_t flags,
+    CUdriverProcAddressQueryResult* status) {
+  using namespace holdfast::software;
+  constexpr cuuint64_t kFlags =
+      CU_GET_PROC_ADDRESS_LEGACY_STREAM |
+      CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  if (name == nullptr || function == nullptr || (flags & ~kFlags) != 0 ||
+      flags == kFlags) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const Entry* entry = nullptr;
+  const CUdriverProcAddressQueryResult result = Find(name, version, &entry);
+  if (status != nullptr) *status = result;
+  const bool per_thread =
+      (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  *function = entry == nullptr ? nullptr
+              : per_thread     ? entry->per_thread
+                               : entry->function;
+  // Whoever asks for the reason gets it there, and no error.
+  return entry != nullptr || status != nullptr ? CUDA_SUCCESS
+                                               : CUDA_ERROR_NOT_FOUND;
+}

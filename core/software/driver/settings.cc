@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/settings.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+#include "absl/strings/numbers.h"
+#include "core/base/log.h"
+
+namespace holdfast::software {
+namespace {
+
+constexpr size_t kAlignment = 2 << 20;
+constexpr int kMaxThreads = 1024;
+
+size_t HalfOfMemory() {
+  const size_t pages = sysconf(_SC_PHYS_PAGES);
+  const size_t half = pages * sysconf(_SC_PAGESIZE) / 2;
+  return std::max(half & ~(kAlignment - 1), kAlignment);
+}
+
+int UsableCpus() {
+  cpu_set_t cpus;
+  if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0) return 1;
+  return std::max(CPU_COUNT(&cpus), 1);
+}
+
+bool ParseInt(absl::string_view text, int low, int high, int* value) {
+  int parsed = 0;
+  if (!absl::SimpleAtoi(text, &parsed) || parsed < low || parsed > high) {
+    return false;
+  }
+  *value = parsed;
+  return true;
+}
+
+// Calls parse(value) if the variable is set; complains if it returns false.
+template <typename Parse>
+void Read(const char* variable, Parse parse) {
+  const char* value = getenv(variable);
+  if (value == nullptr || *value == '\0' || parse(value)) return;
+  LogWarning("software driver: cannot use ", variable, "=\"", value,
+             "\", its default is taken");
+}
+
+Settings ReadEnvironment() {
+  Settings s;
+  s.memory_bytes = HalfOfMemory();
+  s.threads = UsableCpus();
+  Read("HOLDFAST_SOFTWARE_MEMORY", [&](const char* value) {
+    return ParseSize(value, &s.memory_bytes);
+  });
+  Read("HOLDFAST_SOFTWARE_THREADS", [&](const char* value) {
+    return ParseInt(value, 1, kMaxThreads, &s.threads);
+  });
+  Read("HOLDFAST_SOFTWARE_COMPUTE_CAPABILITY", [&](const char* value) {
+    return ParseComputeCapability(value, &s.compute_major, &s.compute_minor);
+  });
+  Read("HOLDFAST_SOFTWARE_LAUNCH_TIMEOUT", [&](const char* value) {
+    return ParseInt(value, 0, 1 << 30, &s.launch_timeout_seconds);
+  });
+  Read("HOLDFAST_SOFTWARE_TRACE", [&](const char* value) {
+    int level = 0;
+    if (!ParseInt(value, 0, 2, &level)) return false;
+    s.trace = static_cast<Trace>(level);
+    return true;
+  });
+  return s;
+}
+
+}  // namespace
+
+const Settings& GetSettings() {
+  static const Settings settings = ReadEnvironment();
+  return settings;
+}
+
+bool ParseSize(absl::string_view text, size_t* bytes) {
+  constexpr absl::string_view kUnits = "KMGT";
+  int shift = 0;
+  if (!text.empty()) {
+    const size_t unit = kUnits.find(text.back());
+    if (unit != absl::string_view::npos) {
+      shift = 10 * static_cast<int>(unit + 1);
+      text.remove_suffix(1);
+    }
+  }
+  uint64_t number = 0;
+  if (!absl::SimpleAtoi(text, &number) || number == 0) return false;
+  if (number > (SIZE_MAX >> shift)) return false;
+  *bytes = static_cast<size_t>(number) << shift;
+  return true;
+}
+
+bool ParseComputeCapability(absl::string_view text, int* major, int* minor) {
+  const bool dotted = text.size() == 3 && text[1] == '.';
+  if (!dotted && text.size() != 2) return false;
+  const char first = text.front();
+  const char last = text.back();
+  if (first < '5' || first > '9' || last < '0' || last > '9') return false;
+  if (first == '9' && last != '0') return false;
+  *major = first - '0';
+  *minor = last - '0';
+  return true;
+}
+
+}  // namespace holdfast::software

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/stream.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "core/software/driver/context.h"
+#include "core/software/driver/fault.h"
+
+namespace holdfast::software {
+namespace {
+
+// How long an idle thread stays: longer than the pauses of a busy program,
+// short enough that thousands of idle streams cost nothing.
+constexpr std::chrono::seconds kIdleThread{1};
+
+std::atomic<uint64_t> last_stream_id{0};
+
+}  // namespace
+
+bool Ticket::Done() const {
+  return stream_ == nullptr || stream_->Done(sequence_);
+}
+
+void Ticket::Wait(bool help) const {
+  if (!Done()) stream_->Wait(sequence_, help);
+}
+
+Stream::Stream(std::shared_ptr<Context> context, Kind kind, unsigned flags,
+               int priority)
+    : context_(std::move(context)),
+      kind_(kind),
+      flags_(flags),
+      priority_(priority),
+      id_(++last_stream_id) {}
+
+Ticket Stream::Enqueue(Operation operation, Runner runner) {
+  std::vector<Ticket>& after = operation.after;
+  context_->AddImplicitOrder(*this, &after);
+  after.erase(std::remove_if(after.begin(), after.end(),
+                             [](const Ticket& t) { return t.Done(); }),
+              after.end());
+  Lock lock(mutex_);
+  Ticket ticket(shared_from_this(), ++enqueued_);
+  if (runner == Runner::kCaller && !running_ && queue_.empty() &&
+      after.empty()) {
+    Run(std::move(operation), lock);
+    return ticket;
+  }
+  queue_.push_back(std::move(operation));
+  if (runner != Runner::kWaiter) WakeWorker();
+  return ticket;
+}
+
+Ticket Stream::Tail() {
+  Lock lock(mutex_);
+  return Ticket(shared_from_this(), enqueued_.load());
+}
+
+void Stream::Wait(uint64_t sequence, bool help) {
+  Lock lock(mutex_);
+  while (completed_.load() < sequence) {
+    if (help && ReadyLocked()) {
+      RunNext(lock);
+    } else {
+      ++waiters_;
+      done_.wait(lock);
+      --waiters_;
+    }
+  }
+}
+
+void Stream::RunNext(Lock& lock) {
+  Operation operation = std::move(queue_.front());
+  queue_.pop_front();
+  Run(std::move(operation), lock);
+}
+
+void Stream::Run(Operation operation, Lock& lock) {
+  running_ = true;
+  lock.unlock();
+  // Without help: the other stream has a runner of its own, and a chain of
+  // dependencies must not become a chain of calls.
+  for (const Ticket& ticket : operation.after) ticket.Wait(/*help=*/false);
+  if (operation.even_after_fault || LastFault() == CUDA_SUCCESS) {
+    operation.run();
+  }
+  operation = Operation();  // what it holds goes before it counts as done
+  lock.lock();
+  running_ = false;
+  ++completed_;
+  if (waiters_ > 0) done_.notify_all();
+  if (!queue_.empty() && worker_sleeps_) work_.notify_one();
+}
+
+void Stream::WakeWorker() {
+  if (has_worker_) {
+    if (worker_sleeps_) work_.notify_one();
+    return;
+  }
+  has_worker_ = true;
+  // The application's signals are not for us.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread([self = shared_from_this()] { self->Work(); }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Stream::Work() {
+  sigset_t faults;
+  sigemptyset(&faults);
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
+    sigaddset(&faults, signal);
+  }
+  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
+  Lock lock(mutex_);
+  while (true) {
+    worker_sleeps_ = true;
+    const bool ready = work_.wait_for(
+        lock, kIdleThread, [this] { return ReadyLocked(); });
+    worker_sleeps_ = false;
+    if (!ready && queue_.empty()) break;
+    while (ReadyLocked()) RunNext(lock);
+  }
+  has_worker_ = false;
+}
+
+}  // namespace holdfast::software

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams: work in order, beside the threads that enqueue it.
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_STREAM_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_STREAM_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+class Context;
+class Stream;
+
+// A point in a stream's order of work. A default one lies in the past.
+class Ticket {
+ public:
+  Ticket() = default;
+  Ticket(std::shared_ptr<Stream> stream, uint64_t sequence)
+      : stream_(std::move(stream)), sequence_(sequence) {}
+
+  bool Done() const;
+  // Returns when all work up to here is done. Lends the calling thread to the
+  // stream if `help` is true.
+  void Wait(bool help) const;
+
+ private:
+  std::shared_ptr<Stream> stream_;
+  uint64_t sequence_ = 0;
+};
+
+// One queue of operations. A thread of its own works it off; it is started
+// when work arrives and ends when none comes for a while. A thread that waits
+// for the stream does the work itself if nobody else does, so that a short
+// launch and its synchronize need no change of threads. Thread-safe.
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  enum class Kind {
+    kLegacy,       // the context's default stream
+    kBlocking,     // ordered against the default stream
+    kNonBlocking,  // CU_STREAM_NON_BLOCKING
+  };
+
+  struct Operation {
+    std::function<void()> run;
+    std::vector<Ticket> after;  // of other streams
+    // Run although a kernel has faulted: what must not be lost.
+    bool even_after_fault = false;
+  };
+
+  // Who runs an operation.
+  enum class Runner {
+    kWorker,  // the stream's thread
+    kCaller,  // the caller at once, if the stream is idle: for short work
+    kWaiter,  // whoever waits for it, which the caller is about to do
+  };
+
+  Stream(std::shared_ptr<Context> context, Kind kind, unsigned flags,
+         int priority);
+
+  Ticket Enqueue(Operation operation, Runner runner);
+  // Everything enqueued up to now.
+  Ticket Tail();
+  // Both wait for Tail().
+  void Drain() { Tail().Wait(/*help=*/true); }
+  bool Idle() const { return completed_.load() == enqueued_.load(); }
+
+  Context& context() const { return *context_; }
+  const std::shared_ptr<Context>& shared_context() const { return context_; }
+  Kind kind() const { return kind_; }
+  unsigned flags() const { return flags_; }
+  int priority() const { return priority_; }
+  uint64_t id() const { return id_; }
+
+ private:
+  friend class Ticket;
+  using Lock = std::unique_lock<std::mutex>;
+
+  bool Done(uint64_t sequence) const { return completed_.load() >= sequence; }
+  void Wait(uint64_t sequence, bool help);
+  bool ReadyLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !running_ && !queue_.empty();
+  }
+  // Runs the oldest operation; unlocks while it runs.
+  void RunNext(Lock& lock);
+  void Run(Operation operation, Lock& lock);
+  void WakeWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Work();
+
+  const std::shared_ptr<Context> context_;
+  const Kind kind_;
+  const unsigned flags_;
+  const int priority_;
+  const uint64_t id_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_;  // for the worker
+  std::condition_variable done_;  // for those who wait
+  std::deque<Operation> queue_ ABSL_GUARDED_BY(mutex_);
+  bool running_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_worker_ ABSL_GUARDED_BY(mutex_) = false;
+  bool worker_sleeps_ ABSL_GUARDED_BY(mutex_) = false;
+  int waiters_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Sequence numbers; written under the mutex, read without.
+  std::atomic<uint64_t> enqueued_{0};
+  std::atomic<uint64_t> completed_{0};
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_STREAM_H_
