@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starts the daemon's other processes. A process with threads cannot fork
+// safely, so the spawner is a process of its own, forked from main before any
+// thread exists; it forks and executes on request, and reports each end.
+//
+//   auto spawner = Spawner::Create({});                 // in main, first
+//   auto child = (*spawner)->Spawn({"--role=executor"});
+//   (*child)->channel().Receive(&ready);
+//
+// A child gets its end of the channel as descriptor kChildChannelFd, and none
+// but that and the standard ones. SIGINT and SIGTERM do not reach it: the
+// supervisor decides when it ends. When the supervisor ends, however that
+// happens, the kernel kills the spawner and every child.
+#ifndef HOLDFAST_SERVER_PROCESS_SPAWNER_H_
+#define HOLDFAST_SERVER_PROCESS_SPAWNER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "holdfast/internal/spawner.pb.h"
+#include "server/channel/channel.h"
+#include "server/process/child_process.h"
+
+namespace holdfast {
+
+inline constexpr int kChildChannelFd = 3;
+
+// Thread-safe.
+class Spawner {
+ public:
+  struct Options {
+    // What the children execute; default: this process's own binary.
+    std::string executable = "/proc/self/exe";
+  };
+
+  // REQUIRES: the process has one thread, and it lives as long as the process.
+  static absl::StatusOr<std::unique_ptr<Spawner>> Create(
+      const Options& options);
+
+  // Kills the spawner and with it the children that are left.
+  ~Spawner();
+
+  // UNAVAILABLE: no process could be started, or the spawner is gone. That
+  // the program cannot be executed shows as exit code 127.
+  absl::StatusOr<std::unique_ptr<ChildProcess>> Spawn(
+      const std::vector<std::string>& arguments);
+
+ private:
+  // Guarded by mutex_.
+  struct Child {
+    bool answered = false;
+    absl::Status status;
+    pid_t pid = 0;
+    UniqueFd pidfd;
+    std::shared_ptr<ChildExit> exit = std::make_shared<ChildExit>();
+  };
+
+  Spawner(pid_t pid, Channel channel);
+  // Sends the request; the child's state is then set by the reader.
+  absl::StatusOr<std::shared_ptr<Child>> Request(
+      const std::vector<std::string>& arguments, int child_channel);
+  void ReadEvents();
+  void OnSpawned(const internal::Spawned& spawned, UniqueFd pidfd);
+  void OnExited(const internal::Exited& exited);
+  void OnSpawnerGone();
+
+  const pid_t pid_;
+  Channel channel_;
+  absl::Mutex mutex_;
+  bool gone_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t last_child_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Those that have not ended.
+  std::map<uint64_t, std::shared_ptr<Child>> children_ ABSL_GUARDED_BY(mutex_);
+  std::thread reader_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_PROCESS_SPAWNER_H_

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/process/spawner_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "holdfast/internal/spawner.pb.h"
+#include "server/process/spawner.h"
+
+namespace holdfast {
+namespace {
+
+constexpr int kCannotExecute = 127;  // As a shell says it.
+
+void DieWithParent(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);  // It ended before the line above.
+}
+
+// When memory runs out, the kernel shall take a child, not the supervisor.
+void OfferToOomKiller() {
+  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t written = write(fd, "500", 3);
+  close(fd);
+}
+
+[[noreturn]] void ExecuteChild(pid_t spawner, const std::string& executable,
+                               const internal::ToSpawner& request,
+                               int channel) {
+  DieWithParent(spawner);
+  OfferToOomKiller();
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  dup2(null, STDIN_FILENO);
+  if (channel == kChildChannelFd) {
+    fcntl(channel, F_SETFD, 0);
+  } else {
+    dup2(channel, kChildChannelFd);
+  }
+  syscall(SYS_close_range, kChildChannelFd + 1, ~0u, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  std::vector<char*> argv = {const_cast<char*>("holdfastd")};
+  for (const std::string& argument : request.arguments()) {
+    argv.push_back(const_cast<char*>(argument.c_str()));
+  }
+  argv.push_back(nullptr);
+  execv(executable.c_str(), argv.data());
+  _exit(kCannotExecute);
+}
+
+class SpawnerProcess {
+ public:
+  SpawnerProcess(const std::string& executable, Channel channel)
+      : executable_(executable), channel_(std::move(channel)) {}
+
+  // Returns when the supervisor has closed the channel.
+  void Run(int child_signals);
+
+ private:
+  bool ServeRequest();
+  internal::Spawned Spawn(const internal::ToSpawner& request, int channel,
+                          UniqueFd* pidfd);
+  void ReportExits();
+
+  const std::string& executable_;
+  Channel channel_;
+  std::map<pid_t, uint64_t> children_;
+};
+
+void SpawnerProcess::Run(int child_signals) {
+  while (true) {
+    pollfd events[] = {{.fd = channel_.fd(), .events = POLLIN},
+                       {.fd = child_signals, .events = POLLIN}};
+    if (poll(events, 2, -1) < 0 && errno != EINTR) return;
+    if (events[1].revents != 0) {
+      signalfd_siginfo info;
+      if (read(child_signals, &info, sizeof info) > 0) ReportExits();
+    }
+    if (events[0].revents != 0 && !ServeRequest()) return;
+  }
+}
+
+bool SpawnerProcess::ServeRequest() {
+  internal::ToSpawner request;
+  absl::StatusOr<UniqueFd> child_channel = channel_.Receive(&request);
+  if (!child_channel.ok()) return false;
+  internal::FromSpawner reply;
+  UniqueFd pidfd;
+  *reply.mutable_spawned() = Spawn(request, child_channel->get(), &pidfd);
+  return channel_.Send(reply, pidfd.get()).ok();
+}
+
+internal::Spawned SpawnerProcess::Spawn(const internal::ToSpawner& request,
+                                        int channel, UniqueFd* pidfd) {
+  internal::Spawned spawned;
+  spawned.set_child(request.child());
+  const pid_t spawner = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) ExecuteChild(spawner, executable_, request, channel);
+  if (pid < 0) {
+    spawned.set_error(absl::StrCat("fork: ", strerror(errno)));
+    return spawned;
+  }
+  // Not yet waited for, so the pid is still the child's even if it has ended.
+  pidfd->Reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd->valid()) {
+    spawned.set_error(absl::StrCat("pidfd_open: ", strerror(errno)));
+    kill(pid, SIGKILL);
+    return spawned;
+  }
+  children_[pid] = request.child();
+  spawned.set_pid(pid);
+  return spawned;
+}
+
+void SpawnerProcess::ReportExits() {
+  int status = 0;
+  pid_t pid;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    const auto found = children_.find(pid);
+    if (found == children_.end()) continue;
+    internal::FromSpawner event;
+    internal::Exited& exited = *event.mutable_exited();
+    exited.set_child(found->second);
+    if (WIFSIGNALED(status)) {
+      exited.set_signal(WTERMSIG(status));
+    } else {
+      exited.set_exit_code(WEXITSTATUS(status));
+    }
+    children_.erase(found);
+    if (!channel_.Send(event).ok()) return;  // Run sees that it is closed.
+  }
+}
+
+}  // namespace
+
+void RunSpawnerProcess(pid_t supervisor, const std::string& executable,
+                       Channel channel) {
+  DieWithParent(supervisor);
+  prctl(PR_SET_NAME, "holdfast-spawn");
+  signal(SIGINT, SIG_IGN);
+  signal(SIGTERM, SIG_IGN);
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGCHLD);
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  const int child_signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (child_signals >= 0) {
+    SpawnerProcess(executable, std::move(channel)).Run(child_signals);
+  }
+  _exit(0);
+}
+
+}  // namespace holdfast

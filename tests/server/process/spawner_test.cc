@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/process/spawner.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "holdfast/internal/executor.pb.h"
+
+namespace holdfast {
+namespace {
+
+using Cause = TerminationReport::Cause;
+
+class SpawnerTest : public testing::Test {
+ protected:
+  std::unique_ptr<ChildProcess> Shell(const std::string& script) {
+    return spawner_->Spawn({"-c", script}).value();
+  }
+
+  std::unique_ptr<Spawner> spawner_ =
+      Spawner::Create({.executable = "/bin/sh"}).value();
+};
+
+TEST_F(SpawnerTest, ReportsTheExitCode) {
+  const TerminationReport report = Shell("exit 42")->Wait();
+  EXPECT_EQ(report.cause, Cause::kExited);
+  EXPECT_EQ(report.code, 42);
+  EXPECT_EQ(report.ToString(), "exited with code 42");
+  EXPECT_TRUE(Shell("exit 0")->Wait().Succeeded());
+}
+
+TEST_F(SpawnerTest, ReportsTheSignal) {
+  const TerminationReport report = Shell("kill -SEGV $$")->Wait();
+  EXPECT_EQ(report.cause, Cause::kSignaled);
+  EXPECT_EQ(report.code, SIGSEGV);
+  EXPECT_EQ(report.ToString(), "was killed by signal 11 (SIGSEGV)");
+}
+
+TEST_F(SpawnerTest, KillEndsAChildThatWouldStay) {
+  const std::unique_ptr<ChildProcess> child = Shell("sleep 1000");
+  EXPECT_EQ(child->Wait(absl::InfinitePast()), std::nullopt);
+  child->Kill();
+  EXPECT_EQ(child->Wait().code, SIGKILL);
+}
+
+TEST_F(SpawnerTest, ChildLivesOnThroughSigtermAndSigint) {
+  const std::unique_ptr<ChildProcess> child =
+      Shell("kill -TERM $$; kill -INT $$; exit 7");
+  EXPECT_EQ(child->Wait().code, 7);
+}
+
+TEST_F(SpawnerTest, ChildHasItsChannelAndNoOtherDescriptor) {
+  const std::unique_ptr<ChildProcess> child =
+      Shell("test -S /proc/self/fd/3 && test ! -e /proc/$$/fd/4 && exit 9");
+  EXPECT_EQ(child->Wait().code, 9);
+}
+
+TEST_F(SpawnerTest, ChannelClosesWhenTheChildEnds) {
+  const std::unique_ptr<ChildProcess> child = Shell("exit 0");
+  internal::FromExecutor message;
+  EXPECT_EQ(child->channel().Receive(&message).status().code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST_F(SpawnerTest, ManyChildrenAreToldApart) {
+  std::vector<std::unique_ptr<ChildProcess>> children;
+  for (int i = 0; i < 20; ++i) {
+    children.push_back(Shell("exit " + std::to_string(i)));
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(children[i]->Wait().code, i);
+}
+
+TEST_F(SpawnerTest, ProgramThatIsMissingExitsWith127) {
+  auto spawner = Spawner::Create({.executable = "/nonexistent"}).value();
+  EXPECT_EQ(spawner->Spawn({}).value()->Wait().code, 127);
+}
+
+// A process of the given pid is gone once its parent's death has killed it;
+// init or a subreaper may take a moment to collect it.
+bool IsGone(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string number, name, state;
+  return !(stat >> number >> name >> state) || state == "Z";
+}
+
+TEST_F(SpawnerTest, ChildrenDieWithTheSpawnerAndSpawningSaysSo) {
+  const std::unique_ptr<ChildProcess> child = Shell("echo $PPID; sleep 1000");
+  const std::unique_ptr<ChildProcess> killer = Shell("kill -9 $PPID");
+  EXPECT_EQ(killer->Wait().cause, Cause::kUnknown);
+  EXPECT_EQ(child->Wait().cause, Cause::kUnknown);
+  while (!IsGone(child->pid())) usleep(1000);
+  EXPECT_EQ(spawner_->Spawn({"-c", "exit 0"}).status().code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST(SpawnerProcessTest, ChildrenDieWithTheSupervisor) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t supervisor = fork();
+  if (supervisor == 0) {
+    auto spawner = Spawner::Create({.executable = "/bin/sh"}).value();
+    const auto child = spawner->Spawn({"-c", "sleep 1000"}).value();
+    const pid_t pid = child->pid();
+    (void)!write(pipe_ends[1], &pid, sizeof pid);
+    kill(getpid(), SIGKILL);
+  }
+  pid_t grandchild = 0;
+  ASSERT_EQ(read(pipe_ends[0], &grandchild, sizeof grandchild),
+            static_cast<ssize_t>(sizeof grandchild));
+  waitpid(supervisor, nullptr, 0);
+  while (!IsGone(grandchild)) usleep(1000);
+}
+
+}  // namespace
+}  // namespace holdfast
