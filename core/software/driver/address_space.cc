@@ -68,8 +68,8 @@ void AddressSpace::Release(uintptr_t address, size_t size) {
 }
 
 AddressSpace& GetAddressSpace() {
-  static AddressSpace& space = *new AddressSpace(GetDeviceWindow().base,
-                                                 GetDeviceWindow().size);
+  static AddressSpace& space =
+      *new AddressSpace(GetDeviceWindow().base, GetDeviceWindow().size);
   return space;
 }
 

@@ -28,9 +28,7 @@ class AddressSpace {
   std::unique_ptr<AddressRange> Reserve(size_t size, size_t alignment,
                                         uintptr_t hint);
 
-  bool Contains(uintptr_t address) const {
-    return address - base_ < size_;
-  }
+  bool Contains(uintptr_t address) const { return address - base_ < size_; }
 
  private:
   friend class AddressRange;

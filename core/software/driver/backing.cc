@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "core/base/log.h"
+#include "core/software/driver/trace.h"
 #include "core/software/runtime/executable.h"
 
 namespace holdfast::software {
@@ -39,7 +39,7 @@ void Unmap(uintptr_t address, size_t size) {
   if (mmap(Pointer(address), size, PROT_NONE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
            0) == MAP_FAILED) {
-    LogError("software driver: cannot unmap ", size, " bytes of device memory");
+    Print("cannot unmap ", size, " bytes of device memory");
   }
 }
 
@@ -65,7 +65,8 @@ size_t Block::file_offset() const {
 
 CUresult Block::Create(size_t size, Place place, MemoryBudget* budget,
                        std::unique_ptr<Block>* block) {
-  if (size > GetDeviceWindow().size - kGuardGap) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (size > GetDeviceWindow().size - kGuardGap)
+    return CUDA_ERROR_OUT_OF_MEMORY;
   const size_t mapped = RoundUp(size, kPageSize);
   if (budget != nullptr && !budget->Take(mapped)) {
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -110,7 +111,8 @@ CUresult PhysicalMemory::Create(size_t size,
   if (!made->fd_.valid()) return CUDA_ERROR_OUT_OF_MEMORY;
   // The importer of a descriptor relies on its size. Not shrinking and not
   // growing is all that can be promised of memory that both sides write.
-  fcntl(made->fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  fcntl(made->fd_.get(), F_ADD_SEALS,
+        F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   *memory = std::move(made);
   return CUDA_SUCCESS;
 }
@@ -119,7 +121,8 @@ CUresult PhysicalMemory::Import(int fd, MemoryBudget* budget,
                                 std::shared_ptr<PhysicalMemory>* memory) {
   // A file that its owner can shrink would turn our reads into SIGBUS.
   const int seals = fcntl(fd, F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+    return CUDA_ERROR_INVALID_VALUE;
   struct stat status;
   if (fstat(fd, &status) != 0 || status.st_size <= 0 ||
       status.st_size % kPageSize != 0) {
@@ -144,8 +147,8 @@ PhysicalMemory::~PhysicalMemory() {
   if (budget_ != nullptr) budget_->Return(size_);
 }
 
-CUresult FileView::Create(uintptr_t address, size_t size, int fd,
-                          size_t offset, std::unique_ptr<AddressRange> range,
+CUresult FileView::Create(uintptr_t address, size_t size, int fd, size_t offset,
+                          std::unique_ptr<AddressRange> range,
                           std::shared_ptr<void> keep,
                           std::unique_ptr<FileView>* view) {
   if (!MapShared(address, size, PROT_NONE, fd, offset)) {

@@ -22,8 +22,7 @@ Context::Context(Device& device, unsigned flags)
 }
 
 std::shared_ptr<Stream> Context::AddStreamLocked(Stream::Kind kind,
-                                                 unsigned flags,
-                                                 int priority) {
+                                                 unsigned flags, int priority) {
   const auto finished = [](const std::shared_ptr<Stream>& stream) {
     return stream.use_count() == 1 && stream->Idle();
   };
@@ -54,11 +53,9 @@ std::shared_ptr<Stream> Context::per_thread_stream() {
 std::shared_ptr<Stream> Context::CreateStream(unsigned flags, int priority) {
   const bool non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
   std::lock_guard lock(mutex_);
-  return AddStreamLocked(non_blocking ? Stream::Kind::kNonBlocking
-                                      : Stream::Kind::kBlocking,
-                         flags,
-                         std::clamp(priority, kGreatestPriority,
-                                    kLeastPriority));
+  return AddStreamLocked(
+      non_blocking ? Stream::Kind::kNonBlocking : Stream::Kind::kBlocking,
+      flags, std::clamp(priority, kGreatestPriority, kLeastPriority));
 }
 
 std::vector<std::shared_ptr<Stream>> Context::Streams() {

@@ -86,8 +86,8 @@ void EnqueueFromStaging(Stream& stream, Copy copy, size_t bytes) {
 template <typename T>
 void FillRows(const Fill& fill) {
   for (size_t y = 0; y < fill.height; ++y) {
-    std::fill_n(reinterpret_cast<T*>(fill.address + y * fill.pitch),
-                fill.width, static_cast<T>(fill.value));
+    std::fill_n(reinterpret_cast<T*>(fill.address + y * fill.pitch), fill.width,
+                static_cast<T>(fill.value));
   }
 }
 
@@ -109,8 +109,8 @@ CUresult EnqueueCopy(Driver& driver, Stream& stream, const Copy& copy,
   const size_t bytes =
       MultiplyAdd(MultiplyAdd(copy.width, copy.height, 0), copy.depth, 0);
   if (bytes == 0) return CUDA_SUCCESS;
-  const Location to = Locate(driver.memory, copy.destination, copy,
-                             MemoryMap::Access::kWrite);
+  const Location to =
+      Locate(driver.memory, copy.destination, copy, MemoryMap::Access::kWrite);
   const Location from =
       Locate(driver.memory, copy.source, copy, MemoryMap::Access::kRead);
   if (to == Location::kInvalid || from == Location::kInvalid) {
@@ -127,9 +127,9 @@ CUresult EnqueueCopy(Driver& driver, Stream& stream, const Copy& copy,
     return WaitFor(stream.Enqueue({.run = [copy] { Run(copy); }},
                                   Stream::Runner::kWaiter));
   }
-  stream.Enqueue({.run = [copy] { Run(copy); }},
-                 bytes <= kShort ? Stream::Runner::kCaller
-                                 : Stream::Runner::kWorker);
+  stream.Enqueue({.run = [copy] { Run(copy); }}, bytes <= kShort
+                                                     ? Stream::Runner::kCaller
+                                                     : Stream::Runner::kWorker);
   return CUDA_SUCCESS;
 }
 
@@ -142,15 +142,14 @@ CUresult EnqueueFill(Driver& driver, Stream& stream, const Fill& fill) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   const size_t extent = MultiplyAdd(fill.height - 1, fill.pitch, row);
-  const Location location =
-      driver.memory.Locate(fill.address, rows ? extent : row,
-                           MemoryMap::Access::kWrite);
+  const Location location = driver.memory.Locate(
+      fill.address, rows ? extent : row, MemoryMap::Access::kWrite);
   if (location == Location::kInvalid || location == Location::kPageable) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  stream.Enqueue({.run = [fill] { Run(fill); }},
-                 extent <= kShort ? Stream::Runner::kCaller
-                                  : Stream::Runner::kWorker);
+  stream.Enqueue({.run = [fill] { Run(fill); }}, extent <= kShort
+                                                     ? Stream::Runner::kCaller
+                                                     : Stream::Runner::kWorker);
   return CUDA_SUCCESS;
 }
 

@@ -6,7 +6,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 
 namespace holdfast::software {
@@ -59,7 +58,8 @@ Device::Device(CUdevice ordinal, const Settings& settings)
       memory_(settings.memory_bytes) {}
 
 std::string Device::pci_bus_id() const {
-  return absl::StrFormat("%04X:00:%02X.0", kPciDomain, ordinal_);
+  return absl::StrCat(absl::Hex(kPciDomain, absl::kZeroPad4),
+                      ":00:", absl::Hex(ordinal_, absl::kZeroPad2), ".0");
 }
 
 // An attribute that is not named here is a capability that the device lacks,

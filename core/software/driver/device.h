@@ -35,7 +35,7 @@ class Device {
   const std::string& name() const { return name_; }
   // The same on each start on one machine.
   const CUuuid& uuid() const { return uuid_; }
-  // "FFFF:00:00.0": a domain that no real device has.
+  // "ffff:00:00.0": a domain that no real device has.
   std::string pci_bus_id() const;
   int multiprocessors() const { return settings_.threads; }
   MemoryBudget& memory() { return memory_; }

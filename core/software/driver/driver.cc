@@ -29,10 +29,8 @@ Driver& Driver::Get() {
 }
 
 Driver::Driver()
-    : device_(0, GetSettings()),
-      primary_handle_((CUcontext)NewHandleValue()) {
-  default_pool_ =
-      pools.Add(std::make_shared<MemoryPool>(device_.memory(), 0));
+    : device_(0, GetSettings()), primary_handle_((CUcontext)NewHandleValue()) {
+  default_pool_ = pools.Add(std::make_shared<MemoryPool>(device_.memory(), 0));
   current_pool = default_pool_;
 }
 
@@ -186,8 +184,7 @@ bool PopCurrent(CUcontext* context) {
   return true;
 }
 
-PerThreadDefaultStream::PerThreadDefaultStream()
-    : before_(per_thread_default) {
+PerThreadDefaultStream::PerThreadDefaultStream() : before_(per_thread_default) {
   per_thread_default = true;
 }
 PerThreadDefaultStream::~PerThreadDefaultStream() {

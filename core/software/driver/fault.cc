@@ -4,8 +4,8 @@
 #include <atomic>
 #include <mutex>
 
-#include "core/base/log.h"
 #include "core/software/driver/error.h"
+#include "core/software/driver/trace.h"
 
 namespace holdfast::software {
 namespace {
@@ -24,7 +24,7 @@ void ReportFault(CUresult result, absl::string_view message) {
     fault_message = new std::string(message);
     fault = result;
   }
-  LogError("software driver: ", ErrorName(result), ": ", message);
+  Print(ErrorName(result), ": ", message);
 }
 
 CUresult LastFault() { return fault.load(std::memory_order_acquire); }

@@ -7,8 +7,9 @@
 #include <cstring>
 
 #include "absl/strings/string_view.h"
-#include "core/base/log.h"
 #include "core/software/driver/error.h"
+#include "core/software/driver/settings.h"
+#include "core/software/driver/trace.h"
 
 namespace holdfast::software {
 namespace {
@@ -75,8 +76,9 @@ absl::string_view FindPtx(const char* fatbin, std::string* log) {
       return {};
     }
     if (entry.kind == kKindPtx && (entry.flags & kCompressed) != 0) {
-      *log = "the fat binary's PTX is compressed; compile with "
-             "--no-compress or load the PTX itself";
+      *log =
+          "the fat binary's PTX is compressed; compile with "
+          "--no-compress or load the PTX itself";
     } else if (entry.kind == kKindPtx && entry.arch >= best_arch) {
       best = {at + entry.header_size, entry.payload_size};
       best_arch = entry.arch;
@@ -114,8 +116,8 @@ CUresult FindText(const void* image, absl::string_view* text,
 
 }  // namespace
 
-CUresult JitOptions::Parse(unsigned count, CUjit_option* options,
-                           void** values, JitOptions* parsed) {
+CUresult JitOptions::Parse(unsigned count, CUjit_option* options, void** values,
+                           JitOptions* parsed) {
   if (count > 0 && (options == nullptr || values == nullptr)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -149,8 +151,7 @@ CUresult JitOptions::Parse(unsigned count, CUjit_option* options,
 void JitOptions::Log::Write(const std::string& log) const {
   if (buffer == nullptr || size == nullptr) return;
   // The value is 32 bits wide; what lies above is the caller's.
-  const auto room =
-      static_cast<uint32_t>(reinterpret_cast<uintptr_t>(*size));
+  const auto room = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(*size));
   if (room == 0) return;
   const size_t length = std::min<size_t>(log.size(), room - 1);
   memcpy(buffer, log.data(), length);
@@ -168,8 +169,8 @@ CUresult LoadImage(const void* image, const JitOptions& options,
   }
   options.WriteErrorLog(result == CUDA_SUCCESS ? "" : log);
   options.WriteInfoLog("");
-  if (result != CUDA_SUCCESS) {
-    LogDebug("software driver: ", ErrorName(result), ": ", log);
+  if (result != CUDA_SUCCESS && GetSettings().trace != Trace::kOff) {
+    Print(ErrorName(result), ": ", log);
   }
   return result;
 }

@@ -18,10 +18,10 @@ __attribute__((weak)) CUresult Executable::Load(absl::string_view,
 __attribute__((weak)) const DeviceWindow& GetDeviceWindow() {
   static const DeviceWindow window = [] {
     constexpr size_t kSize = size_t{1} << 40;
-    void* base = mmap(reinterpret_cast<void*>(0x7e8000000000), kSize, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-                          MAP_FIXED_NOREPLACE,
-                      -1, 0);
+    void* base =
+        mmap(reinterpret_cast<void*>(0x7e8000000000), kSize, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+             -1, 0);
     if (base == MAP_FAILED) {
       base = mmap(nullptr, kSize, PROT_NONE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

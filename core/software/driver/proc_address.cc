@@ -4,11 +4,11 @@
 #include <cstring>
 #include <vector>
 
-#include "core/base/log.h"
 #include "core/software/driver/driver.h"
 #include "core/software/driver/error.h"
 #include "core/software/driver/fault.h"
 #include "core/software/driver/settings.h"
+#include "core/software/driver/trace.h"
 #include "cuda.h"
 
 // Deprecated is not gone.
@@ -50,7 +50,7 @@ void TraceCall(Index index, CUresult result) {
   const Trace trace = GetSettings().trace;
   const bool failed = result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
   if (trace == Trace::kAll || (trace == Trace::kFailures && failed)) {
-    LogInfo("software driver: ", kSymbols[index], " -> ", ErrorName(result));
+    Print(kSymbols[index], " -> ", ErrorName(result));
   }
 }
 
@@ -160,9 +160,8 @@ extern "C" CUresult cuGetProcAddress_v2(
     const char* name, void** function, int version, cuuint64_t flags,
     CUdriverProcAddressQueryResult* status) {
   using namespace holdfast::software;
-  constexpr cuuint64_t kFlags =
-      CU_GET_PROC_ADDRESS_LEGACY_STREAM |
-      CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  constexpr cuuint64_t kFlags = CU_GET_PROC_ADDRESS_LEGACY_STREAM |
+                                CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
   if (name == nullptr || function == nullptr || (flags & ~kFlags) != 0 ||
       flags == kFlags) {
     return CUDA_ERROR_INVALID_VALUE;

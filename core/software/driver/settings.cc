@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "absl/strings/numbers.h"
-#include "core/base/log.h"
+#include "core/software/driver/trace.h"
 
 namespace holdfast::software {
 namespace {
@@ -43,17 +43,15 @@ template <typename Parse>
 void Read(const char* variable, Parse parse) {
   const char* value = getenv(variable);
   if (value == nullptr || *value == '\0' || parse(value)) return;
-  LogWarning("software driver: cannot use ", variable, "=\"", value,
-             "\", its default is taken");
+  Print("cannot use ", variable, "=\"", value, "\", its default is taken");
 }
 
 Settings ReadEnvironment() {
   Settings s;
   s.memory_bytes = HalfOfMemory();
   s.threads = UsableCpus();
-  Read("HOLDFAST_SOFTWARE_MEMORY", [&](const char* value) {
-    return ParseSize(value, &s.memory_bytes);
-  });
+  Read("HOLDFAST_SOFTWARE_MEMORY",
+       [&](const char* value) { return ParseSize(value, &s.memory_bytes); });
   Read("HOLDFAST_SOFTWARE_THREADS", [&](const char* value) {
     return ParseInt(value, 1, kMaxThreads, &s.threads);
   });

@@ -121,8 +121,8 @@ void Stream::Work() {
   Lock lock(mutex_);
   while (true) {
     worker_sleeps_ = true;
-    const bool ready = work_.wait_for(
-        lock, kIdleThread, [this] { return ReadyLocked(); });
+    const bool ready =
+        work_.wait_for(lock, kIdleThread, [this] { return ReadyLocked(); });
     worker_sleeps_ = false;
     if (!ready && queue_.empty()) break;
     while (ReadyLocked()) RunNext(lock);

@@ -62,9 +62,8 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
 }
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
-  return WithDevice(device, [&](Device&) {
-    return Driver::Get().SetPrimaryFlags(flags);
-  });
+  return WithDevice(
+      device, [&](Device&) { return Driver::Get().SetPrimaryFlags(flags); });
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags,

@@ -52,13 +52,12 @@ CUresult ResolveEnd(const EndDescription& d, const Copy& copy, CopyEnd* end) {
   end->pitch = d.pitch != 0 ? d.pitch : copy.width + d.x;
   end->rows = d.rows != 0 ? d.rows : copy.height + d.y;
   if (end->pitch < copy.width || end->pitch - copy.width < d.x ||
-      (copy.depth > 1 && (end->rows < copy.height ||
-                          end->rows - copy.height < d.y))) {
+      (copy.depth > 1 &&
+       (end->rows < copy.height || end->rows - copy.height < d.y))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   size_t offset;
-  if (end->address == 0 ||
-      __builtin_mul_overflow(d.z, end->rows, &offset) ||
+  if (end->address == 0 || __builtin_mul_overflow(d.z, end->rows, &offset) ||
       __builtin_add_overflow(offset, d.y, &offset) ||
       __builtin_mul_overflow(offset, end->pitch, &offset) ||
       __builtin_add_overflow(offset, d.x, &offset) ||
@@ -86,10 +85,10 @@ CUresult Copy2D(const CUDA_MEMCPY2D* p, CUstream stream, bool wait) {
   Copy copy;
   copy.width = p->WidthInBytes;
   copy.height = p->Height;
-  return CopyVolume({p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch,
-                     0, p->dstXInBytes, p->dstY, 0},
-                    {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch,
-                     0, p->srcXInBytes, p->srcY, 0},
+  return CopyVolume({p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch, 0,
+                     p->dstXInBytes, p->dstY, 0},
+                    {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch, 0,
+                     p->srcXInBytes, p->srcY, 0},
                     copy, stream, wait);
 }
 
@@ -134,8 +133,8 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t size) {
 }
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t size,
                               CUstream stream) {
-  return CopyLinear(to, Side::kDevice, Address(from), Side::kHost, size,
-                    stream, false);
+  return CopyLinear(to, Side::kDevice, Address(from), Side::kHost, size, stream,
+                    false);
 }
 CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t size) {
   return CopyLinear(Address(to), Side::kHost, from, Side::kDevice, size,
@@ -143,8 +142,8 @@ CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t size) {
 }
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t size,
                               CUstream stream) {
-  return CopyLinear(Address(to), Side::kHost, from, Side::kDevice, size,
-                    stream, false);
+  return CopyLinear(Address(to), Side::kHost, from, Side::kDevice, size, stream,
+                    false);
 }
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t size) {
   return CopyLinear(to, Side::kDevice, from, Side::kDevice, size, nullptr,

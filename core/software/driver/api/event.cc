@@ -34,8 +34,7 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
       return (flags & CU_EVENT_DISABLE_TIMING) == 0 ? CUDA_ERROR_INVALID_VALUE
                                                     : CUDA_ERROR_NOT_SUPPORTED;
     }
-    *event =
-        driver.events.Add(std::make_shared<Event>(context.id(), flags));
+    *event = driver.events.Add(std::make_shared<Event>(context.id(), flags));
     return CUDA_SUCCESS;
   });
 }

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "core/base/log.h"
 #include "core/software/driver/call.h"
 
 using namespace holdfast::software;
@@ -42,8 +41,8 @@ CUresult CheckGeometry(const Kernel& kernel, const LaunchGeometry& g) {
   if (g.cooperative) {
     // All blocks must be resident at a time.
     const uint64_t resident =
-        static_cast<uint64_t>(kernel.BlocksPerMultiprocessor(
-            threads, g.dynamic_shared_bytes)) *
+        static_cast<uint64_t>(
+            kernel.BlocksPerMultiprocessor(threads, g.dynamic_shared_bytes)) *
         Driver::Get().device().multiprocessors();
     const uint64_t blocks = uint64_t{g.grid[0]} * g.grid[1] * g.grid[2];
     if (blocks > resident) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;

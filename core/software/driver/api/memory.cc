@@ -26,9 +26,9 @@ CUresult Allocate(Driver& driver, Context& context, MemoryKind kind,
   if (size == 0) return CUDA_ERROR_INVALID_VALUE;
   const bool host = IsHost(kind);
   std::unique_ptr<Block> block;
-  const CUresult result = Block::Create(
-      size, host ? Block::Place::kStart : Block::Place::kEnd,
-      host ? nullptr : &context.device().memory(), &block);
+  const CUresult result =
+      Block::Create(size, host ? Block::Place::kStart : Block::Place::kEnd,
+                    host ? nullptr : &context.device().memory(), &block);
   if (result != CUDA_SUCCESS) return result;
   *address = block->address();
   Region region;
@@ -69,8 +69,8 @@ CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     uintptr_t address = 0;
-    const CUresult result = Allocate(driver, context, MemoryKind::kHost, size,
-                                     flags, &address);
+    const CUresult result =
+        Allocate(driver, context, MemoryKind::kHost, size, flags, &address);
     if (result == CUDA_SUCCESS) *pointer = reinterpret_cast<void*>(address);
     return result;
   });
@@ -80,8 +80,7 @@ CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
 bool IsMapped(const void* pointer, size_t size) {
   const uintptr_t first =
       reinterpret_cast<uintptr_t>(pointer) / kPageSize * kPageSize;
-  const size_t length =
-      reinterpret_cast<uintptr_t>(pointer) + size - first;
+  const size_t length = reinterpret_cast<uintptr_t>(pointer) + size - first;
   std::vector<unsigned char> resident(RoundUp(length, kPageSize) / kPageSize);
   return mincore(reinterpret_cast<void*>(first), length, resident.data()) == 0;
 }
@@ -110,8 +109,8 @@ unsigned long long HandleTypes(const Region& region) {
 }
 
 CUresult GetPointerAttribute(Driver& driver, const Region& region,
-                             CUpointer_attribute attribute,
-                             CUdeviceptr pointer, void* data) {
+                             CUpointer_attribute attribute, CUdeviceptr pointer,
+                             void* data) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
       return Store(data, ContextOf(driver, region));
@@ -251,8 +250,8 @@ CUresult cuMemFreeHost(void* pointer) {
 
 CUresult cuMemHostRegister_v2(void* pointer, size_t size, unsigned flags) {
   return WithContext([&](Driver& driver, Context& context) {
-    if (pointer == nullptr || size == 0 ||
-        (flags & ~kHostRegisterFlags) != 0 || !IsMapped(pointer, size)) {
+    if (pointer == nullptr || size == 0 || (flags & ~kHostRegisterFlags) != 0 ||
+        !IsMapped(pointer, size)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     Region region;

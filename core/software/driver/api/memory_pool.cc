@@ -19,8 +19,8 @@ CUresult Allocate(Driver& driver, Stream& stream, CUmemoryPool pool_handle,
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Region region;
   // Allocated at once; stream order allows more, but demands no less.
-  const CUresult result = pool->Allocate(size, &region.address,
-                                         &region.backing);
+  const CUresult result =
+      pool->Allocate(size, &region.address, &region.backing);
   if (result != CUDA_SUCCESS) return result;
   region.size = size;
   region.kind = MemoryKind::kPool;
@@ -72,8 +72,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t size,
 CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
   return WithStream(stream, [&](Driver& driver, Stream& found) {
     if (pointer == 0) return CUDA_SUCCESS;
-    std::optional<Region> region = driver.memory.Remove(
-        pointer, {MemoryKind::kPool, MemoryKind::kDevice});
+    std::optional<Region> region =
+        driver.memory.Remove(pointer, {MemoryKind::kPool, MemoryKind::kDevice});
     if (!region.has_value()) return CUDA_ERROR_INVALID_VALUE;
     // Whoever runs the operation drops its last reference, and so the memory.
     found.Enqueue({.run = [backing = std::move(region->backing)] {},

@@ -34,8 +34,8 @@ CUresult LoadModule(CUmodule* module, const void* image, unsigned count,
   return WithContext([&](Driver& driver, Context& context) {
     if (AnyNull(module, image)) return CUDA_ERROR_INVALID_VALUE;
     std::shared_ptr<Library> library;
-    const CUresult result = Load(driver, context.id(), image, count, options,
-                                 values, &library);
+    const CUresult result =
+        Load(driver, context.id(), image, count, options, values, &library);
     if (result == CUDA_SUCCESS) *module = driver.modules.Add(library);
     return result;
   });
@@ -122,9 +122,8 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   return LoadModule(module, image, 0, nullptr, nullptr);
 }
 
-CUresult cuModuleLoadDataEx(CUmodule* module, const void* image,
-                            unsigned count, CUjit_option* options,
-                            void** values) {
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
+                            CUjit_option* options, void** values) {
   return LoadModule(module, image, count, options, values);
 }
 

@@ -86,8 +86,7 @@ CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
 }
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
-  return Query(handle, context,
-               [](Stream& s) { return s.context().handle(); });
+  return Query(handle, context, [](Stream& s) { return s.context().handle(); });
 }
 
 CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context,

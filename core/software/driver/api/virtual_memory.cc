@@ -26,8 +26,8 @@ CUresult CheckProperties(Driver& driver, const CUmemAllocationProp& p) {
   if (driver.FindDevice(p.location.id) == nullptr) {
     return CUDA_ERROR_INVALID_DEVICE;
   }
-  const unsigned other = p.requestedHandleTypes &
-                         ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  const unsigned other =
+      p.requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   return other == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -62,8 +62,7 @@ CUresult Protect(Driver& driver, const Region& region, Rights rights) {
 }
 
 // The whole mappings that fill the range; empty if it is anything else.
-std::vector<Region> Mappings(Driver& driver, CUdeviceptr address,
-                             size_t size) {
+std::vector<Region> Mappings(Driver& driver, CUdeviceptr address, size_t size) {
   std::vector<Region> regions = driver.memory.Tiles(address, size);
   for (const Region& region : regions) {
     if (region.kind != MemoryKind::kMapped) return {};
