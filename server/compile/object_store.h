@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled code by the SHA-256 of its bytes, in sealed memfds: an object can be
+// handed to an executor as a descriptor, and nobody can change it. Bounded;
+// what was least recently used goes first. Who holds an object keeps it.
+//
+//   HOLDFAST_ASSIGN_OR_RETURN(auto writer, ObjectWriter::Create(size));
+//   HOLDFAST_RETURN_IF_ERROR(writer->Append(bytes));
+//   HOLDFAST_ASSIGN_OR_RETURN(auto object, writer->Finish(format, symbols));
+//   store.Put(object, ObjectStore::Origin::kClient);
+#ifndef HOLDFAST_SERVER_COMPILE_OBJECT_STORE_H_
+#define HOLDFAST_SERVER_COMPILE_OBJECT_STORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/sha256.h"
+#include "core/base/unique_fd.h"
+#include "holdfast/v1/objects.pb.h"
+
+namespace holdfast {
+
+// Immutable.
+struct StoredObject {
+  v1::ObjectHeader header;
+  UniqueFd memory;  // sealed, header.size() bytes
+};
+
+// Collects the bytes of one object. Not thread-safe.
+class ObjectWriter {
+ public:
+  static constexpr uint64_t kMaxObjectBytes = uint64_t{256} << 20;
+
+  // INVALID_ARGUMENT: size 0. RESOURCE_EXHAUSTED: over kMaxObjectBytes.
+  static absl::StatusOr<std::unique_ptr<ObjectWriter>> Create(uint64_t size);
+
+  // INVALID_ARGUMENT: more than was announced.
+  absl::Status Append(absl::string_view bytes);
+
+  // Seals the object and ends the writer; the hash is computed here, never
+  // believed. INVALID_ARGUMENT: fewer bytes than announced.
+  absl::StatusOr<std::shared_ptr<const StoredObject>> Finish(
+      v1::ObjectFormat format,
+      const google::protobuf::Map<std::string, std::string>& symbols);
+
+ private:
+  ObjectWriter(uint64_t size, UniqueFd memory);
+
+  uint64_t size_;
+  uint64_t written_ = 0;
+  UniqueFd memory_;
+  Sha256Hasher hasher_;
+};
+
+// Thread-safe.
+class ObjectStore {
+ public:
+  // Whose word the symbols are. A compiler's are added to an object that is
+  // there already; a client's count only for an object that is new, so that
+  // one client cannot rename another's kernels.
+  enum class Origin { kCompiler, kClient };
+
+  explicit ObjectStore(uint64_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // True if it was there before. An object larger than the whole store is
+  // kept alone until the next one comes.
+  bool Put(std::shared_ptr<const StoredObject> object, Origin origin);
+
+  // NOT_FOUND: not stored (any more). INVALID_ARGUMENT: not 32 bytes.
+  absl::StatusOr<std::shared_ptr<const StoredObject>> Get(
+      absl::string_view sha256);
+
+  bool Has(absl::string_view sha256) const;
+
+ private:
+  using Order = std::list<std::shared_ptr<const StoredObject>>;
+
+  void Insert(std::shared_ptr<const StoredObject> object)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Evict() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const uint64_t max_bytes_;
+  mutable absl::Mutex mutex_;
+  uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  Order order_ ABSL_GUARDED_BY(mutex_);  // most recently used first
+  absl::flat_hash_map<std::string, Order::iterator> by_sha256_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_COMPILE_OBJECT_STORE_H_
