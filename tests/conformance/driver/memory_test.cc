@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+#include <vector>
+
+#include "tests/conformance/driver/api.h"
+
+namespace holdfast::conformance {
+namespace {
+
+// Device memory that the test's end frees.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(size_t size) {
+    EXPECT_OK(Cuda().cuMemAlloc_v2(&pointer_, size));
+  }
+  ~DeviceMemory() { EXPECT_OK(Cuda().cuMemFree_v2(pointer_)); }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  CUdeviceptr operator*() const { return pointer_; }
+
+ private:
+  CUdeviceptr pointer_ = 0;
+};
+
+std::vector<uint8_t> Sequence(size_t size) {
+  std::vector<uint8_t> bytes(size);
+  std::iota(bytes.begin(), bytes.end(), uint8_t{1});
+  return bytes;
+}
+
+std::vector<uint8_t> Read(CUdeviceptr pointer, size_t size) {
+  std::vector<uint8_t> bytes(size);
+  EXPECT_OK(Cuda().cuMemcpyDtoH_v2(bytes.data(), pointer, size));
+  return bytes;
+}
+
+using MemoryTest = ContextTest;
+
+TEST_F(MemoryTest, AllocationIsAlignedAndCountsAsUsed) {
+  size_t before = 0, after = 0, total = 0;
+  ASSERT_OK(Cuda().cuMemGetInfo_v2(&before, &total));
+  EXPECT_LE(before, total);
+  const DeviceMemory memory(64 << 20);
+  EXPECT_EQ(*memory % 256, 0u);
+  ASSERT_OK(Cuda().cuMemGetInfo_v2(&after, &total));
+  EXPECT_LE(after + (64 << 20), before);
+}
+
+TEST_F(MemoryTest, SizesThatCannotBeAreRefused) {
+  CUdeviceptr pointer = 0;
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuMemAlloc_v2(&pointer, 0));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuMemAlloc_v2(nullptr, 16));
+  EXPECT_CUDA(CUDA_ERROR_OUT_OF_MEMORY,
+              Cuda().cuMemAlloc_v2(&pointer, size_t{1} << 50));
+}
+
+TEST_F(MemoryTest, FreeAcceptsNullAndRefusesWhatIsNotAllocated) {
+  EXPECT_OK(Cuda().cuMemFree_v2(0));
+  CUdeviceptr pointer = 0;
+  ASSERT_OK(Cuda().cuMemAlloc_v2(&pointer, 4096));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuMemFree_v2(pointer + 256));
+  EXPECT_OK(Cuda().cuMemFree_v2(pointer));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuMemFree_v2(pointer));
+}
+
+TEST_F(MemoryTest, AddressRangeIsTheWholeAllocation) {
+  const DeviceMemory memory(1000);
+  CUdeviceptr base = 0;
+  size_t size = 0;
+  EXPECT_OK(Cuda().cuMemGetAddressRange_v2(&base, &size, *memory + 999));
+  EXPECT_EQ(base, *memory);
+  EXPECT_EQ(size, 1000u);
+  int local = 0;
+  EXPECT_CUDA(CUDA_ERROR_NOT_FOUND,
+              Cuda().cuMemGetAddressRange_v2(
+                  &base, &size, reinterpret_cast<CUdeviceptr>(&local)));
+}
+
+TEST_F(MemoryTest, BytesSurviveTheWayThereAndBack) {
+  const size_t size = (3 << 20) + 7;
+  const std::vector<uint8_t> bytes = Sequence(size);
+  const DeviceMemory first(size), second(size);
+  ASSERT_OK(Cuda().cuMemcpyHtoD_v2(*first, bytes.data(), size));
+  ASSERT_OK(Cuda().cuMemcpyDtoD_v2(*second, *first, size));
+  EXPECT_EQ(Read(*second, size), bytes);
+}
+
+TEST_F(MemoryTest, UnifiedCopyTakesItsDirectionFromTheAddresses) {
+  const std::vector<uint8_t> bytes = Sequence(5000);
+  const DeviceMemory memory(5000);
+  ASSERT_OK(Cuda().cuMemcpy(*memory,
+                            reinterpret_cast<CUdeviceptr>(bytes.data()), 5000));
+  EXPECT_EQ(Read(*memory, 5000), bytes);
+}
+
+TEST_F(MemoryTest, CopyBeyondTheAllocationIsRefused) {
+  // More than any driver adds to the end of a small allocation.
+  const size_t far = 64 << 20;
+  const DeviceMemory memory(4096);
+  std::vector<uint8_t> host(far);
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemcpyHtoD_v2(*memory, host.data(), far));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemcpyDtoH_v2(host.data(), *memory, far));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuMemsetD8_v2(*memory, 0, far));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemcpyHtoD_v2(0, host.data(), 16));
+  EXPECT_OK(Cuda().cuMemcpyHtoD_v2(*memory, host.data(), 0));
+}
+
+TEST_F(MemoryTest, FillsWriteExactlyTheirElements) {
+  const DeviceMemory memory(64);
+  ASSERT_OK(Cuda().cuMemsetD8_v2(*memory, 0xee, 64));
+  ASSERT_OK(Cuda().cuMemsetD8_v2(*memory + 1, 0x11, 3));
+  ASSERT_OK(Cuda().cuMemsetD16_v2(*memory + 8, 0x2233, 2));
+  ASSERT_OK(Cuda().cuMemsetD32_v2(*memory + 16, 0x44556677, 1));
+  const std::vector<uint8_t> bytes = Read(*memory, 64);
+  const std::vector<uint8_t> expected = {
+      0xee, 0x11, 0x11, 0x11, 0xee, 0xee, 0xee, 0xee, 0x33, 0x22, 0x33,
+      0x22, 0xee, 0xee, 0xee, 0xee, 0x77, 0x66, 0x55, 0x44, 0xee};
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), bytes.begin()));
+}
+
+TEST_F(MemoryTest, MisalignedFillIsRefused) {
+  const DeviceMemory memory(64);
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemsetD16_v2(*memory + 1, 0, 2));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemsetD32_v2(*memory + 2, 0, 2));
+}
+
+TEST_F(MemoryTest, PitchedRowsAreCopiedApart) {
+  CUdeviceptr pointer = 0;
+  size_t pitch = 0;
+  ASSERT_OK(Cuda().cuMemAllocPitch_v2(&pointer, &pitch, 100, 4, 4));
+  EXPECT_GE(pitch, 100u);
+  ASSERT_OK(Cuda().cuMemsetD2D8_v2(pointer, pitch, 0, pitch, 4));
+  const std::vector<uint8_t> host = Sequence(8 * 10);
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = host.data();
+  copy.srcPitch = 10;
+  copy.srcXInBytes = 2;
+  copy.srcY = 1;
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = pointer;
+  copy.dstPitch = pitch;
+  copy.dstXInBytes = 5;
+  copy.WidthInBytes = 6;
+  copy.Height = 3;
+  ASSERT_OK(Cuda().cuMemcpy2D_v2(&copy));
+  const std::vector<uint8_t> device = Read(pointer, pitch * 4);
+  for (size_t y = 0; y < 3; ++y) {
+    EXPECT_EQ(device[y * pitch + 4], 0);
+    for (size_t x = 0; x < 6; ++x) {
+      EXPECT_EQ(device[y * pitch + 5 + x], host[(y + 1) * 10 + 2 + x]);
+    }
+    EXPECT_EQ(device[y * pitch + 11], 0);
+  }
+  copy.srcPitch = 4;  // narrower than a row
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuMemcpy2D_v2(&copy));
+  EXPECT_OK(Cuda().cuMemFree_v2(pointer));
+}
+
+TEST_F(MemoryTest, VolumesAreCopiedByPlanes) {
+  const DeviceMemory memory(4 * 4 * 4);
+  ASSERT_OK(Cuda().cuMemsetD8_v2(*memory, 0, 64));
+  const std::vector<uint8_t> host = Sequence(2 * 2 * 2);
+  CUDA_MEMCPY3D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = host.data();
+  copy.srcPitch = 2;
+  copy.srcHeight = 2;
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = *memory;
+  copy.dstPitch = 4;
+  copy.dstHeight = 4;
+  copy.dstXInBytes = copy.dstY = copy.dstZ = 1;
+  copy.WidthInBytes = copy.Height = copy.Depth = 2;
+  ASSERT_OK(Cuda().cuMemcpy3D_v2(&copy));
+  const std::vector<uint8_t> device = Read(*memory, 64);
+  EXPECT_EQ(device[(1 * 4 + 1) * 4 + 1], host[0]);
+  EXPECT_EQ(device[(1 * 4 + 2) * 4 + 2], host[3]);
+  EXPECT_EQ(device[(2 * 4 + 1) * 4 + 1], host[4]);
+  EXPECT_EQ(device[(2 * 4 + 2) * 4 + 2], host[7]);
+  EXPECT_EQ(std::count(device.begin(), device.end(), 0), 64 - 8);
+}
+
+TEST_F(MemoryTest, PointerAttributesTellDeviceFromHost) {
+  const DeviceMemory memory(4096);
+  void* host = nullptr;
+  ASSERT_OK(Cuda().cuMemHostAlloc(&host, 4096, 0));
+  const auto type = [](CUdeviceptr pointer) {
+    unsigned value = 0;
+    EXPECT_OK(Cuda().cuPointerGetAttribute(
+        &value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer));
+    return value;
+  };
+  EXPECT_EQ(type(*memory + 5), CU_MEMORYTYPE_DEVICE);
+  EXPECT_EQ(type(reinterpret_cast<CUdeviceptr>(host)), CU_MEMORYTYPE_HOST);
+  CUdeviceptr start = 0;
+  EXPECT_OK(Cuda().cuPointerGetAttribute(
+      &start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, *memory + 5));
+  EXPECT_EQ(start, *memory);
+  CUcontext context = nullptr;
+  EXPECT_OK(Cuda().cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT,
+                                         *memory));
+  EXPECT_EQ(context, context_);
+  int local = 0;
+  unsigned value = 0;
+  EXPECT_CUDA(
+      CUDA_ERROR_INVALID_VALUE,
+      Cuda().cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   reinterpret_cast<CUdeviceptr>(&local)));
+  EXPECT_OK(Cuda().cuMemFreeHost(host));
+}
+
+TEST_F(MemoryTest, ManyAttributesOfAnUnknownPointerAreNoError) {
+  int local = 0;
+  CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                 CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  unsigned type = 7;
+  int ordinal = 7;
+  void* values[] = {&type, &ordinal};
+  EXPECT_OK(Cuda().cuPointerGetAttributes(
+      2, names, values, reinterpret_cast<CUdeviceptr>(&local)));
+  EXPECT_EQ(type, 0u);
+  EXPECT_EQ(ordinal, -2);
+}
+
+TEST_F(MemoryTest, PinnedMemoryIsVisibleToBothSides) {
+  void* host = nullptr;
+  ASSERT_OK(Cuda().cuMemHostAlloc(&host, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+  CUdeviceptr mapped = 0;
+  ASSERT_OK(Cuda().cuMemHostGetDevicePointer_v2(&mapped, host, 0));
+  ASSERT_OK(Cuda().cuMemsetD8_v2(mapped, 0x5a, 4096));
+  ASSERT_OK(Cuda().cuCtxSynchronize_v2(context_));
+  EXPECT_EQ(static_cast<uint8_t*>(host)[4095], 0x5a);
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemFree_v2(reinterpret_cast<CUdeviceptr>(host)));
+  EXPECT_OK(Cuda().cuMemFreeHost(host));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuMemFreeHost(host));
+}
+
+TEST_F(MemoryTest, HostMemoryIsRegisteredOnce) {
+  void* host = std::aligned_alloc(4096, 8192);
+  ASSERT_OK(Cuda().cuMemHostRegister_v2(host, 8192, 0));
+  EXPECT_CUDA(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+              Cuda().cuMemHostRegister_v2(host, 8192, 0));
+  const DeviceMemory memory(8192);
+  ASSERT_OK(Cuda().cuMemsetD8_v2(*memory, 0x77, 8192));
+  ASSERT_OK(Cuda().cuMemcpyDtoH_v2(host, *memory, 8192));
+  EXPECT_EQ(static_cast<uint8_t*>(host)[8191], 0x77);
+  EXPECT_OK(Cuda().cuMemHostUnregister(host));
+  EXPECT_CUDA(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+              Cuda().cuMemHostUnregister(host));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemHostRegister_v2(host, 0, 0));
+  std::free(host);
+}
+
+TEST_F(MemoryTest, ManagedMemoryIsOneForHostAndDevice) {
+  if (Attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) == 0) {
+    GTEST_SKIP() << "no concurrent managed access";
+  }
+  CUdeviceptr pointer = 0;
+  ASSERT_OK(Cuda().cuMemAllocManaged(&pointer, 4096, CU_MEM_ATTACH_GLOBAL));
+  ASSERT_OK(Cuda().cuMemsetD8_v2(pointer, 3, 4096));
+  ASSERT_OK(Cuda().cuCtxSynchronize_v2(context_));
+  EXPECT_EQ(*reinterpret_cast<uint8_t*>(pointer + 4000), 3);
+  EXPECT_OK(Cuda().cuMemFree_v2(pointer));
+}
+
+TEST_F(MemoryTest, FreeingTheContextFreesItsMemory) {
+  ASSERT_OK(Cuda().cuCtxSetCurrent(nullptr));
+  CUcontext made = nullptr;
+  ASSERT_OK(Cuda().cuCtxCreate_v4(&made, nullptr, 0, device_));
+  CUdeviceptr pointer = 0;
+  ASSERT_OK(Cuda().cuMemAlloc_v2(&pointer, 4096));
+  ASSERT_OK(Cuda().cuCtxDestroy_v2(made));
+  ASSERT_OK(Cuda().cuCtxSetCurrent(context_));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuMemFree_v2(pointer));
+}
+
+using PoolTest = ContextTest;
+
+TEST_F(PoolTest, StreamOrderedMemoryLivesFromAllocToFree) {
+  CUstream stream = nullptr;
+  ASSERT_OK(Cuda().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CUdeviceptr pointer = 0;
+  ASSERT_OK(Cuda().cuMemAllocAsync(&pointer, 1 << 20, stream));
+  ASSERT_OK(Cuda().cuMemsetD32Async(pointer, 0xabcd, 1 << 18, stream));
+  std::vector<uint32_t> host(1 << 18);
+  ASSERT_OK(Cuda().cuMemcpyDtoHAsync_v2(host.data(), pointer, 1 << 20, stream));
+  ASSERT_OK(Cuda().cuMemFreeAsync(pointer, stream));
+  ASSERT_OK(Cuda().cuStreamSynchronize(stream));
+  EXPECT_EQ(host.back(), 0xabcdu);
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuMemFreeAsync(pointer, stream));
+  EXPECT_OK(Cuda().cuStreamDestroy_v2(stream));
+}
+
+TEST_F(PoolTest, PoolKeepsUpToItsReleaseThreshold) {
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device_};
+  CUmemoryPool pool = nullptr;
+  ASSERT_OK(Cuda().cuMemPoolCreate(&pool, &properties));
+  const auto reserved = [pool] {
+    cuuint64_t bytes = 0;
+    EXPECT_OK(Cuda().cuMemPoolGetAttribute(
+        pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes));
+    return bytes;
+  };
+  const auto allocate_and_free = [&] {
+    CUdeviceptr pointer = 0;
+    ASSERT_OK(Cuda().cuMemAllocFromPoolAsync(&pointer, 1 << 20, pool, nullptr));
+    ASSERT_OK(Cuda().cuMemFreeAsync(pointer, nullptr));
+    ASSERT_OK(Cuda().cuStreamSynchronize(nullptr));
+  };
+  allocate_and_free();
+  EXPECT_EQ(reserved(), 0u);
+  cuuint64_t threshold = 1 << 30;
+  ASSERT_OK(Cuda().cuMemPoolSetAttribute(
+      pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+  allocate_and_free();
+  EXPECT_GE(reserved(), uint64_t{1} << 20);
+  EXPECT_OK(Cuda().cuMemPoolTrimTo(pool, 0));
+  EXPECT_EQ(reserved(), 0u);
+  EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
+}
+
+}  // namespace
+}  // namespace holdfast::conformance
