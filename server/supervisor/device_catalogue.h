@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_DEVICE_CATALOGUE_H_
+#define HOLDFAST_SERVER_SUPERVISOR_DEVICE_CATALOGUE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "holdfast/internal/executor.pb.h"
+#include "holdfast/v1/devices.pb.h"
+#include "holdfast/v1/objects.pb.h"
+
+namespace holdfast {
+
+// The devices that executors found: all find the same. Immutable.
+class DeviceCatalogue {
+ public:
+  explicit DeviceCatalogue(const internal::Ready& ready) : ready_(ready) {}
+
+  const v1::Driver& driver() const { return ready_.driver(); }
+  // By ordinal, without their attributes.
+  v1::ListDevicesResponse List() const;
+  // With its attributes. NOT_FOUND names the devices that there are.
+  absl::StatusOr<v1::Device> Find(uint32_t ordinal) const;
+
+  // What device 0 runs best: a cubin on a GPU, PTX on the software device.
+  v1::ObjectFormat DefaultTarget() const;
+  // Its compute capability: "90".
+  std::string DefaultArch() const;
+
+ private:
+  const internal::Ready ready_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_DEVICE_CATALOGUE_H_

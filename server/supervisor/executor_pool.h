@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executors that have loaded their driver and wait for a session, so that
+// opening one takes milliseconds. A thread starts the next one when one is
+// taken or has died. When one cannot be started, the pool tries again after a
+// pause that doubles each time, and says until then why.
+#ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_
+#define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/supervisor/device_catalogue.h"
+#include "server/supervisor/executor_process.h"
+
+namespace holdfast {
+
+// Thread-safe.
+class ExecutorPool {
+ public:
+  using Starter =
+      std::function<absl::StatusOr<std::unique_ptr<ExecutorProcess>>()>;
+  struct Options {
+    Starter start;  // called by the pool's own thread
+    // Executors to keep waiting. One is always started first, to learn what
+    // devices there are.
+    size_t warm = 1;
+    absl::Duration start_limit = absl::Minutes(2);
+    absl::Duration first_pause = absl::Seconds(1);
+    absl::Duration longest_pause = absl::Minutes(1);
+    // Called when executors can be started, or can not, and when that changes.
+    std::function<void(bool)> on_health;
+  };
+
+  explicit ExecutorPool(Options options);
+  // Ends the executors that wait.
+  ~ExecutorPool();
+
+  // A ready executor: one that waited, else the next one that is started.
+  // UNAVAILABLE: none could be started; the message says why.
+  absl::StatusOr<std::unique_ptr<Executor>> Take(absl::Time deadline);
+
+  // What the first executor found; waits for it. UNAVAILABLE: as Take.
+  absl::StatusOr<std::shared_ptr<const DeviceCatalogue>> Devices(
+      absl::Time deadline);
+
+ private:
+  using Warm = std::deque<std::unique_ptr<ExecutorProcess>>;
+
+  void Run();
+  bool WantsMore() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartOne();
+  void Add(std::unique_ptr<ExecutorProcess> executor,
+           const internal::Ready& ready);
+  void SetFailed(const absl::Status& status);
+  // Takes out those of warm_ that have ended.
+  Warm TakeDead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits until `done`, or until starting fails.
+  absl::Status AwaitStart(const std::function<bool()>& done,
+                          absl::Time deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Options options_;
+  absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  size_t waiting_ ABSL_GUARDED_BY(mutex_) = 0;  // calls of Take
+  std::shared_ptr<const DeviceCatalogue> devices_ ABSL_GUARDED_BY(mutex_);
+  Warm warm_ ABSL_GUARDED_BY(mutex_);
+  // An executor of warm_ may have ended; how many did since the last Take.
+  bool check_warm_ ABSL_GUARDED_BY(mutex_) = false;
+  int idle_deaths_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The last start failed: why, when to try again, the pause after that.
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+  absl::Time retry_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Duration pause_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/supervisor/executor_process.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/base/status_macros.h"
+#include "server/rpc/status_conversion.h"
+
+namespace holdfast {
+namespace {
+
+// Descriptors that one executor may have the supervisor hold.
+constexpr size_t kMaxChunks = 4096;
+
+// A process that has closed its channel is exiting; one that lingers in the
+// driver's exit code is killed.
+constexpr absl::Duration kExitTime = absl::Seconds(5);
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorProcess::Start(
+    Spawner& spawner, const std::vector<std::string>& arguments,
+    ObjectStore& store) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto process, spawner.Spawn(arguments));
+  return std::unique_ptr<ExecutorProcess>(
+      new ExecutorProcess(std::move(process), store));
+}
+
+ExecutorProcess::ExecutorProcess(std::unique_ptr<ChildProcess> process,
+                                 ObjectStore& store)
+    : process_(std::move(process)), store_(store) {
+  reader_ = std::thread([this] { ReadMessages(); });
+}
+
+ExecutorProcess::~ExecutorProcess() {
+  OnEnd(nullptr);
+  process_->Kill();
+  reader_.join();
+}
+
+template <typename Answer>
+absl::StatusOr<Answer> ExecutorProcess::Await(
+    const std::optional<Answer>& answer, absl::string_view what,
+    absl::Time deadline) {
+  absl::MutexLock lock(&mutex_);
+  const auto answered = [&] {
+    return answer.has_value() || ended_.has_value();
+  };
+  if (!mutex_.AwaitWithDeadline(absl::Condition(&answered), deadline)) {
+    return absl::DeadlineExceededError(absl::StrCat("the executor (pid ", pid(),
+                                                    ") is not ", what,
+                                                    " within the time limit"));
+  }
+  if (!answer.has_value()) return *ended_;
+  if (answer->has_error()) return FromError(answer->error());
+  return *answer;
+}
+
+absl::StatusOr<internal::Ready> ExecutorProcess::AwaitReady(
+    absl::Time deadline) {
+  return Await(ready_, "ready", deadline);
+}
+
+absl::Status ExecutorProcess::Serve(const internal::Assign& assign,
+                                    absl::Time deadline) {
+  internal::ToExecutor message;
+  *message.mutable_assign() = assign;
+  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message));
+  return Await(serving_, "serving", deadline).status();
+}
+
+void ExecutorProcess::OnEnd(std::function<void(absl::Status)> callback) {
+  absl::MutexLock lock(&callback_mutex_);
+  callback_ = std::move(callback);
+  const std::optional<absl::Status> reason = ended();
+  if (callback_ && reason.has_value()) {
+    std::exchange(callback_, nullptr)(*reason);
+  }
+}
+
+std::optional<absl::Status> ExecutorProcess::ended() const {
+  absl::MutexLock lock(&mutex_);
+  return ended_;
+}
+
+void ExecutorProcess::Stop(absl::Time deadline) {
+  internal::ToExecutor message;
+  message.mutable_shutdown();
+  if (!process_->channel().Send(message).ok() ||
+      !process_->Wait(deadline).has_value()) {
+    process_->Kill();
+  }
+  process_->Wait();
+}
+
+void ExecutorProcess::ReadMessages() {
+  absl::Status status;
+  while (status.ok()) {
+    internal::FromExecutor message;
+    absl::StatusOr<UniqueFd> fd = process_->channel().Receive(&message);
+    status = fd.ok() ? Handle(message, *std::move(fd)) : fd.status();
+  }
+  SetEnded(status);
+}
+
+absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
+                                     UniqueFd fd) {
+  switch (message.message_case()) {
+    case internal::FromExecutor::kFetchObject:
+      return AnswerFetch(message.fetch_object().sha256());
+    case internal::FromExecutor::kChunkCreated:
+      return HoldChunk(message.chunk_created().chunk(), std::move(fd));
+    case internal::FromExecutor::kUsage:
+      memory_bytes_ = message.usage().memory_bytes();
+      return absl::OkStatus();
+    default:
+      break;
+  }
+  absl::MutexLock lock(&mutex_);
+  if (message.has_ready()) ready_ = message.ready();
+  if (message.has_serving()) serving_ = message.serving();
+  if (message.has_chunk_released()) {
+    chunks_.erase(message.chunk_released().chunk());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ExecutorProcess::AnswerFetch(const std::string& sha256) {
+  internal::ToExecutor message;
+  internal::ObjectReply& reply = *message.mutable_object();
+  reply.set_sha256(sha256);
+  const auto object = store_.Get(sha256);
+  if (!object.ok()) return process_->channel().Send(message);
+  reply.set_found(true);
+  reply.set_size((*object)->header.size());
+  *reply.mutable_symbols() = (*object)->header.symbols();
+  return process_->channel().Send(message, (*object)->memory.get());
+}
+
+absl::Status ExecutorProcess::HoldChunk(uint64_t chunk, UniqueFd fd) {
+  absl::MutexLock lock(&mutex_);
+  if (chunks_.size() >= kMaxChunks) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("it made more than ", kMaxChunks, " chunks of memory"));
+  }
+  chunks_[chunk] = std::move(fd);
+  return absl::OkStatus();
+}
+
+void ExecutorProcess::SetEnded(const absl::Status& channel_status) {
+  // Anything but a closed channel is a fault of the process.
+  const bool closed = absl::IsUnavailable(channel_status);
+  if (!closed || !process_->Wait(absl::Now() + kExitTime).has_value()) {
+    process_->Kill();
+  }
+  const std::string how =
+      closed ? process_->Wait().ToString()
+             : absl::StrCat("was ended: ", channel_status.message());
+  process_->Wait();
+  const absl::Status reason = absl::UnavailableError(
+      absl::StrCat("the executor (pid ", pid(), ") ", how));
+  absl::MutexLock callback_lock(&callback_mutex_);
+  {
+    absl::MutexLock lock(&mutex_);
+    ended_ = reason;
+  }
+  if (callback_) std::exchange(callback_, nullptr)(reason);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_PROCESS_H_
+#define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_PROCESS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "server/compile/object_store.h"
+#include "server/process/child_process.h"
+#include "server/process/spawner.h"
+#include "server/supervisor/executor.h"
+
+namespace holdfast {
+
+// An executor as a child process. A thread of its own reads what the process
+// says: it answers requests for objects from the store, and holds the
+// descriptors of device memory, so that the memory outlives the process.
+class ExecutorProcess final : public Executor {
+ public:
+  // Starts the process; it is not ready yet. `store` must outlive it.
+  static absl::StatusOr<std::unique_ptr<ExecutorProcess>> Start(
+      Spawner& spawner, const std::vector<std::string>& arguments,
+      ObjectStore& store);
+
+  // Kills the process if it runs; waits for its end.
+  ~ExecutorProcess() override;
+
+  // Returns when the process has loaded its driver: what it found, or why
+  // there is no use in it.
+  absl::StatusOr<internal::Ready> AwaitReady(absl::Time deadline);
+
+  // How it ended; nullopt if it runs.
+  std::optional<absl::Status> ended() const;
+
+  pid_t pid() const override { return process_->pid(); }
+  uint64_t memory_bytes() const override { return memory_bytes_; }
+  absl::Status Serve(const internal::Assign& assign,
+                     absl::Time deadline) override;
+  void OnEnd(std::function<void(absl::Status)> callback) override;
+  void Stop(absl::Time deadline) override;
+
+ private:
+  ExecutorProcess(std::unique_ptr<ChildProcess> process, ObjectStore& store);
+
+  void ReadMessages();
+  absl::Status Handle(const internal::FromExecutor& message, UniqueFd fd);
+  absl::Status AnswerFetch(const std::string& sha256);
+  absl::Status HoldChunk(uint64_t chunk, UniqueFd fd);
+  void SetEnded(const absl::Status& channel_status);
+  // Waits for an answer of the process, its end or the deadline.
+  template <typename Answer>
+  absl::StatusOr<Answer> Await(const std::optional<Answer>& answer,
+                               absl::string_view what, absl::Time deadline);
+
+  const std::unique_ptr<ChildProcess> process_;
+  ObjectStore& store_;
+  std::atomic<uint64_t> memory_bytes_{0};
+
+  mutable absl::Mutex mutex_;
+  std::optional<internal::Ready> ready_ ABSL_GUARDED_BY(mutex_);
+  std::optional<internal::Serving> serving_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, UniqueFd> chunks_ ABSL_GUARDED_BY(mutex_);
+
+  // Held while the callback runs.
+  absl::Mutex callback_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  std::function<void(absl::Status)> callback_ ABSL_GUARDED_BY(callback_mutex_);
+
+  std::thread reader_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_PROCESS_H_

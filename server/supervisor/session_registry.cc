@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/supervisor/session_registry.h"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+constexpr size_t kTokenBytes = 16;
+
+absl::StatusOr<std::string> MakeToken() {
+  std::string token(kTokenBytes, '\0');
+  if (getrandom(token.data(), token.size(), 0) !=
+      static_cast<ssize_t>(token.size())) {
+    return absl::ErrnoToStatus(errno, "getrandom");
+  }
+  return token;
+}
+
+absl::StatusOr<absl::Duration> GraceOf(const v1::OpenSessionRequest& request) {
+  const auto& proto = request.reconnect_grace();
+  const absl::Duration grace =
+      absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
+  if (grace < absl::ZeroDuration() || grace > SessionRegistry::kMaxGrace) {
+    return absl::InvalidArgumentError(absl::StrCat("reconnect_grace is ",
+                                                   absl::FormatDuration(grace),
+                                                   ", allowed is 0 to 1 hour"));
+  }
+  return grace;
+}
+
+absl::Status CheckRequest(const v1::OpenSessionRequest& request) {
+  if (request.protocol_version() != SessionRegistry::kProtocolVersion) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("protocol version ", request.protocol_version(),
+                     " is not supported; this daemon speaks version ",
+                     SessionRegistry::kProtocolVersion));
+  }
+  if (request.name().size() > SessionRegistry::kMaxNameBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the session's name has ", request.name().size(),
+                     " bytes, the limit is ", SessionRegistry::kMaxNameBytes));
+  }
+  return GraceOf(request).status();
+}
+
+std::string Label(const v1::OpenSessionRequest& request) {
+  const v1::ClientInfo& client = request.client();
+  std::string label;
+  if (!request.name().empty())
+    absl::StrAppend(&label, " \"", request.name(), "\"");
+  if (!client.program().empty()) {
+    absl::StrAppend(&label, " for ", client.program(), "[", client.pid(), "]");
+  }
+  return label;
+}
+
+bool IsLost(const Session& session) { return !session.Serving().ok(); }
+
+}  // namespace
+
+SessionRegistry::SessionRegistry(Options options)
+    : options_(std::move(options)) {}
+
+SessionRegistry::~SessionRegistry() { CloseAll("the daemon is stopping"); }
+
+absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Open(
+    const v1::OpenSessionRequest& request, const std::string& peer,
+    absl::Time deadline) {
+  HOLDFAST_RETURN_IF_ERROR(CheckRequest(request));
+  {
+    absl::MutexLock lock(&mutex_);
+    if (draining_) {
+      return absl::UnavailableError(
+          "the daemon is draining and opens no new sessions");
+    }
+    const size_t open = static_cast<size_t>(std::count_if(
+        sessions_.begin(), sessions_.end(),
+        [](const auto& entry) { return !IsLost(*entry.second); }));
+    if (open + in_transit_ >= options_.max_sessions) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(open + in_transit_, " sessions are open, the limit is ",
+                       options_.max_sessions, " (--max-sessions)"));
+    }
+    ++in_transit_;
+  }
+  absl::StatusOr<Opened> opened = Start(request, peer, deadline);
+  if (!opened.ok()) {
+    LogWarning("no session", Label(request), " from ", peer, ": ",
+               opened.status().message());
+  }
+  NotifyIfEmpty();
+  return opened;
+}
+
+absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
+    const v1::OpenSessionRequest& request, const std::string& peer,
+    absl::Time deadline) {
+  const auto started = absl::MakeCleanup([this] {
+    absl::MutexLock lock(&mutex_);
+    --in_transit_;
+  });
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string token, MakeToken());
+  HOLDFAST_ASSIGN_OR_RETURN(auto executor, options_.take(deadline));
+  uint64_t number = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    number = ++last_id_;
+  }
+  const std::string id = absl::StrCat("s-", number);
+  const std::string path =
+      absl::StrCat(options_.socket_directory, "/", id, ".sock");
+  internal::Assign assign;
+  assign.set_session_id(id);
+  assign.set_token(token);
+  assign.set_socket_path(path);
+  *assign.mutable_devices() = request.devices();
+  assign.set_memory_limit(request.memory_limit());
+  HOLDFAST_RETURN_IF_ERROR(executor->Serve(assign, deadline));
+  if (chmod(path.c_str(), options_.socket_mode) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("set the mode of ", path));
+  }
+  LogInfo("session ", id, " opened", Label(request), " from ", peer,
+          ", executor pid ", executor->pid());
+  auto session = std::make_shared<Session>(
+      Session::Options{.id = id,
+                       .token = token,
+                       .name = request.name(),
+                       .client = request.client(),
+                       .peer = peer,
+                       .grace = *GraceOf(request),
+                       .socket_path = path,
+                       .now = options_.now,
+                       .on_deadline_change =
+                           [this] {
+                             absl::MutexLock lock(&mutex_);
+                             ++deadline_changes_;
+                           }},
+      std::move(executor));
+  absl::MutexLock lock(&mutex_);
+  sessions_[number] = session;
+  ++deadline_changes_;
+  return Opened{session, token};
+}
+
+absl::StatusOr<std::shared_ptr<Session>> SessionRegistry::Find(
+    absl::string_view token) const {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [number, session] : sessions_) {
+    if (session->HasToken(token)) return session;
+  }
+  return absl::NotFoundError(
+      "the token names no session of this daemon; the session has been closed "
+      "or has expired");
+}
+
+std::shared_ptr<Session> SessionRegistry::TakeOut(const Session& session) {
+  absl::MutexLock lock(&mutex_);
+  for (auto it = sessions_.begin(); it != sessions_.end(); ++it) {
+    if (it->second.get() != &session) continue;
+    std::shared_ptr<Session> taken = std::move(it->second);
+    sessions_.erase(it);
+    ++in_transit_;  // Still holds its executor, until it is closed.
+    return taken;
+  }
+  return nullptr;
+}
+
+void SessionRegistry::Close(const Session& session, const std::string& reason) {
+  const std::shared_ptr<Session> taken = TakeOut(session);
+  if (taken == nullptr) return;
+  taken->Close(reason);
+  {
+    absl::MutexLock lock(&mutex_);
+    --in_transit_;
+  }
+  NotifyIfEmpty();
+}
+
+void SessionRegistry::CloseAll(const std::string& reason) {
+  for (const auto& session : List()) Close(*session, reason);
+}
+
+std::vector<std::shared_ptr<Session>> SessionRegistry::List() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<Session>> list;
+  for (const auto& [number, session] : sessions_) list.push_back(session);
+  return list;
+}
+
+void SessionRegistry::Drain(std::function<void()> on_empty) {
+  {
+    absl::MutexLock lock(&mutex_);
+    draining_ = true;
+    on_empty_ = std::move(on_empty);
+  }
+  NotifyIfEmpty();
+}
+
+void SessionRegistry::NotifyIfEmpty() {
+  std::function<void()> on_empty;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (sessions_.empty() && in_transit_ == 0) on_empty.swap(on_empty_);
+  }
+  if (on_empty) on_empty();
+}
+
+void SessionRegistry::CloseExpired() {
+  const absl::Time now = options_.now();
+  for (const auto& session : List()) {
+    if (session->deadline() <= now) Close(*session, "no client keeps it alive");
+  }
+}
+
+bool SessionRegistry::AwaitExpiry() {
+  absl::MutexLock lock(&mutex_);
+  while (!stopped_) {
+    absl::Time earliest = absl::InfiniteFuture();
+    for (const auto& [number, session] : sessions_) {
+      earliest = std::min(earliest, session->deadline());
+    }
+    if (earliest <= options_.now()) return true;
+    const uint64_t seen = deadline_changes_;
+    const auto changed = [this, seen]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return stopped_ || deadline_changes_ != seen;
+    };
+    mutex_.AwaitWithDeadline(absl::Condition(&changed), earliest);
+  }
+  return false;
+}
+
+void SessionRegistry::Stop() {
+  absl::MutexLock lock(&mutex_);
+  stopped_ = true;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_REGISTRY_H_
+#define HOLDFAST_SERVER_SUPERVISOR_SESSION_REGISTRY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "holdfast/v1/sessions.pb.h"
+#include "server/supervisor/executor.h"
+#include "server/supervisor/session.h"
+
+namespace holdfast {
+
+// All sessions of the daemon. Thread-safe.
+class SessionRegistry {
+ public:
+  static constexpr uint32_t kProtocolVersion = 1;
+  static constexpr absl::Duration kMaxGrace = absl::Hours(1);
+  static constexpr size_t kMaxNameBytes = 128;
+
+  struct Options {
+    size_t max_sessions = 64;
+    std::string socket_directory;  // of the executors' sockets
+    mode_t socket_mode = 0600;
+    // A ready executor, from the pool.
+    std::function<absl::StatusOr<std::unique_ptr<Executor>>(absl::Time)> take;
+    std::function<absl::Time()> now = absl::Now;  // for tests
+  };
+
+  struct Opened {
+    std::shared_ptr<Session> session;
+    std::string token;
+  };
+
+  explicit SessionRegistry(Options options);
+  // Closes what is open.
+  ~SessionRegistry();
+
+  // As SessionService.OpenSession says; `peer` is how the client is connected.
+  absl::StatusOr<Opened> Open(const v1::OpenSessionRequest& request,
+                              const std::string& peer, absl::Time deadline);
+
+  // NOT_FOUND: the token, of 16 bytes, names no session.
+  absl::StatusOr<std::shared_ptr<Session>> Find(absl::string_view token) const;
+
+  // Takes the session out and closes it; see Session::Close.
+  void Close(const Session& session, const std::string& reason);
+  void CloseAll(const std::string& reason);
+
+  // Oldest first.
+  std::vector<std::shared_ptr<Session>> List() const;
+
+  // From now on Open is refused; `on_empty` is called once, when no session
+  // is left, from whatever thread closed the last one.
+  void Drain(std::function<void()> on_empty);
+
+  // Closes the sessions whose time is up.
+  void CloseExpired();
+  // Returns when CloseExpired has something to do; false after Stop.
+  bool AwaitExpiry();
+  void Stop();
+
+ private:
+  absl::StatusOr<Opened> Start(const v1::OpenSessionRequest& request,
+                               const std::string& peer, absl::Time deadline);
+  std::shared_ptr<Session> TakeOut(const Session& session);
+  void NotifyIfEmpty();
+
+  const Options options_;
+  mutable absl::Mutex mutex_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> on_empty_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Sessions that hold an executor but are not in sessions_ yet, or any more.
+  size_t in_transit_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t deadline_changes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // By number, so oldest first.
+  std::map<uint64_t, std::shared_ptr<Session>> sessions_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_REGISTRY_H_
