@@ -48,6 +48,10 @@ class Kernel {
   absl::StatusOr<int> Attribute(CUfunction_attribute attribute) const;
   absl::Status SetAttribute(CUfunction_attribute attribute, int value) const;
 
+  // The same by name, as in Attributes. INVALID_ARGUMENT: not an attribute, or
+  // not one that can be set.
+  absl::Status SetAttribute(absl::string_view name, int value) const;
+
   // Every attribute that the driver knows, by its name in lower case without
   // the prefix: "num_regs".
   absl::StatusOr<std::vector<std::pair<std::string, int>>> Attributes() const;

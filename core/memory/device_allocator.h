@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -82,7 +83,7 @@ class DeviceAllocator {
   // REQUIRES that nothing uses the memory. REQUIRES: allocated, not yet freed.
   absl::Status Free(const Allocation& allocation, const cuda::Stream* stream);
 
-  MemoryStatistics statistics() const;
+  const MemoryStatistics& statistics() const { return statistics_; }
 
  private:
   struct PendingFree {
@@ -97,7 +98,7 @@ class DeviceAllocator {
 
   absl::StatusOr<Block> Find(uint64_t size, const cuda::Stream* stream);
   std::optional<Block> TakeOwnPending(uint64_t size, uint64_t stream_id);
-  absl::StatusOr<Block> AllocateChunk(uint64_t size, bool shared);
+  absl::StatusOr<Block> AllocateChunk(uint64_t size);
   absl::Status CheckLimit(uint64_t chunk_bytes) const;
   absl::StatusOr<std::unique_ptr<cuda::Event>> RecordEvent(
       const cuda::Stream& stream);
@@ -114,6 +115,8 @@ class DeviceAllocator {
   std::map<uint32_t, std::unique_ptr<Chunk>> chunks_;
   uint32_t next_chunk_id_ = 1;
   BlockIndex shared_;  // free blocks of the chunks that allocations share
+  std::set<uint32_t> shared_chunks_;
+  uint32_t spare_chunk_ = 0;  // a shared chunk that was empty when last seen
   std::list<PendingFree> pending_;
   std::vector<std::unique_ptr<cuda::Event>> spare_events_;
   MemoryStatistics statistics_;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cuda/driver_loader.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "core/cuda/result.h"
+
+namespace holdfast::cuda {
+namespace {
+
+constexpr char kSoftwareFile[] = "libholdfast_software.so";
+
+// Directory of this executable, with a slash at its end; empty if unknown.
+std::string ExecutableDirectory() {
+  char path[4096];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  if (n <= 0) return "";
+  const absl::string_view text(path, static_cast<size_t>(n));
+  return std::string(text.substr(0, text.rfind('/') + 1));
+}
+
+std::vector<std::string> SoftwareCandidates(const DriverOptions& options) {
+  if (!options.software_driver_path.empty()) {
+    return {options.software_driver_path};
+  }
+  const char* named = getenv("HOLDFAST_SOFTWARE_DRIVER");
+  if (named != nullptr && *named != '\0') return {named};
+  const std::string here = ExecutableDirectory();
+  return {absl::StrCat(here, kSoftwareFile),
+          absl::StrCat(here, "../lib/", kSoftwareFile),
+          absl::StrCat(here, "../core/software/", kSoftwareFile)};
+}
+
+// The file that `symbol` comes from, which dlopen may have found elsewhere
+// than its argument says.
+std::string PathOf(void* symbol, const std::string& fallback) {
+  Dl_info info;
+  return dladdr(symbol, &info) != 0 ? info.dli_fname : fallback;
+}
+
+absl::StatusOr<std::unique_ptr<const Driver>> Open(const std::string& path,
+                                                   bool software) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return absl::UnavailableError(dlerror());
+  void* entry = dlsym(library, "cuGetProcAddress_v2");
+  if (entry == nullptr) {
+    return absl::UnimplementedError(absl::StrCat(
+        path, " has no cuGetProcAddress_v2; needs driver 12.0 or newer"));
+  }
+  auto driver = std::make_unique<Driver>();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      driver->api, DriverApi::Resolve(
+                       reinterpret_cast<decltype(&::cuGetProcAddress)>(entry)));
+  driver->software = software;
+  driver->path = PathOf(entry, path);
+  const DriverApi& api = driver->api;
+  HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuInit(0));
+  // Some drivers know their version only from here on.
+  HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuDriverGetVersion(&driver->api.version));
+  HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuDeviceGetCount(&driver->device_count));
+  if (driver->device_count == 0) {
+    return absl::UnavailableError("the driver has no device");
+  }
+  return driver;
+}
+
+}  // namespace
+
+absl::StatusOr<DriverChoice> ParseDriverChoice(absl::string_view text) {
+  if (text == "auto") return DriverChoice::kAuto;
+  if (text == "cuda") return DriverChoice::kCuda;
+  if (text == "cpu") return DriverChoice::kSoftware;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "device \"", text, "\" is none of \"auto\", \"cuda\", \"cpu\""));
+}
+
+absl::StatusOr<std::unique_ptr<const Driver>> LoadDriver(
+    const DriverOptions& options) {
+  std::vector<std::string> tried;
+  const auto attempt = [&](const std::string& path, bool software) {
+    auto driver = Open(path, software);
+    if (!driver.ok()) {
+      tried.push_back(absl::StrCat(path, ": ", driver.status().message()));
+      LogDebug("driver not usable: ", tried.back());
+    }
+    return driver;
+  };
+  if (options.choice != DriverChoice::kSoftware) {
+    auto driver = attempt(options.cuda_library, false);
+    if (driver.ok()) return driver;
+  }
+  if (options.choice != DriverChoice::kCuda) {
+    for (const std::string& path : SoftwareCandidates(options)) {
+      auto driver = attempt(path, true);
+      if (driver.ok()) return driver;
+    }
+  }
+  return absl::UnavailableError(absl::StrCat("no usable CUDA driver; tried ",
+                                             absl::StrJoin(tried, "; ")));
+}
+
+}  // namespace holdfast::cuda
