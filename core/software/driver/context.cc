@@ -101,6 +101,7 @@ void Context::AddImplicitOrder(const Stream& stream,
 }
 
 CUresult Context::GetLimit(CUlimit limit, size_t* value) const {
+  if (limit >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(mutex_);
   const auto it = limits_.find(limit);
   if (it == limits_.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;
@@ -109,6 +110,7 @@ CUresult Context::GetLimit(CUlimit limit, size_t* value) const {
 }
 
 CUresult Context::SetLimit(CUlimit limit, size_t value) {
+  if (limit >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(mutex_);
   const auto it = limits_.find(limit);
   if (it == limits_.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;

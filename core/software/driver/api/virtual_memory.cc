@@ -207,7 +207,12 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
 CUresult cuMemUnmap(CUdeviceptr address, size_t size) {
   return WithDriver([&](Driver& driver) {
     const std::vector<Region> regions = Mappings(driver, address, size);
-    if (regions.empty()) return CUDA_ERROR_INVALID_VALUE;
+    if (regions.empty()) {
+      // As on a GPU: unmapping what is reserved and not mapped is no error.
+      const bool nothing = IsWhole(size) && driver.IsReserved(address, size) &&
+                           !driver.memory.Overlaps(address, size);
+      return nothing ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
     driver.DrainAll();
     for (const Region& region : regions) {
       driver.memory.Remove(region.address, {MemoryKind::kMapped});

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/conformance/driver/api.h"
+#include "tests/conformance/driver/kernels.h"
+
+namespace holdfast::conformance {
+namespace {
+
+class ModuleTest : public ContextTest {
+ protected:
+  void SetUp() override {
+    ContextTest::SetUp();
+    ASSERT_OK(Cuda().cuModuleLoadData(&module_, kPtx));
+  }
+  void TearDown() override {
+    EXPECT_OK(Cuda().cuModuleUnload(module_));
+    ContextTest::TearDown();
+  }
+
+  CUmodule module_ = nullptr;
+};
+
+TEST_F(ModuleTest, FunctionsAreFoundByName) {
+  CUfunction function = nullptr;
+  EXPECT_OK(Cuda().cuModuleGetFunction(&function, module_, "scale"));
+  EXPECT_NE(function, nullptr);
+  EXPECT_CUDA(CUDA_ERROR_NOT_FOUND,
+              Cuda().cuModuleGetFunction(&function, module_, "missing"));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuModuleGetFunction(&function, module_, nullptr));
+}
+
+TEST_F(ModuleTest, ParametersHaveOffsetsAndSizes) {
+  CUfunction function = nullptr;
+  ASSERT_OK(Cuda().cuModuleGetFunction(&function, module_, "mixed"));
+  const size_t expected[][2] = {{0, 1}, {8, 8}, {16, 2}, {24, 24}};
+  for (size_t i = 0; i < 4; ++i) {
+    size_t offset = 99, size = 99;
+    EXPECT_OK(Cuda().cuFuncGetParamInfo(function, i, &offset, &size));
+    EXPECT_EQ(offset, expected[i][0]) << i;
+    EXPECT_EQ(size, expected[i][1]) << i;
+  }
+  size_t offset;
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuFuncGetParamInfo(function, 4, &offset, nullptr));
+}
+
+TEST_F(ModuleTest, GlobalsHaveAddressSizeAndFirstValue) {
+  CUdeviceptr pointer = 0;
+  size_t size = 0;
+  ASSERT_OK(Cuda().cuModuleGetGlobal_v2(&pointer, &size, module_, "counter"));
+  EXPECT_EQ(size, 4u);
+  uint32_t value = 0;
+  EXPECT_OK(Cuda().cuMemcpyDtoH_v2(&value, pointer, 4));
+  EXPECT_EQ(value, 7u);
+  value = 40;
+  EXPECT_OK(Cuda().cuMemcpyHtoD_v2(pointer, &value, 4));
+  CUfunction bump = nullptr;
+  ASSERT_OK(Cuda().cuModuleGetFunction(&bump, module_, "bump"));
+  ASSERT_OK(Cuda().cuLaunchKernel(bump, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr,
+                                  nullptr));
+  EXPECT_OK(Cuda().cuMemcpyDtoH_v2(&value, pointer, 4));
+  EXPECT_EQ(value, 41u);
+  EXPECT_OK(Cuda().cuModuleGetGlobal_v2(&pointer, &size, module_, "table"));
+  EXPECT_EQ(size, 16u);
+  EXPECT_CUDA(CUDA_ERROR_NOT_FOUND,
+              Cuda().cuModuleGetGlobal_v2(&pointer, &size, module_, "missing"));
+}
+
+TEST_F(ModuleTest, EachLoadHasItsOwnGlobals) {
+  CUmodule other = nullptr;
+  ASSERT_OK(Cuda().cuModuleLoadData(&other, kPtx));
+  CUdeviceptr first = 0, second = 0;
+  ASSERT_OK(Cuda().cuModuleGetGlobal_v2(&first, nullptr, module_, "counter"));
+  ASSERT_OK(Cuda().cuModuleGetGlobal_v2(&second, nullptr, other, "counter"));
+  EXPECT_NE(first, second);
+  EXPECT_OK(Cuda().cuModuleUnload(other));
+}
+
+TEST_F(ModuleTest, FunctionAttributesDescribeTheKernel) {
+  CUfunction function = nullptr;
+  ASSERT_OK(Cuda().cuModuleGetFunction(&function, module_, "scale"));
+  const auto attribute = [function](CUfunction_attribute name) {
+    int value = -1;
+    EXPECT_OK(Cuda().cuFuncGetAttribute(&value, name, function));
+    return value;
+  };
+  EXPECT_EQ(attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 1024);
+  EXPECT_EQ(attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), 0);
+  EXPECT_EQ(attribute(CU_FUNC_ATTRIBUTE_PTX_VERSION), 75);
+  EXPECT_GT(attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), 0);
+  EXPECT_EQ(attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 49152);
+}
+
+TEST_F(ModuleTest, DynamicSharedMemoryGrowsToTheOptInLimit) {
+  CUfunction function = nullptr;
+  ASSERT_OK(Cuda().cuModuleGetFunction(&function, module_, "empty"));
+  const int most =
+      Attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  const auto set = [function](int bytes) {
+    return Cuda().cuFuncSetAttribute(
+        function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes);
+  };
+  const auto launch = [function](unsigned shared) {
+    return Cuda().cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, shared, nullptr,
+                                 nullptr, nullptr);
+  };
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, launch(49152 + 1024));
+  EXPECT_OK(set(most));
+  EXPECT_OK(launch(most));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, set(most + 1));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, launch(most + 1));
+}
+
+TEST_F(ModuleTest, OccupancyIsBoundedByTheMultiprocessor) {
+  CUfunction function = nullptr;
+  ASSERT_OK(Cuda().cuModuleGetFunction(&function, module_, "empty"));
+  int blocks = 0;
+  ASSERT_OK(Cuda().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, function, 1024, 0));
+  const int threads =
+      Attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  EXPECT_EQ(blocks, threads / 1024);
+  int grid = 0, block = 0;
+  ASSERT_OK(Cuda().cuOccupancyMaxPotentialBlockSize(&grid, &block, function,
+                                                    nullptr, 0, 0));
+  EXPECT_GT(block, 0);
+  EXPECT_GE(grid, Attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+}
+
+using ModuleErrorTest = ContextTest;
+
+TEST_F(ModuleErrorTest, BadPtxIsRefusedWithItsReasonInTheLog) {
+  const char* ptx =
+      ".version 7.0\n.target sm_75\n.address_size 64\n"
+      ".visible .entry k() { nonsense.u32 %r1; ret; }\n";
+  char log[1024] = "untouched";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
+                            CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof(log))};
+  CUmodule module = nullptr;
+  EXPECT_CUDA(CUDA_ERROR_INVALID_PTX,
+              Cuda().cuModuleLoadDataEx(&module, ptx, 2, options, values));
+  EXPECT_GT(std::string(log).size(), 10u);
+  EXPECT_NE(std::string(log), "untouched");
+}
+
+TEST_F(ModuleErrorTest, NewerPtxThanTheDriverIsRefused) {
+  CUmodule module = nullptr;
+  EXPECT_CUDA(CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+              Cuda().cuModuleLoadData(
+                  &module, ".version 99.0\n.target sm_75\n.address_size 64\n"));
+}
+
+TEST_F(ModuleErrorTest, MissingImageIsRefused) {
+  CUmodule module = nullptr;
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuModuleLoadData(&module, nullptr));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuModuleLoadData(nullptr, kPtx));
+}
+
+using LibraryTest = ContextTest;
+
+TEST_F(LibraryTest, KernelsAreEnumeratedAndNamed) {
+  CUlibrary library = nullptr;
+  ASSERT_OK(Cuda().cuLibraryLoadData(&library, kPtx, nullptr, nullptr, 0,
+                                     nullptr, nullptr, 0));
+  unsigned count = 0;
+  ASSERT_OK(Cuda().cuLibraryGetKernelCount(&count, library));
+  ASSERT_EQ(count, 5u);
+  std::vector<CUkernel> kernels(count);
+  ASSERT_OK(Cuda().cuLibraryEnumerateKernels(kernels.data(), count, library));
+  std::vector<std::string> names;
+  for (CUkernel kernel : kernels) {
+    const char* name = nullptr;
+    ASSERT_OK(Cuda().cuKernelGetName(&name, kernel));
+    names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"bump", "empty", "mixed", "scale",
+                                             "store"}));
+  EXPECT_OK(Cuda().cuLibraryUnload(library));
+}
+
+TEST_F(LibraryTest, KernelHasParametersAttributesAndAFunction) {
+  CUlibrary library = nullptr;
+  ASSERT_OK(Cuda().cuLibraryLoadData(&library, kPtx, nullptr, nullptr, 0,
+                                     nullptr, nullptr, 0));
+  CUkernel kernel = nullptr;
+  ASSERT_OK(Cuda().cuLibraryGetKernel(&kernel, library, "scale"));
+  EXPECT_CUDA(CUDA_ERROR_NOT_FOUND,
+              Cuda().cuLibraryGetKernel(&kernel, library, "missing"));
+  size_t offset = 0, size = 0;
+  EXPECT_OK(Cuda().cuKernelGetParamInfo(kernel, 2, &offset, &size));
+  EXPECT_EQ(offset, 12u);
+  EXPECT_EQ(size, 4u);
+  int threads = 0;
+  EXPECT_OK(Cuda().cuKernelGetAttribute(
+      &threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel, device_));
+  EXPECT_EQ(threads, 1024);
+  CUfunction function = nullptr;
+  EXPECT_OK(Cuda().cuKernelGetFunction(&function, kernel));
+  EXPECT_NE(function, nullptr);
+  CUdeviceptr pointer = 0;
+  EXPECT_OK(Cuda().cuLibraryGetGlobal(&pointer, &size, library, "counter"));
+  EXPECT_EQ(size, 4u);
+  EXPECT_OK(Cuda().cuLibraryUnload(library));
+}
+
+}  // namespace
+}  // namespace holdfast::conformance
