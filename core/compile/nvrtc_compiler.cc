@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/compile/nvrtc_compiler.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
+#include "core/compile/compile_options.h"
+
+namespace holdfast::compile {
+namespace {
+
+absl::Status NvrtcStatus(const NvrtcApi& api, nvrtcResult result,
+                         absl::string_view call, std::string log = "") {
+  if (result == NVRTC_SUCCESS) return absl::OkStatus();
+  ErrorDetail detail;
+  detail.call = std::string(call);
+  detail.result = static_cast<int32_t>(result);
+  detail.result_name = api.nvrtcGetErrorString(result);
+  detail.log = std::move(log);
+  absl::StatusCode code = absl::StatusCode::kInternal;
+  if (result == NVRTC_ERROR_COMPILATION) {
+    code = absl::StatusCode::kInvalidArgument;
+    detail.explanation = "The source does not compile; see the log.";
+  } else if (result == NVRTC_ERROR_INVALID_OPTION ||
+             result == NVRTC_ERROR_INVALID_INPUT ||
+             result == NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID) {
+    code = absl::StatusCode::kInvalidArgument;
+    detail.explanation = "The compiler refuses an option or a name.";
+  } else if (result == NVRTC_ERROR_OUT_OF_MEMORY) {
+    code = absl::StatusCode::kResourceExhausted;
+    detail.explanation = "The compiler ran out of memory.";
+  } else {
+    detail.explanation = "The compiler failed inside.";
+  }
+  absl::Status status(
+      code,
+      absl::StrCat(call, ": ", detail.result_name, ": ", detail.explanation,
+                   detail.log.empty() ? "" : "\n", detail.log));
+  SetErrorDetail(detail, &status);
+  return status;
+}
+
+#define NVRTC_RETURN_IF_ERROR(api, name, ...) \
+  HOLDFAST_RETURN_IF_ERROR(NvrtcStatus(api, (api).name(__VA_ARGS__), #name))
+
+// One nvrtcProgram, from source to bytes.
+class Compilation {
+ public:
+  explicit Compilation(const NvrtcApi& api) : api_(api) {}
+  ~Compilation() {
+    if (program_ != nullptr) api_.nvrtcDestroyProgram(&program_);
+  }
+  Compilation(const Compilation&) = delete;
+  Compilation& operator=(const Compilation&) = delete;
+
+  absl::Status Create(const ProgramSource& source) {
+    std::vector<const char*> names;
+    std::vector<const char*> texts;
+    for (const auto& [name, text] : source.headers) {
+      names.push_back(name.c_str());
+      texts.push_back(text.c_str());
+    }
+    NVRTC_RETURN_IF_ERROR(api_, nvrtcCreateProgram, &program_,
+                          source.source.c_str(), source.name.c_str(),
+                          static_cast<int>(names.size()), texts.data(),
+                          names.data());
+    for (const std::string& expression : source.name_expressions) {
+      HOLDFAST_RETURN_IF_ERROR(WithPrefix(
+          absl::StrCat("name expression \"", expression, "\""),
+          NvrtcStatus(api_,
+                      api_.nvrtcAddNameExpression(program_, expression.c_str()),
+                      "nvrtcAddNameExpression")));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Compile(const std::vector<std::string>& options) {
+    std::vector<const char*> words;
+    for (const std::string& option : options) words.push_back(option.c_str());
+    const nvrtcResult result = api_.nvrtcCompileProgram(
+        program_, static_cast<int>(words.size()), words.data());
+    return NvrtcStatus(api_, result, "nvrtcCompileProgram",
+                       result == NVRTC_SUCCESS ? "" : Log());
+  }
+
+  std::string Log() const {
+    size_t size = 0;
+    if (api_.nvrtcGetProgramLogSize(program_, &size) != NVRTC_SUCCESS)
+      return "";
+    std::string log(size, '\0');
+    if (api_.nvrtcGetProgramLog(program_, log.data()) != NVRTC_SUCCESS) {
+      return "";
+    }
+    return log.c_str();  // Drops the terminating zero.
+  }
+
+  absl::StatusOr<std::string> Bytes(ObjectFormat format) const {
+    switch (format) {
+      case ObjectFormat::kPtx:
+        return Get("nvrtcGetPTX", api_.nvrtcGetPTXSize, api_.nvrtcGetPTX);
+      case ObjectFormat::kCubin:
+        return Get("nvrtcGetCUBIN", api_.nvrtcGetCUBINSize, api_.nvrtcGetCUBIN);
+      case ObjectFormat::kLtoir:
+        return Get("nvrtcGetLTOIR", api_.nvrtcGetLTOIRSize, api_.nvrtcGetLTOIR);
+    }
+    return absl::InternalError("unknown object format");
+  }
+
+  absl::StatusOr<std::string> LoweredName(const std::string& expression) const {
+    const char* name = nullptr;
+    NVRTC_RETURN_IF_ERROR(api_, nvrtcGetLoweredName, program_,
+                          expression.c_str(), &name);
+    return std::string(name);
+  }
+
+ private:
+  absl::StatusOr<std::string> Get(
+      absl::string_view call, nvrtcResult (*get_size)(nvrtcProgram, size_t*),
+      nvrtcResult (*get)(nvrtcProgram, char*)) const {
+    size_t size = 0;
+    HOLDFAST_RETURN_IF_ERROR(
+        NvrtcStatus(api_, get_size(program_, &size), call));
+    std::string bytes(size, '\0');
+    HOLDFAST_RETURN_IF_ERROR(
+        NvrtcStatus(api_, get(program_, bytes.data()), call));
+    return bytes;
+  }
+
+  const NvrtcApi& api_;
+  nvrtcProgram program_ = nullptr;
+};
+
+// A zero byte would cut a text short without a word.
+absl::Status CheckTexts(const ProgramSource& program) {
+  const auto check = [](absl::string_view what, absl::string_view text) {
+    if (!absl::StrContains(text, '\0')) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(what, " has a zero byte"));
+  };
+  HOLDFAST_RETURN_IF_ERROR(check("the source", program.source));
+  HOLDFAST_RETURN_IF_ERROR(check("the source's name", program.name));
+  for (const auto& [name, text] : program.headers) {
+    HOLDFAST_RETURN_IF_ERROR(check("a header's name", name));
+    HOLDFAST_RETURN_IF_ERROR(
+        check(absl::StrCat("header \"", name, "\""), text));
+  }
+  for (const std::string& expression : program.name_expressions) {
+    HOLDFAST_RETURN_IF_ERROR(check("a name expression", expression));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string NvrtcCompiler::version() const {
+  return absl::StrCat(api_.major, ".", api_.minor);
+}
+
+absl::StatusOr<ObjectCode> NvrtcCompiler::Compile(
+    const ProgramSource& program) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckOptions(program.options));
+  HOLDFAST_RETURN_IF_ERROR(CheckTexts(program));
+  ObjectCode object;
+  object.format = program.target;
+  HOLDFAST_ASSIGN_OR_RETURN(object.arch,
+                            ArchitectureName(program.arch, program.target));
+  std::vector<std::string> options = program.options;
+  options.push_back(absl::StrCat("--gpu-architecture=", object.arch));
+  if (program.target == ObjectFormat::kLtoir) options.push_back("-dlto");
+  for (const std::string& directory : api_.include_directories) {
+    options.push_back(absl::StrCat("--include-path=", directory));
+  }
+  Compilation compilation(api_);
+  HOLDFAST_RETURN_IF_ERROR(compilation.Create(program));
+  HOLDFAST_RETURN_IF_ERROR(compilation.Compile(options));
+  object.log = compilation.Log();
+  HOLDFAST_ASSIGN_OR_RETURN(object.bytes, compilation.Bytes(program.target));
+  for (const std::string& expression : program.name_expressions) {
+    HOLDFAST_ASSIGN_OR_RETURN(object.symbols[expression],
+                              compilation.LoweredName(expression));
+  }
+  return object;
+}
+
+}  // namespace holdfast::compile
