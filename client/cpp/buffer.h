@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_BUFFER_H_
+#define HOLDFAST_CLIENT_CPP_BUFFER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <ranges>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cpp/resource.h"
+#include "client/cpp/stream.h"
+
+namespace holdfast {
+
+// Memory of a device, pinned memory of the daemon's host, or a part of either.
+// Made by Device::Allocate, Session::AllocateHost, Buffer::Sub and
+// Module::GetGlobal. Offsets and sizes are in bytes; whatever reaches beyond
+// the end is OUT_OF_RANGE.
+//
+// Every operation is work of a stream. Those that return before it is done
+// (all but Download and large Uploads) report failures as every command does:
+// by the next call that waits.
+class Buffer : public Resource {
+ public:
+  // `device` < 0: pinned memory of the host. `stream` may be null.
+  static absl::StatusOr<Buffer> Allocate(std::shared_ptr<SessionState> session,
+                                         int device, uint64_t size,
+                                         const Stream* stream);
+  // A variable of a module, which lives as long as the buffer. Waits, since
+  // only the daemon knows the size.
+  static absl::StatusOr<Buffer> OfGlobal(const Resource& module,
+                                         std::shared_ptr<const void> owner,
+                                         const std::string& name,
+                                         uint32_t device);
+
+  uint64_t size() const { return size_; }
+
+  // A part of this buffer. Does not own: it ends with this buffer.
+  absl::StatusOr<Buffer> Sub(uint64_t offset, uint64_t size) const;
+
+  // Between buffers; of the same size unless a range is given. Within one
+  // buffer the ranges must not overlap.
+  absl::Status CopyFrom(const Buffer& source, const Stream& stream) const;
+  absl::Status CopyTo(const Buffer& target, const Stream& stream) const {
+    return target.CopyFrom(*this, stream);
+  }
+  absl::Status CopyFrom(const Buffer& source, uint64_t source_offset,
+                        uint64_t offset, uint64_t size,
+                        const Stream& stream) const;
+
+  // Repeats a pattern of 1, 2 or 4 bytes, over the whole buffer or a range.
+  template <typename T>
+  requires(std::is_trivially_copyable_v<T> &&
+           (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4)) absl::Status
+      Fill(T pattern, const Stream& stream)
+  const { return Fill(pattern, 0, size_, stream); }
+  template <typename T>
+  requires(std::is_trivially_copyable_v<T> &&
+           (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4)) absl::Status
+      Fill(T pattern, uint64_t offset, uint64_t size, const Stream& stream)
+  const { return FillBytes(&pattern, sizeof pattern, offset, size, stream); }
+
+  // Ordinary memory to the buffer. The memory may be used again at once.
+  absl::Status Upload(const void* data, uint64_t size, const Stream& stream,
+                      uint64_t offset = 0) const;
+  template <std::ranges::contiguous_range Range>
+  absl::Status Upload(const Range& range, const Stream& stream) const {
+    return Upload(std::ranges::data(range), SizeOf(range), stream);
+  }
+
+  // The buffer to ordinary memory. Waits, and reports as Stream::Synchronize
+  // does: OK means that these are the bytes that were meant.
+  absl::Status Download(void* data, uint64_t size, const Stream& stream,
+                        uint64_t offset = 0) const;
+  template <std::ranges::contiguous_range Range>
+  absl::Status Download(Range& range, const Stream& stream) const {
+    return Download(std::ranges::data(range), SizeOf(range), stream);
+  }
+
+  // Frees when what `stream` was given so far is done. Destroying does so with
+  // the stream of the allocation, or without one, with all streams.
+  void Free(const Stream& stream);
+
+ private:
+  Buffer(Resource resource, uint64_t size,
+         std::shared_ptr<const void> owner = nullptr)
+      : Resource(std::move(resource)), size_(size), owner_(std::move(owner)) {}
+
+  template <typename Range>
+  static uint64_t SizeOf(const Range& range) {
+    return std::ranges::size(range) * sizeof(*std::ranges::data(range));
+  }
+  absl::Status FillBytes(const void* pattern, size_t pattern_size,
+                         uint64_t offset, uint64_t size,
+                         const Stream& stream) const;
+
+  uint64_t size_;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_BUFFER_H_

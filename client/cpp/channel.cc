@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/channel.h"
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
+
+namespace holdfast {
+namespace {
+
+absl::StatusOr<std::string> ReadOption(const Address& address,
+                                       const char* name) {
+  const auto option = address.options.find(name);
+  if (option == address.options.end()) return std::string();
+  std::ifstream file(option->second, std::ios::binary);
+  std::ostringstream text;
+  if (!file.is_open() || !(text << file.rdbuf())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "address \"", address.text, "\": cannot read ", option->second));
+  }
+  return text.str();
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
+    const Address& address) {
+  if (address.kind != Address::Kind::kTls) {
+    return grpc::InsecureChannelCredentials();
+  }
+  grpc::SslCredentialsOptions options;
+  HOLDFAST_ASSIGN_OR_RETURN(options.pem_root_certs, ReadOption(address, "ca"));
+  HOLDFAST_ASSIGN_OR_RETURN(options.pem_cert_chain,
+                            ReadOption(address, "cert"));
+  HOLDFAST_ASSIGN_OR_RETURN(options.pem_private_key,
+                            ReadOption(address, "key"));
+  return grpc::SslCredentials(options);
+}
+
+grpc::ChannelArguments MakeArguments(const Address& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  // A new channel tries at once, whatever happened to others before.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // No proxy of the environment: an address means what it says.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  if (address.kind != Address::Kind::kUnix) {
+    // Finds out within a minute that the other machine is gone.
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  }
+  if (auto name = address.options.find("name"); name != address.options.end()) {
+    arguments.SetSslTargetNameOverride(name->second);
+  }
+  return arguments;
+}
+
+}  // namespace
+
+absl::Status NoDaemonError(const Address& address, absl::string_view why) {
+  return absl::UnavailableError(
+      absl::StrCat("no Holdfast daemon at ", address.text, " (", why,
+                   "): start one with `holdfastd` or use --address=embedded:"));
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Address& address,
+                                                       absl::Duration timeout) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(address));
+  const std::string target = address.kind == Address::Kind::kUnix
+                                 ? absl::StrCat("unix:", address.target)
+                                 : address.target;
+  auto channel =
+      grpc::CreateCustomChannel(target, credentials, MakeArguments(address));
+  const auto deadline = absl::ToChronoTime(absl::Now() + timeout);
+  for (;;) {
+    const grpc_connectivity_state state = channel->GetState(true);
+    if (state == GRPC_CHANNEL_READY) return channel;
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE) {
+      return NoDaemonError(address, "nobody answers");
+    }
+    if (!channel->WaitForStateChange(state, deadline)) {
+      return NoDaemonError(
+          address,
+          absl::StrCat("no answer within ", absl::FormatDuration(timeout)));
+    }
+  }
+}
+
+}  // namespace holdfast

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The way of a session's commands to its executor, and of their results back.
+//
+// A command is encoded straight into the batch that is being filled. The batch
+// goes out when a result is wanted, when it is large enough, or a moment after
+// its first command; Submit waits only when the executor does not keep up.
+// Results are matched by sequence number; failures of commands that nobody
+// waits for are kept (failure_log.h) until TakeFailure.
+#ifndef HOLDFAST_CLIENT_CPP_COMMAND_QUEUE_H_
+#define HOLDFAST_CLIENT_CPP_COMMAND_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "client/cpp/failure_log.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/support/sync_stream.h"
+#include "holdfast/v1/commands.grpc.pb.h"
+
+namespace holdfast {
+
+// A result that is on its way. Copies wait for the same one.
+class PendingResult {
+ public:
+  // The command's own failure, or UNAVAILABLE when the session is lost.
+  absl::StatusOr<v1::Result> Wait() const;
+  uint64_t sequence() const { return state_->sequence; }
+
+ private:
+  friend class CommandQueue;
+  struct State {
+    uint64_t sequence = 0;
+    absl::Notification done;
+    absl::StatusOr<v1::Result> result;  // once done
+  };
+  explicit PendingResult(std::shared_ptr<State> state) : state_(state) {}
+
+  std::shared_ptr<State> state_;
+};
+
+// Thread-safe; the commands of one thread keep their order.
+class CommandQueue {
+ public:
+  struct Options {
+    // Sent as metadata.
+    std::string token;
+    // A batch of this many commands or bytes goes out at once.
+    uint32_t batch_commands = 512;
+    size_t batch_bytes = 256 << 10;
+    // No command may be larger; INVALID_ARGUMENT.
+    size_t max_command_bytes = 3 << 20;
+    // How long a command that is not followed by others may wait.
+    absl::Duration flush_delay = absl::Microseconds(100);
+    // Turns the end of the stream into what the user is told. May block.
+    std::function<absl::Status(const absl::Status&)> explain_loss;
+  };
+  // Writes one command.
+  using Fill = absl::FunctionRef<void(v1::Command&)>;
+
+  CommandQueue(std::unique_ptr<v1::CommandService::StubInterface> stub,
+               Options options);
+  ~CommandQueue();
+
+  // Returns the command's number; UNAVAILABLE once the session is lost. With
+  // `creates`, FailureOf tells its failure until Forget.
+  absl::StatusOr<uint64_t> Submit(Fill fill, bool creates = false);
+
+  // For commands that have a result. SubmitForResult does not flush.
+  absl::StatusOr<PendingResult> SubmitForResult(Fill fill);
+  absl::StatusOr<v1::Result> Call(Fill fill);
+
+  // Sends what was submitted so far; returns the last number.
+  uint64_t Flush();
+
+  // The first failure since the last call that nobody waited for, or why the
+  // session is lost.
+  absl::Status TakeFailure();
+  absl::Status FailureOf(uint64_t sequence) const;
+  void Forget(uint64_t sequence);
+
+  // Fails everything that waits or comes from now on with `reason`. The first
+  // reason stays.
+  void Lose(const absl::Status& reason);
+
+  // Ends the stream; what has not been sent is dropped, and everything that
+  // waits or comes from now on is CANCELLED.
+  void Close();
+
+ private:
+  struct Batch;
+
+  // Appends one command. `*full`: the batch should go out.
+  absl::StatusOr<uint64_t> Append(Fill fill, bool* full)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReadResults();
+  void Deliver(v1::Result result);
+  void FlushLate();
+
+  const Options options_;
+  std::unique_ptr<v1::CommandService::StubInterface> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<
+      grpc::ClientReaderWriterInterface<v1::CommandBatch, v1::ResultBatch>>
+      stream_;
+
+  // Held while a batch is written, so that batches keep their order. Before
+  // mutex_.
+  absl::Mutex write_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  std::unique_ptr<Batch> sending_ ABSL_GUARDED_BY(write_mutex_);
+
+  mutable absl::Mutex mutex_;
+  std::unique_ptr<Batch> filling_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_sequence_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<PendingResult::State>> pending_
+      ABSL_GUARDED_BY(mutex_);
+  FailureLog failures_ ABSL_GUARDED_BY(mutex_);
+  absl::Status lost_ ABSL_GUARDED_BY(mutex_);
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::CondVar flush_late_;
+
+  std::thread reader_;
+  std::thread late_flusher_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_COMMAND_QUEUE_H_

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/daemon.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/channel.h"
+#include "client/cpp/rpc_status.h"
+#include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+
+absl::StatusOr<std::shared_ptr<Daemon>> Daemon::Connect(
+    absl::string_view text) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Address address,
+      Address::Parse(text.empty() ? DefaultAddress() : std::string(text)));
+  std::unique_ptr<EmbeddedDaemon> embedded;
+  Address reachable = address;
+  if (address.kind == Address::Kind::kEmbedded) {
+    HOLDFAST_ASSIGN_OR_RETURN(embedded, EmbeddedDaemon::Start(address.options));
+    HOLDFAST_ASSIGN_OR_RETURN(reachable, Address::Parse(embedded->address()));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(auto channel, holdfast::Connect(reachable));
+  return std::shared_ptr<Daemon>(new Daemon(
+      std::move(reachable), std::move(embedded), std::move(channel)));
+}
+
+Daemon::Daemon(Address address, std::unique_ptr<EmbeddedDaemon> embedded,
+               std::shared_ptr<grpc::Channel> channel)
+    : address_(std::move(address)),
+      embedded_(std::move(embedded)),
+      channel_(std::move(channel)),
+      admin_(v1::AdminService::NewStub(channel_)),
+      devices_(v1::DeviceService::NewStub(channel_)),
+      compile_(v1::CompileService::NewStub(channel_)),
+      objects_(v1::ObjectService::NewStub(channel_)),
+      sessions_(v1::SessionService::NewStub(channel_)) {}
+
+absl::StatusOr<v1::GetServerInfoResponse> Daemon::Info() {
+  grpc::ClientContext context;
+  v1::GetServerInfoResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      Explain(admin_->GetServerInfo(&context, {}, &response)));
+  return response;
+}
+
+absl::StatusOr<v1::ListDevicesResponse> Daemon::Devices() {
+  grpc::ClientContext context;
+  v1::ListDevicesResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      Explain(devices_->ListDevices(&context, {}, &response)));
+  return response;
+}
+
+absl::StatusOr<v1::DescribeDeviceResponse> Daemon::DescribeDevice(
+    uint32_t ordinal) {
+  grpc::ClientContext context;
+  v1::DescribeDeviceRequest request;
+  request.set_ordinal(ordinal);
+  v1::DescribeDeviceResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      Explain(devices_->DescribeDevice(&context, request, &response)));
+  return response;
+}
+
+absl::StatusOr<std::vector<v1::SessionInfo>> Daemon::Sessions() {
+  grpc::ClientContext context;
+  v1::ListSessionsResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      Explain(sessions_->ListSessions(&context, {}, &response)));
+  return std::vector<v1::SessionInfo>(response.sessions().begin(),
+                                      response.sessions().end());
+}
+
+absl::Status Daemon::Explain(const grpc::Status& status) const {
+  const bool connection_broke =
+      status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+      status.error_details().empty() &&
+      channel_->GetState(false) != GRPC_CHANNEL_READY;
+  if (!connection_broke) return ToStatus(status);
+  return absl::UnavailableError(
+      absl::StrCat("the daemon at ", address_.text,
+                   " does not answer: ", status.error_message()));
+}
+
+}  // namespace holdfast

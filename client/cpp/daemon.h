@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_DAEMON_H_
+#define HOLDFAST_CLIENT_CPP_DAEMON_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/cpp/address.h"
+#include "client/cpp/embedded_daemon.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "holdfast/v1/admin.grpc.pb.h"
+#include "holdfast/v1/compile.grpc.pb.h"
+#include "holdfast/v1/devices.grpc.pb.h"
+#include "holdfast/v1/objects.grpc.pb.h"
+#include "holdfast/v1/sessions.grpc.pb.h"
+
+namespace holdfast {
+
+// A connection to a daemon, for all that needs no session. An embedded: address
+// starts a daemon that ends with this object. Thread-safe.
+class Daemon {
+ public:
+  // `address`: see address.h; empty means DefaultAddress(). UNAVAILABLE: there
+  // is no daemon.
+  static absl::StatusOr<std::shared_ptr<Daemon>> Connect(
+      absl::string_view address = "");
+
+  const Address& address() const { return address_; }
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+
+  absl::StatusOr<v1::GetServerInfoResponse> Info();
+  // All devices, without attributes; and one, with every attribute.
+  absl::StatusOr<v1::ListDevicesResponse> Devices();
+  absl::StatusOr<v1::DescribeDeviceResponse> DescribeDevice(uint32_t ordinal);
+  // Oldest first.
+  absl::StatusOr<std::vector<v1::SessionInfo>> Sessions();
+
+  // The services themselves, for the classes that stand on them.
+  v1::CompileService::Stub& compiler() { return *compile_; }
+  v1::ObjectService::Stub& objects() { return *objects_; }
+  v1::SessionService::Stub& sessions() { return *sessions_; }
+
+  // A call's outcome; a connection that broke names the daemon.
+  absl::Status Explain(const grpc::Status& status) const;
+
+ private:
+  Daemon(Address address, std::unique_ptr<EmbeddedDaemon> embedded,
+         std::shared_ptr<grpc::Channel> channel);
+
+  const Address address_;
+  const std::unique_ptr<EmbeddedDaemon> embedded_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::AdminService::Stub> admin_;
+  const std::unique_ptr<v1::DeviceService::Stub> devices_;
+  const std::unique_ptr<v1::CompileService::Stub> compile_;
+  const std::unique_ptr<v1::ObjectService::Stub> objects_;
+  const std::unique_ptr<v1::SessionService::Stub> sessions_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_DAEMON_H_

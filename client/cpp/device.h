@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_DEVICE_H_
+#define HOLDFAST_CLIENT_CPP_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "client/cpp/buffer.h"
+#include "client/cpp/event.h"
+#include "client/cpp/stream.h"
+
+namespace holdfast {
+
+// A device, as one session sees it. A value; made by Session::device.
+// Daemon::DescribeDevice tells its attributes.
+class Device {
+ public:
+  Device(std::shared_ptr<SessionState> session, uint32_t ordinal)
+      : session_(std::move(session)), ordinal_(ordinal) {}
+
+  uint32_t ordinal() const { return ordinal_; }
+
+  absl::StatusOr<Stream> CreateStream(const StreamOptions& options = {}) const {
+    return Stream::Create(session_, ordinal_, options);
+  }
+  absl::StatusOr<Event> CreateEvent(const EventOptions& options = {}) const {
+    return Event::Create(session_, ordinal_, options);
+  }
+
+  // Memory of this device, aligned to 512 bytes, with undefined content. With a
+  // stream it can be used there at once, on others after they have waited for
+  // it, and is freed in the stream's order.
+  absl::StatusOr<Buffer> Allocate(uint64_t size) const {
+    return Buffer::Allocate(session_, static_cast<int>(ordinal_), size,
+                            nullptr);
+  }
+  absl::StatusOr<Buffer> Allocate(uint64_t size, const Stream& stream) const {
+    return Buffer::Allocate(session_, static_cast<int>(ordinal_), size,
+                            &stream);
+  }
+
+ private:
+  std::shared_ptr<SessionState> session_;
+  uint32_t ordinal_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_DEVICE_H_

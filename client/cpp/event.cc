@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/event.h"
+
+#include <utility>
+
+#include "client/cpp/session_state.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+
+absl::StatusOr<Event> Event::Create(std::shared_ptr<SessionState> session,
+                                    uint32_t device,
+                                    const EventOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Resource resource,
+      Make(
+          std::move(session), HandleKind::kEvent,
+          [&](uint64_t handle, v1::Command& command) {
+            v1::CreateEvent& create = *command.mutable_create_event();
+            create.set_event(handle);
+            create.set_device(device);
+            create.set_timing(options.timing);
+            create.set_blocking_sync(options.blocking_sync);
+            create.set_interprocess(options.interprocess);
+          },
+          [](uint64_t handle, v1::Command& command) {
+            command.mutable_destroy_event()->set_event(handle);
+          }));
+  return Event(std::move(resource));
+}
+
+absl::Status Event::Synchronize() const {
+  HOLDFAST_RETURN_IF_ERROR(session()
+                               ->queue
+                               .Call([&](v1::Command& command) {
+                                 command.mutable_synchronize_event()->set_event(
+                                     handle());
+                               })
+                               .status());
+  return session()->queue.TakeFailure();
+}
+
+absl::StatusOr<bool> Event::IsDone() const {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const v1::Result result, session()->queue.Call([&](v1::Command& command) {
+        command.mutable_query_event()->set_event(handle());
+      }));
+  return result.readiness().finished();
+}
+
+absl::StatusOr<float> Event::MillisecondsSince(const Event& start) const {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const v1::Result result, session()->queue.Call([&](v1::Command& command) {
+        command.mutable_elapsed_time()->set_start(start.handle());
+        command.mutable_elapsed_time()->set_end(handle());
+      }));
+  return result.elapsed_ms();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/failure_log.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/error_detail.h"
+
+namespace holdfast {
+
+void FailureLog::Add(uint64_t sequence, const absl::Status& status) {
+  if (auto found = creations_.find(sequence); found != creations_.end()) {
+    found->second = status;
+  }
+  if (count_++ == 0 || sequence < first_sequence_) {
+    first_sequence_ = sequence;
+    first_ = status;
+  }
+}
+
+absl::Status FailureLog::Take() {
+  if (count_ == 0) return absl::OkStatus();
+  std::string prefix = absl::StrCat("command ", first_sequence_, " failed");
+  if (count_ > 1) {
+    absl::StrAppend(&prefix, " (and ", count_ - 1, " after it)");
+  }
+  absl::Status result = WithPrefix(prefix, first_);
+  first_ = absl::OkStatus();
+  count_ = 0;
+  return result;
+}
+
+absl::Status FailureLog::Of(uint64_t sequence) const {
+  const auto found = creations_.find(sequence);
+  return found == creations_.end() ? absl::OkStatus() : found->second;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/fence.h"
+
+#include "client/cpp/session_state.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+
+absl::StatusOr<Fence> Fence::Create(std::shared_ptr<SessionState> session,
+                                    std::span<const Stream* const> streams,
+                                    bool all_streams) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      PendingResult result,
+      session->queue.SubmitForResult([&](v1::Command& command) {
+        v1::Fence& fence = *command.mutable_fence();
+        fence.set_all_streams(all_streams);
+        for (const Stream* stream : streams) {
+          fence.add_streams(stream->handle());
+        }
+      }));
+  session->queue.Flush();
+  return Fence(std::move(session), std::move(result));
+}
+
+absl::Status Fence::Wait() const {
+  HOLDFAST_RETURN_IF_ERROR(result_.Wait().status());
+  return session_->queue.TakeFailure();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_FENCE_H_
+#define HOLDFAST_CLIENT_CPP_FENCE_H_
+
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cpp/command_queue.h"
+#include "client/cpp/stream.h"
+
+namespace holdfast {
+
+// A place in the session's commands that can be waited for, now or later. Made
+// by Session::Fence.
+class Fence {
+ public:
+  // Reached when every command so far has been processed and the work of these
+  // streams, or of all, is done.
+  static absl::StatusOr<Fence> Create(std::shared_ptr<SessionState> session,
+                                      std::span<const Stream* const> streams,
+                                      bool all_streams);
+
+  // Waits. Reports the first failure of a command that nobody was told of yet,
+  // with its sequence number.
+  absl::Status Wait() const;
+
+ private:
+  Fence(std::shared_ptr<SessionState> session, PendingResult result)
+      : session_(std::move(session)), result_(std::move(result)) {}
+
+  std::shared_ptr<SessionState> session_;
+  PendingResult result_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_FENCE_H_

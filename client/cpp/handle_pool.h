@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The handles of one session that are in use. The client chooses them, so that
+// creating a resource needs no answer: the lowest costs are a free list, and a
+// generation that grows each time an index is used again.
+#ifndef HOLDFAST_CLIENT_CPP_HANDLE_POOL_H_
+#define HOLDFAST_CLIENT_CPP_HANDLE_POOL_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/handle.h"
+
+namespace holdfast {
+
+// Thread-safe.
+class HandlePool {
+ public:
+  // `max_handles` of each kind; SessionLimits.max_handles.
+  explicit HandlePool(uint32_t max_handles);
+
+  // RESOURCE_EXHAUSTED: all are in use.
+  absl::StatusOr<uint64_t> Allocate(HandleKind kind);
+
+  // Call after the command that ends the handle was submitted. Ignores 0.
+  void Free(uint64_t handle);
+
+ private:
+  struct Kind {
+    std::vector<uint32_t> generations;  // by index: of its last use
+    std::vector<uint32_t> free;         // indices
+  };
+
+  const uint32_t max_handles_;
+  absl::Mutex mutex_;
+  std::array<Kind, 256> kinds_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_HANDLE_POOL_H_

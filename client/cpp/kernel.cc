@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/kernel.h"
+
+#include "client/cpp/loaded_module.h"
+#include "client/cpp/session_state.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+
+absl::Status Kernel::status() const {
+  return module_->session()->queue.FailureOf(sequence_);
+}
+
+absl::StatusOr<v1::KernelDescription> Kernel::Describe(uint32_t device) const {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      v1::Result result,
+      module_->session()->queue.Call([&](v1::Command& command) {
+        command.mutable_describe_kernel()->set_kernel(handle_);
+        command.mutable_describe_kernel()->set_device(device);
+      }));
+  return std::move(*result.mutable_kernel());
+}
+
+absl::Status Kernel::SetAttribute(const std::string& attribute, int64_t value,
+                                  uint32_t device) const {
+  return module_->session()
+      ->queue
+      .Submit([&](v1::Command& command) {
+        v1::SetKernelAttribute& set = *command.mutable_set_kernel_attribute();
+        set.set_kernel(handle_);
+        set.set_device(device);
+        set.set_attribute(attribute);
+        set.set_value(value);
+      })
+      .status();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_KERNEL_H_
+#define HOLDFAST_CLIENT_CPP_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "holdfast/v1/module_commands.pb.h"
+
+namespace holdfast {
+
+class LoadedModule;
+
+// A kernel of a module, which lives as long as the kernel does. A value; made
+// by Module::GetKernel, launched by Launch (launch.h).
+class Kernel {
+ public:
+  Kernel(std::shared_ptr<LoadedModule> module, uint64_t handle,
+         uint64_t sequence)
+      : module_(std::move(module)), handle_(handle), sequence_(sequence) {}
+
+  uint64_t handle() const { return handle_; }
+  // Why there is no such kernel, if that is known by now; as
+  // Resource::status().
+  absl::Status status() const;
+
+  // Name in the object, attributes on this device, parameters. Waits.
+  absl::StatusOr<v1::KernelDescription> Describe(uint32_t device = 0) const;
+
+  // As in KernelDescription.attributes:
+  // "preferred_shared_memory_carveout".
+  absl::Status SetAttribute(const std::string& attribute, int64_t value,
+                            uint32_t device = 0) const;
+
+ private:
+  std::shared_ptr<LoadedModule> module_;
+  uint64_t handle_;
+  uint64_t sequence_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_KERNEL_H_

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+//   Launch(stream, {.grid = 196, .block = 256}, kernel, a, b, c, uint64_t{n});
+#ifndef HOLDFAST_CLIENT_CPP_LAUNCH_H_
+#define HOLDFAST_CLIENT_CPP_LAUNCH_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "absl/status/status.h"
+#include "client/cpp/argument.h"
+#include "client/cpp/kernel.h"
+#include "client/cpp/launch_attributes.h"
+#include "client/cpp/stream.h"
+
+namespace holdfast {
+
+struct LaunchConfig {
+  // In blocks, also with clusters.
+  Dim3 grid;
+  // In threads.
+  Dim3 block;
+  // In blocks; each dimension must divide the grid's.
+  std::optional<Dim3> cluster;
+  // Bytes. Above 48 KiB the kernel's limit is raised as needed.
+  uint32_t dynamic_shared_bytes = 0;
+  // All blocks resident at once, so that they may wait for each other.
+  bool cooperative = false;
+  LaunchAttributes attributes;
+};
+
+// Submits one launch; `arguments` are one for each parameter, in order. The
+// daemon checks everything before it launches: what is wrong is reported by the
+// next call that waits.
+absl::Status Launch(const Stream& stream, const LaunchConfig& config,
+                    const Kernel& kernel, std::span<const Argument> arguments);
+
+template <typename... Arguments>
+absl::Status Launch(const Stream& stream, const LaunchConfig& config,
+                    const Kernel& kernel, const Arguments&... arguments) {
+  const std::array<Argument, sizeof...(Arguments)> list = {
+      Argument(arguments)...};
+  return Launch(stream, config, kernel, std::span<const Argument>(list));
+}
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_LAUNCH_H_

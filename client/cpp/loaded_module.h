@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a Module and its Kernels share.
+#ifndef HOLDFAST_CLIENT_CPP_LOADED_MODULE_H_
+#define HOLDFAST_CLIENT_CPP_LOADED_MODULE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cpp/object_code.h"
+#include "client/cpp/resource.h"
+
+namespace holdfast {
+
+// The module's handle, and those of its kernels: no command destroys a kernel,
+// so their handles are free again when the module is unloaded. Thread-safe.
+class LoadedModule : public Resource {
+ public:
+  static absl::StatusOr<std::shared_ptr<LoadedModule>> Load(
+      std::shared_ptr<SessionState> session, const ObjectCode& object);
+  explicit LoadedModule(Resource resource) : Resource(std::move(resource)) {}
+  ~LoadedModule();
+
+  struct KernelEntry {
+    uint64_t handle = 0;
+    uint64_t sequence = 0;  // of GetKernel
+  };
+  absl::StatusOr<KernelEntry> GetKernel(absl::string_view name);
+
+ private:
+  absl::Mutex mutex_;
+  std::map<std::string, KernelEntry> kernels_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_LOADED_MODULE_H_

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/module.h"
+
+#include "client/cpp/loaded_module.h"
+#include "client/cpp/session_state.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+
+absl::StatusOr<Module> Module::Load(std::shared_ptr<SessionState> session,
+                                    const ObjectCode& object) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto loaded,
+                            LoadedModule::Load(std::move(session), object));
+  return Module(std::move(loaded));
+}
+
+absl::StatusOr<Kernel> Module::GetKernel(absl::string_view name) const {
+  HOLDFAST_ASSIGN_OR_RETURN(const LoadedModule::KernelEntry entry,
+                            loaded_->GetKernel(name));
+  return Kernel(loaded_, entry.handle, entry.sequence);
+}
+
+absl::StatusOr<std::vector<std::string>> Module::KernelNames() const {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const v1::Result result,
+      loaded_->session()->queue.Call([&](v1::Command& command) {
+        command.mutable_describe_module()->set_module(loaded_->handle());
+      }));
+  const auto& kernels = result.module().kernels();
+  return std::vector<std::string>(kernels.begin(), kernels.end());
+}
+
+absl::StatusOr<Buffer> Module::GetGlobal(const std::string& name,
+                                         uint32_t device) const {
+  return Buffer::OfGlobal(*loaded_, loaded_, name, device);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_MODULE_H_
+#define HOLDFAST_CLIENT_CPP_MODULE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/cpp/buffer.h"
+#include "client/cpp/kernel.h"
+#include "client/cpp/object_code.h"
+
+namespace holdfast {
+
+// Object code that is loaded into a session. Made by Session::Load. A value;
+// the module is unloaded when the last copy, kernel and global of it is gone.
+class Module {
+ public:
+  static absl::StatusOr<Module> Load(std::shared_ptr<SessionState> session,
+                                     const ObjectCode& object);
+
+  // By source-level name ("vector_add<float>") or as it stands in the object.
+  // Does not wait; if there is none, the kernel is in error with NOT_FOUND and
+  // a list of those that exist. The same name gives the same kernel.
+  absl::StatusOr<Kernel> GetKernel(absl::string_view name) const;
+
+  // The names of its kernels, as they stand in the object, sorted. Waits.
+  absl::StatusOr<std::vector<std::string>> KernelNames() const;
+
+  // A __device__ or __constant__ variable on one device, as a buffer. Waits.
+  absl::StatusOr<Buffer> GetGlobal(const std::string& name,
+                                   uint32_t device = 0) const;
+
+ private:
+  explicit Module(std::shared_ptr<LoadedModule> loaded)
+      : loaded_(std::move(loaded)) {}
+
+  std::shared_ptr<LoadedModule> loaded_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_MODULE_H_

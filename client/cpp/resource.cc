@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/resource.h"
+
+#include <utility>
+
+#include "client/cpp/session_state.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+
+absl::StatusOr<Resource> Resource::Make(std::shared_ptr<SessionState> session,
+                                        HandleKind kind, Create create,
+                                        Destroy destroy) {
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t handle,
+                            session->handles.Allocate(kind));
+  absl::StatusOr<uint64_t> sequence = session->queue.Submit(
+      [&](v1::Command& command) { create(handle, command); },
+      /*creates=*/true);
+  if (!sequence.ok()) {
+    session->handles.Free(handle);
+    return sequence.status();
+  }
+  return Resource(std::move(session), handle, *sequence, destroy);
+}
+
+Resource::Resource(std::shared_ptr<SessionState> session, uint64_t handle,
+                   uint64_t sequence, Destroy destroy)
+    : session_(std::move(session)),
+      handle_(handle),
+      sequence_(sequence),
+      destroy_(destroy) {}
+
+Resource::Resource(Resource&& other) noexcept
+    : session_(std::move(other.session_)),
+      handle_(std::exchange(other.handle_, 0)),
+      sequence_(other.sequence_),
+      destroy_(other.destroy_) {}
+
+Resource& Resource::operator=(Resource&& other) noexcept {
+  Resource old(std::move(other));
+  std::swap(session_, old.session_);
+  std::swap(handle_, old.handle_);
+  std::swap(sequence_, old.sequence_);
+  std::swap(destroy_, old.destroy_);
+  return *this;
+}
+
+Resource::~Resource() {
+  if (handle_ == 0) return;
+  DestroyWith([this](v1::Command& command) { destroy_(handle_, command); });
+}
+
+void Resource::DestroyWith(absl::FunctionRef<void(v1::Command&)> destroy) {
+  if (handle_ == 0) return;
+  // Fails only when the session, and with it the resource, is gone.
+  session_->queue.Submit(destroy).IgnoreError();
+  session_->queue.Forget(sequence_);
+  session_->handles.Free(std::exchange(handle_, 0));
+}
+
+absl::Status Resource::status() const {
+  return session_->queue.FailureOf(sequence_);
+}
+
+}  // namespace holdfast

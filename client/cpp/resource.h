@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What streams, events, buffers and modules have in common: a handle that was
+// chosen here, made by a command without an answer, and destroyed by another.
+#ifndef HOLDFAST_CLIENT_CPP_RESOURCE_H_
+#define HOLDFAST_CLIENT_CPP_RESOURCE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/handle.h"
+
+namespace holdfast {
+
+struct SessionState;
+namespace v1 {
+class Command;
+}
+
+// Owns one handle. Move-only; a moved-from resource is empty (handle 0) and may
+// only be assigned to or destroyed. Thread-safe but for moving.
+class Resource {
+ public:
+  // Writes the command that makes, or destroys, `handle`.
+  using Create = absl::FunctionRef<void(uint64_t handle, v1::Command&)>;
+  using Destroy = void (*)(uint64_t handle, v1::Command&);
+
+  Resource(Resource&& other) noexcept;
+  Resource& operator=(Resource&& other) noexcept;
+  // Submits the destroying command; does not wait.
+  ~Resource();
+
+  // The name of the resource in commands.
+  uint64_t handle() const { return handle_; }
+
+  // Why the resource could not be made, if that is known by now: the daemon
+  // tells failures only. Synchronize first to be sure.
+  absl::Status status() const;
+
+  const std::shared_ptr<SessionState>& session() const { return session_; }
+
+ protected:
+  static absl::StatusOr<Resource> Make(std::shared_ptr<SessionState> session,
+                                       HandleKind kind, Create create,
+                                       Destroy destroy);
+  // Destroys now, with this command instead.
+  void DestroyWith(absl::FunctionRef<void(v1::Command&)> destroy);
+
+ private:
+  Resource(std::shared_ptr<SessionState> session, uint64_t handle,
+           uint64_t sequence, Destroy destroy);
+
+  std::shared_ptr<SessionState> session_;
+  uint64_t handle_ = 0;
+  uint64_t sequence_ = 0;  // of the creating command
+  Destroy destroy_ = nullptr;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_RESOURCE_H_

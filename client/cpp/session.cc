@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "client/cpp/channel.h"
+#include "client/cpp/keep_alive.h"
+#include "client/cpp/rpc_status.h"
+#include "client/cpp/session_loss.h"
+#include "client/cpp/session_state.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+constexpr absl::Duration kCloseTimeout = absl::Seconds(10);
+
+v1::ClientInfo DescribeClient() {
+  v1::ClientInfo info;
+  info.set_program(program_invocation_short_name);
+  char host[HOST_NAME_MAX + 1] = {};
+  gethostname(host, sizeof host - 1);
+  info.set_host(host);
+  info.set_pid(getpid());
+  return info;
+}
+
+v1::OpenSessionRequest MakeRequest(const SessionOptions& options) {
+  v1::OpenSessionRequest request;
+  request.set_protocol_version(1);
+  request.set_name(options.name);
+  *request.mutable_client() = DescribeClient();
+  request.mutable_reconnect_grace()->set_seconds(
+      absl::ToInt64Seconds(options.reconnect_grace));
+  request.mutable_devices()->Add(options.devices.begin(),
+                                 options.devices.end());
+  request.set_memory_limit(options.memory_limit);
+  return request;
+}
+
+// The executor's own socket if there is one and it can be reached from here;
+// else the daemon forwards.
+std::shared_ptr<grpc::Channel> ChannelForCommands(
+    const Daemon& daemon, const std::string& local_address) {
+  if (local_address.empty()) return daemon.channel();
+  absl::StatusOr<Address> address = Address::Parse(local_address);
+  if (!address.ok()) return daemon.channel();
+  auto channel = Connect(*address, absl::Seconds(2));
+  return channel.ok() ? *channel : daemon.channel();
+}
+
+CommandQueue::Options QueueOptions(const v1::SessionLimits& limits,
+                                   std::string token) {
+  CommandQueue::Options options;
+  options.token = std::move(token);
+  options.batch_commands =
+      std::min(options.batch_commands, limits.max_batch_commands());
+  // A batch may be over by one command.
+  options.max_command_bytes = limits.max_message_bytes() * 3 / 4;
+  options.batch_bytes =
+      std::min<size_t>(options.batch_bytes, limits.max_message_bytes() / 8);
+  return options;
+}
+
+// Those of the protocol where the daemon says nothing.
+v1::SessionLimits WithDefaults(v1::SessionLimits limits) {
+  const auto value = [](uint64_t given, uint64_t otherwise) {
+    return given == 0 ? otherwise : given;
+  };
+  limits.set_max_batch_commands(value(limits.max_batch_commands(), 4096));
+  limits.set_max_message_bytes(value(limits.max_message_bytes(), 4 << 20));
+  limits.set_max_inline_bytes(value(limits.max_inline_bytes(), 64 << 10));
+  limits.set_max_chunk_bytes(value(limits.max_chunk_bytes(), 1 << 20));
+  limits.set_max_handles(value(limits.max_handles(), 1 << 18));
+  return limits;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Open(
+    const SessionOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
+  return Open(std::move(daemon), options);
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Open(
+    std::shared_ptr<Daemon> daemon, const SessionOptions& options) {
+  grpc::ClientContext context;
+  v1::OpenSessionResponse response;
+  HOLDFAST_RETURN_IF_ERROR(daemon->Explain(daemon->sessions().OpenSession(
+      &context, MakeRequest(options), &response)));
+  const v1::SessionLimits limits = WithDefaults(response.limits());
+  const std::string token = absl::BytesToHexString(response.token());
+  const auto channel = ChannelForCommands(*daemon, response.local_address());
+  CommandQueue::Options queue = QueueOptions(limits, token);
+  queue.explain_loss = [daemon = daemon, id = response.session_id(),
+                        token](const absl::Status& status) {
+    return ExplainLoss(*daemon, id, token, status);
+  };
+  auto state = std::make_shared<SessionState>(
+      limits, std::move(queue), v1::CommandService::NewStub(channel),
+      v1::TransferService::NewStub(channel));
+  return std::unique_ptr<Session>(
+      new Session(std::move(daemon), response.session_id(), std::move(state)));
+}
+
+Session::Session(std::shared_ptr<Daemon> daemon, std::string id,
+                 std::shared_ptr<SessionState> state)
+    : daemon_(std::move(daemon)),
+      id_(std::move(id)),
+      state_(std::move(state)),
+      keep_alive_(std::make_unique<KeepAlive>(
+          daemon_->sessions(), state_->token,
+          [state = state_, id = id_](const std::string& reason) {
+            state->queue.Lose(LostSession(id, absl::UnavailableError(reason)));
+          })) {}
+
+Session::~Session() { Close().IgnoreError(); }
+
+absl::Status Session::Close() {
+  if (keep_alive_ == nullptr) return absl::OkStatus();
+  state_->queue.Close();
+  grpc::ClientContext context;
+  context.AddMetadata("holdfast-session-token", state_->token);
+  context.set_deadline(absl::ToChronoTime(absl::Now() + kCloseTimeout));
+  v1::CloseSessionResponse response;
+  const grpc::Status status =
+      daemon_->sessions().CloseSession(&context, {}, &response);
+  keep_alive_.reset();
+  return daemon_->Explain(status);
+}
+
+absl::StatusOr<Buffer> Session::AllocateHost(uint64_t size) const {
+  return Buffer::Allocate(state_, -1, size, nullptr);
+}
+
+absl::StatusOr<Module> Session::Load(const ObjectCode& object) const {
+  return Module::Load(state_, object);
+}
+
+absl::StatusOr<Fence> Session::Fence(
+    std::initializer_list<const Stream*> streams) const {
+  return holdfast::Fence::Create(
+      state_, std::span<const Stream* const>(streams.begin(), streams.size()),
+      /*all_streams=*/false);
+}
+
+absl::Status Session::Synchronize() const {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const holdfast::Fence fence,
+      holdfast::Fence::Create(state_, {}, /*all_streams=*/true));
+  return fence.Wait();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_SESSION_H_
+#define HOLDFAST_CLIENT_CPP_SESSION_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/cpp/buffer.h"
+#include "client/cpp/daemon.h"
+#include "client/cpp/device.h"
+#include "client/cpp/fence.h"
+#include "client/cpp/module.h"
+#include "client/cpp/object_code.h"
+
+namespace holdfast {
+
+class KeepAlive;
+
+struct SessionOptions {
+  // See address.h; empty means DefaultAddress().
+  std::string address;
+  // A label for people, shown by `holdfast sessions`; at most 128 bytes.
+  std::string name;
+  // How long the session outlives a broken connection; at most an hour.
+  absl::Duration reconnect_grace;
+  // Ordinals that the session may use; empty: all.
+  std::vector<uint32_t> devices;
+  // Bytes of device memory; 0: the daemon's own limit.
+  uint64_t memory_limit = 0;
+};
+
+// A session owns resources on the daemon: streams, events, buffers, modules. It
+// has an executor process of its own there, and ends with this object, or with
+// the process. Thread-safe.
+//
+//   auto session = Session::Open({.address = "embedded:"});
+//   Device device = (*session)->device(0);
+//
+// Commands are asynchronous and need no answer: an operation that returns OK
+// was submitted. A failure is reported by the next call that waits
+// (Synchronize, Wait, Download), with the sequence number of the command; the
+// commands that used what it should have made, fail with the same cause. Once
+// the executor or the daemon is gone, every call returns UNAVAILABLE with the
+// reason.
+class Session {
+ public:
+  // UNAVAILABLE: no daemon there, or it has no executor; RESOURCE_EXHAUSTED:
+  // too many sessions.
+  static absl::StatusOr<std::unique_ptr<Session>> Open(
+      const SessionOptions& options = {});
+  // On a daemon that is connected already; `options.address` is not used.
+  static absl::StatusOr<std::unique_ptr<Session>> Open(
+      std::shared_ptr<Daemon> daemon, const SessionOptions& options);
+
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  // Closes. What was submitted and is not finished, is dropped: synchronize
+  // first. Resources that are left are of no more use.
+  ~Session();
+
+  // Returns when the executor is gone and all memory is free.
+  absl::Status Close();
+
+  // "s-7"
+  const std::string& id() const { return id_; }
+  Daemon& daemon() const { return *daemon_; }
+
+  // There is no check here: using a device that does not exist fails.
+  Device device(uint32_t ordinal) const { return Device(state_, ordinal); }
+
+  // Pinned memory of the daemon's host.
+  absl::StatusOr<Buffer> AllocateHost(uint64_t size) const;
+
+  // Makes compiled code usable: on every device.
+  absl::StatusOr<Module> Load(const ObjectCode& object) const;
+
+  // A place to wait for: until all commands so far were processed, and the work
+  // of these streams is done.
+  absl::StatusOr<holdfast::Fence> Fence(
+      std::initializer_list<const Stream*> streams = {}) const;
+  // Waits for all streams. Reports failures as Stream::Synchronize does.
+  absl::Status Synchronize() const;
+
+ private:
+  Session(std::shared_ptr<Daemon> daemon, std::string id,
+          std::shared_ptr<SessionState> state);
+
+  const std::shared_ptr<Daemon> daemon_;
+  const std::string id_;
+  const std::shared_ptr<SessionState> state_;
+  std::unique_ptr<KeepAlive> keep_alive_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_SESSION_H_

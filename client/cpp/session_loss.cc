@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/session_loss.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "client/cpp/rpc_status.h"
+#include "core/base/error_detail.h"
+#include "holdfast/v1/commands.grpc.pb.h"
+
+namespace holdfast {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(5);
+constexpr absl::Duration kInterval = absl::Milliseconds(20);
+
+bool TellsWhy(const absl::Status& status) {
+  const auto detail = GetErrorDetail(status);
+  return (detail.has_value() && detail->session_lost) ||
+         absl::IsNotFound(status) || absl::IsUnauthenticated(status);
+}
+
+// Commands that do nothing, by way of the daemon.
+grpc::Status Ask(const Daemon& daemon, const std::string& token,
+                 absl::Time deadline) {
+  grpc::ClientContext context;
+  context.AddMetadata("holdfast-session-token", token);
+  context.set_deadline(absl::ToChronoTime(deadline));
+  v1::CommandBatch nothing;
+  nothing.set_first_sequence(1);
+  v1::ResultBatch results;
+  return v1::CommandService::NewStub(daemon.channel())
+      ->Run(&context, nothing, &results);
+}
+
+}  // namespace
+
+absl::Status LostSession(const std::string& session_id,
+                         const absl::Status& reason) {
+  absl::Status lost = absl::UnavailableError(
+      absl::StrCat("session ", session_id, " is lost: ", reason.message()));
+  ErrorDetail detail = GetErrorDetail(reason).value_or(ErrorDetail());
+  detail.session_lost = true;
+  SetErrorDetail(detail, &lost);
+  return lost;
+}
+
+absl::Status ExplainLoss(const Daemon& daemon, const std::string& session_id,
+                         const std::string& token, const absl::Status& status) {
+  absl::Status reason = status;
+  const absl::Time deadline = absl::Now() + kPatience;
+  while (!TellsWhy(reason) && absl::Now() < deadline) {
+    const grpc::Status answer = Ask(daemon, token, deadline);
+    // A session that still works lost its stream for the reason at hand.
+    if (answer.ok()) break;
+    reason = daemon.Explain(answer);
+    if (daemon.channel()->GetState(false) != GRPC_CHANNEL_READY) break;
+    if (!TellsWhy(reason)) absl::SleepFor(kInterval);
+  }
+  return LostSession(session_id, reason);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_SESSION_LOSS_H_
+#define HOLDFAST_CLIENT_CPP_SESSION_LOSS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "client/cpp/daemon.h"
+
+namespace holdfast {
+
+// "session s-7 is lost: <reason>", UNAVAILABLE, with session_lost in its
+// detail.
+absl::Status LostSession(const std::string& session_id,
+                         const absl::Status& reason);
+
+// Why the command stream of a session ended with `status`. An executor that was
+// killed cannot tell; the daemon, which outlives it, can, and is asked. Waits
+// some seconds at most, while the daemon finds out.
+absl::Status ExplainLoss(const Daemon& daemon, const std::string& session_id,
+                         const std::string& token, const absl::Status& status);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_SESSION_LOSS_H_

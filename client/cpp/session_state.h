@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the resources of one session share. A resource holds it by shared_ptr,
+// so that it may outlive the Session; it is then of no more use, but harmless.
+#ifndef HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
+#define HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/cpp/command_queue.h"
+#include "client/cpp/handle_pool.h"
+#include "holdfast/v1/sessions.pb.h"
+#include "holdfast/v1/transfers.grpc.pb.h"
+
+namespace holdfast {
+
+// Thread-safe.
+struct SessionState {
+  SessionState(v1::SessionLimits limits, CommandQueue::Options options,
+               std::unique_ptr<v1::CommandService::StubInterface> commands,
+               std::unique_ptr<v1::TransferService::StubInterface> transfers)
+      : limits(std::move(limits)),
+        token(options.token),
+        handles(this->limits.max_handles()),
+        transfers(std::move(transfers)),
+        queue(std::move(commands), std::move(options)) {}
+
+  const v1::SessionLimits limits;
+  // 32 hexadecimal digits.
+  const std::string token;
+  HandlePool handles;
+  const std::unique_ptr<v1::TransferService::StubInterface> transfers;
+  CommandQueue queue;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_SESSION_STATE_H_

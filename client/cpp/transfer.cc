@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/transfer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/rpc_status.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+// Flushes, so that the transfer comes after all that was submitted.
+void FillRange(SessionState& session, const TransferTarget& target,
+               v1::TransferRange* range) {
+  range->set_buffer(target.buffer);
+  range->set_offset(target.offset);
+  range->set_size(target.size);
+  range->set_stream(target.stream);
+  range->set_after_sequence(session.queue.Flush());
+}
+
+absl::Status WriteInline(SessionState& session, const TransferTarget& target,
+                         const void* data) {
+  return session.queue
+      .Submit([&](v1::Command& command) {
+        v1::WriteBuffer& write = *command.mutable_write_buffer();
+        write.set_stream(target.stream);
+        write.set_buffer(target.buffer);
+        write.set_offset(target.offset);
+        write.set_data(data, target.size);
+      })
+      .status();
+}
+
+absl::Status ReadInline(SessionState& session, const TransferTarget& target,
+                        void* data) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const v1::Result result, session.queue.Call([&](v1::Command& command) {
+        v1::ReadBuffer& read = *command.mutable_read_buffer();
+        read.set_stream(target.stream);
+        read.set_buffer(target.buffer);
+        read.set_offset(target.offset);
+        read.set_size(target.size);
+      }));
+  if (result.data().size() != target.size) {
+    return absl::InternalError(absl::StrCat("the daemon sent ",
+                                            result.data().size(), " of ",
+                                            target.size, " bytes"));
+  }
+  std::memcpy(data, result.data().data(), target.size);
+  return session.queue.TakeFailure();
+}
+
+// A transfer that failed because the session did, says why.
+absl::Status Explain(SessionState& session, const grpc::Status& status) {
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    HOLDFAST_RETURN_IF_ERROR(
+        session.queue
+            .Call([](v1::Command& command) { command.mutable_fence(); })
+            .status());
+  }
+  return ToStatus(status);
+}
+
+absl::Status UploadStream(SessionState& session, const TransferTarget& target,
+                          const char* data) {
+  grpc::ClientContext context;
+  context.AddMetadata("holdfast-session-token", session.token);
+  v1::UploadResponse response;
+  v1::UploadRequest request;
+  FillRange(session, target, request.mutable_header());
+  auto writer = session.transfers->Upload(&context, &response);
+  bool open = writer->Write(request);
+  const uint64_t chunk = session.limits.max_chunk_bytes();
+  for (uint64_t sent = 0; open && sent < target.size; sent += chunk) {
+    request.set_data(data + sent, std::min(chunk, target.size - sent));
+    open = writer->Write(request);
+  }
+  writer->WritesDone();
+  return Explain(session, writer->Finish());
+}
+
+absl::Status DownloadStream(SessionState& session, const TransferTarget& target,
+                            char* data) {
+  grpc::ClientContext context;
+  context.AddMetadata("holdfast-session-token", session.token);
+  v1::DownloadRequest request;
+  FillRange(session, target, request.mutable_range());
+  // Its result brings the failures of the commands before, while bytes flow.
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const PendingResult fence,
+      session.queue.SubmitForResult(
+          [](v1::Command& command) { command.mutable_fence(); }));
+  session.queue.Flush();
+  auto reader = session.transfers->Download(&context, request);
+  v1::DownloadResponse response;
+  uint64_t received = 0;
+  while (reader->Read(&response)) {
+    const std::string& bytes = response.data();
+    if (bytes.size() > target.size - received) {
+      context.TryCancel();
+      return absl::InternalError("the daemon sent more bytes than asked for");
+    }
+    std::memcpy(data + received, bytes.data(), bytes.size());
+    received += bytes.size();
+  }
+  HOLDFAST_RETURN_IF_ERROR(Explain(session, reader->Finish()));
+  if (received != target.size) {
+    return absl::InternalError(absl::StrCat("the daemon sent ", received,
+                                            " of ", target.size, " bytes"));
+  }
+  HOLDFAST_RETURN_IF_ERROR(fence.Wait().status());
+  return session.queue.TakeFailure();
+}
+
+bool FitsInline(const SessionState& session, uint64_t size) {
+  return size <= session.limits.max_inline_bytes();
+}
+
+}  // namespace
+
+absl::Status UploadBytes(SessionState& session, const TransferTarget& target,
+                         const void* data) {
+  if (target.size == 0) return absl::OkStatus();
+  return FitsInline(session, target.size)
+             ? WriteInline(session, target, data)
+             : UploadStream(session, target, static_cast<const char*>(data));
+}
+
+absl::Status DownloadBytes(SessionState& session, const TransferTarget& target,
+                           void* data) {
+  if (target.size == 0) return absl::OkStatus();
+  return FitsInline(session, target.size)
+             ? ReadInline(session, target, data)
+             : DownloadStream(session, target, static_cast<char*>(data));
+}
+
+}  // namespace holdfast
