@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: kernel launches.
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "core/software/driver/call.h"
+#include "core/software/driver/settings.h"
+#include "core/software/driver/watchdog.h"
 
 using namespace holdfast::software;
 
@@ -119,9 +122,10 @@ CUresult ApplyAttribute(const CUlaunchAttribute& attribute, LaunchGeometry* g) {
 
 void RunKernel(Kernel& kernel, const LaunchGeometry& geometry,
                const std::string& parameters) {
-  static const std::atomic<bool> never_cancelled{false};
+  const Deadline deadline{
+      std::chrono::seconds(GetSettings().launch_timeout_seconds)};
   const LaunchOutcome outcome = kernel.executable().Launch(
-      kernel.index(), geometry, parameters.data(), &never_cancelled);
+      kernel.index(), geometry, parameters.data(), deadline.passed());
   if (outcome.result != CUDA_SUCCESS) {
     ReportFault(outcome.result, outcome.message);
   }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_WATCHDOG_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_WATCHDOG_H_
+
+#include <atomic>
+#include <chrono>
+
+namespace holdfast::software {
+
+// Sets a flag if it lives too long: the end of a kernel that never ends.
+//
+//   Deadline deadline(std::chrono::seconds(5));
+//   executable.Launch(..., deadline.passed());
+class Deadline {
+ public:
+  // Zero: never.
+  explicit Deadline(std::chrono::seconds allowed);
+  ~Deadline();
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+  const std::atomic<bool>* passed() const { return &passed_; }
+
+ private:
+  std::atomic<bool> passed_{false};
+  const bool watched_;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_WATCHDOG_H_

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The library as a loader sees it.
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "cuda.h"
+#include "gtest/gtest.h"
+
+namespace holdfast::software {
+namespace {
+
+class ExportsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    library_ =
+        dlopen(getenv("HOLDFAST_SOFTWARE_DRIVER"), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library_, nullptr) << dlerror();
+    find_ = reinterpret_cast<decltype(&cuGetProcAddress_v2)>(
+        dlsym(library_, "cuGetProcAddress_v2"));
+    ASSERT_NE(find_, nullptr);
+  }
+
+  void* Find(const char* name, int version, cuuint64_t flags = 0) {
+    void* function = nullptr;
+    find_(name, &function, version, flags, nullptr);
+    return function;
+  }
+
+  void* library_ = nullptr;
+  decltype(&cuGetProcAddress_v2) find_ = nullptr;
+};
+
+TEST_F(ExportsTest, EveryEntryPointIsExportedAndFound) {
+#define HOLDFAST_ENTRY(symbol, name, version)              \
+  EXPECT_NE(dlsym(library_, #symbol), nullptr) << #symbol; \
+  EXPECT_EQ(Find(name, version), dlsym(library_, #symbol)) << #symbol;
+#define HOLDFAST_STREAM_ENTRY(symbol, name, version)                      \
+  HOLDFAST_ENTRY(symbol, name, version)                                   \
+  EXPECT_NE(                                                              \
+      Find(name, version),                                                \
+      Find(name, version, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)) \
+      << #symbol;
+#define HOLDFAST_UNSUPPORTED(symbol, version) \
+  EXPECT_NE(Find(#symbol, version), nullptr) << #symbol;
+#include "core/software/driver/entry_points.inc"
+}
+
+TEST_F(ExportsTest, WhatIsNotImplementedSaysSo) {
+  auto* create =
+      reinterpret_cast<decltype(&cuGraphCreate)>(Find("cuGraphCreate", 13000));
+  ASSERT_NE(create, nullptr);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(create(&graph, 0), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST_F(ExportsTest, NothingButTheApiIsExported) {
+  EXPECT_EQ(dlsym(library_, "_ZN8holdfast8software6Driver3GetEv"), nullptr);
+  EXPECT_NE(dlsym(library_, "holdfastSoftwareLastFault"), nullptr);
+}
+
+TEST_F(ExportsTest, NoFaultMeansNoMessage) {
+  auto* last = reinterpret_cast<const char* (*)()>(
+      Find("holdfastSoftwareLastFault", 13000));
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(last(), nullptr);
+}
+
+}  // namespace
+}  // namespace holdfast::software

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/image.h"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace holdfast::software {
+namespace {
+
+struct LoadedLog {
+  CUresult result;
+  std::string log;
+};
+
+LoadedLog LoadWithLog(const void* image, size_t room = 512) {
+  char log[512] = "untouched";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
+                            CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {log, reinterpret_cast<void*>(room)};
+  JitOptions jit;
+  EXPECT_EQ(JitOptions::Parse(2, options, values, &jit), CUDA_SUCCESS);
+  std::unique_ptr<Executable> executable;
+  const CUresult result = LoadImage(image, jit, &executable);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(values[1]), strlen(log));
+  return {result, log};
+}
+
+// A fat binary of one entry.
+std::string Fatbin(uint16_t kind, uint64_t flags, const std::string& payload,
+                   uint64_t claimed_size) {
+  std::string image;
+  const auto put = [&image](auto value) {
+    image.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
+  put(uint32_t{0xba55ed50});
+  put(uint16_t{1});
+  put(uint16_t{16});
+  put(uint64_t{64 + payload.size()});
+  put(kind);
+  put(uint16_t{0x101});
+  put(uint32_t{64});
+  put(claimed_size);
+  put(uint32_t{0});  // compressed size
+  put(uint32_t{0});
+  put(uint16_t{0});
+  put(uint16_t{8});
+  put(uint32_t{75});
+  put(uint32_t{0});
+  put(uint32_t{0});
+  put(flags);
+  put(uint64_t{0});
+  put(uint64_t{0});
+  return image + payload;
+}
+
+TEST(ImageTest, CubinIsRefusedAndTheLogSaysWhatToDo) {
+  const LoadedLog loaded = LoadWithLog(
+      "\x7f"
+      "ELF\x02\x01\x01");
+  EXPECT_EQ(loaded.result, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_NE(loaded.log.find("compute_XX"), std::string::npos) << loaded.log;
+}
+
+TEST(ImageTest, FatBinaryWithoutPtxIsRefusedAsACubinIs) {
+  const std::string image = Fatbin(2, 0, "machine code", 12);
+  const LoadedLog loaded = LoadWithLog(image.data());
+  EXPECT_EQ(loaded.result, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_NE(loaded.log.find("compute_XX"), std::string::npos) << loaded.log;
+}
+
+TEST(ImageTest, CompressedPtxIsNamedAsTheReason) {
+  const std::string image = Fatbin(1, 0x2000, "compressed", 10);
+  const LoadedLog loaded = LoadWithLog(image.data());
+  EXPECT_EQ(loaded.result, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_NE(loaded.log.find("compressed"), std::string::npos) << loaded.log;
+}
+
+TEST(ImageTest, FatBinaryThatClaimsMoreThanItHoldsIsRefused) {
+  const std::string image = Fatbin(1, 0, "short", 1 << 20);
+  const LoadedLog loaded = LoadWithLog(image.data());
+  EXPECT_EQ(loaded.result, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_NE(loaded.log.find("damaged"), std::string::npos) << loaded.log;
+}
+
+TEST(ImageTest, LogIsCutToItsBuffer) {
+  const LoadedLog loaded = LoadWithLog(
+      "\x7f"
+      "ELF\x02\x01\x01",
+      8);
+  EXPECT_EQ(loaded.log.size(), 7u);
+}
+
+TEST(JitOptionsTest, UnknownAndRepeatedOptionsAreRefused) {
+  JitOptions jit;
+  void* values[2] = {};
+  CUjit_option twice[] = {CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_OPTIMIZATION_LEVEL};
+  EXPECT_EQ(JitOptions::Parse(2, twice, values, &jit),
+            CUDA_ERROR_INVALID_VALUE);
+  CUjit_option unknown[] = {static_cast<CUjit_option>(9999)};
+  EXPECT_EQ(JitOptions::Parse(1, unknown, values, &jit),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(JitOptions::Parse(1, nullptr, values, &jit),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
+}  // namespace
+}  // namespace holdfast::software
