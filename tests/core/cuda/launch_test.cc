@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules, kernels and launches, on PTX that needs no compiler.
+#include "core/cuda/launch.h"
+
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "core/base/error_detail.h"
+#include "core/cuda/copy.h"
+#include "core/cuda/host_memory.h"
+#include "core/cuda/kernel.h"
+#include "core/cuda/module.h"
+#include "tests/testing/software_driver.h"
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast::cuda {
+namespace {
+
+using holdfast::testing::SoftwareContext;
+using holdfast::testing::StatusIs;
+
+// scale(float* data, float factor, unsigned count): data[i] *= factor.
+constexpr char kScale[] = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+
+.global .align 4 .u32 answer = 42;
+
+.visible .entry scale(
+    .param .u64 scale_param_0,
+    .param .f32 scale_param_1,
+    .param .u32 scale_param_2)
+{
+    .reg .pred %p<2>;
+    .reg .f32 %f<4>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [scale_param_0];
+    ld.param.f32 %f1, [scale_param_1];
+    ld.param.u32 %r1, [scale_param_2];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.s32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 bra DONE;
+    cvta.to.global.u64 %rd2, %rd1;
+    mul.wide.u32 %rd3, %r5, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    ld.global.f32 %f2, [%rd4];
+    mul.f32 %f3, %f2, %f1;
+    st.global.f32 [%rd4], %f3;
+DONE:
+    ret;
+}
+)";
+
+class LaunchTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK_AND_ASSIGN(stream_, Stream::Create(context_, {}));
+    ASSERT_OK_AND_ASSIGN(module_, Module::Load(context_, kScale));
+    ASSERT_OK_AND_ASSIGN(kernel_, Kernel::Find(module_, "scale"));
+  }
+
+  absl::Status LaunchWith(const LaunchConfig& config) {
+    const CUdeviceptr null = 0;
+    const float factor = 2;
+    const uint32_t count = 0;
+    const KernelArgument arguments[] = {KernelArgument::Of(null),
+                                        KernelArgument::Of(factor),
+                                        KernelArgument::Of(count)};
+    return Launch(*stream_, config, *kernel_, arguments);
+  }
+
+  std::shared_ptr<const Context> context_ = SoftwareContext();
+  std::unique_ptr<Stream> stream_;
+  std::shared_ptr<const Module> module_;
+  std::shared_ptr<const Kernel> kernel_;
+};
+
+TEST_F(LaunchTest, RunsAndTouchesOnlyItsRange) {
+  constexpr uint32_t kCount = 1000;
+  ASSERT_OK_AND_ASSIGN(auto memory,
+                       HostMemory::Allocate(context_, 4 * (kCount + 24)));
+  auto* data = reinterpret_cast<float*>(memory->data());
+  for (uint32_t i = 0; i < kCount + 24; ++i) data[i] = static_cast<float>(i);
+  const CUdeviceptr address = memory->device_address();
+  const float factor = 0.5f;
+  const uint32_t count = kCount;
+  const KernelArgument arguments[] = {KernelArgument::Of(address),
+                                      KernelArgument::Of(factor),
+                                      KernelArgument::Of(count)};
+  ASSERT_OK(
+      Launch(*stream_, {.grid = {4}, .block = {256}}, *kernel_, arguments));
+  ASSERT_OK(stream_->Synchronize());
+  for (uint32_t i = 0; i < kCount + 24; ++i) {
+    const float expected = static_cast<float>(i) * (i < kCount ? 0.5f : 1.0f);
+    ASSERT_EQ(data[i], expected) << i;
+  }
+}
+
+TEST_F(LaunchTest, ParametersAreKnown) {
+  ASSERT_EQ(kernel_->parameters().size(), 3u);
+  EXPECT_EQ(kernel_->parameters()[0].size, 8u);
+  EXPECT_EQ(kernel_->parameters()[1].offset, 8u);
+  EXPECT_EQ(kernel_->parameters()[2].offset, 12u);
+}
+
+TEST_F(LaunchTest, WrongArgumentsNameCountOrSize) {
+  const CUdeviceptr address = 0;
+  const double wide = 2;
+  const uint32_t count = 0;
+  const auto invalid = absl::StatusCode::kInvalidArgument;
+  const KernelArgument wrong[] = {KernelArgument::Of(address),
+                                  KernelArgument::Of(wide),
+                                  KernelArgument::Of(count)};
+  EXPECT_THAT(
+      Launch(*stream_, {}, *kernel_, wrong),
+      StatusIs(invalid,
+               "argument 1 of kernel scale has 8 bytes, its parameter has 4"));
+  EXPECT_THAT(Launch(*stream_, {}, *kernel_, {}),
+              StatusIs(invalid, "takes 3 arguments, 0 were given"));
+}
+
+TEST_F(LaunchTest, GeometryOverALimitNamesIt) {
+  EXPECT_THAT(LaunchWith({.grid = {0}, .block = {32}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "grid (0, 1, 1)"));
+  EXPECT_THAT(LaunchWith({.grid = {1}, .block = {1, 0, 1}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "block (1, 0, 1)"));
+  EXPECT_THAT(LaunchWith({.grid = {1, 1u << 20}, .block = {32}}),
+              StatusIs(absl::StatusCode::kOutOfRange, "65535"));
+  EXPECT_THAT(LaunchWith({.grid = {1}, .block = {1024, 2}}),
+              StatusIs(absl::StatusCode::kOutOfRange, "2048 threads"));
+  EXPECT_THAT(LaunchWith({.grid = {1}, .block = {1, 1, 1024}}),
+              StatusIs(absl::StatusCode::kOutOfRange, "(1024, 1024, 64)"));
+}
+
+TEST_F(LaunchTest, SharedMemoryAboveTheDefaultIsAllowedUpToTheDevicesLimit) {
+  EXPECT_OK(LaunchWith({.block = {32}, .dynamic_shared_bytes = 64 * 1024}));
+  const uint32_t limit = context_->limits().shared_bytes_per_block_optin;
+  EXPECT_OK(LaunchWith({.block = {32}, .dynamic_shared_bytes = limit}));
+  EXPECT_THAT(LaunchWith({.block = {32}, .dynamic_shared_bytes = limit + 1}),
+              StatusIs(absl::StatusCode::kOutOfRange, std::to_string(limit)));
+  EXPECT_THAT(LaunchWith({.block = {32}, .dynamic_shared_bytes = ~0u}),
+              StatusIs(absl::StatusCode::kOutOfRange, "4294967295"));
+}
+
+TEST_F(LaunchTest, ACooperativeGridThatDoesNotFitNamesHowManyBlocksDo) {
+  if (!context_->limits().cooperative_launch) GTEST_SKIP();
+  EXPECT_OK(LaunchWith({.block = {32}, .cooperative = true}));
+  EXPECT_THAT(
+      LaunchWith({.grid = {1u << 30}, .block = {1024}, .cooperative = true}),
+      StatusIs(absl::StatusCode::kOutOfRange, "1073741824 blocks"));
+}
+
+TEST_F(LaunchTest, AClusterMustDivideTheGrid) {
+  const absl::Status status =
+      LaunchWith({.grid = {3}, .block = {32}, .cluster = Dim3{2}});
+  if (context_->limits().cluster_launch) {
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kInvalidArgument, "(2, 1, 1)"));
+  } else {
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kFailedPrecondition, "cluster"));
+  }
+}
+
+TEST_F(LaunchTest, KernelsAreListedWhenANameIsWrong) {
+  EXPECT_THAT(Kernel::Find(module_, "skale"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       "no kernel is named \"skale\"; the module has scale"));
+}
+
+TEST_F(LaunchTest, GlobalsCanBeFoundAndRead) {
+  ASSERT_OK_AND_ASSIGN(const Module::Global global,
+                       module_->FindGlobal("answer"));
+  EXPECT_EQ(global.size, 4u);
+  ASSERT_OK_AND_ASSIGN(auto memory, HostMemory::Allocate(context_, 4));
+  ASSERT_OK(CopyAsync(*stream_, memory->device_address(), global.address, 4));
+  ASSERT_OK(stream_->Synchronize());
+  uint32_t answer = 0;
+  std::memcpy(&answer, memory->data(), 4);
+  EXPECT_EQ(answer, 42u);
+  EXPECT_THAT(module_->FindGlobal("question"),
+              StatusIs(absl::StatusCode::kNotFound, "\"question\""));
+}
+
+TEST_F(LaunchTest, AttributesHaveNamesAndSomeCanBeSet) {
+  ASSERT_OK_AND_ASSIGN(const auto attributes, kernel_->Attributes());
+  EXPECT_GE(attributes.size(), 10u);
+  EXPECT_OK(kernel_->SetAttribute("max_dynamic_shared_size_bytes", 1024));
+  EXPECT_THAT(kernel_->SetAttribute("num_regs", 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, "cannot be set"));
+  EXPECT_THAT(kernel_->SetAttribute("no_such", 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, "\"no_such\""));
+}
+
+TEST_F(LaunchTest, KernelsKeepTheirModule) {
+  module_.reset();
+  EXPECT_OK(LaunchWith({.block = {32}}));
+  EXPECT_OK(stream_->Synchronize());
+}
+
+TEST_F(LaunchTest, BadPtxCarriesTheDriversLog) {
+  const auto module = Module::Load(context_, ".version 8.0\nnonsense here;\n");
+  ASSERT_THAT(module, StatusIs(absl::StatusCode::kInvalidArgument,
+                               "cuLibraryLoadData"));
+  EXPECT_FALSE(GetErrorDetail(module.status())->log.empty());
+}
+
+}  // namespace
+}  // namespace holdfast::cuda

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// "Call N of cuX returns Y": a driver table is plain pointers, so a copy of it
+// can have single calls replaced.
+//
+//   cuda::DriverApi api = driver.api;
+//   InjectFault<&cuda::DriverApi::cuMemCreate>(&api, 2,
+//   CUDA_ERROR_OUT_OF_MEMORY);
+//
+// The second cuMemCreate through `api` fails, all others reach the driver.
+// One fault a call and a process at a time; for one test thread.
+#ifndef HOLDFAST_TESTS_TESTING_FAULT_INJECTING_DRIVER_H_
+#define HOLDFAST_TESTS_TESTING_FAULT_INJECTING_DRIVER_H_
+
+#include <atomic>
+
+#include "core/cuda/driver_api.h"
+#include "cuda.h"
+
+namespace holdfast::testing {
+
+template <auto kCall>
+class Fault;
+
+template <typename... Args, CUresult (*cuda::DriverApi::*kCall)(Args...)>
+class Fault<kCall> {
+ public:
+  static void Install(cuda::DriverApi* api, int call, CUresult result) {
+    // Again on the same table: the original stays the original.
+    if (api->*kCall != &Fault::Call) original_ = api->*kCall;
+    failing_call_ = call;
+    result_ = result;
+    calls_ = 0;
+    api->*kCall = &Fault::Call;
+  }
+  static int calls() { return calls_; }
+
+ private:
+  static CUresult Call(Args... args) {
+    if (++calls_ == failing_call_) return result_;
+    return original_(args...);
+  }
+
+  static inline CUresult (*original_)(Args...) = nullptr;
+  static inline int failing_call_ = 0;
+  static inline CUresult result_ = CUDA_SUCCESS;
+  static inline std::atomic<int> calls_{0};
+};
+
+// `call` counts from 1; with 0 calls are only counted.
+template <auto kCall>
+void InjectFault(cuda::DriverApi* api, int call, CUresult result) {
+  Fault<kCall>::Install(api, call, result);
+}
+
+// Calls since InjectFault.
+template <auto kCall>
+int CallsOf() {
+  return Fault<kCall>::calls();
+}
+
+}  // namespace holdfast::testing
+
+#endif  // HOLDFAST_TESTS_TESTING_FAULT_INJECTING_DRIVER_H_
