@@ -28,9 +28,7 @@ absl::StatusOr<std::unique_ptr<Spawner>> Spawner::Create(
   const pid_t pid = fork();
   if (pid < 0) return absl::ErrnoToStatus(errno, "fork the spawner");
   if (pid == 0) {
-    ends.first.Reset();
-    RunSpawnerProcess(supervisor, options.executable,
-                      Channel(std::move(ends.second)));
+    RunSpawnerProcess(supervisor, options.executable, ends.second.Release());
   }
   return std::unique_ptr<Spawner>(
       new Spawner(pid, Channel(std::move(ends.first))));

@@ -20,6 +20,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "holdfast/internal/spawner.pb.h"
+#include "server/channel/channel.h"
 #include "server/process/spawner.h"
 
 namespace holdfast {
@@ -152,9 +153,12 @@ void SpawnerProcess::ReportExits() {
 }  // namespace
 
 void RunSpawnerProcess(pid_t supervisor, const std::string& executable,
-                       Channel channel) {
+                       int channel) {
   DieWithParent(supervisor);
   prctl(PR_SET_NAME, "holdfast-spawn");
+  if (channel != kChildChannelFd) dup2(channel, kChildChannelFd);
+  syscall(SYS_close_range, kChildChannelFd + 1, ~0u, 0);
+  fcntl(kChildChannelFd, F_SETFD, FD_CLOEXEC);
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
   sigset_t mask;
@@ -163,7 +167,8 @@ void RunSpawnerProcess(pid_t supervisor, const std::string& executable,
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   const int child_signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
   if (child_signals >= 0) {
-    SpawnerProcess(executable, std::move(channel)).Run(child_signals);
+    SpawnerProcess(executable, Channel(UniqueFd(kChildChannelFd)))
+        .Run(child_signals);
   }
   _exit(0);
 }

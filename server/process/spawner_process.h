@@ -6,15 +6,13 @@
 
 #include <string>
 
-#include "server/channel/channel.h"
-
 namespace holdfast {
 
 // What the spawner does from its fork to its exit, which comes when the
-// channel closes or the supervisor ends. It has one thread, always.
+// channel, given by its descriptor, closes or the supervisor ends. It has one
+// thread, always, and closes every other descriptor that it inherited.
 [[noreturn]] void RunSpawnerProcess(pid_t supervisor,
-                                    const std::string& executable,
-                                    Channel channel);
+                                    const std::string& executable, int channel);
 
 }  // namespace holdfast
 

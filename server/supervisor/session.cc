@@ -155,7 +155,7 @@ void Session::NotifyKeepers(const std::string& reason) {
   for (const auto& [keeper, on_end] : keepers) on_end(reason);
 }
 
-void Session::Close(const std::string& reason) {
+void Session::Close(const std::string& reason, absl::Duration stop_time) {
   absl::MutexLock close_lock(&close_mutex_);
   {
     absl::MutexLock lock(&mutex_);
@@ -164,7 +164,7 @@ void Session::Close(const std::string& reason) {
   }
   NotifyKeepers(reason);
   executor_->OnEnd(nullptr);
-  executor_->Stop(absl::Now() + kStopTime);
+  executor_->Stop(absl::Now() + stop_time);
   unlink(options_.socket_path.c_str());
   LogInfo("session ", id(), " closed", reason.empty() ? "" : ": ", reason);
 }

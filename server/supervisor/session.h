@@ -78,8 +78,9 @@ class Session {
   // When to close it, if nothing else happens.
   absl::Time deadline() const;
 
-  // Stops the executor and waits for it. Later calls wait for the first.
-  void Close(const std::string& reason);
+  // Stops the executor, kills it after `stop_time`, and waits for it. Later
+  // calls wait for the first.
+  void Close(const std::string& reason, absl::Duration stop_time = kStopTime);
 
  private:
   void OnExecutorEnd(const absl::Status& reason);

@@ -175,10 +175,11 @@ std::shared_ptr<Session> SessionRegistry::TakeOut(const Session& session) {
   return nullptr;
 }
 
-void SessionRegistry::Close(const Session& session, const std::string& reason) {
+void SessionRegistry::Close(const Session& session, const std::string& reason,
+                            absl::Duration stop_time) {
   const std::shared_ptr<Session> taken = TakeOut(session);
   if (taken == nullptr) return;
-  taken->Close(reason);
+  taken->Close(reason, stop_time);
   {
     absl::MutexLock lock(&mutex_);
     --in_transit_;
@@ -186,8 +187,9 @@ void SessionRegistry::Close(const Session& session, const std::string& reason) {
   NotifyIfEmpty();
 }
 
-void SessionRegistry::CloseAll(const std::string& reason) {
-  for (const auto& session : List()) Close(*session, reason);
+void SessionRegistry::CloseAll(const std::string& reason,
+                               absl::Duration stop_time) {
+  for (const auto& session : List()) Close(*session, reason, stop_time);
 }
 
 std::vector<std::shared_ptr<Session>> SessionRegistry::List() const {

@@ -56,11 +56,15 @@ class SessionRegistry {
   absl::StatusOr<std::shared_ptr<Session>> Find(absl::string_view token) const;
 
   // Takes the session out and closes it; see Session::Close.
-  void Close(const Session& session, const std::string& reason);
-  void CloseAll(const std::string& reason);
+  void Close(const Session& session, const std::string& reason,
+             absl::Duration stop_time = Session::kStopTime);
+  void CloseAll(const std::string& reason,
+                absl::Duration stop_time = Session::kStopTime);
 
   // Oldest first.
   std::vector<std::shared_ptr<Session>> List() const;
+
+  size_t max_sessions() const { return options_.max_sessions; }
 
   // From now on Open is refused; `on_empty` is called once, when no session
   // is left, from whatever thread closed the last one.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_COMPILE_COMPILER_MAIN_H_
+#define HOLDFAST_SERVER_COMPILE_COMPILER_MAIN_H_
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "server/channel/channel.h"
+
+namespace holdfast {
+
+struct CompilerLimits {
+  uint64_t memory_bytes = uint64_t{8} << 30;   // address space
+  absl::Duration cpu_time = absl::Minutes(2);  // of one compilation
+};
+
+// Exit code of a worker that had no more memory.
+inline constexpr int kOutOfMemoryExit = 70;
+
+// What a compiler worker does: loads NVRTC, says so, and compiles what comes
+// through the channel, one request at a time, until it closes. Returns the
+// exit code. A source that takes too much costs this process.
+int CompilerMain(Channel channel, const CompilerLimits& limits);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_COMPILE_COMPILER_MAIN_H_

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/compile/compiler_worker.h"
+
+#include <signal.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/base/status_macros.h"
+#include "holdfast/internal/executor.pb.h"
+#include "server/compile/compiler_main.h"
+#include "server/rpc/status_conversion.h"
+
+namespace holdfast {
+namespace {
+
+constexpr absl::Duration kStartLimit = absl::Minutes(1);
+
+absl::Status OverTime(absl::string_view what, absl::Duration limit) {
+  return absl::DeadlineExceededError(
+      absl::StrCat("the compilation took more than ", what, " of ",
+                   absl::FormatDuration(limit), " (--compile-timeout)"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CompilerWorker>> CompilerWorker::Create(
+    std::unique_ptr<ChildProcess> process) {
+  internal::FromCompiler message;
+  const absl::Status received =
+      process->channel().Receive(&message, absl::Now() + kStartLimit).status();
+  if (!received.ok()) {
+    process->Kill();
+    return absl::UnavailableError(
+        absl::StrCat("the compiler worker could not start: it ",
+                     process->Wait().ToString()));
+  }
+  const internal::CompilerReady& ready = message.ready();
+  if (ready.has_error()) return FromError(ready.error());
+  return std::unique_ptr<CompilerWorker>(new CompilerWorker(
+      std::move(process), absl::StrCat(ready.backend(), " ", ready.version())));
+}
+
+absl::StatusOr<CompilerWorker::Result> CompilerWorker::Compile(
+    const v1::CompileRequest& request, absl::Duration time_limit) {
+  internal::ToCompiler message;
+  *message.mutable_compile() = request;
+  const absl::Status sent = process_->channel().Send(message);
+  if (!sent.ok()) return Failure(sent, time_limit);
+  internal::FromCompiler reply;
+  absl::StatusOr<UniqueFd> object =
+      process_->channel().Receive(&reply, absl::Now() + time_limit);
+  if (!object.ok()) return Failure(object.status(), time_limit);
+  if (reply.compiled().has_error()) return FromError(reply.compiled().error());
+  return Result{std::move(*reply.mutable_compiled()->mutable_response()),
+                *std::move(object)};
+}
+
+absl::Status CompilerWorker::Failure(const absl::Status& received,
+                                     absl::Duration time_limit) {
+  usable_ = false;
+  if (!absl::IsUnavailable(received)) process_->Kill();
+  const TerminationReport report = process_->Wait();
+  if (absl::IsDeadlineExceeded(received)) {
+    return OverTime("its time limit", time_limit);
+  }
+  using Cause = TerminationReport::Cause;
+  if (report.cause == Cause::kSignaled && report.code == SIGXCPU) {
+    return OverTime("its processor time limit", time_limit);
+  }
+  if (report.cause == Cause::kExited && report.code == kOutOfMemoryExit) {
+    return absl::ResourceExhaustedError(
+        "the compiler needed more memory than it may have (--compile-memory)");
+  }
+  return absl::AbortedError(absl::StrCat(
+      "the compiler crashed on this source: its process ", report.ToString()));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_COMPILE_COMPILER_WORKER_H_
+#define HOLDFAST_SERVER_COMPILE_COMPILER_WORKER_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/unique_fd.h"
+#include "holdfast/v1/compile.pb.h"
+#include "server/process/child_process.h"
+
+namespace holdfast {
+
+// The daemon's side of one compiler process. Not thread-safe.
+class CompilerWorker {
+ public:
+  struct Result {
+    v1::CompileResponse response;  // its object without hash
+    UniqueFd object;               // the bytes; not checked
+  };
+
+  // Waits until the compiler is loaded. UNAVAILABLE: it is not installed.
+  static absl::StatusOr<std::unique_ptr<CompilerWorker>> Create(
+      std::unique_ptr<ChildProcess> process);
+
+  // "NVRTC 13.0".
+  const std::string& backend() const { return backend_; }
+
+  // As CompileService.Compile says. Over the time limit, the process is
+  // killed.
+  absl::StatusOr<Result> Compile(const v1::CompileRequest& request,
+                                 absl::Duration time_limit);
+
+  // False once the process has ended or was killed.
+  bool usable() const {
+    return usable_ && !process_->Wait(absl::InfinitePast()).has_value();
+  }
+
+ private:
+  CompilerWorker(std::unique_ptr<ChildProcess> process, std::string backend)
+      : process_(std::move(process)), backend_(std::move(backend)) {}
+
+  // The process did not answer: what became of it.
+  absl::Status Failure(const absl::Status& received, absl::Duration time_limit);
+
+  const std::unique_ptr<ChildProcess> process_;
+  const std::string backend_;
+  bool usable_ = true;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_COMPILE_COMPILER_WORKER_H_

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_COMPILE_PROGRAM_COMPILER_H_
+#define HOLDFAST_SERVER_COMPILE_PROGRAM_COMPILER_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "holdfast/v1/compile.pb.h"
+#include "server/compile/compiler_pool.h"
+#include "server/compile/object_store.h"
+
+namespace holdfast {
+
+// From a request to an object in the store: checks, what is left out, a
+// worker, the store. Thread-safe.
+class ProgramCompiler {
+ public:
+  // What to make if the request does not say.
+  struct Defaults {
+    v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED;
+    std::string arch;
+  };
+  using DefaultsSource =
+      std::function<absl::StatusOr<Defaults>(absl::Time deadline)>;
+
+  // `pool` and `store` must outlive the compiler. `defaults` is asked only
+  // when a request needs it.
+  ProgramCompiler(CompilerPool& pool, ObjectStore& store,
+                  DefaultsSource defaults)
+      : pool_(pool), store_(store), defaults_(std::move(defaults)) {}
+
+  // As CompileService.Compile says.
+  absl::StatusOr<v1::CompileResponse> Compile(v1::CompileRequest request,
+                                              absl::Time deadline);
+
+ private:
+  absl::Status FillIn(absl::Time deadline, v1::CompileRequest* request);
+
+  CompilerPool& pool_;
+  ObjectStore& store_;
+  const DefaultsSource defaults_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_COMPILE_PROGRAM_COMPILER_H_

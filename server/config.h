@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_CONFIG_H_
+#define HOLDFAST_SERVER_CONFIG_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/log.h"
+#include "server/rpc/credentials.h"
+#include "server/rpc/endpoint.h"
+
+namespace holdfast {
+
+// What holdfastd was told, from flags and the configuration file; flags.h has
+// the text that users see for each.
+struct Config {
+  // What this process is: the supervisor starts the others.
+  enum class Role { kSupervisor, kExecutor, kCompiler };
+  Role role = Role::kSupervisor;
+  int channel_fd = -1;  // of an executor or compiler: the way to its supervisor
+
+  std::vector<Endpoint> listen;
+  mode_t socket_mode = 0600;
+  TlsFiles tls;
+  bool insecure = false;
+  std::string runtime_dir;  // sockets of executors
+
+  std::string device = "auto";  // "auto", "cpu" or "cuda"
+  std::string software_driver;
+  size_t warm_executors = 1;
+  size_t max_sessions = 64;
+
+  size_t compiler_workers = 2;
+  absl::Duration compile_timeout = absl::Minutes(1);
+  uint64_t compile_memory = uint64_t{8} << 30;  // bytes
+  uint64_t object_store = uint64_t{1} << 30;    // bytes
+
+  absl::Duration drain_timeout = absl::Seconds(30);
+  LogLevel log_level = LogLevel::kInfo;
+  std::string log_level_name = "info";
+  int ready_fd = -1;
+  int watch_fd = -1;
+};
+
+// /run/holdfast for root; else $XDG_RUNTIME_DIR/holdfast, or
+// /tmp/holdfast-UID if that is not set.
+std::string DefaultRuntimeDirectory();
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_CONFIG_H_

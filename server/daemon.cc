@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/daemon.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "holdfast/v1/commands.grpc.pb.h"
+#include "holdfast/v1/transfers.grpc.pb.h"
+#include "server/compile/compiler_pool.h"
+#include "server/compile/object_store.h"
+#include "server/compile/program_compiler.h"
+#include "server/health.h"
+#include "server/rpc/peer_table.h"
+#include "server/rpc/rpc_server.h"
+#include "server/runtime_directory.h"
+#include "server/services/admin_service.h"
+#include "server/services/compile_service.h"
+#include "server/services/device_service.h"
+#include "server/services/forwarded_service.h"
+#include "server/services/object_service.h"
+#include "server/services/session_service.h"
+#include "server/services/sharing_service.h"
+#include "server/supervisor/executor_pool.h"
+#include "server/supervisor/session_registry.h"
+#include "server/systemd.h"
+#include "server/version.h"
+
+namespace holdfast {
+namespace {
+
+// Calls that are still open when every session is gone.
+constexpr absl::Duration kLastCalls = absl::Seconds(1);
+
+std::vector<std::string> ExecutorArguments(const Config& config) {
+  std::vector<std::string> arguments = {
+      "--role=executor", absl::StrCat("--channel-fd=", kChildChannelFd),
+      absl::StrCat("--device=", config.device),
+      absl::StrCat("--log-level=", config.log_level_name)};
+  if (!config.software_driver.empty()) {
+    arguments.push_back(
+        absl::StrCat("--software-driver=", config.software_driver));
+  }
+  return arguments;
+}
+
+std::vector<std::string> CompilerArguments(const Config& config) {
+  return {"--role=compiler", absl::StrCat("--channel-fd=", kChildChannelFd),
+          absl::StrCat("--compile-memory=", config.compile_memory),
+          absl::StrCat("--compile-timeout=",
+                       absl::FormatDuration(config.compile_timeout)),
+          absl::StrCat("--log-level=", config.log_level_name)};
+}
+
+// The directory of each Unix socket is made if it is missing.
+absl::Status MakeSocketDirectories(const Config& config) {
+  for (const Endpoint& endpoint : config.listen) {
+    if (endpoint.kind != Endpoint::Kind::kUnix) continue;
+    const auto directory = std::filesystem::path(endpoint.path).parent_path();
+    std::error_code error;
+    if (std::filesystem::exists(directory, error)) continue;
+    HOLDFAST_RETURN_IF_ERROR(
+        MakePrivateDirectory(directory.string(), config.socket_mode));
+  }
+  return absl::OkStatus();
+}
+
+RpcServer::Options ServerOptions(const Config& config) {
+  return {.endpoints = config.listen,
+          .socket_mode = config.socket_mode,
+          .tls = config.tls,
+          .insecure = config.insecure};
+}
+
+// A file of the protocol has one service.
+const google::protobuf::ServiceDescriptor& ServiceBeside(
+    const google::protobuf::Descriptor* message) {
+  return *message->file()->service(0);
+}
+
+std::string Join(const std::vector<Endpoint>& endpoints) {
+  return absl::StrJoin(endpoints, " ",
+                       [](std::string* out, const Endpoint& endpoint) {
+                         out->append(endpoint.ToString());
+                       });
+}
+
+}  // namespace
+
+// In the order of construction: each uses only what stands above it.
+struct Daemon::Parts {
+  Parts(const Config& config, Spawner& spawner,
+        std::unique_ptr<RuntimeDirectory> runtime_directory)
+      : directory(std::move(runtime_directory)),
+        store(config.object_store),
+        executors({.start =
+                       [this, &spawner, arguments = ExecutorArguments(config)] {
+                         return ExecutorProcess::Start(spawner, arguments,
+                                                       store);
+                       },
+                   .warm = config.warm_executors,
+                   .on_health = [this](bool serving) { health.Set(serving); }}),
+        compilers({.start =
+                       [&spawner, arguments = CompilerArguments(config)] {
+                         return spawner.Spawn(arguments);
+                       },
+                   .workers = config.compiler_workers,
+                   .time_limit = config.compile_timeout}),
+        program_compiler(
+            compilers, store,
+            [this](absl::Time deadline) { return CompileDefaults(deadline); }),
+        sessions({.max_sessions = config.max_sessions,
+                  .socket_directory = directory->path(),
+                  .socket_mode = config.socket_mode,
+                  .take =
+                      [this](absl::Time deadline) {
+                        return executors.Take(deadline);
+                      }}),
+        session_service(sessions, peers),
+        device_service(executors),
+        compile_service(program_compiler),
+        object_service(store),
+        admin_service(sessions, compilers),
+        command_service(ServiceBeside(v1::CommandBatch::descriptor()),
+                        sessions),
+        transfer_service(ServiceBeside(v1::UploadRequest::descriptor()),
+                         sessions) {}
+
+  absl::StatusOr<ProgramCompiler::Defaults> CompileDefaults(
+      absl::Time deadline) {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto devices, executors.Devices(deadline));
+    return ProgramCompiler::Defaults{devices->DefaultTarget(),
+                                     devices->DefaultArch()};
+  }
+
+  std::vector<RpcServer::NamedService> Services() {
+    return {{v1::SessionService::service_full_name(), &session_service},
+            {v1::DeviceService::service_full_name(), &device_service},
+            {v1::CompileService::service_full_name(), &compile_service},
+            {v1::ObjectService::service_full_name(), &object_service},
+            {v1::SharingService::service_full_name(), &sharing_service},
+            {v1::AdminService::service_full_name(), &admin_service},
+            {v1::CommandService::service_full_name(), &command_service},
+            {v1::TransferService::service_full_name(), &transfer_service}};
+  }
+
+  const std::unique_ptr<RuntimeDirectory> directory;
+  Health health;
+  PeerTable peers;
+  ObjectStore store;
+  ExecutorPool executors;
+  CompilerPool compilers;
+  ProgramCompiler program_compiler;
+  SessionRegistry sessions;
+  SessionService session_service;
+  DeviceService device_service;
+  CompileService compile_service;
+  ObjectService object_service;
+  SharingService sharing_service;
+  AdminService admin_service;
+  ForwardedService command_service;
+  ForwardedService transfer_service;
+  std::unique_ptr<RpcServer> server;
+  std::thread expiry;    // closes sessions whose time is up
+  std::thread prestart;  // of the first compiler worker
+};
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
+                                                      Spawner& spawner,
+                                                      StopEvents& events) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      auto directory,
+      RuntimeDirectory::Create(config.runtime_dir, config.socket_mode));
+  HOLDFAST_RETURN_IF_ERROR(MakeSocketDirectories(config));
+  auto parts = std::make_unique<Parts>(config, spawner, std::move(directory));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      parts->server,
+      RpcServer::Start(ServerOptions(config), parts->Services(), parts->peers));
+  parts->health.Watch([server = parts->server.get()](bool serving) {
+    server->SetHealth(serving);
+  });
+  std::unique_ptr<Daemon> daemon(new Daemon(config, events, std::move(parts)));
+  daemon->Announce();
+  return daemon;
+}
+
+Daemon::Daemon(const Config& config, StopEvents& events,
+               std::unique_ptr<Parts> parts)
+    : config_(config), events_(events), parts_(std::move(parts)) {
+  parts_->expiry = std::thread([parts = parts_.get()] {
+    while (parts->sessions.AwaitExpiry()) parts->sessions.CloseExpired();
+  });
+  parts_->prestart = std::thread([parts = parts_.get()] {
+    const absl::Status status = parts->compilers.Prestart();
+    if (status.ok()) return LogInfo("compiler: ", parts->compilers.backend());
+    LogWarning("no compiler: ", status.message());
+  });
+}
+
+Daemon::~Daemon() {
+  parts_->health.Watch(nullptr);
+  parts_->server->Shutdown(absl::Now() + kLastCalls);
+  parts_->sessions.Stop();
+  parts_->expiry.join();
+  parts_->prestart.join();
+  LogInfo("stopped");
+}
+
+void Daemon::Announce() {
+  const std::string addresses = Join(parts_->server->endpoints());
+  LogInfo("holdfastd ", kVersion, " listening on ", addresses);
+  if (config_.ready_fd >= 0) {
+    const std::string line = addresses + "\n";
+    if (write(config_.ready_fd, line.data(), line.size()) < 0) {
+      LogWarning("--ready-fd=", config_.ready_fd, " cannot be written to");
+    }
+    close(config_.ready_fd);
+  }
+  NotifySystemd(absl::StrCat("READY=1\nSTATUS=listening on ", addresses));
+}
+
+void Daemon::Run() {
+  const bool drained =
+      events_.Wait(absl::InfiniteFuture()) == StopEvents::Event::kSignal &&
+      Drain();
+  NotifySystemd("STOPPING=1");
+  parts_->sessions.Drain(nullptr);
+  parts_->sessions.CloseAll(
+      "the daemon is stopping",
+      drained ? Session::kStopTime : absl::ZeroDuration());
+}
+
+// False if it is in a hurry.
+bool Daemon::Drain() {
+  parts_->sessions.Drain([this] { events_.NotifyDrained(); });
+  const size_t open = parts_->sessions.List().size();
+  if (open > 0) {
+    LogInfo("draining: waiting for ", open, " sessions, at most ",
+            absl::FormatDuration(config_.drain_timeout),
+            "; signal again to stop at once");
+  }
+  NotifySystemd("STATUS=draining");
+  switch (events_.Wait(absl::Now() + config_.drain_timeout)) {
+    case StopEvents::Event::kDrained:
+      return true;
+    case StopEvents::Event::kTimeout:
+      LogWarning("drain timeout is over");
+      return true;
+    default:
+      LogWarning("stopping at once");
+      return false;
+  }
+}
+
+}  // namespace holdfast

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/flags.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "server/version.h"
+
+namespace holdfast {
+namespace {
+
+constexpr char kDescription[] =
+    R"(holdfastd - the Holdfast GPU execution daemon
+
+Holds this machine's GPUs, or a software device where there is none, and
+serves sessions of clients on this machine and, if asked, across the network.
+Stays in the foreground and writes one line an event to stderr.)";
+
+constexpr char kFooter[] =
+    R"(
+CONFIGURATION FILE
+  Any long option without its dashes, one a line:
+      listen = ["unix:/run/holdfast/holdfast.sock", "tcp:0.0.0.0:7070"]
+      tls-cert = "/etc/holdfast/server.pem"
+      tls-key = "/etc/holdfast/server.key"
+      max-sessions = 16
+  The command line wins over the file.
+
+SIGNALS
+  SIGTERM, SIGINT  drain: no new sessions; stop when the last one has ended or
+                   --drain-timeout is over. A second one stops at once.
+
+FILES
+  /run/holdfast/holdfast.sock              where root's daemon listens
+  $XDG_RUNTIME_DIR/holdfast/holdfast.sock  another user's; /tmp/holdfast-UID/
+                                           if that variable is not set
+
+EXIT STATUS
+  0 after a stop that was asked for; 1 if it could not start; else a flag is
+  wrong.
+
+EXAMPLES
+  holdfastd
+  holdfastd --device=cpu --listen=unix:/tmp/my/holdfast.sock
+  holdfastd --listen=tcp:0.0.0.0:7070 --tls-cert=server.pem \
+      --tls-key=server.key --tls-client-ca=clients.pem)";
+
+// "30s", "1m30s", "500ms"; a bare number is seconds.
+bool ParseDuration(const std::string& text, absl::Duration* duration) {
+  double seconds = 0;
+  if (absl::SimpleAtod(text, &seconds)) {
+    *duration = absl::Seconds(seconds);
+  } else if (!absl::ParseDuration(text, duration)) {
+    return false;
+  }
+  return *duration >= absl::ZeroDuration();
+}
+
+void AddDuration(CLI::App* app, const std::string& name,
+                 absl::Duration* duration, const std::string& help) {
+  app->add_option_function<std::string>(
+         name,
+         [name, duration](const std::string& text) {
+           if (ParseDuration(text, duration)) return;
+           throw CLI::ValidationError(
+               name, text + " is no duration; write 30s, 2m or 500ms");
+         },
+         help)
+      ->type_name("DURATION")
+      ->default_str(absl::FormatDuration(*duration));
+}
+
+void AddAddresses(CLI::App* app, Config* config) {
+  const std::string group = "Addresses";
+  app->add_option_function<std::vector<std::string>>(
+         "--listen",
+         [config](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             const auto endpoint = Endpoint::Parse(text);
+             if (!endpoint.ok()) {
+               throw CLI::ValidationError(
+                   "--listen", std::string(endpoint.status().message()));
+             }
+             config->listen.push_back(*endpoint);
+           }
+         },
+         "Where to listen: unix:PATH or tcp:HOST:PORT; may be given several "
+         "times. Port 0 takes a free one and logs it. Plain TCP is served on "
+         "loopback only, unless --insecure is given.")
+      ->type_name("ADDRESS")
+      ->default_str("unix:" + DefaultRuntimeDirectory() + "/holdfast.sock")
+      ->group(group);
+  app->add_option_function<std::string>(
+         "--socket-mode",
+         [config](const std::string& text) {
+           size_t used = 0;
+           const unsigned long mode =
+               text.empty() || text[0] < '0' || text[0] > '7'
+                   ? 01000
+                   : std::stoul(text, &used, 8);
+           if (mode > 0777 || used != text.size()) {
+             throw CLI::ValidationError("--socket-mode",
+                                        text + " is no octal file mode");
+           }
+           config->socket_mode = static_cast<mode_t>(mode);
+         },
+         "Mode of the Unix sockets, in octal. Whoever may write to a socket "
+         "may use the GPUs.")
+      ->type_name("MODE")
+      ->default_str("0600")
+      ->group(group);
+  app->add_option("--tls-cert", config->tls.certificate,
+                  "The server's certificate with its chain, PEM; makes TCP "
+                  "TLS.")
+      ->type_name("FILE")
+      ->group(group);
+  app->add_option("--tls-key", config->tls.key, "Its private key, PEM.")
+      ->type_name("FILE")
+      ->group(group);
+  app->add_option("--tls-client-ca", config->tls.client_ca,
+                  "TCP clients must show a certificate that this CA has "
+                  "signed, PEM.")
+      ->type_name("FILE")
+      ->group(group);
+  app->add_flag("--insecure", config->insecure,
+                "Allow plain TCP beyond loopback. Session tokens are then "
+                "readable on the network.")
+      ->group(group);
+  app->add_option("--runtime-dir", config->runtime_dir,
+                  "Directory for the sockets of executors; made with mode "
+                  "0700.")
+      ->type_name("DIR")
+      ->default_str(DefaultRuntimeDirectory())
+      ->group(group);
+}
+
+void AddExecution(CLI::App* app, Config* config) {
+  const std::string group = "Devices and sessions";
+  app->add_option("--device", config->device,
+                  "cuda: NVIDIA's driver; cpu: the software device; auto: "
+                  "CUDA if it has a GPU, else the software device.")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str()
+      ->group(group);
+  app->add_option("--software-driver", config->software_driver,
+                  "The software device's library, libholdfast_software.so. "
+                  "Default: $HOLDFAST_SOFTWARE_DRIVER, else beside this "
+                  "program.")
+      ->type_name("FILE")
+      ->group(group);
+  app->add_option("--warm-executors", config->warm_executors,
+                  "Executors kept ready, so that a session opens in "
+                  "milliseconds; each has a device context.")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str()
+      ->group(group);
+  app->add_option("--max-sessions", config->max_sessions,
+                  "Sessions that may be open at once.")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str()
+      ->group(group);
+}
+
+void AddCompilation(CLI::App* app, Config* config) {
+  const std::string group = "Compilation";
+  app->add_option("--compiler-workers", config->compiler_workers,
+                  "Compilations that may run at once, each in a process of "
+                  "its own.")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str()
+      ->group(group);
+  AddDuration(app, "--compile-timeout", &config->compile_timeout,
+              "Time limit of one compilation.");
+  app->get_option("--compile-timeout")->group(group);
+  app->add_option("--compile-memory", config->compile_memory,
+                  "Address space of a compiler process, in bytes or with a "
+                  "unit: 8GiB.")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("8GiB")
+      ->group(group);
+  app->add_option("--object-store", config->object_store,
+                  "Compiled code kept in memory; the least recently used goes "
+                  "first.")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("1GiB")
+      ->group(group);
+}
+
+void AddOperation(CLI::App* app, Config* config) {
+  const std::string group = "Operation";
+  app->add_option("--log-level", config->log_level_name,
+                  "debug, info, warning or error.")
+      ->check([config](const std::string& text) -> std::string {
+        if (ParseLogLevel(text, &config->log_level)) return "";
+        return text + " is none of debug, info, warning, error";
+      })
+      ->type_name("LEVEL")
+      ->capture_default_str()
+      ->group(group);
+  AddDuration(app, "--drain-timeout", &config->drain_timeout,
+              "How long SIGTERM waits for sessions to end.");
+  app->get_option("--drain-timeout")->group(group);
+  app->add_option("--ready-fd", config->ready_fd,
+                  "Descriptor that gets one line, the addresses, once they "
+                  "are served.")
+      ->type_name("N")
+      ->group(group);
+  app->add_option("--watch-fd", config->watch_fd,
+                  "Stop at once when this descriptor, the read end of a pipe, "
+                  "is closed at its other end: the daemon ends with the "
+                  "process that started it.")
+      ->type_name("N")
+      ->group(group);
+}
+
+// How the supervisor starts its other processes; not for people.
+void AddRole(CLI::App* app, Config* config) {
+  const std::map<std::string, Config::Role> roles = {
+      {"supervisor", Config::Role::kSupervisor},
+      {"executor", Config::Role::kExecutor},
+      {"compiler", Config::Role::kCompiler}};
+  app->add_option("--role", config->role)
+      ->transform(CLI::CheckedTransformer(roles))
+      ->group("");
+  app->add_option("--channel-fd", config->channel_fd)->group("");
+}
+
+void SetDefaults(Config* config) {
+  if (config->runtime_dir.empty()) {
+    config->runtime_dir = DefaultRuntimeDirectory();
+  }
+  if (config->listen.empty()) {
+    Endpoint endpoint;
+    endpoint.path = DefaultRuntimeDirectory() + "/holdfast.sock";
+    config->listen.push_back(endpoint);
+  }
+}
+
+}  // namespace
+
+std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code) {
+  Config config;
+  CLI::App app(kDescription, "holdfastd");
+  app.get_formatter()->column_width(34);
+  app.footer(kFooter);
+  app.set_version_flag("--version", std::string("holdfastd ") + kVersion);
+  app.set_config("--config", "", "Read options from this file.")
+      ->type_name("FILE");
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  AddAddresses(&app, &config);
+  AddExecution(&app, &config);
+  AddCompilation(&app, &config);
+  AddOperation(&app, &config);
+  AddRole(&app, &config);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    *exit_code = app.exit(error);
+    return std::nullopt;
+  }
+  SetDefaults(&config);
+  return config;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_FLAGS_H_
+#define HOLDFAST_SERVER_FLAGS_H_
+
+#include <optional>
+
+#include "server/config.h"
+
+namespace holdfast {
+
+// Reads the command line and the configuration file that it may name. If the
+// process has nothing more to do, be it that it has printed its help or what
+// is wrong with a flag, returns nullopt and sets `exit_code`.
+std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_FLAGS_H_

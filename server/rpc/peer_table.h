@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RPC_PEER_TABLE_H_
+#define HOLDFAST_SERVER_RPC_PEER_TABLE_H_
+
+#include <sys/socket.h>
+
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+
+namespace holdfast {
+
+// Who is at the other end of each Unix connection, as the kernel says. gRPC
+// names a connection that it was handed by its descriptor, "fd:17"; that is
+// the key here. Thread-safe.
+class PeerTable {
+ public:
+  // To be called when a connection is accepted; replaces what an earlier
+  // connection with the same number had.
+  void Add(int fd);
+
+  // For people: "unix uid=1000 pid=4711" or "tcp 10.0.0.7:50122"; `peer` is
+  // what grpc::ServerContext::peer() says.
+  std::string Describe(absl::string_view peer) const;
+
+  // True for a client on a Unix socket, so on this machine.
+  static bool IsLocal(absl::string_view peer);
+
+ private:
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<std::string, ucred> peers_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_PEER_TABLE_H_

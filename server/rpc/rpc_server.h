@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RPC_RPC_SERVER_H_
+#define HOLDFAST_SERVER_RPC_RPC_SERVER_H_
+
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <sys/types.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/rpc/credentials.h"
+#include "server/rpc/endpoint.h"
+#include "server/rpc/peer_table.h"
+#include "server/rpc/unix_listener.h"
+
+namespace holdfast {
+
+// The daemon's public gRPC server: its services, health and reflection, on
+// Unix sockets and TCP.
+class RpcServer {
+ public:
+  // Of one message; a compile request with its headers is the largest.
+  static constexpr int kMaxMessageBytes = 48 << 20;
+
+  struct Options {
+    std::vector<Endpoint> endpoints;
+    mode_t socket_mode = 0600;
+    TlsFiles tls;
+    bool insecure = false;
+  };
+
+  struct NamedService {
+    std::string name;  // "holdfast.v1.SessionService"
+    grpc::Service* service;
+  };
+
+  // Accepts calls when it returns. The services and `peers` must outlive the
+  // server.
+  static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
+      const Options& options, const std::vector<NamedService>& services,
+      PeerTable& peers);
+
+  // Takes no new connections; calls that are still open at the deadline are
+  // cancelled. Returns when no call is left.
+  void Shutdown(absl::Time deadline);
+
+  ~RpcServer() { Shutdown(absl::InfinitePast()); }
+
+  // Where it listens, with the ports that were chosen for port 0.
+  const std::vector<Endpoint>& endpoints() const { return endpoints_; }
+
+  // What grpc.health.v1 answers, for the server and each of its services.
+  void SetHealth(bool serving);
+
+ private:
+  RpcServer() = default;
+  // Opens what `endpoints_` says; the ports are known once it has started.
+  absl::Status Listen(const Options& options, grpc::ServerBuilder* builder,
+                      std::deque<int>* ports);
+  absl::Status CheckPorts(const std::deque<int>& ports);
+
+  std::vector<Endpoint> endpoints_;
+  std::vector<std::string> service_names_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::unique_ptr<UnixListener>> listeners_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_RPC_SERVER_H_

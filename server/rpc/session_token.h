@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RPC_SESSION_TOKEN_H_
+#define HOLDFAST_SERVER_RPC_SESSION_TOKEN_H_
+
+#include <grpcpp/server_context.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace holdfast {
+
+inline constexpr char kSessionTokenKey[] = "holdfast-session-token";
+
+// The 16 bytes of a call's session token. UNAUTHENTICATED: there is none, or
+// it is not 32 hexadecimal digits.
+absl::StatusOr<std::string> SessionTokenOf(
+    const grpc::ServerContextBase& context);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_SESSION_TOKEN_H_

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rpc/unix_listener.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "server/rpc/endpoint.h"
+
+namespace holdfast {
+namespace {
+
+constexpr int kBacklog = 128;
+constexpr absl::Duration kNoDescriptorsPause = absl::Milliseconds(100);
+
+sockaddr_un Address(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  return address;
+}
+
+absl::StatusOr<UniqueFd> MakeSocket() {
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return absl::ErrnoToStatus(errno, "make a Unix socket");
+  return fd;
+}
+
+bool SomebodyAnswers(const std::string& path) {
+  const absl::StatusOr<UniqueFd> probe = MakeSocket();
+  if (!probe.ok()) return false;
+  const sockaddr_un address = Address(path);
+  return connect(probe->get(), reinterpret_cast<const sockaddr*>(&address),
+                 sizeof address) == 0;
+}
+
+absl::Status RemoveStale(const std::string& path) {
+  struct stat info = {};
+  if (lstat(path.c_str(), &info) != 0) return absl::OkStatus();
+  if (!S_ISSOCK(info.st_mode)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(path, " exists and is no socket"));
+  }
+  if (SomebodyAnswers(path)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("a daemon is already listening on unix:", path));
+  }
+  LogWarning("removing ", path, ", left from a daemon that is gone");
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("remove ", path));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Listen(
+    const std::string& path, mode_t mode) {
+  if (path.size() > kMaxSocketPathBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the path ", path, " has over ", kMaxSocketPathBytes, " bytes"));
+  }
+  HOLDFAST_RETURN_IF_ERROR(RemoveStale(path));
+  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, MakeSocket());
+  // The file gets the socket's own mode, so it is never open to others.
+  const sockaddr_un address = Address(path);
+  if (fchmod(fd.get(), 0600) != 0 ||
+      bind(fd.get(), reinterpret_cast<const sockaddr*>(&address),
+           sizeof address) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("listen on unix:", path));
+  }
+  std::unique_ptr<UnixListener> listener(new UnixListener(path, std::move(fd)));
+  if (chmod(path.c_str(), mode) != 0 ||
+      listen(listener->socket_.get(), kBacklog) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("listen on unix:", path));
+  }
+  return listener;
+}
+
+UnixListener::UnixListener(std::string path, UniqueFd socket)
+    : path_(std::move(path)), socket_(std::move(socket)) {
+  struct stat info = {};
+  if (lstat(path_.c_str(), &info) == 0) inode_ = info.st_ino;
+}
+
+UnixListener::~UnixListener() {
+  shutdown(socket_.get(), SHUT_RDWR);  // At which accept fails.
+  if (thread_.joinable()) thread_.join();
+  struct stat info = {};
+  if (lstat(path_.c_str(), &info) == 0 && info.st_ino == inode_) {
+    unlink(path_.c_str());
+  }
+}
+
+void UnixListener::Start(std::function<void(UniqueFd)> on_connection) {
+  thread_ = std::thread([this, on_connection = std::move(on_connection)] {
+    Accept(on_connection);
+  });
+}
+
+void UnixListener::Accept(const std::function<void(UniqueFd)>& on_connection) {
+  while (true) {
+    UniqueFd connection(
+        accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (connection.valid()) {
+      on_connection(std::move(connection));
+      continue;
+    }
+    if (errno == EINTR || errno == ECONNABORTED) continue;
+    if (errno == EINVAL) return;  // Shut down.
+    // Out of descriptors or memory: some other connection has to end first.
+    LogWarning("accept on unix:", path_, ": ", strerror(errno));
+    absl::SleepFor(kNoDescriptorsPause);
+  }
+}
+
+}  // namespace holdfast

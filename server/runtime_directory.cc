@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/runtime_directory.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/base/status_macros.h"
+#include "server/rpc/endpoint.h"
+
+namespace holdfast {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr absl::string_view kPrefix = "executors-";
+constexpr size_t kSocketNameBytes = sizeof("/s-4294967295.sock");
+
+// Who may write to the sockets needs to search their directory.
+mode_t DirectoryMode(mode_t socket_mode) {
+  mode_t mode = 0700;
+  if (socket_mode & 0020) mode |= 0010;
+  if (socket_mode & 0002) mode |= 0001;
+  return mode;
+}
+
+bool IsDeadDaemons(const std::string& name) {
+  absl::string_view rest = name;
+  pid_t pid = 0;
+  return absl::ConsumePrefix(&rest, kPrefix) && absl::SimpleAtoi(rest, &pid) &&
+         pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+void RemoveDeadDaemons(const std::string& parent) {
+  std::error_code ignored;
+  for (fs::directory_iterator it(parent, ignored), end; it != end;
+       it.increment(ignored)) {
+    if (IsDeadDaemons(it->path().filename())) {
+      fs::remove_all(it->path(), ignored);
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status MakePrivateDirectory(const std::string& path, mode_t socket_mode) {
+  const mode_t mode = DirectoryMode(socket_mode);
+  std::error_code error;
+  const fs::path parent = fs::path(path).parent_path();
+  const mode_t mask = umask(0022);
+  if (!parent.empty()) fs::create_directories(parent, error);
+  umask(mask);
+  if (mkdir(path.c_str(), mode) == 0) {
+    chmod(path.c_str(), mode);  // Whatever the umask.
+    return absl::OkStatus();
+  }
+  if (errno != EEXIST) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("make directory ", path));
+  }
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("look at ", path));
+  }
+  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, " is not a directory of this user"));
+  }
+  if (info.st_mode & 0022 & ~mode) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "others may write to ", path, "; sockets there could be replaced"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<RuntimeDirectory>> RuntimeDirectory::Create(
+    const std::string& parent, mode_t socket_mode) {
+  HOLDFAST_RETURN_IF_ERROR(MakePrivateDirectory(parent, socket_mode));
+  RemoveDeadDaemons(parent);
+  const std::string path = absl::StrCat(parent, "/", kPrefix, getpid());
+  if (path.size() + kSocketNameBytes > kMaxSocketPathBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--runtime-dir: ", parent,
+                     " is too long for the paths of Unix sockets in it"));
+  }
+  std::error_code ignored;
+  fs::remove_all(path, ignored);  // Of an earlier daemon with this pid.
+  HOLDFAST_RETURN_IF_ERROR(MakePrivateDirectory(path, socket_mode));
+  return std::unique_ptr<RuntimeDirectory>(new RuntimeDirectory(path));
+}
+
+RuntimeDirectory::~RuntimeDirectory() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SERVICES_ADMIN_SERVICE_H_
+#define HOLDFAST_SERVER_SERVICES_ADMIN_SERVICE_H_
+
+#include "absl/time/time.h"
+#include "holdfast/v1/admin.grpc.pb.h"
+#include "server/compile/compiler_pool.h"
+#include "server/supervisor/session_registry.h"
+
+namespace holdfast {
+
+// Serves GetServerInfo. Of the rest, each says what to do instead.
+class AdminService final : public v1::AdminService::Service {
+ public:
+  // Both must outlive the service.
+  AdminService(const SessionRegistry& registry, const CompilerPool& compilers);
+
+  grpc::Status GetServerInfo(grpc::ServerContext* context,
+                             const v1::GetServerInfoRequest* request,
+                             v1::GetServerInfoResponse* response) override;
+  grpc::Status Drain(grpc::ServerContext* context,
+                     const v1::DrainRequest* request,
+                     v1::DrainResponse* response) override;
+  grpc::Status EndSession(grpc::ServerContext* context,
+                          const v1::EndSessionRequest* request,
+                          v1::EndSessionResponse* response) override;
+  grpc::Status GetCacheStatistics(
+      grpc::ServerContext* context,
+      const v1::GetCacheStatisticsRequest* request,
+      v1::GetCacheStatisticsResponse* response) override;
+  grpc::Status ClearCache(grpc::ServerContext* context,
+                          const v1::ClearCacheRequest* request,
+                          v1::ClearCacheResponse* response) override;
+  grpc::Status SetQuota(grpc::ServerContext* context,
+                        const v1::SetQuotaRequest* request,
+                        v1::SetQuotaResponse* response) override;
+  grpc::Status SuspendSession(grpc::ServerContext* context,
+                              const v1::SuspendSessionRequest* request,
+                              v1::SuspendSessionResponse* response) override;
+  grpc::Status ResumeSession(grpc::ServerContext* context,
+                             const v1::ResumeSessionRequest* request,
+                             v1::ResumeSessionResponse* response) override;
+
+ private:
+  const SessionRegistry& registry_;
+  const CompilerPool& compilers_;
+  const absl::Time started_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SERVICES_ADMIN_SERVICE_H_

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/services/forwarded_service.h"
+
+#include <grpcpp/impl/codegen/rpc_service_method.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "server/rpc/session_token.h"
+#include "server/rpc/status_conversion.h"
+#include "server/services/forwarded_call.h"
+
+namespace holdfast {
+namespace {
+
+using grpc::ByteBuffer;
+using Reactor = grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>;
+
+// A call that ends before it begins.
+class RefusedCall final : public Reactor {
+ public:
+  explicit RefusedCall(const absl::Status& status) {
+    Finish(ToGrpcStatus(status));
+  }
+  void OnDone() override { delete this; }
+};
+
+absl::StatusOr<std::shared_ptr<Session>> SessionOf(
+    const SessionRegistry& registry,
+    const grpc::CallbackServerContext& context) {
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string token, SessionTokenOf(context));
+  HOLDFAST_ASSIGN_OR_RETURN(auto session, registry.Find(token));
+  HOLDFAST_RETURN_IF_ERROR(session->Serving());
+  return session;
+}
+
+}  // namespace
+
+ForwardedService::ForwardedService(
+    const google::protobuf::ServiceDescriptor& descriptor,
+    const SessionRegistry& registry) {
+  for (int i = 0; i < descriptor.method_count(); ++i) {
+    const std::string& name = names_.emplace_back(absl::StrCat(
+        "/", descriptor.full_name(), "/", descriptor.method(i)->name()));
+    AddMethod(new grpc::internal::RpcServiceMethod(
+        name.c_str(), grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
+    MarkMethodRawCallback(
+        i, new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(
+               [&registry,
+                &name](grpc::CallbackServerContext* context) -> Reactor* {
+                 auto session = SessionOf(registry, *context);
+                 if (!session.ok()) return new RefusedCall(session.status());
+                 return new ForwardedCall(context, name, *std::move(session));
+               }));
+  }
+}
+
+}  // namespace holdfast

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SERVICES_KEEP_ALIVE_STREAM_H_
+#define HOLDFAST_SERVER_SERVICES_KEEP_ALIVE_STREAM_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "holdfast/v1/sessions.pb.h"
+#include "server/supervisor/session.h"
+
+namespace holdfast {
+
+// One KeepAlive stream: attached to its session from beginning to end.
+// Deletes itself when the stream is over.
+class KeepAliveStream final
+    : public grpc::ServerBidiReactor<v1::KeepAliveRequest,
+                                     v1::KeepAliveResponse> {
+ public:
+  explicit KeepAliveStream(std::shared_ptr<Session> session);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnDone() override;
+
+ private:
+  void OnSessionEnd(const std::string& reason);
+  // Sends what there is to say, unless a message is under way.
+  void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::shared_ptr<Session> session_;
+  int64_t keeper_ = 0;
+  v1::KeepAliveRequest request_;
+
+  absl::Mutex mutex_;
+  v1::KeepAliveResponse response_ ABSL_GUARDED_BY(mutex_);
+  bool answer_due_ ABSL_GUARDED_BY(mutex_) = false;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  // Why the session has ended; "" if the client wanted it.
+  std::optional<std::string> ended_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SERVICES_KEEP_ALIVE_STREAM_H_

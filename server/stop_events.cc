@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/stop_events.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+
+#include "absl/time/clock.h"
+
+namespace holdfast {
+namespace {
+
+int MillisecondsUntil(absl::Time deadline) {
+  if (deadline == absl::InfiniteFuture()) return -1;
+  const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+  return static_cast<int>(std::clamp<int64_t>(left + 1, 0, INT_MAX));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StopEvents>> StopEvents::Create(int watch_fd) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGTERM);
+  sigaddset(&mask, SIGINT);
+  sigprocmask(SIG_BLOCK, &mask, nullptr);
+  UniqueFd signals(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+  UniqueFd drained(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!signals.valid() || !drained.valid()) {
+    return absl::ErrnoToStatus(errno, "watch for signals");
+  }
+  return std::unique_ptr<StopEvents>(
+      new StopEvents(std::move(signals), std::move(drained), watch_fd));
+}
+
+StopEvents::Event StopEvents::Wait(absl::Time deadline) {
+  while (true) {
+    // poll skips a descriptor of -1. For the watched one only its end counts.
+    pollfd events[] = {{.fd = signals_.get(), .events = POLLIN},
+                       {.fd = drained_.get(), .events = POLLIN},
+                       {.fd = watch_fd_, .events = 0}};
+    const int ready = poll(events, 3, MillisecondsUntil(deadline));
+    if (ready == 0) return Event::kTimeout;
+    if (ready < 0) continue;
+    if (events[0].revents != 0) {
+      signalfd_siginfo info;
+      if (read(signals_.get(), &info, sizeof info) > 0) return Event::kSignal;
+    }
+    if (events[2].revents != 0) return Event::kParentGone;
+    if (events[1].revents != 0) return Event::kDrained;
+  }
+}
+
+void StopEvents::NotifyDrained() {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written =
+      write(drained_.get(), &one, sizeof one);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_STOP_EVENTS_H_
+#define HOLDFAST_SERVER_STOP_EVENTS_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/unique_fd.h"
+
+namespace holdfast {
+
+// What makes a daemon stop, as descriptors that its main thread sleeps on.
+class StopEvents {
+ public:
+  enum class Event {
+    kSignal,      // SIGTERM or SIGINT
+    kParentGone,  // the watched descriptor was closed
+    kDrained,     // NotifyDrained was called
+    kTimeout,
+  };
+
+  // Blocks the signals in this thread and those that it starts later, so to be
+  // called before there are others. `watch_fd` is borrowed; -1: none.
+  static absl::StatusOr<std::unique_ptr<StopEvents>> Create(int watch_fd);
+
+  Event Wait(absl::Time deadline);
+
+  // From any thread.
+  void NotifyDrained();
+
+ private:
+  StopEvents(UniqueFd signals, UniqueFd drained, int watch_fd)
+      : signals_(std::move(signals)),
+        drained_(std::move(drained)),
+        watch_fd_(watch_fd) {}
+
+  const UniqueFd signals_;
+  const UniqueFd drained_;
+  const int watch_fd_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_STOP_EVENTS_H_

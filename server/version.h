@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_VERSION_H_
+#define HOLDFAST_SERVER_VERSION_H_
+
+namespace holdfast {
+
+inline constexpr char kVersion[] = "0.1.0";
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_VERSION_H_
