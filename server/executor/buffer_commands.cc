@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/buffer_commands.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/cuda/copy.h"
+
+namespace holdfast::executor {
+namespace {
+
+absl::StatusOr<BufferResource> AllocateHost(Resources& resources,
+                                            uint64_t size) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, resources.Device(0));
+  BufferResource buffer;
+  buffer.size = size;
+  buffer.is_host = true;
+  if (size == 0) return buffer;
+  HOLDFAST_ASSIGN_OR_RETURN(buffer.host,
+                            cuda::HostMemory::Allocate(device->context, size));
+  buffer.address = buffer.host->device_address();
+  return buffer;
+}
+
+absl::StatusOr<BufferResource> AllocateDevice(
+    Resources& resources, const v1::AllocateBuffer& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            resources.Device(command.device()));
+  const cuda::Stream* stream = nullptr;
+  if (command.stream() != 0) {
+    HOLDFAST_ASSIGN_OR_RETURN(StreamResource * found,
+                              resources.streams.Find(command.stream()));
+    if (found->device != command.device()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          DescribeHandle(command.stream()), " is of device ", found->device,
+          ", the buffer is to be on device ", command.device()));
+    }
+    stream = found->stream.get();
+  }
+  BufferResource buffer;
+  buffer.size = command.size();
+  buffer.device = command.device();
+  buffer.stream = command.stream();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      buffer.allocation, device->allocator->Allocate(command.size(), stream));
+  buffer.address = buffer.allocation->address;
+  return buffer;
+}
+
+absl::Status CheckInline(absl::string_view what, uint64_t size) {
+  if (size <= kMaxInlineBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " of ", size, " bytes: inline data is limited to ",
+                   kMaxInlineBytes, " bytes; use a transfer"));
+}
+
+}  // namespace
+
+absl::StatusOr<CUdeviceptr> ResolveRange(Resources& resources, uint64_t buffer,
+                                         uint64_t offset, uint64_t size) {
+  HOLDFAST_ASSIGN_OR_RETURN(BufferResource * found,
+                            resources.buffers.Find(buffer));
+  HOLDFAST_RETURN_IF_ERROR(
+      cuda::CheckRange(DescribeHandle(buffer), offset, size, found->size));
+  return found->address + offset;
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::AllocateBuffer& command) {
+  Resources& resources = context.resources;
+  return Create(resources.buffers, command.buffer(),
+                [&]() -> absl::StatusOr<BufferResource> {
+                  switch (command.placement_case()) {
+                    case v1::AllocateBuffer::kDevice:
+                      return AllocateDevice(resources, command);
+                    case v1::AllocateBuffer::kHost:
+                      return AllocateHost(resources, command.size());
+                    case v1::AllocateBuffer::PLACEMENT_NOT_SET:
+                      break;
+                  }
+                  return absl::InvalidArgumentError(absl::StrCat(
+                      DescribeHandle(command.buffer()),
+                      ": no placement given: a device, or the host"));
+                });
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::FreeBuffer& command) {
+  Resources& resources = context.resources;
+  if (command.stream() != 0) {
+    HOLDFAST_RETURN_IF_ERROR(resources.streams.Find(command.stream()).status());
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(auto buffer,
+                            resources.buffers.Take(command.buffer()));
+  if (!buffer.has_value()) return absl::OkStatus();
+  if (buffer->parent != 0) {
+    const auto parent = resources.buffers.Find(buffer->parent);
+    if (parent.ok()) (*parent)->views.erase(command.buffer());
+  }
+  return resources.FreeBuffer(*std::move(buffer), command.stream());
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::CreateSubBuffer& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_RETURN_IF_ERROR(Create(
+      resources.buffers, command.buffer(),
+      [&]() -> absl::StatusOr<BufferResource> {
+        HOLDFAST_ASSIGN_OR_RETURN(
+            const CUdeviceptr address,
+            ResolveRange(resources, command.parent(), command.offset(),
+                         command.size()));
+        BufferResource& parent = **resources.buffers.Find(command.parent());
+        BufferResource view;
+        view.address = address;
+        view.size = command.size();
+        view.device = parent.device;
+        view.is_host = parent.is_host;
+        view.parent = command.parent();
+        return view;
+      }));
+  (*resources.buffers.Find(command.parent()))->views.insert(command.buffer());
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::DescribeBuffer& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(BufferResource * buffer,
+                            context.resources.buffers.Find(command.buffer()));
+  v1::Result result;
+  result.mutable_buffer()->set_size(buffer->size);
+  result.mutable_buffer()->set_host(buffer->is_host);
+  result.mutable_buffer()->set_device(buffer->device);
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::WriteBuffer& command) {
+  Resources& resources = context.resources;
+  const std::string& data = command.data();
+  HOLDFAST_RETURN_IF_ERROR(CheckInline("a write", data.size()));
+  HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
+                            resources.streams.Find(command.stream()));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const CUdeviceptr address,
+      ResolveRange(resources, command.buffer(), command.offset(), data.size()));
+  if (data.empty()) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(Staging * staging, resources.InlineStaging());
+  HOLDFAST_ASSIGN_OR_RETURN(auto block, staging->Acquire());
+  std::memcpy(block->data(), data.data(), data.size());
+  HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(
+      *stream->stream, address, block->device_address(), data.size()));
+  return resources.watcher().Watch(*stream->stream,
+                                   [block](const absl::Status&) {});
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::ReadBuffer& command) {
+  Resources& resources = context.resources;
+  const uint64_t size = command.size();
+  HOLDFAST_RETURN_IF_ERROR(CheckInline("a read", size));
+  HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
+                            resources.streams.Find(command.stream()));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const CUdeviceptr address,
+      ResolveRange(resources, command.buffer(), command.offset(), size));
+  HOLDFAST_ASSIGN_OR_RETURN(Staging * staging, resources.InlineStaging());
+  HOLDFAST_ASSIGN_OR_RETURN(auto block, staging->Acquire());
+  if (size > 0) {
+    HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(
+        *stream->stream, block->device_address(), address, size));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(auto mark, Mark(*stream->stream));
+  resources.watcher().Watch(
+      {std::move(mark)},
+      [block, size, reply = context.ReplyLater()](const absl::Status& status) {
+        v1::Result result;
+        result.set_data(block->data(), size);
+        reply(status, std::move(result));
+      });
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::CopyBuffer& command) {
+  Resources& resources = context.resources;
+  const uint64_t size = command.size();
+  HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
+                            resources.streams.Find(command.stream()));
+  HOLDFAST_ASSIGN_OR_RETURN(const CUdeviceptr destination,
+                            ResolveRange(resources, command.destination(),
+                                         command.destination_offset(), size));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const CUdeviceptr source,
+      ResolveRange(resources, command.source(), command.source_offset(), size));
+  if (size == 0) return absl::OkStatus();
+  const CUdeviceptr distance =
+      destination > source ? destination - source : source - destination;
+  if (distance < size) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a copy of ", size, " bytes from ", DescribeHandle(command.source()),
+        " offset ", command.source_offset(), " to ",
+        DescribeHandle(command.destination()), " offset ",
+        command.destination_offset(), ": the ranges overlap"));
+  }
+  return cuda::CopyAsync(*stream->stream, destination, source, size);
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::FillBuffer& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
+                            resources.streams.Find(command.stream()));
+  HOLDFAST_ASSIGN_OR_RETURN(const CUdeviceptr address,
+                            ResolveRange(resources, command.buffer(),
+                                         command.offset(), command.size()));
+  uint32_t pattern = 0;
+  uint32_t width = 0;
+  switch (command.pattern_case()) {
+    case v1::FillBuffer::kByte:
+      pattern = command.byte();
+      width = 1;
+      break;
+    case v1::FillBuffer::kHalfWord:
+      pattern = command.half_word();
+      width = 2;
+      break;
+    case v1::FillBuffer::kWord:
+      pattern = command.word();
+      width = 4;
+      break;
+    case v1::FillBuffer::PATTERN_NOT_SET:
+      return absl::InvalidArgumentError("a fill without a pattern");
+  }
+  if (command.offset() % width != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a fill at offset ", command.offset(),
+        ", which is not a multiple of its pattern's ", width, " bytes"));
+  }
+  return cuda::FillAsync(*stream->stream, address, pattern, width,
+                         command.size());
+}
+
+}  // namespace holdfast::executor

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/memfd.h"
+#include "holdfast/internal/executor.pb.h"
+#include "holdfast/v1/commands.pb.h"
+#include "server/executor/resources.h"
+#include "server/executor/result_queue.h"
+
+namespace holdfast::executor {
+
+// Bytes of inline data in one command.
+inline constexpr size_t kMaxInlineBytes = size_t{64} << 10;
+
+// An object of the supervisor's store.
+struct FetchedObject {
+  FileMapping image;
+  std::map<std::string, std::string> symbols;
+};
+using ObjectFetcher =
+    std::function<absl::StatusOr<FetchedObject>(absl::string_view sha256)>;
+
+// What the handler of one command works on. Lives as long as its batch.
+struct CommandContext {
+  Resources& resources;
+  const ObjectFetcher& fetch_object;
+  const std::shared_ptr<ResultQueue>& results;
+  uint64_t sequence = 0;  // of the command
+
+  // Sends a result now: fills in the number.
+  void Reply(v1::Result result) const {
+    result.set_sequence(sequence);
+    results->Add(std::move(result));
+  }
+
+  // Promises a result: the returned function sends it, once, from any thread.
+  // Given an error, it sends that instead.
+  std::function<void(const absl::Status&, v1::Result)> ReplyLater() const;
+};
+
+// Creates a resource under a new handle of `table`: `make` returns
+// StatusOr<T>. A failure puts the handle in error.
+template <typename T, typename Make>
+absl::Status Create(HandleTable<T>& table, uint64_t handle, Make make) {
+  HOLDFAST_RETURN_IF_ERROR(table.CheckNew(handle));
+  absl::StatusOr<T> made = make();
+  if (!made.ok()) {
+    table.PutError(handle, made.status());
+    return made.status();
+  }
+  table.Put(handle, *std::move(made));
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_H_

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/command_service.h"
+
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/time/time.h"
+#include "server/rpc/status_conversion.h"
+
+namespace holdfast::executor {
+namespace {
+
+// How often a waiting call looks whether its client is still there.
+constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
+
+}  // namespace
+
+grpc::Status CommandService::Run(grpc::ServerContext* context,
+                                 const v1::CommandBatch* request,
+                                 v1::ResultBatch* response) {
+  absl::Status status = session_.Authenticate(*context);
+  if (!status.ok()) return ToGrpcStatus(status);
+  auto results = std::make_shared<ResultQueue>();
+  status =
+      session_.Submit(std::make_shared<v1::CommandBatch>(*request), results);
+  if (!status.ok()) return ToGrpcStatus(status);
+  results->Finish();
+  v1::ResultBatch batch;
+  do {
+    while (!results->Await(kCancelPoll)) {
+      if (!context->IsCancelled()) continue;
+      results->Abandon();
+      return ToGrpcStatus(absl::CancelledError("given up"));
+    }
+    response->MergeFrom(batch);
+  } while (results->Take(&batch));
+  return grpc::Status::OK;
+}
+
+grpc::Status CommandService::Execute(
+    grpc::ServerContext* context,
+    grpc::ServerReaderWriter<v1::ResultBatch, v1::CommandBatch>* stream) {
+  absl::Status status = session_.Authenticate(*context);
+  if (!status.ok()) return ToGrpcStatus(status);
+  if (!session_.TakeExecute()) {
+    return ToGrpcStatus(absl::FailedPreconditionError(
+        "the session has an Execute stream already"));
+  }
+  const auto taken = absl::MakeCleanup([this] { session_.ReturnExecute(); });
+  // Shows the client that the stream is served, before there are results.
+  stream->SendInitialMetadata();
+
+  auto results = std::make_shared<ResultQueue>();
+  std::thread writer([stream, results] {
+    for (v1::ResultBatch batch; results->Take(&batch);) {
+      if (!stream->Write(batch)) {
+        results->Abandon();
+        return;
+      }
+    }
+  });
+  while (status.ok() && results->AwaitRoom()) {
+    auto batch = std::make_shared<v1::CommandBatch>();
+    if (!stream->Read(batch.get())) break;
+    status = session_.Submit(std::move(batch), results);
+  }
+  if (context->IsCancelled()) results->Abandon();
+  results->Finish();
+  writer.join();
+  return ToGrpcStatus(status);
+}
+
+}  // namespace holdfast::executor

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_SERVICE_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_SERVICE_H_
+
+#include "holdfast/v1/commands.grpc.pb.h"
+#include "server/executor/session.h"
+
+namespace holdfast::executor {
+
+// CommandService of one session, which must outlive it.
+class CommandService final : public v1::CommandService::Service {
+ public:
+  explicit CommandService(Session& session) : session_(session) {}
+
+  grpc::Status Run(grpc::ServerContext* context,
+                   const v1::CommandBatch* request,
+                   v1::ResultBatch* response) override;
+
+  // The calling thread reads and queues batches, a second one writes results,
+  // and the session's own thread carries the commands out in between.
+  grpc::Status Execute(
+      grpc::ServerContext* context,
+      grpc::ServerReaderWriter<v1::ResultBatch, v1::CommandBatch>* stream)
+      override;
+
+ private:
+  Session& session_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_SERVICE_H_

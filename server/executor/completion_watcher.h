@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMPLETION_WATCHER_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMPLETION_WATCHER_H_
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/cuda/event.h"
+#include "core/cuda/stream.h"
+
+namespace holdfast::executor {
+
+// Calls back when the device has come to some point. One thread watches every
+// point, so that waiting for one stream never holds up the commands of another.
+// Thread-safe.
+class CompletionWatcher {
+ public:
+  using Events = std::vector<std::shared_ptr<const cuda::Event>>;
+  // Called on the watcher's thread, once: OK, or the device's error.
+  using Callback = std::function<void(const absl::Status&)>;
+
+  CompletionWatcher();
+  // Calls what is left with CANCELLED.
+  ~CompletionWatcher();
+  CompletionWatcher(const CompletionWatcher&) = delete;
+  CompletionWatcher& operator=(const CompletionWatcher&) = delete;
+
+  // When all of `events` have completed; at once, on the watcher's thread, if
+  // there are none.
+  void Watch(Events events, Callback callback);
+
+  // When what `stream` has been given so far is done.
+  absl::Status Watch(const cuda::Stream& stream, Callback callback);
+
+ private:
+  struct Entry {
+    Events events;
+    Callback callback;
+  };
+
+  void Run();
+  // Takes out the entries that are done, with how they ended.
+  static std::vector<std::pair<Callback, absl::Status>> Poll(
+      std::vector<Entry>& entries);
+
+  absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<Entry> added_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+// An event that marks what `stream` has been given so far.
+absl::StatusOr<std::shared_ptr<const cuda::Event>> Mark(
+    const cuda::Stream& stream);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMPLETION_WATCHER_H_

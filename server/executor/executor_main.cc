@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/executor_main.h"
+
+#include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "core/cuda/context.h"
+#include "core/cuda/device.h"
+#include "server/executor/command_service.h"
+#include "server/executor/session.h"
+#include "server/executor/supervisor_link.h"
+#include "server/executor/transfer_service.h"
+#include "server/rpc/status_conversion.h"
+
+namespace holdfast {
+namespace {
+
+using executor::Session;
+using executor::SupervisorLink;
+
+constexpr int kMaxMessageBytes = 4 << 20;
+
+absl::Status DescribeDevice(const cuda::Driver& driver, int ordinal,
+                            v1::Device* message) {
+  HOLDFAST_ASSIGN_OR_RETURN(const cuda::Device device,
+                            cuda::Device::Get(driver.api, ordinal));
+  HOLDFAST_ASSIGN_OR_RETURN(const cuda::DeviceDescription description,
+                            device.Describe());
+  message->set_ordinal(ordinal);
+  message->set_name(description.name);
+  message->set_uuid(description.uuid.data(), description.uuid.size());
+  message->set_pci_bus_id(description.pci_bus_id);
+  message->set_compute_capability_major(description.compute_capability_major);
+  message->set_compute_capability_minor(description.compute_capability_minor);
+  message->set_total_memory(description.total_memory);
+  for (const auto& [name, value] : description.attributes) {
+    (*message->mutable_attributes())[name] = value;
+  }
+  return absl::OkStatus();
+}
+
+// A driver that is ready for a session, with the first device's context made:
+// what takes time when an executor starts.
+struct WarmDriver {
+  std::unique_ptr<const cuda::Driver> driver;
+  std::shared_ptr<const cuda::Context> context;
+  internal::Ready ready;
+};
+
+absl::StatusOr<WarmDriver> WarmUp(const cuda::DriverOptions& options) {
+  WarmDriver warm;
+  HOLDFAST_ASSIGN_OR_RETURN(warm.driver, cuda::LoadDriver(options));
+  HOLDFAST_ASSIGN_OR_RETURN(const cuda::Device device,
+                            cuda::Device::Get(warm.driver->api, 0));
+  HOLDFAST_ASSIGN_OR_RETURN(warm.context, cuda::Context::RetainPrimary(device));
+  v1::Driver& driver = *warm.ready.mutable_driver();
+  driver.set_kind(warm.driver->software ? v1::Driver::KIND_SOFTWARE
+                                        : v1::Driver::KIND_CUDA);
+  driver.set_version(warm.driver->api.version);
+  driver.set_path(warm.driver->path);
+  for (int i = 0; i < warm.driver->device_count; ++i) {
+    v1::Device& message = *warm.ready.add_devices();
+    HOLDFAST_RETURN_IF_ERROR(DescribeDevice(*warm.driver, i, &message));
+    message.set_least_stream_priority(warm.context->least_stream_priority());
+    message.set_greatest_stream_priority(
+        warm.context->greatest_stream_priority());
+  }
+  return warm;
+}
+
+Session::Options SessionOptions(const internal::Assign& assign,
+                                const cuda::DriverApi& api,
+                                SupervisorLink& link) {
+  Session::Options options;
+  options.token = assign.token();
+  options.resources.api = &api;
+  options.resources.devices.assign(assign.devices().begin(),
+                                   assign.devices().end());
+  options.resources.memory_limit = assign.memory_limit();
+  options.resources.chunk_created = [&link](uint32_t device,
+                                            const memory::Chunk& chunk) {
+    link.SendChunkCreated(device, chunk);
+  };
+  options.resources.chunk_released = [&link](uint32_t device,
+                                             const memory::Chunk& chunk) {
+    link.SendChunkReleased(device, chunk);
+  };
+  options.fetch_object = [&link](absl::string_view sha256) {
+    return link.FetchObject(sha256);
+  };
+  options.usage_changed = [&link](uint64_t bytes) { link.SendUsage(bytes); };
+  return options;
+}
+
+// Only the daemon's own user may connect.
+std::unique_ptr<grpc::Server> StartServer(const std::string& socket_path,
+                                          grpc::Service& commands,
+                                          grpc::Service& transfers) {
+  grpc::ServerBuilder builder;
+  int bound = 0;
+  builder.AddListeningPort("unix:" + socket_path,
+                           grpc::InsecureServerCredentials(), &bound);
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.RegisterService(&commands);
+  builder.RegisterService(&transfers);
+  const mode_t mask = umask(0177);
+  auto server = builder.BuildAndStart();
+  umask(mask);
+  return bound == 0 ? nullptr : std::move(server);
+}
+
+int Serve(const internal::Assign& assign, const cuda::DriverApi& api,
+          SupervisorLink& link) {
+  Session session(SessionOptions(assign, api, link));
+  executor::CommandService commands(session);
+  executor::TransferService transfers(session);
+  const auto server = StartServer(assign.socket_path(), commands, transfers);
+  if (server == nullptr) {
+    link.SendServing(absl::UnavailableError("cannot listen on unix:" +
+                                            assign.socket_path()));
+    return 1;
+  }
+  link.SendServing(absl::OkStatus());
+  LogDebug("serving ", assign.session_id());
+  link.AwaitShutdown();
+  session.Stop();
+  server->Shutdown(std::chrono::system_clock::now());
+  server->Wait();
+  return 0;
+}
+
+}  // namespace
+
+int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options) {
+  SupervisorLink link(std::move(channel));
+  auto warm = WarmUp(options);
+  if (!warm.ok()) {
+    internal::Ready ready;
+    *ready.mutable_error() = ToError(warm.status());
+    link.SendReady(ready);
+    return 1;
+  }
+  link.SendReady(warm->ready);
+  const auto assign = link.AwaitAssign();
+  if (!assign.ok()) return 0;
+  return Serve(*assign, warm->driver->api, link);
+}
+
+}  // namespace holdfast

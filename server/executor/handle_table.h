@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The resources of one kind, by the handles that the client chose for them.
+// A handle is checked for kind, range and generation on every use:
+//
+//   INVALID_ARGUMENT     0, another kind, out of range
+//   NOT_FOUND            never created
+//   FAILED_PRECONDITION  destroyed, or its index is used again (stale)
+//   ALREADY_EXISTS       creating what exists
+//
+// A handle whose creation failed is kept in error: using it repeats the cause.
+#ifndef HOLDFAST_SERVER_EXECUTOR_HANDLE_TABLE_H_
+#define HOLDFAST_SERVER_EXECUTOR_HANDLE_TABLE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/handle.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::executor {
+
+// "buffer 0x0300000100000007"
+inline std::string DescribeHandle(uint64_t bits) {
+  return absl::StrCat(HandleKindName(Handle::Unpack(bits).kind), " 0x",
+                      absl::Hex(bits, absl::kZeroPad16));
+}
+
+// Not thread-safe: belongs to the submission thread. Pointers to values stay
+// valid until the next Put.
+template <typename T>
+class HandleTable {
+ public:
+  explicit HandleTable(HandleKind kind) : kind_(kind) {}
+
+  // May `bits` be given to a new resource?
+  absl::Status CheckNew(uint64_t bits) const {
+    HOLDFAST_RETURN_IF_ERROR(Check(bits));
+    const Handle handle = Handle::Unpack(bits);
+    if (handle.index >= slots_.size()) return absl::OkStatus();
+    const Slot& slot = slots_[handle.index];
+    if (slot.value.has_value() && slot.generation == handle.generation) {
+      return absl::AlreadyExistsError(
+          absl::StrCat(DescribeHandle(bits), " exists already"));
+    }
+    if (slot.value.has_value()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(DescribeHandle(bits), ": its index is in use"));
+    }
+    if (handle.generation <= slot.generation) return Stale(bits);
+    return absl::OkStatus();
+  }
+
+  // REQUIRES: CheckNew(bits).ok().
+  T& Put(uint64_t bits, T value) {
+    Slot& slot = Renew(bits);
+    slot.value.emplace(std::move(value));
+    return *slot.value;
+  }
+
+  // Its creation failed. REQUIRES: CheckNew(bits).ok().
+  void PutError(uint64_t bits, absl::Status cause) {
+    Renew(bits).error = std::move(cause);
+  }
+
+  absl::StatusOr<T*> Find(uint64_t bits) {
+    HOLDFAST_RETURN_IF_ERROR(Check(bits));
+    const Handle handle = Handle::Unpack(bits);
+    if (handle.index >= slots_.size() ||
+        slots_[handle.index].generation < handle.generation) {
+      return absl::NotFoundError(
+          absl::StrCat(DescribeHandle(bits), " does not exist"));
+    }
+    Slot& slot = slots_[handle.index];
+    if (slot.generation > handle.generation) return Stale(bits);
+    if (!slot.error.ok()) return slot.error;
+    if (!slot.value.has_value()) return Stale(bits);
+    return &*slot.value;
+  }
+
+  // Frees the handle and gives up its value; nullopt for 0, for a handle in
+  // error and for what is gone already.
+  absl::StatusOr<std::optional<T>> Take(uint64_t bits) {
+    if (bits == 0) return std::optional<T>();
+    HOLDFAST_RETURN_IF_ERROR(Check(bits));
+    const Handle handle = Handle::Unpack(bits);
+    if (handle.index >= slots_.size() ||
+        slots_[handle.index].generation < handle.generation) {
+      return absl::NotFoundError(
+          absl::StrCat(DescribeHandle(bits), " does not exist"));
+    }
+    Slot& slot = slots_[handle.index];
+    if (slot.generation > handle.generation) return std::optional<T>();
+    slot.error = absl::OkStatus();
+    return std::exchange(slot.value, std::nullopt);
+  }
+
+  template <typename Visitor>
+  void ForEach(Visitor visit) {
+    for (Slot& slot : slots_) {
+      if (slot.value.has_value()) visit(*slot.value);
+    }
+  }
+
+ private:
+  struct Slot {
+    uint32_t generation = 0;
+    absl::Status error;
+    std::optional<T> value;
+  };
+
+  absl::Status Check(uint64_t bits) const {
+    const Handle handle = Handle::Unpack(bits);
+    if (bits == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("no ", HandleKindName(kind_), " given (handle 0)"));
+    }
+    if (handle.kind != kind_) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          DescribeHandle(bits), " is not a ", HandleKindName(kind_)));
+    }
+    if (handle.generation == 0 || handle.index > Handle::kMaxIndex) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribeHandle(bits), " is malformed: generation ",
+                       handle.generation, " (at least 1), index ", handle.index,
+                       " (at most ", Handle::kMaxIndex, ")"));
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status Stale(uint64_t bits) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(DescribeHandle(bits), " does not exist any more"));
+  }
+
+  Slot& Renew(uint64_t bits) {
+    const Handle handle = Handle::Unpack(bits);
+    if (handle.index >= slots_.size()) slots_.resize(handle.index + 1);
+    Slot& slot = slots_[handle.index];
+    slot.generation = handle.generation;
+    slot.error = absl::OkStatus();
+    return slot;
+  }
+
+  const HandleKind kind_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_HANDLE_TABLE_H_

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/module_commands.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::executor {
+namespace {
+
+constexpr size_t kSha256Bytes = 32;
+
+absl::StatusOr<ModuleResource> Load(const CommandContext& context,
+                                    const v1::LoadModule& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, context.resources.Device(0));
+  ModuleResource module;
+  switch (command.image_case()) {
+    case v1::LoadModule::kInline: {
+      if (command.inline_().size() > kMaxInlineBytes) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("an inline module of ", command.inline_().size(),
+                         " bytes: at most ", kMaxInlineBytes,
+                         "; put it into the object store"));
+      }
+      HOLDFAST_ASSIGN_OR_RETURN(
+          module.module,
+          cuda::Module::Load(device->context, command.inline_()));
+      break;
+    }
+    case v1::LoadModule::kObjectSha256: {
+      if (command.object_sha256().size() != kSha256Bytes) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("an object's SHA-256 has ", kSha256Bytes,
+                         " bytes, not ", command.object_sha256().size()));
+      }
+      HOLDFAST_ASSIGN_OR_RETURN(FetchedObject object,
+                                context.fetch_object(command.object_sha256()));
+      HOLDFAST_ASSIGN_OR_RETURN(
+          module.module,
+          cuda::Module::Load(device->context, object.image.bytes()));
+      module.symbols = std::move(object.symbols);
+      break;
+    }
+    case v1::LoadModule::IMAGE_NOT_SET:
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribeHandle(command.module()), ": no image given"));
+  }
+  for (const auto& [name, symbol] : command.symbols()) {
+    module.symbols[name] = symbol;
+  }
+  return module;
+}
+
+// The name in the object.
+const std::string& Lookup(const ModuleResource& module,
+                          const std::string& name) {
+  const auto it = module.symbols.find(name);
+  return it == module.symbols.end() ? name : it->second;
+}
+
+// Adds the source-level names to the list that a failed look-up shows.
+absl::Status WithSourceNames(const absl::Status& status,
+                             const ModuleResource& module,
+                             const std::string& name) {
+  if (!absl::IsNotFound(status) || module.symbols.empty()) return status;
+  std::vector<std::string> names;
+  for (const auto& [source_name, symbol] : module.symbols) {
+    names.push_back(absl::StrCat("'", source_name, "'"));
+  }
+  absl::Status named = absl::NotFoundError(
+      absl::StrCat("no kernel '", name, "': the module knows ",
+                   absl::StrJoin(names, ", "), " (", status.message(), ")"));
+  if (const auto detail = GetErrorDetail(status); detail.has_value()) {
+    SetErrorDetail(*detail, &named);
+  }
+  return named;
+}
+
+CUfunction_attribute SettableAttribute(const std::string& name) {
+  static const auto& attributes =
+      *new std::map<std::string, CUfunction_attribute>{
+          {"max_dynamic_shared_size_bytes",
+           CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES},
+          {"preferred_shared_memory_carveout",
+           CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT},
+          {"required_cluster_width", CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH},
+          {"required_cluster_height",
+           CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT},
+          {"required_cluster_depth", CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH},
+          {"non_portable_cluster_size_allowed",
+           CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED},
+          {"cluster_scheduling_policy_preference",
+           CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE},
+      };
+  const auto it = attributes.find(name);
+  return it == attributes.end() ? CU_FUNC_ATTRIBUTE_MAX : it->second;
+}
+
+}  // namespace
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::LoadModule& command) {
+  return Create(context.resources.modules, command.module(),
+                [&] { return Load(context, command); });
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::UnloadModule& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto module,
+                            context.resources.modules.Take(command.module()));
+  if (module.has_value()) context.resources.UnloadModule(*std::move(module));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::DescribeModule& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(ModuleResource * module,
+                            context.resources.modules.Find(command.module()));
+  HOLDFAST_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                            module->module->KernelNames());
+  std::sort(names.begin(), names.end());
+  v1::Result result;
+  for (std::string& name : names) {
+    result.mutable_module()->add_kernels(std::move(name));
+  }
+  auto& symbols = *result.mutable_module()->mutable_symbols();
+  for (const auto& [name, symbol] : module->symbols) symbols[name] = symbol;
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::GetKernel& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_RETURN_IF_ERROR(Create(
+      resources.kernels, command.kernel(),
+      [&]() -> absl::StatusOr<KernelResource> {
+        HOLDFAST_ASSIGN_OR_RETURN(ModuleResource * module,
+                                  resources.modules.Find(command.module()));
+        auto kernel =
+            cuda::Kernel::Find(module->module, Lookup(*module, command.name()));
+        if (!kernel.ok()) {
+          return WithSourceNames(kernel.status(), *module, command.name());
+        }
+        return KernelResource{*std::move(kernel)};
+      }));
+  (*resources.modules.Find(command.module()))
+      ->kernels.push_back(command.kernel());
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::DescribeKernel& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(KernelResource * found,
+                            context.resources.kernels.Find(command.kernel()));
+  const cuda::Kernel& kernel = *found->kernel;
+  HOLDFAST_ASSIGN_OR_RETURN(const auto attributes, kernel.Attributes());
+  v1::Result result;
+  result.mutable_kernel()->set_name(kernel.name());
+  for (const auto& [name, value] : attributes) {
+    (*result.mutable_kernel()->mutable_attributes())[name] = value;
+  }
+  for (const cuda::Kernel::Parameter& parameter : kernel.parameters()) {
+    v1::KernelParameter& added = *result.mutable_kernel()->add_parameters();
+    added.set_offset(parameter.offset);
+    added.set_size(parameter.size);
+  }
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::SetKernelAttribute& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(KernelResource * kernel,
+                            context.resources.kernels.Find(command.kernel()));
+  const CUfunction_attribute attribute = SettableAttribute(command.attribute());
+  if (attribute == CU_FUNC_ATTRIBUTE_MAX) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", command.attribute(), "' is no settable kernel attribute"));
+  }
+  if (command.value() != static_cast<int>(command.value())) {
+    return absl::OutOfRangeError(absl::StrCat(
+        command.attribute(), " of ", command.value(), ": over 32 bits"));
+  }
+  return kernel->kernel->SetAttribute(attribute,
+                                      static_cast<int>(command.value()));
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::GetGlobal& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_RETURN_IF_ERROR(Create(
+      resources.buffers, command.buffer(),
+      [&]() -> absl::StatusOr<BufferResource> {
+        HOLDFAST_ASSIGN_OR_RETURN(ModuleResource * module,
+                                  resources.modules.Find(command.module()));
+        HOLDFAST_ASSIGN_OR_RETURN(
+            const cuda::Module::Global global,
+            module->module->FindGlobal(Lookup(*module, command.name())));
+        BufferResource buffer;
+        buffer.address = global.address;
+        buffer.size = global.size;
+        buffer.device = command.device();
+        return buffer;
+      }));
+  (*resources.modules.Find(command.module()))->globals.insert(command.buffer());
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::executor

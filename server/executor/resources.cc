@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/resources.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::executor {
+namespace {
+
+constexpr size_t kInlineBlockBytes = size_t{64} << 10;
+constexpr size_t kMaxInlineBlocks = 256;
+constexpr size_t kTransferBlockBytes = size_t{1} << 20;
+constexpr size_t kMaxTransferBlocks = 32;
+
+// Each device's memory is asked for at a place of its own.
+constexpr CUdeviceptr kAddressHint = 0x6000'0000'0000;
+constexpr CUdeviceptr kAddressStride = 0x80'0000'0000;
+
+}  // namespace
+
+Resources::Resources(ResourceOptions options) : options_(std::move(options)) {}
+
+Resources::~Resources() {
+  for (const auto& [ordinal, device] : devices_) {
+    const absl::Status status = device.context->Synchronize();
+    if (!status.ok()) {
+      LogWarning("device ", ordinal,
+                 " at the session's end: ", status.message());
+    }
+  }
+}
+
+absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
+  const auto it = devices_.find(ordinal);
+  if (it != devices_.end()) return &it->second;
+  if (!options_.devices.empty() &&
+      std::find(options_.devices.begin(), options_.devices.end(), ordinal) ==
+          options_.devices.end()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("device ", ordinal, " is not one of this session's: ",
+                     absl::StrJoin(options_.devices, ", ")));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const cuda::Device device,
+                            cuda::Device::Get(*options_.api, ordinal));
+  DeviceState state;
+  HOLDFAST_ASSIGN_OR_RETURN(state.context,
+                            cuda::Context::RetainPrimary(device));
+  memory::AllocatorOptions allocator;
+  allocator.limit_bytes = options_.memory_limit;
+  allocator.address_hint = kAddressHint + ordinal * kAddressStride;
+  if (options_.chunk_created) {
+    allocator.chunk_created = [this, ordinal](const memory::Chunk& chunk) {
+      options_.chunk_created(ordinal, chunk);
+    };
+    allocator.chunk_released = [this, ordinal](const memory::Chunk& chunk) {
+      options_.chunk_released(ordinal, chunk);
+    };
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      state.allocator,
+      memory::DeviceAllocator::Create(state.context, std::move(allocator)));
+  HOLDFAST_ASSIGN_OR_RETURN(state.reaper,
+                            cuda::Stream::Create(state.context, {}));
+  return &devices_.emplace(ordinal, std::move(state)).first->second;
+}
+
+absl::StatusOr<Staging*> Resources::GetStaging(
+    std::unique_ptr<Staging>& staging, size_t block_bytes, size_t max_blocks) {
+  if (staging == nullptr) {
+    const uint32_t ordinal =
+        options_.devices.empty() ? 0 : options_.devices.front();
+    HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
+    staging =
+        std::make_unique<Staging>(device->context, block_bytes, max_blocks);
+  }
+  return staging.get();
+}
+
+absl::StatusOr<Staging*> Resources::InlineStaging() {
+  return GetStaging(inline_staging_, kInlineBlockBytes, kMaxInlineBlocks);
+}
+
+absl::StatusOr<Staging*> Resources::TransferStaging() {
+  return GetStaging(transfer_staging_, kTransferBlockBytes, kMaxTransferBlocks);
+}
+
+absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(
+    uint32_t ordinal) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
+  absl::Status status;
+  streams.ForEach([&](StreamResource& stream) {
+    if (stream.device != ordinal || !status.ok()) return;
+    const auto mark = Mark(*stream.stream);
+    status = mark.ok() ? device->reaper->Wait(**mark) : mark.status();
+  });
+  HOLDFAST_RETURN_IF_ERROR(status);
+  return device->reaper.get();
+}
+
+void Resources::Retire(uint32_t device, std::shared_ptr<const void> owner) {
+  const auto after = AfterAllStreams(device);
+  const auto mark = after.ok() ? Mark(**after) : after.status();
+  // A device that does not answer any more does not use anything either.
+  if (!mark.ok()) return;
+  watcher_.Watch({*mark}, [owner](const absl::Status&) {});
+}
+
+void Resources::DestroyStream(StreamResource stream) {
+  // Its work goes on; what is retired from now on still waits for it.
+  const auto device = Device(stream.device);
+  const auto mark = Mark(*stream.stream);
+  if (!device.ok() || !mark.ok()) return;
+  const absl::Status status = (*device)->reaper->Wait(**mark);
+  if (!status.ok()) LogWarning("destroying a stream: ", status.message());
+}
+
+void Resources::DropViews(const std::unordered_set<uint64_t>& views) {
+  for (const uint64_t view : views) {
+    auto taken = buffers.Take(view);
+    if (taken.ok() && taken->has_value()) DropViews((**taken).views);
+  }
+}
+
+absl::Status Resources::FreeBuffer(BufferResource buffer, uint64_t stream) {
+  DropViews(buffer.views);
+  if (buffer.host != nullptr) {
+    Retire(buffer.device, std::move(buffer.host));
+    return absl::OkStatus();
+  }
+  if (!buffer.allocation.has_value()) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(buffer.device));
+  const cuda::Stream* after = nullptr;
+  const auto found = streams.Find(stream != 0 ? stream : buffer.stream);
+  if (found.ok() && (*found)->device == buffer.device) {
+    after = (*found)->stream.get();
+  } else {
+    HOLDFAST_ASSIGN_OR_RETURN(after, AfterAllStreams(buffer.device));
+  }
+  return device->allocator->Free(*buffer.allocation, after);
+}
+
+void Resources::UnloadModule(ModuleResource module) {
+  for (const uint64_t kernel : module.kernels) (void)kernels.Take(kernel);
+  DropViews(module.globals);
+  for (const auto& [ordinal, device] : devices_) {
+    Retire(ordinal, module.module);
+  }
+}
+
+uint64_t Resources::memory_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& [ordinal, device] : devices_) {
+    bytes += device.allocator->statistics().used;
+  }
+  return bytes;
+}
+
+}  // namespace holdfast::executor

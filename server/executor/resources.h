@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a session owns, by handle, and how it is taken down again without
+// waiting for the device: memory and code that the device may still be using
+// go when it has come to the end of all that it was given so far.
+#ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_H_
+#define HOLDFAST_SERVER_EXECUTOR_RESOURCES_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/cuda/context.h"
+#include "core/cuda/event.h"
+#include "core/cuda/host_memory.h"
+#include "core/cuda/kernel.h"
+#include "core/cuda/module.h"
+#include "core/cuda/stream.h"
+#include "core/memory/device_allocator.h"
+#include "server/executor/completion_watcher.h"
+#include "server/executor/handle_table.h"
+#include "server/executor/staging.h"
+
+namespace holdfast::executor {
+
+// A device that the session uses: made on first use.
+struct DeviceState {
+  std::shared_ptr<const cuda::Context> context;
+  std::unique_ptr<memory::DeviceAllocator> allocator;
+  // Waits for whatever has to be finished before something may go.
+  std::unique_ptr<cuda::Stream> reaper;
+};
+
+struct StreamResource {
+  uint32_t device = 0;
+  std::unique_ptr<cuda::Stream> stream;
+};
+
+struct EventResource {
+  std::shared_ptr<cuda::Event> event;
+};
+
+// Memory, or a view of memory that something else owns.
+struct BufferResource {
+  CUdeviceptr address = 0;
+  uint64_t size = 0;  // bytes
+  uint32_t device = 0;
+  uint64_t stream = 0;  // handle of the allocation's stream
+  std::optional<memory::Allocation> allocation;
+  std::shared_ptr<cuda::HostMemory> host;
+  bool is_host = false;
+  uint64_t parent = 0;                 // handle, of a sub-buffer
+  std::unordered_set<uint64_t> views;  // handles that end with it
+};
+
+struct ModuleResource {
+  std::shared_ptr<const cuda::Module> module;
+  std::map<std::string, std::string> symbols;
+  std::vector<uint64_t> kernels;
+  std::unordered_set<uint64_t> globals;
+};
+
+struct KernelResource {
+  std::shared_ptr<const cuda::Kernel> kernel;
+};
+
+struct ResourceOptions {
+  const cuda::DriverApi* api = nullptr;  // must outlive the resources
+  std::vector<uint32_t> devices;         // empty: all
+  uint64_t memory_limit = 0;             // bytes; 0: none
+  std::function<void(uint32_t device, const memory::Chunk&)> chunk_created;
+  std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
+};
+
+// Not thread-safe: belongs to the submission thread, but for watcher().
+class Resources {
+ public:
+  explicit Resources(ResourceOptions options);
+  // Waits for the devices and frees everything.
+  ~Resources();
+  Resources(const Resources&) = delete;
+  Resources& operator=(const Resources&) = delete;
+
+  HandleTable<StreamResource> streams{HandleKind::kStream};
+  HandleTable<EventResource> events{HandleKind::kEvent};
+  HandleTable<BufferResource> buffers{HandleKind::kBuffer};
+  HandleTable<ModuleResource> modules{HandleKind::kModule};
+  HandleTable<KernelResource> kernels{HandleKind::kKernel};
+
+  // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session.
+  absl::StatusOr<DeviceState*> Device(uint32_t ordinal);
+
+  // Blocks for inline bytes and for the messages of transfers. They belong to
+  // device 0 and serve all.
+  absl::StatusOr<Staging*> InlineStaging();
+  absl::StatusOr<Staging*> TransferStaging();
+
+  CompletionWatcher& watcher() { return watcher_; }
+
+  // After everything that the device's streams were given so far, keeps
+  // `owner` alive until then.
+  void Retire(uint32_t device, std::shared_ptr<const void> owner);
+  // The reaper, made to wait for all streams of the device.
+  absl::StatusOr<const cuda::Stream*> AfterAllStreams(uint32_t device);
+
+  void DestroyStream(StreamResource stream);
+  absl::Status FreeBuffer(BufferResource buffer, uint64_t stream);
+  void UnloadModule(ModuleResource module);
+
+  // Bytes of device memory in buffers.
+  uint64_t memory_bytes() const;
+
+ private:
+  void DropViews(const std::unordered_set<uint64_t>& views);
+  absl::StatusOr<Staging*> GetStaging(std::unique_ptr<Staging>& staging,
+                                      size_t block_bytes, size_t max_blocks);
+
+  const ResourceOptions options_;
+  std::map<uint32_t, DeviceState> devices_;
+  std::unique_ptr<Staging> inline_staging_;
+  std::unique_ptr<Staging> transfer_staging_;
+  CompletionWatcher watcher_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_RESOURCES_H_

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/session.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/base/status_macros.h"
+#include "server/rpc/session_token.h"
+
+namespace holdfast::executor {
+namespace {
+
+// How often a waiting call looks whether its client is still there.
+constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
+
+// In a time that does not tell how much of the token was right.
+bool Equal(const std::string& a, const std::string& b) {
+  if (a.size() != b.size()) return false;
+  unsigned char difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+  }
+  return difference == 0;
+}
+
+}  // namespace
+
+Session::Session(Options options)
+    : options_(std::move(options)),
+      resources_(std::make_unique<Resources>(options_.resources)),
+      processor_(*resources_, options_.fetch_object) {}
+
+Session::~Session() { Stop(); }
+
+void Session::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    closing_ = true;
+  }
+  thread_.Stop();
+}
+
+absl::Status Session::Authenticate(
+    const grpc::ServerContextBase& context) const {
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string token, SessionTokenOf(context));
+  if (Equal(token, options_.token)) return absl::OkStatus();
+  return absl::NotFoundError("the token names no session");
+}
+
+absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
+                             std::shared_ptr<ResultQueue> results) {
+  const uint64_t first = batch->first_sequence();
+  const int count = batch->commands_size();
+  if (count > kMaxBatchCommands) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a batch of ", count, " commands: at most ", kMaxBatchCommands));
+  }
+  absl::MutexLock lock(&submit_mutex_);
+  if (first <= accepted_ || first > UINT64_MAX - kMaxBatchCommands) {
+    return absl::InvalidArgumentError(absl::StrCat("sequence number ", first,
+                                                   " after ", accepted_,
+                                                   ": numbers must increase"));
+  }
+  const uint64_t last = first + count - (count > 0 ? 1 : 0);
+  const bool posted =
+      thread_.Post([this, batch = std::move(batch),
+                    hold = ResultQueue::Hold(results), results, last] {
+        processor_.Process(*batch, results);
+        ReportUsage();
+        absl::MutexLock processed_lock(&mutex_);
+        processed_ = last;
+      });
+  if (!posted) return absl::UnavailableError("the session is being closed");
+  accepted_ = last;
+  return absl::OkStatus();
+}
+
+absl::Status Session::AwaitSequence(uint64_t sequence,
+                                    const grpc::ServerContext& context) {
+  absl::MutexLock lock(&mutex_);
+  const auto done = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return processed_ >= sequence || closing_;
+  };
+  while (!mutex_.AwaitWithTimeout(absl::Condition(&done), kCancelPoll)) {
+    if (context.IsCancelled()) return absl::CancelledError("given up");
+  }
+  if (processed_ >= sequence) return absl::OkStatus();
+  return absl::UnavailableError("the session is being closed");
+}
+
+bool Session::Post(std::function<void(Resources&)> work) {
+  return thread_.Post([this, work = std::move(work)] {
+    work(*resources_);
+    ReportUsage();
+  });
+}
+
+bool Session::Run(const std::function<void(Resources&)>& work) {
+  return thread_.Run([&] { work(*resources_); });
+}
+
+void Session::ReportUsage() {
+  const uint64_t bytes = resources_->memory_bytes();
+  if (bytes == reported_bytes_) return;
+  reported_bytes_ = bytes;
+  if (options_.usage_changed) options_.usage_changed(bytes);
+}
+
+bool Session::TakeExecute() {
+  absl::MutexLock lock(&mutex_);
+  return !std::exchange(executing_, true);
+}
+
+void Session::ReturnExecute() {
+  absl::MutexLock lock(&mutex_);
+  executing_ = false;
+}
+
+}  // namespace holdfast::executor

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/staging.h"
+
+#include <utility>
+
+namespace holdfast::executor {
+
+absl::StatusOr<std::shared_ptr<Staging::Block>> Staging::Acquire() {
+  std::unique_ptr<cuda::HostMemory> memory;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto available = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return !free_.empty() || made_ < max_blocks_;
+    };
+    mutex_.Await(absl::Condition(&available));
+    if (free_.empty()) {
+      ++made_;
+    } else {
+      memory = std::move(free_.back());
+      free_.pop_back();
+    }
+  }
+  if (memory == nullptr) {
+    auto made = cuda::HostMemory::Allocate(context_, block_bytes_);
+    if (!made.ok()) {
+      absl::MutexLock lock(&mutex_);
+      --made_;
+      return made.status();
+    }
+    memory = *std::move(made);
+  }
+  return std::make_shared<Block>(this, std::move(memory));
+}
+
+void Staging::GiveBack(std::unique_ptr<cuda::HostMemory> memory) {
+  absl::MutexLock lock(&mutex_);
+  free_.push_back(std::move(memory));
+}
+
+}  // namespace holdfast::executor

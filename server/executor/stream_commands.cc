@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/stream_commands.h"
+
+#include <utility>
+
+#include "core/base/status_macros.h"
+
+namespace holdfast::executor {
+namespace {
+
+v1::Result Readiness(bool finished) {
+  v1::Result result;
+  result.mutable_readiness()->set_finished(finished);
+  return result;
+}
+
+// A callback for the watcher that sends Done, or the device's error.
+CompletionWatcher::Callback DoneLater(const CommandContext& context) {
+  return [reply = context.ReplyLater()](const absl::Status& status) {
+    v1::Result result;
+    result.mutable_done();
+    reply(status, std::move(result));
+  };
+}
+
+}  // namespace
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::CreateStream& command) {
+  Resources& resources = context.resources;
+  return Create(resources.streams, command.stream(),
+                [&]() -> absl::StatusOr<StreamResource> {
+                  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                                            resources.Device(command.device()));
+                  cuda::StreamOptions options;
+                  options.priority = command.priority();
+                  options.non_blocking = !command.blocking();
+                  StreamResource stream;
+                  stream.device = command.device();
+                  HOLDFAST_ASSIGN_OR_RETURN(
+                      stream.stream,
+                      cuda::Stream::Create(device->context, options));
+                  return stream;
+                });
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::DestroyStream& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto stream,
+                            context.resources.streams.Take(command.stream()));
+  if (stream.has_value()) context.resources.DestroyStream(*std::move(stream));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::SynchronizeStream& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
+                            context.resources.streams.Find(command.stream()));
+  HOLDFAST_ASSIGN_OR_RETURN(auto mark, Mark(*stream->stream));
+  context.resources.watcher().Watch({std::move(mark)}, DoneLater(context));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::QueryStream& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
+                            context.resources.streams.Find(command.stream()));
+  HOLDFAST_ASSIGN_OR_RETURN(const bool finished, stream->stream->Query());
+  context.Reply(Readiness(finished));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::WaitEvent& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
+                            context.resources.streams.Find(command.stream()));
+  HOLDFAST_ASSIGN_OR_RETURN(EventResource * event,
+                            context.resources.events.Find(command.event()));
+  return stream->stream->Wait(*event->event);
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::CreateEvent& command) {
+  Resources& resources = context.resources;
+  return Create(resources.events, command.event(),
+                [&]() -> absl::StatusOr<EventResource> {
+                  if (command.interprocess()) {
+                    return absl::UnimplementedError(
+                        "events for other processes are not served");
+                  }
+                  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                                            resources.Device(command.device()));
+                  cuda::EventOptions options;
+                  options.timing = command.timing();
+                  options.blocking_sync = command.blocking_sync();
+                  HOLDFAST_ASSIGN_OR_RETURN(
+                      auto event,
+                      cuda::Event::Create(device->context, options));
+                  return EventResource{std::move(event)};
+                });
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::DestroyEvent& command) {
+  return context.resources.events.Take(command.event()).status();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::RecordEvent& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(EventResource * event,
+                            context.resources.events.Find(command.event()));
+  HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
+                            context.resources.streams.Find(command.stream()));
+  return event->event->Record(*stream->stream);
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::SynchronizeEvent& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(EventResource * event,
+                            context.resources.events.Find(command.event()));
+  context.resources.watcher().Watch({event->event}, DoneLater(context));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::QueryEvent& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(EventResource * event,
+                            context.resources.events.Find(command.event()));
+  HOLDFAST_ASSIGN_OR_RETURN(const bool finished, event->event->Query());
+  context.Reply(Readiness(finished));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::ElapsedTime& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(EventResource * start,
+                            context.resources.events.Find(command.start()));
+  HOLDFAST_ASSIGN_OR_RETURN(EventResource * end,
+                            context.resources.events.Find(command.end()));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const float elapsed,
+      cuda::ElapsedMilliseconds(*start->event, *end->event));
+  v1::Result result;
+  result.set_elapsed_ms(elapsed);
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::executor
