@@ -6,10 +6,13 @@
 
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "core/base/error_detail.h"
 #include "core/base/log.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
@@ -43,6 +46,14 @@ void AllowCpuTime(absl::Duration more) {
   setrlimit(RLIMIT_CPU, &cpu);
 }
 
+// The compiler's front end reports that it has no memory as an error in the
+// source.
+bool RanOutOfMemory(const absl::Status& status) {
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  return detail.has_value() &&
+         absl::StrContains(detail->log, "catastrophic error: out of memory");
+}
+
 absl::StatusOr<compile::ObjectCode> Compile(
     const compile::NvrtcCompiler& compiler, const v1::CompileRequest& request) {
   HOLDFAST_RETURN_IF_ERROR(CheckCompileRequest(request));
@@ -68,6 +79,7 @@ absl::Status Answer(const compile::NvrtcCompiler& compiler,
                     const v1::CompileRequest& request, Channel* channel) {
   const absl::Time start = absl::Now();
   absl::StatusOr<compile::ObjectCode> object = Compile(compiler, request);
+  if (RanOutOfMemory(object.status())) _exit(kOutOfMemoryExit);
   internal::FromCompiler message;
   internal::Compiled& compiled = *message.mutable_compiled();
   absl::StatusOr<UniqueFd> memory =

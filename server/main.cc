@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// holdfastd: the daemon, and in other roles the processes that it starts.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <optional>
+#include <utility>
+
+#include "core/base/log.h"
+#include "core/base/unique_fd.h"
+#include "core/cuda/driver_loader.h"
+#include "server/channel/channel.h"
+#include "server/compile/compiler_main.h"
+#include "server/config.h"
+#include "server/daemon.h"
+#include "server/executor/executor_main.h"
+#include "server/flags.h"
+#include "server/process/spawner.h"
+#include "server/stop_events.h"
+
+namespace holdfast {
+namespace {
+
+int Fail(const absl::Status& status) {
+  LogError("cannot start: ", status.message());
+  return 1;
+}
+
+// Each session takes a handful of descriptors, and each of its chunks one.
+void RaiseDescriptorLimit() {
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// An executor's or compiler's way to its supervisor.
+UniqueFd TakeChannel(const Config& config) {
+  fcntl(config.channel_fd, F_SETFD, FD_CLOEXEC);
+  return UniqueFd(config.channel_fd);
+}
+
+int RunExecutor(const Config& config) {
+  SetLogProcessName("executor");
+  const auto choice = cuda::ParseDriverChoice(config.device);
+  if (!choice.ok()) return Fail(choice.status());
+  return ExecutorMain(
+      TakeChannel(config),
+      {.choice = *choice, .software_driver_path = config.software_driver});
+}
+
+int RunCompiler(const Config& config) {
+  SetLogProcessName("compiler");
+  return CompilerMain(Channel(TakeChannel(config)),
+                      {.memory_bytes = config.compile_memory,
+                       .cpu_time = config.compile_timeout});
+}
+
+int RunSupervisor(const Config& config) {
+  // No thread may exist before the spawner does.
+  const auto spawner = Spawner::Create({});
+  if (!spawner.ok()) return Fail(spawner.status());
+  const auto events = StopEvents::Create(config.watch_fd);
+  if (!events.ok()) return Fail(events.status());
+  const auto daemon = Daemon::Start(config, **spawner, **events);
+  if (!daemon.ok()) return Fail(daemon.status());
+  (*daemon)->Run();
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  int exit_code = 0;
+  const std::optional<Config> config = ParseFlags(argc, argv, &exit_code);
+  if (!config.has_value()) return exit_code;
+  SetLogProcessName("holdfastd");
+  SetLogLevel(config->log_level);
+  std::signal(SIGPIPE, SIG_IGN);
+  umask(0077);
+  RaiseDescriptorLimit();
+  switch (config->role) {
+    case Config::Role::kExecutor:
+      return RunExecutor(*config);
+    case Config::Role::kCompiler:
+      return RunCompiler(*config);
+    case Config::Role::kSupervisor:
+      return RunSupervisor(*config);
+  }
+  return 1;
+}
+
+}  // namespace
+}  // namespace holdfast
+
+int main(int argc, char** argv) { return holdfast::Main(argc, argv); }
