@@ -60,11 +60,12 @@ int RunCompiler(const Config& config) {
 }
 
 int RunSupervisor(const Config& config) {
-  // No thread may exist before the spawner does.
-  const auto spawner = Spawner::Create({});
-  if (!spawner.ok()) return Fail(spawner.status());
+  // Signals are blocked before any thread exists, the spawner is forked before
+  // any but its own does.
   const auto events = StopEvents::Create(config.watch_fd);
   if (!events.ok()) return Fail(events.status());
+  const auto spawner = Spawner::Create({});
+  if (!spawner.ok()) return Fail(spawner.status());
   const auto daemon = Daemon::Start(config, **spawner, **events);
   if (!daemon.ok()) return Fail(daemon.status());
   (*daemon)->Run();
