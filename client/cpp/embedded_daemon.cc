@@ -27,20 +27,9 @@ namespace fs = std::filesystem;
 
 constexpr absl::Duration kStartTimeout = absl::Seconds(60);
 
-// Runs the daemon until descriptor 4, the lifeline, is closed at the other end.
-// A daemon that does not drain in time is told again, and then killed.
-constexpr char kKeeper[] = R"(
-directory=$1; shift
-"$@" 4<&- &
-daemon=$!
-exec 3>&-
-read -r nothing <&4
-kill -TERM $daemon
-(sleep 2; kill -TERM $daemon; sleep 3; kill -KILL $daemon) >/dev/null 2>&1 &
-wait $daemon
-kill $!
-rm -rf "$directory"
-)";
+// The daemon stops when descriptor 4, its lifeline, is closed at the other end;
+// then its directory goes.
+constexpr char kKeeper[] = R"(directory=$1; shift; "$@"; rm -rf "$directory")";
 
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
@@ -166,6 +155,7 @@ absl::StatusOr<std::unique_ptr<EmbeddedDaemon>> EmbeddedDaemon::Start(
   flags["listen"] = address;
   flags["runtime-dir"] = directory;
   flags["ready-fd"] = "3";
+  flags["watch-fd"] = "4";
   std::vector<std::string> arguments = {"sh",     "-c",      kKeeper,
                                         "keeper", directory, program};
   for (const auto& [name, value] : flags) {

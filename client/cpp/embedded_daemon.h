@@ -15,9 +15,9 @@
 
 namespace holdfast {
 
-// Runs holdfastd on a Unix socket in a temporary directory of its own. A keeper
-// process stands between: it stops the daemon and removes the directory when
-// this object ends or when the process that made it does, however it dies.
+// Runs holdfastd on a Unix socket in a temporary directory of its own. It stops
+// when this object ends, or when the process that made it does, however it
+// dies; a shell that stands between removes the directory then.
 class EmbeddedDaemon {
  public:
   // The program is $HOLDFAST_DAEMON; else `holdfastd` beside this executable,
@@ -41,7 +41,7 @@ class EmbeddedDaemon {
 
   std::string address_;
   pid_t keeper_;
-  UniqueFd lifeline_;  // the keeper acts when nobody holds it any more
+  UniqueFd lifeline_;  // the daemon stops when nobody holds it any more
 };
 
 }  // namespace holdfast

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cli/argument_spec.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::cli {
+namespace {
+
+absl::Status Wanted(absl::string_view form) {
+  return absl::InvalidArgumentError(absl::StrCat("wanted is ", form));
+}
+
+absl::StatusOr<ArgumentSpec> ParseRaw(absl::string_view hex) {
+  const bool valid = !hex.empty() && hex.size() % 2 == 0 &&
+                     std::all_of(hex.begin(), hex.end(), [](unsigned char c) {
+                       return absl::ascii_isxdigit(c);
+                     });
+  if (!valid) return Wanted("raw:HEX, two digits a byte");
+  ArgumentSpec spec;
+  spec.kind = ArgumentSpec::Kind::kRaw;
+  spec.bytes = absl::HexStringToBytes(hex);
+  return spec;
+}
+
+absl::StatusOr<ArgumentSpec> ParseScratch(absl::string_view size) {
+  uint64_t bytes = 0;
+  if (!absl::SimpleAtoi(size, &bytes)) return Wanted("scratch:BYTES");
+  ArgumentSpec spec;
+  spec.kind = ArgumentSpec::Kind::kBuffer;
+  spec.shape = {bytes};
+  return spec;
+}
+
+absl::StatusOr<ArgumentSpec> ParseIn(absl::string_view file) {
+  if (file.empty()) return Wanted("in:FILE.npy");
+  ArgumentSpec spec;
+  spec.kind = ArgumentSpec::Kind::kBuffer;
+  spec.input = std::string(file);
+  return spec;
+}
+
+absl::StatusOr<ArgumentSpec> ParseInOut(absl::string_view files) {
+  const std::vector<std::string> names = absl::StrSplit(files, ':');
+  if (names.size() != 2 || names[0].empty() || names[1].empty()) {
+    return Wanted("inout:FILE.npy:OUT.npy");
+  }
+  ArgumentSpec spec;
+  spec.kind = ArgumentSpec::Kind::kBuffer;
+  spec.input = names[0];
+  spec.output = names[1];
+  return spec;
+}
+
+absl::StatusOr<ArgumentSpec> ParseOut(absl::string_view text) {
+  constexpr absl::string_view kForm = "out:FILE.npy:TYPE[N,...]";
+  const size_t colon = text.rfind(':');
+  if (colon == absl::string_view::npos || colon == 0) return Wanted(kForm);
+  const absl::string_view array = text.substr(colon + 1);
+  const size_t bracket = std::min(array.find('['), array.size());
+  ArgumentSpec spec;
+  spec.kind = ArgumentSpec::Kind::kBuffer;
+  spec.output = std::string(text.substr(0, colon));
+  HOLDFAST_ASSIGN_OR_RETURN(spec.type,
+                            ParseElementType(array.substr(0, bracket)));
+  absl::string_view extents = array.substr(bracket);
+  if (extents.empty()) return spec;  // one element
+  if (!absl::ConsumePrefix(&extents, "[") ||
+      !absl::ConsumeSuffix(&extents, "]")) {
+    return Wanted(kForm);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(spec.shape, ParseNumbers(extents, 64));
+  return spec;
+}
+
+absl::StatusOr<ArgumentSpec> ParseForm(absl::string_view form,
+                                       absl::string_view rest) {
+  if (form == "raw") return ParseRaw(rest);
+  if (form == "scratch") return ParseScratch(rest);
+  if (form == "in") return ParseIn(rest);
+  if (form == "inout") return ParseInOut(rest);
+  if (form == "out") return ParseOut(rest);
+  ArgumentSpec spec;
+  HOLDFAST_ASSIGN_OR_RETURN(spec.type, ParseElementType(form));
+  HOLDFAST_ASSIGN_OR_RETURN(spec.bytes, ParseScalar(spec.type, rest));
+  return spec;
+}
+
+template <typename T>
+T As(const std::string& bytes) {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+}  // namespace
+
+absl::StatusOr<ArgumentSpec> ArgumentSpec::Parse(absl::string_view text) {
+  const size_t colon = text.find(':');
+  const absl::string_view form = text.substr(0, colon);
+  absl::StatusOr<ArgumentSpec> spec =
+      colon == absl::string_view::npos
+          ? Wanted("TYPE:VALUE, in:, out:, inout:, scratch: or raw:")
+          : ParseForm(form, text.substr(colon + 1));
+  if (spec.ok()) return spec;
+  return WithPrefix(absl::StrCat("argument \"", text, "\""), spec.status());
+}
+
+Argument ToArgument(const ArgumentSpec& spec) {
+  const std::string& bytes = spec.bytes;
+  const Argument raw(
+      std::as_bytes(std::span<const char>(bytes.data(), bytes.size())));
+  if (spec.kind == ArgumentSpec::Kind::kRaw) return raw;
+  switch (spec.type) {
+    case ElementType::kBool:
+      return As<bool>(bytes);
+    case ElementType::kI8:
+      return As<int8_t>(bytes);
+    case ElementType::kI16:
+      return As<int16_t>(bytes);
+    case ElementType::kI32:
+      return As<int32_t>(bytes);
+    case ElementType::kI64:
+      return As<int64_t>(bytes);
+    case ElementType::kU8:
+      return As<uint8_t>(bytes);
+    case ElementType::kU16:
+      return As<uint16_t>(bytes);
+    case ElementType::kU32:
+      return As<uint32_t>(bytes);
+    case ElementType::kU64:
+      return As<uint64_t>(bytes);
+    case ElementType::kF16:
+      return Half{As<uint16_t>(bytes)};
+    case ElementType::kBF16:
+      return BFloat16{As<uint16_t>(bytes)};
+    case ElementType::kF32:
+      return As<float>(bytes);
+    case ElementType::kF64:
+      return As<double>(bytes);
+    case ElementType::kC64:
+    case ElementType::kC128:
+      break;
+  }
+  return raw;
+}
+
+absl::StatusOr<std::vector<uint64_t>> ParseNumbers(absl::string_view text,
+                                                   size_t limit) {
+  std::vector<uint64_t> numbers;
+  for (absl::string_view part : absl::StrSplit(text, ',')) {
+    uint64_t number = 0;
+    if (!absl::SimpleAtoi(part, &number) || numbers.size() == limit) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", text, "\" is not a list of 1 to ", limit, " numbers"));
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+}  // namespace holdfast::cli

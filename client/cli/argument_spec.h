@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CLI_ARGUMENT_SPEC_H_
+#define HOLDFAST_CLIENT_CLI_ARGUMENT_SPEC_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/cli/element_type.h"
+#include "client/cpp/argument.h"
+
+namespace holdfast::cli {
+
+// One ARG of `holdfast run`:
+//
+//   TYPE:VALUE               a scalar: f32:2, u64:50000, bool:true
+//   raw:HEX                  a struct's bytes: raw:0000803f01000000
+//   in:FILE.npy              a buffer with the array
+//   out:FILE.npy:TYPE[N,..]  a buffer of zeros, written to the file afterwards
+//   inout:FILE.npy:OUT.npy   both
+//   scratch:BYTES            a buffer of zeros
+struct ArgumentSpec {
+  enum class Kind { kScalar, kRaw, kBuffer };
+
+  Kind kind = Kind::kScalar;
+  ElementType type = ElementType::kU8;
+  // kScalar, kRaw: the value.
+  std::string bytes;
+  // kBuffer: what it is filled from and written to, if not empty.
+  std::string input;
+  std::string output;
+  // kBuffer without input: elements of `type`.
+  std::vector<uint64_t> shape;
+
+  // INVALID_ARGUMENT names the argument and the form that is wanted.
+  static absl::StatusOr<ArgumentSpec> Parse(absl::string_view text);
+};
+
+// A scalar or raw argument for a launch; refers to `spec`.
+Argument ToArgument(const ArgumentSpec& spec);
+
+// "196", "196,2", "1,2,3": 1 to `limit` numbers.
+absl::StatusOr<std::vector<uint64_t>> ParseNumbers(absl::string_view text,
+                                                   size_t limit);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_ARGUMENT_SPEC_H_

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the commands of `holdfast` have in common.
+#ifndef HOLDFAST_CLIENT_CLI_COMMAND_H_
+#define HOLDFAST_CLIENT_CLI_COMMAND_H_
+
+#include <functional>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace holdfast::cli {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitUnavailable = 3;
+
+// Flags that every command takes.
+struct CommonOptions {
+  // Empty: DefaultAddress().
+  std::string address;
+  // One JSON value on stdout instead of text.
+  bool json = false;
+};
+void AddCommonOptions(CLI::App* app, CommonOptions* options);
+
+// A subcommand whose `run` is called when the command line names it. Returns it
+// for the command's own flags; they must outlive the parse. `*status` is the
+// outcome.
+CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
+                     const std::string& name, const std::string& summary,
+                     std::function<absl::Status()> run, absl::Status* status);
+
+// One clear sentence on stderr, and the compiler's log where there is one.
+// Returns the exit code.
+int Report(const absl::Status& status);
+
+// "1.5 GiB"
+std::string HumanBytes(uint64_t bytes);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_COMMAND_H_

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cli/kernel_buffers.h"
+
+#include <string>
+#include <utility>
+
+#include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::cli {
+namespace {
+
+absl::StatusOr<RunArgument> ReadArgument(const std::string& text) {
+  RunArgument argument;
+  HOLDFAST_ASSIGN_OR_RETURN(argument.spec, ArgumentSpec::Parse(text));
+  const ArgumentSpec& spec = argument.spec;
+  if (spec.kind != ArgumentSpec::Kind::kBuffer) return argument;
+  if (!spec.input.empty()) {
+    HOLDFAST_ASSIGN_OR_RETURN(argument.array, ReadNpy(spec.input));
+    return argument;
+  }
+  argument.array.type = spec.type;
+  argument.array.shape = spec.shape;
+  return argument;
+}
+
+absl::StatusOr<Buffer> MakeBuffer(const Device& device, const Stream& stream,
+                                  const RunArgument& argument) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const uint64_t size, ByteSize(argument.array.type, argument.array.shape));
+  HOLDFAST_ASSIGN_OR_RETURN(Buffer buffer, device.Allocate(size, stream));
+  if (size == 0) return buffer;
+  if (argument.spec.input.empty()) {
+    HOLDFAST_RETURN_IF_ERROR(buffer.Fill(uint8_t{0}, stream));
+  } else {
+    HOLDFAST_RETURN_IF_ERROR(buffer.Upload(argument.array.bytes, stream));
+  }
+  return buffer;
+}
+
+}  // namespace
+
+absl::StatusOr<std::deque<RunArgument>> ReadArguments(
+    const std::vector<std::string>& texts) {
+  std::deque<RunArgument> arguments;
+  for (const std::string& text : texts) {
+    HOLDFAST_ASSIGN_OR_RETURN(RunArgument argument, ReadArgument(text));
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+absl::StatusOr<std::vector<Argument>> UploadArguments(
+    const Device& device, const Stream& stream,
+    std::deque<RunArgument>* arguments) {
+  std::vector<Argument> list;
+  for (RunArgument& argument : *arguments) {
+    if (argument.spec.kind != ArgumentSpec::Kind::kBuffer) {
+      list.push_back(ToArgument(argument.spec));
+      continue;
+    }
+    HOLDFAST_ASSIGN_OR_RETURN(Buffer buffer,
+                              MakeBuffer(device, stream, argument));
+    list.emplace_back(buffer);
+    argument.buffer.push_back(std::move(buffer));
+  }
+  // Nothing is launched on memory that could not be had.
+  HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
+  return list;
+}
+
+absl::Status DownloadArguments(const Stream& stream,
+                               std::deque<RunArgument>* arguments) {
+  for (RunArgument& argument : *arguments) {
+    if (argument.spec.output.empty()) continue;
+    argument.array.bytes.resize(argument.buffer[0].size());
+    HOLDFAST_RETURN_IF_ERROR(
+        argument.buffer[0].Download(argument.array.bytes, stream));
+    HOLDFAST_RETURN_IF_ERROR(WriteNpy(argument.spec.output, argument.array));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::cli

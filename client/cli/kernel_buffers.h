@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The buffers of one `holdfast run`: filled from files, passed to the kernel,
+// written to files.
+#ifndef HOLDFAST_CLIENT_CLI_KERNEL_BUFFERS_H_
+#define HOLDFAST_CLIENT_CLI_KERNEL_BUFFERS_H_
+
+#include <deque>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/argument_spec.h"
+#include "client/cli/npy.h"
+#include "client/cpp/device.h"
+
+namespace holdfast::cli {
+
+// One ARG with what it is on this side and on the device. `array` has the
+// file's content, or is of the form that will be written; `buffer` is set by
+// UploadArguments.
+struct RunArgument {
+  ArgumentSpec spec;
+  Array array;
+  std::vector<Buffer> buffer;  // none or one
+};
+
+// Parses them and reads the input files; needs no daemon.
+absl::StatusOr<std::deque<RunArgument>> ReadArguments(
+    const std::vector<std::string>& texts);
+
+// Allocates and fills the buffers; returns what to launch with, which refers to
+// `arguments`.
+absl::StatusOr<std::vector<Argument>> UploadArguments(
+    const Device& device, const Stream& stream,
+    std::deque<RunArgument>* arguments);
+
+// Writes the output files.
+absl::Status DownloadArguments(const Stream& stream,
+                               std::deque<RunArgument>* arguments);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_KERNEL_BUFFERS_H_

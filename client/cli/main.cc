@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// holdfast: the command line of Holdfast.
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "client/cli/command.h"
+#include "client/cli/compile_command.h"
+#include "client/cli/devices_command.h"
+#include "client/cli/run_command.h"
+#include "client/cli/sessions_command.h"
+#include "client/cli/version_command.h"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr char kFooter[] = R"(`holdfast COMMAND --help` tells more.
+
+Exit status: 0 done; 1 failed, the reason is on stderr; 2 the command line is
+wrong; 3 no daemon at the address, or the session was lost.)";
+
+int Main(int argc, char** argv) {
+  CLI::App app("Runs kernels on a Holdfast daemon's devices.", "holdfast");
+  app.require_subcommand(1);
+  app.footer(kFooter);
+  CommonOptions options;
+  absl::Status status;
+  AddCommonOptions(&app, &options);
+  AddDevicesCommand(&app, &options, &status);
+  AddSessionsCommand(&app, &options, &status);
+  AddVersionCommand(&app, &options, &status);
+  AddCompileCommand(&app, &options, &status);
+  AddRunCommand(&app, &options, &status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  return Report(status);
+}
+
+}  // namespace
+}  // namespace holdfast::cli
+
+int main(int argc, char** argv) { return holdfast::cli::Main(argc, argv); }

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cli/run_command.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "client/cli/json_writer.h"
+#include "client/cli/kernel_buffers.h"
+#include "client/cli/source.h"
+#include "client/cpp/launch.h"
+#include "client/cpp/session.h"
+#include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::cli {
+namespace {
+
+struct RunFlags {
+  std::string source;
+  std::string kernel;
+  std::string grid;
+  std::string block;
+  std::string cluster;
+  std::string arch;
+  uint32_t shared = 0;
+  bool cooperative = false;
+  uint32_t repeat = 1;
+  uint32_t device = 0;
+  std::vector<std::string> arguments;
+};
+
+struct Times {
+  float kernel_ms = 0;  // all launches together
+  absl::Duration total;
+};
+
+absl::StatusOr<Dim3> ParseDim3(const char* flag, const std::string& text) {
+  absl::StatusOr<std::vector<uint64_t>> numbers = ParseNumbers(text, 3);
+  if (!numbers.ok()) return WithPrefix(flag, numbers.status());
+  numbers->resize(3, 1);
+  for (const uint64_t number : *numbers) {
+    if (number <= UINT32_MAX) continue;
+    return absl::OutOfRangeError(
+        absl::StrCat(flag, ": ", number, " is over ", UINT32_MAX));
+  }
+  return Dim3(static_cast<uint32_t>((*numbers)[0]),
+              static_cast<uint32_t>((*numbers)[1]),
+              static_cast<uint32_t>((*numbers)[2]));
+}
+
+absl::StatusOr<LaunchConfig> MakeConfig(const RunFlags& flags) {
+  LaunchConfig config;
+  HOLDFAST_ASSIGN_OR_RETURN(config.grid, ParseDim3("--grid", flags.grid));
+  HOLDFAST_ASSIGN_OR_RETURN(config.block, ParseDim3("--block", flags.block));
+  if (!flags.cluster.empty()) {
+    HOLDFAST_ASSIGN_OR_RETURN(config.cluster,
+                              ParseDim3("--cluster", flags.cluster));
+  }
+  config.dynamic_shared_bytes = flags.shared;
+  config.cooperative = flags.cooperative;
+  return config;
+}
+
+// Launches between two events; returns the milliseconds between them.
+absl::StatusOr<float> LaunchTimed(const Stream& stream, const RunFlags& flags,
+                                  const LaunchConfig& config,
+                                  const Kernel& kernel,
+                                  const std::vector<Argument>& arguments) {
+  HOLDFAST_ASSIGN_OR_RETURN(const Event start, stream.Record({.timing = true}));
+  for (uint32_t i = 0; i < flags.repeat; ++i) {
+    HOLDFAST_RETURN_IF_ERROR(
+        Launch(stream, config, kernel, std::span<const Argument>(arguments)));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const Event end, stream.Record({.timing = true}));
+  HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
+  return end.MillisecondsSince(start);
+}
+
+void PrintOutcome(const CommonOptions& options, const RunFlags& flags,
+                  const Compilation& compilation, const Times& times,
+                  const std::deque<RunArgument>& arguments) {
+  const float each = times.kernel_ms / static_cast<float>(flags.repeat);
+  const double total = absl::ToDoubleMilliseconds(times.total);
+  if (!options.json) {
+    std::printf("kernel %10.3f ms", each);
+    if (flags.repeat > 1) std::printf(" each of %u launches", flags.repeat);
+    std::printf("\ntotal  %10.3f ms\n", total);
+  }
+  JsonWriter json;
+  json.BeginObject()
+      .Member("kernel", flags.kernel)
+      .Member("kernel_ms", each)
+      .Member("launches", flags.repeat)
+      .Member("compile_ms", absl::ToDoubleMilliseconds(compilation.time))
+      .Member("cache_hit", compilation.cache_hit)
+      .Member("total_ms", total)
+      .BeginArray("outputs");
+  for (const RunArgument& argument : arguments) {
+    if (argument.spec.output.empty()) continue;
+    const std::string form =
+        Describe(argument.array.type, argument.array.shape);
+    json.BeginObject()
+        .Member("file", argument.spec.output)
+        .Member("array", form)
+        .EndObject();
+    if (!options.json) {
+      std::printf("wrote  %s: %s\n", argument.spec.output.c_str(),
+                  form.c_str());
+    }
+  }
+  json.EndArray().EndObject();
+  if (options.json) std::puts(json.text().c_str());
+}
+
+absl::Status Run(const CommonOptions& options, const RunFlags& flags,
+                 const std::vector<std::string>& compiler_options) {
+  const absl::Time begin = absl::Now();
+  HOLDFAST_ASSIGN_OR_RETURN(const LaunchConfig config, MakeConfig(flags));
+  HOLDFAST_RETURN_IF_ERROR(CheckCompilerOptions(compiler_options));
+  HOLDFAST_ASSIGN_OR_RETURN(std::deque<RunArgument> arguments,
+                            ReadArguments(flags.arguments));
+
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto session,
+      Session::Open({.address = options.address, .name = flags.kernel}));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const Compilation compilation,
+      LoadSource(session->daemon(), flags.source, flags.kernel, flags.arch,
+                 compiler_options));
+  PrintNotes(compilation);
+  HOLDFAST_ASSIGN_OR_RETURN(const Module module,
+                            session->Load(compilation.object));
+  HOLDFAST_ASSIGN_OR_RETURN(const Kernel kernel,
+                            module.GetKernel(flags.kernel));
+  HOLDFAST_RETURN_IF_ERROR(kernel.Describe(flags.device).status());
+
+  const Device device = session->device(flags.device);
+  HOLDFAST_ASSIGN_OR_RETURN(const Stream stream, device.CreateStream());
+  HOLDFAST_ASSIGN_OR_RETURN(const std::vector<Argument> list,
+                            UploadArguments(device, stream, &arguments));
+  Times times;
+  HOLDFAST_ASSIGN_OR_RETURN(times.kernel_ms,
+                            LaunchTimed(stream, flags, config, kernel, list));
+  HOLDFAST_RETURN_IF_ERROR(DownloadArguments(stream, &arguments));
+  times.total = absl::Now() - begin;
+  PrintOutcome(options, flags, compilation, times, arguments);
+  return absl::OkStatus();
+}
+
+constexpr char kFooter[] =
+    R"(ARG, one for each parameter of the kernel, in order:
+  TYPE:VALUE                a scalar: f32:2, u64:50000, i8:-1, bool:true;
+                            types: bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16
+                            f32 f64
+  in:FILE.npy               a buffer with the array in the file
+  out:FILE.npy:TYPE[N,...]  a buffer of zeros that is written to the file
+  inout:FILE.npy:OUT.npy    a buffer from one file, written to the other
+  scratch:BYTES             a buffer of zeros
+  raw:HEX                   a struct, byte for byte
+
+Other options go to NVRTC, one word each: --fmad=false -DN=4 --std=c++17.
+With --repeat the buffers keep what the launches before left in them.
+
+Example:
+  holdfast run add.cu --kernel 'vector_add<float>' --grid 196 --block 256 \
+    in:a.npy in:b.npy 'out:c.npy:f32[50000]' u64:50000)";
+
+void AddFlags(CLI::App* command, RunFlags* flags) {
+  command->add_option("FILE", flags->source, "A .cu, .ptx, .cubin or .fatbin")
+      ->required();
+  command
+      ->add_option("--kernel", flags->kernel,
+                   "Its name, an instantiation ('vector_add<float>') or the "
+                   "name in the object")
+      ->required();
+  command->add_option("--grid", flags->grid, "Blocks: X[,Y[,Z]]")->required();
+  command->add_option("--block", flags->block, "Threads: X[,Y[,Z]]")
+      ->required();
+  command->add_option("--shared", flags->shared,
+                      "Dynamic shared memory in bytes");
+  command->add_option("--cluster", flags->cluster,
+                      "Blocks of a cluster: X[,Y[,Z]]");
+  command->add_flag("--cooperative", flags->cooperative,
+                    "All blocks resident at once");
+  command->add_option("--repeat", flags->repeat, "Launches")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--device", flags->device, "Ordinal")
+      ->capture_default_str();
+  command->add_option("--arch", flags->arch,
+                      "sm_90, compute_90, ... (default: that of device 0)");
+  command->add_option("ARG", flags->arguments, "See below");
+  command->footer(kFooter);
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App* app, CommonOptions* options,
+                   absl::Status* status) {
+  auto flags = std::make_shared<RunFlags>();
+  auto self = std::make_shared<CLI::App*>();
+  CLI::App* command = AddCommand(
+      app, options, "run", "Run a kernel on NumPy files",
+      [options, flags, self] {
+        return Run(*options, *flags, (*self)->remaining());
+      },
+      status);
+  *self = command;
+  command->allow_extras();
+  AddFlags(command, flags.get());
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cli/sessions_command.h"
+
+#include <cstdio>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "client/cli/json_writer.h"
+#include "client/cpp/daemon.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::cli {
+namespace {
+
+std::string StateName(const v1::SessionInfo& session) {
+  const std::string name = v1::SessionInfo::State_Name(session.state());
+  return absl::AsciiStrToLower(absl::StripPrefix(name, "STATE_"));
+}
+
+absl::Time OpenedAt(const v1::SessionInfo& session) {
+  return absl::FromUnixSeconds(session.opened().seconds()) +
+         absl::Nanoseconds(session.opened().nanos());
+}
+
+void WriteSession(const v1::SessionInfo& session, JsonWriter* json) {
+  json->BeginObject()
+      .Member("session_id", session.session_id())
+      .Member("name", session.name())
+      .Member("state", StateName(session))
+      .BeginObject("client")
+      .Member("program", session.client().program())
+      .Member("host", session.client().host())
+      .Member("pid", session.client().pid())
+      .EndObject()
+      .Member("peer", session.peer())
+      .Member("executor_pid", session.executor_pid())
+      .Member("opened",
+              absl::FormatTime(OpenedAt(session), absl::UTCTimeZone()))
+      .Member("memory_bytes", session.memory_bytes())
+      .EndObject();
+}
+
+void PrintSession(const v1::SessionInfo& session) {
+  const std::string client =
+      absl::StrCat(session.client().program(), " ", session.client().pid());
+  const absl::Duration age =
+      absl::Trunc(absl::Now() - OpenedAt(session), absl::Seconds(1));
+  std::printf("%-8s %-10s %-20s %-24s %10s %8s   %s\n",
+              session.session_id().c_str(), StateName(session).c_str(),
+              session.name().c_str(), client.c_str(),
+              HumanBytes(session.memory_bytes()).c_str(),
+              absl::FormatDuration(age).c_str(), session.peer().c_str());
+}
+
+absl::Status ListSessions(const CommonOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto sessions, daemon->Sessions());
+  if (options.json) {
+    JsonWriter json;
+    json.BeginObject().BeginArray("sessions");
+    for (const auto& session : sessions) WriteSession(session, &json);
+    std::puts(json.EndArray().EndObject().text().c_str());
+    return absl::OkStatus();
+  }
+  std::printf("%-8s %-10s %-20s %-24s %10s %8s   %s\n", "SESSION", "STATE",
+              "NAME", "CLIENT", "MEMORY", "AGE", "PEER");
+  for (const auto& session : sessions) PrintSession(session);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddSessionsCommand(CLI::App* app, CommonOptions* options,
+                        absl::Status* status) {
+  AddCommand(
+      app, options, "sessions", "List the open sessions, oldest first",
+      [options] { return ListSessions(*options); }, status);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cli/version_command.h"
+
+#include <cstdio>
+
+#include "client/cli/json_writer.h"
+#include "client/cli/version.h"
+#include "client/cpp/daemon.h"
+
+namespace holdfast::cli {
+namespace {
+
+using ServerInfo = v1::GetServerInfoResponse;
+
+absl::StatusOr<ServerInfo> AskDaemon(const std::string& address) {
+  absl::StatusOr<std::shared_ptr<Daemon>> daemon = Daemon::Connect(address);
+  if (!daemon.ok()) return daemon.status();
+  return (*daemon)->Info();
+}
+
+void PrintJson(const absl::StatusOr<ServerInfo>& info) {
+  JsonWriter json;
+  json.BeginObject().Member("client", kVersion);
+  if (info.ok()) {
+    json.BeginObject("daemon")
+        .Member("version", info->version())
+        .Member("pid", info->pid())
+        .Member("host", info->host())
+        .Member("compiler", info->compiler())
+        .Member("sessions", info->sessions())
+        .Member("max_sessions", info->max_sessions())
+        .EndObject();
+  }
+  std::puts(json.EndObject().text().c_str());
+}
+
+void PrintText(const absl::StatusOr<ServerInfo>& info) {
+  std::printf("client %s\n", kVersion);
+  if (!info.ok()) {
+    std::printf("daemon %s\n", std::string(info.status().message()).c_str());
+    return;
+  }
+  const std::string compiler =
+      info->compiler().empty() ? "no compiler" : info->compiler();
+  std::printf("daemon %s on %s, pid %lld, %s, %u of %u sessions\n",
+              info->version().c_str(), info->host().c_str(),
+              static_cast<long long>(info->pid()), compiler.c_str(),
+              info->sessions(), info->max_sessions());
+}
+
+// Without a daemon there is still a client to tell about.
+absl::Status ShowVersion(const CommonOptions& options) {
+  const absl::StatusOr<ServerInfo> info = AskDaemon(options.address);
+  if (!info.ok() && !absl::IsUnavailable(info.status())) return info.status();
+  options.json ? PrintJson(info) : PrintText(info);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddVersionCommand(CLI::App* app, CommonOptions* options,
+                       absl::Status* status) {
+  AddCommand(
+      app, options, "version", "Show the versions of client and daemon",
+      [options] { return ShowVersion(*options); }, status);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A daemon without devices: it records the commands that it is sent, and
+// answers as a test wants.
+#ifndef HOLDFAST_TESTS_CLIENT_CPP_FAKE_DAEMON_H_
+#define HOLDFAST_TESTS_CLIENT_CPP_FAKE_DAEMON_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "grpcpp/server.h"
+#include "holdfast/v1/commands.grpc.pb.h"
+#include "holdfast/v1/sessions.grpc.pb.h"
+#include "holdfast/v1/transfers.grpc.pb.h"
+
+namespace holdfast {
+
+// Serves on a Unix socket of its own until it is destroyed.
+class FakeDaemon {
+ public:
+  FakeDaemon();
+  ~FakeDaemon();
+
+  const std::string& address() const { return address_; }
+  void set_limits(const v1::SessionLimits& limits) { limits_ = limits; }
+
+  // Command `sequence` fails so.
+  void Fail(uint64_t sequence, int code, const std::string& message);
+  // No result is sent until Release: neither failures nor others.
+  void Hold();
+  void Release();
+
+  // The Execute stream breaks, as a killed executor's does; Run then answers
+  // with `reason`.
+  void LoseExecutor(const std::string& reason);
+  // The keep-alive stream tells the client.
+  void EndSession(const std::string& reason);
+
+  // What came so far.
+  std::vector<v1::CommandBatch> batches();
+  std::vector<v1::Command> commands();
+  std::string uploaded();
+  std::vector<v1::TransferRange> transfers();
+  bool closed();
+  // Blocks until so many commands have come.
+  void WaitForCommands(size_t count);
+
+ private:
+  class Sessions;
+  class Commands;
+  class Transfers;
+
+  // The answer to one command; false: none.
+  bool Answer(uint64_t sequence, const v1::Command& command, v1::Result* result)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  std::string directory_;
+  std::string address_;
+  v1::SessionLimits limits_;
+  absl::Mutex mutex_;
+  std::vector<v1::CommandBatch> batches_ ABSL_GUARDED_BY(mutex_);
+  size_t count_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, v1::Error> failures_ ABSL_GUARDED_BY(mutex_);
+  bool held_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string lost_ ABSL_GUARDED_BY(mutex_);
+  std::string ended_ ABSL_GUARDED_BY(mutex_);
+  grpc::ServerContext* execute_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string uploaded_ ABSL_GUARDED_BY(mutex_);
+  std::vector<v1::TransferRange> transfers_ ABSL_GUARDED_BY(mutex_);
+
+  std::unique_ptr<Sessions> sessions_service_;
+  std::unique_ptr<Commands> commands_service_;
+  std::unique_ptr<Transfers> transfers_service_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_TESTS_CLIENT_CPP_FAKE_DAEMON_H_

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/handle_pool.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast {
+namespace {
+
+TEST(HandlePoolTest, AnIndexIsUsedAgainWithAGreaterGeneration) {
+  HandlePool pool(8);
+  const auto first = Handle::Unpack(*pool.Allocate(HandleKind::kBuffer));
+  EXPECT_EQ(first.kind, HandleKind::kBuffer);
+  EXPECT_EQ(first.generation, 1u);
+  pool.Free(first.Pack());
+  const auto second = Handle::Unpack(*pool.Allocate(HandleKind::kBuffer));
+  EXPECT_EQ(second.index, first.index);
+  EXPECT_EQ(second.generation, 2u);
+}
+
+TEST(HandlePoolTest, HandlesInUseDiffer) {
+  HandlePool pool(8);
+  EXPECT_NE(*pool.Allocate(HandleKind::kStream),
+            *pool.Allocate(HandleKind::kStream));
+}
+
+TEST(HandlePoolTest, TheLimitIsOfEachKind) {
+  HandlePool pool(1);
+  EXPECT_TRUE(pool.Allocate(HandleKind::kStream).ok());
+  const auto second = pool.Allocate(HandleKind::kStream);
+  EXPECT_TRUE(absl::IsResourceExhausted(second.status())) << second.status();
+  EXPECT_TRUE(pool.Allocate(HandleKind::kEvent).ok());
+}
+
+TEST(HandlePoolTest, AnIndexWithoutGenerationsLeftIsNotUsedAgain) {
+  HandlePool pool(1);
+  ASSERT_TRUE(pool.Allocate(HandleKind::kEvent).ok());
+  pool.Free(Handle{HandleKind::kEvent, Handle::kMaxGeneration, 0}.Pack());
+  EXPECT_FALSE(pool.Allocate(HandleKind::kEvent).ok());
+}
+
+}  // namespace
+}  // namespace holdfast
