@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Real workers with the real NVRTC.
+#include "server/compile/compiler_pool.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "core/base/error_detail.h"
+#include "core/base/memfd.h"
+#include "server/process/spawner.h"
+
+namespace holdfast {
+namespace {
+
+constexpr char kSaxpy[] = R"(
+extern "C" __global__ void saxpy(float a, float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] += a * x[i];
+})";
+
+// Never ends within any depth that the compiler would give up at.
+constexpr char kEndless[] = R"(
+template <unsigned long N, unsigned long M> struct F {
+  static constexpr unsigned long value =
+      F<N - 1, M>::value + F<N - 1, M + (1ul << N)>::value;
+};
+template <unsigned long M> struct F<0, M> {
+  static constexpr unsigned long value = M;
+};
+__global__ void f(unsigned long* x) { *x = F<60, 0>::value; })";
+
+v1::CompileRequest Request(const std::string& source) {
+  v1::CompileRequest request;
+  request.set_source(source);
+  request.set_name("test.cu");
+  request.set_target(v1::OBJECT_FORMAT_PTX);
+  request.set_arch("90");
+  return request;
+}
+
+class CompilerPoolTest : public testing::Test {
+ protected:
+  struct Limits {
+    const char* cpu_seconds = "100";
+    const char* memory_mib = "8192";
+    absl::Duration time = absl::Minutes(5);
+    size_t workers = 1;
+    size_t queue = 8;
+  };
+
+  CompilerPool& Pool(const Limits& limits) {
+    pool_ = std::make_unique<CompilerPool>(CompilerPool::Options{
+        .start =
+            [this, limits]() {
+              auto child =
+                  spawner_->Spawn({limits.cpu_seconds, limits.memory_mib});
+              if (child.ok()) last_pid_ = (*child)->pid();
+              return child;
+            },
+        .workers = limits.workers,
+        .max_queue = limits.queue,
+        .time_limit = limits.time});
+    return *pool_;
+  }
+  CompilerPool& Pool() { return Pool(Limits()); }
+
+  std::unique_ptr<Spawner> spawner_ =
+      Spawner::Create({.executable = getenv("COMPILER_WORKER")}).value();
+  pid_t last_pid_ = 0;
+  std::unique_ptr<CompilerPool> pool_;
+};
+
+TEST_F(CompilerPoolTest, CompilesToASealedObject) {
+  CompilerPool& pool = Pool();
+  ASSERT_TRUE(pool.Prestart().ok());
+  EXPECT_EQ(pool.backend().substr(0, 6), "NVRTC ");
+  const auto result = pool.Compile(Request(kSaxpy));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(IsSealed(result->object.get()));
+  const auto bytes =
+      FileMapping::Map(result->object.get(), FileMapping::Access::kReadOnly);
+  EXPECT_NE(bytes->bytes().find(".visible .entry saxpy"),
+            absl::string_view::npos);
+  EXPECT_EQ(result->response.object().size(), bytes->size());
+  EXPECT_EQ(result->response.arch(), "compute_90");
+  EXPECT_EQ(result->response.backend(), "NVRTC");
+}
+
+TEST_F(CompilerPoolTest, ErrorHasTheLogAndTheWorkerGoesOn) {
+  CompilerPool& pool = Pool();
+  const auto bad = pool.Compile(Request("__global__ void f() { x = 1; }"));
+  EXPECT_EQ(bad.status().code(), absl::StatusCode::kInvalidArgument);
+  const auto detail = GetErrorDetail(bad.status());
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_NE(detail->log.find("test.cu(1): error:"), std::string::npos)
+      << detail->log;
+  const pid_t worker = last_pid_;
+  EXPECT_TRUE(pool.Compile(Request(kSaxpy)).ok());
+  EXPECT_EQ(last_pid_, worker);
+}
+
+TEST_F(CompilerPoolTest, LogThatIsNotUtf8Arrives) {
+  const auto bad = Pool().Compile(Request("#error \xff\xfe"));
+  EXPECT_EQ(bad.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(GetErrorDetail(bad.status())->log.find("\xEF\xBF\xBD"),
+            std::string::npos);
+}
+
+TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheProcessorTimeLimit) {
+  CompilerPool& pool = Pool({.cpu_seconds = "1"});
+  EXPECT_EQ(pool.Compile(Request(kEndless)).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(pool.Compile(Request(kSaxpy)).ok());
+}
+
+TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheTimeLimit) {
+  CompilerPool& pool = Pool({.time = absl::Milliseconds(300)});
+  ASSERT_TRUE(pool.Prestart().ok());
+  const pid_t worker = last_pid_;
+  EXPECT_EQ(pool.Compile(Request(kEndless)).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(pool.Prestart().ok());
+  EXPECT_NE(last_pid_, worker);
+}
+
+TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheMemoryLimit) {
+  CompilerPool& pool = Pool({.memory_mib = "600"});
+  ASSERT_TRUE(pool.Compile(Request(kSaxpy)).ok());
+  const absl::Status status = pool.Compile(Request(kEndless)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_TRUE(pool.Compile(Request(kSaxpy)).ok());
+}
+
+TEST_F(CompilerPoolTest, KilledWorkerIsAbortedWithItsSignalAndReplaced) {
+  CompilerPool& pool = Pool();
+  ASSERT_TRUE(pool.Prestart().ok());
+  const pid_t worker = last_pid_;
+  std::thread killer([&] { kill(worker, SIGKILL); });
+  const absl::Status status = pool.Compile(Request(kEndless)).status();
+  killer.join();
+  // Killed while it was idle, it is replaced before the compilation instead,
+  // which then has to be killed, too.
+  if (last_pid_ == worker) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+    EXPECT_NE(status.message().find("SIGKILL"), absl::string_view::npos);
+  }
+  EXPECT_TRUE(pool.Compile(Request(kSaxpy)).ok());
+}
+
+TEST_F(CompilerPoolTest, FullQueueIsRefused) {
+  absl::Notification taken;  // The only worker's place is.
+  CompilerPool pool({.start =
+                         [&] {
+                           taken.Notify();
+                           return spawner_->Spawn({"100", "8192"});
+                         },
+                     .max_queue = 0,
+                     .time_limit = absl::Seconds(2)});
+  std::thread busy([&] {
+    EXPECT_EQ(pool.Compile(Request(kEndless)).status().code(),
+              absl::StatusCode::kDeadlineExceeded);
+  });
+  taken.WaitForNotification();
+  EXPECT_EQ(pool.Compile(Request(kSaxpy)).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  busy.join();
+}
+
+TEST_F(CompilerPoolTest, WorkerThatCannotStartIsUnavailable) {
+  spawner_ = Spawner::Create({.executable = "/nonexistent"}).value();
+  EXPECT_EQ(Pool().Compile(Request(kSaxpy)).status().code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST_F(CompilerPoolTest, OptionThatNamesAFileIsRefusedByTheWorker) {
+  v1::CompileRequest request = Request(kSaxpy);
+  request.add_options("--include-path=/etc");
+  EXPECT_EQ(Pool().Compile(request).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(CompilerPoolTest, IncludeOfAServerFileReadsNothing) {
+  const auto result = Pool().Compile(Request("#include \"/etc/passwd\"\n"));
+  ASSERT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(GetErrorDetail(result.status())->log.find("root:"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace holdfast

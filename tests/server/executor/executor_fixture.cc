@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/server/executor/executor_fixture.h"
+
+#include <fcntl.h>
+#include <grpcpp/create_channel.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/memfd.h"
+#include "server/executor/executor_main.h"
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast::testing {
+namespace {
+
+constexpr char kExecutorArgument[] = "--executor-channel";
+constexpr std::chrono::seconds kHang{60};
+
+}  // namespace
+
+uint64_t Name(HandleKind kind, uint32_t index, uint32_t generation) {
+  return holdfast::Handle{kind, generation, index}.Pack();
+}
+
+uint64_t Batch::CreateStream(uint64_t stream, int priority) {
+  auto& command = *Add().mutable_create_stream();
+  command.set_stream(stream);
+  command.set_priority(priority);
+  return last_sequence();
+}
+
+uint64_t Batch::Allocate(uint64_t buffer, uint64_t size) {
+  auto& command = *Add().mutable_allocate_buffer();
+  command.set_buffer(buffer);
+  command.set_size(size);
+  command.set_device(0);
+  return last_sequence();
+}
+
+uint64_t Batch::AllocateHost(uint64_t buffer, uint64_t size) {
+  auto& command = *Add().mutable_allocate_buffer();
+  command.set_buffer(buffer);
+  command.set_size(size);
+  command.mutable_host();
+  return last_sequence();
+}
+
+uint64_t Batch::Free(uint64_t buffer, uint64_t stream) {
+  auto& command = *Add().mutable_free_buffer();
+  command.set_buffer(buffer);
+  command.set_stream(stream);
+  return last_sequence();
+}
+
+uint64_t Batch::Write(uint64_t stream, uint64_t buffer, uint64_t offset,
+                      const std::string& data) {
+  auto& command = *Add().mutable_write_buffer();
+  command.set_stream(stream);
+  command.set_buffer(buffer);
+  command.set_offset(offset);
+  command.set_data(data);
+  return last_sequence();
+}
+
+uint64_t Batch::Read(uint64_t stream, uint64_t buffer, uint64_t offset,
+                     uint64_t size) {
+  auto& command = *Add().mutable_read_buffer();
+  command.set_stream(stream);
+  command.set_buffer(buffer);
+  command.set_offset(offset);
+  command.set_size(size);
+  return last_sequence();
+}
+
+uint64_t Batch::Copy(uint64_t stream, uint64_t destination,
+                     uint64_t destination_offset, uint64_t source,
+                     uint64_t source_offset, uint64_t size) {
+  auto& command = *Add().mutable_copy_buffer();
+  command.set_stream(stream);
+  command.set_destination(destination);
+  command.set_destination_offset(destination_offset);
+  command.set_source(source);
+  command.set_source_offset(source_offset);
+  command.set_size(size);
+  return last_sequence();
+}
+
+uint64_t Batch::FillWord(uint64_t stream, uint64_t buffer, uint64_t offset,
+                         uint64_t size, uint32_t word) {
+  auto& command = *Add().mutable_fill_buffer();
+  command.set_stream(stream);
+  command.set_buffer(buffer);
+  command.set_offset(offset);
+  command.set_size(size);
+  command.set_word(word);
+  return last_sequence();
+}
+
+uint64_t Batch::Synchronize(uint64_t stream) {
+  Add().mutable_synchronize_stream()->set_stream(stream);
+  return last_sequence();
+}
+
+uint64_t Batch::Fence(bool all_streams) {
+  Add().mutable_fence()->set_all_streams(all_streams);
+  return last_sequence();
+}
+
+uint64_t Batch::LoadInline(uint64_t module, const std::string& image) {
+  auto& command = *Add().mutable_load_module();
+  command.set_module(module);
+  command.set_inline_(image);
+  return last_sequence();
+}
+
+uint64_t Batch::GetKernel(uint64_t kernel, uint64_t module,
+                          const std::string& name) {
+  auto& command = *Add().mutable_get_kernel();
+  command.set_kernel(kernel);
+  command.set_module(module);
+  command.set_name(name);
+  return last_sequence();
+}
+
+std::map<uint64_t, v1::Result> BySequence(const v1::ResultBatch& results) {
+  std::map<uint64_t, v1::Result> map;
+  for (const v1::Result& result : results.results()) {
+    EXPECT_TRUE(map.emplace(result.sequence(), result).second)
+        << "two results for command " << result.sequence();
+  }
+  return map;
+}
+
+void ExecutorTest::SetUp() {
+  char directory[] = "/tmp/holdfast-executor-XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  directory_ = directory;
+  ASSERT_NO_FATAL_FAILURE(StartProcess());
+  internal::FromExecutor message;
+  ASSERT_OK(channel_->Receive(&message));
+  ASSERT_TRUE(message.has_ready()) << message.DebugString();
+  ready_ = message.ready();
+  ASSERT_FALSE(ready_.has_error()) << ready_.error().message();
+
+  token_ = "0123456789abcdef";
+  internal::ToExecutor assign;
+  assign.mutable_assign()->set_session_id("s-1");
+  assign.mutable_assign()->set_token(token_);
+  assign.mutable_assign()->set_socket_path(directory_ + "/socket");
+  ASSERT_OK(channel_->Send(assign));
+  ASSERT_OK(channel_->Receive(&message));
+  ASSERT_TRUE(message.has_serving()) << message.DebugString();
+  ASSERT_FALSE(message.serving().has_error());
+  supervisor_ = std::thread([this] { Supervise(); });
+
+  connection_ =
+      grpc::CreateChannel(absl::StrCat("unix:", directory_, "/socket"),
+                          grpc::InsecureChannelCredentials());
+  commands_ = v1::CommandService::NewStub(connection_);
+  transfers_ = v1::TransferService::NewStub(connection_);
+}
+
+void ExecutorTest::StartProcess() {
+  auto pair = Channel::CreatePair();
+  ASSERT_OK(pair);
+  const int child_end = pair->second.get();
+  const std::string number = std::to_string(child_end);
+  pid_ = fork();
+  ASSERT_GE(pid_, 0);
+  if (pid_ == 0) {
+    // Only async-signal-safe calls between fork and exec.
+    fcntl(child_end, F_SETFD, 0);
+    const char* const arguments[] = {"executor", kExecutorArgument,
+                                     number.c_str(), nullptr};
+    execv("/proc/self/exe", const_cast<char* const*>(arguments));
+    _exit(127);
+  }
+  channel_ = std::make_unique<Channel>(std::move(pair->first));
+}
+
+void ExecutorTest::TearDown() {
+  commands_.reset();
+  transfers_.reset();
+  connection_.reset();
+  if (channel_ != nullptr) channel_->Shutdown();
+  if (pid_ > 0) AwaitExit();
+  if (supervisor_.joinable()) supervisor_.join();
+  unlink((directory_ + "/socket").c_str());
+  rmdir(directory_.c_str());
+}
+
+int ExecutorTest::AwaitExit() {
+  int status = 0;
+  EXPECT_EQ(waitpid(std::exchange(pid_, -1), &status, 0) > 0, true);
+  return status;
+}
+
+std::unique_ptr<grpc::ClientContext> ExecutorTest::Context() const {
+  auto context = std::make_unique<grpc::ClientContext>();
+  context->AddMetadata("holdfast-session-token",
+                       absl::BytesToHexString(token_));
+  context->set_deadline(std::chrono::system_clock::now() + kHang);
+  return context;
+}
+
+std::map<uint64_t, v1::Result> ExecutorTest::Run(const Batch& batch) {
+  v1::ResultBatch results;
+  const grpc::Status status =
+      commands_->Run(Context().get(), batch.proto(), &results);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return BySequence(results);
+}
+
+grpc::Status ExecutorTest::RunStatus(const v1::CommandBatch& batch) {
+  v1::ResultBatch results;
+  return commands_->Run(Context().get(), batch, &results);
+}
+
+void ExecutorTest::Supervise() {
+  for (;;) {
+    internal::FromExecutor message;
+    auto fd = channel_->Receive(&message);
+    if (!fd.ok()) return;
+    Handle(message, *std::move(fd));
+  }
+}
+
+void ExecutorTest::Handle(const internal::FromExecutor& message, UniqueFd fd) {
+  absl::MutexLock lock(&mutex_);
+  if (message.has_chunk_created()) {
+    EXPECT_TRUE(fd.valid());
+    chunks_[message.chunk_created().chunk()] = std::move(fd);
+    ++chunks_seen_;
+  } else if (message.has_chunk_released()) {
+    EXPECT_EQ(chunks_.erase(message.chunk_released().chunk()), 1u);
+  } else if (message.has_fetch_object()) {
+    internal::ToExecutor reply;
+    internal::ObjectReply& object = *reply.mutable_object();
+    object.set_sha256(message.fetch_object().sha256());
+    const auto found = objects_.find(object.sha256());
+    int memory = -1;
+    if (found != objects_.end()) {
+      object.set_found(true);
+      object.set_size(found->second.size);
+      object.mutable_symbols()->insert(found->second.symbols.begin(),
+                                       found->second.symbols.end());
+      memory = found->second.memory.get();
+    }
+    EXPECT_OK(channel_->Send(reply, memory));
+  }
+}
+
+void ExecutorTest::PutObject(const std::string& sha256,
+                             const std::string& bytes,
+                             std::map<std::string, std::string> symbols) {
+  auto memory = CreateSealedMemfd("object", bytes);
+  ASSERT_OK(memory);
+  absl::MutexLock lock(&mutex_);
+  objects_[sha256] = {*std::move(memory), bytes.size(), std::move(symbols)};
+}
+
+size_t ExecutorTest::chunks_held() {
+  absl::MutexLock lock(&mutex_);
+  return chunks_.size();
+}
+
+uint64_t ExecutorTest::chunks_seen() {
+  absl::MutexLock lock(&mutex_);
+  return chunks_seen_;
+}
+
+}  // namespace holdfast::testing
+
+// The test program is its own executor.
+int main(int argc, char** argv) {
+  if (argc == 3 && strcmp(argv[1], holdfast::testing::kExecutorArgument) == 0) {
+    return holdfast::ExecutorMain(
+        holdfast::UniqueFd(atoi(argv[2])),
+        {.choice = holdfast::cuda::DriverChoice::kSoftware});
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules, kernels and launches through the executor, on PTX that needs no
+// compiler.
+#include <cstring>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "core/base/sha256.h"
+#include "tests/server/executor/executor_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast::testing {
+namespace {
+
+using grpc::StatusCode;
+
+// _Z5scalePffj: scale(float* data, float factor, unsigned count).
+// wait_for(unsigned* flag): returns when *flag is not 0.
+constexpr char kPtx[] = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+
+.global .align 4 .u32 answer = 42;
+
+.visible .entry _Z5scalePffj(
+    .param .u64 _Z5scalePffj_param_0,
+    .param .f32 _Z5scalePffj_param_1,
+    .param .u32 _Z5scalePffj_param_2)
+{
+    .reg .pred %p<2>;
+    .reg .f32 %f<4>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [_Z5scalePffj_param_0];
+    ld.param.f32 %f1, [_Z5scalePffj_param_1];
+    ld.param.u32 %r1, [_Z5scalePffj_param_2];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.s32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 bra DONE;
+    cvta.to.global.u64 %rd2, %rd1;
+    mul.wide.u32 %rd3, %r5, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    ld.global.f32 %f2, [%rd4];
+    mul.f32 %f3, %f2, %f1;
+    st.global.f32 [%rd4], %f3;
+DONE:
+    ret;
+}
+
+.visible .entry wait_for(.param .u64 wait_for_param_0)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [wait_for_param_0];
+    cvta.to.global.u64 %rd2, %rd1;
+AGAIN:
+    ld.volatile.global.u32 %r1, [%rd2];
+    setp.eq.s32 %p1, %r1, 0;
+    @%p1 bra AGAIN;
+    ret;
+}
+)";
+
+class KernelTest : public ExecutorTest {
+ protected:
+  // Streams 0 and 1, buffer 0 of 256 floats, module 0; "scale" is kernel 0,
+  // "wait_for" kernel 1. The next number is 10.
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(ExecutorTest::SetUp());
+    Batch batch;
+    batch.CreateStream(StreamName(0));
+    batch.CreateStream(StreamName(1));
+    batch.Allocate(BufferName(0), 1024);
+    batch.LoadInline(ModuleName(0), kPtx);
+    (*batch.Add().mutable_load_module()->mutable_symbols())["never"] =
+        "used";  // No module: an error.
+    batch.GetKernel(KernelName(0), ModuleName(0), "_Z5scalePffj");
+    batch.GetKernel(KernelName(1), ModuleName(0), "wait_for");
+    const auto results = Run(batch);
+    ASSERT_EQ(results.size(), 1u) << results.begin()->second.DebugString();
+    ASSERT_TRUE(results.at(5).has_error());
+  }
+
+  static v1::Launch& AddLaunch(Batch& batch, uint64_t kernel, uint32_t grid,
+                               uint32_t block) {
+    v1::Launch& launch = *batch.Add().mutable_launch();
+    launch.set_kernel(kernel);
+    launch.set_stream(StreamName(0));
+    const auto set = [](v1::Dim3* dim, uint32_t x) {
+      dim->set_x(x);
+      dim->set_y(1);
+      dim->set_z(1);
+    };
+    set(launch.mutable_grid(), grid);
+    set(launch.mutable_block(), block);
+    return launch;
+  }
+
+  static v1::Launch& AddScale(Batch& batch, float factor, uint32_t count,
+                              uint32_t grid = 1, uint32_t block = 256) {
+    v1::Launch& launch = AddLaunch(batch, KernelName(0), grid, block);
+    launch.add_arguments()->mutable_buffer()->set_buffer(BufferName(0));
+    launch.add_arguments()->set_f32(factor);
+    launch.add_arguments()->set_u32(count);
+    return launch;
+  }
+
+  v1::Error ErrorOf(const Batch& batch) {
+    const auto results = Run(batch);
+    EXPECT_EQ(results.size(), 1u);
+    return results.empty() ? v1::Error() : results.begin()->second.error();
+  }
+};
+
+TEST_F(KernelTest, LaunchesInStreamOrder) {
+  Batch batch(10);
+  const float one = 1;
+  uint32_t bits = 0;
+  std::memcpy(&bits, &one, 4);
+  batch.FillWord(StreamName(0), BufferName(0), 0, 1024, bits);
+  for (int i = 0; i < 10; ++i) AddScale(batch, 2, 255);
+  const uint64_t read = batch.Read(StreamName(0), BufferName(0), 0, 1024);
+  const std::string data = Run(batch).at(read).data();
+  ASSERT_EQ(data.size(), 1024u);
+  for (int i = 0; i < 256; ++i) {
+    float value = 0;
+    std::memcpy(&value, data.data() + 4 * i, 4);
+    EXPECT_EQ(value, i < 255 ? 1024 : 1) << i;
+  }
+}
+
+TEST_F(KernelTest, ArgumentsMustFitTheParameters) {
+  Batch count(10);
+  AddScale(count, 2, 1).mutable_arguments()->RemoveLast();
+  const v1::Error too_few = ErrorOf(count);
+  EXPECT_EQ(too_few.code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(absl::StrContains(too_few.message(), "takes 3 arguments"));
+  Batch size(11);
+  AddScale(size, 2, 1).mutable_arguments(1)->set_f64(2);
+  const v1::Error too_wide = ErrorOf(size);
+  EXPECT_EQ(too_wide.code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(absl::StrContains(too_wide.message(), "argument 1"));
+  Batch empty(12);
+  AddScale(empty, 2, 1).mutable_arguments(2)->Clear();
+  EXPECT_EQ(ErrorOf(empty).code(), StatusCode::INVALID_ARGUMENT);
+  Batch raw(13);
+  AddScale(raw, 2, 1).mutable_arguments(1)->set_raw("12345");
+  EXPECT_EQ(ErrorOf(raw).code(), StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(KernelTest, BufferArgumentsAreCheckedLikeAnyHandle) {
+  Batch batch(10);
+  const auto argument = [&](uint64_t buffer, uint64_t offset) {
+    auto& value = *AddScale(batch, 1, 0).mutable_arguments(0)->mutable_buffer();
+    value.set_buffer(buffer);
+    value.set_offset(offset);
+    return batch.last_sequence();
+  };
+  const uint64_t null = argument(0, 0);
+  const uint64_t end = argument(BufferName(0), 1024);
+  const uint64_t beyond = argument(BufferName(0), 1025);
+  const uint64_t null_offset = argument(0, 8);
+  const uint64_t forged = argument(BufferName(77), 0);
+  const uint64_t kind = argument(StreamName(0), 0);
+  const auto results = Run(batch);
+  EXPECT_EQ(results.count(null), 0u);
+  EXPECT_EQ(results.count(end), 0u);
+  EXPECT_EQ(results.at(beyond).error().code(), StatusCode::OUT_OF_RANGE);
+  EXPECT_TRUE(results.at(null_offset).has_error());
+  EXPECT_EQ(results.at(forged).error().code(), StatusCode::NOT_FOUND);
+  EXPECT_EQ(results.at(kind).error().code(), StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(KernelTest, GeometryOverALimitIsRefusedByName) {
+  Batch zero(10);
+  AddScale(zero, 1, 0, 0);
+  EXPECT_EQ(ErrorOf(zero).code(), StatusCode::INVALID_ARGUMENT);
+  Batch large(11);
+  AddScale(large, 1, 0, 1, 2048);
+  const v1::Error error = ErrorOf(large);
+  EXPECT_EQ(error.code(), StatusCode::OUT_OF_RANGE);
+  EXPECT_TRUE(absl::StrContains(error.message(), "1024")) << error.message();
+  Batch missing(12);
+  AddScale(missing, 1, 0).clear_grid();
+  EXPECT_EQ(ErrorOf(missing).code(), StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(KernelTest, UnknownAttributesAreNeverDropped) {
+  Batch batch(10);
+  AddScale(batch, 1, 0).add_attributes();
+  EXPECT_EQ(ErrorOf(batch).code(), StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(KernelTest, KernelsAreListedWhenANameIsWrong) {
+  Batch batch(10);
+  batch.GetKernel(KernelName(2), ModuleName(0), "skale");
+  const v1::Error error = ErrorOf(batch);
+  EXPECT_EQ(error.code(), StatusCode::NOT_FOUND);
+  EXPECT_TRUE(absl::StrContains(error.message(), "_Z5scalePffj"));
+  EXPECT_TRUE(absl::StrContains(error.message(), "wait_for"));
+}
+
+TEST_F(KernelTest, ObjectsOfTheStoreComeWithTheirSymbols) {
+  const std::string sha256 = ToBytes(Sha256(kPtx));
+  PutObject(sha256, kPtx, {{"scale", "_Z5scalePffj"}});
+  Batch batch(10);
+  auto& load = *batch.Add().mutable_load_module();
+  load.set_module(ModuleName(1));
+  load.set_object_sha256(sha256);
+  batch.GetKernel(KernelName(2), ModuleName(1), "scale");
+  batch.Add().mutable_describe_kernel()->set_kernel(KernelName(2));
+  const uint64_t describe = batch.last_sequence();
+  batch.Add().mutable_describe_module()->set_module(ModuleName(1));
+  const uint64_t module = batch.last_sequence();
+  const auto results = Run(batch);
+  ASSERT_EQ(results.size(), 2u);
+  const v1::KernelDescription& kernel = results.at(describe).kernel();
+  EXPECT_EQ(kernel.name(), "_Z5scalePffj");
+  ASSERT_EQ(kernel.parameters_size(), 3);
+  EXPECT_EQ(kernel.parameters(1).size(), 4u);
+  EXPECT_GT(kernel.attributes().at("max_threads_per_block"), 0);
+  EXPECT_EQ(results.at(module).module().kernels_size(), 2);
+  EXPECT_EQ(results.at(module).module().symbols().at("scale"), "_Z5scalePffj");
+}
+
+TEST_F(KernelTest, AnObjectThatIsNotStoredIsNotFound) {
+  Batch batch(10);
+  auto& load = *batch.Add().mutable_load_module();
+  load.set_module(ModuleName(1));
+  load.set_object_sha256(std::string(32, 'x'));
+  EXPECT_EQ(ErrorOf(batch).code(), StatusCode::NOT_FOUND);
+  Batch malformed(11);
+  malformed.Add().mutable_load_module()->set_object_sha256("short");
+  malformed.Add().mutable_load_module()->set_module(ModuleName(2));
+  const auto results = Run(malformed);
+  for (const auto& [sequence, result] : results) {
+    EXPECT_EQ(result.error().code(), StatusCode::INVALID_ARGUMENT) << sequence;
+  }
+  EXPECT_EQ(results.size(), 2u);
+}
+
+TEST_F(KernelTest, BadPtxCarriesTheDriversLog) {
+  Batch batch(10);
+  batch.LoadInline(ModuleName(1), ".version 8.0\nnonsense;\n");
+  const v1::Error error = ErrorOf(batch);
+  EXPECT_EQ(error.code(), StatusCode::INVALID_ARGUMENT);
+  ASSERT_EQ(error.details_size(), 1);
+  v1::ErrorDetail detail;
+  ASSERT_TRUE(error.details(0).UnpackTo(&detail));
+  EXPECT_EQ(detail.call(), "cuLibraryLoadData");
+  EXPECT_FALSE(detail.log().empty());
+}
+
+TEST_F(KernelTest, GlobalsAreBuffersThatEndWithTheirModule) {
+  Batch batch(10);
+  auto& get = *batch.Add().mutable_get_global();
+  get.set_buffer(BufferName(5));
+  get.set_module(ModuleName(0));
+  get.set_name("answer");
+  const uint64_t read = batch.Read(StreamName(0), BufferName(5), 0, 4);
+  batch.Add().mutable_unload_module()->set_module(ModuleName(0));
+  const uint64_t gone = batch.Read(StreamName(0), BufferName(5), 0, 4);
+  AddScale(batch, 1, 0);
+  const uint64_t launch = batch.last_sequence();
+  const auto results = Run(batch);
+  EXPECT_EQ(results.at(read).data(), std::string("\x2a\0\0\0", 4));
+  EXPECT_EQ(results.at(gone).error().code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(results.at(launch).error().code(), StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(KernelTest, WaitingForOneStreamHoldsUpNoOther) {
+  // Stream 0 runs a kernel that only ends when stream 1 has written. While a
+  // synchronise of stream 0 is open, commands for stream 1 go through.
+  auto context = Context();
+  auto stream = commands().Execute(context.get());
+  Batch first(10);
+  first.AllocateHost(BufferName(1), 4);
+  first.FillWord(StreamName(1), BufferName(1), 0, 4, 0);
+  first.Synchronize(StreamName(1));
+  v1::Launch& launch = AddLaunch(first, KernelName(1), 1, 1);
+  launch.add_arguments()->mutable_buffer()->set_buffer(BufferName(1));
+  const uint64_t sync = first.Synchronize(StreamName(0));
+  first.Add().mutable_query_stream()->set_stream(StreamName(0));
+  const uint64_t query = first.last_sequence();
+  const uint64_t fence = first.Fence(/*all_streams=*/false);
+  ASSERT_TRUE(stream->Write(first.proto()));
+  std::map<uint64_t, v1::Result> results;
+  v1::ResultBatch batch;
+  while (results.count(query) == 0 || results.count(fence) == 0) {
+    ASSERT_TRUE(stream->Read(&batch));
+    for (const v1::Result& result : batch.results()) {
+      results[result.sequence()] = result;
+    }
+  }
+  EXPECT_FALSE(results.at(query).readiness().finished());
+  EXPECT_EQ(results.count(sync), 0u);
+
+  Batch second(100);
+  second.FillWord(StreamName(1), BufferName(1), 0, 4, 1);
+  ASSERT_TRUE(stream->Write(second.proto()));
+  while (results.count(sync) == 0) {
+    ASSERT_TRUE(stream->Read(&batch));
+    for (const v1::Result& result : batch.results()) {
+      results[result.sequence()] = result;
+    }
+  }
+  EXPECT_TRUE(results.at(sync).has_done());
+  stream->WritesDone();
+  EXPECT_FALSE(stream->Read(&batch));
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+}  // namespace
+}  // namespace holdfast::testing

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Upload and Download.
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/server/executor/executor_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast::testing {
+namespace {
+
+using grpc::StatusCode;
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+std::string Pattern(size_t size, unsigned seed) {
+  std::string bytes(size, '\0');
+  for (size_t i = 0; i < size; ++i) {
+    bytes[i] = static_cast<char>((i * 2654435761u + seed) >> 13);
+  }
+  return bytes;
+}
+
+class TransferTest : public ExecutorTest {
+ protected:
+  // Stream 0 and buffer 0 of 10 MiB and 5 bytes.
+  static constexpr size_t kSize = 10 * kMiB + 5;
+
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(ExecutorTest::SetUp());
+    Batch batch;
+    batch.CreateStream(StreamName(0));
+    batch.Allocate(BufferName(0), kSize);
+    ASSERT_TRUE(Run(batch).empty());
+  }
+
+  static v1::TransferRange Range(uint64_t offset, uint64_t size) {
+    v1::TransferRange range;
+    range.set_buffer(BufferName(0));
+    range.set_offset(offset);
+    range.set_size(size);
+    range.set_stream(StreamName(0));
+    return range;
+  }
+
+  grpc::Status Upload(const v1::TransferRange& range, const std::string& bytes,
+                      size_t message_bytes = kMiB) {
+    auto context = Context();
+    v1::UploadResponse response;
+    auto writer = transfers().Upload(context.get(), &response);
+    v1::UploadRequest request;
+    *request.mutable_header() = range;
+    bool open = writer->Write(request);
+    for (size_t at = 0; open && at < bytes.size(); at += message_bytes) {
+      request.set_data(bytes.substr(at, message_bytes));
+      open = writer->Write(request);
+    }
+    writer->WritesDone();
+    const grpc::Status status = writer->Finish();
+    if (status.ok()) {
+      EXPECT_EQ(response.size(), bytes.size());
+    }
+    return status;
+  }
+
+  grpc::Status Download(const v1::TransferRange& range, std::string* bytes) {
+    auto context = Context();
+    v1::DownloadRequest request;
+    *request.mutable_range() = range;
+    auto reader = transfers().Download(context.get(), request);
+    for (v1::DownloadResponse response; reader->Read(&response);) {
+      EXPECT_LE(response.data().size(), kMiB);
+      bytes->append(response.data());
+    }
+    return reader->Finish();
+  }
+};
+
+TEST_F(TransferTest, BytesComeBackAsTheyWent) {
+  const std::string bytes = Pattern(kSize, 1);
+  ASSERT_TRUE(Upload(Range(0, kSize), bytes).ok());
+  std::string back;
+  ASSERT_TRUE(Download(Range(0, kSize), &back).ok());
+  EXPECT_TRUE(back == bytes);
+  back.clear();
+  ASSERT_TRUE(Download(Range(kMiB - 3, 7), &back).ok());
+  EXPECT_EQ(back, bytes.substr(kMiB - 3, 7));
+}
+
+TEST_F(TransferTest, MessagesMayBeOfAnySize) {
+  const std::string bytes = Pattern(100000, 2);
+  ASSERT_TRUE(Upload(Range(17, bytes.size()), bytes, 777).ok());
+  std::string back;
+  ASSERT_TRUE(Download(Range(17, bytes.size()), &back).ok());
+  EXPECT_TRUE(back == bytes);
+}
+
+TEST_F(TransferTest, ATransferIsAnOperationOfItsStream) {
+  Batch batch(10);
+  batch.FillWord(StreamName(0), BufferName(0), 0, 64, 0x61616161);
+  ASSERT_TRUE(Run(batch).empty());
+  v1::TransferRange range = Range(4, 4);
+  range.set_after_sequence(10);
+  ASSERT_TRUE(Upload(range, "word").ok());
+  Batch read(11);
+  const uint64_t sequence = read.Read(StreamName(0), BufferName(0), 0, 12);
+  EXPECT_EQ(Run(read).at(sequence).data(), "aaaawordaaaa");
+}
+
+TEST_F(TransferTest, ItWaitsForTheCommandsThatItNames) {
+  v1::TransferRange range = Range(0, 4);
+  range.set_after_sequence(10);
+  std::string back;
+  std::thread download([&] { EXPECT_TRUE(Download(range, &back).ok()); });
+  Batch batch(10);
+  batch.Write(StreamName(0), BufferName(0), 0, "told");
+  EXPECT_TRUE(Run(batch).empty());
+  download.join();
+  EXPECT_EQ(back, "told");
+}
+
+TEST_F(TransferTest, TooFewAndTooManyBytesAreRefused) {
+  EXPECT_EQ(Upload(Range(0, 100), std::string(99, 'x')).error_code(),
+            StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Upload(Range(0, 100), std::string(101, 'x')).error_code(),
+            StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Upload(Range(0, 2 * kMiB), std::string(2 * kMiB, 'x'), kMiB + 1)
+                .error_code(),
+            StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(Upload(Range(0, 0), "").ok());
+}
+
+TEST_F(TransferTest, RangesAndHandlesAreCheckedFirst) {
+  std::string back;
+  EXPECT_EQ(Download(Range(0, kSize + 1), &back).error_code(),
+            StatusCode::OUT_OF_RANGE);
+  EXPECT_EQ(Download(Range(~uint64_t{0}, 2), &back).error_code(),
+            StatusCode::OUT_OF_RANGE);
+  EXPECT_EQ(Upload(Range(kSize, 1), "x").error_code(),
+            StatusCode::OUT_OF_RANGE);
+  v1::TransferRange range = Range(0, 1);
+  range.set_buffer(BufferName(9));
+  EXPECT_EQ(Upload(range, "x").error_code(), StatusCode::NOT_FOUND);
+  range = Range(0, 1);
+  range.set_stream(0);
+  EXPECT_EQ(Download(range, &back).error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(back.empty());
+}
+
+TEST_F(TransferTest, AnUploadBeginsWithItsHeader) {
+  auto context = Context();
+  v1::UploadResponse response;
+  auto writer = transfers().Upload(context.get(), &response);
+  v1::UploadRequest request;
+  request.set_data("x");
+  writer->Write(request);
+  writer->WritesDone();
+  EXPECT_EQ(writer->Finish().error_code(), StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(TransferTest, TransfersNeedTheToken) {
+  grpc::ClientContext context;
+  v1::DownloadRequest request;
+  *request.mutable_range() = Range(0, 1);
+  auto reader = transfers().Download(&context, request);
+  v1::DownloadResponse response;
+  EXPECT_FALSE(reader->Read(&response));
+  EXPECT_EQ(reader->Finish().error_code(), StatusCode::UNAUTHENTICATED);
+}
+
+// More than there are staging blocks, so that each has to wait for others.
+TEST_F(TransferTest, ManyAtOnceAllComeThrough) {
+  constexpr int kTransfers = 24;
+  const std::string bytes = Pattern(kSize, 3);
+  ASSERT_TRUE(Upload(Range(0, kSize), bytes).ok());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kTransfers; ++i) {
+    threads.emplace_back([&, i] {
+      std::string back;
+      const size_t offset = static_cast<size_t>(i) * 1000;
+      EXPECT_TRUE(Download(Range(offset, 6 * kMiB), &back).ok());
+      EXPECT_TRUE(back == bytes.substr(offset, 6 * kMiB));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(TransferTest, ADownloadThatIsGivenUpHoldsNothing) {
+  for (int i = 0; i < 20; ++i) {
+    auto context = Context();
+    v1::DownloadRequest request;
+    *request.mutable_range() = Range(0, kSize);
+    auto reader = transfers().Download(context.get(), request);
+    v1::DownloadResponse response;
+    ASSERT_TRUE(reader->Read(&response));
+    context->TryCancel();
+    reader->Finish();
+  }
+  std::string back;
+  EXPECT_TRUE(Download(Range(0, kSize), &back).ok());
+}
+
+TEST_F(TransferTest, ArenasAreUnimplemented) {
+  v1::RegisterArenaResponse response;
+  EXPECT_EQ(
+      transfers().RegisterArena(Context().get(), {}, &response).error_code(),
+      StatusCode::UNIMPLEMENTED);
+}
+
+}  // namespace
+}  // namespace holdfast::testing
