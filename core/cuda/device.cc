@@ -24,7 +24,7 @@ constexpr NamedAttribute kAttributes[] = {
 
 }  // namespace
 
-absl::StatusOr<Device> Device::Get(const DriverApi& api, int ordinal) {
+absl::StatusOr<Device> Device::Get(const DriverApi& api, int64_t ordinal) {
   int count = 0;
   HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuDeviceGetCount(&count));
   if (ordinal < 0 || ordinal >= count) {
@@ -33,8 +33,9 @@ absl::StatusOr<Device> Device::Get(const DriverApi& api, int ordinal) {
                      count, count == 1 ? " device" : " devices"));
   }
   CUdevice handle = 0;
-  HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuDeviceGet(&handle, ordinal));
-  return Device(api, ordinal, handle);
+  HOLDFAST_CUDA_RETURN_IF_ERROR(
+      api, cuDeviceGet(&handle, static_cast<int>(ordinal)));
+  return Device(api, static_cast<int>(ordinal), handle);
 }
 
 absl::StatusOr<int> Device::Attribute(CUdevice_attribute attribute) const {

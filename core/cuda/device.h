@@ -46,7 +46,7 @@ struct DeviceLimits {
 class Device {
  public:
   // NOT_FOUND: no such ordinal; the message says how many there are.
-  static absl::StatusOr<Device> Get(const DriverApi& api, int ordinal);
+  static absl::StatusOr<Device> Get(const DriverApi& api, int64_t ordinal);
 
   const DriverApi& api() const { return *api_; }
   int ordinal() const { return ordinal_; }

@@ -6,12 +6,21 @@
 namespace holdfast::executor {
 
 absl::StatusOr<std::shared_ptr<Staging::Block>> Staging::Acquire() {
+  return Get(/*wait=*/true);
+}
+
+absl::StatusOr<std::shared_ptr<Staging::Block>> Staging::TryAcquire() {
+  return Get(/*wait=*/false);
+}
+
+absl::StatusOr<std::shared_ptr<Staging::Block>> Staging::Get(bool wait) {
   std::unique_ptr<cuda::HostMemory> memory;
   {
     absl::MutexLock lock(&mutex_);
     const auto available = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return !free_.empty() || made_ < max_blocks_;
     };
+    if (!wait && !available()) return nullptr;
     mutex_.Await(absl::Condition(&available));
     if (free_.empty()) {
       ++made_;

@@ -42,11 +42,17 @@ class Staging {
     std::unique_ptr<cuda::HostMemory> memory_;
   };
 
+  // Waits for a block. Whoever holds blocks that only it can give back must
+  // not wait for one more: two of that kind would wait for each other.
   absl::StatusOr<std::shared_ptr<Block>> Acquire();
+
+  // nullptr rather than waiting.
+  absl::StatusOr<std::shared_ptr<Block>> TryAcquire();
 
   size_t block_bytes() const { return block_bytes_; }
 
  private:
+  absl::StatusOr<std::shared_ptr<Block>> Get(bool wait);
   void GiveBack(std::unique_ptr<cuda::HostMemory> memory);
 
   const std::shared_ptr<const cuda::Context> context_;

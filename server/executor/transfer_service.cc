@@ -181,10 +181,15 @@ absl::Status DownloadPieces(Session& session, Staging& staging,
   std::deque<Started> pieces;
   uint64_t started = 0;
   while (started < range.size() || !pieces.empty()) {
-    if (started < range.size() && pieces.size() < Pipeline::kDepth) {
+    Block block;
+    if (started < range.size() && pieces.empty()) {
+      HOLDFAST_ASSIGN_OR_RETURN(block, staging.Acquire());
+    } else if (started < range.size() && pieces.size() < Pipeline::kDepth) {
+      HOLDFAST_ASSIGN_OR_RETURN(block, staging.TryAcquire());
+    }
+    if (block != nullptr) {
       const uint64_t size =
           std::min<uint64_t>(staging.block_bytes(), range.size() - started);
-      HOLDFAST_ASSIGN_OR_RETURN(Block block, staging.Acquire());
       auto completion = Start(session, {false, range.buffer(), range.stream(),
                                         range.offset() + started, size, block});
       pieces.push_back({std::move(completion), std::move(block), size});

@@ -105,8 +105,8 @@ TEST(DriverApiTest, MissingOptionalCallsAreNull) {
 
 TEST(DeviceTest, AnUnknownOrdinalSaysHowManyThereAre) {
   const DriverApi& api = SoftwareDriver().api;
-  EXPECT_THAT(Device::Get(api, 1000),
-              StatusIs(absl::StatusCode::kNotFound, "device 1000"));
+  EXPECT_THAT(Device::Get(api, int64_t{1} << 32),
+              StatusIs(absl::StatusCode::kNotFound, "device 4294967296"));
   EXPECT_THAT(Device::Get(api, -1),
               StatusIs(absl::StatusCode::kNotFound, "the driver has"));
 }
