@@ -26,7 +26,7 @@ export HOLDFAST_ADDRESS=$address
 
 step "Devices" "$here/bin/holdfast" devices
 step "Driver conformance on libcuda.so.1" \
-  env HOLDFAST_DRIVER_LIBRARY=libcuda.so.1 "$here/bin/driver_conformance_test" --gtest_brief=1
+  env HOLDFAST_DRIVER_LIBRARY=libcuda.so.1 "$here/bin/driver_conformance" --gtest_brief=1
 step "vector_add" "$here/bin/vector_add" --address="$address"
 step "scale" "$here/bin/scale" --address="$address"
 for run in $(seq "$runs"); do

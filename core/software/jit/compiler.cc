@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/jit/compiler.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "core/software/jit/kernel_emitter.h"
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+
+namespace holdfast::software::jit {
+namespace {
+
+using llvm::orc::LLJIT;
+
+llvm::orc::JITTargetMachineBuilder HostMachine() {
+  auto machine =
+      llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
+  machine.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  return machine;
+}
+
+// One for the process; never destroyed, since generated code may run in other
+// threads until its end.
+LLJIT* Jit(std::string* error) {
+  static std::string* failure = new std::string;
+  static LLJIT* jit = []() -> LLJIT* {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    auto built = llvm::orc::LLJITBuilder()
+                     .setJITTargetMachineBuilder(HostMachine())
+                     .create();
+    if (!built) {
+      *failure = llvm::toString(built.takeError());
+      return nullptr;
+    }
+    return built->release();
+  }();
+  *error = *failure;
+  return jit;
+}
+
+void Optimise(llvm::Function* function, llvm::TargetMachine* machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(
+      llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(
+      llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.run(*function, functions);
+}
+
+class JitKernel : public CompiledKernel {
+ public:
+  JitKernel(LLJIT* jit, llvm::orc::JITDylib* library, KernelFunction* function)
+      : jit_(jit), library_(library), function_(function) {}
+  ~JitKernel() override {
+    llvm::consumeError(jit_->getExecutionSession().removeJITDylib(*library_));
+  }
+  KernelFunction* function() const override { return function_; }
+
+ private:
+  LLJIT* jit_;
+  llvm::orc::JITDylib* library_;
+  KernelFunction* function_;
+};
+
+// What generated code may call.
+llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library) {
+  llvm::orc::SymbolMap symbols;
+  symbols[jit->mangleAndIntern("holdfast_cancelled")] = {
+      llvm::orc::ExecutorAddr::fromPtr(&holdfast_cancelled),
+      llvm::JITSymbolFlags::Exported};
+  return library->define(llvm::orc::absoluteSymbols(std::move(symbols)));
+}
+
+llvm::Expected<std::unique_ptr<CompiledKernel>> Link(
+    LLJIT* jit, std::unique_ptr<llvm::MemoryBuffer> object,
+    const std::string& symbol) {
+  static std::atomic<uint64_t> count{0};
+  auto library = jit->createJITDylib("kernel" + std::to_string(count++));
+  if (!library) return library.takeError();
+  if (auto error = DefineHostSymbols(jit, &*library)) return error;
+  if (auto error = jit->addObjectFile(*library, std::move(object))) {
+    return error;
+  }
+  auto address = jit->lookup(*library, symbol);
+  if (!address) return address.takeError();
+  return std::make_unique<JitKernel>(jit, &*library,
+                                     address->toPtr<KernelFunction*>());
+}
+
+}  // namespace
+
+int HostChunkLanes() {
+  static const int lanes = [] {
+    const auto features = llvm::sys::getHostCPUFeatures();
+    return features.lookup("avx512f") && features.lookup("avx512bw") &&
+                   features.lookup("avx512dq") && features.lookup("avx512vl")
+               ? 16
+               : 8;
+  }();
+  return lanes;
+}
+
+std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
+                                        const lower::BlockShape& block,
+                                        std::string* error) {
+  LLJIT* jit = Jit(error);
+  if (jit == nullptr) return nullptr;
+  const std::string symbol = "kernel";
+  llvm::LLVMContext context;
+  llvm::Module module(kernel.function->name, context);
+  auto machine = HostMachine().createTargetMachine();
+  if (!machine) {
+    *error = llvm::toString(machine.takeError());
+    return nullptr;
+  }
+  module.setDataLayout((*machine)->createDataLayout());
+  module.setTargetTriple((*machine)->getTargetTriple().str());
+  KernelEmitter emitter(&module, kernel, block, HostChunkLanes());
+  if (auto reason = emitter.Emit(symbol)) {
+    *error = *reason;
+    return nullptr;
+  }
+  llvm::raw_string_ostream text(*error);
+  if (llvm::verifyModule(module, &text)) return nullptr;
+  Optimise(module.getFunction(symbol), machine->get());
+  if (std::getenv("HOLDFAST_SOFTWARE_DUMP") != nullptr) {
+    module.print(llvm::errs(), nullptr);
+  }
+  auto object = llvm::orc::SimpleCompiler(**machine)(module);
+  if (!object) {
+    *error = llvm::toString(object.takeError());
+    return nullptr;
+  }
+  auto linked = Link(jit, std::move(*object), symbol);
+  if (!linked) {
+    *error = llvm::toString(linked.takeError());
+    return nullptr;
+  }
+  return std::move(*linked);
+}
+
+}  // namespace holdfast::software::jit

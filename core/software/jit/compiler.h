@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Machine code for one kernel and one block shape. LLVM ends at this header.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_COMPILER_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_COMPILER_H_
+
+#include <memory>
+#include <string>
+
+#include "core/software/lower/kernel.h"
+#include "core/software/lower/shapes.h"
+#include "core/software/runtime/abi.h"
+
+namespace holdfast::software::jit {
+
+// Generated code; unmapped when destroyed.
+class CompiledKernel {
+ public:
+  virtual ~CompiledKernel() = default;
+  virtual KernelFunction* function() const = 0;
+};
+
+// Thread-safe. On failure returns null and says why in *error.
+std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
+                                        const lower::BlockShape& block,
+                                        std::string* error);
+
+// Lanes of a chunk on this CPU: 16 with AVX-512, else 8.
+int HostChunkLanes();
+
+// Generated code calls this, and does not come back, once its launch's cancel
+// flag is set. The runtime provides it.
+extern "C" [[noreturn]] void holdfast_cancelled(WorkerContext* worker);
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_COMPILER_H_

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/jit/kernel_emitter.h"
+
+namespace holdfast::software::jit {
+
+using lower::Shape;
+using ptx::Instruction;
+using ptx::Modifier;
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+namespace {
+
+Space SpaceOf(const Instruction& instruction) {
+  const auto& words = instruction.modifiers;
+  if (words.Has(Modifier::kGlobal)) return Space::kGlobal;
+  if (words.Has(Modifier::kConst)) return Space::kConst;
+  if (words.Has(Modifier::kShared) || words.Has(Modifier::kSharedCta) ||
+      words.Has(Modifier::kSharedCluster)) {
+    return Space::kShared;
+  }
+  if (words.Has(Modifier::kLocal)) return Space::kLocal;
+  if (words.Has(Modifier::kParam) || words.Has(Modifier::kParamEntry) ||
+      words.Has(Modifier::kParamFunc)) {
+    return Space::kParam;
+  }
+  return Space::kGeneric;
+}
+
+std::vector<Operand> Elements(const Operand& operand) {
+  if (operand.kind == Operand::Kind::kVector) return operand.elements;
+  return {operand};
+}
+
+Operand Displaced(const Operand& operand, int64_t bytes) {
+  Operand result = operand;
+  result.offset += bytes;
+  if (operand.kind == Operand::Kind::kInteger) result.bits += bytes;
+  return result;
+}
+
+}  // namespace
+
+llvm::Value* KernelEmitter::Pointer(llvm::Value* address) {
+  llvm::Type* pointer = b_.getPtrTy();
+  if (address->getType()->isVectorTy()) pointer = VectorOf(pointer);
+  return b_.CreateIntToPtr(address, pointer);
+}
+
+// A 64-bit address in this process. Addresses of shared memory are offsets
+// that may stand in 32-bit registers. They are sign-extended: a lane that is
+// in bounds is then right even if another wraps, and no lane can leave the
+// reserved space around the arena.
+Value KernelEmitter::Address(const Operand& operand, Space space) {
+  const bool variable = operand.kind == Operand::Kind::kVariable ||
+                        operand.kind == Operand::Kind::kLocalVariable;
+  Value address;
+  if (variable) {
+    address = Uniform(Type::kU64, b_.getInt64(kernel_.AddressOf(operand)));
+  } else {
+    address =
+        Read(operand, operand.kind == Operand::Kind::kRegister
+                          ? kernel_.function->registers[operand.index].type
+                          : Type::kU64);
+    if (ptx::BitsOf(address.type) < 32 || address.type == Type::kF32 ||
+        address.type == Type::kF64) {
+      address = As(address, Type::kU64);
+    }
+  }
+  llvm::Value* base = space == Space::kParam
+                          ? b_.CreatePtrToInt(parameters_, b_.getInt64Ty())
+                      : space == Space::kShared ? shared_
+                                                : nullptr;
+  for (llvm::Value*& part : address.parts) {
+    llvm::Type* wide = part->getType()->isVectorTy()
+                           ? VectorOf(b_.getInt64Ty())
+                           : static_cast<llvm::Type*>(b_.getInt64Ty());
+    if (space == Space::kShared) {
+      llvm::Type* narrow = Like(part, b_.getInt32Ty());
+      part = b_.CreateSExt(b_.CreateTrunc(part, narrow), wide);
+    } else {
+      part = b_.CreateZExtOrTrunc(part, wide);
+    }
+    auto splat = [&](llvm::Value* scalar) {
+      return part->getType()->isVectorTy() ? Splat(scalar) : scalar;
+    };
+    if (!variable && operand.offset != 0) {
+      part = b_.CreateAdd(part, splat(b_.getInt64(operand.offset)));
+    }
+    if (base != nullptr) part = b_.CreateAdd(part, splat(base));
+  }
+  address.type = Type::kU64;
+  return address;
+}
+
+void KernelEmitter::EmitLoad(const Instruction& instruction) {
+  const Type type = instruction.type();
+  int64_t offset = 0;
+  std::vector<Value> loaded;
+  const auto elements = Elements(instruction.operands[0]);
+  for (size_t i = 0; i < elements.size(); ++i, offset += ptx::BytesOf(type)) {
+    loaded.push_back(
+        LoadFrom(Address(Displaced(instruction.operands[1], offset),
+                         SpaceOf(instruction)),
+                 type));
+  }
+  for (size_t i = 0; i < elements.size(); ++i) Write(elements[i], loaded[i]);
+}
+
+void KernelEmitter::EmitStore(const Instruction& instruction) {
+  const Type type = instruction.type();
+  int64_t offset = 0;
+  for (const Operand& element : Elements(instruction.operands[1])) {
+    StoreTo(Address(Displaced(instruction.operands[0], offset),
+                    SpaceOf(instruction)),
+            Read(element, type));
+    offset += ptx::BytesOf(type);
+  }
+}
+
+// An address that is good to read in any case, if the real one is not wanted.
+llvm::Value* KernelEmitter::SafeAddress(llvm::Value* address,
+                                        llvm::Value* wanted) {
+  return b_.CreateSelect(wanted, address,
+                         b_.CreatePtrToInt(parameters_, b_.getInt64Ty()));
+}
+
+Value KernelEmitter::LoadFrom(const Value& address, Type type) {
+  llvm::Type* element = TypeOf(type);
+  const llvm::Align align(ptx::BytesOf(type));
+  llvm::Value* bits = LaneMask();
+  if (address.shape.chunk_uniform()) {
+    Value result{address.shape, type, {}};
+    for (size_t c = 0; c < address.parts.size(); ++c) {
+      llvm::Value* from = address.parts[c];
+      if (bits != nullptr) {
+        llvm::Value* active = bits;
+        if (!address.shape.wide) {
+          const uint32_t chunk = lanes_ == 16 ? 0xFFFF : 0xFF;
+          active = b_.CreateAnd(bits, I32(chunk << (c * lanes_)));
+        }
+        from = SafeAddress(from, b_.CreateICmpNE(active, I32(0)));
+      }
+      result.parts.push_back(
+          b_.CreateAlignedLoad(element, Pointer(from), align));
+    }
+    return result;
+  }
+  if (address.shape.varying || address.shape.stride != ptx::BytesOf(type)) {
+    return Gather(address, type, bits);
+  }
+  Value result{Shape::Varying(), type, {}};
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* from = Pointer(Base(address, c));
+    if (bits == nullptr) {
+      result.parts.push_back(
+          b_.CreateAlignedLoad(VectorOf(element), from, align));
+    } else {
+      result.parts.push_back(b_.CreateMaskedLoad(VectorOf(element), from, align,
+                                                 ChunkMask(bits, c)));
+    }
+  }
+  return result;
+}
+
+Value KernelEmitter::Gather(const Value& address, Type type,
+                            llvm::Value* bits) {
+  llvm::Type* element = TypeOf(type);
+  const llvm::Align align(ptx::BytesOf(type));
+  Value result{Shape::Varying(), type, {}};
+  if (bits == nullptr) {
+    llvm::Value* all =
+        llvm::Constant::getAllOnesValue(VectorOf(b_.getInt1Ty()));
+    for (int c = 0; c < chunks_; ++c) {
+      result.parts.push_back(b_.CreateMaskedGather(
+          VectorOf(element), Pointer(Vector(address, c)), align, all));
+    }
+    return result;
+  }
+  llvm::AllocaInst* addresses = Spill(Reshape(address, Shape::Varying()));
+  llvm::AllocaInst* values =
+      Alloca(llvm::ArrayType::get(element, lower::kWarpLanes));
+  ForEachLane(bits, [&](llvm::Value* lane) {
+    llvm::Value* from = b_.CreateLoad(
+        b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), addresses, lane));
+    b_.CreateStore(b_.CreateAlignedLoad(element, Pointer(from), align),
+                   b_.CreateGEP(element, values, lane));
+  });
+  for (int c = 0; c < chunks_; ++c) {
+    result.parts.push_back(b_.CreateAlignedLoad(
+        VectorOf(element), b_.CreateConstGEP1_32(element, values, c * lanes_),
+        align));
+  }
+  return result;
+}
+
+// The lanes' values as an array on the stack.
+llvm::AllocaInst* KernelEmitter::Spill(const Value& value) {
+  llvm::Type* element = value.parts[0]->getType()->getScalarType();
+  llvm::AllocaInst* array =
+      Alloca(llvm::ArrayType::get(element, lower::kWarpLanes));
+  const llvm::Align align(element->getPrimitiveSizeInBits() / 8);
+  for (int c = 0; c < chunks_; ++c) {
+    b_.CreateAlignedStore(value.parts[c],
+                          b_.CreateConstGEP1_32(element, array, c * lanes_),
+                          align);
+  }
+  return array;
+}
+
+// Lowest lane first.
+void KernelEmitter::ForEachLane(llvm::Value* bits,
+                                const std::function<void(llvm::Value*)>& body) {
+  auto* before = b_.GetInsertBlock();
+  auto* loop = NewBlock("lanes");
+  auto* after = NewBlock("lanes.done");
+  b_.CreateCondBr(b_.CreateICmpEQ(bits, I32(0)), after, loop);
+  b_.SetInsertPoint(loop);
+  auto* rest = b_.CreatePHI(b_.getInt32Ty(), 2);
+  rest->addIncoming(bits, before);
+  llvm::Value* lane =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, rest, b_.getTrue());
+  body(lane);
+  llvm::Value* left = b_.CreateAnd(rest, b_.CreateSub(rest, I32(1)));
+  rest->addIncoming(left, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpEQ(left, I32(0)), after, loop);
+  b_.SetInsertPoint(after);
+}
+
+void KernelEmitter::StoreTo(const Value& address, const Value& value) {
+  const llvm::Align align(ptx::BytesOf(value.type));
+  llvm::Value* bits = LaneMask();
+  if (address.shape.uniform()) return StoreUniform(address, value, bits);
+  if (address.shape.varying ||
+      address.shape.stride != ptx::BytesOf(value.type)) {
+    return Scatter(address, value, bits == nullptr ? I32(~0u) : bits);
+  }
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* to = Pointer(Base(address, c));
+    llvm::Value* part = Vector(value, c);
+    if (bits == nullptr) {
+      b_.CreateAlignedStore(part, to, align);
+    } else {
+      b_.CreateMaskedStore(part, to, align, ChunkMask(bits, c));
+    }
+  }
+}
+
+// All lanes store to one place: the highest active lane stays.
+void KernelEmitter::StoreUniform(const Value& address, const Value& value,
+                                 llvm::Value* bits) {
+  const llvm::Align align(ptx::BytesOf(value.type));
+  auto* store = NewBlock("store");
+  auto* after = NewBlock("stored");
+  if (bits == nullptr) bits = I32(~0u);
+  b_.CreateCondBr(b_.CreateICmpNE(bits, I32(0)), store, after);
+  b_.SetInsertPoint(store);
+  llvm::Value* scalar = value.parts[0];
+  if (!value.shape.uniform()) {
+    llvm::Value* lane = b_.CreateSub(
+        I32(31),
+        b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits, b_.getTrue()));
+    llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
+    llvm::Type* element = TypeOf(value.type);
+    scalar = b_.CreateLoad(element, b_.CreateGEP(element, values, lane));
+  }
+  b_.CreateAlignedStore(scalar, Pointer(address.parts[0]), align);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
+void KernelEmitter::Scatter(const Value& address, const Value& value,
+                            llvm::Value* bits) {
+  const llvm::Align align(ptx::BytesOf(value.type));
+  llvm::AllocaInst* addresses = Spill(Reshape(address, Shape::Varying()));
+  llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
+  llvm::Type* element = TypeOf(value.type);
+  ForEachLane(bits, [&](llvm::Value* lane) {
+    llvm::Value* to = b_.CreateLoad(
+        b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), addresses, lane));
+    llvm::Value* part =
+        b_.CreateLoad(element, b_.CreateGEP(element, values, lane));
+    b_.CreateAlignedStore(part, Pointer(to), align);
+  });
+}
+
+}  // namespace holdfast::software::jit

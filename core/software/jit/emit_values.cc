@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "core/software/jit/kernel_emitter.h"
+
+namespace holdfast::software::jit {
+
+using lower::Shape;
+using ptx::Operand;
+using ptx::Special;
+using ptx::Type;
+
+llvm::Type* KernelEmitter::TypeOf(Type type) {
+  switch (type) {
+    case Type::kF32:
+      return b_.getFloatTy();
+    case Type::kF64:
+      return b_.getDoubleTy();
+    default:
+      return b_.getIntNTy(ptx::BitsOf(type));
+  }
+}
+
+llvm::Type* KernelEmitter::VectorOf(llvm::Type* element) {
+  return llvm::FixedVectorType::get(element, lanes_);
+}
+
+llvm::Value* KernelEmitter::Splat(llvm::Value* scalar) {
+  return b_.CreateVectorSplat(lanes_, scalar);
+}
+
+llvm::Value* KernelEmitter::Iota(llvm::Type* element, int64_t stride) {
+  llvm::SmallVector<llvm::Constant*, 16> values;
+  for (int i = 0; i < lanes_; ++i) {
+    values.push_back(llvm::ConstantInt::get(element, stride * i, true));
+  }
+  return llvm::ConstantVector::get(values);
+}
+
+int KernelEmitter::PartsOf(const Shape& shape) const {
+  return !shape.varying && shape.wide ? 1 : chunks_;
+}
+
+Value KernelEmitter::Uniform(Type type, llvm::Value* scalar) {
+  return Value{Shape{}, type, {scalar}};
+}
+
+// The scalar that a chunk's lanes count from.
+llvm::Value* KernelEmitter::Base(const Value& value, int chunk) {
+  if (!value.shape.wide) return value.parts[chunk];
+  if (value.shape.stride == 0 || chunk == 0) return value.parts[0];
+  llvm::Type* type = value.parts[0]->getType();
+  return b_.CreateAdd(
+      value.parts[0],
+      llvm::ConstantInt::get(type, value.shape.stride * chunk * lanes_, true));
+}
+
+llvm::Value* KernelEmitter::Vector(const Value& value, int chunk) {
+  if (value.shape.varying) return value.parts[chunk];
+  llvm::Value* splat = Splat(Base(value, chunk));
+  if (value.shape.stride == 0) return splat;
+  return b_.CreateAdd(
+      splat, Iota(splat->getType()->getScalarType(), value.shape.stride));
+}
+
+// To a shape that the value has, too: never from varying to another.
+Value KernelEmitter::Reshape(const Value& value, const Shape& shape) {
+  if (value.shape == shape) return value;
+  Value result{shape, value.type, {}};
+  for (int c = 0; c < PartsOf(shape); ++c) {
+    result.parts.push_back(shape.varying ? Vector(value, c) : Base(value, c));
+  }
+  return result;
+}
+
+// The same bits as another type; integers are widened by their own signedness.
+Value KernelEmitter::As(const Value& value, Type type) {
+  const int from = ptx::BitsOf(value.type);
+  const int to = ptx::BitsOf(type);
+  llvm::Type* target = TypeOf(type);
+  llvm::Type* current = value.parts[0]->getType()->getScalarType();
+  Value source = value;
+  if (target == current) {
+    source.type = type;
+    return source;
+  }
+  const bool affine = !value.shape.varying && value.shape.stride != 0;
+  if (affine && (to > from || !target->isIntegerTy())) {
+    source = Reshape(value, Shape::Varying());
+  }
+  Value result{source.shape, type, {}};
+  for (llvm::Value* part : source.parts) {
+    const bool vector = part->getType()->isVectorTy();
+    auto typed = [&](llvm::Type* t) { return vector ? VectorOf(t) : t; };
+    if (!current->isIntegerTy()) {
+      part = b_.CreateBitCast(part, typed(b_.getIntNTy(from)));
+    }
+    if (from != to) {
+      llvm::Type* integer = typed(b_.getIntNTy(to));
+      part = ptx::IsSigned(value.type) ? b_.CreateSExtOrTrunc(part, integer)
+                                       : b_.CreateZExtOrTrunc(part, integer);
+    }
+    result.parts.push_back(b_.CreateBitCast(part, typed(target)));
+  }
+  return result;
+}
+
+llvm::SmallVector<llvm::AllocaInst*, 4>& KernelEmitter::Storage(uint32_t index,
+                                                                Mode mode) {
+  // Registers of one shape in both modes have one place.
+  const auto& shapes = shapes_[static_cast<int>(mode)].registers;
+  const bool same = shapes_[0].registers[index] == shapes_[1].registers[index];
+  auto& parts = storage_[same ? 0 : static_cast<int>(mode)][index];
+  if (parts.empty()) {
+    const Shape& shape = shapes[index];
+    const Type type = kernel_.function->registers[index].type;
+    llvm::Type* element = TypeOf(type);
+    if (shape.varying && type == Type::kPred) {
+      // One bit a lane.
+      parts.push_back(Alloca(b_.getInt32Ty()));
+      return parts;
+    }
+    for (int c = 0; c < PartsOf(shape); ++c) {
+      parts.push_back(Alloca(shape.varying ? VectorOf(element) : element));
+    }
+  }
+  return parts;
+}
+
+Value KernelEmitter::ReadRegister(uint32_t index) {
+  const Type type = kernel_.function->registers[index].type;
+  Value value{shapes_[static_cast<int>(mode_)].registers[index], type, {}};
+  if (auto it = predicates_.find(index); it != predicates_.end()) {
+    return it->second;
+  }
+  auto& storage = Storage(index, mode_);
+  if (value.shape.varying && type == Type::kPred) {
+    llvm::Value* bits = b_.CreateLoad(b_.getInt32Ty(), storage[0]);
+    for (int c = 0; c < chunks_; ++c) {
+      value.parts.push_back(ChunkMask(bits, c));
+    }
+    return value;
+  }
+  for (llvm::AllocaInst* part : storage) {
+    value.parts.push_back(b_.CreateLoad(part->getAllocatedType(), part));
+  }
+  return value;
+}
+
+void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
+                                  llvm::Value* mask) {
+  const Type type = kernel_.function->registers[index].type;
+  const Shape& shape = shapes_[static_cast<int>(mode)].registers[index];
+  auto& storage = Storage(index, mode);
+  const Value stored = Reshape(As(value, type), shape);
+  if (shape.varying && type == Type::kPred) {
+    llvm::Value* bits = BitsOfPredicate(stored);
+    predicates_.erase(index);
+    if (mask == nullptr && mode == mode_) predicates_[index] = stored;
+    if (mask != nullptr) {
+      llvm::Value* old = b_.CreateLoad(b_.getInt32Ty(), storage[0]);
+      bits = b_.CreateOr(b_.CreateAnd(bits, mask),
+                         b_.CreateAnd(old, b_.CreateNot(mask)));
+    }
+    b_.CreateStore(bits, storage[0]);
+    return;
+  }
+  for (size_t c = 0; c < storage.size(); ++c) {
+    llvm::Value* part = stored.parts[c];
+    if (mask != nullptr && shape.varying) {
+      llvm::Value* old =
+          b_.CreateLoad(storage[c]->getAllocatedType(), storage[c]);
+      part = b_.CreateSelect(ChunkMask(mask, static_cast<int>(c)), part, old);
+    }
+    b_.CreateStore(part, storage[c]);
+  }
+}
+
+void KernelEmitter::Write(const Operand& operand, Value value) {
+  if (operand.kind != Operand::Kind::kRegister) return;  // the sink
+  const bool keep = mode_ == Mode::kMasked &&
+                    !shapes_[static_cast<int>(mode_)].overwrite[operand.index];
+  llvm::Value* mask = keep || guard_bits_ != nullptr ? LaneMask() : nullptr;
+  WriteRegister(operand.index, value, mode_, mask);
+}
+
+Value KernelEmitter::Read(const Operand& operand, Type type) {
+  switch (operand.kind) {
+    case Operand::Kind::kRegister: {
+      Value value = ReadRegister(operand.index);
+      if (operand.negated) {
+        for (llvm::Value*& part : value.parts) part = b_.CreateNot(part);
+      }
+      return As(value, type);
+    }
+    case Operand::Kind::kSpecial:
+      return As(ReadSpecial(static_cast<Special>(operand.index)), type);
+    case Operand::Kind::kVariable:
+    case Operand::Kind::kLocalVariable:
+      return As(Uniform(Type::kU64, b_.getInt64(kernel_.AddressOf(operand))),
+                type);
+    default:
+      break;
+  }
+  uint64_t bits = operand.bits;
+  if (operand.kind == Operand::Kind::kFloat64 && type == Type::kF32) {
+    double wide;
+    std::memcpy(&wide, &bits, sizeof(wide));
+    const float narrow = static_cast<float>(wide);
+    bits = 0;
+    std::memcpy(&bits, &narrow, sizeof(narrow));
+  }
+  if (type == Type::kPred) return Uniform(type, b_.getInt1(bits != 0));
+  llvm::Value* constant =
+      b_.getInt(llvm::APInt(64, bits).zextOrTrunc(ptx::BitsOf(type)));
+  return Uniform(type, b_.CreateBitCast(constant, TypeOf(type)));
+}
+
+Value KernelEmitter::ReadSpecial(Special special) {
+  const Type type = ptx::TypeOf(special);
+  const uint32_t extent[3] = {block_.x, block_.y, block_.z};
+  const int which = static_cast<int>(special);
+  auto axis = [&](Special first) { return which - static_cast<int>(first); };
+  switch (special) {
+    case Special::kTidX:
+    case Special::kTidY:
+    case Special::kTidZ:
+      break;
+    case Special::kNtidX:
+    case Special::kNtidY:
+    case Special::kNtidZ:
+      return Uniform(type, I32(extent[axis(Special::kNtidX)]));
+    case Special::kCtaidX:
+    case Special::kCtaidY:
+    case Special::kCtaidZ:
+      return Uniform(type, block_index_[axis(Special::kCtaidX)]);
+    case Special::kNctaidX:
+    case Special::kNctaidY:
+    case Special::kNctaidZ:
+      return Uniform(type, grid_[axis(Special::kNctaidX)]);
+    case Special::kLaneid:
+      return Value{Shape{false, true, 1}, type, {I32(0)}};
+    case Special::kWarpid:
+      return Uniform(type, warp_);
+    case Special::kNwarpid:
+      return Uniform(type, I32((block_.threads() + 31) / 32));
+    default:
+      return Uniform(type, llvm::ConstantInt::get(TypeOf(type), 0));
+  }
+  // tid: from the thread's linear number in the block.
+  Value linear{Shape{false, true, 1},
+               Type::kU32,
+               {b_.CreateMul(warp_, I32(lower::kWarpLanes))}};
+  Value result{lower::ShapeOfSpecial(special, block_, lanes_), type, {}};
+  for (int c = 0; c < PartsOf(result.shape); ++c) {
+    llvm::Value* part =
+        result.shape.varying ? Vector(linear, c) : Base(linear, c);
+    auto constant = [&](uint32_t value) {
+      return llvm::ConstantInt::get(part->getType(), value);
+    };
+    if (special == Special::kTidX) {
+      if (block_.y * block_.z > 1) {
+        part = b_.CreateURem(part, constant(block_.x));
+      }
+    } else if (special == Special::kTidY) {
+      part = b_.CreateURem(b_.CreateUDiv(part, constant(block_.x)),
+                           constant(block_.y));
+    } else {
+      part = b_.CreateUDiv(part, constant(block_.x * block_.y));
+    }
+    result.parts.push_back(part);
+  }
+  return result;
+}
+
+}  // namespace holdfast::software::jit

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Turns a lowered kernel into one LLVM function for one block shape. The
+// function loops over blocks and warps; a warp's 32 lanes run together as
+// chunks of vectors. See core/software/README.md for the two modes.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_KERNEL_EMITTER_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_KERNEL_EMITTER_H_
+
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/software/lower/kernel.h"
+#include "core/software/lower/shapes.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace holdfast::software::jit {
+
+// A value of the 32 lanes. Parts: one scalar (wide shape), one scalar a chunk,
+// or one vector a chunk (varying).
+struct Value {
+  lower::Shape shape;
+  ptx::Type type = ptx::Type::kNone;
+  llvm::SmallVector<llvm::Value*, 4> parts;
+};
+
+class KernelEmitter {
+ public:
+  KernelEmitter(llvm::Module* module, const lower::Kernel& kernel,
+                const lower::BlockShape& block, int chunk_lanes);
+
+  // Adds the function; on failure returns the reason, with line:column.
+  std::optional<std::string> Emit(const std::string& symbol);
+
+ private:
+  using Mode = lower::Mode;
+
+  // emit_frame.cc: the loops around the code of a warp.
+  void EmitFrame();
+  void EmitBlockLoop();
+  void EmitWarpBody();
+  llvm::Value* LoadField(llvm::Value* base, size_t offset, llvm::Type* type,
+                         bool invariant);
+
+  // emit_control.cc: blocks, branches, masks.
+  void EmitFull();
+  void EmitMasked();
+  void EmitBlock(size_t k);
+  void EmitInstruction(const ptx::Instruction& instruction);
+  void EmitUnguarded(const ptx::Instruction& instruction);
+  void EmitBranch(const ptx::Instruction* instruction, size_t k);
+  void BranchFull(const ptx::Instruction* instruction, size_t k);
+  void BranchMasked(const ptx::Instruction* instruction, size_t k);
+  llvm::BasicBlock* FullTarget(int target);
+  llvm::BasicBlock* DispatchAfter(size_t k);
+  void Pend(int target, llvm::Value* bits);
+  void PollCancel();
+  void LeaveFull();  // copies registers to where the masked code keeps them
+  void CheckNoWrap(const ptx::Instruction& instruction, const Value& narrow);
+  llvm::Value* ExecBits();  // i32, lanes that run now
+  llvm::Value* ChunkMask(llvm::Value* bits, int chunk);  // <W x i1>
+  llvm::Value* BitsOfPredicate(const Value& predicate);  // i32
+
+  // emit_values.cc: operands and registers.
+  Value Read(const ptx::Operand& operand, ptx::Type type);
+  Value ReadRegister(uint32_t index);
+  Value ReadSpecial(ptx::Special special);
+  void Write(const ptx::Operand& operand, Value value);
+  void WriteRegister(uint32_t index, const Value& value, Mode mode,
+                     llvm::Value* mask);
+  Value Reshape(const Value& value, const lower::Shape& shape);
+  Value As(const Value& value, ptx::Type type);
+  llvm::Value* Vector(const Value& value, int chunk);
+  llvm::Value* Base(const Value& value, int chunk);
+  Value Uniform(ptx::Type type, llvm::Value* scalar);
+  llvm::Type* TypeOf(ptx::Type type);
+  llvm::Type* VectorOf(llvm::Type* element);
+  llvm::Value* Iota(llvm::Type* element, int64_t stride);
+  llvm::Value* Splat(llvm::Value* scalar);
+  llvm::SmallVector<llvm::AllocaInst*, 4>& Storage(uint32_t index, Mode mode);
+  int PartsOf(const lower::Shape& shape) const;
+  llvm::AllocaInst* Alloca(llvm::Type* type);
+
+  // emit_arithmetic.cc
+  void EmitArithmetic(const ptx::Instruction& instruction);
+  void EmitPack(const ptx::Instruction& instruction);
+  void EmitUnpack(const ptx::Instruction& instruction);
+  // One scalar, or a chunk's vectors, of operands to the result.
+  llvm::Value* Compute(const ptx::Instruction& instruction,
+                       absl::Span<llvm::Value* const> in);
+  llvm::Value* ComputeInteger(const ptx::Instruction& instruction,
+                              absl::Span<llvm::Value* const> in);
+  llvm::Value* ComputeFloat(const ptx::Instruction& instruction,
+                            absl::Span<llvm::Value* const> in);
+  llvm::Value* Divide(const ptx::Instruction& instruction, llvm::Value* a,
+                      llvm::Value* b);
+  llvm::Value* Multiply(const ptx::Instruction& instruction, llvm::Value* a,
+                        llvm::Value* b);
+  llvm::Value* Shift(const ptx::Instruction& instruction, llvm::Value* a,
+                     llvm::Value* count);
+  llvm::Value* MinMax(bool min, llvm::Value* a, llvm::Value* b);
+  llvm::Value* Compare(const ptx::Instruction& instruction, llvm::Value* a,
+                       llvm::Value* b);
+  llvm::Value* Convert(const ptx::Instruction& instruction, llvm::Value* a);
+  llvm::Value* Flush(llvm::Value* value);
+  llvm::Value* Saturate(llvm::Value* value);
+  llvm::Type* Like(llvm::Value* value, llvm::Type* element);
+
+  // emit_memory.cc
+  void EmitLoad(const ptx::Instruction& instruction);
+  void EmitStore(const ptx::Instruction& instruction);
+  Value Address(const ptx::Operand& operand, ptx::Space space);
+  Value LoadFrom(const Value& address, ptx::Type type);
+  Value Gather(const Value& address, ptx::Type type, llvm::Value* bits);
+  llvm::Value* SafeAddress(llvm::Value* address, llvm::Value* wanted);
+  void StoreTo(const Value& address, const Value& value);
+  void StoreUniform(const Value& address, const Value& value,
+                    llvm::Value* bits);
+  void Scatter(const Value& address, const Value& value, llvm::Value* bits);
+  llvm::Value* LaneMask();  // i32 of exec and the guard; null: all lanes
+  void ForEachLane(llvm::Value* bits,
+                   const std::function<void(llvm::Value* lane)>& body);
+  llvm::AllocaInst* Spill(const Value& value);
+  llvm::Value* Pointer(llvm::Value* address);
+
+  void Fail(const ptx::Instruction& instruction, std::string reason);
+  llvm::BasicBlock* NewBlock(const std::string& name);
+  llvm::Value* I32(uint32_t value) { return b_.getInt32(value); }
+
+  llvm::Module* module_;
+  llvm::LLVMContext& context_;
+  const lower::Kernel& kernel_;
+  const lower::BlockShape block_;
+  const int lanes_;   // of a chunk
+  const int chunks_;  // of a warp
+  llvm::IRBuilder<> b_;
+  llvm::Function* function_ = nullptr;
+  llvm::BasicBlock* entry_ = nullptr;
+  llvm::BasicBlock* done_ = nullptr;  // the warp has ended
+  llvm::Value* launch_ = nullptr;
+  llvm::Value* worker_ = nullptr;
+  llvm::Value* parameters_ = nullptr;
+  llvm::Value* shared_ = nullptr;
+  llvm::Value* warp_ = nullptr;  // i32
+  std::array<llvm::Value*, 3> block_index_ = {};
+  std::array<llvm::Value*, 3> grid_ = {};
+
+  Mode mode_ = Mode::kFull;
+  lower::Shapes shapes_[2];  // by Mode
+  std::vector<llvm::SmallVector<llvm::AllocaInst*, 4>> storage_[2];
+  std::vector<llvm::AllocaInst*> pending_;   // i32 a block
+  std::vector<llvm::BasicBlock*> full_;      // code of a block
+  std::vector<llvm::BasicBlock*> masked_;    // code of a block
+  std::vector<llvm::BasicBlock*> dispatch_;  // is block k pending?
+  llvm::AllocaInst* exec_ = nullptr;         // i32, kMasked
+  // Where the masked code continues when full code gives up in front of an
+  // instruction.
+  std::map<const ptx::Instruction*, llvm::BasicBlock*> resume_;
+  // Predicates written in the block at hand, as vectors.
+  std::map<uint32_t, Value> predicates_;
+  llvm::Value* guard_bits_ = nullptr;  // i32 while a guarded instruction runs
+  std::optional<std::string> error_;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_KERNEL_EMITTER_H_

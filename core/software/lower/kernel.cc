@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/lower/kernel.h"
+
+#include <algorithm>
+
+namespace holdfast::software::lower {
+namespace {
+
+using ptx::Instruction;
+using ptx::Opcode;
+using ptx::Operand;
+
+bool EndsBlock(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kBra ||
+         instruction.opcode() == Opcode::kRet ||
+         instruction.opcode() == Opcode::kExit;
+}
+
+bool StoresFirst(Opcode opcode) {
+  return opcode == Opcode::kSt || opcode == Opcode::kRed;
+}
+
+void SplitBlocks(Kernel* kernel) {
+  const auto& body = kernel->function->body;
+  std::vector<bool> starts(body.size() + 1, false);
+  starts[0] = true;
+  for (const auto& label : kernel->function->labels) {
+    starts[label.instruction] = true;
+  }
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (EndsBlock(body[i])) starts[i + 1] = true;
+  }
+  std::vector<int> block_at(body.size() + 1, kExit);
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (starts[i]) {
+      kernel->blocks.push_back({static_cast<uint32_t>(i)});
+    }
+    kernel->blocks.back().last = static_cast<uint32_t>(i + 1);
+    block_at[i] = static_cast<int>(kernel->blocks.size()) - 1;
+  }
+  for (size_t k = 0; k < kernel->blocks.size(); ++k) {
+    Block& block = kernel->blocks[k];
+    const Instruction& end = body[block.last - 1];
+    block.next =
+        k + 1 < kernel->blocks.size() ? static_cast<int>(k) + 1 : kExit;
+    if (end.opcode() == Opcode::kBra) {
+      const auto& label = kernel->function->labels[end.operands[0].index];
+      block.taken = block_at[label.instruction];
+    }
+  }
+}
+
+std::vector<int> Successors(const Kernel& kernel, size_t k) {
+  const Block& block = kernel.blocks[k];
+  const Instruction& end = kernel.function->body[block.last - 1];
+  std::vector<int> result;
+  if (EndsBlock(end)) result.push_back(block.taken);
+  if (!EndsBlock(end) || end.guard.kind != Operand::Kind::kNone) {
+    result.push_back(block.next);
+  }
+  return result;
+}
+
+// A block lies in a cycle if it can reach itself.
+void FindCycles(Kernel* kernel) {
+  for (size_t k = 0; k < kernel->blocks.size(); ++k) {
+    std::vector<bool> seen(kernel->blocks.size(), false);
+    std::vector<int> open = Successors(*kernel, k);
+    while (!open.empty() && !kernel->blocks[k].in_cycle) {
+      const int at = open.back();
+      open.pop_back();
+      if (at == kExit || seen[at]) continue;
+      seen[at] = true;
+      if (at == static_cast<int>(k)) kernel->blocks[k].in_cycle = true;
+      for (int next : Successors(*kernel, at)) open.push_back(next);
+    }
+  }
+}
+
+uint64_t AlignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+void LayOutVariables(Kernel* kernel, uint64_t module_shared_bytes) {
+  kernel->static_shared_bytes = module_shared_bytes;
+  for (const ptx::Variable& variable : kernel->function->variables) {
+    uint64_t* end = variable.space == ptx::Space::kParam
+                        ? &kernel->parameter_bytes
+                        : &kernel->static_shared_bytes;
+    const uint64_t offset = AlignUp(*end, variable.alignment);
+    kernel->variable_offsets.push_back(offset);
+    *end = offset + variable.bytes;
+  }
+}
+
+void Collect(const Operand& operand, std::vector<uint32_t>* registers) {
+  if (operand.kind == Operand::Kind::kRegister) {
+    registers->push_back(operand.index);
+  }
+  for (const Operand& element : operand.elements) Collect(element, registers);
+}
+
+size_t DestinationCount(const Instruction& instruction) {
+  if (instruction.operands.empty() || StoresFirst(instruction.opcode())) {
+    return 0;
+  }
+  const char first = instruction.form->operands[0];
+  if (first != 'd' && first != 'q') return 0;
+  return instruction.form->operands.size() > 1 &&
+                 instruction.form->operands[1] == 'q'
+             ? 2
+             : 1;
+}
+
+}  // namespace
+
+std::vector<uint32_t> RegistersWritten(const Instruction& instruction) {
+  std::vector<uint32_t> registers;
+  for (size_t i = 0; i < DestinationCount(instruction); ++i) {
+    Collect(instruction.operands[i], &registers);
+  }
+  return registers;
+}
+
+std::vector<uint32_t> RegistersRead(const Instruction& instruction) {
+  std::vector<uint32_t> registers;
+  Collect(instruction.guard, &registers);
+  for (size_t i = DestinationCount(instruction);
+       i < instruction.operands.size(); ++i) {
+    Collect(instruction.operands[i], &registers);
+  }
+  return registers;
+}
+
+const ptx::Variable& Kernel::VariableOf(const Operand& operand) const {
+  return operand.kind == Operand::Kind::kVariable
+             ? module->variables[operand.index]
+             : function->variables[operand.index];
+}
+
+uint64_t Kernel::AddressOf(const Operand& operand) const {
+  return (operand.kind == Operand::Kind::kVariable
+              ? (*global_addresses)[operand.index]
+              : variable_offsets[operand.index]) +
+         static_cast<uint64_t>(operand.offset);
+}
+
+Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
+                   const std::vector<uint64_t>& global_addresses,
+                   uint64_t module_shared_bytes) {
+  Kernel kernel;
+  kernel.module = &module;
+  kernel.function = &function;
+  kernel.global_addresses = &global_addresses;
+  SplitBlocks(&kernel);
+  FindCycles(&kernel);
+  LayOutVariables(&kernel, module_shared_bytes);
+  return kernel;
+}
+
+}  // namespace holdfast::software::lower

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel ready for code generation: basic blocks in layout order, symbols
+// with their addresses.
+#ifndef HOLDFAST_CORE_SOFTWARE_LOWER_KERNEL_H_
+#define HOLDFAST_CORE_SOFTWARE_LOWER_KERNEL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/software/ptx/ast.h"
+
+namespace holdfast::software::lower {
+
+inline constexpr int kExit = -1;  // as a successor: the end of the thread
+
+// Instructions [first, last) of the function; only the last may branch.
+struct Block {
+  uint32_t first = 0;
+  uint32_t last = 0;
+  int taken = kExit;  // where a branch at the end goes
+  int next = kExit;   // where control falls through; kExit behind the last
+  bool in_cycle = false;
+};
+
+struct Kernel {
+  const ptx::Function* function = nullptr;
+  std::vector<Block> blocks;
+  // By index into function->variables: offset in the parameter block or in
+  // shared memory.
+  std::vector<uint64_t> variable_offsets;
+  // By index into Module::variables: address in this process, or offset in
+  // shared memory.
+  const std::vector<uint64_t>* global_addresses = nullptr;
+  const ptx::Module* module = nullptr;
+  uint64_t parameter_bytes = 0;
+  uint64_t static_shared_bytes = 0;
+
+  const ptx::Variable& VariableOf(const ptx::Operand& operand) const;
+  uint64_t AddressOf(const ptx::Operand& operand) const;
+};
+
+// `module_shared_bytes` of shared memory lie in front of the kernel's own. All
+// arguments must outlive the kernel.
+Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
+                   const std::vector<uint64_t>& global_addresses,
+                   uint64_t module_shared_bytes);
+
+// The registers an instruction reads (guard and addresses included), and those
+// it writes.
+std::vector<uint32_t> RegistersRead(const ptx::Instruction& instruction);
+std::vector<uint32_t> RegistersWritten(const ptx::Instruction& instruction);
+
+}  // namespace holdfast::software::lower
+
+#endif  // HOLDFAST_CORE_SOFTWARE_LOWER_KERNEL_H_

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/lower/shapes.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace holdfast::software::lower {
+namespace {
+
+using ptx::Instruction;
+using ptx::Modifier;
+using ptx::Opcode;
+using ptx::Operand;
+using ptx::Special;
+using ptx::Type;
+
+Shape Affine(int64_t stride, bool wide) { return {false, wide, stride}; }
+
+Shape Join(const std::optional<Shape>& a, const Shape& b) {
+  if (!a || *a == b) return b;
+  if (a->varying || b.varying || a->stride != b.stride) {
+    return Shape::Varying();
+  }
+  return Affine(b.stride, false);
+}
+
+// Without arithmetic on the lanes: uniform if everything is.
+Shape Opaque(absl::Span<const Shape> sources) {
+  bool wide = true;
+  for (const Shape& shape : sources) {
+    if (shape.varying || shape.stride != 0) return Shape::Varying();
+    wide = wide && shape.wide;
+  }
+  return Affine(0, wide);
+}
+
+bool IsInteger(Type type) { return !ptx::IsFloat(type) && type != Type::kPred; }
+
+const Operand* Constant(const Instruction& instruction, size_t at) {
+  const Operand& operand = instruction.operands[at];
+  return operand.kind == Operand::Kind::kInteger ? &operand : nullptr;
+}
+
+// base*k: affine by a constant; uniform by uniform.
+Shape Product(const Instruction& instruction, absl::Span<const Shape> s) {
+  if (s[1].stride == 0 && s[2].stride == 0) return Opaque(s.subspan(1, 2));
+  for (size_t i : {1, 2}) {
+    if (const Operand* k = Constant(instruction, i)) {
+      int64_t stride;
+      if (s[3 - i].varying ||
+          __builtin_mul_overflow(s[3 - i].stride, static_cast<int64_t>(k->bits),
+                                 &stride)) {
+        return Shape::Varying();
+      }
+      return Affine(stride, s[3 - i].wide);
+    }
+  }
+  return Shape::Varying();
+}
+
+Shape Sum(const Shape& a, const Shape& b, int sign) {
+  if (a.varying || b.varying) return Shape::Varying();
+  return Affine(a.stride + sign * b.stride, a.wide && b.wide);
+}
+
+Shape IntegerShape(const Instruction& instruction, absl::Span<const Shape> s) {
+  const bool lower_half = !instruction.modifiers.Has(Modifier::kHi) &&
+                          !instruction.modifiers.Has(Modifier::kSat) &&
+                          ptx::BitsOf(instruction.type()) >= 32;
+  switch (instruction.opcode()) {
+    case Opcode::kMov:
+    case Opcode::kCvta:
+      return s[1];
+    case Opcode::kAdd:
+    case Opcode::kSub:
+      if (!lower_half) break;
+      return Sum(s[1], s[2], instruction.opcode() == Opcode::kAdd ? 1 : -1);
+    case Opcode::kMul:
+      if (!lower_half) break;
+      return Product(instruction, s);
+    case Opcode::kMad:
+      if (!lower_half) break;
+      return Sum(Product(instruction, s), s[3], 1);
+    case Opcode::kShl:
+      if (const Operand* k = Constant(instruction, 2);
+          k != nullptr && k->bits < 31 && !s[1].varying && lower_half) {
+        return Affine(s[1].stride << k->bits, s[1].wide);
+      }
+      break;
+    case Opcode::kCvt:
+      if (ptx::BitsOf(instruction.modifiers.types[0]) >= 32 &&
+          ptx::BitsOf(instruction.modifiers.types[1]) >= 32 &&
+          instruction.modifiers.words.empty()) {
+        return s[1];
+      }
+      break;
+    default:
+      break;
+  }
+  return Opaque(s.subspan(1));
+}
+
+}  // namespace
+
+bool Widens(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kCvt) {
+    return ptx::BitsOf(instruction.modifiers.types[0]) == 64 &&
+           ptx::BitsOf(instruction.modifiers.types[1]) == 32 &&
+           !ptx::IsFloat(instruction.modifiers.types[0]) &&
+           !ptx::IsFloat(instruction.modifiers.types[1]);
+  }
+  return (instruction.opcode() == Opcode::kMul ||
+          instruction.opcode() == Opcode::kMad) &&
+         instruction.modifiers.Has(Modifier::kWide) &&
+         ptx::BitsOf(instruction.type()) == 32;
+}
+
+Shape ShapeOfSpecial(Special special, const BlockShape& block,
+                     int chunk_lanes) {
+  const bool row = block.y == 1 && block.z == 1;
+  const bool wide = row || block.x % kWarpLanes == 0;
+  const bool chunked = wide || block.x % chunk_lanes == 0;
+  switch (special) {
+    case Special::kTidX:
+      return chunked ? Affine(1, wide) : Shape::Varying();
+    case Special::kTidY:
+    case Special::kTidZ:
+      return chunked ? Affine(0, wide) : Shape::Varying();
+    case Special::kLaneid:
+      return Affine(1, true);
+    case Special::kLanemaskEq:
+    case Special::kLanemaskGe:
+    case Special::kLanemaskGt:
+    case Special::kLanemaskLe:
+    case Special::kLanemaskLt:
+      return Shape::Varying();
+    default:
+      return Affine(0, true);
+  }
+}
+
+Shape ResultShape(const Instruction& instruction, absl::Span<const Shape> s,
+                  Mode mode) {
+  switch (instruction.opcode()) {
+    case Opcode::kLd:
+    case Opcode::kLdu:
+      if (instruction.modifiers.Has(Modifier::kParam)) return Shape{};
+      return s[1].chunk_uniform() ? s[1] : Shape::Varying();
+    case Opcode::kSetp: {
+      const Shape shape = Opaque(s.subspan(1));
+      return shape.wide ? shape : Shape::Varying();
+    }
+    case Opcode::kActivemask:
+      return Shape{};
+    default:
+      break;
+  }
+  if (!IsInteger(instruction.type())) {
+    const Shape shape =
+        instruction.opcode() == Opcode::kMov ? s[1] : Opaque(s.subspan(1));
+    return shape.varying || shape.stride != 0 ||
+                   (instruction.type() == Type::kPred && !shape.wide)
+               ? Shape::Varying()
+               : shape;
+  }
+  if (instruction.opcode() == Opcode::kCvt &&
+      ptx::IsFloat(instruction.modifiers.types[1])) {
+    return Opaque(s.subspan(1));
+  }
+  const Shape shape = IntegerShape(instruction, s);
+  const bool affine = !shape.varying && shape.stride != 0;
+  if (affine && Widens(instruction)) {
+    // Only a single affine factor can be checked; an affine 64-bit addend of
+    // mad.wide is exact.
+    if (mode == Mode::kMasked) return Shape::Varying();
+  }
+  return shape;
+}
+
+namespace {
+
+class Analysis {
+ public:
+  Analysis(const Kernel& kernel, const BlockShape& block, Mode mode,
+           int chunk_lanes)
+      : kernel_(kernel), block_(block), mode_(mode), chunk_lanes_(chunk_lanes) {
+    const size_t count = kernel.function->registers.size();
+    shapes_.resize(count);
+    forced_.resize(count, false);
+  }
+
+  Shapes Run() {
+    Shapes result;
+    result.overwrite.resize(shapes_.size(), false);
+    if (mode_ == Mode::kMasked) FindUnsafe(&result.overwrite);
+    while (Step()) {
+    }
+    for (const auto& shape : shapes_) {
+      result.registers.push_back(shape.value_or(Shape{}));
+    }
+    return result;
+  }
+
+ private:
+  // Under a mask, a register is one value per warp only if no lane can see it
+  // from another execution of its definition than its own.
+  void FindUnsafe(std::vector<bool>* overwrite) {
+    const size_t count = shapes_.size();
+    std::vector<int> definitions(count, 0), home(count, -1);
+    std::vector<bool> pure(count, true), outside(count, false);
+    for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
+      ForEach(k, [&](const Instruction& instruction) {
+        for (uint32_t r : RegistersRead(instruction)) {
+          if (home[r] != static_cast<int>(k)) outside[r] = true;
+        }
+        for (uint32_t r : RegistersWritten(instruction)) {
+          ++definitions[r];
+          home[r] = static_cast<int>(k);
+          if (instruction.guard.kind != Operand::Kind::kNone) {
+            definitions[r] += 2;
+          }
+          const bool load = instruction.opcode() == Opcode::kLd &&
+                            !instruction.modifiers.Has(Modifier::kParam);
+          if (load) pure[r] = false;
+        }
+      });
+    }
+    for (size_t r = 0; r < count; ++r) {
+      const bool cycle = home[r] >= 0 && kernel_.blocks[home[r]].in_cycle;
+      (*overwrite)[r] = definitions[r] <= 1 && (!outside[r] || !cycle);
+      forced_[r] = definitions[r] > 1 || (outside[r] && (cycle || !pure[r]));
+    }
+  }
+
+  template <typename Visit>
+  void ForEach(size_t k, Visit visit) {
+    const Block& block = kernel_.blocks[k];
+    for (uint32_t i = block.first; i < block.last; ++i) {
+      visit(kernel_.function->body[i]);
+    }
+  }
+
+  bool Step() {
+    bool changed = false;
+    for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
+      ForEach(k, [&](const Instruction& i) { changed = Visit(i) || changed; });
+    }
+    return changed;
+  }
+
+  std::optional<Shape> ShapeOf(const Operand& operand) {
+    switch (operand.kind) {
+      case Operand::Kind::kRegister:
+        return shapes_[operand.index];
+      case Operand::Kind::kSpecial:
+        return ShapeOfSpecial(static_cast<Special>(operand.index), block_,
+                              chunk_lanes_);
+      case Operand::Kind::kVector:
+        return Shape::Varying();
+      default:
+        return Shape{};
+    }
+  }
+
+  bool Visit(const Instruction& instruction) {
+    const auto written = RegistersWritten(instruction);
+    if (written.empty()) return false;
+    std::vector<Shape> operands;
+    for (size_t i = 0; i < instruction.operands.size(); ++i) {
+      const auto shape = ShapeOf(instruction.operands[i]);
+      if (!shape && i > 0) return false;  // comes in a later step
+      operands.push_back(shape.value_or(Shape{}));
+    }
+    Shape shape = ResultShape(instruction, operands, mode_);
+    if (instruction.guard.kind != Operand::Kind::kNone) {
+      const auto guard = ShapeOf(instruction.guard);
+      if (!guard) return false;
+      if (!guard->uniform()) shape = Shape::Varying();
+    }
+    bool changed = false;
+    for (uint32_t r : written) {
+      const Shape joined =
+          forced_[r] ? Shape::Varying() : Join(shapes_[r], shape);
+      changed = changed || shapes_[r] != joined;
+      shapes_[r] = joined;
+    }
+    return changed;
+  }
+
+  const Kernel& kernel_;
+  const BlockShape block_;
+  const Mode mode_;
+  const int chunk_lanes_;
+  std::vector<std::optional<Shape>> shapes_;
+  std::vector<bool> forced_;
+};
+
+}  // namespace
+
+Shapes ComputeShapes(const Kernel& kernel, const BlockShape& block, Mode mode,
+                     int chunk_lanes) {
+  return Analysis(kernel, block, mode, chunk_lanes).Run();
+}
+
+}  // namespace holdfast::software::lower

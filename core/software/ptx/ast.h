@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A parsed PTX module: plain values, names resolved to indices, no LLVM.
+#ifndef HOLDFAST_CORE_SOFTWARE_PTX_AST_H_
+#define HOLDFAST_CORE_SOFTWARE_PTX_AST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/software/ptx/forms.h"
+#include "core/software/ptx/lexer.h"
+#include "core/software/ptx/types.h"
+
+namespace holdfast::software::ptx {
+
+struct Operand {
+  enum class Kind : uint8_t {
+    kNone,
+    kRegister,       // index into Function::registers
+    kSpecial,        // index is a Special
+    kInteger,        // bits
+    kFloat32,        // bits
+    kFloat64,        // bits
+    kVariable,       // index into Module::variables: its address
+    kLocalVariable,  // index into Function::variables: its address
+    kFunction,       // index into Module::functions: its address
+    kLabel,          // index into Function::labels
+    kVector,         // elements
+    kSink,           // _
+  };
+  Kind kind = Kind::kNone;
+  bool negated = false;  // !%p
+  bool memory = false;   // in brackets: what stands at this address + offset
+  uint32_t index = 0;
+  int64_t offset = 0;
+  uint64_t bits = 0;
+  std::vector<Operand> elements;
+
+  bool IsRegister() const { return kind == Kind::kRegister && !memory; }
+};
+
+struct Instruction {
+  const Form* form = nullptr;
+  Modifiers modifiers;
+  Operand guard;  // kNone: always
+  std::vector<Operand> operands;
+  Location location;
+  // Calls only: where the operands of the three lists end.
+  uint32_t results = 0;    // operands[0, results) receive the results
+  uint32_t arguments = 0;  // operands[results + 1, ...) after the callee
+
+  Opcode opcode() const { return form->opcode; }
+  Type type() const { return modifiers.types[0]; }
+};
+
+struct Register {
+  std::string name;
+  Type type = Type::kNone;
+};
+
+// A place in an initialiser that holds the address of something.
+struct Relocation {
+  uint64_t offset = 0;
+  bool function = false;
+  bool generic = false;
+  uint32_t index = 0;  // into Module::variables or Module::functions
+  int64_t addend = 0;
+};
+
+struct Variable {
+  std::string name;
+  Space space = Space::kGlobal;
+  Type type = Type::kNone;
+  uint64_t bytes = 0;  // 0: extern array of unknown size
+  uint32_t alignment = 1;
+  bool external = false;
+  bool visible = false;
+  std::vector<uint8_t> initial;  // shorter than `bytes`: zeros follow
+  std::vector<Relocation> relocations;
+  Location location;
+};
+
+struct Label {
+  std::string name;
+  int64_t instruction = -1;  // index; -1: not yet defined
+  Location location;
+};
+
+// A kernel (.entry) or a device function.
+struct Function {
+  std::string name;
+  bool kernel = false;
+  bool defined = false;  // has a body
+  bool external = false;
+  // Kernel parameters and .param formals are variables of the function with
+  // Space::kParam; .reg formals of a device function are registers.
+  std::vector<Operand> results;
+  std::vector<Operand> parameters;
+  std::vector<Register> registers;
+  std::vector<Variable> variables;
+  std::vector<Label> labels;
+  // .branchtargets lists, by label: indices of labels.
+  std::vector<std::pair<uint32_t, std::vector<uint32_t>>> branch_targets;
+  std::vector<Instruction> body;
+  uint32_t required_block[3] = {0, 0, 0};
+  uint32_t max_block[3] = {0, 0, 0};
+  Location location;
+};
+
+struct Module {
+  int version = 0;  // 10 * major + minor
+  int target = 0;   // 90 for sm_90
+  int address_bits = 64;
+  std::vector<Variable> variables;
+  std::vector<Function> functions;
+};
+
+}  // namespace holdfast::software::ptx
+
+#endif  // HOLDFAST_CORE_SOFTWARE_PTX_AST_H_

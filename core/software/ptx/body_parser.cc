@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "core/software/ptx/module_parser.h"
+
+namespace holdfast::software::ptx {
+namespace {
+
+// Beyond this a kernel could not have come from a compiler.
+constexpr uint64_t kMaxRegisters = 1 << 20;
+
+}  // namespace
+
+bool ModuleParser::ParseBody(Function* function) {
+  function_ = function;
+  register_limit_ = 0;
+  if (!tokens_.Expect('{')) return false;
+  while (!scopes_.empty() && !tokens_.AtEnd()) ParseStatement();
+  function_ = nullptr;
+  if (!scopes_.empty()) return tokens_.Fail("missing '}' at the end");
+  function_ = function;
+  const bool ok = CheckLabels();
+  function_ = nullptr;
+  return ok;
+}
+
+void ModuleParser::ParseStatement() {
+  if (tokens_.TakeIf('}')) {
+    scopes_.pop_back();
+    ranges_.pop_back();
+    return;
+  }
+  if (tokens_.TakeIf('{')) {
+    scopes_.emplace_back();
+    ranges_.emplace_back();
+    return;
+  }
+  if (tokens_.TakeIf(';')) return;
+  bool ok = true;
+  const Token token = tokens_.Peek();
+  if (token.kind == TokenKind::kWord && tokens_.Peek(1).Is(':')) {
+    tokens_.Take();
+    tokens_.Take();
+    ok =
+        tokens_.TakeIfDot("branchtargets") ? ParseBranchTargets(token.text)
+        : tokens_.PeekIsDot("callprototype") || tokens_.PeekIsDot("calltargets")
+            ? (scopes_.back()[std::string(token.text)].kind =
+                   Operand::Kind::kSink,
+               tokens_.SkipStatement(), true)
+            : DefineLabel(token);
+  } else if (tokens_.TakeIfDot("reg")) {
+    ok = ParseRegisters();
+  } else if (tokens_.TakeIfDot("loc")) {
+    while (tokens_.Peek().kind == TokenKind::kInteger) tokens_.Take();
+    // ", function_name label, inlined_at file line column"
+    if (tokens_.PeekIs(',')) {
+      const int line = tokens_.Peek().location.line;
+      while (!tokens_.AtEnd() && tokens_.Peek().location.line == line) {
+        tokens_.Take();
+      }
+    }
+  } else if (tokens_.TakeIfDot("pragma")) {
+    tokens_.SkipStatement();
+  } else if (token.kind == TokenKind::kDotWord) {
+    tokens_.Take();
+    const bool shared = token.text == "shared";
+    if (shared || token.text == "local" || token.text == "param" ||
+        token.text == "global" || token.text == "const") {
+      const Space space = shared                   ? Space::kShared
+                          : token.text == "local"  ? Space::kLocal
+                          : token.text == "param"  ? Space::kParam
+                          : token.text == "global" ? Space::kGlobal
+                                                   : Space::kConst;
+      ok = ParseVariables(space, {}, &function_->variables,
+                          Operand::Kind::kLocalVariable, &scopes_.back());
+    } else {
+      ok = tokens_.FailAt(token.location, absl::StrCat("unknown directive '.",
+                                                       token.text, "'"));
+    }
+  } else {
+    ok = ParseInstruction();
+  }
+  if (!ok) tokens_.SkipStatement();
+}
+
+// .reg .b32 %r<7>, %t;
+bool ModuleParser::ParseRegisters() {
+  const Token word = tokens_.Take();
+  const auto type = TypeFromSpelling(word.text);
+  if (word.kind != TokenKind::kDotWord || !type) {
+    return tokens_.FailAt(word.location, "expected the type of a register");
+  }
+  do {
+    absl::string_view name;
+    if (!tokens_.ExpectWord(&name)) return false;
+    if (tokens_.TakeIf('<')) {
+      uint64_t count = 0;
+      if (!tokens_.ExpectInteger(&count) || !tokens_.Expect('>')) return false;
+      register_limit_ += std::min(count, kMaxRegisters);
+      if (register_limit_ >= kMaxRegisters) {
+        return tokens_.Fail("too many registers");
+      }
+      ranges_.back()[std::string(name)] = {*type, count};
+      continue;
+    }
+    Operand operand;
+    operand.kind = Operand::Kind::kRegister;
+    operand.index = static_cast<uint32_t>(function_->registers.size());
+    if (!scopes_.back().emplace(std::string(name), operand).second) {
+      return tokens_.Fail(absl::StrCat("'", name, "' is declared twice"));
+    }
+    function_->registers.push_back({std::string(name), *type});
+  } while (tokens_.TakeIf(','));
+  return tokens_.Expect(';');
+}
+
+Operand ModuleParser::LabelNamed(absl::string_view name) {
+  Operand operand;
+  operand.kind = Operand::Kind::kLabel;
+  auto [it, added] = labels_.emplace(
+      std::string(name), static_cast<uint32_t>(function_->labels.size()));
+  if (added) {
+    function_->labels.push_back(
+        {std::string(name), -1, tokens_.Peek().location});
+  }
+  operand.index = it->second;
+  return operand;
+}
+
+bool ModuleParser::DefineLabel(const Token& name) {
+  Label& label = function_->labels[LabelNamed(name.text).index];
+  if (label.instruction >= 0) {
+    return tokens_.FailAt(name.location, absl::StrCat("label '", name.text,
+                                                      "' is defined twice"));
+  }
+  label.instruction = static_cast<int64_t>(function_->body.size());
+  label.location = name.location;
+  return true;
+}
+
+bool ModuleParser::ParseBranchTargets(absl::string_view label) {
+  std::vector<uint32_t> targets;
+  do {
+    absl::string_view name;
+    if (!tokens_.ExpectWord(&name)) return false;
+    targets.push_back(LabelNamed(name).index);
+  } while (tokens_.TakeIf(','));
+  const Operand self = LabelNamed(label);
+  function_->labels[self.index].instruction =
+      static_cast<int64_t>(function_->body.size());
+  function_->branch_targets.emplace_back(self.index, std::move(targets));
+  return tokens_.Expect(';');
+}
+
+bool ModuleParser::CheckLabels() {
+  for (const Label& label : function_->labels) {
+    if (label.instruction < 0) {
+      return tokens_.FailAt(label.location, absl::StrCat("label '", label.name,
+                                                         "' is not defined"));
+    }
+  }
+  return true;
+}
+
+bool ModuleParser::ParseInstruction() {
+  Instruction instruction;
+  if (tokens_.PeekIs('@') && !ParseGuard(&instruction.guard)) return false;
+  instruction.location = tokens_.Peek().location;
+  absl::string_view opcode;
+  if (!tokens_.ExpectWord(&opcode)) return false;
+  std::vector<absl::string_view> words;
+  while (tokens_.Peek().kind == TokenKind::kDotWord) {
+    words.push_back(tokens_.Take().text);
+  }
+  instruction.form = MatchForm(opcode, words, &instruction.modifiers);
+  if (instruction.form == nullptr) {
+    return tokens_.FailAt(
+        instruction.location,
+        absl::StrCat(
+            IsOpcode(opcode) ? "unsupported form '" : "unknown instruction '",
+            opcode, words.empty() ? "" : ".", absl::StrJoin(words, "."), "'"));
+  }
+  const bool is_call = instruction.opcode() == Opcode::kCall;
+  if (!(is_call ? ParseCall(&instruction) : ParseOperands(&instruction)) ||
+      !tokens_.Expect(';') || !CheckOperands(instruction)) {
+    return false;
+  }
+  function_->body.push_back(std::move(instruction));
+  return true;
+}
+
+bool ModuleParser::ParseGuard(Operand* guard) {
+  tokens_.Take();
+  const bool negated = tokens_.TakeIf('!');
+  if (!ParseName(guard)) return false;
+  guard->negated = negated;
+  return IsPredicate(*guard) || tokens_.Fail("a guard must be a predicate");
+}
+
+bool ModuleParser::ParseOperands(Instruction* instruction) {
+  if (tokens_.PeekIs(';')) return true;
+  do {
+    instruction->operands.emplace_back();
+    if (!ParseOperand(&instruction->operands.back())) return false;
+    // "d|p": two destinations in one place.
+    if (tokens_.TakeIf('|')) {
+      instruction->operands.emplace_back();
+      if (!ParseOperand(&instruction->operands.back())) return false;
+    }
+  } while (tokens_.TakeIf(','));
+  return true;
+}
+
+// call (result), callee, (arguments), prototype;
+bool ModuleParser::ParseCall(Instruction* instruction) {
+  if (tokens_.PeekIs('(')) {
+    if (!ParseCallList(instruction) || !tokens_.Expect(',')) return false;
+  }
+  instruction->results = static_cast<uint32_t>(instruction->operands.size());
+  instruction->operands.emplace_back();
+  Operand callee;
+  if (!ParseName(&callee)) return false;
+  instruction->operands[instruction->results] = callee;
+  if (tokens_.TakeIf(',') && tokens_.PeekIs('(')) {
+    if (!ParseCallList(instruction)) return false;
+    if (tokens_.TakeIf(',')) tokens_.Take();
+  }
+  instruction->arguments = static_cast<uint32_t>(instruction->operands.size() -
+                                                 instruction->results - 1);
+  const bool callable =
+      callee.kind == Operand::Kind::kFunction || callee.IsRegister();
+  return callable || tokens_.Fail("the callee must be a function");
+}
+
+bool ModuleParser::ParseCallList(Instruction* instruction) {
+  if (!tokens_.Expect('(')) return false;
+  if (tokens_.TakeIf(')')) return true;
+  do {
+    instruction->operands.emplace_back();
+    if (!ParseOperand(&instruction->operands.back())) return false;
+  } while (tokens_.TakeIf(','));
+  return tokens_.Expect(')');
+}
+
+bool ModuleParser::ParseOperand(Operand* operand) {
+  if (tokens_.PeekIs('[')) return ParseMemoryOperand(operand);
+  if (tokens_.PeekIs('{')) return ParseVectorOperand(operand);
+  const bool negated = tokens_.TakeIf('!');
+  const TokenKind kind = tokens_.Peek().kind;
+  const bool number = kind == TokenKind::kInteger ||
+                      kind == TokenKind::kFloat32 ||
+                      kind == TokenKind::kFloat64 || tokens_.PeekIs('-');
+  if (number ? !ParseNumber(operand)
+             : !ParseName(operand) || !ParseOffset(operand)) {
+    return false;
+  }
+  operand->negated = negated;
+  return !negated || IsPredicate(*operand) ||
+         tokens_.Fail("'!' needs a predicate");
+}
+
+bool ModuleParser::ParseNumber(Operand* operand) {
+  const bool negative = tokens_.TakeIf('-');
+  const Token token = tokens_.Take();
+  operand->bits = token.bits;
+  switch (token.kind) {
+    case TokenKind::kInteger:
+      operand->kind = Operand::Kind::kInteger;
+      if (negative) operand->bits = 0 - operand->bits;
+      return true;
+    case TokenKind::kFloat32:
+      operand->kind = Operand::Kind::kFloat32;
+      operand->bits ^= uint64_t{negative} << 31;
+      return true;
+    case TokenKind::kFloat64:
+      operand->kind = Operand::Kind::kFloat64;
+      operand->bits ^= uint64_t{negative} << 63;
+      return true;
+    default:
+      return tokens_.FailAt(token.location, "expected a number");
+  }
+}
+
+bool ModuleParser::ParseMemoryOperand(Operand* operand) {
+  tokens_.Take();
+  if (tokens_.Peek().kind == TokenKind::kInteger) {
+    if (!ParseNumber(operand)) return false;
+  } else if (!ParseName(operand) || !ParseOffset(operand)) {
+    return false;
+  }
+  operand->memory = true;
+  return tokens_.Expect(']');
+}
+
+bool ModuleParser::ParseOffset(Operand* operand) {
+  while (tokens_.PeekIs('+') || tokens_.PeekIs('-')) {
+    bool negative = tokens_.Take().Is('-');
+    if (tokens_.TakeIf('-')) negative = !negative;
+    uint64_t value = 0;
+    if (!tokens_.ExpectInteger(&value)) return false;
+    operand->offset =
+        static_cast<int64_t>(static_cast<uint64_t>(operand->offset) +
+                             (negative ? 0 - value : value));
+  }
+  return true;
+}
+
+bool ModuleParser::ParseVectorOperand(Operand* operand) {
+  tokens_.Take();
+  operand->kind = Operand::Kind::kVector;
+  do {
+    if (tokens_.PeekIs('{') || operand->elements.size() >= 32) {
+      return tokens_.Fail("bad vector operand");
+    }
+    operand->elements.emplace_back();
+    if (!ParseOperand(&operand->elements.back())) return false;
+  } while (tokens_.TakeIf(','));
+  return tokens_.Expect('}');
+}
+
+bool ModuleParser::ParseName(Operand* operand) {
+  if (tokens_.TakeIf('_')) {
+    operand->kind = Operand::Kind::kSink;
+    return true;
+  }
+  const Token word = tokens_.Peek();
+  absl::string_view name;
+  if (!tokens_.ExpectWord(&name)) return false;
+  if (name == "_") {
+    operand->kind = Operand::Kind::kSink;
+    return true;
+  }
+  std::string full(name);
+  if (name[0] == '%' && tokens_.Peek().kind == TokenKind::kDotWord) {
+    full = absl::StrCat(name, ".", tokens_.Take().text);
+  }
+  if (FindName(full, operand)) return true;
+  if (name[0] == '%') {
+    return tokens_.FailAt(word.location,
+                          absl::StrCat("'", full, "' is not declared"));
+  }
+  *operand = LabelNamed(name);
+  return true;
+}
+
+bool ModuleParser::FindName(absl::string_view name, Operand* operand) {
+  if (FindRegister(name, operand)) return true;
+  if (auto special = SpecialFromSpelling(name)) {
+    operand->kind = Operand::Kind::kSpecial;
+    operand->index = static_cast<uint32_t>(*special);
+    return true;
+  }
+  if (name == "WARP_SZ") {
+    operand->kind = Operand::Kind::kInteger;
+    operand->bits = 32;
+    return true;
+  }
+  auto it = globals_.find(std::string(name));
+  if (it == globals_.end()) return false;
+  *operand = it->second;
+  return true;
+}
+
+bool ModuleParser::FindRegister(absl::string_view name, Operand* operand) {
+  // %r12: range %r, number 12.
+  size_t digits = name.size();
+  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') {
+    --digits;
+  }
+  uint64_t number = 0;
+  const bool numbered =
+      digits < name.size() && absl::SimpleAtoi(name.substr(digits), &number);
+  for (size_t i = scopes_.size(); i-- > 0;) {
+    auto it = scopes_[i].find(std::string(name));
+    if (it != scopes_[i].end()) {
+      *operand = it->second;
+      return true;
+    }
+    if (!numbered) continue;
+    auto range = ranges_[i].find(std::string(name.substr(0, digits)));
+    if (range == ranges_[i].end() || number >= range->second.count) continue;
+    operand->kind = Operand::Kind::kRegister;
+    operand->index = static_cast<uint32_t>(function_->registers.size());
+    function_->registers.push_back({std::string(name), range->second.type});
+    scopes_[i].emplace(std::string(name), *operand);
+    return true;
+  }
+  return false;
+}
+
+bool ModuleParser::IsPredicate(const Operand& operand) const {
+  if (operand.kind == Operand::Kind::kSpecial) {
+    return TypeOf(static_cast<Special>(operand.index)) == Type::kPred;
+  }
+  return operand.IsRegister() &&
+         function_->registers[operand.index].type == Type::kPred;
+}
+
+bool ModuleParser::CheckOperands(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kCall) return true;
+  size_t at = 0;
+  bool optional = false;
+  for (char letter : instruction.form->operands) {
+    if (letter == '?') {
+      optional = true;
+      continue;
+    }
+    if (at == instruction.operands.size()) {
+      if (optional) return true;
+      return tokens_.FailAt(instruction.location, "too few operands");
+    }
+    if (!CheckOperand(instruction, instruction.operands[at], letter)) {
+      return tokens_.FailAt(instruction.location,
+                            absl::StrCat("operand ", at + 1, " of '",
+                                         SpellingOf(instruction.opcode()),
+                                         "' has the wrong kind"));
+    }
+    ++at;
+  }
+  return at == instruction.operands.size() ||
+         tokens_.FailAt(instruction.location, "too many operands");
+}
+
+bool ModuleParser::CheckOperand(const Instruction& instruction,
+                                const Operand& operand, char letter) {
+  using Kind = Operand::Kind;
+  const bool wants_predicate = instruction.type() == Type::kPred;
+  switch (letter) {
+    case 'l':
+      return operand.kind == Kind::kLabel;
+    case 'm':
+      return operand.memory;
+    case 'i':
+      return operand.kind == Kind::kInteger && !operand.memory;
+    case 'p':
+      return IsPredicate(operand) || operand.kind == Kind::kInteger;
+    case 'q':
+      return operand.kind == Kind::kSink ||
+             (operand.IsRegister() && IsPredicate(operand));
+    default:
+      break;
+  }
+  if (operand.memory || operand.kind == Kind::kLabel ||
+      operand.kind == Kind::kNone) {
+    return false;
+  }
+  if (operand.kind == Kind::kVector) {
+    return std::all_of(operand.elements.begin(), operand.elements.end(),
+                       [&](const Operand& element) {
+                         return element.kind != Kind::kVector &&
+                                CheckOperand(instruction, element, letter);
+                       });
+  }
+  if (letter == 'd') {
+    return operand.kind == Kind::kSink ||
+           (operand.IsRegister() && IsPredicate(operand) == wants_predicate);
+  }
+  return operand.kind == Kind::kInteger ||
+         (operand.kind != Kind::kSink &&
+          IsPredicate(operand) == wants_predicate);
+}
+
+}  // namespace holdfast::software::ptx

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of instruction forms that Holdfast accepts: it drives the parser,
+// the coverage table in core/software/README.md and the tests.
+#ifndef HOLDFAST_CORE_SOFTWARE_PTX_FORMS_H_
+#define HOLDFAST_CORE_SOFTWARE_PTX_FORMS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/software/ptx/types.h"
+
+namespace holdfast::software::ptx {
+
+enum class Opcode : uint8_t {
+#define HOLDFAST_PTX_OPCODE(name, spelling) name,
+#include "core/software/ptx/opcodes.inc"
+#undef HOLDFAST_PTX_OPCODE
+};
+
+absl::string_view SpellingOf(Opcode opcode);
+
+// What stood behind the opcode, in a form that lowering can ask.
+struct Modifiers {
+  Type types[4] = {};
+  uint8_t type_count = 0;
+  std::vector<Modifier> words;  // in the order of the text
+
+  bool Has(Modifier word) const;
+  // The first of the words that lies in [first, last] of the enumeration.
+  std::optional<Modifier> In(Modifier first, Modifier last) const;
+};
+
+// One line of the table, for instance
+//   add, "{rn|rz|rm|rp}?.ftz?.sat?.f32", "daa"
+// `pattern` lists what may follow the opcode: alternatives in braces, `?` for
+// what may be absent, <name> for a class of types or words (see forms.cc).
+// `operands` has one letter an operand: d destination, a source, p source
+// predicate, q destination predicate, m memory, l label, i integer constant;
+// a `?` makes what follows optional.
+struct Form {
+  Opcode opcode;
+  absl::string_view pattern;
+  absl::string_view operands;
+};
+
+absl::Span<const Form> AllForms();
+
+// The form whose pattern takes exactly these words, or null. `words` are the
+// dot-words behind the opcode, without dots.
+const Form* MatchForm(absl::string_view opcode,
+                      absl::Span<const absl::string_view> words,
+                      Modifiers* modifiers);
+
+bool IsOpcode(absl::string_view word);
+
+// Every spelling of a form, for instance {"add.f32", "add.rn.f32", ...}.
+std::vector<std::string> Spellings(const Form& form);
+
+}  // namespace holdfast::software::ptx
+
+#endif  // HOLDFAST_CORE_SOFTWARE_PTX_FORMS_H_

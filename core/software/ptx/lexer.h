@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Splits PTX text into tokens with their places.
+#ifndef HOLDFAST_CORE_SOFTWARE_PTX_LEXER_H_
+#define HOLDFAST_CORE_SOFTWARE_PTX_LEXER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace holdfast::software::ptx {
+
+// Both count from 1.
+struct Location {
+  int line = 0;
+  int column = 0;
+};
+
+enum class TokenKind : uint8_t {
+  kEnd,
+  kWord,         // add  %r1  $L__BB0_2  _Z3fooPf
+  kDotWord,      // .global  .x  .L2::128B; text without the dot
+  kInteger,      // value in `bits`
+  kFloat32,      // 0f3F800000; value in `bits`
+  kFloat64,      // 0d..., 1.5; value in `bits`
+  kString,       // text without the quotes
+  kPunctuation,  // one character
+  kInvalid,      // a character or literal that PTX does not know
+};
+
+struct Token {
+  TokenKind kind = TokenKind::kEnd;
+  absl::string_view text;
+  uint64_t bits = 0;
+  Location location;
+
+  bool Is(char punctuation) const {
+    return kind == TokenKind::kPunctuation && text[0] == punctuation;
+  }
+};
+
+// The tokens refer to `text`, which must outlive them. The last is kEnd.
+std::vector<Token> Tokenize(absl::string_view text);
+
+}  // namespace holdfast::software::ptx
+
+#endif  // HOLDFAST_CORE_SOFTWARE_PTX_LEXER_H_

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A cursor over tokens, with error reporting and recovery.
+#ifndef HOLDFAST_CORE_SOFTWARE_PTX_TOKEN_STREAM_H_
+#define HOLDFAST_CORE_SOFTWARE_PTX_TOKEN_STREAM_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/software/ptx/lexer.h"
+
+namespace holdfast::software::ptx {
+
+class TokenStream {
+ public:
+  TokenStream(absl::string_view text, std::vector<std::string>* errors)
+      : tokens_(Tokenize(text)), errors_(errors) {}
+
+  const Token& Peek(size_t ahead = 0) const {
+    return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
+  }
+  const Token& Take() {
+    const Token& token = Peek();
+    if (at_ + 1 < tokens_.size()) ++at_;
+    return token;
+  }
+  bool AtEnd() const { return Peek().kind == TokenKind::kEnd; }
+
+  bool PeekIs(char punctuation) const { return Peek().Is(punctuation); }
+  bool PeekIsDot(absl::string_view word) const {
+    return Peek().kind == TokenKind::kDotWord && Peek().text == word;
+  }
+  bool TakeIf(char punctuation) {
+    if (!PeekIs(punctuation)) return false;
+    Take();
+    return true;
+  }
+  bool TakeIfDot(absl::string_view word) {
+    if (!PeekIsDot(word)) return false;
+    Take();
+    return true;
+  }
+
+  // False, with an error, if something else stands here.
+  bool Expect(char punctuation) {
+    if (TakeIf(punctuation)) return true;
+    return Fail(absl::StrCat("expected '", absl::string_view(&punctuation, 1),
+                             "' before '", Peek().text, "'"));
+  }
+  bool ExpectWord(absl::string_view* word) {
+    if (Peek().kind != TokenKind::kWord) {
+      return Fail(absl::StrCat("expected a name before '", Peek().text, "'"));
+    }
+    *word = Take().text;
+    return true;
+  }
+  bool ExpectInteger(uint64_t* value) {
+    if (Peek().kind != TokenKind::kInteger) {
+      return Fail(
+          absl::StrCat("expected an integer before '", Peek().text, "'"));
+    }
+    *value = Take().bits;
+    return true;
+  }
+
+  // Always false, so that it can be returned.
+  bool Fail(absl::string_view reason) {
+    return FailAt(Peek().location, reason);
+  }
+  bool FailAt(Location location, absl::string_view reason) {
+    constexpr size_t kMaxErrors = 20;
+    if (errors_->size() < kMaxErrors) {
+      errors_->push_back(
+          absl::StrCat(location.line, ":", location.column, ": ", reason));
+    }
+    return false;
+  }
+
+  // Behind the next ';', or in front of the next '}' or the end.
+  void SkipStatement() {
+    while (!AtEnd() && !PeekIs('}')) {
+      if (Take().Is(';')) return;
+    }
+  }
+
+ private:
+  std::vector<Token> tokens_;
+  std::vector<std::string>* errors_;
+  size_t at_ = 0;
+};
+
+}  // namespace holdfast::software::ptx
+
+#endif  // HOLDFAST_CORE_SOFTWARE_PTX_TOKEN_STREAM_H_

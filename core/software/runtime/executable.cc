@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/runtime/executable.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/software/jit/compiler.h"
+#include "core/software/lower/kernel.h"
+#include "core/software/ptx/parser.h"
+#include "core/software/runtime/grid.h"
+#include "core/software/runtime/module_memory.h"
+
+namespace holdfast::software {
+namespace {
+
+// Dynamic shared memory begins behind the static, so aligned.
+constexpr uint64_t kDynamicSharedAlignment = 16;
+
+// A kernel, and its code for the block shapes that it was launched with.
+class KernelCode {
+ public:
+  KernelCode(const ptx::Module& module, const ptx::Function& function,
+             const ModuleMemory& memory)
+      : addresses_(memory.addresses()),
+        kernel_(lower::LowerKernel(module, function, addresses_,
+                                   memory.shared_bytes())) {
+    const uint64_t dynamic =
+        AlignUp(kernel_.static_shared_bytes, kDynamicSharedAlignment);
+    for (size_t i = 0; i < addresses_.size(); ++i) {
+      if (IsDynamicShared(module.variables[i])) addresses_[i] = dynamic;
+    }
+    properties_ = Properties(module, function);
+  }
+  KernelCode(const KernelCode&) = delete;
+  KernelCode& operator=(const KernelCode&) = delete;
+
+  const KernelProperties& properties() const { return properties_; }
+
+  // Compiled on first use; null with the reason in *error.
+  KernelFunction* ForBlock(const lower::BlockShape& block, std::string* error) {
+    const auto key = std::make_tuple(block.x, block.y, block.z);
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_ptr<jit::CompiledKernel>& code = code_[key];
+    if (code == nullptr) code = jit::Compile(kernel_, block, error);
+    return code == nullptr ? nullptr : code->function();
+  }
+
+ private:
+  KernelProperties Properties(const ptx::Module& module,
+                              const ptx::Function& function) const {
+    KernelProperties properties;
+    properties.name = function.name;
+    for (size_t i = 0; i < function.variables.size(); ++i) {
+      const ptx::Variable& variable = function.variables[i];
+      if (variable.space == ptx::Space::kParam) {
+        properties.parameters.push_back(
+            {kernel_.variable_offsets[i], variable.bytes});
+      } else if (variable.space == ptx::Space::kLocal) {
+        properties.local_bytes += variable.bytes;
+      }
+    }
+    for (const ptx::Variable& variable : module.variables) {
+      if (variable.space == ptx::Space::kConst) {
+        properties.constant_bytes += variable.bytes;
+      }
+    }
+    properties.parameter_bytes = kernel_.parameter_bytes;
+    properties.static_shared_bytes = kernel_.static_shared_bytes;
+    properties.registers =
+        static_cast<int>(std::min<size_t>(function.registers.size(), 255));
+    std::copy_n(function.required_block, 3, properties.required_block);
+    const uint32_t* limit = function.required_block[0] != 0
+                                ? function.required_block
+                                : function.max_block;
+    if (limit[0] != 0) {
+      const uint64_t threads =
+          uint64_t{limit[0]} * std::max(limit[1], 1u) * std::max(limit[2], 1u);
+      properties.max_threads_per_block =
+          static_cast<int>(std::min<uint64_t>(threads, 1024));
+    }
+    properties.ptx_version = module.target;
+    return properties;
+  }
+
+  std::vector<uint64_t> addresses_;
+  const lower::Kernel kernel_;
+  KernelProperties properties_;
+  std::mutex mutex_;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>,
+           std::unique_ptr<jit::CompiledKernel>>
+      code_ ABSL_GUARDED_BY(mutex_);
+};
+
+class PtxExecutable final : public Executable {
+ public:
+  explicit PtxExecutable(ptx::Module module) : module_(std::move(module)) {}
+
+  bool Prepare(std::string* error) {
+    memory_ = ModuleMemory::Create(module_, error);
+    if (memory_ == nullptr) return false;
+    for (const ptx::Function& function : module_.functions) {
+      if (!function.kernel || !function.defined) continue;
+      code_.push_back(
+          std::make_unique<KernelCode>(module_, function, *memory_));
+      kernels_.push_back(code_.back()->properties());
+    }
+    for (size_t i = 0; i < module_.variables.size(); ++i) {
+      const ptx::Variable& variable = module_.variables[i];
+      if (variable.space == ptx::Space::kShared) continue;
+      globals_.push_back({variable.name,
+                          reinterpret_cast<void*>(memory_->addresses()[i]),
+                          variable.bytes});
+    }
+    return true;
+  }
+
+  const std::vector<KernelProperties>& kernels() const override {
+    return kernels_;
+  }
+  const std::vector<GlobalVariable>& globals() const override {
+    return globals_;
+  }
+
+  LaunchOutcome Launch(size_t index, const LaunchGeometry& geometry,
+                       const void* parameters,
+                       const std::atomic<bool>* cancel) override {
+    const lower::BlockShape block{geometry.block[0], geometry.block[1],
+                                  geometry.block[2]};
+    std::string error;
+    KernelFunction* function = code_[index]->ForBlock(block, &error);
+    const std::string& name = kernels_[index].name;
+    if (function == nullptr) {
+      return {CUDA_ERROR_INVALID_PTX,
+              absl::StrCat("kernel ", name, ": ", error)};
+    }
+    return RunGrid(name, function, geometry, parameters, cancel);
+  }
+
+ private:
+  const ptx::Module module_;
+  std::unique_ptr<ModuleMemory> memory_;
+  std::vector<std::unique_ptr<KernelCode>> code_;
+  std::vector<KernelProperties> kernels_;
+  std::vector<GlobalVariable> globals_;
+};
+
+}  // namespace
+
+CUresult Executable::Load(absl::string_view ptx,
+                          std::unique_ptr<Executable>* executable,
+                          std::string* error_log) {
+  ptx::ParseResult parsed = ptx::Parse(ptx);
+  if (!parsed.ok()) {
+    *error_log = absl::StrJoin(parsed.errors, "\n");
+    return parsed.unsupported_version ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+                                      : CUDA_ERROR_INVALID_PTX;
+  }
+  auto loaded = std::make_unique<PtxExecutable>(std::move(parsed.module));
+  if (!loaded->Prepare(error_log)) return CUDA_ERROR_INVALID_PTX;
+  *executable = std::move(loaded);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace holdfast::software

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/runtime/grid.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "core/software/runtime/kernel_fault.h"
+#include "core/software/runtime/shared_memory.h"
+#include "core/software/runtime/worker_pool.h"
+
+namespace holdfast::software {
+namespace {
+
+constexpr uint64_t kWarpThreads = 32;
+
+// Waking workers costs more than running so few threads.
+constexpr uint64_t kSmallGridThreads = 8192;
+
+// Chunks for each thread, so that a slow block does not hold up the end.
+constexpr uint64_t kChunksPerThread = 16;
+
+const std::atomic<bool> kNeverCancelled{false};
+
+// One launch while it runs. Thread-safe.
+class Grid {
+ public:
+  Grid(absl::string_view kernel, KernelFunction* function,
+       const LaunchGeometry& geometry, const void* parameters,
+       const std::atomic<bool>* cancel)
+      : kernel_(kernel), function_(function), geometry_(geometry) {
+    launch_.parameters = static_cast<const uint8_t*>(parameters);
+    launch_.cancel = cancel != nullptr ? cancel : &kNeverCancelled;
+    std::copy_n(geometry.grid, 3, launch_.grid);
+    launch_.dynamic_shared_bytes =
+        static_cast<uint32_t>(geometry.dynamic_shared_bytes);
+    blocks_ = uint64_t{geometry.grid[0]} * geometry.grid[1] * geometry.grid[2];
+    threads_ =
+        uint64_t{geometry.block[0]} * geometry.block[1] * geometry.block[2];
+  }
+
+  LaunchOutcome Run() {
+    if (blocks_ == 1 || blocks_ <= kSmallGridThreads / threads_) {
+      chunk_ = blocks_;
+      RunChunks();
+    } else {
+      WorkerPool& pool = WorkerPool::Get();
+      chunk_ =
+          std::max<uint64_t>(1, blocks_ / (kChunksPerThread * pool.threads()));
+      pool.Run([this] { RunChunks(); });
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    return outcome_;
+  }
+
+ private:
+  // Until there is nothing left or the launch has failed.
+  void RunChunks() {
+    WorkerContext worker;
+    worker.shared = ThreadSharedMemory();
+    while (!stopped_) {
+      if (*launch_.cancel) return Fail({KernelFault::Kind::kCancelled}, worker);
+      const uint64_t begin = next_.fetch_add(chunk_);
+      if (begin >= blocks_) return;
+      const uint64_t end = std::min(begin + chunk_, blocks_);
+      const uint64_t warps = (threads_ + kWarpThreads - 1) / kWarpThreads;
+      const KernelFault fault = RunGuarded(
+          &worker, [&] { function_(&launch_, &worker, begin, end, 0, warps); });
+      if (fault.kind != KernelFault::Kind::kNone) return Fail(fault, worker);
+    }
+  }
+
+  void Fail(const KernelFault& fault, const WorkerContext& worker) {
+    stopped_ = true;
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (outcome_.result == CUDA_SUCCESS) outcome_ = Describe(fault, worker);
+  }
+
+  LaunchOutcome Describe(const KernelFault& fault,
+                         const WorkerContext& worker) const {
+    const uint64_t x = geometry_.grid[0];
+    const uint64_t y = geometry_.grid[1];
+    const std::string where =
+        absl::StrCat("kernel ", kernel_, ", block (", worker.block % x, ",",
+                     worker.block / x % y, ",", worker.block / x / y,
+                     "), threads ", worker.warp * kWarpThreads, " to ",
+                     std::min(threads_, (worker.warp + 1) * kWarpThreads) - 1);
+    switch (fault.kind) {
+      case KernelFault::Kind::kAddress:
+        return {CUDA_ERROR_ILLEGAL_ADDRESS,
+                absl::StrCat(where, ": access to address 0x",
+                             absl::Hex(fault.address),
+                             ", where no memory is mapped")};
+      case KernelFault::Kind::kCancelled:
+        return {CUDA_ERROR_LAUNCH_TIMEOUT,
+                absl::StrCat("kernel ", kernel_, " was given up")};
+      case KernelFault::Kind::kTrap:
+      case KernelFault::Kind::kNone:
+        break;
+    }
+    return {CUDA_ERROR_LAUNCH_FAILED, absl::StrCat(where, ": trap")};
+  }
+
+  const absl::string_view kernel_;
+  KernelFunction* const function_;
+  const LaunchGeometry& geometry_;
+  LaunchContext launch_;
+  uint64_t blocks_ = 0;
+  uint64_t threads_ = 0;  // of a block
+  uint64_t chunk_ = 1;    // blocks
+  std::atomic<uint64_t> next_{0};
+  std::atomic<bool> stopped_{false};
+  std::mutex mutex_;
+  LaunchOutcome outcome_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+LaunchOutcome RunGrid(absl::string_view kernel, KernelFunction* function,
+                      const LaunchGeometry& geometry, const void* parameters,
+                      const std::atomic<bool>* cancel) {
+  if (ThreadSharedMemory() == nullptr) {
+    return {CUDA_ERROR_OUT_OF_MEMORY, "no memory for shared memory"};
+  }
+  return Grid(kernel, function, geometry, parameters, cancel).Run();
+}
+
+}  // namespace holdfast::software

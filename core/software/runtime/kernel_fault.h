@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Leaving generated code in the middle: when it touches memory that is not
+// mapped, divides where the CPU traps, or its launch has been given up.
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_KERNEL_FAULT_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_KERNEL_FAULT_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "core/software/runtime/abi.h"
+
+namespace holdfast::software {
+
+struct KernelFault {
+  enum class Kind { kNone, kAddress, kTrap, kCancelled };
+  Kind kind = Kind::kNone;
+  uintptr_t address = 0;  // kAddress: that was touched
+};
+
+// Calls `code`, which runs generated code for `worker`, and says how it ended.
+// Signals of this thread that come from anything else go to whoever had
+// handled them before. What `code` has on its stack is abandoned at a fault:
+// nothing there may need its destructor.
+KernelFault RunGuarded(WorkerContext* worker,
+                       const std::function<void()>& code);
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_KERNEL_FAULT_H_

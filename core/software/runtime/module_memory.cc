@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/runtime/module_memory.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace holdfast::software {
+namespace {
+
+// Constant memory, and what makes sense for the rest.
+constexpr uint64_t kMaxModuleBytes = uint64_t{1} << 36;
+
+}  // namespace
+
+ModuleMemory::ModuleMemory(const ptx::Module& module) : module_(module) {}
+
+ModuleMemory::~ModuleMemory() {
+  if (base_ != nullptr) munmap(base_, bytes_);
+}
+
+std::unique_ptr<ModuleMemory> ModuleMemory::Create(const ptx::Module& module,
+                                                   std::string* error) {
+  std::unique_ptr<ModuleMemory> memory(new ModuleMemory(module));
+  if (!memory->LayOut(error) || !memory->Initialise(error)) return nullptr;
+  return memory;
+}
+
+bool ModuleMemory::LayOut(std::string* error) {
+  for (const ptx::Variable& variable : module_.variables) {
+    if (IsDynamicShared(variable)) {
+      addresses_.push_back(0);
+      continue;
+    }
+    if (variable.external) {
+      *error =
+          absl::StrCat(variable.location.line, ":", variable.location.column,
+                       ": ", variable.name, " is a variable of another module");
+      return false;
+    }
+    uint64_t& end =
+        variable.space == ptx::Space::kShared ? shared_bytes_ : bytes_;
+    const uint64_t offset = AlignUp(end, variable.alignment);
+    addresses_.push_back(offset);
+    end = offset + variable.bytes;
+    if (end > kMaxModuleBytes) {
+      *error = absl::StrCat("the module's variables have over ",
+                            kMaxModuleBytes, " bytes");
+      return false;
+    }
+  }
+  if (bytes_ == 0) return true;
+  void* base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) {
+    *error = absl::StrCat("no memory for ", bytes_, " bytes of variables");
+    return false;
+  }
+  base_ = static_cast<uint8_t*>(base);
+  for (size_t i = 0; i < addresses_.size(); ++i) {
+    if (module_.variables[i].space == ptx::Space::kShared) continue;
+    addresses_[i] += reinterpret_cast<uint64_t>(base_);
+  }
+  return true;
+}
+
+bool ModuleMemory::Initialise(std::string* error) {
+  for (size_t i = 0; i < addresses_.size(); ++i) {
+    const ptx::Variable& variable = module_.variables[i];
+    if (variable.space == ptx::Space::kShared) continue;
+    auto* bytes = reinterpret_cast<uint8_t*>(addresses_[i]);
+    std::memcpy(bytes, variable.initial.data(), variable.initial.size());
+    for (const ptx::Relocation& relocation : variable.relocations) {
+      if (relocation.function) {
+        *error = absl::StrCat(variable.location.line, ":",
+                              variable.location.column, ": ", variable.name,
+                              " holds the address of a function, which the "
+                              "software driver does not support");
+        return false;
+      }
+      const uint64_t address = addresses_[relocation.index] +
+                               static_cast<uint64_t>(relocation.addend);
+      if (relocation.offset + sizeof address > variable.bytes) {
+        *error = absl::StrCat(variable.name, ": an address beyond its end");
+        return false;
+      }
+      std::memcpy(bytes + relocation.offset, &address, sizeof address);
+    }
+  }
+  return true;
+}
+
+}  // namespace holdfast::software

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_MODULE_MEMORY_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_MODULE_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/software/ptx/ast.h"
+
+namespace holdfast::software {
+
+// The .global and .const variables of a module, initialised, in memory of their
+// own; and the places of its .shared variables. Immutable but for the bytes.
+class ModuleMemory {
+ public:
+  // Null, with the reason in *error: a variable of another module, an address
+  // of a function in an initialiser, or no memory.
+  static std::unique_ptr<ModuleMemory> Create(const ptx::Module& module,
+                                              std::string* error);
+  ~ModuleMemory();
+  ModuleMemory(const ModuleMemory&) = delete;
+  ModuleMemory& operator=(const ModuleMemory&) = delete;
+
+  // By index into Module::variables: an address, or for .shared an offset.
+  // What is 0 for an extern .shared array, whose place depends on the kernel.
+  const std::vector<uint64_t>& addresses() const { return addresses_; }
+  uint64_t shared_bytes() const { return shared_bytes_; }
+
+ private:
+  explicit ModuleMemory(const ptx::Module& module);
+  bool LayOut(std::string* error);
+  bool Initialise(std::string* error);
+
+  const ptx::Module& module_;
+  std::vector<uint64_t> addresses_;
+  uint64_t shared_bytes_ = 0;
+  uint64_t bytes_ = 0;
+  uint8_t* base_ = nullptr;
+};
+
+// Is it an array whose size the launch gives?
+inline bool IsDynamicShared(const ptx::Variable& variable) {
+  return variable.space == ptx::Space::kShared && variable.bytes == 0;
+}
+
+inline uint64_t AlignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_MODULE_MEMORY_H_
