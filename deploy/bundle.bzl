@@ -24,6 +24,7 @@ def bundle(name, binaries = [], libraries = [], files = []):
     commands.append("rm -rf $$(dirname $$root)")
     native.genrule(
         name = name,
+        testonly = True,  # tests are among the binaries
         srcs = binaries + libraries + files,
         outs = [name + ".tar.gz"],
         cmd = " && ".join(commands),
