@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/result_queue.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "gtest/gtest.h"
+
+namespace holdfast::executor {
+namespace {
+
+v1::Result Numbered(uint64_t sequence) {
+  v1::Result result;
+  result.set_sequence(sequence);
+  result.mutable_done();
+  return result;
+}
+
+TEST(ResultQueueTest, ResultsComeInOrderAndThenTheEnd) {
+  ResultQueue queue;
+  queue.Add(Numbered(1));
+  queue.AddError(2, absl::NotFoundError("x"));
+  queue.Finish();
+  v1::ResultBatch batch;
+  ASSERT_TRUE(queue.Take(&batch));
+  ASSERT_EQ(batch.results_size(), 2);
+  EXPECT_EQ(batch.results(0).sequence(), 1u);
+  EXPECT_EQ(batch.results(1).error().message(), "x");
+  EXPECT_FALSE(queue.Take(&batch));
+}
+
+TEST(ResultQueueTest, TheEndWaitsForWhatIsOwed) {
+  auto queue = std::make_shared<ResultQueue>();
+  queue->Expect();
+  auto hold = ResultQueue::Hold(queue);
+  queue->Finish();
+  std::thread late([queue, &hold] {
+    hold.reset();
+    queue->Deliver(Numbered(7));
+  });
+  v1::ResultBatch batch;
+  ASSERT_TRUE(queue->Take(&batch));
+  EXPECT_EQ(batch.results(0).sequence(), 7u);
+  EXPECT_FALSE(queue->Take(&batch));
+  late.join();
+}
+
+TEST(ResultQueueTest, LargeResultsAreSentInSeveralBatches) {
+  ResultQueue queue;
+  for (int i = 0; i < 100; ++i) {
+    v1::Result result;
+    result.set_sequence(i + 1);
+    result.set_data(std::string(60000, 'x'));
+    queue.Add(std::move(result));
+  }
+  queue.Finish();
+  uint64_t next = 1;
+  int batches = 0;
+  for (v1::ResultBatch batch; queue.Take(&batch); ++batches) {
+    EXPECT_LT(batch.ByteSizeLong(), size_t{2} << 20);
+    for (const v1::Result& result : batch.results()) {
+      EXPECT_EQ(result.sequence(), next++);
+    }
+  }
+  EXPECT_EQ(next, 101u);
+  EXPECT_GT(batches, 1);
+}
+
+TEST(ResultQueueTest, AnAbandonedQueueTakesNothingAndHoldsNobody) {
+  auto queue = std::make_shared<ResultQueue>();
+  for (size_t i = 0; i < ResultQueue::kMaxWaiting; ++i) {
+    queue->Add(Numbered(i + 1));
+  }
+  std::thread reader([queue] { EXPECT_FALSE(queue->AwaitRoom()); });
+  queue->Abandon();
+  reader.join();
+  queue->Add(Numbered(1));
+  queue->Finish();
+  v1::ResultBatch batch;
+  EXPECT_FALSE(queue->Take(&batch));
+}
+
+TEST(ResultQueueTest, RoomComesBackWhenResultsAreTaken) {
+  auto queue = std::make_shared<ResultQueue>();
+  for (size_t i = 0; i < ResultQueue::kMaxWaiting; ++i) {
+    queue->Add(Numbered(i + 1));
+  }
+  std::thread reader([queue] { EXPECT_TRUE(queue->AwaitRoom()); });
+  v1::ResultBatch batch;
+  ASSERT_TRUE(queue->Take(&batch));
+  reader.join();
+}
+
+}  // namespace
+}  // namespace holdfast::executor
