@@ -109,7 +109,9 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   const absl::Status status = holdfast::Run(address, n);
   if (!status.ok()) {
-    std::fprintf(stderr, "saxpy: %s\n", status.ToString().c_str());
+    std::fprintf(
+        stderr, "saxpy: %s\n",
+        status.ToString(absl::StatusToStringMode::kWithNoExtraData).c_str());
   }
   return status.ok() ? 0 : 1;
 }

@@ -75,7 +75,9 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   const absl::Status status = holdfast::Run(address);
   if (!status.ok()) {
-    std::fprintf(stderr, "vector_add: %s\n", status.ToString().c_str());
+    std::fprintf(
+        stderr, "vector_add: %s\n",
+        status.ToString(absl::StatusToStringMode::kWithNoExtraData).c_str());
   }
   return status.ok() ? 0 : 1;
 }

@@ -55,6 +55,9 @@ absl::StatusOr<std::shared_ptr<const Kernel>> Kernel::Find(
 
 absl::Status Kernel::ReadParameters() {
   const DriverApi& api = context().api();
+  // libcuda loads a library's code into the current context on first use.
+  ScopedContext current(context());
+  HOLDFAST_RETURN_IF_ERROR(current.status());
   HOLDFAST_CUDA_REQUIRE(api, cuKernelGetParamInfo);
   for (;;) {
     Parameter parameter;
@@ -81,6 +84,8 @@ absl::Status Kernel::ReadLimits() {
 }
 
 absl::StatusOr<int> Kernel::Attribute(CUfunction_attribute attribute) const {
+  ScopedContext current(context());
+  HOLDFAST_RETURN_IF_ERROR(current.status());
   int value = 0;
   HOLDFAST_CUDA_RETURN_IF_ERROR(
       context().api(), cuKernelGetAttribute(&value, attribute, handle_,
@@ -103,6 +108,8 @@ absl::Status Kernel::SetAttribute(absl::string_view name, int value) const {
 
 absl::Status Kernel::SetAttribute(CUfunction_attribute attribute,
                                   int value) const {
+  ScopedContext current(context());
+  HOLDFAST_RETURN_IF_ERROR(current.status());
   HOLDFAST_CUDA_RETURN_IF_ERROR(
       context().api(), cuKernelSetAttribute(attribute, value, handle_,
                                             context().device().handle()));
