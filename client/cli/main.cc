@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // holdfast: the command line of Holdfast.
+#include <cstdio>
+
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "client/cli/command.h"
@@ -20,7 +22,7 @@ wrong; 3 no daemon at the address, or the session was lost.)";
 
 int Main(int argc, char** argv) {
   CLI::App app("Runs kernels on a Holdfast daemon's devices.", "holdfast");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.footer(kFooter);
   CommonOptions options;
   absl::Status status;
@@ -34,6 +36,10 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  if (app.get_subcommands().empty()) {
+    std::fputs(app.help().c_str(), stderr);
+    return kExitUsage;
   }
   return Report(status);
 }

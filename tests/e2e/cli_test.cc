@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command line, as a shell runs it.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "client/cli/file.h"
+#include "client/cli/npy.h"
+#include "tests/e2e/daemon_process.h"
+
+namespace holdfast::e2e {
+namespace {
+
+// Not a kernel of this tree: a matrix times a vector, in doubles.
+constexpr char kSource[] = R"(
+template <typename T>
+__global__ void multiply(const T* matrix, const T* vector, T* result,
+                         unsigned rows, unsigned columns) {
+  unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  T sum = 0;
+  for (unsigned i = 0; i < columns; ++i) {
+    sum += matrix[row * columns + i] * vector[i];
+  }
+  result[row] = sum;
+}
+extern "C" __global__ void add_one(int* data, unsigned n) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) data[i] += 1;
+}
+)";
+
+template <typename T>
+cli::Array MakeArray(cli::ElementType type, std::vector<uint64_t> shape,
+                     const std::vector<T>& values) {
+  return {type, std::move(shape),
+          std::string(reinterpret_cast<const char*>(values.data()),
+                      values.size() * sizeof(T))};
+}
+
+template <typename T>
+std::vector<T> Values(const cli::Array& array) {
+  std::vector<T> values(array.bytes.size() / sizeof(T));
+  std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
+  return values;
+}
+
+class CliTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    daemon_ = new DaemonProcess();
+    ASSERT_TRUE(cli::WriteFile(Path("kernels.cu"), kSource).ok());
+  }
+  static void TearDownTestSuite() { delete daemon_; }
+
+  static std::string Path(const std::string& name) {
+    return daemon_->directory() + "/" + name;
+  }
+
+  static Outcome Holdfast(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), ProgramPath("HOLDFAST_CLI"));
+    return RunProgram(arguments, {{"HOLDFAST_ADDRESS", daemon_->address()}});
+  }
+
+  static void ExpectFailure(const Outcome& outcome, int exit_code,
+                            const std::string& text) {
+    EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
+    EXPECT_TRUE(absl::StrContains(outcome.err, text)) << outcome.err;
+  }
+
+  static DaemonProcess* daemon_;
+};
+
+DaemonProcess* CliTest::daemon_ = nullptr;
+
+TEST_F(CliTest, RunsAnyKernelOnNumpyFiles) {
+  const std::vector<double> matrix = {1, 2, 3, 4, 5, 6}, vector = {1, 10, 100};
+  ASSERT_TRUE(cli::WriteNpy(Path("m.npy"),
+                            MakeArray(cli::ElementType::kF64, {2, 3}, matrix))
+                  .ok());
+  ASSERT_TRUE(cli::WriteNpy(Path("v.npy"),
+                            MakeArray(cli::ElementType::kF64, {3}, vector))
+                  .ok());
+  const Outcome outcome =
+      Holdfast({"run", Path("kernels.cu"), "--kernel", "multiply<double>",
+                "--grid", "1", "--block", "32", "--repeat", "3", "--std=c++17",
+                "in:" + Path("m.npy"), "in:" + Path("v.npy"),
+                "out:" + Path("r.npy") + ":f64[2,1]", "u32:2", "u32:3"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "kernel")) << outcome.out;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "total")) << outcome.out;
+  const auto result = cli::ReadNpy(Path("r.npy"));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->shape, (std::vector<uint64_t>{2, 1}));
+  EXPECT_EQ(Values<double>(*result), (std::vector<double>{321, 654}));
+}
+
+TEST_F(CliTest, CompiledCodeRunsInPlaceOnABuffer) {
+  const Outcome compiled =
+      Holdfast({"compile", Path("kernels.cu"), "-o", Path("kernels.ptx"),
+                "--name", "multiply<float>", "--json"});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  EXPECT_TRUE(absl::StrContains(compiled.out, "multiply<float>"));
+  ASSERT_TRUE(
+      cli::WriteNpy(Path("x.npy"),
+                    MakeArray<int>(cli::ElementType::kI32, {4}, {1, 2, 3, 4}))
+          .ok());
+  const Outcome outcome =
+      Holdfast({"run", Path("kernels.ptx"), "--kernel", "add_one", "--grid",
+                "1", "--block", "4", "--json",
+                "inout:" + Path("x.npy") + ":" + Path("y.npy"), "u32:3"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "\"kernel_ms\": ")) << outcome.out;
+  const auto result = cli::ReadNpy(Path("y.npy"));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Values<int>(*result), (std::vector<int>{2, 3, 4, 4}));
+}
+
+TEST_F(CliTest, ListsDevicesAndVersions) {
+  const Outcome list = Holdfast({"devices", "--json"});
+  EXPECT_EQ(list.exit_code, 0) << list.err;
+  EXPECT_TRUE(absl::StrContains(list.out, "\"kind\": \"software\""))
+      << list.out;
+  const Outcome one = Holdfast({"devices", "0"});
+  EXPECT_TRUE(absl::StrContains(one.out, "max_threads_per_block"));
+  ExpectFailure(Holdfast({"devices", "99"}), 1, "99");
+  EXPECT_TRUE(absl::StrContains(Holdfast({"version"}).out, "daemon 0.1.0"));
+}
+
+TEST_F(CliTest, ACompileErrorShowsTheLogWithFileAndLine) {
+  ASSERT_TRUE(cli::WriteFile(Path("broken.cu"),
+                             "__global__ void k() {\n  not_a_symbol;\n}\n")
+                  .ok());
+  ExpectFailure(
+      Holdfast({"compile", Path("broken.cu"), "-o", Path("broken.ptx")}), 1,
+      "broken.cu(2)");
+  ExpectFailure(Holdfast({"run", Path("broken.cu"), "--kernel", "k", "--grid",
+                          "1", "--block", "1"}),
+                1, "not_a_symbol");
+}
+
+TEST_F(CliTest, AnUnknownKernelIsNotTheSourcesFault) {
+  ExpectFailure(Holdfast({"run", Path("kernels.cu"), "--kernel", "nothing",
+                          "--grid", "1", "--block", "1"}),
+                1, "has no kernel \"nothing\"");
+}
+
+TEST_F(CliTest, FilesAndArgumentsAreCheckedFirst) {
+  const std::vector<std::string> run = {
+      "run", Path("kernels.cu"), "--kernel", "add_one", "--grid",
+      "1",   "--block",          "1"};
+  const auto with = [&run](const std::string& argument) {
+    std::vector<std::string> arguments = run;
+    arguments.push_back(argument);
+    return Holdfast(arguments);
+  };
+  ASSERT_TRUE(cli::WriteFile(Path("text.npy"), "not an array").ok());
+  ExpectFailure(with("in:" + Path("text.npy")), 1,
+                "text.npy: not a valid .npy");
+  ExpectFailure(with("in:" + Path("missing.npy")), 1, "cannot read");
+  ExpectFailure(with("f31:1"), 1, "unknown type \"f31\"");
+  ExpectFailure(with("u8:300"), 1, "not a value of u8");
+  ExpectFailure(Holdfast({"run", Path("kernels.cu")}), 2, "--kernel");
+  ExpectFailure(Holdfast({"launch"}), 2, "launch");
+}
+
+TEST_F(CliTest, WrongLaunchesAreRefusedWithTheReason) {
+  const auto launch = [](const std::string& grid, const std::string& block,
+                         const std::string& count) {
+    return Holdfast({"run", Path("kernels.cu"), "--kernel", "add_one", "--grid",
+                     grid, "--block", block, "scratch:64", count});
+  };
+  ExpectFailure(launch("0", "1", "u32:1"), 1, "grid");
+  ExpectFailure(launch("1", "4096", "u32:1"), 1, "1024");
+  ExpectFailure(launch("1", "1", "u64:1"), 1, "8");
+  EXPECT_EQ(launch("1", "1", "u32:1").exit_code, 0);
+}
+
+TEST_F(CliTest, NoDaemonHasAnExitCodeOfItsOwn) {
+  ExpectFailure(Holdfast({"devices", "--address=unix:/tmp/no-such-socket"}), 3,
+                "no Holdfast daemon at unix:/tmp/no-such-socket");
+  ExpectFailure(Holdfast({"devices", "--address=nonsense"}), 1, "unix:PATH");
+}
+
+TEST_F(CliTest, RemoteClientsDoTheSame) {
+  const Outcome outcome = Holdfast(
+      {"run", "--address=" + daemon_->tcp_address(), Path("kernels.cu"),
+       "--kernel", "add_one", "--grid", "65536", "--block", "64",
+       "out:" + Path("ones.npy") + ":i32[4194304]", "u32:4194304"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto result = cli::ReadNpy(Path("ones.npy"));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Values<int>(*result), std::vector<int>(4194304, 1));
+}
+
+}  // namespace
+}  // namespace holdfast::e2e

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/e2e/daemon_process.h"
+
+#include <signal.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+
+namespace holdfast::e2e {
+
+DaemonProcess::DaemonProcess() {
+  directory_ = "/tmp/holdfast-e2e-XXXXXX";
+  if (mkdtemp(directory_.data()) == nullptr) std::abort();
+  // Descriptor 1 is the way in which it reports that it is ready.
+  process_ = std::make_unique<Process>(std::vector<std::string>{
+      ProgramPath("HOLDFAST_DAEMON"), "--device=cpu", "--log-level=warning",
+      "--listen=unix:" + directory_ + "/holdfast.sock",
+      "--listen=tcp:127.0.0.1:0", "--runtime-dir=" + directory_,
+      "--ready-fd=1"});
+  for (const std::string& address : std::vector<std::string>(
+           absl::StrSplit(process_->ReadLine(), ' ', absl::SkipEmpty()))) {
+    (absl::StartsWith(address, "unix:") ? unix_ : tcp_) = address;
+  }
+  if (unix_.empty() || tcp_.empty()) {
+    std::fprintf(stderr, "holdfastd did not start\n");
+    std::abort();
+  }
+}
+
+DaemonProcess::~DaemonProcess() {
+  process_->Signal(SIGTERM);
+  process_->Finish();
+  std::filesystem::remove_all(directory_);
+}
+
+}  // namespace holdfast::e2e

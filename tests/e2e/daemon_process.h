@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_TESTS_E2E_DAEMON_PROCESS_H_
+#define HOLDFAST_TESTS_E2E_DAEMON_PROCESS_H_
+
+#include <memory>
+#include <string>
+
+#include "tests/e2e/process.h"
+
+namespace holdfast::e2e {
+
+// A holdfastd on the software device: on a Unix socket in a directory of its
+// own and on a free port of loopback. Stopped by SIGTERM when the object ends.
+class DaemonProcess {
+ public:
+  DaemonProcess();
+  ~DaemonProcess();
+
+  const std::string& address() const { return unix_; }
+  const std::string& tcp_address() const { return tcp_; }
+  // For files of the test; removed in the end.
+  const std::string& directory() const { return directory_; }
+  pid_t pid() const { return process_->pid(); }
+
+ private:
+  std::string directory_;
+  std::string unix_;
+  std::string tcp_;
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace holdfast::e2e
+
+#endif  // HOLDFAST_TESTS_E2E_DAEMON_PROCESS_H_

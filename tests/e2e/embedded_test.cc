@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The examples, each on a private daemon of its own; and what is left of one.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "client/cpp/session.h"
+#include "tests/e2e/process.h"
+
+namespace holdfast::e2e {
+namespace {
+
+constexpr char kAddress[] = "--address=embedded:device=cpu";
+
+// A directory for the private daemons of one test.
+class EmbeddedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = "/tmp/holdfast-e2e-XXXXXX";
+    ASSERT_NE(mkdtemp(directory_.data()), nullptr);
+    setenv("TMPDIR", directory_.c_str(), 1);
+  }
+  void TearDown() override {
+    // Nothing of a daemon outlives its client for long.
+    EXPECT_TRUE(
+        Eventually([this] { return std::filesystem::is_empty(directory_); }));
+    std::filesystem::remove_all(directory_);
+  }
+
+  std::string directory_;
+};
+
+TEST_F(EmbeddedTest, Saxpy) {
+  const Outcome outcome =
+      RunProgram({ProgramPath("SAXPY"), kAddress, "--n=1000000"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "1000000 of 1000000 right"))
+      << outcome.out;
+}
+
+TEST_F(EmbeddedTest, VectorAdd) {
+  const Outcome outcome = RunProgram({ProgramPath("VECTOR_ADD"), kAddress});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
+TEST_F(EmbeddedTest, Scale) {
+  const Outcome outcome = RunProgram({ProgramPath("SCALE"), kAddress});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
+TEST_F(EmbeddedTest, AClientThatIsKilledLeavesNothing) {
+  Process client({ProgramPath("HOLDING_CLIENT"), "embedded:device=cpu"});
+  ASSERT_NE(client.ReadLine(), "");
+  EXPECT_FALSE(std::filesystem::is_empty(directory_));
+  client.Signal(SIGKILL);
+  client.Finish();
+}
+
+TEST_F(EmbeddedTest, TwoInOneProcessAreApart) {
+  auto first = Session::Open({.address = "embedded:device=cpu"});
+  auto second = Session::Open({.address = "embedded:device=cpu"});
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_NE((*first)->daemon().address().text,
+            (*second)->daemon().address().text);
+  EXPECT_EQ((*first)->daemon().Sessions()->size(), 1u);
+}
+
+TEST_F(EmbeddedTest, AnOptionThatTheDaemonRefusesIsAnError) {
+  const auto session = Session::Open({.address = "embedded:device=toaster"});
+  EXPECT_TRUE(absl::IsUnavailable(session.status())) << session.status();
+}
+
+}  // namespace
+}  // namespace holdfast::e2e

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Several clients at once, and what the end of one does to the others.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "absl/strings/match.h"
+#include "client/cpp/launch.h"
+#include "client/cpp/session.h"
+#include "core/base/error_detail.h"
+#include "tests/e2e/daemon_process.h"
+
+namespace holdfast::e2e {
+namespace {
+
+// "s-7" as it stands in the JSON of `holdfast sessions`.
+std::string Quoted(const std::string& id) { return "\"" + id + "\""; }
+
+class SessionsTest : public ::testing::Test {
+ protected:
+  std::string ListSessions() {
+    const Outcome outcome =
+        RunProgram({ProgramPath("HOLDFAST_CLI"), "sessions", "--json",
+                    "--address=" + daemon_.address()});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out;
+  }
+
+  pid_t ExecutorOf(Daemon& daemon, const std::string& id) {
+    const auto sessions = daemon.Sessions();
+    for (const v1::SessionInfo& session : *sessions) {
+      if (session.session_id() == id) {
+        return static_cast<pid_t>(session.executor_pid());
+      }
+    }
+    return -1;
+  }
+
+  DaemonProcess daemon_;
+};
+
+TEST_F(SessionsTest, OneClientIsKilledAndTheOtherFinishes) {
+  Process killed({ProgramPath("HOLDING_CLIENT"), daemon_.address()});
+  Process survivor({ProgramPath("HOLDING_CLIENT"), daemon_.tcp_address()});
+  const std::string killed_id = killed.ReadLine();
+  const std::string survivor_id = survivor.ReadLine();
+  ASSERT_NE(killed_id, "");
+  ASSERT_NE(survivor_id, "");
+
+  const std::string both = ListSessions();
+  EXPECT_TRUE(absl::StrContains(both, Quoted(killed_id))) << both;
+  EXPECT_TRUE(absl::StrContains(both, Quoted(survivor_id))) << both;
+
+  killed.Signal(SIGKILL);
+  EXPECT_TRUE(Eventually([&] {
+    return !absl::StrContains(ListSessions(), Quoted(killed_id));
+  })) << ListSessions();
+  EXPECT_TRUE(absl::StrContains(ListSessions(), Quoted(survivor_id)));
+  EXPECT_EQ(survivor.Finish(), 0);
+}
+
+TEST_F(SessionsTest, AKilledExecutorIsAClearStatusAndHarmsNobodyElse) {
+  for (const std::string& address :
+       {daemon_.address(), daemon_.tcp_address()}) {
+    Process other({ProgramPath("HOLDING_CLIENT"), daemon_.address()});
+    ASSERT_NE(other.ReadLine(), "");
+    auto session = Session::Open({.address = address});
+    ASSERT_TRUE(session.ok()) << session.status();
+    const Stream stream = *(*session)->device(0).CreateStream();
+    ASSERT_TRUE(stream.Synchronize().ok());
+
+    const pid_t executor = ExecutorOf((*session)->daemon(), (*session)->id());
+    ASSERT_GT(executor, 0);
+    ASSERT_EQ(kill(executor, SIGKILL), 0);
+    // The next command may be on its way before the connection breaks; what
+    // waits then fails, and so does all that follows.
+    ASSERT_TRUE(Eventually([&] { return !stream.Synchronize().ok(); }));
+    const absl::Status status = stream.Synchronize();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), (*session)->id()))
+        << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "SIGKILL")) << status;
+    ASSERT_TRUE(GetErrorDetail(status).has_value());
+    EXPECT_TRUE(GetErrorDetail(status)->session_lost);
+
+    EXPECT_EQ(other.Finish(), 0);
+    EXPECT_TRUE(Session::Open({.address = address}).ok());
+  }
+}
+
+TEST_F(SessionsTest, AKilledDaemonIsAClearStatus) {
+  auto session = Session::Open({.address = daemon_.address()});
+  ASSERT_TRUE(session.ok()) << session.status();
+  const Stream stream = *(*session)->device(0).CreateStream();
+  ASSERT_TRUE(stream.Synchronize().ok());
+  kill(daemon_.pid(), SIGKILL);
+  ASSERT_TRUE(Eventually([&] { return !stream.Synchronize().ok(); }));
+  const absl::Status status = stream.Synchronize();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "daemon")) << status;
+}
+
+TEST_F(SessionsTest, ASessionThatEndsGivesItsMemoryBack) {
+  Process client({ProgramPath("HOLDING_CLIENT"), daemon_.address()});
+  const std::string id = client.ReadLine();
+  ASSERT_TRUE(absl::StrContains(ListSessions(), Quoted(id)));
+  EXPECT_EQ(client.Finish(), 0);
+  // Closed in order: it is gone when the client is.
+  EXPECT_FALSE(absl::StrContains(ListSessions(), Quoted(id)));
+}
+
+}  // namespace
+}  // namespace holdfast::e2e
