@@ -38,8 +38,9 @@
 namespace holdfast {
 namespace {
 
-// Calls that are still open when every session is gone.
-constexpr absl::Duration kLastCalls = absl::Seconds(1);
+// For calls that are still open when every session is gone, and for idle
+// connections, whose clients may not look at them.
+constexpr absl::Duration kLastCalls = absl::Milliseconds(200);
 
 std::vector<std::string> ExecutorArguments(const Config& config) {
   std::vector<std::string> arguments = {

@@ -4,11 +4,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
@@ -19,6 +21,7 @@
 #include "core/compile/nvrtc_api.h"
 #include "core/compile/nvrtc_compiler.h"
 #include "holdfast/internal/executor.pb.h"
+#include "server/compile/file_confinement.h"
 #include "server/compile/program_request.h"
 #include "server/rpc/status_conversion.h"
 #include "server/rpc/utf8.h"
@@ -52,6 +55,27 @@ bool RanOutOfMemory(const absl::Status& status) {
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
   return detail.has_value() &&
          absl::StrContains(detail->log, "catastrophic error: out of memory");
+}
+
+// Makes the compiler load its parts, which it looks for where it may look for
+// nothing later, and spares the first request that time.
+void WarmUp(const compile::NvrtcCompiler& compiler) {
+  compile::ProgramSource program;
+  program.source = "__global__ void warm() {}";
+  program.arch = "75";
+  const absl::Status status = compiler.Compile(program).status();
+  if (!status.ok()) LogWarning("trial compilation: ", status.message());
+}
+
+// A source may name any file in an #include, and errors quote what is there.
+void Confine(const compile::NvrtcApi& api) {
+  std::vector<std::string> readable = api.include_directories;
+  readable.push_back(std::filesystem::path(api.path).parent_path());
+  const absl::Status status = AllowFilesBelow(readable);
+  if (!status.ok()) {
+    LogWarning("compilers can read any file that the daemon can: ",
+               status.message());
+  }
 }
 
 absl::StatusOr<compile::ObjectCode> Compile(
@@ -122,6 +146,8 @@ int CompilerMain(Channel channel, const CompilerLimits& limits) {
     return channel.Send(hello).ok() ? 0 : 1;
   }
   const compile::NvrtcCompiler compiler(**api);
+  WarmUp(compiler);
+  Confine(**api);
   ready.set_backend("NVRTC");
   ready.set_version(compiler.version());
   if (!channel.Send(hello).ok()) return 1;
