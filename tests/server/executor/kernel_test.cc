@@ -16,7 +16,8 @@ namespace {
 using grpc::StatusCode;
 
 // _Z5scalePffj: scale(float* data, float factor, unsigned count).
-// wait_for(unsigned* flag): returns when *flag is not 0.
+// wait_for(unsigned* flag, unsigned* seen): returns when *flag is not 0. The
+// store keeps a compiler from reading the flag only once.
 constexpr char kPtx[] = R"(
 .version 8.0
 .target sm_90
@@ -52,15 +53,20 @@ DONE:
     ret;
 }
 
-.visible .entry wait_for(.param .u64 wait_for_param_0)
+.visible .entry wait_for(
+    .param .u64 wait_for_param_0,
+    .param .u64 wait_for_param_1)
 {
     .reg .pred %p<2>;
     .reg .b32 %r<2>;
-    .reg .b64 %rd<3>;
+    .reg .b64 %rd<5>;
     ld.param.u64 %rd1, [wait_for_param_0];
-    cvta.to.global.u64 %rd2, %rd1;
+    ld.param.u64 %rd2, [wait_for_param_1];
+    cvta.to.global.u64 %rd3, %rd1;
+    cvta.to.global.u64 %rd4, %rd2;
 AGAIN:
-    ld.volatile.global.u32 %r1, [%rd2];
+    ld.global.u32 %r1, [%rd3];
+    st.global.u32 [%rd4], %r1;
     setp.eq.s32 %p1, %r1, 0;
     @%p1 bra AGAIN;
     ret;
@@ -285,6 +291,7 @@ TEST_F(KernelTest, WaitingForOneStreamHoldsUpNoOther) {
   first.Synchronize(StreamName(1));
   v1::Launch& launch = AddLaunch(first, KernelName(1), 1, 1);
   launch.add_arguments()->mutable_buffer()->set_buffer(BufferName(1));
+  launch.add_arguments()->mutable_buffer()->set_buffer(BufferName(0));
   const uint64_t sync = first.Synchronize(StreamName(0));
   first.Add().mutable_query_stream()->set_stream(StreamName(0));
   const uint64_t query = first.last_sequence();
