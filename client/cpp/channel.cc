@@ -44,6 +44,8 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
 grpc::ChannelArguments MakeArguments(const Address& address) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
+  // A compiler's whole log comes in the trailer.
+  arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, 4 << 20);
   // A new channel tries at once, whatever happened to others before.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // No proxy of the environment: an address means what it says.
