@@ -37,6 +37,7 @@ ExecutorProcess::ExecutorProcess(std::unique_ptr<ChildProcess> process,
 ExecutorProcess::~ExecutorProcess() {
   OnEnd(nullptr);
   process_->Kill();
+  process_->channel().Shutdown();  // Whoever else may hold its other end.
   reader_.join();
 }
 

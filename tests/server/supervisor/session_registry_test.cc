@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/supervisor/session_registry.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "core/base/error_detail.h"
+
+namespace holdfast {
+namespace {
+
+// What the test knows of an executor, and does to it.
+struct ExecutorControl {
+  std::function<void(absl::Status)> on_end;
+  int stops = 0;
+};
+
+class FakeExecutor final : public Executor {
+ public:
+  explicit FakeExecutor(std::shared_ptr<ExecutorControl> control)
+      : control_(std::move(control)) {}
+  pid_t pid() const override { return 4711; }
+  uint64_t memory_bytes() const override { return 1 << 20; }
+  absl::Status Serve(const internal::Assign& assign, absl::Time) override {
+    std::ofstream socket(assign.socket_path());
+    return absl::OkStatus();
+  }
+  void OnEnd(std::function<void(absl::Status)> callback) override {
+    control_->on_end = std::move(callback);
+  }
+  void Stop(absl::Time) override { ++control_->stops; }
+
+ private:
+  const std::shared_ptr<ExecutorControl> control_;
+};
+
+class SessionRegistryTest : public testing::Test {
+ protected:
+  SessionRegistryTest() {
+    char name[] = "/tmp/holdfast-test-XXXXXX";
+    directory_ = mkdtemp(name);
+    registry_ = std::make_unique<SessionRegistry>(SessionRegistry::Options{
+        .max_sessions = 2,
+        .socket_directory = directory_,
+        .take =
+            [this](absl::Time) {
+              return absl::StatusOr<std::unique_ptr<Executor>>(
+                  std::make_unique<FakeExecutor>(executor_));
+            },
+        .now = [this] { return now_; }});
+  }
+  ~SessionRegistryTest() override {
+    registry_ = nullptr;
+    std::filesystem::remove_all(directory_);
+  }
+
+  absl::StatusOr<SessionRegistry::Opened> Open(absl::Duration grace = {}) {
+    executor_ = std::make_shared<ExecutorControl>();
+    v1::OpenSessionRequest request;
+    request.set_protocol_version(1);
+    request.set_name("test");
+    request.mutable_reconnect_grace()->set_seconds(absl::ToInt64Seconds(grace));
+    return registry_->Open(request, "unix", absl::InfiniteFuture());
+  }
+
+  void Pass(absl::Duration time) {
+    now_ += time;
+    registry_->CloseExpired();
+  }
+
+  std::string directory_;
+  absl::Time now_ = absl::FromUnixSeconds(1'000'000);
+  std::shared_ptr<ExecutorControl> executor_;
+  std::unique_ptr<SessionRegistry> registry_;
+};
+
+TEST_F(SessionRegistryTest, TokenFindsItsSessionAndNothingElseDoes) {
+  const auto a = Open().value(), b = Open().value();
+  EXPECT_EQ(a.token.size(), 16u);
+  EXPECT_NE(a.token, b.token);
+  EXPECT_EQ(registry_->Find(a.token).value(), a.session);
+  EXPECT_EQ(registry_->Find(b.token).value(), b.session);
+  std::string forged = a.token;
+  forged[15] ^= 1;
+  EXPECT_EQ(registry_->Find(forged).status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(registry_->Find("").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(SessionRegistryTest, IdsAreNeverUsedAgain) {
+  const auto a = Open().value();
+  EXPECT_EQ(a.session->id(), "s-1");
+  registry_->Close(*a.session, "");
+  EXPECT_EQ(Open().value().session->id(), "s-2");
+}
+
+TEST_F(SessionRegistryTest, LimitCountsOpenSessions) {
+  const auto a = Open().value();
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(Open().status().code(), absl::StatusCode::kResourceExhausted);
+  registry_->Close(*a.session, "");
+  EXPECT_TRUE(Open().ok());
+}
+
+TEST_F(SessionRegistryTest, SessionThatIsNeverKeptAliveEnds) {
+  const auto opened = Open(absl::Hours(1)).value();
+  Pass(Session::kFirstKeepAlive - absl::Seconds(1));
+  EXPECT_TRUE(registry_->Find(opened.token).ok());
+  Pass(absl::Seconds(1));
+  EXPECT_FALSE(registry_->Find(opened.token).ok());
+  EXPECT_EQ(executor_->stops, 1);
+}
+
+TEST_F(SessionRegistryTest, KeptAliveSessionStaysForEver) {
+  const auto opened = Open().value();
+  opened.session->AddKeeper([](const std::string&) {});
+  Pass(absl::Hours(1000));
+  EXPECT_TRUE(registry_->Find(opened.token).ok());
+}
+
+TEST_F(SessionRegistryTest, ClientMayReconnectWithinItsGrace) {
+  const auto opened = Open(absl::Seconds(60)).value();
+  Session& session = *opened.session;
+  session.RemoveKeeper(session.AddKeeper([](const std::string&) {}));
+  EXPECT_EQ(session.Info().state(), v1::SessionInfo::STATE_DETACHED);
+  Pass(absl::Seconds(59));
+  const int64_t keeper = session.AddKeeper([](const std::string&) {});
+  EXPECT_EQ(session.Info().state(), v1::SessionInfo::STATE_ACTIVE);
+  Pass(absl::Hours(1));
+  ASSERT_TRUE(registry_->Find(opened.token).ok());
+  session.RemoveKeeper(keeper);
+  Pass(absl::Seconds(60));
+  EXPECT_FALSE(registry_->Find(opened.token).ok());
+}
+
+TEST_F(SessionRegistryTest, WithoutGraceTheSessionEndsWithItsClient) {
+  const auto opened = Open().value();
+  Session& session = *opened.session;
+  session.RemoveKeeper(session.AddKeeper([](const std::string&) {}));
+  Pass(absl::ZeroDuration());
+  EXPECT_FALSE(registry_->Find(opened.token).ok());
+}
+
+TEST_F(SessionRegistryTest, LostSessionSaysWhyUntilItIsClosed) {
+  const auto opened = Open().value();
+  Session& session = *opened.session;
+  std::string told;
+  const int64_t keeper =
+      session.AddKeeper([&](const std::string& reason) { told = reason; });
+  executor_->on_end(absl::UnavailableError("killed by SIGKILL"));
+  EXPECT_EQ(session.Info().state(), v1::SessionInfo::STATE_LOST);
+  const absl::Status status = session.Serving();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(absl::StrContains(status.message(), "killed by SIGKILL"));
+  EXPECT_TRUE(GetErrorDetail(status)->session_lost);
+  EXPECT_EQ(told, status.message());
+  session.RemoveKeeper(keeper);
+  Pass(absl::Seconds(1));
+  EXPECT_TRUE(registry_->Find(opened.token).ok());
+  Pass(Session::kLostKept);
+  EXPECT_FALSE(registry_->Find(opened.token).ok());
+}
+
+TEST_F(SessionRegistryTest, LostSessionTellsAKeeperThatComesLate) {
+  const auto opened = Open().value();
+  executor_->on_end(absl::UnavailableError("killed by SIGKILL"));
+  std::string told;
+  opened.session->AddKeeper([&](const std::string& reason) { told = reason; });
+  EXPECT_TRUE(absl::StrContains(told, "killed by SIGKILL"));
+}
+
+TEST_F(SessionRegistryTest, LostSessionsLeaveRoomForNewOnes) {
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(Open().ok());
+    executor_->on_end(absl::UnavailableError("killed"));
+  }
+}
+
+TEST_F(SessionRegistryTest, CloseTellsKeepersRemovesTheSocketAndStopsOnce) {
+  const auto opened = Open().value();
+  std::string told = "nothing";
+  opened.session->AddKeeper([&](const std::string& reason) { told = reason; });
+  EXPECT_FALSE(std::filesystem::is_empty(directory_));
+  registry_->Close(*opened.session, "");
+  registry_->Close(*opened.session, "");
+  EXPECT_EQ(told, "");
+  EXPECT_EQ(executor_->stops, 1);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+TEST_F(SessionRegistryTest, DrainRefusesNewSessionsAndTellsWhenEmpty) {
+  const auto opened = Open().value();
+  bool empty = false;
+  registry_->Drain([&] { empty = true; });
+  EXPECT_FALSE(empty);
+  EXPECT_EQ(Open().status().code(), absl::StatusCode::kUnavailable);
+  registry_->Close(*opened.session, "");
+  EXPECT_TRUE(empty);
+}
+
+TEST_F(SessionRegistryTest, ListIsOldestFirst) {
+  const auto a = Open().value(), b = Open().value();
+  const auto list = registry_->List();
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0], a.session);
+  EXPECT_EQ(list[1], b.session);
+  EXPECT_EQ(list[0]->Info().memory_bytes(), 1u << 20);
+}
+
+TEST_F(SessionRegistryTest, SocketIsItsOwnersAlone) {
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(std::filesystem::status(directory_ + "/s-1.sock").permissions(),
+            std::filesystem::perms(0600));
+}
+
+}  // namespace
+}  // namespace holdfast
