@@ -2,6 +2,7 @@
 //
 // The real daemon, its real executors and compiler workers, over real sockets.
 #include <fcntl.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -436,6 +438,61 @@ TEST_F(DaemonTest, PutObjectChecksSizeAndHash) {
             StatusCode::RESOURCE_EXHAUSTED);
 }
 
+// One message each way, as bytes: for services whose stubs we do not have.
+std::string Call(const Channel& channel, const std::string& method,
+                 const std::string& request) {
+  const grpc::Slice slice(request);
+  grpc::ByteBuffer in(&slice, 1), out;
+  grpc::ClientContext context;
+  std::promise<grpc::Status> done;
+  grpc::GenericStub(channel).UnaryCall(
+      &context, method, {}, &in, &out,
+      [&](grpc::Status status) { done.set_value(status); });
+  const grpc::Status status = done.get_future().get();
+  EXPECT_TRUE(status.ok()) << Text(status);
+  std::vector<grpc::Slice> slices;
+  if (!out.Dump(&slices).ok()) return "";
+  std::string bytes;
+  for (const grpc::Slice& part : slices) {
+    bytes.append(reinterpret_cast<const char*>(part.begin()), part.size());
+  }
+  return bytes;
+}
+
+// HealthCheckRequest.service is field 1; so is HealthCheckResponse.status.
+std::string HealthOf(const Channel& channel, const std::string& service) {
+  std::string request;
+  if (!service.empty()) {
+    request =
+        absl::StrCat("\x0a", std::string(1, char(service.size())), service);
+  }
+  return Call(channel, "/grpc.health.v1.Health/Check", request);
+}
+
+constexpr char kServing[] = "\x08\x01";
+constexpr char kNotServing[] = "\x08\x02";
+
+TEST_F(DaemonTest, IsHealthyOnceAnExecutorIsReady) {
+  TestSession session(unix_);
+  EXPECT_EQ(HealthOf(tcp_, ""), kServing);
+  EXPECT_EQ(HealthOf(tcp_, "holdfast.v1.CommandService"), kServing);
+  EXPECT_EQ(HealthOf(tcp_, "holdfast.v1.SessionService"), kServing);
+}
+
+TEST_F(DaemonTest, ReflectionListsEveryService) {
+  // ServerReflectionRequest.list_services is field 7.
+  const std::string services = Call(unix_,
+                                    "/grpc.reflection.v1alpha.ServerReflection/"
+                                    "ServerReflectionInfo",
+                                    "\x3a\x01*");
+  for (const char* name : {"Session", "Device", "Compile", "Object", "Command",
+                           "Transfer", "Sharing", "Admin"}) {
+    EXPECT_TRUE(absl::StrContains(
+        services, absl::StrCat("holdfast.v1.", name, "Service")))
+        << name;
+  }
+}
+
 TEST_F(DaemonTest, UnservedCallsSaySo) {
   TestSession session(unix_);
   grpc::ClientContext context;
@@ -536,6 +593,7 @@ TEST(DaemonStartTest, NoUsableDriverIsSaidToClients) {
   EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_TRUE(absl::StrContains(status.error_message(), "/nonexistent"))
       << Text(status);
+  EXPECT_EQ(HealthOf(daemon.Unix(), ""), kNotServing);
 }
 
 TEST(DaemonStartTest, TooManySessionsAreRefused) {

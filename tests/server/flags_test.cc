@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/flags.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+std::optional<Config> Parse(std::vector<std::string> flags,
+                            int* exit_code = nullptr) {
+  flags.insert(flags.begin(), "holdfastd");
+  std::vector<char*> argv;
+  for (std::string& flag : flags) argv.push_back(flag.data());
+  int ignored = 0;
+  return ParseFlags(static_cast<int>(argv.size()), argv.data(),
+                    exit_code == nullptr ? &ignored : exit_code);
+}
+
+TEST(FlagsTest, DefaultsServeThisMachineAlone) {
+  const auto config = Parse({});
+  ASSERT_TRUE(config.has_value());
+  ASSERT_EQ(config->listen.size(), 1u);
+  EXPECT_EQ(config->listen[0].kind, Endpoint::Kind::kUnix);
+  EXPECT_EQ(config->listen[0].path,
+            DefaultRuntimeDirectory() + "/holdfast.sock");
+  EXPECT_EQ(config->socket_mode, 0600u);
+  EXPECT_FALSE(config->insecure);
+  EXPECT_EQ(config->role, Config::Role::kSupervisor);
+}
+
+TEST(FlagsTest, ReadsUnits) {
+  const auto config = Parse({"--listen=unix:/tmp/a", "--listen=tcp:[::1]:0",
+                             "--socket-mode=0660", "--compile-timeout=1m30s",
+                             "--drain-timeout=5", "--compile-memory=2GiB",
+                             "--object-store=1048576", "--log-level=debug"});
+  ASSERT_TRUE(config.has_value());
+  EXPECT_EQ(config->listen.size(), 2u);
+  EXPECT_EQ(config->socket_mode, 0660u);
+  EXPECT_EQ(config->compile_timeout, absl::Seconds(90));
+  EXPECT_EQ(config->drain_timeout, absl::Seconds(5));
+  EXPECT_EQ(config->compile_memory, uint64_t{2} << 30);
+  EXPECT_EQ(config->object_store, 1u << 20);
+  EXPECT_EQ(config->log_level, LogLevel::kDebug);
+}
+
+TEST(FlagsTest, WrongValuesAreRefused) {
+  for (const char* flag :
+       {"--listen=/tmp/x", "--socket-mode=0999", "--socket-mode=1777",
+        "--device=tpu", "--compile-timeout=soon", "--drain-timeout=-1s",
+        "--log-level=loud", "--max-sessions=0", "--unknown"}) {
+    int exit_code = 0;
+    EXPECT_FALSE(Parse({flag}, &exit_code).has_value()) << flag;
+    EXPECT_NE(exit_code, 0) << flag;
+  }
+}
+
+TEST(FlagsTest, HelpAndVersionAreNoFailures) {
+  for (const char* flag : {"--help", "--version"}) {
+    int exit_code = -1;
+    EXPECT_FALSE(Parse({flag}, &exit_code).has_value());
+    EXPECT_EQ(exit_code, 0);
+  }
+}
+
+class ConfigFileTest : public testing::Test {
+ protected:
+  std::string Write(const std::string& text) {
+    const std::string path = testing::TempDir() + "/holdfast.conf";
+    std::ofstream(path) << text;
+    return "--config=" + path;
+  }
+};
+
+TEST_F(ConfigFileTest, HoldsAnyOptionAndTheCommandLineWins) {
+  const std::string file = Write(
+      "listen = [\"unix:/tmp/a\", \"tcp:127.0.0.1:7070\"]\n"
+      "device = \"cpu\"\n"
+      "max-sessions = 16\n"
+      "compile-timeout = \"2m\"\n");
+  const auto config = Parse({file, "--max-sessions=3"});
+  ASSERT_TRUE(config.has_value());
+  EXPECT_EQ(config->listen.size(), 2u);
+  EXPECT_EQ(config->device, "cpu");
+  EXPECT_EQ(config->max_sessions, 3u);
+  EXPECT_EQ(config->compile_timeout, absl::Minutes(2));
+}
+
+TEST_F(ConfigFileTest, UnknownKeyAndMissingFileAreRefused) {
+  EXPECT_FALSE(Parse({Write("max-session = 16\n")}).has_value());
+  EXPECT_FALSE(Parse({"--config=/nonexistent"}).has_value());
+}
+
+}  // namespace
+}  // namespace holdfast
