@@ -83,26 +83,6 @@ absl::Status WithSourceNames(const absl::Status& status,
   return named;
 }
 
-CUfunction_attribute SettableAttribute(const std::string& name) {
-  static const auto& attributes =
-      *new std::map<std::string, CUfunction_attribute>{
-          {"max_dynamic_shared_size_bytes",
-           CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES},
-          {"preferred_shared_memory_carveout",
-           CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT},
-          {"required_cluster_width", CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH},
-          {"required_cluster_height",
-           CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT},
-          {"required_cluster_depth", CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH},
-          {"non_portable_cluster_size_allowed",
-           CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED},
-          {"cluster_scheduling_policy_preference",
-           CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE},
-      };
-  const auto it = attributes.find(name);
-  return it == attributes.end() ? CU_FUNC_ATTRIBUTE_MAX : it->second;
-}
-
 }  // namespace
 
 absl::Status Handle(const CommandContext& context,
@@ -180,16 +160,11 @@ absl::Status Handle(const CommandContext& context,
                     const v1::SetKernelAttribute& command) {
   HOLDFAST_ASSIGN_OR_RETURN(KernelResource * kernel,
                             context.resources.kernels.Find(command.kernel()));
-  const CUfunction_attribute attribute = SettableAttribute(command.attribute());
-  if (attribute == CU_FUNC_ATTRIBUTE_MAX) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", command.attribute(), "' is no settable kernel attribute"));
-  }
   if (command.value() != static_cast<int>(command.value())) {
     return absl::OutOfRangeError(absl::StrCat(
         command.attribute(), " of ", command.value(), ": over 32 bits"));
   }
-  return kernel->kernel->SetAttribute(attribute,
+  return kernel->kernel->SetAttribute(command.attribute(),
                                       static_cast<int>(command.value()));
 }
 
