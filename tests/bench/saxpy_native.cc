@@ -81,7 +81,7 @@ void Check(Result result, const char* call) {
 #define STRINGIFY_(x) #x
 #define STRINGIFY(x) STRINGIFY_(x)
 // Calls a function of the libraries opened in main under its ABI name.
-#define CALL(library, function, ...)                                          \
+#define CALL(library, function, ...)                                           \
   Check(Symbol<decltype(function)>(library, STRINGIFY(function))(__VA_ARGS__), \
         #function)
 
