@@ -41,6 +41,15 @@ const Operand* Constant(const Instruction& instruction, size_t at) {
   return operand.kind == Operand::Kind::kInteger ? &operand : nullptr;
 }
 
+// The constant as the instruction's type reads it: text may write a large
+// unsigned factor as a negative number.
+int64_t ValueOf(const Operand& constant, Type type) {
+  if (ptx::BitsOf(type) != 32) return static_cast<int64_t>(constant.bits);
+  return ptx::IsSigned(type)
+             ? static_cast<int64_t>(static_cast<int32_t>(constant.bits))
+             : static_cast<int64_t>(static_cast<uint32_t>(constant.bits));
+}
+
 // base*k: affine by a constant; uniform by uniform.
 Shape Product(const Instruction& instruction, absl::Span<const Shape> s) {
   if (s[1].stride == 0 && s[2].stride == 0) return Opaque(s.subspan(1, 2));
@@ -48,8 +57,8 @@ Shape Product(const Instruction& instruction, absl::Span<const Shape> s) {
     if (const Operand* k = Constant(instruction, i)) {
       int64_t stride;
       if (s[3 - i].varying ||
-          __builtin_mul_overflow(s[3 - i].stride, static_cast<int64_t>(k->bits),
-                                 &stride)) {
+          __builtin_mul_overflow(s[3 - i].stride,
+                                 ValueOf(*k, instruction.type()), &stride)) {
         return Shape::Varying();
       }
       return Affine(stride, s[3 - i].wide);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX comes from clients: whatever the bytes, the parser answers with a module
+// or with errors that have a line and a column, and never crashes.
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/software/ptx/parser.h"
+#include "gtest/gtest.h"
+
+namespace holdfast::software::ptx {
+namespace {
+
+constexpr char kModule[] = R"(
+.version 9.0
+.target sm_90
+.address_size 64
+.global .align 4 .f32 scale = 0f40200000;
+.const .align 4 .b8 table[16] = {3, 0, 0, 0, 1, 0, 0, 0, 4};
+.visible .entry k(.param .u64 .ptr .align 1 k_param_0, .param .u32 k_param_1)
+.maxntid 256
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<6>;
+  .reg .f32 %f<3>;
+  .reg .b64 %rd<5>;
+  ld.param.u64 %rd1, [k_param_0];
+  ld.param.u32 %r1, [k_param_1];
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mov.u32 %r4, %tid.x;
+  mad.lo.s32 %r5, %r2, %r3, %r4;
+  setp.ge.u32 %p1, %r5, %r1;
+  @%p1 bra $L__BB0_2;
+  cvta.to.global.u64 %rd2, %rd1;
+  mul.wide.u32 %rd3, %r5, 4;
+  add.s64 %rd4, %rd2, %rd3;
+  ld.global.nc.f32 %f1, [%rd4];
+  mul.f32 %f2, %f1, 0f40400000;
+  st.global.f32 [%rd4], %f2;
+$L__BB0_2:
+  ret;
+}
+)";
+
+void ExpectLocated(const ParseResult& result) {
+  for (const std::string& error : result.errors) {
+    int line = 0;
+    int column = 0;
+    EXPECT_EQ(std::sscanf(error.c_str(), "%d:%d:", &line, &column), 2) << error;
+  }
+}
+
+TEST(ParserHazardTest, TheModuleItselfIsGood) {
+  const ParseResult result = Parse(kModule);
+  ASSERT_TRUE(result.ok()) << result.errors[0];
+  ASSERT_EQ(result.module.functions.size(), 1u);
+  EXPECT_EQ(result.module.functions[0].name, "k");
+  EXPECT_EQ(result.module.version, 90);
+  EXPECT_EQ(result.module.target, 90);
+}
+
+TEST(ParserHazardTest, EveryTruncationIsAnswered) {
+  const std::string text = kModule;
+  for (size_t size = 0; size < text.size(); ++size) {
+    ExpectLocated(Parse(absl::string_view(text).substr(0, size)));
+  }
+}
+
+TEST(ParserHazardTest, EveryMutationIsAnswered) {
+  uint32_t state = 1;
+  auto random = [&state](uint32_t limit) {
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) % limit;
+  };
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = kModule;
+    const int edits = 1 + static_cast<int>(random(4));
+    for (int i = 0; i < edits; ++i) {
+      const size_t at = random(static_cast<uint32_t>(text.size()));
+      switch (random(4)) {
+        case 0:
+          text[at] = static_cast<char>(random(256));
+          break;
+        case 1:
+          text.erase(at, 1 + random(8));
+          break;
+        case 2:
+          text.insert(at, text.substr(random(text.size()), random(40)));
+          break;
+        default:
+          text.insert(at, 1, "{}()[];,.%<>@!-0x\"\n"[random(19)]);
+      }
+    }
+    ExpectLocated(Parse(text));
+  }
+}
+
+TEST(ParserHazardTest, HugeCountsAndDeepNestingStayBounded) {
+  const std::string head =
+      ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(){\n";
+  EXPECT_FALSE(
+      Parse(absl::StrCat(head,
+                         ".reg .b32 %r<18446744073709551615>;\n"
+                         "mov.u32 %r18446744073709551614, 1;\nret;}\n"))
+          .module.functions.empty());
+  ExpectLocated(Parse(absl::StrCat(head, std::string(100000, '{'))));
+  ExpectLocated(
+      Parse(absl::StrCat(head, "mov.b32 ", std::string(100000, '{'))));
+  ExpectLocated(
+      Parse(".version 9.0\n.target sm_90\n.address_size 64\n"
+            ".global .b8 a[99999999999999];\n"));
+}
+
+}  // namespace
+}  // namespace holdfast::software::ptx

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_TESTS_CORE_SOFTWARE_RUNTIME_KERNEL_PROGRAM_H_
+#define HOLDFAST_TESTS_CORE_SOFTWARE_RUNTIME_KERNEL_PROGRAM_H_
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/software/runtime/executable.h"
+
+namespace holdfast::software {
+
+// CUDA C++ compiled by NVRTC to PTX and loaded by the software driver's engine.
+// Failures end the test with the compiler's log.
+class KernelProgram {
+ public:
+  explicit KernelProgram(const std::string& source);
+
+  // Runs the one kernel of the source. Arguments are passed as they are: each
+  // at its own alignment, as in a parameter block.
+  template <typename... Args>
+  LaunchOutcome Run(const LaunchGeometry& geometry, const Args&... args) {
+    std::vector<unsigned char> block;
+    (Append(block, args), ...);
+    return executable_->Launch(0, geometry, block.data(), nullptr);
+  }
+
+  const Executable& executable() const { return *executable_; }
+  const std::string& ptx() const { return ptx_; }
+
+ private:
+  template <typename T>
+  static void Append(std::vector<unsigned char>& block, const T& value) {
+    block.resize((block.size() + alignof(T) - 1) / alignof(T) * alignof(T));
+    block.resize(block.size() + sizeof(T));
+    std::memcpy(block.data() + block.size() - sizeof(T), &value, sizeof(T));
+  }
+
+  std::string ptx_;
+  std::unique_ptr<Executable> executable_;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_TESTS_CORE_SOFTWARE_RUNTIME_KERNEL_PROGRAM_H_
