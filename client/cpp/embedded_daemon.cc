@@ -87,6 +87,7 @@ absl::StatusOr<Pipe> MakePipe() {
 absl::StatusOr<pid_t> SpawnKeeper(std::vector<std::string> arguments, int ready,
                                   int lifeline) {
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
 

@@ -104,7 +104,7 @@ absl::Status DownloadStream(SessionState& session, const TransferTarget& target,
       context.TryCancel();
       return absl::InternalError("the daemon sent more bytes than asked for");
     }
-    std::memcpy(data + received, bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), data + received);
     received += bytes.size();
   }
   HOLDFAST_RETURN_IF_ERROR(Explain(session, reader->Finish()));
