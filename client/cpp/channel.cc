@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
+#include "grpc/grpc.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 
@@ -61,6 +62,13 @@ grpc::ChannelArguments MakeArguments(const Address& address) {
   return arguments;
 }
 
+// gRPC's full shutdown, when its last object goes, may wait 10 s for a poller
+// that a large write has left behind. Kept up, the process just ends.
+void KeepGrpcUp() {
+  static const bool once = (grpc_init(), true);
+  static_cast<void>(once);
+}
+
 }  // namespace
 
 absl::Status NoDaemonError(const Address& address, absl::string_view why) {
@@ -71,6 +79,7 @@ absl::Status NoDaemonError(const Address& address, absl::string_view why) {
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Address& address,
                                                        absl::Duration timeout) {
+  KeepGrpcUp();
   HOLDFAST_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(address));
   const std::string target = address.kind == Address::Kind::kUnix
                                  ? absl::StrCat("unix:", address.target)
