@@ -2,178 +2,153 @@
 #include "core/software/runtime/executable.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
+#include <mutex>
 #include <tuple>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/synchronization/mutex.h"
 #include "core/software/jit/compiler.h"
 #include "core/software/lower/kernel.h"
 #include "core/software/ptx/parser.h"
-#include "core/software/runtime/device_window.h"
 #include "core/software/runtime/grid.h"
+#include "core/software/runtime/module_memory.h"
 
 namespace holdfast::software {
 namespace {
 
-uint64_t AlignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
+// Dynamic shared memory begins behind the static, so aligned.
+constexpr uint64_t kDynamicSharedAlignment = 16;
 
-class PtxExecutable : public Executable {
+// A kernel, and its code for the block shapes that it was launched with.
+class KernelCode {
+ public:
+  KernelCode(const ptx::Module& module, const ptx::Function& function,
+             const ModuleMemory& memory)
+      : addresses_(memory.addresses()),
+        kernel_(lower::LowerKernel(module, function, addresses_,
+                                   memory.shared_bytes())) {
+    const uint64_t dynamic =
+        AlignUp(kernel_.static_shared_bytes, kDynamicSharedAlignment);
+    for (size_t i = 0; i < addresses_.size(); ++i) {
+      if (IsDynamicShared(module.variables[i])) addresses_[i] = dynamic;
+    }
+    properties_ = Properties(module, function);
+  }
+  KernelCode(const KernelCode&) = delete;
+  KernelCode& operator=(const KernelCode&) = delete;
+
+  const KernelProperties& properties() const { return properties_; }
+
+  // Compiled on first use; null with the reason in *error.
+  KernelFunction* ForBlock(const lower::BlockShape& block, std::string* error) {
+    const auto key = std::make_tuple(block.x, block.y, block.z);
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_ptr<jit::CompiledKernel>& code = code_[key];
+    if (code == nullptr) code = jit::Compile(kernel_, block, error);
+    return code == nullptr ? nullptr : code->function();
+  }
+
+ private:
+  KernelProperties Properties(const ptx::Module& module,
+                              const ptx::Function& function) const {
+    KernelProperties properties;
+    properties.name = function.name;
+    for (size_t i = 0; i < function.variables.size(); ++i) {
+      const ptx::Variable& variable = function.variables[i];
+      if (variable.space == ptx::Space::kParam) {
+        properties.parameters.push_back(
+            {kernel_.variable_offsets[i], variable.bytes});
+      } else if (variable.space == ptx::Space::kLocal) {
+        properties.local_bytes += variable.bytes;
+      }
+    }
+    for (const ptx::Variable& variable : module.variables) {
+      if (variable.space == ptx::Space::kConst) {
+        properties.constant_bytes += variable.bytes;
+      }
+    }
+    properties.parameter_bytes = kernel_.parameter_bytes;
+    properties.static_shared_bytes = kernel_.static_shared_bytes;
+    properties.registers =
+        static_cast<int>(std::min<size_t>(function.registers.size(), 255));
+    std::copy_n(function.required_block, 3, properties.required_block);
+    const uint32_t* limit = function.required_block[0] != 0
+                                ? function.required_block
+                                : function.max_block;
+    if (limit[0] != 0) {
+      const uint64_t threads =
+          uint64_t{limit[0]} * std::max(limit[1], 1u) * std::max(limit[2], 1u);
+      properties.max_threads_per_block =
+          static_cast<int>(std::min<uint64_t>(threads, 1024));
+    }
+    properties.ptx_version = module.target;
+    return properties;
+  }
+
+  std::vector<uint64_t> addresses_;
+  const lower::Kernel kernel_;
+  KernelProperties properties_;
+  std::mutex mutex_;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>,
+           std::unique_ptr<jit::CompiledKernel>>
+      code_ ABSL_GUARDED_BY(mutex_);
+};
+
+class PtxExecutable final : public Executable {
  public:
   explicit PtxExecutable(ptx::Module module) : module_(std::move(module)) {}
 
-  // Empty on success.
-  std::string Build();
+  bool Prepare(std::string* error) {
+    memory_ = ModuleMemory::Create(module_, error);
+    if (memory_ == nullptr) return false;
+    for (const ptx::Function& function : module_.functions) {
+      if (!function.kernel || !function.defined) continue;
+      code_.push_back(
+          std::make_unique<KernelCode>(module_, function, *memory_));
+      kernels_.push_back(code_.back()->properties());
+    }
+    for (size_t i = 0; i < module_.variables.size(); ++i) {
+      const ptx::Variable& variable = module_.variables[i];
+      if (variable.space == ptx::Space::kShared) continue;
+      globals_.push_back({variable.name,
+                          reinterpret_cast<void*>(memory_->addresses()[i]),
+                          variable.bytes});
+    }
+    return true;
+  }
 
   const std::vector<KernelProperties>& kernels() const override {
-    return properties_;
+    return kernels_;
   }
   const std::vector<GlobalVariable>& globals() const override {
     return globals_;
   }
+
   LaunchOutcome Launch(size_t index, const LaunchGeometry& geometry,
                        const void* parameters,
-                       const std::atomic<bool>* cancel) override;
+                       const std::atomic<bool>* cancel) override {
+    const lower::BlockShape block{geometry.block[0], geometry.block[1],
+                                  geometry.block[2]};
+    std::string error;
+    KernelFunction* function = code_[index]->ForBlock(block, &error);
+    const std::string& name = kernels_[index].name;
+    if (function == nullptr) {
+      return {CUDA_ERROR_INVALID_PTX,
+              absl::StrCat("kernel ", name, ": ", error)};
+    }
+    return RunGrid(name, function, geometry, parameters, cancel);
+  }
 
  private:
-  using CodeKey = std::tuple<size_t, uint32_t, uint32_t, uint32_t>;
-
-  std::string PlaceVariables();
-  void InitialiseVariables();
-  void AddKernel(const ptx::Function& function);
-  KernelFunction* CodeFor(size_t index, const LaunchGeometry& geometry,
-                          std::string* error);
-
-  ptx::Module module_;
-  ModuleMemory memory_;
-  std::vector<uint64_t> addresses_;  // by index into module_.variables
-  uint64_t shared_bytes_ = 0;        // of the module's own shared variables
-  std::vector<lower::Kernel> lowered_;
-  std::vector<KernelProperties> properties_;
+  const ptx::Module module_;
+  std::unique_ptr<ModuleMemory> memory_;
+  std::vector<std::unique_ptr<KernelCode>> code_;
+  std::vector<KernelProperties> kernels_;
   std::vector<GlobalVariable> globals_;
-  absl::Mutex mutex_;
-  std::map<CodeKey, std::unique_ptr<jit::CompiledKernel>> code_
-      ABSL_GUARDED_BY(mutex_);
 };
-
-std::string PtxExecutable::Build() {
-  if (std::string error = PlaceVariables(); !error.empty()) return error;
-  InitialiseVariables();
-  for (const ptx::Function& function : module_.functions) {
-    if (function.kernel && function.defined) AddKernel(function);
-  }
-  return "";
-}
-
-std::string PtxExecutable::PlaceVariables() {
-  uint64_t bytes = 0;
-  for (const ptx::Variable& variable : module_.variables) {
-    const bool shared = variable.space == ptx::Space::kShared;
-    if (variable.external && !shared) {
-      return absl::StrCat(variable.location.line, ":", variable.location.column,
-                          ": undefined symbol '", variable.name, "'");
-    }
-    uint64_t* end = shared ? &shared_bytes_ : &bytes;
-    const uint64_t offset = AlignUp(*end, variable.alignment);
-    addresses_.push_back(offset);
-    *end = offset + variable.bytes;
-  }
-  if (bytes == 0) return "";
-  memory_ = ModuleMemory(bytes);
-  if (memory_.data() == nullptr) {
-    return absl::StrCat("no memory for ", bytes, " bytes of variables");
-  }
-  for (size_t i = 0; i < addresses_.size(); ++i) {
-    const ptx::Variable& variable = module_.variables[i];
-    if (variable.space == ptx::Space::kShared) continue;
-    addresses_[i] += reinterpret_cast<uint64_t>(memory_.data());
-    globals_.push_back({variable.name, reinterpret_cast<void*>(addresses_[i]),
-                        variable.bytes});
-  }
-  return "";
-}
-
-void PtxExecutable::InitialiseVariables() {
-  for (size_t i = 0; i < addresses_.size(); ++i) {
-    const ptx::Variable& variable = module_.variables[i];
-    if (variable.space == ptx::Space::kShared) continue;
-    auto* at = reinterpret_cast<uint8_t*>(addresses_[i]);
-    if (!variable.initial.empty()) {
-      std::memcpy(at, variable.initial.data(), variable.initial.size());
-    }
-    for (const ptx::Relocation& relocation : variable.relocations) {
-      if (relocation.function) continue;
-      const uint64_t value = addresses_[relocation.index] +
-                             static_cast<uint64_t>(relocation.addend);
-      std::memcpy(at + relocation.offset, &value, sizeof(value));
-    }
-  }
-}
-
-void PtxExecutable::AddKernel(const ptx::Function& function) {
-  lowered_.push_back(
-      lower::LowerKernel(module_, function, addresses_, shared_bytes_));
-  const lower::Kernel& kernel = lowered_.back();
-  KernelProperties properties;
-  properties.name = function.name;
-  for (const ptx::Operand& parameter : function.parameters) {
-    properties.parameters.push_back(
-        {kernel.variable_offsets[parameter.index],
-         function.variables[parameter.index].bytes});
-  }
-  properties.parameter_bytes = kernel.parameter_bytes;
-  properties.static_shared_bytes = kernel.static_shared_bytes;
-  for (const ptx::Variable& variable : module_.variables) {
-    if (variable.space == ptx::Space::kConst) {
-      properties.constant_bytes += variable.bytes;
-    }
-  }
-  properties.registers =
-      static_cast<int>(std::min<size_t>(function.registers.size(), 255));
-  std::copy(function.required_block, function.required_block + 3,
-            properties.required_block);
-  if (function.max_block[0] != 0) {
-    const uint64_t limit = uint64_t{function.max_block[0]} *
-                           function.max_block[1] * function.max_block[2];
-    properties.max_threads_per_block =
-        static_cast<int>(std::min<uint64_t>(limit, 1024));
-  }
-  properties.ptx_version = module_.target;
-  properties_.push_back(std::move(properties));
-}
-
-KernelFunction* PtxExecutable::CodeFor(size_t index,
-                                       const LaunchGeometry& geometry,
-                                       std::string* error) {
-  const uint32_t* block = geometry.block;
-  absl::MutexLock lock(&mutex_);
-  auto& code = code_[CodeKey{index, block[0], block[1], block[2]}];
-  if (code == nullptr) {
-    code = jit::Compile(lowered_[index],
-                        lower::BlockShape{block[0], block[1], block[2]}, error);
-  }
-  return code == nullptr ? nullptr : code->function();
-}
-
-LaunchOutcome PtxExecutable::Launch(size_t index,
-                                    const LaunchGeometry& geometry,
-                                    const void* parameters,
-                                    const std::atomic<bool>* cancel) {
-  std::string error;
-  KernelFunction* function = CodeFor(index, geometry, &error);
-  if (function == nullptr) {
-    return {CUDA_ERROR_INVALID_PTX,
-            absl::StrCat("kernel ", properties_[index].name, ": ", error)};
-  }
-  static const std::atomic<bool> never{false};
-  return RunGrid(function, properties_[index].name, geometry, parameters,
-                 cancel == nullptr ? &never : cancel);
-}
 
 }  // namespace
 
@@ -186,10 +161,9 @@ CUresult Executable::Load(absl::string_view ptx,
     return parsed.unsupported_version ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION
                                       : CUDA_ERROR_INVALID_PTX;
   }
-  auto built = std::make_unique<PtxExecutable>(std::move(parsed.module));
-  *error_log = built->Build();
-  if (!error_log->empty()) return CUDA_ERROR_INVALID_PTX;
-  *executable = std::move(built);
+  auto loaded = std::make_unique<PtxExecutable>(std::move(parsed.module));
+  if (!loaded->Prepare(error_log)) return CUDA_ERROR_INVALID_PTX;
+  *executable = std::move(loaded);
   return CUDA_SUCCESS;
 }
 

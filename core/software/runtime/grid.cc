@@ -1,56 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/runtime/grid.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <mutex>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/synchronization/mutex.h"
-#include "core/software/runtime/guarded_call.h"
+#include "core/software/runtime/kernel_fault.h"
+#include "core/software/runtime/shared_memory.h"
 #include "core/software/runtime/worker_pool.h"
 
 namespace holdfast::software {
 namespace {
 
-// A thread's shared memory. Offsets into it are signed 32-bit numbers, so with
-// this much reserved on both sides none can reach anything else.
-class SharedArena {
- public:
-  SharedArena() {
-    void* at = mmap(nullptr, 2 * kReach, PROT_NONE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) return;
-    reserved_ = static_cast<uint8_t*>(at);
-    if (mprotect(reserved_ + kReach, kBytes, PROT_READ | PROT_WRITE) != 0) {
-      munmap(reserved_, 2 * kReach);
-      reserved_ = nullptr;
-    }
-  }
-  ~SharedArena() {
-    if (reserved_ != nullptr) munmap(reserved_, 2 * kReach);
-  }
+constexpr uint64_t kWarpThreads = 32;
 
-  uint8_t* base() const {
-    return reserved_ == nullptr ? nullptr : reserved_ + kReach;
-  }
+// Waking workers costs more than running so few threads.
+constexpr uint64_t kSmallGridThreads = 8192;
 
- private:
-  static constexpr size_t kReach = (size_t{1} << 31) + (size_t{1} << 20);
-  static constexpr size_t kBytes = 256 * 1024;
-  uint8_t* reserved_ = nullptr;
-};
+// Chunks for each thread, so that a slow block does not hold up the end.
+constexpr uint64_t kChunksPerThread = 16;
 
+const std::atomic<bool> kNeverCancelled{false};
+
+// One launch while it runs. Thread-safe.
 class Grid {
  public:
-  Grid(KernelFunction* function, absl::string_view name,
+  Grid(absl::string_view kernel, KernelFunction* function,
        const LaunchGeometry& geometry, const void* parameters,
        const std::atomic<bool>* cancel)
-      : function_(function), name_(name), geometry_(geometry) {
+      : kernel_(kernel), function_(function), geometry_(geometry) {
     launch_.parameters = static_cast<const uint8_t*>(parameters);
-    launch_.cancel = cancel;
-    std::copy(geometry.grid, geometry.grid + 3, launch_.grid);
+    launch_.cancel = cancel != nullptr ? cancel : &kNeverCancelled;
+    std::copy_n(geometry.grid, 3, launch_.grid);
     launch_.dynamic_shared_bytes =
         static_cast<uint32_t>(geometry.dynamic_shared_bytes);
     blocks_ = uint64_t{geometry.grid[0]} * geometry.grid[1] * geometry.grid[2];
@@ -59,100 +41,89 @@ class Grid {
   }
 
   LaunchOutcome Run() {
-    WorkerPool& pool = WorkerPool::Get();
-    // Below this much work, waking another thread costs more than it brings.
-    constexpr uint64_t kSmallGrid = 16 * 1024;
-    const uint64_t useful = blocks_ * threads_ <= kSmallGrid
-                                ? 1
-                                : std::min<uint64_t>(pool.threads(), blocks_);
-    share_ = std::max<uint64_t>(1, blocks_ / (useful * 8));
-    pool.Run(static_cast<int>(useful) - 1, [this] { Work(); });
-    absl::MutexLock lock(&mutex_);
+    if (blocks_ == 1 || blocks_ <= kSmallGridThreads / threads_) {
+      chunk_ = blocks_;
+      RunChunks();
+    } else {
+      WorkerPool& pool = WorkerPool::Get();
+      chunk_ =
+          std::max<uint64_t>(1, blocks_ / (kChunksPerThread * pool.threads()));
+      pool.Run([this] { RunChunks(); });
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
     return outcome_;
   }
 
  private:
-  void Work() {
-    static thread_local SharedArena arena;
-    if (arena.base() == nullptr) {
-      return Stop(CUDA_ERROR_OUT_OF_MEMORY,
-                  "no address space for shared memory");
-    }
+  // Until there is nothing left or the launch has failed.
+  void RunChunks() {
     WorkerContext worker;
-    worker.shared = arena.base();
-    while (!stopped_.load(std::memory_order_relaxed)) {
-      const uint64_t begin = next_.fetch_add(share_, std::memory_order_relaxed);
+    worker.shared = ThreadSharedMemory();
+    while (!stopped_) {
+      if (*launch_.cancel) return Fail({KernelFault::Kind::kCancelled}, worker);
+      const uint64_t begin = next_.fetch_add(chunk_);
       if (begin >= blocks_) return;
-      RunBlocks(&worker, begin, std::min(begin + share_, blocks_));
+      const uint64_t end = std::min(begin + chunk_, blocks_);
+      const uint64_t warps = (threads_ + kWarpThreads - 1) / kWarpThreads;
+      const KernelFault fault = RunGuarded(
+          &worker, [&] { function_(&launch_, &worker, begin, end, 0, warps); });
+      if (fault.kind != KernelFault::Kind::kNone) return Fail(fault, worker);
     }
   }
 
-  void RunBlocks(WorkerContext* worker, uint64_t begin, uint64_t end) {
-    struct Call {
-      Grid* grid;
-      WorkerContext* worker;
-      uint64_t begin, end;
-    } call{this, worker, begin, end};
-    const CallOutcome outcome = GuardedCall(
-        worker,
-        [](void* argument) {
-          auto* call = static_cast<Call*>(argument);
-          const Grid& grid = *call->grid;
-          grid.function_(&grid.launch_, call->worker, call->begin, call->end, 0,
-                         (grid.threads_ + 31) / 32);
-        },
-        &call);
-    if (outcome.end == CallEnd::kCancelled) {
-      Stop(CUDA_ERROR_LAUNCH_TIMEOUT,
-           absl::StrCat("kernel ", name_, " was cancelled"));
-    } else if (outcome.end == CallEnd::kFault) {
-      Stop(CUDA_ERROR_ILLEGAL_ADDRESS, FaultMessage(*worker, outcome));
-    } else if (launch_.cancel->load(std::memory_order_relaxed) &&
-               end < blocks_) {
-      Stop(CUDA_ERROR_LAUNCH_TIMEOUT,
-           absl::StrCat("kernel ", name_, " was cancelled"));
+  void Fail(const KernelFault& fault, const WorkerContext& worker) {
+    stopped_ = true;
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (outcome_.result == CUDA_SUCCESS) outcome_ = Describe(fault, worker);
+  }
+
+  LaunchOutcome Describe(const KernelFault& fault,
+                         const WorkerContext& worker) const {
+    const uint64_t x = geometry_.grid[0];
+    const uint64_t y = geometry_.grid[1];
+    const std::string where =
+        absl::StrCat("kernel ", kernel_, ", block (", worker.block % x, ",",
+                     worker.block / x % y, ",", worker.block / x / y,
+                     "), threads ", worker.warp * kWarpThreads, " to ",
+                     std::min(threads_, (worker.warp + 1) * kWarpThreads) - 1);
+    switch (fault.kind) {
+      case KernelFault::Kind::kAddress:
+        return {CUDA_ERROR_ILLEGAL_ADDRESS,
+                absl::StrCat(where, ": access to address 0x",
+                             absl::Hex(fault.address),
+                             ", where no memory is mapped")};
+      case KernelFault::Kind::kCancelled:
+        return {CUDA_ERROR_LAUNCH_TIMEOUT,
+                absl::StrCat("kernel ", kernel_, " was given up")};
+      case KernelFault::Kind::kTrap:
+      case KernelFault::Kind::kNone:
+        break;
     }
+    return {CUDA_ERROR_LAUNCH_FAILED, absl::StrCat(where, ": trap")};
   }
 
-  std::string FaultMessage(const WorkerContext& worker,
-                           const CallOutcome& outcome) const {
-    const uint64_t x = geometry_.grid[0], y = geometry_.grid[1];
-    const uint64_t first = worker.warp * 32;
-    return absl::StrFormat(
-        "kernel %s: illegal access at 0x%x in block (%d,%d,%d), threads %d to "
-        "%d",
-        name_, outcome.fault_address, worker.block % x, worker.block / x % y,
-        worker.block / x / y, first, std::min(first + 31, threads_ - 1));
-  }
-
-  // The first reason stays.
-  void Stop(CUresult result, std::string message) {
-    stopped_.store(true, std::memory_order_relaxed);
-    absl::MutexLock lock(&mutex_);
-    if (outcome_.result != CUDA_SUCCESS) return;
-    outcome_.result = result;
-    outcome_.message = std::move(message);
-  }
-
+  const absl::string_view kernel_;
   KernelFunction* const function_;
-  const absl::string_view name_;
   const LaunchGeometry& geometry_;
   LaunchContext launch_;
   uint64_t blocks_ = 0;
   uint64_t threads_ = 0;  // of a block
-  uint64_t share_ = 1;    // blocks a worker takes at once
+  uint64_t chunk_ = 1;    // blocks
   std::atomic<uint64_t> next_{0};
   std::atomic<bool> stopped_{false};
-  absl::Mutex mutex_;
+  std::mutex mutex_;
   LaunchOutcome outcome_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-LaunchOutcome RunGrid(KernelFunction* function, absl::string_view name,
+LaunchOutcome RunGrid(absl::string_view kernel, KernelFunction* function,
                       const LaunchGeometry& geometry, const void* parameters,
                       const std::atomic<bool>* cancel) {
-  return Grid(function, name, geometry, parameters, cancel).Run();
+  if (ThreadSharedMemory() == nullptr) {
+    return {CUDA_ERROR_OUT_OF_MEMORY, "no memory for shared memory"};
+  }
+  return Grid(kernel, function, geometry, parameters, cancel).Run();
 }
 
 }  // namespace holdfast::software

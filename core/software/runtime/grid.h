@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Runs the blocks of one launch over the worker threads.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_GRID_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_GRID_H_
 
+#include <atomic>
+#include <string>
+
+#include "absl/strings/string_view.h"
 #include "core/software/runtime/abi.h"
 #include "core/software/runtime/executable.h"
 
 namespace holdfast::software {
 
-// Returns when every block has run, or the first fault or cancellation has
-// stopped the rest. `name` is the kernel's, for messages.
-LaunchOutcome RunGrid(KernelFunction* function, absl::string_view name,
+// Runs the generated code of a kernel over a grid: blocks are handed out in
+// chunks to the calling thread and, if there is enough to do, to the worker
+// threads. The first fault ends the launch. `cancel` may be null.
+LaunchOutcome RunGrid(absl::string_view kernel, KernelFunction* function,
                       const LaunchGeometry& geometry, const void* parameters,
                       const std::atomic<bool>* cancel);
 

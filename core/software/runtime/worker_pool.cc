@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/runtime/worker_pool.h"
 
-#include <sched.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -14,74 +11,57 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 
-int ConfiguredThreads() {
-  const char* setting = std::getenv("HOLDFAST_SOFTWARE_THREADS");
+int ThreadCount() {
   int threads = 0;
-  if (setting != nullptr && absl::SimpleAtoi(setting, &threads) &&
-      threads > 0) {
-    return std::min(threads, kMaxThreads);
+  const char* setting = std::getenv("HOLDFAST_SOFTWARE_THREADS");
+  if (setting == nullptr || !absl::SimpleAtoi(setting, &threads) ||
+      threads < 1) {
+    threads = static_cast<int>(std::thread::hardware_concurrency());
   }
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof(cores), &cores) == 0) {
-    return std::max(1, CPU_COUNT(&cores));
-  }
-  return std::max(1u, std::thread::hardware_concurrency());
+  return std::clamp(threads, 1, kMaxThreads);
 }
 
 }  // namespace
 
 WorkerPool& WorkerPool::Get() {
-  // Never destroyed: its threads run until the process ends.
-  static WorkerPool& pool = *new WorkerPool(ConfiguredThreads());
+  static auto& pool = *new WorkerPool(ThreadCount());
   return pool;
 }
 
-WorkerPool::WorkerPool(int threads) : threads_(threads) {
-  // Signals are the program's own business.
-  sigset_t all, before;
-  sigfillset(&all);
-  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, fault);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { Loop(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
-void WorkerPool::Loop() {
-  for (;;) {
-    Job job;
-    {
-      absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(
-          +[](std::deque<Job>* jobs) { return !jobs->empty(); }, &jobs_));
-      job = jobs_.front();
-      jobs_.pop_front();
-    }
-    (*job.task)();
-    absl::MutexLock lock(&mutex_);
-    --*job.open;
+WorkerPool::WorkerPool(int threads) {
+  for (int i = 1; i < threads; ++i) {
+    workers_.emplace_back([this] { Work(); });
   }
 }
 
-void WorkerPool::Run(int helpers, const std::function<void()>& task) {
-  int open = std::min(helpers, threads_ - 1);
-  if (open > 0) {
-    absl::MutexLock lock(&mutex_);
-    for (int i = 0; i < open; ++i) jobs_.push_back({&task, &open});
+void WorkerPool::Work() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    added_.wait(lock, [this] { return !jobs_.empty(); });
+    // Taken in turn, so that concurrent streams share the workers.
+    Job* job = jobs_.front();
+    jobs_.splice(jobs_.end(), jobs_, jobs_.begin());
+    ++job->running;
+    lock.unlock();
+    (*job->function)();
+    lock.lock();
+    // Who comes back has found nothing left to do.
+    jobs_.remove(job);
+    if (--job->running == 0) left_.notify_all();
   }
-  task();
-  if (helpers <= 0) return;
-  absl::MutexLock lock(&mutex_);
-  // What nobody has begun need not begin.
-  for (auto it = jobs_.begin(); it != jobs_.end();) {
-    if (it->open == &open) {
-      it = jobs_.erase(it);
-      --open;
-    } else {
-      ++it;
-    }
+}
+
+void WorkerPool::Run(const std::function<void()>& job) {
+  Job entry{&job};
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    jobs_.push_back(&entry);
   }
-  mutex_.Await(absl::Condition(
-      +[](int* open) { return *open == 0; }, &open));
+  added_.notify_all();
+  job();
+  std::unique_lock<std::mutex> lock(mutex_);
+  jobs_.remove(&entry);
+  left_.wait(lock, [&entry] { return entry.running == 0; });
 }
 
 }  // namespace holdfast::software

@@ -1,43 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The threads that run the blocks of all launches of the process.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_WORKER_POOL_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_WORKER_POOL_H_
 
-#include <deque>
+#include <condition_variable>
 #include <functional>
+#include <list>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 
 namespace holdfast::software {
 
+// The threads that run blocks, shared by all streams: as many as the machine
+// has cores, or as $HOLDFAST_SOFTWARE_THREADS says. Thread-safe.
 class WorkerPool {
  public:
-  // HOLDFAST_SOFTWARE_THREADS, by default the number of cores.
+  // Started on first use; lives as long as the process.
   static WorkerPool& Get();
 
-  int threads() const { return threads_; }
+  // Threads that work on one job at most, the caller included.
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Runs `task` on this thread and on up to `helpers` others at once; returns
-  // when all of them have returned. The task itself decides what there is
-  // still to do, so a helper that comes late does nothing.
-  void Run(int helpers, const std::function<void()>& task);
+  // Calls `job` on the calling thread and on every worker that is idle while it
+  // lasts; returns when all of those calls have returned.
+  void Run(const std::function<void()>& job);
 
  private:
   struct Job {
-    const std::function<void()>* task;
-    int* open;  // helpers that have not returned, guarded by mutex_
+    const std::function<void()>* function;
+    int running = 0;
   };
 
   explicit WorkerPool(int threads);
-  void Loop();
+  void Work();
 
-  const int threads_;
-  absl::Mutex mutex_;
-  std::deque<Job> jobs_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;
+  std::condition_variable added_;                 // a job
+  std::condition_variable left_;                  // a worker has left a job
+  std::list<Job*> jobs_ ABSL_GUARDED_BY(mutex_);  // that still take workers
   std::vector<std::thread> workers_;
 };
 
