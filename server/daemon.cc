@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/daemon.h"
 
+#include <grpc/grpc.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -178,6 +179,9 @@ struct Daemon::Parts {
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
                                                       Spawner& spawner,
                                                       StopEvents& events) {
+  // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
+  // poller that a large write has left behind.
+  grpc_init();
   HOLDFAST_ASSIGN_OR_RETURN(
       auto directory,
       RuntimeDirectory::Create(config.runtime_dir, config.socket_mode));

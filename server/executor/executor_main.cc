@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/executor_main.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/stat.h>
 
@@ -139,6 +140,9 @@ int Serve(const internal::Assign& assign, const cuda::DriverApi& api,
 }  // namespace
 
 int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options) {
+  // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
+  // poller that a large write has left behind.
+  grpc_init();
   SupervisorLink link(std::move(channel));
   auto warm = WarmUp(options);
   if (!warm.ok()) {
