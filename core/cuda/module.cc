@@ -49,10 +49,6 @@ absl::Status LoadStatus(CUresult result, const JitLog& log) {
   if (status.ok()) return status;
   ErrorDetail detail = *GetErrorDetail(status);
   detail.log = log.errors();
-  if (!detail.log.empty()) {
-    status = absl::Status(status.code(),
-                          absl::StrCat(status.message(), "\n", detail.log));
-  }
   SetErrorDetail(detail, &status);
   return status;
 }
