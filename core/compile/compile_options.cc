@@ -124,8 +124,7 @@ constexpr absl::string_view kPtxasPrefixes[] = {
     "-warn-spills",
     "--warn-on-local-memory-usage",
     "-warn-lmem-usage",
-    "--allow-expensive-"
-    "optimizations",
+    "--allow-expensive-optimizations",
     "-allow-expensive-optimizations",
 };
 

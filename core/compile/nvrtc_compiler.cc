@@ -80,6 +80,7 @@ class Compilation {
 
   absl::Status Compile(const std::vector<std::string>& options) {
     std::vector<const char*> words;
+    words.reserve(options.size());
     for (const std::string& option : options) words.push_back(option.c_str());
     const nvrtcResult result = api_.nvrtcCompileProgram(
         program_, static_cast<int>(words.size()), words.data());
