@@ -20,7 +20,10 @@ mkfifo "$directory/ready"
 "$here/bin/holdfastd" --device=cuda --listen="unix:$directory/holdfast.sock" \
   --runtime-dir="$directory" --ready-fd=3 3>"$directory/ready" &
 daemon=$!
-trap 'kill -TERM $daemon 2>/dev/null; wait $daemon; rm -rf "$directory"' EXIT
+stop() {
+  kill -TERM "$daemon" 2>/dev/null && wait "$daemon"
+}
+trap 'stop; rm -rf "$directory"' EXIT
 read -r address <"$directory/ready" || { echo "holdfastd did not start"; exit 1; }
 export HOLDFAST_ADDRESS=$address
 
@@ -32,6 +35,11 @@ step "scale" "$here/bin/scale" --address="$address"
 for run in $(seq "$runs"); do
   step "SAXPY, native, run $run" "$here/bin/saxpy_native"
   step "SAXPY, through Holdfast, run $run" "$here/bin/saxpy" --address="$address"
+done
+# With nothing else on the GPU the driver starts from sleep.
+stop
+for run in $(seq "$runs"); do
+  step "SAXPY, native, nothing else on the GPU, run $run" "$here/bin/saxpy_native"
 done
 echo
 echo "$failed failed"
