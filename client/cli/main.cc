@@ -5,6 +5,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "client/cli/bench_command.h"
 #include "client/cli/command.h"
 #include "client/cli/compile_command.h"
 #include "client/cli/devices_command.h"
@@ -32,6 +33,7 @@ int Main(int argc, char** argv) {
   AddVersionCommand(&app, &options, &status);
   AddCompileCommand(&app, &options, &status);
   AddRunCommand(&app, &options, &status);
+  AddBenchCommand(&app, &options, &status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

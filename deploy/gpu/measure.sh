@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # On a machine with a GPU, from an unpacked bundle: the conformance suite against NVIDIA's driver, the
-# examples through a daemon, and SAXPY beside the native program. Exits 0 only if all of it is right.
+# examples through a daemon, SAXPY beside the native program, and `holdfast bench`. Exits 0 only if all of it
+# is right; a bar that is not met is no failure.
 #
 # Usage: measure.sh [RUNS]     (default 3 runs of each timed program)
 set -uo pipefail
@@ -36,6 +37,7 @@ for run in $(seq "$runs"); do
   step "SAXPY, native, run $run" "$here/bin/saxpy_native"
   step "SAXPY, through Holdfast, run $run" "$here/bin/saxpy" --address="$address"
 done
+step "Bench" "$here/bin/holdfast" bench
 # With nothing else on the GPU the driver starts from sleep.
 stop
 for run in $(seq "$runs"); do

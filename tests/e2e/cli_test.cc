@@ -197,5 +197,20 @@ TEST_F(CliTest, RemoteClientsDoTheSame) {
   EXPECT_EQ(Values<int>(*result), std::vector<int>(4194304, 1));
 }
 
+TEST_F(CliTest, BenchSetsFiguresBesideTheDriversOwn) {
+  const Outcome outcome =
+      Holdfast({"bench", "--quick", "--only=launch,event", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* text :
+       {"launch and synchronise", "record two", R"("name": "native")",
+        "≥ 0.95 × native", R"("met": )"}) {
+    EXPECT_TRUE(absl::StrContains(outcome.out, text)) << outcome.out;
+  }
+}
+
+TEST_F(CliTest, BenchNamesTheGroupsThatThereAre) {
+  ExpectFailure(Holdfast({"bench", "--only=speed"}), 1, "application: ");
+}
+
 }  // namespace
 }  // namespace holdfast::e2e

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `holdfast bench`: what Holdfast does beside what the driver and gRPC do
+// alone, measured in one run.
+#ifndef HOLDFAST_CLIENT_BENCH_BENCH_H_
+#define HOLDFAST_CLIENT_BENCH_BENCH_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/bench/figure.h"
+#include "client/bench/grpc_echo.h"
+#include "client/bench/native_figures.h"
+#include "client/bench/report.h"
+#include "client/cpp/daemon.h"
+#include "client/cpp/session.h"
+
+namespace holdfast::bench {
+
+struct BenchOptions {
+  std::string address;  // of the daemon; empty: the default
+  // Of a daemon on this machine; copies are measured over them, too.
+  std::string tcp_address;
+  std::string tls_address;
+  // Names of groups; empty: all.
+  std::vector<std::string> only;
+  // Fewer samples, small copies.
+  bool quick = false;
+};
+
+// Runs the groups and says on stderr where it is.
+absl::StatusOr<Report> Run(const BenchOptions& options);
+
+// "session: open a session and what it costs\n..."
+std::string DescribeGroups();
+
+// What the groups share. Of one thread.
+class Bench {
+ public:
+  static absl::StatusOr<std::unique_ptr<Bench>> Create(BenchOptions options);
+
+  const BenchOptions& options() const { return options_; }
+  bool quick() const { return options_.quick; }
+  const std::shared_ptr<Daemon>& daemon() const { return daemon_; }
+  absl::StatusOr<std::unique_ptr<Session>> OpenSession() const;
+
+  // One session that the groups use, opened on first use; and a stream.
+  absl::StatusOr<Session*> session();
+
+  // The driver's own figures of one group; none if there is no such driver on
+  // this machine. Measured on first use.
+  const NativeFigures& Native(const std::string& group);
+  // One of them as a baseline.
+  std::optional<Baseline> NativeBaseline(const std::string& group,
+                                         const std::string& name);
+
+  // The bare gRPC stream of this run.
+  absl::StatusOr<GrpcEcho*> echo();
+  absl::StatusOr<Summary> PingPong();
+
+  void Add(Figure figure);
+  Report& report() { return report_; }
+
+ private:
+  explicit Bench(BenchOptions options) : options_(std::move(options)) {}
+
+  const BenchOptions options_;
+  std::shared_ptr<Daemon> daemon_;
+  std::unique_ptr<Session> session_;
+  std::string native_device_;  // "cuda" or "cpu"
+  std::string native_path_;
+  std::map<std::string, NativeFigures> native_;
+  std::unique_ptr<GrpcEcho> echo_;
+  std::optional<Summary> ping_pong_;
+  Report report_;
+};
+
+// The groups.
+absl::Status MeasureSessions(Bench& bench);
+absl::Status MeasureCommands(Bench& bench);
+absl::Status MeasureLaunches(Bench& bench);
+absl::Status MeasureCopies(Bench& bench);
+absl::Status MeasureMemory(Bench& bench);
+absl::Status MeasureEvents(Bench& bench);
+absl::Status MeasureCompiling(Bench& bench);
+absl::Status MeasureApplication(Bench& bench);
+
+}  // namespace holdfast::bench
+
+#endif  // HOLDFAST_CLIENT_BENCH_BENCH_H_

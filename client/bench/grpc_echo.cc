@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/bench/grpc_echo.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/bench/workload.h"
+#include "core/base/status_macros.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
+#include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server_builder.h"
+
+namespace holdfast::bench {
+namespace {
+
+absl::Status Broken() {
+  return absl::InternalError("the bare gRPC stream broke");
+}
+
+}  // namespace
+
+// Answers every batch with number 1; the others only cost their way.
+class GrpcEcho::Service final : public v1::CommandService::Service {
+ public:
+  grpc::Status Execute(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<v1::ResultBatch, v1::CommandBatch>* stream)
+      override {
+    v1::ResultBatch results;
+    results.add_results()->set_sequence(1);
+    for (v1::CommandBatch batch; stream->Read(&batch);) {
+      if (batch.first_sequence() == 1 && !stream->Write(results)) break;
+    }
+    return grpc::Status::OK;
+  }
+};
+
+GrpcEcho::GrpcEcho() : service_(std::make_unique<Service>()) {}
+
+absl::StatusOr<std::unique_ptr<GrpcEcho>> GrpcEcho::Start() {
+  std::unique_ptr<GrpcEcho> echo(new GrpcEcho());
+  std::string directory = "/tmp/holdfast-bench-XXXXXX";
+  if (mkdtemp(directory.data()) == nullptr) {
+    return absl::ErrnoToStatus(errno, "mkdtemp");
+  }
+  echo->directory_ = directory;
+  const std::string address = absl::StrCat("unix:", directory, "/echo.sock");
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+  builder.RegisterService(echo->service_.get());
+  echo->server_ = builder.BuildAndStart();
+  if (echo->server_ == nullptr) {
+    return absl::UnavailableError(absl::StrCat("cannot listen on ", address));
+  }
+  echo->stub_ = v1::CommandService::NewStub(
+      grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  return echo;
+}
+
+GrpcEcho::~GrpcEcho() {
+  if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+  if (directory_.empty()) return;
+  unlink(absl::StrCat(directory_, "/echo.sock").c_str());
+  rmdir(directory_.c_str());
+}
+
+template <typename Measure>
+absl::StatusOr<Summary> GrpcEcho::OnStream(Measure measure) {
+  grpc::ClientContext context;
+  const std::unique_ptr<Stream> stream = stub_->Execute(&context);
+  absl::StatusOr<Summary> summary = measure(*stream);
+  stream->WritesDone();
+  const grpc::Status status = stream->Finish();
+  if (summary.ok() && !status.ok()) return Broken();
+  return summary;
+}
+
+absl::StatusOr<Summary> GrpcEcho::PingPong(int count) {
+  return OnStream([count](Stream& stream) {
+    v1::CommandBatch ping;
+    ping.set_first_sequence(1);
+    v1::ResultBatch pong;
+    return TimeEach(100, count, [&]() -> absl::Status {
+      if (!stream.Write(ping) || !stream.Read(&pong)) return Broken();
+      return absl::OkStatus();
+    });
+  });
+}
+
+absl::StatusOr<Summary> GrpcEcho::CommandRate(int commands_a_message,
+                                              int messages) {
+  return OnStream([=](Stream& stream) {
+    v1::CommandBatch commands;
+    commands.set_first_sequence(2);
+    for (int i = 0; i < commands_a_message; ++i) {
+      commands.add_commands()->mutable_free_buffer()->set_buffer(i + 1);
+    }
+    v1::CommandBatch last;
+    last.set_first_sequence(1);
+    v1::ResultBatch end;
+    const double work = 1.0 * commands_a_message * messages;
+    return RateOf(kRounds, work, [&]() -> absl::Status {
+      for (int i = 0; i < messages; ++i) {
+        if (!stream.Write(commands)) return Broken();
+      }
+      if (!stream.Write(last) || !stream.Read(&end)) return Broken();
+      return absl::OkStatus();
+    });
+  });
+}
+
+}  // namespace holdfast::bench

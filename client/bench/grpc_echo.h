@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_BENCH_GRPC_ECHO_H_
+#define HOLDFAST_CLIENT_BENCH_GRPC_ECHO_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/bench/summary.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/server.h"
+#include "holdfast/v1/commands.grpc.pb.h"
+
+namespace holdfast::bench {
+
+// gRPC and nothing else, over a Unix socket: the same messages as Execute,
+// answered by a thread that does no work.
+class GrpcEcho {
+ public:
+  static absl::StatusOr<std::unique_ptr<GrpcEcho>> Start();
+  ~GrpcEcho();
+  GrpcEcho(const GrpcEcho&) = delete;
+  GrpcEcho& operator=(const GrpcEcho&) = delete;
+
+  // One batch there, one back; microseconds.
+  absl::StatusOr<Summary> PingPong(int count);
+
+  // Commands a second, one way, with so many a message.
+  absl::StatusOr<Summary> CommandRate(int commands_a_message, int messages);
+
+ private:
+  class Service;
+  using Stream =
+      grpc::ClientReaderWriterInterface<v1::CommandBatch, v1::ResultBatch>;
+
+  GrpcEcho();
+  // Opens a stream, calls `measure` with it and closes it.
+  template <typename Measure>
+  absl::StatusOr<Summary> OnStream(Measure measure);
+
+  const std::unique_ptr<Service> service_;
+  std::string directory_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<v1::CommandService::Stub> stub_;
+};
+
+}  // namespace holdfast::bench
+
+#endif  // HOLDFAST_CLIENT_BENCH_GRPC_ECHO_H_

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_BENCH_NATIVE_PROCESS_H_
+#define HOLDFAST_CLIENT_BENCH_NATIVE_PROCESS_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/bench/native_figures.h"
+
+namespace holdfast::bench {
+
+// Has MeasureNative run in a new process: this program, called as
+//
+//   PROGRAM bench --native=GROUP --device=cuda|cpu --driver=PATH [--quick]
+//
+// UNAVAILABLE: it failed; its reason is on stderr.
+absl::StatusOr<NativeFigures> RunNativeProcess(const std::string& group,
+                                               bool quick,
+                                               const std::string& device,
+                                               const std::string& driver_path);
+
+}  // namespace holdfast::bench
+
+#endif  // HOLDFAST_CLIENT_BENCH_NATIVE_PROCESS_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How much is measured: the same for Holdfast and for its baselines.
+#ifndef HOLDFAST_CLIENT_BENCH_WORKLOAD_H_
+#define HOLDFAST_CLIENT_BENCH_WORKLOAD_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/bench/summary.h"
+
+namespace holdfast::bench {
+
+// A rate is the median of this many rounds.
+inline constexpr int kRounds = 7;
+
+inline int LaunchesPerRound(bool quick) { return quick ? 2'000 : 20'000; }
+inline int LatencySamples(bool quick) { return quick ? 200 : 2'000; }
+
+// Bytes, ascending.
+std::vector<uint64_t> CopySizes(bool quick);
+
+// Calls `copy`, which returns a Status, often enough for `size`; GB/s.
+template <typename Copy>
+absl::StatusOr<Summary> CopyRate(uint64_t size, Copy copy) {
+  const uint64_t affordable = (uint64_t{2} << 30) / size;
+  const int count = static_cast<int>(std::clamp<uint64_t>(affordable, 5, 200));
+  std::vector<double> samples;
+  for (int i = -1; i < count; ++i) {
+    const Stopwatch watch;
+    if (absl::Status status = copy(); !status.ok()) return status;
+    if (i >= 0) {
+      samples.push_back(1e-9 * static_cast<double>(size) / watch.Seconds());
+    }
+  }
+  return Summary::Of(std::move(samples), Better::kMore);
+}
+
+// The arrays of the SAXPY application, kSaxpyN long. The numbers are small
+// integers, so that the result is exact however it is rounded.
+inline constexpr float kSaxpyA = 2.0f;
+void MakeSaxpyData(float* x, float* y);
+// DATA_LOSS: some elements are wrong.
+absl::Status CheckSaxpy(const float* x, const float* y, const float* out);
+
+}  // namespace holdfast::bench
+
+#endif  // HOLDFAST_CLIENT_BENCH_WORKLOAD_H_

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CLI_BENCH_COMMAND_H_
+#define HOLDFAST_CLIENT_CLI_BENCH_COMMAND_H_
+
+#include "absl/status/status.h"
+#include "client/cli/command.h"
+
+namespace holdfast::cli {
+
+// `holdfast bench`: client/bench/README.md.
+void AddBenchCommand(CLI::App* app, CommonOptions* options,
+                     absl::Status* status);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_BENCH_COMMAND_H_
