@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/synchronization/mutex.h"
 #include "core/base/log.h"
 #include "core/base/unique_fd.h"
 #include "core/cuda/driver_loader.h"
@@ -80,6 +81,9 @@ int Main(int argc, char** argv) {
   SetLogLevel(config->log_level);
   std::signal(SIGPIPE, SIG_IGN);
   umask(0077);
+  // Distributions build Abseil with its deadlock detector on, which makes every
+  // lock of ours and of gRPC's several times dearer.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   RaiseDescriptorLimit();
   switch (config->role) {
     case Config::Role::kExecutor:

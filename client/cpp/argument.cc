@@ -1,42 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/argument.h"
 
+#include "client/cpp/wire_writer.h"
 #include "holdfast/v1/launch.pb.h"
 
 namespace holdfast {
 namespace {
 
+using Fields = v1::Argument;
+
 // One overload for each type that the protocol knows.
 struct Encoder {
-  v1::Argument* argument;
+  WireWriter& writer;
 
-  void operator()(bool value) const { argument->set_boolean(value); }
-  void operator()(int8_t value) const { argument->set_i8(value); }
-  void operator()(int16_t value) const { argument->set_i16(value); }
-  void operator()(int32_t value) const { argument->set_i32(value); }
-  void operator()(int64_t value) const { argument->set_i64(value); }
-  void operator()(uint8_t value) const { argument->set_u8(value); }
-  void operator()(uint16_t value) const { argument->set_u16(value); }
-  void operator()(uint32_t value) const { argument->set_u32(value); }
-  void operator()(uint64_t value) const { argument->set_u64(value); }
-  void operator()(float value) const { argument->set_f32(value); }
-  void operator()(double value) const { argument->set_f64(value); }
-  void operator()(Half value) const { argument->set_f16_bits(value.bits); }
+  void operator()(bool value) const {
+    writer.Varint(Fields::kBooleanFieldNumber, value);
+  }
+  void operator()(int8_t value) const {
+    writer.ZigZag(Fields::kI8FieldNumber, value);
+  }
+  void operator()(int16_t value) const {
+    writer.ZigZag(Fields::kI16FieldNumber, value);
+  }
+  void operator()(int32_t value) const {
+    writer.ZigZag(Fields::kI32FieldNumber, value);
+  }
+  void operator()(int64_t value) const {
+    writer.ZigZag(Fields::kI64FieldNumber, value);
+  }
+  void operator()(uint8_t value) const {
+    writer.Varint(Fields::kU8FieldNumber, value);
+  }
+  void operator()(uint16_t value) const {
+    writer.Varint(Fields::kU16FieldNumber, value);
+  }
+  void operator()(uint32_t value) const {
+    writer.Varint(Fields::kU32FieldNumber, value);
+  }
+  void operator()(uint64_t value) const {
+    writer.Varint(Fields::kU64FieldNumber, value);
+  }
+  void operator()(float value) const {
+    writer.Float(Fields::kF32FieldNumber, value);
+  }
+  void operator()(double value) const {
+    writer.Double(Fields::kF64FieldNumber, value);
+  }
+  void operator()(Half value) const {
+    writer.Varint(Fields::kF16BitsFieldNumber, value.bits);
+  }
   // On the wire both are two bytes.
-  void operator()(BFloat16 value) const { argument->set_f16_bits(value.bits); }
+  void operator()(BFloat16 value) const {
+    writer.Varint(Fields::kF16BitsFieldNumber, value.bits);
+  }
   void operator()(BufferAddress value) const {
-    argument->mutable_buffer()->set_buffer(value.buffer);
-    argument->mutable_buffer()->set_offset(value.offset);
+    writer.Message(Fields::kBufferFieldNumber, [&] {
+      writer.Fixed64(v1::BufferArgument::kBufferFieldNumber, value.buffer);
+      if (value.offset == 0) return;
+      writer.Varint(v1::BufferArgument::kOffsetFieldNumber, value.offset);
+    });
   }
   void operator()(std::span<const std::byte> bytes) const {
-    argument->set_raw(bytes.data(), bytes.size());
+    writer.Bytes(Fields::kRawFieldNumber, bytes.data(), bytes.size());
   }
 };
 
 }  // namespace
 
-void Argument::Encode(v1::Argument* argument) const {
-  std::visit(Encoder{argument}, value_);
+void Argument::Encode(WireWriter& writer) const {
+  std::visit(Encoder{writer}, value_);
 }
 
 }  // namespace holdfast

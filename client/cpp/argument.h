@@ -13,9 +13,7 @@
 
 namespace holdfast {
 
-namespace v1 {
-class Argument;
-}
+class WireWriter;
 
 // The bits of an IEEE half, and of a bfloat16.
 struct Half {
@@ -58,7 +56,8 @@ class Argument {
     return Argument(std::as_bytes(std::span<const T, 1>(&value, 1)));
   }
 
-  void Encode(v1::Argument* argument) const;
+  // Writes the fields of a v1::Argument.
+  void Encode(WireWriter& writer) const;
 
  private:
   using Value =

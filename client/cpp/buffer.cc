@@ -12,8 +12,10 @@
 namespace holdfast {
 namespace {
 
-void WriteFree(uint64_t handle, v1::Command& command) {
-  command.mutable_free_buffer()->set_buffer(handle);
+void WriteFree(uint64_t handle, WireWriter& writer) {
+  writer.Message(v1::Command::kFreeBufferFieldNumber, [&] {
+    writer.Fixed64(v1::FreeBuffer::kBufferFieldNumber, handle);
+  });
 }
 
 }  // namespace
@@ -25,16 +27,21 @@ absl::StatusOr<Buffer> Buffer::Allocate(std::shared_ptr<SessionState> session,
       Resource resource,
       Make(
           std::move(session), HandleKind::kBuffer,
-          [&](uint64_t handle, v1::Command& command) {
-            v1::AllocateBuffer& allocate = *command.mutable_allocate_buffer();
-            allocate.set_buffer(handle);
-            allocate.set_size(size);
-            if (device < 0) {
-              allocate.mutable_host();
-            } else {
-              allocate.set_device(static_cast<uint32_t>(device));
-            }
-            if (stream != nullptr) allocate.set_stream(stream->handle());
+          [&](uint64_t handle, WireWriter& writer) {
+            writer.Message(v1::Command::kAllocateBufferFieldNumber, [&] {
+              using Fields = v1::AllocateBuffer;
+              writer.Fixed64(Fields::kBufferFieldNumber, handle);
+              writer.Varint(Fields::kSizeFieldNumber, size);
+              if (device < 0) {
+                writer.Message(Fields::kHostFieldNumber, [] {});
+              } else {
+                writer.Varint(Fields::kDeviceFieldNumber,
+                              static_cast<uint32_t>(device));
+              }
+              if (stream != nullptr) {
+                writer.Fixed64(Fields::kStreamFieldNumber, stream->handle());
+              }
+            });
           },
           WriteFree));
   return Buffer(std::move(resource), size);
@@ -47,13 +54,15 @@ absl::StatusOr<Buffer> Buffer::OfGlobal(const Resource& module,
   HOLDFAST_ASSIGN_OR_RETURN(Resource resource,
                             Make(
                                 module.session(), HandleKind::kBuffer,
-                                [&](uint64_t handle, v1::Command& command) {
+                                [&](uint64_t handle, WireWriter& writer) {
+                                  v1::Command command;
                                   v1::GetGlobal& get =
                                       *command.mutable_get_global();
                                   get.set_buffer(handle);
                                   get.set_module(module.handle());
                                   get.set_device(device);
                                   get.set_name(name);
+                                  writer.Fields(command);
                                 },
                                 WriteFree));
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -65,18 +74,20 @@ absl::StatusOr<Buffer> Buffer::OfGlobal(const Resource& module,
 }
 
 absl::StatusOr<Buffer> Buffer::Sub(uint64_t offset, uint64_t size) const {
-  HOLDFAST_ASSIGN_OR_RETURN(Resource resource,
-                            Make(
-                                session(), HandleKind::kBuffer,
-                                [&](uint64_t part, v1::Command& command) {
-                                  v1::CreateSubBuffer& create =
-                                      *command.mutable_create_sub_buffer();
-                                  create.set_buffer(part);
-                                  create.set_parent(handle());
-                                  create.set_offset(offset);
-                                  create.set_size(size);
-                                },
-                                WriteFree));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Resource resource,
+      Make(
+          session(), HandleKind::kBuffer,
+          [&](uint64_t part, WireWriter& writer) {
+            writer.Message(v1::Command::kCreateSubBufferFieldNumber, [&] {
+              using Fields = v1::CreateSubBuffer;
+              writer.Fixed64(Fields::kBufferFieldNumber, part);
+              writer.Fixed64(Fields::kParentFieldNumber, handle());
+              writer.Varint(Fields::kOffsetFieldNumber, offset);
+              writer.Varint(Fields::kSizeFieldNumber, size);
+            });
+          },
+          WriteFree));
   return Buffer(std::move(resource), size);
 }
 
@@ -94,14 +105,16 @@ absl::Status Buffer::CopyFrom(const Buffer& source, uint64_t source_offset,
                               const Stream& stream) const {
   return session()
       ->queue
-      .Submit([&](v1::Command& command) {
-        v1::CopyBuffer& copy = *command.mutable_copy_buffer();
-        copy.set_stream(stream.handle());
-        copy.set_destination(handle());
-        copy.set_destination_offset(offset);
-        copy.set_source(source.handle());
-        copy.set_source_offset(source_offset);
-        copy.set_size(size);
+      .Submit([&](WireWriter& writer) {
+        writer.Message(v1::Command::kCopyBufferFieldNumber, [&] {
+          using Fields = v1::CopyBuffer;
+          writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
+          writer.Fixed64(Fields::kDestinationFieldNumber, handle());
+          writer.Varint(Fields::kDestinationOffsetFieldNumber, offset);
+          writer.Fixed64(Fields::kSourceFieldNumber, source.handle());
+          writer.Varint(Fields::kSourceOffsetFieldNumber, source_offset);
+          writer.Varint(Fields::kSizeFieldNumber, size);
+        });
       })
       .status();
 }
@@ -113,15 +126,21 @@ absl::Status Buffer::FillBytes(const void* pattern, size_t pattern_size,
   std::memcpy(&value, pattern, pattern_size);
   return session()
       ->queue
-      .Submit([&](v1::Command& command) {
-        v1::FillBuffer& fill = *command.mutable_fill_buffer();
-        fill.set_stream(stream.handle());
-        fill.set_buffer(handle());
-        fill.set_offset(offset);
-        fill.set_size(size);
-        if (pattern_size == 1) fill.set_byte(value);
-        if (pattern_size == 2) fill.set_half_word(value);
-        if (pattern_size == 4) fill.set_word(value);
+      .Submit([&](WireWriter& writer) {
+        writer.Message(v1::Command::kFillBufferFieldNumber, [&] {
+          using Fields = v1::FillBuffer;
+          writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
+          writer.Fixed64(Fields::kBufferFieldNumber, handle());
+          writer.Varint(Fields::kOffsetFieldNumber, offset);
+          writer.Varint(Fields::kSizeFieldNumber, size);
+          if (pattern_size == 1) {
+            writer.Varint(Fields::kByteFieldNumber, value);
+          } else if (pattern_size == 2) {
+            writer.Varint(Fields::kHalfWordFieldNumber, value);
+          } else {
+            writer.Fixed32(Fields::kWordFieldNumber, value);
+          }
+        });
       })
       .status();
 }
@@ -140,9 +159,11 @@ absl::Status Buffer::Download(void* data, uint64_t size, const Stream& stream,
 
 void Buffer::Free(const Stream& stream) {
   const uint64_t buffer = handle();
-  DestroyWith([&](v1::Command& command) {
-    command.mutable_free_buffer()->set_buffer(buffer);
-    command.mutable_free_buffer()->set_stream(stream.handle());
+  DestroyWith([&](WireWriter& writer) {
+    writer.Message(v1::Command::kFreeBufferFieldNumber, [&] {
+      writer.Fixed64(v1::FreeBuffer::kBufferFieldNumber, buffer);
+      writer.Fixed64(v1::FreeBuffer::kStreamFieldNumber, stream.handle());
+    });
   });
 }
 

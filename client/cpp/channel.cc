@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "core/base/status_macros.h"
 #include "grpc/grpc.h"
 #include "grpcpp/create_channel.h"
@@ -62,10 +63,16 @@ grpc::ChannelArguments MakeArguments(const Address& address) {
   return arguments;
 }
 
-// gRPC's full shutdown, when its last object goes, may wait 10 s for a poller
-// that a large write has left behind. Kept up, the process just ends.
-void KeepGrpcUp() {
-  static const bool once = (grpc_init(), true);
+// Once a process. gRPC's full shutdown, when its last object goes, may wait 10
+// s for a poller that a large write has left behind; kept up, the process just
+// ends. Distributions build Abseil with its deadlock detector on, which makes
+// every lock of gRPC's several times dearer.
+void PrepareGrpc() {
+  static const bool once = [] {
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+    grpc_init();
+    return true;
+  }();
   static_cast<void>(once);
 }
 
@@ -79,7 +86,7 @@ absl::Status NoDaemonError(const Address& address, absl::string_view why) {
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Address& address,
                                                        absl::Duration timeout) {
-  KeepGrpcUp();
+  PrepareGrpc();
   HOLDFAST_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(address));
   const std::string target = address.kind == Address::Kind::kUnix
                                  ? absl::StrCat("unix:", address.target)

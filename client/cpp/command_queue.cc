@@ -6,48 +6,104 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/rpc_status.h"
+#include "core/base/spin.h"
 #include "core/base/status_macros.h"
-#include "google/protobuf/arena.h"
+#include "grpcpp/impl/codegen/proto_utils.h"  // how messages are parsed
+#include "grpcpp/impl/codegen/rpc_method.h"
 
 namespace holdfast {
+namespace {
+
+constexpr char kExecuteMethod[] = "/holdfast.v1.CommandService/Execute";
+
+// The late flusher goes to sleep after so many looks at an empty batch.
+constexpr int kEmptyLooks = 20;
+
+}  // namespace
 
 absl::StatusOr<v1::Result> PendingResult::Wait() const {
-  state_->done.WaitForNotification();
+  if (!SpinUntil([this] { return state_->done.HasBeenNotified(); },
+                 std::chrono::microseconds(200))) {
+    state_->done.WaitForNotification();
+  }
   return state_->result;
 }
 
-// One message and the memory that it lives in, used again and again.
+// A v1::CommandBatch as it goes over the wire.
 struct CommandQueue::Batch {
-  explicit Batch(size_t size) : block(size), arena(Options()) { Clear(); }
+  explicit Batch(size_t capacity) : bytes(capacity) {}
 
-  void Clear() {
-    arena.Reset();
-    message = google::protobuf::Arena::CreateMessage<v1::CommandBatch>(&arena);
-    bytes = 0;
-  }
-  bool empty() const { return message->commands().empty(); }
-
-  google::protobuf::ArenaOptions Options() {
-    google::protobuf::ArenaOptions options;
-    options.initial_block = block.data();
-    options.initial_block_size = block.size();
-    return options;
+  bool empty() const { return commands == 0; }
+  void Begin(uint64_t sequence) {
+    first_sequence = sequence;
+    bytes.Varint(v1::CommandBatch::kFirstSequenceFieldNumber, sequence);
   }
 
-  std::vector<char> block;
-  google::protobuf::Arena arena;
-  v1::CommandBatch* message = nullptr;
-  size_t bytes = 0;
+  WireWriter bytes;
+  uint64_t first_sequence = 0;
+  uint32_t commands = 0;
+  std::shared_ptr<BatchPool> pool;  // while gRPC has it
 };
 
-CommandQueue::CommandQueue(
-    std::unique_ptr<v1::CommandService::StubInterface> stub, Options options)
+// Batches whose memory is used again, since fresh pages are dear. Thread-safe;
+// outlives the queue by the batches that gRPC still holds.
+class CommandQueue::BatchPool : public std::enable_shared_from_this<BatchPool> {
+ public:
+  explicit BatchPool(size_t batch_bytes)
+      : capacity_(batch_bytes + batch_bytes / 4) {}
+
+  std::unique_ptr<Batch> Get() {
+    absl::MutexLock lock(&mutex_);
+    if (free_.empty()) return std::make_unique<Batch>(capacity_);
+    std::unique_ptr<Batch> batch = std::move(free_.back());
+    free_.pop_back();
+    return batch;
+  }
+
+  // The batch as gRPC sends it; its memory comes back when it is sent.
+  grpc::ByteBuffer ToBytes(std::unique_ptr<Batch> batch) {
+    batch->pool = shared_from_this();
+    Batch* const released = batch.release();
+    const grpc::Slice slice(
+        released->bytes.data(), released->bytes.size(),
+        [](void* sent) {
+          std::unique_ptr<Batch> back(static_cast<Batch*>(sent));
+          const std::shared_ptr<BatchPool> pool = std::move(back->pool);
+          pool->GiveBack(std::move(back));
+        },
+        released);
+    return grpc::ByteBuffer(&slice, 1);
+  }
+
+ private:
+  static constexpr size_t kMaxFree = 8;
+
+  void GiveBack(std::unique_ptr<Batch> batch) {
+    if (batch->bytes.capacity() > capacity_) return;  // Had a large command.
+    batch->bytes.Truncate(0);
+    batch->commands = 0;
+    absl::MutexLock lock(&mutex_);
+    if (free_.size() < kMaxFree) free_.push_back(std::move(batch));
+  }
+
+  const size_t capacity_;
+  absl::Mutex mutex_;
+  std::vector<std::unique_ptr<Batch>> free_ ABSL_GUARDED_BY(mutex_);
+};
+
+CommandQueue::CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
+                           Options options)
     : options_(std::move(options)),
-      stub_(std::move(stub)),
-      sending_(std::make_unique<Batch>(options_.batch_bytes)),
-      filling_(std::make_unique<Batch>(options_.batch_bytes)) {
+      pool_(std::make_shared<BatchPool>(options_.batch_bytes)),
+      channel_(std::move(channel)),
+      filling_(pool_->Get()) {
   context_.AddMetadata("holdfast-session-token", options_.token);
-  stream_ = stub_->Execute(&context_);
+  // What a generated stub does, but for bytes that are encoded already.
+  const grpc::internal::RpcMethod method(
+      kExecuteMethod, grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
+  stream_.reset(grpc::internal::ClientReaderWriterFactory<
+                grpc::ByteBuffer, v1::ResultBatch>::Create(channel_.get(),
+                                                           method, &context_));
   reader_ = std::thread([this] { ReadResults(); });
   late_flusher_ = std::thread([this] { FlushLate(); });
 }
@@ -66,86 +122,133 @@ void CommandQueue::Close() {
   if (reader_.joinable()) reader_.join();
 }
 
-absl::StatusOr<uint64_t> CommandQueue::Append(Fill fill, bool* full) {
+absl::StatusOr<uint64_t> CommandQueue::Append(Encode encode, bool* full) {
   if (!lost_.ok()) return lost_;
-  v1::CommandBatch& batch = *filling_->message;
-  if (batch.commands().empty()) {
-    batch.set_first_sequence(last_sequence_ + 1);
-    flush_late_.Signal();
+  Batch& batch = *filling_;
+  if (batch.empty()) {
+    batch.Begin(last_sequence_ + 1);
+    if (flusher_sleeps_) flush_late_.Signal();
   }
-  v1::Command* command = batch.add_commands();
-  fill(*command);
-  const size_t bytes = command->ByteSizeLong();
+  const size_t before = batch.bytes.size();
+  batch.bytes.Message(v1::CommandBatch::kCommandsFieldNumber,
+                      [&] { encode(batch.bytes); });
+  const size_t bytes = batch.bytes.size() - before;
   if (bytes > options_.max_command_bytes) {
-    batch.mutable_commands()->RemoveLast();
+    batch.bytes.Truncate(batch.empty() ? 0 : before);
     return absl::InvalidArgumentError(absl::StrCat("the command has ", bytes,
                                                    " bytes, the limit is ",
                                                    options_.max_command_bytes));
   }
-  filling_->bytes += bytes;
-  *full = filling_->bytes >= options_.batch_bytes ||
-          batch.commands_size() >= static_cast<int>(options_.batch_commands);
+  ++batch.commands;
+  *full = batch.bytes.size() >= options_.batch_bytes ||
+          batch.commands >= options_.batch_commands;
   return ++last_sequence_;
 }
 
-absl::StatusOr<uint64_t> CommandQueue::Submit(Fill fill, bool creates) {
+absl::StatusOr<uint64_t> CommandQueue::Submit(Encode encode) {
   bool full = false;
   uint64_t sequence = 0;
   {
     absl::MutexLock lock(&mutex_);
-    HOLDFAST_ASSIGN_OR_RETURN(sequence, Append(fill, &full));
-    if (creates) failures_.Watch(sequence);
+    HOLDFAST_ASSIGN_OR_RETURN(sequence, Append(encode, &full));
   }
   if (full) Flush();
   return sequence;
 }
 
-absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Fill fill) {
+absl::StatusOr<uint64_t> CommandQueue::Submit(Fill fill) {
+  v1::Command command;
+  fill(command);
+  return Submit([&](WireWriter& writer) { writer.Fields(command); });
+}
+
+absl::StatusOr<uint64_t> CommandQueue::SubmitCreation(Encode encode) {
+  bool full = false;
+  uint64_t sequence = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    HOLDFAST_ASSIGN_OR_RETURN(sequence, Append(encode, &full));
+    failures_.Watch(sequence);
+  }
+  if (full) Flush();
+  return sequence;
+}
+
+void CommandQueue::SubmitDestruction(Encode encode, uint64_t creation) {
+  bool full = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    // Fails only when the session, and with it the resource, is gone.
+    Append(encode, &full).IgnoreError();
+    failures_.Unwatch(creation);
+  }
+  if (full) Flush();
+}
+
+absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Encode encode) {
   auto state = std::make_shared<PendingResult::State>();
   bool full = false;
   {
     absl::MutexLock lock(&mutex_);
-    HOLDFAST_ASSIGN_OR_RETURN(state->sequence, Append(fill, &full));
+    HOLDFAST_ASSIGN_OR_RETURN(state->sequence, Append(encode, &full));
     pending_.emplace(state->sequence, state);
   }
   if (full) Flush();
   return PendingResult(std::move(state));
 }
 
-absl::StatusOr<v1::Result> CommandQueue::Call(Fill fill) {
-  HOLDFAST_ASSIGN_OR_RETURN(PendingResult result, SubmitForResult(fill));
+absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Fill fill) {
+  v1::Command command;
+  fill(command);
+  return SubmitForResult([&](WireWriter& writer) { writer.Fields(command); });
+}
+
+absl::StatusOr<v1::Result> CommandQueue::Call(Encode encode) {
+  HOLDFAST_ASSIGN_OR_RETURN(PendingResult result, SubmitForResult(encode));
   Flush();
   return result.Wait();
 }
 
+absl::StatusOr<v1::Result> CommandQueue::Call(Fill fill) {
+  v1::Command command;
+  fill(command);
+  return Call([&](WireWriter& writer) { writer.Fields(command); });
+}
+
 uint64_t CommandQueue::Flush() {
   absl::MutexLock write_lock(&write_mutex_);
+  std::unique_ptr<Batch> batch = pool_->Get();
   uint64_t last = 0;
   {
     absl::MutexLock lock(&mutex_);
     last = last_sequence_;
-    if (filling_->empty()) return last;
-    std::swap(filling_, sending_);
+    if (!filling_->empty()) std::swap(filling_, batch);
   }
+  const bool empty = batch->empty();
+  const grpc::ByteBuffer bytes = pool_->ToBytes(std::move(batch));
   // A failed write means that the stream is broken; the reader learns why.
-  stream_->Write(*sending_->message);
-  sending_->Clear();
+  if (!empty) stream_->Write(bytes);
   return last;
 }
 
 void CommandQueue::FlushLate() {
+  int empty_looks = 0;
   mutex_.Lock();
   while (!stop_) {
-    if (filling_->empty()) {
-      flush_late_.Wait(&mutex_);
-      continue;
+    flusher_sleeps_ = empty_looks >= kEmptyLooks;
+    if (flusher_sleeps_) {
+      while (!stop_ && filling_->empty()) flush_late_.Wait(&mutex_);
+      flusher_sleeps_ = false;
     }
-    const uint64_t first = filling_->message->first_sequence();
+    const bool empty = filling_->empty();
+    const uint64_t first = filling_->first_sequence;
+    empty_looks = empty ? empty_looks + 1 : 0;
     const absl::Time deadline = absl::Now() + options_.flush_delay;
     while (!stop_ && !flush_late_.WaitWithDeadline(&mutex_, deadline)) {
     }
-    if (stop_ || filling_->empty() ||
-        filling_->message->first_sequence() != first) {
+    // Still the same batch: nobody else will send it.
+    if (stop_ || empty || filling_->empty() ||
+        filling_->first_sequence != first) {
       continue;
     }
     mutex_.Unlock();

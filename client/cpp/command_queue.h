@@ -2,11 +2,12 @@
 //
 // The way of a session's commands to its executor, and of their results back.
 //
-// A command is encoded straight into the batch that is being filled. The batch
-// goes out when a result is wanted, when it is large enough, or a moment after
-// its first command; Submit waits only when the executor does not keep up.
-// Results are matched by sequence number; failures of commands that nobody
-// waits for are kept (failure_log.h) until TakeFailure.
+// A command is encoded straight into the bytes of the batch that is being
+// filled, which gRPC sends as they are. The batch goes out when a result is
+// wanted, when it is large enough, or a moment after its first command; Submit
+// waits only when the executor does not keep up. Results are matched by
+// sequence number; failures of commands that nobody waits for are kept
+// (failure_log.h) until TakeFailure.
 #ifndef HOLDFAST_CLIENT_CPP_COMMAND_QUEUE_H_
 #define HOLDFAST_CLIENT_CPP_COMMAND_QUEUE_H_
 
@@ -26,16 +27,20 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "client/cpp/failure_log.h"
+#include "client/cpp/wire_writer.h"
+#include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/sync_stream.h"
-#include "holdfast/v1/commands.grpc.pb.h"
+#include "holdfast/v1/commands.pb.h"
 
 namespace holdfast {
 
 // A result that is on its way. Copies wait for the same one.
 class PendingResult {
  public:
-  // The command's own failure, or UNAVAILABLE when the session is lost.
+  // The command's own failure, or UNAVAILABLE when the session is lost. Looks
+  // for a moment before it sleeps.
   absl::StatusOr<v1::Result> Wait() const;
   uint64_t sequence() const { return state_->sequence; }
 
@@ -58,8 +63,8 @@ class CommandQueue {
     // Sent as metadata.
     std::string token;
     // A batch of this many commands or bytes goes out at once.
-    uint32_t batch_commands = 512;
-    size_t batch_bytes = 256 << 10;
+    uint32_t batch_commands = 1024;
+    size_t batch_bytes = 64 << 10;
     // No command may be larger; INVALID_ARGUMENT.
     size_t max_command_bytes = 3 << 20;
     // How long a command that is not followed by others may wait.
@@ -67,19 +72,30 @@ class CommandQueue {
     // Turns the end of the stream into what the user is told. May block.
     std::function<absl::Status(const absl::Status&)> explain_loss;
   };
-  // Writes one command.
+  // Writes the fields of one v1::Command: those of the message object, or
+  // directly, for the commands of which there are many. Called with a lock
+  // held: must not call the queue.
+  using Encode = absl::FunctionRef<void(WireWriter&)>;
   using Fill = absl::FunctionRef<void(v1::Command&)>;
 
-  CommandQueue(std::unique_ptr<v1::CommandService::StubInterface> stub,
+  // `channel` leads to the executor, or to a daemon that forwards to it.
+  CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
                Options options);
   ~CommandQueue();
 
-  // Returns the command's number; UNAVAILABLE once the session is lost. With
-  // `creates`, FailureOf tells its failure until Forget.
-  absl::StatusOr<uint64_t> Submit(Fill fill, bool creates = false);
+  // Return the command's number; UNAVAILABLE once the session is lost.
+  absl::StatusOr<uint64_t> Submit(Encode encode);
+  absl::StatusOr<uint64_t> Submit(Fill fill);
+
+  // Of a command that makes a resource: FailureOf tells its failure until the
+  // one that destroys it, or Forget.
+  absl::StatusOr<uint64_t> SubmitCreation(Encode encode);
+  void SubmitDestruction(Encode encode, uint64_t creation);
 
   // For commands that have a result. SubmitForResult does not flush.
+  absl::StatusOr<PendingResult> SubmitForResult(Encode encode);
   absl::StatusOr<PendingResult> SubmitForResult(Fill fill);
+  absl::StatusOr<v1::Result> Call(Encode encode);
   absl::StatusOr<v1::Result> Call(Fill fill);
 
   // Sends what was submitted so far; returns the last number.
@@ -101,25 +117,25 @@ class CommandQueue {
 
  private:
   struct Batch;
+  class BatchPool;
 
   // Appends one command. `*full`: the batch should go out.
-  absl::StatusOr<uint64_t> Append(Fill fill, bool* full)
+  absl::StatusOr<uint64_t> Append(Encode encode, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadResults();
   void Deliver(v1::Result result);
   void FlushLate();
 
   const Options options_;
-  std::unique_ptr<v1::CommandService::StubInterface> stub_;
+  const std::shared_ptr<BatchPool> pool_;
+  const std::shared_ptr<grpc::ChannelInterface> channel_;
   grpc::ClientContext context_;
-  std::unique_ptr<
-      grpc::ClientReaderWriterInterface<v1::CommandBatch, v1::ResultBatch>>
+  std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, v1::ResultBatch>>
       stream_;
 
   // Held while a batch is written, so that batches keep their order. Before
   // mutex_.
   absl::Mutex write_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
-  std::unique_ptr<Batch> sending_ ABSL_GUARDED_BY(write_mutex_);
 
   mutable absl::Mutex mutex_;
   std::unique_ptr<Batch> filling_ ABSL_GUARDED_BY(mutex_);
@@ -129,6 +145,9 @@ class CommandQueue {
   FailureLog failures_ ABSL_GUARDED_BY(mutex_);
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  // The late flusher sleeps until it is signalled; otherwise it looks by
+  // itself every now and then.
+  bool flusher_sleeps_ ABSL_GUARDED_BY(mutex_) = false;
   absl::CondVar flush_late_;
 
   std::thread reader_;

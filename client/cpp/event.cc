@@ -15,28 +15,36 @@ absl::StatusOr<Event> Event::Create(std::shared_ptr<SessionState> session,
       Resource resource,
       Make(
           std::move(session), HandleKind::kEvent,
-          [&](uint64_t handle, v1::Command& command) {
-            v1::CreateEvent& create = *command.mutable_create_event();
-            create.set_event(handle);
-            create.set_device(device);
-            create.set_timing(options.timing);
-            create.set_blocking_sync(options.blocking_sync);
-            create.set_interprocess(options.interprocess);
+          [&](uint64_t handle, WireWriter& writer) {
+            writer.Message(v1::Command::kCreateEventFieldNumber, [&] {
+              using Fields = v1::CreateEvent;
+              writer.Fixed64(Fields::kEventFieldNumber, handle);
+              writer.Varint(Fields::kDeviceFieldNumber, device);
+              writer.Varint(Fields::kTimingFieldNumber, options.timing);
+              writer.Varint(Fields::kBlockingSyncFieldNumber,
+                            options.blocking_sync);
+              writer.Varint(Fields::kInterprocessFieldNumber,
+                            options.interprocess);
+            });
           },
-          [](uint64_t handle, v1::Command& command) {
-            command.mutable_destroy_event()->set_event(handle);
+          [](uint64_t handle, WireWriter& writer) {
+            writer.Message(v1::Command::kDestroyEventFieldNumber, [&] {
+              writer.Fixed64(v1::DestroyEvent::kEventFieldNumber, handle);
+            });
           }));
   return Event(std::move(resource));
 }
 
 absl::Status Event::Synchronize() const {
-  HOLDFAST_RETURN_IF_ERROR(session()
-                               ->queue
-                               .Call([&](v1::Command& command) {
-                                 command.mutable_synchronize_event()->set_event(
-                                     handle());
-                               })
-                               .status());
+  HOLDFAST_RETURN_IF_ERROR(
+      session()
+          ->queue
+          .Call([&](WireWriter& writer) {
+            writer.Message(v1::Command::kSynchronizeEventFieldNumber, [&] {
+              writer.Fixed64(v1::SynchronizeEvent::kEventFieldNumber, handle());
+            });
+          })
+          .status());
   return session()->queue.TakeFailure();
 }
 

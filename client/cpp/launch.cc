@@ -6,10 +6,36 @@
 namespace holdfast {
 namespace {
 
-void Encode(const Dim3& from, v1::Dim3* to) {
-  to->set_x(from.x);
-  to->set_y(from.y);
-  to->set_z(from.z);
+void WriteDim3(int field, const Dim3& dim, WireWriter& writer) {
+  writer.Message(field, [&] {
+    writer.Varint(v1::Dim3::kXFieldNumber, dim.x);
+    writer.Varint(v1::Dim3::kYFieldNumber, dim.y);
+    writer.Varint(v1::Dim3::kZFieldNumber, dim.z);
+  });
+}
+
+// The fields of a v1::Launch.
+void WriteLaunch(const Stream& stream, const LaunchConfig& config,
+                 const Kernel& kernel, std::span<const Argument> arguments,
+                 WireWriter& writer) {
+  using Fields = v1::Launch;
+  writer.Fixed64(Fields::kKernelFieldNumber, kernel.handle());
+  writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
+  WriteDim3(Fields::kGridFieldNumber, config.grid, writer);
+  WriteDim3(Fields::kBlockFieldNumber, config.block, writer);
+  if (config.cluster) {
+    WriteDim3(Fields::kClusterFieldNumber, *config.cluster, writer);
+  }
+  if (config.dynamic_shared_bytes != 0) {
+    writer.Varint(Fields::kDynamicSharedBytesFieldNumber,
+                  config.dynamic_shared_bytes);
+  }
+  if (config.cooperative) writer.Varint(Fields::kCooperativeFieldNumber, true);
+  config.attributes.Encode(writer);
+  for (const Argument& argument : arguments) {
+    writer.Message(Fields::kArgumentsFieldNumber,
+                   [&] { argument.Encode(writer); });
+  }
 }
 
 }  // namespace
@@ -18,19 +44,10 @@ absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, std::span<const Argument> arguments) {
   return stream.session()
       ->queue
-      .Submit([&](v1::Command& command) {
-        v1::Launch& launch = *command.mutable_launch();
-        launch.set_kernel(kernel.handle());
-        launch.set_stream(stream.handle());
-        Encode(config.grid, launch.mutable_grid());
-        Encode(config.block, launch.mutable_block());
-        if (config.cluster) Encode(*config.cluster, launch.mutable_cluster());
-        launch.set_dynamic_shared_bytes(config.dynamic_shared_bytes);
-        launch.set_cooperative(config.cooperative);
-        config.attributes.Encode(&launch);
-        for (const Argument& argument : arguments) {
-          argument.Encode(launch.add_arguments());
-        }
+      .Submit([&](WireWriter& writer) {
+        writer.Message(v1::Command::kLaunchFieldNumber, [&] {
+          WriteLaunch(stream, config, kernel, arguments, writer);
+        });
       })
       .status();
 }

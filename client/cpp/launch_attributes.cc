@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/launch_attributes.h"
 
+#include "client/cpp/wire_writer.h"
+
 namespace holdfast {
 
-void LaunchAttributes::Encode(v1::Launch* launch) const {
-  const auto add = [launch] { return launch->add_attributes(); };
+bool LaunchAttributes::any() const {
+  return programmatic_stream_serialization || priority ||
+         cluster_scheduling_policy || synchronization_policy ||
+         mem_sync_domain || mem_sync_domain_map || preferred_cluster ||
+         launch_completion_event != nullptr || access_policy_window ||
+         programmatic_event || preferred_shared_memory_carveout;
+}
+
+void LaunchAttributes::Encode(WireWriter& writer) const {
+  if (!any()) return;
+  v1::Launch launch;
+  const auto add = [&launch] { return launch.add_attributes(); };
   if (programmatic_stream_serialization) {
     add()->set_programmatic_stream_serialization(
         *programmatic_stream_serialization);
@@ -40,6 +52,7 @@ void LaunchAttributes::Encode(v1::Launch* launch) const {
     add()->set_preferred_shared_memory_carveout(
         *preferred_shared_memory_carveout);
   }
+  writer.Fields(launch);
 }
 
 }  // namespace holdfast

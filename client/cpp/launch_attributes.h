@@ -10,6 +10,8 @@
 
 namespace holdfast {
 
+class WireWriter;
+
 // A number of blocks or threads; 0 in any dimension is refused.
 struct Dim3 {
   // NOLINTNEXTLINE(google-explicit-constructor): .grid = 196
@@ -37,7 +39,9 @@ struct LaunchAttributes {
   // Percent: 0 .. 100.
   std::optional<uint32_t> preferred_shared_memory_carveout;
 
-  void Encode(v1::Launch* launch) const;
+  bool any() const;
+  // Writes them as fields of a v1::Launch.
+  void Encode(WireWriter& writer) const;
 };
 
 }  // namespace holdfast

@@ -9,8 +9,10 @@
 namespace holdfast {
 namespace {
 
-void WriteUnload(uint64_t handle, v1::Command& command) {
-  command.mutable_unload_module()->set_module(handle);
+void WriteUnload(uint64_t handle, WireWriter& writer) {
+  writer.Message(v1::Command::kUnloadModuleFieldNumber, [&] {
+    writer.Fixed64(v1::UnloadModule::kModuleFieldNumber, handle);
+  });
 }
 
 }  // namespace
@@ -21,12 +23,14 @@ absl::StatusOr<std::shared_ptr<LoadedModule>> LoadedModule::Load(
       Resource resource,
       Make(
           std::move(session), HandleKind::kModule,
-          [&](uint64_t handle, v1::Command& command) {
+          [&](uint64_t handle, WireWriter& writer) {
+            v1::Command command;
             v1::LoadModule& load = *command.mutable_load_module();
             load.set_module(handle);
             load.set_object_sha256(object.sha256);
             load.mutable_symbols()->insert(object.symbols.begin(),
                                            object.symbols.end());
+            writer.Fields(command);
           },
           WriteUnload));
   return std::make_shared<LoadedModule>(std::move(resource));
@@ -34,7 +38,7 @@ absl::StatusOr<std::shared_ptr<LoadedModule>> LoadedModule::Load(
 
 LoadedModule::~LoadedModule() {
   const uint64_t module = handle();
-  DestroyWith([&](v1::Command& command) { WriteUnload(module, command); });
+  DestroyWith([&](WireWriter& writer) { WriteUnload(module, writer); });
   absl::MutexLock lock(&mutex_);
   for (const auto& [name, kernel] : kernels_) {
     session()->queue.Forget(kernel.sequence);
@@ -50,16 +54,14 @@ absl::StatusOr<LoadedModule::KernelEntry> LoadedModule::GetKernel(
   }
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t kernel,
                             session()->handles.Allocate(HandleKind::kKernel));
-  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t sequence,
-                            session()->queue.Submit(
-                                [&](v1::Command& command) {
-                                  v1::GetKernel& get =
-                                      *command.mutable_get_kernel();
-                                  get.set_kernel(kernel);
-                                  get.set_module(handle());
-                                  get.set_name(std::string(name));
-                                },
-                                /*creates=*/true));
+  v1::Command command;
+  command.mutable_get_kernel()->set_kernel(kernel);
+  command.mutable_get_kernel()->set_module(handle());
+  command.mutable_get_kernel()->set_name(std::string(name));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const uint64_t sequence,
+      session()->queue.SubmitCreation(
+          [&](WireWriter& writer) { writer.Fields(command); }));
   return kernels_[std::string(name)] = {kernel, sequence};
 }
 

@@ -13,9 +13,8 @@ absl::StatusOr<Resource> Resource::Make(std::shared_ptr<SessionState> session,
                                         Destroy destroy) {
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t handle,
                             session->handles.Allocate(kind));
-  absl::StatusOr<uint64_t> sequence = session->queue.Submit(
-      [&](v1::Command& command) { create(handle, command); },
-      /*creates=*/true);
+  absl::StatusOr<uint64_t> sequence = session->queue.SubmitCreation(
+      [&](WireWriter& writer) { create(handle, writer); });
   if (!sequence.ok()) {
     session->handles.Free(handle);
     return sequence.status();
@@ -47,14 +46,12 @@ Resource& Resource::operator=(Resource&& other) noexcept {
 
 Resource::~Resource() {
   if (handle_ == 0) return;
-  DestroyWith([this](v1::Command& command) { destroy_(handle_, command); });
+  DestroyWith([this](WireWriter& writer) { destroy_(handle_, writer); });
 }
 
-void Resource::DestroyWith(absl::FunctionRef<void(v1::Command&)> destroy) {
+void Resource::DestroyWith(absl::FunctionRef<void(WireWriter&)> destroy) {
   if (handle_ == 0) return;
-  // Fails only when the session, and with it the resource, is gone.
-  session_->queue.Submit(destroy).IgnoreError();
-  session_->queue.Forget(sequence_);
+  session_->queue.SubmitDestruction(destroy, sequence_);
   session_->handles.Free(std::exchange(handle_, 0));
 }
 

@@ -16,17 +16,16 @@
 namespace holdfast {
 
 struct SessionState;
-namespace v1 {
-class Command;
-}
+class WireWriter;
 
 // Owns one handle. Move-only; a moved-from resource is empty (handle 0) and may
 // only be assigned to or destroyed. Thread-safe but for moving.
 class Resource {
  public:
-  // Writes the command that makes, or destroys, `handle`.
-  using Create = absl::FunctionRef<void(uint64_t handle, v1::Command&)>;
-  using Destroy = void (*)(uint64_t handle, v1::Command&);
+  // Writes the command that makes, or destroys, `handle`, as
+  // CommandQueue::Encode does.
+  using Create = absl::FunctionRef<void(uint64_t handle, WireWriter&)>;
+  using Destroy = void (*)(uint64_t handle, WireWriter&);
 
   Resource(Resource&& other) noexcept;
   Resource& operator=(Resource&& other) noexcept;
@@ -47,7 +46,7 @@ class Resource {
                                        HandleKind kind, Create create,
                                        Destroy destroy);
   // Destroys now, with this command instead.
-  void DestroyWith(absl::FunctionRef<void(v1::Command&)> destroy);
+  void DestroyWith(absl::FunctionRef<void(WireWriter&)> destroy);
 
  private:
   Resource(std::shared_ptr<SessionState> session, uint64_t handle,

@@ -103,9 +103,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
                         token](const absl::Status& status) {
     return ExplainLoss(*daemon, id, token, status);
   };
-  auto state = std::make_shared<SessionState>(
-      limits, std::move(queue), v1::CommandService::NewStub(channel),
-      v1::TransferService::NewStub(channel));
+  auto state =
+      std::make_shared<SessionState>(limits, std::move(queue), channel);
   return std::unique_ptr<Session>(
       new Session(std::move(daemon), response.session_id(), std::move(state)));
 }

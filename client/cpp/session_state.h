@@ -19,13 +19,12 @@ namespace holdfast {
 // Thread-safe.
 struct SessionState {
   SessionState(v1::SessionLimits limits, CommandQueue::Options options,
-               std::unique_ptr<v1::CommandService::StubInterface> commands,
-               std::unique_ptr<v1::TransferService::StubInterface> transfers)
+               std::shared_ptr<grpc::ChannelInterface> channel)
       : limits(std::move(limits)),
         token(options.token),
         handles(this->limits.max_handles()),
-        transfers(std::move(transfers)),
-        queue(std::move(commands), std::move(options)) {}
+        transfers(v1::TransferService::NewStub(channel)),
+        queue(std::move(channel), std::move(options)) {}
 
   const v1::SessionLimits limits;
   // 32 hexadecimal digits.

@@ -15,15 +15,19 @@ absl::StatusOr<Stream> Stream::Create(std::shared_ptr<SessionState> session,
       Resource resource,
       Make(
           std::move(session), HandleKind::kStream,
-          [&](uint64_t handle, v1::Command& command) {
+          [&](uint64_t handle, WireWriter& writer) {
+            v1::Command command;
             v1::CreateStream& create = *command.mutable_create_stream();
             create.set_stream(handle);
             create.set_device(device);
             create.set_priority(options.priority);
             create.set_blocking(options.blocking);
+            writer.Fields(command);
           },
-          [](uint64_t handle, v1::Command& command) {
-            command.mutable_destroy_stream()->set_stream(handle);
+          [](uint64_t handle, WireWriter& writer) {
+            writer.Message(v1::Command::kDestroyStreamFieldNumber, [&] {
+              writer.Fixed64(v1::DestroyStream::kStreamFieldNumber, handle);
+            });
           }));
   return Stream(std::move(resource), device);
 }
@@ -38,9 +42,11 @@ absl::StatusOr<Event> Stream::Record(const EventOptions& options) const {
 absl::Status Stream::Record(const Event& event) const {
   return session()
       ->queue
-      .Submit([&](v1::Command& command) {
-        command.mutable_record_event()->set_event(event.handle());
-        command.mutable_record_event()->set_stream(handle());
+      .Submit([&](WireWriter& writer) {
+        writer.Message(v1::Command::kRecordEventFieldNumber, [&] {
+          writer.Fixed64(v1::RecordEvent::kEventFieldNumber, event.handle());
+          writer.Fixed64(v1::RecordEvent::kStreamFieldNumber, handle());
+        });
       })
       .status();
 }
@@ -48,9 +54,11 @@ absl::Status Stream::Record(const Event& event) const {
 absl::Status Stream::Wait(const Event& event) const {
   return session()
       ->queue
-      .Submit([&](v1::Command& command) {
-        command.mutable_wait_event()->set_stream(handle());
-        command.mutable_wait_event()->set_event(event.handle());
+      .Submit([&](WireWriter& writer) {
+        writer.Message(v1::Command::kWaitEventFieldNumber, [&] {
+          writer.Fixed64(v1::WaitEvent::kStreamFieldNumber, handle());
+          writer.Fixed64(v1::WaitEvent::kEventFieldNumber, event.handle());
+        });
       })
       .status();
 }
@@ -64,8 +72,11 @@ absl::Status Stream::Synchronize() const {
   HOLDFAST_RETURN_IF_ERROR(
       session()
           ->queue
-          .Call([&](v1::Command& command) {
-            command.mutable_synchronize_stream()->set_stream(handle());
+          .Call([&](WireWriter& writer) {
+            writer.Message(v1::Command::kSynchronizeStreamFieldNumber, [&] {
+              writer.Fixed64(v1::SynchronizeStream::kStreamFieldNumber,
+                             handle());
+            });
           })
           .status());
   return session()->queue.TakeFailure();

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/match.h"
+#include "client/cpp/wire_writer.h"
 #include "holdfast/v1/launch.pb.h"
 
 namespace holdfast::cli {
@@ -17,7 +18,12 @@ v1::Argument Encode(const std::string& text) {
   v1::Argument argument;
   const auto spec = ArgumentSpec::Parse(text);
   EXPECT_TRUE(spec.ok()) << spec.status();
-  if (spec.ok()) ToArgument(*spec).Encode(&argument);
+  if (spec.ok()) {
+    WireWriter writer(16);
+    ToArgument(*spec).Encode(writer);
+    EXPECT_TRUE(argument.ParseFromArray(writer.data(),
+                                        static_cast<int>(writer.size())));
+  }
   return argument;
 }
 

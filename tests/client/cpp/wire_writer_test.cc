@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/wire_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+
+#include "holdfast/v1/buffer_commands.pb.h"
+#include "holdfast/v1/commands.pb.h"
+#include "holdfast/v1/launch.pb.h"
+
+namespace holdfast {
+namespace {
+
+template <typename Message>
+Message Parse(const WireWriter& writer) {
+  Message message;
+  EXPECT_TRUE(
+      message.ParseFromArray(writer.data(), static_cast<int>(writer.size())));
+  return message;
+}
+
+TEST(WireWriterTest, EveryKindOfFieldComesBack) {
+  WireWriter writer(1);
+  writer.Varint(v1::Argument::kU64FieldNumber,
+                std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(Parse<v1::Argument>(writer).u64(),
+            std::numeric_limits<uint64_t>::max());
+  writer.Truncate(0);
+  writer.ZigZag(v1::Argument::kI32FieldNumber,
+                std::numeric_limits<int32_t>::min());
+  EXPECT_EQ(Parse<v1::Argument>(writer).i32(),
+            std::numeric_limits<int32_t>::min());
+  writer.Truncate(0);
+  writer.ZigZag(v1::Argument::kI64FieldNumber,
+                std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(Parse<v1::Argument>(writer).i64(),
+            std::numeric_limits<int64_t>::min());
+  writer.Truncate(0);
+  writer.Float(v1::Argument::kF32FieldNumber, -0.5f);
+  EXPECT_EQ(Parse<v1::Argument>(writer).f32(), -0.5f);
+  writer.Truncate(0);
+  writer.Double(v1::Argument::kF64FieldNumber, 1e300);
+  EXPECT_EQ(Parse<v1::Argument>(writer).f64(), 1e300);
+  writer.Truncate(0);
+  writer.Fixed64(v1::Argument::kTextureFieldNumber, 0x0123456789abcdef);
+  EXPECT_EQ(Parse<v1::Argument>(writer).texture(), 0x0123456789abcdefu);
+  writer.Truncate(0);
+  writer.Fixed32(v1::FillBuffer::kWordFieldNumber, 0xdeadbeef);
+  EXPECT_EQ(Parse<v1::FillBuffer>(writer).word(), 0xdeadbeefu);
+  writer.Truncate(0);
+  writer.Bytes(v1::Argument::kRawFieldNumber, nullptr, 0);
+  EXPECT_TRUE(Parse<v1::Argument>(writer).has_raw());
+}
+
+// Lengths of one, two, three and four bytes, at the edges between them.
+TEST(WireWriterTest, LengthsOfMessagesMayGrowTheirPlace) {
+  for (const size_t size : {0, 1, 100, 124, 125, 126, 127, 128, 200, 16378,
+                            16379, 16380, 16381, 16384, 20000, 2'100'000}) {
+    const std::string data(size, 'x');
+    WireWriter writer(8);
+    writer.Message(v1::Command::kWriteBufferFieldNumber, [&] {
+      writer.Fixed64(v1::WriteBuffer::kStreamFieldNumber, 7);
+      writer.Bytes(v1::WriteBuffer::kDataFieldNumber, data.data(), size);
+    });
+    writer.Message(v1::Command::kWriteBufferFieldNumber, [&] {
+      writer.Fixed64(v1::WriteBuffer::kBufferFieldNumber, 9);
+    });
+    // Two of one message are merged: what follows the first is in its place.
+    const auto command = Parse<v1::Command>(writer);
+    EXPECT_EQ(command.write_buffer().stream(), 7u) << size;
+    EXPECT_EQ(command.write_buffer().buffer(), 9u) << size;
+    EXPECT_EQ(command.write_buffer().data(), data) << size;
+  }
+}
+
+// Some command, as an object and as it is written field by field.
+void MakeRandom(std::mt19937_64& random, v1::CommandBatch* batch,
+                WireWriter& writer) {
+  const uint64_t handle = random(), stream = random();
+  const uint64_t value = random() >> (random() % 64);
+  const std::string raw(random() % 300, 'r');
+  v1::Launch& launch = *batch->add_commands()->mutable_launch();
+  launch.set_kernel(handle);
+  launch.set_stream(stream);
+  launch.mutable_grid()->set_x(static_cast<uint32_t>(value));
+  launch.add_arguments()->set_u64(value);
+  launch.add_arguments()->set_raw(raw);
+  writer.Message(v1::CommandBatch::kCommandsFieldNumber, [&] {
+    writer.Message(v1::Command::kLaunchFieldNumber, [&] {
+      writer.Fixed64(v1::Launch::kKernelFieldNumber, handle);
+      writer.Fixed64(v1::Launch::kStreamFieldNumber, stream);
+      writer.Message(v1::Launch::kGridFieldNumber, [&] {
+        writer.Varint(v1::Dim3::kXFieldNumber, static_cast<uint32_t>(value));
+      });
+      writer.Message(v1::Launch::kArgumentsFieldNumber, [&] {
+        writer.Varint(v1::Argument::kU64FieldNumber, value);
+      });
+      writer.Message(v1::Launch::kArgumentsFieldNumber, [&] {
+        writer.Bytes(v1::Argument::kRawFieldNumber, raw.data(), raw.size());
+      });
+    });
+  });
+}
+
+TEST(WireWriterTest, WritesWhatProtobufWrites) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 200; ++round) {
+    v1::CommandBatch batch;
+    WireWriter writer(64);
+    for (uint64_t i = random() % 20; i > 0; --i) {
+      MakeRandom(random, &batch, writer);
+    }
+    // Zeros are written here and left out there: compare the messages.
+    EXPECT_EQ(Parse<v1::CommandBatch>(writer).SerializeAsString(),
+              batch.SerializeAsString());
+  }
+}
+
+TEST(WireWriterTest, FieldsOfObjectsAndOwnOnesMakeOneMessage) {
+  v1::Launch attributes;
+  attributes.add_attributes()->set_priority(-1);
+  WireWriter writer(4);
+  writer.Fixed64(v1::Launch::kStreamFieldNumber, 3);
+  writer.Fields(attributes);
+  writer.Varint(v1::Launch::kCooperativeFieldNumber, true);
+  const auto launch = Parse<v1::Launch>(writer);
+  EXPECT_EQ(launch.stream(), 3u);
+  EXPECT_EQ(launch.attributes(0).priority(), -1);
+  EXPECT_TRUE(launch.cooperative());
+}
+
+}  // namespace
+}  // namespace holdfast
