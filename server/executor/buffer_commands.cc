@@ -174,14 +174,15 @@ absl::Status Handle(const CommandContext& context,
     HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(
         *stream->stream, block->device_address(), address, size));
   }
-  HOLDFAST_ASSIGN_OR_RETURN(auto mark, Mark(*stream->stream));
-  resources.watcher().Watch(
-      {std::move(mark)},
-      [block, size, reply = context.ReplyLater()](const absl::Status& status) {
-        v1::Result result;
-        result.set_data(block->data(), size);
-        reply(status, std::move(result));
-      });
+  HOLDFAST_ASSIGN_OR_RETURN(auto mark,
+                            resources.watcher().Mark(*stream->stream));
+  resources.watcher().Watch({std::move(mark)},
+                            [block, size, reply = context.ReplyLater(size)](
+                                const absl::Status& status) {
+                              v1::Result result;
+                              result.set_data(block->data(), size);
+                              reply(status, std::move(result));
+                            });
   return absl::OkStatus();
 }
 

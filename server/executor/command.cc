@@ -7,14 +7,14 @@
 
 namespace holdfast::executor {
 
-std::function<void(const absl::Status&, v1::Result)>
-CommandContext::ReplyLater() const {
-  results->Expect();
-  return [queue = results, number = sequence](const absl::Status& status,
-                                              v1::Result result) {
+std::function<void(const absl::Status&, v1::Result)> CommandContext::ReplyLater(
+    size_t bytes) const {
+  results->Expect(bytes);
+  return [queue = results, number = sequence, bytes](const absl::Status& status,
+                                                     v1::Result result) {
     result.set_sequence(number);
     if (!status.ok()) *result.mutable_error() = ToError(status);
-    queue->Deliver(std::move(result));
+    queue->Deliver(std::move(result), bytes);
   };
 }
 

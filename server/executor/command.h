@@ -44,9 +44,10 @@ struct CommandContext {
     results->Add(std::move(result));
   }
 
-  // Promises a result: the returned function sends it, once, from any thread.
-  // Given an error, it sends that instead.
-  std::function<void(const absl::Status&, v1::Result)> ReplyLater() const;
+  // Promises a result, of about so many bytes: the returned function sends it,
+  // once, from any thread. Given an error, it sends that instead.
+  std::function<void(const absl::Status&, v1::Result)> ReplyLater(
+      size_t bytes = 0) const;
 };
 
 // Creates a resource under a new handle of `table`: `make` returns

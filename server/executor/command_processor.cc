@@ -17,7 +17,7 @@ absl::Status CommandProcessor::HandleFence(const CommandContext& context,
   CompletionWatcher::Events marks;
   absl::Status status;
   const auto mark = [&](StreamResource& stream) {
-    auto event = Mark(*stream.stream);
+    auto event = resources_.watcher().Mark(*stream.stream);
     if (event.ok()) {
       marks.push_back(*std::move(event));
     } else if (status.ok()) {
@@ -119,22 +119,39 @@ absl::Status CommandProcessor::Dispatch(const CommandContext& context,
   return absl::UnimplementedError("a command that this server does not know");
 }
 
-void CommandProcessor::Process(const v1::CommandBatch& batch,
-                               const std::shared_ptr<ResultQueue>& results) {
-  CommandContext context{resources_, fetch_object_, results,
-                         batch.first_sequence()};
-  for (const v1::Command& command : batch.commands()) {
-    const absl::Status status = Dispatch(context, command);
-    if (!status.ok()) {
-      results->AddError(context.sequence, status);
-      if (failures_.failures() == 0) {
-        failures_.set_first_failed_sequence(context.sequence);
-        *failures_.mutable_first_error() = ToError(status);
-      }
-      failures_.set_failures(failures_.failures() + 1);
-    }
-    ++context.sequence;
+bool CommandProcessor::MayProceed(const v1::Command& command,
+                                  ResultQueue& results) {
+  // Any command has a result if it fails.
+  if (!results.HasRoom(wake_)) return false;
+  if (!command.has_write_buffer() && !command.has_read_buffer()) return true;
+  // What stands in the way otherwise is for the handler to tell.
+  const auto staging = resources_.InlineStaging();
+  return !staging.ok() || (*staging)->HasFree(wake_);
+}
+
+void CommandProcessor::NoteFailure(const CommandContext& context,
+                                   const absl::Status& status) {
+  context.results->AddError(context.sequence, status);
+  if (failures_.failures() == 0) {
+    failures_.set_first_failed_sequence(context.sequence);
+    *failures_.mutable_first_error() = ToError(status);
   }
+  failures_.set_failures(failures_.failures() + 1);
+}
+
+bool CommandProcessor::Process(const v1::CommandBatch& batch,
+                               const std::shared_ptr<ResultQueue>& results,
+                               int* next) {
+  CommandContext context{resources_, fetch_object_, results};
+  for (; *next < batch.commands_size(); ++*next) {
+    const v1::Command& command = batch.commands(*next);
+    if (!MayProceed(command, *results)) return false;
+    context.sequence = batch.first_sequence() + static_cast<uint64_t>(*next);
+    const absl::Status status = Dispatch(context, command);
+    if (!status.ok()) [[unlikely]]
+      NoteFailure(context, status);
+  }
+  return true;
 }
 
 }  // namespace holdfast::executor

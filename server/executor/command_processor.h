@@ -3,7 +3,9 @@
 #define HOLDFAST_SERVER_EXECUTOR_COMMAND_PROCESSOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "holdfast/v1/commands.pb.h"
@@ -17,21 +19,30 @@ namespace holdfast::executor {
 // fail. Not thread-safe: belongs to the submission thread.
 class CommandProcessor {
  public:
-  CommandProcessor(Resources& resources, ObjectFetcher fetch_object)
-      : resources_(resources), fetch_object_(std::move(fetch_object)) {}
+  // `wake` is called, from any thread, when a batch that had to wait may go on.
+  CommandProcessor(Resources& resources, ObjectFetcher fetch_object,
+                   std::function<void()> wake)
+      : resources_(resources),
+        fetch_object_(std::move(fetch_object)),
+        wake_(std::move(wake)) {}
 
-  // Every command of the batch; its results go to `results`, at once or later.
-  void Process(const v1::CommandBatch& batch,
-               const std::shared_ptr<ResultQueue>& results);
+  // The commands of the batch from `*next` on, which it moves on; their results
+  // go to `results`, at once or later. False: the rest has to wait until
+  // results were taken, or memory for inline bytes is free.
+  bool Process(const v1::CommandBatch& batch,
+               const std::shared_ptr<ResultQueue>& results, int* next);
 
  private:
+  bool MayProceed(const v1::Command& command, ResultQueue& results);
   absl::Status Dispatch(const CommandContext& context,
                         const v1::Command& command);
   absl::Status HandleFence(const CommandContext& context,
                            const v1::Fence& fence);
+  void NoteFailure(const CommandContext& context, const absl::Status& status);
 
   Resources& resources_;
   const ObjectFetcher fetch_object_;
+  const std::function<void()> wake_;
   v1::FenceResult failures_;  // since the last fence
 };
 

@@ -7,6 +7,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/time/time.h"
+#include "server/executor/batch_pool.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast::executor {
@@ -23,8 +24,8 @@ grpc::Status CommandService::Run(grpc::ServerContext* context,
   absl::Status status = session_.Authenticate(*context);
   if (!status.ok()) return ToGrpcStatus(status);
   auto results = std::make_shared<ResultQueue>();
-  status =
-      session_.Submit(std::make_shared<v1::CommandBatch>(*request), results);
+  status = session_.Submit(std::make_shared<v1::CommandBatch>(*request),
+                           request->ByteSizeLong(), results);
   if (!status.ok()) return ToGrpcStatus(status);
   results->Finish();
   v1::ResultBatch batch;
@@ -61,10 +62,14 @@ grpc::Status CommandService::Execute(
       }
     }
   });
+  const auto batches = std::make_shared<BatchPool>();
   while (status.ok() && results->AwaitRoom()) {
-    auto batch = std::make_shared<v1::CommandBatch>();
-    if (!stream->Read(batch.get())) break;
-    status = session_.Submit(std::move(batch), results);
+    const std::shared_ptr<DecodedBatch> batch = batches->Get();
+    if (!stream->Read(&batch->message())) break;
+    // The message lives as long as its memory.
+    status = session_.Submit(
+        std::shared_ptr<v1::CommandBatch>(batch, &batch->message()),
+        batch->bytes(), results);
   }
   if (context->IsCancelled()) results->Abandon();
   results->Finish();

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/completion_watcher.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/spin.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::executor {
 namespace {
 
-// A pass over all events without success is followed by a pause: none at first,
-// since most waits are short, and then longer ones.
-constexpr int kEagerPasses = 200;
-constexpr absl::Duration kFirstPause = absl::Microseconds(20);
+// A device that is not done within this time is looked at again after pauses,
+// of a share of what the wait took so far.
+constexpr absl::Duration kEagerTime = absl::Microseconds(100);
+constexpr int kPauseShare = 16;
+constexpr absl::Duration kShortestPause = absl::Microseconds(5);
 constexpr absl::Duration kLongestPause = absl::Milliseconds(1);
 
-}  // namespace
-
-absl::StatusOr<std::shared_ptr<const cuda::Event>> Mark(
-    const cuda::Stream& stream) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto event,
-                            cuda::Event::Create(stream.shared_context(), {}));
-  HOLDFAST_RETURN_IF_ERROR(event->Record(stream));
-  return std::shared_ptr<const cuda::Event>(std::move(event));
+absl::Duration PauseAfter(absl::Duration waited) {
+  return std::clamp(waited / kPauseShare, kShortestPause, kLongestPause);
 }
+
+}  // namespace
 
 CompletionWatcher::CompletionWatcher() : thread_([this] { Run(); }) {}
 
@@ -34,6 +34,7 @@ CompletionWatcher::~CompletionWatcher() {
   {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
+    ++changes_;
   }
   thread_.join();
 }
@@ -41,6 +42,7 @@ CompletionWatcher::~CompletionWatcher() {
 void CompletionWatcher::Watch(Events events, Callback callback) {
   absl::MutexLock lock(&mutex_);
   added_.push_back({std::move(events), std::move(callback)});
+  ++changes_;
 }
 
 absl::Status CompletionWatcher::Watch(const cuda::Stream& stream,
@@ -72,33 +74,57 @@ CompletionWatcher::Poll(std::vector<Entry>& entries) {
   return done;
 }
 
-void CompletionWatcher::Run() {
-  std::vector<Entry> entries;
-  int idle_passes = 0;
-  absl::Duration pause = kFirstPause;
-  while (true) {
+bool CompletionWatcher::TakeAdded(std::vector<Entry>& entries) {
+  if (entries.empty()) {
+    const uint32_t seen = changes_;
     {
       absl::MutexLock lock(&mutex_);
-      const auto wake = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-        return stopping_ || !added_.empty();
-      };
-      if (entries.empty()) {
-        mutex_.Await(absl::Condition(&wake));
-      } else if (idle_passes > kEagerPasses) {
-        mutex_.AwaitWithTimeout(absl::Condition(&wake), pause);
-        pause = std::min(2 * pause, kLongestPause);
+      if (stopping_) return false;
+      if (!added_.empty()) {
+        entries.swap(added_);
+        return true;
       }
-      if (!added_.empty()) idle_passes = 0;
-      std::move(added_.begin(), added_.end(), std::back_inserter(entries));
-      added_.clear();
-      if (stopping_) break;
     }
+    SpinUntil([&] { return changes_ != seen; });
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto wake = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || !added_.empty();
+  };
+  if (entries.empty()) mutex_.Await(absl::Condition(&wake));
+  std::move(added_.begin(), added_.end(), std::back_inserter(entries));
+  added_.clear();
+  return !stopping_;
+}
+
+void CompletionWatcher::Pause(absl::Duration duration) {
+  absl::MutexLock lock(&mutex_);
+  const auto wake = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || !added_.empty();
+  };
+  mutex_.AwaitWithTimeout(absl::Condition(&wake), duration);
+}
+
+void CompletionWatcher::Run() {
+  // Pauses are short; by default the kernel prolongs each by 50 us.
+  prctl(PR_SET_TIMERSLACK, 1000 /* ns */);
+  std::vector<Entry> entries;
+  absl::Time last_change = absl::Now();
+  while (true) {
+    const size_t before = entries.size();
+    if (!TakeAdded(entries)) break;
+    if (entries.size() > before) last_change = absl::Now();
     const auto done = Poll(entries);
     for (const auto& [callback, status] : done) callback(status);
-    ++idle_passes;
-    if (!done.empty()) {
-      idle_passes = 0;
-      pause = kFirstPause;
+    if (entries.empty()) continue;
+    const absl::Time now = absl::Now();
+    if (!done.empty()) last_change = now;
+    const absl::Duration waited = now - last_change;
+    if (waited < kEagerTime) {
+      // Where there are few processors, the device itself may need this one.
+      if (!MaySpin()) std::this_thread::yield();
+    } else {
+      Pause(PauseAfter(waited));
     }
   }
   for (const Entry& entry : entries) {

@@ -2,17 +2,22 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_COMPLETION_WATCHER_H_
 #define HOLDFAST_SERVER_EXECUTOR_COMPLETION_WATCHER_H_
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "core/cuda/event.h"
 #include "core/cuda/stream.h"
+#include "server/executor/mark_pool.h"
 
 namespace holdfast::executor {
 
@@ -31,6 +36,12 @@ class CompletionWatcher {
   CompletionWatcher(const CompletionWatcher&) = delete;
   CompletionWatcher& operator=(const CompletionWatcher&) = delete;
 
+  // An event that marks what `stream` has been given so far.
+  absl::StatusOr<std::shared_ptr<const cuda::Event>> Mark(
+      const cuda::Stream& stream) {
+    return marks_->Mark(stream);
+  }
+
   // When all of `events` have completed; at once, on the watcher's thread, if
   // there are none.
   void Watch(Events events, Callback callback);
@@ -45,19 +56,22 @@ class CompletionWatcher {
   };
 
   void Run();
+  // Moves what was added to `entries`; waits for it if there is nothing else.
+  // False: stopping.
+  bool TakeAdded(std::vector<Entry>& entries);
+  // Waits for something to be added, for so long at most.
+  void Pause(absl::Duration duration);
   // Takes out the entries that are done, with how they ended.
   static std::vector<std::pair<Callback, absl::Status>> Poll(
       std::vector<Entry>& entries);
 
+  const std::shared_ptr<MarkPool> marks_ = std::make_shared<MarkPool>();
+  std::atomic<uint32_t> changes_{0};  // of what follows
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<Entry> added_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
-
-// An event that marks what `stream` has been given so far.
-absl::StatusOr<std::shared_ptr<const cuda::Event>> Mark(
-    const cuda::Stream& stream);
 
 }  // namespace holdfast::executor
 

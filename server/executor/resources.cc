@@ -94,7 +94,7 @@ absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(
   absl::Status status;
   streams.ForEach([&](StreamResource& stream) {
     if (stream.device != ordinal || !status.ok()) return;
-    const auto mark = Mark(*stream.stream);
+    const auto mark = watcher_.Mark(*stream.stream);
     status = mark.ok() ? device->reaper->Wait(**mark) : mark.status();
   });
   HOLDFAST_RETURN_IF_ERROR(status);
@@ -103,16 +103,20 @@ absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(
 
 void Resources::Retire(uint32_t device, std::shared_ptr<const void> owner) {
   const auto after = AfterAllStreams(device);
-  const auto mark = after.ok() ? Mark(**after) : after.status();
-  // A device that does not answer any more does not use anything either.
-  if (!mark.ok()) return;
+  const auto mark = after.ok() ? watcher_.Mark(**after) : after.status();
+  if (!mark.ok()) {
+    // Nobody can tell when the device has finished with it.
+    LogWarning("kept until the session ends: ", mark.status().message());
+    kept_.push_back(std::move(owner));
+    return;
+  }
   watcher_.Watch({*mark}, [owner](const absl::Status&) {});
 }
 
 void Resources::DestroyStream(StreamResource stream) {
   // Its work goes on; what is retired from now on still waits for it.
   const auto device = Device(stream.device);
-  const auto mark = Mark(*stream.stream);
+  const auto mark = watcher_.Mark(*stream.stream);
   if (!device.ok() || !mark.ok()) return;
   const absl::Status status = (*device)->reaper->Wait(**mark);
   if (!status.ok()) LogWarning("destroying a stream: ", status.message());

@@ -105,8 +105,8 @@ class Resources {
 
   CompletionWatcher& watcher() { return watcher_; }
 
-  // After everything that the device's streams were given so far, keeps
-  // `owner` alive until then.
+  // Keeps `owner` alive until everything that the device's streams were given
+  // so far is done; to the session's end if that cannot be told.
   void Retire(uint32_t device, std::shared_ptr<const void> owner);
   // The reaper, made to wait for all streams of the device.
   absl::StatusOr<const cuda::Stream*> AfterAllStreams(uint32_t device);
@@ -125,6 +125,7 @@ class Resources {
 
   const ResourceOptions options_;
   std::map<uint32_t, DeviceState> devices_;
+  std::vector<std::shared_ptr<const void>> kept_;
   std::unique_ptr<Staging> inline_staging_;
   std::unique_ptr<Staging> transfer_staging_;
   CompletionWatcher watcher_;

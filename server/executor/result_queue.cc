@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/base/spin.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast::executor {
@@ -13,30 +14,47 @@ constexpr size_t kBatchBytes = size_t{1} << 20;
 }  // namespace
 
 std::shared_ptr<void> ResultQueue::Hold(std::shared_ptr<ResultQueue> queue) {
-  queue->Expect();
+  {
+    absl::MutexLock lock(&queue->mutex_);
+    ++queue->held_;
+  }
   return std::shared_ptr<void>(
       nullptr, [queue = std::move(queue)](void*) { queue->Release(); });
 }
 
 void ResultQueue::Release() {
   absl::MutexLock lock(&mutex_);
-  --owed_;
+  --held_;
+  ++changes_;
 }
 
-void ResultQueue::Expect() {
+void ResultQueue::Push(v1::Result result) {
+  ++changes_;
+  if (abandoned_) return;
+  const size_t bytes = result.ByteSizeLong();
+  results_.push_back({std::move(result), bytes});
+  ++count_;
+  bytes_ += bytes;
+}
+
+void ResultQueue::Expect(size_t bytes) {
   absl::MutexLock lock(&mutex_);
   ++owed_;
+  ++count_;
+  bytes_ += bytes;
 }
 
-void ResultQueue::Deliver(v1::Result result) {
+void ResultQueue::Deliver(v1::Result result, size_t expected_bytes) {
   absl::MutexLock lock(&mutex_);
   --owed_;
-  if (!abandoned_) results_.push_back(std::move(result));
+  --count_;
+  bytes_ -= expected_bytes;
+  Push(std::move(result));
 }
 
 void ResultQueue::Add(v1::Result result) {
   absl::MutexLock lock(&mutex_);
-  if (!abandoned_) results_.push_back(std::move(result));
+  Push(std::move(result));
 }
 
 void ResultQueue::AddError(uint64_t sequence, const absl::Status& error) {
@@ -49,12 +67,19 @@ void ResultQueue::AddError(uint64_t sequence, const absl::Status& error) {
 void ResultQueue::Finish() {
   absl::MutexLock lock(&mutex_);
   finished_ = true;
+  ++changes_;
 }
 
 void ResultQueue::Abandon() {
-  absl::MutexLock lock(&mutex_);
-  abandoned_ = true;
-  results_.clear();
+  {
+    absl::MutexLock lock(&mutex_);
+    abandoned_ = true;
+    ++changes_;
+    for (const Entry& entry : results_) bytes_ -= entry.bytes;
+    count_ -= results_.size();
+    results_.clear();
+  }
+  AnnounceRoom();
 }
 
 bool ResultQueue::Await(absl::Duration limit) {
@@ -63,23 +88,59 @@ bool ResultQueue::Await(absl::Duration limit) {
                                  limit);
 }
 
+void ResultQueue::LookForAMoment() {
+  const uint32_t seen = changes_;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (Ready()) return;
+  }
+  SpinUntil([&] { return changes_ != seen; });
+}
+
 bool ResultQueue::Take(v1::ResultBatch* batch) {
   batch->Clear();
-  absl::MutexLock lock(&mutex_);
-  mutex_.Await(absl::Condition(this, &ResultQueue::Ready));
-  size_t bytes = 0;
-  while (!results_.empty() && bytes < kBatchBytes) {
-    bytes += results_.front().ByteSizeLong();
-    *batch->add_results() = std::move(results_.front());
-    results_.pop_front();
+  LookForAMoment();
+  {
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(this, &ResultQueue::Ready));
+    size_t bytes = 0;
+    while (!results_.empty() && bytes < kBatchBytes) {
+      Entry& entry = results_.front();
+      *batch->add_results() = std::move(entry.result);
+      bytes += entry.bytes;
+      bytes_ -= entry.bytes;
+      --count_;
+      results_.pop_front();
+    }
   }
+  AnnounceRoom();
   return batch->results_size() > 0;
+}
+
+bool ResultQueue::HasRoom(const std::function<void()>& when_room) {
+  if (Room()) [[likely]]
+    return true;
+  absl::MutexLock lock(&mutex_);
+  // An abandoned queue keeps nothing.
+  if (Room() || abandoned_) return true;
+  when_room_ = when_room;
+  return false;
+}
+
+void ResultQueue::AnnounceRoom() {
+  std::function<void()> announce;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (when_room_ == nullptr || !(Room() || abandoned_)) return;
+    announce = std::exchange(when_room_, nullptr);
+  }
+  announce();
 }
 
 bool ResultQueue::AwaitRoom() {
   absl::MutexLock lock(&mutex_);
   const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return abandoned_ || results_.size() < kMaxWaiting;
+    return abandoned_ || Room();
   };
   mutex_.Await(absl::Condition(&room));
   return !abandoned_;

@@ -2,9 +2,11 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_RESULT_QUEUE_H_
 #define HOLDFAST_SERVER_EXECUTOR_RESULT_QUEUE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -18,18 +20,24 @@ namespace holdfast::executor {
 // Results on their way from the threads that find them to the one that sends
 // them. Thread-safe; held by shared_ptr, since a result may come after the call
 // that wanted it has been given up.
+//
+// Bounded: when results are not taken, commands are not carried out any more
+// (CommandProcessor), and then not read (CommandService), so that the client
+// that does not read its results is not read from either.
 class ResultQueue {
  public:
-  // Results that may wait before the client is not read from any more.
+  // Results that wait or are promised, and their bytes.
   static constexpr size_t kMaxWaiting = 4096;
+  static constexpr size_t kMaxWaitingBytes = size_t{8} << 20;
 
   // More results may come until what this returns is dropped: for a batch on
   // its way to being processed.
   static std::shared_ptr<void> Hold(std::shared_ptr<ResultQueue> queue);
 
-  // A command that was processed owes its result: Deliver follows.
-  void Expect();
-  void Deliver(v1::Result result);
+  // A command that was processed owes its result, of about so many bytes:
+  // Deliver follows, with the same number.
+  void Expect(size_t bytes = 0);
+  void Deliver(v1::Result result, size_t expected_bytes = 0);
 
   void Add(v1::Result result);
   void AddError(uint64_t sequence, const absl::Status& error);
@@ -46,20 +54,47 @@ class ResultQueue {
   // when there will be none any more.
   bool Take(v1::ResultBatch* batch);
 
-  // Waits until fewer than kMaxWaiting results wait; false if abandoned.
+  // May a command be carried out that has a result? If not, `when_room` is
+  // called once it may, by the thread that takes results.
+  bool HasRoom(const std::function<void()>& when_room);
+
+  // Waits until there is room; false if abandoned.
   bool AwaitRoom();
+
+  // For tests: what waits or is promised.
+  size_t waiting() const { return count_; }
+  size_t waiting_bytes() const { return bytes_; }
 
  private:
   void Release();
+  // Waiting without sleep for what Take wants.
+  void LookForAMoment();
+  void Push(v1::Result result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Calls what waits for room, if there is.
+  void AnnounceRoom();
+  bool Room() const {
+    return count_ < kMaxWaiting && bytes_ < kMaxWaitingBytes;
+  }
   bool Ready() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return abandoned_ || !results_.empty() || (finished_ && owed_ == 0);
+    return abandoned_ || !results_.empty() || (finished_ && owed_ + held_ == 0);
   }
 
+  // Written with the lock held, read without.
+  std::atomic<size_t> count_{0};
+  std::atomic<size_t> bytes_{0};
+  std::atomic<uint32_t> changes_{0};  // of what Take waits for
+
   absl::Mutex mutex_;
-  std::deque<v1::Result> results_ ABSL_GUARDED_BY(mutex_);
+  struct Entry {
+    v1::Result result;
+    size_t bytes = 0;
+  };
+  std::deque<Entry> results_ ABSL_GUARDED_BY(mutex_);
   size_t owed_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t held_ ABSL_GUARDED_BY(mutex_) = 0;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> when_room_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::executor

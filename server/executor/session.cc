@@ -28,17 +28,24 @@ bool Equal(const std::string& a, const std::string& b) {
 
 Session::Session(Options options)
     : options_(std::move(options)),
+      thread_(std::make_shared<SubmissionThread>()),
       resources_(std::make_unique<Resources>(options_.resources)),
-      processor_(*resources_, options_.fetch_object) {}
+      processor_(*resources_, options_.fetch_object,
+                 [thread = std::weak_ptr<SubmissionThread>(thread_)] {
+                   if (const auto alive = thread.lock()) alive->Wake();
+                 }) {}
 
-Session::~Session() { Stop(); }
+Session::~Session() {
+  Stop();
+  thread_->Join();
+}
 
 void Session::Stop() {
   {
     absl::MutexLock lock(&mutex_);
     closing_ = true;
   }
-  thread_.Stop();
+  thread_->Stop();
 }
 
 absl::Status Session::Authenticate(
@@ -49,6 +56,7 @@ absl::Status Session::Authenticate(
 }
 
 absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
+                             size_t bytes,
                              std::shared_ptr<ResultQueue> results) {
   const uint64_t first = batch->first_sequence();
   const int count = batch->commands_size();
@@ -63,14 +71,16 @@ absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
                                                    ": numbers must increase"));
   }
   const uint64_t last = first + count - (count > 0 ? 1 : 0);
-  const bool posted =
-      thread_.Post([this, batch = std::move(batch),
-                    hold = ResultQueue::Hold(results), results, last] {
-        processor_.Process(*batch, results);
+  const bool posted = thread_->PostBatch(
+      [this, batch = std::move(batch), hold = ResultQueue::Hold(results),
+       results, last, next = 0]() mutable {
+        if (!processor_.Process(*batch, results, &next)) return false;
         ReportUsage();
         absl::MutexLock processed_lock(&mutex_);
         processed_ = last;
-      });
+        return true;
+      },
+      bytes);
   if (!posted) return absl::UnavailableError("the session is being closed");
   accepted_ = last;
   return absl::OkStatus();
@@ -90,14 +100,14 @@ absl::Status Session::AwaitSequence(uint64_t sequence,
 }
 
 bool Session::Post(std::function<void(Resources&)> work) {
-  return thread_.Post([this, work = std::move(work)] {
+  return thread_->Post([this, work = std::move(work)] {
     work(*resources_);
     ReportUsage();
   });
 }
 
 bool Session::Run(const std::function<void(Resources&)>& work) {
-  return thread_.Run([&] { work(*resources_); });
+  return thread_->Run([&] { work(*resources_); });
 }
 
 void Session::ReportUsage() {

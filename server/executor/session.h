@@ -47,10 +47,11 @@ class Session {
   // Does the call carry this session's token?
   absl::Status Authenticate(const grpc::ServerContextBase& context) const;
 
-  // Checks the batch as a whole and queues it. Its results go to `results`.
-  // INVALID_ARGUMENT: too many commands, or numbers that do not increase.
+  // Checks the batch as a whole and queues it; `bytes` is what it takes in
+  // memory, more or less. Its results go to `results`. INVALID_ARGUMENT: too
+  // many commands, or numbers that do not increase.
   absl::Status Submit(std::shared_ptr<const v1::CommandBatch> batch,
-                      std::shared_ptr<ResultQueue> results);
+                      size_t bytes, std::shared_ptr<ResultQueue> results);
 
   // Waits until every command up to `sequence` has been processed. CANCELLED:
   // the call was given up; UNAVAILABLE: the session is being closed.
@@ -80,10 +81,11 @@ class Session {
   uint64_t processed_ ABSL_GUARDED_BY(mutex_) = 0;  // the last that was run
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   bool executing_ ABSL_GUARDED_BY(mutex_) = false;
+  // Shared with those who wake it, who may outlive the session.
+  const std::shared_ptr<SubmissionThread> thread_;
   std::unique_ptr<Resources> resources_;  // of the submission thread
   CommandProcessor processor_;            // likewise
   uint64_t reported_bytes_ = 0;           // likewise
-  SubmissionThread thread_;
 };
 
 }  // namespace holdfast::executor

@@ -41,9 +41,21 @@ absl::StatusOr<std::shared_ptr<Staging::Block>> Staging::Get(bool wait) {
   return std::make_shared<Block>(this, std::move(memory));
 }
 
-void Staging::GiveBack(std::unique_ptr<cuda::HostMemory> memory) {
+bool Staging::HasFree(const std::function<void()>& when_free) {
   absl::MutexLock lock(&mutex_);
-  free_.push_back(std::move(memory));
+  if (!free_.empty() || made_ < max_blocks_) return true;
+  when_free_ = when_free;
+  return false;
+}
+
+void Staging::GiveBack(std::unique_ptr<cuda::HostMemory> memory) {
+  std::function<void()> announce;
+  {
+    absl::MutexLock lock(&mutex_);
+    free_.push_back(std::move(memory));
+    announce = std::exchange(when_free_, nullptr);
+  }
+  if (announce != nullptr) announce();
 }
 
 }  // namespace holdfast::executor

@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_EXECUTOR_STAGING_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -49,6 +50,10 @@ class Staging {
   // nullptr rather than waiting.
   absl::StatusOr<std::shared_ptr<Block>> TryAcquire();
 
+  // Would TryAcquire get a block? If not, `when_free` is called once one is
+  // given back, by the thread that does so.
+  bool HasFree(const std::function<void()>& when_free);
+
   size_t block_bytes() const { return block_bytes_; }
 
  private:
@@ -61,6 +66,7 @@ class Staging {
   absl::Mutex mutex_;
   size_t made_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<cuda::HostMemory>> free_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> when_free_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::executor

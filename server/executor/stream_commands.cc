@@ -56,7 +56,8 @@ absl::Status Handle(const CommandContext& context,
                     const v1::SynchronizeStream& command) {
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
                             context.resources.streams.Find(command.stream()));
-  HOLDFAST_ASSIGN_OR_RETURN(auto mark, Mark(*stream->stream));
+  HOLDFAST_ASSIGN_OR_RETURN(auto mark,
+                            context.resources.watcher().Mark(*stream->stream));
   context.resources.watcher().Watch({std::move(mark)}, DoneLater(context));
   return absl::OkStatus();
 }
