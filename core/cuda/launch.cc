@@ -115,6 +115,7 @@ class AttributeList {
  private:
   CUlaunchAttributeValue& Add(CUlaunchAttributeID id) {
     CUlaunchAttribute& attribute = list_[size_++];
+    attribute = {};
     attribute.id = id;
     return attribute.value;
   }
@@ -186,7 +187,8 @@ class AttributeList {
     }
   }
 
-  std::array<CUlaunchAttribute, 16> list_{};  // More than there are fields.
+  // More than there are fields; those that are used are written whole.
+  std::array<CUlaunchAttribute, 16> list_;
   unsigned size_ = 0;
 };
 

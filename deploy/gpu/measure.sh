@@ -18,14 +18,16 @@ step() {
 
 directory=$(mktemp -d)
 mkfifo "$directory/ready"
-"$here/bin/holdfastd" --device=cuda --listen="unix:$directory/holdfast.sock" \
+"$here/bin/holdfastd" --device=cuda --listen="unix:$directory/holdfast.sock" --listen=tcp:127.0.0.1:0 \
   --runtime-dir="$directory" --ready-fd=3 3>"$directory/ready" &
 daemon=$!
 stop() {
   kill -TERM "$daemon" 2>/dev/null && wait "$daemon"
 }
 trap 'stop; rm -rf "$directory"' EXIT
-read -r address <"$directory/ready" || { echo "holdfastd did not start"; exit 1; }
+read -r addresses <"$directory/ready" || { echo "holdfastd did not start"; exit 1; }
+address=$(grep -oE 'unix:[^ ,]+' <<<"$addresses")
+tcp=$(grep -oE 'tcp:[^ ,]+' <<<"$addresses")
 export HOLDFAST_ADDRESS=$address
 
 step "Devices" "$here/bin/holdfast" devices
@@ -37,7 +39,7 @@ for run in $(seq "$runs"); do
   step "SAXPY, native, run $run" "$here/bin/saxpy_native"
   step "SAXPY, through Holdfast, run $run" "$here/bin/saxpy" --address="$address"
 done
-step "Bench" "$here/bin/holdfast" bench
+step "Bench" "$here/bin/holdfast" bench --tcp="$tcp"
 # With nothing else on the GPU the driver starts from sleep.
 stop
 for run in $(seq "$runs"); do

@@ -39,7 +39,19 @@ CompletionWatcher::~CompletionWatcher() {
   thread_.join();
 }
 
+std::optional<absl::Status> CompletionWatcher::Outcome(Events& events) {
+  while (!events.empty()) {
+    const absl::StatusOr<bool> complete = events.back()->Query();
+    if (!complete.ok()) return complete.status();
+    if (!*complete) return std::nullopt;
+    events.pop_back();
+  }
+  return absl::OkStatus();
+}
+
 void CompletionWatcher::Watch(Events events, Callback callback) {
+  // Often it is done already: then nobody has to be woken.
+  if (const auto outcome = Outcome(events)) return callback(*outcome);
   absl::MutexLock lock(&mutex_);
   added_.push_back({std::move(events), std::move(callback)});
   ++changes_;
@@ -52,26 +64,17 @@ absl::Status CompletionWatcher::Watch(const cuda::Stream& stream,
   return absl::OkStatus();
 }
 
-std::vector<std::pair<CompletionWatcher::Callback, absl::Status>>
-CompletionWatcher::Poll(std::vector<Entry>& entries) {
+bool CompletionWatcher::Poll(std::vector<Entry>& entries) {
   std::vector<std::pair<Callback, absl::Status>> done;
   auto finished = [&done](Entry& entry) {
-    absl::Status status;
-    while (!entry.events.empty()) {
-      const absl::StatusOr<bool> complete = entry.events.back()->Query();
-      if (complete.ok() && !*complete) return false;
-      if (!complete.ok()) {
-        status = complete.status();
-        break;
-      }
-      entry.events.pop_back();
-    }
-    done.emplace_back(std::move(entry.callback), status);
-    return true;
+    const auto outcome = Outcome(entry.events);
+    if (outcome) done.emplace_back(std::move(entry.callback), *outcome);
+    return outcome.has_value();
   };
   entries.erase(std::remove_if(entries.begin(), entries.end(), finished),
                 entries.end());
-  return done;
+  for (const auto& [callback, status] : done) callback(status);
+  return !done.empty();
 }
 
 bool CompletionWatcher::TakeAdded(std::vector<Entry>& entries) {
@@ -114,11 +117,10 @@ void CompletionWatcher::Run() {
     const size_t before = entries.size();
     if (!TakeAdded(entries)) break;
     if (entries.size() > before) last_change = absl::Now();
-    const auto done = Poll(entries);
-    for (const auto& [callback, status] : done) callback(status);
+    const bool progress = Poll(entries);
     if (entries.empty()) continue;
     const absl::Time now = absl::Now();
-    if (!done.empty()) last_change = now;
+    if (progress) last_change = now;
     const absl::Duration waited = now - last_change;
     if (waited < kEagerTime) {
       // Where there are few processors, the device itself may need this one.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -27,7 +28,8 @@ namespace holdfast::executor {
 class CompletionWatcher {
  public:
   using Events = std::vector<std::shared_ptr<const cuda::Event>>;
-  // Called on the watcher's thread, once: OK, or the device's error.
+  // Called once, with OK or the device's error: on the watcher's thread, or by
+  // Watch itself.
   using Callback = std::function<void(const absl::Status&)>;
 
   CompletionWatcher();
@@ -42,8 +44,7 @@ class CompletionWatcher {
     return marks_->Mark(stream);
   }
 
-  // When all of `events` have completed; at once, on the watcher's thread, if
-  // there are none.
+  // When all of `events` have completed; at once if they have.
   void Watch(Events events, Callback callback);
 
   // When what `stream` has been given so far is done.
@@ -61,9 +62,10 @@ class CompletionWatcher {
   bool TakeAdded(std::vector<Entry>& entries);
   // Waits for something to be added, for so long at most.
   void Pause(absl::Duration duration);
-  // Takes out the entries that are done, with how they ended.
-  static std::vector<std::pair<Callback, absl::Status>> Poll(
-      std::vector<Entry>& entries);
+  // How the wait has ended, if it has; takes out the events that are done.
+  static std::optional<absl::Status> Outcome(Events& events);
+  // Calls back and takes out the entries that are done; false: none is.
+  static bool Poll(std::vector<Entry>& entries);
 
   const std::shared_ptr<MarkPool> marks_ = std::make_shared<MarkPool>();
   std::atomic<uint32_t> changes_{0};  // of what follows

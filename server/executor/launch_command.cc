@@ -4,8 +4,9 @@
 #include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "absl/container/fixed_array.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
@@ -32,7 +33,7 @@ class ArgumentCells {
   }
 
  private:
-  std::vector<uint64_t> cells_;
+  absl::FixedArray<uint64_t, 32> cells_;
   size_t used_ = 0;
 };
 
@@ -236,8 +237,8 @@ absl::Status Handle(const CommandContext& context, const v1::Launch& command) {
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::LaunchConfig config,
                             ToConfig(resources, command));
   ArgumentCells cells(command.arguments_size());
-  std::vector<KernelArgument> arguments;
-  arguments.reserve(command.arguments_size());
+  absl::InlinedVector<KernelArgument, 32> arguments;
+  arguments.reserve(static_cast<size_t>(command.arguments_size()));
   for (const v1::Argument& argument : command.arguments()) {
     auto converted = ToArgument(resources, cells, argument);
     if (!converted.ok()) {
