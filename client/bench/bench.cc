@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/bench/grpc_echo.h"
 #include "client/bench/native_process.h"
 #include "client/bench/workload.h"
 #include "core/base/status_macros.h"
@@ -137,18 +138,11 @@ std::optional<Baseline> Bench::NativeBaseline(const std::string& group,
   return Baseline{"native", found->second};
 }
 
-absl::StatusOr<GrpcEcho*> Bench::echo() {
-  if (echo_ == nullptr) {
-    HOLDFAST_ASSIGN_OR_RETURN(echo_, GrpcEcho::Start());
-  }
-  return echo_.get();
-}
-
 absl::StatusOr<Summary> Bench::PingPong() {
   if (!ping_pong_.has_value()) {
-    HOLDFAST_ASSIGN_OR_RETURN(GrpcEcho * bare, echo());
+    HOLDFAST_ASSIGN_OR_RETURN(const auto echo, GrpcEcho::Start());
     HOLDFAST_ASSIGN_OR_RETURN(ping_pong_,
-                              bare->PingPong(LatencySamples(quick())));
+                              echo->PingPong(LatencySamples(quick())));
   }
   return *ping_pong_;
 }

@@ -14,7 +14,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/bench/figure.h"
-#include "client/bench/grpc_echo.h"
 #include "client/bench/native_figures.h"
 #include "client/bench/report.h"
 #include "client/cpp/daemon.h"
@@ -59,8 +58,8 @@ class Bench {
   std::optional<Baseline> NativeBaseline(const std::string& group,
                                          const std::string& name);
 
-  // The bare gRPC stream of this run.
-  absl::StatusOr<GrpcEcho*> echo();
+  // The bare gRPC stream of this run. Its server is gone afterwards: its
+  // threads would wake up with ours.
   absl::StatusOr<Summary> PingPong();
 
   void Add(Figure figure);
@@ -75,7 +74,6 @@ class Bench {
   std::string native_device_;  // "cuda" or "cpu"
   std::string native_path_;
   std::map<std::string, NativeFigures> native_;
-  std::unique_ptr<GrpcEcho> echo_;
   std::optional<Summary> ping_pong_;
   Report report_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/bench/bench.h"
+#include "client/bench/grpc_echo.h"
 #include "client/bench/workload.h"
 #include "core/base/status_macros.h"
 
@@ -20,6 +21,11 @@ absl::StatusOr<Summary> ViewRate(Session& session, bool quick) {
   });
 }
 
+absl::StatusOr<Summary> BareRate(bool quick) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto echo, GrpcEcho::Start());
+  return echo->CommandRate(1024, quick ? 20 : 1000);
+}
+
 }  // namespace
 
 absl::Status MeasureCommands(Bench& bench) {
@@ -37,9 +43,7 @@ absl::Status MeasureCommands(Bench& bench) {
       }));
   bench.Add(std::move(round_trip));
 
-  HOLDFAST_ASSIGN_OR_RETURN(GrpcEcho * echo, bench.echo());
-  HOLDFAST_ASSIGN_OR_RETURN(const Summary bare,
-                            echo->CommandRate(512, bench.quick() ? 40 : 2000));
+  HOLDFAST_ASSIGN_OR_RETURN(const Summary bare, BareRate(bench.quick()));
   Figure rate{.group = "commands",
               .name = "that call no driver",
               .unit = "/s",

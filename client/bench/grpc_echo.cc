@@ -5,6 +5,9 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +16,7 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 
 namespace holdfast::bench {
@@ -22,10 +26,8 @@ absl::Status Broken() {
   return absl::InternalError("the bare gRPC stream broke");
 }
 
-}  // namespace
-
 // Answers every batch with number 1; the others only cost their way.
-class GrpcEcho::Service final : public v1::CommandService::Service {
+class EchoService final : public v1::CommandService::Service {
  public:
   grpc::Status Execute(
       grpc::ServerContext*,
@@ -40,33 +42,40 @@ class GrpcEcho::Service final : public v1::CommandService::Service {
   }
 };
 
-GrpcEcho::GrpcEcho() : service_(std::make_unique<Service>()) {}
+}  // namespace
 
-absl::StatusOr<std::unique_ptr<GrpcEcho>> GrpcEcho::Start() {
-  std::unique_ptr<GrpcEcho> echo(new GrpcEcho());
+absl::Status ServeGrpcEcho() {
   std::string directory = "/tmp/holdfast-bench-XXXXXX";
   if (mkdtemp(directory.data()) == nullptr) {
     return absl::ErrnoToStatus(errno, "mkdtemp");
   }
-  echo->directory_ = directory;
-  const std::string address = absl::StrCat("unix:", directory, "/echo.sock");
+  const std::string socket = absl::StrCat(directory, "/echo.sock");
+  EchoService service;
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials());
-  builder.RegisterService(echo->service_.get());
-  echo->server_ = builder.BuildAndStart();
-  if (echo->server_ == nullptr) {
-    return absl::UnavailableError(absl::StrCat("cannot listen on ", address));
+  builder.AddListeningPort(absl::StrCat("unix:", socket),
+                           grpc::InsecureServerCredentials());
+  builder.RegisterService(&service);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server != nullptr) {
+    std::printf("unix:%s\n", socket.c_str());
+    std::fflush(stdout);
+    while (std::getchar() != EOF) {
+    }
+    server->Shutdown(std::chrono::system_clock::now());
   }
+  unlink(socket.c_str());
+  rmdir(directory.c_str());
+  return server == nullptr ? Broken() : absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<GrpcEcho>> GrpcEcho::Start() {
+  HOLDFAST_ASSIGN_OR_RETURN(auto server, BenchProcess::Start({"--echo"}));
+  const std::string address = server->ReadLine();
+  if (address.empty()) return Broken();
+  std::unique_ptr<GrpcEcho> echo(new GrpcEcho(std::move(server)));
   echo->stub_ = v1::CommandService::NewStub(
       grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
   return echo;
-}
-
-GrpcEcho::~GrpcEcho() {
-  if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
-  if (directory_.empty()) return;
-  unlink(absl::StrCat(directory_, "/echo.sock").c_str());
-  rmdir(directory_.c_str());
 }
 
 template <typename Measure>

@@ -3,23 +3,21 @@
 #define HOLDFAST_CLIENT_BENCH_GRPC_ECHO_H_
 
 #include <memory>
-#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/bench/bench_process.h"
 #include "client/bench/summary.h"
-#include "grpcpp/channel.h"
-#include "grpcpp/server.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 
 namespace holdfast::bench {
 
-// gRPC and nothing else, over a Unix socket: the same messages as Execute,
-// answered by a thread that does no work.
+// gRPC and nothing else, between two processes over a Unix socket: the same
+// messages as Execute, answered by a thread that does no work.
 class GrpcEcho {
  public:
   static absl::StatusOr<std::unique_ptr<GrpcEcho>> Start();
-  ~GrpcEcho();
   GrpcEcho(const GrpcEcho&) = delete;
   GrpcEcho& operator=(const GrpcEcho&) = delete;
 
@@ -30,20 +28,22 @@ class GrpcEcho {
   absl::StatusOr<Summary> CommandRate(int commands_a_message, int messages);
 
  private:
-  class Service;
   using Stream =
       grpc::ClientReaderWriterInterface<v1::CommandBatch, v1::ResultBatch>;
 
-  GrpcEcho();
+  explicit GrpcEcho(std::unique_ptr<BenchProcess> server)
+      : server_(std::move(server)) {}
   // Opens a stream, calls `measure` with it and closes it.
   template <typename Measure>
   absl::StatusOr<Summary> OnStream(Measure measure);
 
-  const std::unique_ptr<Service> service_;
-  std::string directory_;
-  std::unique_ptr<grpc::Server> server_;
+  const std::unique_ptr<BenchProcess> server_;
   std::unique_ptr<v1::CommandService::Stub> stub_;
 };
+
+// The other process: `PROGRAM bench --echo`. Prints its address, serves, and
+// returns when its stdin ends.
+absl::Status ServeGrpcEcho();
 
 }  // namespace holdfast::bench
 

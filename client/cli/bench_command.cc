@@ -6,6 +6,7 @@
 #include <string>
 
 #include "client/bench/bench.h"
+#include "client/bench/grpc_echo.h"
 #include "client/bench/native_figures.h"
 #include "core/base/status_macros.h"
 
@@ -18,6 +19,8 @@ struct Flags {
   std::string native_group;
   std::string device = "cuda";
   std::string driver_path;
+  // Of the process that is the other end of a bare gRPC stream.
+  bool echo = false;
 };
 
 absl::Status PrintNative(const Flags& flags) {
@@ -53,6 +56,7 @@ void AddBenchCommand(CLI::App* app, CommonOptions* options,
       app, options, "bench",
       "Measure the daemon beside the driver and gRPC alone",
       [options, flags] {
+        if (flags->echo) return bench::ServeGrpcEcho();
         return flags->native_group.empty() ? Print(*flags, *options)
                                            : PrintNative(*flags);
       },
@@ -77,6 +81,7 @@ void AddBenchCommand(CLI::App* app, CommonOptions* options,
       ->add_option("--native", flags->native_group,
                    "Measure one group of the driver alone, in this process")
       ->group("");
+  command->add_flag("--echo", flags->echo, "Serve bare gRPC")->group("");
   command->add_option("--device", flags->device, "cuda or cpu, with --native")
       ->group("");
   command->add_option("--driver", flags->driver_path, "File, with --native")

@@ -63,8 +63,11 @@ absl::StatusOr<CUdeviceptr> ResolveRange(Resources& resources, uint64_t buffer,
                                          uint64_t offset, uint64_t size) {
   HOLDFAST_ASSIGN_OR_RETURN(BufferResource * found,
                             resources.buffers.Find(buffer));
-  HOLDFAST_RETURN_IF_ERROR(
-      cuda::CheckRange(DescribeHandle(buffer), offset, size, found->size));
+  // The description is dear: only for an error.
+  if (offset > found->size || size > found->size - offset) [[unlikely]] {
+    HOLDFAST_RETURN_IF_ERROR(
+        cuda::CheckRange(DescribeHandle(buffer), offset, size, found->size));
+  }
   return found->address + offset;
 }
 

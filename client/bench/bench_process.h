@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_BENCH_BENCH_PROCESS_H_
+#define HOLDFAST_CLIENT_BENCH_BENCH_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/unique_fd.h"
+
+namespace holdfast::bench {
+
+// This program, run again as `PROGRAM bench ARGUMENTS`, with pipes for its
+// stdin and stdout. Baselines are measured in such processes: as a program
+// without Holdfast would run.
+class BenchProcess {
+ public:
+  static absl::StatusOr<std::unique_ptr<BenchProcess>> Start(
+      std::vector<std::string> arguments);
+  // Closes its stdin and waits for its end.
+  ~BenchProcess();
+  BenchProcess(const BenchProcess&) = delete;
+  BenchProcess& operator=(const BenchProcess&) = delete;
+
+  // Of its stdout: to the end of the line, and to the end.
+  std::string ReadLine();
+  std::string ReadAll();
+
+  // Closes its stdin and waits; true: it has exited with 0.
+  bool Wait();
+
+ private:
+  BenchProcess(pid_t pid, UniqueFd input, UniqueFd output)
+      : pid_(pid), input_(std::move(input)), output_(std::move(output)) {}
+
+  pid_t pid_;  // -1 once it has been waited for
+  UniqueFd input_;
+  const UniqueFd output_;
+};
+
+}  // namespace holdfast::bench
+
+#endif  // HOLDFAST_CLIENT_BENCH_BENCH_PROCESS_H_
