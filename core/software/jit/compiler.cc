@@ -91,12 +91,23 @@ class JitKernel : public CompiledKernel {
   KernelFunction* function_;
 };
 
-// What generated code may call.
+// What generated code may call (abi.h).
 llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library) {
   llvm::orc::SymbolMap symbols;
-  symbols[jit->mangleAndIntern("holdfast_cancelled")] = {
-      llvm::orc::ExecutorAddr::fromPtr(&holdfast_cancelled),
-      llvm::JITSymbolFlags::Exported};
+  auto define = [&](const char* name, auto* function) {
+    symbols[jit->mangleAndIntern(name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(function),
+        llvm::JITSymbolFlags::Exported};
+  };
+#define DEFINE(function) define(#function, &function)
+  DEFINE(holdfast_cancelled);
+  DEFINE(holdfast_barrier_arrive);
+  DEFINE(holdfast_barrier_passed);
+  DEFINE(holdfast_barrier_result);
+  DEFINE(holdfast_wait);
+  DEFINE(holdfast_lanes_ended);
+  DEFINE(holdfast_yield);
+#undef DEFINE
   return library->define(llvm::orc::absoluteSymbols(std::move(symbols)));
 }
 

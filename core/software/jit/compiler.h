@@ -28,10 +28,6 @@ std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
 // Lanes of a chunk on this CPU: 16 with AVX-512, else 8.
 int HostChunkLanes();
 
-// Generated code calls this, and does not come back, once its launch's cancel
-// flag is set. The runtime provides it.
-extern "C" [[noreturn]] void holdfast_cancelled(WorkerContext* worker);
-
 }  // namespace holdfast::software::jit
 
 #endif  // HOLDFAST_CORE_SOFTWARE_JIT_COMPILER_H_

@@ -83,13 +83,19 @@ void KernelEmitter::EmitMasked() {
     b_.SetInsertPoint(masked_[k]);
     b_.CreateStore(I32(0), pending_[k]);
     b_.CreateStore(bits, exec_);
+    if (shapes_[0].meetings[k]) EnterFull(k);
     EmitBlock(k);
   }
+  EmitIdle();
 }
 
 void KernelEmitter::EmitBlock(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
   predicates_.clear();
+  if (lower::MeetingOf(kernel_.function->body[block.first]) !=
+      lower::Meeting::kNone) {
+    return mode_ == Mode::kFull ? MeetFull(k) : MeetMasked(k);
+  }
   for (uint32_t i = block.first; i < block.last; ++i) {
     const Instruction& instruction = kernel_.function->body[i];
     if (IsBranch(instruction)) return EmitBranch(&instruction, k);
@@ -139,14 +145,16 @@ void KernelEmitter::EmitUnguarded(const Instruction& instruction) {
 
 void KernelEmitter::EmitBranch(const Instruction* instruction, size_t k) {
   const int taken = kernel_.blocks[k].taken;
+  llvm::Value* rotate = nullptr;
   if (instruction != nullptr && taken != kExit &&
       taken <= static_cast<int>(k)) {
     PollCancel();
+    rotate = EmitSpin(k);
   }
   if (mode_ == Mode::kFull) {
     BranchFull(instruction, k);
   } else {
-    BranchMasked(instruction, k);
+    BranchMasked(instruction, k, rotate);
   }
 }
 
@@ -155,7 +163,7 @@ llvm::BasicBlock* KernelEmitter::FullTarget(int target) {
 }
 
 llvm::BasicBlock* KernelEmitter::DispatchAfter(size_t k) {
-  return k + 1 < dispatch_.size() ? dispatch_[k + 1] : done_;
+  return k + 1 < dispatch_.size() ? dispatch_[k + 1] : idle_;
 }
 
 void KernelEmitter::BranchFull(const Instruction* instruction, size_t k) {
@@ -192,7 +200,8 @@ void KernelEmitter::BranchFull(const Instruction* instruction, size_t k) {
   b_.CreateBr(first == kExit ? done_ : dispatch_[first]);
 }
 
-void KernelEmitter::BranchMasked(const Instruction* instruction, size_t k) {
+void KernelEmitter::BranchMasked(const Instruction* instruction, size_t k,
+                                 llvm::Value* rotate) {
   const lower::Block& block = kernel_.blocks[k];
   llvm::Value* exec = ExecBits();
   auto* next = DispatchAfter(k);
@@ -212,11 +221,23 @@ void KernelEmitter::BranchMasked(const Instruction* instruction, size_t k) {
     b_.CreateBr(next);
     return;
   }
-  b_.CreateCondBr(b_.CreateICmpNE(bits, I32(0)), dispatch_[block.taken], next);
+  llvm::Value* back = b_.CreateICmpNE(bits, I32(0));
+  if (rotate != nullptr) {
+    // The blocks behind the loop run once, then the loop again.
+    back = b_.CreateAnd(back, b_.CreateNot(rotate));
+    b_.CreateStore(I32(1), again_);
+  }
+  b_.CreateCondBr(back, dispatch_[block.taken], next);
 }
 
 void KernelEmitter::Pend(int target, llvm::Value* bits) {
-  if (target == kExit) return;
+  if (target == kExit) {
+    if (parked_.empty()) return;
+    b_.CreateStore(b_.CreateAnd(LoadI32(live_), b_.CreateNot(bits)), live_);
+    if (!block_meetings_) return;
+    CallRuntime("holdfast_lanes_ended", b_.getVoidTy(), {bits});
+    return;
+  }
   llvm::Value* old = b_.CreateLoad(b_.getInt32Ty(), pending_[target]);
   b_.CreateStore(b_.CreateOr(old, bits), pending_[target]);
 }
@@ -243,10 +264,94 @@ void KernelEmitter::PollCancel() {
 }
 
 void KernelEmitter::LeaveFull() {
+  b_.CreateStore(I32(kAllLanes), live_);
   for (uint32_t r = 0; r < shapes_[0].registers.size(); ++r) {
     if (shapes_[0].registers[r] == shapes_[1].registers[r]) continue;
     WriteRegister(r, ReadRegister(r), Mode::kMasked, nullptr);
   }
+}
+
+// Block k runs as full code if all lanes are in it, with values that have the
+// shapes that full code takes for granted.
+void KernelEmitter::EnterFull(size_t k) {
+  auto* check = NewBlock("meet.check");
+  auto* enter = NewBlock("meet.full");
+  auto* stay = NewBlock("meet.masked");
+  b_.CreateCondBr(b_.CreateICmpEQ(ExecBits(), I32(kAllLanes)), check, stay);
+  b_.SetInsertPoint(check);
+  predicates_.clear();
+  llvm::Value* fits = b_.getTrue();
+  std::vector<uint32_t> moved;
+  for (uint32_t r = 0; r < live_registers_[k].size(); ++r) {
+    if (!live_registers_[k][r] ||
+        shapes_[0].registers[r] == shapes_[1].registers[r]) {
+      continue;
+    }
+    moved.push_back(r);
+    if (llvm::Value* fit = FitsFull(r)) fits = b_.CreateAnd(fits, fit);
+  }
+  b_.CreateCondBr(fits, enter, stay);
+  b_.SetInsertPoint(enter);
+  for (const uint32_t r : moved) {
+    Value value = ReadRegister(r);
+    const lower::Shape& shape = shapes_[0].registers[r];
+    if (!shape.varying && value.shape.varying) {
+      // As FitsFull has found: the first lane tells all.
+      for (llvm::Value*& part : value.parts) {
+        part = b_.CreateExtractElement(part, uint64_t{0});
+      }
+      value.shape = {false, false, shape.stride};
+      if (shape.wide) {
+        value.parts.resize(1);
+        value.shape.wide = true;
+      }
+    } else if (!shape.varying) {
+      for (int c = 0; c < PartsOf(shape); ++c) {
+        if (c < static_cast<int>(value.parts.size())) continue;
+        value.parts.push_back(Base(value, c));
+      }
+      value.parts.resize(PartsOf(shape));
+      value.shape = shape;
+    }
+    WriteRegister(r, value, Mode::kFull, nullptr);
+  }
+  b_.CreateBr(full_[k]);
+  b_.SetInsertPoint(stay);
+}
+
+// i1: whether a register of masked code has its shape of full code. Null: it
+// cannot have another.
+llvm::Value* KernelEmitter::FitsFull(uint32_t index) {
+  const lower::Shape& shape = shapes_[0].registers[index];
+  if (shape.varying) return nullptr;
+  const Value value = ReadRegister(index);
+  if (value.type == Type::kPred) {
+    llvm::Value* bits = BitsOfPredicate(value);
+    return b_.CreateOr(b_.CreateICmpEQ(bits, I32(0)),
+                       b_.CreateICmpEQ(bits, I32(kAllLanes)));
+  }
+  llvm::Type* integer = b_.getIntNTy(ptx::BitsOf(value.type));
+  llvm::Value* fits = b_.getTrue();
+  llvm::Value* base = nullptr;
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* lanes = b_.CreateBitCast(Vector(value, c), VectorOf(integer));
+    llvm::Value* expected = nullptr;
+    if (c == 0 || !shape.wide) {
+      base = b_.CreateExtractElement(lanes, uint64_t{0});
+      expected = base;
+    } else {
+      expected = b_.CreateAdd(
+          base,
+          llvm::ConstantInt::get(integer, shape.stride * c * lanes_, true));
+    }
+    llvm::Value* same = b_.CreateICmpEQ(
+        lanes, b_.CreateAdd(Splat(expected), Iota(integer, shape.stride)));
+    llvm::Value* all = b_.CreateBitCast(same, b_.getIntNTy(lanes_));
+    fits = b_.CreateAnd(
+        fits,
+        b_.CreateICmpEQ(all, llvm::Constant::getAllOnesValue(all->getType())));
+  }
+  return fits;
 }
 
 // `narrow` is about to be widened as base + lane * stride. If a lane's value

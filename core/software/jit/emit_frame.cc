@@ -48,6 +48,7 @@ std::optional<std::string> KernelEmitter::Emit(const std::string& symbol) {
     shapes_[static_cast<int>(mode)] =
         lower::ComputeShapes(kernel_, block_, mode, lanes_);
   }
+  live_registers_ = lower::LiveRegisters(kernel_);
   llvm::Type* ptr = b_.getPtrTy();
   llvm::Type* i64 = b_.getInt64Ty();
   function_ = llvm::Function::Create(
@@ -137,15 +138,31 @@ void KernelEmitter::EmitWarpBody() {
   for (int mode = 0; mode < 2; ++mode) {
     storage_[mode].resize(kernel_.function->registers.size());
   }
-  exec_ = Alloca(b_.getInt32Ty());
+  auto zero = [this] {
+    llvm::AllocaInst* place = Alloca(b_.getInt32Ty());
+    b_.CreateStore(I32(0), place);
+    return place;
+  };
+  exec_ = zero();
+  again_ = zero();
+  spins_ = zero();
+  live_ = zero();
+  idle_ = NewBlock("idle");
   for (size_t k = 0; k < count; ++k) {
-    pending_.push_back(Alloca(b_.getInt32Ty()));
-    b_.CreateStore(I32(0), pending_.back());
+    pending_.push_back(zero());
+    const lower::Meeting meeting =
+        lower::MeetingOf(kernel_.function->body[kernel_.blocks[k].first]);
+    if (meeting != lower::Meeting::kNone) {
+      parked_[k] = {zero(), zero(), zero()};
+      block_meetings_ = block_meetings_ || meeting == lower::Meeting::kBlock;
+    }
     full_.push_back(NewBlock(absl::StrCat("full", k)));
     masked_.push_back(NewBlock(absl::StrCat("masked", k)));
     dispatch_.push_back(NewBlock(absl::StrCat("dispatch", k)));
   }
   if (count == 0) {
+    b_.CreateBr(done_);
+    b_.SetInsertPoint(idle_);
     b_.CreateBr(done_);
     return;
   }
@@ -168,6 +185,7 @@ void KernelEmitter::EmitWarpBody() {
     b_.CreateCondBr(partial, masked_start, full_[0]);
     b_.SetInsertPoint(masked_start);
     b_.CreateStore(bits, pending_[0]);
+    b_.CreateStore(bits, live_);
     b_.CreateBr(dispatch_[0]);
   }
   EmitFull();

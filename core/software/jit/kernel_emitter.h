@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "core/software/lower/control_flow.h"
 #include "core/software/lower/kernel.h"
 #include "core/software/lower/shapes.h"
 #include "llvm/ADT/SmallVector.h"
@@ -55,16 +57,41 @@ class KernelEmitter {
   void EmitUnguarded(const ptx::Instruction& instruction);
   void EmitBranch(const ptx::Instruction* instruction, size_t k);
   void BranchFull(const ptx::Instruction* instruction, size_t k);
-  void BranchMasked(const ptx::Instruction* instruction, size_t k);
+  void BranchMasked(const ptx::Instruction* instruction, size_t k,
+                    llvm::Value* rotate);
   llvm::BasicBlock* FullTarget(int target);
   llvm::BasicBlock* DispatchAfter(size_t k);
   void Pend(int target, llvm::Value* bits);
   void PollCancel();
   void LeaveFull();  // copies registers to where the masked code keeps them
+  void EnterFull(size_t k);  // the reverse, where all lanes meet at block k
+  llvm::Value* FitsFull(uint32_t index);
   void CheckNoWrap(const ptx::Instruction& instruction, const Value& narrow);
   llvm::Value* ExecBits();  // i32, lanes that run now
   llvm::Value* ChunkMask(llvm::Value* bits, int chunk);  // <W x i1>
   llvm::Value* BitsOfPredicate(const Value& predicate);  // i32
+
+  // emit_barrier.cc
+  struct BarrierRound {
+    llvm::Value* barrier;  // i32
+    llvm::Value* round;    // i32
+  };
+  llvm::Value* CallRuntime(const char* name, llvm::Type* result,
+                           absl::Span<llvm::Value* const> in);
+  llvm::Value* LoadI32(llvm::AllocaInst* place);
+  llvm::Value* OfFirstLane(const Value& value, llvm::Value* lanes);
+  BarrierRound EmitArrive(const ptx::Instruction& instruction,
+                          llvm::Value* lanes, llvm::Value* live);
+  void WriteReduction(const ptx::Instruction& instruction,
+                      const BarrierRound& round, llvm::Value* lanes);
+  llvm::Value* Passed(const BarrierRound& round);
+  void MeetFull(size_t k);
+  void MeetMasked(size_t k);
+  void MeetWarpMasked(size_t k);
+  void MeetBlockMasked(size_t k);
+  void Release(size_t k);
+  void EmitIdle();
+  llvm::Value* EmitSpin(size_t k);
 
   // emit_values.cc: operands and registers.
   Value Read(const ptx::Operand& operand, ptx::Type type);
@@ -158,6 +185,19 @@ class KernelEmitter {
   std::vector<llvm::BasicBlock*> masked_;    // code of a block
   std::vector<llvm::BasicBlock*> dispatch_;  // is block k pending?
   llvm::AllocaInst* exec_ = nullptr;         // i32, kMasked
+  llvm::AllocaInst* live_ = nullptr;         // i32, kMasked: have not ended
+  llvm::AllocaInst* again_ = nullptr;        // i32: look for pending blocks
+  llvm::AllocaInst* spins_ = nullptr;        // i32: rounds of waiting loops
+  llvm::BasicBlock* idle_ = nullptr;         // no block is pending
+  // Lanes that wait at a meeting (by block).
+  struct Parked {
+    llvm::AllocaInst* lanes;    // i32
+    llvm::AllocaInst* barrier;  // i32
+    llvm::AllocaInst* round;    // i32; at a meeting of a warp: wait no longer
+  };
+  std::map<size_t, Parked> parked_;
+  bool block_meetings_ = false;
+  std::vector<std::vector<bool>> live_registers_;
   // Where the masked code continues when full code gives up in front of an
   // instruction.
   std::map<const ptx::Instruction*, llvm::BasicBlock*> resume_;

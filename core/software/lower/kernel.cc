@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/software/lower/control_flow.h"
+
 namespace holdfast::software::lower {
 namespace {
 
@@ -29,6 +31,7 @@ void SplitBlocks(Kernel* kernel) {
   }
   for (size_t i = 0; i < body.size(); ++i) {
     if (EndsBlock(body[i])) starts[i + 1] = true;
+    if (MeetingOf(body[i]) != Meeting::kNone) starts[i] = starts[i + 1] = true;
   }
   std::vector<int> block_at(body.size() + 1, kExit);
   for (size_t i = 0; i < body.size(); ++i) {
@@ -41,6 +44,7 @@ void SplitBlocks(Kernel* kernel) {
   for (size_t k = 0; k < kernel->blocks.size(); ++k) {
     Block& block = kernel->blocks[k];
     const Instruction& end = body[block.last - 1];
+    block.branches = EndsBlock(end);
     block.next =
         k + 1 < kernel->blocks.size() ? static_cast<int>(k) + 1 : kExit;
     if (end.opcode() == Opcode::kBra) {
@@ -50,30 +54,46 @@ void SplitBlocks(Kernel* kernel) {
   }
 }
 
-std::vector<int> Successors(const Kernel& kernel, size_t k) {
-  const Block& block = kernel.blocks[k];
-  const Instruction& end = kernel.function->body[block.last - 1];
-  std::vector<int> result;
-  if (EndsBlock(end)) result.push_back(block.taken);
-  if (!EndsBlock(end) || end.guard.kind != Operand::Kind::kNone) {
-    result.push_back(block.next);
+// Whether a loop with this may be waiting for another thread to act.
+bool WaitsForOthers(const Instruction& instruction,
+                    const std::vector<bool>& read) {
+  const ptx::Modifiers& words = instruction.modifiers;
+  switch (instruction.opcode()) {
+    case Opcode::kAtom:
+      // Compilers write atom also where nobody asks what was there.
+      for (const uint32_t r : RegistersWritten(instruction)) {
+        if (read[r]) return true;
+      }
+      return false;
+    case Opcode::kNanosleep:
+    case Opcode::kMbarrier:
+      return true;
+    case Opcode::kLd:
+      return words.Has(ptx::Modifier::kVolatile) ||
+             words.Has(ptx::Modifier::kRelaxed) ||
+             words.Has(ptx::Modifier::kAcquire);
+    default:
+      return false;
   }
-  return result;
 }
 
-// A block lies in a cycle if it can reach itself.
-void FindCycles(Kernel* kernel) {
+void FindLoops(Kernel* kernel) {
+  const auto& function = *kernel->function;
+  std::vector<bool> read(function.registers.size(), false);
+  for (const Instruction& instruction : function.body) {
+    for (const uint32_t r : RegistersRead(instruction)) read[r] = true;
+  }
+  const std::vector<int> loop = Loops(*kernel);
+  std::vector<bool> spins(kernel->blocks.size(), false);  // by loop
   for (size_t k = 0; k < kernel->blocks.size(); ++k) {
-    std::vector<bool> seen(kernel->blocks.size(), false);
-    std::vector<int> open = Successors(*kernel, k);
-    while (!open.empty() && !kernel->blocks[k].in_cycle) {
-      const int at = open.back();
-      open.pop_back();
-      if (at == kExit || seen[at]) continue;
-      seen[at] = true;
-      if (at == static_cast<int>(k)) kernel->blocks[k].in_cycle = true;
-      for (int next : Successors(*kernel, at)) open.push_back(next);
+    Block& block = kernel->blocks[k];
+    block.in_cycle = loop[k] >= 0;
+    for (uint32_t i = block.first; block.in_cycle && i < block.last; ++i) {
+      if (WaitsForOthers(function.body[i], read)) spins[loop[k]] = true;
     }
+  }
+  for (size_t k = 0; k < kernel->blocks.size(); ++k) {
+    kernel->blocks[k].may_spin = loop[k] >= 0 && spins[loop[k]];
   }
 }
 
@@ -114,6 +134,23 @@ size_t DestinationCount(const Instruction& instruction) {
 
 }  // namespace
 
+Meeting MeetingOf(const Instruction& instruction) {
+  const ptx::Modifiers& words = instruction.modifiers;
+  switch (instruction.opcode()) {
+    case Opcode::kBar:
+    case Opcode::kBarrier:
+      return words.Has(ptx::Modifier::kWarp) ? Meeting::kWarp : Meeting::kBlock;
+    case Opcode::kShfl:
+    case Opcode::kVote:
+    case Opcode::kMatch:
+    case Opcode::kRedux:
+    case Opcode::kElect:
+      return words.Has(ptx::Modifier::kSync) ? Meeting::kWarp : Meeting::kNone;
+    default:
+      return Meeting::kNone;
+  }
+}
+
 std::vector<uint32_t> RegistersWritten(const Instruction& instruction) {
   std::vector<uint32_t> registers;
   for (size_t i = 0; i < DestinationCount(instruction); ++i) {
@@ -153,7 +190,12 @@ Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
   kernel.function = &function;
   kernel.global_addresses = &global_addresses;
   SplitBlocks(&kernel);
-  FindCycles(&kernel);
+  FindLoops(&kernel);
+  for (const Block& block : kernel.blocks) {
+    const Instruction& end = function.body[block.last - 1];
+    kernel.concurrent_warps = kernel.concurrent_warps || block.may_spin ||
+                              MeetingOf(end) == Meeting::kBlock;
+  }
   LayOutVariables(&kernel, module_shared_bytes);
   return kernel;
 }

@@ -15,14 +15,25 @@ namespace holdfast::software::lower {
 
 inline constexpr int kExit = -1;  // as a successor: the end of the thread
 
-// Instructions [first, last) of the function; only the last may branch.
+// Instructions [first, last) of the function; only the last may branch. An
+// instruction at which lanes wait for each other is a block of its own.
 struct Block {
   uint32_t first = 0;
   uint32_t last = 0;
-  int taken = kExit;  // where a branch at the end goes
-  int next = kExit;   // where control falls through; kExit behind the last
+  int taken = kExit;      // where a branch at the end goes
+  int next = kExit;       // where control falls through; kExit behind the last
+  bool branches = false;  // the last instruction is a branch or an exit
   bool in_cycle = false;
+  // In a loop that may wait for what another thread does.
+  bool may_spin = false;
 };
+
+enum class Meeting : uint8_t {
+  kNone,
+  kWarp,   // lanes of a warp: bar.warp.sync, shfl.sync, ...
+  kBlock,  // all warps of a block: bar.sync, barrier.arrive, ...
+};
+Meeting MeetingOf(const ptx::Instruction& instruction);
 
 struct Kernel {
   const ptx::Function* function = nullptr;
@@ -36,6 +47,9 @@ struct Kernel {
   const ptx::Module* module = nullptr;
   uint64_t parameter_bytes = 0;
   uint64_t static_shared_bytes = 0;
+  // Warps of a block have to run side by side: they wait for each other at
+  // barriers or in loops.
+  bool concurrent_warps = false;
 
   const ptx::Variable& VariableOf(const ptx::Operand& operand) const;
   uint64_t AddressOf(const ptx::Operand& operand) const;

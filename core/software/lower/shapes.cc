@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/software/lower/control_flow.h"
+
 namespace holdfast::software::lower {
 namespace {
 
@@ -200,9 +202,33 @@ class Analysis {
 
   Shapes Run() {
     Shapes result;
-    result.overwrite.resize(shapes_.size(), false);
-    if (mode_ == Mode::kMasked) FindUnsafe(&result.overwrite);
-    while (Step()) {
+    const size_t count = kernel_.blocks.size();
+    result.overwrite.resize(forced_.size(), false);
+    if (mode_ == Mode::kMasked) {
+      FindUnsafe(std::vector<bool>(count, true), &result.overwrite);
+      Iterate();
+    } else {
+      // What is varying can make branches part the lanes, and that can make
+      // more varying.
+      const std::vector<int> meetings = ImmediatePostDominators(kernel_);
+      std::vector<bool> divergent(count, false), last;
+      do {
+        last = divergent;
+        FindUnsafe(DivergentRegion(kernel_, meetings, divergent), nullptr);
+        Iterate();
+        divergent = DivergentBlocks();
+      } while (divergent != last);
+      result.meetings.resize(count, false);
+      for (size_t k = 0; k < count; ++k) {
+        if (divergent[k] && meetings[k] != kExit) {
+          result.meetings[meetings[k]] = true;
+        }
+        const Block& block = kernel_.blocks[k];
+        if (MeetingOf(kernel_.function->body[block.first]) != Meeting::kNone &&
+            block.next != kExit) {
+          result.meetings[block.next] = true;
+        }
+      }
     }
     for (const auto& shape : shapes_) {
       result.registers.push_back(shape.value_or(Shape{}));
@@ -211,33 +237,89 @@ class Analysis {
   }
 
  private:
-  // Under a mask, a register is one value per warp only if no lane can see it
-  // from another execution of its definition than its own.
-  void FindUnsafe(std::vector<bool>* overwrite) {
+  void Iterate() {
+    std::fill(shapes_.begin(), shapes_.end(), std::nullopt);
+    while (Step()) {
+    }
+  }
+
+  // Blocks at whose end the lanes may go different ways.
+  std::vector<bool> DivergentBlocks() {
+    std::vector<bool> result;
+    for (const Block& block : kernel_.blocks) {
+      const Instruction& end = kernel_.function->body[block.last - 1];
+      const auto guard = ShapeOf(end.guard);
+      result.push_back(block.branches &&
+                       end.guard.kind != Operand::Kind::kNone &&
+                       guard.value_or(Shape{}).varying);
+    }
+    return result;
+  }
+
+  // Where only some of the lanes run together (in the blocks of `partial`), a
+  // register is one value per warp only if no lane can see it from another
+  // execution of its definition than its own.
+  void FindUnsafe(const std::vector<bool>& partial,
+                  std::vector<bool>* overwrite) {
     const size_t count = shapes_.size();
     std::vector<int> definitions(count, 0), home(count, -1);
     std::vector<bool> pure(count, true), outside(count, false);
+    std::vector<bool> parted(count, false);
     for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
       ForEach(k, [&](const Instruction& instruction) {
-        for (uint32_t r : RegistersRead(instruction)) {
-          if (home[r] != static_cast<int>(k)) outside[r] = true;
-        }
         for (uint32_t r : RegistersWritten(instruction)) {
           ++definitions[r];
           home[r] = static_cast<int>(k);
+          parted[r] = parted[r] || partial[k];
           if (instruction.guard.kind != Operand::Kind::kNone) {
             definitions[r] += 2;
           }
-          const bool load = instruction.opcode() == Opcode::kLd &&
-                            !instruction.modifiers.Has(Modifier::kParam);
-          if (load) pure[r] = false;
+          if (!IsPure(instruction)) pure[r] = false;
+        }
+      });
+    }
+    // Read in front of its definition, a register comes from the last round.
+    std::vector<int> written(count, -1);
+    for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
+      ForEach(k, [&](const Instruction& instruction) {
+        for (uint32_t r : RegistersRead(instruction)) {
+          if (written[r] != static_cast<int>(k)) outside[r] = true;
+        }
+        for (uint32_t r : RegistersWritten(instruction)) {
+          written[r] = static_cast<int>(k);
         }
       });
     }
     for (size_t r = 0; r < count; ++r) {
       const bool cycle = home[r] >= 0 && kernel_.blocks[home[r]].in_cycle;
-      (*overwrite)[r] = definitions[r] <= 1 && (!outside[r] || !cycle);
-      forced_[r] = definitions[r] > 1 || (outside[r] && (cycle || !pure[r]));
+      if (overwrite != nullptr) {
+        (*overwrite)[r] = definitions[r] <= 1 && (!outside[r] || !cycle);
+      }
+      forced_[r] = parted[r] &&
+                   (definitions[r] > 1 || (outside[r] && (cycle || !pure[r])));
+    }
+  }
+
+  // The result depends on nothing but the operands.
+  static bool IsPure(const Instruction& instruction) {
+    switch (instruction.opcode()) {
+      case Opcode::kLd:
+        return instruction.modifiers.Has(Modifier::kParam);
+      case Opcode::kAtom:
+      case Opcode::kActivemask:
+      case Opcode::kBar:
+      case Opcode::kBarrier:
+      case Opcode::kCall:
+      case Opcode::kElect:
+      case Opcode::kLdu:
+      case Opcode::kMatch:
+      case Opcode::kMbarrier:
+      case Opcode::kRedux:
+      case Opcode::kShfl:
+      case Opcode::kVote:
+        return false;
+      default:
+        return true;
     }
   }
 

@@ -32,7 +32,10 @@ struct Shape {
 
 // The code of a kernel exists twice. kFull runs while all 32 lanes go the same
 // way; it takes affine 32-bit indices to stay affine when widened, and checks.
-// kMasked runs any subset of lanes and assumes nothing.
+// kMasked runs any subset of lanes and assumes nothing. When all lanes meet
+// again, full code goes on if the values they bring have the shapes that it
+// takes for granted, which is checked; so shapes of kFull are never wrong, only
+// more or less useful.
 enum class Mode { kFull, kMasked };
 
 struct BlockShape {
@@ -46,6 +49,8 @@ struct Shapes {
   std::vector<Shape> registers;
   // kMasked only: a write need not keep the old value for inactive lanes.
   std::vector<bool> overwrite;
+  // kFull only, by block: diverged lanes are expected to meet here.
+  std::vector<bool> meetings;
 };
 
 Shapes ComputeShapes(const Kernel& kernel, const BlockShape& block, Mode mode,

@@ -401,18 +401,24 @@ bool ModuleParser::IsPredicate(const Operand& operand) const {
 
 bool ModuleParser::CheckOperands(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kCall) return true;
+  const absl::string_view letters = instruction.form->operands;
+  const auto marks = std::count(letters.begin(), letters.end(), '?');
+  // How many optional operands are not there.
+  auto absent = static_cast<ptrdiff_t>(letters.size()) - marks -
+                static_cast<ptrdiff_t>(instruction.operands.size());
+  if (absent < 0) {
+    return tokens_.FailAt(instruction.location, "too many operands");
+  }
+  if (absent > marks) {
+    return tokens_.FailAt(instruction.location, "too few operands");
+  }
   size_t at = 0;
-  bool optional = false;
-  for (char letter : instruction.form->operands) {
-    if (letter == '?') {
-      optional = true;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    if (letters[i] == '?') {
+      if (absent-- > 0) ++i;
       continue;
     }
-    if (at == instruction.operands.size()) {
-      if (optional) return true;
-      return tokens_.FailAt(instruction.location, "too few operands");
-    }
-    if (!CheckOperand(instruction, instruction.operands[at], letter)) {
+    if (!CheckOperand(instruction, instruction.operands[at], letters[i])) {
       return tokens_.FailAt(instruction.location,
                             absl::StrCat("operand ", at + 1, " of '",
                                          SpellingOf(instruction.opcode()),
@@ -420,8 +426,7 @@ bool ModuleParser::CheckOperands(const Instruction& instruction) {
     }
     ++at;
   }
-  return at == instruction.operands.size() ||
-         tokens_.FailAt(instruction.location, "too many operands");
+  return true;
 }
 
 bool ModuleParser::CheckOperand(const Instruction& instruction,
@@ -453,6 +458,10 @@ bool ModuleParser::CheckOperand(const Instruction& instruction,
                          return element.kind != Kind::kVector &&
                                 CheckOperand(instruction, element, letter);
                        });
+  }
+  if (letter == 'u') {
+    return operand.kind == Kind::kInteger ||
+           (operand.kind != Kind::kSink && !IsPredicate(operand));
   }
   if (letter == 'd') {
     return operand.kind == Kind::kSink ||

@@ -89,8 +89,8 @@ enum class Space : uint8_t {
   X(kShiftamt, "shiftamt") X(kL, "l") X(kR, "r") X(kF4e, "f4e") \
   X(kB4e, "b4e") X(kRc8, "rc8") X(kEcl, "ecl") X(kEcr, "ecr") \
   X(kRc16, "rc16") X(kFinite, "finite") X(kInfinite, "infinite") \
-  X(kNumber, "number") X(kNotanumber, "no" "ta" "nu" "mb" "e" "r") \
-  X(kNormal, "normal") X(kSubnormal, "subn" "orma" "l") X(kInit, "init") \
+  X(kNumber, "number") X(kNotanumber, "notanumber") \
+  X(kNormal, "normal") X(kSubnormal, "subnormal") X(kInit, "init") \
   X(kInval, "inval") X(kTestWait, "test_wait") X(kTryWait, "try_wait") \
   X(kParity, "parity") X(kNoComplete, "noComplete") X(kExpectTx, "expect_tx") \
   X(kCompleteTx, "complete_tx") X(kArriveDrop, "arrive_drop") \
@@ -139,11 +139,11 @@ std::optional<Modifier> ModifierFromSpelling(absl::string_view word);
   X(kClusterCtaidX, "%cluster_ctaid.x", kU32) \
   X(kClusterCtaidY, "%cluster_ctaid.y", kU32) \
   X(kClusterCtaidZ, "%cluster_ctaid.z", kU32) \
-  X(kClusterNctaidX, "%cluster_nctaid." "x", kU32) \
-  X(kClusterNctaidY, "%cluster" "_nctaid." "y", kU32) \
-  X(kClusterNctaidZ, "%cluster_" "nctaid.z", kU32) \
-  X(kClusterCtarank, "%clu" "ster" "_cta" "ran" "k", kU32) \
-  X(kClusterNctarank, "%cluster" "_nctaran" "k", kU32)
+  X(kClusterNctaidX, "%cluster_nctaid.x", kU32) \
+  X(kClusterNctaidY, "%cluster_nctaid.y", kU32) \
+  X(kClusterNctaidZ, "%cluster_nctaid.z", kU32) \
+  X(kClusterCtarank, "%cluster_ctarank", kU32) \
+  X(kClusterNctarank, "%cluster_nctarank", kU32)
 // clang-format on
 
 enum class Special : uint8_t {

@@ -19,19 +19,52 @@ struct LaunchContext {
   uint32_t dynamic_shared_bytes = 0;
 };
 
-// One worker thread while it runs blocks. Generated code keeps `block` and
-// `warp` up to date, so that a fault can say where it happened.
+class Warp;
+
+// One worker thread while it runs blocks, or one warp that runs on a stack of
+// its own. Generated code keeps `block` and `warp` up to date, so that a fault
+// can say where it happened.
 struct WorkerContext {
   uint8_t* shared = nullptr;
   uint64_t block = 0;
   uint64_t warp = 0;
   void* escape = nullptr;  // the stack to return to when a launch is given up
+  // Null unless the warps of a block run side by side.
+  Warp* fiber = nullptr;
 };
 
 // Runs warps [warp_begin, warp_end) of each of blocks [block_begin, block_end).
 using KernelFunction = void(const LaunchContext*, WorkerContext*,
                             uint64_t block_begin, uint64_t block_end,
                             uint64_t warp_begin, uint64_t warp_end);
+
+// What generated code calls, by these names.
+extern "C" {
+
+// The launch's cancel flag is set.
+[[noreturn]] void holdfast_cancelled(WorkerContext* worker);
+
+// `lanes` of a warp, of which `live` have not ended, arrive at a barrier that
+// waits for `threads` threads (0: all of the block). `predicate` holds what
+// they contribute to a reduction. Returns the round that they wait for.
+uint32_t holdfast_barrier_arrive(WorkerContext* worker, uint32_t barrier,
+                                 uint32_t threads, uint32_t lanes,
+                                 uint32_t live, uint32_t predicate);
+// Whether the barrier has completed `round`.
+bool holdfast_barrier_passed(WorkerContext* worker, uint32_t barrier,
+                             uint32_t round);
+// Of a completed round: how many predicates were true; with bit 31 set if all
+// were.
+uint32_t holdfast_barrier_result(WorkerContext* worker, uint32_t barrier,
+                                 uint32_t round);
+// Lets other warps run until a barrier completes.
+void holdfast_wait(WorkerContext* worker);
+// `lanes` of a warp have ended while others go on.
+void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes);
+// Lets other warps run once.
+void holdfast_yield(WorkerContext* worker);
+
+}  // extern "C"
 
 }  // namespace holdfast::software
 

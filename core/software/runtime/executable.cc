@@ -41,6 +41,7 @@ class KernelCode {
   KernelCode& operator=(const KernelCode&) = delete;
 
   const KernelProperties& properties() const { return properties_; }
+  bool concurrent_warps() const { return kernel_.concurrent_warps; }
 
   // Compiled on first use; null with the reason in *error.
   KernelFunction* ForBlock(const lower::BlockShape& block, std::string* error) {
@@ -139,7 +140,8 @@ class PtxExecutable final : public Executable {
       return {CUDA_ERROR_INVALID_PTX,
               absl::StrCat("kernel ", name, ": ", error)};
     }
-    return RunGrid(name, function, geometry, parameters, cancel);
+    return RunGrid({name, function, code_[index]->concurrent_warps()}, geometry,
+                   parameters, cancel);
   }
 
  private:

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <mutex>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "core/software/runtime/kernel_fault.h"
 #include "core/software/runtime/shared_memory.h"
+#include "core/software/runtime/warp_ring.h"
 #include "core/software/runtime/worker_pool.h"
 
 namespace holdfast::software {
@@ -26,10 +28,9 @@ const std::atomic<bool> kNeverCancelled{false};
 // One launch while it runs. Thread-safe.
 class Grid {
  public:
-  Grid(absl::string_view kernel, KernelFunction* function,
-       const LaunchGeometry& geometry, const void* parameters,
-       const std::atomic<bool>* cancel)
-      : kernel_(kernel), function_(function), geometry_(geometry) {
+  Grid(const GridKernel& kernel, const LaunchGeometry& geometry,
+       const void* parameters, const std::atomic<bool>* cancel)
+      : kernel_(kernel), geometry_(geometry) {
     launch_.parameters = static_cast<const uint8_t*>(parameters);
     launch_.cancel = cancel != nullptr ? cancel : &kNeverCancelled;
     std::copy_n(geometry.grid, 3, launch_.grid);
@@ -41,7 +42,9 @@ class Grid {
   }
 
   LaunchOutcome Run() {
-    if (blocks_ == 1 || blocks_ <= kSmallGridThreads / threads_) {
+    if (geometry_.cooperative) {
+      RunGang();
+    } else if (blocks_ == 1 || blocks_ <= kSmallGridThreads / threads_) {
       chunk_ = blocks_;
       RunChunks();
     } else {
@@ -55,20 +58,71 @@ class Grid {
   }
 
  private:
+  // Blocks of a cooperative launch may wait for each other: each thread takes
+  // its share at once and runs it side by side. Two gangs at a time could each
+  // hold threads that the other needs.
+  void RunGang() {
+    static std::mutex& one_at_a_time = *new std::mutex;
+    std::lock_guard<std::mutex> lock(one_at_a_time);
+    WorkerPool& pool = WorkerPool::Get();
+    chunk_ = (blocks_ + pool.threads() - 1) / pool.threads();
+    if (chunk_ == blocks_) return RunChunks();
+    pool.Run([this] { RunChunks(); });
+  }
+
   // Until there is nothing left or the launch has failed.
   void RunChunks() {
     WorkerContext worker;
     worker.shared = ThreadSharedMemory();
+    if (worker.shared == nullptr) return FailForMemory();
     while (!stopped_) {
       if (*launch_.cancel) return Fail({KernelFault::Kind::kCancelled}, worker);
       const uint64_t begin = next_.fetch_add(chunk_);
       if (begin >= blocks_) return;
       const uint64_t end = std::min(begin + chunk_, blocks_);
-      const uint64_t warps = (threads_ + kWarpThreads - 1) / kWarpThreads;
-      const KernelFault fault = RunGuarded(
-          &worker, [&] { function_(&launch_, &worker, begin, end, 0, warps); });
-      if (fault.kind != KernelFault::Kind::kNone) return Fail(fault, worker);
+      const KernelFault fault =
+          RunGuarded(&worker, [&] { RunBlocks(&worker, begin, end); });
+      if (fault.kind == KernelFault::Kind::kNone) continue;
+      if (kernel_.concurrent_warps) {
+        worker.block = WarpRing::OfThread().last().block;
+        worker.warp = WarpRing::OfThread().last().warp;
+      }
+      return Fail(fault, worker);
     }
+  }
+
+  void RunBlocks(WorkerContext* worker, uint64_t begin, uint64_t end) {
+    if (!kernel_.concurrent_warps && !geometry_.cooperative) {
+      const uint64_t warps = (threads_ + kWarpThreads - 1) / kWarpThreads;
+      kernel_.function(&launch_, worker, begin, end, 0, warps);
+      return;
+    }
+    const uint64_t together = geometry_.cooperative ? end - begin : 1;
+    for (uint64_t block = begin; block < end; block += together) {
+      if (stopped_ || !RunTogether(worker->escape, block, together)) return;
+    }
+  }
+
+  bool RunTogether(void* escape, uint64_t begin, uint64_t count) {
+    static thread_local std::vector<uint8_t*> shared;
+    shared.clear();
+    for (uint64_t i = 0; i < count; ++i) {
+      shared.push_back(ThreadSharedMemory(i));
+      if (shared.back() == nullptr) return FailForMemory(), false;
+    }
+    if (WarpRing::OfThread().Run(kernel_.function, &launch_, begin, shared,
+                                 static_cast<uint32_t>(threads_), escape)) {
+      return true;
+    }
+    return FailForMemory(), false;
+  }
+
+  void FailForMemory() {
+    stopped_ = true;
+    std::lock_guard<std::mutex> lock(mutex_);
+    outcome_ = {CUDA_ERROR_OUT_OF_MEMORY,
+                absl::StrCat("kernel ", kernel_.name,
+                             ": no memory for stacks and shared memory")};
   }
 
   void Fail(const KernelFault& fault, const WorkerContext& worker) {
@@ -82,8 +136,8 @@ class Grid {
     const uint64_t x = geometry_.grid[0];
     const uint64_t y = geometry_.grid[1];
     const std::string where =
-        absl::StrCat("kernel ", kernel_, ", block (", worker.block % x, ",",
-                     worker.block / x % y, ",", worker.block / x / y,
+        absl::StrCat("kernel ", kernel_.name, ", block (", worker.block % x,
+                     ",", worker.block / x % y, ",", worker.block / x / y,
                      "), threads ", worker.warp * kWarpThreads, " to ",
                      std::min(threads_, (worker.warp + 1) * kWarpThreads) - 1);
     switch (fault.kind) {
@@ -94,7 +148,15 @@ class Grid {
                              ", where no memory is mapped")};
       case KernelFault::Kind::kCancelled:
         return {CUDA_ERROR_LAUNCH_TIMEOUT,
-                absl::StrCat("kernel ", kernel_, " was given up")};
+                absl::StrCat("kernel ", kernel_.name, " was given up")};
+      case KernelFault::Kind::kDeadlock:
+        return {CUDA_ERROR_LAUNCH_FAILED,
+                absl::StrCat(where, ": deadlock: warps ",
+                             WarpRing::OfThread().Waiting(),
+                             " wait at a barrier that no other will reach")};
+      case KernelFault::Kind::kIllegalInstruction:
+        return {CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                absl::StrCat(where, ": illegal instruction")};
       case KernelFault::Kind::kTrap:
       case KernelFault::Kind::kNone:
         break;
@@ -102,8 +164,7 @@ class Grid {
     return {CUDA_ERROR_LAUNCH_FAILED, absl::StrCat(where, ": trap")};
   }
 
-  const absl::string_view kernel_;
-  KernelFunction* const function_;
+  const GridKernel kernel_;
   const LaunchGeometry& geometry_;
   LaunchContext launch_;
   uint64_t blocks_ = 0;
@@ -117,13 +178,9 @@ class Grid {
 
 }  // namespace
 
-LaunchOutcome RunGrid(absl::string_view kernel, KernelFunction* function,
-                      const LaunchGeometry& geometry, const void* parameters,
-                      const std::atomic<bool>* cancel) {
-  if (ThreadSharedMemory() == nullptr) {
-    return {CUDA_ERROR_OUT_OF_MEMORY, "no memory for shared memory"};
-  }
-  return Grid(kernel, function, geometry, parameters, cancel).Run();
+LaunchOutcome RunGrid(const GridKernel& kernel, const LaunchGeometry& geometry,
+                      const void* parameters, const std::atomic<bool>* cancel) {
+  return Grid(kernel, geometry, parameters, cancel).Run();
 }
 
 }  // namespace holdfast::software

@@ -11,12 +11,19 @@
 
 namespace holdfast::software {
 
+struct GridKernel {
+  absl::string_view name;
+  KernelFunction* function = nullptr;
+  // The warps of a block wait for each other (lower::Kernel).
+  bool concurrent_warps = false;
+};
+
 // Runs the generated code of a kernel over a grid: blocks are handed out in
 // chunks to the calling thread and, if there is enough to do, to the worker
-// threads. The first fault ends the launch. `cancel` may be null.
-LaunchOutcome RunGrid(absl::string_view kernel, KernelFunction* function,
-                      const LaunchGeometry& geometry, const void* parameters,
-                      const std::atomic<bool>* cancel);
+// threads; those of a cooperative launch all run side by side. The first fault
+// ends the launch. `cancel` may be null.
+LaunchOutcome RunGrid(const GridKernel& kernel, const LaunchGeometry& geometry,
+                      const void* parameters, const std::atomic<bool>* cancel);
 
 }  // namespace holdfast::software
 

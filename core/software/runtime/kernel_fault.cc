@@ -3,9 +3,8 @@
 
 #include <csetjmp>
 #include <csignal>
+#include <memory>
 #include <mutex>
-
-#include "core/software/jit/compiler.h"
 
 namespace holdfast::software {
 namespace {
@@ -45,6 +44,26 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   siglongjmp(escape->stack, 1);
 }
 
+// Where handlers run, so that a kernel that has used up its stack can be
+// reported as well.
+class SignalStack {
+ public:
+  SignalStack() : memory_(new char[kBytes]) {
+    stack_t stack = {};
+    stack.ss_sp = memory_.get();
+    stack.ss_size = kBytes;
+    sigaltstack(&stack, &previous_);
+  }
+  ~SignalStack() { sigaltstack(&previous_, nullptr); }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+
+ private:
+  static constexpr size_t kBytes = size_t{64} << 10;
+  std::unique_ptr<char[]> memory_;
+  stack_t previous_ = {};
+};
+
 void InstallHandlers() {
   struct sigaction action = {};
   action.sa_sigaction = OnSignal;
@@ -61,6 +80,7 @@ KernelFault RunGuarded(WorkerContext* worker,
                        const std::function<void()>& code) {
   static std::once_flag installed;
   std::call_once(installed, InstallHandlers);
+  thread_local SignalStack stack;
   Escape escape;
   worker->escape = &escape;
   if (sigsetjmp(escape.stack, 0) == 0) {
@@ -71,14 +91,15 @@ KernelFault RunGuarded(WorkerContext* worker,
   return escape.fault;
 }
 
-namespace jit {
-
-extern "C" void holdfast_cancelled(WorkerContext* worker) {
-  auto* escape = static_cast<Escape*>(worker->escape);
+void LeaveKernel(const WorkerContext& worker, const KernelFault& fault) {
+  auto* escape = static_cast<Escape*>(worker.escape);
   current = nullptr;
-  escape->fault = {KernelFault::Kind::kCancelled};
+  escape->fault = fault;
   siglongjmp(escape->stack, 1);
 }
 
-}  // namespace jit
+extern "C" void holdfast_cancelled(WorkerContext* worker) {
+  LeaveKernel(*worker, {KernelFault::Kind::kCancelled});
+}
+
 }  // namespace holdfast::software

@@ -13,7 +13,14 @@
 namespace holdfast::software {
 
 struct KernelFault {
-  enum class Kind { kNone, kAddress, kTrap, kCancelled };
+  enum class Kind {
+    kNone,
+    kAddress,
+    kTrap,
+    kIllegalInstruction,
+    kDeadlock,  // all warps that have not ended wait at barriers
+    kCancelled,
+  };
   Kind kind = Kind::kNone;
   uintptr_t address = 0;  // kAddress: that was touched
 };
@@ -24,6 +31,10 @@ struct KernelFault {
 // nothing there may need its destructor.
 KernelFault RunGuarded(WorkerContext* worker,
                        const std::function<void()>& code);
+
+// Ends the RunGuarded that `worker` belongs to, from whichever stack.
+[[noreturn]] void LeaveKernel(const WorkerContext& worker,
+                              const KernelFault& fault);
 
 }  // namespace holdfast::software
 

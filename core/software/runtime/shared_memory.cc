@@ -3,6 +3,9 @@
 
 #include <sys/mman.h>
 
+#include <memory>
+#include <vector>
+
 namespace holdfast::software {
 namespace {
 
@@ -37,9 +40,16 @@ class Arena {
 
 }  // namespace
 
-uint8_t* ThreadSharedMemory() {
-  thread_local Arena arena;
-  return arena.data();
+uint8_t* ThreadSharedMemory(size_t number) {
+  thread_local std::vector<std::unique_ptr<Arena>> arenas;
+  while (arenas.size() <= number) {
+    arenas.push_back(std::make_unique<Arena>());
+    if (arenas.back()->data() == nullptr) {
+      arenas.pop_back();
+      return nullptr;
+    }
+  }
+  return arenas[number]->data();
 }
 
 }  // namespace holdfast::software

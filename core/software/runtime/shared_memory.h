@@ -7,10 +7,11 @@
 
 namespace holdfast::software {
 
-// The shared memory of the block that a thread runs: one arena a thread, below
-// 4 GiB where that is free, so that 32-bit shared addresses are addresses; with
-// a guard behind it. Null if there is no memory.
-uint8_t* ThreadSharedMemory();
+// The shared memory of the block that a thread runs, below 4 GiB where that is
+// free, so that 32-bit shared addresses are addresses; with a guard behind it.
+// A thread that runs several blocks side by side has an arena for each, by
+// `number`. Null if there is no memory.
+uint8_t* ThreadSharedMemory(size_t number = 0);
 
 // Bytes of the arena; what a block may use at most.
 inline constexpr size_t kSharedMemoryBytes = size_t{228} << 10;

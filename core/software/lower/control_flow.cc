@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/lower/control_flow.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace holdfast::software::lower {
+namespace {
+
+using ptx::Instruction;
+using ptx::Operand;
+
+// Nodes reachable from `start` along `edges`, each behind those it leads to
+// (loops apart).
+std::vector<int> PostOrder(const std::vector<std::vector<int>>& edges,
+                           int start) {
+  std::vector<int> order;
+  std::vector<bool> seen(edges.size(), false);
+  std::vector<std::pair<int, size_t>> open = {{start, 0}};
+  seen[start] = true;
+  while (!open.empty()) {
+    auto& [node, edge] = open.back();
+    if (edge == edges[node].size()) {
+      order.push_back(node);
+      open.pop_back();
+      continue;
+    }
+    const int next = edges[node][edge++];
+    if (seen[next]) continue;
+    seen[next] = true;
+    open.emplace_back(next, 0);
+  }
+  return order;
+}
+
+}  // namespace
+
+std::vector<int> Successors(const Kernel& kernel, size_t k) {
+  const Block& block = kernel.blocks[k];
+  const Instruction& end = kernel.function->body[block.last - 1];
+  std::vector<int> result;
+  if (block.branches) result.push_back(block.taken);
+  if (!block.branches || end.guard.kind != Operand::Kind::kNone) {
+    result.push_back(block.next);
+  }
+  return result;
+}
+
+// Loops are the strongly connected parts of the graph (Kosaraju).
+std::vector<int> Loops(const Kernel& kernel) {
+  const int count = static_cast<int>(kernel.blocks.size());
+  // One more node leads to all, so that every block is reached.
+  std::vector<std::vector<int>> forward(count + 1), backward(count + 1);
+  std::vector<int> loop(count, -1);
+  std::vector<bool> own(count, false), done(count, false);
+  for (int k = 0; k < count; ++k) {
+    forward[count].push_back(k);
+    for (const int next : Successors(kernel, k)) {
+      if (next == kExit) continue;
+      forward[k].push_back(next);
+      backward[next].push_back(k);
+      own[k] = own[k] || next == k;
+    }
+  }
+  const std::vector<int> order = PostOrder(forward, count);
+  for (auto it = order.rbegin() + 1; it != order.rend(); ++it) {
+    if (done[*it]) continue;
+    std::vector<int> open = {*it}, part;
+    done[*it] = true;
+    while (!open.empty()) {
+      part.push_back(open.back());
+      open.pop_back();
+      for (const int before : backward[part.back()]) {
+        if (done[before]) continue;
+        done[before] = true;
+        open.push_back(before);
+      }
+    }
+    if (part.size() == 1 && !own[*it]) continue;
+    for (const int k : part) loop[k] = *it;
+  }
+  return loop;
+}
+
+// After Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", on
+// the reversed graph with the end of the thread as its root.
+std::vector<int> ImmediatePostDominators(const Kernel& kernel) {
+  const int count = static_cast<int>(kernel.blocks.size());
+  std::vector<std::vector<int>> predecessors(count + 1);
+  for (int k = 0; k < count; ++k) {
+    for (const int next : Successors(kernel, k)) {
+      predecessors[next == kExit ? count : next].push_back(k);
+    }
+  }
+  const std::vector<int> order = PostOrder(predecessors, count);
+  std::vector<int> number(count + 1, -1), parent(count + 1, kExit);
+  for (size_t i = 0; i < order.size(); ++i) {
+    number[order[i]] = static_cast<int>(i);
+  }
+  parent[count] = count;
+  auto meet = [&](int a, int b) {
+    while (a != b) {
+      int& lower = number[a] < number[b] ? a : b;
+      lower = parent[lower];
+    }
+    return a;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto it = order.rbegin() + 1; it != order.rend(); ++it) {
+      int found = kExit;
+      for (int next : Successors(kernel, *it)) {
+        if (next == kExit) next = count;
+        if (parent[next] == kExit) continue;  // not yet, or without an end
+        found = found == kExit ? next : meet(found, next);
+      }
+      changed = changed || parent[*it] != found;
+      parent[*it] = found;
+    }
+  }
+  parent.pop_back();
+  std::replace(parent.begin(), parent.end(), count, kExit);
+  return parent;
+}
+
+std::vector<bool> DivergentRegion(const Kernel& kernel,
+                                  const std::vector<int>& post_dominators,
+                                  const std::vector<bool>& divergent) {
+  const size_t count = kernel.blocks.size();
+  std::vector<bool> region(count, false);
+  for (size_t k = 0; k < count; ++k) {
+    if (!divergent[k]) continue;
+    std::vector<bool> seen(count, false);
+    std::vector<int> open = Successors(kernel, k);
+    while (!open.empty()) {
+      const int at = open.back();
+      open.pop_back();
+      if (at == kExit || at == post_dominators[k] || seen[at]) continue;
+      seen[at] = true;
+      region[at] = true;
+      for (const int next : Successors(kernel, at)) open.push_back(next);
+    }
+  }
+  return region;
+}
+
+std::vector<std::vector<bool>> LiveRegisters(const Kernel& kernel) {
+  const size_t count = kernel.blocks.size();
+  const size_t registers = kernel.function->registers.size();
+  std::vector<std::vector<bool>> used(count, std::vector<bool>(registers));
+  std::vector<std::vector<bool>> set(count, std::vector<bool>(registers));
+  for (size_t k = 0; k < count; ++k) {
+    for (uint32_t i = kernel.blocks[k].first; i < kernel.blocks[k].last; ++i) {
+      const Instruction& instruction = kernel.function->body[i];
+      for (uint32_t r : RegistersRead(instruction)) {
+        if (!set[k][r]) used[k][r] = true;
+      }
+      if (instruction.guard.kind != Operand::Kind::kNone) continue;
+      for (uint32_t r : RegistersWritten(instruction)) set[k][r] = true;
+    }
+  }
+  std::vector<std::vector<bool>> live = used;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t k = count; k-- > 0;) {
+      for (const int next : Successors(kernel, k)) {
+        if (next == kExit) continue;
+        for (size_t r = 0; r < registers; ++r) {
+          if (!live[next][r] || set[k][r] || live[k][r]) continue;
+          live[k][r] = true;
+          changed = true;
+        }
+      }
+    }
+  }
+  return live;
+}
+
+}  // namespace holdfast::software::lower

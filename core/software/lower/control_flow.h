@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the shape analysis and the emitter ask about a kernel's control flow:
+// where diverged lanes meet again, and which registers are still needed there.
+#ifndef HOLDFAST_CORE_SOFTWARE_LOWER_CONTROL_FLOW_H_
+#define HOLDFAST_CORE_SOFTWARE_LOWER_CONTROL_FLOW_H_
+
+#include <vector>
+
+#include "core/software/lower/kernel.h"
+
+namespace holdfast::software::lower {
+
+// The blocks that may run after block `k`; kExit among them.
+std::vector<int> Successors(const Kernel& kernel, size_t k);
+
+// By block: the number of the outermost loop that it lies in, below the number
+// of blocks; -1 if it runs at most once.
+std::vector<int> Loops(const Kernel& kernel);
+
+// By block: the first block that every path from its end to the end of the
+// thread goes through; kExit if there is none.
+std::vector<int> ImmediatePostDominators(const Kernel& kernel);
+
+// By block: whether only some lanes of a warp may be in it because a branch at
+// the end of one of `divergent` (by block) parted them. The block where they
+// meet again does not count.
+std::vector<bool> DivergentRegion(const Kernel& kernel,
+                                  const std::vector<int>& post_dominators,
+                                  const std::vector<bool>& divergent);
+
+// By block, by register: is its value at the start of the block needed?
+std::vector<std::vector<bool>> LiveRegisters(const Kernel& kernel);
+
+}  // namespace holdfast::software::lower
+
+#endif  // HOLDFAST_CORE_SOFTWARE_LOWER_CONTROL_FLOW_H_

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_BLOCK_BARRIERS_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_BLOCK_BARRIERS_H_
+
+#include <array>
+#include <cstdint>
+
+namespace holdfast::software {
+
+// The 16 barriers of a block. Threads that have ended, and those that are
+// missing in the last warp, count as arrived where a barrier waits for the
+// whole block. Used by one thread.
+class BlockBarriers {
+ public:
+  static constexpr uint32_t kCount = 16;
+
+  explicit BlockBarriers(uint32_t threads);
+
+  // See holdfast_barrier_arrive (abi.h); barrier < kCount. A warp all of whose
+  // live threads arrive together counts in full, as the hardware has it.
+  uint32_t Arrive(uint32_t barrier, uint32_t threads, uint32_t lanes,
+                  uint32_t live, uint32_t predicate);
+  void End(uint32_t threads);
+  bool Passed(uint32_t barrier, uint32_t round) const;
+  uint32_t Result(uint32_t barrier, uint32_t round) const;
+  // Rounds completed, of all barriers together.
+  uint64_t completed() const { return completed_; }
+
+ private:
+  struct Barrier {
+    uint32_t round = 0;
+    uint32_t expected = 0;  // threads; 0: all
+    uint32_t arrived = 0;
+    uint32_t lanes = 0;  // that have contributed to the reduction
+    uint32_t truths = 0;
+    // Of the last two rounds: a round cannot end before all have read the
+    // result of the one before the last.
+    uint32_t results[2] = {0, 0};
+  };
+
+  void Check(Barrier* barrier);
+
+  uint32_t whole_;  // threads of all warps, each taken as full
+  uint32_t ended_;
+  uint64_t completed_ = 0;
+  std::array<Barrier, kCount> barriers_;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_BLOCK_BARRIERS_H_

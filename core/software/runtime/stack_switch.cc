@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/runtime/stack_switch.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <utility>
+
+// The debugger's view (CFI) ends at the start of a warp.
+asm(R"(
+.text
+.p2align 4
+.globl holdfast_switch_stack
+.hidden holdfast_switch_stack
+.type holdfast_switch_stack, @function
+holdfast_switch_stack:
+  .cfi_startproc
+  pushq %rbp
+  .cfi_adjust_cfa_offset 8
+  pushq %rbx
+  .cfi_adjust_cfa_offset 8
+  pushq %r12
+  .cfi_adjust_cfa_offset 8
+  pushq %r13
+  .cfi_adjust_cfa_offset 8
+  pushq %r14
+  .cfi_adjust_cfa_offset 8
+  pushq %r15
+  .cfi_adjust_cfa_offset 8
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  .cfi_adjust_cfa_offset -8
+  popq %r14
+  .cfi_adjust_cfa_offset -8
+  popq %r13
+  .cfi_adjust_cfa_offset -8
+  popq %r12
+  .cfi_adjust_cfa_offset -8
+  popq %rbx
+  .cfi_adjust_cfa_offset -8
+  popq %rbp
+  .cfi_adjust_cfa_offset -8
+  ret
+  .cfi_endproc
+.size holdfast_switch_stack, .-holdfast_switch_stack
+
+.p2align 4
+.globl holdfast_enter_stack
+.hidden holdfast_enter_stack
+.type holdfast_enter_stack, @function
+holdfast_enter_stack:
+  .cfi_startproc
+  .cfi_undefined rip
+  movq %rbx, %rdi
+  callq *%r12
+  ud2
+  .cfi_endproc
+.size holdfast_enter_stack, .-holdfast_enter_stack
+)");
+
+namespace holdfast::software {
+
+extern "C" void holdfast_enter_stack();
+
+namespace {
+
+constexpr size_t kGuardBytes = 4096;
+constexpr size_t kColours = 16;
+constexpr size_t kColourBytes = 320;
+
+}  // namespace
+
+Stack::Stack(size_t number) : offset_(number % kColours * kColourBytes) {
+  void* memory = mmap(nullptr, kGuardBytes + kBytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return;
+  base_ = static_cast<char*>(memory);
+  if (mprotect(base_ + kGuardBytes, kBytes, PROT_READ | PROT_WRITE) != 0) {
+    munmap(base_, kGuardBytes + kBytes);
+    base_ = nullptr;
+  }
+}
+
+Stack::~Stack() {
+  if (base_ != nullptr) munmap(base_, kGuardBytes + kBytes);
+}
+
+Stack::Stack(Stack&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)), offset_(other.offset_) {}
+
+void* Stack::Enter(void (*function)(void*), void* argument) const {
+  auto** top = reinterpret_cast<void**>(base_ + kGuardBytes + kBytes - offset_);
+  // In front of a call the stack is a multiple of 16.
+  void** frame = top - 8;
+  frame[0] = frame[1] = frame[2] = nullptr;      // r15, r14, r13
+  frame[3] = reinterpret_cast<void*>(function);  // r12
+  frame[4] = argument;                           // rbx
+  frame[5] = nullptr;                            // rbp
+  frame[6] = reinterpret_cast<void*>(&holdfast_enter_stack);
+  frame[7] = nullptr;
+  return frame;
+}
+
+}  // namespace holdfast::software

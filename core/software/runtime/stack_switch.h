@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stacks of warps, and how control goes from one to the next.
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_STACK_SWITCH_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_STACK_SWITCH_H_
+
+#include <cstddef>
+
+namespace holdfast::software {
+
+// Saves the registers that a function must keep on the running stack, stores
+// its pointer in *from, and goes on where `to` was left. Vector control state
+// is not touched: it is the same for all kernels.
+extern "C" void holdfast_switch_stack(void** from, void* to);
+
+// Memory with a guard page below. Move-only.
+class Stack {
+ public:
+  // Address space; pages count once touched. Generated code keeps what does
+  // not fit into registers here.
+  static constexpr size_t kBytes = size_t{1} << 20;
+
+  // `number` spreads the tops of a thread's stacks over the sets of the cache.
+  explicit Stack(size_t number);
+  ~Stack();
+  Stack(Stack&& other) noexcept;
+  Stack& operator=(Stack&&) = delete;
+
+  bool ok() const { return base_ != nullptr; }
+  // A pointer for holdfast_switch_stack that enters function(argument), which
+  // must not return.
+  void* Enter(void (*function)(void*), void* argument) const;
+
+ private:
+  char* base_ = nullptr;
+  size_t offset_;  // of the top from the end
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_STACK_SWITCH_H_

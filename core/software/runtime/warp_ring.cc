@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/runtime/warp_ring.h"
+
+#include <sched.h>
+
+#include <bit>
+
+#include "absl/strings/str_cat.h"
+#include "core/software/runtime/kernel_fault.h"
+
+namespace holdfast::software {
+namespace {
+
+constexpr uint32_t kWarpThreads = 32;
+
+}  // namespace
+
+WarpRing& WarpRing::OfThread() {
+  thread_local WarpRing ring;
+  return ring;
+}
+
+void WarpRing::Main(void* argument) {
+  auto* warp = static_cast<Warp*>(argument);
+  WarpRing* ring = warp->ring;
+  ring->function_(ring->launch_, &warp->context, warp->context.block,
+                  warp->context.block + 1, warp->context.warp,
+                  warp->context.warp + 1);
+  warp->state = Warp::State::kEnded;
+  ++ring->ended_;
+  warp->block->barriers.End(kWarpThreads - warp->ended);
+  ring->Wake(warp->block);
+  ring->Next(warp);
+}
+
+void WarpRing::Prepare(Warp* warp, size_t number, uint64_t block) {
+  warp->context.block = block;
+  warp->context.warp = number;
+  warp->context.fiber = warp;
+  warp->ring = this;
+  warp->state = Warp::State::kReady;
+}
+
+bool WarpRing::Run(KernelFunction* function, const LaunchContext* launch,
+                   uint64_t begin, const std::vector<uint8_t*>& shared,
+                   uint32_t block_threads, void* escape) {
+  function_ = function;
+  launch_ = launch;
+  const uint32_t each = (block_threads + kWarpThreads - 1) / kWarpThreads;
+  count_ = shared.size() * each;
+  at_ = ended_ = 0;
+  while (warps_.size() < count_) {
+    stacks_.emplace_back(stacks_.size());
+    if (!stacks_.back().ok()) {
+      stacks_.pop_back();
+      return false;
+    }
+    warps_.push_back(std::make_unique<Warp>());
+  }
+  while (blocks_.size() < shared.size()) {
+    blocks_.push_back(std::make_unique<ResidentBlock>(block_threads));
+  }
+  for (size_t i = 0; i < count_; ++i) {
+    Warp* warp = warps_[i].get();
+    const size_t number = i % each;
+    warp->block = blocks_[i / each].get();
+    if (number == 0) *warp->block = ResidentBlock(block_threads);
+    Prepare(warp, number, begin + i / each);
+    warp->context.shared = shared[i / each];
+    warp->context.escape = escape;
+    const uint32_t rest =
+        block_threads - static_cast<uint32_t>(number) * kWarpThreads;
+    warp->ended = rest < kWarpThreads ? kWarpThreads - rest : 0;
+    warp->stack_pointer = stacks_[i].Enter(&Main, warp);
+  }
+  holdfast_switch_stack(&home_, warps_[0]->stack_pointer);
+  return true;
+}
+
+// In a circle, so that none is left out.
+void WarpRing::Next(Warp* from) {
+  for (size_t step = 1; step <= count_; ++step) {
+    size_t next = at_ + step;
+    if (next >= count_) next -= count_;
+    Warp* warp = warps_[next].get();
+    if (warp->state != Warp::State::kReady) continue;
+    at_ = next;
+    if (warp != from) {
+      holdfast_switch_stack(&from->stack_pointer, warp->stack_pointer);
+    }
+    return;
+  }
+  if (ended_ < count_)
+    LeaveKernel(from->context, {KernelFault::Kind::kDeadlock});
+  holdfast_switch_stack(&from->stack_pointer, home_);
+}
+
+void WarpRing::Wait(Warp* warp) {
+  warp->state = Warp::State::kWaiting;
+  Next(warp);
+}
+
+void WarpRing::Yield(Warp* warp) {
+  if (count_ - ended_ == 1) sched_yield();
+  Next(warp);
+}
+
+void WarpRing::Wake(ResidentBlock* block) {
+  if (block->woken == block->barriers.completed()) return;
+  block->woken = block->barriers.completed();
+  for (size_t i = 0; i < count_; ++i) {
+    Warp* warp = warps_[i].get();
+    if (warp->block == block && warp->state == Warp::State::kWaiting) {
+      warp->state = Warp::State::kReady;
+    }
+  }
+}
+
+std::string WarpRing::Waiting() const {
+  std::string names;
+  for (size_t i = 0; i < count_; ++i) {
+    if (warps_[i]->state != Warp::State::kWaiting) continue;
+    if (warps_[i]->block != warps_[at_]->block) continue;
+    absl::StrAppend(&names, names.empty() ? "" : ", ", warps_[i]->context.warp);
+  }
+  return names;
+}
+
+extern "C" {
+
+uint32_t holdfast_barrier_arrive(WorkerContext* worker, uint32_t barrier,
+                                 uint32_t threads, uint32_t lanes,
+                                 uint32_t live, uint32_t predicate) {
+  if (barrier >= BlockBarriers::kCount) {
+    LeaveKernel(*worker, {KernelFault::Kind::kIllegalInstruction});
+  }
+  Warp* warp = worker->fiber;
+  const uint32_t round =
+      warp->block->barriers.Arrive(barrier, threads, lanes, live, predicate);
+  warp->ring->Wake(warp->block);
+  return round;
+}
+
+bool holdfast_barrier_passed(WorkerContext* worker, uint32_t barrier,
+                             uint32_t round) {
+  return worker->fiber->block->barriers.Passed(barrier, round);
+}
+
+uint32_t holdfast_barrier_result(WorkerContext* worker, uint32_t barrier,
+                                 uint32_t round) {
+  return worker->fiber->block->barriers.Result(barrier, round);
+}
+
+void holdfast_wait(WorkerContext* worker) {
+  worker->fiber->ring->Wait(worker->fiber);
+}
+
+void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes) {
+  Warp* warp = worker->fiber;
+  const uint32_t count = std::popcount(lanes);
+  warp->ended += count;
+  warp->block->barriers.End(count);
+  warp->ring->Wake(warp->block);
+}
+
+void holdfast_yield(WorkerContext* worker) {
+  if (worker->fiber == nullptr) {
+    sched_yield();
+  } else {
+    worker->fiber->ring->Yield(worker->fiber);
+  }
+}
+
+}  // extern "C"
+
+}  // namespace holdfast::software

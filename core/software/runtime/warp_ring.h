@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Warps that wait for each other: each has a stack of its own, and one thread
+// runs them in turn.
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_WARP_RING_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_WARP_RING_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/software/runtime/abi.h"
+#include "core/software/runtime/block_barriers.h"
+#include "core/software/runtime/stack_switch.h"
+
+namespace holdfast::software {
+
+class WarpRing;
+
+struct ResidentBlock {
+  explicit ResidentBlock(uint32_t threads) : barriers(threads) {}
+  BlockBarriers barriers;
+  uint64_t woken = 0;  // barriers.completed() when warps were last woken
+};
+
+// A warp of a resident block. Only the thread of its ring touches it.
+class Warp {
+ public:
+  enum class State { kReady, kWaiting, kEnded };
+
+  WorkerContext context;
+  WarpRing* ring = nullptr;
+  ResidentBlock* block = nullptr;
+  State state = State::kReady;
+  uint32_t ended = 0;  // lanes, those that never were included
+  void* stack_pointer = nullptr;
+};
+
+// A thread's stacks, and the warps that it runs on them.
+class WarpRing {
+ public:
+  static WarpRing& OfThread();
+
+  // Runs all warps of blocks [begin, begin + shared.size()) side by side to
+  // their ends; block begin + i has its shared memory at shared[i]. Leaves by
+  // way of `escape` (WorkerContext) on a fault. False: no memory for stacks.
+  bool Run(KernelFunction* function, const LaunchContext* launch,
+           uint64_t begin, const std::vector<uint8_t*>& shared,
+           uint32_t block_threads, void* escape);
+
+  // Where the warp that ran last was.
+  const WorkerContext& last() const { return warps_[at_]->context; }
+  // "0, 3": warps that wait at barriers, for the report of a deadlock.
+  std::string Waiting() const;
+
+  // Called on the stack of `warp`, which goes on when its turn comes again.
+  void Wait(Warp* warp);
+  void Yield(Warp* warp);
+  void Wake(ResidentBlock* block);
+
+ private:
+  static void Main(void* warp);
+  void Prepare(Warp* warp, size_t number, uint64_t block);
+  void Next(Warp* from);
+
+  KernelFunction* function_ = nullptr;
+  const LaunchContext* launch_ = nullptr;
+  std::vector<Stack> stacks_;
+  std::vector<std::unique_ptr<Warp>> warps_;
+  std::vector<std::unique_ptr<ResidentBlock>> blocks_;
+  size_t count_ = 0;  // of warps_ in use
+  size_t at_ = 0;
+  size_t ended_ = 0;
+  void* home_ = nullptr;  // the stack that Run was called on
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_WARP_RING_H_
