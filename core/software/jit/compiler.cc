@@ -107,6 +107,11 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library) {
   DEFINE(holdfast_wait);
   DEFINE(holdfast_lanes_ended);
   DEFINE(holdfast_yield);
+  DEFINE(holdfast_trap);
+  DEFINE(holdfast_match_any32);
+  DEFINE(holdfast_match_any64);
+  DEFINE(holdfast_match_all32);
+  DEFINE(holdfast_match_all64);
 #undef DEFINE
   return library->define(llvm::orc::absoluteSymbols(std::move(symbols)));
 }

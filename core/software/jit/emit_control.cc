@@ -138,6 +138,34 @@ void KernelEmitter::EmitUnguarded(const Instruction& instruction) {
       return EmitLoad(instruction);
     case Opcode::kSt:
       return EmitStore(instruction);
+    case Opcode::kAtom:
+    case Opcode::kRed:
+      return EmitAtomic(instruction);
+    case Opcode::kShfl:
+      return EmitShuffle(instruction);
+    case Opcode::kVote:
+      return EmitVote(instruction);
+    case Opcode::kMatch:
+      return EmitMatch(instruction);
+    case Opcode::kRedux:
+      return EmitRedux(instruction);
+    case Opcode::kElect:
+      return EmitElect(instruction);
+    case Opcode::kActivemask:
+      return EmitActivemask(instruction);
+    case Opcode::kMembar:
+    case Opcode::kFence:
+      return EmitFence(instruction);
+    case Opcode::kTrap:
+    case Opcode::kBrkpt:
+      return EmitTrap();
+    case Opcode::kNanosleep:
+      CallRuntime("holdfast_yield", b_.getVoidTy(), {});
+      return;
+    case Opcode::kPrefetch:
+    case Opcode::kPrefetchu:
+    case Opcode::kPmevent:
+      return;
     default:
       return EmitArithmetic(instruction);
   }

@@ -48,6 +48,10 @@ std::optional<std::string> KernelEmitter::Emit(const std::string& symbol) {
     shapes_[static_cast<int>(mode)] =
         lower::ComputeShapes(kernel_, block_, mode, lanes_);
   }
+  ever_read_.resize(kernel_.function->registers.size(), false);
+  for (const ptx::Instruction& instruction : kernel_.function->body) {
+    for (uint32_t r : lower::RegistersRead(instruction)) ever_read_[r] = true;
+  }
   live_registers_ = lower::LiveRegisters(kernel_);
   llvm::Type* ptr = b_.getPtrTy();
   llvm::Type* i64 = b_.getInt64Ty();

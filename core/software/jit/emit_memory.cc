@@ -12,7 +12,28 @@ using ptx::Type;
 
 namespace {
 
-Space SpaceOf(const Instruction& instruction) {
+std::vector<Operand> Elements(const Operand& operand) {
+  if (operand.kind == Operand::Kind::kVector) return operand.elements;
+  return {operand};
+}
+
+// Other threads may see, or be seen by, this access in the middle of others.
+bool IsOrdered(const Instruction& instruction) {
+  const auto& words = instruction.modifiers;
+  return words.Has(Modifier::kVolatile) || words.Has(Modifier::kRelaxed) ||
+         words.Has(Modifier::kAcquire) || words.Has(Modifier::kRelease);
+}
+
+Operand Displaced(const Operand& operand, int64_t bytes) {
+  Operand result = operand;
+  result.offset += bytes;
+  if (operand.kind == Operand::Kind::kInteger) result.bits += bytes;
+  return result;
+}
+
+}  // namespace
+
+Space KernelEmitter::SpaceOf(const Instruction& instruction) {
   const auto& words = instruction.modifiers;
   if (words.Has(Modifier::kGlobal)) return Space::kGlobal;
   if (words.Has(Modifier::kConst)) return Space::kConst;
@@ -27,20 +48,6 @@ Space SpaceOf(const Instruction& instruction) {
   }
   return Space::kGeneric;
 }
-
-std::vector<Operand> Elements(const Operand& operand) {
-  if (operand.kind == Operand::Kind::kVector) return operand.elements;
-  return {operand};
-}
-
-Operand Displaced(const Operand& operand, int64_t bytes) {
-  Operand result = operand;
-  result.offset += bytes;
-  if (operand.kind == Operand::Kind::kInteger) result.bits += bytes;
-  return result;
-}
-
-}  // namespace
 
 llvm::Value* KernelEmitter::Pointer(llvm::Value* address) {
   llvm::Type* pointer = b_.getPtrTy();
@@ -98,6 +105,7 @@ void KernelEmitter::EmitLoad(const Instruction& instruction) {
   const Type type = instruction.type();
   int64_t offset = 0;
   std::vector<Value> loaded;
+  if (IsOrdered(instruction)) CompilerFence();
   const auto elements = Elements(instruction.operands[0]);
   for (size_t i = 0; i < elements.size(); ++i, offset += ptx::BytesOf(type)) {
     loaded.push_back(
@@ -105,18 +113,21 @@ void KernelEmitter::EmitLoad(const Instruction& instruction) {
                          SpaceOf(instruction)),
                  type));
   }
+  if (IsOrdered(instruction)) CompilerFence();
   for (size_t i = 0; i < elements.size(); ++i) Write(elements[i], loaded[i]);
 }
 
 void KernelEmitter::EmitStore(const Instruction& instruction) {
   const Type type = instruction.type();
   int64_t offset = 0;
+  if (IsOrdered(instruction)) CompilerFence();
   for (const Operand& element : Elements(instruction.operands[1])) {
     StoreTo(Address(Displaced(instruction.operands[0], offset),
                     SpaceOf(instruction)),
             Read(element, type));
     offset += ptx::BytesOf(type);
   }
+  if (IsOrdered(instruction)) CompilerFence();
 }
 
 // An address that is good to read in any case, if the real one is not wanted.

@@ -93,6 +93,33 @@ class KernelEmitter {
   void EmitIdle();
   llvm::Value* EmitSpin(size_t k);
 
+  // emit_warp.cc
+  llvm::Value* Members(const ptx::Instruction& instruction);
+  llvm::Value* LaneNumbers(int chunk);
+  llvm::Value* Pick(const Value& value, llvm::Value* index);
+  Value LoadLanes(llvm::AllocaInst* array, ptx::Type type);
+  llvm::Value* Reduce(const ptx::Instruction& instruction, const Value& value,
+                      llvm::Value* members);
+  void EmitShuffle(const ptx::Instruction& instruction);
+  void EmitVote(const ptx::Instruction& instruction);
+  void EmitMatch(const ptx::Instruction& instruction);
+  void EmitRedux(const ptx::Instruction& instruction);
+  void EmitElect(const ptx::Instruction& instruction);
+  void EmitActivemask(const ptx::Instruction& instruction);
+  void EmitFence(const ptx::Instruction& instruction);
+  void CompilerFence();
+  void EmitTrap();
+
+  // emit_atomics.cc
+  void EmitAtomic(const ptx::Instruction& instruction);
+  void AtomicTogether(const ptx::Instruction& instruction, const Value& address,
+                      const Value& value, llvm::Value* lanes);
+  llvm::Value* AtomicOne(const ptx::Instruction& instruction,
+                         llvm::Value* place, llvm::Value* value,
+                         ptx::Space space);
+  llvm::Value* CompareAndSwap(llvm::Value* place, llvm::Value* expected,
+                              llvm::Value* value, ptx::Space space);
+
   // emit_values.cc: operands and registers.
   Value Read(const ptx::Operand& operand, ptx::Type type);
   Value ReadRegister(uint32_t index);
@@ -139,6 +166,7 @@ class KernelEmitter {
   llvm::Type* Like(llvm::Value* value, llvm::Type* element);
 
   // emit_memory.cc
+  static ptx::Space SpaceOf(const ptx::Instruction& instruction);
   void EmitLoad(const ptx::Instruction& instruction);
   void EmitStore(const ptx::Instruction& instruction);
   Value Address(const ptx::Operand& operand, ptx::Space space);
@@ -198,6 +226,7 @@ class KernelEmitter {
   std::map<size_t, Parked> parked_;
   bool block_meetings_ = false;
   std::vector<std::vector<bool>> live_registers_;
+  std::vector<bool> ever_read_;  // by register
   // Where the masked code continues when full code gives up in front of an
   // instruction.
   std::map<const ptx::Instruction*, llvm::BasicBlock*> resume_;

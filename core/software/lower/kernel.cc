@@ -18,10 +18,6 @@ bool EndsBlock(const Instruction& instruction) {
          instruction.opcode() == Opcode::kExit;
 }
 
-bool StoresFirst(Opcode opcode) {
-  return opcode == Opcode::kSt || opcode == Opcode::kRed;
-}
-
 void SplitBlocks(Kernel* kernel) {
   const auto& body = kernel->function->body;
   std::vector<bool> starts(body.size() + 1, false);
@@ -120,18 +116,6 @@ void Collect(const Operand& operand, std::vector<uint32_t>* registers) {
   for (const Operand& element : operand.elements) Collect(element, registers);
 }
 
-size_t DestinationCount(const Instruction& instruction) {
-  if (instruction.operands.empty() || StoresFirst(instruction.opcode())) {
-    return 0;
-  }
-  const char first = instruction.form->operands[0];
-  if (first != 'd' && first != 'q') return 0;
-  return instruction.form->operands.size() > 1 &&
-                 instruction.form->operands[1] == 'q'
-             ? 2
-             : 1;
-}
-
 }  // namespace
 
 Meeting MeetingOf(const Instruction& instruction) {
@@ -149,6 +133,19 @@ Meeting MeetingOf(const Instruction& instruction) {
     default:
       return Meeting::kNone;
   }
+}
+
+size_t DestinationCount(const Instruction& instruction) {
+  const absl::string_view letters = instruction.form->operands;
+  if (instruction.operands.empty()) return 0;
+  if (letters[0] != 'd' && letters[0] != 'q') return 0;
+  if (letters.substr(1, 1) == "q") return 2;
+  // "d?q...": the second is there if nothing is missing.
+  const bool second =
+      letters.substr(1, 2) == "?q" &&
+      instruction.operands.size() ==
+          letters.size() - std::count(letters.begin(), letters.end(), '?');
+  return second ? 2 : 1;
 }
 
 std::vector<uint32_t> RegistersWritten(const Instruction& instruction) {

@@ -61,6 +61,9 @@ Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
                    const std::vector<uint64_t>& global_addresses,
                    uint64_t module_shared_bytes);
 
+// How many of the operands, from the first, are destinations.
+size_t DestinationCount(const ptx::Instruction& instruction);
+
 // The registers an instruction reads (guard and addresses included), and those
 // it writes.
 std::vector<uint32_t> RegistersRead(const ptx::Instruction& instruction);

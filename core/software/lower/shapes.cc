@@ -162,7 +162,18 @@ Shape ResultShape(const Instruction& instruction, absl::Span<const Shape> s,
       return shape.wide ? shape : Shape::Varying();
     }
     case Opcode::kActivemask:
+    case Opcode::kVote:
+    case Opcode::kRedux:
+    case Opcode::kBar:
+    case Opcode::kBarrier:
       return Shape{};
+    case Opcode::kMatch:
+      return instruction.modifiers.Has(Modifier::kAll) ? Shape{}
+                                                       : Shape::Varying();
+    case Opcode::kAtom:
+    case Opcode::kElect:
+    case Opcode::kShfl:
+      return Shape::Varying();
     default:
       break;
   }
@@ -359,7 +370,9 @@ class Analysis {
     std::vector<Shape> operands;
     for (size_t i = 0; i < instruction.operands.size(); ++i) {
       const auto shape = ShapeOf(instruction.operands[i]);
-      if (!shape && i > 0) return false;  // comes in a later step
+      if (!shape && i >= DestinationCount(instruction)) {
+        return false;  // comes in a later step
+      }
       operands.push_back(shape.value_or(Shape{}));
     }
     Shape shape = ResultShape(instruction, operands, mode_);

@@ -48,6 +48,8 @@ constexpr std::pair<absl::string_view, absl::string_view> kClasses[] = {
     {"ldst",
      "b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64"},
     {"scope", "cta|cluster|gpu|sys"},
+    {"sem", "relaxed|acquire|release|acq_rel"},
+    {"atomspace", "global|shared|shared::cta|shared::cluster"},
 };
 
 absl::string_view ClassNamed(absl::string_view name) {

@@ -64,6 +64,20 @@ void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes);
 // Lets other warps run once.
 void holdfast_yield(WorkerContext* worker);
 
+// `lanes` have reached a trap.
+[[noreturn]] void holdfast_trap(WorkerContext* worker, uint32_t lanes);
+
+// masks[lane]: the lanes of `members` with the same value.
+void holdfast_match_any32(WorkerContext* worker, const uint32_t* values,
+                          uint32_t members, uint32_t* masks);
+void holdfast_match_any64(WorkerContext* worker, const uint64_t* values,
+                          uint32_t members, uint32_t* masks);
+// `members` if all of them have one value, else 0.
+uint32_t holdfast_match_all32(WorkerContext* worker, const uint32_t* values,
+                              uint32_t members);
+uint32_t holdfast_match_all64(WorkerContext* worker, const uint64_t* values,
+                              uint32_t members);
+
 }  // extern "C"
 
 }  // namespace holdfast::software

@@ -98,6 +98,10 @@ void LeaveKernel(const WorkerContext& worker, const KernelFault& fault) {
   siglongjmp(escape->stack, 1);
 }
 
+extern "C" void holdfast_trap(WorkerContext* worker, uint32_t lanes) {
+  LeaveKernel(*worker, {KernelFault::Kind::kTrap, 0, lanes});
+}
+
 extern "C" void holdfast_cancelled(WorkerContext* worker) {
   LeaveKernel(*worker, {KernelFault::Kind::kCancelled});
 }

@@ -23,6 +23,7 @@ struct KernelFault {
   };
   Kind kind = Kind::kNone;
   uintptr_t address = 0;  // kAddress: that was touched
+  uint32_t lanes = 0;     // of the warp, that caused it; 0: not known
 };
 
 // Calls `code`, which runs generated code for `worker`, and says how it ended.

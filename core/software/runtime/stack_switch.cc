@@ -92,13 +92,13 @@ Stack::Stack(Stack&& other) noexcept
 void* Stack::Enter(void (*function)(void*), void* argument) const {
   auto** top = reinterpret_cast<void**>(base_ + kGuardBytes + kBytes - offset_);
   // In front of a call the stack is a multiple of 16.
-  void** frame = top - 8;
+  void** frame = top - 9;
   frame[0] = frame[1] = frame[2] = nullptr;      // r15, r14, r13
   frame[3] = reinterpret_cast<void*>(function);  // r12
   frame[4] = argument;                           // rbx
   frame[5] = nullptr;                            // rbp
   frame[6] = reinterpret_cast<void*>(&holdfast_enter_stack);
-  frame[7] = nullptr;
+  frame[7] = nullptr;  // of the entry, whose stack is aligned from here
   return frame;
 }
 
