@@ -13,6 +13,7 @@
 #include "core/software/driver/event.h"
 #include "core/software/driver/handle_table.h"
 #include "core/software/driver/library.h"
+#include "core/software/driver/linker.h"
 #include "core/software/driver/memory_map.h"
 #include "core/software/driver/memory_pool.h"
 #include "cuda.h"
@@ -40,6 +41,7 @@ class Driver {
   HandleTable<CUmodule, Library> modules;
   HandleTable<CUlibrary, Library> libraries;
   HandleTable<CUfunction, Kernel> kernels;  // CUkernel as well
+  HandleTable<CUlinkState, Linker> linkers;
   HandleTable<CUmemoryPool, MemoryPool> pools;
   HandleTable<CUmemGenericAllocationHandle, PhysicalMemory> physical;
 

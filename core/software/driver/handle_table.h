@@ -55,6 +55,17 @@ class HandleTable {
     return it == objects_.end() ? nullptr : it->second;
   }
 
+  // The handle of an object that predicate(const Object&) accepts; Handle{} if
+  // there is none.
+  template <typename Predicate>
+  Handle HandleOf(Predicate predicate) const {
+    std::shared_lock lock(mutex_);
+    for (const auto& [value, object] : objects_) {
+      if (predicate(*object)) return (Handle)value;
+    }
+    return Handle{};
+  }
+
   // As Find, and the handle is stale from now on.
   std::shared_ptr<Object> Remove(Handle handle) {
     std::unique_lock lock(mutex_);

@@ -4,6 +4,7 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_IMAGE_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_IMAGE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -29,16 +30,17 @@ class JitOptions {
  private:
   struct Log {
     char* buffer = nullptr;
-    void** size = nullptr;  // the option's value: bytes, by value
+    void** size = nullptr;  // the option's value: gets the bytes written
+    uint32_t room = 0;      // what it was at first: the buffer's bytes
+
+    void SetSize(void** value);
     void Write(const std::string& log) const;
   };
   Log error_;
   Log info_;
 };
 
-// Loads PTX text (terminated by zero) or a fat binary that holds PTX. A cubin
-// is refused with CUDA_ERROR_NO_BINARY_FOR_GPU and a log that says what to
-// compile instead.
+// Loads what container.h can read.
 CUresult LoadImage(const void* image, const JitOptions& options,
                    std::unique_ptr<Executable>* executable);
 

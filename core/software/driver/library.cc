@@ -114,6 +114,12 @@ Library::~Library() {
   }
 }
 
+bool Library::Owns(CUfunction handle) const {
+  return std::any_of(
+      kernels_.begin(), kernels_.end(),
+      [handle](const Entry& entry) { return entry.handle == handle; });
+}
+
 const Library::Entry* Library::FindKernel(absl::string_view name) const {
   for (const Entry& entry : kernels_) {
     if (entry.kernel->properties().name == name) return &entry;

@@ -67,6 +67,8 @@ class Library {
   };
   std::vector<Entry>& kernels() { return kernels_; }
 
+  bool Owns(CUfunction handle) const;
+
   // Null if there is no such name.
   const Entry* FindKernel(absl::string_view name) const;
   const GlobalVariable* FindGlobal(absl::string_view name) const;

@@ -89,6 +89,12 @@ std::vector<Region> MemoryMap::Tiles(uintptr_t address, size_t size) const {
   return tiles;
 }
 
+void MemoryMap::Advise(uintptr_t address, const MemoryAdvice& advice) {
+  std::unique_lock lock(mutex_);
+  const auto it = regions_.find(address);
+  if (it != regions_.end()) it->second.advice = advice;
+}
+
 void MemoryMap::SetAccess(uintptr_t address, bool readable, bool writable) {
   std::unique_lock lock(mutex_);
   const auto it = regions_.find(address);

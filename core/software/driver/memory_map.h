@@ -35,6 +35,15 @@ constexpr bool IsHost(MemoryKind kind) {
   return kind == MemoryKind::kHost || kind == MemoryKind::kRegistered;
 }
 
+// What cuMemAdvise and cuMemPrefetchAsync said about managed memory.
+struct MemoryAdvice {
+  bool read_mostly = false;
+  bool accessed_by_device = false;
+  bool accessed_by_host = false;
+  CUmemLocation preferred{CU_MEM_LOCATION_TYPE_INVALID, CU_DEVICE_INVALID};
+  CUmemLocation prefetched{CU_MEM_LOCATION_TYPE_INVALID, CU_DEVICE_INVALID};
+};
+
 struct Region {
   uintptr_t address = 0;
   size_t size = 0;
@@ -44,6 +53,7 @@ struct Region {
   unsigned flags = 0;       // cuMemHostAlloc, cuMemHostRegister
   bool readable = true;
   bool writable = true;
+  MemoryAdvice advice;
   CUmemoryPool pool = nullptr;       // kPool
   std::shared_ptr<Backing> backing;  // null if someone else unmaps
   // kMapped: what was mapped.
@@ -75,6 +85,8 @@ class MemoryMap {
   bool Overlaps(uintptr_t address, size_t size) const;
 
   void SetAccess(uintptr_t address, bool readable, bool writable);
+
+  void Advise(uintptr_t address, const MemoryAdvice& advice);
 
   // What [address, address + size) is: kInvalid if any byte of it may not be
   // accessed. Memory that nobody told CUDA about is kPageable.

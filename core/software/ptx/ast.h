@@ -76,6 +76,7 @@ struct Variable {
   uint32_t alignment = 1;
   bool external = false;
   bool visible = false;
+  bool weak = false;  // another module may define it as well
   std::vector<uint8_t> initial;  // shorter than `bytes`: zeros follow
   std::vector<Relocation> relocations;
   Location location;
@@ -93,6 +94,8 @@ struct Function {
   bool kernel = false;
   bool defined = false;  // has a body
   bool external = false;
+  bool visible = false;
+  bool weak = false;  // another module may define it as well
   // Kernel parameters and .param formals are variables of the function with
   // Space::kParam; .reg formals of a device function are registers.
   std::vector<Operand> results;

@@ -130,9 +130,11 @@ bool ModuleParser::ParseLinkage(Linkage* linkage) {
   for (;;) {
     if (tokens_.TakeIfDot("extern")) {
       linkage->external = true;
-    } else if (tokens_.TakeIfDot("visible") || tokens_.TakeIfDot("weak") ||
-               tokens_.TakeIfDot("common")) {
+    } else if (tokens_.TakeIfDot("visible")) {
       linkage->visible = true;
+    } else if (tokens_.TakeIfDot("weak") || tokens_.TakeIfDot("common")) {
+      linkage->visible = true;
+      linkage->weak = true;
     } else {
       return true;
     }
@@ -148,6 +150,7 @@ bool ModuleParser::ParseVariables(Space space, Linkage linkage,
     Variable variable = shared_part;
     variable.external = linkage.external;
     variable.visible = linkage.visible;
+    variable.weak = linkage.weak;
     if (!ParseVariable(space, &variable)) return false;
     shared_part.type = variable.type;
     shared_part.alignment = variable.alignment;
@@ -350,6 +353,8 @@ bool ModuleParser::ParseFunction(Linkage linkage, bool kernel) {
   Function function;
   function.kernel = kernel;
   function.external = linkage.external;
+  function.visible = linkage.visible;
+  function.weak = linkage.weak;
   scopes_.assign(1, Names());
   ranges_.assign(1, {});
   labels_.clear();

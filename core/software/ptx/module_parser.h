@@ -29,6 +29,7 @@ class ModuleParser {
   struct Linkage {
     bool external = false;
     bool visible = false;
+    bool weak = false;  // .weak and .common
   };
   // %r<5> declares %r0 .. %r4: the numbered names are made when first used.
   struct RegisterRange {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "core/software/jit/compiler.h"
 #include "core/software/lower/kernel.h"
+#include "core/software/ptx/link.h"
 #include "core/software/ptx/parser.h"
 #include "core/software/runtime/grid.h"
 #include "core/software/runtime/module_memory.h"
@@ -152,21 +153,57 @@ class PtxExecutable final : public Executable {
   std::vector<GlobalVariable> globals_;
 };
 
-}  // namespace
-
-CUresult Executable::Load(absl::string_view ptx,
-                          std::unique_ptr<Executable>* executable,
-                          std::string* error_log) {
+CUresult Parse(absl::string_view ptx, ptx::Module* module,
+               std::string* error_log) {
   ptx::ParseResult parsed = ptx::Parse(ptx);
   if (!parsed.ok()) {
     *error_log = absl::StrJoin(parsed.errors, "\n");
     return parsed.unsupported_version ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION
                                       : CUDA_ERROR_INVALID_PTX;
   }
-  auto loaded = std::make_unique<PtxExecutable>(std::move(parsed.module));
+  *module = std::move(parsed.module);
+  return CUDA_SUCCESS;
+}
+
+CUresult Prepare(ptx::Module module, std::unique_ptr<Executable>* executable,
+                 std::string* error_log) {
+  auto loaded = std::make_unique<PtxExecutable>(std::move(module));
   if (!loaded->Prepare(error_log)) return CUDA_ERROR_INVALID_PTX;
   *executable = std::move(loaded);
   return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult Executable::Load(absl::string_view ptx,
+                          std::unique_ptr<Executable>* executable,
+                          std::string* error_log) {
+  ptx::Module module;
+  const CUresult result = Parse(ptx, &module, error_log);
+  if (result != CUDA_SUCCESS) return result;
+  return Prepare(std::move(module), executable, error_log);
+}
+
+CUresult Executable::LoadLinked(const std::vector<std::string>& modules,
+                                std::unique_ptr<Executable>* executable,
+                                std::string* error_log) {
+  std::vector<ptx::Module> parsed(modules.size());
+  for (size_t i = 0; i < modules.size(); ++i) {
+    const CUresult result = Parse(modules[i], &parsed[i], error_log);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  ptx::Module joined;
+  std::vector<std::string> errors;
+  if (!ptx::Link(std::move(parsed), &joined, &errors)) {
+    *error_log = absl::StrJoin(errors, "\n");
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  return Prepare(std::move(joined), executable, error_log);
+}
+
+CUresult Executable::Check(absl::string_view ptx, std::string* error_log) {
+  ptx::Module module;
+  return Parse(ptx, &module, error_log);
 }
 
 }  // namespace holdfast::software

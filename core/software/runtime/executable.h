@@ -74,6 +74,15 @@ class Executable {
                        std::unique_ptr<Executable>* executable,
                        std::string* error_log);
 
+  // As Load, for the modules that a linker put together: what one declares
+  // extern is what another one defines.
+  static CUresult LoadLinked(const std::vector<std::string>& modules,
+                             std::unique_ptr<Executable>* executable,
+                             std::string* error_log);
+
+  // What Load says about one module before anything is linked to it.
+  static CUresult Check(absl::string_view ptx, std::string* error_log);
+
   virtual const std::vector<KernelProperties>& kernels() const = 0;
   virtual const std::vector<GlobalVariable>& globals() const = 0;
 

@@ -116,6 +116,35 @@ CUresult FillRows(CUdeviceptr address, size_t pitch, uint32_t value,
   });
 }
 
+// Attributes hold from an index of the batch on: checked, and then of no
+// effect, since copies read in stream order or earlier in any case.
+bool ValidAttributes(const CUmemcpyAttributes* attributes, const size_t* first,
+                     size_t count, size_t copies) {
+  if (count == 0) return true;
+  if (AnyNull(attributes, first) || first[0] != 0) return false;
+  for (size_t i = 0; i < count; ++i) {
+    const CUmemcpySrcAccessOrder order = attributes[i].srcAccessOrder;
+    if (order < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
+        order > CU_MEMCPY_SRC_ACCESS_ORDER_ANY || first[i] >= copies ||
+        (i > 0 && first[i] <= first[i - 1])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+EndDescription Describe(const CUmemcpy3DOperand& operand) {
+  return {operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER ? CU_MEMORYTYPE_UNIFIED
+                                                         : CU_MEMORYTYPE_ARRAY,
+          nullptr,
+          operand.op.ptr.ptr,
+          operand.op.ptr.rowLength,
+          operand.op.ptr.layerHeight,
+          0,
+          0,
+          0};
+}
+
 }  // namespace
 
 extern "C" {
@@ -215,6 +244,53 @@ CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value,
 CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value,
                             size_t width, size_t height, CUstream stream) {
   return FillRows(to, pitch, value, 4, width, height, stream);
+}
+
+// One device: a copy to a peer is a copy.
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext,
+                      size_t size) {
+  return CopyLinear(to, Side::kDevice, from, Side::kDevice, size, nullptr,
+                    /*wait=*/true);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from,
+                           CUcontext, size_t size, CUstream stream) {
+  return CopyLinear(to, Side::kDevice, from, Side::kDevice, size, stream,
+                    /*wait=*/false);
+}
+
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from,
+                               size_t* sizes, size_t count,
+                               CUmemcpyAttributes* attributes, size_t* first,
+                               size_t attribute_count, CUstream stream) {
+  if (AnyNull(to, from, sizes) || count == 0 ||
+      !ValidAttributes(attributes, first, attribute_count, count)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const CUresult result = CopyLinear(to[i], Side::kAny, from[i], Side::kAny,
+                                       sizes[i], stream, /*wait=*/false);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies,
+                                 unsigned long long flags, CUstream stream) {
+  if (copies == nullptr || count == 0 || flags != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    Copy copy;
+    copy.width = copies[i].extent.width;
+    copy.height = copies[i].extent.height;
+    copy.depth = copies[i].extent.depth;
+    const CUresult result =
+        CopyVolume(Describe(copies[i].dst), Describe(copies[i].src), copy,
+                   stream, /*wait=*/false);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
 }
 
 }  // extern "C"

@@ -129,12 +129,44 @@ CUresult cuKernelGetName(const char** name, CUkernel kernel) {
 
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset,
                             size_t* size) {
-  return ParameterInfo(function, index, offset, size);
+  return WithContext([&](Driver&, Context&) {
+    return ParameterInfo(function, index, offset, size);
+  });
 }
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset,
                               size_t* size) {
-  return ParameterInfo(kernel, index, offset, size);
+  return WithContext([&](Driver&, Context&) {
+    return ParameterInfo(kernel, index, offset, size);
+  });
+}
+
+// A function of a library belongs to the module that stands for it.
+CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
+  return WithContext([&](Driver& driver, Context&) {
+    return WithKernel(function, [&](Kernel&) {
+      if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      *module = driver.modules.HandleOf(
+          [function](const Library& l) { return l.Owns(function); });
+      if (*module != nullptr) return CUDA_SUCCESS;
+      return cuLibraryGetModule(
+          module, driver.libraries.HandleOf([function](const Library& l) {
+            return l.Owns(function);
+          }));
+    });
+  });
+}
+
+CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
+  return WithDriver([&](Driver& driver) {
+    return WithKernel(kernel, [&](Kernel&) {
+      if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      const auto function = reinterpret_cast<CUfunction>(kernel);
+      *library = driver.libraries.HandleOf(
+          [function](const Library& l) { return l.Owns(function); });
+      return *library == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+    });
+  });
 }
 
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {

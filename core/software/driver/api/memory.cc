@@ -312,6 +312,19 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
   });
 }
 
+CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
+                               CUdeviceptr pointer) {
+  return WithContext([&](Driver& driver, Context&) {
+    if (value == nullptr || !driver.memory.Find(pointer).has_value()) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    // Every synchronous operation is synchronous already.
+    return attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
                                 void** data, CUdeviceptr pointer) {
   return WithContext([&](Driver& driver, Context&) {

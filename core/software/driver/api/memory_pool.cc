@@ -177,4 +177,31 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   });
 }
 
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location,
+                                CUmemAllocationType type) {
+  if (location == nullptr || type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+      !IsDevice(*location)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return cuDeviceGetDefaultMemPool(pool, location->id);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location,
+                         CUmemAllocationType type) {
+  if (location == nullptr || type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+      !IsDevice(*location)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return cuDeviceGetMemPool(pool, location->id);
+}
+
+CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type,
+                         CUmemoryPool pool) {
+  if (location == nullptr || type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+      !IsDevice(*location)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return cuDeviceSetMemPool(location->id, pool);
+}
+
 }  // extern "C"

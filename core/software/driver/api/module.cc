@@ -140,8 +140,11 @@ CUresult cuModuleLoad(CUmodule* module, const char* path) {
 
 CUresult cuModuleUnload(CUmodule handle) {
   return WithContext([&](Driver& driver, Context& context) {
-    const std::shared_ptr<Library> module = driver.modules.Remove(handle);
+    const std::shared_ptr<Library> module = driver.modules.Find(handle);
     if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    // A library's module goes with the library.
+    if (module->context_id() == 0) return CUDA_ERROR_NOT_PERMITTED;
+    driver.modules.Remove(handle);
     driver.WithdrawKernels(*module);
     // Its variables go with it: no kernel may still use them.
     context.Synchronize();
@@ -204,6 +207,7 @@ CUresult cuLibraryUnload(CUlibrary handle) {
   return WithDriver([&](Driver& driver) {
     const std::shared_ptr<Library> library = driver.libraries.Remove(handle);
     if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    driver.modules.Remove(reinterpret_cast<CUmodule>(handle));
     driver.WithdrawKernels(*library);
     driver.DrainAll();
     return CUDA_SUCCESS;
@@ -225,6 +229,34 @@ CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count,
                                    CUlibrary handle) {
   return WithLibrary(handle, [&](Library& library) {
     return Enumerate(library, kernels, count);
+  });
+}
+
+// The library's module has the library's number among the modules.
+CUresult cuLibraryGetModule(CUmodule* module, CUlibrary handle) {
+  return WithContext([&](Driver& driver, Context&) {
+    const std::shared_ptr<Library> library = driver.libraries.Find(handle);
+    if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *module = reinterpret_cast<CUmodule>(handle);
+    driver.modules.AddAs(*module, library);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Kernels have no managed variables and no unified functions here.
+CUresult cuLibraryGetManaged(CUdeviceptr*, size_t*, CUlibrary handle,
+                             const char* name) {
+  return WithLibrary(handle, [&](Library&) {
+    return name == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
+  });
+}
+
+CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary handle,
+                                     const char* name) {
+  return WithLibrary(handle, [&](Library&) {
+    return AnyNull(function, name) ? CUDA_ERROR_INVALID_VALUE
+                                   : CUDA_ERROR_NOT_FOUND;
   });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/driver/image.h"
 
+#include <zstd.h>
+
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -30,7 +32,7 @@ LoadedLog LoadWithLog(const void* image, size_t room = 512) {
 
 // A fat binary of one entry.
 std::string Fatbin(uint16_t kind, uint64_t flags, const std::string& payload,
-                   uint64_t claimed_size) {
+                   uint64_t claimed_size, uint64_t uncompressed_size = 0) {
   std::string image;
   const auto put = [&image](auto value) {
     image.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -43,7 +45,7 @@ std::string Fatbin(uint16_t kind, uint64_t flags, const std::string& payload,
   put(uint16_t{0x101});
   put(uint32_t{64});
   put(claimed_size);
-  put(uint32_t{0});  // compressed size
+  put(static_cast<uint32_t>(payload.size()));  // compressed
   put(uint32_t{0});
   put(uint16_t{0});
   put(uint16_t{8});
@@ -52,7 +54,7 @@ std::string Fatbin(uint16_t kind, uint64_t flags, const std::string& payload,
   put(uint32_t{0});
   put(flags);
   put(uint64_t{0});
-  put(uint64_t{0});
+  put(uncompressed_size);
   return image + payload;
 }
 
@@ -71,11 +73,48 @@ TEST(ImageTest, FatBinaryWithoutPtxIsRefusedAsACubinIs) {
   EXPECT_NE(loaded.log.find("compute_XX"), std::string::npos) << loaded.log;
 }
 
-TEST(ImageTest, CompressedPtxIsNamedAsTheReason) {
-  const std::string image = Fatbin(1, 0x2000, "compressed", 10);
+constexpr char kSmall[] =
+    ".version 7.0\n.target sm_75\n.address_size 64\n"
+    ".visible .entry nothing() { ret; }\n";
+
+TEST(ImageTest, PtxCompressedByZstdIsLoaded) {
+  std::string packed(ZSTD_compressBound(sizeof(kSmall)), '\0');
+  packed.resize(
+      ZSTD_compress(&packed[0], packed.size(), kSmall, sizeof(kSmall), 3));
+  const std::string image =
+      Fatbin(1, 0x8000, packed, packed.size(), sizeof(kSmall));
   const LoadedLog loaded = LoadWithLog(image.data());
-  EXPECT_EQ(loaded.result, CUDA_ERROR_NO_BINARY_FOR_GPU);
-  EXPECT_NE(loaded.log.find("compressed"), std::string::npos) << loaded.log;
+  EXPECT_EQ(loaded.result, CUDA_SUCCESS) << loaded.log;
+}
+
+// One sequence of literals, as long as the text.
+TEST(ImageTest, PtxCompressedByLz4IsLoaded) {
+  const size_t beyond = sizeof(kSmall) - 15;
+  ASSERT_LT(beyond, 255u);
+  const std::string packed = std::string("\xf0") + static_cast<char>(beyond) +
+                             std::string(kSmall, sizeof(kSmall));
+  const std::string image =
+      Fatbin(1, 0x2000, packed, packed.size(), sizeof(kSmall));
+  const LoadedLog loaded = LoadWithLog(image.data());
+  EXPECT_EQ(loaded.result, CUDA_SUCCESS) << loaded.log;
+}
+
+TEST(ImageTest, DamagedCompressionIsRefused) {
+  for (const uint64_t flags : {0x2000, 0x8000}) {
+    const std::string image = Fatbin(1, flags, "compressed", 10, 1000);
+    const LoadedLog loaded = LoadWithLog(image.data());
+    EXPECT_EQ(loaded.result, CUDA_ERROR_NO_BINARY_FOR_GPU);
+    EXPECT_NE(loaded.log.find("damaged"), std::string::npos) << loaded.log;
+  }
+}
+
+// A few bytes that claim to hold more memory than there is.
+TEST(ImageTest, HugeClaimOfACompressedEntryIsRefused) {
+  for (const uint64_t flags : {0x2000, 0x8000}) {
+    const std::string image =
+        Fatbin(1, flags, "compressed", 10, uint64_t{1} << 60);
+    EXPECT_EQ(LoadWithLog(image.data()).result, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  }
 }
 
 TEST(ImageTest, FatBinaryThatClaimsMoreThanItHoldsIsRefused) {

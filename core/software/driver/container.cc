@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/container.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "absl/strings/string_view.h"
+#include "core/software/driver/decompress.h"
+
+namespace holdfast::software {
+namespace {
+
+constexpr char kElfMagic[4] = {'\x7f', 'E', 'L', 'F'};
+constexpr char kOnlyMachineCode[] =
+    "the image holds machine code of a GPU only; the software driver runs "
+    "PTX: compile with -arch=compute_XX instead of -arch=sm_XX";
+
+// A fat binary: a header, then entries, each a header and a payload. What the
+// CUDA compilers emit into __nv_fatbin sections, and pass by a wrapper.
+constexpr uint32_t kWrapperMagic = 0x466243b1;
+constexpr uint32_t kFatbinMagic = 0xba55ed50;
+constexpr uint16_t kKindPtx = 1;
+constexpr uint64_t kLz4 = 0x2000;
+constexpr uint64_t kZstd = 0x8000;
+// A linked image: a fat binary's header and, instead of entries, for each
+// module its size in 64 bits and its text.
+constexpr uint32_t kLinkedMagic = 0x4b4c4648;  // "HFLK"
+
+struct Wrapper {
+  uint32_t magic;
+  uint32_t version;
+  const void* fatbin;
+  const void* reserved;
+};
+
+struct FatbinHeader {
+  uint32_t magic;
+  uint16_t version;
+  uint16_t header_size;
+  uint64_t payload_size;  // of all entries
+};
+
+struct FatbinEntry {
+  uint16_t kind;
+  uint16_t version;
+  uint32_t header_size;
+  uint64_t payload_size;
+  uint32_t compressed_size;
+  uint32_t options;
+  uint16_t minor;
+  uint16_t major;
+  uint32_t arch;
+  uint32_t name_offset;
+  uint32_t name_size;
+  uint64_t flags;
+  uint64_t reserved;
+  uint64_t uncompressed_size;
+};
+
+constexpr char kDamaged[] = "the fat binary is damaged";
+
+// Text ends at its first zero.
+std::string Text(absl::string_view bytes) {
+  return std::string(bytes.substr(0, bytes.find('\0')));
+}
+
+bool ReadEntry(const FatbinEntry& entry, absl::string_view payload,
+               std::string* text) {
+  if ((entry.flags & (kLz4 | kZstd)) == 0) {
+    *text = Text(payload);
+    return true;
+  }
+  if (entry.compressed_size > payload.size()) return false;
+  payload = payload.substr(0, entry.compressed_size);
+  std::string content;
+  const bool good =
+      (entry.flags & kLz4) != 0
+          ? DecompressLz4(payload, entry.uncompressed_size, &content)
+          : DecompressZstd(payload, entry.uncompressed_size, &content);
+  if (good) *text = Text(content);
+  return good;
+}
+
+// False if the header or what it claims goes beyond `size`.
+bool ReadHeader(const char* image, size_t size, FatbinHeader* header) {
+  if (size < sizeof(*header)) return false;
+  memcpy(header, image, sizeof(*header));
+  return header->header_size >= sizeof(*header) &&
+         header->header_size <= size &&
+         header->payload_size <= size - header->header_size;
+}
+
+// The PTX entry for the highest architecture.
+CUresult ReadFatbin(const char* fatbin, size_t size,
+                    std::vector<std::string>* modules, std::string* log) {
+  FatbinHeader header;
+  if (!ReadHeader(fatbin, size, &header)) {
+    *log = kDamaged;
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  }
+  const char* at = fatbin + header.header_size;
+  uint64_t left = header.payload_size;
+  FatbinEntry best{};
+  absl::string_view payload;
+  while (left >= sizeof(FatbinEntry)) {
+    FatbinEntry entry;
+    memcpy(&entry, at, sizeof(entry));
+    if (entry.header_size < sizeof(entry) || entry.header_size > left ||
+        entry.payload_size > left - entry.header_size) {
+      *log = kDamaged;
+      return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
+    if (entry.kind == kKindPtx && entry.arch >= best.arch) {
+      best = entry;
+      payload = {at + entry.header_size, entry.payload_size};
+    }
+    at += entry.header_size + entry.payload_size;
+    left -= entry.header_size + entry.payload_size;
+  }
+  modules->resize(1);
+  if (payload.empty()) {
+    *log = kOnlyMachineCode;
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  }
+  if (ReadEntry(best, payload, &modules->front())) return CUDA_SUCCESS;
+  *log = kDamaged;
+  return CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
+CUresult ReadLinked(const char* image, size_t size,
+                    std::vector<std::string>* modules, std::string* log) {
+  FatbinHeader header;
+  bool good = ReadHeader(image, size, &header);
+  const char* at = image + sizeof(header);
+  for (uint64_t left = header.payload_size; good && left > 0;) {
+    uint64_t length = 0;
+    good = left >= sizeof(length);
+    if (!good) break;
+    memcpy(&length, at, sizeof(length));
+    left -= sizeof(length);
+    good = length <= left;
+    if (!good) break;
+    modules->emplace_back(at + sizeof(length), length);
+    at += sizeof(length) + length;
+    left -= length;
+  }
+  if (good) return CUDA_SUCCESS;
+  *log = "the linked image is damaged";
+  return CUDA_ERROR_INVALID_IMAGE;
+}
+
+template <typename T>
+void Append(T value, std::string* bytes) {
+  bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+}  // namespace
+
+CUresult ReadContainer(const void* image, size_t size,
+                       std::vector<std::string>* modules, std::string* log) {
+  const char* bytes = static_cast<const char*>(image);
+  uint32_t magic = 0;
+  // Short texts end before the fourth byte.
+  if (strnlen(bytes, std::min(size, sizeof(magic))) == sizeof(magic)) {
+    memcpy(&magic, bytes, sizeof(magic));
+  }
+  modules->clear();
+  switch (magic) {
+    case kWrapperMagic: {
+      Wrapper wrapper{};
+      memcpy(&wrapper, bytes, std::min(size, sizeof(wrapper)));
+      if (size != kUnknownSize || wrapper.fatbin == nullptr) {
+        *log = "a wrapper points out of the image";
+        return CUDA_ERROR_INVALID_IMAGE;
+      }
+      return ReadFatbin(static_cast<const char*>(wrapper.fatbin), size, modules,
+                        log);
+    }
+    case kFatbinMagic:
+      return ReadFatbin(bytes, size, modules, log);
+    case kLinkedMagic:
+      return ReadLinked(bytes, size, modules, log);
+    default:
+      break;
+  }
+  if (memcmp(&magic, kElfMagic, sizeof(magic)) == 0) {
+    *log = kOnlyMachineCode;
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  }
+  modules->emplace_back(bytes, strnlen(bytes, size));
+  return CUDA_SUCCESS;
+}
+
+std::string WriteLinkedImage(const std::vector<std::string>& modules) {
+  std::string payload;
+  for (const std::string& module : modules) {
+    Append(uint64_t{module.size()}, &payload);
+    payload += module;
+  }
+  std::string image;
+  Append(FatbinHeader{kLinkedMagic, 1, sizeof(FatbinHeader), payload.size()},
+         &image);
+  return image + payload;
+}
+
+}  // namespace holdfast::software

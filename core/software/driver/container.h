@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The forms in which PTX reaches the driver.
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_CONTAINER_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_CONTAINER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// Takes the PTX out of an image: PTX text (terminated by zero), a fat binary
+// (of its entries the PTX of the highest architecture, decompressed), or a
+// linked image (all its modules). A cubin is refused with
+// CUDA_ERROR_NO_BINARY_FOR_GPU and a log that says what to compile instead.
+//
+// `size` bounds what is read, for callers that know it; kUnknownSize otherwise.
+inline constexpr size_t kUnknownSize = SIZE_MAX;
+CUresult ReadContainer(const void* image, size_t size,
+                       std::vector<std::string>* modules, std::string* log);
+
+// What cuLinkComplete hands out.
+std::string WriteLinkedImage(const std::vector<std::string>& modules);
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_CONTAINER_H_

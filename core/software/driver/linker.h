@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_LINKER_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_LINKER_H_
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
+#include "core/software/driver/image.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// What CUlinkState stands for: modules that become one image. Thread-safe.
+class Linker {
+ public:
+  // The options' buffers get the logs of every later call.
+  explicit Linker(const JitOptions& options) : options_(options) {}
+
+  // PTX, a fat binary with PTX or an image that another Linker made; anything
+  // else holds machine code, CUDA_ERROR_NO_BINARY_FOR_GPU. `name` is for the
+  // log.
+  CUresult Add(CUjitInputType type, const void* data, size_t size,
+               absl::string_view name);
+
+  // The image belongs to the linker. Symbols that are missing or defined twice
+  // are named in the log.
+  CUresult Complete(void** image, size_t* size);
+
+  // Puts a log where the options say.
+  CUresult Report(CUresult result, const std::string& log);
+
+ private:
+  const JitOptions options_;
+  std::mutex mutex_;
+  std::vector<std::string> modules_ ABSL_GUARDED_BY(mutex_);
+  std::string image_ ABSL_GUARDED_BY(mutex_);
+  std::string log_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_LINKER_H_
