@@ -36,9 +36,9 @@ class FailureTest : public ExecutorTest {
 };
 
 TEST_F(FailureTest, OneFailureAnywhereInALongBatchIsExactlyThat) {
-  constexpr uint64_t kLength = 1000;
+  constexpr uint64_t kLength = 300;
   uint64_t first = 10;
-  for (const uint64_t position : {0, 1, 2, 499, 998, 999}) {
+  for (uint64_t position = 0; position < kLength; ++position) {
     Batch batch(first);
     for (uint64_t i = 0; i < kLength; ++i) {
       // One writes a byte beyond the end.

@@ -93,5 +93,39 @@ TEST(ResultQueueTest, RoomComesBackWhenResultsAreTaken) {
   reader.join();
 }
 
+TEST(ResultQueueTest, PromisedBytesCountAsIfTheyWereThere) {
+  ResultQueue queue;
+  bool announced = false;
+  const auto announce = [&announced] { announced = true; };
+  queue.Expect(ResultQueue::kMaxWaitingBytes - 1);
+  EXPECT_TRUE(queue.HasRoom(announce));
+  queue.Expect(1);
+  EXPECT_FALSE(queue.HasRoom(announce));
+  v1::Result large;
+  large.set_sequence(1);
+  large.set_data(std::string(ResultQueue::kMaxWaitingBytes - 1, 'x'));
+  queue.Deliver(std::move(large), ResultQueue::kMaxWaitingBytes - 1);
+  EXPECT_FALSE(announced);
+  v1::ResultBatch batch;
+  ASSERT_TRUE(queue.Take(&batch));
+  EXPECT_TRUE(announced);
+  EXPECT_EQ(queue.waiting(), 1u);
+  EXPECT_EQ(queue.waiting_bytes(), 1u);
+}
+
+TEST(ResultQueueTest, AnAbandonedQueueHasRoomForWhatItDrops) {
+  ResultQueue queue;
+  bool announced = false;
+  for (size_t i = 0; i < ResultQueue::kMaxWaiting; ++i) {
+    queue.Add(Numbered(i + 1));
+  }
+  EXPECT_FALSE(queue.HasRoom([&announced] { announced = true; }));
+  queue.Abandon();
+  EXPECT_TRUE(announced);
+  EXPECT_TRUE(queue.HasRoom([] {}));
+  EXPECT_EQ(queue.waiting(), 0u);
+  EXPECT_EQ(queue.waiting_bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace holdfast::executor

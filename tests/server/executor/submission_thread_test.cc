@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/submission_thread.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -71,6 +72,100 @@ TEST(SubmissionThreadTest, StopDropsWhatWaitsAndItsCaptures) {
   thread.reset();
   EXPECT_FALSE(ran);
   EXPECT_EQ(token.use_count(), 1);
+}
+
+TEST(SubmissionThreadTest, AParkedBatchHoldsUpBatchesAndNoSteps) {
+  SubmissionThread thread;
+  std::vector<int> order;  // Only the submission thread touches it.
+  int tries = 0;           // Likewise.
+  ASSERT_TRUE(thread.PostBatch(
+      [&] {
+        if (++tries < 3) return false;
+        order.push_back(1);
+        return true;
+      },
+      100));
+  ASSERT_TRUE(thread.PostBatch(
+      [&] {
+        order.push_back(2);
+        return true;
+      },
+      100));
+  for (int step = 10; step < 12; ++step) {
+    ASSERT_TRUE(thread.Run([&] { order.push_back(step); }));
+    thread.Wake();
+  }
+  // Batches are done in their order; then their successor.
+  absl::Notification last;
+  ASSERT_TRUE(thread.PostBatch(
+      [&] {
+        last.Notify();
+        return true;
+      },
+      0));
+  last.WaitForNotification();
+  ASSERT_TRUE(thread.Run([&] {
+    EXPECT_EQ(tries, 3);
+    order.erase(std::remove_if(order.begin(), order.end(),
+                               [](int entry) { return entry >= 10; }),
+                order.end());
+    EXPECT_EQ(order, (std::vector<int>{1, 2}));
+  }));
+}
+
+TEST(SubmissionThreadTest, AWakeWhileTheBatchRunsIsNotLost) {
+  SubmissionThread thread;
+  absl::Notification done;
+  bool tried = false;
+  ASSERT_TRUE(thread.PostBatch(
+      [&] {
+        if (tried) {
+          done.Notify();
+          return true;
+        }
+        tried = true;
+        thread.Wake();  // Before it is parked.
+        return false;
+      },
+      0));
+  done.WaitForNotification();
+}
+
+TEST(SubmissionThreadTest, BytesOfWaitingBatchesAreBounded) {
+  SubmissionThread thread;
+  absl::Notification release, posted;
+  std::atomic<int> count{0};
+  ASSERT_TRUE(thread.Post([&] { release.WaitForNotification(); }));
+  std::thread poster([&] {
+    // One alone may have more than the bound.
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(thread.PostBatch(
+          [&] {
+            ++count;
+            return true;
+          },
+          2 * SubmissionThread::kMaxWaitingBytes));
+      if (i == 0) posted.Notify();
+    }
+  });
+  posted.WaitForNotification();
+  EXPECT_EQ(count, 0);
+  release.Notify();
+  poster.join();
+  ASSERT_TRUE(thread.Run([] {}));
+  EXPECT_EQ(count, 3);
+}
+
+TEST(SubmissionThreadTest, StopDropsAParkedBatch) {
+  SubmissionThread thread;
+  auto capture = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = capture;
+  ASSERT_TRUE(thread.PostBatch([capture] { return capture == nullptr; }, 0));
+  capture.reset();
+  ASSERT_TRUE(thread.Run([] {}));
+  thread.Stop();
+  thread.Join();
+  EXPECT_TRUE(alive.expired());
 }
 
 }  // namespace

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Clients that send more than they read: what they cost the daemon is bounded,
+// and nothing is lost.
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "tests/server/executor/executor_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast::testing {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+// wait_for(unsigned* flag, unsigned* seen): returns when *flag is not 0. The
+// store keeps a compiler from reading the flag only once.
+constexpr char kPtx[] = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+
+.visible .entry wait_for(
+    .param .u64 wait_for_param_0,
+    .param .u64 wait_for_param_1)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [wait_for_param_0];
+    ld.param.u64 %rd2, [wait_for_param_1];
+    cvta.to.global.u64 %rd3, %rd1;
+    cvta.to.global.u64 %rd4, %rd2;
+AGAIN:
+    ld.global.u32 %r1, [%rd3];
+    st.global.u32 [%rd4], %r1;
+    setp.eq.s32 %p1, %r1, 0;
+    @%p1 bra AGAIN;
+    ret;
+}
+)";
+
+class BackPressureTest : public ExecutorTest {
+ protected:
+  // Streams 0 and 1, buffer 0 of 64 KiB. The next number is 4.
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(ExecutorTest::SetUp());
+    Batch batch;
+    batch.CreateStream(StreamName(0));
+    batch.CreateStream(StreamName(1));
+    batch.Allocate(BufferName(0), 64 << 10);
+    ASSERT_TRUE(Run(batch).empty());
+  }
+
+  size_t ResidentBytes() const {
+    std::ifstream file("/proc/" + std::to_string(pid()) + "/statm");
+    size_t pages = 0;
+    file >> pages >> pages;
+    return pages * 4096;
+  }
+
+  // Reads results until `last`, each of which must have the next number of
+  // those that a command has a result for, and no error.
+  template <typename Stream>
+  static void ExpectResults(Stream& stream, uint64_t first, uint64_t last) {
+    uint64_t next = first;
+    v1::ResultBatch batch;
+    while (next <= last) {
+      ASSERT_TRUE(stream.Read(&batch)) << "after " << next;
+      for (const v1::Result& result : batch.results()) {
+        ASSERT_FALSE(result.has_error()) << result.DebugString();
+        ASSERT_EQ(result.sequence(), next++);
+      }
+    }
+  }
+};
+
+TEST_F(BackPressureTest, AClientThatNeverReadsItsResultsCannotGrowTheDaemon) {
+  // Results of 1 GiB in all, which nobody reads until all that can be sent is.
+  constexpr uint64_t kBatches = 64;
+  constexpr uint64_t kReads = 256;
+  auto context = Context();
+  auto stream = commands().Execute(context.get());
+  Batch warm_up(4);
+  warm_up.Read(StreamName(0), BufferName(0), 0, 64 << 10);
+  ASSERT_TRUE(stream->Write(warm_up.proto()));
+  ExpectResults(*stream, 4, 4);
+  const size_t before = ResidentBytes();
+
+  std::thread sender([&] {
+    for (uint64_t i = 0; i < kBatches; ++i) {
+      Batch batch(1000 + i * kReads);
+      for (uint64_t j = 0; j < kReads; ++j) {
+        batch.Read(StreamName(0), BufferName(0), 0, 64 << 10);
+      }
+      EXPECT_TRUE(stream->Write(batch.proto()));
+    }
+    stream->WritesDone();
+  });
+  // Whatever it would take without bounds, it takes while this goes on.
+  size_t most = 0;
+  for (int i = 0; i < 200; ++i) {
+    most = std::max(most, ResidentBytes());
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  // Results that wait, and as much again on their way through gRPC; pinned
+  // memory for inline bytes.
+  EXPECT_LT(most - before, 96 * kMiB);
+  ExpectResults(*stream, 1000, 1000 + kBatches * kReads - 1);
+  EXPECT_LT(ResidentBytes() - before, 96 * kMiB);
+  sender.join();
+  v1::ResultBatch batch;
+  EXPECT_FALSE(stream->Read(&batch));
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(BackPressureTest, ManySmallResultsAreBoundedAndNoneIsLost) {
+  constexpr uint64_t kBatches = 100;
+  constexpr uint64_t kCommands = 4096;
+  auto context = Context();
+  auto stream = commands().Execute(context.get());
+  std::thread sender([&] {
+    for (uint64_t i = 0; i < kBatches; ++i) {
+      Batch batch(10 + i * kCommands);
+      for (uint64_t j = 0; j < kCommands; ++j) {
+        batch.Add().mutable_describe_buffer()->set_buffer(BufferName(0));
+      }
+      EXPECT_TRUE(stream->Write(batch.proto()));
+    }
+    stream->WritesDone();
+  });
+  ExpectResults(*stream, 10, 10 + kBatches * kCommands - 1);
+  sender.join();
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(BackPressureTest, InlineBytesBehindABusyStreamHoldUpNoTransfer) {
+  // Stream 0 runs a kernel that ends when a transfer on stream 1 has written.
+  // Behind it stand more writes than there is pinned memory for.
+  auto context = Context();
+  auto stream = commands().Execute(context.get());
+  Batch first(4);
+  first.AllocateHost(BufferName(1), 1 << 20);
+  first.FillWord(StreamName(1), BufferName(1), 0, 1 << 20, 0);
+  first.Synchronize(StreamName(1));
+  first.LoadInline(ModuleName(0), kPtx);
+  first.GetKernel(KernelName(0), ModuleName(0), "wait_for");
+  v1::Launch& launch = *first.Add().mutable_launch();
+  launch.set_kernel(KernelName(0));
+  launch.set_stream(StreamName(0));
+  for (v1::Dim3* dim : {launch.mutable_grid(), launch.mutable_block()}) {
+    dim->set_x(1);
+    dim->set_y(1);
+    dim->set_z(1);
+  }
+  launch.add_arguments()->mutable_buffer()->set_buffer(BufferName(1));
+  launch.add_arguments()->mutable_buffer()->set_buffer(BufferName(0));
+  const uint64_t launched = first.last_sequence();
+  ASSERT_TRUE(stream->Write(first.proto()));
+
+  uint64_t next = launched + 1;
+  for (int i = 0; i < 40; ++i) {
+    Batch writes(next);
+    for (int j = 0; j < 40; ++j) {
+      writes.Write(StreamName(0), BufferName(0), 0, std::string(j + 1, 'w'));
+    }
+    next = writes.last_sequence() + 1;
+    ASSERT_TRUE(stream->Write(writes.proto()));
+  }
+  Batch last(next);
+  const uint64_t read = last.Read(StreamName(0), BufferName(0), 0, 40);
+  const uint64_t fence = last.Fence();
+  ASSERT_TRUE(stream->Write(last.proto()));
+
+  auto upload_context = Context();
+  v1::UploadResponse response;
+  auto writer = transfers().Upload(upload_context.get(), &response);
+  v1::UploadRequest request;
+  v1::TransferRange& range = *request.mutable_header();
+  range.set_buffer(BufferName(1));
+  range.set_size(1 << 20);
+  range.set_stream(StreamName(1));
+  range.set_after_sequence(launched);
+  ASSERT_TRUE(writer->Write(request));
+  request.set_data(std::string(1 << 20, '\1'));
+  ASSERT_TRUE(writer->Write(request));
+  writer->WritesDone();
+  const grpc::Status uploaded = writer->Finish();
+  ASSERT_TRUE(uploaded.ok()) << uploaded.error_message();
+
+  std::map<uint64_t, v1::Result> results;
+  v1::ResultBatch batch;
+  while (results.count(fence) == 0) {
+    ASSERT_TRUE(stream->Read(&batch));
+    for (const v1::Result& result : batch.results()) {
+      EXPECT_FALSE(result.has_error()) << result.DebugString();
+      results[result.sequence()] = result;
+    }
+  }
+  EXPECT_EQ(results.at(read).data(), std::string(40, 'w'));
+  EXPECT_EQ(results.at(fence).fence().failures(), 0u);
+}
+
+TEST_F(BackPressureTest, AParkedBatchDoesNotHoldUpTheEnd) {
+  auto context = Context();
+  auto stream = commands().Execute(context.get());
+  Batch reads(4);
+  for (int i = 0; i < 4000; ++i) {
+    reads.Read(StreamName(0), BufferName(0), 0, 64 << 10);
+  }
+  ASSERT_TRUE(stream->Write(reads.proto()));
+  // The fixture's TearDown ends the session and expects a clean exit.
+}
+
+}  // namespace
+}  // namespace holdfast::testing
