@@ -22,10 +22,9 @@ constexpr int kEmptyLooks = 20;
 }  // namespace
 
 absl::StatusOr<v1::Result> PendingResult::Wait() const {
-  if (!SpinUntil([this] { return state_->done.HasBeenNotified(); },
-                 std::chrono::microseconds(200))) {
-    state_->done.WaitForNotification();
-  }
+  SpinUntil([this] { return state_->done.HasBeenNotified(); },
+            std::chrono::microseconds(200));
+  state_->done.WaitForNotification();
   return state_->result;
 }
 

@@ -10,12 +10,24 @@ _COPTS = [
     "-fno-strict-aliasing",
 ]
 
+# Under ThreadSanitizer, what tells it of the distribution's Abseil.
+_TSAN = select({
+    "//deploy/bazel/tsan:enabled": ["//deploy/bazel/tsan"],
+    "//conditions:default": [],
+})
+
 def holdfast_cc_library(name, copts = [], **kwargs):
     """A library; by convention one .h/.cc pair."""
     native.cc_library(name = name, copts = _COPTS + copts, **kwargs)
 
-def holdfast_cc_binary(name, copts = [], **kwargs):
-    native.cc_binary(name = name, copts = _COPTS + copts, **kwargs)
+def holdfast_cc_binary(name, deps = [], copts = [], linkshared = False, **kwargs):
+    native.cc_binary(
+        name = name,
+        copts = _COPTS + copts,
+        linkshared = linkshared,
+        deps = deps if linkshared else deps + _TSAN,
+        **kwargs
+    )
 
 def holdfast_cc_test(name, deps = [], copts = [], size = "small", **kwargs):
     """A GoogleTest test with its own main from the library."""
@@ -23,7 +35,7 @@ def holdfast_cc_test(name, deps = [], copts = [], size = "small", **kwargs):
         name = name,
         size = size,
         copts = _COPTS + copts,
-        deps = deps + ["@system//:gtest_main"],
+        deps = deps + ["@system//:gtest_main"] + _TSAN,
         **kwargs
     )
 

@@ -211,19 +211,20 @@ absl::Status SetAttribute(Resources& resources,
   return absl::InvalidArgumentError("an unknown launch attribute");
 }
 
-absl::StatusOr<cuda::LaunchConfig> ToConfig(Resources& resources,
-                                            const v1::Launch& launch) {
-  cuda::LaunchConfig config;
-  config.grid = ToDim3(launch.grid());
-  config.block = ToDim3(launch.block());
-  if (launch.has_cluster()) config.cluster = ToDim3(launch.cluster());
-  config.dynamic_shared_bytes = launch.dynamic_shared_bytes();
-  config.cooperative = launch.cooperative();
+// Fills in a default config, in place: it is too large to be handed about for
+// every launch.
+absl::Status FillConfig(Resources& resources, const v1::Launch& launch,
+                        cuda::LaunchConfig* config) {
+  config->grid = ToDim3(launch.grid());
+  config->block = ToDim3(launch.block());
+  if (launch.has_cluster()) config->cluster = ToDim3(launch.cluster());
+  config->dynamic_shared_bytes = launch.dynamic_shared_bytes();
+  config->cooperative = launch.cooperative();
   for (const v1::LaunchAttribute& attribute : launch.attributes()) {
     HOLDFAST_RETURN_IF_ERROR(
-        SetAttribute(resources, attribute, &config.attributes));
+        SetAttribute(resources, attribute, &config->attributes));
   }
-  return config;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -234,8 +235,8 @@ absl::Status Handle(const CommandContext& context, const v1::Launch& command) {
                             resources.kernels.Find(command.kernel()));
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
                             resources.streams.Find(command.stream()));
-  HOLDFAST_ASSIGN_OR_RETURN(const cuda::LaunchConfig config,
-                            ToConfig(resources, command));
+  cuda::LaunchConfig config;
+  HOLDFAST_RETURN_IF_ERROR(FillConfig(resources, command, &config));
   ArgumentCells cells(command.arguments_size());
   absl::InlinedVector<KernelArgument, 32> arguments;
   arguments.reserve(static_cast<size_t>(command.arguments_size()));

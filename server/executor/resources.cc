@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/cuda/result.h"
 
 namespace holdfast::executor {
 namespace {
@@ -65,6 +66,12 @@ absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
       memory::DeviceAllocator::Create(state.context, std::move(allocator)));
   HOLDFAST_ASSIGN_OR_RETURN(state.reaper,
                             cuda::Stream::Create(state.context, {}));
+  // Stays current in this thread, so that calls for the first device switch
+  // nothing.
+  if (devices_.empty()) {
+    HOLDFAST_CUDA_RETURN_IF_ERROR(*options_.api,
+                                  cuCtxSetCurrent(state.context->handle()));
+  }
   return &devices_.emplace(ordinal, std::move(state)).first->second;
 }
 

@@ -230,10 +230,11 @@ TEST_F(SessionTest, ACommandOverTheMessageLimitIsRefusedAndOthersGo) {
 
 TEST_F(SessionTest, ALostExecutorFailsWhatWaitsAndWhatComesWithTheReason) {
   const Stream stream = *session_->device(0).CreateStream();
+  ASSERT_TRUE(stream.Synchronize().ok());  // Nothing is on its way any more.
   fake_.Hold();
   absl::Status waited;
   std::thread waiter([&] { waited = stream.Synchronize(); });
-  fake_.WaitForCommands(2);
+  fake_.WaitForCommands(3);
   fake_.LoseExecutor("executor 4711 was killed by SIGKILL");
   waiter.join();
   for (const absl::Status& status :
@@ -248,10 +249,11 @@ TEST_F(SessionTest, ALostExecutorFailsWhatWaitsAndWhatComesWithTheReason) {
 
 TEST_F(SessionTest, ASessionThatTheDaemonEndsSaysWhy) {
   const Stream stream = *session_->device(0).CreateStream();
+  ASSERT_TRUE(stream.Synchronize().ok());  // Nothing is on its way any more.
   fake_.Hold();
   absl::Status waited;
   std::thread waiter([&] { waited = stream.Synchronize(); });
-  fake_.WaitForCommands(2);
+  fake_.WaitForCommands(3);
   fake_.EndSession("the daemon is stopping");
   waiter.join();
   fake_.Release();

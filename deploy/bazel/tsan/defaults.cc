@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What ThreadSanitizer is to let pass. gRPC, protobuf and Abseil come from the
+// distribution and are not instrumented: the order that their reference counts
+// and lock-free queues make is not seen, only the memory that they touch by way
+// of memcpy, new and delete.
+
+extern "C" const char* __tsan_default_options() {
+  // memcpy of such a library cannot be told from ours: what it reads and writes
+  // is not looked at. gRPC's threads are meant to run until the process ends.
+  return "ignore_interceptors_accesses=1:report_thread_leaks=0";
+}
+
+extern "C" const char* __tsan_default_suppressions() {
+  return
+      // Statuses that gRPC hands from thread to thread.
+      "race:^absl::debian3::Status::PrepareToModify\n"
+      "race:^absl::debian3::Status::UnrefNonInlined\n"
+      // Messages: bytes that one thread of gRPC has received and the caller's
+      // parses, and the other way round.
+      "race:^google::protobuf::internal::\n"
+      "race:^google::protobuf::io::\n"
+      // gRPC's transport and endpoints.
+      "race:^grpc_core::\n"
+      "race:^read_action_locked\n"
+      "race:^destroy_made_transport_op\n"
+      "race:^tcp_\n"
+      "race:^fd_orphan\n"
+      "race:^encode_scalar\n";
+}

@@ -1,0 +1,37 @@
+"""The functions that absl_mutex.cc wraps."""
+
+_MUTEX = [
+    "4LockEv",
+    "7TryLockEv",
+    "6UnlockEv",
+    "10ReaderLockEv",
+    "13ReaderTryLockEv",
+    "12ReaderUnlockEv",
+    "8LockWhenERKNS0_9ConditionE",
+    "19LockWhenWithTimeoutERKNS0_9ConditionENS0_8DurationE",
+    "20LockWhenWithDeadlineERKNS0_9ConditionENS0_4TimeE",
+    "5AwaitERKNS0_9ConditionE",
+    "16AwaitWithTimeoutERKNS0_9ConditionENS0_8DurationE",
+    "17AwaitWithDeadlineERKNS0_9ConditionENS0_4TimeE",
+]
+
+_CONDVAR = [
+    "4WaitEPNS0_5MutexE",
+    "15WaitWithTimeoutEPNS0_5MutexENS0_8DurationE",
+    "16WaitWithDeadlineEPNS0_5MutexENS0_4TimeE",
+]
+
+_NOTIFICATION = [
+    "_ZN4absl7debian312Notification6NotifyEv",
+    "_ZNK4absl7debian312Notification19WaitForNotificationEv",
+    "_ZNK4absl7debian312Notification30WaitForNotificationWithTimeoutENS0_8DurationE",
+    "_ZNK4absl7debian312Notification31WaitForNotificationWithDeadlineENS0_4TimeE",
+]
+
+TSAN_LINKOPTS = ["-Wl,--wrap=" + symbol for symbol in [
+    "_ZN4absl7debian35Mutex" + name
+    for name in _MUTEX
+] + [
+    "_ZN4absl7debian37CondVar" + name
+    for name in _CONDVAR
+] + _NOTIFICATION]
