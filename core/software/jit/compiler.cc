@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/software/jit/kernel_emitter.h"
+#include "core/software/jit/object_cache.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -24,6 +26,8 @@ namespace holdfast::software::jit {
 namespace {
 
 using llvm::orc::LLJIT;
+
+constexpr char kSymbol[] = "kernel";
 
 llvm::orc::JITTargetMachineBuilder HostMachine() {
   auto machine =
@@ -91,9 +95,15 @@ class JitKernel : public CompiledKernel {
   KernelFunction* function_;
 };
 
-// What generated code may call (abi.h).
-llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library) {
+// What generated code may call (abi.h), and the module's variables.
+llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
+                              const lower::Kernel& kernel) {
   llvm::orc::SymbolMap symbols;
+  const std::vector<uint64_t>& addresses = *kernel.global_addresses;
+  for (uint32_t i = 0; i < addresses.size(); ++i) {
+    symbols[jit->mangleAndIntern(VariableSymbol(i))] = {
+        llvm::orc::ExecutorAddr(addresses[i]), llvm::JITSymbolFlags::Exported};
+  }
   auto define = [&](const char* name, auto* function) {
     symbols[jit->mangleAndIntern(name)] = {
         llvm::orc::ExecutorAddr::fromPtr(function),
@@ -118,15 +128,15 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library) {
 
 llvm::Expected<std::unique_ptr<CompiledKernel>> Link(
     LLJIT* jit, std::unique_ptr<llvm::MemoryBuffer> object,
-    const std::string& symbol) {
+    const lower::Kernel& kernel) {
   static std::atomic<uint64_t> count{0};
   auto library = jit->createJITDylib("kernel" + std::to_string(count++));
   if (!library) return library.takeError();
-  if (auto error = DefineHostSymbols(jit, &*library)) return error;
+  if (auto error = DefineHostSymbols(jit, &*library, kernel)) return error;
   if (auto error = jit->addObjectFile(*library, std::move(object))) {
     return error;
   }
-  auto address = jit->lookup(*library, symbol);
+  auto address = jit->lookup(*library, kSymbol);
   if (!address) return address.takeError();
   return std::make_unique<JitKernel>(jit, &*library,
                                      address->toPtr<KernelFunction*>());
@@ -145,12 +155,29 @@ int HostChunkLanes() {
   return lanes;
 }
 
-std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
-                                        const lower::BlockShape& block,
-                                        std::string* error) {
-  LLJIT* jit = Jit(error);
-  if (jit == nullptr) return nullptr;
-  const std::string symbol = "kernel";
+namespace {
+
+// Everything that code depends on; empty if it cannot be told.
+std::string CacheKey(const lower::Kernel& kernel,
+                     const lower::BlockShape& block) {
+  static const auto& machine = *new std::string([] {
+    const auto builder = HostMachine();
+    return builder.getCPU() + "\n" + builder.getFeatures().getString() + "\n" +
+           BuildId();
+  }());
+  if (kernel.fingerprint.empty() || BuildId().empty() ||
+      std::getenv("HOLDFAST_SOFTWARE_DUMP") != nullptr) {
+    return "";
+  }
+  return Sha256Hex(absl::StrCat(machine, "\n", kernel.fingerprint, "\n",
+                                kernel.function->name, "\n", block.x, ",",
+                                block.y, ",", block.z));
+}
+
+// An object file; null with the reason in *error.
+std::unique_ptr<llvm::MemoryBuffer> Generate(const lower::Kernel& kernel,
+                                             const lower::BlockShape& block,
+                                             std::string* error) {
   llvm::LLVMContext context;
   llvm::Module module(kernel.function->name, context);
   auto machine = HostMachine().createTargetMachine();
@@ -161,13 +188,13 @@ std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
   module.setDataLayout((*machine)->createDataLayout());
   module.setTargetTriple((*machine)->getTargetTriple().str());
   KernelEmitter emitter(&module, kernel, block, HostChunkLanes());
-  if (auto reason = emitter.Emit(symbol)) {
+  if (auto reason = emitter.Emit(kSymbol)) {
     *error = *reason;
     return nullptr;
   }
   llvm::raw_string_ostream text(*error);
   if (llvm::verifyModule(module, &text)) return nullptr;
-  Optimise(module.getFunction(symbol), machine->get());
+  Optimise(module.getFunction(kSymbol), machine->get());
   if (std::getenv("HOLDFAST_SOFTWARE_DUMP") != nullptr) {
     module.print(llvm::errs(), nullptr);
   }
@@ -176,7 +203,30 @@ std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
     *error = llvm::toString(object.takeError());
     return nullptr;
   }
-  auto linked = Link(jit, std::move(*object), symbol);
+  return std::move(*object);
+}
+
+}  // namespace
+
+std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
+                                        const lower::BlockShape& block,
+                                        std::string* error) {
+  LLJIT* jit = Jit(error);
+  if (jit == nullptr) return nullptr;
+  const ObjectCache& cache = ObjectCache::Default();
+  const std::string key = cache.enabled() ? CacheKey(kernel, block) : "";
+  std::string cached;
+  std::unique_ptr<llvm::MemoryBuffer> object;
+  if (!key.empty() && cache.Load(key, &cached)) {
+    object = llvm::MemoryBuffer::getMemBufferCopy(cached);
+  } else {
+    object = Generate(kernel, block, error);
+    if (object == nullptr) return nullptr;
+    if (!key.empty()) {
+      cache.Store(key, {object->getBufferStart(), object->getBufferSize()});
+    }
+  }
+  auto linked = Link(jit, std::move(object), kernel);
   if (!linked) {
     *error = llvm::toString(linked.takeError());
     return nullptr;

@@ -55,6 +55,18 @@ llvm::Value* KernelEmitter::Pointer(llvm::Value* address) {
   return b_.CreateIntToPtr(address, pointer);
 }
 
+llvm::Value* KernelEmitter::VariableAddress(const Operand& operand) {
+  const Space space = kernel_.VariableOf(operand).space;
+  if (operand.kind != Operand::Kind::kVariable ||
+      (space != Space::kGlobal && space != Space::kConst)) {
+    return b_.getInt64(kernel_.AddressOf(operand));
+  }
+  llvm::Constant* symbol =
+      module_->getOrInsertGlobal(VariableSymbol(operand.index), b_.getInt8Ty());
+  return b_.CreateAdd(llvm::ConstantExpr::getPtrToInt(symbol, b_.getInt64Ty()),
+                      b_.getInt64(static_cast<uint64_t>(operand.offset)));
+}
+
 // A 64-bit address in this process. Addresses of shared memory are offsets
 // that may stand in 32-bit registers. They are sign-extended: a lane that is
 // in bounds is then right even if another wraps, and no lane can leave the
@@ -64,7 +76,7 @@ Value KernelEmitter::Address(const Operand& operand, Space space) {
                         operand.kind == Operand::Kind::kLocalVariable;
   Value address;
   if (variable) {
-    address = Uniform(Type::kU64, b_.getInt64(kernel_.AddressOf(operand)));
+    address = Uniform(Type::kU64, VariableAddress(operand));
   } else {
     address =
         Read(operand, operand.kind == Operand::Kind::kRegister

@@ -197,8 +197,7 @@ Value KernelEmitter::Read(const Operand& operand, Type type) {
       return As(ReadSpecial(static_cast<Special>(operand.index)), type);
     case Operand::Kind::kVariable:
     case Operand::Kind::kLocalVariable:
-      return As(Uniform(Type::kU64, b_.getInt64(kernel_.AddressOf(operand))),
-                type);
+      return As(Uniform(Type::kU64, VariableAddress(operand)), type);
     default:
       break;
   }

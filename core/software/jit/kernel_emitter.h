@@ -31,6 +31,11 @@ struct Value {
   llvm::SmallVector<llvm::Value*, 4> parts;
 };
 
+// What code calls the address of Module::variables[index].
+inline std::string VariableSymbol(uint32_t index) {
+  return "holdfast_variable_" + std::to_string(index);
+}
+
 class KernelEmitter {
  public:
   KernelEmitter(llvm::Module* module, const lower::Kernel& kernel,
@@ -169,6 +174,9 @@ class KernelEmitter {
   static ptx::Space SpaceOf(const ptx::Instruction& instruction);
   void EmitLoad(const ptx::Instruction& instruction);
   void EmitStore(const ptx::Instruction& instruction);
+  // Of a variable. In global and constant memory it is a symbol, since objects
+  // outlive the process.
+  llvm::Value* VariableAddress(const ptx::Operand& operand);
   Value Address(const ptx::Operand& operand, ptx::Space space);
   Value LoadFrom(const Value& address, ptx::Type type);
   Value Gather(const Value& address, ptx::Type type, llvm::Value* bits);

@@ -45,6 +45,9 @@ struct Kernel {
   // shared memory.
   const std::vector<uint64_t>* global_addresses = nullptr;
   const ptx::Module* module = nullptr;
+  // Equal only if the texts of the module are equal; empty if nobody knows.
+  // Code that was generated for it in another process is used again.
+  std::string fingerprint;
   uint64_t parameter_bytes = 0;
   uint64_t static_shared_bytes = 0;
   // Warps of a block have to run side by side: they wait for each other at

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/software/jit/compiler.h"
+#include "core/software/jit/object_cache.h"
 #include "core/software/lower/kernel.h"
 #include "core/software/ptx/link.h"
 #include "core/software/ptx/parser.h"
@@ -27,7 +28,7 @@ constexpr uint64_t kDynamicSharedAlignment = 16;
 class KernelCode {
  public:
   KernelCode(const ptx::Module& module, const ptx::Function& function,
-             const ModuleMemory& memory)
+             const ModuleMemory& memory, const std::string& fingerprint)
       : addresses_(memory.addresses()),
         kernel_(lower::LowerKernel(module, function, addresses_,
                                    memory.shared_bytes())) {
@@ -36,6 +37,7 @@ class KernelCode {
     for (size_t i = 0; i < addresses_.size(); ++i) {
       if (IsDynamicShared(module.variables[i])) addresses_[i] = dynamic;
     }
+    kernel_.fingerprint = fingerprint;
     properties_ = Properties(module, function);
   }
   KernelCode(const KernelCode&) = delete;
@@ -91,7 +93,7 @@ class KernelCode {
   }
 
   std::vector<uint64_t> addresses_;
-  const lower::Kernel kernel_;
+  lower::Kernel kernel_;
   KernelProperties properties_;
   std::mutex mutex_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>,
@@ -101,15 +103,17 @@ class KernelCode {
 
 class PtxExecutable final : public Executable {
  public:
-  explicit PtxExecutable(ptx::Module module) : module_(std::move(module)) {}
+  // `text` is all that the module was made from.
+  PtxExecutable(ptx::Module module, const std::string& text)
+      : module_(std::move(module)), fingerprint_(jit::Sha256Hex(text)) {}
 
   bool Prepare(std::string* error) {
     memory_ = ModuleMemory::Create(module_, error);
     if (memory_ == nullptr) return false;
     for (const ptx::Function& function : module_.functions) {
       if (!function.kernel || !function.defined) continue;
-      code_.push_back(
-          std::make_unique<KernelCode>(module_, function, *memory_));
+      code_.push_back(std::make_unique<KernelCode>(module_, function, *memory_,
+                                                   fingerprint_));
       kernels_.push_back(code_.back()->properties());
     }
     for (size_t i = 0; i < module_.variables.size(); ++i) {
@@ -147,6 +151,7 @@ class PtxExecutable final : public Executable {
 
  private:
   const ptx::Module module_;
+  const std::string fingerprint_;
   std::unique_ptr<ModuleMemory> memory_;
   std::vector<std::unique_ptr<KernelCode>> code_;
   std::vector<KernelProperties> kernels_;
@@ -165,9 +170,10 @@ CUresult Parse(absl::string_view ptx, ptx::Module* module,
   return CUDA_SUCCESS;
 }
 
-CUresult Prepare(ptx::Module module, std::unique_ptr<Executable>* executable,
+CUresult Prepare(ptx::Module module, const std::string& text,
+                 std::unique_ptr<Executable>* executable,
                  std::string* error_log) {
-  auto loaded = std::make_unique<PtxExecutable>(std::move(module));
+  auto loaded = std::make_unique<PtxExecutable>(std::move(module), text);
   if (!loaded->Prepare(error_log)) return CUDA_ERROR_INVALID_PTX;
   *executable = std::move(loaded);
   return CUDA_SUCCESS;
@@ -181,7 +187,7 @@ CUresult Executable::Load(absl::string_view ptx,
   ptx::Module module;
   const CUresult result = Parse(ptx, &module, error_log);
   if (result != CUDA_SUCCESS) return result;
-  return Prepare(std::move(module), executable, error_log);
+  return Prepare(std::move(module), std::string(ptx), executable, error_log);
 }
 
 CUresult Executable::LoadLinked(const std::vector<std::string>& modules,
@@ -198,7 +204,9 @@ CUresult Executable::LoadLinked(const std::vector<std::string>& modules,
     *error_log = absl::StrJoin(errors, "\n");
     return CUDA_ERROR_INVALID_PTX;
   }
-  return Prepare(std::move(joined), executable, error_log);
+  return Prepare(std::move(joined),
+                 absl::StrJoin(modules, absl::string_view("\0", 1)), executable,
+                 error_log);
 }
 
 CUresult Executable::Check(absl::string_view ptx, std::string* error_log) {
