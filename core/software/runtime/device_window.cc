@@ -6,7 +6,10 @@
 namespace holdfast::software {
 namespace {
 
+// A process whose addresses are limited or laid out otherwise (ulimit -v,
+// ThreadSanitizer) gets what there is.
 constexpr size_t kWindowBytes = size_t{1} << 40;
+constexpr size_t kLeastWindowBytes = size_t{1} << 34;
 
 // The same place in every process, if it is free, so that a successor can map
 // what an executor left behind at the addresses that it had.
@@ -16,11 +19,14 @@ DeviceWindow Reserve() {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* base = mmap(reinterpret_cast<void*>(kPreferredBase), kWindowBytes,
                     PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
-  if (base == MAP_FAILED) {
-    base = mmap(nullptr, kWindowBytes, PROT_NONE, kFlags, -1, 0);
+  if (base != MAP_FAILED) {
+    return {reinterpret_cast<uintptr_t>(base), kWindowBytes};
   }
-  if (base == MAP_FAILED) return {};
-  return {reinterpret_cast<uintptr_t>(base), kWindowBytes};
+  for (size_t size = kWindowBytes; size >= kLeastWindowBytes; size /= 2) {
+    base = mmap(nullptr, size, PROT_NONE, kFlags, -1, 0);
+    if (base != MAP_FAILED) return {reinterpret_cast<uintptr_t>(base), size};
+  }
+  return {};
 }
 
 }  // namespace

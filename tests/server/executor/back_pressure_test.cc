@@ -54,7 +54,8 @@ class BackPressureTest : public ExecutorTest {
     batch.CreateStream(StreamName(0));
     batch.CreateStream(StreamName(1));
     batch.Allocate(BufferName(0), 64 << 10);
-    ASSERT_TRUE(Run(batch).empty());
+    const auto results = Run(batch);
+    ASSERT_TRUE(results.empty()) << results.begin()->second.DebugString();
   }
 
   size_t ResidentBytes() const {

@@ -22,7 +22,8 @@ class FailureTest : public ExecutorTest {
     Batch batch;
     batch.CreateStream(StreamName(0));
     batch.Allocate(BufferName(0), 1024);
-    ASSERT_TRUE(Run(batch).empty());
+    const auto results = Run(batch);
+    ASSERT_TRUE(results.empty()) << results.begin()->second.DebugString();
   }
 
   // The one result of a batch with one command.

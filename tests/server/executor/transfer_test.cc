@@ -33,7 +33,8 @@ class TransferTest : public ExecutorTest {
     Batch batch;
     batch.CreateStream(StreamName(0));
     batch.Allocate(BufferName(0), kSize);
-    ASSERT_TRUE(Run(batch).empty());
+    const auto results = Run(batch);
+    ASSERT_TRUE(results.empty()) << results.begin()->second.DebugString();
   }
 
   static v1::TransferRange Range(uint64_t offset, uint64_t size) {
