@@ -12,6 +12,8 @@ namespace {
 
 // Completed frees that one call looks for, so that it stays short.
 constexpr int kReapLimit = 16;
+// Frees of small blocks that wait before a further one looks for them.
+constexpr size_t kReapFrom = 16;
 
 // Addresses per byte of device memory: room for fragmentation.
 constexpr uint64_t kAddressFactor = 2;
@@ -58,7 +60,6 @@ absl::StatusOr<Allocation> DeviceAllocator::Allocate(
     uint64_t size, const cuda::Stream* stream) {
   if (size > options_.limit_bytes) return CheckLimit(size);
   const uint64_t rounded = RoundUp(std::max<uint64_t>(size, 1), kAlignment);
-  Reap();
   absl::StatusOr<Block> block = Find(rounded, stream);
   if (absl::IsResourceExhausted(block.status()) && !pending_.empty()) {
     HOLDFAST_RETURN_IF_ERROR(WaitForPending());
@@ -76,6 +77,7 @@ absl::StatusOr<Block> DeviceAllocator::Find(uint64_t size,
   if (stream != nullptr) {
     if (auto block = TakeOwnPending(size, stream->id())) return *block;
   }
+  Reap();
   const bool shared = size <= options_.chunk_bytes / 2;
   if (!shared) return AllocateChunk(RoundUp(size, granularity_));
   if (auto block = shared_.Allocate(size)) return *block;
@@ -142,7 +144,10 @@ absl::Status DeviceAllocator::Free(const Allocation& allocation,
   pending_.push_back({block, stream->id(), std::move(done)});
   statistics_.used -= block.size;
   statistics_.pending += block.size;
-  Reap();
+  // To ask for an event takes longer than all the rest. Small blocks are
+  // mostly used again by the same stream, which need not ask.
+  const bool shared = shared_chunks_.contains(block.span);
+  if (!shared || pending_.size() >= kReapFrom) Reap();
   return absl::OkStatus();
 }
 
