@@ -29,6 +29,17 @@ Type SourceType(const Instruction& instruction, size_t at) {
     case Opcode::kShl:
     case Opcode::kShr:
       return at == 2 ? Type::kU32 : types[0];
+    case Opcode::kBfe:
+      return at >= 2 ? Type::kU32 : types[0];
+    case Opcode::kBfi:
+      return at >= 3 ? Type::kU32 : types[0];
+    case Opcode::kDp4a:
+    case Opcode::kDp2a:
+      return types[at == 2 ? 1 : 0];
+    case Opcode::kSlct:
+      return at == 3 ? types[1] : types[0];
+    case Opcode::kSet:
+      return at == 3 ? Type::kPred : types[1];
     case Opcode::kMad:
       break;
     default:
@@ -49,7 +60,21 @@ Type SourceType(const Instruction& instruction, size_t at) {
 
 Type ResultType(const Instruction& instruction) {
   const auto& types = instruction.modifiers.types;
-  if (instruction.opcode() == Opcode::kSetp) return Type::kPred;
+  switch (instruction.opcode()) {
+    case Opcode::kSetp:
+    case Opcode::kTestp:
+      return Type::kPred;
+    case Opcode::kPopc:
+    case Opcode::kClz:
+    case Opcode::kBfind:
+      return Type::kU32;
+    case Opcode::kDp4a:
+    case Opcode::kDp2a:
+      return ptx::IsSigned(types[0]) || ptx::IsSigned(types[1]) ? Type::kS32
+                                                                : Type::kU32;
+    default:
+      break;
+  }
   if (!instruction.modifiers.Has(Modifier::kWide)) return types[0];
   switch (types[0]) {
     case Type::kU16:
@@ -82,6 +107,9 @@ void KernelEmitter::EmitArithmetic(const Instruction& instruction) {
     return EmitUnpack(instruction);
   }
   if (operands[1].kind == Operand::Kind::kVector) return EmitPack(instruction);
+  if (lower::DestinationCount(instruction) == 2) {
+    return EmitSetpPair(instruction);
+  }
   std::vector<Value> in = {Value{}};
   std::vector<Shape> shapes = {Shape{}};
   for (size_t i = 1; i < operands.size(); ++i) {
@@ -111,6 +139,34 @@ void KernelEmitter::EmitArithmetic(const Instruction& instruction) {
     result.parts.push_back(part);
   }
   for (size_t i = 0; i < 1; ++i) Write(operands[i], result);
+}
+
+// setp p|q, a, b[, c]: q is as p, of the opposite comparison.
+void KernelEmitter::EmitSetpPair(const Instruction& instruction) {
+  const auto& operands = instruction.operands;
+  Value results[2];
+  for (Value& result : results) {
+    result = {Shape::Varying(), Type::kPred, {}};
+  }
+  const Value a = Read(operands[2], instruction.type());
+  const Value b = Read(operands[3], instruction.type());
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* holds = Compare(instruction, Vector(a, c), Vector(b, c));
+    if (holds == nullptr) return Fail(instruction, "cannot be translated");
+    llvm::Value* sides[2] = {holds, b_.CreateNot(holds)};
+    for (int i = 0; i < 2; ++i) {
+      if (operands.size() > 4) {
+        llvm::Value* with = Vector(Read(operands[4], Type::kPred), c);
+        const auto& words = instruction.modifiers;
+        sides[i] = words.Has(Modifier::kAnd)  ? b_.CreateAnd(sides[i], with)
+                   : words.Has(Modifier::kOr) ? b_.CreateOr(sides[i], with)
+                                              : b_.CreateXor(sides[i], with);
+      }
+      results[i].parts.push_back(sides[i]);
+    }
+  }
+  Write(operands[0], results[0]);
+  Write(operands[1], results[1]);
 }
 
 // mov.b64 %rd, {%lo, %hi}
@@ -194,6 +250,13 @@ llvm::Value* KernelEmitter::Compute(const Instruction& instruction, Values in) {
     }
     case Opcode::kCvt:
       return Convert(instruction, in[0]);
+    case Opcode::kSlct: {
+      llvm::Value* zero = llvm::Constant::getNullValue(in[2]->getType());
+      llvm::Value* positive = ptx::IsFloat(instruction.modifiers.types[1])
+                                  ? b_.CreateFCmpOGE(in[2], zero)
+                                  : b_.CreateICmpSGE(in[2], zero);
+      return b_.CreateSelect(positive, in[0], in[1]);
+    }
     case Opcode::kAnd:
       return b_.CreateAnd(in[0], in[1]);
     case Opcode::kOr:
@@ -243,7 +306,7 @@ llvm::Value* KernelEmitter::ComputeInteger(const Instruction& instruction,
       return b_.CreateBinaryIntrinsic(
           is_signed ? Intrinsic::smax : Intrinsic::umax, in[0], in[1]);
     default:
-      return nullptr;
+      return ComputeBits(instruction, in);
   }
 }
 
@@ -320,9 +383,40 @@ llvm::Value* KernelEmitter::ComputeFloat(const Instruction& instruction,
   namespace Intrinsic = llvm::Intrinsic;
   auto one = [&] { return llvm::ConstantFP::get(in[0]->getType(), 1.0); };
   llvm::Value* result = nullptr;
+  const auto rounding = instruction.modifiers.In(Modifier::kRz, Modifier::kRp);
+  if (rounding) {
+    switch (instruction.opcode()) {
+      case Opcode::kAdd:
+        result = RoundDirected(*rounding, in[0], nullptr, in[1]);
+        break;
+      case Opcode::kSub:
+        result = RoundDirected(*rounding, in[0], nullptr, b_.CreateFNeg(in[1]));
+        break;
+      case Opcode::kMul:
+        result = RoundDirected(*rounding, in[0], in[1], nullptr);
+        break;
+      default:
+        result = RoundDirected(*rounding, in[0], in[1], in[2]);
+        break;
+    }
+    if (instruction.modifiers.Has(Modifier::kSat)) result = Saturate(result);
+    return ftz ? Flush(result) : result;
+  }
   switch (instruction.opcode()) {
     case Opcode::kAdd:
       result = b_.CreateFAdd(in[0], in[1]);
+      break;
+    case Opcode::kCopysign:
+      // The sign of the first.
+      return b_.CreateBinaryIntrinsic(Intrinsic::copysign, in[1], in[0]);
+    case Opcode::kTestp:
+      return TestProperty(instruction, in[0]);
+    case Opcode::kEx2:
+    case Opcode::kLg2:
+    case Opcode::kSin:
+    case Opcode::kCos:
+    case Opcode::kTanh:
+      result = Approximate(instruction, in[0]);
       break;
     case Opcode::kSub:
       result = b_.CreateFSub(in[0], in[1]);
@@ -369,6 +463,19 @@ llvm::Value* KernelEmitter::ComputeFloat(const Instruction& instruction,
   }
   if (instruction.modifiers.Has(Modifier::kSat)) result = Saturate(result);
   return ftz ? Flush(result) : result;
+}
+
+llvm::Value* KernelEmitter::TestProperty(const Instruction& instruction,
+                                         llvm::Value* a) {
+  const auto& words = instruction.modifiers;
+  const unsigned kind = words.Has(Modifier::kFinite)       ? llvm::fcFinite
+                        : words.Has(Modifier::kInfinite)   ? llvm::fcInf
+                        : words.Has(Modifier::kNotanumber) ? llvm::fcNan
+                        : words.Has(Modifier::kNormal)     ? llvm::fcNormal
+                        : words.Has(Modifier::kSubnormal)
+                            ? llvm::fcSubnormal
+                            : static_cast<unsigned>(~llvm::fcNan & 0x3FF);
+  return b_.createIsFPClass(a, kind);
 }
 
 // A number wins over NaN, and -0 is less than +0.

@@ -147,6 +147,7 @@ class KernelEmitter {
 
   // emit_arithmetic.cc
   void EmitArithmetic(const ptx::Instruction& instruction);
+  void EmitSetpPair(const ptx::Instruction& instruction);
   void EmitPack(const ptx::Instruction& instruction);
   void EmitUnpack(const ptx::Instruction& instruction);
   // One scalar, or a chunk's vectors, of operands to the result.
@@ -162,6 +163,8 @@ class KernelEmitter {
                         llvm::Value* b);
   llvm::Value* Shift(const ptx::Instruction& instruction, llvm::Value* a,
                      llvm::Value* count);
+  llvm::Value* TestProperty(const ptx::Instruction& instruction,
+                            llvm::Value* a);
   llvm::Value* MinMax(bool min, llvm::Value* a, llvm::Value* b);
   llvm::Value* Compare(const ptx::Instruction& instruction, llvm::Value* a,
                        llvm::Value* b);
@@ -169,6 +172,41 @@ class KernelEmitter {
   llvm::Value* Flush(llvm::Value* value);
   llvm::Value* Saturate(llvm::Value* value);
   llvm::Type* Like(llvm::Value* value, llvm::Type* element);
+
+  // emit_bits.cc
+  llvm::Value* ConstantLike(llvm::Value* value, uint64_t bits);
+  llvm::Value* ComputeBits(const ptx::Instruction& instruction,
+                           absl::Span<llvm::Value* const> in);
+  llvm::Value* FindHighestBit(const ptx::Instruction& instruction,
+                              llvm::Value* a);
+  llvm::Value* ExtractField(const ptx::Instruction& instruction, llvm::Value* a,
+                            llvm::Value* position, llvm::Value* length);
+  llvm::Value* InsertField(llvm::Value* a, llvm::Value* b,
+                           llvm::Value* position, llvm::Value* length);
+  llvm::Value* LookUpLogic(llvm::Value* a, llvm::Value* b, llvm::Value* c,
+                           uint8_t table);
+  llvm::Value* FunnelShift(const ptx::Instruction& instruction, llvm::Value* a,
+                           llvm::Value* b, llvm::Value* count);
+  llvm::Value* PermuteBytes(const ptx::Instruction& instruction, llvm::Value* a,
+                            llvm::Value* b, llvm::Value* selectors);
+  llvm::Value* Multiply24(const ptx::Instruction& instruction, llvm::Value* a,
+                          llvm::Value* b);
+  llvm::Value* DotProduct(const ptx::Instruction& instruction, llvm::Value* a,
+                          llvm::Value* b, llvm::Value* c);
+  llvm::Value* MaskOfBits(const ptx::Instruction& instruction,
+                          llvm::Value* position, llvm::Value* length);
+  llvm::Value* ExtendFrom(const ptx::Instruction& instruction, llvm::Value* a,
+                          llvm::Value* count);
+
+  // emit_approximation.cc
+  llvm::Value* DoubleLike(llvm::Value* value, double constant);
+  llvm::Value* Polynomial(llvm::Value* x, absl::Span<const double> c);
+  llvm::Value* Approximate(const ptx::Instruction& instruction, llvm::Value* x);
+  llvm::Value* Exp2(llvm::Value* x);
+  llvm::Value* Log2(llvm::Value* x);
+  llvm::Value* Sine(llvm::Value* x, bool cosine);
+  llvm::Value* RoundDirected(ptx::Modifier rounding, llvm::Value* a,
+                             llvm::Value* b, llvm::Value* c);
 
   // emit_memory.cc
   static ptx::Space SpaceOf(const ptx::Instruction& instruction);

@@ -157,7 +157,9 @@ Shape ResultShape(const Instruction& instruction, absl::Span<const Shape> s,
     case Opcode::kLdu:
       if (instruction.modifiers.Has(Modifier::kParam)) return Shape{};
       return s[1].chunk_uniform() ? s[1] : Shape::Varying();
+    case Opcode::kTestp:
     case Opcode::kSetp: {
+      if (DestinationCount(instruction) == 2) return Shape::Varying();
       const Shape shape = Opaque(s.subspan(1));
       return shape.wide ? shape : Shape::Varying();
     }
