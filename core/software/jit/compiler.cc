@@ -122,6 +122,10 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_match_any64);
   DEFINE(holdfast_match_all32);
   DEFINE(holdfast_match_all64);
+  DEFINE(holdfast_device_vprintf);
+  DEFINE(holdfast_device___assertfail);
+  DEFINE(holdfast_device_malloc);
+  DEFINE(holdfast_device_free);
 #undef DEFINE
   return library->define(llvm::orc::absoluteSymbols(std::move(symbols)));
 }

@@ -102,6 +102,7 @@ llvm::Type* KernelEmitter::Like(llvm::Value* value, llvm::Type* element) {
 
 void KernelEmitter::EmitArithmetic(const Instruction& instruction) {
   const auto& operands = instruction.operands;
+  if (instruction.carry != ptx::kNoRegister) return EmitCarry(instruction);
   if (operands.size() < 2) return Fail(instruction, "not an operation");
   if (operands[0].kind == Operand::Kind::kVector) {
     return EmitUnpack(instruction);
@@ -433,6 +434,9 @@ llvm::Value* KernelEmitter::ComputeFloat(const Instruction& instruction,
       result = b_.CreateFDiv(in[0], in[1]);
       break;
     case Opcode::kRcp:
+      if (ftz && in[0]->getType()->getScalarType()->isDoubleTy()) {
+        return ReciprocalHigh(in[0]);
+      }
       result = b_.CreateFDiv(one(), in[0]);
       break;
     case Opcode::kSqrt:
@@ -463,6 +467,28 @@ llvm::Value* KernelEmitter::ComputeFloat(const Instruction& instruction,
   }
   if (instruction.modifiers.Has(Modifier::kSat)) result = Saturate(result);
   return ftz ? Flush(result) : result;
+}
+
+// rcp.approx.ftz.f64: only the high word of a double counts, in and out.
+llvm::Value* KernelEmitter::ReciprocalHigh(llvm::Value* a) {
+  llvm::Type* integer = Like(a, b_.getInt64Ty());
+  auto high = [&](llvm::Value* value) {
+    return b_.CreateAnd(b_.CreateBitCast(value, integer),
+                        llvm::ConstantInt::get(integer, ~0xFFFFFFFFull));
+  };
+  auto flush = [&](llvm::Value* value) {
+    llvm::Value* tiny =
+        b_.CreateFCmpOLT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value),
+                         llvm::ConstantFP::get(value->getType(), 0x1p-1022));
+    llvm::Value* zero = b_.CreateBinaryIntrinsic(
+        llvm::Intrinsic::copysign, llvm::ConstantFP::get(value->getType(), 0.0),
+        value);
+    return b_.CreateSelect(tiny, zero, value);
+  };
+  llvm::Value* x = flush(b_.CreateBitCast(high(a), a->getType()));
+  llvm::Value* result =
+      b_.CreateFDiv(llvm::ConstantFP::get(a->getType(), 1.0), x);
+  return flush(b_.CreateBitCast(high(result), a->getType()));
 }
 
 llvm::Value* KernelEmitter::TestProperty(const Instruction& instruction,

@@ -141,6 +141,8 @@ void KernelEmitter::EmitUnguarded(const Instruction& instruction) {
     case Opcode::kAtom:
     case Opcode::kRed:
       return EmitAtomic(instruction);
+    case Opcode::kCall:
+      return EmitCall(instruction);
     case Opcode::kShfl:
       return EmitShuffle(instruction);
     case Opcode::kVote:

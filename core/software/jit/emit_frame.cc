@@ -78,6 +78,8 @@ void KernelEmitter::EmitFrame() {
                           b_.getPtrTy(), true);
   shared_ = LoadField(worker_, offsetof(WorkerContext, shared), b_.getInt64Ty(),
                       true);
+  local_ =
+      LoadField(worker_, offsetof(WorkerContext, local), b_.getInt64Ty(), true);
   for (int i = 0; i < 3; ++i) {
     grid_[i] = LoadField(launch_, offsetof(LaunchContext, grid) + 4 * i,
                          b_.getInt32Ty(), true);

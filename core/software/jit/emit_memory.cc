@@ -76,7 +76,7 @@ Value KernelEmitter::Address(const Operand& operand, Space space) {
                         operand.kind == Operand::Kind::kLocalVariable;
   Value address;
   if (variable) {
-    address = Uniform(Type::kU64, VariableAddress(operand));
+    address = ReadAddress(operand);
   } else {
     address =
         Read(operand, operand.kind == Operand::Kind::kRegister

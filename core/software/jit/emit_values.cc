@@ -197,7 +197,7 @@ Value KernelEmitter::Read(const Operand& operand, Type type) {
       return As(ReadSpecial(static_cast<Special>(operand.index)), type);
     case Operand::Kind::kVariable:
     case Operand::Kind::kLocalVariable:
-      return As(Uniform(Type::kU64, VariableAddress(operand)), type);
+      return As(ReadAddress(operand), type);
     default:
       break;
   }
@@ -213,6 +213,17 @@ Value KernelEmitter::Read(const Operand& operand, Type type) {
   llvm::Value* constant =
       b_.getInt(llvm::APInt(64, bits).zextOrTrunc(ptx::BitsOf(type)));
   return Uniform(type, b_.CreateBitCast(constant, TypeOf(type)));
+}
+
+// Of a local variable each lane has its own.
+Value KernelEmitter::ReadAddress(const Operand& operand) {
+  if (kernel_.VariableOf(operand).space != ptx::Space::kLocal) {
+    return Uniform(Type::kU64, VariableAddress(operand));
+  }
+  llvm::Value* offset = b_.getInt64(kernel_.AddressOf(operand));
+  const auto stride = static_cast<int64_t>(kernel_.local_bytes);
+  return Value{
+      Shape{false, true, stride}, Type::kU64, {b_.CreateAdd(local_, offset)}};
 }
 
 Value KernelEmitter::ReadSpecial(Special special) {

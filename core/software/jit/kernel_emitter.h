@@ -125,10 +125,15 @@ class KernelEmitter {
   llvm::Value* CompareAndSwap(llvm::Value* place, llvm::Value* expected,
                               llvm::Value* value, ptx::Space space);
 
+  // emit_call.cc
+  void EmitCall(const ptx::Instruction& instruction);
+  ptx::Type TypeOfOperand(const ptx::Operand& operand) const;
+
   // emit_values.cc: operands and registers.
   Value Read(const ptx::Operand& operand, ptx::Type type);
   Value ReadRegister(uint32_t index);
   Value ReadSpecial(ptx::Special special);
+  Value ReadAddress(const ptx::Operand& operand);  // of a variable
   void Write(const ptx::Operand& operand, Value value);
   void WriteRegister(uint32_t index, const Value& value, Mode mode,
                      llvm::Value* mask);
@@ -163,6 +168,7 @@ class KernelEmitter {
                         llvm::Value* b);
   llvm::Value* Shift(const ptx::Instruction& instruction, llvm::Value* a,
                      llvm::Value* count);
+  llvm::Value* ReciprocalHigh(llvm::Value* a);
   llvm::Value* TestProperty(const ptx::Instruction& instruction,
                             llvm::Value* a);
   llvm::Value* MinMax(bool min, llvm::Value* a, llvm::Value* b);
@@ -172,6 +178,9 @@ class KernelEmitter {
   llvm::Value* Flush(llvm::Value* value);
   llvm::Value* Saturate(llvm::Value* value);
   llvm::Type* Like(llvm::Value* value, llvm::Type* element);
+
+  // emit_carry.cc
+  void EmitCarry(const ptx::Instruction& instruction);
 
   // emit_bits.cc
   llvm::Value* ConstantLike(llvm::Value* value, uint64_t bits);
@@ -246,8 +255,9 @@ class KernelEmitter {
   llvm::Value* launch_ = nullptr;
   llvm::Value* worker_ = nullptr;
   llvm::Value* parameters_ = nullptr;
-  llvm::Value* shared_ = nullptr;
-  llvm::Value* warp_ = nullptr;  // i32
+  llvm::Value* shared_ = nullptr;  // i64
+  llvm::Value* local_ = nullptr;   // i64
+  llvm::Value* warp_ = nullptr;    // i32
   std::array<llvm::Value*, 3> block_index_ = {};
   std::array<llvm::Value*, 3> grid_ = {};
 

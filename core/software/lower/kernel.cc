@@ -100,13 +100,17 @@ uint64_t AlignUp(uint64_t value, uint64_t alignment) {
 void LayOutVariables(Kernel* kernel, uint64_t module_shared_bytes) {
   kernel->static_shared_bytes = module_shared_bytes;
   for (const ptx::Variable& variable : kernel->function->variables) {
-    uint64_t* end = variable.space == ptx::Space::kParam
-                        ? &kernel->parameter_bytes
-                        : &kernel->static_shared_bytes;
+    uint64_t* end =
+        variable.space == ptx::Space::kParam    ? &kernel->parameter_bytes
+        : variable.space == ptx::Space::kShared ? &kernel->static_shared_bytes
+                                                : &kernel->local_bytes;
     const uint64_t offset = AlignUp(*end, variable.alignment);
     kernel->variable_offsets.push_back(offset);
-    *end = offset + variable.bytes;
+    // What has become registers has no place.
+    if (variable.space != ptx::Space::kRegister) *end = offset + variable.bytes;
   }
+  // A lane's variables begin where those of the one before end.
+  kernel->local_bytes = AlignUp(kernel->local_bytes, 16);
 }
 
 void Collect(const Operand& operand, std::vector<uint32_t>* registers) {
@@ -135,7 +139,14 @@ Meeting MeetingOf(const Instruction& instruction) {
   }
 }
 
+bool TakesCarry(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kAddc ||
+         instruction.opcode() == Opcode::kSubc ||
+         instruction.opcode() == Opcode::kMadc;
+}
+
 size_t DestinationCount(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kCall) return instruction.results;
   const absl::string_view letters = instruction.form->operands;
   if (instruction.operands.empty()) return 0;
   if (letters[0] != 'd' && letters[0] != 'q') return 0;
@@ -153,12 +164,19 @@ std::vector<uint32_t> RegistersWritten(const Instruction& instruction) {
   for (size_t i = 0; i < DestinationCount(instruction); ++i) {
     Collect(instruction.operands[i], &registers);
   }
+  if (instruction.carry != ptx::kNoRegister &&
+      instruction.modifiers.Has(ptx::Modifier::kCc)) {
+    registers.push_back(instruction.carry);
+  }
   return registers;
 }
 
 std::vector<uint32_t> RegistersRead(const Instruction& instruction) {
   std::vector<uint32_t> registers;
   Collect(instruction.guard, &registers);
+  if (instruction.carry != ptx::kNoRegister && TakesCarry(instruction)) {
+    registers.push_back(instruction.carry);
+  }
   for (size_t i = DestinationCount(instruction);
        i < instruction.operands.size(); ++i) {
     Collect(instruction.operands[i], &registers);

@@ -38,8 +38,8 @@ Meeting MeetingOf(const ptx::Instruction& instruction);
 struct Kernel {
   const ptx::Function* function = nullptr;
   std::vector<Block> blocks;
-  // By index into function->variables: offset in the parameter block or in
-  // shared memory.
+  // By index into function->variables: offset in the parameter block, in
+  // shared memory or in the local memory of a lane.
   std::vector<uint64_t> variable_offsets;
   // By index into Module::variables: address in this process, or offset in
   // shared memory.
@@ -50,6 +50,7 @@ struct Kernel {
   std::string fingerprint;
   uint64_t parameter_bytes = 0;
   uint64_t static_shared_bytes = 0;
+  uint64_t local_bytes = 0;  // of each lane
   // Warps of a block have to run side by side: they wait for each other at
   // barriers or in loops.
   bool concurrent_warps = false;
@@ -63,6 +64,9 @@ struct Kernel {
 Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
                    const std::vector<uint64_t>& global_addresses,
                    uint64_t module_shared_bytes);
+
+// Of instructions with a carry: it is an input.
+bool TakesCarry(const ptx::Instruction& instruction);
 
 // How many of the operands, from the first, are destinations.
 size_t DestinationCount(const ptx::Instruction& instruction);

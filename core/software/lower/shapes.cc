@@ -152,6 +152,7 @@ Shape ShapeOfSpecial(Special special, const BlockShape& block,
 
 Shape ResultShape(const Instruction& instruction, absl::Span<const Shape> s,
                   Mode mode) {
+  if (instruction.carry != ptx::kNoRegister) return Shape::Varying();
   switch (instruction.opcode()) {
     case Opcode::kLd:
     case Opcode::kLdu:
@@ -173,6 +174,7 @@ Shape ResultShape(const Instruction& instruction, absl::Span<const Shape> s,
       return instruction.modifiers.Has(Modifier::kAll) ? Shape{}
                                                        : Shape::Varying();
     case Opcode::kAtom:
+    case Opcode::kCall:
     case Opcode::kElect:
     case Opcode::kShfl:
       return Shape::Varying();
@@ -361,6 +363,11 @@ class Analysis {
                               chunk_lanes_);
       case Operand::Kind::kVector:
         return Shape::Varying();
+      case Operand::Kind::kLocalVariable:
+        if (kernel_.VariableOf(operand).space == ptx::Space::kLocal) {
+          return Affine(static_cast<int64_t>(kernel_.local_bytes), true);
+        }
+        return Shape{};
       default:
         return Shape{};
     }

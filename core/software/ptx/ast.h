@@ -40,6 +40,8 @@ struct Operand {
   bool IsRegister() const { return kind == Kind::kRegister && !memory; }
 };
 
+inline constexpr uint32_t kNoRegister = UINT32_MAX;
+
 struct Instruction {
   const Form* form = nullptr;
   Modifiers modifiers;
@@ -49,6 +51,8 @@ struct Instruction {
   // Calls only: where the operands of the three lists end.
   uint32_t results = 0;    // operands[0, results) receive the results
   uint32_t arguments = 0;  // operands[results + 1, ...) after the callee
+  // Extended precision only, after lowering: the register of the carry.
+  uint32_t carry = kNoRegister;
 
   Opcode opcode() const { return form->opcode; }
   Type type() const { return modifiers.types[0]; }
@@ -76,7 +80,7 @@ struct Variable {
   uint32_t alignment = 1;
   bool external = false;
   bool visible = false;
-  bool weak = false;  // another module may define it as well
+  bool weak = false;             // another module may define it as well
   std::vector<uint8_t> initial;  // shorter than `bytes`: zeros follow
   std::vector<Relocation> relocations;
   Location location;

@@ -16,6 +16,7 @@ struct LaunchContext {
   const uint8_t* parameters = nullptr;
   const std::atomic<bool>* cancel = nullptr;
   uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {1, 1, 1};
   uint32_t dynamic_shared_bytes = 0;
 };
 
@@ -26,6 +27,9 @@ class Warp;
 // can say where it happened.
 struct WorkerContext {
   uint8_t* shared = nullptr;
+  // Local variables of the 32 lanes, one lane's behind the other's.
+  uint8_t* local = nullptr;
+  const LaunchContext* launch = nullptr;
   uint64_t block = 0;
   uint64_t warp = 0;
   void* escape = nullptr;  // the stack to return to when a launch is given up
@@ -77,6 +81,20 @@ uint32_t holdfast_match_all32(WorkerContext* worker, const uint32_t* values,
                               uint32_t members);
 uint32_t holdfast_match_all64(WorkerContext* worker, const uint64_t* values,
                               uint32_t members);
+
+// Functions of device code by their names in PTX. Each argument and the result
+// is an array of 32 values, of which those of `lanes` count.
+void holdfast_device_vprintf(WorkerContext* worker, uint32_t lanes,
+                             const uint64_t* formats, const uint64_t* buffers,
+                             uint64_t* results);
+[[noreturn]] void holdfast_device___assertfail(
+    WorkerContext* worker, uint32_t lanes, const uint64_t* messages,
+    const uint64_t* files, const uint64_t* lines, const uint64_t* functions,
+    const uint64_t* character_sizes, uint64_t* results);
+void holdfast_device_malloc(WorkerContext* worker, uint32_t lanes,
+                            const uint64_t* sizes, uint64_t* results);
+void holdfast_device_free(WorkerContext* worker, uint32_t lanes,
+                          const uint64_t* pointers, uint64_t* results);
 
 }  // extern "C"
 

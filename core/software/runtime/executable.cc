@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "core/software/jit/compiler.h"
 #include "core/software/jit/object_cache.h"
+#include "core/software/lower/inline.h"
 #include "core/software/lower/kernel.h"
 #include "core/software/ptx/link.h"
 #include "core/software/ptx/parser.h"
@@ -27,10 +28,12 @@ constexpr uint64_t kDynamicSharedAlignment = 16;
 // A kernel, and its code for the block shapes that it was launched with.
 class KernelCode {
  public:
-  KernelCode(const ptx::Module& module, const ptx::Function& function,
+  // `function` has no calls but of what the runtime provides.
+  KernelCode(const ptx::Module& module, ptx::Function function,
              const ModuleMemory& memory, const std::string& fingerprint)
-      : addresses_(memory.addresses()),
-        kernel_(lower::LowerKernel(module, function, addresses_,
+      : function_(std::move(function)),
+        addresses_(memory.addresses()),
+        kernel_(lower::LowerKernel(module, function_, addresses_,
                                    memory.shared_bytes())) {
     const uint64_t dynamic =
         AlignUp(kernel_.static_shared_bytes, kDynamicSharedAlignment);
@@ -38,7 +41,7 @@ class KernelCode {
       if (IsDynamicShared(module.variables[i])) addresses_[i] = dynamic;
     }
     kernel_.fingerprint = fingerprint;
-    properties_ = Properties(module, function);
+    properties_ = Properties(module, function_);
   }
   KernelCode(const KernelCode&) = delete;
   KernelCode& operator=(const KernelCode&) = delete;
@@ -65,8 +68,6 @@ class KernelCode {
       if (variable.space == ptx::Space::kParam) {
         properties.parameters.push_back(
             {kernel_.variable_offsets[i], variable.bytes});
-      } else if (variable.space == ptx::Space::kLocal) {
-        properties.local_bytes += variable.bytes;
       }
     }
     for (const ptx::Variable& variable : module.variables) {
@@ -74,6 +75,7 @@ class KernelCode {
         properties.constant_bytes += variable.bytes;
       }
     }
+    properties.local_bytes = kernel_.local_bytes;
     properties.parameter_bytes = kernel_.parameter_bytes;
     properties.static_shared_bytes = kernel_.static_shared_bytes;
     properties.registers =
@@ -92,6 +94,7 @@ class KernelCode {
     return properties;
   }
 
+  const ptx::Function function_;
   std::vector<uint64_t> addresses_;
   lower::Kernel kernel_;
   KernelProperties properties_;
@@ -112,8 +115,10 @@ class PtxExecutable final : public Executable {
     if (memory_ == nullptr) return false;
     for (const ptx::Function& function : module_.functions) {
       if (!function.kernel || !function.defined) continue;
-      code_.push_back(std::make_unique<KernelCode>(module_, function, *memory_,
-                                                   fingerprint_));
+      auto flat = lower::InlineCalls(module_, function, error);
+      if (!flat) return false;
+      code_.push_back(std::make_unique<KernelCode>(module_, *std::move(flat),
+                                                   *memory_, fingerprint_));
       kernels_.push_back(code_.back()->properties());
     }
     for (size_t i = 0; i < module_.variables.size(); ++i) {
@@ -145,8 +150,9 @@ class PtxExecutable final : public Executable {
       return {CUDA_ERROR_INVALID_PTX,
               absl::StrCat("kernel ", name, ": ", error)};
     }
-    return RunGrid({name, function, code_[index]->concurrent_warps()}, geometry,
-                   parameters, cancel);
+    return RunGrid({name, function, code_[index]->concurrent_warps(),
+                    kernels_[index].local_bytes},
+                   geometry, parameters, cancel);
   }
 
  private:

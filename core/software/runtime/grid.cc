@@ -8,6 +8,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "core/software/runtime/kernel_fault.h"
+#include "core/software/runtime/local_memory.h"
 #include "core/software/runtime/shared_memory.h"
 #include "core/software/runtime/warp_ring.h"
 #include "core/software/runtime/worker_pool.h"
@@ -34,6 +35,7 @@ class Grid {
     launch_.parameters = static_cast<const uint8_t*>(parameters);
     launch_.cancel = cancel != nullptr ? cancel : &kNeverCancelled;
     std::copy_n(geometry.grid, 3, launch_.grid);
+    std::copy_n(geometry.block, 3, launch_.block);
     launch_.dynamic_shared_bytes =
         static_cast<uint32_t>(geometry.dynamic_shared_bytes);
     blocks_ = uint64_t{geometry.grid[0]} * geometry.grid[1] * geometry.grid[2];
@@ -75,6 +77,9 @@ class Grid {
     WorkerContext worker;
     worker.shared = ThreadSharedMemory();
     if (worker.shared == nullptr) return FailForMemory();
+    worker.launch = &launch_;
+    worker.local = ThreadLocalMemory(WarpLocalBytes());
+    if (worker.local == nullptr) return FailForMemory();
     while (!stopped_) {
       if (*launch_.cancel) return Fail({KernelFault::Kind::kCancelled}, worker);
       const uint64_t begin = next_.fetch_add(chunk_);
@@ -103,6 +108,10 @@ class Grid {
     }
   }
 
+  size_t WarpLocalBytes() const {
+    return std::max<size_t>(kernel_.local_bytes * kWarpThreads, 1);
+  }
+
   bool RunTogether(void* escape, uint64_t begin, uint64_t count) {
     static thread_local std::vector<uint8_t*> shared;
     shared.clear();
@@ -110,10 +119,18 @@ class Grid {
       shared.push_back(ThreadSharedMemory(i));
       if (shared.back() == nullptr) return FailForMemory(), false;
     }
-    if (WarpRing::OfThread().Run(kernel_.function, &launch_, begin, shared,
-                                 static_cast<uint32_t>(threads_), escape)) {
-      return true;
-    }
+    const size_t warps = count * ((threads_ + kWarpThreads - 1) / kWarpThreads);
+    uint8_t* local = ThreadLocalMemory(warps * WarpLocalBytes());
+    if (local == nullptr) return FailForMemory(), false;
+    const RingLaunch launch{kernel_.function,
+                            &launch_,
+                            begin,
+                            &shared,
+                            local,
+                            WarpLocalBytes(),
+                            static_cast<uint32_t>(threads_),
+                            escape};
+    if (WarpRing::OfThread().Run(launch)) return true;
     return FailForMemory(), false;
   }
 
@@ -154,6 +171,8 @@ class Grid {
                 absl::StrCat(where, ": deadlock: warps ",
                              WarpRing::OfThread().Waiting(),
                              " wait at a barrier that no other will reach")};
+      case KernelFault::Kind::kAssert:
+        return {CUDA_ERROR_ASSERT, absl::StrCat(where, ": assertion failed")};
       case KernelFault::Kind::kIllegalInstruction:
         return {CUDA_ERROR_ILLEGAL_INSTRUCTION,
                 absl::StrCat(where, ": illegal instruction")};

@@ -16,6 +16,7 @@ struct GridKernel {
   KernelFunction* function = nullptr;
   // The warps of a block wait for each other (lower::Kernel).
   bool concurrent_warps = false;
+  size_t local_bytes = 0;  // of each thread
 };
 
 // Runs the generated code of a kernel over a grid: blocks are handed out in

@@ -17,6 +17,7 @@ struct KernelFault {
     kNone,
     kAddress,
     kTrap,
+    kAssert,
     kIllegalInstruction,
     kDeadlock,  // all warps that have not ended wait at barriers
     kCancelled,

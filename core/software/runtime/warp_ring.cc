@@ -23,9 +23,9 @@ WarpRing& WarpRing::OfThread() {
 void WarpRing::Main(void* argument) {
   auto* warp = static_cast<Warp*>(argument);
   WarpRing* ring = warp->ring;
-  ring->function_(ring->launch_, &warp->context, warp->context.block,
-                  warp->context.block + 1, warp->context.warp,
-                  warp->context.warp + 1);
+  const WorkerContext& at = warp->context;
+  ring->launch_.function(ring->launch_.context, &warp->context, at.block,
+                         at.block + 1, at.warp, at.warp + 1);
   warp->state = Warp::State::kEnded;
   ++ring->ended_;
   warp->block->barriers.End(kWarpThreads - warp->ended);
@@ -33,23 +33,8 @@ void WarpRing::Main(void* argument) {
   ring->Next(warp);
 }
 
-void WarpRing::Prepare(Warp* warp, size_t number, uint64_t block) {
-  warp->context.block = block;
-  warp->context.warp = number;
-  warp->context.fiber = warp;
-  warp->ring = this;
-  warp->state = Warp::State::kReady;
-}
-
-bool WarpRing::Run(KernelFunction* function, const LaunchContext* launch,
-                   uint64_t begin, const std::vector<uint8_t*>& shared,
-                   uint32_t block_threads, void* escape) {
-  function_ = function;
-  launch_ = launch;
-  const uint32_t each = (block_threads + kWarpThreads - 1) / kWarpThreads;
-  count_ = shared.size() * each;
-  at_ = ended_ = 0;
-  while (warps_.size() < count_) {
+bool WarpRing::Reserve(size_t warps, size_t blocks) {
+  while (warps_.size() < warps) {
     stacks_.emplace_back(stacks_.size());
     if (!stacks_.back().ok()) {
       stacks_.pop_back();
@@ -57,22 +42,42 @@ bool WarpRing::Run(KernelFunction* function, const LaunchContext* launch,
     }
     warps_.push_back(std::make_unique<Warp>());
   }
-  while (blocks_.size() < shared.size()) {
-    blocks_.push_back(std::make_unique<ResidentBlock>(block_threads));
+  while (blocks_.size() < blocks) {
+    blocks_.push_back(std::make_unique<ResidentBlock>(0));
   }
-  for (size_t i = 0; i < count_; ++i) {
-    Warp* warp = warps_[i].get();
-    const size_t number = i % each;
-    warp->block = blocks_[i / each].get();
-    if (number == 0) *warp->block = ResidentBlock(block_threads);
-    Prepare(warp, number, begin + i / each);
-    warp->context.shared = shared[i / each];
-    warp->context.escape = escape;
-    const uint32_t rest =
-        block_threads - static_cast<uint32_t>(number) * kWarpThreads;
-    warp->ended = rest < kWarpThreads ? kWarpThreads - rest : 0;
-    warp->stack_pointer = stacks_[i].Enter(&Main, warp);
+  return true;
+}
+
+// Warp i of all, of which each block has `warps`.
+void WarpRing::Prepare(size_t i, uint32_t warps) {
+  Warp* warp = warps_[i].get();
+  const auto number = static_cast<uint32_t>(i % warps);
+  const uint32_t rest = launch_.block_threads - number * kWarpThreads;
+  warp->context.launch = launch_.context;
+  warp->context.shared = (*launch_.shared)[i / warps];
+  warp->context.local = launch_.local + i * launch_.local_bytes;
+  warp->context.block = launch_.begin + i / warps;
+  warp->context.warp = number;
+  warp->context.escape = launch_.escape;
+  warp->context.fiber = warp;
+  warp->ring = this;
+  warp->block = blocks_[i / warps].get();
+  warp->state = Warp::State::kReady;
+  warp->ended = rest < kWarpThreads ? kWarpThreads - rest : 0;
+  warp->stack_pointer = stacks_[i].Enter(&Main, warp);
+}
+
+bool WarpRing::Run(const RingLaunch& launch) {
+  launch_ = launch;
+  const uint32_t warps =
+      (launch.block_threads + kWarpThreads - 1) / kWarpThreads;
+  count_ = launch.shared->size() * warps;
+  at_ = ended_ = 0;
+  if (!Reserve(count_, launch.shared->size())) return false;
+  for (size_t i = 0; i < launch.shared->size(); ++i) {
+    *blocks_[i] = ResidentBlock(launch.block_threads);
   }
+  for (size_t i = 0; i < count_; ++i) Prepare(i, warps);
   holdfast_switch_stack(&home_, warps_[0]->stack_pointer);
   return true;
 }

@@ -18,6 +18,19 @@ namespace holdfast::software {
 
 class WarpRing;
 
+struct RingLaunch {
+  KernelFunction* function;
+  const LaunchContext* context;
+  uint64_t begin;  // the first block
+  // Of each block, its shared memory.
+  const std::vector<uint8_t*>* shared;
+  // Of all warps, one behind the other.
+  uint8_t* local;
+  size_t local_bytes;  // of a warp
+  uint32_t block_threads;
+  void* escape;  // WorkerContext::escape
+};
+
 struct ResidentBlock {
   explicit ResidentBlock(uint32_t threads) : barriers(threads) {}
   BlockBarriers barriers;
@@ -42,12 +55,9 @@ class WarpRing {
  public:
   static WarpRing& OfThread();
 
-  // Runs all warps of blocks [begin, begin + shared.size()) side by side to
-  // their ends; block begin + i has its shared memory at shared[i]. Leaves by
-  // way of `escape` (WorkerContext) on a fault. False: no memory for stacks.
-  bool Run(KernelFunction* function, const LaunchContext* launch,
-           uint64_t begin, const std::vector<uint8_t*>& shared,
-           uint32_t block_threads, void* escape);
+  // Runs all warps of the blocks side by side to their ends. Leaves by way of
+  // launch.escape on a fault. False: no memory for stacks.
+  bool Run(const RingLaunch& launch);
 
   // Where the warp that ran last was.
   const WorkerContext& last() const { return warps_[at_]->context; }
@@ -61,11 +71,11 @@ class WarpRing {
 
  private:
   static void Main(void* warp);
-  void Prepare(Warp* warp, size_t number, uint64_t block);
+  bool Reserve(size_t warps, size_t blocks);
+  void Prepare(size_t i, uint32_t warps);
   void Next(Warp* from);
 
-  KernelFunction* function_ = nullptr;
-  const LaunchContext* launch_ = nullptr;
+  RingLaunch launch_ = {};
   std::vector<Stack> stacks_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::vector<std::unique_ptr<ResidentBlock>> blocks_;

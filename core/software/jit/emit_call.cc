@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls of functions that the runtime provides, for all running lanes at once:
+// an array of 32 values for each argument and for the result.
+#include "core/software/jit/kernel_emitter.h"
+
+namespace holdfast::software::jit {
+
+using lower::Shape;
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Type;
+
+void KernelEmitter::EmitCall(const Instruction& instruction) {
+  const auto& operands = instruction.operands;
+  const std::string& name =
+      kernel_.module->functions[operands[instruction.results].index].name;
+  llvm::Value* lanes = LaneMask();
+  if (lanes == nullptr) lanes = I32(~0u);
+  llvm::SmallVector<llvm::Value*, 8> in = {lanes};
+  // As 64-bit values, whatever they are.
+  for (size_t i = instruction.results + 1; i < operands.size(); ++i) {
+    const Value value =
+        As(Read(operands[i], TypeOfOperand(operands[i])), Type::kU64);
+    in.push_back(Spill(Reshape(value, Shape::Varying())));
+  }
+  llvm::AllocaInst* results =
+      Alloca(llvm::ArrayType::get(b_.getInt64Ty(), lower::kWarpLanes));
+  in.push_back(results);
+  auto* call = NewBlock("call");
+  auto* after = NewBlock("called");
+  b_.CreateCondBr(b_.CreateICmpNE(lanes, I32(0)), call, after);
+  b_.SetInsertPoint(call);
+  CallRuntime(("holdfast_device_" + name).c_str(), b_.getVoidTy(), in);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+  if (instruction.results == 1) {
+    Write(operands[0], LoadLanes(results, Type::kU64));
+  }
+}
+
+Type KernelEmitter::TypeOfOperand(const Operand& operand) const {
+  return operand.kind == Operand::Kind::kRegister
+             ? kernel_.function->registers[operand.index].type
+             : Type::kU64;
+}
+
+}  // namespace holdfast::software::jit

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Extended precision: sums that leave a carry, and sums that take one. The
+// carry is a predicate register (Instruction::carry).
+#include "core/software/jit/kernel_emitter.h"
+
+namespace holdfast::software::jit {
+
+using lower::Shape;
+using ptx::Instruction;
+using ptx::Modifier;
+using ptx::Opcode;
+using ptx::Operand;
+using ptx::Type;
+
+void KernelEmitter::EmitCarry(const Instruction& instruction) {
+  const Type type = instruction.type();
+  const Opcode opcode = instruction.opcode();
+  const bool subtracts = opcode == Opcode::kSub || opcode == Opcode::kSubc;
+  const bool multiplies = opcode == Opcode::kMad || opcode == Opcode::kMadc;
+  Operand carry;
+  carry.kind = Operand::Kind::kRegister;
+  carry.index = instruction.carry;
+  std::vector<Value> in;
+  for (size_t i = 1; i < instruction.operands.size(); ++i) {
+    in.push_back(Read(instruction.operands[i], type));
+  }
+  Value carried;
+  if (lower::TakesCarry(instruction)) carried = Read(carry, Type::kPred);
+  Value result{Shape::Varying(), type, {}};
+  Value out{Shape::Varying(), Type::kPred, {}};
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* a = Vector(in[0], c);
+    llvm::Value* b = Vector(in[1], c);
+    if (multiplies) {
+      a = Multiply(instruction, a, b);
+      b = Vector(in[2], c);
+    }
+    llvm::Value* taken = carried.parts.empty()
+                             ? llvm::Constant::getNullValue(a->getType())
+                             : b_.CreateZExt(Vector(carried, c), a->getType());
+    llvm::Value* first = subtracts ? b_.CreateSub(a, b) : b_.CreateAdd(a, b);
+    llvm::Value* sum =
+        subtracts ? b_.CreateSub(first, taken) : b_.CreateAdd(first, taken);
+    result.parts.push_back(sum);
+    out.parts.push_back(subtracts ? b_.CreateOr(b_.CreateICmpULT(a, b),
+                                                b_.CreateICmpULT(first, taken))
+                                  : b_.CreateOr(b_.CreateICmpULT(first, a),
+                                                b_.CreateICmpULT(sum, first)));
+  }
+  if (instruction.modifiers.Has(Modifier::kCc)) Write(carry, out);
+  Write(instruction.operands[0], result);
+}
+
+}  // namespace holdfast::software::jit

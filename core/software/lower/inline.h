@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device functions become part of the kernels that call them.
+#ifndef HOLDFAST_CORE_SOFTWARE_LOWER_INLINE_H_
+#define HOLDFAST_CORE_SOFTWARE_LOWER_INLINE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "core/software/ptx/ast.h"
+
+namespace holdfast::software::lower {
+
+// Functions that the runtime provides; calls of them stay calls.
+bool IsRuntimeFunction(absl::string_view name);
+
+// `kernel` with the bodies of all functions that it calls in place of the
+// calls, and its .param variables in registers where that is possible, else in
+// local memory. Empty with "line:column: reason" in *error for a function
+// without a body, recursion, a call through a register, or a kernel that would
+// grow beyond all bounds.
+std::optional<ptx::Function> InlineCalls(const ptx::Module& module,
+                                         const ptx::Function& kernel,
+                                         std::string* error);
+
+}  // namespace holdfast::software::lower
+
+#endif  // HOLDFAST_CORE_SOFTWARE_LOWER_INLINE_H_

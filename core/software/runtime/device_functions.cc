@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// printf, assert, malloc and free of device code (abi.h). What a kernel points
+// at is copied by the kernel of the operating system, so that a wild pointer
+// gives an error and not a fault in here.
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "core/software/runtime/abi.h"
+#include "core/software/runtime/device_heap.h"
+#include "core/software/runtime/kernel_fault.h"
+
+namespace holdfast::software {
+namespace {
+
+constexpr size_t kMaxText = size_t{64} << 10;
+constexpr uint32_t kWarpThreads = 32;
+
+bool Copy(uint64_t from, void* to, size_t bytes) {
+  iovec local{to, bytes};
+  iovec remote{reinterpret_cast<void*>(from), bytes};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) ==
+         static_cast<ssize_t>(bytes);
+}
+
+// A text that ends with zero, or at unmapped memory, or is too long.
+std::string Text(uint64_t from) {
+  std::string text;
+  char piece[256];
+  while (text.size() < kMaxText) {
+    // Not across a page, behind which there may be nothing.
+    const size_t bytes =
+        std::min<size_t>(sizeof piece, 4096 - (from + text.size()) % 4096);
+    if (!Copy(from + text.size(), piece, bytes)) break;
+    const size_t length = strnlen(piece, bytes);
+    text.append(piece, length);
+    if (length < bytes) break;
+  }
+  return text;
+}
+
+// The arguments of one call, in the order and with the alignment of a struct.
+class Arguments {
+ public:
+  explicit Arguments(uint64_t address) : address_(address) {}
+
+  template <typename T>
+  T Next() {
+    address_ = (address_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+    T value{};
+    Copy(address_, &value, sizeof value);
+    address_ += sizeof(T);
+    return value;
+  }
+
+ private:
+  uint64_t address_;
+};
+
+// One conversion, "%-08.3llx": the flags, width and precision are kept, the
+// type is that of the device.
+class Conversion {
+ public:
+  // `at` points behind the percent sign, and is moved behind the conversion.
+  Conversion(const std::string& format, size_t* at) {
+    const size_t begin = *at;
+    auto take = [&](const char* set, size_t limit) {
+      size_t count = 0;
+      while (*at < format.size() && count < limit &&
+             std::strchr(set, format[*at]) != nullptr) {
+        ++*at;
+        ++count;
+      }
+    };
+    take("-+ #0", 5);
+    take("0123456789", 4);
+    if (*at < format.size() && format[*at] == '.') {
+      ++*at;
+      take("0123456789", 4);
+    }
+    shape_ = "%" + format.substr(begin, *at - begin);
+    const size_t length = *at;
+    take("hlLzjtI", 3);
+    const std::string size = format.substr(length, *at - length);
+    wide_ = size == "l" || size == "ll" || size == "z" || size == "j" ||
+            size == "t";
+    kind_ = *at < format.size() ? format[(*at)++] : '\0';
+  }
+
+  void Print(Arguments* arguments, std::string* out) const {
+    switch (kind_) {
+      case 'd':
+      case 'i':
+        return Append(
+            out, shape_ + "lld",
+            wide_ ? arguments->Next<long long>() : arguments->Next<int>());
+      case 'u':
+      case 'o':
+      case 'x':
+      case 'X':
+        return Append(out, shape_ + "ll" + kind_,
+                      wide_ ? arguments->Next<unsigned long long>()
+                            : arguments->Next<unsigned>());
+      case 'c':
+        return Append(out, shape_ + "c", arguments->Next<int>());
+      case 'p':
+        return Append(out, shape_ + "p",
+                      reinterpret_cast<void*>(arguments->Next<uint64_t>()));
+      case 's':
+        return Append(out, shape_ + "s",
+                      Text(arguments->Next<uint64_t>()).c_str());
+      case 'e':
+      case 'E':
+      case 'f':
+      case 'F':
+      case 'g':
+      case 'G':
+      case 'a':
+      case 'A':
+        return Append(out, shape_ + kind_, arguments->Next<double>());
+      case '%':
+        out->push_back('%');
+        return;
+      default:
+        out->append(shape_);
+        if (kind_ != '\0') out->push_back(kind_);
+    }
+  }
+
+ private:
+  template <typename T>
+  static void Append(std::string* out, const std::string& format, T value) {
+    const int length = std::snprintf(nullptr, 0, format.c_str(), value);
+    if (length <= 0) return;
+    const size_t end = out->size();
+    out->resize(end + static_cast<size_t>(length) + 1);
+    std::snprintf(out->data() + end, static_cast<size_t>(length) + 1,
+                  format.c_str(), value);
+    out->pop_back();
+  }
+
+  std::string shape_;
+  bool wide_ = false;
+  char kind_ = '\0';
+};
+
+std::string Format(const std::string& format, Arguments arguments) {
+  std::string out;
+  for (size_t at = 0; at < format.size();) {
+    if (format[at] != '%') {
+      out.push_back(format[at++]);
+      continue;
+    }
+    ++at;
+    Conversion(format, &at).Print(&arguments, &out);
+  }
+  return out;
+}
+
+void PrintAssertion(const WorkerContext& worker, uint32_t lane,
+                    const std::string& message, const std::string& file,
+                    uint64_t line, const std::string& function) {
+  const uint32_t* grid = worker.launch->grid;
+  const uint32_t* block = worker.launch->block;
+  const uint64_t thread = worker.warp * kWarpThreads + lane;
+  std::fprintf(
+      stderr,
+      "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` "
+      "failed.\n",
+      file.c_str(), static_cast<unsigned>(line), function.c_str(),
+      static_cast<unsigned>(worker.block % grid[0]),
+      static_cast<unsigned>(worker.block / grid[0] % grid[1]),
+      static_cast<unsigned>(worker.block / grid[0] / grid[1]),
+      static_cast<unsigned>(thread % block[0]),
+      static_cast<unsigned>(thread / block[0] % block[1]),
+      static_cast<unsigned>(thread / block[0] / block[1]), message.c_str());
+}
+
+}  // namespace
+
+extern "C" {
+
+void holdfast_device_vprintf(WorkerContext*, uint32_t lanes,
+                             const uint64_t* formats, const uint64_t* buffers,
+                             uint64_t* results) {
+  std::string out;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    const std::string text =
+        Format(Text(formats[lane]), Arguments(buffers[lane]));
+    results[lane] = text.size();
+    out += text;
+  }
+  std::fwrite(out.data(), 1, out.size(), stdout);
+  std::fflush(stdout);
+}
+
+void holdfast_device___assertfail(WorkerContext* worker, uint32_t lanes,
+                                  const uint64_t* messages,
+                                  const uint64_t* files, const uint64_t* lines,
+                                  const uint64_t* functions, const uint64_t*,
+                                  uint64_t*) {
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    PrintAssertion(*worker, static_cast<uint32_t>(lane), Text(messages[lane]),
+                   Text(files[lane]), lines[lane], Text(functions[lane]));
+  }
+  LeaveKernel(*worker, {KernelFault::Kind::kAssert, 0, lanes});
+}
+
+void holdfast_device_malloc(WorkerContext*, uint32_t lanes,
+                            const uint64_t* sizes, uint64_t* results) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    results[lane] =
+        reinterpret_cast<uint64_t>(DeviceHeap::Get().Allocate(sizes[lane]));
+  }
+}
+
+void holdfast_device_free(WorkerContext*, uint32_t lanes,
+                          const uint64_t* pointers, uint64_t*) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    DeviceHeap::Get().Free(reinterpret_cast<void*>(pointers[lane]));
+  }
+}
+
+}  // extern "C"
+
+}  // namespace holdfast::software

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/runtime/device_heap.h"
+
+#include <sys/mman.h>
+
+namespace holdfast::software {
+namespace {
+
+constexpr size_t kAlignment = 16;
+
+}  // namespace
+
+DeviceHeap& DeviceHeap::Get() {
+  static auto& heap = *new DeviceHeap;
+  return heap;
+}
+
+DeviceHeap::DeviceHeap() {
+  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return;
+  base_ = reinterpret_cast<uintptr_t>(memory);
+  free_[base_] = kBytes;
+}
+
+void* DeviceHeap::Allocate(size_t bytes) {
+  if (bytes == 0 || bytes > kBytes) return nullptr;
+  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto it = free_.begin(); it != free_.end(); ++it) {
+    const auto [address, size] = *it;
+    if (size < bytes) continue;
+    free_.erase(it);
+    if (size > bytes) free_[address + bytes] = size - bytes;
+    used_[address] = bytes;
+    return reinterpret_cast<void*>(address);
+  }
+  return nullptr;
+}
+
+void DeviceHeap::Free(void* pointer) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto used = used_.find(reinterpret_cast<uintptr_t>(pointer));
+  if (used == used_.end()) return;
+  auto it = free_.emplace(*used).first;
+  used_.erase(used);
+  if (auto next = std::next(it);
+      next != free_.end() && it->first + it->second == next->first) {
+    it->second += next->second;
+    free_.erase(next);
+  }
+  if (it == free_.begin()) return;
+  auto before = std::prev(it);
+  if (before->first + before->second != it->first) return;
+  before->second += it->second;
+  free_.erase(it);
+}
+
+}  // namespace holdfast::software

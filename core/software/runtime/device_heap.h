@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_DEVICE_HEAP_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_DEVICE_HEAP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+
+namespace holdfast::software {
+
+// What malloc in device code draws on: 8 MiB, as CUDA has it by default.
+// Blocks outlive launches, until device code frees them. Thread-safe.
+class DeviceHeap {
+ public:
+  static constexpr size_t kBytes = size_t{8} << 20;
+
+  static DeviceHeap& Get();
+
+  // Aligned to 16 bytes. Null for 0 bytes and if there is no room.
+  void* Allocate(size_t bytes);
+  // Null, and what was never allocated, are ignored.
+  void Free(void* pointer);
+
+ private:
+  DeviceHeap();
+
+  std::mutex mutex_;
+  uintptr_t base_ = 0;  // 0: no memory
+  // Address to bytes: first fit, neighbours joined.
+  std::map<uintptr_t, size_t> free_ ABSL_GUARDED_BY(mutex_);
+  std::map<uintptr_t, size_t> used_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_DEVICE_HEAP_H_

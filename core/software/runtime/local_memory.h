@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_LOCAL_MEMORY_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_LOCAL_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast::software {
+
+// `bytes` of memory for the local variables of the warps that the calling
+// thread runs, until it asks again; not cleared. Null if there is none.
+uint8_t* ThreadLocalMemory(size_t bytes);
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_LOCAL_MEMORY_H_
