@@ -15,6 +15,8 @@
 
 namespace holdfast::software {
 
+constexpr size_t kPageSize = 4096;
+
 class AddressRange;
 
 // Hands out ranges of a window, lowest free address first. Thread-safe.

@@ -53,18 +53,32 @@ bool MemoryBudget::Take(size_t size) {
   return true;
 }
 
-int Block::SharedFd() {
-  static const int fd =
-      CreateFd("holdfast-device-memory", GetDeviceWindow().size).Release();
+UniqueFd Block::CreateMemfd(const char* name) {
+  UniqueFd fd = CreateFd(name, GetDeviceWindow().size);
+  // See PhysicalMemory::Create.
+  if (fd.valid()) {
+    fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  }
   return fd;
+}
+
+IpcHandle Block::handle(IpcHandle::Kind kind) const {
+  IpcHandle handle = IpcHandle::Make(kind);
+  handle.descriptor = fd_;
+  handle.offset = file_offset();
+  handle.pages = mapped_;
+  handle.start = address_ - range_->address();
+  handle.size = size_;
+  return handle;
 }
 
 size_t Block::file_offset() const {
   return range_->address() - GetDeviceWindow().base;
 }
 
-CUresult Block::Create(size_t size, Place place, MemoryBudget* budget,
+CUresult Block::Create(size_t size, Place place, MemoryBudget* budget, int fd,
                        std::unique_ptr<Block>* block) {
+  static const int shared = CreateMemfd(kMemfdName).Release();
   if (size > GetDeviceWindow().size - kGuardGap)
     return CUDA_ERROR_OUT_OF_MEMORY;
   const size_t mapped = RoundUp(size, kPageSize);
@@ -72,13 +86,14 @@ CUresult Block::Create(size_t size, Place place, MemoryBudget* budget,
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   std::unique_ptr<Block> made(new Block);
+  made->fd_ = fd >= 0 ? fd : shared;
   made->budget_ = budget;
   made->mapped_ = mapped;
   made->size_ = size;
   made->range_ = GetAddressSpace().Reserve(mapped + kGuardGap, kPageSize, 0);
   if (made->range_ == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   const uintptr_t start = made->range_->address();
-  if (!MapShared(start, mapped, PROT_READ | PROT_WRITE, SharedFd(),
+  if (!MapShared(start, mapped, PROT_READ | PROT_WRITE, made->fd_,
                  made->file_offset())) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -92,7 +107,7 @@ Block::~Block() {
   if (address_ != 0) {
     Unmap(range_->address(), mapped_);
     // Best effort: without it the pages stay with the process.
-    fallocate(SharedFd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+    fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
               static_cast<off_t>(file_offset()), static_cast<off_t>(mapped_));
   }
   if (budget_ != nullptr) budget_->Return(mapped_);

@@ -12,11 +12,10 @@
 
 #include "core/base/unique_fd.h"
 #include "core/software/driver/address_space.h"
+#include "core/software/driver/ipc.h"
 #include "cuda.h"
 
 namespace holdfast::software {
-
-constexpr size_t kPageSize = 4096;
 
 constexpr size_t RoundUp(size_t size, size_t multiple) {
   return (size + multiple - 1) / multiple * multiple;
@@ -47,7 +46,8 @@ class Backing {
 
 // Memory of its own with a guard gap after it, for cuMemAlloc and the like.
 // All blocks share one memfd, in which a block lies at its offset in the
-// window: as many blocks as wanted, one descriptor.
+// window: as many blocks as wanted, one descriptor. A pool that is exported
+// has such a memfd of its own.
 class Block : public Backing {
  public:
   enum class Place {
@@ -55,25 +55,32 @@ class Block : public Backing {
     kEnd,    // ends within 256 bytes of the gap: small overruns are found, too
   };
 
-  // `budget` may be null. The block must not outlive it. CUDA_SUCCESS or
+  // What the memfds are called, as other processes see it.
+  static constexpr char kMemfdName[] = "holdfast-device-memory";
+  static constexpr char kPoolMemfdName[] = "holdfast-memory-pool";
+  // A memfd for blocks, as large as the window.
+  static UniqueFd CreateMemfd(const char* name);
+
+  // `budget` may be null. The block must not outlive it, nor `fd`, a memfd of
+  // CreateMemfd; -1: that of all blocks. CUDA_SUCCESS or
   // CUDA_ERROR_OUT_OF_MEMORY.
-  static CUresult Create(size_t size, Place place, MemoryBudget* budget,
+  static CUresult Create(size_t size, Place place, MemoryBudget* budget, int fd,
                          std::unique_ptr<Block>* block);
   ~Block() override;
 
   uintptr_t address() const { return address_; }
   size_t size() const { return size_; }
 
-  // For another process: the memfd of all blocks (borrowed), and where the
-  // pages of this one lie in it.
-  static int SharedFd();
-  size_t file_offset() const;
+  // For another process.
+  IpcHandle handle(IpcHandle::Kind kind) const;
   size_t mapped_size() const { return mapped_; }
-  size_t offset_in_pages() const { return address_ - range_->address(); }
 
  private:
   Block() = default;
 
+  size_t file_offset() const;
+
+  int fd_ = -1;
   std::unique_ptr<AddressRange> range_;  // pages and gap
   MemoryBudget* budget_ = nullptr;
   uintptr_t address_ = 0;

@@ -12,6 +12,7 @@
 #include "core/software/driver/device.h"
 #include "core/software/driver/event.h"
 #include "core/software/driver/handle_table.h"
+#include "core/software/driver/ipc_imports.h"
 #include "core/software/driver/library.h"
 #include "core/software/driver/linker.h"
 #include "core/software/driver/memory_map.h"
@@ -35,6 +36,7 @@ class Driver {
   Device& device() { return device_; }
 
   MemoryMap memory;
+  IpcImports imports;
   HandleTable<CUcontext, Context> contexts;
   HandleTable<CUstream, Stream> streams;
   HandleTable<CUevent, Event> events;

@@ -21,8 +21,15 @@ std::shared_ptr<Event::Mark> Event::mark() const {
 
 void Event::Record(Stream& stream) {
   auto mark = std::make_shared<Mark>();
-  mark->ticket = stream.Enqueue({.run = [mark] { mark->reached_ns = Now(); }},
-                                Stream::Runner::kCaller);
+  const uint64_t recording = shared_ == nullptr ? 0 : shared_->Record();
+  const auto reach = [mark, shared = shared_, recording] {
+    mark->reached_ns = Now();
+    if (shared != nullptr) shared->Reach(recording);
+  };
+  // Other processes must not wait for ever because of a fault here.
+  mark->ticket = stream.Enqueue(
+      {.run = reach, .after = {}, .even_after_fault = shared_ != nullptr},
+      Stream::Runner::kCaller);
   std::lock_guard lock(mutex_);
   mark_ = std::move(mark);
 }
@@ -33,7 +40,29 @@ Ticket Event::ticket() const {
 }
 
 CUresult Event::Query() const {
-  return ticket().Done() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  const bool done = shared_ == nullptr ? ticket().Done()
+                                       : shared_->Reached(shared_->recorded());
+  return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+void Event::Delay(Stream& stream) const {
+  if (shared_ != nullptr) {
+    const uint64_t recording = shared_->recorded();
+    if (shared_->Reached(recording)) return;
+    stream.Enqueue(
+        {.run = [shared = shared_, recording] { shared->Wait(recording); }},
+        Stream::Runner::kWorker);
+    return;
+  }
+  const Ticket last = ticket();
+  if (last.Done()) return;
+  stream.Enqueue({.run = [] {}, .after = {last}}, Stream::Runner::kWorker);
+}
+
+void Event::Wait() const {
+  const uint64_t recording = shared_ == nullptr ? 0 : shared_->recorded();
+  ticket().Wait(/*help=*/true);
+  if (shared_ != nullptr) shared_->Wait(recording);
 }
 
 CUresult Event::Elapsed(const Event& start, const Event& end, float* ms) {

@@ -13,13 +13,21 @@ class MemoryPool::Loan : public Backing {
       : pool_(std::move(pool)), block_(std::move(block)) {}
   ~Loan() override { pool_->TakeBack(std::move(block_)); }
 
+  const Block* block() const { return block_.get(); }
+
  private:
   const std::shared_ptr<MemoryPool> pool_;
   std::unique_ptr<Block> block_;
 };
 
+const Block* MemoryPool::BlockOf(
+    const std::shared_ptr<Backing>& backing) const {
+  return imported_ ? nullptr : static_cast<const Loan&>(*backing).block();
+}
+
 CUresult MemoryPool::Allocate(size_t size, uintptr_t* address,
                               std::shared_ptr<Backing>* backing) {
+  if (imported_) return CUDA_ERROR_INVALID_VALUE;
   std::unique_ptr<Block> block;
   {
     std::lock_guard lock(mutex_);
@@ -34,7 +42,8 @@ CUresult MemoryPool::Allocate(size_t size, uintptr_t* address,
   const bool reused = block != nullptr;
   if (!reused) {
     const auto create = [&] {
-      return Block::Create(size, Block::Place::kEnd, &budget_, &block);
+      return Block::Create(size, Block::Place::kEnd, &budget_, fd_.get(),
+                           &block);
     };
     CUresult result = create();
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {

@@ -7,8 +7,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "core/base/unique_fd.h"
 #include "core/software/driver/backing.h"
 #include "cuda.h"
 
@@ -20,9 +22,23 @@ namespace holdfast::software {
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
   // `max_size` in bytes; 0: no limit but the device's. The budget must outlive
-  // the pool.
-  MemoryPool(MemoryBudget& budget, size_t max_size)
-      : budget_(budget), max_size_(max_size) {}
+  // the pool. With a memfd of Block::CreateMemfd the pool can be exported.
+  MemoryPool(MemoryBudget& budget, size_t max_size, UniqueFd fd = UniqueFd())
+      : budget_(budget), max_size_(max_size), fd_(std::move(fd)) {}
+
+  // Stands for another process's pool: pointers can be imported from it, but
+  // nothing allocated.
+  static std::shared_ptr<MemoryPool> Imported(MemoryBudget& budget,
+                                              UniqueFd fd) {
+    auto pool = std::make_shared<MemoryPool>(budget, 0, std::move(fd));
+    pool->imported_ = true;
+    return pool;
+  }
+  bool imported() const { return imported_; }
+  // Borrowed; -1 if the pool is not shared.
+  int fd() const { return fd_.get(); }
+  // The block behind an allocation of this pool; null in an imported one.
+  const Block* BlockOf(const std::shared_ptr<Backing>& backing) const;
 
   // The backing owns the block and the pool; dropping it frees the block.
   CUresult Allocate(size_t size, uintptr_t* address,
@@ -42,6 +58,8 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
   MemoryBudget& budget_;
   const size_t max_size_;
+  const UniqueFd fd_;
+  bool imported_ = false;
   mutable std::mutex mutex_;
   std::multimap<size_t, std::unique_ptr<Block>> kept_ ABSL_GUARDED_BY(mutex_);
   uint64_t reserved_ ABSL_GUARDED_BY(mutex_) = 0;

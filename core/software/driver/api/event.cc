@@ -30,11 +30,16 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
     if (event == nullptr || (flags & ~kEventFlags) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    std::shared_ptr<SharedProgress> shared;
     if ((flags & CU_EVENT_INTERPROCESS) != 0) {
-      return (flags & CU_EVENT_DISABLE_TIMING) == 0 ? CUDA_ERROR_INVALID_VALUE
-                                                    : CUDA_ERROR_NOT_SUPPORTED;
+      if ((flags & CU_EVENT_DISABLE_TIMING) == 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      shared = SharedProgress::Create();
+      if (shared == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    *event = driver.events.Add(std::make_shared<Event>(context.id(), flags));
+    *event = driver.events.Add(
+        std::make_shared<Event>(context.id(), flags, std::move(shared)));
     return CUDA_SUCCESS;
   });
 }
@@ -66,7 +71,7 @@ CUresult cuEventQuery(CUevent handle) {
 
 CUresult cuEventSynchronize(CUevent handle) {
   return WithEvent(handle, [](Event& event) {
-    event.ticket().Wait(/*help=*/true);
+    event.Wait();
     return LastFault();
   });
 }

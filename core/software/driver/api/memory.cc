@@ -26,9 +26,9 @@ CUresult Allocate(Driver& driver, Context& context, MemoryKind kind,
   if (size == 0) return CUDA_ERROR_INVALID_VALUE;
   const bool host = IsHost(kind);
   std::unique_ptr<Block> block;
-  const CUresult result =
-      Block::Create(size, host ? Block::Place::kStart : Block::Place::kEnd,
-                    host ? nullptr : &context.device().memory(), &block);
+  const CUresult result = Block::Create(
+      size, host ? Block::Place::kStart : Block::Place::kEnd,
+      host ? nullptr : &context.device().memory(), /*fd=*/-1, &block);
   if (result != CUDA_SUCCESS) return result;
   *address = block->address();
   Region region;
@@ -126,8 +126,9 @@ CUresult GetPointerAttribute(Driver& driver, const Region& region,
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
       return Store(data, 0u);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      return Store<unsigned>(data, region.kind == MemoryKind::kDevice);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       return Store<unsigned long long>(data, region.buffer_id);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:

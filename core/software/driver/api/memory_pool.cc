@@ -91,11 +91,15 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
         !IsDevice(properties->location)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
+    holdfast::UniqueFd fd;
+    if (properties->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+      fd = Block::CreateMemfd(Block::kPoolMemfdName);
+      if (!fd.valid()) return CUDA_ERROR_OUT_OF_MEMORY;
+    } else if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
       return CUDA_ERROR_NOT_SUPPORTED;
     }
     *pool = driver.pools.Add(std::make_shared<MemoryPool>(
-        driver.device().memory(), properties->maxSize));
+        driver.device().memory(), properties->maxSize, std::move(fd)));
     return CUDA_SUCCESS;
   });
 }

@@ -106,11 +106,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
     if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0) return CUDA_ERROR_INVALID_VALUE;
     const std::shared_ptr<Event> found = driver.events.Find(event);
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    const Ticket ticket = found->ticket();
-    if (!ticket.Done()) {
-      stream.Enqueue({.run = [] {}, .after = {ticket}},
-                     Stream::Runner::kWorker);
-    }
+    found->Delay(stream);
     return CUDA_SUCCESS;
   });
 }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Handles that other processes of the user can open. A handle names a process
+// and one of its memfds; /proc hands the memfd over to whoever may look into
+// that process, and everything in a handle is checked, since it may come from
+// anywhere.
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_IPC_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_IPC_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/base/unique_fd.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// What the 64 bytes of CUipcMemHandle and CUipcEventHandle hold, and of
+// CUmemPoolPtrExportData (with neither process nor descriptor).
+struct IpcHandle {
+  enum class Kind : uint32_t { kMemory = 1, kEvent = 2, kPoolPointer = 3 };
+  uint32_t magic = 0;
+  Kind kind = Kind::kMemory;
+  int32_t process = 0;
+  int32_t descriptor = 0;
+  uint64_t offset = 0;  // of the pages in the memfd
+  uint64_t pages = 0;   // bytes, whole pages
+  uint64_t start = 0;   // of the allocation in its pages
+  uint64_t size = 0;
+  uint64_t unused[2] = {0, 0};
+
+  static IpcHandle Make(Kind kind);
+  // False unless it is a handle of this kind with sizes that fit together.
+  bool Valid(Kind expected) const;
+};
+static_assert(sizeof(IpcHandle) == sizeof(CUipcMemHandle));
+static_assert(sizeof(IpcHandle) == sizeof(CUipcEventHandle));
+static_assert(sizeof(IpcHandle) == sizeof(CUmemPoolPtrExportData));
+
+// The memfd that a handle names, if it has `name`, cannot shrink and is of at
+// least `size` bytes; an invalid one otherwise.
+UniqueFd OpenMemfd(int process, int descriptor, const char* name, size_t size);
+
+// The same checks for a descriptor that came by another way.
+bool IsMemfd(int fd, const char* name, size_t size);
+
+// The progress of an event that several processes see: how often it was
+// recorded, and up to which of these recordings work is done. Thread-safe, and
+// across processes.
+class SharedProgress {
+ public:
+  static std::shared_ptr<SharedProgress> Create();
+  // Null unless the handle names the progress of an event.
+  static std::shared_ptr<SharedProgress> Open(const IpcHandle& handle);
+  ~SharedProgress();
+
+  IpcHandle handle() const;
+
+  uint64_t Record();  // the number of this recording
+  void Reach(uint64_t recording);
+  uint64_t recorded() const { return page_->recorded.load(); }
+  bool Reached(uint64_t recording) const {
+    return page_->reached.load() >= recording;
+  }
+  // Polls. Returns as well when a kernel has faulted, or the process that
+  // recorded last is gone: nobody would ever reach it.
+  void Wait(uint64_t recording) const;
+
+ private:
+  struct Page {
+    std::atomic<uint64_t> recorded;
+    std::atomic<uint64_t> reached;
+    std::atomic<int32_t> recorder;  // process
+  };
+
+  SharedProgress(UniqueFd fd, Page* page) : fd_(std::move(fd)), page_(page) {}
+  static std::shared_ptr<SharedProgress> Map(UniqueFd fd);
+
+  const UniqueFd fd_;
+  Page* const page_;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_IPC_H_

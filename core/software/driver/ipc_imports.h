@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_IPC_IMPORTS_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_IPC_IMPORTS_H_
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// Memory of other processes that is open here. As in CUDA, opening a handle
+// again gives the same address, which has to be closed as often. Thread-safe.
+class IpcImports {
+ public:
+  // alive(CUdeviceptr) tells whether an address is still mapped (its context
+  // may have ended), open(CUdeviceptr*) maps a handle that is not open yet.
+  template <typename Alive, typename OpenHandle>
+  CUresult Open(const CUipcMemHandle& handle, CUdeviceptr* pointer, Alive alive,
+                OpenHandle open) {
+    const std::string key(handle.reserved, sizeof(handle.reserved));
+    std::lock_guard lock(mutex_);
+    Import& import = imports_[key];
+    if (import.references > 0 && alive(import.address)) {
+      ++import.references;
+      *pointer = import.address;
+      return CUDA_SUCCESS;
+    }
+    const CUresult result = open(&import.address);
+    if (result != CUDA_SUCCESS) {
+      imports_.erase(key);
+      return result;
+    }
+    import.references = 1;
+    *pointer = import.address;
+    return CUDA_SUCCESS;
+  }
+
+  // close() when it was opened no more often.
+  template <typename CloseAddress>
+  CUresult Close(CUdeviceptr pointer, CloseAddress close) {
+    std::lock_guard lock(mutex_);
+    for (auto it = imports_.begin(); it != imports_.end(); ++it) {
+      if (it->second.address != pointer) continue;
+      if (--it->second.references == 0) {
+        imports_.erase(it);
+        close();
+      }
+      return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+
+ private:
+  struct Import {
+    CUdeviceptr address = 0;
+    int references = 0;
+  };
+  std::mutex mutex_;
+  std::map<std::string, Import> imports_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_IPC_IMPORTS_H_
