@@ -18,12 +18,12 @@ std::optional<bool> Figure::Met() const {
                                  : value.p50 >= bar->limit;
 }
 
-Figure&& Figure::Reaching(double limit, const std::string& text) && {
+Figure Figure::Reaching(double limit, const std::string& text) && {
   bar = Bar{text, limit};
   return std::move(*this);
 }
 
-Figure&& Figure::ReachingRatio(double ratio) && {
+Figure Figure::ReachingRatio(double ratio) && {
   if (baseline.has_value()) {
     bar = Bar{absl::StrCat(better == Better::kLess ? "≤ " : "≥ ", ratio, " × ",
                            baseline->name),

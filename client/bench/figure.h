@@ -39,8 +39,8 @@ struct Figure {
   std::optional<bool> Met() const;
 
   // Bars: a number, or a multiple of the baseline; none without a baseline.
-  Figure&& Reaching(double limit, const std::string& text) &&;
-  Figure&& ReachingRatio(double ratio) &&;
+  Figure Reaching(double limit, const std::string& text) &&;
+  Figure ReachingRatio(double ratio) &&;
 };
 
 }  // namespace holdfast::bench

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -70,6 +71,13 @@ TEST(FigureTest, NothingIsMetWithoutABaseline) {
   figure = std::move(figure).ReachingRatio(0.5);
   EXPECT_EQ(figure.Met(), std::nullopt);
   EXPECT_EQ(figure.Ratio(), std::nullopt);
+}
+
+TEST(FigureTest, ABarMayBeSetInPlace) {
+  Figure figure = MakeFigure(Better::kMore, 1, 1);
+  figure = std::move(figure).ReachingRatio(0.5);
+  EXPECT_EQ(figure.name, "name");
+  EXPECT_EQ(figure.Met(), true);
 }
 
 TEST(ReportTest, TableTellsWhatIsNotMet) {
