@@ -87,7 +87,7 @@ int Ackermann(int m, int n) {
 }
 
 TEST_F(Cooperation, AckermannByRecursion) {
-  Load("calls");
+  Load("recursion");
   std::vector<int> expected;
   for (int t = 0; t < 32; ++t) expected.push_back(Ackermann(t % 3, t / 3));
   const Array<int> out(32);
@@ -96,7 +96,7 @@ TEST_F(Cooperation, AckermannByRecursion) {
 }
 
 TEST_F(Cooperation, FunctionPointers) {
-  Load("calls");
+  Load("pointers");
   constexpr int kCount = 300;
   const auto which = RandomBelow(kCount, 3), in = RandomBelow(kCount, 1000, 2);
   std::vector<int> expected(kCount);
@@ -112,7 +112,7 @@ TEST_F(Cooperation, FunctionPointers) {
 }
 
 TEST_F(Cooperation, VirtualMethods) {
-  Load("calls");
+  Load("pointers");
   constexpr int kCount = 200;
   const auto in = Random<float>(kCount);
   std::vector<float> expected(kCount);
@@ -368,7 +368,7 @@ std::vector<uint16_t> ToHalves(const std::vector<float>& values) {
 }
 
 TEST_F(Cooperation, AttentionOverHalves) {
-  Load("network");
+  Load("half");
   constexpr int kCount = 40;
   const auto q = Sixteenths(kCount * 16, 1), k = Sixteenths(kCount * 16, 2),
              v = Sixteenths(kCount * 16, 3);
@@ -393,7 +393,7 @@ TEST_F(Cooperation, AttentionOverHalves) {
 }
 
 TEST_F(Cooperation, AxpyInHalves) {
-  Load("network");
+  Load("half");
   constexpr int kPairs = 200;
   const auto x = Sixteenths(2 * kPairs, 1), y = Sixteenths(2 * kPairs, 2);
   std::vector<float> sums(2 * kPairs);
@@ -409,7 +409,7 @@ TEST_F(Cooperation, AxpyInHalves) {
 }
 
 TEST_F(Cooperation, RoundingToBfloat) {
-  Load("network");
+  Load("half");
   constexpr int kCount = 1000;
   const auto in = Random<float>(kCount);
   std::vector<uint16_t> expected(kCount);

@@ -362,7 +362,7 @@ TEST_F(Grid, MergePath) {
 }
 
 TEST_F(Grid, QuicksortByRecursion) {
-  Load("sort");
+  Load("recursion");
   constexpr int kThreads = 100, kEach = 37;
   auto keys = Random<int32_t>(kThreads * kEach);
   const Array<int32_t> device = Upload(keys);

@@ -83,26 +83,3 @@ extern "C" __global__ void merge_path(const int* a, int na, const int* b,
     out[k] = j >= nb || (i < na && a[i] <= b[j]) ? a[i++] : b[j++];
   }
 }
-
-// Quicksort of a few keys a thread, by recursion.
-__device__ void Quicksort(int* keys, int low, int high) {
-  if (low >= high) return;
-  const int pivot = keys[(low + high) / 2];
-  int i = low, j = high;
-  while (i <= j) {
-    while (keys[i] < pivot) ++i;
-    while (keys[j] > pivot) --j;
-    if (i <= j) {
-      const int key = keys[i];
-      keys[i++] = keys[j];
-      keys[j--] = key;
-    }
-  }
-  Quicksort(keys, low, j);
-  Quicksort(keys, i, high);
-}
-
-extern "C" __global__ void quicksort(int* keys, int each, int threads) {
-  const int t = blockIdx.x * blockDim.x + threadIdx.x;
-  if (t < threads) Quicksort(keys + t * each, 0, each - 1);
-}
