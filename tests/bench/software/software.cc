@@ -86,9 +86,9 @@ std::vector<double> FirstLaunches(const std::string& cache,
                                   const std::string& filter) {
   char self[4096] = "";
   if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) return {};
+  const std::string only = filter.empty() ? "" : " --only='" + filter + "'";
   const std::string command = "HOLDFAST_SOFTWARE_CACHE='" + cache + "' '" +
-                              self + "' --first-launches --only='" + filter +
-                              "'";
+                              self + "' --first-launches" + only;
   FILE* output = popen(command.c_str(), "r");
   std::vector<double> times;
   for (double ms; output != nullptr && fscanf(output, "%lf", &ms) == 1;) {
