@@ -124,6 +124,42 @@ std::vector<int> ImmediatePostDominators(const Kernel& kernel) {
   return parent;
 }
 
+namespace {
+
+// The blocks behind the branch of block k, up to where its lanes meet again.
+std::vector<bool> BlocksUntil(const Kernel& kernel, size_t k, int meeting) {
+  std::vector<bool> seen(kernel.blocks.size(), false);
+  std::vector<int> open = Successors(kernel, k);
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    if (at == kExit || at == meeting || seen[at]) continue;
+    seen[at] = true;
+    for (const int next : Successors(kernel, at)) open.push_back(next);
+  }
+  return seen;
+}
+
+// Takes out of `blocks` those that lead back to block k.
+void RemoveLoop(const Kernel& kernel, size_t k, std::vector<bool>* blocks) {
+  std::vector<bool> loop(blocks->size(), false);
+  loop[k] = true;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t at = blocks->size(); at-- > 0;) {
+      if (!(*blocks)[at] || loop[at]) continue;
+      for (const int next : Successors(kernel, at)) {
+        if (next != kExit && loop[next]) changed = loop[at] = true;
+      }
+    }
+  }
+  for (size_t at = 0; at < blocks->size(); ++at) {
+    if (loop[at]) (*blocks)[at] = false;
+  }
+}
+
+}  // namespace
+
 std::vector<bool> DivergentRegion(const Kernel& kernel,
                                   const std::vector<int>& post_dominators,
                                   const std::vector<bool>& divergent) {
@@ -131,15 +167,10 @@ std::vector<bool> DivergentRegion(const Kernel& kernel,
   std::vector<bool> region(count, false);
   for (size_t k = 0; k < count; ++k) {
     if (!divergent[k]) continue;
-    std::vector<bool> seen(count, false);
-    std::vector<int> open = Successors(kernel, k);
-    while (!open.empty()) {
-      const int at = open.back();
-      open.pop_back();
-      if (at == kExit || at == post_dominators[k] || seen[at]) continue;
-      seen[at] = true;
-      region[at] = true;
-      for (const int next : Successors(kernel, at)) open.push_back(next);
+    std::vector<bool> blocks = BlocksUntil(kernel, k, post_dominators[k]);
+    if (blocks[k]) RemoveLoop(kernel, k, &blocks);
+    for (size_t at = 0; at < count; ++at) {
+      if (blocks[at]) region[at] = true;
     }
   }
   return region;

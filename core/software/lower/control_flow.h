@@ -24,7 +24,8 @@ std::vector<int> ImmediatePostDominators(const Kernel& kernel);
 
 // By block: whether only some lanes of a warp may be in it because a branch at
 // the end of one of `divergent` (by block) parted them. The block where they
-// meet again does not count.
+// meet again does not count, nor do loops that some lanes leave early: those
+// that stay are together.
 std::vector<bool> DivergentRegion(const Kernel& kernel,
                                   const std::vector<int>& post_dominators,
                                   const std::vector<bool>& divergent);
