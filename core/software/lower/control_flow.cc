@@ -140,40 +140,27 @@ std::vector<bool> BlocksUntil(const Kernel& kernel, size_t k, int meeting) {
   return seen;
 }
 
-// Takes out of `blocks` those that lead back to block k.
-void RemoveLoop(const Kernel& kernel, size_t k, std::vector<bool>* blocks) {
-  std::vector<bool> loop(blocks->size(), false);
-  loop[k] = true;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t at = blocks->size(); at-- > 0;) {
-      if (!(*blocks)[at] || loop[at]) continue;
-      for (const int next : Successors(kernel, at)) {
-        if (next != kExit && loop[next]) changed = loop[at] = true;
+}  // namespace
+
+std::vector<bool> MergedRegisters(const Kernel& kernel,
+                                  const std::vector<int>& post_dominators,
+                                  const std::vector<std::vector<bool>>& live,
+                                  const std::vector<bool>& divergent) {
+  std::vector<bool> merged(kernel.function->registers.size(), false);
+  for (size_t k = 0; k < kernel.blocks.size(); ++k) {
+    const int meeting = post_dominators[k];
+    if (!divergent[k] || meeting == kExit) continue;
+    const std::vector<bool> blocks = BlocksUntil(kernel, k, meeting);
+    for (size_t at = 0; at < blocks.size(); ++at) {
+      const Block& block = kernel.blocks[at];
+      for (uint32_t i = block.first; blocks[at] && i < block.last; ++i) {
+        for (uint32_t r : RegistersWritten(kernel.function->body[i])) {
+          if (live[meeting][r]) merged[r] = true;
+        }
       }
     }
   }
-  for (size_t at = 0; at < blocks->size(); ++at) {
-    if (loop[at]) (*blocks)[at] = false;
-  }
-}
-
-}  // namespace
-
-std::vector<bool> DivergentRegion(const Kernel& kernel,
-                                  const std::vector<int>& post_dominators,
-                                  const std::vector<bool>& divergent) {
-  const size_t count = kernel.blocks.size();
-  std::vector<bool> region(count, false);
-  for (size_t k = 0; k < count; ++k) {
-    if (!divergent[k]) continue;
-    std::vector<bool> blocks = BlocksUntil(kernel, k, post_dominators[k]);
-    if (blocks[k]) RemoveLoop(kernel, k, &blocks);
-    for (size_t at = 0; at < count; ++at) {
-      if (blocks[at]) region[at] = true;
-    }
-  }
-  return region;
+  return merged;
 }
 
 std::vector<std::vector<bool>> LiveRegisters(const Kernel& kernel) {

@@ -22,16 +22,15 @@ std::vector<int> Loops(const Kernel& kernel);
 // thread goes through; kExit if there is none.
 std::vector<int> ImmediatePostDominators(const Kernel& kernel);
 
-// By block: whether only some lanes of a warp may be in it because a branch at
-// the end of one of `divergent` (by block) parted them. The block where they
-// meet again does not count, nor do loops that some lanes leave early: those
-// that stay are together.
-std::vector<bool> DivergentRegion(const Kernel& kernel,
-                                  const std::vector<int>& post_dominators,
-                                  const std::vector<bool>& divergent);
-
 // By block, by register: is its value at the start of the block needed?
 std::vector<std::vector<bool>> LiveRegisters(const Kernel& kernel);
+
+// By register: lanes that a branch at the end of one of `divergent` (by block)
+// has parted may bring values of different origin to where they meet again.
+std::vector<bool> MergedRegisters(const Kernel& kernel,
+                                  const std::vector<int>& post_dominators,
+                                  const std::vector<std::vector<bool>>& live,
+                                  const std::vector<bool>& divergent);
 
 }  // namespace holdfast::software::lower
 

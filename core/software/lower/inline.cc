@@ -32,18 +32,19 @@ Instruction Branch(uint32_t label) {
 
 class Inliner {
  public:
-  Inliner(const ptx::Module& module, std::string* error)
-      : module_(module), error_(error) {}
+  explicit Inliner(const ptx::Module& module) : module_(module) {}
 
-  std::optional<Function> Run(const Function& kernel) {
+  InlinedKernel Run(const Function& kernel) {
     result_ = kernel;
     result_.body.clear();
     result_.registers.clear();
     result_.variables.clear();
     result_.labels.clear();
     result_.branch_targets.clear();
-    if (!Append(kernel, nullptr, nullptr)) return std::nullopt;
-    return std::move(result_);
+    if (!Append(kernel, nullptr, nullptr)) {
+      return {std::nullopt, error_, unsupported_};
+    }
+    return {std::move(result_)};
   }
 
  private:
@@ -56,7 +57,7 @@ class Inliner {
   };
 
   bool Fail(const Instruction& at, absl::string_view reason) {
-    *error_ =
+    error_ =
         absl::StrCat(at.location.line, ":", at.location.column, ": ", reason);
     return false;
   }
@@ -189,6 +190,7 @@ class Inliner {
   bool AppendCall(const Instruction& call, const Frame& frame) {
     const Operand& target = call.operands[call.results];
     if (target.kind != Operand::Kind::kFunction) {
+      unsupported_ = true;
       return Fail(call, "calls through a register are not supported");
     }
     const Function& callee = module_.functions[target.index];
@@ -206,6 +208,7 @@ class Inliner {
                                      " is not defined in this module"));
     }
     if (std::find(active_.begin(), active_.end(), &callee) != active_.end()) {
+      unsupported_ = true;
       return Fail(call, absl::StrCat("function ", callee.name,
                                      " calls itself; recursion is not "
                                      "supported"));
@@ -239,7 +242,8 @@ class Inliner {
   }
 
   const ptx::Module& module_;
-  std::string* error_;
+  std::string error_;
+  bool unsupported_ = false;
   Function result_;
   std::vector<const Function*> active_;
 };
@@ -269,13 +273,11 @@ bool IsRuntimeFunction(absl::string_view name) {
          name == "__assertfail";
 }
 
-std::optional<Function> InlineCalls(const ptx::Module& module,
-                                    const Function& kernel,
-                                    std::string* error) {
-  auto result = Inliner(module, error).Run(kernel);
-  if (result) {
-    PlaceParameters(&*result);
-    PlaceCarry(&*result);
+InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel) {
+  InlinedKernel result = Inliner(module).Run(kernel);
+  if (result.function) {
+    PlaceParameters(&*result.function);
+    PlaceCarry(&*result.function);
   }
   return result;
 }

@@ -15,14 +15,19 @@ namespace holdfast::software::lower {
 // Functions that the runtime provides; calls of them stay calls.
 bool IsRuntimeFunction(absl::string_view name);
 
+struct InlinedKernel {
+  std::optional<ptx::Function> function;
+  std::string error;  // "line:column: reason", if there is no function
+  // The module is right, but this kernel cannot run here: it calls through a
+  // register, or a function that calls itself.
+  bool unsupported = false;
+};
+
 // `kernel` with the bodies of all functions that it calls in place of the
 // calls, and its .param variables in registers where that is possible, else in
-// local memory. Empty with "line:column: reason" in *error for a function
-// without a body, recursion, a call through a register, or a kernel that would
-// grow beyond all bounds.
-std::optional<ptx::Function> InlineCalls(const ptx::Module& module,
-                                         const ptx::Function& kernel,
-                                         std::string* error);
+// local memory.
+InlinedKernel InlineCalls(const ptx::Module& module,
+                          const ptx::Function& kernel);
 
 }  // namespace holdfast::software::lower
 

@@ -220,16 +220,18 @@ class Analysis {
     const size_t count = kernel_.blocks.size();
     result.overwrite.resize(forced_.size(), false);
     if (mode_ == Mode::kMasked) {
-      FindUnsafe(std::vector<bool>(count, true), &result.overwrite);
+      FindUnsafe(std::vector<bool>(forced_.size(), true), &result.overwrite);
       Iterate();
     } else {
       // What is varying can make branches part the lanes, and that can make
       // more varying.
       const std::vector<int> meetings = ImmediatePostDominators(kernel_);
+      const auto live = LiveRegisters(kernel_);
       std::vector<bool> divergent(count, false), last;
       do {
         last = divergent;
-        FindUnsafe(DivergentRegion(kernel_, meetings, divergent), nullptr);
+        FindUnsafe(MergedRegisters(kernel_, meetings, live, divergent),
+                   nullptr);
         Iterate();
         divergent = DivergentBlocks();
       } while (divergent != last);
@@ -271,21 +273,19 @@ class Analysis {
     return result;
   }
 
-  // Where only some of the lanes run together (in the blocks of `partial`), a
-  // register is one value per warp only if no lane can see it from another
-  // execution of its definition than its own.
-  void FindUnsafe(const std::vector<bool>& partial,
+  // Where lanes that did not run together bring their values of the registers
+  // `merged`, such a register is one value per warp only if no lane can see it
+  // from another execution of its definition than its own.
+  void FindUnsafe(const std::vector<bool>& merged,
                   std::vector<bool>* overwrite) {
     const size_t count = shapes_.size();
     std::vector<int> definitions(count, 0), home(count, -1);
     std::vector<bool> pure(count, true), outside(count, false);
-    std::vector<bool> parted(count, false);
     for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
       ForEach(k, [&](const Instruction& instruction) {
         for (uint32_t r : RegistersWritten(instruction)) {
           ++definitions[r];
           home[r] = static_cast<int>(k);
-          parted[r] = parted[r] || partial[k];
           if (instruction.guard.kind != Operand::Kind::kNone) {
             definitions[r] += 2;
           }
@@ -310,7 +310,7 @@ class Analysis {
       if (overwrite != nullptr) {
         (*overwrite)[r] = definitions[r] <= 1 && (!outside[r] || !cycle);
       }
-      forced_[r] = parted[r] &&
+      forced_[r] = merged[r] &&
                    (definitions[r] > 1 || (outside[r] && (cycle || !pure[r])));
     }
   }

@@ -28,10 +28,13 @@ constexpr uint64_t kDynamicSharedAlignment = 16;
 // A kernel, and its code for the block shapes that it was launched with.
 class KernelCode {
  public:
-  // `function` has no calls but of what the runtime provides.
+  // `function` has no calls but of what the runtime provides; `unsupported`
+  // says why it has, if it has, and cannot be launched.
   KernelCode(const ptx::Module& module, ptx::Function function,
-             const ModuleMemory& memory, const std::string& fingerprint)
+             const ModuleMemory& memory, const std::string& fingerprint,
+             std::string unsupported)
       : function_(std::move(function)),
+        unsupported_(std::move(unsupported)),
         addresses_(memory.addresses()),
         kernel_(lower::LowerKernel(module, function_, addresses_,
                                    memory.shared_bytes())) {
@@ -51,6 +54,10 @@ class KernelCode {
 
   // Compiled on first use; null with the reason in *error.
   KernelFunction* ForBlock(const lower::BlockShape& block, std::string* error) {
+    if (!unsupported_.empty()) {
+      *error = unsupported_;
+      return nullptr;
+    }
     const auto key = std::make_tuple(block.x, block.y, block.z);
     std::lock_guard<std::mutex> lock(mutex_);
     std::unique_ptr<jit::CompiledKernel>& code = code_[key];
@@ -95,6 +102,7 @@ class KernelCode {
   }
 
   const ptx::Function function_;
+  const std::string unsupported_;
   std::vector<uint64_t> addresses_;
   lower::Kernel kernel_;
   KernelProperties properties_;
@@ -115,10 +123,14 @@ class PtxExecutable final : public Executable {
     if (memory_ == nullptr) return false;
     for (const ptx::Function& function : module_.functions) {
       if (!function.kernel || !function.defined) continue;
-      auto flat = lower::InlineCalls(module_, function, error);
-      if (!flat) return false;
-      code_.push_back(std::make_unique<KernelCode>(module_, *std::move(flat),
-                                                   *memory_, fingerprint_));
+      lower::InlinedKernel flat = lower::InlineCalls(module_, function);
+      if (!flat.function && !flat.unsupported) {
+        *error = flat.error;
+        return false;
+      }
+      code_.push_back(std::make_unique<KernelCode>(
+          module_, flat.function ? *std::move(flat.function) : function,
+          *memory_, fingerprint_, flat.error));
       kernels_.push_back(code_.back()->properties());
     }
     for (size_t i = 0; i < module_.variables.size(); ++i) {
