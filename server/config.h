@@ -40,6 +40,7 @@ struct Config {
   absl::Duration compile_timeout = absl::Minutes(1);
   uint64_t compile_memory = uint64_t{8} << 30;  // bytes
   uint64_t object_store = uint64_t{1} << 30;    // bytes
+  uint64_t cache_memory = uint64_t{256} << 20;  // bytes
 
   absl::Duration drain_timeout = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;

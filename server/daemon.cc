@@ -17,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
+#include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
 #include "server/compile/object_store.h"
 #include "server/compile/program_compiler.h"
@@ -117,8 +118,9 @@ struct Daemon::Parts {
                        },
                    .workers = config.compiler_workers,
                    .time_limit = config.compile_timeout}),
+        cache(config.cache_memory),
         program_compiler(
-            compilers, store,
+            compilers, store, cache,
             [this](absl::Time deadline) { return CompileDefaults(deadline); }),
         sessions({.max_sessions = config.max_sessions,
                   .socket_directory = directory->path(),
@@ -131,7 +133,7 @@ struct Daemon::Parts {
         device_service(executors),
         compile_service(program_compiler),
         object_service(store),
-        admin_service(sessions, compilers),
+        admin_service(sessions, compilers, cache, peers),
         command_service(ServiceBeside(v1::CommandBatch::descriptor()),
                         sessions),
         transfer_service(ServiceBeside(v1::UploadRequest::descriptor()),
@@ -161,6 +163,7 @@ struct Daemon::Parts {
   ObjectStore store;
   ExecutorPool executors;
   CompilerPool compilers;
+  CompileCache cache;
   ProgramCompiler program_compiler;
   SessionRegistry sessions;
   SessionService session_service;

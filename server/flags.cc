@@ -191,6 +191,12 @@ void AddCompilation(CLI::App* app, Config* config) {
       ->transform(CLI::AsSizeValue(false))
       ->default_str("1GiB")
       ->group(group);
+  app->add_option("--cache-memory", config->cache_memory,
+                  "Compilations kept in memory to answer the same request "
+                  "again; 0 keeps none.")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("256MiB")
+      ->group(group);
 }
 
 void AddOperation(CLI::App* app, Config* config) {

@@ -6,6 +6,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "client/cli/bench_command.h"
+#include "client/cli/cache_command.h"
 #include "client/cli/command.h"
 #include "client/cli/compile_command.h"
 #include "client/cli/devices_command.h"
@@ -31,6 +32,7 @@ int Main(int argc, char** argv) {
   AddDevicesCommand(&app, &options, &status);
   AddSessionsCommand(&app, &options, &status);
   AddVersionCommand(&app, &options, &status);
+  AddCacheCommand(&app, &options, &status);
   AddCompileCommand(&app, &options, &status);
   AddRunCommand(&app, &options, &status);
   AddBenchCommand(&app, &options, &status);

@@ -74,6 +74,22 @@ absl::StatusOr<std::vector<v1::SessionInfo>> Daemon::Sessions() {
                                       response.sessions().end());
 }
 
+absl::StatusOr<v1::GetCacheStatisticsResponse> Daemon::CacheStatistics() {
+  grpc::ClientContext context;
+  v1::GetCacheStatisticsResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      Explain(admin_->GetCacheStatistics(&context, {}, &response)));
+  return response;
+}
+
+absl::StatusOr<uint64_t> Daemon::ClearCache() {
+  grpc::ClientContext context;
+  v1::ClearCacheResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      Explain(admin_->ClearCache(&context, {}, &response)));
+  return response.entries();
+}
+
 absl::Status Daemon::Explain(const grpc::Status& status) const {
   const bool connection_broke =
       status.error_code() == grpc::StatusCode::UNAVAILABLE &&

@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_CLIENT_CPP_DAEMON_H_
 #define HOLDFAST_CLIENT_CPP_DAEMON_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,10 @@ class Daemon {
   absl::StatusOr<v1::DescribeDeviceResponse> DescribeDevice(uint32_t ordinal);
   // Oldest first.
   absl::StatusOr<std::vector<v1::SessionInfo>> Sessions();
+  // The cache of compiled programs; clearing tells how many it had.
+  // PERMISSION_DENIED: not the daemon's own user.
+  absl::StatusOr<v1::GetCacheStatisticsResponse> CacheStatistics();
+  absl::StatusOr<uint64_t> ClearCache();
 
   // The services themselves, for the classes that stand on them.
   v1::CompileService::Stub& compiler() { return *compile_; }

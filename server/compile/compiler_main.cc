@@ -2,6 +2,7 @@
 #include "server/compile/compiler_main.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
 #include "core/base/log.h"
@@ -124,6 +127,15 @@ absl::Status Answer(const compile::NvrtcCompiler& compiler,
   return channel->Send(message, memory->get());
 }
 
+// An update of the toolkit replaces the library's file.
+std::string Identity(const compile::NvrtcApi& api, absl::string_view version) {
+  struct stat file = {};
+  if (stat(api.path.c_str(), &file) != 0) return "";
+  return absl::StrCat("NVRTC ", version, " ", api.path, " ", file.st_size, " ",
+                      file.st_mtim.tv_sec, ".", file.st_mtim.tv_nsec, " ",
+                      absl::StrJoin(api.include_directories, " "));
+}
+
 absl::Status Serve(const compile::NvrtcCompiler& compiler,
                    const CompilerLimits& limits, Channel* channel) {
   while (true) {
@@ -150,6 +162,7 @@ int CompilerMain(Channel channel, const CompilerLimits& limits) {
   Confine(**api);
   ready.set_backend("NVRTC");
   ready.set_version(compiler.version());
+  ready.set_identity(Identity(**api, compiler.version()));
   if (!channel.Send(hello).ok()) return 1;
   const absl::Status status = Serve(compiler, limits, &channel);
   if (absl::IsUnavailable(status)) return 0;  // The daemon has closed it.

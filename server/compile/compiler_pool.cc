@@ -20,6 +20,12 @@ std::string CompilerPool::backend() const {
   return backend_;
 }
 
+absl::StatusOr<std::string> CompilerPool::Identity() {
+  if (backend().empty()) HOLDFAST_RETURN_IF_ERROR(Prestart());
+  absl::MutexLock lock(&mutex_);
+  return identity_;
+}
+
 absl::StatusOr<CompilerWorker::Result> CompilerPool::Compile(
     const v1::CompileRequest& request) {
   HOLDFAST_ASSIGN_OR_RETURN(auto worker, Acquire());
@@ -65,6 +71,7 @@ absl::StatusOr<std::unique_ptr<CompilerWorker>> CompilerPool::Start() {
                             CompilerWorker::Create(std::move(process)));
   absl::MutexLock lock(&mutex_);
   backend_ = worker->backend();
+  identity_ = worker->identity();
   return worker;
 }
 

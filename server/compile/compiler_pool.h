@@ -37,6 +37,10 @@ class CompilerPool {
   // "NVRTC 13.0"; empty if no worker could ever be started.
   std::string backend() const;
 
+  // Of the worker that was started last, see CompilerWorker; starts the first
+  // one if there was none. Errors as Compile has them.
+  absl::StatusOr<std::string> Identity();
+
   // Waits for a worker and compiles. RESOURCE_EXHAUSTED: the queue is full;
   // else see CompilerWorker.
   absl::StatusOr<CompilerWorker::Result> Compile(
@@ -50,6 +54,7 @@ class CompilerPool {
   const Options options_;
   mutable absl::Mutex mutex_;
   std::string backend_ ABSL_GUARDED_BY(mutex_);
+  std::string identity_ ABSL_GUARDED_BY(mutex_);
   size_t busy_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t queued_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<CompilerWorker>> idle_ ABSL_GUARDED_BY(mutex_);

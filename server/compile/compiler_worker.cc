@@ -37,7 +37,8 @@ absl::StatusOr<std::unique_ptr<CompilerWorker>> CompilerWorker::Create(
   const internal::CompilerReady& ready = message.ready();
   if (ready.has_error()) return FromError(ready.error());
   return std::unique_ptr<CompilerWorker>(new CompilerWorker(
-      std::move(process), absl::StrCat(ready.backend(), " ", ready.version())));
+      std::move(process), absl::StrCat(ready.backend(), " ", ready.version()),
+      ready.identity()));
 }
 
 absl::StatusOr<CompilerWorker::Result> CompilerWorker::Compile(
@@ -52,7 +53,7 @@ absl::StatusOr<CompilerWorker::Result> CompilerWorker::Compile(
   if (!object.ok()) return Failure(object.status(), time_limit);
   if (reply.compiled().has_error()) return FromError(reply.compiled().error());
   return Result{std::move(*reply.mutable_compiled()->mutable_response()),
-                *std::move(object)};
+                *std::move(object), identity_};
 }
 
 absl::Status CompilerWorker::Failure(const absl::Status& received,

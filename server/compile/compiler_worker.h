@@ -20,6 +20,7 @@ class CompilerWorker {
   struct Result {
     v1::CompileResponse response;  // its object without hash
     UniqueFd object;               // the bytes; not checked
+    std::string identity;          // of the compiler that made it
   };
 
   // Waits until the compiler is loaded. UNAVAILABLE: it is not installed.
@@ -28,6 +29,9 @@ class CompilerWorker {
 
   // "NVRTC 13.0".
   const std::string& backend() const { return backend_; }
+
+  // Changes when the installed compiler does; empty if that is not known.
+  const std::string& identity() const { return identity_; }
 
   // As CompileService.Compile says. Over the time limit, the process is
   // killed.
@@ -40,14 +44,18 @@ class CompilerWorker {
   }
 
  private:
-  CompilerWorker(std::unique_ptr<ChildProcess> process, std::string backend)
-      : process_(std::move(process)), backend_(std::move(backend)) {}
+  CompilerWorker(std::unique_ptr<ChildProcess> process, std::string backend,
+                 std::string identity)
+      : process_(std::move(process)),
+        backend_(std::move(backend)),
+        identity_(std::move(identity)) {}
 
   // The process did not answer: what became of it.
   absl::Status Failure(const absl::Status& received, absl::Duration time_limit);
 
   const std::unique_ptr<ChildProcess> process_;
   const std::string backend_;
+  const std::string identity_;
   bool usable_ = true;
 };
 

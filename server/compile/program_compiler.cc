@@ -10,6 +10,7 @@
 
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "server/compile/compile_key.h"
 #include "server/compile/program_request.h"
 
 namespace holdfast {
@@ -42,12 +43,31 @@ absl::StatusOr<v1::CompileResponse> ProgramCompiler::Compile(
     v1::CompileRequest request, absl::Time deadline) {
   HOLDFAST_RETURN_IF_ERROR(CheckCompileRequest(request));
   HOLDFAST_RETURN_IF_ERROR(FillIn(deadline, &request));
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string identity, pool_.Identity());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const CompileCache::Answer answer,
+      cache_.Get(CompileKey(identity, request), deadline,
+                 [&] { return CompileAnew(request, identity); }));
+  // Also for a hit: the store may have dropped the object since.
+  store_.Put(answer.program->object, ObjectStore::Origin::kCompiler);
+  v1::CompileResponse response = answer.program->response;
+  response.set_cache_hit(answer.hit);
+  if (answer.hit) response.clear_compile_time();
+  return response;
+}
+
+// A result of another compiler than the key names, one of before an update of
+// the toolkit, is right for who asked now, but not to be found again.
+absl::StatusOr<CompileCache::Outcome> ProgramCompiler::CompileAnew(
+    const v1::CompileRequest& request, const std::string& identity) {
   HOLDFAST_ASSIGN_OR_RETURN(CompilerWorker::Result result,
                             pool_.Compile(request));
-  HOLDFAST_ASSIGN_OR_RETURN(const auto object, CopyObject(result));
-  store_.Put(object, ObjectStore::Origin::kCompiler);
-  *result.response.mutable_object() = object->header;
-  return std::move(result.response);
+  auto program = std::make_shared<CompiledProgram>();
+  HOLDFAST_ASSIGN_OR_RETURN(program->object, CopyObject(result));
+  program->response = std::move(result.response);
+  *program->response.mutable_object() = program->object->header;
+  const bool keep = !identity.empty() && result.identity == identity;
+  return CompileCache::Outcome{std::move(program), keep};
 }
 
 absl::Status ProgramCompiler::FillIn(absl::Time deadline,

@@ -8,13 +8,14 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "holdfast/v1/compile.pb.h"
+#include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
 #include "server/compile/object_store.h"
 
 namespace holdfast {
 
-// From a request to an object in the store: checks, what is left out, a
-// worker, the store. Thread-safe.
+// From a request to an object in the store: checks, what is left out, the
+// cache or a worker, the store. Thread-safe.
 class ProgramCompiler {
  public:
   // What to make if the request does not say.
@@ -25,11 +26,14 @@ class ProgramCompiler {
   using DefaultsSource =
       std::function<absl::StatusOr<Defaults>(absl::Time deadline)>;
 
-  // `pool` and `store` must outlive the compiler. `defaults` is asked only
-  // when a request needs it.
-  ProgramCompiler(CompilerPool& pool, ObjectStore& store,
+  // All must outlive the compiler. `defaults` is asked only when a request
+  // needs it.
+  ProgramCompiler(CompilerPool& pool, ObjectStore& store, CompileCache& cache,
                   DefaultsSource defaults)
-      : pool_(pool), store_(store), defaults_(std::move(defaults)) {}
+      : pool_(pool),
+        store_(store),
+        cache_(cache),
+        defaults_(std::move(defaults)) {}
 
   // As CompileService.Compile says.
   absl::StatusOr<v1::CompileResponse> Compile(v1::CompileRequest request,
@@ -37,9 +41,12 @@ class ProgramCompiler {
 
  private:
   absl::Status FillIn(absl::Time deadline, v1::CompileRequest* request);
+  absl::StatusOr<CompileCache::Outcome> CompileAnew(
+      const v1::CompileRequest& request, const std::string& identity);
 
   CompilerPool& pool_;
   ObjectStore& store_;
+  CompileCache& cache_;
   const DefaultsSource defaults_;
 };
 

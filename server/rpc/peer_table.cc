@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rpc/peer_table.h"
 
+#include <unistd.h>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -32,6 +34,13 @@ std::string PeerTable::Describe(absl::string_view peer) const {
   if (found == peers_.end()) return "unix";
   return absl::StrCat("unix uid=", found->second.uid,
                       " pid=", found->second.pid);
+}
+
+bool PeerTable::IsOwner(absl::string_view peer) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return false;
+  return found->second.uid == geteuid() || found->second.uid == 0;
 }
 
 bool PeerTable::IsLocal(absl::string_view peer) {

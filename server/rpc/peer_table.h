@@ -26,6 +26,9 @@ class PeerTable {
   // what grpc::ServerContext::peer() says.
   std::string Describe(absl::string_view peer) const;
 
+  // True for a client on a Unix socket that runs as the daemon's user or root.
+  bool IsOwner(absl::string_view peer) const;
+
   // True for a client on a Unix socket, so on this machine.
   static bool IsLocal(absl::string_view peer);
 

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/version.h"
 
@@ -22,8 +23,23 @@ std::string HostName() {
 }  // namespace
 
 AdminService::AdminService(const SessionRegistry& registry,
-                           const CompilerPool& compilers)
-    : registry_(registry), compilers_(compilers), started_(absl::Now()) {}
+                           const CompilerPool& compilers, CompileCache& cache,
+                           const PeerTable& peers)
+    : registry_(registry),
+      compilers_(compilers),
+      cache_(cache),
+      peers_(peers),
+      started_(absl::Now()) {}
+
+grpc::Status AdminService::CheckOwner(
+    const grpc::ServerContext& context) const {
+  if (peers_.IsOwner(context.peer())) return grpc::Status::OK;
+  return grpc::Status(
+      grpc::StatusCode::PERMISSION_DENIED,
+      absl::StrCat("the cache is for the daemon's own user on its Unix socket, "
+                   "not for ",
+                   peers_.Describe(context.peer())));
+}
 
 grpc::Status AdminService::GetServerInfo(grpc::ServerContext*,
                                          const v1::GetServerInfoRequest*,
@@ -53,15 +69,27 @@ grpc::Status AdminService::EndSession(grpc::ServerContext*,
 }
 
 grpc::Status AdminService::GetCacheStatistics(
-    grpc::ServerContext*, const v1::GetCacheStatisticsRequest*,
-    v1::GetCacheStatisticsResponse*) {
-  return NotServed("this daemon has no module cache");
+    grpc::ServerContext* context, const v1::GetCacheStatisticsRequest*,
+    v1::GetCacheStatisticsResponse* response) {
+  const grpc::Status allowed = CheckOwner(*context);
+  if (!allowed.ok()) return allowed;
+  const CompileCache::Statistics statistics = cache_.statistics();
+  response->set_entries(statistics.entries);
+  response->set_bytes(statistics.bytes);
+  response->set_max_bytes(cache_.max_bytes());
+  response->set_hits(statistics.hits);
+  response->set_misses(statistics.misses);
+  response->set_evictions(statistics.evictions);
+  return grpc::Status::OK;
 }
 
-grpc::Status AdminService::ClearCache(grpc::ServerContext*,
+grpc::Status AdminService::ClearCache(grpc::ServerContext* context,
                                       const v1::ClearCacheRequest*,
-                                      v1::ClearCacheResponse*) {
-  return NotServed("this daemon has no module cache");
+                                      v1::ClearCacheResponse* response) {
+  const grpc::Status allowed = CheckOwner(*context);
+  if (!allowed.ok()) return allowed;
+  response->set_entries(cache_.Clear());
+  return grpc::Status::OK;
 }
 
 grpc::Status AdminService::SetQuota(grpc::ServerContext*,

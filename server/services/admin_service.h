@@ -4,16 +4,20 @@
 
 #include "absl/time/time.h"
 #include "holdfast/v1/admin.grpc.pb.h"
+#include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
+#include "server/rpc/peer_table.h"
 #include "server/supervisor/session_registry.h"
 
 namespace holdfast {
 
-// Serves GetServerInfo. Of the rest, each says what to do instead.
+// Serves GetServerInfo and, for the daemon's own user and root on its Unix
+// sockets, the cache. Of the rest, each says what to do instead.
 class AdminService final : public v1::AdminService::Service {
  public:
-  // Both must outlive the service.
-  AdminService(const SessionRegistry& registry, const CompilerPool& compilers);
+  // All must outlive the service.
+  AdminService(const SessionRegistry& registry, const CompilerPool& compilers,
+               CompileCache& cache, const PeerTable& peers);
 
   grpc::Status GetServerInfo(grpc::ServerContext* context,
                              const v1::GetServerInfoRequest* request,
@@ -42,8 +46,13 @@ class AdminService final : public v1::AdminService::Service {
                              v1::ResumeSessionResponse* response) override;
 
  private:
+  // PERMISSION_DENIED: the caller is neither the daemon's user nor root.
+  grpc::Status CheckOwner(const grpc::ServerContext& context) const;
+
   const SessionRegistry& registry_;
   const CompilerPool& compilers_;
+  CompileCache& cache_;
+  const PeerTable& peers_;
   const absl::Time started_;
 };
 

@@ -131,6 +131,41 @@ TEST_F(CliTest, ListsDevicesAndVersions) {
   EXPECT_TRUE(absl::StrContains(Holdfast({"version"}).out, "daemon 0.1.0"));
 }
 
+TEST_F(CliTest, TheSameCompilationAgainComesFromTheCacheUntilItIsCleared) {
+  const auto compile = [](const std::string& output) {
+    const Outcome outcome =
+        Holdfast({"compile", Path("kernels.cu"), "-o", Path(output), "--name",
+                  "multiply<double>", "-DCACHED=1"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_TRUE(absl::StrContains(outcome.out, "multiply<double> -> "));
+    return absl::StrContains(outcome.out, "from the cache");
+  };
+  ASSERT_EQ(Holdfast({"cache", "clear"}).exit_code, 0);
+  EXPECT_FALSE(compile("fresh.ptx"));
+  EXPECT_TRUE(compile("cached.ptx"));
+  const auto fresh = cli::ReadFile(Path("fresh.ptx"));
+  const auto cached = cli::ReadFile(Path("cached.ptx"));
+  ASSERT_TRUE(fresh.ok() && cached.ok());
+  EXPECT_EQ(*fresh, *cached);
+  const Outcome statistics = Holdfast({"cache", "stats", "--json"});
+  EXPECT_TRUE(absl::StrContains(statistics.out, "\"entries\": 1,"))
+      << statistics.out << statistics.err;
+  const Outcome cleared = Holdfast({"cache", "clear", "--json"});
+  EXPECT_TRUE(absl::StrContains(cleared.out, "\"entries\": 1")) << cleared.out;
+  EXPECT_TRUE(
+      absl::StrContains(Holdfast({"cache", "stats"}).out, "entries    0\n"));
+  EXPECT_FALSE(compile("again.ptx"));
+}
+
+TEST_F(CliTest, TheCacheIsForTheDaemonsOwnUser) {
+  for (const char* action : {"stats", "clear"}) {
+    ExpectFailure(
+        Holdfast({"cache", action, "--address", daemon_->tcp_address()}), 1,
+        "own user");
+  }
+  ExpectFailure(Holdfast({"cache", "frobnicate"}), 2, "subcommand");
+}
+
 TEST_F(CliTest, ACompileErrorShowsTheLogWithFileAndLine) {
   ASSERT_TRUE(cli::WriteFile(Path("broken.cu"),
                              "__global__ void k() {\n  not_a_symbol;\n}\n")

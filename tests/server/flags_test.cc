@@ -35,10 +35,10 @@ TEST(FlagsTest, DefaultsServeThisMachineAlone) {
 }
 
 TEST(FlagsTest, ReadsUnits) {
-  const auto config = Parse({"--listen=unix:/tmp/a", "--listen=tcp:[::1]:0",
-                             "--socket-mode=0660", "--compile-timeout=1m30s",
-                             "--drain-timeout=5", "--compile-memory=2GiB",
-                             "--object-store=1048576", "--log-level=debug"});
+  const auto config = Parse(
+      {"--listen=unix:/tmp/a", "--listen=tcp:[::1]:0", "--socket-mode=0660",
+       "--compile-timeout=1m30s", "--drain-timeout=5", "--compile-memory=2GiB",
+       "--object-store=1048576", "--cache-memory=64MiB", "--log-level=debug"});
   ASSERT_TRUE(config.has_value());
   EXPECT_EQ(config->listen.size(), 2u);
   EXPECT_EQ(config->socket_mode, 0660u);
@@ -46,6 +46,7 @@ TEST(FlagsTest, ReadsUnits) {
   EXPECT_EQ(config->drain_timeout, absl::Seconds(5));
   EXPECT_EQ(config->compile_memory, uint64_t{2} << 30);
   EXPECT_EQ(config->object_store, 1u << 20);
+  EXPECT_EQ(config->cache_memory, 64u << 20);
   EXPECT_EQ(config->log_level, LogLevel::kDebug);
 }
 

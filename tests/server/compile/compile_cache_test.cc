@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/compile/compile_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+
+namespace holdfast {
+namespace {
+
+constexpr size_t kObjectBytes = 1000;
+
+CompileCache::Program MakeProgram(const std::string& log) {
+  const std::string bytes(kObjectBytes, 'x');
+  const auto writer = ObjectWriter::Create(bytes.size()).value();
+  EXPECT_TRUE(writer->Append(bytes).ok());
+  auto program = std::make_shared<CompiledProgram>();
+  program->object = writer->Finish(v1::OBJECT_FORMAT_PTX, {}).value();
+  program->response.set_log(log);
+  return program;
+}
+
+CompileCache::Compile Making(const std::string& log, bool keep = true) {
+  return [log, keep]() -> absl::StatusOr<CompileCache::Outcome> {
+    return CompileCache::Outcome{MakeProgram(log), keep};
+  };
+}
+
+// True for a hit; makes the entry otherwise.
+bool Hits(CompileCache& cache, const std::string& key) {
+  const auto answer = cache.Get(key, absl::InfiniteFuture(), Making(key));
+  EXPECT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->program->response.log(), key);
+  return answer->hit;
+}
+
+TEST(CompileCacheTest, TheSecondRequestIsAHit) {
+  CompileCache cache(1 << 20);
+  EXPECT_FALSE(Hits(cache, "a"));
+  EXPECT_TRUE(Hits(cache, "a"));
+  EXPECT_FALSE(Hits(cache, "b"));
+  const auto statistics = cache.statistics();
+  EXPECT_EQ(statistics.entries, 2u);
+  EXPECT_EQ(statistics.hits, 1u);
+  EXPECT_EQ(statistics.misses, 2u);
+  EXPECT_EQ(statistics.evictions, 0u);
+  EXPECT_GE(statistics.bytes, 2 * kObjectBytes);
+}
+
+TEST(CompileCacheTest, TheLeastRecentlyUsedMakesRoom) {
+  CompileCache cache(2 * kObjectBytes + 100);
+  Hits(cache, "a");
+  Hits(cache, "b");
+  EXPECT_TRUE(Hits(cache, "a"));
+  EXPECT_FALSE(Hits(cache, "c"));
+  EXPECT_TRUE(Hits(cache, "a"));
+  EXPECT_FALSE(Hits(cache, "b"));
+  EXPECT_EQ(cache.statistics().evictions, 2u);
+  EXPECT_LE(cache.statistics().bytes, cache.max_bytes());
+}
+
+TEST(CompileCacheTest, EntriesAreBoundedHoweverSmall) {
+  CompileCache cache(1 << 20, /*max_entries=*/2);
+  for (const char* key : {"a", "b", "c"}) Hits(cache, key);
+  EXPECT_EQ(cache.statistics().entries, 2u);
+  EXPECT_TRUE(Hits(cache, "c"));
+  EXPECT_FALSE(Hits(cache, "a"));
+}
+
+TEST(CompileCacheTest, WhatIsLargerThanTheCacheIsAnsweredAndEvictsNothing) {
+  CompileCache cache(kObjectBytes + 100);
+  Hits(cache, "a");
+  const std::string large(200, 'l');
+  EXPECT_FALSE(Hits(cache, large));
+  EXPECT_FALSE(Hits(cache, large));
+  EXPECT_TRUE(Hits(cache, "a"));
+  CompileCache off(0);
+  EXPECT_FALSE(Hits(off, "a"));
+  EXPECT_FALSE(Hits(off, "a"));
+}
+
+TEST(CompileCacheTest, ClearEmptiesAndLeavesWhatIsHeld) {
+  CompileCache cache(1 << 20);
+  const auto held = cache.Get("a", absl::InfiniteFuture(), Making("a"));
+  Hits(cache, "b");
+  EXPECT_EQ(cache.Clear(), 2u);
+  EXPECT_EQ(cache.statistics().entries, 0u);
+  EXPECT_EQ(cache.statistics().bytes, 0u);
+  EXPECT_EQ(held->program->response.log(), "a");
+  EXPECT_FALSE(Hits(cache, "a"));
+  EXPECT_EQ(cache.Clear(), 1u);
+}
+
+TEST(CompileCacheTest, ErrorsAndWhatIsNotToBeKeptAreNotFoundLater) {
+  CompileCache cache(1 << 20);
+  const auto failed = cache.Get("a", absl::InfiniteFuture(), [] {
+    return absl::StatusOr<CompileCache::Outcome>(
+        absl::InvalidArgumentError("a.cu(1): error"));
+  });
+  EXPECT_EQ(failed.status().message(), "a.cu(1): error");
+  EXPECT_TRUE(
+      cache.Get("a", absl::InfiniteFuture(), Making("a", /*keep=*/false)).ok());
+  EXPECT_EQ(cache.statistics().entries, 0u);
+  EXPECT_FALSE(Hits(cache, "a"));
+}
+
+// Eight requests for one key, of which the first to come compiles until all
+// others have come.
+class CompileCacheFlightTest : public testing::Test {
+ protected:
+  static constexpr int kRequests = 8;
+
+  std::vector<absl::StatusOr<CompileCache::Answer>> GetAtOnce(
+      const CompileCache::Compile& compile) {
+    std::vector<absl::StatusOr<CompileCache::Answer>> answers(kRequests);
+    std::vector<std::thread> threads;
+    absl::Notification started;
+    threads.emplace_back([&] {
+      answers[0] = cache_.Get("key", absl::InfiniteFuture(), [&] {
+        started.Notify();
+        // Until another key's request has gone through: nobody holds a lock.
+        Hits(cache_, "other");
+        finish_.WaitForNotification();
+        ++compilations_;
+        return compile();
+      });
+    });
+    started.WaitForNotification();
+    for (int i = 1; i < kRequests; ++i) {
+      threads.emplace_back([&, i] {
+        answers[i] = cache_.Get("key", absl::InfiniteFuture(), [&] {
+          ++compilations_;
+          return compile();
+        });
+      });
+    }
+    JoinAFlightInVain();
+    finish_.Notify();
+    for (std::thread& thread : threads) thread.join();
+    return answers;
+  }
+
+  // Its deadline passes while the first compiles.
+  void JoinAFlightInVain() {
+    const auto answer = cache_.Get("key", absl::Now() + absl::Milliseconds(50),
+                                   Making("never made"));
+    EXPECT_EQ(answer.status().code(), absl::StatusCode::kDeadlineExceeded);
+  }
+
+  CompileCache cache_{1 << 20};
+  absl::Notification finish_;
+  std::atomic<int> compilations_ = 0;
+};
+
+TEST_F(CompileCacheFlightTest, IdenticalRequestsShareOneCompilation) {
+  const auto answers = GetAtOnce(Making("made once"));
+  EXPECT_EQ(compilations_, 1);
+  for (int i = 0; i < kRequests; ++i) {
+    ASSERT_TRUE(answers[i].ok()) << answers[i].status();
+    EXPECT_EQ(answers[i]->program, answers[0]->program);
+    EXPECT_EQ(answers[i]->hit, i != 0);
+  }
+}
+
+TEST_F(CompileCacheFlightTest, AnErrorReachesAllAndIsForgotten) {
+  const auto answers = GetAtOnce([] {
+    return absl::StatusOr<CompileCache::Outcome>(absl::AbortedError("crashed"));
+  });
+  for (const auto& answer : answers) {
+    EXPECT_EQ(answer.status(), absl::AbortedError("crashed"));
+  }
+  EXPECT_FALSE(Hits(cache_, "key"));
+}
+
+TEST(CompileCacheStressTest, ThreadsAndEvictionsKeepTheCountsRight) {
+  CompileCache cache(4 * (kObjectBytes + 100));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&cache, t] {
+      for (int i = 0; i < 500; ++i) {
+        Hits(cache, std::string(1, static_cast<char>('a' + (i * (t + 1)) % 7)));
+        if (i % 100 == 99) cache.Clear();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto statistics = cache.statistics();
+  EXPECT_EQ(statistics.hits + statistics.misses, 2000u);
+  EXPECT_LE(statistics.bytes, cache.max_bytes());
+  EXPECT_EQ(cache.Clear(), statistics.entries);
+  EXPECT_EQ(cache.statistics().bytes, 0u);
+}
+
+}  // namespace
+}  // namespace holdfast
