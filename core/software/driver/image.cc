@@ -66,6 +66,11 @@ CUresult LoadImage(const void* image, const JitOptions& options,
   std::vector<std::string> modules;
   std::string log;
   CUresult result = ReadContainer(image, kUnknownSize, &modules, &log);
+  if (result == CUDA_SUCCESS && modules.size() == 1 &&
+      modules[0].find(".version") == std::string::npos) {
+    log = "the image is neither a fat binary nor PTX, which has a .version";
+    result = CUDA_ERROR_INVALID_IMAGE;
+  }
   if (result == CUDA_SUCCESS) {
     result = modules.size() == 1
                  ? Executable::Load(modules[0], executable, &log)

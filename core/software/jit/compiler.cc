@@ -122,6 +122,7 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_match_any64);
   DEFINE(holdfast_match_all32);
   DEFINE(holdfast_match_all64);
+  DEFINE(holdfast_globaltimer);
   DEFINE(holdfast_device_vprintf);
   DEFINE(holdfast_device___assertfail);
   DEFINE(holdfast_device_malloc);

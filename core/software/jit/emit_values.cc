@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "core/software/jit/kernel_emitter.h"
+#include "core/software/runtime/abi.h"
 
 namespace holdfast::software::jit {
 
@@ -215,6 +216,87 @@ Value KernelEmitter::Read(const Operand& operand, Type type) {
   return Uniform(type, b_.CreateBitCast(constant, TypeOf(type)));
 }
 
+Value KernelEmitter::ReadLanemask(Special special) {
+  Value result{Shape::Varying(), Type::kU32, {}};
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* equal = b_.CreateShl(Splat(I32(1)), LaneNumbers(c));
+    llvm::Value* less = b_.CreateSub(equal, Splat(I32(1)));
+    llvm::Value* mask = equal;
+    if (special == Special::kLanemaskLt) mask = less;
+    if (special == Special::kLanemaskLe) mask = b_.CreateOr(less, equal);
+    if (special == Special::kLanemaskGe) mask = b_.CreateNot(less);
+    if (special == Special::kLanemaskGt) {
+      mask = b_.CreateNot(b_.CreateOr(less, equal));
+    }
+    result.parts.push_back(mask);
+  }
+  return result;
+}
+
+// Cycles of the CPU; nanoseconds.
+Value KernelEmitter::ReadClock(Special special) {
+  const bool timer = special >= Special::kGlobaltimer;
+  llvm::Value* now =
+      timer ? CallRuntime("holdfast_globaltimer", b_.getInt64Ty(), {})
+            : b_.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
+  const Type type = ptx::TypeOf(special);
+  if (special == Special::kClockHi || special == Special::kGlobaltimerHi) {
+    now = b_.CreateLShr(now, 32);
+  }
+  return Uniform(type, b_.CreateTrunc(now, TypeOf(type)));
+}
+
+// What is the same for the whole launch. A block is a cluster of its own, and
+// all run on multiprocessor 0.
+Value KernelEmitter::ReadLaunch(Special special) {
+  const Type type = ptx::TypeOf(special);
+  auto field = [&](size_t offset, llvm::Type* kind) {
+    return LoadField(launch_, offset, kind, true);
+  };
+  llvm::Value* value = llvm::ConstantInt::get(TypeOf(type), 0);
+  switch (special) {
+    case Special::kEnvreg1:
+    case Special::kEnvreg2: {
+      llvm::Value* workspace =
+          field(offsetof(LaunchContext, grid_workspace), b_.getInt64Ty());
+      const uint64_t shift = special == Special::kEnvreg1 ? 32 : 0;
+      value = b_.CreateTrunc(b_.CreateLShr(workspace, shift), b_.getInt32Ty());
+      break;
+    }
+    case Special::kDynamicSmemSize:
+    case Special::kTotalSmemSize:
+      value =
+          field(offsetof(LaunchContext, dynamic_shared_bytes), b_.getInt32Ty());
+      if (special == Special::kTotalSmemSize) {
+        value = b_.CreateAdd(
+            value, I32(static_cast<uint32_t>(kernel_.static_shared_bytes)));
+      }
+      break;
+    case Special::kClusteridX:
+    case Special::kClusteridY:
+    case Special::kClusteridZ:
+      value = block_index_[static_cast<int>(special) -
+                           static_cast<int>(Special::kClusteridX)];
+      break;
+    case Special::kNclusteridX:
+    case Special::kNclusteridY:
+    case Special::kNclusteridZ:
+      value = grid_[static_cast<int>(special) -
+                    static_cast<int>(Special::kNclusteridX)];
+      break;
+    case Special::kNsmid:
+    case Special::kClusterNctaidX:
+    case Special::kClusterNctaidY:
+    case Special::kClusterNctaidZ:
+    case Special::kClusterNctarank:
+      value = I32(1);
+      break;
+    default:
+      break;
+  }
+  return Uniform(type, value);
+}
+
 // Of a local variable each lane has its own.
 Value KernelEmitter::ReadAddress(const Operand& operand) {
   if (kernel_.VariableOf(operand).space != ptx::Space::kLocal) {
@@ -254,8 +336,21 @@ Value KernelEmitter::ReadSpecial(Special special) {
       return Uniform(type, warp_);
     case Special::kNwarpid:
       return Uniform(type, I32((block_.threads() + 31) / 32));
+    case Special::kLanemaskEq:
+    case Special::kLanemaskLe:
+    case Special::kLanemaskLt:
+    case Special::kLanemaskGe:
+    case Special::kLanemaskGt:
+      return ReadLanemask(special);
+    case Special::kClock:
+    case Special::kClockHi:
+    case Special::kClock64:
+    case Special::kGlobaltimer:
+    case Special::kGlobaltimerLo:
+    case Special::kGlobaltimerHi:
+      return ReadClock(special);
     default:
-      return Uniform(type, llvm::ConstantInt::get(TypeOf(type), 0));
+      return ReadLaunch(special);
   }
   // tid: from the thread's linear number in the block.
   Value linear{Shape{false, true, 1},

@@ -134,6 +134,9 @@ class KernelEmitter {
   Value ReadRegister(uint32_t index);
   Value ReadSpecial(ptx::Special special);
   Value ReadAddress(const ptx::Operand& operand);  // of a variable
+  Value ReadLanemask(ptx::Special special);
+  Value ReadClock(ptx::Special special);
+  Value ReadLaunch(ptx::Special special);
   void Write(const ptx::Operand& operand, Value value);
   void WriteRegister(uint32_t index, const Value& value, Mode mode,
                      llvm::Value* mask);

@@ -275,6 +275,12 @@ bool IsRuntimeFunction(absl::string_view name) {
 
 InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel) {
   InlinedKernel result = Inliner(module).Run(kernel);
+  if (!result.function && result.unsupported) {
+    result.function = kernel;
+    result.function->body.clear();
+    result.function->labels.clear();
+    result.function->branch_targets.clear();
+  }
   if (result.function) {
     PlaceParameters(&*result.function);
     PlaceCarry(&*result.function);

@@ -17,9 +17,9 @@ bool IsRuntimeFunction(absl::string_view name);
 
 struct InlinedKernel {
   std::optional<ptx::Function> function;
-  std::string error;  // "line:column: reason", if there is no function
+  std::string error;  // "line:column: reason"; empty: all is well
   // The module is right, but this kernel cannot run here: it calls through a
-  // register, or a function that calls itself.
+  // register, or a function that calls itself. `function` has no body then.
   bool unsupported = false;
 };
 

@@ -2,6 +2,7 @@
 #include "core/software/lower/shapes.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 
 #include "core/software/lower/control_flow.h"
@@ -235,17 +236,7 @@ class Analysis {
         Iterate();
         divergent = DivergentBlocks();
       } while (divergent != last);
-      result.meetings.resize(count, false);
-      for (size_t k = 0; k < count; ++k) {
-        if (divergent[k] && meetings[k] != kExit) {
-          result.meetings[meetings[k]] = true;
-        }
-        const Block& block = kernel_.blocks[k];
-        if (MeetingOf(kernel_.function->body[block.first]) != Meeting::kNone &&
-            block.next != kExit) {
-          result.meetings[block.next] = true;
-        }
-      }
+      result.meetings = Meetings(meetings, divergent);
     }
     for (const auto& shape : shapes_) {
       result.registers.push_back(shape.value_or(Shape{}));
@@ -258,6 +249,29 @@ class Analysis {
     std::fill(shapes_.begin(), shapes_.end(), std::nullopt);
     while (Step()) {
     }
+  }
+
+  // Where masked code looks whether it can become full code again. Each place
+  // costs code, so that of many only those behind barriers remain.
+  std::vector<bool> Meetings(const std::vector<int>& post_dominators,
+                             const std::vector<bool>& divergent) const {
+    constexpr size_t kMany = 24;
+    const size_t count = kernel_.blocks.size();
+    std::vector<bool> behind_barriers(count, false);
+    for (const Block& block : kernel_.blocks) {
+      const Instruction& first = kernel_.function->body[block.first];
+      if (MeetingOf(first) == Meeting::kBlock && block.next != kExit) {
+        behind_barriers[block.next] = true;
+      }
+    }
+    std::vector<bool> all = behind_barriers;
+    for (size_t k = 0; k < count; ++k) {
+      if (divergent[k] && post_dominators[k] != kExit) {
+        all[post_dominators[k]] = true;
+      }
+    }
+    const auto places = std::count(all.begin(), all.end(), true);
+    return places > static_cast<ptrdiff_t>(kMany) ? behind_barriers : all;
   }
 
   // Blocks at whose end the lanes may go different ways.

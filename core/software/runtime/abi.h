@@ -18,6 +18,9 @@ struct LaunchContext {
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
   uint32_t dynamic_shared_bytes = 0;
+  // Of a cooperative launch: what cooperative_groups keeps its grid barrier in
+  // (the driver's part of its ABI: a size and a counter); else 0.
+  uint64_t grid_workspace = 0;
 };
 
 class Warp;
@@ -70,6 +73,9 @@ void holdfast_yield(WorkerContext* worker);
 
 // `lanes` have reached a trap.
 [[noreturn]] void holdfast_trap(WorkerContext* worker, uint32_t lanes);
+
+// Nanoseconds, for %globaltimer.
+uint64_t holdfast_globaltimer(WorkerContext* worker);
 
 // masks[lane]: the lanes of `members` with the same value.
 void holdfast_match_any32(WorkerContext* worker, const uint32_t* values,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// printf, assert, malloc and free of device code (abi.h). What a kernel points
-// at is copied by the kernel of the operating system, so that a wild pointer
-// gives an error and not a fault in here.
+// printf, assert, malloc, free and the timer of device code (abi.h). What a
+// kernel points at is copied by the kernel of the operating system, so that a
+// wild pointer gives an error and not a fault in here.
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <string>
 
 #include "core/software/runtime/abi.h"
@@ -185,6 +186,13 @@ void PrintAssertion(const WorkerContext& worker, uint32_t lane,
 }  // namespace
 
 extern "C" {
+
+uint64_t holdfast_globaltimer(WorkerContext*) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 +
+         static_cast<uint64_t>(now.tv_nsec);
+}
 
 void holdfast_device_vprintf(WorkerContext*, uint32_t lanes,
                              const uint64_t* formats, const uint64_t* buffers,

@@ -124,13 +124,13 @@ class PtxExecutable final : public Executable {
     for (const ptx::Function& function : module_.functions) {
       if (!function.kernel || !function.defined) continue;
       lower::InlinedKernel flat = lower::InlineCalls(module_, function);
-      if (!flat.function && !flat.unsupported) {
+      if (!flat.function) {
         *error = flat.error;
         return false;
       }
-      code_.push_back(std::make_unique<KernelCode>(
-          module_, flat.function ? *std::move(flat.function) : function,
-          *memory_, fingerprint_, flat.error));
+      code_.push_back(
+          std::make_unique<KernelCode>(module_, *std::move(flat.function),
+                                       *memory_, fingerprint_, flat.error));
       kernels_.push_back(code_.back()->properties());
     }
     for (size_t i = 0; i < module_.variables.size(); ++i) {

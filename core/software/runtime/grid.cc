@@ -36,6 +36,10 @@ class Grid {
     launch_.cancel = cancel != nullptr ? cancel : &kNeverCancelled;
     std::copy_n(geometry.grid, 3, launch_.grid);
     std::copy_n(geometry.block, 3, launch_.block);
+    if (geometry.cooperative) {
+      workspace_[0] = sizeof workspace_;
+      launch_.grid_workspace = reinterpret_cast<uint64_t>(workspace_);
+    }
     launch_.dynamic_shared_bytes =
         static_cast<uint32_t>(geometry.dynamic_shared_bytes);
     blocks_ = uint64_t{geometry.grid[0]} * geometry.grid[1] * geometry.grid[2];
@@ -186,6 +190,7 @@ class Grid {
   const GridKernel kernel_;
   const LaunchGeometry& geometry_;
   LaunchContext launch_;
+  uint32_t workspace_[2] = {0, 0};
   uint64_t blocks_ = 0;
   uint64_t threads_ = 0;  // of a block
   uint64_t chunk_ = 1;    // blocks

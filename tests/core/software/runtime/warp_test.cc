@@ -290,6 +290,27 @@ extern "C" __global__ void k(int* lock, int* count) {
   EXPECT_EQ(count, 4 * 96);
 }
 
+TEST(SpecialRegisterTest, LanemasksSplitTheWarpAtEachLane) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(unsigned* out) {
+  unsigned t = threadIdx.x, r;
+  unsigned* o = out + t * 5;
+  asm("mov.u32 %0, %%lanemask_eq;" : "=r"(r)); o[0] = r;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(r)); o[1] = r;
+  asm("mov.u32 %0, %%lanemask_le;" : "=r"(r)); o[2] = r;
+  asm("mov.u32 %0, %%lanemask_ge;" : "=r"(r)); o[3] = r;
+  asm("mov.u32 %0, %%lanemask_gt;" : "=r"(r)); o[4] = r;
+})");
+  std::vector<uint32_t> out(64 * 5, 0);
+  ExpectSuccess(program.Run(Geometry(1, 64), out.data()));
+  for (uint32_t t = 0; t < 64; ++t) {
+    const uint32_t equal = 1u << (t % 32);
+    const uint32_t expected[5] = {equal, equal - 1, equal | (equal - 1),
+                                  ~(equal - 1), ~(equal | (equal - 1))};
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(out[t * 5 + i], expected[i]) << t;
+  }
+}
+
 TEST(TrapTest, TrapEndsTheLaunch) {
   KernelProgram program(R"(
 extern "C" __global__ void k(int* out) {
