@@ -154,20 +154,23 @@ void KernelEmitter::MeetMasked(size_t k) {
 }
 
 // Runs at once if all lanes that are asked for have come, or if nobody else
-// can run any more.
+// can run any more. Groups with masks of their own may meet at one place: the
+// group of the first lane that arrives runs, and others stay parked.
 void KernelEmitter::MeetWarpMasked(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
   const Instruction& instruction = kernel_.function->body[block.first];
   const Parked& parked = parked_.at(k);
   llvm::Value* lanes = ExecBits();
   llvm::Value* all = b_.CreateOr(lanes, LoadI32(parked.lanes));
-  llvm::Value* asked = LoadI32(live_);
+  llvm::Value* group = I32(kAllLanes);
   if (!instruction.operands.empty()) {
-    llvm::Value* members =
-        OfFirstLane(Read(instruction.operands.back(), Type::kU32), lanes);
-    asked = b_.CreateAnd(asked, members);
+    group = OfFirstLane(Read(instruction.operands.back(), Type::kU32), lanes);
+    // Its mask should name the lane itself, but need not.
+    llvm::Value* first = b_.CreateAnd(lanes, b_.CreateNeg(lanes));
+    group = b_.CreateOr(group, first);
   }
-  llvm::Value* missing = b_.CreateAnd(asked, b_.CreateNot(all));
+  llvm::Value* missing =
+      b_.CreateAnd(b_.CreateAnd(LoadI32(live_), group), b_.CreateNot(all));
   llvm::Value* go = b_.CreateOr(b_.CreateICmpEQ(missing, I32(0)),
                                 b_.CreateICmpNE(LoadI32(parked.round), I32(0)));
   auto* run = NewBlock("meet");
@@ -177,9 +180,10 @@ void KernelEmitter::MeetWarpMasked(size_t k) {
   b_.CreateStore(all, parked.lanes);
   b_.CreateBr(DispatchAfter(k));
   b_.SetInsertPoint(run);
-  b_.CreateStore(I32(0), parked.lanes);
+  llvm::Value* running = b_.CreateAnd(all, group);
+  b_.CreateStore(b_.CreateAnd(all, b_.CreateNot(group)), parked.lanes);
   b_.CreateStore(I32(0), parked.round);
-  b_.CreateStore(all, exec_);
+  b_.CreateStore(running, exec_);
   if (instruction.opcode() != Opcode::kBar) EmitUnguarded(instruction);
   Pend(block.next, ExecBits());
   b_.CreateBr(DispatchAfter(k));
@@ -225,11 +229,14 @@ void KernelEmitter::Release(size_t k) {
   predicates_.clear();
 }
 
-// No block is pending. Lanes that wait for lanes of their own warp need not
-// wait longer; then those whose barriers have been passed go on; else another
-// warp has to run first.
+// The end of the chain. Lanes whose barriers have been passed go on; lanes that
+// wait for lanes of their own warp need not wait longer if nobody else can run;
+// else another warp has to.
 void KernelEmitter::EmitIdle() {
   b_.SetInsertPoint(idle_);
+  for (const auto& [k, parked] : parked_) {
+    if (MeetingAt(k) == Meeting::kBlock) Release(k);
+  }
   auto* again = NewBlock("again");
   auto* rest = NewBlock("idle.warp");
   b_.CreateCondBr(b_.CreateICmpNE(LoadI32(again_), I32(0)), again, rest);
@@ -242,33 +249,26 @@ void KernelEmitter::EmitIdle() {
   for (const auto& [k, parked] : parked_) {
     llvm::Value* lanes = LoadI32(parked.lanes);
     waiting = b_.CreateOr(waiting, lanes);
-    const Instruction& instruction =
-        kernel_.function->body[kernel_.blocks[k].first];
-    if (lower::MeetingOf(instruction) != Meeting::kWarp) continue;
-    llvm::Value* some = b_.CreateICmpNE(lanes, I32(0));
+    if (MeetingAt(k) != Meeting::kWarp) continue;
+    llvm::Value* some =
+        b_.CreateZExt(b_.CreateICmpNE(lanes, I32(0)), b_.getInt32Ty());
     Pend(static_cast<int>(k), lanes);
     b_.CreateStore(I32(0), parked.lanes);
-    b_.CreateStore(b_.CreateZExt(some, b_.getInt32Ty()), parked.round);
-    b_.CreateStore(
-        b_.CreateOr(LoadI32(again_), b_.CreateZExt(some, b_.getInt32Ty())),
-        again_);
+    b_.CreateStore(some, parked.round);
+    b_.CreateStore(b_.CreateOr(LoadI32(again_), some), again_);
   }
-  auto* others = NewBlock("idle.block");
   auto* check = NewBlock("idle.check");
+  auto* wait = NewBlock("idle.wait");
   b_.CreateCondBr(b_.CreateICmpEQ(waiting, I32(0)), done_, check);
   b_.SetInsertPoint(check);
-  b_.CreateCondBr(b_.CreateICmpNE(LoadI32(again_), I32(0)), again, others);
-  b_.SetInsertPoint(others);
-  for (const auto& [k, parked] : parked_) {
-    const Instruction& instruction =
-        kernel_.function->body[kernel_.blocks[k].first];
-    if (lower::MeetingOf(instruction) == Meeting::kBlock) Release(k);
-  }
-  auto* wait = NewBlock("idle.wait");
   b_.CreateCondBr(b_.CreateICmpNE(LoadI32(again_), I32(0)), again, wait);
   b_.SetInsertPoint(wait);
   if (block_meetings_) CallRuntime("holdfast_wait", b_.getVoidTy(), {});
-  b_.CreateBr(others);
+  b_.CreateBr(idle_);
+}
+
+Meeting KernelEmitter::MeetingAt(size_t k) const {
+  return lower::MeetingOf(kernel_.function->body[kernel_.blocks[k].first]);
 }
 
 // Every 64th round of a loop that may be waiting for another thread. Returns

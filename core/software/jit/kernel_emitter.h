@@ -96,6 +96,7 @@ class KernelEmitter {
   void MeetBlockMasked(size_t k);
   void Release(size_t k);
   void EmitIdle();
+  lower::Meeting MeetingAt(size_t k) const;
   llvm::Value* EmitSpin(size_t k);
 
   // emit_warp.cc

@@ -15,6 +15,8 @@ namespace holdfast::software {
 struct LaunchContext {
   const uint8_t* parameters = nullptr;
   const std::atomic<bool>* cancel = nullptr;
+  // Another block has failed: who waits for it need not.
+  const std::atomic<bool>* stopped = nullptr;
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
   uint32_t dynamic_shared_bytes = 0;
@@ -68,7 +70,7 @@ uint32_t holdfast_barrier_result(WorkerContext* worker, uint32_t barrier,
 void holdfast_wait(WorkerContext* worker);
 // `lanes` of a warp have ended while others go on.
 void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes);
-// Lets other warps run once.
+// Lets other warps run once. Does not come back if the launch has failed.
 void holdfast_yield(WorkerContext* worker);
 
 // `lanes` have reached a trap.

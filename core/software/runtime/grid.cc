@@ -34,6 +34,7 @@ class Grid {
       : kernel_(kernel), geometry_(geometry) {
     launch_.parameters = static_cast<const uint8_t*>(parameters);
     launch_.cancel = cancel != nullptr ? cancel : &kNeverCancelled;
+    launch_.stopped = &stopped_;
     std::copy_n(geometry.grid, 3, launch_.grid);
     std::copy_n(geometry.block, 3, launch_.block);
     if (geometry.cooperative) {
@@ -92,7 +93,7 @@ class Grid {
       const KernelFault fault =
           RunGuarded(&worker, [&] { RunBlocks(&worker, begin, end); });
       if (fault.kind == KernelFault::Kind::kNone) continue;
-      if (kernel_.concurrent_warps) {
+      if (kernel_.concurrent_warps || geometry_.cooperative) {
         worker.block = WarpRing::OfThread().last().block;
         worker.warp = WarpRing::OfThread().last().warp;
       }

@@ -169,6 +169,9 @@ void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes) {
 }
 
 void holdfast_yield(WorkerContext* worker) {
+  if (*worker->launch->stopped) {
+    LeaveKernel(*worker, {KernelFault::Kind::kCancelled});
+  }
   if (worker->fiber == nullptr) {
     sched_yield();
   } else {

@@ -268,6 +268,57 @@ extern "C" __global__ void k(int* out) {
   EXPECT_EQ(out[95], 2);
 }
 
+TEST(NamedBarrierTest, GroupsWithMasksOfTheirOwnMeetAtOneShuffle) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(int* out, int late) {
+  int t = threadIdx.x;
+  unsigned mask = t < 16 ? 0xffffu : 0xffff0000u;
+  int value = 100 + t;
+  if (t >= 8 && t < 16) {
+    for (int i = 0; i < late; ++i) value += i % 3;
+  }
+  out[t] = __shfl_xor_sync(mask, value, 8);
+})");
+  const int late = 50;
+  int added = 0;
+  for (int i = 0; i < late; ++i) added += i % 3;
+  std::vector<int> out(32, 0);
+  ExpectSuccess(program.Run(Geometry(1, 32), out.data(), late));
+  for (int t = 0; t < 32; ++t) {
+    EXPECT_EQ(out[t], 100 + (t ^ 8) + (t < 8 ? added : 0)) << t;
+  }
+}
+
+TEST(NamedBarrierTest, LanesBehindAPassedBarrierRunWhileNeighboursSpin) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(volatile int* flag, int* out) {
+  int t = threadIdx.x;
+  if (t % 2) {
+    asm volatile("barrier.sync 1, 16;" ::: "memory");
+    if (t == 1) *flag = 7;
+  } else {
+    while (*flag == 0) {}
+  }
+  out[t] = *flag;
+})");
+  int flag = 0;
+  std::vector<int> out(32, 0);
+  ExpectSuccess(program.Run(Geometry(1, 32), &flag, out.data()));
+  for (const int value : out) EXPECT_EQ(value, 7);
+}
+
+TEST(DeadlockTest, ATrapEndsTheBlocksThatWaitForItsOwn) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(volatile int* flag) {
+  if (blockIdx.x == 1) __trap();
+  while (*flag == 0) {}
+})");
+  int flag = 0;
+  LaunchGeometry geometry = Geometry(2, 32);
+  geometry.cooperative = true;
+  EXPECT_EQ(program.Run(geometry, &flag).result, CUDA_ERROR_LAUNCH_FAILED);
+}
+
 TEST(DeadlockTest, AFaultBehindABarrierEndsTheLaunchOnly) {
   KernelProgram program(R"(
 extern "C" __global__ void k(int* out) {
