@@ -26,10 +26,10 @@ absl::StatusOr<std::string> CompilerPool::Identity() {
   return identity_;
 }
 
-absl::StatusOr<CompilerWorker::Result> CompilerPool::Compile(
-    const v1::CompileRequest& request) {
+absl::StatusOr<CompilerWorker::Result> CompilerPool::Run(
+    const internal::ToCompiler& job, int fd) {
   HOLDFAST_ASSIGN_OR_RETURN(auto worker, Acquire());
-  auto result = worker->Compile(request, options_.time_limit);
+  auto result = worker->Run(job, fd, options_.time_limit);
   if (!worker->usable()) {
     LogWarning("compiler worker lost: ", result.status().message());
   }

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "holdfast/v1/compile.pb.h"
+#include "holdfast/internal/executor.pb.h"
 #include "server/compile/compiler_worker.h"
 
 namespace holdfast {
@@ -41,10 +41,10 @@ class CompilerPool {
   // one if there was none. Errors as Compile has them.
   absl::StatusOr<std::string> Identity();
 
-  // Waits for a worker and compiles. RESOURCE_EXHAUSTED: the queue is full;
-  // else see CompilerWorker.
-  absl::StatusOr<CompilerWorker::Result> Compile(
-      const v1::CompileRequest& request);
+  // Waits for a worker and has it do the job. RESOURCE_EXHAUSTED: the queue is
+  // full; else see CompilerWorker::Run.
+  absl::StatusOr<CompilerWorker::Result> Run(const internal::ToCompiler& job,
+                                             int fd = -1);
 
  private:
   absl::StatusOr<std::unique_ptr<CompilerWorker>> Acquire();

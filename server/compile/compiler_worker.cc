@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
-#include "holdfast/internal/executor.pb.h"
 #include "server/compile/compiler_main.h"
 #include "server/rpc/status_conversion.h"
 
@@ -41,11 +40,9 @@ absl::StatusOr<std::unique_ptr<CompilerWorker>> CompilerWorker::Create(
       ready.identity()));
 }
 
-absl::StatusOr<CompilerWorker::Result> CompilerWorker::Compile(
-    const v1::CompileRequest& request, absl::Duration time_limit) {
-  internal::ToCompiler message;
-  *message.mutable_compile() = request;
-  const absl::Status sent = process_->channel().Send(message);
+absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
+    const internal::ToCompiler& job, int fd, absl::Duration time_limit) {
+  const absl::Status sent = process_->channel().Send(job, fd);
   if (!sent.ok()) return Failure(sent, time_limit);
   internal::FromCompiler reply;
   absl::StatusOr<UniqueFd> object =

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
+#include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/compile.pb.h"
 #include "server/process/child_process.h"
 
@@ -33,10 +34,10 @@ class CompilerWorker {
   // Changes when the installed compiler does; empty if that is not known.
   const std::string& identity() const { return identity_; }
 
-  // As CompileService.Compile says. Over the time limit, the process is
-  // killed.
-  absl::StatusOr<Result> Compile(const v1::CompileRequest& request,
-                                 absl::Duration time_limit);
+  // One job, with its descriptor if it has one (-1: none); errors as
+  // CompileService says. Over the time limit, the process is killed.
+  absl::StatusOr<Result> Run(const internal::ToCompiler& job, int fd,
+                             absl::Duration time_limit);
 
   // False once the process has ended or was killed.
   bool usable() const {

@@ -60,8 +60,9 @@ absl::StatusOr<v1::CompileResponse> ProgramCompiler::Compile(
 // the toolkit, is right for who asked now, but not to be found again.
 absl::StatusOr<CompileCache::Outcome> ProgramCompiler::CompileAnew(
     const v1::CompileRequest& request, const std::string& identity) {
-  HOLDFAST_ASSIGN_OR_RETURN(CompilerWorker::Result result,
-                            pool_.Compile(request));
+  internal::ToCompiler job;
+  *job.mutable_compile() = request;
+  HOLDFAST_ASSIGN_OR_RETURN(CompilerWorker::Result result, pool_.Run(job));
   auto program = std::make_shared<CompiledProgram>();
   HOLDFAST_ASSIGN_OR_RETURN(program->object, CopyObject(result));
   program->response = std::move(result.response);

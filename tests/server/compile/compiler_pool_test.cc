@@ -46,6 +46,13 @@ v1::CompileRequest Request(const std::string& source) {
   return request;
 }
 
+absl::StatusOr<CompilerWorker::Result> Compile(
+    CompilerPool& pool, const v1::CompileRequest& request) {
+  internal::ToCompiler job;
+  *job.mutable_compile() = request;
+  return pool.Run(job);
+}
+
 class CompilerPoolTest : public testing::Test {
  protected:
   struct Limits {
@@ -82,7 +89,7 @@ TEST_F(CompilerPoolTest, CompilesToASealedObject) {
   CompilerPool& pool = Pool();
   ASSERT_TRUE(pool.Prestart().ok());
   EXPECT_EQ(pool.backend().substr(0, 6), "NVRTC ");
-  const auto result = pool.Compile(Request(kSaxpy));
+  const auto result = Compile(pool, Request(kSaxpy));
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(IsSealed(result->object.get()));
   const auto bytes =
@@ -96,19 +103,19 @@ TEST_F(CompilerPoolTest, CompilesToASealedObject) {
 
 TEST_F(CompilerPoolTest, ErrorHasTheLogAndTheWorkerGoesOn) {
   CompilerPool& pool = Pool();
-  const auto bad = pool.Compile(Request("__global__ void f() { x = 1; }"));
+  const auto bad = Compile(pool, Request("__global__ void f() { x = 1; }"));
   EXPECT_EQ(bad.status().code(), absl::StatusCode::kInvalidArgument);
   const auto detail = GetErrorDetail(bad.status());
   ASSERT_TRUE(detail.has_value());
   EXPECT_NE(detail->log.find("test.cu(1): error:"), std::string::npos)
       << detail->log;
   const pid_t worker = last_pid_;
-  EXPECT_TRUE(pool.Compile(Request(kSaxpy)).ok());
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
   EXPECT_EQ(last_pid_, worker);
 }
 
 TEST_F(CompilerPoolTest, LogThatIsNotUtf8Arrives) {
-  const auto bad = Pool().Compile(Request("#error \xff\xfe"));
+  const auto bad = Compile(Pool(), Request("#error \xff\xfe"));
   EXPECT_EQ(bad.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(GetErrorDetail(bad.status())->log.find("#error"),
             std::string::npos);
@@ -116,16 +123,16 @@ TEST_F(CompilerPoolTest, LogThatIsNotUtf8Arrives) {
 
 TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheProcessorTimeLimit) {
   CompilerPool& pool = Pool({.cpu_seconds = "1"});
-  EXPECT_EQ(pool.Compile(Request(kEndless)).status().code(),
+  EXPECT_EQ(Compile(pool, Request(kEndless)).status().code(),
             absl::StatusCode::kDeadlineExceeded);
-  EXPECT_TRUE(pool.Compile(Request(kSaxpy)).ok());
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
 }
 
 TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheTimeLimit) {
   CompilerPool& pool = Pool({.time = absl::Milliseconds(300)});
   ASSERT_TRUE(pool.Prestart().ok());
   const pid_t worker = last_pid_;
-  EXPECT_EQ(pool.Compile(Request(kEndless)).status().code(),
+  EXPECT_EQ(Compile(pool, Request(kEndless)).status().code(),
             absl::StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(pool.Prestart().ok());
   EXPECT_NE(last_pid_, worker);
@@ -133,10 +140,10 @@ TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheTimeLimit) {
 
 TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheMemoryLimit) {
   CompilerPool& pool = Pool({.memory_mib = "600"});
-  ASSERT_TRUE(pool.Compile(Request(kSaxpy)).ok());
-  const absl::Status status = pool.Compile(Request(kEndless)).status();
+  ASSERT_TRUE(Compile(pool, Request(kSaxpy)).ok());
+  const absl::Status status = Compile(pool, Request(kEndless)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-  EXPECT_TRUE(pool.Compile(Request(kSaxpy)).ok());
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
 }
 
 TEST_F(CompilerPoolTest, KilledWorkerIsAbortedWithItsSignalAndReplaced) {
@@ -144,7 +151,7 @@ TEST_F(CompilerPoolTest, KilledWorkerIsAbortedWithItsSignalAndReplaced) {
   ASSERT_TRUE(pool.Prestart().ok());
   const pid_t worker = last_pid_;
   std::thread killer([&] { kill(worker, SIGKILL); });
-  const absl::Status status = pool.Compile(Request(kEndless)).status();
+  const absl::Status status = Compile(pool, Request(kEndless)).status();
   killer.join();
   // Killed while it was idle, it is replaced before the compilation instead,
   // which then has to be killed, too.
@@ -152,7 +159,7 @@ TEST_F(CompilerPoolTest, KilledWorkerIsAbortedWithItsSignalAndReplaced) {
     EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
     EXPECT_NE(status.message().find("SIGKILL"), absl::string_view::npos);
   }
-  EXPECT_TRUE(pool.Compile(Request(kSaxpy)).ok());
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
 }
 
 TEST_F(CompilerPoolTest, FullQueueIsRefused) {
@@ -165,25 +172,25 @@ TEST_F(CompilerPoolTest, FullQueueIsRefused) {
                      .max_queue = 0,
                      .time_limit = absl::Seconds(2)});
   std::thread busy([&] {
-    EXPECT_EQ(pool.Compile(Request(kEndless)).status().code(),
+    EXPECT_EQ(Compile(pool, Request(kEndless)).status().code(),
               absl::StatusCode::kDeadlineExceeded);
   });
   taken.WaitForNotification();
-  EXPECT_EQ(pool.Compile(Request(kSaxpy)).status().code(),
+  EXPECT_EQ(Compile(pool, Request(kSaxpy)).status().code(),
             absl::StatusCode::kResourceExhausted);
   busy.join();
 }
 
 TEST_F(CompilerPoolTest, WorkerThatCannotStartIsUnavailable) {
   spawner_ = Spawner::Create({.executable = "/nonexistent"}).value();
-  EXPECT_EQ(Pool().Compile(Request(kSaxpy)).status().code(),
+  EXPECT_EQ(Compile(Pool(), Request(kSaxpy)).status().code(),
             absl::StatusCode::kUnavailable);
 }
 
 TEST_F(CompilerPoolTest, OptionThatNamesAFileIsRefusedByTheWorker) {
   v1::CompileRequest request = Request(kSaxpy);
   request.add_options("--include-path=/etc");
-  EXPECT_EQ(Pool().Compile(request).status().code(),
+  EXPECT_EQ(Compile(Pool(), request).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -191,7 +198,7 @@ TEST_F(CompilerPoolTest, IncludeOfAServerFileReadsNothing) {
   for (const char* source :
        {"#include \"/etc/passwd\"\n", "#include </etc/passwd>\n",
         "#define FILE \"/etc/passwd\"\n#include FILE\n"}) {
-    const absl::Status status = Pool().Compile(Request(source)).status();
+    const absl::Status status = Compile(Pool(), Request(source)).status();
     ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(GetErrorDetail(status)->log.find("root:"), std::string::npos);
     EXPECT_NE(GetErrorDetail(status)->log.find("/etc/passwd"),
@@ -200,8 +207,10 @@ TEST_F(CompilerPoolTest, IncludeOfAServerFileReadsNothing) {
 }
 
 TEST_F(CompilerPoolTest, ToolkitsHeadersAreFound) {
-  const auto result = Pool().Compile(Request(
-      "#include <cuda_fp16.h>\n__global__ void f(__half* x) { *x = 1; }"));
+  const auto result = Compile(
+      Pool(),
+      Request(
+          "#include <cuda_fp16.h>\n__global__ void f(__half* x) { *x = 1; }"));
   EXPECT_TRUE(result.ok()) << result.status();
 }
 
