@@ -2,9 +2,11 @@
 #include "core/compile/compile_options.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -13,64 +15,12 @@
 namespace holdfast::compile {
 namespace {
 
-enum class Takes {
-  kNothing,
-  kValue,     // in the same word or in the next
-  kOptional,  // in the same word or not at all
-};
-
-struct Known {
-  absl::string_view name;
-  absl::string_view alias;  // may be empty
-  Takes takes;
-};
-
-constexpr Known kKnown[] = {
-    {"--Ofast-compile", "-Ofc", Takes::kValue},
-    {"--brief-diagnostics", "-brief-diag", Takes::kValue},
-    {"--builtin-initializer-list", "-builtin-initializer-list", Takes::kValue},
-    {"--builtin-move-forward", "-builtin-move-forward", Takes::kValue},
-    {"--define-macro", "-D", Takes::kValue},
-    {"--device-as-default-execution-space", "-default-device", Takes::kNothing},
-    {"--device-c", "-dc", Takes::kNothing},
-    {"--device-debug", "-G", Takes::kNothing},
-    {"--device-float128", "-device-float128", Takes::kNothing},
-    {"--device-int128", "-device-int128", Takes::kNothing},
-    {"--device-stack-protector", "-device-stack-protector", Takes::kOptional},
-    {"--device-w", "-dw", Takes::kNothing},
-    {"--diag-error", "-diag-error", Takes::kValue},
-    {"--diag-suppress", "-diag-suppress", Takes::kValue},
-    {"--diag-warn", "-diag-warn", Takes::kValue},
-    {"--disable-warnings", "-w", Takes::kNothing},
-    {"--display-error-number", "-err-no", Takes::kNothing},
-    {"--dlink-time-opt", "-dlto", Takes::kNothing},
-    {"--dopt", "-dopt", Takes::kValue},
-    {"--extensible-whole-program", "-ewp", Takes::kNothing},
-    {"--extra-device-vectorization", "-extra-device-vectorization",
-     Takes::kNothing},
-    {"--fdevice-syntax-only", "-fdevice-syntax-only", Takes::kNothing},
-    {"--fmad", "-fmad", Takes::kValue},
-    {"--frandom-seed", "-frandom-seed", Takes::kValue},
-    {"--ftz", "-ftz", Takes::kValue},
-    {"--gen-opt-lto", "-gen-opt-lto", Takes::kNothing},
-    {"--generate-line-info", "-lineinfo", Takes::kNothing},
-    {"--jump-table-density", "-jtd", Takes::kValue},
-    {"--maxrregcount", "-maxrregcount", Takes::kValue},
-    {"--minimal", "-minimal", Takes::kNothing},
-    {"--modify-stack-limit", "-modify-stack-limit", Takes::kValue},
-    {"--no-cache", "-no-cache", Takes::kNothing},
-    {"--no-display-error-number", "-no-err-no", Takes::kNothing},
-    {"--no-source-include", "-no-source-include", Takes::kNothing},
-    {"--optimization-info", "-opt-info", Takes::kValue},
-    {"--prec-div", "-prec-div", Takes::kValue},
-    {"--prec-sqrt", "-prec-sqrt", Takes::kValue},
-    {"--ptxas-options", "-Xptxas", Takes::kValue},
-    {"--relocatable-device-code", "-rdc", Takes::kValue},
-    {"--restrict", "-restrict", Takes::kNothing},
-    {"--split-compile", "-split-compile", Takes::kValue},
-    {"--std", "-std", Takes::kValue},
-    {"--undefine-macro", "-U", Takes::kValue},
-    {"--use_fast_math", "-use_fast_math", Takes::kNothing},
+constexpr OptionSpec kTable[] = {
+#define HOLDFAST_OPTION(name, aliases, takes, nvrtc, nvvm, nvjitlink) \
+  {name, aliases, Value::takes, nvrtc, nvvm, nvjitlink, false},
+#define HOLDFAST_LTO_OPTION(name, aliases, takes, nvrtc, nvvm, nvjitlink) \
+  {name, aliases, Value::takes, nvrtc, nvvm, nvjitlink, true},
+#include "core/compile/option_table.inc"
 };
 
 struct Refused {
@@ -85,8 +35,8 @@ constexpr absl::string_view kUseArch =
     "is set by the field for the architecture";
 constexpr absl::string_view kUseTarget = "is set by the field for the target";
 
-// Known to NVRTC, and refused with a reason. Matched as a whole word or before
-// a '='.
+// Known to a back end, and refused with a reason. Matched as a whole word or
+// before a '='.
 constexpr Refused kRefused[] = {
     {"--include-path", kNamesFile},
     {"-I", kNamesFile},
@@ -108,6 +58,11 @@ constexpr Refused kRefused[] = {
     {"-arch", kUseArch},
     {"--optix-ir", kUseTarget},
     {"-optix-ir", kUseTarget},
+    {"-ptx", kUseTarget},
+    {"--use-bundled-headers",
+     "is of no use: the toolkit's headers are found without it"},
+    {"--use-libdevice",
+     "is of no use: libdevice is added where NVVM IR calls it"},
 };
 
 // What may be handed on to ptxas, which has options of its own for files.
@@ -128,6 +83,9 @@ constexpr absl::string_view kPtxasPrefixes[] = {
     "-allow-expensive-optimizations",
 };
 
+// Options that join name and value without a '='.
+constexpr absl::string_view kJoined[] = {"-D", "-U", "-I", "-O"};
+
 absl::Status Refuse(absl::string_view option, absl::string_view why) {
   return absl::InvalidArgumentError(
       absl::StrCat("compiler option \"", option, "\" ", why));
@@ -137,28 +95,39 @@ absl::string_view NamePart(absl::string_view option) {
   return option.substr(0, option.find('='));
 }
 
-// -DN, -UN and -Ifoo join name and value without a '='.
-absl::string_view JoinedName(absl::string_view option) {
-  if (option.size() > 2 &&
-      (absl::StartsWith(option, "-D") || absl::StartsWith(option, "-U") ||
-       absl::StartsWith(option, "-I"))) {
-    return option.substr(0, 2);
-  }
-  return NamePart(option);
-}
-
-const Known* FindKnown(absl::string_view name) {
-  for (const Known& known : kKnown) {
-    if (known.name == name || known.alias == name) return &known;
+const OptionSpec* FindSpec(absl::string_view name) {
+  for (const OptionSpec& spec : kTable) {
+    if (spec.name == name) return &spec;
+    for (const absl::string_view alias : absl::StrSplit(spec.aliases, ' ')) {
+      if (!alias.empty() && alias == name) return &spec;
+    }
   }
   return nullptr;
 }
 
+// "-DN=4" is -D with N=4, "-Ofc" is no -O.
+absl::string_view OptionName(absl::string_view option) {
+  const absl::string_view name = NamePart(option);
+  if (FindSpec(name) != nullptr) return name;
+  for (const absl::string_view joined : kJoined) {
+    if (option.size() > joined.size() && absl::StartsWith(option, joined)) {
+      return joined;
+    }
+  }
+  return name;
+}
+
+bool IsNumber(absl::string_view text) {
+  return !text.empty() && text.size() < 10 &&
+         std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
+}
+
+std::vector<absl::string_view> PtxasWords(absl::string_view value) {
+  return absl::StrSplit(value, absl::ByAnyChar(", "), absl::SkipEmpty());
+}
+
 absl::Status CheckPtxas(absl::string_view option, absl::string_view value) {
-  for (const absl::string_view word :
-       absl::StrSplit(value, absl::ByAnyChar(", "), absl::SkipEmpty())) {
-    const bool number =
-        std::all_of(word.begin(), word.end(), absl::ascii_isdigit);
+  for (const absl::string_view word : PtxasWords(value)) {
     const bool known =
         std::any_of(std::begin(kPtxasPrefixes), std::end(kPtxasPrefixes),
                     [&](absl::string_view prefix) {
@@ -166,7 +135,7 @@ absl::Status CheckPtxas(absl::string_view option, absl::string_view value) {
                              (prefix == "-O" && word.size() == 3 &&
                               absl::StartsWith(word, "-O"));
                     });
-    if (!number && !known) {
+    if (!IsNumber(word) && !known) {
       return Refuse(option, absl::StrCat("passes \"", word,
                                          "\" to ptxas, which is not allowed"));
     }
@@ -174,53 +143,234 @@ absl::Status CheckPtxas(absl::string_view option, absl::string_view value) {
   return absl::OkStatus();
 }
 
-absl::Status CheckWord(absl::string_view option) {
-  if (option.size() > kMaxOptionBytes) {
+bool IsBool(absl::string_view value) {
+  return value == "true" || value == "false" || value == "1" || value == "0";
+}
+
+absl::Status CheckValue(const Option& option) {
+  const absl::string_view value = option.value;
+  int number = 0;
+  switch (option.spec->value) {
+    case Value::kNone:
+      return absl::OkStatus();
+    case Value::kOptional:
+      if (value.empty() || IsBool(value)) return absl::OkStatus();
+      return Refuse(option.text, "takes true, false or nothing");
+    case Value::kBool:
+      if (IsBool(value)) return absl::OkStatus();
+      return Refuse(option.text, "takes true or false");
+    case Value::kOn:
+      if (value == "on" || value == "off") return absl::OkStatus();
+      return Refuse(option.text, "takes on or off");
+    case Value::kNumber:
+      if (IsNumber(value)) return absl::OkStatus();
+      return Refuse(option.text, "takes a number");
+    case Value::kThreads:
+      if (IsNumber(value) && absl::SimpleAtoi(value, &number) && number >= 1 &&
+          number <= kMaxThreads) {
+        return absl::OkStatus();
+      }
+      return Refuse(option.text,
+                    absl::StrCat("takes a number from 1 to ", kMaxThreads));
+    case Value::kLevel:
+      if (value == "0" || value == "3") return absl::OkStatus();
+      return Refuse(option.text, "takes 0 or 3");
+    case Value::kText:
+      // A compiler could take it for an option of its own.
+      if (!absl::StartsWith(value, "-")) return absl::OkStatus();
+      return Refuse(option.text, "has a value that begins with a dash");
+    case Value::kPtxas:
+      return CheckPtxas(option.text, value);
+  }
+  return absl::InternalError("unknown kind of option value");
+}
+
+absl::Status CheckWord(absl::string_view word) {
+  if (word.size() > kMaxOptionBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a compiler option has ", option.size(),
+        absl::StrCat("a compiler option has ", word.size(),
                      " bytes; the limit is ", kMaxOptionBytes));
   }
-  if (option.find('\0') != absl::string_view::npos) {
-    return absl::InvalidArgumentError("a compiler option has a zero byte");
+  for (const char c : word) {
+    if (!absl::ascii_iscntrl(static_cast<unsigned char>(c))) continue;
+    return absl::InvalidArgumentError(
+        c == '\0' ? "a compiler option has a zero byte"
+                  : absl::StrCat("a compiler option has the control character ",
+                                 static_cast<int>(c), " (10 is a newline)"));
   }
   return absl::OkStatus();
 }
 
-absl::Status RefuseUnknown(absl::string_view option, absl::string_view name) {
+const Refused* FindRefused(absl::string_view name) {
   for (const Refused& refused : kRefused) {
-    if (refused.name == name) return Refuse(option, refused.why);
+    if (refused.name == name) return &refused;
   }
-  return Refuse(option, "is not known");
+  return nullptr;
+}
+
+absl::StatusOr<const OptionSpec*> FindAllowed(absl::string_view option,
+                                              absl::string_view name,
+                                              bool has_value) {
+  const OptionSpec* spec = FindSpec(name);
+  const bool odd = spec != nullptr && spec->value == Value::kNone && has_value;
+  if (spec != nullptr && !odd) return spec;
+  if (const Refused* refused = FindRefused(name)) {
+    return Refuse(option, refused->why);
+  }
+  return Refuse(option, odd ? "takes no value" : "is not known");
+}
+
+std::string BoolOf(absl::string_view value, absl::string_view yes,
+                   absl::string_view no) {
+  return std::string(value == "true" || value == "1" ? yes : no);
+}
+
+// The words for one option.
+std::vector<std::string> Render(const Option& option, Backend backend) {
+  const absl::string_view flag = option.spec->flag(backend);
+  const bool nvrtc = backend == Backend::kNvrtc;
+  switch (option.spec->value) {
+    case Value::kNone:
+      return {std::string(flag)};
+    case Value::kOptional:
+      if (option.value.empty()) return {std::string(flag)};
+      [[fallthrough]];
+    case Value::kBool:
+      return {absl::StrCat(flag, "=",
+                           nvrtc ? BoolOf(option.value, "true", "false")
+                                 : BoolOf(option.value, "1", "0"))};
+    case Value::kOn: {
+      if (nvrtc) return {absl::StrCat(flag, "=", option.value)};
+      const char* level = option.value == "on" ? "3" : "0";
+      return {absl::StrCat(flag, flag == "-O" ? "" : "=", level)};
+    }
+    case Value::kLevel:
+      return {absl::StrCat(flag, flag == "-O" ? "" : "=", option.value)};
+    case Value::kPtxas: {
+      if (nvrtc) return {absl::StrCat(flag, "=", option.value)};
+      std::vector<std::string> words;
+      for (const absl::string_view word : PtxasWords(option.value)) {
+        words.push_back(absl::StrCat(flag, "=", word));
+      }
+      return words;
+    }
+    case Value::kNumber:
+    case Value::kThreads:
+    case Value::kText:
+      return {absl::StrCat(flag, "=", option.value)};
+  }
+  return {};
+}
+
+absl::Status CannotHonour(const Option& option, Backend backend,
+                          absl::string_view when) {
+  return Refuse(option.text, absl::StrCat("cannot be honoured by ",
+                                          BackendName(backend), when));
+}
+
+// Compilers make LTO IR when that is the target, whatever the option says.
+bool IsImplied(const Option& option, Backend backend, ObjectFormat target) {
+  return option.spec->name == "--dlink-time-opt" &&
+         (backend == Backend::kNvJitLink || target == ObjectFormat::kLtoir);
+}
+
+absl::Status CheckHonoured(const Option& option, Backend backend,
+                           ObjectFormat target, bool lto) {
+  if (option.spec->flag(backend).empty()) {
+    return CannotHonour(option, backend, "");
+  }
+  if (backend == Backend::kNvJitLink) {
+    if (option.spec->lto_only && !lto) {
+      return CannotHonour(option, backend, " without LTO IR to link");
+    }
+    return absl::OkStatus();
+  }
+  if (option.spec->name == "--dlink-time-opt" &&
+      target != ObjectFormat::kLtoir) {
+    return CannotHonour(
+        option, backend,
+        absl::StrCat(" for the target ", ObjectFormatName(target)));
+  }
+  if (backend == Backend::kNvrtc && option.value == "off" &&
+      option.spec->value == Value::kOn) {
+    return CannotHonour(option, backend, ", which only knows \"on\"");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status CheckOptions(absl::Span<const std::string> options) {
-  if (options.size() > kMaxOptions) {
+absl::string_view BackendName(Backend backend) {
+  switch (backend) {
+    case Backend::kNvrtc:
+      return "NVRTC";
+    case Backend::kNvvm:
+      return "libNVVM";
+    case Backend::kNvJitLink:
+      return "nvJitLink";
+  }
+  return "?";
+}
+
+absl::string_view OptionSpec::flag(Backend backend) const {
+  switch (backend) {
+    case Backend::kNvrtc:
+      return nvrtc;
+    case Backend::kNvvm:
+      return nvvm;
+    case Backend::kNvJitLink:
+      return nvjitlink;
+  }
+  return "";
+}
+
+absl::Span<const OptionSpec> OptionTable() { return kTable; }
+
+absl::StatusOr<std::vector<Option>> ParseOptions(
+    absl::Span<const std::string> words) {
+  if (words.size() > kMaxOptions) {
     return absl::InvalidArgumentError(absl::StrCat(
-        options.size(), " compiler options; the limit is ", kMaxOptions));
+        words.size(), " compiler options; the limit is ", kMaxOptions));
   }
-  for (size_t i = 0; i < options.size(); ++i) {
-    const absl::string_view option = options[i];
-    HOLDFAST_RETURN_IF_ERROR(CheckWord(option));
-    const absl::string_view name = JoinedName(option);
-    const Known* known = FindKnown(name);
-    if (known == nullptr) return RefuseUnknown(option, name);
-    absl::string_view value = option.substr(name.size());
-    if (known->takes == Takes::kNothing && !value.empty()) {
-      return Refuse(option, "takes no value");
-    }
-    if (known->takes == Takes::kValue && value.empty()) {
-      if (i + 1 == options.size()) return Refuse(option, "needs a value");
-      value = options[++i];
+  std::vector<Option> options;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const absl::string_view word = words[i];
+    HOLDFAST_RETURN_IF_ERROR(CheckWord(word));
+    const absl::string_view name = OptionName(word);
+    absl::string_view value = word.substr(name.size());
+    Option option;
+    HOLDFAST_ASSIGN_OR_RETURN(option.spec,
+                              FindAllowed(word, name, !value.empty()));
+    option.text = std::string(word);
+    const bool takes_next = option.spec->value != Value::kNone &&
+                            option.spec->value != Value::kOptional;
+    if (takes_next && value.empty()) {
+      if (i + 1 == words.size()) return Refuse(word, "needs a value");
+      value = words[++i];
       HOLDFAST_RETURN_IF_ERROR(CheckWord(value));
-    }
-    if (known->name == "--ptxas-options") {
+      absl::StrAppend(&option.text, " ", value);
+    } else {
       absl::ConsumePrefix(&value, "=");
-      HOLDFAST_RETURN_IF_ERROR(CheckPtxas(option, value));
+    }
+    option.value = std::string(value);
+    HOLDFAST_RETURN_IF_ERROR(CheckValue(option));
+    options.push_back(std::move(option));
+  }
+  return options;
+}
+
+absl::StatusOr<std::vector<std::string>> RenderOptions(
+    absl::Span<const Option> options, Backend backend, ObjectFormat target,
+    bool lto) {
+  std::vector<std::string> flags;
+  for (const Option& option : options) {
+    HOLDFAST_RETURN_IF_ERROR(CheckHonoured(option, backend, target, lto));
+    if (IsImplied(option, backend, target)) continue;
+    for (std::string& word : Render(option, backend)) {
+      flags.push_back(std::move(word));
     }
   }
-  return absl::OkStatus();
+  return flags;
 }
 
 absl::StatusOr<std::string> ArchitectureName(absl::string_view arch,

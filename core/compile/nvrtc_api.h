@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// NVRTC as a struct of typed function pointers, filled at run time: a machine
-// without the CUDA toolkit runs everything but the compiler.
 #ifndef HOLDFAST_CORE_COMPILE_NVRTC_API_H_
 #define HOLDFAST_CORE_COMPILE_NVRTC_API_H_
 
@@ -10,11 +7,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/compile/toolkit.h"
 #include "nvrtc.h"
 
 namespace holdfast::compile {
 
-// Immutable once loaded, and then thread-safe; the library stays open.
+// NVRTC as a struct of typed function pointers. Immutable once loaded, and then
+// thread-safe; the library stays open.
 struct NvrtcApi {
   int major = 0;
   int minor = 0;
@@ -27,15 +26,9 @@ struct NvrtcApi {
 #include "core/compile/nvrtc_symbols.inc"
 };
 
-struct NvrtcOptions {
-  // Where the toolkit is. Empty: $CUDA_HOME, then the dynamic linker's search
-  // path, then /usr/local/cuda and what distributions use.
-  std::string cuda_home;
-};
-
 // UNAVAILABLE: not installed; the message lists where it was sought.
 absl::StatusOr<std::unique_ptr<const NvrtcApi>> LoadNvrtc(
-    const NvrtcOptions& options);
+    const ToolkitOptions& options);
 
 }  // namespace holdfast::compile
 

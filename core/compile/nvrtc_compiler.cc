@@ -9,6 +9,7 @@
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "core/compile/compile_options.h"
+#include "core/compile/compiler_error.h"
 
 namespace holdfast::compile {
 namespace {
@@ -21,27 +22,22 @@ absl::Status NvrtcStatus(const NvrtcApi& api, nvrtcResult result,
   detail.result = static_cast<int32_t>(result);
   detail.result_name = api.nvrtcGetErrorString(result);
   detail.log = std::move(log);
-  absl::StatusCode code = absl::StatusCode::kInternal;
-  if (result == NVRTC_ERROR_COMPILATION) {
-    code = absl::StatusCode::kInvalidArgument;
-    detail.explanation = "The source does not compile; see the log.";
-  } else if (result == NVRTC_ERROR_INVALID_OPTION ||
-             result == NVRTC_ERROR_INVALID_INPUT ||
-             result == NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID) {
-    code = absl::StatusCode::kInvalidArgument;
-    detail.explanation = "The compiler refuses an option or a name.";
-  } else if (result == NVRTC_ERROR_OUT_OF_MEMORY) {
-    code = absl::StatusCode::kResourceExhausted;
-    detail.explanation = "The compiler ran out of memory.";
-  } else {
-    detail.explanation = "The compiler failed inside.";
+  switch (result) {
+    case NVRTC_ERROR_COMPILATION:
+      detail.explanation = "The source does not compile; see the log.";
+      return CompilerError(absl::StatusCode::kInvalidArgument, detail);
+    case NVRTC_ERROR_INVALID_OPTION:
+    case NVRTC_ERROR_INVALID_INPUT:
+    case NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID:
+      detail.explanation = "The compiler refuses an option or a name.";
+      return CompilerError(absl::StatusCode::kInvalidArgument, detail);
+    case NVRTC_ERROR_OUT_OF_MEMORY:
+      detail.explanation = "The compiler ran out of memory.";
+      return CompilerError(absl::StatusCode::kResourceExhausted, detail);
+    default:
+      detail.explanation = "The compiler failed inside.";
+      return CompilerError(absl::StatusCode::kInternal, detail);
   }
-  absl::Status status(
-      code,
-      absl::StrCat(call, ": ", detail.result_name, ": ", detail.explanation,
-                   detail.log.empty() ? "" : "\n", detail.log));
-  SetErrorDetail(detail, &status);
-  return status;
 }
 
 #define NVRTC_RETURN_IF_ERROR(api, name, ...) \
@@ -107,8 +103,10 @@ class Compilation {
         return Get("nvrtcGetCUBIN", api_.nvrtcGetCUBINSize, api_.nvrtcGetCUBIN);
       case ObjectFormat::kLtoir:
         return Get("nvrtcGetLTOIR", api_.nvrtcGetLTOIRSize, api_.nvrtcGetLTOIR);
+      default:
+        return absl::InvalidArgumentError(
+            absl::StrCat("NVRTC cannot make a ", ObjectFormatName(format)));
     }
-    return absl::InternalError("unknown object format");
   }
 
   absl::StatusOr<std::string> LoweredName(const std::string& expression) const {
@@ -162,13 +160,17 @@ std::string NvrtcCompiler::version() const {
 
 absl::StatusOr<ObjectCode> NvrtcCompiler::Compile(
     const ProgramSource& program) const {
-  HOLDFAST_RETURN_IF_ERROR(CheckOptions(program.options));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto parsed, ParseOptions(program.options));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      std::vector<std::string> options,
+      RenderOptions(parsed, Backend::kNvrtc, program.target));
   HOLDFAST_RETURN_IF_ERROR(CheckTexts(program));
   ObjectCode object;
   object.format = program.target;
+  object.backend = std::string(BackendName(Backend::kNvrtc));
+  object.backend_version = version();
   HOLDFAST_ASSIGN_OR_RETURN(object.arch,
                             ArchitectureName(program.arch, program.target));
-  std::vector<std::string> options = program.options;
   options.push_back(absl::StrCat("--gpu-architecture=", object.arch));
   if (program.target == ObjectFormat::kLtoir) options.push_back("-dlto");
   for (const std::string& directory : api_.include_directories) {

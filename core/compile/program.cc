@@ -3,6 +3,18 @@
 
 namespace holdfast::compile {
 
+absl::string_view LanguageName(Language language) {
+  switch (language) {
+    case Language::kCudaCpp:
+      return "CUDA C++";
+    case Language::kPtx:
+      return "PTX";
+    case Language::kNvvmIr:
+      return "NVVM IR";
+  }
+  return "?";
+}
+
 absl::string_view ObjectFormatName(ObjectFormat format) {
   switch (format) {
     case ObjectFormat::kPtx:
@@ -11,6 +23,12 @@ absl::string_view ObjectFormatName(ObjectFormat format) {
       return "cubin";
     case ObjectFormat::kLtoir:
       return "LTO IR";
+    case ObjectFormat::kFatbin:
+      return "fatbin";
+    case ObjectFormat::kObject:
+      return "object";
+    case ObjectFormat::kLibrary:
+      return "library";
   }
   return "?";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a compiler takes and what it makes.
+// What compilers and linkers take, and what they make.
 #ifndef HOLDFAST_CORE_COMPILE_PROGRAM_H_
 #define HOLDFAST_CORE_COMPILE_PROGRAM_H_
 
@@ -12,19 +12,43 @@
 
 namespace holdfast::compile {
 
-enum class ObjectFormat { kPtx, kCubin, kLtoir };
+enum class Language { kCudaCpp, kPtx, kNvvmIr };
+enum class ObjectFormat { kPtx, kCubin, kLtoir, kFatbin, kObject, kLibrary };
 
-// "PTX", "cubin", "LTO IR".
+// "CUDA C++", "PTX", "NVVM IR".
+absl::string_view LanguageName(Language language);
+// "PTX", "cubin", "LTO IR", "fatbin", "object", "library".
 absl::string_view ObjectFormatName(ObjectFormat format);
+
+// One more module of an NVVM program.
+struct ExtraSource {
+  std::string name;  // for messages
+  std::string source;
+};
 
 struct ProgramSource {
   std::string name = "source.cu";  // for messages; no file is read
   std::string source;
+  Language language = Language::kCudaCpp;
   std::vector<std::string> options;  // one word each; see compile_options.h
   std::map<std::string, std::string> headers;  // name in #include -> text
   std::vector<std::string> name_expressions;   // "vector_add<float>"
+  std::vector<ExtraSource> extra_sources;      // NVVM IR only
   ObjectFormat target = ObjectFormat::kPtx;
   std::string arch;  // "sm_90", "compute_90", "90", "90a"
+};
+
+struct LinkInput {
+  std::string name;  // for messages
+  ObjectFormat format = ObjectFormat::kPtx;
+  absl::string_view bytes;  // borrowed
+};
+
+struct LinkSource {
+  std::vector<LinkInput> inputs;
+  std::vector<std::string> options;
+  ObjectFormat target = ObjectFormat::kCubin;
+  std::string arch;
 };
 
 struct ObjectCode {
@@ -33,6 +57,8 @@ struct ObjectCode {
   std::map<std::string, std::string> symbols;  // expression -> name in object
   std::string log;                             // warnings; may be empty
   std::string arch;                            // "sm_90" or "compute_90"
+  std::string backend;                         // "NVRTC"
+  std::string backend_version;                 // "13.0"
 };
 
 }  // namespace holdfast::compile

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <memory>
 #include <new>
 #include <optional>
@@ -21,8 +20,7 @@
 #include "core/base/log.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
-#include "core/compile/nvrtc_api.h"
-#include "core/compile/nvrtc_compiler.h"
+#include "core/compile/compiler.h"
 #include "holdfast/internal/executor.pb.h"
 #include "server/compile/file_confinement.h"
 #include "server/compile/program_request.h"
@@ -62,7 +60,7 @@ bool RanOutOfMemory(const absl::Status& status) {
 
 // Makes the compiler load its parts, which it looks for where it may look for
 // nothing later, and spares the first request that time.
-void WarmUp(const compile::NvrtcCompiler& compiler) {
+void WarmUp(const compile::Compiler& compiler) {
   compile::ProgramSource program;
   program.source = "__global__ void warm() {}";
   program.arch = "75";
@@ -71,22 +69,38 @@ void WarmUp(const compile::NvrtcCompiler& compiler) {
 }
 
 // A source may name any file in an #include, and errors quote what is there.
-void Confine(const compile::NvrtcApi& api) {
-  std::vector<std::string> readable = api.include_directories;
-  readable.push_back(std::filesystem::path(api.path).parent_path());
-  const absl::Status status = AllowFilesBelow(readable);
+void Confine(const compile::Compiler& compiler) {
+  const absl::Status status = AllowFilesBelow(compiler.directories());
   if (!status.ok()) {
     LogWarning("compilers can read any file that the daemon can: ",
                status.message());
   }
 }
 
-absl::StatusOr<compile::ObjectCode> Compile(
-    const compile::NvrtcCompiler& compiler, const v1::CompileRequest& request) {
+absl::StatusOr<compile::ObjectCode> Compile(const compile::Compiler& compiler,
+                                            const v1::CompileRequest& request) {
   HOLDFAST_RETURN_IF_ERROR(CheckCompileRequest(request));
   HOLDFAST_ASSIGN_OR_RETURN(const compile::ProgramSource program,
                             ToProgramSource(request));
   return compiler.Compile(program);
+}
+
+absl::StatusOr<compile::ObjectCode> Link(const compile::Compiler& compiler,
+                                         const internal::LinkJob& job,
+                                         const UniqueFd& parts) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const FileMapping mapping,
+      FileMapping::Map(parts.get(), FileMapping::Access::kReadOnly));
+  HOLDFAST_ASSIGN_OR_RETURN(const compile::LinkSource source,
+                            ToLinkSource(job, mapping.bytes()));
+  return compiler.Link(source);
+}
+
+absl::StatusOr<compile::ObjectCode> Run(const compile::Compiler& compiler,
+                                        const internal::ToCompiler& job,
+                                        const UniqueFd& parts) {
+  return job.has_link() ? Link(compiler, job.link(), parts)
+                        : Compile(compiler, job.compile());
 }
 
 v1::CompileResponse ToResponse(const compile::ObjectCode& object) {
@@ -99,16 +113,27 @@ v1::CompileResponse ToResponse(const compile::ObjectCode& object) {
   }
   response.set_log(ToValidUtf8(object.log));
   response.set_arch(object.arch);
+  response.set_backend(object.backend);
+  response.set_backend_version(object.backend_version);
   return response;
 }
 
-absl::Status Answer(const compile::NvrtcCompiler& compiler,
-                    const v1::CompileRequest& request, Channel* channel) {
+// Only NVRTC is known to work on after a failure, and nvJitLink may crash over
+// an error in the link after one that went well.
+bool Retires(const internal::ToCompiler& job, bool ok) {
+  const bool cpp = job.compile().language() <= v1::SOURCE_LANGUAGE_CUDA_CPP;
+  return job.has_link() || (!ok && !cpp);
+}
+
+absl::Status Answer(const compile::Compiler& compiler,
+                    const internal::ToCompiler& job, const UniqueFd& parts,
+                    Channel* channel) {
   const absl::Time start = absl::Now();
-  absl::StatusOr<compile::ObjectCode> object = Compile(compiler, request);
+  absl::StatusOr<compile::ObjectCode> object = Run(compiler, job, parts);
   if (RanOutOfMemory(object.status())) _exit(kOutOfMemoryExit);
   internal::FromCompiler message;
   internal::Compiled& compiled = *message.mutable_compiled();
+  compiled.set_retires(Retires(job, object.ok()));
   absl::StatusOr<UniqueFd> memory =
       object.ok() ? CreateSealedMemfd("holdfast-object", object->bytes)
                   : absl::StatusOr<UniqueFd>(object.status());
@@ -118,8 +143,6 @@ absl::Status Answer(const compile::NvrtcCompiler& compiler,
   }
   v1::CompileResponse& response = *compiled.mutable_response();
   response = ToResponse(*object);
-  response.set_backend("NVRTC");
-  response.set_backend_version(compiler.version());
   const absl::Duration took = absl::Now() - start;
   response.mutable_compile_time()->set_seconds(absl::ToInt64Seconds(took));
   response.mutable_compile_time()->set_nanos(
@@ -127,22 +150,26 @@ absl::Status Answer(const compile::NvrtcCompiler& compiler,
   return channel->Send(message, memory->get());
 }
 
-// An update of the toolkit replaces the library's file.
-std::string Identity(const compile::NvrtcApi& api, absl::string_view version) {
-  struct stat file = {};
-  if (stat(api.path.c_str(), &file) != 0) return "";
-  return absl::StrCat("NVRTC ", version, " ", api.path, " ", file.st_size, " ",
-                      file.st_mtim.tv_sec, ".", file.st_mtim.tv_nsec, " ",
-                      absl::StrJoin(api.include_directories, " "));
+// An update of the toolkit replaces the libraries' files.
+std::string Identity(const compile::Compiler& compiler) {
+  std::string identity = compiler.version();
+  for (const std::string& path : compiler.files()) {
+    struct stat file = {};
+    if (stat(path.c_str(), &file) != 0) return "";
+    absl::StrAppend(&identity, " ", path, " ", file.st_size, " ",
+                    file.st_mtim.tv_sec, ".", file.st_mtim.tv_nsec);
+  }
+  return absl::StrCat(identity, " ",
+                      absl::StrJoin(compiler.directories(), " "));
 }
 
-absl::Status Serve(const compile::NvrtcCompiler& compiler,
+absl::Status Serve(const compile::Compiler& compiler,
                    const CompilerLimits& limits, Channel* channel) {
   while (true) {
-    internal::ToCompiler message;
-    HOLDFAST_RETURN_IF_ERROR(channel->Receive(&message).status());
+    internal::ToCompiler job;
+    HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd parts, channel->Receive(&job));
     AllowCpuTime(limits.cpu_time);
-    HOLDFAST_RETURN_IF_ERROR(Answer(compiler, message.compile(), channel));
+    HOLDFAST_RETURN_IF_ERROR(Answer(compiler, job, parts, channel));
   }
 }
 
@@ -152,19 +179,17 @@ int CompilerMain(Channel channel, const CompilerLimits& limits) {
   LimitMemory(limits.memory_bytes);
   internal::FromCompiler hello;
   internal::CompilerReady& ready = *hello.mutable_ready();
-  const auto api = compile::LoadNvrtc({});
-  if (!api.ok()) {
-    *ready.mutable_error() = ToError(api.status());
+  const auto compiler = compile::Compiler::Load({});
+  if (!compiler->status().ok()) {
+    *ready.mutable_error() = ToError(compiler->status());
     return channel.Send(hello).ok() ? 0 : 1;
   }
-  const compile::NvrtcCompiler compiler(**api);
-  WarmUp(compiler);
-  Confine(**api);
-  ready.set_backend("NVRTC");
-  ready.set_version(compiler.version());
-  ready.set_identity(Identity(**api, compiler.version()));
+  WarmUp(*compiler);
+  Confine(*compiler);
+  ready.set_backend(compiler->version());
+  ready.set_identity(Identity(*compiler));
   if (!channel.Send(hello).ok()) return 1;
-  const absl::Status status = Serve(compiler, limits, &channel);
+  const absl::Status status = Serve(*compiler, limits, &channel);
   if (absl::IsUnavailable(status)) return 0;  // The daemon has closed it.
   LogError("compiler worker: ", status.message());
   return 1;

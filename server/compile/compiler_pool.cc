@@ -30,7 +30,7 @@ absl::StatusOr<CompilerWorker::Result> CompilerPool::Run(
     const internal::ToCompiler& job, int fd) {
   HOLDFAST_ASSIGN_OR_RETURN(auto worker, Acquire());
   auto result = worker->Run(job, fd, options_.time_limit);
-  if (!worker->usable()) {
+  if (worker->lost()) {
     LogWarning("compiler worker lost: ", result.status().message());
   }
   Release(std::move(worker));

@@ -36,8 +36,7 @@ absl::StatusOr<std::unique_ptr<CompilerWorker>> CompilerWorker::Create(
   const internal::CompilerReady& ready = message.ready();
   if (ready.has_error()) return FromError(ready.error());
   return std::unique_ptr<CompilerWorker>(new CompilerWorker(
-      std::move(process), absl::StrCat(ready.backend(), " ", ready.version()),
-      ready.identity()));
+      std::move(process), ready.backend(), ready.identity()));
 }
 
 absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
@@ -48,6 +47,7 @@ absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
   absl::StatusOr<UniqueFd> object =
       process_->channel().Receive(&reply, absl::Now() + time_limit);
   if (!object.ok()) return Failure(object.status(), time_limit);
+  if (reply.compiled().retires()) usable_ = false;
   if (reply.compiled().has_error()) return FromError(reply.compiled().error());
   return Result{std::move(*reply.mutable_compiled()->mutable_response()),
                 *std::move(object), identity_};
@@ -56,6 +56,7 @@ absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
 absl::Status CompilerWorker::Failure(const absl::Status& received,
                                      absl::Duration time_limit) {
   usable_ = false;
+  lost_ = true;
   if (!absl::IsUnavailable(received)) process_->Kill();
   const TerminationReport report = process_->Wait();
   if (absl::IsDeadlineExceeded(received)) {

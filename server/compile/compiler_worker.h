@@ -28,7 +28,7 @@ class CompilerWorker {
   static absl::StatusOr<std::unique_ptr<CompilerWorker>> Create(
       std::unique_ptr<ChildProcess> process);
 
-  // "NVRTC 13.0".
+  // "NVRTC 13.0, nvJitLink 13.0, libNVVM 2.0".
   const std::string& backend() const { return backend_; }
 
   // Changes when the installed compiler does; empty if that is not known.
@@ -39,10 +39,13 @@ class CompilerWorker {
   absl::StatusOr<Result> Run(const internal::ToCompiler& job, int fd,
                              absl::Duration time_limit);
 
-  // False once the process has ended or was killed.
+  // False once the process has ended, was killed, or is about to end.
   bool usable() const {
     return usable_ && !process_->Wait(absl::InfinitePast()).has_value();
   }
+
+  // The process ended over its last job, rather than after it.
+  bool lost() const { return lost_; }
 
  private:
   CompilerWorker(std::unique_ptr<ChildProcess> process, std::string backend,
@@ -58,6 +61,7 @@ class CompilerWorker {
   const std::string backend_;
   const std::string identity_;
   bool usable_ = true;
+  bool lost_ = false;
 };
 
 }  // namespace holdfast

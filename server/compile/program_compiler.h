@@ -14,8 +14,8 @@
 
 namespace holdfast {
 
-// From a request to an object in the store: checks, what is left out, the
-// cache or a worker, the store. Thread-safe.
+// From a request to compile or to link to an object in the store: checks, what
+// is left out, the cache or a worker, the store. Thread-safe.
 class ProgramCompiler {
  public:
   // What to make if the request does not say.
@@ -35,14 +35,24 @@ class ProgramCompiler {
         cache_(cache),
         defaults_(std::move(defaults)) {}
 
-  // As CompileService.Compile says.
+  // As CompileService says.
   absl::StatusOr<v1::CompileResponse> Compile(v1::CompileRequest request,
                                               absl::Time deadline);
+  absl::StatusOr<v1::LinkResponse> Link(v1::LinkRequest request,
+                                        absl::Time deadline);
 
  private:
-  absl::Status FillIn(absl::Time deadline, v1::CompileRequest* request);
-  absl::StatusOr<CompileCache::Outcome> CompileAnew(
-      const v1::CompileRequest& request, const std::string& identity);
+  // What the request leaves to the device.
+  template <typename Request>
+  absl::Status FillIn(absl::Time deadline, Request* request);
+
+  // From the cache, else from a worker; either way it is in the store then.
+  absl::StatusOr<v1::CompileResponse> Make(const std::string& identity,
+                                           const std::string& key,
+                                           const internal::ToCompiler& job,
+                                           int fd, absl::Time deadline);
+  absl::StatusOr<CompileCache::Outcome> MakeAnew(
+      const internal::ToCompiler& job, int fd, const std::string& identity);
 
   CompilerPool& pool_;
   ObjectStore& store_;

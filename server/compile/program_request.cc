@@ -2,6 +2,7 @@
 #include "server/compile/program_request.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,36 +12,39 @@
 namespace holdfast {
 namespace {
 
-absl::StatusOr<compile::ObjectFormat> ToTarget(v1::ObjectFormat format) {
-  switch (format) {
-    case v1::OBJECT_FORMAT_PTX:
-      return compile::ObjectFormat::kPtx;
-    case v1::OBJECT_FORMAT_CUBIN:
-      return compile::ObjectFormat::kCubin;
-    case v1::OBJECT_FORMAT_LTOIR:
-      return compile::ObjectFormat::kLtoir;
+absl::StatusOr<compile::Language> ToLanguage(v1::SourceLanguage language) {
+  switch (language) {
+    case v1::SOURCE_LANGUAGE_UNSPECIFIED:
+    case v1::SOURCE_LANGUAGE_CUDA_CPP:
+      return compile::Language::kCudaCpp;
+    case v1::SOURCE_LANGUAGE_PTX:
+      return compile::Language::kPtx;
+    case v1::SOURCE_LANGUAGE_NVVM_IR:
+      return compile::Language::kNvvmIr;
     default:
-      return absl::InvalidArgumentError(absl::StrCat(
-          "CUDA C++ cannot be compiled to ", v1::ObjectFormat_Name(format),
-          "; targets are PTX, CUBIN and LTOIR"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("no source language has the number ", language));
   }
 }
 
-absl::Status CheckLanguage(v1::SourceLanguage language) {
-  if (language == v1::SOURCE_LANGUAGE_UNSPECIFIED ||
-      language == v1::SOURCE_LANGUAGE_CUDA_CPP) {
-    return absl::OkStatus();
-  }
-  return absl::UnimplementedError(
-      absl::StrCat("compiling ", v1::SourceLanguage_Name(language),
-                   " is not served; only CUDA C++ is"));
+// The arch, if it is given, must be one.
+absl::Status CheckArch(v1::ObjectFormat target, const std::string& arch) {
+  if (target == v1::OBJECT_FORMAT_UNSPECIFIED) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(const compile::ObjectFormat format,
+                            ToFormat(target));
+  if (arch.empty()) return absl::OkStatus();
+  return compile::ArchitectureName(arch, format).status();
 }
 
 absl::Status CheckSizes(const v1::CompileRequest& request) {
-  if (request.source().size() > kMaxSourceBytes) {
+  size_t source_bytes = request.source().size();
+  for (const v1::ExtraSource& extra : request.extra_sources()) {
+    source_bytes += extra.source().size();
+  }
+  if (source_bytes > kMaxSourceBytes) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the source has ", request.source().size(),
-                     " bytes, the limit is ", kMaxSourceBytes, " (10 MiB)"));
+        absl::StrCat("the source has ", source_bytes, " bytes, the limit is ",
+                     kMaxSourceBytes, " (10 MiB)"));
   }
   size_t header_bytes = 0;
   for (const auto& [name, text] : request.headers()) {
@@ -59,30 +63,44 @@ absl::Status CheckSizes(const v1::CompileRequest& request) {
   return absl::OkStatus();
 }
 
-std::vector<std::string> Options(const v1::CompileRequest& request) {
+// NVRTC looks for headers beside the source; no name leads to a directory.
+absl::Status CheckName(const std::string& name) {
+  if (name.find('/') == std::string::npos) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the source's name \"", name, "\" has a directory"));
+}
+
+template <typename Request>
+std::vector<std::string> Options(const Request& request) {
   return {request.options().begin(), request.options().end()};
 }
 
 }  // namespace
 
 absl::Status CheckCompileRequest(const v1::CompileRequest& request) {
-  HOLDFAST_RETURN_IF_ERROR(CheckLanguage(request.language()));
+  HOLDFAST_RETURN_IF_ERROR(ToLanguage(request.language()).status());
   HOLDFAST_RETURN_IF_ERROR(CheckSizes(request));
-  if (request.target() != v1::OBJECT_FORMAT_UNSPECIFIED) {
-    HOLDFAST_ASSIGN_OR_RETURN(const compile::ObjectFormat target,
-                              ToTarget(request.target()));
-    if (!request.arch().empty()) {
-      HOLDFAST_RETURN_IF_ERROR(
-          compile::ArchitectureName(request.arch(), target).status());
-    }
+  HOLDFAST_RETURN_IF_ERROR(CheckName(request.name()));
+  HOLDFAST_RETURN_IF_ERROR(CheckArch(request.target(), request.arch()));
+  return compile::ParseOptions(Options(request)).status();
+}
+
+absl::Status CheckLinkRequest(const v1::LinkRequest& request) {
+  const auto inputs =
+      static_cast<size_t>(request.inputs_size() + request.objects_size());
+  if (inputs == 0 || inputs > kMaxLinkInputs) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        inputs, " objects to link; it must be 1 to ", kMaxLinkInputs));
   }
-  return compile::CheckOptions(Options(request));
+  HOLDFAST_RETURN_IF_ERROR(CheckArch(request.target(), request.arch()));
+  return compile::ParseOptions(Options(request)).status();
 }
 
 absl::StatusOr<compile::ProgramSource> ToProgramSource(
     const v1::CompileRequest& request) {
   compile::ProgramSource program;
-  HOLDFAST_ASSIGN_OR_RETURN(program.target, ToTarget(request.target()));
+  HOLDFAST_ASSIGN_OR_RETURN(program.language, ToLanguage(request.language()));
+  HOLDFAST_ASSIGN_OR_RETURN(program.target, ToFormat(request.target()));
   program.arch = request.arch();
   if (!request.name().empty()) program.name = request.name();
   program.source = request.source();
@@ -90,7 +108,50 @@ absl::StatusOr<compile::ProgramSource> ToProgramSource(
   program.headers = {request.headers().begin(), request.headers().end()};
   program.name_expressions = {request.name_expressions().begin(),
                               request.name_expressions().end()};
+  for (const v1::ExtraSource& extra : request.extra_sources()) {
+    program.extra_sources.push_back({extra.name(), extra.source()});
+  }
   return program;
+}
+
+absl::StatusOr<compile::LinkSource> ToLinkSource(const internal::LinkJob& job,
+                                                 absl::string_view bytes) {
+  compile::LinkSource source;
+  HOLDFAST_ASSIGN_OR_RETURN(source.target, ToFormat(job.target()));
+  source.arch = job.arch();
+  source.options = Options(job);
+  for (const internal::LinkPart& part : job.parts()) {
+    compile::LinkInput input;
+    input.name = part.name();
+    HOLDFAST_ASSIGN_OR_RETURN(input.format, ToFormat(part.format()));
+    if (part.size() > bytes.size()) {
+      return absl::InternalError("a link job announces more than it brings");
+    }
+    input.bytes = bytes.substr(0, part.size());
+    bytes.remove_prefix(part.size());
+    source.inputs.push_back(std::move(input));
+  }
+  return source;
+}
+
+absl::StatusOr<compile::ObjectFormat> ToFormat(v1::ObjectFormat format) {
+  switch (format) {
+    case v1::OBJECT_FORMAT_PTX:
+      return compile::ObjectFormat::kPtx;
+    case v1::OBJECT_FORMAT_CUBIN:
+      return compile::ObjectFormat::kCubin;
+    case v1::OBJECT_FORMAT_LTOIR:
+      return compile::ObjectFormat::kLtoir;
+    case v1::OBJECT_FORMAT_FATBIN:
+      return compile::ObjectFormat::kFatbin;
+    case v1::OBJECT_FORMAT_OBJECT:
+      return compile::ObjectFormat::kObject;
+    case v1::OBJECT_FORMAT_LIBRARY:
+      return compile::ObjectFormat::kLibrary;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("no object format has the number ", format));
+  }
 }
 
 v1::ObjectFormat ToProto(compile::ObjectFormat format) {
@@ -101,6 +162,12 @@ v1::ObjectFormat ToProto(compile::ObjectFormat format) {
       return v1::OBJECT_FORMAT_CUBIN;
     case compile::ObjectFormat::kLtoir:
       return v1::OBJECT_FORMAT_LTOIR;
+    case compile::ObjectFormat::kFatbin:
+      return v1::OBJECT_FORMAT_FATBIN;
+    case compile::ObjectFormat::kObject:
+      return v1::OBJECT_FORMAT_OBJECT;
+    case compile::ObjectFormat::kLibrary:
+      return v1::OBJECT_FORMAT_LIBRARY;
   }
   return v1::OBJECT_FORMAT_UNSPECIFIED;
 }

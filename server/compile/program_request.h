@@ -6,25 +6,36 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/compile/program.h"
+#include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/compile.pb.h"
 
 namespace holdfast {
 
-inline constexpr size_t kMaxSourceBytes = size_t{10} << 20;
+inline constexpr size_t kMaxSourceBytes = size_t{10} << 20;  // of all sources
 inline constexpr size_t kMaxHeaderBytes = size_t{32} << 20;  // of all headers
 inline constexpr size_t kMaxNameExpressions = 1024;
+inline constexpr size_t kMaxLinkInputs = 1024;
+inline constexpr size_t kMaxLinkBytes = size_t{256} << 20;  // of all inputs
 
 // Everything that can be refused without a compiler, with the codes of
-// CompileService.Compile. The daemon checks before it takes a worker, the
-// worker checks again.
+// CompileService. The daemon checks before it takes a worker, the worker checks
+// again.
 absl::Status CheckCompileRequest(const v1::CompileRequest& request);
+absl::Status CheckLinkRequest(const v1::LinkRequest& request);
 
 // The request in core's terms. REQUIRES: CheckCompileRequest is OK, target and
 // arch are set.
 absl::StatusOr<compile::ProgramSource> ToProgramSource(
     const v1::CompileRequest& request);
 
+// The job in core's terms; its inputs lie in `bytes`, which is borrowed.
+absl::StatusOr<compile::LinkSource> ToLinkSource(const internal::LinkJob& job,
+                                                 absl::string_view bytes);
+
+// INVALID_ARGUMENT: unspecified or unknown.
+absl::StatusOr<compile::ObjectFormat> ToFormat(v1::ObjectFormat format);
 v1::ObjectFormat ToProto(compile::ObjectFormat format);
 
 }  // namespace holdfast

@@ -18,10 +18,13 @@ grpc::Status CompileService::Compile(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
-grpc::Status CompileService::Link(grpc::ServerContext*, const v1::LinkRequest*,
-                                  v1::LinkResponse*) {
-  return ToGrpcStatus(absl::UnimplementedError(
-      "this daemon does not link; compile the sources as one"));
+grpc::Status CompileService::Link(grpc::ServerContext* context,
+                                  const v1::LinkRequest* request,
+                                  v1::LinkResponse* response) {
+  auto linked = compiler_.Link(*request, absl::FromChrono(context->deadline()));
+  if (!linked.ok()) return ToGrpcStatus(linked.status());
+  *response = *std::move(linked);
+  return grpc::Status::OK;
 }
 
 }  // namespace holdfast

@@ -14,7 +14,7 @@ using holdfast::testing::StatusIs;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 absl::Status Check(const std::vector<std::string>& options) {
-  return CheckOptions(options);
+  return ParseOptions(options).status();
 }
 
 TEST(CompileOptionsTest, CommonOptionsPass) {
@@ -55,8 +55,8 @@ TEST(CompileOptionsTest, WhateverNamesAFileIsRefused) {
 
 TEST(CompileOptionsTest, UnknownOptionsAreRefusedByName) {
   for (const char* option :
-       {"--no-such-option", "-o", "file.cu", "", "-", "--", "-O3", "--stdX",
-        "--std", "@/etc/passwd", "--options-file=/etc/passwd", "-optf=/x"}) {
+       {"--no-such-option", "-o", "file.cu", "", "-", "--", "--stdX", "--std",
+        "@/etc/passwd", "--options-file=/etc/passwd", "-optf=/x"}) {
     EXPECT_THAT(Check({option}), StatusIs(kInvalid, option));
   }
 }

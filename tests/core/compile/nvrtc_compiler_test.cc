@@ -127,7 +127,7 @@ TEST_F(NvrtcCompilerTest, KnowsItsVersion) {
 }
 
 TEST(NvrtcApiTest, AbsenceListsWhereItWasSought) {
-  NvrtcOptions options;
+  ToolkitOptions options;
   options.cuda_home = "/nonexistent";
   EXPECT_THAT(LoadNvrtc(options),
               StatusIs(absl::StatusCode::kUnavailable,

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -39,8 +40,22 @@ const std::map<std::string, Change>& Changes() {
       {"options", [](auto* r) { r->add_options("-DC"); }},
       {"name_expressions",
        [](auto* r) { r->set_name_expressions(0, "f<long>"); }},
-      {"headers", [](auto* r) { (*r->mutable_headers())["a.h"] = "3"; }}};
+      {"headers", [](auto* r) { (*r->mutable_headers())["a.h"] = "3"; }},
+      {"extra_sources",
+       [](auto* r) { r->add_extra_sources()->set_source("more"); }}};
   return changes;
+}
+
+v1::LinkRequest Link() {
+  v1::LinkRequest request;
+  request.set_target(v1::OBJECT_FORMAT_CUBIN);
+  request.set_arch("90");
+  request.add_options("-lto");
+  v1::LinkInput& input = *request.add_inputs();
+  input.set_sha256("a");
+  input.set_format(v1::OBJECT_FORMAT_LTOIR);
+  input.set_name("a");
+  return request;
 }
 
 TEST(CompileKeyTest, EqualRequestsHaveEqualKeys) {
@@ -61,6 +76,28 @@ TEST(CompileKeyTest, EveryFieldChangesTheKey) {
     v1::CompileRequest request = Request();
     Changes().at(field)(&request);
     EXPECT_TRUE(keys.insert(CompileKey("NVRTC", request)).second) << field;
+  }
+}
+
+TEST(LinkKeyTest, EveryFieldAndEveryPartOfAnInputChangesTheKey) {
+  using LinkChange = std::function<void(v1::LinkRequest*)>;
+  const std::vector<LinkChange> changes = {
+      [](auto* r) { r->set_target(v1::OBJECT_FORMAT_PTX); },
+      [](auto* r) { r->set_arch("90a"); },
+      [](auto* r) { r->add_options("-G"); },
+      [](auto* r) { r->mutable_inputs(0)->set_sha256("b"); },
+      [](auto* r) { r->mutable_inputs(0)->set_format(v1::OBJECT_FORMAT_PTX); },
+      [](auto* r) { r->mutable_inputs(0)->set_name("b"); },
+      [](auto* r) { *r->add_inputs() = r->inputs(0); }};
+  std::set<std::string> keys = {LinkKey("nvJitLink", Link()),
+                                LinkKey("nvJitLink 2", Link())};
+  ASSERT_EQ(keys.size(), 2u);
+  EXPECT_EQ(LinkKey("nvJitLink", Link()), LinkKey("nvJitLink", Link()));
+  for (const LinkChange& change : changes) {
+    v1::LinkRequest request = Link();
+    change(&request);
+    EXPECT_TRUE(keys.insert(LinkKey("nvJitLink", request)).second)
+        << request.DebugString();
   }
 }
 

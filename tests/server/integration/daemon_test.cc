@@ -493,6 +493,78 @@ TEST_F(DaemonTest, ReflectionListsEveryService) {
   }
 }
 
+std::string CompileTo(const Channel& channel, const std::string& source,
+                      v1::ObjectFormat target) {
+  v1::CompileRequest request;
+  request.set_source(source);
+  request.set_target(target);
+  request.set_arch("90");
+  request.add_options("-rdc=true");
+  grpc::ClientContext context;
+  v1::CompileResponse response;
+  const grpc::Status status = v1::CompileService::NewStub(channel)->Compile(
+      &context, request, &response);
+  EXPECT_TRUE(status.ok()) << Text(status);
+  return response.object().sha256();
+}
+
+TEST_F(DaemonTest, LinksStoredObjectsAndFindsTheResultAgain) {
+  v1::LinkRequest request;
+  request.add_objects(CompileTo(unix_,
+                                "extern __device__ int twice(int);"
+                                "__global__ void f(int* p) { *p = twice(*p); }",
+                                v1::OBJECT_FORMAT_LTOIR));
+  request.add_inputs()->set_sha256(
+      CompileTo(unix_, "__device__ int twice(int x) { return 2 * x; }",
+                v1::OBJECT_FORMAT_LTOIR));
+  request.set_target(v1::OBJECT_FORMAT_CUBIN);
+  request.set_arch("90");
+  const auto stub = v1::CompileService::NewStub(unix_);
+  v1::LinkResponse first, again;
+  {
+    grpc::ClientContext context;
+    const grpc::Status status = stub->Link(&context, request, &first);
+    ASSERT_TRUE(status.ok()) << Text(status);
+  }
+  EXPECT_EQ(first.backend(), "nvJitLink");
+  EXPECT_EQ(first.arch(), "sm_90");
+  EXPECT_FALSE(first.cache_hit());
+  EXPECT_TRUE(first.has_link_time());
+  EXPECT_EQ(first.object().format(), v1::OBJECT_FORMAT_CUBIN);
+  grpc::ClientContext context;
+  ASSERT_TRUE(stub->Link(&context, request, &again).ok());
+  EXPECT_TRUE(again.cache_hit());
+  EXPECT_EQ(again.object().sha256(), first.object().sha256());
+}
+
+TEST_F(DaemonTest, LinkErrorsNameTheInputAndHaveTheLog) {
+  const auto stub = v1::CompileService::NewStub(unix_);
+  v1::LinkRequest request;
+  request.set_target(v1::OBJECT_FORMAT_CUBIN);
+  request.set_arch("90");
+  const auto link = [&] {
+    grpc::ClientContext context;
+    v1::LinkResponse response;
+    return FromGrpcStatus(stub->Link(&context, request, &response));
+  };
+  EXPECT_EQ(link().code(), absl::StatusCode::kInvalidArgument);
+  request.add_objects(std::string(32, 'x'));
+  EXPECT_EQ(link().code(), absl::StatusCode::kNotFound);
+  request.clear_objects();
+  v1::LinkInput& input = *request.add_inputs();
+  input.set_name("mine");
+  input.set_data(".version 8.0\n.target sm_90\n.address_size 64\nnonsense\n");
+  absl::Status status = link();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(), "\"mine\"")) << status;
+  input.set_format(v1::OBJECT_FORMAT_PTX);
+  status = link();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(), "\"mine\"")) << status;
+  ASSERT_TRUE(GetErrorDetail(status).has_value());
+  EXPECT_FALSE(GetErrorDetail(status)->log.empty());
+}
+
 TEST_F(DaemonTest, UnservedCallsSaySo) {
   TestSession session(unix_);
   grpc::ClientContext context;

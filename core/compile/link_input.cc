@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/compile/link_input.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/error_detail.h"
+#include "core/cuda/image.h"
+
+namespace holdfast::compile {
+namespace {
+
+constexpr absl::string_view kElf =
+    "\x7f"
+    "ELF";
+constexpr absl::string_view kArchive = "!<arch>\n";
+
+absl::Status Mismatch(const LinkInput& input) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("link input \"", input.name, "\" of ", input.bytes.size(),
+                   " bytes is no ", ObjectFormatName(input.format)));
+}
+
+absl::Status CheckImage(const LinkInput& input, cuda::ImageFormat expected) {
+  const auto format = cuda::CheckImage(input.bytes);
+  if (!format.ok()) {
+    return WithPrefix(absl::StrCat("link input \"", input.name, "\""),
+                      format.status());
+  }
+  return *format == expected ? absl::OkStatus() : Mismatch(input);
+}
+
+}  // namespace
+
+absl::Status CheckLinkInput(const LinkInput& input) {
+  if (input.bytes.empty()) return Mismatch(input);
+  switch (input.format) {
+    case ObjectFormat::kPtx:
+      return CheckImage(input, cuda::ImageFormat::kPtx);
+    case ObjectFormat::kCubin:
+      return CheckImage(input, cuda::ImageFormat::kCubin);
+    case ObjectFormat::kFatbin:
+      return CheckImage(input, cuda::ImageFormat::kFatbin);
+    case ObjectFormat::kObject:
+      if (!absl::StartsWith(input.bytes, kElf)) return Mismatch(input);
+      return CheckImage(input, cuda::ImageFormat::kCubin);
+    case ObjectFormat::kLibrary:
+      return absl::StartsWith(input.bytes, kArchive) ? absl::OkStatus()
+                                                     : Mismatch(input);
+    case ObjectFormat::kLtoir:
+      return absl::OkStatus();
+  }
+  return Mismatch(input);
+}
+
+}  // namespace holdfast::compile

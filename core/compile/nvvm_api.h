@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_COMPILE_NVVM_API_H_
+#define HOLDFAST_CORE_COMPILE_NVVM_API_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/compile/toolkit.h"
+#include "nvvm.h"
+
+namespace holdfast::compile {
+
+// libNVVM as a struct of typed function pointers. Immutable once loaded, and
+// then thread-safe; the library stays open.
+struct NvvmApi {
+  int major = 0;
+  int minor = 0;
+  // Of the IR that it reads.
+  int ir_major = 0;
+  int ir_minor = 0;
+  std::string path;  // of the library
+
+  // libdevice.10.bc; empty if it is not installed.
+  std::string libdevice;
+
+#define HOLDFAST_NVVM_SYMBOL(name) decltype(&::name) name = nullptr;
+#include "core/compile/nvvm_symbols.inc"
+};
+
+// UNAVAILABLE: not installed; the message lists where it was sought.
+absl::StatusOr<std::unique_ptr<const NvvmApi>> LoadNvvm(
+    const ToolkitOptions& options);
+
+}  // namespace holdfast::compile
+
+#endif  // HOLDFAST_CORE_COMPILE_NVVM_API_H_

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_COMPILE_NVVM_COMPILER_H_
+#define HOLDFAST_CORE_COMPILE_NVVM_COMPILER_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/compile/compile_options.h"
+#include "core/compile/nvvm_api.h"
+#include "core/compile/program.h"
+
+namespace holdfast::compile {
+
+// NVVM IR, text or bitcode, to PTX or LTO IR with libNVVM. Several modules
+// become one program; libdevice is added where one of them calls it.
+// Thread-safe. Belongs in a process of its own, as NvrtcCompiler does.
+class NvvmCompiler {
+ public:
+  // `api` must outlive the compiler.
+  explicit NvvmCompiler(const NvvmApi& api) : api_(api) {}
+
+  // "2.0".
+  std::string version() const;
+
+  // `options` stand for program.options, `target` for program.target.
+  // INVALID_ARGUMENT: an option is refused, or the IR is (the ErrorDetail has
+  // the whole log). UNAVAILABLE: it calls libdevice, which is not installed.
+  absl::StatusOr<ObjectCode> Compile(const ProgramSource& program,
+                                     absl::Span<const Option> options,
+                                     ObjectFormat target) const;
+
+ private:
+  const NvvmApi& api_;
+};
+
+}  // namespace holdfast::compile
+
+#endif  // HOLDFAST_CORE_COMPILE_NVVM_COMPILER_H_

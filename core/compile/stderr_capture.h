@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_COMPILE_STDERR_CAPTURE_H_
+#define HOLDFAST_CORE_COMPILE_STDERR_CAPTURE_H_
+
+#include <string>
+
+#include "core/base/unique_fd.h"
+
+namespace holdfast::compile {
+
+// While it lives, what the process writes to descriptor 2 goes into memory, for
+// libraries that report errors nowhere else. Once at a time; where it cannot be
+// had, nothing is captured.
+class StderrCapture {
+ public:
+  StderrCapture();
+  ~StderrCapture();
+  StderrCapture(const StderrCapture&) = delete;
+  StderrCapture& operator=(const StderrCapture&) = delete;
+
+  // What was written until now; at most 64 KiB of it.
+  std::string Text() const;
+
+ private:
+  UniqueFd memory_;
+  UniqueFd original_;
+};
+
+}  // namespace holdfast::compile
+
+#endif  // HOLDFAST_CORE_COMPILE_STDERR_CAPTURE_H_

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/compile/toolkit.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace holdfast::compile {
+namespace {
+
+// Below the toolkit's root; libNVVM has a place of its own.
+constexpr absl::string_view kLibraries[] = {"/lib64/", "/nvvm/lib64/",
+                                            "/targets/x86_64-linux/lib/"};
+
+void AddRoot(absl::string_view root, std::vector<std::string>* directories) {
+  for (const absl::string_view place : kLibraries) {
+    directories->push_back(absl::StrCat(root, place));
+  }
+}
+
+std::vector<std::string> Directories(const ToolkitOptions& options) {
+  std::vector<std::string> directories;
+  if (!options.cuda_home.empty()) {
+    AddRoot(options.cuda_home, &directories);
+    return directories;
+  }
+  const char* home = getenv("CUDA_HOME");
+  if (home != nullptr && *home != '\0') AddRoot(home, &directories);
+  directories.push_back("");  // The dynamic linker's own search path.
+  AddRoot("/usr/local/cuda", &directories);
+  directories.push_back("/usr/lib/x86_64-linux-gnu/");
+  return directories;
+}
+
+bool IsReadable(const std::string& path) {
+  return access(path.c_str(), R_OK) == 0;
+}
+
+std::string FolderOf(const std::string& file) {
+  return file.substr(0, file.rfind('/'));
+}
+
+}  // namespace
+
+absl::Status OpenLibrary(const ToolkitOptions& options, absl::string_view title,
+                         const std::vector<std::string>& files,
+                         const std::function<absl::Status(void*)>& fill) {
+  std::vector<std::string> tried;
+  for (const std::string& directory : Directories(options)) {
+    for (const std::string& file : files) {
+      const std::string path = absl::StrCat(directory, file);
+      void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (library == nullptr) {
+        tried.push_back(path);
+        continue;
+      }
+      const absl::Status status = fill(library);
+      if (status.ok()) return status;
+      tried.push_back(absl::StrCat(path, " (", status.message(), ")"));
+    }
+  }
+  return absl::UnavailableError(absl::StrCat(
+      title, " is not installed; tried ", absl::StrJoin(tried, ", "),
+      ". Install the CUDA toolkit 12 or 13, or set CUDA_HOME"));
+}
+
+absl::Status FindSymbol(void* library, const char* name, void** symbol) {
+  *symbol = dlsym(library, name);
+  if (*symbol != nullptr) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("has no call ", name));
+}
+
+std::string FileOf(const void* symbol) {
+  Dl_info info;
+  char path[PATH_MAX];
+  if (dladdr(symbol, &info) == 0 || realpath(info.dli_fname, path) == nullptr) {
+    return "";
+  }
+  return path;
+}
+
+std::vector<std::string> FindHeaders(const std::string& library) {
+  std::vector<std::string> found;
+  for (const absl::string_view place :
+       {"/../include", "/../../../include", "/../../include"}) {
+    const std::string include = absl::StrCat(FolderOf(library), place);
+    if (!IsReadable(absl::StrCat(include, "/cuda_fp16.h"))) continue;
+    found.push_back(include);
+    const std::string cccl = absl::StrCat(include, "/cccl");
+    if (IsReadable(absl::StrCat(cccl, "/."))) found.push_back(cccl);
+    break;
+  }
+  return found;
+}
+
+std::string FindLibdevice(const std::string& library) {
+  const std::string folder = FolderOf(library);
+  for (const std::string& directory :
+       {absl::StrCat(folder, "/../nvvm/libdevice"),
+        absl::StrCat(folder, "/../libdevice"),
+        absl::StrCat(folder, "/../../../nvvm/libdevice"),
+        std::string("/usr/lib/nvidia-cuda-toolkit/libdevice")}) {
+    const std::string file = absl::StrCat(directory, "/libdevice.10.bc");
+    char path[PATH_MAX];
+    if (realpath(file.c_str(), path) != nullptr && IsReadable(path)) {
+      return path;
+    }
+  }
+  return "";
+}
+
+}  // namespace holdfast::compile
