@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/software/jit/kernel_emitter.h"
 #include "core/software/jit/object_cache.h"
+#include "core/software/semantics/scalar_operations.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -127,6 +128,9 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_device___assertfail);
   DEFINE(holdfast_device_malloc);
   DEFINE(holdfast_device_free);
+#define DEFINE_SCALAR(name) DEFINE(holdfast_scalar_##name);
+  HOLDFAST_SCALAR_OPERATIONS(DEFINE_SCALAR)
+#undef DEFINE_SCALAR
 #undef DEFINE
   return library->define(llvm::orc::absoluteSymbols(std::move(symbols)));
 }

@@ -62,7 +62,10 @@ llvm::Value* KernelEmitter::ComputeBits(const Instruction& instruction,
     case Opcode::kMul24:
       return Multiply24(instruction, in[0], in[1]);
     case Opcode::kMad24:
-      return b_.CreateAdd(Multiply24(instruction, in[0], in[1]), in[2]);
+      return SumWith(instruction.modifiers.Has(Modifier::kSat),
+                     Multiply24(instruction, in[0], in[1]), in[2]);
+    case Opcode::kFns:
+      return CallScalar("find_nth", in, 0, b_.getInt32Ty());
     case Opcode::kDp4a:
     case Opcode::kDp2a:
       return DotProduct(instruction, in[0], in[1], in[2]);
@@ -177,6 +180,29 @@ llvm::Value* KernelEmitter::LookUpLogic(llvm::Value* a, llvm::Value* b,
     result = b_.CreateOr(result, b_.CreateAnd(b_.CreateAnd(x, y), z));
   }
   return result;
+}
+
+// lop3.or.b32 d|p, a, b, c, table, q: p is whether d or q is not zero; of .and
+// whether both are.
+void KernelEmitter::EmitLogicPair(const Instruction& instruction) {
+  const auto& operands = instruction.operands;
+  Value in[3];
+  for (int i = 0; i < 3; ++i) {
+    in[i] = Read(operands[i + 2], instruction.type());
+  }
+  const Value with = Read(operands[6], Type::kPred);
+  Value bits{lower::Shape::Varying(), instruction.type(), {}};
+  Value any{lower::Shape::Varying(), Type::kPred, {}};
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* result =
+        LookUpLogic(Vector(in[0], c), Vector(in[1], c), Vector(in[2], c),
+                    static_cast<uint8_t>(operands[5].bits));
+    llvm::Value* holds = b_.CreateICmpNE(result, ConstantLike(result, 0));
+    bits.parts.push_back(result);
+    any.parts.push_back(Combine(instruction, holds, Vector(with, c)));
+  }
+  Write(operands[0], bits);
+  Write(operands[1], any);
 }
 
 // The middle of b:a.

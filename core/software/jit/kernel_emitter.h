@@ -156,32 +156,98 @@ class KernelEmitter {
 
   // emit_arithmetic.cc
   void EmitArithmetic(const ptx::Instruction& instruction);
-  void EmitSetpPair(const ptx::Instruction& instruction);
-  void EmitPack(const ptx::Instruction& instruction);
-  void EmitUnpack(const ptx::Instruction& instruction);
   // One scalar, or a chunk's vectors, of operands to the result.
   llvm::Value* Compute(const ptx::Instruction& instruction,
                        absl::Span<llvm::Value* const> in);
+  llvm::Type* Like(llvm::Value* value, llvm::Type* element);
+
+  // emit_pack.cc
+  void EmitPack(const ptx::Instruction& instruction);
+  void EmitUnpack(const ptx::Instruction& instruction);
+
+  // emit_integer.cc
   llvm::Value* ComputeInteger(const ptx::Instruction& instruction,
                               absl::Span<llvm::Value* const> in);
-  llvm::Value* ComputeFloat(const ptx::Instruction& instruction,
-                            absl::Span<llvm::Value* const> in);
+  llvm::Value* ComputeIntegerPairs(const ptx::Instruction& instruction,
+                                   absl::Span<llvm::Value* const> in);
+  llvm::Value* MinMaxInteger(const ptx::Instruction& instruction,
+                             bool is_signed, llvm::Value* a, llvm::Value* b);
+  llvm::Value* SumWith(bool saturate, llvm::Value* a, llvm::Value* b);
   llvm::Value* Divide(const ptx::Instruction& instruction, llvm::Value* a,
                       llvm::Value* b);
   llvm::Value* Multiply(const ptx::Instruction& instruction, llvm::Value* a,
                         llvm::Value* b);
   llvm::Value* Shift(const ptx::Instruction& instruction, llvm::Value* a,
                      llvm::Value* count);
-  llvm::Value* ReciprocalHigh(llvm::Value* a);
+
+  // emit_float.cc
+  llvm::Value* ComputeFloat(const ptx::Instruction& instruction,
+                            absl::Span<llvm::Value* const> in);
+  llvm::Value* ComputeDirected(const ptx::Instruction& instruction,
+                               ptx::Modifier rounding,
+                               absl::Span<llvm::Value* const> in);
+  llvm::Value* ReciprocalHigh(llvm::Value* a, bool root);
   llvm::Value* TestProperty(const ptx::Instruction& instruction,
                             llvm::Value* a);
-  llvm::Value* MinMax(bool min, llvm::Value* a, llvm::Value* b);
-  llvm::Value* Compare(const ptx::Instruction& instruction, llvm::Value* a,
-                       llvm::Value* b);
-  llvm::Value* Convert(const ptx::Instruction& instruction, llvm::Value* a);
+  llvm::Value* MinMax(const ptx::Instruction& instruction, llvm::Value* a,
+                      llvm::Value* b);
   llvm::Value* Flush(llvm::Value* value);
   llvm::Value* Saturate(llvm::Value* value);
-  llvm::Type* Like(llvm::Value* value, llvm::Type* element);
+
+  // emit_rounding.cc: a float, how it lies to the exact result, and the floats
+  // beside it.
+  struct NearFloat {
+    llvm::Value* bits;
+    llvm::Value* above;  // the float is too high
+    llvm::Value* below;
+    llvm::Value* negative;
+    llvm::Value* next_down;
+    llvm::Value* next_up;
+    llvm::Value* next_in;  // towards zero, or zero
+  };
+  NearFloat RoundNear(llvm::Value* a, llvm::Value* b, llvm::Value* c,
+                      bool negative_zero);
+  llvm::Value* RoundDirected(ptx::Modifier rounding, llvm::Value* a,
+                             llvm::Value* b, llvm::Value* c);
+  llvm::Value* RoundOdd(llvm::Value* a, llvm::Value* b, llvm::Value* c);
+
+  // emit_half.cc
+  llvm::Value* FloatOfHalf(ptx::Type type, llvm::Value* bits);
+  llvm::Value* HalfOfFloat(ptx::Type type, llvm::Value* value);
+  llvm::Value* FlushHalf(llvm::Value* bits);
+  llvm::Value* HalfAt(llvm::Value* pair, int shift);
+  llvm::Value* ComputeHalves(const ptx::Instruction& instruction,
+                             absl::Span<llvm::Value* const> in);
+  llvm::Value* ComputeHalf(const ptx::Instruction& instruction, ptx::Type type,
+                           absl::Span<llvm::Value* const> operands);
+  llvm::Value* HalfAsFloat(const ptx::Instruction& instruction, ptx::Type type,
+                           absl::Span<llvm::Value* const> in);
+
+  // emit_comparison.cc
+  llvm::Value* Compare(const ptx::Instruction& instruction, ptx::Type type,
+                       llvm::Value* a, llvm::Value* b);
+  llvm::Value* Combine(const ptx::Instruction& instruction, llvm::Value* holds,
+                       llvm::Value* with);
+  llvm::Value* ComputeSet(const ptx::Instruction& instruction,
+                          absl::Span<llvm::Value* const> in);
+  void EmitSetpPair(const ptx::Instruction& instruction);
+
+  // emit_conversion.cc
+  llvm::Value* Convert(const ptx::Instruction& instruction,
+                       absl::Span<llvm::Value* const> in);
+  llvm::Value* ConvertIntegers(ptx::Type to, ptx::Type from, bool saturate,
+                               llvm::Value* a);
+  llvm::Value* RoundToWhole(const ptx::Instruction& instruction,
+                            llvm::Value* a);
+  llvm::Value* ConvertToInteger(const ptx::Instruction& instruction,
+                                llvm::Value* a);
+  llvm::Value* ConvertToFloat(const ptx::Instruction& instruction,
+                              llvm::Value* a);
+
+  // emit_scalar.cc
+  llvm::Value* CallScalar(const std::string& name,
+                          absl::Span<llvm::Value* const> in, uint32_t option,
+                          llvm::Type* result);
 
   // emit_carry.cc
   void EmitCarry(const ptx::Instruction& instruction);
@@ -196,6 +262,7 @@ class KernelEmitter {
                             llvm::Value* position, llvm::Value* length);
   llvm::Value* InsertField(llvm::Value* a, llvm::Value* b,
                            llvm::Value* position, llvm::Value* length);
+  void EmitLogicPair(const ptx::Instruction& instruction);
   llvm::Value* LookUpLogic(llvm::Value* a, llvm::Value* b, llvm::Value* c,
                            uint8_t table);
   llvm::Value* FunnelShift(const ptx::Instruction& instruction, llvm::Value* a,
@@ -218,8 +285,6 @@ class KernelEmitter {
   llvm::Value* Exp2(llvm::Value* x);
   llvm::Value* Log2(llvm::Value* x);
   llvm::Value* Sine(llvm::Value* x, bool cosine);
-  llvm::Value* RoundDirected(ptx::Modifier rounding, llvm::Value* a,
-                             llvm::Value* b, llvm::Value* c);
 
   // emit_memory.cc
   static ptx::Space SpaceOf(const ptx::Instruction& instruction);

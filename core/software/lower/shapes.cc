@@ -37,7 +37,11 @@ Shape Opaque(absl::Span<const Shape> sources) {
   return Affine(0, wide);
 }
 
-bool IsInteger(Type type) { return !ptx::IsFloat(type) && type != Type::kPred; }
+// One number: neither a pair of them nor a predicate.
+bool IsInteger(Type type) {
+  return !ptx::IsFloat(type) && type != Type::kPred && type != Type::kTF32 &&
+         ptx::HalfOf(type) == Type::kNone;
+}
 
 const Operand* Constant(const Instruction& instruction, size_t at) {
   const Operand& operand = instruction.operands[at];
@@ -159,6 +163,9 @@ Shape ResultShape(const Instruction& instruction, absl::Span<const Shape> s,
     case Opcode::kLdu:
       if (instruction.modifiers.Has(Modifier::kParam)) return Shape{};
       return s[1].chunk_uniform() ? s[1] : Shape::Varying();
+    case Opcode::kLop3:
+      if (DestinationCount(instruction) == 2) return Shape::Varying();
+      break;
     case Opcode::kTestp:
     case Opcode::kSetp: {
       if (DestinationCount(instruction) == 2) return Shape::Varying();

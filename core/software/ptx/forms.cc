@@ -30,9 +30,11 @@ constexpr Form kForms[] = {
 constexpr std::pair<absl::string_view, absl::string_view> kClasses[] = {
     {"int", "u16|u32|u64|s16|s32|s64"},
     {"rint", "rni|rzi|rmi|rpi"},
-    {"cmp", "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan"},
+    {"scmp", "eq|ne|lt|le|gt|ge"},
+    {"ucmp", "eq|ne|lt|le|gt|ge|lo|ls|hi|hs"},
+    {"fcmp", "eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan"},
     {"bool", "and|or|xor"},
-    {"cmptype", "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"},
+    {"round", "rn|rz|rm|rp"},
     {"sel", "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"},
     {"cvtint", "u8|u16|u32|u64|s8|s16|s32|s64"},
     {"space",

@@ -42,6 +42,25 @@ int BitsOf(Type type) { return kTypes[static_cast<int>(type)].bits; }
 bool IsSigned(Type type) { return kTypes[static_cast<int>(type)].cls == 's'; }
 bool IsFloat(Type type) { return kTypes[static_cast<int>(type)].cls == 'f'; }
 
+Type HalfOf(Type type) {
+  switch (type) {
+    case Type::kF16x2:
+      return Type::kF16;
+    case Type::kBF16x2:
+      return Type::kBF16;
+    case Type::kU16x2:
+      return Type::kU16;
+    case Type::kS16x2:
+      return Type::kS16;
+    case Type::kE4M3x2:
+      return Type::kE4M3;
+    case Type::kE5M2x2:
+      return Type::kE5M2;
+    default:
+      return Type::kNone;
+  }
+}
+
 absl::string_view SpellingOf(Type type) {
   return kTypes[static_cast<int>(type)].spelling;
 }

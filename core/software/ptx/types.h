@@ -24,7 +24,10 @@ namespace holdfast::software::ptx {
   X(kBF16, "bf16", 16, 'f') X(kF32, "f32", 32, 'f') X(kF64, "f64", 64, 'f') \
   X(kTF32, "tf32", 32, 'x') X(kF16x2, "f16x2", 32, 'x') \
   X(kBF16x2, "bf16x2", 32, 'x') X(kU16x2, "u16x2", 32, 'x') \
-  X(kS16x2, "s16x2", 32, 'x')
+  X(kS16x2, "s16x2", 32, 'x') X(kE4M3, "e4m3", 8, 'x') \
+  X(kE5M2, "e5m2", 8, 'x') X(kE4M3x2, "e4m3x2", 16, 'x') \
+  X(kE5M2x2, "e5m2x2", 16, 'x') X(kU2, "u2", 2, 'u') X(kS2, "s2", 2, 's') \
+  X(kU4, "u4", 4, 'u') X(kS4, "s4", 4, 's')
 // clang-format on
 
 enum class Type : uint8_t {
@@ -38,6 +41,7 @@ int BitsOf(Type type);  // kNone: 0
 inline int BytesOf(Type type) { return (BitsOf(type) + 7) / 8; }
 bool IsSigned(Type type);
 bool IsFloat(Type type);  // f16, bf16, f32, f64
+Type HalfOf(Type type);   // f16x2: f16, and so on; kNone of other types
 absl::string_view SpellingOf(Type type);
 std::optional<Type> TypeFromSpelling(absl::string_view word);
 
@@ -57,7 +61,8 @@ enum class Space : uint8_t {
   X(kRn, "rn") X(kRz, "rz") X(kRm, "rm") X(kRp, "rp") X(kRna, "rna") \
   X(kRni, "rni") X(kRzi, "rzi") X(kRmi, "rmi") X(kRpi, "rpi") X(kFtz, "ftz") \
   X(kSat, "sat") X(kSatfinite, "satfinite") X(kRelu, "relu") \
-  X(kApprox, "approx") X(kFull, "full") X(kNaN, "NaN") X(kXorsign, "xorsign") \
+  X(kApprox, "approx") X(kFull, "full") X(kNaN, "NaN") \
+  X(kXorsign, "xorsign") X(kOob, "oob") X(kPack, "pack") \
   X(kAbs, "abs") X(kNoftz, "noftz") X(kLo, "lo") X(kHi, "hi") \
   X(kWide, "wide") X(kCc, "cc") X(kEq, "eq") X(kNe, "ne") X(kLt, "lt") \
   X(kLe, "le") X(kGt, "gt") X(kGe, "ge") X(kLs, "ls") X(kHs, "hs") \
