@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What of PTX the software driver runs and how well it is tested, in words:
+// the table of core/software/README.md.
+#ifndef HOLDFAST_TESTS_CONFORMANCE_FORMS_COVERAGE_H_
+#define HOLDFAST_TESTS_CONFORMANCE_FORMS_COVERAGE_H_
+
+#include <string>
+
+#include "tests/conformance/forms/judge.h"
+
+namespace holdfast::forms {
+
+// Markdown: the table of opcodes with its sums, then what is missing.
+std::string CoverageTable(const Goldens& goldens);
+
+// `readme` with the text between its two markers replaced; empty if it has
+// none.
+std::string WithCoverage(const std::string& readme, const std::string& table);
+
+}  // namespace holdfast::forms
+
+#endif  // HOLDFAST_TESTS_CONFORMANCE_FORMS_COVERAGE_H_

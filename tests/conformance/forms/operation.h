@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a spelled instruction form takes, gives and means.
+#ifndef HOLDFAST_TESTS_CONFORMANCE_FORMS_OPERATION_H_
+#define HOLDFAST_TESTS_CONFORMANCE_FORMS_OPERATION_H_
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/conformance/forms/value.h"
+
+namespace holdfast::forms {
+
+// "setp.lt.and.f32" in its words.
+class Words {
+ public:
+  explicit Words(const std::string& spelling);
+
+  const std::string& opcode() const { return words_[0]; }
+  bool Has(const std::string& word) const;
+  // The first of `candidates` that is there, or "".
+  std::string OneOf(const std::vector<std::string>& candidates) const;
+  Kind Type(size_t index = 0) const;  // "": none
+  size_t types() const { return types_.size(); }
+  Rounding FloatRounding() const;  // .rn if there is none
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<Kind> types_;
+};
+
+using Sources = std::array<uint64_t, 4>;
+using Results = std::array<uint64_t, 4>;
+
+// What an approximation may be off by.
+struct Approximation {
+  // By half of a packed result, else one: the exact value and the largest
+  // permitted distance from it; infinite: any number will do.
+  struct Bound {
+    long double exact;
+    long double error;
+  };
+  std::function<std::vector<Bound>(const Sources&)> bounds;
+};
+
+struct Operation {
+  std::vector<Kind> results;
+  std::vector<Kind> sources;
+  // Lines of PTX with D0, D1, S0, S1, ... for the operands; empty: the
+  // spelling with all of them.
+  std::string code;
+  std::function<Results(const Sources&)> compute;  // unless approximate
+  std::optional<Approximation> approximation;
+  // For inputs where PTX leaves the result open; null: nowhere.
+  std::function<bool(const Sources&)> open;
+};
+
+// All the operations that one spelled form is tried with: one, or one a
+// constant operand. Empty: there is no oracle for it.
+std::vector<Operation> Describe(const std::string& spelling);
+
+// By family; each answers for the opcodes that it knows.
+std::vector<Operation> DescribeInteger(const Words& words);
+std::vector<Operation> DescribeBits(const Words& words);
+std::vector<Operation> DescribeCarry(const Words& words);
+std::vector<Operation> DescribeFloat(const Words& words);
+std::vector<Operation> DescribeApproximation(const Words& words);
+std::vector<Operation> DescribeComparison(const Words& words);
+std::vector<Operation> DescribeMovement(const Words& words);
+std::vector<Operation> DescribeConversion(const Words& words);
+
+// A scalar function applied to both halves of packed operands.
+Operation Packed(const Kind& kind, size_t sources,
+                 const std::function<uint64_t(const Sources&)>& half);
+
+}  // namespace holdfast::forms
+
+#endif  // HOLDFAST_TESTS_CONFORMANCE_FORMS_OPERATION_H_

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs every form on a driver and writes what it computed:
+//
+//   record libcuda.so.1 goldens.txt [notes.txt]
+//
+// The notes list where the driver and the oracle differ, what it gives where
+// PTX leaves the result open, and what it cannot load.
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <set>
+
+#include "tests/conformance/forms/inputs.h"
+#include "tests/conformance/forms/judge.h"
+#include "tests/conformance/forms/spellings.h"
+
+namespace holdfast::forms {
+namespace {
+
+// A few of the inputs whose result is open.
+void NoteOpen(const Case& one, const std::vector<Sources>& inputs,
+              const CaseOutput& output, std::ostream& notes) {
+  if (!one.operation.open) return;
+  std::set<uint64_t> seen;
+  for (size_t i = 0; i < inputs.size() && seen.size() < 4; ++i) {
+    if (one.operation.open(inputs[i]) && seen.insert(output[0][i]).second) {
+      notes << "open: " << Describe(one, inputs[i], output, i) << "\n";
+    }
+  }
+}
+
+void RecordCases(const Machine& machine, const Batch& batch,
+                 std::ostream& goldens, std::ostream& notes) {
+  const auto inputs = InputsFor(batch.cases[0].operation.sources);
+  Outputs outputs;
+  const std::string error = machine.Run(batch, false, inputs, &outputs);
+  if (!error.empty()) {
+    // One that does not load must not hide the others.
+    if (batch.cases.size() == 1) {
+      notes << "failed: " << batch.cases[0].name << "\n" << error << "\n";
+      return;
+    }
+    for (const Case& one : batch.cases) {
+      RecordCases(machine, {{one}}, goldens, notes);
+    }
+    return;
+  }
+  for (size_t i = 0; i < batch.cases.size(); ++i) {
+    const Case& one = batch.cases[i];
+    goldens << LineOf(one.name, GoldenOf(one, inputs, outputs[i]));
+    notes << AgainstOracle(one, inputs, outputs[i]);
+    NoteOpen(one, inputs, outputs[i], notes);
+  }
+}
+
+int Main(int argc, char** argv) {
+  if (argc < 3) {
+    std::cerr << "usage: record LIBRARY GOLDENS [NOTES]\n";
+    return 2;
+  }
+  const Machine machine(argv[1]);
+  std::ofstream goldens(argv[2]);
+  std::ofstream file;
+  if (argc > 3) file.open(argv[3]);
+  std::ostream& notes = argc > 3 ? file : std::cout;
+  const auto batches = MakeBatches(ValueSpellings());
+  for (size_t i = 0; i < batches.size(); ++i) {
+    RecordCases(machine, batches[i], goldens, notes);
+    fprintf(stderr, "\r%zu of %zu", i + 1, batches.size());
+  }
+  fprintf(stderr, "\n");
+  return goldens.flush() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace holdfast::forms
+
+int main(int argc, char** argv) { return holdfast::forms::Main(argc, argv); }
