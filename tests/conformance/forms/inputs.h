@@ -13,7 +13,8 @@ namespace holdfast::forms {
 
 inline constexpr size_t kInputs = 4096;
 
-// Every bit pattern if there is one source of 16 bits, else kInputs.
+// Every bit pattern if there is one source of 16 bits, else kInputs; always
+// whole blocks of threads.
 std::vector<Sources> InputsFor(const std::vector<Kind>& sources);
 
 }  // namespace holdfast::forms
