@@ -16,6 +16,7 @@
 namespace holdfast::software {
 
 constexpr size_t kPageSize = 4096;
+constexpr size_t kHugePageSize = size_t{2} << 20;
 
 class AddressRange;
 

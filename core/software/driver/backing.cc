@@ -90,13 +90,17 @@ CUresult Block::Create(size_t size, Place place, MemoryBudget* budget, int fd,
   made->budget_ = budget;
   made->mapped_ = mapped;
   made->size_ = size;
-  made->range_ = GetAddressSpace().Reserve(mapped + kGuardGap, kPageSize, 0);
+  const bool huge = mapped >= kHugePageSize;
+  made->range_ = GetAddressSpace().Reserve(
+      mapped + kGuardGap, huge ? kHugePageSize : kPageSize, 0);
   if (made->range_ == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   const uintptr_t start = made->range_->address();
   if (!MapShared(start, mapped, PROT_READ | PROT_WRITE, made->fd_,
                  made->file_offset())) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
+  // A wish, which many systems do not grant to shared memory.
+  if (huge) madvise(Pointer(start), mapped, MADV_HUGEPAGE);
   const size_t room = mapped - RoundUp(size, kSmallestAlignment);
   made->address_ = start + (place == Place::kEnd ? room : 0);
   *block = std::move(made);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/jit/compiler.h"
 
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,7 +32,18 @@ namespace {
 
 using llvm::orc::LLJIT;
 
-constexpr char kSymbol[] = "kernel";
+class JitKernel;
+
+// What kMaskedSlotSymbol names.
+struct MaskedSlot {
+  std::atomic<void*> function{nullptr};
+  JitKernel* kernel = nullptr;
+};
+
+// Called by full code whose lanes part. Does not come back if code cannot be
+// made.
+extern "C" void* holdfast_masked_function(WorkerContext* worker,
+                                          MaskedSlot* slot);
 
 llvm::orc::JITTargetMachineBuilder HostMachine() {
   auto machine =
@@ -81,36 +96,23 @@ void Optimise(llvm::Function* function, llvm::TargetMachine* machine) {
   passes.run(*function, functions);
 }
 
-class JitKernel : public CompiledKernel {
- public:
-  JitKernel(LLJIT* jit, llvm::orc::JITDylib* library, KernelFunction* function)
-      : jit_(jit), library_(library), function_(function) {}
-  ~JitKernel() override {
-    llvm::consumeError(jit_->getExecutionSession().removeJITDylib(*library_));
-  }
-  KernelFunction* function() const override { return function_; }
-
- private:
-  LLJIT* jit_;
-  llvm::orc::JITDylib* library_;
-  KernelFunction* function_;
-};
-
 // What generated code may call (abi.h), and the module's variables.
 llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
-                              const lower::Kernel& kernel) {
+                              const lower::Kernel& kernel, MaskedSlot* slot) {
   llvm::orc::SymbolMap symbols;
   const std::vector<uint64_t>& addresses = *kernel.global_addresses;
   for (uint32_t i = 0; i < addresses.size(); ++i) {
     symbols[jit->mangleAndIntern(VariableSymbol(i))] = {
         llvm::orc::ExecutorAddr(addresses[i]), llvm::JITSymbolFlags::Exported};
   }
-  auto define = [&](const char* name, auto* function) {
+  auto define = [&](const char* name, auto* place) {
     symbols[jit->mangleAndIntern(name)] = {
-        llvm::orc::ExecutorAddr::fromPtr(function),
+        llvm::orc::ExecutorAddr::fromPtr(place),
         llvm::JITSymbolFlags::Exported};
   };
 #define DEFINE(function) define(#function, &function)
+  define(kMaskedSlotSymbol, slot);
+  DEFINE(holdfast_masked_function);
   DEFINE(holdfast_cancelled);
   DEFINE(holdfast_barrier_arrive);
   DEFINE(holdfast_barrier_passed);
@@ -135,22 +137,6 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   return library->define(llvm::orc::absoluteSymbols(std::move(symbols)));
 }
 
-llvm::Expected<std::unique_ptr<CompiledKernel>> Link(
-    LLJIT* jit, std::unique_ptr<llvm::MemoryBuffer> object,
-    const lower::Kernel& kernel) {
-  static std::atomic<uint64_t> count{0};
-  auto library = jit->createJITDylib("kernel" + std::to_string(count++));
-  if (!library) return library.takeError();
-  if (auto error = DefineHostSymbols(jit, &*library, kernel)) return error;
-  if (auto error = jit->addObjectFile(*library, std::move(object))) {
-    return error;
-  }
-  auto address = jit->lookup(*library, kSymbol);
-  if (!address) return address.takeError();
-  return std::make_unique<JitKernel>(jit, &*library,
-                                     address->toPtr<KernelFunction*>());
-}
-
 }  // namespace
 
 int HostChunkLanes() {
@@ -166,9 +152,16 @@ int HostChunkLanes() {
 
 namespace {
 
+// Each is an object of its own: of most kernels, masked code never runs.
+enum class Part { kFull, kMasked };
+
+const char* SymbolOf(Part part) {
+  return part == Part::kFull ? kFullSymbol : kMaskedSymbol;
+}
+
 // Everything that code depends on; empty if it cannot be told.
 std::string CacheKey(const lower::Kernel& kernel,
-                     const lower::BlockShape& block) {
+                     const lower::BlockShape& block, Part part) {
   static const auto& machine = *new std::string([] {
     const auto builder = HostMachine();
     return builder.getCPU() + "\n" + builder.getFeatures().getString() + "\n" +
@@ -180,13 +173,13 @@ std::string CacheKey(const lower::Kernel& kernel,
   }
   return Sha256Hex(absl::StrCat(machine, "\n", kernel.fingerprint, "\n",
                                 kernel.function->name, "\n", block.x, ",",
-                                block.y, ",", block.z));
+                                block.y, ",", block.z, "\n", SymbolOf(part)));
 }
 
 // An object file; null with the reason in *error.
 std::unique_ptr<llvm::MemoryBuffer> Generate(const lower::Kernel& kernel,
                                              const lower::BlockShape& block,
-                                             std::string* error) {
+                                             Part part, std::string* error) {
   llvm::LLVMContext context;
   llvm::Module module(kernel.function->name, context);
   auto machine = HostMachine().createTargetMachine();
@@ -197,13 +190,16 @@ std::unique_ptr<llvm::MemoryBuffer> Generate(const lower::Kernel& kernel,
   module.setDataLayout((*machine)->createDataLayout());
   module.setTargetTriple((*machine)->getTargetTriple().str());
   KernelEmitter emitter(&module, kernel, block, HostChunkLanes());
-  if (auto reason = emitter.Emit(kSymbol)) {
+  if (auto reason = emitter.Emit()) {
     *error = *reason;
     return nullptr;
   }
+  for (const Part other : {Part::kFull, Part::kMasked}) {
+    if (other != part) module.getFunction(SymbolOf(other))->deleteBody();
+  }
   llvm::raw_string_ostream text(*error);
   if (llvm::verifyModule(module, &text)) return nullptr;
-  Optimise(module.getFunction(kSymbol), machine->get());
+  Optimise(module.getFunction(SymbolOf(part)), machine->get());
   if (std::getenv("HOLDFAST_SOFTWARE_DUMP") != nullptr) {
     module.print(llvm::errs(), nullptr);
   }
@@ -215,6 +211,96 @@ std::unique_ptr<llvm::MemoryBuffer> Generate(const lower::Kernel& kernel,
   return std::move(*object);
 }
 
+std::unique_ptr<llvm::MemoryBuffer> FindOrGenerate(
+    const lower::Kernel& kernel, const lower::BlockShape& block, Part part,
+    std::string* error) {
+  const ObjectCache& cache = ObjectCache::Default();
+  const std::string key = cache.enabled() ? CacheKey(kernel, block, part) : "";
+  std::string cached;
+  if (!key.empty() && cache.Load(key, &cached)) {
+    return llvm::MemoryBuffer::getMemBufferCopy(cached);
+  }
+  auto object = Generate(kernel, block, part, error);
+  if (object != nullptr && !key.empty()) {
+    cache.Store(key, {object->getBufferStart(), object->getBufferSize()});
+  }
+  return object;
+}
+
+class JitKernel : public CompiledKernel {
+ public:
+  JitKernel(LLJIT* jit, const lower::Kernel& kernel,
+            const lower::BlockShape& block)
+      : jit_(jit), kernel_(kernel), block_(block) {
+    slot_.kernel = this;
+  }
+  ~JitKernel() override {
+    if (library_ == nullptr) return;
+    llvm::consumeError(jit_->getExecutionSession().removeJITDylib(*library_));
+  }
+
+  bool Prepare(std::string* error) {
+    static std::atomic<uint64_t> count{0};
+    auto library = jit_->createJITDylib("kernel" + std::to_string(count++));
+    if (!library) {
+      *error = llvm::toString(library.takeError());
+      return false;
+    }
+    library_ = &*library;
+    if (auto failure = DefineHostSymbols(jit_, library_, kernel_, &slot_)) {
+      *error = llvm::toString(std::move(failure));
+      return false;
+    }
+    function_ = reinterpret_cast<KernelFunction*>(Load(Part::kFull, error));
+    return function_ != nullptr;
+  }
+
+  KernelFunction* function() const override { return function_; }
+
+  // Thread-safe. Null with the reason in *error.
+  void* Masked(std::string* error) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    void* made = slot_.function.load(std::memory_order_acquire);
+    if (made != nullptr) return made;
+    // On a stack of its own: that of a warp is too small for a compiler.
+    std::thread([&] { made = Load(Part::kMasked, error); }).join();
+    slot_.function.store(made, std::memory_order_release);
+    return made;
+  }
+
+ private:
+  void* Load(Part part, std::string* error) {
+    auto object = FindOrGenerate(kernel_, block_, part, error);
+    if (object == nullptr) return nullptr;
+    if (auto failure = jit_->addObjectFile(*library_, std::move(object))) {
+      *error = llvm::toString(std::move(failure));
+      return nullptr;
+    }
+    auto address = jit_->lookup(*library_, SymbolOf(part));
+    if (address) return address->toPtr<void*>();
+    *error = llvm::toString(address.takeError());
+    return nullptr;
+  }
+
+  LLJIT* const jit_;
+  const lower::Kernel& kernel_;
+  const lower::BlockShape block_;
+  llvm::orc::JITDylib* library_ = nullptr;
+  KernelFunction* function_ = nullptr;
+  MaskedSlot slot_;
+  std::mutex mutex_;
+};
+
+extern "C" void* holdfast_masked_function(WorkerContext* worker,
+                                          MaskedSlot* slot) {
+  std::string error;
+  if (void* function = slot->kernel->Masked(&error)) return function;
+  std::fprintf(stderr,
+               "holdfast software driver: no code for parted lanes: %s\n",
+               error.c_str());
+  holdfast_trap(worker, 0);
+}
+
 }  // namespace
 
 std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
@@ -222,25 +308,9 @@ std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
                                         std::string* error) {
   LLJIT* jit = Jit(error);
   if (jit == nullptr) return nullptr;
-  const ObjectCache& cache = ObjectCache::Default();
-  const std::string key = cache.enabled() ? CacheKey(kernel, block) : "";
-  std::string cached;
-  std::unique_ptr<llvm::MemoryBuffer> object;
-  if (!key.empty() && cache.Load(key, &cached)) {
-    object = llvm::MemoryBuffer::getMemBufferCopy(cached);
-  } else {
-    object = Generate(kernel, block, error);
-    if (object == nullptr) return nullptr;
-    if (!key.empty()) {
-      cache.Store(key, {object->getBufferStart(), object->getBufferSize()});
-    }
-  }
-  auto linked = Link(jit, std::move(object), kernel);
-  if (!linked) {
-    *error = llvm::toString(linked.takeError());
-    return nullptr;
-  }
-  return std::move(*linked);
+  auto compiled = std::make_unique<JitKernel>(jit, kernel, block);
+  if (!compiled->Prepare(error)) return nullptr;
+  return compiled;
 }
 
 }  // namespace holdfast::software::jit

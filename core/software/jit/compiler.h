@@ -20,9 +20,11 @@ class CompiledKernel {
   virtual KernelFunction* function() const = 0;
 };
 
-// Thread-safe. On failure returns null and says why in *error. Takes the object
-// from the cache on disk if it has it, and puts it there: so code holds no
-// address of this process but symbols, the variables' and the runtime's.
+// Thread-safe. `kernel` must outlive the code: what runs when lanes part is
+// made when that first happens. On failure returns null and says why in *error.
+// Takes objects from the cache on disk if it has it, and puts it there: so code
+// holds no address of this process but symbols, the variables' and the
+// runtime's.
 std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
                                         const lower::BlockShape& block,
                                         std::string* error);

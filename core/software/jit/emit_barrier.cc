@@ -40,7 +40,7 @@ llvm::Value* KernelEmitter::CallRuntime(const char* name, llvm::Type* result,
   return b_.CreateCall(callee, values);
 }
 
-llvm::Value* KernelEmitter::LoadI32(llvm::AllocaInst* place) {
+llvm::Value* KernelEmitter::LoadI32(llvm::Value* place) {
   return b_.CreateLoad(b_.getInt32Ty(), place);
 }
 
@@ -105,9 +105,10 @@ void KernelEmitter::MeetFull(size_t k) {
   const Instruction& instruction = kernel_.function->body[block.first];
   if (instruction.guard.kind != Operand::Kind::kNone) {
     // Some may stay away: the masked code knows how.
-    LeaveFull();
+    masked_roots_.insert(static_cast<int>(k));
+    LeaveFull(live_registers_[k]);
     Pend(static_cast<int>(k), I32(kAllLanes));
-    b_.CreateBr(dispatch_[k]);
+    Diverge(static_cast<int>(k));
     return;
   }
   if (lower::MeetingOf(instruction) == Meeting::kWarp) {
@@ -169,8 +170,8 @@ void KernelEmitter::MeetWarpMasked(size_t k) {
     llvm::Value* first = b_.CreateAnd(lanes, b_.CreateNeg(lanes));
     group = b_.CreateOr(group, first);
   }
-  llvm::Value* missing =
-      b_.CreateAnd(b_.CreateAnd(LoadI32(live_), group), b_.CreateNot(all));
+  llvm::Value* missing = b_.CreateAnd(
+      b_.CreateAnd(LoadI32(Slot(layout_.Live())), group), b_.CreateNot(all));
   llvm::Value* go = b_.CreateOr(b_.CreateICmpEQ(missing, I32(0)),
                                 b_.CreateICmpNE(LoadI32(parked.round), I32(0)));
   auto* run = NewBlock("meet");
@@ -195,7 +196,8 @@ void KernelEmitter::MeetBlockMasked(size_t k) {
   const Parked& parked = parked_.at(k);
   if (!instruction.modifiers.Has(Modifier::kArrive)) Release(k);
   llvm::Value* lanes = ExecBits();
-  const BarrierRound round = EmitArrive(instruction, lanes, LoadI32(live_));
+  const BarrierRound round =
+      EmitArrive(instruction, lanes, LoadI32(Slot(layout_.Live())));
   if (instruction.modifiers.Has(Modifier::kArrive)) {
     Pend(block.next, lanes);
   } else {
@@ -223,7 +225,7 @@ void KernelEmitter::Release(size_t k) {
   WriteReduction(instruction, round, lanes);
   Pend(block.next, lanes);
   b_.CreateStore(I32(0), parked.lanes);
-  b_.CreateStore(I32(1), again_);
+  b_.CreateStore(I32(1), Slot(layout_.Again()));
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
   predicates_.clear();
@@ -239,10 +241,11 @@ void KernelEmitter::EmitIdle() {
   }
   auto* again = NewBlock("again");
   auto* rest = NewBlock("idle.warp");
-  b_.CreateCondBr(b_.CreateICmpNE(LoadI32(again_), I32(0)), again, rest);
+  b_.CreateCondBr(b_.CreateICmpNE(LoadI32(Slot(layout_.Again())), I32(0)),
+                  again, rest);
   b_.SetInsertPoint(again);
-  b_.CreateStore(I32(0), again_);
-  b_.CreateBr(dispatch_[0]);
+  b_.CreateStore(I32(0), Slot(layout_.Again()));
+  b_.CreateBr(DispatchFrom(0));
 
   b_.SetInsertPoint(rest);
   llvm::Value* waiting = I32(0);
@@ -255,13 +258,15 @@ void KernelEmitter::EmitIdle() {
     Pend(static_cast<int>(k), lanes);
     b_.CreateStore(I32(0), parked.lanes);
     b_.CreateStore(some, parked.round);
-    b_.CreateStore(b_.CreateOr(LoadI32(again_), some), again_);
+    b_.CreateStore(b_.CreateOr(LoadI32(Slot(layout_.Again())), some),
+                   Slot(layout_.Again()));
   }
   auto* check = NewBlock("idle.check");
   auto* wait = NewBlock("idle.wait");
   b_.CreateCondBr(b_.CreateICmpEQ(waiting, I32(0)), done_, check);
   b_.SetInsertPoint(check);
-  b_.CreateCondBr(b_.CreateICmpNE(LoadI32(again_), I32(0)), again, wait);
+  b_.CreateCondBr(b_.CreateICmpNE(LoadI32(Slot(layout_.Again())), I32(0)),
+                  again, wait);
   b_.SetInsertPoint(wait);
   if (block_meetings_) CallRuntime("holdfast_wait", b_.getVoidTy(), {});
   b_.CreateBr(idle_);
@@ -277,8 +282,8 @@ Meeting KernelEmitter::MeetingAt(size_t k) const {
 llvm::Value* KernelEmitter::EmitSpin(size_t k) {
   if (!kernel_.blocks[k].may_spin) return nullptr;
   constexpr uint32_t kRounds = 64;
-  llvm::Value* round = b_.CreateAdd(LoadI32(spins_), I32(1));
-  b_.CreateStore(round, spins_);
+  llvm::Value* round = b_.CreateAdd(LoadI32(Slot(layout_.Spins())), I32(1));
+  b_.CreateStore(round, Slot(layout_.Spins()));
   llvm::Value* rotate =
       b_.CreateICmpEQ(b_.CreateAnd(round, I32(kRounds - 1)), I32(0));
   auto* yield = NewBlock("yield");

@@ -24,14 +24,16 @@ bool IsBranch(const Instruction& instruction) {
 }  // namespace
 
 llvm::Value* KernelEmitter::ExecBits() {
-  return mode_ == Mode::kFull ? I32(kAllLanes)
-                              : b_.CreateLoad(b_.getInt32Ty(), exec_);
+  if (mode_ == Mode::kMasked) return LoadI32(exec_);
+  return region_ == nullptr ? I32(kAllLanes) : region_;
 }
 
 llvm::Value* KernelEmitter::LaneMask() {
-  if (mode_ == Mode::kFull) return guard_bits_;
-  llvm::Value* exec = ExecBits();
-  return guard_bits_ == nullptr ? exec : b_.CreateAnd(exec, guard_bits_);
+  llvm::Value* exec = mode_ == Mode::kFull ? region_ : ExecBits();
+  if (guard_bits_ == nullptr || exec == nullptr) {
+    return exec == nullptr ? guard_bits_ : exec;
+  }
+  return b_.CreateAnd(exec, guard_bits_);
 }
 
 llvm::Value* KernelEmitter::ChunkMask(llvm::Value* bits, int chunk) {
@@ -64,24 +66,16 @@ llvm::Value* KernelEmitter::BitsOfPredicate(const Value& predicate) {
   return bits;
 }
 
-void KernelEmitter::EmitFull() {
-  mode_ = Mode::kFull;
-  for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
-    b_.SetInsertPoint(full_[k]);
-    EmitBlock(k);
-  }
-}
-
 // The lowest pending block runs next; see core/software/README.md.
 void KernelEmitter::EmitMasked() {
-  mode_ = Mode::kMasked;
   for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
+    if (!masked_needed_[k]) continue;
     b_.SetInsertPoint(dispatch_[k]);
-    llvm::Value* bits = b_.CreateLoad(b_.getInt32Ty(), pending_[k]);
+    llvm::Value* bits = LoadI32(Slot(layout_.Pending(k)));
     b_.CreateCondBr(b_.CreateICmpEQ(bits, I32(0)), DispatchAfter(k),
                     masked_[k]);
     b_.SetInsertPoint(masked_[k]);
-    b_.CreateStore(I32(0), pending_[k]);
+    b_.CreateStore(I32(0), Slot(layout_.Pending(k)));
     b_.CreateStore(bits, exec_);
     if (shapes_[0].meetings[k]) EnterFull(k);
     EmitBlock(k);
@@ -91,6 +85,7 @@ void KernelEmitter::EmitMasked() {
 
 void KernelEmitter::EmitBlock(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
+  block_at_ = k;
   predicates_.clear();
   if (lower::MeetingOf(kernel_.function->body[block.first]) !=
       lower::Meeting::kNone) {
@@ -101,8 +96,10 @@ void KernelEmitter::EmitBlock(size_t k) {
     if (IsBranch(instruction)) return EmitBranch(&instruction, k);
     if (auto it = resume_.find(&instruction);
         mode_ == Mode::kMasked && it != resume_.end()) {
-      b_.CreateBr(it->second);
-      b_.SetInsertPoint(it->second);
+      auto* resume = NewBlock("resume");
+      resume_blocks_[it->second] = resume;
+      b_.CreateBr(resume);
+      b_.SetInsertPoint(resume);
       predicates_.clear();
     }
     EmitInstruction(instruction);
@@ -192,8 +189,13 @@ llvm::BasicBlock* KernelEmitter::FullTarget(int target) {
   return target == kExit ? done_ : full_[target];
 }
 
+llvm::BasicBlock* KernelEmitter::DispatchFrom(size_t k) {
+  while (k < dispatch_.size() && !masked_needed_[k]) ++k;
+  return k < dispatch_.size() ? dispatch_[k] : idle_;
+}
+
 llvm::BasicBlock* KernelEmitter::DispatchAfter(size_t k) {
-  return k + 1 < dispatch_.size() ? dispatch_[k + 1] : idle_;
+  return DispatchFrom(k + 1);
 }
 
 void KernelEmitter::BranchFull(const Instruction* instruction, size_t k) {
@@ -222,12 +224,25 @@ void KernelEmitter::BranchFull(const Instruction* instruction, size_t k) {
   b_.CreateCondBr(b_.CreateICmpEQ(bits, I32(0)), next, mixed,
                   metadata.createBranchWeights(1000, 1));
   b_.SetInsertPoint(mixed);
-  LeaveFull();
+  if (!shapes_[0].regions[k].empty()) return EmitRegion(k, bits);
+  std::vector<bool> needed(crosses_.size(), false);
+  for (const int target : {block.taken, block.next}) {
+    if (target == kExit) continue;
+    masked_roots_.insert(target);
+    for (size_t r = 0; r < needed.size(); ++r) {
+      if (live_registers_[target][r]) needed[r] = true;
+    }
+  }
+  LeaveFull(needed);
   Pend(block.taken, bits);
   Pend(block.next, b_.CreateNot(bits));
   int first = std::min(block.taken, block.next);
   if (first == kExit) first = std::max(block.taken, block.next);
-  b_.CreateBr(first == kExit ? done_ : dispatch_[first]);
+  if (first == kExit) {
+    b_.CreateBr(done_);
+  } else {
+    Diverge(first);
+  }
 }
 
 void KernelEmitter::BranchMasked(const Instruction* instruction, size_t k,
@@ -255,21 +270,22 @@ void KernelEmitter::BranchMasked(const Instruction* instruction, size_t k,
   if (rotate != nullptr) {
     // The blocks behind the loop run once, then the loop again.
     back = b_.CreateAnd(back, b_.CreateNot(rotate));
-    b_.CreateStore(I32(1), again_);
+    b_.CreateStore(I32(1), Slot(layout_.Again()));
   }
   b_.CreateCondBr(back, dispatch_[block.taken], next);
 }
 
 void KernelEmitter::Pend(int target, llvm::Value* bits) {
   if (target == kExit) {
-    if (parked_.empty()) return;
-    b_.CreateStore(b_.CreateAnd(LoadI32(live_), b_.CreateNot(bits)), live_);
+    if (!meetings_) return;
+    llvm::Value* live = Slot(layout_.Live());
+    b_.CreateStore(b_.CreateAnd(LoadI32(live), b_.CreateNot(bits)), live);
     if (!block_meetings_) return;
     CallRuntime("holdfast_lanes_ended", b_.getVoidTy(), {bits});
     return;
   }
-  llvm::Value* old = b_.CreateLoad(b_.getInt32Ty(), pending_[target]);
-  b_.CreateStore(b_.CreateOr(old, bits), pending_[target]);
+  llvm::Value* pending = Slot(layout_.Pending(target));
+  b_.CreateStore(b_.CreateOr(LoadI32(pending), bits), pending);
 }
 
 // A loop that never ends must still hear that its launch is given up.
@@ -290,132 +306,6 @@ void KernelEmitter::PollCancel() {
       llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false));
   b_.CreateCall(callee, {worker_})->setDoesNotReturn();
   b_.CreateUnreachable();
-  b_.SetInsertPoint(go_on);
-}
-
-void KernelEmitter::LeaveFull() {
-  b_.CreateStore(I32(kAllLanes), live_);
-  for (uint32_t r = 0; r < shapes_[0].registers.size(); ++r) {
-    if (shapes_[0].registers[r] == shapes_[1].registers[r]) continue;
-    WriteRegister(r, ReadRegister(r), Mode::kMasked, nullptr);
-  }
-}
-
-// Block k runs as full code if all lanes are in it, with values that have the
-// shapes that full code takes for granted.
-void KernelEmitter::EnterFull(size_t k) {
-  auto* check = NewBlock("meet.check");
-  auto* enter = NewBlock("meet.full");
-  auto* stay = NewBlock("meet.masked");
-  b_.CreateCondBr(b_.CreateICmpEQ(ExecBits(), I32(kAllLanes)), check, stay);
-  b_.SetInsertPoint(check);
-  predicates_.clear();
-  llvm::Value* fits = b_.getTrue();
-  std::vector<uint32_t> moved;
-  for (uint32_t r = 0; r < live_registers_[k].size(); ++r) {
-    if (!live_registers_[k][r] ||
-        shapes_[0].registers[r] == shapes_[1].registers[r]) {
-      continue;
-    }
-    moved.push_back(r);
-    if (llvm::Value* fit = FitsFull(r)) fits = b_.CreateAnd(fits, fit);
-  }
-  b_.CreateCondBr(fits, enter, stay);
-  b_.SetInsertPoint(enter);
-  for (const uint32_t r : moved) {
-    Value value = ReadRegister(r);
-    const lower::Shape& shape = shapes_[0].registers[r];
-    if (!shape.varying && value.shape.varying) {
-      // As FitsFull has found: the first lane tells all.
-      for (llvm::Value*& part : value.parts) {
-        part = b_.CreateExtractElement(part, uint64_t{0});
-      }
-      value.shape = {false, false, shape.stride};
-      if (shape.wide) {
-        value.parts.resize(1);
-        value.shape.wide = true;
-      }
-    } else if (!shape.varying) {
-      for (int c = 0; c < PartsOf(shape); ++c) {
-        if (c < static_cast<int>(value.parts.size())) continue;
-        value.parts.push_back(Base(value, c));
-      }
-      value.parts.resize(PartsOf(shape));
-      value.shape = shape;
-    }
-    WriteRegister(r, value, Mode::kFull, nullptr);
-  }
-  b_.CreateBr(full_[k]);
-  b_.SetInsertPoint(stay);
-}
-
-// i1: whether a register of masked code has its shape of full code. Null: it
-// cannot have another.
-llvm::Value* KernelEmitter::FitsFull(uint32_t index) {
-  const lower::Shape& shape = shapes_[0].registers[index];
-  if (shape.varying) return nullptr;
-  const Value value = ReadRegister(index);
-  if (value.type == Type::kPred) {
-    llvm::Value* bits = BitsOfPredicate(value);
-    return b_.CreateOr(b_.CreateICmpEQ(bits, I32(0)),
-                       b_.CreateICmpEQ(bits, I32(kAllLanes)));
-  }
-  llvm::Type* integer = b_.getIntNTy(ptx::BitsOf(value.type));
-  llvm::Value* fits = b_.getTrue();
-  llvm::Value* base = nullptr;
-  for (int c = 0; c < chunks_; ++c) {
-    llvm::Value* lanes = b_.CreateBitCast(Vector(value, c), VectorOf(integer));
-    llvm::Value* expected = nullptr;
-    if (c == 0 || !shape.wide) {
-      base = b_.CreateExtractElement(lanes, uint64_t{0});
-      expected = base;
-    } else {
-      expected = b_.CreateAdd(
-          base,
-          llvm::ConstantInt::get(integer, shape.stride * c * lanes_, true));
-    }
-    llvm::Value* same = b_.CreateICmpEQ(
-        lanes, b_.CreateAdd(Splat(expected), Iota(integer, shape.stride)));
-    llvm::Value* all = b_.CreateBitCast(same, b_.getIntNTy(lanes_));
-    fits = b_.CreateAnd(
-        fits,
-        b_.CreateICmpEQ(all, llvm::Constant::getAllOnesValue(all->getType())));
-  }
-  return fits;
-}
-
-// `narrow` is about to be widened as base + lane * stride. If a lane's value
-// wraps, the masked code takes over in front of the instruction.
-void KernelEmitter::CheckNoWrap(const Instruction& instruction,
-                                const Value& narrow) {
-  const bool is_signed = ptx::IsSigned(narrow.type);
-  const int lanes = narrow.shape.wide ? lower::kWarpLanes : lanes_;
-  const int64_t reach = narrow.shape.stride * (lanes - 1);
-  if (reach != static_cast<int32_t>(reach)) {
-    // Such a stride wraps for every base.
-    return Fail(instruction, "stride too large");
-  }
-  llvm::Value* wraps = b_.getFalse();
-  for (llvm::Value* base : narrow.parts) {
-    llvm::Value* wide = is_signed ? b_.CreateSExt(base, b_.getInt64Ty())
-                                  : b_.CreateZExt(base, b_.getInt64Ty());
-    llvm::Value* end = b_.CreateAdd(wide, b_.getInt64(reach));
-    llvm::Value* low = b_.CreateTrunc(end, b_.getInt32Ty());
-    llvm::Value* back = is_signed ? b_.CreateSExt(low, b_.getInt64Ty())
-                                  : b_.CreateZExt(low, b_.getInt64Ty());
-    wraps = b_.CreateOr(wraps, b_.CreateICmpNE(back, end));
-  }
-  auto* leave = NewBlock("wraps");
-  auto* go_on = NewBlock("no_wrap");
-  llvm::MDBuilder metadata(context_);
-  b_.CreateCondBr(wraps, leave, go_on,
-                  metadata.createBranchWeights(1, 1000000));
-  b_.SetInsertPoint(leave);
-  LeaveFull();
-  b_.CreateStore(I32(kAllLanes), exec_);
-  auto*& resume = resume_[&instruction];
-  if (resume == nullptr) resume = NewBlock("resume");
-  b_.CreateBr(resume);
   b_.SetInsertPoint(go_on);
 }
 

@@ -13,7 +13,12 @@ KernelEmitter::KernelEmitter(llvm::Module* module, const lower::Kernel& kernel,
       block_(block),
       lanes_(chunk_lanes),
       chunks_(lower::kWarpLanes / chunk_lanes),
-      b_(module->getContext()) {}
+      b_(module->getContext()),
+      layout_(kernel.blocks.size(), kernel.function->registers.size()) {
+  for (auto& storage : storage_) {
+    storage.resize(kernel.function->registers.size());
+  }
+}
 
 llvm::BasicBlock* KernelEmitter::NewBlock(const std::string& name) {
   return llvm::BasicBlock::Create(context_, name, function_);
@@ -43,37 +48,66 @@ llvm::Value* KernelEmitter::LoadField(llvm::Value* base, size_t offset,
   return load;
 }
 
-std::optional<std::string> KernelEmitter::Emit(const std::string& symbol) {
+std::optional<std::string> KernelEmitter::Emit() {
   for (Mode mode : {Mode::kFull, Mode::kMasked}) {
     shapes_[static_cast<int>(mode)] =
         lower::ComputeShapes(kernel_, block_, mode, lanes_);
   }
-  ever_read_.resize(kernel_.function->registers.size(), false);
+  const size_t registers = kernel_.function->registers.size();
+  ever_read_.resize(registers, false);
   for (const ptx::Instruction& instruction : kernel_.function->body) {
     for (uint32_t r : lower::RegistersRead(instruction)) ever_read_[r] = true;
   }
   live_registers_ = lower::LiveRegisters(kernel_);
+  crosses_.resize(registers, false);
+  for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
+    for (size_t r = 0; r < registers; ++r) {
+      if (live_registers_[k][r]) crosses_[r] = true;
+    }
+    const lower::Meeting meeting = MeetingAt(k);
+    meetings_ = meetings_ || meeting != lower::Meeting::kNone;
+    block_meetings_ = block_meetings_ || meeting == lower::Meeting::kBlock;
+  }
   llvm::Type* ptr = b_.getPtrTy();
-  llvm::Type* i64 = b_.getInt64Ty();
-  function_ = llvm::Function::Create(
-      llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, i64, i64, i64, i64},
-                              false),
-      llvm::Function::ExternalLinkage, symbol, module_);
-  function_->addFnAttr(llvm::Attribute::NoUnwind);
-  function_->addFnAttr(llvm::Attribute::NullPointerIsValid);
-  const std::string width = lanes_ >= 16 ? "512" : "256";
-  function_->addFnAttr("prefer-vector-width", width);
-  function_->addFnAttr("min-legal-vector-width", width);
-  EmitFrame();
+  llvm::Type* i32 = b_.getInt32Ty();
+  masked_function_ =
+      NewFunction(kMaskedSymbol, i32, {ptr, ptr, ptr, i32, i32, i32, i32, i32});
+  for (const auto attribute :
+       {llvm::Attribute::NoAlias, llvm::Attribute::NoCapture}) {
+    masked_function_->addParamAttr(2, attribute);
+  }
+  EmitFullFunction();
+  EmitMaskedFunction();
+  FinishFrame();
   return error_;
 }
 
-// for each block: for each warp: body
-void KernelEmitter::EmitFrame() {
+llvm::Function* KernelEmitter::NewFunction(
+    const std::string& name, llvm::Type* result,
+    absl::Span<llvm::Type* const> parameters) {
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(
+          result, llvm::ArrayRef(parameters.data(), parameters.size()), false),
+      llvm::Function::ExternalLinkage, name, module_);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  function->addFnAttr(llvm::Attribute::NullPointerIsValid);
+  // A large frame must meet the guard page below a warp's stack.
+  function->addFnAttr("probe-stack", "inline-asm");
+  const std::string width = lanes_ >= 16 ? "512" : "256";
+  function->addFnAttr("prefer-vector-width", width);
+  function->addFnAttr("min-legal-vector-width", width);
+  return function;
+}
+
+void KernelEmitter::EnterFunction(llvm::Function* function) {
+  function_ = function;
   entry_ = NewBlock("entry");
   b_.SetInsertPoint(entry_);
-  launch_ = function_->getArg(0);
-  worker_ = function_->getArg(1);
+  launch_ = function->getArg(0);
+  worker_ = function->getArg(1);
+}
+
+void KernelEmitter::LoadSurroundings() {
   parameters_ = LoadField(launch_, offsetof(LaunchContext, parameters),
                           b_.getPtrTy(), true);
   shared_ = LoadField(worker_, offsetof(WorkerContext, shared), b_.getInt64Ty(),
@@ -84,7 +118,28 @@ void KernelEmitter::EmitFrame() {
     grid_[i] = LoadField(launch_, offsetof(LaunchContext, grid) + 4 * i,
                          b_.getInt32Ty(), true);
   }
+}
+
+// for each block: for each warp: body
+void KernelEmitter::EmitFullFunction() {
+  llvm::Type* ptr = b_.getPtrTy();
+  llvm::Type* i64 = b_.getInt64Ty();
+  mode_ = Mode::kFull;
+  EnterFunction(
+      NewFunction(kFullSymbol, b_.getVoidTy(), {ptr, ptr, i64, i64, i64, i64}));
+  room_ = b_.CreateAlloca(b_.getInt8Ty(), b_.getInt64(0));
+  room_->setAlignment(llvm::Align(WarpFrame::kAlignment));
+  frame_ = room_;
+  LoadSurroundings();
   EmitBlockLoop();
+}
+
+// Both functions have said what they keep in it.
+void KernelEmitter::FinishFrame() {
+  llvm::Value* bytes = b_.getInt64(layout_.bytes());
+  room_->setOperand(0, bytes);
+  b_.SetInsertPoint(room_->getNextNode());
+  b_.CreateMemSet(room_, b_.getInt8(0), bytes, room_->getAlign());
 }
 
 void KernelEmitter::EmitBlockLoop() {
@@ -141,71 +196,144 @@ void KernelEmitter::EmitBlockLoop() {
 // The last warp of a block may have fewer than 32 threads.
 void KernelEmitter::EmitWarpBody() {
   const size_t count = kernel_.blocks.size();
-  for (int mode = 0; mode < 2; ++mode) {
-    storage_[mode].resize(kernel_.function->registers.size());
-  }
-  auto zero = [this] {
-    llvm::AllocaInst* place = Alloca(b_.getInt32Ty());
-    b_.CreateStore(I32(0), place);
-    return place;
-  };
-  exec_ = zero();
-  again_ = zero();
-  spins_ = zero();
-  live_ = zero();
-  idle_ = NewBlock("idle");
-  for (size_t k = 0; k < count; ++k) {
-    pending_.push_back(zero());
-    const lower::Meeting meeting =
-        lower::MeetingOf(kernel_.function->body[kernel_.blocks[k].first]);
-    if (meeting != lower::Meeting::kNone) {
-      parked_[k] = {zero(), zero(), zero()};
-      block_meetings_ = block_meetings_ || meeting == lower::Meeting::kBlock;
-    }
-    full_.push_back(NewBlock(absl::StrCat("full", k)));
-    masked_.push_back(NewBlock(absl::StrCat("masked", k)));
-    dispatch_.push_back(NewBlock(absl::StrCat("dispatch", k)));
-  }
   if (count == 0) {
-    b_.CreateBr(done_);
-    b_.SetInsertPoint(idle_);
     b_.CreateBr(done_);
     return;
   }
-  // Registers start at zero, whatever reads them first.
+  entry_number_ = Alloca(b_.getInt32Ty());
+  diverged_ = NewBlock("diverged");
+  for (size_t k = 0; k < count; ++k) {
+    full_.push_back(NewBlock(absl::StrCat("full", k)));
+  }
   auto* start = NewBlock("start");
   auto* initialised = b_.GetInsertBlock();
   b_.SetInsertPoint(start);
-  llvm::Value* partial = nullptr;
-  llvm::Value* bits = nullptr;
   const uint32_t tail = block_.threads() % lower::kWarpLanes;
-  if (tail != 0) {
-    const uint32_t last_warp = block_.threads() / lower::kWarpLanes;
-    partial = b_.CreateICmpEQ(warp_, I32(last_warp));
-    bits = I32((1u << tail) - 1);
-  }
-  if (partial == nullptr) {
+  if (tail == 0) {
     b_.CreateBr(full_[0]);
   } else {
-    auto* masked_start = NewBlock("start.masked");
-    b_.CreateCondBr(partial, masked_start, full_[0]);
-    b_.SetInsertPoint(masked_start);
-    b_.CreateStore(bits, pending_[0]);
-    b_.CreateStore(bits, live_);
-    b_.CreateBr(dispatch_[0]);
+    const uint32_t last_warp = block_.threads() / lower::kWarpLanes;
+    llvm::Value* bits = I32((1u << tail) - 1);
+    auto* partial = NewBlock("partial");
+    b_.CreateCondBr(b_.CreateICmpEQ(warp_, I32(last_warp)), partial, full_[0]);
+    b_.SetInsertPoint(partial);
+    b_.CreateStore(bits, Slot(layout_.Pending(0)));
+    b_.CreateStore(bits, Slot(layout_.Live()));
+    masked_roots_.insert(0);
+    Diverge(0);
   }
-  EmitFull();
-  EmitMasked();
+  for (size_t k = 0; k < count; ++k) {
+    b_.SetInsertPoint(full_[k]);
+    EmitBlock(k);
+  }
+  FindMasked();
+  EmitDiverged();
   b_.SetInsertPoint(initialised);
-  for (int mode = 0; mode < 2; ++mode) {
-    for (auto& parts : storage_[mode]) {
-      for (llvm::AllocaInst* part : parts) {
-        b_.CreateStore(llvm::Constant::getNullValue(part->getAllocatedType()),
-                       part);
-      }
+  ClearStorage(Mode::kFull);
+  b_.CreateBr(start);
+}
+
+// Registers start at zero, whatever reads them first.
+void KernelEmitter::ClearStorage(Mode mode) {
+  for (auto& parts : storage_[static_cast<int>(mode)]) {
+    for (llvm::AllocaInst* part : parts) {
+      b_.CreateStore(llvm::Constant::getNullValue(part->getAllocatedType()),
+                     part);
     }
   }
-  b_.CreateBr(start);
+}
+
+void KernelEmitter::FindMasked() {
+  masked_needed_.resize(kernel_.blocks.size(), false);
+  std::vector<int> open(masked_roots_.begin(), masked_roots_.end());
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    if (at == lower::kExit || masked_needed_[at]) continue;
+    masked_needed_[at] = true;
+    for (const int next : lower::Successors(kernel_, at)) open.push_back(next);
+  }
+}
+
+// Masked code runs until the lanes have ended, or all meet at a block.
+void KernelEmitter::EmitDiverged() {
+  b_.SetInsertPoint(diverged_);
+  llvm::CallInst* meeting = b_.CreateCall(
+      masked_function_->getFunctionType(), MaskedFunction(),
+      {launch_, worker_, frame_, b_.CreateLoad(b_.getInt32Ty(), entry_number_),
+       warp_, block_index_[0], block_index_[1], block_index_[2]});
+  meeting->addParamAttr(2, llvm::Attribute::NoCapture);
+  auto* next = b_.CreateSwitch(meeting, done_);
+  for (size_t k = 0; k < full_.size(); ++k) {
+    if (!shapes_[0].meetings[k] || !masked_needed_[k]) continue;
+    auto* reenter = NewBlock(absl::StrCat("reenter", k));
+    next->addCase(b_.getInt32(static_cast<uint32_t>(k)), reenter);
+    b_.SetInsertPoint(reenter);
+    ReenterFull(k);
+  }
+}
+
+// The first warp that needs it has it made.
+llvm::Value* KernelEmitter::MaskedFunction() {
+  llvm::Type* pointer = b_.getPtrTy();
+  llvm::Constant* slot = module_->getOrInsertGlobal(kMaskedSlotSymbol, pointer);
+  auto* made = b_.CreateLoad(pointer, slot);
+  made->setAtomic(llvm::AtomicOrdering::Acquire);
+  made->setAlignment(llvm::Align(alignof(void*)));
+  auto* before = b_.GetInsertBlock();
+  auto* make = NewBlock("masked.make");
+  auto* call = NewBlock("masked.call");
+  b_.CreateCondBr(b_.CreateIsNull(made), make, call);
+  b_.SetInsertPoint(make);
+  llvm::Value* now = CallRuntime("holdfast_masked_function", pointer, {slot});
+  b_.CreateBr(call);
+  b_.SetInsertPoint(call);
+  auto* function = b_.CreatePHI(pointer, 2);
+  function->addIncoming(made, before);
+  function->addIncoming(now, make);
+  return function;
+}
+
+void KernelEmitter::EmitMaskedFunction() {
+  mode_ = Mode::kMasked;
+  EnterFunction(masked_function_);
+  frame_ = function_->getArg(2);
+  LoadSurroundings();
+  warp_ = function_->getArg(4);
+  for (int i = 0; i < 3; ++i) block_index_[i] = function_->getArg(5 + i);
+  exec_ = Alloca(b_.getInt32Ty());
+  b_.CreateStore(LoadI32(Slot(layout_.Resumed())), exec_);
+  done_ = NewBlock("done");
+  idle_ = NewBlock("idle");
+  for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
+    const bool needed = masked_needed_[k];
+    masked_.push_back(needed ? NewBlock(absl::StrCat("masked", k)) : nullptr);
+    dispatch_.push_back(needed ? NewBlock(absl::StrCat("dispatch", k))
+                               : nullptr);
+    if (!needed || MeetingAt(k) == lower::Meeting::kNone) continue;
+    const uint64_t parked = layout_.Parked(k);
+    parked_[k] = {Slot(parked), Slot(parked + 4), Slot(parked + 8)};
+  }
+  auto* initialised = b_.GetInsertBlock();
+  EmitMasked();
+  b_.SetInsertPoint(done_);
+  b_.CreateRet(b_.getInt32(-1));
+  b_.SetInsertPoint(initialised);
+  ClearStorage(Mode::kMasked);
+  EmitEntries();
+}
+
+void KernelEmitter::EmitEntries() {
+  auto* nowhere = NewBlock("nowhere");
+  auto* entries = b_.CreateSwitch(function_->getArg(3), nowhere);
+  for (const int entry : entries_) {
+    const auto resume = resume_blocks_.find(entry);
+    entries->addCase(b_.getInt32(entry), resume == resume_blocks_.end()
+                                             ? dispatch_[entry]
+                                             : resume->second);
+  }
+  b_.SetInsertPoint(nowhere);
+  b_.CreateUnreachable();
 }
 
 }  // namespace holdfast::software::jit

@@ -170,6 +170,10 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
     }
     return result;
   }
+  if (!address.shape.varying && address.shape.stride != ptx::BytesOf(type) &&
+      bits == nullptr) {
+    return GatherStrided(address, type);
+  }
   if (address.shape.varying || address.shape.stride != ptx::BytesOf(type)) {
     return Gather(address, type, bits);
   }
@@ -192,28 +196,42 @@ Value KernelEmitter::Gather(const Value& address, Type type,
   llvm::Type* element = TypeOf(type);
   const llvm::Align align(ptx::BytesOf(type));
   Value result{Shape::Varying(), type, {}};
-  if (bits == nullptr) {
-    llvm::Value* all =
-        llvm::Constant::getAllOnesValue(VectorOf(b_.getInt1Ty()));
-    for (int c = 0; c < chunks_; ++c) {
-      result.parts.push_back(b_.CreateMaskedGather(
-          VectorOf(element), Pointer(Vector(address, c)), align, all));
-    }
-    return result;
-  }
-  llvm::AllocaInst* addresses = Spill(Reshape(address, Shape::Varying()));
-  llvm::AllocaInst* values =
-      Alloca(llvm::ArrayType::get(element, lower::kWarpLanes));
-  ForEachLane(bits, [&](llvm::Value* lane) {
-    llvm::Value* from = b_.CreateLoad(
-        b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), addresses, lane));
-    b_.CreateStore(b_.CreateAlignedLoad(element, Pointer(from), align),
-                   b_.CreateGEP(element, values, lane));
-  });
+  llvm::Value* all = llvm::Constant::getAllOnesValue(VectorOf(b_.getInt1Ty()));
   for (int c = 0; c < chunks_; ++c) {
-    result.parts.push_back(b_.CreateAlignedLoad(
-        VectorOf(element), b_.CreateConstGEP1_32(element, values, c * lanes_),
-        align));
+    llvm::Value* from = Vector(address, c);
+    if (bits != nullptr) {
+      // Other lanes read what can be read in any case.
+      from = b_.CreateSelect(
+          ChunkMask(bits, c), from,
+          Splat(b_.CreatePtrToInt(parameters_, b_.getInt64Ty())));
+    }
+    result.parts.push_back(
+        b_.CreateMaskedGather(VectorOf(element), Pointer(from), align, all));
+  }
+  return result;
+}
+
+// Of all lanes, whose addresses are affine.
+llvm::Value* KernelEmitter::LanePointer(const Value& address, int lane) {
+  const int64_t offset = address.shape.stride * (lane % lanes_);
+  return Pointer(b_.CreateAdd(Base(address, lane / lanes_),
+                              b_.getInt64(static_cast<uint64_t>(offset))));
+}
+
+Value KernelEmitter::GatherStrided(const Value& address, Type type) {
+  llvm::Type* element = TypeOf(type);
+  const llvm::Align align(ptx::BytesOf(type));
+  Value result{Shape::Varying(), type, {}};
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* part = llvm::PoisonValue::get(VectorOf(element));
+    for (int i = 0; i < lanes_; ++i) {
+      part = b_.CreateInsertElement(
+          part,
+          b_.CreateAlignedLoad(element, LanePointer(address, c * lanes_ + i),
+                               align),
+          static_cast<uint64_t>(i));
+    }
+    result.parts.push_back(part);
   }
   return result;
 }
@@ -257,7 +275,8 @@ void KernelEmitter::StoreTo(const Value& address, const Value& value) {
   if (address.shape.uniform()) return StoreUniform(address, value, bits);
   if (address.shape.varying ||
       address.shape.stride != ptx::BytesOf(value.type)) {
-    return Scatter(address, value, bits == nullptr ? I32(~0u) : bits);
+    return bits == nullptr ? ScatterAll(address, value)
+                           : Scatter(address, value, bits);
   }
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* to = Pointer(Base(address, c));
@@ -306,6 +325,22 @@ void KernelEmitter::Scatter(const Value& address, const Value& value,
         b_.CreateLoad(element, b_.CreateGEP(element, values, lane));
     b_.CreateAlignedStore(part, Pointer(to), align);
   });
+}
+
+void KernelEmitter::ScatterAll(const Value& address, const Value& value) {
+  const llvm::Align align(ptx::BytesOf(value.type));
+  for (int lane = 0; lane < lower::kWarpLanes; ++lane) {
+    const int chunk = lane / lanes_;
+    const auto at = static_cast<uint64_t>(lane % lanes_);
+    llvm::Value* to =
+        address.shape.varying
+            ? Pointer(b_.CreateExtractElement(address.parts[chunk], at))
+            : LanePointer(address, lane);
+    llvm::Value* part = value.shape.varying
+                            ? b_.CreateExtractElement(value.parts[chunk], at)
+                            : b_.CreateExtractElement(Vector(value, chunk), at);
+    b_.CreateAlignedStore(part, to, align);
+  }
 }
 
 }  // namespace holdfast::software::jit

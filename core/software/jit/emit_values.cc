@@ -106,44 +106,61 @@ Value KernelEmitter::As(const Value& value, Type type) {
   return result;
 }
 
-llvm::SmallVector<llvm::AllocaInst*, 4>& KernelEmitter::Storage(uint32_t index,
-                                                                Mode mode) {
-  // Registers of one shape in both modes have one place.
-  const auto& shapes = shapes_[static_cast<int>(mode)].registers;
-  const bool same = shapes_[0].registers[index] == shapes_[1].registers[index];
-  auto& parts = storage_[same ? 0 : static_cast<int>(mode)][index];
-  if (parts.empty()) {
-    const Shape& shape = shapes[index];
-    const Type type = kernel_.function->registers[index].type;
-    llvm::Type* element = TypeOf(type);
-    if (shape.varying && type == Type::kPred) {
-      // One bit a lane.
-      parts.push_back(Alloca(b_.getInt32Ty()));
-      return parts;
-    }
-    for (int c = 0; c < PartsOf(shape); ++c) {
-      parts.push_back(Alloca(shape.varying ? VectorOf(element) : element));
-    }
-  }
-  return parts;
+llvm::Value* KernelEmitter::Slot(uint64_t offset) {
+  return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), frame_, offset);
 }
 
-Value KernelEmitter::ReadRegister(uint32_t index) {
+bool KernelEmitter::OnlyInItsBlock(uint32_t index) const {
+  return !crosses_[index] && !layout_.Holds(index);
+}
+
+// Full code keeps registers as values, masked code those that do not leave
+// their block; the others are in the frame.
+llvm::SmallVector<KernelEmitter::Place, 4> KernelEmitter::Storage(
+    uint32_t index, Mode mode) {
+  const Shape& shape = shapes_[static_cast<int>(mode)].registers[index];
   const Type type = kernel_.function->registers[index].type;
-  Value value{shapes_[static_cast<int>(mode_)].registers[index], type, {}};
-  if (auto it = predicates_.find(index); it != predicates_.end()) {
+  // Predicates: one bit a lane.
+  const bool bits = shape.varying && type == Type::kPred;
+  llvm::Type* part = bits            ? b_.getInt32Ty()
+                     : shape.varying ? VectorOf(TypeOf(type))
+                                     : TypeOf(type);
+  const int parts = bits ? 1 : PartsOf(shape);
+  llvm::SmallVector<Place, 4> places;
+  if (mode == Mode::kMasked &&
+      (mode_ == Mode::kFull || !OnlyInItsBlock(index))) {
+    const uint64_t bytes = (part->getPrimitiveSizeInBits() + 7) / 8;
+    const uint64_t offset = layout_.Register(index, parts * bytes);
+    for (int c = 0; c < parts; ++c) {
+      places.push_back({Slot(offset + c * bytes), part});
+    }
+    return places;
+  }
+  auto& values = storage_[static_cast<int>(mode)][index];
+  while (values.size() < static_cast<size_t>(parts)) {
+    values.push_back(Alloca(part));
+  }
+  for (llvm::AllocaInst* value : values) places.push_back({value, part});
+  return places;
+}
+
+Value KernelEmitter::ReadRegister(uint32_t index, Mode mode) {
+  const Type type = kernel_.function->registers[index].type;
+  Value value{shapes_[static_cast<int>(mode)].registers[index], type, {}};
+  if (auto it = predicates_.find(index);
+      mode == mode_ && it != predicates_.end()) {
     return it->second;
   }
-  auto& storage = Storage(index, mode_);
+  const auto storage = Storage(index, mode);
   if (value.shape.varying && type == Type::kPred) {
-    llvm::Value* bits = b_.CreateLoad(b_.getInt32Ty(), storage[0]);
+    llvm::Value* bits = LoadI32(storage[0].pointer);
     for (int c = 0; c < chunks_; ++c) {
       value.parts.push_back(ChunkMask(bits, c));
     }
     return value;
   }
-  for (llvm::AllocaInst* part : storage) {
-    value.parts.push_back(b_.CreateLoad(part->getAllocatedType(), part));
+  for (const Place& part : storage) {
+    value.parts.push_back(b_.CreateLoad(part.type, part.pointer));
   }
   return value;
 }
@@ -152,35 +169,34 @@ void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
                                   llvm::Value* mask) {
   const Type type = kernel_.function->registers[index].type;
   const Shape& shape = shapes_[static_cast<int>(mode)].registers[index];
-  auto& storage = Storage(index, mode);
+  const auto storage = Storage(index, mode);
   const Value stored = Reshape(As(value, type), shape);
   if (shape.varying && type == Type::kPred) {
     llvm::Value* bits = BitsOfPredicate(stored);
-    predicates_.erase(index);
+    if (mode == mode_) predicates_.erase(index);
     if (mask == nullptr && mode == mode_) predicates_[index] = stored;
     if (mask != nullptr) {
-      llvm::Value* old = b_.CreateLoad(b_.getInt32Ty(), storage[0]);
+      llvm::Value* old = LoadI32(storage[0].pointer);
       bits = b_.CreateOr(b_.CreateAnd(bits, mask),
                          b_.CreateAnd(old, b_.CreateNot(mask)));
     }
-    b_.CreateStore(bits, storage[0]);
+    b_.CreateStore(bits, storage[0].pointer);
     return;
   }
   for (size_t c = 0; c < storage.size(); ++c) {
     llvm::Value* part = stored.parts[c];
     if (mask != nullptr && shape.varying) {
-      llvm::Value* old =
-          b_.CreateLoad(storage[c]->getAllocatedType(), storage[c]);
+      llvm::Value* old = b_.CreateLoad(storage[c].type, storage[c].pointer);
       part = b_.CreateSelect(ChunkMask(mask, static_cast<int>(c)), part, old);
     }
-    b_.CreateStore(part, storage[c]);
+    b_.CreateStore(part, storage[c].pointer);
   }
 }
 
 void KernelEmitter::Write(const Operand& operand, Value value) {
   if (operand.kind != Operand::Kind::kRegister) return;  // the sink
-  const bool keep = mode_ == Mode::kMasked &&
-                    !shapes_[static_cast<int>(mode_)].overwrite[operand.index];
+  const bool keep = (mode_ == Mode::kMasked || region_ != nullptr) &&
+                    !shapes_[1].overwrite[operand.index];
   llvm::Value* mask = keep || guard_bits_ != nullptr ? LaneMask() : nullptr;
   WriteRegister(operand.index, value, mode_, mask);
 }
@@ -188,7 +204,7 @@ void KernelEmitter::Write(const Operand& operand, Value value) {
 Value KernelEmitter::Read(const Operand& operand, Type type) {
   switch (operand.kind) {
     case Operand::Kind::kRegister: {
-      Value value = ReadRegister(operand.index);
+      Value value = ReadRegister(operand.index, mode_);
       if (operand.negated) {
         for (llvm::Value*& part : value.parts) part = b_.CreateNot(part);
       }

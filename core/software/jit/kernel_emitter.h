@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns a lowered kernel into one LLVM function for one block shape. The
-// function loops over blocks and warps; a warp's 32 lanes run together as
-// chunks of vectors. See core/software/README.md for the two modes.
+// Turns a lowered kernel into two LLVM functions for one block shape. One loops
+// over blocks and warps and has the full code; it calls the other, which has
+// the masked code, when lanes part. A warp's 32 lanes run together as chunks of
+// vectors. See core/software/README.md for the two modes.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_KERNEL_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_KERNEL_EMITTER_H_
 
@@ -10,10 +11,12 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/software/jit/warp_frame.h"
 #include "core/software/lower/control_flow.h"
 #include "core/software/lower/kernel.h"
 #include "core/software/lower/shapes.h"
@@ -36,27 +39,43 @@ inline std::string VariableSymbol(uint32_t index) {
   return "holdfast_variable_" + std::to_string(index);
 }
 
+// The functions that an emitter adds to its module.
+inline constexpr char kFullSymbol[] = "kernel";
+inline constexpr char kMaskedSymbol[] = "kernel_masked";
+// Where code finds the masked function, which is made when it is first needed.
+inline constexpr char kMaskedSlotSymbol[] = "holdfast_masked_slot";
+
 class KernelEmitter {
  public:
   KernelEmitter(llvm::Module* module, const lower::Kernel& kernel,
                 const lower::BlockShape& block, int chunk_lanes);
 
-  // Adds the function; on failure returns the reason, with line:column.
-  std::optional<std::string> Emit(const std::string& symbol);
+  // Adds the functions; on failure returns the reason, with line:column.
+  std::optional<std::string> Emit();
 
  private:
   using Mode = lower::Mode;
 
-  // emit_frame.cc: the loops around the code of a warp.
-  void EmitFrame();
+  // emit_frame.cc: the two functions, and the loops around the code of a warp.
+  llvm::Function* NewFunction(const std::string& name, llvm::Type* result,
+                              absl::Span<llvm::Type* const> parameters);
+  void EnterFunction(llvm::Function* function);
+  void LoadSurroundings();
+  void EmitFullFunction();
+  void FinishFrame();
   void EmitBlockLoop();
   void EmitWarpBody();
+  void FindMasked();
+  void EmitDiverged();
+  llvm::Value* MaskedFunction();
+  void ClearStorage(Mode mode);
+  void EmitMaskedFunction();
+  void EmitMasked();
+  void EmitEntries();
   llvm::Value* LoadField(llvm::Value* base, size_t offset, llvm::Type* type,
                          bool invariant);
 
   // emit_control.cc: blocks, branches, masks.
-  void EmitFull();
-  void EmitMasked();
   void EmitBlock(size_t k);
   void EmitInstruction(const ptx::Instruction& instruction);
   void EmitUnguarded(const ptx::Instruction& instruction);
@@ -66,15 +85,27 @@ class KernelEmitter {
                     llvm::Value* rotate);
   llvm::BasicBlock* FullTarget(int target);
   llvm::BasicBlock* DispatchAfter(size_t k);
+  llvm::BasicBlock* DispatchFrom(size_t k);
   void Pend(int target, llvm::Value* bits);
   void PollCancel();
-  void LeaveFull();  // copies registers to where the masked code keeps them
-  void EnterFull(size_t k);  // the reverse, where all lanes meet at block k
+  // emit_modes.cc: full code copies registers to where masked code expects
+  // them, and goes there.
+  void LeaveFull(const std::vector<bool>& registers);
+  void Diverge(int entry);
+  std::vector<bool> NeededAt(const ptx::Instruction& instruction) const;
+  void EnterFull(size_t k);    // masked code: all lanes meet at block k
+  void ReenterFull(size_t k);  // full code: copies registers back
   llvm::Value* FitsFull(uint32_t index);
   void CheckNoWrap(const ptx::Instruction& instruction, const Value& narrow);
   llvm::Value* ExecBits();  // i32, lanes that run now
   llvm::Value* ChunkMask(llvm::Value* bits, int chunk);  // <W x i1>
   llvm::Value* BitsOfPredicate(const Value& predicate);  // i32
+
+  // emit_region.cc: lanes part for a few instructions.
+  void EmitRegion(size_t k, llvm::Value* taken);
+  void EmitRegionBlock(size_t k);
+  void AddToRegion(int target, llvm::Value* bits);
+  void PendRegion();
 
   // emit_barrier.cc
   struct BarrierRound {
@@ -83,7 +114,7 @@ class KernelEmitter {
   };
   llvm::Value* CallRuntime(const char* name, llvm::Type* result,
                            absl::Span<llvm::Value* const> in);
-  llvm::Value* LoadI32(llvm::AllocaInst* place);
+  llvm::Value* LoadI32(llvm::Value* place);
   llvm::Value* OfFirstLane(const Value& value, llvm::Value* lanes);
   BarrierRound EmitArrive(const ptx::Instruction& instruction,
                           llvm::Value* lanes, llvm::Value* live);
@@ -132,7 +163,7 @@ class KernelEmitter {
 
   // emit_values.cc: operands and registers.
   Value Read(const ptx::Operand& operand, ptx::Type type);
-  Value ReadRegister(uint32_t index);
+  Value ReadRegister(uint32_t index, Mode mode);
   Value ReadSpecial(ptx::Special special);
   Value ReadAddress(const ptx::Operand& operand);  // of a variable
   Value ReadLanemask(ptx::Special special);
@@ -150,7 +181,14 @@ class KernelEmitter {
   llvm::Type* VectorOf(llvm::Type* element);
   llvm::Value* Iota(llvm::Type* element, int64_t stride);
   llvm::Value* Splat(llvm::Value* scalar);
-  llvm::SmallVector<llvm::AllocaInst*, 4>& Storage(uint32_t index, Mode mode);
+  // Where a part of a register is kept.
+  struct Place {
+    llvm::Value* pointer;
+    llvm::Type* type;
+  };
+  llvm::SmallVector<Place, 4> Storage(uint32_t index, Mode mode);
+  bool OnlyInItsBlock(uint32_t index) const;
+  llvm::Value* Slot(uint64_t offset);  // of the frame
   int PartsOf(const lower::Shape& shape) const;
   llvm::AllocaInst* Alloca(llvm::Type* type);
 
@@ -301,6 +339,9 @@ class KernelEmitter {
   void StoreUniform(const Value& address, const Value& value,
                     llvm::Value* bits);
   void Scatter(const Value& address, const Value& value, llvm::Value* bits);
+  void ScatterAll(const Value& address, const Value& value);
+  Value GatherStrided(const Value& address, ptx::Type type);
+  llvm::Value* LanePointer(const Value& address, int lane);
   llvm::Value* LaneMask();  // i32 of exec and the guard; null: all lanes
   void ForEachLane(llvm::Value* bits,
                    const std::function<void(llvm::Value* lane)>& body);
@@ -318,9 +359,14 @@ class KernelEmitter {
   const int lanes_;   // of a chunk
   const int chunks_;  // of a warp
   llvm::IRBuilder<> b_;
+  WarpFrame layout_;
+  llvm::AllocaInst* room_ = nullptr;  // for the frame, in the full function
+  llvm::Function* masked_function_ = nullptr;
+  // Of the function at hand:
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   llvm::BasicBlock* done_ = nullptr;  // the warp has ended
+  llvm::Value* frame_ = nullptr;      // as layout_ says
   llvm::Value* launch_ = nullptr;
   llvm::Value* worker_ = nullptr;
   llvm::Value* parameters_ = nullptr;
@@ -332,32 +378,42 @@ class KernelEmitter {
 
   Mode mode_ = Mode::kFull;
   lower::Shapes shapes_[2];  // by Mode
+  size_t block_at_ = 0;      // whose code is being emitted
+  // Of registers that are values, not in the frame.
   std::vector<llvm::SmallVector<llvm::AllocaInst*, 4>> storage_[2];
-  std::vector<llvm::AllocaInst*> pending_;   // i32 a block
   std::vector<llvm::BasicBlock*> full_;      // code of a block
   std::vector<llvm::BasicBlock*> masked_;    // code of a block
   std::vector<llvm::BasicBlock*> dispatch_;  // is block k pending?
   llvm::AllocaInst* exec_ = nullptr;         // i32, kMasked
-  llvm::AllocaInst* live_ = nullptr;         // i32, kMasked: have not ended
-  llvm::AllocaInst* again_ = nullptr;        // i32: look for pending blocks
-  llvm::AllocaInst* spins_ = nullptr;        // i32: rounds of waiting loops
   llvm::BasicBlock* idle_ = nullptr;         // no block is pending
   // Lanes that wait at a meeting (by block).
   struct Parked {
-    llvm::AllocaInst* lanes;    // i32
-    llvm::AllocaInst* barrier;  // i32
-    llvm::AllocaInst* round;    // i32; at a meeting of a warp: wait no longer
+    llvm::Value* lanes;    // i32
+    llvm::Value* barrier;  // i32
+    llvm::Value* round;    // i32; at a meeting of a warp: wait no longer
   };
   std::map<size_t, Parked> parked_;
+  bool meetings_ = false;
   bool block_meetings_ = false;
   std::vector<std::vector<bool>> live_registers_;
+  std::vector<bool> crosses_;    // by register: live where some block starts
   std::vector<bool> ever_read_;  // by register
-  // Where the masked code continues when full code gives up in front of an
-  // instruction.
-  std::map<const ptx::Instruction*, llvm::BasicBlock*> resume_;
+  // Where full code enters masked code: the number of a block or, to continue
+  // in front of an instruction, one of resume_.
+  std::set<int> entries_;
+  std::set<int> masked_roots_;  // blocks, where it may start
+  llvm::AllocaInst* entry_number_ = nullptr;
+  llvm::BasicBlock* diverged_ = nullptr;
+  std::vector<bool> masked_needed_;  // by block: masked code may come there
+  std::map<const ptx::Instruction*, int> resume_;
+  std::map<int, llvm::BasicBlock*> resume_blocks_;
   // Predicates written in the block at hand, as vectors.
   std::map<uint32_t, Value> predicates_;
   llvm::Value* guard_bits_ = nullptr;  // i32 while a guarded instruction runs
+  // While full code runs a region: the lanes that run, and by block (its join
+  // included) an i32 of those that have to.
+  llvm::Value* region_ = nullptr;
+  std::map<int, llvm::AllocaInst*> region_bits_;
   std::optional<std::string> error_;
 };
 

@@ -142,6 +142,52 @@ std::vector<bool> BlocksUntil(const Kernel& kernel, size_t k, int meeting) {
 
 }  // namespace
 
+namespace {
+
+constexpr uint32_t kFewInstructions = 64;
+
+bool AsksForLanes(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case ptx::Opcode::kActivemask:
+    case ptx::Opcode::kBrkpt:
+    case ptx::Opcode::kCall:
+    case ptx::Opcode::kElect:
+    case ptx::Opcode::kMatch:
+    case ptx::Opcode::kNanosleep:
+    case ptx::Opcode::kRedux:
+    case ptx::Opcode::kShfl:
+    case ptx::Opcode::kTrap:
+    case ptx::Opcode::kVote:
+      return true;
+    default:
+      return MeetingOf(instruction) != Meeting::kNone;
+  }
+}
+
+}  // namespace
+
+std::vector<int> BranchRegion(const Kernel& kernel, size_t k, int join) {
+  if (join != kExit && join <= static_cast<int>(k)) return {};
+  const std::vector<bool> inside = BlocksUntil(kernel, k, join);
+  std::vector<int> region;
+  uint32_t instructions = 0;
+  for (size_t at = 0; at < inside.size(); ++at) {
+    if (!inside[at]) continue;
+    const Block& block = kernel.blocks[at];
+    instructions += block.last - block.first;
+    if (instructions > kFewInstructions || at <= k) return {};
+    if (join != kExit && static_cast<int>(at) > join) return {};
+    for (uint32_t i = block.first; i < block.last; ++i) {
+      if (AsksForLanes(kernel.function->body[i])) return {};
+    }
+    for (const int next : Successors(kernel, at)) {
+      if (next != join && next <= static_cast<int>(at)) return {};
+    }
+    region.push_back(static_cast<int>(at));
+  }
+  return region;
+}
+
 std::vector<bool> MergedRegisters(const Kernel& kernel,
                                   const std::vector<int>& post_dominators,
                                   const std::vector<std::vector<bool>>& live,

@@ -22,6 +22,13 @@ std::vector<int> Loops(const Kernel& kernel);
 // thread goes through; kExit if there is none.
 std::vector<int> ImmediatePostDominators(const Kernel& kernel);
 
+// Blocks, in ascending order, that lanes parted at the end of block `k` may run
+// before they all meet at `join`. Each leads forward only, to another or to the
+// join, and none has an instruction that asks which lanes run together: so
+// they can run one after the other, each under a mask, without looking for
+// pending lanes. Empty if that is not so, or if they are not few.
+std::vector<int> BranchRegion(const Kernel& kernel, size_t k, int join);
+
 // By block, by register: is its value at the start of the block needed?
 std::vector<std::vector<bool>> LiveRegisters(const Kernel& kernel);
 

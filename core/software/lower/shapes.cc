@@ -243,6 +243,13 @@ class Analysis {
         Iterate();
         divergent = DivergentBlocks();
       } while (divergent != last);
+      result.joins = meetings;
+      for (size_t k = 0; k < count; ++k) {
+        result.regions.push_back(divergent[k]
+                                     ? BranchRegion(kernel_, k, meetings[k])
+                                     : std::vector<int>{});
+        if (!result.regions[k].empty()) divergent[k] = false;
+      }
       result.meetings = Meetings(meetings, divergent);
     }
     for (const auto& shape : shapes_) {

@@ -51,6 +51,10 @@ struct Shapes {
   std::vector<bool> overwrite;
   // kFull only, by block: diverged lanes are expected to meet here.
   std::vector<bool> meetings;
+  // kFull only, by block: what lanes that part at its end run under masks; see
+  // BranchRegion. They go on at `joins` together.
+  std::vector<std::vector<int>> regions;
+  std::vector<int> joins;
 };
 
 Shapes ComputeShapes(const Kernel& kernel, const BlockShape& block, Mode mode,

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From full code to masked code and back.
+#include "core/software/jit/kernel_emitter.h"
+#include "llvm/IR/MDBuilder.h"
+
+namespace holdfast::software::jit {
+
+using ptx::Instruction;
+using ptx::Type;
+
+namespace {
+
+constexpr uint32_t kAllLanes = 0xFFFFFFFF;
+
+}  // namespace
+
+void KernelEmitter::LeaveFull(const std::vector<bool>& registers) {
+  b_.CreateStore(I32(kAllLanes), Slot(layout_.Live()));
+  for (uint32_t r = 0; r < registers.size(); ++r) {
+    if (!registers[r]) continue;
+    WriteRegister(r, ReadRegister(r, Mode::kFull), Mode::kMasked, nullptr);
+  }
+}
+
+void KernelEmitter::Diverge(int entry) {
+  entries_.insert(entry);
+  b_.CreateStore(b_.getInt32(entry), entry_number_);
+  b_.CreateBr(diverged_);
+}
+
+// Block k runs as full code if all lanes are in it, with values that have the
+// shapes that full code takes for granted.
+void KernelEmitter::EnterFull(size_t k) {
+  auto* check = NewBlock("meet.check");
+  auto* enter = NewBlock("meet.full");
+  auto* stay = NewBlock("meet.masked");
+  b_.CreateCondBr(b_.CreateICmpEQ(ExecBits(), I32(kAllLanes)), check, stay);
+  b_.SetInsertPoint(check);
+  predicates_.clear();
+  llvm::Value* fits = b_.getTrue();
+  for (uint32_t r = 0; r < live_registers_[k].size(); ++r) {
+    if (!live_registers_[k][r] ||
+        shapes_[0].registers[r] == shapes_[1].registers[r]) {
+      continue;
+    }
+    if (llvm::Value* fit = FitsFull(r)) fits = b_.CreateAnd(fits, fit);
+  }
+  b_.CreateCondBr(fits, enter, stay);
+  b_.SetInsertPoint(enter);
+  b_.CreateRet(b_.getInt32(static_cast<uint32_t>(k)));
+  b_.SetInsertPoint(stay);
+}
+
+void KernelEmitter::ReenterFull(size_t k) {
+  predicates_.clear();
+  for (uint32_t r = 0; r < live_registers_[k].size(); ++r) {
+    if (!live_registers_[k][r]) continue;
+    Value value = ReadRegister(r, Mode::kMasked);
+    const lower::Shape& shape = shapes_[0].registers[r];
+    if (!shape.varying && value.shape.varying) {
+      // As FitsFull has found: the first lane tells all.
+      for (llvm::Value*& part : value.parts) {
+        part = b_.CreateExtractElement(part, uint64_t{0});
+      }
+      value.shape = {false, false, shape.stride};
+      if (shape.wide) {
+        value.parts.resize(1);
+        value.shape.wide = true;
+      }
+    } else if (!shape.varying) {
+      for (int c = 0; c < PartsOf(shape); ++c) {
+        if (c < static_cast<int>(value.parts.size())) continue;
+        value.parts.push_back(Base(value, c));
+      }
+      value.parts.resize(PartsOf(shape));
+      value.shape = shape;
+    }
+    WriteRegister(r, value, Mode::kFull, nullptr);
+  }
+  b_.CreateBr(full_[k]);
+}
+
+// i1: whether a register of masked code has its shape of full code. Null: it
+// cannot have another.
+llvm::Value* KernelEmitter::FitsFull(uint32_t index) {
+  const lower::Shape& shape = shapes_[0].registers[index];
+  if (shape.varying) return nullptr;
+  const Value value = ReadRegister(index, Mode::kMasked);
+  if (value.type == Type::kPred) {
+    llvm::Value* bits = BitsOfPredicate(value);
+    return b_.CreateOr(b_.CreateICmpEQ(bits, I32(0)),
+                       b_.CreateICmpEQ(bits, I32(kAllLanes)));
+  }
+  llvm::Type* integer = b_.getIntNTy(ptx::BitsOf(value.type));
+  llvm::Value* fits = b_.getTrue();
+  llvm::Value* base = nullptr;
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* lanes = b_.CreateBitCast(Vector(value, c), VectorOf(integer));
+    llvm::Value* expected = nullptr;
+    if (c == 0 || !shape.wide) {
+      base = b_.CreateExtractElement(lanes, uint64_t{0});
+      expected = base;
+    } else {
+      expected = b_.CreateAdd(
+          base,
+          llvm::ConstantInt::get(integer, shape.stride * c * lanes_, true));
+    }
+    llvm::Value* same = b_.CreateICmpEQ(
+        lanes, b_.CreateAdd(Splat(expected), Iota(integer, shape.stride)));
+    llvm::Value* all = b_.CreateBitCast(same, b_.getIntNTy(lanes_));
+    fits = b_.CreateAnd(
+        fits,
+        b_.CreateICmpEQ(all, llvm::Constant::getAllOnesValue(all->getType())));
+  }
+  return fits;
+}
+
+// By register: needed in front of an instruction of the block at hand.
+std::vector<bool> KernelEmitter::NeededAt(
+    const Instruction& instruction) const {
+  std::vector<bool> needed = live_registers_[block_at_];
+  if (region_ != nullptr) {
+    for (const auto& [at, bits] : region_bits_) {
+      if (at == lower::kExit) continue;
+      for (size_t r = 0; r < needed.size(); ++r) {
+        if (live_registers_[at][r]) needed[r] = true;
+      }
+    }
+  }
+  const auto& body = kernel_.function->body;
+  for (uint32_t i = kernel_.blocks[block_at_].first; &body[i] != &instruction;
+       ++i) {
+    for (uint32_t r : lower::RegistersWritten(body[i]))
+      needed[r] = ever_read_[r];
+  }
+  return needed;
+}
+
+// `narrow` is about to be widened as base + lane * stride. If a lane's value
+// wraps, the masked code takes over in front of the instruction.
+void KernelEmitter::CheckNoWrap(const Instruction& instruction,
+                                const Value& narrow) {
+  const bool is_signed = ptx::IsSigned(narrow.type);
+  const int lanes = narrow.shape.wide ? lower::kWarpLanes : lanes_;
+  const int64_t reach = narrow.shape.stride * (lanes - 1);
+  if (reach != static_cast<int32_t>(reach)) {
+    // Such a stride wraps for every base.
+    return Fail(instruction, "stride too large");
+  }
+  llvm::Value* wraps = b_.getFalse();
+  for (llvm::Value* base : narrow.parts) {
+    llvm::Value* wide = is_signed ? b_.CreateSExt(base, b_.getInt64Ty())
+                                  : b_.CreateZExt(base, b_.getInt64Ty());
+    llvm::Value* end = b_.CreateAdd(wide, b_.getInt64(reach));
+    llvm::Value* low = b_.CreateTrunc(end, b_.getInt32Ty());
+    llvm::Value* back = is_signed ? b_.CreateSExt(low, b_.getInt64Ty())
+                                  : b_.CreateZExt(low, b_.getInt64Ty());
+    wraps = b_.CreateOr(wraps, b_.CreateICmpNE(back, end));
+  }
+  auto* leave = NewBlock("wraps");
+  auto* go_on = NewBlock("no_wrap");
+  llvm::MDBuilder metadata(context_);
+  b_.CreateCondBr(wraps, leave, go_on,
+                  metadata.createBranchWeights(1, 1000000));
+  b_.SetInsertPoint(leave);
+  LeaveFull(NeededAt(instruction));
+  b_.CreateStore(region_ == nullptr ? I32(kAllLanes) : region_,
+                 Slot(layout_.Resumed()));
+  if (region_ != nullptr) PendRegion();
+  masked_roots_.insert(static_cast<int>(block_at_));
+  const size_t number = kernel_.blocks.size() + resume_.size();
+  Diverge(
+      resume_.emplace(&instruction, static_cast<int>(number)).first->second);
+  b_.SetInsertPoint(go_on);
+}
+
+}  // namespace holdfast::software::jit

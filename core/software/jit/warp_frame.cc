@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/jit/warp_frame.h"
+
+namespace holdfast::software::jit {
+namespace {
+
+uint64_t Aligned(uint64_t bytes) {
+  constexpr uint64_t kMask = WarpFrame::kAlignment - 1;
+  return (bytes + kMask) & ~kMask;
+}
+
+}  // namespace
+
+WarpFrame::WarpFrame(size_t blocks, size_t registers)
+    : blocks_(blocks),
+      registers_(registers, kNone),
+      bytes_(Aligned(Parked(blocks))) {}
+
+uint64_t WarpFrame::Register(uint32_t index, uint64_t bytes) {
+  if (!Holds(index)) {
+    if (bytes >= kAlignment) bytes_ = Aligned(bytes_);
+    registers_[index] = bytes_;
+    bytes_ += (bytes + 7) & ~uint64_t{7};
+  }
+  return registers_[index];
+}
+
+}  // namespace holdfast::software::jit

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the full and the masked code of a warp hand to each other: registers,
+// and which lanes are to run where. It lies in memory, since masked code can
+// go from any block to any other: as values, with a phi for each register in
+// each block, it would take LLVM seconds.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_WARP_FRAME_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_WARP_FRAME_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace holdfast::software::jit {
+
+// Offsets in bytes. All fields but registers are 32-bit and start at zero.
+class WarpFrame {
+ public:
+  static constexpr uint64_t kAlignment = 64;
+
+  WarpFrame(size_t blocks, size_t registers);
+
+  // Lanes that have to run block k.
+  uint64_t Pending(size_t k) const { return 4 * k; }
+  // Lanes that have not ended; kept only if lanes can wait.
+  uint64_t Live() const { return 4 * blocks_; }
+  // Not zero: look for pending blocks again.
+  uint64_t Again() const { return Live() + 4; }
+  // Rounds of waiting loops.
+  uint64_t Spins() const { return Live() + 8; }
+  // Lanes that go on in front of an instruction in the middle of a block.
+  uint64_t Resumed() const { return Live() + 12; }
+  // Of lanes that wait at block k: the lanes, the barrier and its round.
+  uint64_t Parked(size_t k) const { return Live() + 16 + 12 * k; }
+
+  // Makes room for a register at the first call.
+  uint64_t Register(uint32_t index, uint64_t bytes);
+  bool Holds(uint32_t index) const { return registers_[index] != kNone; }
+
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr uint64_t kNone = ~uint64_t{0};
+
+  const size_t blocks_;
+  std::vector<uint64_t> registers_;
+  uint64_t bytes_;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_WARP_FRAME_H_
