@@ -91,8 +91,8 @@ CUresult Block::Create(size_t size, Place place, MemoryBudget* budget, int fd,
   made->mapped_ = mapped;
   made->size_ = size;
   const bool huge = mapped >= kHugePageSize;
-  made->range_ = GetAddressSpace().Reserve(
-      mapped + kGuardGap, huge ? kHugePageSize : kPageSize, 0);
+  made->range_ = GetAddressSpace().Reserve(mapped + kGuardGap,
+                                           huge ? kHugePageSize : kPageSize, 0);
   if (made->range_ == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   const uintptr_t start = made->range_->address();
   if (!MapShared(start, mapped, PROT_READ | PROT_WRITE, made->fd_,

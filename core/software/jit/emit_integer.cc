@@ -109,6 +109,28 @@ llvm::Value* KernelEmitter::Multiply(const Instruction& instruction,
 
 // Division by zero gives all ones, the remainder then is the dividend; the
 // smallest number divided by -1 wraps.
+// No CPU divides vectors of integers. A double holds 32 bits exactly, and the
+// nearest double to a quotient of such is not past the next integer.
+llvm::Value* KernelEmitter::Quotient(bool is_signed, llvm::Value* a,
+                                     llvm::Value* b) {
+  if (!a->getType()->isVectorTy() || a->getType()->getScalarSizeInBits() > 32 ||
+      llvm::isa<llvm::Constant>(b)) {
+    return is_signed ? b_.CreateSDiv(a, b) : b_.CreateUDiv(a, b);
+  }
+  llvm::Type* wide = Like(a, b_.getDoubleTy());
+  auto widen = [&](llvm::Value* value) {
+    return is_signed ? b_.CreateSIToFP(value, wide)
+                     : b_.CreateUIToFP(value, wide);
+  };
+  llvm::Value* quotient = b_.CreateUnaryIntrinsic(
+      llvm::Intrinsic::trunc, b_.CreateFDiv(widen(a), widen(b)));
+  // Added to 1.5 * 2^52, an integer is in the low bits.
+  llvm::Value* shifted =
+      b_.CreateFAdd(quotient, DoubleLike(quotient, 0x1.8p52));
+  return b_.CreateTrunc(b_.CreateBitCast(shifted, Like(a, b_.getInt64Ty())),
+                        a->getType());
+}
+
 llvm::Value* KernelEmitter::Divide(const Instruction& instruction,
                                    llvm::Value* a, llvm::Value* b) {
   const bool is_signed = ptx::IsSigned(instruction.type());
@@ -124,10 +146,8 @@ llvm::Value* KernelEmitter::Divide(const Instruction& instruction,
   }
   llvm::Value* divisor =
       b_.CreateSelect(special, llvm::ConstantInt::get(a->getType(), 1), b);
-  llvm::Value* result =
-      is_signed
-          ? (remainder ? b_.CreateSRem(a, divisor) : b_.CreateSDiv(a, divisor))
-          : (remainder ? b_.CreateURem(a, divisor) : b_.CreateUDiv(a, divisor));
+  llvm::Value* result = Quotient(is_signed, a, divisor);
+  if (remainder) result = b_.CreateSub(a, b_.CreateMul(result, divisor));
   if (is_signed && !remainder) {
     result = b_.CreateSelect(minus_one, b_.CreateNeg(a), result);
   }

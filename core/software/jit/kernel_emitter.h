@@ -211,6 +211,7 @@ class KernelEmitter {
   llvm::Value* MinMaxInteger(const ptx::Instruction& instruction,
                              bool is_signed, llvm::Value* a, llvm::Value* b);
   llvm::Value* SumWith(bool saturate, llvm::Value* a, llvm::Value* b);
+  llvm::Value* Quotient(bool is_signed, llvm::Value* a, llvm::Value* b);
   llvm::Value* Divide(const ptx::Instruction& instruction, llvm::Value* a,
                       llvm::Value* b);
   llvm::Value* Multiply(const ptx::Instruction& instruction, llvm::Value* a,

@@ -172,10 +172,12 @@ TEST_F(ObjectCacheTest, CodeOfOneProcessRunsInAnotherWithItsOwnVariables) {
   ASSERT_FALSE(BuildId().empty());
   ASSERT_EQ(RunInProcess(folder_, 0), 0);
   const auto entries = Entries(folder_);
-  ASSERT_EQ(entries.size(), 1u);
+  // One thread is less than a warp: both the code for whole warps, which every
+  // launch enters, and that for parted lanes.
+  ASSERT_EQ(entries.size(), 2u);
   const auto written = fs::last_write_time(entries[0]);
   ASSERT_EQ(RunInProcess(folder_, 5), 0);
-  EXPECT_EQ(Entries(folder_).size(), 1u) << "the key depends on the process";
+  EXPECT_EQ(Entries(folder_).size(), 2u) << "the key depends on the process";
   EXPECT_GE(fs::last_write_time(entries[0]), written);
 }
 
