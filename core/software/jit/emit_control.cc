@@ -15,6 +15,8 @@ namespace {
 
 constexpr uint32_t kAllLanes = 0xFFFFFFFF;
 
+constexpr uint32_t kLongBlock = 64;  // instructions
+
 bool IsBranch(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kBra ||
          instruction.opcode() == Opcode::kRet ||
@@ -94,6 +96,8 @@ void KernelEmitter::EmitBlock(size_t k) {
   for (uint32_t i = block.first; i < block.last; ++i) {
     const Instruction& instruction = kernel_.function->body[i];
     if (IsBranch(instruction)) return EmitBranch(&instruction, k);
+    // LLVM takes quadratic time for long blocks; so they end now and then.
+    if ((i - block.first) % kLongBlock == kLongBlock - 1) PollCancel();
     if (auto it = resume_.find(&instruction);
         mode_ == Mode::kMasked && it != resume_.end()) {
       auto* resume = NewBlock("resume");

@@ -188,6 +188,47 @@ std::vector<int> BranchRegion(const Kernel& kernel, size_t k, int join) {
   return region;
 }
 
+bool IsPure(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case ptx::Opcode::kLd:
+      return instruction.modifiers.Has(ptx::Modifier::kParam);
+    case ptx::Opcode::kAtom:
+    case ptx::Opcode::kActivemask:
+    case ptx::Opcode::kBar:
+    case ptx::Opcode::kBarrier:
+    case ptx::Opcode::kCall:
+    case ptx::Opcode::kElect:
+    case ptx::Opcode::kLdu:
+    case ptx::Opcode::kMatch:
+    case ptx::Opcode::kMbarrier:
+    case ptx::Opcode::kRedux:
+    case ptx::Opcode::kShfl:
+    case ptx::Opcode::kVote:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::vector<bool> RegistersFromData(const Kernel& kernel) {
+  std::vector<bool> data(kernel.function->registers.size(), false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Instruction& instruction : kernel.function->body) {
+      bool from_data = !IsPure(instruction);
+      for (uint32_t r : RegistersRead(instruction)) {
+        from_data = from_data || data[r];
+      }
+      if (!from_data) continue;
+      for (uint32_t r : RegistersWritten(instruction)) {
+        changed = changed || !data[r];
+        data[r] = true;
+      }
+    }
+  }
+  return data;
+}
+
 std::vector<bool> MergedRegisters(const Kernel& kernel,
                                   const std::vector<int>& post_dominators,
                                   const std::vector<std::vector<bool>>& live,

@@ -32,6 +32,12 @@ std::vector<int> BranchRegion(const Kernel& kernel, size_t k, int join);
 // By block, by register: is its value at the start of the block needed?
 std::vector<std::vector<bool>> LiveRegisters(const Kernel& kernel);
 
+// The result depends on nothing but the operands.
+bool IsPure(const ptx::Instruction& instruction);
+
+// By register: comes from memory or from other lanes, directly or not.
+std::vector<bool> RegistersFromData(const Kernel& kernel);
+
 // By register: lanes that a branch at the end of one of `divergent` (by block)
 // has parted may bring values of different origin to where they meet again.
 std::vector<bool> MergedRegisters(const Kernel& kernel,

@@ -235,21 +235,25 @@ class Analysis {
       // more varying.
       const std::vector<int> meetings = ImmediatePostDominators(kernel_);
       const auto live = LiveRegisters(kernel_);
+      std::vector<std::vector<int>> regions;
+      for (size_t k = 0; k < count; ++k) {
+        regions.push_back(BranchRegion(kernel_, k, meetings[k]));
+      }
       std::vector<bool> divergent(count, false), last;
       do {
         last = divergent;
-        FindUnsafe(MergedRegisters(kernel_, meetings, live, divergent),
+        FindUnsafe(MergedRegisters(kernel_, meetings, live,
+                                   Merging(divergent, regions)),
                    nullptr);
         Iterate();
         divergent = DivergentBlocks();
       } while (divergent != last);
-      result.joins = meetings;
       for (size_t k = 0; k < count; ++k) {
-        result.regions.push_back(divergent[k]
-                                     ? BranchRegion(kernel_, k, meetings[k])
-                                     : std::vector<int>{});
-        if (!result.regions[k].empty()) divergent[k] = false;
+        if (!divergent[k]) regions[k].clear();
+        if (!regions[k].empty()) divergent[k] = false;
       }
+      result.regions = std::move(regions);
+      result.joins = meetings;
       result.meetings = Meetings(meetings, divergent);
     }
     for (const auto& shape : shapes_) {
@@ -263,6 +267,22 @@ class Analysis {
     std::fill(shapes_.begin(), shapes_.end(), std::nullopt);
     while (Step()) {
     }
+  }
+
+  // The branches that lanes have to be expected to leave with values of their
+  // own: those that full code runs under masks, and those that depend on data.
+  // Others, such as the end of a loop that counts up to a bound, part the lanes
+  // in few warps; there, masked code goes on if the values do not fit.
+  std::vector<bool> Merging(
+      std::vector<bool> divergent,
+      const std::vector<std::vector<int>>& regions) const {
+    const std::vector<bool> data = RegistersFromData(kernel_);
+    for (size_t k = 0; k < divergent.size(); ++k) {
+      const Operand& guard =
+          kernel_.function->body[kernel_.blocks[k].last - 1].guard;
+      divergent[k] = divergent[k] && (!regions[k].empty() || data[guard.index]);
+    }
+    return divergent;
   }
 
   // Where masked code looks whether it can become full code again. Each place
@@ -340,29 +360,6 @@ class Analysis {
       }
       forced_[r] = merged[r] &&
                    (definitions[r] > 1 || (outside[r] && (cycle || !pure[r])));
-    }
-  }
-
-  // The result depends on nothing but the operands.
-  static bool IsPure(const Instruction& instruction) {
-    switch (instruction.opcode()) {
-      case Opcode::kLd:
-        return instruction.modifiers.Has(Modifier::kParam);
-      case Opcode::kAtom:
-      case Opcode::kActivemask:
-      case Opcode::kBar:
-      case Opcode::kBarrier:
-      case Opcode::kCall:
-      case Opcode::kElect:
-      case Opcode::kLdu:
-      case Opcode::kMatch:
-      case Opcode::kMbarrier:
-      case Opcode::kRedux:
-      case Opcode::kShfl:
-      case Opcode::kVote:
-        return false;
-      default:
-        return true;
     }
   }
 
