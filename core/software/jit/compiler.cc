@@ -115,6 +115,7 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_masked_function);
   DEFINE(holdfast_cancelled);
   DEFINE(holdfast_barrier_arrive);
+  DEFINE(holdfast_barrier_sync);
   DEFINE(holdfast_barrier_passed);
   DEFINE(holdfast_barrier_result);
   DEFINE(holdfast_wait);

@@ -74,6 +74,9 @@ void KernelEmitter::EmitAtomic(const Instruction& instruction) {
       Commutes(OperationOf(instruction))) {
     return AtomicTogether(instruction, address, value, lanes);
   }
+  if (!wanted && !swap && LaneMask() == nullptr) {
+    return AtomicOfAll(instruction, address, value);
+  }
   Value swapped;
   if (swap) swapped = Read(operands[at + 2], type);
   llvm::Type* element = TypeOf(type);
@@ -98,6 +101,20 @@ void KernelEmitter::EmitAtomic(const Instruction& instruction) {
     if (wanted) b_.CreateStore(old, b_.CreateGEP(element, olds, lane));
   });
   if (wanted) Write(operands[0], LoadLanes(olds, type));
+}
+
+// 32 of them in a row: a loop over lanes costs more than an atomic does in
+// shared memory.
+void KernelEmitter::AtomicOfAll(const Instruction& instruction,
+                                const Value& address, const Value& value) {
+  const Space space = SpaceOf(instruction);
+  for (int lane = 0; lane < lower::kWarpLanes; ++lane) {
+    const int chunk = lane / lanes_;
+    const auto at = static_cast<uint64_t>(lane % lanes_);
+    llvm::Value* place = b_.CreateExtractElement(Vector(address, chunk), at);
+    llvm::Value* operand = b_.CreateExtractElement(Vector(value, chunk), at);
+    AtomicOne(instruction, Pointer(place), operand, space);
+  }
 }
 
 // All lanes on one place, and nobody asks what was there.

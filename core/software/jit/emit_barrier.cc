@@ -116,6 +116,18 @@ void KernelEmitter::MeetFull(size_t k) {
     b_.CreateBr(FullTarget(block.next));
     return;
   }
+  if (!instruction.modifiers.Has(Modifier::kArrive) &&
+      !instruction.modifiers.Has(Modifier::kRed)) {
+    const auto& operands = instruction.operands;
+    const Value id = Read(operands[0], Type::kU32);
+    const Value threads = operands.size() > 1 ? Read(operands[1], Type::kU32)
+                                              : Uniform(Type::kU32, I32(0));
+    CallRuntime("holdfast_barrier_sync", b_.getVoidTy(),
+                {OfFirstLane(id, I32(kAllLanes)),
+                 OfFirstLane(threads, I32(kAllLanes))});
+    b_.CreateBr(FullTarget(block.next));
+    return;
+  }
   const BarrierRound round =
       EmitArrive(instruction, I32(kAllLanes), I32(kAllLanes));
   if (!instruction.modifiers.Has(Modifier::kArrive)) {

@@ -62,6 +62,7 @@ class KernelEmitter {
   void EnterFunction(llvm::Function* function);
   void LoadSurroundings();
   void EmitFullFunction();
+  void ClearFrame();
   void FinishFrame();
   void EmitBlockLoop();
   void EmitWarpBody();
@@ -151,6 +152,8 @@ class KernelEmitter {
   void EmitAtomic(const ptx::Instruction& instruction);
   void AtomicTogether(const ptx::Instruction& instruction, const Value& address,
                       const Value& value, llvm::Value* lanes);
+  void AtomicOfAll(const ptx::Instruction& instruction, const Value& address,
+                   const Value& value);
   llvm::Value* AtomicOne(const ptx::Instruction& instruction,
                          llvm::Value* place, llvm::Value* value,
                          ptx::Space space);
@@ -362,6 +365,8 @@ class KernelEmitter {
   llvm::IRBuilder<> b_;
   WarpFrame layout_;
   llvm::AllocaInst* room_ = nullptr;  // for the frame, in the full function
+  llvm::AllocaInst* frame_clear_ = nullptr;  // i1: it has been cleared
+  std::vector<llvm::CallInst*> clears_;
   llvm::Function* masked_function_ = nullptr;
   // Of the function at hand:
   llvm::Function* function_ = nullptr;

@@ -59,6 +59,9 @@ extern "C" {
 uint32_t holdfast_barrier_arrive(WorkerContext* worker, uint32_t barrier,
                                  uint32_t threads, uint32_t lanes,
                                  uint32_t live, uint32_t predicate);
+// All 32 lanes arrive, of which all live, and wait.
+void holdfast_barrier_sync(WorkerContext* worker, uint32_t barrier,
+                           uint32_t threads);
 // Whether the barrier has completed `round`.
 bool holdfast_barrier_passed(WorkerContext* worker, uint32_t barrier,
                              uint32_t round);

@@ -3,6 +3,7 @@
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_BLOCK_BARRIERS_H_
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 namespace holdfast::software {
@@ -21,12 +22,17 @@ class BlockBarriers {
   uint32_t Arrive(uint32_t barrier, uint32_t threads, uint32_t lanes,
                   uint32_t live, uint32_t predicate);
   void End(uint32_t threads);
-  bool Passed(uint32_t barrier, uint32_t round) const;
+  bool Passed(uint32_t barrier, uint32_t round) const {
+    return barriers_[barrier].round != round;
+  }
   uint32_t Result(uint32_t barrier, uint32_t round) const;
   // Rounds completed, of all barriers together.
   uint64_t completed() const { return completed_; }
 
  private:
+  static constexpr uint32_t kWarpThreads = 32;
+  static constexpr uint32_t kAllTrue = 1u << 31;
+
   struct Barrier {
     uint32_t round = 0;
     uint32_t expected = 0;  // threads; 0: all
@@ -39,12 +45,42 @@ class BlockBarriers {
   };
 
   void Check(Barrier* barrier);
+  // Without the instruction, which not every CPU has, counting takes a while.
+  static uint32_t CountOf(uint32_t lanes) {
+    return lanes == ~0u ? kWarpThreads
+           : lanes == 0 ? 0
+                        : static_cast<uint32_t>(std::popcount(lanes));
+  }
 
   uint32_t whole_;  // threads of all warps, each taken as full
   uint32_t ended_;
   uint64_t completed_ = 0;
   std::array<Barrier, kCount> barriers_;
 };
+
+// Inline, for they run at every barrier of every warp.
+inline uint32_t BlockBarriers::Arrive(uint32_t barrier, uint32_t threads,
+                                      uint32_t lanes, uint32_t live,
+                                      uint32_t predicate) {
+  Barrier& b = barriers_[barrier];
+  const uint32_t count = CountOf(lanes);
+  const uint32_t round = b.round;
+  b.expected = threads;
+  b.arrived += threads != 0 && lanes == live ? kWarpThreads : count;
+  b.lanes += count;
+  b.truths += CountOf(predicate & lanes);
+  Check(&b);
+  return round;
+}
+
+inline void BlockBarriers::Check(Barrier* b) {
+  const uint32_t expected = b->expected != 0 ? b->expected : whole_ - ended_;
+  if (b->arrived < expected) return;
+  b->results[b->round % 2] = b->truths | (b->truths == b->lanes ? kAllTrue : 0);
+  ++b->round;
+  ++completed_;
+  b->arrived = b->lanes = b->truths = 0;
+}
 
 }  // namespace holdfast::software
 

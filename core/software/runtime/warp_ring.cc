@@ -146,6 +146,15 @@ uint32_t holdfast_barrier_arrive(WorkerContext* worker, uint32_t barrier,
   return round;
 }
 
+void holdfast_barrier_sync(WorkerContext* worker, uint32_t barrier,
+                           uint32_t threads) {
+  constexpr uint32_t kAll = 0xFFFFFFFF;
+  const uint32_t round =
+      holdfast_barrier_arrive(worker, barrier, threads, kAll, kAll, 0);
+  Warp* warp = worker->fiber;
+  while (!warp->block->barriers.Passed(barrier, round)) warp->ring->Wait(warp);
+}
+
 bool holdfast_barrier_passed(WorkerContext* worker, uint32_t barrier,
                              uint32_t round) {
   return worker->fiber->block->barriers.Passed(barrier, round);
