@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "tests/bench/software/open_cl.h"
 #include "tests/bench/software/workload.h"
 #include "tests/kernels/library.h"
 #include "tests/kernels/machine.h"
@@ -38,6 +39,7 @@ struct Line {
   double device = 0, native = 0;  // ms, the least of all runs
   double first = 0;               // ms, code generation included
   double cold = 0, cached = 0;    // ms, first launch of little work
+  double open_cl = 0;             // ms; 0: not run
   bool equal = false;
 };
 
@@ -53,7 +55,14 @@ Line Measure(const WorkloadEntry& entry, int repeats) {
     line.native =
         std::min(line.native, Milliseconds([&] { workload->RunNative(); }));
   }
-  line.equal = workload->Equal();
+  // Apart, for its threads look for work a while after they have done it.
+  const bool open_cl = workload->RunOpenCl();
+  if (open_cl) line.open_cl = 1e30;
+  for (int i = 0; open_cl && i < repeats; ++i) {
+    line.open_cl =
+        std::min(line.open_cl, Milliseconds([&] { workload->RunOpenCl(); }));
+  }
+  line.equal = workload->Equal() && (!open_cl || workload->OpenClEqual());
   return line;
 }
 
@@ -114,19 +123,26 @@ void AddFirstLaunches(std::vector<Line>* lines, const std::string& filter) {
 void PrintTable(const std::vector<Line>& lines,
                 std::pair<double, double> latency) {
   printf(
-      "| kernel | driver ms | native ms | ratio | bar | first launch ms, "
-      "cold | from cache | equal |\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+      "| kernel | driver ms | native ms | ratio | bar | OpenCL ms | ratio | "
+      "first launch ms, cold | from cache | equal |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (const Line& line : lines) {
-    printf("| %s | %.2f | %.2f | %.2f | %.1f | %.0f | %.1f | %s |\n",
+    char open_cl[64] = "- | -";
+    if (line.open_cl > 0) {
+      snprintf(open_cl, sizeof(open_cl), "%.2f | %.2f", line.open_cl,
+               line.device / line.open_cl);
+    }
+    printf("| %s | %.2f | %.2f | %.2f | %.1f | %s | %.0f | %.1f | %s |\n",
            line.name.c_str(), line.device, line.native,
-           line.device / line.native, line.bar, line.cold, line.cached,
+           line.device / line.native, line.bar, open_cl, line.cold, line.cached,
            line.equal ? "yes" : "NO");
   }
   printf(
       "\none small block, launch to end: %.1f us at best, %.1f us median; "
       "%d threads\n",
       latency.first, latency.second, Threads());
+  const std::string name = OpenClName();
+  printf("OpenCL: %s\n", name.empty() ? "none here" : name.c_str());
 }
 
 void PrintJson(const std::vector<Line>& lines,
@@ -139,10 +155,11 @@ void PrintJson(const std::vector<Line>& lines,
   for (const Line& line : lines) {
     printf(
         "%s\n  {\"name\": \"%s\", \"driver_ms\": %.3f, \"native_ms\": %.3f, "
-        "\"bar\": %.2f, \"first_cold_ms\": %.1f, \"first_cached_ms\": %.1f, "
+        "\"open_cl_ms\": %.3f, \"bar\": %.2f, \"first_cold_ms\": %.1f, "
+        "\"first_cached_ms\": %.1f, "
         "\"equal\": %s}",
-        separator, line.name.c_str(), line.device, line.native, line.bar,
-        line.cold, line.cached, line.equal ? "true" : "false");
+        separator, line.name.c_str(), line.device, line.native, line.open_cl,
+        line.bar, line.cold, line.cached, line.equal ? "true" : "false");
     separator = ",";
   }
   printf("\n]}\n");

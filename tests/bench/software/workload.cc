@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/bench/software/native.h"
+#include "tests/bench/software/open_cl.h"
 #include "tests/kernels/array.h"
 #include "tests/kernels/library.h"
 #include "tests/kernels/machine.h"
@@ -44,6 +45,23 @@ bool Near(const Array<T>& device, const std::vector<T>& native,
   return true;
 }
 
+// Of what OpenCL came to; its functions round in their own ways.
+template <typename T>
+bool Close(const std::vector<T>& got, const std::vector<T>& native) {
+  for (size_t i = 0; i < native.size(); ++i) {
+    const double wanted = native[i];
+    if (!(std::abs(got[i] - wanted) <=
+          1e-3 * std::max(1.0, std::abs(wanted)))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+size_t Up(int count, int multiple) {
+  return static_cast<size_t>((count + multiple - 1) / multiple) * multiple;
+}
+
 class VectorAdd : public Workload {
  public:
   explicit VectorAdd(bool tiny) : count_(tiny ? 1 << 10 : 1 << 24) {}
@@ -58,6 +76,12 @@ class VectorAdd : public Workload {
   }
   bool Equal() override { return Same(sum_, native_); }
 
+  bool RunOpenCl() override {
+    return open_cl_kernel_.Run({Up(count_, 256), 0}, {256, 0}, a_, b_, open_cl_,
+                               count_);
+  }
+  bool OpenClEqual() override { return Close(open_cl_, native_); }
+
  private:
   const int count_;
   Library library_{"vector_add"};
@@ -66,6 +90,8 @@ class VectorAdd : public Workload {
   std::vector<float> native_ = std::vector<float>(count_);
   const Array<float> x_ = Upload(a_), y_ = Upload(b_),
                      sum_ = Array<float>(count_);
+  OpenClKernel open_cl_kernel_{"vector_add"};
+  std::vector<float> open_cl_ = std::vector<float>(count_);
 };
 
 class Saxpy : public Workload {
@@ -83,12 +109,20 @@ class Saxpy : public Workload {
   }
   bool Equal() override { return Same(y_, native_); }
 
+  bool RunOpenCl() override {
+    return open_cl_kernel_.Run({Up(count_, 256), 0}, {256, 0}, a_, open_cl_,
+                               0.5f, count_);
+  }
+  bool OpenClEqual() override { return Close(open_cl_, native_); }
+
  private:
   const int count_;
   Library library_{"saxpy"};
   const std::vector<float> a_ = Random<float>(count_, 1);
   std::vector<float> native_ = Random<float>(count_, 2);
   const Array<float> x_ = Upload(a_), y_ = Upload(native_);
+  OpenClKernel open_cl_kernel_{"saxpy"};
+  std::vector<float> open_cl_ = native_;
 };
 
 class Matmul : public Workload {
@@ -106,6 +140,12 @@ class Matmul : public Workload {
   }
   bool Equal() override { return Same(c_, native_); }
 
+  bool RunOpenCl() override {
+    return open_cl_kernel_.Run({Up(size_, 16), Up(size_, 16)}, {16, 16}, a_, b_,
+                               open_cl_, size_);
+  }
+  bool OpenClEqual() override { return Close(open_cl_, native_); }
+
  private:
   const int size_;
   Library library_{"matmul"};
@@ -114,6 +154,8 @@ class Matmul : public Workload {
   std::vector<float> native_ = std::vector<float>(a_.size());
   const Array<float> x_ = Upload(a_), y_ = Upload(b_),
                      c_ = Array<float>(a_.size());
+  OpenClKernel open_cl_kernel_{"matmul_tiled"};
+  std::vector<float> open_cl_ = std::vector<float>(a_.size());
 };
 
 class Reduction : public Workload {
@@ -164,12 +206,20 @@ class Mandelbrot : public Workload {
   }
   bool Equal() override { return Same(rounds_, native_); }
 
+  bool RunOpenCl() override {
+    return open_cl_kernel_.Run({Up(size_, 16), Up(size_, 16)}, {16, 16},
+                               open_cl_, size_, kLimit);
+  }
+  bool OpenClEqual() override { return Close(open_cl_, native_); }
+
  private:
   static constexpr int kLimit = 256;
   const int size_;
   Library library_{"divergence"};
   std::vector<int> native_ = std::vector<int>(size_ * size_);
   const Array<int> rounds_ = Array<int>(native_.size());
+  OpenClKernel open_cl_kernel_{"mandelbrot"};
+  std::vector<int> open_cl_ = native_;
 };
 
 class Histogram : public Workload {
@@ -196,6 +246,13 @@ class Histogram : public Workload {
   }
   bool Equal() override { return Same(bins_, native_); }
 
+  bool RunOpenCl() override {
+    std::fill(open_cl_.begin(), open_cl_.end(), 0);
+    return open_cl_kernel_.Run({256 * 256, 0}, {256, 0}, bytes_, open_cl_,
+                               count_);
+  }
+  bool OpenClEqual() override { return Close(open_cl_, native_); }
+
  private:
   const int count_;
   Library library_{"histogram"};
@@ -203,6 +260,8 @@ class Histogram : public Workload {
   std::vector<uint32_t> native_ = std::vector<uint32_t>(256);
   const Array<uint8_t> data_ = Upload(bytes_);
   const Array<uint32_t> bins_ = Array<uint32_t>(256);
+  OpenClKernel open_cl_kernel_{"histogram_shared"};
+  std::vector<uint32_t> open_cl_ = native_;
 };
 
 class Stencil : public Workload {
@@ -219,12 +278,20 @@ class Stencil : public Workload {
   }
   bool Equal() override { return Same(out_, native_); }
 
+  bool RunOpenCl() override {
+    return open_cl_kernel_.Run({Up(size_, 32), Up(size_, 8)}, {32, 8}, in_,
+                               open_cl_, size_, size_);
+  }
+  bool OpenClEqual() override { return Close(open_cl_, native_); }
+
  private:
   const int size_;
   Library library_{"stencil"};
   const std::vector<float> in_ = Random<float>(size_ * size_, 1);
   std::vector<float> native_ = std::vector<float>(in_.size());
   const Array<float> x_ = Upload(in_), out_ = Upload(native_);
+  OpenClKernel open_cl_kernel_{"stencil_2d"};
+  std::vector<float> open_cl_ = native_;
 };
 
 class BitonicSort : public Workload {
@@ -248,6 +315,18 @@ class BitonicSort : public Workload {
   }
   bool Equal() override { return Same(device_, native_); }
 
+  bool RunOpenCl() override {
+    std::copy(keys_.begin(), keys_.end(), open_cl_.begin());
+    bool ran = false;
+    ForEachStep([&](int stride, int size) {
+      ran = open_cl_kernel_.Enqueue({Up(count_, 256), 0}, {256, 0}, open_cl_,
+                                    stride, size);
+    });
+    if (ran) OpenClKernel::Finish();
+    return ran;
+  }
+  bool OpenClEqual() override { return open_cl_ == native_; }
+
  private:
   template <typename Step>
   void ForEachStep(Step step) {
@@ -261,6 +340,8 @@ class BitonicSort : public Workload {
   const std::vector<uint32_t> keys_ = Random<uint32_t>(count_, 1);
   std::vector<uint32_t> native_ = keys_;
   const Array<uint32_t> device_ = Array<uint32_t>(count_);
+  OpenClKernel open_cl_kernel_{"bitonic_step"};
+  std::vector<uint32_t> open_cl_ = keys_;
 };
 
 class Nbody : public Workload {
@@ -277,6 +358,12 @@ class Nbody : public Workload {
   }
   bool Equal() override { return Same(forces_, native_); }
 
+  bool RunOpenCl() override {
+    return open_cl_kernel_.Run({Up(count_, 64), 0}, {64, 0}, bodies_, open_cl_,
+                               count_);
+  }
+  bool OpenClEqual() override { return Close(open_cl_, native_); }
+
  private:
   const int count_;
   Library library_{"nbody"};
@@ -284,6 +371,8 @@ class Nbody : public Workload {
   std::vector<float> native_ = std::vector<float>(bodies_.size());
   const Array<float> device_ = Upload(bodies_),
                      forces_ = Array<float>(bodies_.size());
+  OpenClKernel open_cl_kernel_{"nbody"};
+  std::vector<float> open_cl_ = std::vector<float>(bodies_.size());
 };
 
 class Transpose : public Workload {
@@ -301,12 +390,20 @@ class Transpose : public Workload {
   }
   bool Equal() override { return Same(out_, native_); }
 
+  bool RunOpenCl() override {
+    return open_cl_kernel_.Run({Up(size_, 32), Up(size_, 32) / 4}, {32, 8}, in_,
+                               open_cl_, size_, size_);
+  }
+  bool OpenClEqual() override { return Close(open_cl_, native_); }
+
  private:
   const int size_;
   Library library_{"transpose"};
   const std::vector<float> in_ = Random<float>(size_ * size_, 1);
   std::vector<float> native_ = std::vector<float>(in_.size());
   const Array<float> x_ = Upload(in_), out_ = Array<float>(in_.size());
+  OpenClKernel open_cl_kernel_{"transpose_tiled"};
+  std::vector<float> open_cl_ = std::vector<float>(in_.size());
 };
 
 class Scan : public Workload {
@@ -363,6 +460,12 @@ class Spmv : public Workload {
   }
   bool Equal() override { return Same(y_, native_); }
 
+  bool RunOpenCl() override {
+    return open_cl_kernel_.Run({Up(rows_, 128), 0}, {128, 0}, start_, column_,
+                               value_, in_, open_cl_, rows_);
+  }
+  bool OpenClEqual() override { return Close(open_cl_, native_); }
+
  private:
   static std::vector<int> Starts(int rows) {
     std::vector<int> starts(rows + 1);
@@ -380,6 +483,8 @@ class Spmv : public Workload {
   const Array<int> starts_ = Upload(start_), columns_ = Upload(column_);
   const Array<float> values_ = Upload(value_), x_ = Upload(in_),
                      y_ = Array<float>(rows_);
+  OpenClKernel open_cl_kernel_{"spmv_csr"};
+  std::vector<float> open_cl_ = std::vector<float>(rows_);
 };
 
 class BlackScholes : public Workload {
@@ -407,6 +512,15 @@ class BlackScholes : public Workload {
     return Near(device_call_, call_, 1e-4) && Near(device_put_, put_, 1e-4);
   }
 
+  bool RunOpenCl() override {
+    return open_cl_kernel_.Run({Up(count_, 128), 0}, {128, 0}, price_, strike_,
+                               years_, open_cl_call_, open_cl_put_, 0.02f, 0.3f,
+                               count_);
+  }
+  bool OpenClEqual() override {
+    return Close(open_cl_call_, call_) && Close(open_cl_put_, put_);
+  }
+
  private:
   const int count_;
   Library library_{"finance"};
@@ -419,6 +533,8 @@ class BlackScholes : public Workload {
                      device_years_ = Array<float>(count_),
                      device_call_ = Array<float>(count_),
                      device_put_ = Array<float>(count_);
+  OpenClKernel open_cl_kernel_{"black_scholes"};
+  std::vector<float> open_cl_call_ = call_, open_cl_put_ = call_;
 };
 
 template <typename T>

@@ -18,6 +18,9 @@ class Workload {
   virtual void RunNative() = 0;
   // Did both come to the same?
   virtual bool Equal() = 0;
+  // The same by OpenCL; false where the kernel or the machine has none.
+  virtual bool RunOpenCl() { return false; }
+  virtual bool OpenClEqual() { return true; }
 };
 
 struct WorkloadEntry {
