@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,14 @@ absl::Status ErrnoStatus(absl::string_view what) {
   return absl::ErrnoToStatus(errno, what);
 }
 
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+
+// The first page boundary not before `address`.
+char* PageAfter(char* address) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return address + (-reinterpret_cast<uintptr_t>(address) % page);
+}
+
 absl::Status WriteAll(int fd, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
@@ -30,6 +39,29 @@ absl::Status WriteAll(int fd, absl::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(n));
   }
   return absl::OkStatus();
+}
+
+// Addresses for a mapping, from a boundary of huge pages on. Whatever is
+// reserved before and behind to find one is given back.
+absl::StatusOr<void*> ReserveAddresses(size_t size) {
+  const size_t alignment = size < kHugePageBytes ? 1 : kHugePageBytes;
+  const size_t reserved = size + alignment - 1;
+  if (reserved < size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("map ", size, " bytes of shared memory"));
+  }
+  void* const start = mmap(nullptr, reserved, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) {
+    return ErrnoStatus(absl::StrCat("addresses for ", size, " bytes"));
+  }
+  char* const first = static_cast<char*>(start);
+  const size_t before = -reinterpret_cast<uintptr_t>(first) % alignment;
+  char* const place = first + before;
+  char* const behind = PageAfter(place + size);
+  if (before > 0) munmap(first, before);
+  if (behind < first + reserved) munmap(behind, first + reserved - behind);
+  return place;
 }
 
 }  // namespace
@@ -81,15 +113,23 @@ FileMapping::~FileMapping() {
 absl::StatusOr<FileMapping> FileMapping::Map(int fd, Access access) {
   struct stat info {};
   if (fstat(fd, &info) != 0) return ErrnoStatus("fstat of shared memory");
-  const size_t size = static_cast<size_t>(info.st_size);
+  return Map(fd, access, static_cast<size_t>(info.st_size));
+}
+
+absl::StatusOr<FileMapping> FileMapping::Map(int fd, Access access,
+                                             size_t size) {
   if (size == 0) return FileMapping();
+  HOLDFAST_ASSIGN_OR_RETURN(void* const place, ReserveAddresses(size));
   const int protection =
       access == Access::kReadWrite ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* data = mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
-  if (data == MAP_FAILED) {
-    return ErrnoStatus(absl::StrCat("map ", size, " bytes of shared memory"));
+  if (mmap(place, size, protection, MAP_SHARED | MAP_FIXED, fd, 0) ==
+      MAP_FAILED) {
+    const absl::Status status =
+        ErrnoStatus(absl::StrCat("map ", size, " bytes of shared memory"));
+    munmap(place, size);
+    return status;
   }
-  return FileMapping(data, size);
+  return FileMapping(place, size);
 }
 
 }  // namespace holdfast

@@ -29,8 +29,8 @@ absl::Status SealMemfd(int fd);
 // once and used afterwards. False for anything that is not a memfd.
 bool IsSealed(int fd);
 
-// Owns one mapping of a descriptor's whole length. Move-only. The descriptor
-// may be closed while the mapping lives.
+// Owns one mapping of a descriptor. Move-only. The descriptor may be closed
+// while the mapping lives.
 class FileMapping {
  public:
   enum class Access { kReadOnly, kReadWrite };
@@ -40,7 +40,10 @@ class FileMapping {
   FileMapping& operator=(FileMapping&& other) noexcept;
   ~FileMapping();
 
+  // The whole length; or the first `size` bytes, which must be there. Starts
+  // where huge pages could, if it is as large as one.
   static absl::StatusOr<FileMapping> Map(int fd, Access access);
+  static absl::StatusOr<FileMapping> Map(int fd, Access access, size_t size);
 
   void* data() const { return data_; }
   size_t size() const { return size_; }

@@ -157,6 +157,7 @@ absl::Status Handle(const CommandContext& context,
   std::memcpy(block->data(), data.data(), data.size());
   HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(
       *stream->stream, address, block->device_address(), data.size()));
+  resources.copies().Add(v1::COPY_PATH_INLINE, data.size());
   return resources.watcher().Watch(*stream->stream,
                                    [block](const absl::Status&) {});
 }
@@ -176,6 +177,7 @@ absl::Status Handle(const CommandContext& context,
   if (size > 0) {
     HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(
         *stream->stream, block->device_address(), address, size));
+    resources.copies().Add(v1::COPY_PATH_INLINE, size);
   }
   HOLDFAST_ASSIGN_OR_RETURN(auto mark,
                             resources.watcher().Mark(*stream->stream));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
+#include "server/executor/arena_commands.h"
 #include "server/executor/buffer_commands.h"
 #include "server/executor/launch_command.h"
 #include "server/executor/module_commands.h"
@@ -111,6 +112,12 @@ absl::Status CommandProcessor::Dispatch(const CommandContext& context,
     case Operation::kLaunchGraph:
     case Operation::kDestroyGraphExec:
       return absl::UnimplementedError("graphs are not served");
+    case Operation::kCopyIn:
+      return Handle(context, command.copy_in());
+    case Operation::kCopyOut:
+      return Handle(context, command.copy_out());
+    case Operation::kFreeArena:
+      return Handle(context, command.free_arena());
     case Operation::kCopyRect:
       return absl::UnimplementedError("copies of boxes are not served");
     case Operation::OPERATION_NOT_SET:

@@ -15,6 +15,7 @@
 #include "core/cuda/context.h"
 #include "core/cuda/device.h"
 #include "server/executor/command_service.h"
+#include "server/executor/descriptor_inbox.h"
 #include "server/executor/session.h"
 #include "server/executor/supervisor_link.h"
 #include "server/executor/transfer_service.h"
@@ -97,6 +98,12 @@ Session::Options SessionOptions(const internal::Assign& assign,
     return link.FetchObject(sha256);
   };
   options.usage_changed = [&link](uint64_t bytes) { link.SendUsage(bytes); };
+  link.OnUsageAsked([copies = options.resources.copies,
+                     arenas = options.resources.arena_budget](
+                        internal::Usage* usage) {
+    copies->Report(usage->mutable_copies());
+    usage->set_arena_bytes(arenas->bytes());
+  });
   return options;
 }
 
@@ -119,9 +126,15 @@ std::unique_ptr<grpc::Server> StartServer(const std::string& socket_path,
 
 int Serve(const internal::Assign& assign, const cuda::DriverApi& api,
           SupervisorLink& link) {
+  const auto inbox = executor::DescriptorInbox::Listen(
+      assign.descriptor_socket_path(), assign.token());
+  if (!inbox.ok()) {
+    link.SendServing(inbox.status());
+    return 1;
+  }
   Session session(SessionOptions(assign, api, link));
   executor::CommandService commands(session);
-  executor::TransferService transfers(session);
+  executor::TransferService transfers(session, **inbox);
   const auto server = StartServer(assign.socket_path(), commands, transfers);
   if (server == nullptr) {
     link.SendServing(absl::UnavailableError("cannot listen on unix:" +

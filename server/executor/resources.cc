@@ -75,12 +75,14 @@ absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
   return &devices_.emplace(ordinal, std::move(state)).first->second;
 }
 
+absl::StatusOr<DeviceState*> Resources::FirstDevice() {
+  return Device(options_.devices.empty() ? 0 : options_.devices.front());
+}
+
 absl::StatusOr<Staging*> Resources::GetStaging(
     std::unique_ptr<Staging>& staging, size_t block_bytes, size_t max_blocks) {
   if (staging == nullptr) {
-    const uint32_t ordinal =
-        options_.devices.empty() ? 0 : options_.devices.front();
-    HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
+    HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, FirstDevice());
     staging =
         std::make_unique<Staging>(device->context, block_bytes, max_blocks);
   }
@@ -160,6 +162,10 @@ void Resources::UnloadModule(ModuleResource module) {
   for (const auto& [ordinal, device] : devices_) {
     Retire(ordinal, module.module);
   }
+}
+
+void Resources::FreeArena(ArenaResource arena) {
+  for (const auto& [ordinal, device] : devices_) Retire(ordinal, arena.arena);
 }
 
 uint64_t Resources::memory_bytes() const {

@@ -25,7 +25,9 @@
 #include "core/cuda/module.h"
 #include "core/cuda/stream.h"
 #include "core/memory/device_allocator.h"
+#include "server/executor/arena.h"
 #include "server/executor/completion_watcher.h"
+#include "server/executor/copy_counts.h"
 #include "server/executor/handle_table.h"
 #include "server/executor/staging.h"
 
@@ -72,12 +74,19 @@ struct KernelResource {
   std::shared_ptr<const cuda::Kernel> kernel;
 };
 
+struct ArenaResource {
+  std::shared_ptr<const Arena> arena;
+};
+
 struct ResourceOptions {
   const cuda::DriverApi* api = nullptr;  // must outlive the resources
   std::vector<uint32_t> devices;         // empty: all
   uint64_t memory_limit = 0;             // bytes; 0: none
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_created;
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
+  // For whoever wants to know what is going on.
+  std::shared_ptr<CopyCounts> copies = std::make_shared<CopyCounts>();
+  std::shared_ptr<ArenaBudget> arena_budget = std::make_shared<ArenaBudget>();
 };
 
 // Not thread-safe: belongs to the submission thread, but for watcher().
@@ -94,16 +103,24 @@ class Resources {
   HandleTable<BufferResource> buffers{HandleKind::kBuffer};
   HandleTable<ModuleResource> modules{HandleKind::kModule};
   HandleTable<KernelResource> kernels{HandleKind::kKernel};
+  HandleTable<ArenaResource> arenas{HandleKind::kArena};
 
   // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session.
   absl::StatusOr<DeviceState*> Device(uint32_t ordinal);
 
-  // Blocks for inline bytes and for the messages of transfers. They belong to
-  // device 0 and serve all.
+  // The first of the session's devices, where page-locked memory is made. It
+  // serves all.
+  absl::StatusOr<DeviceState*> FirstDevice();
+
+  // Blocks for inline bytes and for the messages of transfers.
   absl::StatusOr<Staging*> InlineStaging();
   absl::StatusOr<Staging*> TransferStaging();
 
   CompletionWatcher& watcher() { return watcher_; }
+  CopyCounts& copies() { return *options_.copies; }
+  const std::shared_ptr<ArenaBudget>& arena_budget() const {
+    return options_.arena_budget;
+  }
 
   // Keeps `owner` alive until everything that the device's streams were given
   // so far is done; to the session's end if that cannot be told.
@@ -114,6 +131,7 @@ class Resources {
   void DestroyStream(StreamResource stream);
   absl::Status FreeBuffer(BufferResource buffer, uint64_t stream);
   void UnloadModule(ModuleResource module);
+  void FreeArena(ArenaResource arena);
 
   // Bytes of device memory in buffers.
   uint64_t memory_bytes() const;

@@ -14,16 +14,6 @@ namespace {
 // How often a waiting call looks whether its client is still there.
 constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
 
-// In a time that does not tell how much of the token was right.
-bool Equal(const std::string& a, const std::string& b) {
-  if (a.size() != b.size()) return false;
-  unsigned char difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-  }
-  return difference == 0;
-}
-
 }  // namespace
 
 Session::Session(Options options)
@@ -51,7 +41,7 @@ void Session::Stop() {
 absl::Status Session::Authenticate(
     const grpc::ServerContextBase& context) const {
   HOLDFAST_ASSIGN_OR_RETURN(const std::string token, SessionTokenOf(context));
-  if (Equal(token, options_.token)) return absl::OkStatus();
+  if (EqualTokens(token, options_.token)) return absl::OkStatus();
   return absl::NotFoundError("the token names no session");
 }
 

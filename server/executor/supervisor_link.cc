@@ -55,8 +55,24 @@ void SupervisorLink::SendServing(const absl::Status& status) {
 }
 
 void SupervisorLink::SendUsage(uint64_t memory_bytes) {
+  memory_bytes_ = memory_bytes;
   internal::FromExecutor message;
   message.mutable_usage()->set_memory_bytes(memory_bytes);
+  Send(message);
+}
+
+void SupervisorLink::OnUsageAsked(
+    std::function<void(internal::Usage*)> report) {
+  absl::MutexLock lock(&mutex_);
+  report_ = std::move(report);
+}
+
+void SupervisorLink::AnswerUsage() {
+  internal::FromExecutor message;
+  internal::Usage& usage = *message.mutable_usage();
+  usage.set_asked_for(true);
+  usage.set_memory_bytes(memory_bytes_);
+  if (report_) report_(&usage);
   Send(message);
 }
 
@@ -143,6 +159,9 @@ void SupervisorLink::ReadMessages() {
         break;
       case internal::ToExecutor::kShutdown:
         shutdown_ = true;
+        break;
+      case internal::ToExecutor::kReportUsage:
+        AnswerUsage();
         break;
       case internal::ToExecutor::MESSAGE_NOT_SET:
         break;

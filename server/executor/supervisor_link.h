@@ -2,7 +2,9 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_SUPERVISOR_LINK_H_
 #define HOLDFAST_SERVER_EXECUTOR_SUPERVISOR_LINK_H_
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -43,6 +45,10 @@ class SupervisorLink {
   // NOT_FOUND: the store does not have it. One call at a time.
   absl::StatusOr<FetchedObject> FetchObject(absl::string_view sha256);
 
+  // `report`, if any, is called by the reading thread when the supervisor asks
+  // for Usage: adds to what is known here. Not after the next call returned.
+  void OnUsageAsked(std::function<void(internal::Usage*)> report);
+
  private:
   struct Reply {
     internal::ObjectReply message;
@@ -51,12 +57,15 @@ class SupervisorLink {
 
   void Send(const internal::FromExecutor& message, int fd = -1);
   void ReadMessages();
+  void AnswerUsage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Channel channel_;
   absl::Mutex mutex_;
   std::optional<internal::Assign> assign_ ABSL_GUARDED_BY(mutex_);
   std::optional<Reply> reply_ ABSL_GUARDED_BY(mutex_);
   bool shutdown_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void(internal::Usage*)> report_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> memory_bytes_{0};
   std::thread reader_;
 };
 

@@ -205,6 +205,35 @@ absl::Status DownloadPieces(Session& session, Staging& staging,
   return absl::OkStatus();
 }
 
+// Page-locking takes long, so it does not happen on the submission thread.
+absl::Status MakeArena(Session& session,
+                       const v1::RegisterArenaRequest& request,
+                       UniqueFd descriptor) {
+  std::shared_ptr<const cuda::Context> context;
+  std::shared_ptr<ArenaBudget> budget;
+  absl::Status status = Closing();
+  (void)session.Run([&](Resources& resources) {
+    status = resources.arenas.CheckNew(request.arena());
+    const auto device = resources.FirstDevice();
+    if (status.ok()) status = device.status();
+    if (!status.ok()) return;
+    context = (*device)->context;
+    budget = resources.arena_budget();
+  });
+  HOLDFAST_RETURN_IF_ERROR(status);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      std::shared_ptr<const Arena> arena,
+      Arena::Create(std::move(context), std::move(descriptor), request.size(),
+                    std::move(budget)));
+  status = Closing();
+  (void)session.Run([&](Resources& resources) {
+    // Another call may have taken the handle meanwhile.
+    status = resources.arenas.CheckNew(request.arena());
+    if (status.ok()) resources.arenas.Put(request.arena(), {std::move(arena)});
+  });
+  return status;
+}
+
 }  // namespace
 
 grpc::Status TransferService::Upload(
@@ -245,9 +274,14 @@ grpc::Status TransferService::Download(
 grpc::Status TransferService::RegisterArena(
     grpc::ServerContext* context, const v1::RegisterArenaRequest* request,
     v1::RegisterArenaResponse* response) {
-  const absl::Status status = session_.Authenticate(*context);
-  if (!status.ok()) return ToGrpcStatus(status);
-  return ToGrpcStatus(absl::UnimplementedError("arenas are not served"));
+  absl::Status status = session_.Authenticate(*context);
+  if (status.ok()) {
+    auto descriptor = inbox_.Claim(request->descriptor_token());
+    status = descriptor.ok()
+                 ? MakeArena(session_, *request, *std::move(descriptor))
+                 : descriptor.status();
+  }
+  return ToGrpcStatus(status);
 }
 
 }  // namespace holdfast::executor

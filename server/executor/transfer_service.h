@@ -3,16 +3,18 @@
 #define HOLDFAST_SERVER_EXECUTOR_TRANSFER_SERVICE_H_
 
 #include "holdfast/v1/transfers.grpc.pb.h"
+#include "server/executor/descriptor_inbox.h"
 #include "server/executor/session.h"
 
 namespace holdfast::executor {
 
-// TransferService of one session, which must outlive it. Bytes pass through
+// TransferService of one session; that and the inbox must outlive it. Bytes pass through
 // page-locked staging blocks: while one message is on its way to or from the
 // device, the next is being read from or written to the network.
 class TransferService final : public v1::TransferService::Service {
  public:
-  explicit TransferService(Session& session) : session_(session) {}
+  TransferService(Session& session, DescriptorInbox& inbox)
+      : session_(session), inbox_(inbox) {}
 
   grpc::Status Upload(grpc::ServerContext* context,
                       grpc::ServerReader<v1::UploadRequest>* reader,
@@ -26,6 +28,7 @@ class TransferService final : public v1::TransferService::Service {
 
  private:
   Session& session_;
+  DescriptorInbox& inbox_;
 };
 
 }  // namespace holdfast::executor

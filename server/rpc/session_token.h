@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace holdfast {
 
@@ -16,6 +17,9 @@ inline constexpr char kSessionTokenKey[] = "holdfast-session-token";
 // it is not 32 hexadecimal digits.
 absl::StatusOr<std::string> SessionTokenOf(
     const grpc::ServerContextBase& context);
+
+// In a time that does not tell how much of the token was right.
+bool EqualTokens(absl::string_view a, absl::string_view b);
 
 }  // namespace holdfast
 

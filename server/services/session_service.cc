@@ -58,6 +58,7 @@ grpc::Status SessionService::OpenSession(grpc::ServerContext* context,
   response->set_token(opened->token);
   if (PeerTable::IsLocal(context->peer())) {
     response->set_local_address(opened->session->local_address());
+    response->set_descriptor_address(opened->session->descriptor_address());
   }
   *response->mutable_limits() = Limits();
   return grpc::Status::OK;

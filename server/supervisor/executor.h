@@ -21,8 +21,9 @@ class Executor {
 
   virtual pid_t pid() const = 0;
 
-  // Bytes of device memory that its buffers hold, as last reported.
-  virtual uint64_t memory_bytes() const = 0;
+  // What its session holds and has done. Asks, and waits for the answer until
+  // the deadline; then it is as last reported.
+  virtual internal::Usage AskUsage(absl::Time deadline) = 0;
 
   // Gives it its session; returns when its socket accepts calls. Once.
   virtual absl::Status Serve(const internal::Assign& assign,

@@ -113,19 +113,46 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
       return AnswerFetch(message.fetch_object().sha256());
     case internal::FromExecutor::kChunkCreated:
       return HoldChunk(message.chunk_created().chunk(), std::move(fd));
-    case internal::FromExecutor::kUsage:
-      memory_bytes_ = message.usage().memory_bytes();
-      return absl::OkStatus();
     default:
       break;
   }
   absl::MutexLock lock(&mutex_);
+  if (message.has_usage()) NoteUsage(message.usage());
   if (message.has_ready()) ready_ = message.ready();
   if (message.has_serving()) serving_ = message.serving();
   if (message.has_chunk_released()) {
     chunks_.erase(message.chunk_released().chunk());
   }
   return absl::OkStatus();
+}
+
+void ExecutorProcess::NoteUsage(const internal::Usage& usage) {
+  if (usage.asked_for()) {
+    usage_ = usage;
+    ++usages_;
+  } else {
+    usage_.set_memory_bytes(usage.memory_bytes());
+  }
+}
+
+internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
+  uint64_t before = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!serving_.has_value() || ended_.has_value()) return usage_;
+    before = usages_;
+  }
+  internal::ToExecutor message;
+  message.mutable_report_usage();
+  const absl::Status sent = process_->channel().Send(message);
+  absl::MutexLock lock(&mutex_);
+  const auto answered = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return usages_ != before || ended_.has_value();
+  };
+  if (sent.ok()) {
+    mutex_.AwaitWithDeadline(absl::Condition(&answered), deadline);
+  }
+  return usage_;
 }
 
 absl::Status ExecutorProcess::AnswerFetch(const std::string& sha256) {

@@ -2,7 +2,6 @@
 #ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_PROCESS_H_
 #define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_PROCESS_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -43,7 +42,7 @@ class ExecutorProcess final : public Executor {
   std::optional<absl::Status> ended() const;
 
   pid_t pid() const override { return process_->pid(); }
-  uint64_t memory_bytes() const override { return memory_bytes_; }
+  internal::Usage AskUsage(absl::Time deadline) override;
   absl::Status Serve(const internal::Assign& assign,
                      absl::Time deadline) override;
   void OnEnd(std::function<void(absl::Status)> callback) override;
@@ -54,6 +53,8 @@ class ExecutorProcess final : public Executor {
 
   void ReadMessages();
   absl::Status Handle(const internal::FromExecutor& message, UniqueFd fd);
+  void NoteUsage(const internal::Usage& usage)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status AnswerFetch(const std::string& sha256);
   absl::Status HoldChunk(uint64_t chunk, UniqueFd fd);
   void SetEnded(const absl::Status& channel_status);
@@ -64,9 +65,10 @@ class ExecutorProcess final : public Executor {
 
   const std::unique_ptr<ChildProcess> process_;
   ObjectStore& store_;
-  std::atomic<uint64_t> memory_bytes_{0};
 
   mutable absl::Mutex mutex_;
+  internal::Usage usage_ ABSL_GUARDED_BY(mutex_);
+  uint64_t usages_ ABSL_GUARDED_BY(mutex_) = 0;  // that were asked for
   std::optional<internal::Ready> ready_ ABSL_GUARDED_BY(mutex_);
   std::optional<internal::Serving> serving_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);

@@ -19,6 +19,9 @@ namespace {
 
 using State = v1::SessionInfo;
 
+// An executor that is slow to answer is shown as it was.
+constexpr absl::Duration kUsageTime = absl::Milliseconds(200);
+
 std::shared_ptr<grpc::Channel> ConnectToExecutor(const std::string& path) {
   grpc::ChannelArguments arguments;
   // What may be sent is the executor's to decide, not the forwarder's.
@@ -65,7 +68,10 @@ v1::SessionInfo Session::Info() const {
   info.mutable_opened()->set_nanos(
       static_cast<int32_t>(absl::ToInt64Nanoseconds(
           opened_ - absl::FromUnixSeconds(absl::ToUnixSeconds(opened_)))));
-  info.set_memory_bytes(executor_->memory_bytes());
+  const internal::Usage usage = executor_->AskUsage(absl::Now() + kUsageTime);
+  info.set_memory_bytes(usage.memory_bytes());
+  info.set_arena_bytes(usage.arena_bytes());
+  *info.mutable_copies() = usage.copies();
   absl::MutexLock lock(&mutex_);
   info.set_state(state_);
   return info;
@@ -166,6 +172,7 @@ void Session::Close(const std::string& reason, absl::Duration stop_time) {
   executor_->OnEnd(nullptr);
   executor_->Stop(absl::Now() + stop_time);
   unlink(options_.socket_path.c_str());
+  unlink(options_.descriptor_socket_path.c_str());
   LogInfo("session ", id(), " closed", reason.empty() ? "" : ": ", reason);
 }
 

@@ -45,6 +45,7 @@ class Session {
     std::string peer;
     absl::Duration grace;
     std::string socket_path;  // of the executor
+    std::string descriptor_socket_path;
     std::function<absl::Time()> now;
     std::function<void()> on_deadline_change;  // not called under a lock
   };
@@ -54,6 +55,10 @@ class Session {
 
   const std::string& id() const { return options_.id; }
   std::string local_address() const { return "unix:" + options_.socket_path; }
+  std::string descriptor_address() const {
+    return "unix:" + options_.descriptor_socket_path;
+  }
+  // Asks the executor, which may take a moment.
   v1::SessionInfo Info() const;
 
   // In constant time.

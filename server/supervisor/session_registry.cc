@@ -123,11 +123,17 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   assign.set_session_id(id);
   assign.set_token(token);
   assign.set_socket_path(path);
+  const std::string descriptor_path =
+      absl::StrCat(options_.socket_directory, "/", id, ".fds");
+  assign.set_descriptor_socket_path(descriptor_path);
   *assign.mutable_devices() = request.devices();
   assign.set_memory_limit(request.memory_limit());
   HOLDFAST_RETURN_IF_ERROR(executor->Serve(assign, deadline));
-  if (chmod(path.c_str(), options_.socket_mode) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("set the mode of ", path));
+  for (const std::string& socket : {path, descriptor_path}) {
+    if (chmod(socket.c_str(), options_.socket_mode) != 0) {
+      return absl::ErrnoToStatus(errno,
+                                 absl::StrCat("set the mode of ", socket));
+    }
   }
   LogInfo("session ", id, " opened", Label(request), " from ", peer,
           ", executor pid ", executor->pid());
@@ -139,6 +145,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
                        .peer = peer,
                        .grace = *GraceOf(request),
                        .socket_path = path,
+                       .descriptor_socket_path = descriptor_path,
                        .now = options_.now,
                        .on_deadline_change =
                            [this] {

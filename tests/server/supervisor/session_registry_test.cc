@@ -27,9 +27,14 @@ class FakeExecutor final : public Executor {
   explicit FakeExecutor(std::shared_ptr<ExecutorControl> control)
       : control_(std::move(control)) {}
   pid_t pid() const override { return 4711; }
-  uint64_t memory_bytes() const override { return 1 << 20; }
+  internal::Usage AskUsage(absl::Time) override {
+    internal::Usage usage;
+    usage.set_memory_bytes(1 << 20);
+    return usage;
+  }
   absl::Status Serve(const internal::Assign& assign, absl::Time) override {
     std::ofstream socket(assign.socket_path());
+    std::ofstream descriptors(assign.descriptor_socket_path());
     return absl::OkStatus();
   }
   void OnEnd(std::function<void(absl::Status)> callback) override {

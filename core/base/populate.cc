@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/populate.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+// Linux 5.14 and 6.1; older headers do not have them.
+constexpr int kMadvPopulateWrite = 23;
+constexpr int kMadvCollapse = 25;
+
+constexpr size_t kPieceBytes = size_t{8} << 20;
+constexpr size_t kMaxThreads = 8;
+
+void PopulatePiece(char* data, size_t size, std::atomic<bool>& huge) {
+  if (huge && madvise(data, size, kMadvCollapse) == 0) return;
+  huge = false;
+  if (madvise(data, size, kMadvPopulateWrite) == 0) return;
+  // An older kernel: reading a page of shared memory makes it, too.
+  for (size_t at = 0; at < size; at += 4096) {
+    static_cast<void>(*static_cast<volatile char*>(data + at));
+  }
+}
+
+}  // namespace
+
+void Populate(void* data, size_t size) {
+  if (size == 0) return;
+  char* const start = static_cast<char*>(data);
+  madvise(start, size, MADV_HUGEPAGE);  // A wish; some kernels have none.
+  std::atomic<size_t> next{0};
+  std::atomic<bool> huge{true};
+  const auto work = [&] {
+    for (size_t at; (at = next.fetch_add(kPieceBytes)) < size;) {
+      PopulatePiece(start + at, std::min(kPieceBytes, size - at), huge);
+    }
+  };
+  const size_t pieces = (size + kPieceBytes - 1) / kPieceBytes;
+  const size_t threads =
+      std::min({pieces, kMaxThreads,
+                size_t{std::max(1u, std::thread::hardware_concurrency())}});
+  std::vector<std::thread> helpers;
+  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+}
+
+}  // namespace holdfast
