@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/arena.h"
 #include "client/cpp/session_state.h"
 #include "client/cpp/transfer.h"
 #include "core/base/status_macros.h"
@@ -16,6 +17,37 @@ void WriteFree(uint64_t handle, WireWriter& writer) {
   writer.Message(v1::Command::kFreeBufferFieldNumber, [&] {
     writer.Fixed64(v1::FreeBuffer::kBufferFieldNumber, handle);
   });
+}
+
+// One CopyIn or CopyOut; they have the same fields.
+template <typename Fields>
+absl::Status CopySpan(const Buffer& buffer, uint64_t offset,
+                      const ArenaSpan& span, uint64_t span_offset,
+                      uint64_t size, const Stream& stream, int command) {
+  if (span_offset > span.size() || size > span.size() - span_offset) {
+    return absl::OutOfRangeError(absl::StrCat(size, " bytes at offset ",
+                                              span_offset, " of a span of ",
+                                              span.size(), " bytes"));
+  }
+  if (size == 0) return absl::OkStatus();
+  if (span.arena().session() != buffer.session()) {
+    return absl::InvalidArgumentError(
+        "the arena and the buffer belong to different sessions");
+  }
+  return buffer.session()
+      ->queue
+      .Submit([&](WireWriter& writer) {
+        writer.Message(command, [&] {
+          writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
+          writer.Fixed64(Fields::kBufferFieldNumber, buffer.handle());
+          writer.Varint(Fields::kOffsetFieldNumber, offset);
+          writer.Fixed64(Fields::kArenaFieldNumber, span.arena().handle());
+          writer.Varint(Fields::kArenaOffsetFieldNumber,
+                        span.offset() + span_offset);
+          writer.Varint(Fields::kSizeFieldNumber, size);
+        });
+      })
+      .status();
 }
 
 }  // namespace
@@ -117,6 +149,30 @@ absl::Status Buffer::CopyFrom(const Buffer& source, uint64_t source_offset,
         });
       })
       .status();
+}
+
+absl::Status Buffer::CopyFrom(const ArenaSpan& source, const Stream& stream,
+                              uint64_t offset) const {
+  return CopyFrom(source, 0, offset, source.size(), stream);
+}
+
+absl::Status Buffer::CopyFrom(const ArenaSpan& source, uint64_t source_offset,
+                              uint64_t offset, uint64_t size,
+                              const Stream& stream) const {
+  return CopySpan<v1::CopyIn>(*this, offset, source, source_offset, size,
+                              stream, v1::Command::kCopyInFieldNumber);
+}
+
+absl::Status Buffer::CopyTo(const ArenaSpan& target, const Stream& stream,
+                            uint64_t offset) const {
+  return CopyTo(target, 0, offset, target.size(), stream);
+}
+
+absl::Status Buffer::CopyTo(const ArenaSpan& target, uint64_t target_offset,
+                            uint64_t offset, uint64_t size,
+                            const Stream& stream) const {
+  return CopySpan<v1::CopyOut>(*this, offset, target, target_offset, size,
+                               stream, v1::Command::kCopyOutFieldNumber);
 }
 
 absl::Status Buffer::FillBytes(const void* pattern, size_t pattern_size,

@@ -17,6 +17,8 @@
 
 namespace holdfast {
 
+class ArenaSpan;
+
 // Memory of a device, pinned memory of the daemon's host, or a part of either.
 // Made by Device::Allocate, Session::AllocateHost, Buffer::Sub and
 // Module::GetGlobal. Offsets and sizes are in bytes; whatever reaches beyond
@@ -52,6 +54,21 @@ class Buffer : public Resource {
   absl::Status CopyFrom(const Buffer& source, uint64_t source_offset,
                         uint64_t offset, uint64_t size,
                         const Stream& stream) const;
+
+  // The whole of a span of an arena to the buffer, and the reverse: as much as
+  // the span has, from `offset` of the buffer on; or a range of it. By the
+  // device, without another copy. Neither waits: the span's bytes are left as
+  // they are, or may be looked at, only when the stream has come to the copy.
+  absl::Status CopyFrom(const ArenaSpan& source, const Stream& stream,
+                        uint64_t offset = 0) const;
+  absl::Status CopyFrom(const ArenaSpan& source, uint64_t source_offset,
+                        uint64_t offset, uint64_t size,
+                        const Stream& stream) const;
+  absl::Status CopyTo(const ArenaSpan& target, const Stream& stream,
+                      uint64_t offset = 0) const;
+  absl::Status CopyTo(const ArenaSpan& target, uint64_t target_offset,
+                      uint64_t offset, uint64_t size,
+                      const Stream& stream) const;
 
   // Repeats a pattern of 1, 2 or 4 bytes, over the whole buffer or a range.
   template <typename T>

@@ -44,15 +44,25 @@ v1::OpenSessionRequest MakeRequest(const SessionOptions& options) {
   return request;
 }
 
-// The executor's own socket if there is one and it can be reached from here;
-// else the daemon forwards.
-std::shared_ptr<grpc::Channel> ChannelForCommands(
-    const Daemon& daemon, const std::string& local_address) {
-  if (local_address.empty()) return daemon.channel();
-  absl::StatusOr<Address> address = Address::Parse(local_address);
-  if (!address.ok()) return daemon.channel();
+struct Route {
+  std::shared_ptr<grpc::Channel> channel;
+  std::string descriptor_path;  // empty: the daemon forwards
+};
+
+// The executor's own sockets if there are any and they can be reached from
+// here; else the daemon forwards.
+Route RouteToExecutor(const Daemon& daemon,
+                      const v1::OpenSessionResponse& response) {
+  const Route forwarded = {daemon.channel(), ""};
+  if (response.local_address().empty()) return forwarded;
+  const auto address = Address::Parse(response.local_address());
+  if (!address.ok()) return forwarded;
   auto channel = Connect(*address, absl::Seconds(2));
-  return channel.ok() ? *channel : daemon.channel();
+  if (!channel.ok()) return forwarded;
+  const auto descriptors = Address::Parse(response.descriptor_address());
+  const bool has_socket =
+      descriptors.ok() && descriptors->kind == Address::Kind::kUnix;
+  return {*channel, has_socket ? descriptors->target : ""};
 }
 
 CommandQueue::Options QueueOptions(const v1::SessionLimits& limits,
@@ -97,14 +107,15 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
       &context, MakeRequest(options), &response)));
   const v1::SessionLimits limits = WithDefaults(response.limits());
   const std::string token = absl::BytesToHexString(response.token());
-  const auto channel = ChannelForCommands(*daemon, response.local_address());
+  Route route = RouteToExecutor(*daemon, response);
   CommandQueue::Options queue = QueueOptions(limits, token);
   queue.explain_loss = [daemon = daemon, id = response.session_id(),
                         token](const absl::Status& status) {
     return ExplainLoss(*daemon, id, token, status);
   };
   auto state =
-      std::make_shared<SessionState>(limits, std::move(queue), channel);
+      std::make_shared<SessionState>(limits, std::move(queue), route.channel,
+                                     std::move(route.descriptor_path));
   return std::unique_ptr<Session>(
       new Session(std::move(daemon), response.session_id(), std::move(state)));
 }
@@ -137,6 +148,11 @@ absl::Status Session::Close() {
 
 absl::StatusOr<Buffer> Session::AllocateHost(uint64_t size) const {
   return Buffer::Allocate(state_, -1, size, nullptr);
+}
+
+absl::StatusOr<std::shared_ptr<Arena>> Session::CreateArena(
+    uint64_t size) const {
+  return Arena::Create(state_, size);
 }
 
 absl::StatusOr<Module> Session::Load(const ObjectCode& object) const {

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/cpp/arena.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/daemon.h"
 #include "client/cpp/device.h"
@@ -76,6 +77,9 @@ class Session {
 
   // Pinned memory of the daemon's host.
   absl::StatusOr<Buffer> AllocateHost(uint64_t size) const;
+
+  // Memory of this process that devices copy from and to directly: arena.h.
+  absl::StatusOr<std::shared_ptr<Arena>> CreateArena(uint64_t size) const;
 
   // Makes compiled code usable: on every device.
   absl::StatusOr<Module> Load(const ObjectCode& object) const;

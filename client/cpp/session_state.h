@@ -19,9 +19,11 @@ namespace holdfast {
 // Thread-safe.
 struct SessionState {
   SessionState(v1::SessionLimits limits, CommandQueue::Options options,
-               std::shared_ptr<grpc::ChannelInterface> channel)
+               std::shared_ptr<grpc::ChannelInterface> channel,
+               std::string descriptor_path = "")
       : limits(std::move(limits)),
         token(options.token),
+        descriptor_path(std::move(descriptor_path)),
         handles(this->limits.max_handles()),
         transfers(v1::TransferService::NewStub(channel)),
         queue(std::move(channel), std::move(options)) {}
@@ -29,6 +31,9 @@ struct SessionState {
   const v1::SessionLimits limits;
   // 32 hexadecimal digits.
   const std::string token;
+  // Of the socket that takes descriptors; empty: the executor is not reached
+  // directly, by a socket of this machine.
+  const std::string descriptor_path;
   HandlePool handles;
   const std::unique_ptr<v1::TransferService::StubInterface> transfers;
   CommandQueue queue;

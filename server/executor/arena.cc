@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/populate.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::executor {
@@ -38,9 +39,8 @@ absl::Status CheckMemfd(int fd, uint64_t size) {
   struct stat info {};
   if (fstat(fd, &info) != 0) return absl::ErrnoToStatus(errno, "fstat");
   if (size > static_cast<uint64_t>(info.st_size)) {
-    return absl::OutOfRangeError(absl::StrCat("an arena of ", size,
-                                              " bytes in a memfd of ",
-                                              info.st_size, " bytes"));
+    return absl::OutOfRangeError(absl::StrCat(
+        "an arena of ", size, " bytes in a memfd of ", info.st_size, " bytes"));
   }
   return absl::OkStatus();
 }
@@ -74,8 +74,10 @@ absl::Status ArenaBudget::Reserve(uint64_t bytes) {
     if (bytes > max_bytes_ || taken > max_bytes_ - bytes) {
       --arenas_;
       return absl::ResourceExhaustedError(
-          absl::StrCat("an arena of ", bytes, " bytes: the session's arenas "
-                       "have ", taken, " bytes, the limit is ", max_bytes_));
+          absl::StrCat("an arena of ", bytes,
+                       " bytes: the session's arenas "
+                       "have ",
+                       taken, " bytes, the limit is ", max_bytes_));
     }
   } while (!bytes_.compare_exchange_weak(taken, taken + bytes));
   return absl::OkStatus();
@@ -96,9 +98,10 @@ absl::StatusOr<std::unique_ptr<Arena>> Arena::Create(
   HOLDFAST_ASSIGN_OR_RETURN(
       arena->mapping_,
       FileMapping::Map(memfd.get(), FileMapping::Access::kReadWrite, size));
+  Populate(arena->mapping_.data(), size);
   HOLDFAST_ASSIGN_OR_RETURN(
-      arena->memory_, cuda::HostMemory::Register(
-                          std::move(context), arena->mapping_.data(), size));
+      arena->memory_, cuda::HostMemory::Register(std::move(context),
+                                                 arena->mapping_.data(), size));
   return arena;
 }
 

@@ -67,8 +67,7 @@ absl::Status Handle(const CommandContext& context, const v1::CopyOut& command) {
 absl::Status Handle(const CommandContext& context,
                     const v1::FreeArena& command) {
   Resources& resources = context.resources;
-  HOLDFAST_ASSIGN_OR_RETURN(auto arena,
-                            resources.arenas.Take(command.arena()));
+  HOLDFAST_ASSIGN_OR_RETURN(auto arena, resources.arenas.Take(command.arena()));
   if (arena.has_value()) resources.FreeArena(*std::move(arena));
   return absl::OkStatus();
 }

@@ -119,7 +119,10 @@ absl::Status CommandProcessor::Dispatch(const CommandContext& context,
     case Operation::kFreeArena:
       return Handle(context, command.free_arena());
     case Operation::kCopyRect:
-      return absl::UnimplementedError("copies of boxes are not served");
+    case Operation::kFillRect:
+      return absl::UnimplementedError("boxes with pitches are not served");
+    case Operation::kCopyBatch:
+      return absl::UnimplementedError("batches of copies are not served");
     case Operation::OPERATION_NOT_SET:
       break;
   }

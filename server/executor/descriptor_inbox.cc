@@ -15,6 +15,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/session_token.h"
@@ -108,7 +110,13 @@ void DescriptorInbox::Serve() {
 void DescriptorInbox::AcceptOne(std::deque<UniqueFd>& connections) {
   UniqueFd connection(
       accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!connection.valid()) return;
+  if (!connection.valid()) {
+    // Perhaps we are out of descriptors: whoever says nothing has to go, and
+    // who comes next waits for a moment.
+    connections.clear();
+    absl::SleepFor(absl::Milliseconds(10));
+    return;
+  }
   connections.push_back(std::move(connection));
   if (connections.size() > kMaxConnections) connections.pop_front();
 }
@@ -152,10 +160,9 @@ absl::Status DescriptorInbox::Take(int connection) {
 
 absl::StatusOr<UniqueFd> DescriptorInbox::Claim(absl::string_view token) {
   absl::MutexLock lock(&mutex_);
-  const auto found =
-      std::find_if(items_.begin(), items_.end(), [&](const Item& item) {
-        return EqualTokens(item.token, token);
-      });
+  const auto found = std::find_if(
+      items_.begin(), items_.end(),
+      [&](const Item& item) { return EqualTokens(item.token, token); });
   if (found == items_.end()) {
     return absl::NotFoundError(
         "no descriptor came under this token on the session's descriptor "

@@ -66,6 +66,7 @@ absl::Status StartPiece(Resources& resources, const Piece& piece,
   HOLDFAST_RETURN_IF_ERROR(
       cuda::CopyAsync(*stream->stream, piece.upload ? address : staged,
                       piece.upload ? staged : address, piece.size));
+  resources.copies().Add(v1::COPY_PATH_STREAM, piece.size);
   return resources.watcher().Watch(
       *stream->stream, [completion, block = piece.block](
                            const absl::Status& s) { completion->Set(s); });
@@ -255,6 +256,7 @@ grpc::Status TransferService::Upload(
   status = UploadPieces(session_, **staging, range, *reader, pipeline);
   const absl::Status device_status = pipeline.WaitForAll();
   response->set_size(range.size());
+  response->set_path(v1::COPY_PATH_STREAM);
   return ToGrpcStatus(status.ok() ? device_status : status);
 }
 

@@ -8,9 +8,9 @@
 
 namespace holdfast::executor {
 
-// TransferService of one session; that and the inbox must outlive it. Bytes pass through
-// page-locked staging blocks: while one message is on its way to or from the
-// device, the next is being read from or written to the network.
+// TransferService of one session; that and the inbox must outlive it. Bytes
+// pass through page-locked staging blocks: while one message is on its way to
+// or from the device, the next is being read from or written to the network.
 class TransferService final : public v1::TransferService::Service {
  public:
   TransferService(Session& session, DescriptorInbox& inbox)

@@ -155,7 +155,7 @@ void ExecutorTest::SetUp() {
   assign.mutable_assign()->set_session_id("s-1");
   assign.mutable_assign()->set_token(token_);
   assign.mutable_assign()->set_socket_path(directory_ + "/socket");
-  assign.mutable_assign()->set_descriptor_socket_path(directory_ + "/fds");
+  assign.mutable_assign()->set_descriptor_socket_path(descriptor_path());
   ASSERT_OK(channel_->Send(assign));
   ASSERT_OK(channel_->Receive(&message));
   ASSERT_TRUE(message.has_serving()) << message.DebugString();
@@ -195,7 +195,7 @@ void ExecutorTest::TearDown() {
   if (pid_ > 0) AwaitExit();
   if (supervisor_.joinable()) supervisor_.join();
   unlink((directory_ + "/socket").c_str());
-  unlink((directory_ + "/fds").c_str());
+  unlink(descriptor_path().c_str());
   rmdir(directory_.c_str());
 }
 

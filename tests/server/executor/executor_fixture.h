@@ -39,6 +39,9 @@ inline uint64_t EventName(uint32_t index, uint32_t generation = 1) {
 inline uint64_t BufferName(uint32_t index, uint32_t generation = 1) {
   return Name(HandleKind::kBuffer, index, generation);
 }
+inline uint64_t ArenaName(uint32_t index, uint32_t generation = 1) {
+  return Name(HandleKind::kArena, index, generation);
+}
 inline uint64_t ModuleName(uint32_t index, uint32_t generation = 1) {
   return Name(HandleKind::kModule, index, generation);
 }
@@ -95,6 +98,11 @@ class ExecutorTest : public ::testing::Test {
 
   // Metadata and a deadline that only a hanging executor reaches.
   std::unique_ptr<grpc::ClientContext> Context() const;
+
+  // 16 bytes.
+  const std::string& token() const { return token_; }
+  // Of the socket that takes descriptors.
+  std::string descriptor_path() const { return directory_ + "/fds"; }
 
   v1::CommandService::Stub& commands() { return *commands_; }
   v1::TransferService::Stub& transfers() { return *transfers_; }

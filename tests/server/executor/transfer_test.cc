@@ -203,12 +203,5 @@ TEST_F(TransferTest, ADownloadThatIsGivenUpHoldsNothing) {
   EXPECT_TRUE(Download(Range(0, kSize), &back).ok());
 }
 
-TEST_F(TransferTest, ArenasAreUnimplemented) {
-  v1::RegisterArenaResponse response;
-  EXPECT_EQ(
-      transfers().RegisterArena(Context().get(), {}, &response).error_code(),
-      StatusCode::UNIMPLEMENTED);
-}
-
 }  // namespace
 }  // namespace holdfast::testing

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/descriptor.h"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/base/unique_fd.h"
+
+namespace holdfast {
+namespace {
+
+constexpr size_t kTokenBytes = 16;
+constexpr size_t kMaxAnswerBytes = 512;
+constexpr timeval kPatience = {.tv_sec = 10, .tv_usec = 0};
+
+absl::Status Unavailable(const std::string& path) {
+  return absl::UnavailableError(
+      absl::StrCat("the executor's descriptor socket unix:", path, ": ",
+                   std::strerror(errno)));
+}
+
+absl::StatusOr<UniqueFd> Connect(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the path of a socket is too long: ", path));
+  }
+  path.copy(address.sun_path, path.size());
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  const auto limit = [&socket](int option) {
+    return setsockopt(socket.get(), SOL_SOCKET, option, &kPatience,
+                      sizeof kPatience) == 0;
+  };
+  if (!socket.valid() || !limit(SO_RCVTIMEO) || !limit(SO_SNDTIMEO) ||
+      connect(socket.get(), reinterpret_cast<const sockaddr*>(&address),
+              sizeof address) != 0) {
+    return Unavailable(path);
+  }
+  return socket;
+}
+
+bool SendWithDescriptor(int socket, std::string bytes, int fd) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
+  iovec part = {bytes.data(), bytes.size()};
+  msghdr header = {};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  cmsghdr* const item = CMSG_FIRSTHDR(&header);
+  item->cmsg_level = SOL_SOCKET;
+  item->cmsg_type = SCM_RIGHTS;
+  item->cmsg_len = CMSG_LEN(sizeof fd);
+  std::memcpy(CMSG_DATA(item), &fd, sizeof fd);
+  return sendmsg(socket, &header, MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> HandOver(const std::string& path,
+                                     const std::string& session_token, int fd) {
+  std::string token(kTokenBytes, '\0');
+  if (getrandom(token.data(), token.size(), 0) !=
+      static_cast<ssize_t>(token.size())) {
+    return absl::ErrnoToStatus(errno, "make a token");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd socket, Connect(path));
+  if (!SendWithDescriptor(socket.get(), session_token + token, fd)) {
+    return Unavailable(path);
+  }
+  char answer[kMaxAnswerBytes];
+  const ssize_t size = recv(socket.get(), answer, sizeof answer, 0);
+  if (size < 0) return Unavailable(path);
+  if (size == 1 && answer[0] == '\0') return token;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the executor at unix:", path, " did not take a descriptor: ",
+      absl::string_view(answer, static_cast<size_t>(size))));
+}
+
+}  // namespace holdfast

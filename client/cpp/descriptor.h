@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_DESCRIPTOR_H_
+#define HOLDFAST_CLIENT_CPP_DESCRIPTOR_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace holdfast {
+
+// Hands a duplicate of `fd` to the executor whose descriptor socket is at
+// `path`, as transfers.proto says; returns the token, 16 bytes, by which a call
+// then names it. `session_token`: 16 bytes. UNAVAILABLE: nobody there;
+// FAILED_PRECONDITION: it was not taken, and why.
+absl::StatusOr<std::string> HandOver(const std::string& path,
+                                     const std::string& session_token, int fd);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_DESCRIPTOR_H_
