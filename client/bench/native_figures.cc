@@ -96,6 +96,19 @@ absl::Status CopyRates(const NativeDriver& driver, const std::string& name,
   return absl::OkStatus();
 }
 
+// Milliseconds.
+absl::StatusOr<Summary> TimePinning(const cuda::DriverApi& api, uint64_t size) {
+  std::vector<double> samples;
+  for (int i = 0; i < 5; ++i) {
+    void* pinned = nullptr;
+    const Stopwatch watch;
+    HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuMemHostAlloc(&pinned, size, 0));
+    samples.push_back(watch.Milliseconds());
+    HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuMemFreeHost(pinned));
+  }
+  return Summary::Of(std::move(samples), Better::kLess);
+}
+
 absl::StatusOr<NativeFigures> Copy(bool quick,
                                    const cuda::DriverOptions& options) {
   HOLDFAST_ASSIGN_OR_RETURN(const Driver driver, NativeDriver::Open(options));
@@ -110,6 +123,9 @@ absl::StatusOr<NativeFigures> Copy(bool quick,
     HOLDFAST_RETURN_IF_ERROR(CopyRates(*driver, "pageable", device,
                                        pageable.data(), quick, &figures));
   }
+  const uint64_t size = quick ? 16 << 20 : 256 << 20;
+  HOLDFAST_ASSIGN_OR_RETURN(figures[absl::StrCat("allocate_pinned_ms/", size)],
+                            TimePinning(api, size));
   void* pinned = nullptr;
   HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuMemHostAlloc(&pinned, largest, 0));
   std::memset(pinned, 1, largest);
