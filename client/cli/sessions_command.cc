@@ -39,7 +39,17 @@ void WriteSession(const v1::SessionInfo& session, JsonWriter* json) {
       .Member("opened",
               absl::FormatTime(OpenedAt(session), absl::UTCTimeZone()))
       .Member("memory_bytes", session.memory_bytes())
-      .EndObject();
+      .Member("arena_bytes", session.arena_bytes())
+      .BeginObject("copies");
+  for (const v1::CopyStatistics& copies : session.copies()) {
+    const std::string path = absl::AsciiStrToLower(
+        absl::StripPrefix(v1::CopyPath_Name(copies.path()), "COPY_PATH_"));
+    json->BeginObject(path)
+        .Member("copies", copies.copies())
+        .Member("bytes", copies.bytes())
+        .EndObject();
+  }
+  json->EndObject().EndObject();
 }
 
 void PrintSession(const v1::SessionInfo& session) {

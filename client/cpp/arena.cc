@@ -52,7 +52,8 @@ absl::Status AwaitRelease(SessionState& session, uint64_t handle) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Arena>> Arena::Create(
-    std::shared_ptr<SessionState> session, uint64_t size) {
+    std::shared_ptr<SessionState> session, uint64_t size,
+    const ArenaOptions& options) {
   HOLDFAST_ASSIGN_OR_RETURN(size, WholePages(size));
   if (session->descriptor_path.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -61,7 +62,7 @@ absl::StatusOr<std::shared_ptr<Arena>> Arena::Create(
         "by a Unix socket of this machine and shares no memory with it; use "
         "ordinary memory"));
   }
-  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd fd, MakeMemory(size));
+  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, MakeMemory(size));
   HOLDFAST_ASSIGN_OR_RETURN(
       FileMapping mapping,
       FileMapping::Map(fd.get(), FileMapping::Access::kReadWrite));
@@ -69,9 +70,13 @@ absl::StatusOr<std::shared_ptr<Arena>> Arena::Create(
                             session->handles.Allocate(HandleKind::kArena));
   std::shared_ptr<Arena> arena(
       new Arena(std::move(session), handle, std::move(mapping)));
-  HOLDFAST_RETURN_IF_ERROR(arena->Register(fd.get()));
-  // The executor has made the pages: what is left is to map them.
-  Populate(arena->mapping_.data(), arena->size());
+  if (options.in_background) {
+    arena->background_ = std::thread(
+        [self = arena.get(), fd = std::move(fd)] { self->Register(fd.get()); });
+    return arena;
+  }
+  arena->Register(fd.get());
+  HOLDFAST_RETURN_IF_ERROR(arena->Ready());
   return arena;
 }
 
@@ -82,7 +87,19 @@ Arena::Arena(std::shared_ptr<SessionState> session, uint64_t handle,
       mapping_(std::move(mapping)),
       free_(mapping_.size()) {}
 
-absl::Status Arena::Register(int fd) {
+void Arena::Register(int fd) {
+  registered_ = CallRegister(fd);
+  // The executor has made the pages: what is left is to map them.
+  if (registered_.ok()) Populate(mapping_.data(), size());
+  ready_.Notify();
+}
+
+absl::Status Arena::Ready() const {
+  ready_.WaitForNotification();
+  return registered_;
+}
+
+absl::Status Arena::CallRegister(int fd) {
   HOLDFAST_RETURN_IF_ERROR(AwaitRelease(*session_, handle_));
   v1::RegisterArenaRequest request;
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -94,14 +111,13 @@ absl::Status Arena::Register(int fd) {
   grpc::ClientContext context;
   context.AddMetadata("holdfast-session-token", session_->token);
   v1::RegisterArenaResponse response;
-  HOLDFAST_RETURN_IF_ERROR(ToStatus(
-      session_->transfers->RegisterArena(&context, request, &response)));
-  registered_ = true;
-  return absl::OkStatus();
+  return ToStatus(
+      session_->transfers->RegisterArena(&context, request, &response));
 }
 
 Arena::~Arena() {
-  if (registered_) {
+  if (background_.joinable()) background_.join();
+  if (ready_.HasBeenNotified() && registered_.ok()) {
     session_->queue
         .Submit([this](v1::Command& command) {
           command.mutable_free_arena()->set_arena(handle_);

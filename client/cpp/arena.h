@@ -14,10 +14,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
 #include "client/cpp/free_list.h"
 #include "core/base/memfd.h"
 
@@ -25,6 +27,12 @@ namespace holdfast {
 
 struct SessionState;
 class ArenaSpan;
+
+struct ArenaOptions {
+  // Return at once: data can be made in the arena while the executor page-locks
+  // it. The first copy waits for that, and tells if it failed; so does Ready.
+  bool in_background = false;
+};
 
 // Belongs to one session; needs one whose executor is on this machine, reached
 // by a Unix socket. Making one takes milliseconds, some forty a GiB, so make it
@@ -37,7 +45,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
   // FAILED_PRECONDITION: no memory can be shared with the executor.
   // RESOURCE_EXHAUSTED: over the session's number or bytes of arenas.
   static absl::StatusOr<std::shared_ptr<Arena>> Create(
-      std::shared_ptr<SessionState> session, uint64_t size);
+      std::shared_ptr<SessionState> session, uint64_t size,
+      const ArenaOptions& options = {});
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -45,6 +54,9 @@ class Arena : public std::enable_shared_from_this<Arena> {
   // Bytes that nobody else uses, aligned to 256; with what was there before.
   // RESOURCE_EXHAUSTED: no free place is large enough. INVALID_ARGUMENT: 0.
   absl::StatusOr<ArenaSpan> Allocate(uint64_t size);
+
+  // Waits until copies can use the arena; what Create returns where it waits.
+  absl::Status Ready() const;
 
   uint64_t size() const { return mapping_.size(); }
   // The name of the arena in commands.
@@ -56,13 +68,17 @@ class Arena : public std::enable_shared_from_this<Arena> {
   Arena(std::shared_ptr<SessionState> session, uint64_t handle,
         FileMapping mapping);
 
-  absl::Status Register(int fd);
+  // Sets ready_.
+  void Register(int fd);
+  absl::Status CallRegister(int fd);
 
   const std::shared_ptr<SessionState> session_;
   const uint64_t handle_;
   const FileMapping mapping_;
   FreeList free_;
-  bool registered_ = false;
+  absl::Status registered_;  // before ready_ is notified
+  absl::Notification ready_;
+  std::thread background_;
 };
 
 // Bytes of an arena, given back when it ends. What is still being copied then

@@ -34,6 +34,7 @@ absl::Status CopySpan(const Buffer& buffer, uint64_t offset,
     return absl::InvalidArgumentError(
         "the arena and the buffer belong to different sessions");
   }
+  HOLDFAST_RETURN_IF_ERROR(span.arena().Ready());
   return buffer.session()
       ->queue
       .Submit([&](WireWriter& writer) {
@@ -203,14 +204,14 @@ absl::Status Buffer::FillBytes(const void* pattern, size_t pattern_size,
 
 absl::Status Buffer::Upload(const void* data, uint64_t size,
                             const Stream& stream, uint64_t offset) const {
-  return UploadBytes(*session(), {handle(), offset, size, stream.handle()},
-                     data);
+  return UploadBytes(*session(),
+                     {handle(), offset, size, stream.handle(), size_}, data);
 }
 
 absl::Status Buffer::Download(void* data, uint64_t size, const Stream& stream,
                               uint64_t offset) const {
-  return DownloadBytes(*session(), {handle(), offset, size, stream.handle()},
-                       data);
+  return DownloadBytes(*session(),
+                       {handle(), offset, size, stream.handle(), size_}, data);
 }
 
 void Buffer::Free(const Stream& stream) {

@@ -14,6 +14,7 @@
 #include "client/cpp/rpc_status.h"
 #include "client/cpp/session_loss.h"
 #include "client/cpp/session_state.h"
+#include "client/cpp/staging_ring.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -135,6 +136,7 @@ Session::~Session() { Close().IgnoreError(); }
 
 absl::Status Session::Close() {
   if (keep_alive_ == nullptr) return absl::OkStatus();
+  StagingRing::Close(*state_);
   state_->queue.Close();
   grpc::ClientContext context;
   context.AddMetadata("holdfast-session-token", state_->token);
@@ -151,8 +153,8 @@ absl::StatusOr<Buffer> Session::AllocateHost(uint64_t size) const {
 }
 
 absl::StatusOr<std::shared_ptr<Arena>> Session::CreateArena(
-    uint64_t size) const {
-  return Arena::Create(state_, size);
+    uint64_t size, const ArenaOptions& options) const {
+  return Arena::Create(state_, size, options);
 }
 
 absl::StatusOr<Module> Session::Load(const ObjectCode& object) const {

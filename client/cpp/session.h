@@ -79,7 +79,8 @@ class Session {
   absl::StatusOr<Buffer> AllocateHost(uint64_t size) const;
 
   // Memory of this process that devices copy from and to directly: arena.h.
-  absl::StatusOr<std::shared_ptr<Arena>> CreateArena(uint64_t size) const;
+  absl::StatusOr<std::shared_ptr<Arena>> CreateArena(
+      uint64_t size, const ArenaOptions& options = {}) const;
 
   // Makes compiled code usable: on every device.
   absl::StatusOr<Module> Load(const ObjectCode& object) const;

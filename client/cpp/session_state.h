@@ -6,9 +6,12 @@
 #define HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "client/cpp/command_queue.h"
 #include "client/cpp/handle_pool.h"
 #include "holdfast/v1/sessions.pb.h"
@@ -16,8 +19,10 @@
 
 namespace holdfast {
 
+class StagingRing;
+
 // Thread-safe.
-struct SessionState {
+struct SessionState : public std::enable_shared_from_this<SessionState> {
   SessionState(v1::SessionLimits limits, CommandQueue::Options options,
                std::shared_ptr<grpc::ChannelInterface> channel,
                std::string descriptor_path = "")
@@ -37,6 +42,12 @@ struct SessionState {
   HandlePool handles;
   const std::unique_ptr<v1::TransferService::StubInterface> transfers;
   CommandQueue queue;
+
+  // Made when ordinary memory is first copied through it; null: there can be
+  // none. It has this state: the session takes it out in the end.
+  absl::Mutex staging_mutex;
+  std::optional<std::shared_ptr<StagingRing>> staging
+      ABSL_GUARDED_BY(staging_mutex);
 };
 
 }  // namespace holdfast

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/rpc_status.h"
+#include "client/cpp/staged_copy.h"
+#include "client/cpp/staging_ring.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -116,6 +118,12 @@ absl::Status DownloadStream(SessionState& session, const TransferTarget& target,
   return session.queue.TakeFailure();
 }
 
+// Makes the ring if so much is copied that the time for it is soon made up for.
+std::shared_ptr<StagingRing> RingFor(SessionState& session, uint64_t size) {
+  constexpr uint64_t kLarge = 1 << 20;
+  return StagingRing::Of(session, size >= kLarge);
+}
+
 bool FitsInline(const SessionState& session, uint64_t size) {
   return size <= session.limits.max_inline_bytes();
 }
@@ -125,17 +133,28 @@ bool FitsInline(const SessionState& session, uint64_t size) {
 absl::Status UploadBytes(SessionState& session, const TransferTarget& target,
                          const void* data) {
   if (target.size == 0) return absl::OkStatus();
-  return FitsInline(session, target.size)
-             ? WriteInline(session, target, data)
-             : UploadStream(session, target, static_cast<const char*>(data));
+  if (FitsInline(session, target.size)) {
+    return WriteInline(session, target, data);
+  }
+  const char* const bytes = static_cast<const char*>(data);
+  if (const auto ring = RingFor(session, target.size)) {
+    return StagedUpload(session, *ring, target, bytes);
+  }
+  return UploadStream(session, target, bytes);
 }
 
 absl::Status DownloadBytes(SessionState& session, const TransferTarget& target,
                            void* data) {
   if (target.size == 0) return absl::OkStatus();
-  return FitsInline(session, target.size)
-             ? ReadInline(session, target, data)
-             : DownloadStream(session, target, static_cast<char*>(data));
+  if (FitsInline(session, target.size)) {
+    return ReadInline(session, target, data);
+  }
+  char* const bytes = static_cast<char*>(data);
+  if (const auto ring = RingFor(session, target.size)) {
+    HOLDFAST_RETURN_IF_ERROR(StagedDownload(session, *ring, target, bytes));
+    return session.queue.TakeFailure();
+  }
+  return DownloadStream(session, target, bytes);
 }
 
 }  // namespace holdfast

@@ -9,15 +9,9 @@
 
 #include "absl/status/status.h"
 #include "client/cpp/session_state.h"
+#include "client/cpp/transfer_target.h"
 
 namespace holdfast {
-
-struct TransferTarget {
-  uint64_t buffer = 0;
-  uint64_t offset = 0;
-  uint64_t size = 0;
-  uint64_t stream = 0;
-};
 
 // Returns when `data` may be used again.
 absl::Status UploadBytes(SessionState& session, const TransferTarget& target,

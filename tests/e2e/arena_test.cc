@@ -139,6 +139,30 @@ TEST_F(ArenaTest, AnArenaIsOfOneSession) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(ArenaTest, DataCanBeMadeWhileTheExecutorPageLocksTheMemory) {
+  const auto session = Open();
+  const auto arena = session->CreateArena(64 * kSize, {.in_background = true});
+  ASSERT_TRUE(arena.ok()) << arena.status();
+  const ArenaSpan in = *(*arena)->Allocate(40 * kSize);
+  const ArenaSpan out = *(*arena)->Allocate(20 * kSize);
+  Produce(in.As<uint8_t>());
+  const Stream stream = *session->device(0).CreateStream();
+  const Buffer buffer = *session->device(0).Allocate(40 * kSize, stream);
+  ASSERT_TRUE(buffer.CopyFrom(in, stream).ok());
+  ASSERT_TRUE(buffer.CopyTo(out, stream, 7).ok());
+  ASSERT_TRUE(stream.Synchronize().ok());
+  EXPECT_EQ(std::memcmp(out.data(), &in.As<uint8_t>()[7], out.size()), 0);
+  // One that is given up at once; one that there cannot be.
+  EXPECT_TRUE(session->CreateArena(kSize, {.in_background = true}).ok());
+  const auto huge =
+      session->CreateArena(uint64_t{1} << 46, {.in_background = true});
+  ASSERT_TRUE(huge.ok()) << huge.status();
+  const ArenaSpan span = *(*huge)->Allocate(100);
+  EXPECT_EQ(buffer.CopyFrom(span, stream).code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ((*huge)->Ready().code(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(ArenaTest, ATcpClientIsToldThatItSharesNoMemory) {
   const auto session = Session::Open({.address = daemon_.tcp_address()});
   ASSERT_TRUE(session.ok()) << session.status();

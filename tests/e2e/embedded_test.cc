@@ -47,6 +47,11 @@ TEST_F(EmbeddedTest, VectorAdd) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
+TEST_F(EmbeddedTest, InPlace) {
+  const Outcome outcome = RunProgram({ProgramPath("IN_PLACE"), kAddress});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
 TEST_F(EmbeddedTest, Scale) {
   const Outcome outcome = RunProgram({ProgramPath("SCALE"), kAddress});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -24,6 +25,22 @@ TEST(MemfdTest, WritesThroughOneMappingShowInAnother) {
   ASSERT_EQ(writer.size(), 8192u);
   std::memcpy(writer.data(), "hello", 5);
   EXPECT_EQ(reader.bytes().substr(0, 5), "hello");
+}
+
+TEST(MemfdTest, AMappingMayBeOfTheFirstBytesAndStartsWhereHugePagesCould) {
+  constexpr size_t kHuge = size_t{2} << 20;
+  ASSERT_OK_AND_ASSIGN(const UniqueFd fd, CreateMemfd("test", 5 * kHuge));
+  for (const size_t size : {kHuge, kHuge + 4096, 3 * kHuge}) {
+    ASSERT_OK_AND_ASSIGN(
+        const FileMapping mapping,
+        FileMapping::Map(fd.get(), FileMapping::Access::kReadWrite, size));
+    EXPECT_EQ(mapping.size(), size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(mapping.data()) % kHuge, 0u);
+    std::memset(mapping.data(), 1, size);
+  }
+  EXPECT_FALSE(
+      FileMapping::Map(fd.get(), FileMapping::Access::kReadWrite, SIZE_MAX)
+          .ok());
 }
 
 TEST(MemfdTest, SealedBytesCannotBeChanged) {
