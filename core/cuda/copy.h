@@ -6,10 +6,13 @@
 #ifndef HOLDFAST_CORE_CUDA_COPY_H_
 #define HOLDFAST_CORE_CUDA_COPY_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "core/cuda/context.h"
 #include "core/cuda/stream.h"
 #include "cuda.h"
 
@@ -23,6 +26,35 @@ absl::Status CheckRange(absl::string_view what, uint64_t offset, uint64_t size,
 // cuMemcpyAsync. The ranges must not overlap.
 absl::Status CopyAsync(const Stream& stream, CUdeviceptr destination,
                        CUdeviceptr source, uint64_t size);
+
+// cuMemcpyPeerAsync: the same, between memory of two contexts.
+absl::Status CopyPeerAsync(const Stream& stream, CUdeviceptr destination,
+                           const Context& destination_context,
+                           CUdeviceptr source, const Context& source_context,
+                           uint64_t size);
+
+// Copies that are made together.
+class CopyList {
+ public:
+  // `size` is not 0.
+  void Add(CUdeviceptr destination, CUdeviceptr source, uint64_t size) {
+    destinations.push_back(destination);
+    sources.push_back(source);
+    sizes.push_back(size);
+  }
+
+  std::vector<CUdeviceptr> destinations;
+  std::vector<CUdeviceptr> sources;
+  std::vector<size_t> sizes;
+};
+
+// cuMemcpyBatchAsync, or where the driver does not have it, one by one. In no
+// order among themselves.
+absl::Status CopyAllAsync(const Stream& stream, CopyList& list);
+
+// INVALID_ARGUMENT as FillAsync says.
+absl::Status CheckPattern(CUdeviceptr destination, uint32_t pattern,
+                          uint32_t pattern_bytes, uint64_t size);
 
 // cuMemsetD8Async, D16, D32: `size` bytes of a pattern of `pattern_bytes` (1,
 // 2 or 4) low bytes of `pattern`. INVALID_ARGUMENT: another width; a pattern

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
+#include "server/executor/fill_pattern.h"
 
 namespace holdfast::executor {
 namespace {
@@ -192,31 +193,6 @@ absl::Status Handle(const CommandContext& context,
 }
 
 absl::Status Handle(const CommandContext& context,
-                    const v1::CopyBuffer& command) {
-  Resources& resources = context.resources;
-  const uint64_t size = command.size();
-  HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            resources.streams.Find(command.stream()));
-  HOLDFAST_ASSIGN_OR_RETURN(const CUdeviceptr destination,
-                            ResolveRange(resources, command.destination(),
-                                         command.destination_offset(), size));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const CUdeviceptr source,
-      ResolveRange(resources, command.source(), command.source_offset(), size));
-  if (size == 0) return absl::OkStatus();
-  const CUdeviceptr distance =
-      destination > source ? destination - source : source - destination;
-  if (distance < size) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a copy of ", size, " bytes from ", DescribeHandle(command.source()),
-        " offset ", command.source_offset(), " to ",
-        DescribeHandle(command.destination()), " offset ",
-        command.destination_offset(), ": the ranges overlap"));
-  }
-  return cuda::CopyAsync(*stream->stream, destination, source, size);
-}
-
-absl::Status Handle(const CommandContext& context,
                     const v1::FillBuffer& command) {
   Resources& resources = context.resources;
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
@@ -224,30 +200,9 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_ASSIGN_OR_RETURN(const CUdeviceptr address,
                             ResolveRange(resources, command.buffer(),
                                          command.offset(), command.size()));
-  uint32_t pattern = 0;
-  uint32_t width = 0;
-  switch (command.pattern_case()) {
-    case v1::FillBuffer::kByte:
-      pattern = command.byte();
-      width = 1;
-      break;
-    case v1::FillBuffer::kHalfWord:
-      pattern = command.half_word();
-      width = 2;
-      break;
-    case v1::FillBuffer::kWord:
-      pattern = command.word();
-      width = 4;
-      break;
-    case v1::FillBuffer::PATTERN_NOT_SET:
-      return absl::InvalidArgumentError("a fill without a pattern");
-  }
-  if (command.offset() % width != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a fill at offset ", command.offset(),
-        ", which is not a multiple of its pattern's ", width, " bytes"));
-  }
-  return cuda::FillAsync(*stream->stream, address, pattern, width,
+  HOLDFAST_ASSIGN_OR_RETURN(const FillPattern pattern, PatternOf(command));
+  HOLDFAST_RETURN_IF_ERROR(CheckAlignment(pattern, command.offset()));
+  return cuda::FillAsync(*stream->stream, address, pattern.value, pattern.bytes,
                          command.size());
 }
 

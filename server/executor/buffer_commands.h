@@ -18,7 +18,6 @@ absl::Status Handle(const CommandContext&, const v1::CreateSubBuffer&);
 absl::Status Handle(const CommandContext&, const v1::DescribeBuffer&);
 absl::Status Handle(const CommandContext&, const v1::WriteBuffer&);
 absl::Status Handle(const CommandContext&, const v1::ReadBuffer&);
-absl::Status Handle(const CommandContext&, const v1::CopyBuffer&);
 absl::Status Handle(const CommandContext&, const v1::FillBuffer&);
 
 // Address of `size` bytes at `offset` of a buffer. OUT_OF_RANGE: beyond its

@@ -6,6 +6,7 @@
 #include "core/base/status_macros.h"
 #include "server/executor/arena_commands.h"
 #include "server/executor/buffer_commands.h"
+#include "server/executor/copy_commands.h"
 #include "server/executor/launch_command.h"
 #include "server/executor/module_commands.h"
 #include "server/executor/stream_commands.h"
@@ -119,10 +120,11 @@ absl::Status CommandProcessor::Dispatch(const CommandContext& context,
     case Operation::kFreeArena:
       return Handle(context, command.free_arena());
     case Operation::kCopyRect:
+      return Handle(context, command.copy_rect());
     case Operation::kFillRect:
-      return absl::UnimplementedError("boxes with pitches are not served");
+      return Handle(context, command.fill_rect());
     case Operation::kCopyBatch:
-      return absl::UnimplementedError("batches of copies are not served");
+      return Handle(context, command.copy_batch());
     case Operation::OPERATION_NOT_SET:
       break;
   }

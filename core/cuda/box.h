@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Boxes of bytes with pitches, in up to three dimensions: copied and filled in
+// stream order. As in copy.h, whoever calls has checked that the box lies in
+// its buffer, with BoxExtent and CheckRange.
+#ifndef HOLDFAST_CORE_CUDA_BOX_H_
+#define HOLDFAST_CORE_CUDA_BOX_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/cuda/context.h"
+#include "core/cuda/stream.h"
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+struct Box {
+  uint64_t width = 0;  // bytes a row
+  uint64_t height = 1;
+  uint64_t depth = 1;
+};
+
+// Bytes from one row, and from one slice, to the next. 0: without gaps.
+struct Pitches {
+  uint64_t row = 0;
+  uint64_t slice = 0;
+};
+
+// With what 0 stands for. INVALID_ARGUMENT: a box without bytes; rows or slices
+// that overlap; a slice that is not a whole number of rows.
+absl::StatusOr<Pitches> CompletePitches(const Box& box, Pitches pitches);
+
+// The functions below need complete pitches.
+
+// Bytes from the first to the end of the last; OUT_OF_RANGE: more than there
+// are addresses.
+absl::StatusOr<uint64_t> BoxExtent(const Box& box, const Pitches& pitches);
+
+// INVALID_ARGUMENT if a byte is in both of two boxes of the same measures, or
+// if their extents overlap and their pitches differ: then it is not found out.
+absl::Status CheckApart(const Box& box, CUdeviceptr a, const Pitches& a_pitches,
+                        CUdeviceptr b, const Pitches& b_pitches);
+
+// One side of a copy.
+struct BoxPlace {
+  CUdeviceptr address = 0;
+  Pitches pitches;
+  const Context* context = nullptr;  // whose memory it is; not owned
+};
+
+// cuMemcpy3DAsync; between contexts, cuMemcpy3DPeerAsync.
+absl::Status CopyBoxAsync(const Stream& stream, const Box& box,
+                          const BoxPlace& destination, const BoxPlace& source);
+
+// cuMemsetD2D8Async, D16, D32, of a box of one slice; as FillAsync.
+absl::Status FillBoxAsync(const Stream& stream, const Box& box,
+                          CUdeviceptr destination, const Pitches& pitches,
+                          uint32_t pattern, uint32_t pattern_bytes);
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_BOX_H_
