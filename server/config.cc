@@ -3,20 +3,48 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 
 namespace holdfast {
+namespace {
+
+// Empty unless it is set to an absolute path.
+std::string PathIn(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && value[0] == '/' ? value : "";
+}
+
+}  // namespace
+
+size_t DefaultCompilerWorkers() {
+  return std::clamp<size_t>(std::thread::hardware_concurrency(), 2, 16);
+}
 
 std::string DefaultRuntimeDirectory() {
   const uid_t user = geteuid();
   if (user == 0) return "/run/holdfast";
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && runtime[0] == '/') {
-    return absl::StrCat(runtime, "/holdfast");
-  }
+  const std::string runtime = PathIn("XDG_RUNTIME_DIR");
+  if (!runtime.empty()) return absl::StrCat(runtime, "/holdfast");
   return absl::StrCat("/tmp/holdfast-", user);
+}
+
+std::string DefaultCacheDirectory() {
+  constexpr absl::string_view kPrograms = "/programs";
+  // With several directories, systemd joins them with colons.
+  const std::string service = PathIn("CACHE_DIRECTORY");
+  if (!service.empty()) {
+    return absl::StrCat(service.substr(0, service.find(':')), kPrograms);
+  }
+  if (geteuid() == 0) return absl::StrCat("/var/cache/holdfast", kPrograms);
+  const std::string cache = PathIn("XDG_CACHE_HOME");
+  if (!cache.empty()) return absl::StrCat(cache, "/holdfast", kPrograms);
+  const std::string home = PathIn("HOME");
+  if (home.empty()) return "";
+  return absl::StrCat(home, "/.cache/holdfast", kPrograms);
 }
 
 }  // namespace holdfast

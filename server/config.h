@@ -17,6 +17,9 @@
 
 namespace holdfast {
 
+// One a core, at least 2 and at most 16: each takes some 100 MB.
+size_t DefaultCompilerWorkers();
+
 // What holdfastd was told, from flags and the configuration file; flags.h has
 // the text that users see for each.
 struct Config {
@@ -36,11 +39,13 @@ struct Config {
   size_t warm_executors = 1;
   size_t max_sessions = 64;
 
-  size_t compiler_workers = 2;
+  size_t compiler_workers = DefaultCompilerWorkers();
   absl::Duration compile_timeout = absl::Minutes(1);
   uint64_t compile_memory = uint64_t{8} << 30;  // bytes
   uint64_t object_store = uint64_t{1} << 30;    // bytes
   uint64_t cache_memory = uint64_t{256} << 20;  // bytes
+  uint64_t cache_disk = uint64_t{1} << 30;      // bytes
+  std::string cache_directory;
 
   absl::Duration drain_timeout = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;
@@ -52,6 +57,11 @@ struct Config {
 // /run/holdfast for root; else $XDG_RUNTIME_DIR/holdfast, or
 // /tmp/holdfast-UID if that is not set.
 std::string DefaultRuntimeDirectory();
+
+// $CACHE_DIRECTORY, which systemd sets; else /var/cache/holdfast for root, and
+// $XDG_CACHE_HOME/holdfast or ~/.cache/holdfast for other users; in it,
+// "programs". Empty if none of these is set.
+std::string DefaultCacheDirectory();
 
 }  // namespace holdfast
 

@@ -19,6 +19,7 @@
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
+#include "server/compile/disk_cache.h"
 #include "server/compile/object_store.h"
 #include "server/compile/program_compiler.h"
 #include "server/health.h"
@@ -118,7 +119,8 @@ struct Daemon::Parts {
                        },
                    .workers = config.compiler_workers,
                    .time_limit = config.compile_timeout}),
-        cache(config.cache_memory),
+        disk_cache(config.cache_directory, config.cache_disk),
+        cache(config.cache_memory, &disk_cache),
         program_compiler(
             compilers, store, cache,
             [this](absl::Time deadline) { return CompileDefaults(deadline); }),
@@ -131,9 +133,9 @@ struct Daemon::Parts {
                       }}),
         session_service(sessions, peers),
         device_service(executors),
-        compile_service(program_compiler),
+        compile_service(program_compiler, peers),
         object_service(store),
-        admin_service(sessions, compilers, cache, peers),
+        admin_service(sessions, compilers, cache, disk_cache, peers),
         command_service(ServiceBeside(v1::CommandBatch::descriptor()),
                         sessions),
         transfer_service(ServiceBeside(v1::UploadRequest::descriptor()),
@@ -163,6 +165,7 @@ struct Daemon::Parts {
   ObjectStore store;
   ExecutorPool executors;
   CompilerPool compilers;
+  DiskCache disk_cache;
   CompileCache cache;
   ProgramCompiler program_compiler;
   SessionRegistry sessions;
@@ -209,7 +212,10 @@ Daemon::Daemon(const Config& config, StopEvents& events,
   });
   parts_->prestart = std::thread([parts = parts_.get()] {
     const absl::Status status = parts->compilers.Prestart();
-    if (status.ok()) return LogInfo("compiler: ", parts->compilers.backend());
+    if (status.ok()) {
+      return LogInfo("compiler: ", parts->compilers.backend(), "; ",
+                     parts->compilers.confinement());
+    }
     LogWarning("no compiler: ", status.message());
   });
 }

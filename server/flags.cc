@@ -41,6 +41,10 @@ FILES
   /run/holdfast/holdfast.sock              where root's daemon listens
   $XDG_RUNTIME_DIR/holdfast/holdfast.sock  another user's; /tmp/holdfast-UID/
                                            if that variable is not set
+  /var/cache/holdfast/programs             what root's daemon has compiled
+  ~/.cache/holdfast/programs               another user's, or in
+                                           $XDG_CACHE_HOME; a systemd service
+                                           has its own, $CACHE_DIRECTORY
 
 EXIT STATUS
   0 after a stop that was asked for; 1 if it could not start; else a flag is
@@ -197,6 +201,18 @@ void AddCompilation(CLI::App* app, Config* config) {
       ->transform(CLI::AsSizeValue(false))
       ->default_str("256MiB")
       ->group(group);
+  app->add_option("--cache-disk", config->cache_disk,
+                  "Compilations kept on disk, for daemons to come and for "
+                  "others that use the same directory; the least recently "
+                  "used goes first, and 0 keeps none.")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("1GiB")
+      ->group(group);
+  app->add_option("--cache-directory", config->cache_directory,
+                  "Where they are; made with mode 0700.")
+      ->type_name("DIR")
+      ->default_str(DefaultCacheDirectory())
+      ->group(group);
 }
 
 void AddOperation(CLI::App* app, Config* config) {
@@ -241,6 +257,9 @@ void AddRole(CLI::App* app, Config* config) {
 void SetDefaults(Config* config) {
   if (config->runtime_dir.empty()) {
     config->runtime_dir = DefaultRuntimeDirectory();
+  }
+  if (config->cache_directory.empty()) {
+    config->cache_directory = DefaultCacheDirectory();
   }
   if (config->listen.empty()) {
     Endpoint endpoint;

@@ -2,8 +2,16 @@
 #include "client/cli/cache_command.h"
 
 #include <cinttypes>
+#include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <string>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/cli/json_writer.h"
 #include "client/cpp/daemon.h"
 #include "core/base/status_macros.h"
@@ -11,7 +19,10 @@
 namespace holdfast::cli {
 namespace {
 
-void PrintJson(const v1::GetCacheStatisticsResponse& statistics) {
+using Statistics = v1::GetCacheStatisticsResponse;
+
+void PrintJson(const Statistics& statistics) {
+  const v1::DiskCacheStatistics& disk = statistics.disk();
   JsonWriter json;
   json.BeginObject()
       .Member("entries", statistics.entries())
@@ -20,35 +31,128 @@ void PrintJson(const v1::GetCacheStatisticsResponse& statistics) {
       .Member("hits", statistics.hits())
       .Member("misses", statistics.misses())
       .Member("evictions", statistics.evictions());
+  if (statistics.has_disk()) {
+    json.BeginObject("disk")
+        .Member("directory", disk.directory())
+        .Member("entries", disk.entries())
+        .Member("bytes", disk.bytes())
+        .Member("max_bytes", disk.max_bytes())
+        .Member("hits", disk.hits())
+        .Member("evictions", disk.evictions())
+        .Member("damaged", disk.damaged())
+        .Member("not_kept", disk.not_kept())
+        .Member("problem", disk.problem())
+        .EndObject();
+  }
   std::puts(json.EndObject().text().c_str());
+}
+
+// One line a tier: both have these.
+template <typename Tier>
+void PrintTier(const char* name, const Tier& tier) {
+  std::printf("%-7s %" PRIu64 " entries, %s of %s, %" PRIu64 " hits, %" PRIu64
+              " evicted\n",
+              name, tier.entries(), HumanBytes(tier.bytes()).c_str(),
+              HumanBytes(tier.max_bytes()).c_str(), tier.hits(),
+              tier.evictions());
+}
+
+void PrintText(const Statistics& statistics) {
+  PrintTier("memory", statistics);
+  const v1::DiskCacheStatistics& disk = statistics.disk();
+  if (statistics.has_disk()) {
+    PrintTier("disk", disk);
+    std::printf("        in %s\n", disk.directory().c_str());
+  } else {
+    std::puts("disk    not used");
+  }
+  if (disk.damaged() > 0) {
+    std::printf("        %" PRIu64 " damaged entries removed\n",
+                disk.damaged());
+  }
+  if (disk.not_kept() > 0) {
+    std::printf(
+        "        %" PRIu64 " entries not kept; %s\n", disk.not_kept(),
+        disk.problem().empty() ? "the last one was" : disk.problem().c_str());
+  }
+  std::printf("misses  %" PRIu64 "\n", statistics.misses());
 }
 
 absl::Status ShowStatistics(const CommonOptions& options) {
   HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
   HOLDFAST_ASSIGN_OR_RETURN(const auto statistics, daemon->CacheStatistics());
-  if (options.json) {
-    PrintJson(statistics);
-    return absl::OkStatus();
-  }
-  std::printf("entries    %" PRIu64 "\n", statistics.entries());
-  std::printf("memory     %s of %s\n", HumanBytes(statistics.bytes()).c_str(),
-              HumanBytes(statistics.max_bytes()).c_str());
-  std::printf("hits       %" PRIu64 "\n", statistics.hits());
-  std::printf("misses     %" PRIu64 "\n", statistics.misses());
-  std::printf("evictions  %" PRIu64 "\n", statistics.evictions());
+  options.json ? PrintJson(statistics) : PrintText(statistics);
   return absl::OkStatus();
 }
 
 absl::Status Clear(const CommonOptions& options) {
   HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
-  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t entries, daemon->ClearCache());
+  HOLDFAST_ASSIGN_OR_RETURN(const auto cleared, daemon->ClearCache());
   if (options.json) {
     JsonWriter json;
-    json.BeginObject().Member("entries", entries).EndObject();
+    json.BeginObject()
+        .Member("entries", cleared.entries())
+        .Member("disk_entries", cleared.disk_entries())
+        .EndObject();
     std::puts(json.text().c_str());
     return absl::OkStatus();
   }
-  std::printf("%" PRIu64 " entries dropped\n", entries);
+  std::printf("%" PRIu64 " entries dropped from memory, %" PRIu64
+              " from disk\n",
+              cleared.entries(), cleared.disk_entries());
+  return absl::OkStatus();
+}
+
+absl::Time UsedAt(const v1::CacheEntry& entry) {
+  return absl::FromUnixSeconds(entry.used().seconds()) +
+         absl::Nanoseconds(entry.used().nanos());
+}
+
+std::string FormatOf(const v1::CacheEntry& entry) {
+  const std::string name = v1::ObjectFormat_Name(entry.object().format());
+  return absl::AsciiStrToLower(absl::StripPrefix(name, "OBJECT_FORMAT_"));
+}
+
+void WriteEntry(const v1::CacheEntry& entry, JsonWriter* json) {
+  json->BeginObject()
+      .Member("key", absl::BytesToHexString(entry.key()))
+      .Member("name", entry.name())
+      .Member("sha256", absl::BytesToHexString(entry.object().sha256()))
+      .Member("bytes", entry.object().size())
+      .Member("format", FormatOf(entry))
+      .Member("arch", entry.arch())
+      .Member("compiler", entry.compiler())
+      .Member("memory", entry.in_memory())
+      .Member("disk", entry.on_disk())
+      .Member("used", absl::FormatTime(UsedAt(entry), absl::UTCTimeZone()))
+      .EndObject();
+}
+
+void PrintEntry(const v1::CacheEntry& entry) {
+  const absl::Duration age =
+      absl::Trunc(absl::Now() - UsedAt(entry), absl::Seconds(1));
+  std::printf(
+      "%-12s %-24s %-6s %-11s %10s  %-6s %-4s %8s\n",
+      absl::BytesToHexString(entry.object().sha256()).substr(0, 12).c_str(),
+      entry.name().c_str(), FormatOf(entry).c_str(), entry.arch().c_str(),
+      HumanBytes(entry.object().size()).c_str(),
+      entry.in_memory() ? "memory" : "", entry.on_disk() ? "disk" : "",
+      absl::FormatDuration(age).c_str());
+}
+
+absl::Status List(const CommonOptions& options, uint32_t max_entries) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto list, daemon->CacheEntries(max_entries));
+  if (options.json) {
+    JsonWriter json;
+    json.BeginObject().BeginArray("entries");
+    for (const auto& entry : list.entries()) WriteEntry(entry, &json);
+    std::puts(json.EndArray().EndObject().text().c_str());
+    return absl::OkStatus();
+  }
+  std::printf("%-12s %-24s %-6s %-11s %10s  %-11s %8s\n", "OBJECT", "NAME",
+              "FORMAT", "ARCH", "SIZE", "TIERS", "UNUSED");
+  for (const auto& entry : list.entries()) PrintEntry(entry);
   return absl::OkStatus();
 }
 
@@ -62,8 +166,15 @@ void AddCacheCommand(CLI::App* app, CommonOptions* options,
   AddCommand(
       cache, options, "stats", "What it holds, and how often it helped",
       [options] { return ShowStatistics(*options); }, status);
+  const auto max_entries = std::make_shared<uint32_t>(0);
   AddCommand(
-      cache, options, "clear", "Drop all entries",
+      cache, options, "list", "Its entries, the last used first",
+      [options, max_entries] { return List(*options, *max_entries); }, status)
+      ->add_option("-n,--max-entries", *max_entries,
+                   "How many; 0 is as many as the daemon lists")
+      ->capture_default_str();
+  AddCommand(
+      cache, options, "clear", "Drop all entries, in memory and on disk",
       [options] { return Clear(*options); }, status);
 }
 

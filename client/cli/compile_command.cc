@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/compile_command.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -12,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/file.h"
 #include "client/cli/json_writer.h"
+#include "client/cli/progress_line.h"
 #include "client/cli/source.h"
 #include "client/cpp/program.h"
 #include "core/base/status_macros.h"
@@ -33,6 +36,12 @@ absl::StatusOr<v1::ObjectFormat> TargetOf(const std::string& output) {
       absl::StrCat("-o ", output, ": the name must end in .ptx or .cubin"));
 }
 
+// Empty: compiled for this request.
+const char* TierName(v1::CacheTier tier) {
+  if (tier == v1::CACHE_TIER_MEMORY) return "memory";
+  return tier == v1::CACHE_TIER_DISK ? "disk" : "";
+}
+
 void PrintCompilation(const CompileFlags& flags, const Compilation& compilation,
                       bool as_json) {
   const ObjectCode& object = compilation.object;
@@ -45,6 +54,7 @@ void PrintCompilation(const CompileFlags& flags, const Compilation& compilation,
         .Member("arch", compilation.arch)
         .Member("compiler", compilation.compiler)
         .Member("cache_hit", compilation.cache_hit)
+        .Member("cache_tier", TierName(compilation.cache_tier))
         .Member("compile_ms", absl::ToDoubleMilliseconds(compilation.time))
         .Member("log", compilation.log)
         .BeginObject("symbols");
@@ -60,6 +70,15 @@ void PrintCompilation(const CompileFlags& flags, const Compilation& compilation,
   }
 }
 
+absl::StatusOr<Compilation> CompileShowingProgress(
+    const Program& program, Daemon& daemon,
+    const std::vector<std::string>& names, v1::ObjectFormat target) {
+  ProgressLine line(STDERR_FILENO);
+  return program.Compile(
+      daemon, names, target,
+      [&line](const v1::CompileProgress& progress) { line.Show(progress); });
+}
+
 absl::Status Compile(const CommonOptions& options, const CompileFlags& flags,
                      const std::vector<std::string>& compiler_options) {
   HOLDFAST_ASSIGN_OR_RETURN(const v1::ObjectFormat target,
@@ -71,8 +90,9 @@ absl::Status Compile(const CommonOptions& options, const CompileFlags& flags,
                         {.name = std::filesystem::path(flags.source).filename(),
                          .arch = flags.arch,
                          .options = compiler_options});
-  HOLDFAST_ASSIGN_OR_RETURN(const Compilation compilation,
-                            program.Compile(*daemon, flags.names, target));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const Compilation compilation,
+      CompileShowingProgress(program, *daemon, flags.names, target));
   PrintNotes(compilation);
   HOLDFAST_ASSIGN_OR_RETURN(const std::string bytes,
                             compilation.object.Fetch(*daemon));

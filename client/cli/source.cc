@@ -94,10 +94,14 @@ void PrintNotes(const Compilation& compilation) {
 }
 
 std::string TimeOf(const Compilation& compilation) {
-  return compilation.cache_hit
-             ? "from the cache"
-             : absl::StrFormat("%.1f ms",
-                               absl::ToDoubleMilliseconds(compilation.time));
+  if (compilation.cache_hit) {
+    return absl::StrCat("from the cache",
+                        compilation.cache_tier == v1::CACHE_TIER_DISK
+                            ? " on disk"
+                            : " in memory");
+  }
+  return absl::StrFormat("%.1f ms",
+                         absl::ToDoubleMilliseconds(compilation.time));
 }
 
 }  // namespace holdfast::cli

@@ -26,7 +26,7 @@ absl::StatusOr<Compilation> LoadSource(Daemon& daemon, const std::string& path,
 // The compiler's log and the daemon's warnings, to stderr.
 void PrintNotes(const Compilation& compilation);
 
-// "12.3 ms" or "from the cache".
+// "12.3 ms", "from the cache in memory" or "... on disk".
 std::string TimeOf(const Compilation& compilation);
 
 }  // namespace holdfast::cli

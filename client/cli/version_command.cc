@@ -27,6 +27,7 @@ void PrintJson(const absl::StatusOr<ServerInfo>& info) {
         .Member("pid", info->pid())
         .Member("host", info->host())
         .Member("compiler", info->compiler())
+        .Member("compiler_confinement", info->compiler_confinement())
         .Member("sessions", info->sessions())
         .Member("max_sessions", info->max_sessions())
         .EndObject();
@@ -46,6 +47,9 @@ void PrintText(const absl::StatusOr<ServerInfo>& info) {
               info->version().c_str(), info->host().c_str(),
               static_cast<long long>(info->pid()), compiler.c_str(),
               info->sessions(), info->max_sessions());
+  if (info->compiler_confinement().empty()) return;
+  std::printf("compilers are confined: %s\n",
+              info->compiler_confinement().c_str());
 }
 
 // Without a daemon there is still a client to tell about.

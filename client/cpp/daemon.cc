@@ -82,12 +82,23 @@ absl::StatusOr<v1::GetCacheStatisticsResponse> Daemon::CacheStatistics() {
   return response;
 }
 
-absl::StatusOr<uint64_t> Daemon::ClearCache() {
+absl::StatusOr<v1::ListCacheEntriesResponse> Daemon::CacheEntries(
+    uint32_t max_entries) {
+  grpc::ClientContext context;
+  v1::ListCacheEntriesRequest request;
+  request.set_max_entries(max_entries);
+  v1::ListCacheEntriesResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      Explain(admin_->ListCacheEntries(&context, request, &response)));
+  return response;
+}
+
+absl::StatusOr<v1::ClearCacheResponse> Daemon::ClearCache() {
   grpc::ClientContext context;
   v1::ClearCacheResponse response;
   HOLDFAST_RETURN_IF_ERROR(
       Explain(admin_->ClearCache(&context, {}, &response)));
-  return response.entries();
+  return response;
 }
 
 absl::Status Daemon::Explain(const grpc::Status& status) const {

@@ -40,10 +40,13 @@ class Daemon {
   absl::StatusOr<v1::DescribeDeviceResponse> DescribeDevice(uint32_t ordinal);
   // Oldest first.
   absl::StatusOr<std::vector<v1::SessionInfo>> Sessions();
-  // The cache of compiled programs; clearing tells how many it had.
-  // PERMISSION_DENIED: not the daemon's own user.
+  // The cache of compiled programs; clearing tells how many it had. 0 entries
+  // lists as many as the daemon will. PERMISSION_DENIED: not the daemon's own
+  // user.
   absl::StatusOr<v1::GetCacheStatisticsResponse> CacheStatistics();
-  absl::StatusOr<uint64_t> ClearCache();
+  absl::StatusOr<v1::ListCacheEntriesResponse> CacheEntries(
+      uint32_t max_entries = 0);
+  absl::StatusOr<v1::ClearCacheResponse> ClearCache();
 
   // The services themselves, for the classes that stand on them.
   v1::CompileService::Stub& compiler() { return *compile_; }

@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_CLIENT_CPP_PROGRAM_H_
 #define HOLDFAST_CLIENT_CPP_PROGRAM_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -34,9 +35,14 @@ struct Compilation {
   std::string compiler;
   std::string arch;
   bool cache_hit = false;
+  // Where it was found.
+  v1::CacheTier cache_tier = v1::CACHE_TIER_UNSPECIFIED;
   // In the compiler; 0 for a hit.
   absl::Duration time;
 };
+
+// Called now and then while a compilation waits or runs.
+using CompileProgressCallback = std::function<void(const v1::CompileProgress&)>;
 
 // CUDA C++ source. Immutable.
 class Program {
@@ -51,9 +57,13 @@ class Program {
   // is the whole log.
   absl::StatusOr<Compilation> Compile(
       Daemon& daemon, std::vector<std::string> name_expressions = {},
-      v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED) const;
+      v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED,
+      const CompileProgressCallback& on_progress = nullptr) const;
 
  private:
+  v1::CompileRequest Request(std::vector<std::string> name_expressions,
+                             v1::ObjectFormat target) const;
+
   std::string source_;
   ProgramOptions options_;
 };

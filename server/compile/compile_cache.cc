@@ -2,9 +2,13 @@
 #include "server/compile/compile_cache.h"
 
 #include "absl/status/status.h"
+#include "absl/time/clock.h"
 
 namespace holdfast {
 namespace {
+
+// How old the time of use on disk of a program in memory may become.
+constexpr absl::Duration kTouchInterval = absl::Minutes(10);
 
 uint64_t SizeOf(const CompiledProgram& program) {
   return program.object->header.size() + program.response.ByteSizeLong();
@@ -15,54 +19,133 @@ uint64_t SizeOf(const CompiledProgram& program) {
 // Under the cache's mutex; lives as long as somebody waits for it.
 struct CompileCache::Flight {
   bool done = false;
+  size_t joined = 0;  // who wait beside the one who began it
+  CompileStage stage;
   absl::StatusOr<Outcome> outcome = absl::UnknownError("not compiled yet");
 };
 
-absl::StatusOr<CompileCache::Answer> CompileCache::Get(const std::string& key,
-                                                       absl::Time deadline,
-                                                       const Compile& compile) {
+absl::StatusOr<CompileCache::Answer> CompileCache::Get(
+    const std::string& key, const CompileCaller& caller,
+    const Compile& compile) {
   std::shared_ptr<Flight> flight;
+  Program found;
+  bool joins = false;
   {
     absl::MutexLock lock(&mutex_);
-    if (Program program = Find(key)) return Answer{std::move(program), true};
-    std::shared_ptr<Flight>& slot = flights_[key];
-    if (slot != nullptr) {
-      flight = slot;
-      return Join(*flight, deadline);
+    if (Kept* const kept = Find(key)) {
+      found = kept->program;
+      if (kept->touched + kTouchInterval > kept->used) {
+        return Answer{std::move(found), Tier::kMemory};
+      }
+      kept->touched = kept->used;
+    } else if (const auto begun = flights_.find(key); begun != flights_.end()) {
+      flight = begun->second;
+      joins = true;
+      ++flight->joined;
+    } else {
+      flight = flights_[key] = std::make_shared<Flight>();
     }
-    slot = flight = std::make_shared<Flight>();
-    ++statistics_.misses;
   }
-  absl::StatusOr<Outcome> outcome = compile();
-  absl::MutexLock lock(&mutex_);
-  flights_.erase(key);
-  flight->outcome = outcome;
-  flight->done = true;
-  if (!outcome.ok()) return outcome.status();
-  if (outcome->keep) Insert(key, outcome->program);
-  return Answer{std::move(outcome->program), false};
+  if (joins) return Join(*flight, caller);
+  if (found == nullptr) return Fly(key, caller, compile, flight);
+  if (disk_ != nullptr) disk_->Touch(key);
+  return Answer{std::move(found), Tier::kMemory};
 }
 
-CompileCache::Program CompileCache::Find(const std::string& key) {
+absl::StatusOr<CompileCache::Answer> CompileCache::Fly(
+    const std::string& key, const CompileCaller& caller, const Compile& compile,
+    const std::shared_ptr<Flight>& flight) {
+  Tier tier = Tier::kDisk;
+  absl::StatusOr<Outcome> outcome = LoadFromDisk(key);
+  if (outcome->program == nullptr) {
+    tier = Tier::kNone;
+    outcome = compile(CallersOf(caller, key, flight));
+  }
+  Land(key, outcome, tier, flight);
+  if (!outcome.ok()) return outcome.status();
+  // Those who wait have been answered.
+  if (tier == Tier::kNone && outcome->keep && disk_ != nullptr) {
+    disk_->Store(key, *outcome->program);
+  }
+  return Answer{std::move(outcome->program), tier};
+}
+
+CompileCache::Outcome CompileCache::LoadFromDisk(const std::string& key) {
+  return {disk_ == nullptr ? nullptr : disk_->Load(key)};
+}
+
+void CompileCache::Land(const std::string& key,
+                        const absl::StatusOr<Outcome>& outcome, Tier tier,
+                        const std::shared_ptr<Flight>& flight) {
+  absl::MutexLock lock(&mutex_);
+  // One that was abandoned may have a successor.
+  const auto begun = flights_.find(key);
+  if (begun != flights_.end() && begun->second == flight) flights_.erase(begun);
+  flight->outcome = outcome;
+  flight->done = true;
+  if (tier == Tier::kNone) ++statistics_.misses;
+  if (outcome.ok() && outcome->keep) Insert(key, outcome->program);
+}
+
+CompileCache::Kept* CompileCache::Find(const std::string& key) {
   const auto found = by_key_.find(key);
   if (found == by_key_.end()) return nullptr;
   order_.splice(order_.begin(), order_, found->second);
   ++statistics_.hits;
-  return found->second->second;
+  found->second->used = absl::Now();
+  return &*found->second;
 }
 
-absl::StatusOr<CompileCache::Answer> CompileCache::Join(const Flight& flight,
-                                                        absl::Time deadline) {
-  const bool done =
-      mutex_.AwaitWithDeadline(absl::Condition(&flight.done), deadline);
-  if (!done || !flight.outcome.ok()) {
-    ++statistics_.misses;
-    if (done) return flight.outcome.status();
-    return absl::DeadlineExceededError(
-        "the deadline passed while another request compiled the same program");
+CompileCaller CompileCache::CallersOf(const CompileCaller& first,
+                                      const std::string& key,
+                                      const std::shared_ptr<Flight>& flight) {
+  CompileCaller callers;
+  callers.name = first.name;
+  callers.gone = [this, &first, &key, &flight] {
+    return first.gone() && Abandon(key, flight);
+  };
+  callers.report = [this, &first, &flight](const CompileStage& stage) {
+    {
+      absl::MutexLock lock(&mutex_);
+      flight->stage = stage;
+    }
+    first.report(stage);
+  };
+  return callers;
+}
+
+// If nobody waits for it, nobody can join it any more.
+bool CompileCache::Abandon(const std::string& key,
+                           const std::shared_ptr<Flight>& flight) {
+  absl::MutexLock lock(&mutex_);
+  if (flight->joined > 0) return false;
+  const auto begun = flights_.find(key);
+  if (begun != flights_.end() && begun->second == flight) flights_.erase(begun);
+  return true;
+}
+
+absl::StatusOr<CompileCache::Answer> CompileCache::Join(
+    Flight& flight, const CompileCaller& caller) {
+  while (true) {
+    const bool gone = caller.gone();
+    CompileStage stage;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.AwaitWithTimeout(absl::Condition(&flight.done), kCallerInterval);
+      if (flight.done && flight.outcome.ok()) {
+        ++statistics_.hits;
+        return Answer{flight.outcome->program, Tier::kMemory};
+      }
+      if (flight.done || gone) {
+        --flight.joined;
+        ++statistics_.misses;
+        if (flight.done) return flight.outcome.status();
+        return absl::CancelledError("the caller has gone");
+      }
+      stage = flight.stage;
+    }
+    caller.report(stage);
   }
-  ++statistics_.hits;
-  return Answer{flight.outcome->program, true};
 }
 
 void CompileCache::Insert(const std::string& key, Program program) {
@@ -70,7 +153,8 @@ void CompileCache::Insert(const std::string& key, Program program) {
   if (size > max_bytes_) return;
   statistics_.bytes += size;
   ++statistics_.entries;
-  order_.emplace_front(key, std::move(program));
+  const absl::Time now = absl::Now();
+  order_.push_front({{key, std::move(program), size, now}, now});
   by_key_[key] = order_.begin();
   while (statistics_.bytes > max_bytes_ || order_.size() > max_entries_) {
     EvictLast();
@@ -78,10 +162,10 @@ void CompileCache::Insert(const std::string& key, Program program) {
 }
 
 void CompileCache::EvictLast() {
-  statistics_.bytes -= SizeOf(*order_.back().second);
+  statistics_.bytes -= order_.back().bytes;
   --statistics_.entries;
   ++statistics_.evictions;
-  by_key_.erase(order_.back().first);
+  by_key_.erase(order_.back().key);
   order_.pop_back();
 }
 
@@ -92,6 +176,11 @@ size_t CompileCache::Clear() {
   by_key_.clear();
   statistics_.entries = statistics_.bytes = 0;
   return dropped.size();
+}
+
+std::vector<CompileCache::Entry> CompileCache::List() const {
+  absl::MutexLock lock(&mutex_);
+  return {order_.begin(), order_.end()};
 }
 
 CompileCache::Statistics CompileCache::statistics() const {

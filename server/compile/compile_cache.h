@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was compiled, by CompileKey. Identical requests that are in flight at
-// once share one compilation.
+// What was compiled, by CompileKey, in two tiers: memory, and a disk that
+// outlives the daemon. Identical requests that are in flight at once share one
+// compilation, or one look at the disk.
 //
-//   HOLDFAST_ASSIGN_OR_RETURN(auto answer, cache.Get(key, deadline, compile));
-//   if (answer.hit) ...
+//   HOLDFAST_ASSIGN_OR_RETURN(auto answer, cache.Get(key, caller, compile));
+//   if (answer.tier != CompileCache::Tier::kNone) ...
 #ifndef HOLDFAST_SERVER_COMPILE_COMPILE_CACHE_H_
 #define HOLDFAST_SERVER_COMPILE_COMPILE_CACHE_H_
 
@@ -15,25 +16,21 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "holdfast/v1/compile.pb.h"
-#include "server/compile/object_store.h"
+#include "server/compile/compile_caller.h"
+#include "server/compile/compiled_program.h"
+#include "server/compile/disk_cache.h"
 
 namespace holdfast {
 
-// The outcome of one compilation. Immutable.
-struct CompiledProgram {
-  v1::CompileResponse response;  // symbols, log, back end
-  std::shared_ptr<const StoredObject> object;
-};
-
-// Bounded in bytes and in entries, each of which holds a descriptor; what was
-// least recently used goes first. Thread-safe.
+// The tier in memory is bounded in bytes and in entries, each of which holds a
+// descriptor; what was least recently used goes first. Thread-safe.
 class CompileCache {
  public:
   using Program = std::shared_ptr<const CompiledProgram>;
@@ -42,13 +39,21 @@ class CompileCache {
     Program program;
     bool keep = true;  // false: answers those who wait, but nobody later
   };
-  using Compile = std::function<absl::StatusOr<Outcome>()>;
+  // For all who wait for it: `callers` are gone once each of them is, and
+  // have the name of the first.
+  using Compile =
+      std::function<absl::StatusOr<Outcome>(const CompileCaller& callers)>;
+
+  // Where a program was found; kNone: it was compiled. What somebody else's
+  // request has just made counts as found in memory.
+  enum class Tier { kNone, kMemory, kDisk };
 
   struct Answer {
     Program program;
-    bool hit = false;  // was there, or somebody else's compilation made it
+    Tier tier = Tier::kNone;
   };
 
+  // Of the tier in memory; misses are those of both.
   struct Statistics {
     uint64_t entries = 0;
     uint64_t bytes = 0;  // objects, logs and symbols
@@ -57,38 +62,66 @@ class CompileCache {
     uint64_t evictions = 0;
   };
 
+  struct Entry {
+    std::string key;
+    Program program;
+    uint64_t bytes = 0;
+    absl::Time used;
+  };
+
   static constexpr size_t kMaxEntries = 4096;
 
-  // 0 bytes keep nothing; requests in flight are shared all the same.
-  explicit CompileCache(uint64_t max_bytes, size_t max_entries = kMaxEntries)
-      : max_bytes_(max_bytes), max_entries_(max_entries) {}
+  // 0 bytes keep nothing in memory; requests in flight are shared all the same.
+  // `disk`, if any, must outlive the cache.
+  explicit CompileCache(uint64_t max_bytes, DiskCache* disk = nullptr,
+                        size_t max_entries = kMaxEntries)
+      : max_bytes_(max_bytes), max_entries_(max_entries), disk_(disk) {}
 
   // From the cache, else from `compile`, which is called without any lock. Its
-  // error goes to all who wait for it and is not kept. DEADLINE_EXCEEDED:
-  // `deadline` passed while another call compiled.
-  absl::StatusOr<Answer> Get(const std::string& key, absl::Time deadline,
+  // error goes to all who wait for it and is not kept. CANCELLED: the caller
+  // has gone.
+  absl::StatusOr<Answer> Get(const std::string& key,
+                             const CompileCaller& caller,
                              const Compile& compile);
 
-  // Drops all entries and returns how many there were. Who holds a program
-  // keeps it; what is in flight is kept when it is done.
+  // Drops all entries in memory and returns how many there were. Who holds a
+  // program keeps it; what is in flight is kept when it is done.
   size_t Clear();
+
+  // Those in memory, the last used first.
+  std::vector<Entry> List() const;
 
   Statistics statistics() const;
   uint64_t max_bytes() const { return max_bytes_; }
 
  private:
   struct Flight;  // one compilation, and those who wait for it
-  using Order = std::list<std::pair<std::string, Program>>;
+  struct Kept : Entry {
+    absl::Time touched;  // on disk
+  };
+  using Order = std::list<Kept>;
 
-  Program Find(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<Answer> Join(const Flight& flight, absl::Time deadline)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<Answer> Fly(const std::string& key,
+                             const CompileCaller& caller,
+                             const Compile& compile,
+                             const std::shared_ptr<Flight>& flight);
+  // Those who wait for a flight that `first` has begun. REQUIRES: all three
+  // outlive what is returned.
+  CompileCaller CallersOf(const CompileCaller& first, const std::string& key,
+                          const std::shared_ptr<Flight>& flight);
+  bool Abandon(const std::string& key, const std::shared_ptr<Flight>& flight);
+  Outcome LoadFromDisk(const std::string& key);  // its program may be nullptr
+  void Land(const std::string& key, const absl::StatusOr<Outcome>& outcome,
+            Tier tier, const std::shared_ptr<Flight>& flight);
+  Kept* Find(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<Answer> Join(Flight& flight, const CompileCaller& caller);
   void Insert(const std::string& key, Program program)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EvictLast() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const uint64_t max_bytes_;
   const size_t max_entries_;
+  DiskCache* const disk_;
   mutable absl::Mutex mutex_;
   Statistics statistics_ ABSL_GUARDED_BY(mutex_);
   Order order_ ABSL_GUARDED_BY(mutex_);  // most recently used first

@@ -22,21 +22,14 @@
 #include "core/base/status_macros.h"
 #include "core/compile/compiler.h"
 #include "holdfast/internal/executor.pb.h"
-#include "server/compile/file_confinement.h"
+#include "server/compile/confinement.h"
+#include "server/compile/object_store.h"
 #include "server/compile/program_request.h"
 #include "server/rpc/status_conversion.h"
 #include "server/rpc/utf8.h"
 
 namespace holdfast {
 namespace {
-
-void LimitMemory(uint64_t bytes) {
-  const rlimit memory = {bytes, bytes};
-  if (setrlimit(RLIMIT_AS, &memory) != 0) LogWarning("no limit of memory");
-  const rlimit no_core = {0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
-  std::set_new_handler([] { _exit(kOutOfMemoryExit); });
-}
 
 // RLIMIT_CPU counts from the process's start; each compilation gets its own.
 void AllowCpuTime(absl::Duration more) {
@@ -66,15 +59,6 @@ void WarmUp(const compile::Compiler& compiler) {
   program.arch = "75";
   const absl::Status status = compiler.Compile(program).status();
   if (!status.ok()) LogWarning("trial compilation: ", status.message());
-}
-
-// A source may name any file in an #include, and errors quote what is there.
-void Confine(const compile::Compiler& compiler) {
-  const absl::Status status = AllowFilesBelow(compiler.directories());
-  if (!status.ok()) {
-    LogWarning("compilers can read any file that the daemon can: ",
-               status.message());
-  }
 }
 
 absl::StatusOr<compile::ObjectCode> Compile(const compile::Compiler& compiler,
@@ -176,7 +160,9 @@ absl::Status Serve(const compile::Compiler& compiler,
 }  // namespace
 
 int CompilerMain(Channel channel, const CompilerLimits& limits) {
-  LimitMemory(limits.memory_bytes);
+  Confinement confinement({.memory_bytes = limits.memory_bytes,
+                           .file_bytes = ObjectWriter::kMaxObjectBytes});
+  std::set_new_handler([] { _exit(kOutOfMemoryExit); });
   internal::FromCompiler hello;
   internal::CompilerReady& ready = *hello.mutable_ready();
   const auto compiler = compile::Compiler::Load({});
@@ -185,9 +171,11 @@ int CompilerMain(Channel channel, const CompilerLimits& limits) {
     return channel.Send(hello).ok() ? 0 : 1;
   }
   WarmUp(*compiler);
-  Confine(*compiler);
+  // A source may name any file in an #include, and errors quote what is there.
+  confinement.Close(compiler->directories());
   ready.set_backend(compiler->version());
   ready.set_identity(Identity(*compiler));
+  ready.set_confinement(confinement.ToString());
   if (!channel.Send(hello).ok()) return 1;
   const absl::Status status = Serve(*compiler, limits, &channel);
   if (absl::IsUnavailable(status)) return 0;  // The daemon has closed it.

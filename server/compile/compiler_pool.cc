@@ -3,16 +3,31 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
 
+CompilerPool::CompilerPool(Options options)
+    : options_(std::move(options)),
+      queue_(options_.workers, options_.max_queue) {
+  replacer_ = std::thread([this] { Replace(); });
+}
+
+CompilerPool::~CompilerPool() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  replacer_.join();
+}
+
 absl::Status CompilerPool::Prestart() {
-  HOLDFAST_ASSIGN_OR_RETURN(auto worker, Acquire());
-  Release(std::move(worker));
-  return absl::OkStatus();
+  HOLDFAST_RETURN_IF_ERROR(queue_.Enter(CompileCaller()));
+  absl::StatusOr<Worker> worker = Acquire();
+  if (worker.ok()) Release(*std::move(worker));
+  queue_.Leave();
+  return worker.status();
 }
 
 std::string CompilerPool::backend() const {
@@ -20,66 +35,103 @@ std::string CompilerPool::backend() const {
   return backend_;
 }
 
+std::string CompilerPool::confinement() const {
+  absl::MutexLock lock(&mutex_);
+  return confinement_;
+}
+
 absl::StatusOr<std::string> CompilerPool::Identity() {
-  if (backend().empty()) HOLDFAST_RETURN_IF_ERROR(Prestart());
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!backend_.empty()) return identity_;
+  }
+  HOLDFAST_RETURN_IF_ERROR(Prestart());
   absl::MutexLock lock(&mutex_);
   return identity_;
 }
 
 absl::StatusOr<CompilerWorker::Result> CompilerPool::Run(
-    const internal::ToCompiler& job, int fd) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto worker, Acquire());
-  auto result = worker->Run(job, fd, options_.time_limit);
-  if (worker->lost()) {
-    LogWarning("compiler worker lost: ", result.status().message());
+    const CompileCaller& caller, const internal::ToCompiler& job, int fd) {
+  HOLDFAST_RETURN_IF_ERROR(queue_.Enter(caller));
+  absl::StatusOr<CompilerWorker::Result> result =
+      absl::CancelledError("the caller has gone");
+  absl::StatusOr<Worker> worker = Acquire();
+  if (!worker.ok()) {
+    result = worker.status();
+  } else {
+    if (!caller.gone()) {
+      result = (*worker)->Run(job, fd, options_.time_limit, caller);
+    }
+    if ((*worker)->lost()) {
+      LogWarning("compiler worker lost: ", result.status().message());
+    }
+    Release(*std::move(worker));
   }
-  Release(std::move(worker));
+  queue_.Leave();
   return result;
 }
 
-absl::StatusOr<std::unique_ptr<CompilerWorker>> CompilerPool::Acquire() {
-  std::unique_ptr<CompilerWorker> worker;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto free = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return busy_ < options_.workers;
-    };
-    if (!free() && queued_ >= options_.max_queue) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(queued_, " requests wait for a compiler, the limit is ",
-                       options_.max_queue, "; try again later"));
-    }
-    ++queued_;
-    mutex_.Await(absl::Condition(&free));
-    --queued_;
-    ++busy_;
-    // One that was killed while it was idle is dropped.
-    while (!idle_.empty() && (worker == nullptr || !worker->usable())) {
-      worker = std::move(idle_.back());
-      idle_.pop_back();
-    }
+absl::StatusOr<CompilerPool::Worker> CompilerPool::Acquire() {
+  // One that was killed while it was idle is dropped.
+  while (Worker worker = TakeIdle()) {
+    if (worker->usable()) return worker;
   }
-  if (worker != nullptr && worker->usable()) return worker;
-  auto started = Start();
-  if (!started.ok()) Release(nullptr);
-  return started;
+  return Start();
 }
 
-absl::StatusOr<std::unique_ptr<CompilerWorker>> CompilerPool::Start() {
+// Waits for one that is being started anyway. nullptr: there is none.
+CompilerPool::Worker CompilerPool::TakeIdle() {
+  absl::MutexLock lock(&mutex_);
+  if (idle_.empty() && lost_ > promised_) {
+    ++promised_;
+    const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return !idle_.empty() || lost_ == 0;
+    };
+    mutex_.Await(absl::Condition(&over));
+    --promised_;
+  }
+  if (idle_.empty()) return nullptr;
+  Worker worker = std::move(idle_.back());
+  idle_.pop_back();
+  return worker;
+}
+
+absl::StatusOr<CompilerPool::Worker> CompilerPool::Start() {
   HOLDFAST_ASSIGN_OR_RETURN(auto process, options_.start());
   HOLDFAST_ASSIGN_OR_RETURN(auto worker,
                             CompilerWorker::Create(std::move(process)));
   absl::MutexLock lock(&mutex_);
   backend_ = worker->backend();
   identity_ = worker->identity();
+  confinement_ = worker->confinement();
   return worker;
 }
 
-void CompilerPool::Release(std::unique_ptr<CompilerWorker> worker) {
+void CompilerPool::Release(Worker worker) {
   absl::MutexLock lock(&mutex_);
-  --busy_;
-  if (worker != nullptr && worker->usable()) {
+  if (!worker->usable() || worker->jobs() >= options_.max_jobs) {
+    ++lost_;
+  } else if (idle_.size() < options_.workers) {
     idle_.push_back(std::move(worker));
+  }
+}
+
+void CompilerPool::Replace() {
+  while (true) {
+    {
+      absl::MutexLock lock(&mutex_);
+      const auto wanted = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return lost_ > 0 || stopping_;
+      };
+      mutex_.Await(absl::Condition(&wanted));
+      if (stopping_) return;
+    }
+    absl::StatusOr<Worker> worker = Start();
+    absl::MutexLock lock(&mutex_);
+    --lost_;
+    if (worker.ok() && idle_.size() < options_.workers) {
+      idle_.push_back(*std::move(worker));
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -14,50 +15,67 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "holdfast/internal/executor.pb.h"
+#include "server/compile/compile_caller.h"
+#include "server/compile/compile_queue.h"
 #include "server/compile/compiler_worker.h"
 
 namespace holdfast {
 
 // A fixed number of compiler processes, each started when it is needed and
-// kept until it fails. Thread-safe.
+// kept until it fails or has run many jobs; one that was lost is replaced in
+// the background. Thread-safe.
 class CompilerPool {
  public:
   struct Options {
     std::function<absl::StatusOr<std::unique_ptr<ChildProcess>>()> start;
     size_t workers = 1;
-    size_t max_queue = 64;  // requests that may wait for a worker
+    size_t max_queue = 128;  // requests that may wait for a worker
+    size_t max_jobs = 500;   // of one process: a leak cannot grow for ever
     absl::Duration time_limit = absl::Minutes(1);
   };
 
-  explicit CompilerPool(Options options) : options_(std::move(options)) {}
+  explicit CompilerPool(Options options);
+  ~CompilerPool();
 
   // Starts one worker ahead of its first request. UNAVAILABLE: no compiler.
   absl::Status Prestart();
 
-  // "NVRTC 13.0"; empty if no worker could ever be started.
+  // "NVRTC 13.0, nvJitLink 13.0"; empty if no worker could ever be started.
   std::string backend() const;
+  // What confines the workers, for people.
+  std::string confinement() const;
 
   // Of the worker that was started last, see CompilerWorker; starts the first
-  // one if there was none. Errors as Compile has them.
+  // one if there was none. Errors as Run has them.
   absl::StatusOr<std::string> Identity();
 
-  // Waits for a worker and has it do the job. RESOURCE_EXHAUSTED: the queue is
-  // full; else see CompilerWorker::Run.
-  absl::StatusOr<CompilerWorker::Result> Run(const internal::ToCompiler& job,
+  // Waits for the caller's turn and has a worker do the job.
+  // RESOURCE_EXHAUSTED: the queue is full; else see CompilerWorker::Run.
+  absl::StatusOr<CompilerWorker::Result> Run(const CompileCaller& caller,
+                                             const internal::ToCompiler& job,
                                              int fd = -1);
 
  private:
-  absl::StatusOr<std::unique_ptr<CompilerWorker>> Acquire();
-  void Release(std::unique_ptr<CompilerWorker> worker);
-  absl::StatusOr<std::unique_ptr<CompilerWorker>> Start();
+  using Worker = std::unique_ptr<CompilerWorker>;
+
+  // REQUIRES: the queue was entered.
+  absl::StatusOr<Worker> Acquire();
+  Worker TakeIdle();
+  void Release(Worker worker);
+  absl::StatusOr<Worker> Start();
+  void Replace();  // in its own thread
 
   const Options options_;
+  CompileQueue queue_;
   mutable absl::Mutex mutex_;
   std::string backend_ ABSL_GUARDED_BY(mutex_);
   std::string identity_ ABSL_GUARDED_BY(mutex_);
-  size_t busy_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t queued_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::vector<std::unique_ptr<CompilerWorker>> idle_ ABSL_GUARDED_BY(mutex_);
+  std::string confinement_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Worker> idle_ ABSL_GUARDED_BY(mutex_);
+  size_t lost_ ABSL_GUARDED_BY(mutex_) = 0;      // to be replaced
+  size_t promised_ ABSL_GUARDED_BY(mutex_) = 0;  // of these, to who waits
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread replacer_;
 };
 
 }  // namespace holdfast

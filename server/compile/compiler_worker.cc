@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
@@ -35,22 +37,39 @@ absl::StatusOr<std::unique_ptr<CompilerWorker>> CompilerWorker::Create(
   }
   const internal::CompilerReady& ready = message.ready();
   if (ready.has_error()) return FromError(ready.error());
-  return std::unique_ptr<CompilerWorker>(new CompilerWorker(
-      std::move(process), ready.backend(), ready.identity()));
+  return std::unique_ptr<CompilerWorker>(
+      new CompilerWorker(std::move(process), ready));
 }
 
 absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
-    const internal::ToCompiler& job, int fd, absl::Duration time_limit) {
+    const internal::ToCompiler& job, int fd, absl::Duration time_limit,
+    const CompileCaller& caller) {
+  ++jobs_;
   const absl::Status sent = process_->channel().Send(job, fd);
   if (!sent.ok()) return Failure(sent, time_limit);
   internal::FromCompiler reply;
   absl::StatusOr<UniqueFd> object =
-      process_->channel().Receive(&reply, absl::Now() + time_limit);
+      Await(&reply, absl::Now() + time_limit, caller);
   if (!object.ok()) return Failure(object.status(), time_limit);
   if (reply.compiled().retires()) usable_ = false;
   if (reply.compiled().has_error()) return FromError(reply.compiled().error());
   return Result{std::move(*reply.mutable_compiled()->mutable_response()),
                 *std::move(object), identity_};
+}
+
+absl::StatusOr<UniqueFd> CompilerWorker::Await(internal::FromCompiler* reply,
+                                               absl::Time deadline,
+                                               const CompileCaller& caller) {
+  while (true) {
+    const absl::Time look = absl::Now() + kCallerInterval;
+    absl::StatusOr<UniqueFd> object =
+        process_->channel().Receive(reply, std::min(look, deadline));
+    if (!absl::IsDeadlineExceeded(object.status()) || look >= deadline) {
+      return object;
+    }
+    if (caller.gone()) return absl::CancelledError("the caller has gone");
+    caller.report(CompileStage());
+  }
 }
 
 absl::Status CompilerWorker::Failure(const absl::Status& received,
@@ -59,6 +78,7 @@ absl::Status CompilerWorker::Failure(const absl::Status& received,
   lost_ = true;
   if (!absl::IsUnavailable(received)) process_->Kill();
   const TerminationReport report = process_->Wait();
+  if (absl::IsCancelled(received)) return received;
   if (absl::IsDeadlineExceeded(received)) {
     return OverTime("its time limit", time_limit);
   }

@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_SERVER_COMPILE_COMPILER_WORKER_H_
 #define HOLDFAST_SERVER_COMPILE_COMPILER_WORKER_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/compile.pb.h"
+#include "server/compile/compile_caller.h"
 #include "server/process/child_process.h"
 
 namespace holdfast {
@@ -34,10 +36,18 @@ class CompilerWorker {
   // Changes when the installed compiler does; empty if that is not known.
   const std::string& identity() const { return identity_; }
 
+  // What confines the process, for people.
+  const std::string& confinement() const { return confinement_; }
+
+  // How many it has run.
+  size_t jobs() const { return jobs_; }
+
   // One job, with its descriptor if it has one (-1: none); errors as
-  // CompileService says. Over the time limit, the process is killed.
+  // CompileService says. Over the time limit, and when the caller has gone
+  // (CANCELLED), the process is killed.
   absl::StatusOr<Result> Run(const internal::ToCompiler& job, int fd,
-                             absl::Duration time_limit);
+                             absl::Duration time_limit,
+                             const CompileCaller& caller);
 
   // False once the process has ended, was killed, or is about to end.
   bool usable() const {
@@ -48,11 +58,16 @@ class CompilerWorker {
   bool lost() const { return lost_; }
 
  private:
-  CompilerWorker(std::unique_ptr<ChildProcess> process, std::string backend,
-                 std::string identity)
+  CompilerWorker(std::unique_ptr<ChildProcess> process,
+                 const internal::CompilerReady& ready)
       : process_(std::move(process)),
-        backend_(std::move(backend)),
-        identity_(std::move(identity)) {}
+        backend_(ready.backend()),
+        identity_(ready.identity()),
+        confinement_(ready.confinement()) {}
+
+  absl::StatusOr<UniqueFd> Await(internal::FromCompiler* reply,
+                                 absl::Time deadline,
+                                 const CompileCaller& caller);
 
   // The process did not answer: what became of it.
   absl::Status Failure(const absl::Status& received, absl::Duration time_limit);
@@ -60,6 +75,8 @@ class CompilerWorker {
   const std::unique_ptr<ChildProcess> process_;
   const std::string backend_;
   const std::string identity_;
+  const std::string confinement_;
+  size_t jobs_ = 0;
   bool usable_ = true;
   bool lost_ = false;
 };

@@ -8,25 +8,56 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 
+#include "absl/status/statusor.h"
+#include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 
 namespace holdfast {
 namespace {
 
-// Every right of Landlock's first version: what is handled is forbidden unless
-// a rule allows it.
-constexpr __u64 kHandled = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
 constexpr __u64 kRead =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 
-// What the compiler loads itself: its parts, libc's, the C++ library's.
-constexpr const char* kLibraries[] = {"/lib", "/lib64", "/usr/lib",
-                                      "/usr/lib64"};
+// Newer than the headers of the distribution that this is built on: rights by
+// the version of Landlock that brought them.
+struct Attributes {
+  uint64_t files;
+  uint64_t network;  // version 4
+  uint64_t scoped;   // version 6
+};
+constexpr uint64_t kFiles[] = {(uint64_t{1} << 13) - 1, 1 << 13, 1 << 14, 0,
+                               1 << 15};
+constexpr uint64_t kNetwork = 3;  // bind and connect of TCP
+constexpr uint64_t kScoped = 3;   // abstract Unix sockets, signals
 
 absl::Status Failed(const char* call) {
   return absl::UnavailableError(absl::ErrnoToStatus(errno, call).message());
+}
+
+// All that this kernel can handle: what is handled is forbidden unless a rule
+// allows it.
+absl::StatusOr<UniqueFd> CreateRuleset() {
+  const long version = syscall(SYS_landlock_create_ruleset, nullptr, 0,
+                               LANDLOCK_CREATE_RULESET_VERSION);
+  if (version < 1) return Failed("landlock_create_ruleset");
+  Attributes attributes = {};
+  for (size_t i = 0; i < std::size(kFiles) && static_cast<long>(i) < version;
+       ++i) {
+    attributes.files |= kFiles[i];
+  }
+  if (version >= 4) attributes.network = kNetwork;
+  if (version >= 6) attributes.scoped = kScoped;
+  const size_t size = version >= 6   ? sizeof attributes
+                      : version >= 4 ? offsetof(Attributes, scoped)
+                                     : offsetof(Attributes, network);
+  UniqueFd ruleset(static_cast<int>(
+      syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));
+  if (!ruleset.valid()) return Failed("landlock_create_ruleset");
+  return ruleset;
 }
 
 absl::Status AllowReading(int ruleset, const std::string& directory) {
@@ -44,15 +75,9 @@ absl::Status AllowReading(int ruleset, const std::string& directory) {
 }  // namespace
 
 absl::Status AllowFilesBelow(const std::vector<std::string>& directories) {
-  const landlock_ruleset_attr attributes = {.handled_access_fs = kHandled};
-  const UniqueFd ruleset(static_cast<int>(
-      syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
-  if (!ruleset.valid()) return Failed("landlock_create_ruleset");
-  std::vector<std::string> readable = directories;
-  readable.insert(readable.end(), std::begin(kLibraries), std::end(kLibraries));
-  for (const std::string& directory : readable) {
-    const absl::Status status = AllowReading(ruleset.get(), directory);
-    if (!status.ok()) return status;
+  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd ruleset, CreateRuleset());
+  for (const std::string& directory : directories) {
+    HOLDFAST_RETURN_IF_ERROR(AllowReading(ruleset.get(), directory));
   }
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
       syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) {

@@ -25,6 +25,17 @@ absl::Status WriteAll(int fd, absl::string_view bytes) {
   return absl::OkStatus();
 }
 
+bool HasSymbols(const v1::ObjectHeader& header,
+                const v1::ObjectHeader& wanted) {
+  for (const auto& [name, symbol] : wanted.symbols()) {
+    const auto found = header.symbols().find(name);
+    if (found == header.symbols().end() || found->second != symbol) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // The same object with the symbols of `more` added; its memory is shared.
 absl::StatusOr<std::shared_ptr<const StoredObject>> WithSymbols(
     const StoredObject& object, const v1::ObjectHeader& more) {
@@ -99,7 +110,8 @@ bool ObjectStore::Put(std::shared_ptr<const StoredObject> object,
     return false;
   }
   order_.splice(order_.begin(), order_, found->second);
-  if (origin == Origin::kCompiler) {
+  if (origin == Origin::kCompiler &&
+      !HasSymbols((*found->second)->header, object->header)) {
     auto merged = WithSymbols(**found->second, object->header);
     *found->second = merged.ok() ? *std::move(merged) : std::move(object);
   }

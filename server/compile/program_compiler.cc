@@ -46,6 +46,7 @@ v1::LinkResponse ToLinkResponse(v1::CompileResponse made) {
   response.set_backend(made.backend());
   response.set_backend_version(made.backend_version());
   response.set_cache_hit(made.cache_hit());
+  response.set_cache_tier(made.cache_tier());
   response.set_arch(made.arch());
   if (made.has_compile_time()) {
     *response.mutable_link_time() = made.compile_time();
@@ -56,54 +57,65 @@ v1::LinkResponse ToLinkResponse(v1::CompileResponse made) {
 }  // namespace
 
 absl::StatusOr<v1::CompileResponse> ProgramCompiler::Compile(
-    v1::CompileRequest request, absl::Time deadline) {
+    v1::CompileRequest request, const CompileCaller& caller) {
   HOLDFAST_RETURN_IF_ERROR(CheckCompileRequest(request));
-  HOLDFAST_RETURN_IF_ERROR(FillIn(deadline, &request));
-  HOLDFAST_ASSIGN_OR_RETURN(const std::string identity, pool_.Identity());
-  const std::string key = CompileKey(identity, request);
-  internal::ToCompiler job;
-  *job.mutable_compile() = std::move(request);
-  return Make(identity, key, job, /*fd=*/-1, deadline);
+  HOLDFAST_RETURN_IF_ERROR(FillIn(caller.deadline, &request));
+  Making making;
+  HOLDFAST_ASSIGN_OR_RETURN(making.identity, pool_.Identity());
+  making.key = CompileKey(making.identity, request);
+  *making.job.mutable_compile() = std::move(request);
+  return Make(making, caller);
 }
 
-absl::StatusOr<v1::LinkResponse> ProgramCompiler::Link(v1::LinkRequest request,
-                                                       absl::Time deadline) {
+absl::StatusOr<v1::LinkResponse> ProgramCompiler::Link(
+    v1::LinkRequest request, const CompileCaller& caller) {
   HOLDFAST_RETURN_IF_ERROR(CheckLinkRequest(request));
-  HOLDFAST_RETURN_IF_ERROR(FillIn(deadline, &request));
+  HOLDFAST_RETURN_IF_ERROR(FillIn(caller.deadline, &request));
   HOLDFAST_ASSIGN_OR_RETURN(const LinkJob job,
                             LinkJob::Create(std::move(request), store_));
-  HOLDFAST_ASSIGN_OR_RETURN(const std::string identity, pool_.Identity());
   HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd parts, job.Parts());
-  HOLDFAST_ASSIGN_OR_RETURN(v1::CompileResponse made,
-                            Make(identity, LinkKey(identity, job.request()),
-                                 job.Message(), parts.get(), deadline));
+  Making making;
+  HOLDFAST_ASSIGN_OR_RETURN(making.identity, pool_.Identity());
+  making.key = LinkKey(making.identity, job.request());
+  making.job = job.Message();
+  making.fd = parts.get();
+  HOLDFAST_ASSIGN_OR_RETURN(v1::CompileResponse made, Make(making, caller));
   return ToLinkResponse(std::move(made));
 }
 
 absl::StatusOr<v1::CompileResponse> ProgramCompiler::Make(
-    const std::string& identity, const std::string& key,
-    const internal::ToCompiler& job, int fd, absl::Time deadline) {
+    const Making& making, const CompileCaller& caller) {
   HOLDFAST_ASSIGN_OR_RETURN(
       const CompileCache::Answer answer,
-      cache_.Get(key, deadline, [&] { return MakeAnew(job, fd, identity); }));
+      cache_.Get(making.key, caller,
+                 [this, &making](const CompileCaller& callers) {
+                   return MakeAnew(making, callers);
+                 }));
   // Also for a hit: the store may have dropped the object since.
   store_.Put(answer.program->object, ObjectStore::Origin::kCompiler);
   v1::CompileResponse response = answer.program->response;
-  response.set_cache_hit(answer.hit);
-  if (answer.hit) response.clear_compile_time();
+  if (answer.tier == CompileCache::Tier::kNone) return response;
+  response.set_cache_hit(true);
+  response.set_cache_tier(answer.tier == CompileCache::Tier::kDisk
+                              ? v1::CACHE_TIER_DISK
+                              : v1::CACHE_TIER_MEMORY);
+  response.clear_compile_time();
   return response;
 }
 
 // A result of another compiler than the key names, one of before an update of
 // the toolkit, is right for who asked now, but not to be found again.
 absl::StatusOr<CompileCache::Outcome> ProgramCompiler::MakeAnew(
-    const internal::ToCompiler& job, int fd, const std::string& identity) {
-  HOLDFAST_ASSIGN_OR_RETURN(CompilerWorker::Result result, pool_.Run(job, fd));
+    const Making& making, const CompileCaller& callers) {
+  HOLDFAST_ASSIGN_OR_RETURN(CompilerWorker::Result result,
+                            pool_.Run(callers, making.job, making.fd));
   auto program = std::make_shared<CompiledProgram>();
+  program->name = making.job.compile().name();
   HOLDFAST_ASSIGN_OR_RETURN(program->object, CopyObject(result));
   program->response = std::move(result.response);
   *program->response.mutable_object() = program->object->header;
-  const bool keep = !identity.empty() && result.identity == identity;
+  const bool keep =
+      !making.identity.empty() && result.identity == making.identity;
   return CompileCache::Outcome{std::move(program), keep};
 }
 

@@ -37,9 +37,9 @@ class ProgramCompiler {
 
   // As CompileService says.
   absl::StatusOr<v1::CompileResponse> Compile(v1::CompileRequest request,
-                                              absl::Time deadline);
+                                              const CompileCaller& caller);
   absl::StatusOr<v1::LinkResponse> Link(v1::LinkRequest request,
-                                        absl::Time deadline);
+                                        const CompileCaller& caller);
 
  private:
   // What the request leaves to the device.
@@ -47,12 +47,16 @@ class ProgramCompiler {
   absl::Status FillIn(absl::Time deadline, Request* request);
 
   // From the cache, else from a worker; either way it is in the store then.
-  absl::StatusOr<v1::CompileResponse> Make(const std::string& identity,
-                                           const std::string& key,
-                                           const internal::ToCompiler& job,
-                                           int fd, absl::Time deadline);
-  absl::StatusOr<CompileCache::Outcome> MakeAnew(
-      const internal::ToCompiler& job, int fd, const std::string& identity);
+  struct Making {
+    std::string key;
+    std::string identity;  // of the compiler that the key names
+    internal::ToCompiler job;
+    int fd = -1;
+  };
+  absl::StatusOr<v1::CompileResponse> Make(const Making& making,
+                                           const CompileCaller& caller);
+  absl::StatusOr<CompileCache::Outcome> MakeAnew(const Making& making,
+                                                 const CompileCaller& callers);
 
   CompilerPool& pool_;
   ObjectStore& store_;

@@ -4,12 +4,20 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/version.h"
 
 namespace holdfast {
 namespace {
+
+constexpr size_t kMaxListed = 10000;
 
 grpc::Status NotServed(const char* sentence) {
   return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, sentence);
@@ -20,14 +28,74 @@ std::string HostName() {
   return uname(&name) == 0 ? name.nodename : "";
 }
 
+void Describe(const DiskCache& cache, v1::DiskCacheStatistics* out) {
+  const DiskCache::Statistics statistics = cache.statistics();
+  out->set_directory(cache.directory());
+  out->set_entries(statistics.entries);
+  out->set_bytes(statistics.bytes);
+  out->set_max_bytes(cache.max_bytes());
+  out->set_hits(statistics.hits);
+  out->set_evictions(statistics.evictions);
+  out->set_damaged(statistics.damaged);
+  out->set_not_kept(statistics.not_kept);
+  out->set_problem(statistics.problem);
+}
+
+v1::CacheEntry Describe(const std::string& key, const std::string& name,
+                        const v1::CompileResponse& response, absl::Time used) {
+  v1::CacheEntry entry;
+  entry.set_key(key);
+  entry.set_name(name);
+  *entry.mutable_object() = response.object();
+  entry.mutable_object()->clear_symbols();
+  entry.set_arch(response.arch());
+  entry.set_compiler(
+      absl::StrCat(response.backend(), " ", response.backend_version()));
+  entry.mutable_used()->set_seconds(absl::ToUnixSeconds(used));
+  entry.mutable_used()->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(
+      used - absl::FromUnixSeconds(absl::ToUnixSeconds(used)))));
+  return entry;
+}
+
+bool UsedLater(const v1::CacheEntry& a, const v1::CacheEntry& b) {
+  return std::make_pair(a.used().seconds(), a.used().nanos()) >
+         std::make_pair(b.used().seconds(), b.used().nanos());
+}
+
+// Of both tiers; what is in both is one entry.
+v1::ListCacheEntriesResponse ListEntries(const CompileCache& memory,
+                                         const DiskCache& disk, size_t max) {
+  std::map<std::string, v1::CacheEntry> by_key;
+  for (const DiskCache::Entry& entry : disk.List(max)) {
+    by_key[entry.key] =
+        Describe(entry.key, entry.name, entry.response, entry.used);
+    by_key[entry.key].set_on_disk(true);
+  }
+  for (const CompileCache::Entry& entry : memory.List()) {
+    const bool on_disk = by_key[entry.key].on_disk();
+    by_key[entry.key] = Describe(entry.key, entry.program->name,
+                                 entry.program->response, entry.used);
+    by_key[entry.key].set_in_memory(true);
+    by_key[entry.key].set_on_disk(on_disk);
+  }
+  std::vector<v1::CacheEntry> entries;
+  for (auto& [key, entry] : by_key) entries.push_back(std::move(entry));
+  std::sort(entries.begin(), entries.end(), UsedLater);
+  if (entries.size() > max) entries.resize(max);
+  v1::ListCacheEntriesResponse response;
+  response.mutable_entries()->Add(entries.begin(), entries.end());
+  return response;
+}
+
 }  // namespace
 
 AdminService::AdminService(const SessionRegistry& registry,
                            const CompilerPool& compilers, CompileCache& cache,
-                           const PeerTable& peers)
+                           DiskCache& disk_cache, const PeerTable& peers)
     : registry_(registry),
       compilers_(compilers),
       cache_(cache),
+      disk_cache_(disk_cache),
       peers_(peers),
       started_(absl::Now()) {}
 
@@ -50,6 +118,7 @@ grpc::Status AdminService::GetServerInfo(grpc::ServerContext*,
   response->set_pid(getpid());
   response->set_host(HostName());
   response->set_compiler(compilers_.backend());
+  response->set_compiler_confinement(compilers_.confinement());
   response->set_sessions(static_cast<uint32_t>(registry_.List().size()));
   response->set_max_sessions(static_cast<uint32_t>(registry_.max_sessions()));
   return grpc::Status::OK;
@@ -80,6 +149,18 @@ grpc::Status AdminService::GetCacheStatistics(
   response->set_hits(statistics.hits);
   response->set_misses(statistics.misses);
   response->set_evictions(statistics.evictions);
+  if (disk_cache_.enabled()) Describe(disk_cache_, response->mutable_disk());
+  return grpc::Status::OK;
+}
+
+grpc::Status AdminService::ListCacheEntries(
+    grpc::ServerContext* context, const v1::ListCacheEntriesRequest* request,
+    v1::ListCacheEntriesResponse* response) {
+  const grpc::Status allowed = CheckOwner(*context);
+  if (!allowed.ok()) return allowed;
+  size_t max = request->max_entries();
+  if (max == 0 || max > kMaxListed) max = kMaxListed;
+  *response = ListEntries(cache_, disk_cache_, max);
   return grpc::Status::OK;
 }
 
@@ -89,6 +170,7 @@ grpc::Status AdminService::ClearCache(grpc::ServerContext* context,
   const grpc::Status allowed = CheckOwner(*context);
   if (!allowed.ok()) return allowed;
   response->set_entries(cache_.Clear());
+  response->set_disk_entries(disk_cache_.Clear());
   return grpc::Status::OK;
 }
 

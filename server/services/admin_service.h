@@ -6,6 +6,7 @@
 #include "holdfast/v1/admin.grpc.pb.h"
 #include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
+#include "server/compile/disk_cache.h"
 #include "server/rpc/peer_table.h"
 #include "server/supervisor/session_registry.h"
 
@@ -17,7 +18,8 @@ class AdminService final : public v1::AdminService::Service {
  public:
   // All must outlive the service.
   AdminService(const SessionRegistry& registry, const CompilerPool& compilers,
-               CompileCache& cache, const PeerTable& peers);
+               CompileCache& cache, DiskCache& disk_cache,
+               const PeerTable& peers);
 
   grpc::Status GetServerInfo(grpc::ServerContext* context,
                              const v1::GetServerInfoRequest* request,
@@ -32,6 +34,9 @@ class AdminService final : public v1::AdminService::Service {
       grpc::ServerContext* context,
       const v1::GetCacheStatisticsRequest* request,
       v1::GetCacheStatisticsResponse* response) override;
+  grpc::Status ListCacheEntries(
+      grpc::ServerContext* context, const v1::ListCacheEntriesRequest* request,
+      v1::ListCacheEntriesResponse* response) override;
   grpc::Status ClearCache(grpc::ServerContext* context,
                           const v1::ClearCacheRequest* request,
                           v1::ClearCacheResponse* response) override;
@@ -52,6 +57,7 @@ class AdminService final : public v1::AdminService::Service {
   const SessionRegistry& registry_;
   const CompilerPool& compilers_;
   CompileCache& cache_;
+  DiskCache& disk_cache_;
   const PeerTable& peers_;
   const absl::Time started_;
 };

@@ -3,25 +3,87 @@
 
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast {
+namespace {
+
+// So that a client can tell a long compilation from a daemon that hangs.
+constexpr absl::Duration kReportInterval = absl::Seconds(1);
+
+v1::CompileProgress ToProgress(const CompileStage& stage) {
+  v1::CompileProgress progress;
+  const bool queued = stage.queue_position > 0;
+  progress.set_stage(queued ? v1::CompileProgress::STAGE_QUEUED
+                            : v1::CompileProgress::STAGE_RUNNING);
+  progress.set_queue_position(static_cast<uint32_t>(stage.queue_position));
+  progress.set_queue_length(static_cast<uint32_t>(stage.queue_length));
+  return progress;
+}
+
+// Writes what has changed, and something now and then.
+class ProgressWriter {
+ public:
+  explicit ProgressWriter(grpc::ServerWriter<v1::CompileProgress>* writer)
+      : writer_(writer) {}
+
+  void Report(const CompileStage& stage) {
+    const absl::Time now = absl::Now();
+    if (stage == last_ && now < last_time_ + kReportInterval) return;
+    last_ = stage;
+    last_time_ = now;
+    writer_->Write(ToProgress(stage));
+  }
+
+ private:
+  grpc::ServerWriter<v1::CompileProgress>* const writer_;
+  CompileStage last_;
+  absl::Time last_time_ = absl::InfinitePast();
+};
+
+}  // namespace
+
+CompileCaller CompileService::CallerOf(
+    const grpc::ServerContext& context) const {
+  CompileCaller caller;
+  caller.name = peers_.Describe(context.peer());
+  caller.deadline = absl::FromChrono(context.deadline());
+  caller.gone = [&context] { return context.IsCancelled(); };
+  return caller;
+}
 
 grpc::Status CompileService::Compile(grpc::ServerContext* context,
                                      const v1::CompileRequest* request,
                                      v1::CompileResponse* response) {
-  auto compiled =
-      compiler_.Compile(*request, absl::FromChrono(context->deadline()));
+  auto compiled = compiler_.Compile(*request, CallerOf(*context));
   if (!compiled.ok()) return ToGrpcStatus(compiled.status());
   *response = *std::move(compiled);
+  return grpc::Status::OK;
+}
+
+grpc::Status CompileService::CompileWithProgress(
+    grpc::ServerContext* context, const v1::CompileRequest* request,
+    grpc::ServerWriter<v1::CompileProgress>* writer) {
+  ProgressWriter progress(writer);
+  CompileCaller caller = CallerOf(*context);
+  caller.report = [&progress](const CompileStage& stage) {
+    progress.Report(stage);
+  };
+  auto compiled = compiler_.Compile(*request, caller);
+  if (!compiled.ok()) return ToGrpcStatus(compiled.status());
+  v1::CompileProgress done;
+  done.set_stage(v1::CompileProgress::STAGE_DONE);
+  *done.mutable_response() = *std::move(compiled);
+  writer->Write(done);
   return grpc::Status::OK;
 }
 
 grpc::Status CompileService::Link(grpc::ServerContext* context,
                                   const v1::LinkRequest* request,
                                   v1::LinkResponse* response) {
-  auto linked = compiler_.Link(*request, absl::FromChrono(context->deadline()));
+  auto linked = compiler_.Link(*request, CallerOf(*context));
   if (!linked.ok()) return ToGrpcStatus(linked.status());
   *response = *std::move(linked);
   return grpc::Status::OK;

@@ -3,24 +3,36 @@
 #define HOLDFAST_SERVER_SERVICES_COMPILE_SERVICE_H_
 
 #include "holdfast/v1/compile.grpc.pb.h"
+#include "server/compile/compile_caller.h"
 #include "server/compile/program_compiler.h"
+#include "server/rpc/peer_table.h"
 
 namespace holdfast {
 
+// Peers take turns at the compilers. A call that is cancelled, or whose client
+// dies, is given up.
 class CompileService final : public v1::CompileService::Service {
  public:
-  // `compiler` must outlive the service.
-  explicit CompileService(ProgramCompiler& compiler) : compiler_(compiler) {}
+  // Both must outlive the service.
+  CompileService(ProgramCompiler& compiler, const PeerTable& peers)
+      : compiler_(compiler), peers_(peers) {}
 
   grpc::Status Compile(grpc::ServerContext* context,
                        const v1::CompileRequest* request,
                        v1::CompileResponse* response) override;
+  grpc::Status CompileWithProgress(
+      grpc::ServerContext* context, const v1::CompileRequest* request,
+      grpc::ServerWriter<v1::CompileProgress>* writer) override;
   grpc::Status Link(grpc::ServerContext* context,
                     const v1::LinkRequest* request,
                     v1::LinkResponse* response) override;
 
  private:
+  // REQUIRES: the context outlives it.
+  CompileCaller CallerOf(const grpc::ServerContext& context) const;
+
   ProgramCompiler& compiler_;
+  const PeerTable& peers_;
 };
 
 }  // namespace holdfast

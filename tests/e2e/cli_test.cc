@@ -128,7 +128,8 @@ TEST_F(CliTest, ListsDevicesAndVersions) {
   const Outcome one = Holdfast({"devices", "0"});
   EXPECT_TRUE(absl::StrContains(one.out, "max_threads_per_block"));
   ExpectFailure(Holdfast({"devices", "99"}), 1, "99");
-  EXPECT_TRUE(absl::StrContains(Holdfast({"version"}).out, "daemon 0.1.0"));
+  const Outcome version = Holdfast({"version"});
+  EXPECT_TRUE(absl::StrContains(version.out, "daemon 0.1.0")) << version.out;
 }
 
 TEST_F(CliTest, TheSameCompilationAgainComesFromTheCacheUntilItIsCleared) {
@@ -150,15 +151,21 @@ TEST_F(CliTest, TheSameCompilationAgainComesFromTheCacheUntilItIsCleared) {
   const Outcome statistics = Holdfast({"cache", "stats", "--json"});
   EXPECT_TRUE(absl::StrContains(statistics.out, "\"entries\": 1,"))
       << statistics.out << statistics.err;
+  const Outcome list = Holdfast({"cache", "list"});
+  EXPECT_TRUE(absl::StrContains(list.out, "kernels.cu"))
+      << list.out << list.err;
+  EXPECT_TRUE(absl::StrContains(list.out, "memory disk")) << list.out;
   const Outcome cleared = Holdfast({"cache", "clear", "--json"});
   EXPECT_TRUE(absl::StrContains(cleared.out, "\"entries\": 1")) << cleared.out;
+  EXPECT_TRUE(absl::StrContains(cleared.out, "\"disk_entries\": 1"))
+      << cleared.out;
   EXPECT_TRUE(
-      absl::StrContains(Holdfast({"cache", "stats"}).out, "entries    0\n"));
+      absl::StrContains(Holdfast({"cache", "stats"}).out, "memory  0 entries"));
   EXPECT_FALSE(compile("again.ptx"));
 }
 
 TEST_F(CliTest, TheCacheIsForTheDaemonsOwnUser) {
-  for (const char* action : {"stats", "clear"}) {
+  for (const char* action : {"stats", "list", "clear"}) {
     ExpectFailure(
         Holdfast({"cache", action, "--address", daemon_->tcp_address()}), 1,
         "own user");

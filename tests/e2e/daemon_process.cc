@@ -21,7 +21,7 @@ DaemonProcess::DaemonProcess() {
       ProgramPath("HOLDFAST_DAEMON"), "--device=cpu", "--log-level=warning",
       "--listen=unix:" + directory_ + "/holdfast.sock",
       "--listen=tcp:127.0.0.1:0", "--runtime-dir=" + directory_,
-      "--ready-fd=1"});
+      "--cache-directory=" + directory_ + "/programs", "--ready-fd=1"});
   for (const std::string& address : std::vector<std::string>(
            absl::StrSplit(process_->ReadLine(), ' ', absl::SkipEmpty()))) {
     (absl::StartsWith(address, "unix:") ? unix_ : tcp_) = address;

@@ -23,6 +23,7 @@ class EmbeddedTest : public ::testing::Test {
     directory_ = "/tmp/holdfast-e2e-XXXXXX";
     ASSERT_NE(mkdtemp(directory_.data()), nullptr);
     setenv("TMPDIR", directory_.c_str(), 1);
+    setenv("CACHE_DIRECTORY", testing::TempDir().c_str(), 1);
   }
   void TearDown() override {
     // Nothing of a daemon outlives its client for long.

@@ -29,17 +29,18 @@ CompileCache::Program MakeProgram(const std::string& log) {
 }
 
 CompileCache::Compile Making(const std::string& log, bool keep = true) {
-  return [log, keep]() -> absl::StatusOr<CompileCache::Outcome> {
+  return [log,
+          keep](const CompileCaller&) -> absl::StatusOr<CompileCache::Outcome> {
     return CompileCache::Outcome{MakeProgram(log), keep};
   };
 }
 
 // True for a hit; makes the entry otherwise.
 bool Hits(CompileCache& cache, const std::string& key) {
-  const auto answer = cache.Get(key, absl::InfiniteFuture(), Making(key));
+  const auto answer = cache.Get(key, CompileCaller(), Making(key));
   EXPECT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(answer->program->response.log(), key);
-  return answer->hit;
+  return answer->tier != CompileCache::Tier::kNone;
 }
 
 TEST(CompileCacheTest, TheSecondRequestIsAHit) {
@@ -68,7 +69,7 @@ TEST(CompileCacheTest, TheLeastRecentlyUsedMakesRoom) {
 }
 
 TEST(CompileCacheTest, EntriesAreBoundedHoweverSmall) {
-  CompileCache cache(1 << 20, /*max_entries=*/2);
+  CompileCache cache(1 << 20, nullptr, /*max_entries=*/2);
   for (const char* key : {"a", "b", "c"}) Hits(cache, key);
   EXPECT_EQ(cache.statistics().entries, 2u);
   EXPECT_TRUE(Hits(cache, "c"));
@@ -89,7 +90,7 @@ TEST(CompileCacheTest, WhatIsLargerThanTheCacheIsAnsweredAndEvictsNothing) {
 
 TEST(CompileCacheTest, ClearEmptiesAndLeavesWhatIsHeld) {
   CompileCache cache(1 << 20);
-  const auto held = cache.Get("a", absl::InfiniteFuture(), Making("a"));
+  const auto held = cache.Get("a", CompileCaller(), Making("a"));
   Hits(cache, "b");
   EXPECT_EQ(cache.Clear(), 2u);
   EXPECT_EQ(cache.statistics().entries, 0u);
@@ -101,13 +102,13 @@ TEST(CompileCacheTest, ClearEmptiesAndLeavesWhatIsHeld) {
 
 TEST(CompileCacheTest, ErrorsAndWhatIsNotToBeKeptAreNotFoundLater) {
   CompileCache cache(1 << 20);
-  const auto failed = cache.Get("a", absl::InfiniteFuture(), [] {
+  const auto failed = cache.Get("a", CompileCaller(), [](const CompileCaller&) {
     return absl::StatusOr<CompileCache::Outcome>(
         absl::InvalidArgumentError("a.cu(1): error"));
   });
   EXPECT_EQ(failed.status().message(), "a.cu(1): error");
   EXPECT_TRUE(
-      cache.Get("a", absl::InfiniteFuture(), Making("a", /*keep=*/false)).ok());
+      cache.Get("a", CompileCaller(), Making("a", /*keep=*/false)).ok());
   EXPECT_EQ(cache.statistics().entries, 0u);
   EXPECT_FALSE(Hits(cache, "a"));
 }
@@ -124,22 +125,25 @@ class CompileCacheFlightTest : public testing::Test {
     std::vector<std::thread> threads;
     absl::Notification started;
     threads.emplace_back([&] {
-      answers[0] = cache_.Get("key", absl::InfiniteFuture(), [&] {
-        started.Notify();
-        // Until another key's request has gone through: nobody holds a lock.
-        Hits(cache_, "other");
-        finish_.WaitForNotification();
-        ++compilations_;
-        return compile();
-      });
+      answers[0] =
+          cache_.Get("key", CompileCaller(), [&](const CompileCaller& callers) {
+            started.Notify();
+            // Until another key's request has gone through: nobody holds a
+            // lock.
+            Hits(cache_, "other");
+            finish_.WaitForNotification();
+            ++compilations_;
+            return compile(callers);
+          });
     });
     started.WaitForNotification();
     for (int i = 1; i < kRequests; ++i) {
       threads.emplace_back([&, i] {
-        answers[i] = cache_.Get("key", absl::InfiniteFuture(), [&] {
-          ++compilations_;
-          return compile();
-        });
+        answers[i] = cache_.Get("key", CompileCaller(),
+                                [&](const CompileCaller& callers) {
+                                  ++compilations_;
+                                  return compile(callers);
+                                });
       });
     }
     JoinAFlightInVain();
@@ -148,11 +152,12 @@ class CompileCacheFlightTest : public testing::Test {
     return answers;
   }
 
-  // Its deadline passes while the first compiles.
+  // Goes while the first compiles.
   void JoinAFlightInVain() {
-    const auto answer = cache_.Get("key", absl::Now() + absl::Milliseconds(50),
-                                   Making("never made"));
-    EXPECT_EQ(answer.status().code(), absl::StatusCode::kDeadlineExceeded);
+    CompileCaller caller;
+    caller.gone = [looks = 0]() mutable { return ++looks > 2; };
+    const auto answer = cache_.Get("key", caller, Making("never made"));
+    EXPECT_EQ(answer.status().code(), absl::StatusCode::kCancelled);
   }
 
   CompileCache cache_{1 << 20};
@@ -166,18 +171,76 @@ TEST_F(CompileCacheFlightTest, IdenticalRequestsShareOneCompilation) {
   for (int i = 0; i < kRequests; ++i) {
     ASSERT_TRUE(answers[i].ok()) << answers[i].status();
     EXPECT_EQ(answers[i]->program, answers[0]->program);
-    EXPECT_EQ(answers[i]->hit, i != 0);
+    EXPECT_EQ(answers[i]->tier,
+              i == 0 ? CompileCache::Tier::kNone : CompileCache::Tier::kMemory);
   }
 }
 
 TEST_F(CompileCacheFlightTest, AnErrorReachesAllAndIsForgotten) {
-  const auto answers = GetAtOnce([] {
+  const auto answers = GetAtOnce([](const CompileCaller&) {
     return absl::StatusOr<CompileCache::Outcome>(absl::AbortedError("crashed"));
   });
   for (const auto& answer : answers) {
     EXPECT_EQ(answer.status(), absl::AbortedError("crashed"));
   }
   EXPECT_FALSE(Hits(cache_, "key"));
+}
+
+TEST_F(CompileCacheFlightTest, TheLastToGoEndsTheCompilation) {
+  std::atomic<bool> first_gone = false, second_gone = false;
+  absl::Notification begun;
+  std::atomic<int> looks = 0;  // at callers who are not gone
+  const auto compile = [&](const CompileCaller& callers)
+      -> absl::StatusOr<CompileCache::Outcome> {
+    begun.Notify();
+    while (!callers.gone()) {
+      callers.report({});
+      ++looks;
+    }
+    return absl::CancelledError("all gone");
+  };
+  const auto get = [&](const std::atomic<bool>& gone) {
+    CompileCaller caller;
+    caller.gone = [&gone] { return gone.load(); };
+    return cache_.Get("key", caller, compile).status().code();
+  };
+  std::atomic<bool> second_waits = false;
+  std::thread first(
+      [&] { EXPECT_EQ(get(first_gone), absl::StatusCode::kCancelled); });
+  begun.WaitForNotification();
+  std::thread second([&] {
+    CompileCaller caller;
+    caller.gone = [&] {
+      second_waits = true;  // It has joined.
+      return second_gone.load();
+    };
+    EXPECT_EQ(cache_.Get("key", caller, compile).status().code(),
+              absl::StatusCode::kCancelled);
+  });
+  while (!second_waits) std::this_thread::yield();
+  first_gone = true;
+  const int before = looks;
+  while (looks < before + 10) std::this_thread::yield();
+  second_gone = true;
+  second.join();
+  first.join();
+  EXPECT_FALSE(Hits(cache_, "key"));
+}
+
+TEST_F(CompileCacheFlightTest, WhoComesAfterItWasGivenUpCompilesAnew) {
+  CompileCaller gone;
+  gone.gone = [] { return true; };
+  const auto abandoned =
+      cache_.Get("key", gone,
+                 [&](const CompileCaller& callers)
+                     -> absl::StatusOr<CompileCache::Outcome> {
+                   EXPECT_TRUE(callers.gone());
+                   // While the first still cleans up.
+                   EXPECT_FALSE(Hits(cache_, "key"));
+                   return absl::CancelledError("given up");
+                 });
+  EXPECT_EQ(abandoned.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(Hits(cache_, "key"));
 }
 
 TEST(CompileCacheStressTest, ThreadsAndEvictionsKeepTheCountsRight) {

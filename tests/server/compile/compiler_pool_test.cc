@@ -8,10 +8,12 @@
 #include <stdlib.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "absl/synchronization/notification.h"
 #include "core/base/error_detail.h"
 #include "core/base/memfd.h"
@@ -47,10 +49,11 @@ v1::CompileRequest Request(const std::string& source) {
 }
 
 absl::StatusOr<CompilerWorker::Result> Compile(
-    CompilerPool& pool, const v1::CompileRequest& request) {
+    CompilerPool& pool, const v1::CompileRequest& request,
+    const CompileCaller& caller = {}) {
   internal::ToCompiler job;
   *job.mutable_compile() = request;
-  return pool.Run(job);
+  return pool.Run(caller, job);
 }
 
 class CompilerPoolTest : public testing::Test {
@@ -61,6 +64,7 @@ class CompilerPoolTest : public testing::Test {
     absl::Duration time = absl::Minutes(5);
     size_t workers = 1;
     size_t queue = 8;
+    size_t jobs = 500;
   };
 
   CompilerPool& Pool(const Limits& limits) {
@@ -74,6 +78,7 @@ class CompilerPoolTest : public testing::Test {
             },
         .workers = limits.workers,
         .max_queue = limits.queue,
+        .max_jobs = limits.jobs,
         .time_limit = limits.time});
     return *pool_;
   }
@@ -194,16 +199,63 @@ TEST_F(CompilerPoolTest, OptionThatNamesAFileIsRefusedByTheWorker) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(CompilerPoolTest, IncludeOfAServerFileReadsNothing) {
-  for (const char* source :
-       {"#include \"/etc/passwd\"\n", "#include </etc/passwd>\n",
-        "#define FILE \"/etc/passwd\"\n#include FILE\n"}) {
-    const absl::Status status = Compile(Pool(), Request(source)).status();
-    ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_EQ(GetErrorDetail(status)->log.find("root:"), std::string::npos);
-    EXPECT_NE(GetErrorDetail(status)->log.find("/etc/passwd"),
-              std::string::npos);
+TEST_F(CompilerPoolTest, ACallerWhoGoesEndsTheCompilation) {
+  CompilerPool& pool = Pool();
+  ASSERT_TRUE(pool.Prestart().ok());
+  const pid_t worker = last_pid_;
+  CompileCaller caller;
+  caller.gone = [looks = 0]() mutable { return ++looks > 3; };
+  EXPECT_EQ(Compile(pool, Request(kEndless), caller).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
+  EXPECT_NE(last_pid_, worker);
+}
+
+TEST_F(CompilerPoolTest, AWorkerIsReplacedAfterItsLastJob) {
+  CompilerPool& pool = Pool({.jobs = 2});
+  std::set<pid_t> workers;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
+    workers.insert(last_pid_);
   }
+  EXPECT_GE(workers.size(), 3u);
+}
+
+TEST_F(CompilerPoolTest, SaysWhatConfinesTheWorkers) {
+  CompilerPool& pool = Pool();
+  EXPECT_EQ(pool.confinement(), "");
+  ASSERT_TRUE(pool.Prestart().ok());
+  EXPECT_NE(pool.confinement().find("limits of memory"), std::string::npos)
+      << pool.confinement();
+}
+
+// Where the machine has nothing to keep a file from being read, the daemon says
+// so, and there is nothing to test.
+TEST_F(CompilerPoolTest, IncludeOfAServerFileReadsNothing) {
+  CompilerPool& pool = Pool();
+  ASSERT_TRUE(pool.Prestart().ok());
+  if (pool.confinement().find("files by") == std::string::npos) {
+    GTEST_SKIP() << pool.confinement();
+  }
+  for (const char* file :
+       {"/etc/passwd", "/proc/self/environ", "/proc/self/maps", "/dev/zero",
+        "/usr/lib/os-release", "../../../../../../etc/passwd"}) {
+    for (const char* source : {"#include \"%s\"\n", "#include <%s>\n",
+                               "#define FILE \"%s\"\n#include FILE\n"}) {
+      const std::string text =
+          absl::StrFormat(*absl::ParsedFormat<'s'>::New(source), file);
+      const absl::Status status = Compile(pool, Request(text)).status();
+      ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument)
+          << text << status;
+      const std::string log = GetErrorDetail(status)->log;
+      // The file's own name, and nothing that stands in it.
+      EXPECT_NE(log.find(file), std::string::npos) << log;
+      for (const char* content : {"root:", "PATH", "r-xp", "PRETTY"}) {
+        EXPECT_EQ(log.find(content), std::string::npos) << log;
+      }
+    }
+  }
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
 }
 
 TEST_F(CompilerPoolTest, ToolkitsHeadersAreFound) {

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -33,6 +34,12 @@ DaemonProcess::DaemonProcess(std::vector<std::string> more_flags) {
       getenv("HOLDFAST_DAEMON"),     "--device=cpu",
       "--listen=unix:" + socket(),   "--listen=tcp:127.0.0.1:0",
       "--runtime-dir=" + directory_, "--ready-fd=" + std::to_string(ready[1])};
+  const auto names_cache = [](const std::string& flag) {
+    return flag.rfind("--cache-directory=", 0) == 0;
+  };
+  if (std::none_of(more_flags.begin(), more_flags.end(), names_cache)) {
+    flags.push_back("--cache-directory=" + directory_ + "/programs");
+  }
   flags.insert(flags.end(), more_flags.begin(), more_flags.end());
   std::vector<char*> argv;
   for (std::string& flag : flags) argv.push_back(flag.data());

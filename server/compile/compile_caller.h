@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_COMPILE_COMPILE_CALLER_H_
+#define HOLDFAST_SERVER_COMPILE_COMPILE_CALLER_H_
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace holdfast {
+
+// What a request for a compilation waits for.
+struct CompileStage {
+  // Of those that wait for a compiler: 1 is the next. 0: it is being compiled.
+  size_t queue_position = 0;
+  size_t queue_length = 0;
+
+  friend bool operator==(const CompileStage&, const CompileStage&) = default;
+};
+
+// How often those who wait look whether their caller is still there.
+inline constexpr absl::Duration kCallerInterval = absl::Milliseconds(20);
+
+// Who wants something compiled, as those see it who work for it. The functions
+// are called every kCallerInterval, in the thread that brought the request and
+// with no lock held.
+struct CompileCaller {
+  // Callers with the same name share one turn.
+  std::string name;
+  absl::Time deadline = absl::InfiniteFuture();
+  // True once nobody waits for the answer any more.
+  std::function<bool()> gone = [] { return false; };
+  std::function<void(const CompileStage&)> report = [](const CompileStage&) {};
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_COMPILE_COMPILE_CALLER_H_

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who may compile next. Each caller has a line of its own, and the lines take
+// turns: however much one asks for, another waits for one compilation at most.
+//
+//   HOLDFAST_RETURN_IF_ERROR(queue.Enter(caller));
+//   ...
+//   queue.Leave();
+#ifndef HOLDFAST_SERVER_COMPILE_COMPILE_QUEUE_H_
+#define HOLDFAST_SERVER_COMPILE_COMPILE_QUEUE_H_
+
+#include <cstddef>
+#include <deque>
+#include <list>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "server/compile/compile_caller.h"
+
+namespace holdfast {
+
+// Thread-safe.
+class CompileQueue {
+ public:
+  // `slots` compilations run at once, `max_waiting` requests wait, of which
+  // one caller's may be half.
+  CompileQueue(size_t slots, size_t max_waiting)
+      : max_waiting_(max_waiting), free_(slots) {}
+
+  // Waits for the caller's turn, telling it of its place. RESOURCE_EXHAUSTED:
+  // the queue is full. CANCELLED: the caller has gone. Otherwise, Leave has to
+  // follow.
+  absl::Status Enter(const CompileCaller& caller);
+
+  void Leave();
+
+  size_t length() const;
+
+ private:
+  struct Ticket {
+    bool served = false;
+  };
+  struct Line {
+    std::string name;
+    std::deque<Ticket*> tickets;  // of threads that are in Enter
+  };
+  using Lines = std::list<Line>;
+
+  absl::Status Join(const std::string& name, Ticket* ticket)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Lines::iterator LineOf(const std::string& name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Remove(const std::string& name, const Ticket* ticket)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  CompileStage StageOf(const std::string& name, const Ticket* ticket)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ServeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const size_t max_waiting_;
+  mutable absl::Mutex mutex_;
+  size_t free_ ABSL_GUARDED_BY(mutex_);
+  size_t waiting_ ABSL_GUARDED_BY(mutex_) = 0;
+  Lines lines_
+      ABSL_GUARDED_BY(mutex_);  // none is empty; the front has its turn
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_COMPILE_COMPILE_QUEUE_H_

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_COMPILE_COMPILED_PROGRAM_H_
+#define HOLDFAST_SERVER_COMPILE_COMPILED_PROGRAM_H_
+
+#include <memory>
+#include <string>
+
+#include "holdfast/v1/compile.pb.h"
+#include "server/compile/object_store.h"
+
+namespace holdfast {
+
+// The outcome of one compilation. Immutable.
+struct CompiledProgram {
+  std::string name;              // of the source, for people
+  v1::CompileResponse response;  // symbols, log, back end
+  std::shared_ptr<const StoredObject> object;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_COMPILE_COMPILED_PROGRAM_H_

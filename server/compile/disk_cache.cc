@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/compile/disk_cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "core/base/unique_fd.h"
+#include "server/compile/program_file.h"
+
+namespace holdfast {
+namespace {
+
+constexpr absl::string_view kSuffix = ".program";
+constexpr absl::string_view kNewSuffix = ".new";  // while it is written
+constexpr uint64_t kBlock = 4096;
+// For a writer to lock what it has just made.
+constexpr absl::Duration kMoment = absl::Seconds(5);
+
+// Nobody else can have written it: it will be run.
+bool IsTrusted(const struct stat& info) {
+  return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+absl::Status CheckDirectory(const std::string& path) {
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0) {
+    return absl::ErrnoToStatus(errno, path);
+  }
+  if (S_ISDIR(info.st_mode) && IsTrusted(info)) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(
+      path, " is not a directory that only this user may write to"));
+}
+
+absl::Status MakeDirectories(const std::string& path) {
+  absl::Status made;
+  for (size_t at = 0; at != std::string::npos;) {
+    at = path.find('/', at + 1);
+    const std::string directory = path.substr(0, at);
+    if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+      made.Update(absl::ErrnoToStatus(errno, directory));
+    }
+  }
+  const absl::Status usable = CheckDirectory(path);
+  return absl::IsNotFound(usable) ? made : usable;
+}
+
+uint64_t BlocksOf(uint64_t bytes) {
+  return (bytes + kBlock - 1) / kBlock * kBlock;
+}
+
+// What the kernel would set is as coarse as its tick.
+void SetUsedNow(int fd) {
+  timespec now[2] = {};
+  clock_gettime(CLOCK_REALTIME, &now[0]);
+  now[1] = now[0];
+  futimens(fd, now);
+}
+
+// 64 hexadecimal digits and the suffix; empty for any other file.
+std::string KeyOf(absl::string_view name) {
+  if (!absl::ConsumeSuffix(&name, kSuffix) || name.size() != 64) return "";
+  if (!std::all_of(name.begin(), name.end(), absl::ascii_isxdigit)) return "";
+  return absl::HexStringToBytes(name);
+}
+
+bool IsNew(absl::string_view name) {
+  return absl::ConsumeSuffix(&name, kNewSuffix) &&
+         !KeyOf(name.substr(0, 72)).empty();
+}
+
+}  // namespace
+
+struct DiskCache::File {
+  std::string name;
+  std::string key;  // empty: one that is being written
+  uint64_t bytes = 0;
+  absl::Time used;
+};
+
+std::string DiskCache::PathOf(const std::string& key) const {
+  return absl::StrCat(directory_, "/", absl::BytesToHexString(key), kSuffix);
+}
+
+std::shared_ptr<const CompiledProgram> DiskCache::Load(const std::string& key) {
+  if (!enabled()) return nullptr;
+  const std::string path = PathOf(key);
+  const UniqueFd fd(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info = {};
+  if (!fd.valid() || fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
+      !IsTrusted(info) || !CheckDirectory(directory_).ok()) {
+    return nullptr;
+  }
+  auto program = ReadProgramFile(fd.get(), key);
+  if (program.ok()) {
+    ++hits_;
+    SetUsedNow(fd.get());
+    return *std::move(program);
+  }
+  LogWarning("compile cache: ", path, ": ", program.status().message());
+  if (absl::IsDataLoss(program.status())) {
+    ++damaged_;
+    unlink(path.c_str());
+  }
+  return nullptr;
+}
+
+void DiskCache::Touch(const std::string& key) {
+  if (!enabled()) return;
+  const UniqueFd fd(open(PathOf(key).c_str(),
+                         O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (fd.valid()) SetUsedNow(fd.get());
+}
+
+void DiskCache::Store(const std::string& key, const CompiledProgram& program) {
+  if (!enabled()) return;
+  // The head beside the response is small, and in the same block or the next.
+  const uint64_t bytes =
+      BlocksOf(program.object->header.size() + program.response.ByteSizeLong() +
+               program.name.size() + 256);
+  if (bytes > max_bytes_) return;
+  absl::MutexLock lock(&mutex_);
+  absl::Status status = MakeDirectories(directory_);
+  if (status.ok()) {
+    MakeRoom(bytes);
+    status = Write(key, program);
+  }
+  if (status.ok()) {
+    bytes_ += bytes;
+    added_ += bytes;
+  } else {
+    ++not_kept_;
+  }
+  SetProblem(status);
+}
+
+// The lock tells Scan, of this and any other daemon, that the writer lives.
+absl::Status DiskCache::Write(const std::string& key,
+                              const CompiledProgram& program) {
+  std::string path = absl::StrCat(PathOf(key), ".XXXXXX", kNewSuffix);
+  const UniqueFd fd(
+      mkostemps(path.data(), static_cast<int>(kNewSuffix.size()), O_CLOEXEC));
+  if (!fd.valid()) return absl::ErrnoToStatus(errno, path);
+  absl::Status status;
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    status = absl::ErrnoToStatus(errno, "flock");
+  }
+  if (status.ok()) status = WriteProgramFile(fd.get(), key, program);
+  SetUsedNow(fd.get());
+  if (status.ok() && rename(path.c_str(), PathOf(key).c_str()) != 0) {
+    status = absl::ErrnoToStatus(errno, "rename");
+  }
+  if (status.ok()) return status;
+  unlink(path.c_str());
+  return absl::Status(status.code(),
+                      absl::StrCat(path, ": ", status.message()));
+}
+
+// Each is logged once, until it changes.
+void DiskCache::SetProblem(const absl::Status& status) {
+  const std::string problem(status.message());
+  const bool same_kind = problem_.empty() == problem.empty();
+  problem_ = problem;
+  if (same_kind) return;
+  if (problem.empty())
+    return LogInfo("compile cache: ", directory_, " is kept");
+  LogWarning("compile cache: not kept on disk: ", problem);
+}
+
+std::vector<DiskCache::File> DiskCache::Scan() const {
+  std::vector<File> files;
+  DIR* const directory = opendir(directory_.c_str());
+  if (directory == nullptr) return files;
+  const int at = dirfd(directory);
+  while (const dirent* entry = readdir(directory)) {
+    File file{.name = entry->d_name, .key = KeyOf(entry->d_name)};
+    struct stat info = {};
+    if ((file.key.empty() && !IsNew(file.name)) ||
+        fstatat(at, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(info.st_mode)) {
+      continue;
+    }
+    file.used = absl::TimeFromTimespec(info.st_mtim);
+    if (file.key.empty() && file.used + kMoment < absl::Now()) {
+      const UniqueFd fd(openat(at, entry->d_name,
+                               O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+      if (fd.valid() && flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
+        unlinkat(at, entry->d_name, 0);
+        continue;
+      }
+    }
+    file.bytes = BlocksOf(static_cast<uint64_t>(info.st_size));
+    files.push_back(std::move(file));
+  }
+  closedir(directory);
+  return files;
+}
+
+void DiskCache::MakeRoom(uint64_t bytes) {
+  const bool known = scanned_ && added_ + bytes <= max_bytes_ / 16;
+  if (known && bytes_ + bytes <= max_bytes_) return;
+  std::vector<File> files = Scan();
+  scanned_ = true;
+  bytes_ = added_ = 0;
+  for (const File& file : files) bytes_ += file.bytes;
+  if (bytes_ + bytes <= max_bytes_) return;
+  std::sort(files.begin(), files.end(),
+            [](const File& a, const File& b) { return a.used < b.used; });
+  // Some more, so that not every new entry costs a look at all.
+  const uint64_t goal = max_bytes_ - std::max(bytes, max_bytes_ / 16);
+  for (const File& file : files) {
+    if (bytes_ <= goal) break;
+    if (file.key.empty()) continue;
+    if (unlink(absl::StrCat(directory_, "/", file.name).c_str()) != 0) continue;
+    bytes_ -= file.bytes;
+    ++evictions_;
+  }
+}
+
+size_t DiskCache::Clear() {
+  absl::MutexLock lock(&mutex_);
+  size_t removed = 0;
+  for (const File& file : Scan()) {
+    if (file.key.empty()) continue;
+    const std::string path = absl::StrCat(directory_, "/", file.name);
+    if (unlink(path.c_str()) == 0) ++removed;
+  }
+  scanned_ = false;
+  return removed;
+}
+
+std::vector<DiskCache::Entry> DiskCache::List(size_t max) const {
+  std::vector<File> files = Scan();
+  std::sort(files.begin(), files.end(),
+            [](const File& a, const File& b) { return a.used > b.used; });
+  std::vector<Entry> entries;
+  for (const File& file : files) {
+    if (entries.size() >= max) break;
+    if (file.key.empty()) continue;
+    const UniqueFd fd(open(PathOf(file.key).c_str(),
+                           O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    auto head = ReadProgramHead(fd.get(), file.key);
+    if (!head.ok()) continue;
+    entries.push_back({file.key, file.bytes, file.used, head->name(),
+                       std::move(*head->mutable_response())});
+  }
+  return entries;
+}
+
+DiskCache::Statistics DiskCache::statistics() const {
+  Statistics statistics{.hits = hits_, .damaged = damaged_};
+  if (!enabled()) return statistics;
+  for (const File& file : Scan()) {
+    statistics.entries += file.key.empty() ? 0 : 1;
+    statistics.bytes += file.bytes;
+  }
+  absl::MutexLock lock(&mutex_);
+  statistics.evictions = evictions_;
+  statistics.not_kept = not_kept_;
+  statistics.problem = problem_;
+  return statistics;
+}
+
+}  // namespace holdfast

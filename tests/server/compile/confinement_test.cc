@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a process can still do once it is confined: each test in one of its own.
+#include "server/compile/confinement.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "core/base/unique_fd.h"
+#include "server/compile/namespaces.h"
+#include "server/compile/system_calls.h"
+
+namespace holdfast {
+namespace {
+
+constexpr int kNotOffered = 77;
+
+// The exit code of a process that runs `body`; 0 if it failed no expectation.
+int InAProcess(const std::function<void()>& body) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    body();
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+bool CanRead(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY));
+  char byte = 0;
+  return fd.valid() && read(fd.get(), &byte, 1) == 1;
+}
+
+class ConfinementTest : public testing::Test {
+ protected:
+  ConfinementTest() {
+    char name[] = "/tmp/holdfast-confinement-XXXXXX";
+    directory_ = mkdtemp(name);
+    for (const char* folder : {"/in", "/out"}) {
+      std::filesystem::create_directory(directory_ + folder);
+      std::ofstream(directory_ + folder + "/file") << "text";
+    }
+  }
+  ~ConfinementTest() override { std::filesystem::remove_all(directory_); }
+
+  std::string In() const { return directory_ + "/in"; }
+  std::string Out() const { return directory_ + "/out"; }
+
+  std::string directory_;
+};
+
+TEST_F(ConfinementTest, OnlySomeDirectoriesCanBeRead) {
+  const int code = InAProcess([this] {
+    Confinement confinement(
+        {.memory_bytes = uint64_t{1} << 40, .file_bytes = 1 << 20});
+    confinement.Close({In(), directory_ + "/none"});
+    if (confinement.ToString().find("files by") == std::string::npos) {
+      _exit(kNotOffered);
+    }
+    EXPECT_TRUE(CanRead(In() + "/file"));
+    for (const std::string& path :
+         {Out() + "/file", In() + "/../out/file", std::string("/etc/passwd"),
+          std::string("/proc/self/environ"), std::string("/dev/zero")}) {
+      EXPECT_FALSE(CanRead(path)) << path;
+    }
+    EXPECT_LT(open((In() + "/file").c_str(), O_WRONLY), 0);
+    EXPECT_LT(open((In() + "/new").c_str(), O_WRONLY | O_CREAT, 0600), 0);
+    EXPECT_NE(unlink((In() + "/file").c_str()), 0);
+  });
+  if (code == kNotOffered) GTEST_SKIP() << "neither Landlock nor mounts";
+  EXPECT_EQ(code, 0);
+  EXPECT_TRUE(CanRead(In() + "/file"));
+}
+
+// Where the kernel has no Landlock.
+TEST_F(ConfinementTest, MountsAloneHideTheRestOfTheFiles) {
+  const int code = InAProcess([this] {
+    if (!EnterOwnNamespaces().ok()) _exit(kNotOffered);
+    const absl::Status status = ShowOnly({In(), "/usr/lib", "/nowhere"});
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(CanRead(In() + "/file"));
+    for (const std::string& path :
+         {Out() + "/file", In() + "/../out/file", std::string("/etc/passwd"),
+          std::string("/proc/self/environ"), std::string("/dev/zero")}) {
+      struct stat info;
+      EXPECT_NE(stat(path.c_str(), &info), 0) << path;
+    }
+    EXPECT_LT(open((In() + "/file").c_str(), O_WRONLY), 0);
+    EXPECT_LT(open("/new", O_WRONLY | O_CREAT, 0600), 0);
+    EXPECT_TRUE(DropCapabilities().ok());
+    EXPECT_NE(umount(In().c_str()), 0);
+  });
+  if (code == kNotOffered) GTEST_SKIP() << "no namespaces here";
+  EXPECT_EQ(code, 0);
+}
+
+TEST_F(ConfinementTest, SystemCallsThatReachOutAreForbidden) {
+  const pid_t parent = getpid();
+  const int code = InAProcess([this, parent] {
+    if (!ForbidSystemCalls().ok()) _exit(kNotOffered);
+    const auto forbidden = [](long result) {
+      return result == -1 && errno == EPERM;
+    };
+    EXPECT_TRUE(forbidden(socket(AF_INET, SOCK_STREAM, 0)));
+    EXPECT_TRUE(forbidden(socket(AF_UNIX, SOCK_STREAM, 0)));
+    EXPECT_TRUE(forbidden(execl("/bin/true", "true", nullptr)));
+    EXPECT_TRUE(forbidden(fork()));
+    EXPECT_TRUE(forbidden(vfork()));
+    EXPECT_TRUE(forbidden(kill(parent, 0)));
+    EXPECT_TRUE(forbidden(syscall(SYS_tgkill, parent, parent, 0)));
+    EXPECT_TRUE(forbidden(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)));
+    EXPECT_TRUE(forbidden(unshare(CLONE_NEWUSER)));
+    EXPECT_TRUE(forbidden(open((In() + "/file").c_str(), O_RDWR)));
+    EXPECT_TRUE(forbidden(open((In() + "/n").c_str(), O_CREAT, 0600)));
+    EXPECT_TRUE(forbidden(open("/tmp", O_TMPFILE | O_WRONLY, 0600)));
+    EXPECT_TRUE(forbidden(unlink((In() + "/file").c_str())));
+    EXPECT_TRUE(forbidden(chmod((In() + "/file").c_str(), 0777)));
+    rlimit limit;
+    EXPECT_TRUE(forbidden(prlimit(parent, RLIMIT_NOFILE, nullptr, &limit)));
+    EXPECT_TRUE(forbidden(syscall(SYS_bpf, 0, nullptr, 0)));
+    EXPECT_TRUE(forbidden(syscall(SYS_io_uring_setup, 1, nullptr)));
+    EXPECT_TRUE(forbidden(syscall(SYS_keyctl, 0, 0)));
+  });
+  if (code == kNotOffered) GTEST_SKIP() << "no seccomp here";
+  EXPECT_EQ(code, 0);
+}
+
+TEST_F(ConfinementTest, WhatCompilingTakesStillWorks) {
+  EXPECT_EQ(InAProcess([this] {
+              Confinement confinement(
+                  {.memory_bytes = uint64_t{1} << 40, .file_bytes = 1 << 20});
+              confinement.Close({In()});
+              bool ran = false;
+              std::thread([&ran] { ran = true; }).join();
+              EXPECT_TRUE(ran);
+              const UniqueFd memory(
+                  memfd_create("object", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+              EXPECT_EQ(write(memory.get(), "text", 4), 4);
+              EXPECT_EQ(ftruncate(memory.get(), 8), 0);
+              // More than it may, as an error and not as a signal.
+              EXPECT_NE(ftruncate(memory.get(), 2 << 20), 0);
+              EXPECT_EQ(fcntl(memory.get(), F_ADD_SEALS, F_SEAL_WRITE), 0);
+              rlimit limit;
+              EXPECT_EQ(getrlimit(RLIMIT_CPU, &limit), 0);
+              limit.rlim_cur = 100;
+              EXPECT_EQ(setrlimit(RLIMIT_CPU, &limit), 0);
+              EXPECT_EQ(raise(0), 0);
+            }),
+            0);
+}
+
+TEST_F(ConfinementTest, DescriptorsAndMemoryAreLimited) {
+  EXPECT_EQ(InAProcess([] {
+              Confinement confinement(
+                  {.memory_bytes = uint64_t{4} << 30, .file_bytes = 1 << 20});
+              int opened = 0;
+              while (opened < 1000 && dup(0) >= 0) ++opened;
+              EXPECT_LT(opened, 100);
+              EXPECT_EQ(
+                  mmap(nullptr, size_t{5} << 30, PROT_READ,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+                  MAP_FAILED);
+            }),
+            0);
+}
+
+// A change of privileges clears what makes it so.
+TEST_F(ConfinementTest, ItStillDiesWithItsParent) {
+  EXPECT_EQ(InAProcess([] {
+              prctl(PR_SET_PDEATHSIG, SIGKILL);
+              Confinement confinement(
+                  {.memory_bytes = uint64_t{1} << 40, .file_bytes = 1 << 20});
+              confinement.Close({});
+              int signal = 0;
+              EXPECT_EQ(prctl(PR_GET_PDEATHSIG, &signal), 0);
+              EXPECT_EQ(signal, SIGKILL);
+            }),
+            0);
+}
+
+TEST_F(ConfinementTest, ItSaysWhatHoldsAndWhatDoesNot) {
+  EXPECT_EQ(InAProcess([] {
+              Confinement confinement(
+                  {.memory_bytes = uint64_t{1} << 40, .file_bytes = 1 << 20});
+              EXPECT_NE(confinement.ToString().find("any system call"),
+                        std::string::npos);
+              confinement.Close({});
+              if (prctl(PR_GET_SECCOMP) == 2) {
+                EXPECT_NE(confinement.ToString().find("by seccomp"),
+                          std::string::npos);
+              }
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace holdfast
