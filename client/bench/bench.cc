@@ -35,7 +35,8 @@ constexpr Group kGroups[] = {
     {"launch", "kernels a second, launch and synchronise", MeasureLaunches},
     {"memory", "allocate and free", MeasureMemory},
     {"event", "record and elapsed time", MeasureEvents},
-    {"compile", "a program that was compiled before", MeasureCompiling},
+    {"compile", "programs found in the cache, new ones, many at once",
+     MeasureCompiling},
     {"copy", "bytes in and out, on every path", MeasureCopies},
     {"application", "the whole of SAXPY", MeasureApplication},
 };

@@ -29,6 +29,10 @@ absl::Status Broken() {
 // Answers every batch with number 1; the others only cost their way.
 class EchoService final : public v1::CommandService::Service {
  public:
+  grpc::Status Run(grpc::ServerContext*, const v1::CommandBatch*,
+                   v1::ResultBatch*) override {
+    return grpc::Status::OK;
+  }
   grpc::Status Execute(
       grpc::ServerContext*,
       grpc::ServerReaderWriter<v1::ResultBatch, v1::CommandBatch>* stream)
@@ -98,6 +102,15 @@ absl::StatusOr<Summary> GrpcEcho::PingPong(int count) {
       if (!stream.Write(ping) || !stream.Read(&pong)) return Broken();
       return absl::OkStatus();
     });
+  });
+}
+
+absl::StatusOr<Summary> GrpcEcho::UnaryCall(int count) {
+  return TimeEach(100, count, [this]() -> absl::Status {
+    grpc::ClientContext context;
+    v1::ResultBatch nothing;
+    return stub_->Run(&context, {}, &nothing).ok() ? absl::OkStatus()
+                                                   : Broken();
   });
 }
 

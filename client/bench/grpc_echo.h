@@ -24,6 +24,9 @@ class GrpcEcho {
   // One batch there, one back; microseconds.
   absl::StatusOr<Summary> PingPong(int count);
 
+  // An empty unary call; microseconds.
+  absl::StatusOr<Summary> UnaryCall(int count);
+
   // Commands a second, one way, with so many a message.
   absl::StatusOr<Summary> CommandRate(int commands_a_message, int messages);
 

@@ -39,6 +39,8 @@ extern "C" __global__ void saxpy(float a, float* x, float* y, float* out,
   if (i < n) out[i] = a * x[i] + y[i];
 }
 )";
+// What new programs are compiled to, on every machine.
+inline constexpr char kCompileArch[] = "compute_80";
 inline constexpr uint32_t kSaxpyThreads = 512;
 inline constexpr uint32_t kSaxpyBlocks = 32768;
 inline constexpr size_t kSaxpyN = size_t{kSaxpyThreads} * kSaxpyBlocks;

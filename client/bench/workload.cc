@@ -15,6 +15,10 @@ std::vector<uint64_t> CopySizes(bool quick) {
   return sizes;
 }
 
+std::string NewSource(int number) {
+  return absl::StrCat(kSaxpySource, "__device__ int number_", number, ";\n");
+}
+
 void MakeSaxpyData(float* x, float* y) {
   for (size_t i = 0; i < kSaxpyN; ++i) {
     x[i] = static_cast<float>(i % 1021);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ inline constexpr int kRounds = 7;
 
 inline int LaunchesPerRound(bool quick) { return quick ? 2'000 : 20'000; }
 inline int LatencySamples(bool quick) { return quick ? 200 : 2'000; }
+
+inline int Compilations(bool quick) { return quick ? 8 : 24; }
 
 // Bytes, ascending.
 std::vector<uint64_t> CopySizes(bool quick);
@@ -40,6 +43,9 @@ absl::StatusOr<Summary> CopyRate(uint64_t size, Copy copy) {
   }
   return Summary::Of(std::move(samples), Better::kMore);
 }
+
+// SAXPY as nobody has compiled it before in this run.
+std::string NewSource(int number);
 
 // The arrays of the SAXPY application, kSaxpyN long. The numbers are small
 // integers, so that the result is exact however it is rounded.

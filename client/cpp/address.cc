@@ -105,7 +105,10 @@ absl::StatusOr<Address> Address::Parse(absl::string_view text) {
   } else if (absl::ConsumePrefix(&rest, "embedded:")) {
     address.kind = Kind::kEmbedded;
     HOLDFAST_RETURN_IF_ERROR(
-        ParseOptions(rest, ',', {"device", "log-level"}, &address));
+        ParseOptions(rest, ',',
+                     {"device", "log-level", "cache-directory",
+                      "compiler-workers", "warm-executors"},
+                     &address));
   } else {
     return Malformed(text, "unknown form");
   }

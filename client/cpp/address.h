@@ -10,7 +10,9 @@
 //                                  the server's certificate says
 //   embedded:[KEY=VALUE,...]       a private daemon for the life of the client;
 //                                  device=auto|cpu|cuda (default auto),
-//                                  log-level=LEVEL (default warning)
+//                                  log-level=LEVEL (default warning), and
+//                                  cache-directory, compiler-workers and
+//                                  warm-executors as holdfastd's flags
 #ifndef HOLDFAST_CLIENT_CPP_ADDRESS_H_
 #define HOLDFAST_CLIENT_CPP_ADDRESS_H_
 
