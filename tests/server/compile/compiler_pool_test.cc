@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <memory>
 #include <set>
 #include <string>
@@ -86,7 +87,7 @@ class CompilerPoolTest : public testing::Test {
 
   std::unique_ptr<Spawner> spawner_ =
       Spawner::Create({.executable = getenv("COMPILER_WORKER")}).value();
-  pid_t last_pid_ = 0;
+  std::atomic<pid_t> last_pid_ = 0;  // also set by the pool's own thread
   std::unique_ptr<CompilerPool> pool_;
 };
 
@@ -171,7 +172,8 @@ TEST_F(CompilerPoolTest, FullQueueIsRefused) {
   absl::Notification taken;  // The only worker's place is.
   CompilerPool pool({.start =
                          [&] {
-                           taken.Notify();
+                           // Not for its replacement.
+                           if (!taken.HasBeenNotified()) taken.Notify();
                            return spawner_->Spawn({"100", "8192"});
                          },
                      .max_queue = 0,
