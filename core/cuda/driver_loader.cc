@@ -47,6 +47,18 @@ std::string PathOf(void* symbol, const std::string& fallback) {
   return dladdr(symbol, &info) != 0 ? info.dli_fname : fallback;
 }
 
+// The driver's own account of a fault, beyond CUDA: where there is none, codes
+// must do.
+void FindFaultDescription(decltype(&::cuGetProcAddress) get) {
+  void* describe = nullptr;
+  CUdriverProcAddressQueryResult found{};
+  const CUresult result = get("holdfastSoftwareLastFault", &describe, 12000,
+                              CU_GET_PROC_ADDRESS_DEFAULT, &found);
+  if (result == CUDA_SUCCESS && describe != nullptr) {
+    SetFaultDescription(reinterpret_cast<const char* (*)()>(describe));
+  }
+}
+
 absl::StatusOr<std::unique_ptr<const Driver>> Open(const std::string& path,
                                                    bool software) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -57,9 +69,9 @@ absl::StatusOr<std::unique_ptr<const Driver>> Open(const std::string& path,
         path, " has no cuGetProcAddress_v2; needs driver 12.0 or newer"));
   }
   auto driver = std::make_unique<Driver>();
-  HOLDFAST_ASSIGN_OR_RETURN(
-      driver->api, DriverApi::Resolve(
-                       reinterpret_cast<decltype(&::cuGetProcAddress)>(entry)));
+  const auto get = reinterpret_cast<decltype(&::cuGetProcAddress)>(entry);
+  HOLDFAST_ASSIGN_OR_RETURN(driver->api, DriverApi::Resolve(get));
+  FindFaultDescription(get);
   driver->software = software;
   driver->path = PathOf(entry, path);
   const DriverApi& api = driver->api;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cuda/result.h"
 
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,8 @@
 
 namespace holdfast::cuda {
 namespace {
+
+std::atomic<const char* (*)()> describe_fault{nullptr};
 
 struct Meaning {
   absl::string_view name;
@@ -50,6 +53,10 @@ bool IsSticky(const absl::Status& status) {
   return detail.has_value() && IsSticky(static_cast<CUresult>(detail->result));
 }
 
+void SetFaultDescription(const char* (*describe)()) {
+  describe_fault = describe;
+}
+
 absl::Status ToStatus(CUresult result, absl::string_view call) {
   if (result == CUDA_SUCCESS) return absl::OkStatus();
   const Meaning meaning = MeaningOf(result);
@@ -58,6 +65,10 @@ absl::Status ToStatus(CUresult result, absl::string_view call) {
   detail.result = static_cast<int32_t>(result);
   detail.result_name = ResultName(result);
   detail.explanation = std::string(meaning.explanation);
+  const auto describe = IsSticky(result) ? describe_fault.load() : nullptr;
+  if (const char* why = describe == nullptr ? nullptr : describe()) {
+    absl::StrAppend(&detail.explanation, " ", why);
+  }
   absl::Status status(meaning.code,
                       absl::StrCat(detail.call, ": ", detail.result_name, ": ",
                                    detail.explanation));

@@ -36,6 +36,11 @@ bool IsSticky(CUresult result);
 // The same for a status made by ToStatus.
 bool IsSticky(const absl::Status& status);
 
+// Some drivers can say why a context is lost: `describe` returns that text, or
+// null; it ends up in what ToStatus makes of sticky errors. Set once, before
+// the driver is used.
+void SetFaultDescription(const char* (*describe)());
+
 // `call` is the driver call, e.g. "cuMemCreate"; whatever follows a '(' is
 // ignored.
 absl::Status ToStatus(CUresult result, absl::string_view call);

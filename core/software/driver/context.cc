@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/software/runtime/executable.h"
+
 namespace holdfast::software {
 namespace {
 
@@ -114,6 +116,9 @@ CUresult Context::SetLimit(CUlimit limit, size_t value) {
   std::lock_guard lock(mutex_);
   const auto it = limits_.find(limit);
   if (it == limits_.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && !SetDeviceHeapBytes(value)) {
+    return CUDA_ERROR_INVALID_VALUE;  // it is in use
+  }
   it->second = value;
   return CUDA_SUCCESS;
 }

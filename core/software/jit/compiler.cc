@@ -9,10 +9,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/software/jit/access_finder.h"
 #include "core/software/jit/kernel_emitter.h"
 #include "core/software/jit/object_cache.h"
+#include "core/software/jit/object_writer.h"
 #include "core/software/semantics/scalar_operations.h"
-#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Verifier.h"
@@ -122,6 +123,8 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_lanes_ended);
   DEFINE(holdfast_yield);
   DEFINE(holdfast_trap);
+  DEFINE(holdfast_misaligned);
+  DEFINE(holdfast_mbarrier);
   DEFINE(holdfast_match_any32);
   DEFINE(holdfast_match_any64);
   DEFINE(holdfast_match_all32);
@@ -204,12 +207,7 @@ std::unique_ptr<llvm::MemoryBuffer> Generate(const lower::Kernel& kernel,
   if (std::getenv("HOLDFAST_SOFTWARE_DUMP") != nullptr) {
     module.print(llvm::errs(), nullptr);
   }
-  auto object = llvm::orc::SimpleCompiler(**machine)(module);
-  if (!object) {
-    *error = llvm::toString(object.takeError());
-    return nullptr;
-  }
-  return std::move(*object);
+  return WriteObject(&module, machine->get(), error);
 }
 
 std::unique_ptr<llvm::MemoryBuffer> FindOrGenerate(
@@ -258,6 +256,16 @@ class JitKernel : public CompiledKernel {
 
   KernelFunction* function() const override { return function_; }
 
+  std::optional<MachineAccess> Find(const MachineState& state) const override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const Loaded& part : loaded_) {
+      if (auto access = FindAccess(*part.object, part.code, state)) {
+        return access;
+      }
+    }
+    return std::nullopt;
+  }
+
   // Thread-safe. Null with the reason in *error.
   void* Masked(std::string* error) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -273,15 +281,25 @@ class JitKernel : public CompiledKernel {
   void* Load(Part part, std::string* error) {
     auto object = FindOrGenerate(kernel_, block_, part, error);
     if (object == nullptr) return nullptr;
-    if (auto failure = jit_->addObjectFile(*library_, std::move(object))) {
+    auto copy = llvm::MemoryBuffer::getMemBuffer(*object, false);
+    if (auto failure = jit_->addObjectFile(*library_, std::move(copy))) {
       *error = llvm::toString(std::move(failure));
       return nullptr;
     }
     auto address = jit_->lookup(*library_, SymbolOf(part));
-    if (address) return address->toPtr<void*>();
+    if (address) {
+      loaded_.push_back({address->getValue(), std::move(object)});
+      return address->toPtr<void*>();
+    }
     *error = llvm::toString(address.takeError());
     return nullptr;
   }
+
+  // Has the line table.
+  struct Loaded {
+    uint64_t code;
+    std::unique_ptr<llvm::MemoryBuffer> object;
+  };
 
   LLJIT* const jit_;
   const lower::Kernel& kernel_;
@@ -289,7 +307,8 @@ class JitKernel : public CompiledKernel {
   llvm::orc::JITDylib* library_ = nullptr;
   KernelFunction* function_ = nullptr;
   MaskedSlot slot_;
-  std::mutex mutex_;
+  std::vector<Loaded> loaded_;  // once made, under mutex_
+  mutable std::mutex mutex_;
 };
 
 extern "C" void* holdfast_masked_function(WorkerContext* worker,
@@ -299,7 +318,7 @@ extern "C" void* holdfast_masked_function(WorkerContext* worker,
   std::fprintf(stderr,
                "holdfast software driver: no code for parted lanes: %s\n",
                error.c_str());
-  holdfast_trap(worker, 0);
+  holdfast_trap(worker, 0, 0);
 }
 
 }  // namespace

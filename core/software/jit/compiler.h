@@ -5,8 +5,10 @@
 #define HOLDFAST_CORE_SOFTWARE_JIT_COMPILER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "core/software/jit/access_site.h"
 #include "core/software/lower/kernel.h"
 #include "core/software/lower/shapes.h"
 #include "core/software/runtime/abi.h"
@@ -18,6 +20,9 @@ class CompiledKernel {
  public:
   virtual ~CompiledKernel() = default;
   virtual KernelFunction* function() const = 0;
+  // The access at which the CPU stopped; nothing if that was not in this code.
+  virtual std::optional<MachineAccess> Find(
+      const MachineState& state) const = 0;
 };
 
 // Thread-safe. `kernel` must outlive the code: what runs when lanes part is

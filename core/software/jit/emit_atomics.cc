@@ -13,6 +13,7 @@ using ptx::Opcode;
 using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
+using Kind = AccessSite::Kind;
 
 namespace {
 
@@ -54,53 +55,81 @@ bool Commutes(RMW::BinOp operation) {
   }
 }
 
+bool IsHalf(Type type) {
+  return type == Type::kF16 || type == Type::kBF16 || type == Type::kF16x2 ||
+         type == Type::kBF16x2;
+}
+
 }  // namespace
 
-// [d,] [a], b[, c]
+// [d,] [a], b[, c][, policy]; of vectors one element after the other
 void KernelEmitter::EmitAtomic(const Instruction& instruction) {
   const auto& operands = instruction.operands;
   const bool returns = instruction.opcode() == Opcode::kAtom;
   const size_t at = returns ? 1 : 0;
+  const Value address = Address(operands[at], SpaceOf(instruction));
+  const Operand* swapped =
+      instruction.modifiers.Has(Modifier::kCas) ? &operands[at + 2] : nullptr;
+  CheckAlignment(operands[at], SpaceOf(instruction), address);
+  if (operands[at + 1].kind != Operand::Kind::kVector) {
+    return EmitAtomicElement(instruction, returns ? &operands[0] : nullptr,
+                             address, operands[at + 1], swapped);
+  }
+  const auto& elements = operands[at + 1].elements;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const bool wanted = returns && i < operands[0].elements.size();
+    EmitAtomicElement(instruction, wanted ? &operands[0].elements[i] : nullptr,
+                      Displaced(address, i * ptx::BytesOf(instruction.type())),
+                      elements[i], nullptr);
+  }
+}
+
+void KernelEmitter::EmitAtomicElement(const Instruction& instruction,
+                                      const Operand* result,
+                                      const Value& address,
+                                      const Operand& operand,
+                                      const Operand* swapped_operand) {
   const Type type = instruction.type();
-  const bool wanted = returns && operands[0].kind == Operand::Kind::kRegister &&
-                      ever_read_[operands[0].index];
+  const bool wanted = result != nullptr &&
+                      result->kind == Operand::Kind::kRegister &&
+                      ever_read_[result->index];
   const Space space = SpaceOf(instruction);
-  const Value address = Address(operands[at], space);
-  const Value value = Read(operands[at + 1], type);
+  const Value value = Read(operand, type);
   llvm::Value* lanes = LaneMask();
   if (lanes == nullptr) lanes = I32(kAllLanes);
-  const bool swap = instruction.modifiers.Has(Modifier::kCas);
-  if (!wanted && !swap && address.shape.uniform() &&
+  const bool swap = swapped_operand != nullptr;
+  if (!wanted && !swap && !IsHalf(type) && address.shape.uniform() &&
       Commutes(OperationOf(instruction))) {
     return AtomicTogether(instruction, address, value, lanes);
   }
-  if (!wanted && !swap && LaneMask() == nullptr) {
+  if (!wanted && !swap && !IsHalf(type) && LaneMask() == nullptr) {
     return AtomicOfAll(instruction, address, value);
   }
   Value swapped;
-  if (swap) swapped = Read(operands[at + 2], type);
+  if (swap) swapped = Read(*swapped_operand, type);
   llvm::Type* element = TypeOf(type);
-  llvm::AllocaInst* addresses = Spill(Reshape(address, Shape::Varying()));
+  llvm::Value* addresses = SpillAddresses(address);
+  NoteLanes(lanes);
   llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
   llvm::AllocaInst* swaps =
       swap ? Spill(Reshape(swapped, Shape::Varying())) : nullptr;
   llvm::AllocaInst* olds =
       Alloca(llvm::ArrayType::get(element, lower::kWarpLanes));
   ForEachLane(lanes, [&](llvm::Value* lane) {
-    auto of_lane = [&](llvm::Type* kind, llvm::AllocaInst* array) {
+    auto of_lane = [&](llvm::Type* kind, llvm::Value* array) {
       return b_.CreateLoad(kind, b_.CreateGEP(kind, array, lane));
     };
     llvm::Value* place = Pointer(of_lane(b_.getInt64Ty(), addresses));
-    llvm::Value* operand = of_lane(element, values);
+    llvm::Value* in = of_lane(element, values);
     llvm::Value* old = nullptr;
     if (swap) {
-      old = CompareAndSwap(place, operand, of_lane(element, swaps), space);
+      old = CompareAndSwap(place, in, of_lane(element, swaps), space);
     } else {
-      old = AtomicOne(instruction, place, operand, space);
+      old = AtomicOne(instruction, place, in, space);
     }
     if (wanted) b_.CreateStore(old, b_.CreateGEP(element, olds, lane));
   });
-  if (wanted) Write(operands[0], LoadLanes(olds, type));
+  if (wanted) Write(*result, LoadLanes(olds, type));
 }
 
 // 32 of them in a row: a loop over lanes costs more than an atomic does in
@@ -113,8 +142,10 @@ void KernelEmitter::AtomicOfAll(const Instruction& instruction,
     const auto at = static_cast<uint64_t>(lane % lanes_);
     llvm::Value* place = b_.CreateExtractElement(Vector(address, chunk), at);
     llvm::Value* operand = b_.CreateExtractElement(Vector(value, chunk), at);
+    atomic_lanes_ = {Kind::kOneLane, lane, false};
     AtomicOne(instruction, Pointer(place), operand, space);
   }
+  atomic_lanes_ = {};
 }
 
 // All lanes on one place, and nobody asks what was there.
@@ -125,24 +156,37 @@ void KernelEmitter::AtomicTogether(const Instruction& instruction,
   auto* after = NewBlock("atomic.done");
   b_.CreateCondBr(b_.CreateICmpNE(lanes, I32(0)), some, after);
   b_.SetInsertPoint(some);
+  NoteLanes(lanes);
   llvm::Value* total = Reduce(instruction, value, lanes);
+  atomic_lanes_.kind = Kind::kSame;
   AtomicOne(instruction, Pointer(address.parts[0]), total,
             SpaceOf(instruction));
+  atomic_lanes_ = {};
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
+}
+
+template <typename T>
+T* KernelEmitter::MarkAtomic(T* access) {
+  return Mark(access, atomic_lanes_.kind, atomic_lanes_.lane,
+              atomic_lanes_.masked);
 }
 
 // Shared memory belongs to the one CPU that runs the block.
 llvm::Value* KernelEmitter::AtomicOne(const Instruction& instruction,
                                       llvm::Value* place, llvm::Value* value,
                                       Space space) {
+  if (IsHalf(instruction.type())) {
+    return AtomicHalf(instruction, place, value, space);
+  }
   const RMW::BinOp operation = OperationOf(instruction);
   if (space != Space::kShared) {
-    return b_.CreateAtomicRMW(operation, place, value, llvm::MaybeAlign(),
-                              llvm::AtomicOrdering::SequentiallyConsistent);
+    return MarkAtomic(
+        b_.CreateAtomicRMW(operation, place, value, llvm::MaybeAlign(),
+                           llvm::AtomicOrdering::SequentiallyConsistent));
   }
   llvm::Type* type = value->getType();
-  llvm::Value* old = b_.CreateLoad(type, place);
+  llvm::Value* old = MarkAtomic(b_.CreateLoad(type, place));
   llvm::Value* result = value;
   auto pick = [&](llvm::CmpInst::Predicate order) {
     return b_.CreateSelect(b_.CreateICmp(order, old, value), old, value);
@@ -190,23 +234,76 @@ llvm::Value* KernelEmitter::AtomicOne(const Instruction& instruction,
     default:
       break;
   }
-  b_.CreateStore(result, place);
+  MarkAtomic(b_.CreateStore(result, place));
   return old;
+}
+
+// Until nobody else has changed it meanwhile.
+llvm::Value* KernelEmitter::AtomicHalf(const Instruction& instruction,
+                                       llvm::Value* place, llvm::Value* value,
+                                       Space space) {
+  llvm::Type* type = value->getType();
+  llvm::Value* seen = MarkAtomic(b_.CreateLoad(type, place));
+  auto* before = b_.GetInsertBlock();
+  auto* again = NewBlock("atomic.again");
+  auto* after = NewBlock("atomic.changed");
+  b_.CreateBr(again);
+  b_.SetInsertPoint(again);
+  auto* old = b_.CreatePHI(type, 2);
+  old->addIncoming(seen, before);
+  llvm::Value* now =
+      CompareAndSwap(place, old, CombineHalves(instruction, old, value), space);
+  old->addIncoming(now, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpEQ(now, old), after, again);
+  b_.SetInsertPoint(after);
+  return old;
+}
+
+llvm::Value* KernelEmitter::CombineHalves(const Instruction& instruction,
+                                          llvm::Value* a, llvm::Value* b) {
+  const Type type = instruction.type();
+  if (type != Type::kF16x2 && type != Type::kBF16x2) {
+    return CombineHalf(instruction, type, a, b);
+  }
+  const Type half = type == Type::kF16x2 ? Type::kF16 : Type::kBF16;
+  llvm::Value* low = CombineHalf(instruction, half, HalfAt(a, 0), HalfAt(b, 0));
+  llvm::Value* high =
+      CombineHalf(instruction, half, HalfAt(a, 16), HalfAt(b, 16));
+  return b_.CreateOr(b_.CreateZExt(low, a->getType()),
+                     b_.CreateShl(b_.CreateZExt(high, a->getType()), 16));
+}
+
+llvm::Value* KernelEmitter::CombineHalf(const Instruction& instruction,
+                                        Type type, llvm::Value* a,
+                                        llvm::Value* b) {
+  const auto& words = instruction.modifiers;
+  llvm::Value* x = FloatOfHalf(type, a);
+  llvm::Value* y = FloatOfHalf(type, b);
+  // A float has so many more bits that rounding twice does not show.
+  if (words.Has(Modifier::kAdd)) return HalfOfFloat(type, b_.CreateFAdd(x, y));
+  const bool min = words.Has(Modifier::kMin);
+  llvm::Value* first = min ? b_.CreateFCmpOLT(x, y) : b_.CreateFCmpOGT(x, y);
+  llvm::Value* result = b_.CreateSelect(first, a, b);
+  // Of two zeros the one with the right sign; a number rather than a NaN.
+  llvm::Value* zero = min ? b_.CreateOr(a, b) : b_.CreateAnd(a, b);
+  result = b_.CreateSelect(b_.CreateFCmpOEQ(x, y), zero, result);
+  return b_.CreateSelect(b_.CreateFCmpUNO(y, y), a, result);
 }
 
 llvm::Value* KernelEmitter::CompareAndSwap(llvm::Value* place,
                                            llvm::Value* expected,
                                            llvm::Value* value, Space space) {
   if (space == Space::kShared) {
-    llvm::Value* old = b_.CreateLoad(value->getType(), place);
-    b_.CreateStore(b_.CreateSelect(b_.CreateICmpEQ(old, expected), value, old),
-                   place);
+    llvm::Value* old = MarkAtomic(b_.CreateLoad(value->getType(), place));
+    MarkAtomic(b_.CreateStore(
+        b_.CreateSelect(b_.CreateICmpEQ(old, expected), value, old), place));
     return old;
   }
   return b_.CreateExtractValue(
-      b_.CreateAtomicCmpXchg(place, expected, value, llvm::MaybeAlign(),
-                             llvm::AtomicOrdering::SequentiallyConsistent,
-                             llvm::AtomicOrdering::SequentiallyConsistent),
+      MarkAtomic(
+          b_.CreateAtomicCmpXchg(place, expected, value, llvm::MaybeAlign(),
+                                 llvm::AtomicOrdering::SequentiallyConsistent,
+                                 llvm::AtomicOrdering::SequentiallyConsistent)),
       0);
 }
 

@@ -58,6 +58,8 @@ llvm::Value* KernelEmitter::OfFirstLane(const Value& value,
 // Announces `lanes` at the barrier; the round that they have to wait for.
 KernelEmitter::BarrierRound KernelEmitter::EmitArrive(
     const Instruction& instruction, llvm::Value* lanes, llvm::Value* live) {
+  current_ = &instruction;
+  NoteInstruction();
   const size_t at = BarrierOperand(instruction);
   const auto& operands = instruction.operands;
   const bool reduces = at == 1;
@@ -122,6 +124,8 @@ void KernelEmitter::MeetFull(size_t k) {
     const Value id = Read(operands[0], Type::kU32);
     const Value threads = operands.size() > 1 ? Read(operands[1], Type::kU32)
                                               : Uniform(Type::kU32, I32(0));
+    current_ = &instruction;
+    NoteInstruction();
     CallRuntime("holdfast_barrier_sync", b_.getVoidTy(),
                 {OfFirstLane(id, I32(kAllLanes)),
                  OfFirstLane(threads, I32(kAllLanes))});

@@ -15,14 +15,30 @@ void KernelEmitter::EmitCall(const Instruction& instruction) {
   const auto& operands = instruction.operands;
   const std::string& name =
       kernel_.module->functions[operands[instruction.results].index].name;
+  // As 64-bit values, whatever they are.
+  std::vector<Value> arguments;
+  for (size_t i = instruction.results + 1; i < operands.size(); ++i) {
+    arguments.push_back(
+        As(Read(operands[i], TypeOfOperand(operands[i])), Type::kU64));
+  }
+  llvm::AllocaInst* results =
+      CallForLanes("holdfast_device_" + name, {}, arguments);
+  if (instruction.results == 1) {
+    Write(operands[0], LoadLanes(results, Type::kU64));
+  }
+}
+
+// name(worker, lanes, options..., arrays..., results), unless no lane runs.
+// Returns the array of 64-bit results.
+llvm::AllocaInst* KernelEmitter::CallForLanes(
+    const std::string& name, absl::Span<llvm::Value* const> options,
+    absl::Span<const Value> arguments) {
   llvm::Value* lanes = LaneMask();
   if (lanes == nullptr) lanes = I32(~0u);
   llvm::SmallVector<llvm::Value*, 8> in = {lanes};
-  // As 64-bit values, whatever they are.
-  for (size_t i = instruction.results + 1; i < operands.size(); ++i) {
-    const Value value =
-        As(Read(operands[i], TypeOfOperand(operands[i])), Type::kU64);
-    in.push_back(Spill(Reshape(value, Shape::Varying())));
+  in.append(options.begin(), options.end());
+  for (const Value& argument : arguments) {
+    in.push_back(Spill(Reshape(argument, Shape::Varying())));
   }
   llvm::AllocaInst* results =
       Alloca(llvm::ArrayType::get(b_.getInt64Ty(), lower::kWarpLanes));
@@ -31,12 +47,11 @@ void KernelEmitter::EmitCall(const Instruction& instruction) {
   auto* after = NewBlock("called");
   b_.CreateCondBr(b_.CreateICmpNE(lanes, I32(0)), call, after);
   b_.SetInsertPoint(call);
-  CallRuntime(("holdfast_device_" + name).c_str(), b_.getVoidTy(), in);
+  NoteInstruction();
+  CallRuntime(name.c_str(), b_.getVoidTy(), in);
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
-  if (instruction.results == 1) {
-    Write(operands[0], LoadLanes(results, Type::kU64));
-  }
+  return results;
 }
 
 Type KernelEmitter::TypeOfOperand(const Operand& operand) const {

@@ -133,6 +133,7 @@ void KernelEmitter::EmitInstruction(const Instruction& instruction) {
 }
 
 void KernelEmitter::EmitUnguarded(const Instruction& instruction) {
+  current_ = &instruction;
   switch (instruction.opcode()) {
     case Opcode::kLd:
     case Opcode::kLdu:
@@ -161,10 +162,22 @@ void KernelEmitter::EmitUnguarded(const Instruction& instruction) {
       return EmitFence(instruction);
     case Opcode::kTrap:
     case Opcode::kBrkpt:
-      return EmitTrap();
+      return EmitTrap(instruction);
     case Opcode::kNanosleep:
       CallRuntime("holdfast_yield", b_.getVoidTy(), {});
       return;
+    case Opcode::kCp:
+      return EmitCopyAsync(instruction);
+    case Opcode::kMbarrier:
+      return EmitMbarrier(instruction);
+    case Opcode::kIsspacep:
+      return EmitSpaceTest(instruction);
+    case Opcode::kCreatepolicy:
+      return Write(instruction.operands[0],
+                   Uniform(Type::kB64, b_.getInt64(0)));
+    case Opcode::kApplypriority:
+    case Opcode::kDiscard:
+    case Opcode::kGriddepcontrol:
     case Opcode::kPrefetch:
     case Opcode::kPrefetchu:
     case Opcode::kPmevent:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
 #include "core/software/jit/kernel_emitter.h"
+#include "core/software/jit/object_writer.h"
 #include "core/software/runtime/abi.h"
 
 namespace holdfast::software::jit {
@@ -89,6 +90,7 @@ llvm::Function* KernelEmitter::NewFunction(
       llvm::FunctionType::get(
           result, llvm::ArrayRef(parameters.data(), parameters.size()), false),
       llvm::Function::ExternalLinkage, name, module_);
+  DescribeAccesses(function);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   function->addFnAttr(llvm::Attribute::NullPointerIsValid);
   // A large frame must meet the guard page below a warp's stack.

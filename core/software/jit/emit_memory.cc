@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/jit/kernel_emitter.h"
+#include "core/software/jit/object_writer.h"
+#include "core/software/runtime/abi.h"
+#include "core/software/runtime/shared_memory.h"
 
 namespace holdfast::software::jit {
 
@@ -9,6 +12,7 @@ using ptx::Modifier;
 using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
+using Kind = AccessSite::Kind;
 
 namespace {
 
@@ -22,13 +26,6 @@ bool IsOrdered(const Instruction& instruction) {
   const auto& words = instruction.modifiers;
   return words.Has(Modifier::kVolatile) || words.Has(Modifier::kRelaxed) ||
          words.Has(Modifier::kAcquire) || words.Has(Modifier::kRelease);
-}
-
-Operand Displaced(const Operand& operand, int64_t bytes) {
-  Operand result = operand;
-  result.offset += bytes;
-  if (operand.kind == Operand::Kind::kInteger) result.bits += bytes;
-  return result;
 }
 
 }  // namespace
@@ -115,15 +112,15 @@ Value KernelEmitter::Address(const Operand& operand, Space space) {
 
 void KernelEmitter::EmitLoad(const Instruction& instruction) {
   const Type type = instruction.type();
-  int64_t offset = 0;
+  const Operand& place = instruction.operands[1];
+  const Value address = Address(place, SpaceOf(instruction));
+  CheckAlignment(place, SpaceOf(instruction), address);
+  uint64_t offset = 0;
   std::vector<Value> loaded;
   if (IsOrdered(instruction)) CompilerFence();
   const auto elements = Elements(instruction.operands[0]);
   for (size_t i = 0; i < elements.size(); ++i, offset += ptx::BytesOf(type)) {
-    loaded.push_back(
-        LoadFrom(Address(Displaced(instruction.operands[1], offset),
-                         SpaceOf(instruction)),
-                 type));
+    loaded.push_back(LoadFrom(Displaced(address, offset), type));
   }
   if (IsOrdered(instruction)) CompilerFence();
   for (size_t i = 0; i < elements.size(); ++i) Write(elements[i], loaded[i]);
@@ -131,15 +128,72 @@ void KernelEmitter::EmitLoad(const Instruction& instruction) {
 
 void KernelEmitter::EmitStore(const Instruction& instruction) {
   const Type type = instruction.type();
-  int64_t offset = 0;
+  const Operand& place = instruction.operands[0];
+  const Value address = Address(place, SpaceOf(instruction));
+  CheckAlignment(place, SpaceOf(instruction), address);
+  uint64_t offset = 0;
   if (IsOrdered(instruction)) CompilerFence();
   for (const Operand& element : Elements(instruction.operands[1])) {
-    StoreTo(Address(Displaced(instruction.operands[0], offset),
-                    SpaceOf(instruction)),
-            Read(element, type));
+    StoreTo(Displaced(address, offset), Read(element, type));
     offset += ptx::BytesOf(type);
   }
   if (IsOrdered(instruction)) CompilerFence();
+}
+
+// p, a: does a generic address lie in the space?
+void KernelEmitter::EmitSpaceTest(const Instruction& instruction) {
+  const Value address = Read(instruction.operands[1], Type::kU64);
+  const bool vectors = !address.shape.uniform();
+  Value inside{vectors ? Shape::Varying() : Shape{}, Type::kPred, {}};
+  for (int c = 0; c < (vectors ? chunks_ : 1); ++c) {
+    inside.parts.push_back(
+        IsIn(instruction.modifiers.words[0],
+             vectors ? Vector(address, c) : address.parts[0]));
+  }
+  Write(instruction.operands[0], inside);
+}
+
+llvm::Value* KernelEmitter::IsIn(Modifier space, llvm::Value* address) {
+  llvm::Type* wide = Like(address, b_.getInt64Ty());
+  const auto within = [&](llvm::Value* base, uint64_t bytes) -> llvm::Value* {
+    if (wide->isVectorTy()) base = Splat(base);
+    return b_.CreateICmpULT(b_.CreateSub(address, base),
+                            llvm::ConstantInt::get(wide, bytes));
+  };
+  switch (space) {
+    case Modifier::kShared:
+    case Modifier::kSharedCta:
+    case Modifier::kSharedCluster:
+      return within(shared_, kSharedMemoryBytes);
+    case Modifier::kLocal:
+      return within(local_, kernel_.local_bytes * lower::kWarpLanes);
+    case Modifier::kParam:
+    case Modifier::kParamEntry:
+      return within(b_.CreatePtrToInt(parameters_, b_.getInt64Ty()),
+                    kernel_.parameter_bytes);
+    case Modifier::kConst: {
+      llvm::Value* inside =
+          llvm::Constant::getNullValue(Like(address, b_.getInt1Ty()));
+      const auto& variables = kernel_.module->variables;
+      for (uint32_t i = 0; i < variables.size(); ++i) {
+        if (variables[i].space != Space::kConst) continue;
+        Operand variable;
+        variable.kind = Operand::Kind::kVariable;
+        variable.index = i;
+        inside = b_.CreateOr(
+            inside, within(VariableAddress(variable), variables[i].bytes));
+      }
+      return inside;
+    }
+    default: {
+      llvm::Value* elsewhere = IsIn(Modifier::kShared, address);
+      for (const Modifier other :
+           {Modifier::kLocal, Modifier::kParam, Modifier::kConst}) {
+        elsewhere = b_.CreateOr(elsewhere, IsIn(other, address));
+      }
+      return b_.CreateNot(elsewhere);
+    }
+  }
 }
 
 // An address that is good to read in any case, if the real one is not wanted.
@@ -149,12 +203,51 @@ llvm::Value* KernelEmitter::SafeAddress(llvm::Value* address,
                          b_.CreatePtrToInt(parameters_, b_.getInt64Ty()));
 }
 
+template <typename T>
+T* KernelEmitter::Mark(T* access, Kind kind, int lane, bool masked) {
+  AccessSite site;
+  site.instruction =
+      static_cast<uint32_t>(current_ - kernel_.function->body.data());
+  site.kind = kind;
+  site.masked = masked;
+  site.lane = static_cast<uint8_t>(lane);
+  // Copies have no type, but go by words.
+  site.bytes = static_cast<uint8_t>(
+      current_->modifiers.type_count == 0 ? 4 : ptx::BytesOf(current_->type()));
+  Describe(access, site);
+  return access;
+}
+template llvm::LoadInst* KernelEmitter::Mark(llvm::LoadInst*, Kind, int, bool);
+template llvm::StoreInst* KernelEmitter::Mark(llvm::StoreInst*, Kind, int,
+                                              bool);
+template llvm::CallInst* KernelEmitter::Mark(llvm::CallInst*, Kind, int, bool);
+template llvm::AtomicRMWInst* KernelEmitter::Mark(llvm::AtomicRMWInst*, Kind,
+                                                  int, bool);
+template llvm::AtomicCmpXchgInst* KernelEmitter::Mark(llvm::AtomicCmpXchgInst*,
+                                                      Kind, int, bool);
+
+// For the report of a fault: the lanes that an access is for.
+void KernelEmitter::NoteLanes(llvm::Value* bits) {
+  b_.CreateStore(bits,
+                 b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), worker_,
+                                               offsetof(WorkerContext, lanes)));
+}
+
+// The same: what calls the runtime.
+void KernelEmitter::NoteInstruction() {
+  b_.CreateStore(
+      I32(static_cast<uint32_t>(current_ - kernel_.function->body.data())),
+      b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), worker_,
+                                    offsetof(WorkerContext, instruction)));
+}
+
 Value KernelEmitter::LoadFrom(const Value& address, Type type) {
   llvm::Type* element = TypeOf(type);
   const llvm::Align align(ptx::BytesOf(type));
   llvm::Value* bits = LaneMask();
   if (address.shape.chunk_uniform()) {
     Value result{address.shape, type, {}};
+    if (bits != nullptr) NoteLanes(bits);
     for (size_t c = 0; c < address.parts.size(); ++c) {
       llvm::Value* from = address.parts[c];
       if (bits != nullptr) {
@@ -166,7 +259,8 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
         from = SafeAddress(from, b_.CreateICmpNE(active, I32(0)));
       }
       result.parts.push_back(
-          b_.CreateAlignedLoad(element, Pointer(from), align));
+          Mark(b_.CreateAlignedLoad(element, Pointer(from), align), Kind::kSame,
+               static_cast<int>(c) * lanes_, bits != nullptr));
     }
     return result;
   }
@@ -178,14 +272,18 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
     return Gather(address, type, bits);
   }
   Value result{Shape::Varying(), type, {}};
+  if (bits != nullptr) NoteLanes(bits);
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* from = Pointer(Base(address, c));
     if (bits == nullptr) {
       result.parts.push_back(
-          b_.CreateAlignedLoad(VectorOf(element), from, align));
+          Mark(b_.CreateAlignedLoad(VectorOf(element), from, align),
+               Kind::kLanes, c * lanes_, false));
     } else {
-      result.parts.push_back(b_.CreateMaskedLoad(VectorOf(element), from, align,
-                                                 ChunkMask(bits, c)));
+      result.parts.push_back(
+          Mark(b_.CreateMaskedLoad(VectorOf(element), from, align,
+                                   ChunkMask(bits, c)),
+               Kind::kLanes, c * lanes_, true));
     }
   }
   return result;
@@ -193,10 +291,7 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
 
 Value KernelEmitter::Gather(const Value& address, Type type,
                             llvm::Value* bits) {
-  llvm::Type* element = TypeOf(type);
-  const llvm::Align align(ptx::BytesOf(type));
   Value result{Shape::Varying(), type, {}};
-  llvm::Value* all = llvm::Constant::getAllOnesValue(VectorOf(b_.getInt1Ty()));
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* from = Vector(address, c);
     if (bits != nullptr) {
@@ -205,10 +300,44 @@ Value KernelEmitter::Gather(const Value& address, Type type,
           ChunkMask(bits, c), from,
           Splat(b_.CreatePtrToInt(parameters_, b_.getInt64Ty())));
     }
-    result.parts.push_back(
-        b_.CreateMaskedGather(VectorOf(element), Pointer(from), align, all));
+    from = Pointer(from);
+    result.parts.push_back(lanes_ == 16
+                               ? GatherByEight(from, type, c * lanes_)
+                               : GatherOneByOne(from, type, c * lanes_));
   }
   return result;
+}
+
+// As the CPU gathers, with 64-bit addresses; from lane `lane` on.
+llvm::Value* KernelEmitter::GatherByEight(llvm::Value* from, Type type,
+                                          int lane) {
+  llvm::Value* halves[2];
+  for (int h = 0; h < 2; ++h) {
+    llvm::SmallVector<int, 8> order;
+    for (int i = 0; i < 8; ++i) order.push_back(8 * h + i);
+    halves[h] =
+        Mark(b_.CreateMaskedGather(llvm::FixedVectorType::get(TypeOf(type), 8),
+                                   b_.CreateShuffleVector(from, order),
+                                   llvm::Align(ptx::BytesOf(type))),
+             Kind::kGather, lane + 8 * h, false);
+  }
+  llvm::SmallVector<int, 16> order;
+  for (int i = 0; i < 16; ++i) order.push_back(i);
+  return b_.CreateShuffleVector(halves[0], halves[1], order);
+}
+
+llvm::Value* KernelEmitter::GatherOneByOne(llvm::Value* from, Type type,
+                                           int lane) {
+  llvm::Value* part = llvm::PoisonValue::get(VectorOf(TypeOf(type)));
+  for (int i = 0; i < lanes_; ++i) {
+    const auto at = static_cast<uint64_t>(i);
+    llvm::Value* value = Mark(
+        b_.CreateAlignedLoad(TypeOf(type), b_.CreateExtractElement(from, at),
+                             llvm::Align(ptx::BytesOf(type))),
+        Kind::kOneLane, lane + i, false);
+    part = b_.CreateInsertElement(part, value, at);
+  }
+  return part;
 }
 
 // Of all lanes, whose addresses are affine.
@@ -225,15 +354,29 @@ Value KernelEmitter::GatherStrided(const Value& address, Type type) {
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* part = llvm::PoisonValue::get(VectorOf(element));
     for (int i = 0; i < lanes_; ++i) {
-      part = b_.CreateInsertElement(
-          part,
-          b_.CreateAlignedLoad(element, LanePointer(address, c * lanes_ + i),
-                               align),
-          static_cast<uint64_t>(i));
+      const int lane = c * lanes_ + i;
+      llvm::Value* value =
+          Mark(b_.CreateAlignedLoad(element, LanePointer(address, lane), align),
+               Kind::kOneLane, lane, false);
+      part = b_.CreateInsertElement(part, value, static_cast<uint64_t>(i));
     }
     result.parts.push_back(part);
   }
   return result;
+}
+
+// The lanes' addresses as an array, where a report of a fault finds them.
+llvm::Value* KernelEmitter::SpillAddresses(const Value& addresses) {
+  llvm::Value* array = b_.CreateConstInBoundsGEP1_64(
+      b_.getInt8Ty(), worker_, offsetof(WorkerContext, addresses));
+  const Value lanes = Reshape(addresses, Shape::Varying());
+  for (int c = 0; c < chunks_; ++c) {
+    b_.CreateAlignedStore(
+        lanes.parts[c],
+        b_.CreateConstGEP1_32(b_.getInt64Ty(), array, c * lanes_),
+        llvm::Align(8));
+  }
+  return array;
 }
 
 // The lanes' values as an array on the stack.
@@ -278,13 +421,16 @@ void KernelEmitter::StoreTo(const Value& address, const Value& value) {
     return bits == nullptr ? ScatterAll(address, value)
                            : Scatter(address, value, bits);
   }
+  if (bits != nullptr) NoteLanes(bits);
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* to = Pointer(Base(address, c));
     llvm::Value* part = Vector(value, c);
     if (bits == nullptr) {
-      b_.CreateAlignedStore(part, to, align);
+      Mark(b_.CreateAlignedStore(part, to, align), Kind::kLanes, c * lanes_,
+           false);
     } else {
-      b_.CreateMaskedStore(part, to, align, ChunkMask(bits, c));
+      Mark(b_.CreateMaskedStore(part, to, align, ChunkMask(bits, c)),
+           Kind::kLanes, c * lanes_, true);
     }
   }
 }
@@ -298,6 +444,7 @@ void KernelEmitter::StoreUniform(const Value& address, const Value& value,
   if (bits == nullptr) bits = I32(~0u);
   b_.CreateCondBr(b_.CreateICmpNE(bits, I32(0)), store, after);
   b_.SetInsertPoint(store);
+  NoteLanes(bits);
   llvm::Value* scalar = value.parts[0];
   if (!value.shape.uniform()) {
     llvm::Value* lane = b_.CreateSub(
@@ -307,7 +454,8 @@ void KernelEmitter::StoreUniform(const Value& address, const Value& value,
     llvm::Type* element = TypeOf(value.type);
     scalar = b_.CreateLoad(element, b_.CreateGEP(element, values, lane));
   }
-  b_.CreateAlignedStore(scalar, Pointer(address.parts[0]), align);
+  Mark(b_.CreateAlignedStore(scalar, Pointer(address.parts[0]), align),
+       Kind::kSame, 0, true);
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
 }
@@ -315,7 +463,8 @@ void KernelEmitter::StoreUniform(const Value& address, const Value& value,
 void KernelEmitter::Scatter(const Value& address, const Value& value,
                             llvm::Value* bits) {
   const llvm::Align align(ptx::BytesOf(value.type));
-  llvm::AllocaInst* addresses = Spill(Reshape(address, Shape::Varying()));
+  llvm::Value* addresses = SpillAddresses(address);
+  NoteLanes(bits);
   llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
   llvm::Type* element = TypeOf(value.type);
   ForEachLane(bits, [&](llvm::Value* lane) {
@@ -323,7 +472,8 @@ void KernelEmitter::Scatter(const Value& address, const Value& value,
         b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), addresses, lane));
     llvm::Value* part =
         b_.CreateLoad(element, b_.CreateGEP(element, values, lane));
-    b_.CreateAlignedStore(part, Pointer(to), align);
+    Mark(b_.CreateAlignedStore(part, Pointer(to), align), Kind::kListed, 0,
+         true);
   });
 }
 
@@ -339,7 +489,7 @@ void KernelEmitter::ScatterAll(const Value& address, const Value& value) {
     llvm::Value* part = value.shape.varying
                             ? b_.CreateExtractElement(value.parts[chunk], at)
                             : b_.CreateExtractElement(Vector(value, chunk), at);
-    b_.CreateAlignedStore(part, to, align);
+    Mark(b_.CreateAlignedStore(part, to, align), Kind::kOneLane, lane, false);
   }
 }
 

@@ -244,14 +244,18 @@ void KernelEmitter::CompilerFence() {
                  llvm::SyncScope::SingleThread);
 }
 
-void KernelEmitter::EmitTrap() {
+void KernelEmitter::EmitTrap(const Instruction& instruction) {
+  const auto& operands = instruction.operands;
   llvm::Value* lanes = LaneMask();
   if (lanes == nullptr) lanes = I32(kAllLanes);
   auto* trap = NewBlock("trap");
   auto* go_on = NewBlock("no_trap");
   b_.CreateCondBr(b_.CreateICmpNE(lanes, I32(0)), trap, go_on);
   b_.SetInsertPoint(trap);
-  CallRuntime("holdfast_trap", b_.getVoidTy(), {lanes});
+  NoteInstruction();
+  const uint64_t reason = operands.empty() ? 0 : operands[0].bits;
+  CallRuntime("holdfast_trap", b_.getVoidTy(),
+              {lanes, I32(static_cast<uint32_t>(reason))});
   b_.CreateBr(go_on);
   b_.SetInsertPoint(go_on);
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/software/jit/access_site.h"
 #include "core/software/jit/warp_frame.h"
 #include "core/software/lower/control_flow.h"
 #include "core/software/lower/kernel.h"
@@ -146,10 +147,14 @@ class KernelEmitter {
   void EmitActivemask(const ptx::Instruction& instruction);
   void EmitFence(const ptx::Instruction& instruction);
   void CompilerFence();
-  void EmitTrap();
+  void EmitTrap(const ptx::Instruction& instruction);
 
   // emit_atomics.cc
   void EmitAtomic(const ptx::Instruction& instruction);
+  void EmitAtomicElement(const ptx::Instruction& instruction,
+                         const ptx::Operand* result, const Value& address,
+                         const ptx::Operand& operand,
+                         const ptx::Operand* swapped_operand);
   void AtomicTogether(const ptx::Instruction& instruction, const Value& address,
                       const Value& value, llvm::Value* lanes);
   void AtomicOfAll(const ptx::Instruction& instruction, const Value& address,
@@ -157,12 +162,36 @@ class KernelEmitter {
   llvm::Value* AtomicOne(const ptx::Instruction& instruction,
                          llvm::Value* place, llvm::Value* value,
                          ptx::Space space);
+  llvm::Value* AtomicHalf(const ptx::Instruction& instruction,
+                          llvm::Value* place, llvm::Value* value,
+                          ptx::Space space);
+  llvm::Value* CombineHalves(const ptx::Instruction& instruction,
+                             llvm::Value* a, llvm::Value* b);
+  llvm::Value* CombineHalf(const ptx::Instruction& instruction, ptx::Type type,
+                           llvm::Value* a, llvm::Value* b);
   llvm::Value* CompareAndSwap(llvm::Value* place, llvm::Value* expected,
                               llvm::Value* value, ptx::Space space);
 
   // emit_call.cc
   void EmitCall(const ptx::Instruction& instruction);
+  llvm::AllocaInst* CallForLanes(const std::string& name,
+                                 absl::Span<llvm::Value* const> options,
+                                 absl::Span<const Value> arguments);
   ptx::Type TypeOfOperand(const ptx::Operand& operand) const;
+
+  // emit_alignment.cc
+  bool IsAligned(const ptx::Operand& operand, uint64_t bytes) const;
+  void CheckAlignment(const ptx::Operand& operand, ptx::Space space,
+                      const Value& address);
+  llvm::Value* AnyMisaligned(const Value& low, llvm::Value* mask);
+  llvm::Value* MisalignedLanes(const Value& low);
+
+  // emit_async.cc
+  void EmitCopyAsync(const ptx::Instruction& instruction);
+  Value Displaced(const Value& address, uint64_t bytes);
+  Value ValidBytes(const ptx::Operand& operand, int bytes);
+  Value LoadValid(const Value& from, const Value& valid, uint32_t at);
+  void EmitMbarrier(const ptx::Instruction& instruction);
 
   // emit_values.cc: operands and registers.
   Value Read(const ptx::Operand& operand, ptx::Type type);
@@ -330,6 +359,8 @@ class KernelEmitter {
 
   // emit_memory.cc
   static ptx::Space SpaceOf(const ptx::Instruction& instruction);
+  void EmitSpaceTest(const ptx::Instruction& instruction);
+  llvm::Value* IsIn(ptx::Modifier space, llvm::Value* address);
   void EmitLoad(const ptx::Instruction& instruction);
   void EmitStore(const ptx::Instruction& instruction);
   // Of a variable. In global and constant memory it is a symbol, since objects
@@ -338,6 +369,8 @@ class KernelEmitter {
   Value Address(const ptx::Operand& operand, ptx::Space space);
   Value LoadFrom(const Value& address, ptx::Type type);
   Value Gather(const Value& address, ptx::Type type, llvm::Value* bits);
+  llvm::Value* GatherByEight(llvm::Value* from, ptx::Type type, int lane);
+  llvm::Value* GatherOneByOne(llvm::Value* from, ptx::Type type, int lane);
   llvm::Value* SafeAddress(llvm::Value* address, llvm::Value* wanted);
   void StoreTo(const Value& address, const Value& value);
   void StoreUniform(const Value& address, const Value& value,
@@ -350,6 +383,15 @@ class KernelEmitter {
   void ForEachLane(llvm::Value* bits,
                    const std::function<void(llvm::Value* lane)>& body);
   llvm::AllocaInst* Spill(const Value& value);
+  llvm::Value* SpillAddresses(const Value& addresses);
+  void NoteLanes(llvm::Value* bits);
+  void NoteInstruction();
+  // Says of an instruction that touches memory for `current_` which lanes it
+  // does that for.
+  template <typename T>
+  T* Mark(T* access, AccessSite::Kind kind, int lane, bool masked);
+  template <typename T>
+  T* MarkAtomic(T* access);
   llvm::Value* Pointer(llvm::Value* address);
 
   void Fail(const ptx::Instruction& instruction, std::string reason);
@@ -415,6 +457,14 @@ class KernelEmitter {
   std::map<int, llvm::BasicBlock*> resume_blocks_;
   // Predicates written in the block at hand, as vectors.
   std::map<uint32_t, Value> predicates_;
+  const ptx::Instruction* current_ = nullptr;
+  // Whom an atomic is emitted for.
+  struct AtomicLanes {
+    AccessSite::Kind kind = AccessSite::Kind::kListed;
+    int lane = 0;
+    bool masked = true;
+  };
+  AtomicLanes atomic_lanes_;
   llvm::Value* guard_bits_ = nullptr;  // i32 while a guarded instruction runs
   // While full code runs a region: the lanes that run, and by block (its join
   // included) an i32 of those that have to.

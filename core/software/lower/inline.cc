@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/software/lower/build.h"
+#include "core/software/lower/call_graph.h"
+#include "core/software/lower/far_calls.h"
 #include "core/software/lower/parameters.h"
 
 namespace holdfast::software::lower {
@@ -20,19 +24,11 @@ using ptx::Operand;
 constexpr size_t kMaxInstructions = size_t{1} << 20;
 constexpr size_t kMaxDepth = 256;
 
-Instruction Branch(uint32_t label) {
-  Instruction branch;
-  branch.form = ptx::MatchForm("bra", {}, &branch.modifiers);
-  Operand target;
-  target.kind = Operand::Kind::kLabel;
-  target.index = label;
-  branch.operands.push_back(target);
-  return branch;
-}
-
 class Inliner {
  public:
-  explicit Inliner(const ptx::Module& module) : module_(module) {}
+  // `far`: functions whose calls stay.
+  Inliner(const ptx::Module& module, const std::vector<bool>& far)
+      : module_(module), far_(far), b_(&result_) {}
 
   InlinedKernel Run(const Function& kernel) {
     result_ = kernel;
@@ -42,7 +38,7 @@ class Inliner {
     result_.labels.clear();
     result_.branch_targets.clear();
     if (!Append(kernel, nullptr, nullptr)) {
-      return {std::nullopt, error_, unsupported_};
+      return {std::nullopt, error_};
     }
     return {std::move(result_)};
   }
@@ -60,16 +56,6 @@ class Inliner {
     error_ =
         absl::StrCat(at.location.line, ":", at.location.column, ": ", reason);
     return false;
-  }
-
-  uint32_t NewLabel() {
-    result_.labels.emplace_back();
-    return static_cast<uint32_t>(result_.labels.size()) - 1;
-  }
-
-  void PlaceLabel(uint32_t label) {
-    result_.labels[label].instruction =
-        static_cast<int64_t>(result_.body.size());
   }
 
   // Adds the names of `function`. The formals of a call are the variables that
@@ -122,6 +108,8 @@ class Inliner {
       case Operand::Kind::kLocalVariable:
         operand.index = frame.variables[operand.index];
         break;
+      case Operand::Kind::kFunction:
+        return IntegerOperand(FunctionAddress(operand.index));
       default:
         break;
     }
@@ -134,7 +122,7 @@ class Inliner {
   bool Append(const Function& function, const Instruction* call,
               const Frame* caller) {
     Frame frame = Enter(function, call, caller);
-    frame.end = NewLabel();
+    frame.end = b_.NewLabel();
     active_.push_back(&function);
     std::vector<std::pair<int64_t, uint32_t>> places;
     for (uint32_t i = 0; i < function.labels.size(); ++i) {
@@ -145,7 +133,7 @@ class Inliner {
     for (size_t i = 0; i <= function.body.size(); ++i) {
       for (; place != places.end() && place->first == static_cast<int64_t>(i);
            ++place) {
-        PlaceLabel(place->second);
+        b_.Place(place->second);
       }
       if (i < function.body.size() &&
           !AppendInstruction(function.body[i], frame, caller != nullptr)) {
@@ -157,7 +145,7 @@ class Inliner {
       result_.branch_targets.emplace_back(label + frame.labels,
                                           std::move(targets));
     }
-    PlaceLabel(frame.end);
+    b_.Place(frame.end);
     active_.pop_back();
     return true;
   }
@@ -169,49 +157,81 @@ class Inliner {
                   "the kernel grows beyond 1048576 instructions "
                   "when its calls are inlined");
     }
+    b_.At(instruction);
     if (instruction.opcode() == Opcode::kCall) {
       return AppendCall(instruction, frame);
     }
-    Instruction copy = instruction;
-    copy.guard = Renamed(copy.guard, frame);
-    for (Operand& operand : copy.operands) {
-      operand = Renamed(std::move(operand), frame);
+    if (instruction.opcode() == Opcode::kBrx) {
+      return AppendBranchTable(instruction, frame);
     }
     if (instruction.opcode() == Opcode::kRet && inlined) {
-      Instruction branch = Branch(frame.end);
-      branch.guard = copy.guard;
-      branch.location = copy.location;
-      copy = std::move(branch);
+      b_.Branch(frame.end);
+      result_.body.back().guard = Renamed(instruction.guard, frame);
+      return true;
+    }
+    AppendCopy(instruction, frame);
+    return true;
+  }
+
+  void AppendCopy(const Instruction& instruction, const Frame& frame) {
+    Instruction copy = instruction;
+    copy.guard = Renamed(copy.guard, frame);
+    for (size_t i = 0; i < copy.operands.size(); ++i) {
+      Operand& operand = copy.operands[i];
+      const bool callee = copy.opcode() == Opcode::kCall && i == copy.results &&
+                          operand.kind == Operand::Kind::kFunction;
+      if (!callee) operand = Renamed(std::move(operand), frame);
     }
     result_.body.push_back(std::move(copy));
+  }
+
+  // Branches by comparison. What the table does not have goes to its end.
+  bool AppendBranchTable(const Instruction& branch, const Frame& frame) {
+    const Function& function = *active_.back();
+    const uint32_t table = branch.operands[1].index;
+    const auto found = std::find_if(
+        function.branch_targets.begin(), function.branch_targets.end(),
+        [&](const auto& entry) { return entry.first == table; });
+    if (found == function.branch_targets.end()) {
+      return Fail(branch, "brx needs a list of .branchtargets");
+    }
+    const uint32_t around = b_.NewLabel();
+    SkipUnless(branch, frame, around);
+    const Operand by = Renamed(branch.operands[0], frame);
+    const uint32_t value = b_.NewRegister("index", ptx::Type::kU32);
+    b_.Add("mov.b32", {RegisterOperand(value), by});
+    std::vector<std::pair<uint32_t, uint32_t>> labels;
+    for (const uint32_t target : found->second) {
+      labels.emplace_back(static_cast<uint32_t>(labels.size()),
+                          target + frame.labels);
+    }
+    b_.Switch(value, labels);
+    b_.Place(around);
     return true;
+  }
+
+  // Past what a guarded instruction becomes.
+  void SkipUnless(const Instruction& instruction, const Frame& frame,
+                  uint32_t around) {
+    if (instruction.guard.kind == Operand::Kind::kNone) return;
+    const Operand guard = Renamed(instruction.guard, frame);
+    b_.BranchIf(guard.index, guard.negated, around);
   }
 
   bool AppendCall(const Instruction& call, const Frame& frame) {
     const Operand& target = call.operands[call.results];
     if (target.kind != Operand::Kind::kFunction) {
-      unsupported_ = true;
-      return Fail(call, "calls through a register are not supported");
+      AppendCopy(call, frame);
+      return true;
     }
     const Function& callee = module_.functions[target.index];
     if (!callee.defined && IsRuntimeFunction(callee.name)) {
-      Instruction copy = call;
-      copy.guard = Renamed(copy.guard, frame);
-      for (Operand& operand : copy.operands) {
-        operand = Renamed(std::move(operand), frame);
-      }
-      result_.body.push_back(std::move(copy));
+      AppendCopy(call, frame);
       return true;
     }
     if (!callee.defined) {
       return Fail(call, absl::StrCat("function ", callee.name,
                                      " is not defined in this module"));
-    }
-    if (std::find(active_.begin(), active_.end(), &callee) != active_.end()) {
-      unsupported_ = true;
-      return Fail(call, absl::StrCat("function ", callee.name,
-                                     " calls itself; recursion is not "
-                                     "supported"));
     }
     if (active_.size() >= kMaxDepth) return Fail(call, "calls nest too deep");
     if (call.results != callee.results.size() ||
@@ -221,30 +241,27 @@ class Inliner {
                                callee.parameters.size(), " parameters and ",
                                callee.results.size(), " results"));
     }
+    if (far_[target.index]) {
+      AppendCopy(call, frame);
+      return true;
+    }
     return AppendBody(callee, call, frame);
   }
 
   bool AppendBody(const Function& callee, const Instruction& call,
                   const Frame& frame) {
-    uint32_t around = 0;
-    const bool guarded = call.guard.kind != Operand::Kind::kNone;
-    if (guarded) {
-      around = NewLabel();
-      Instruction skip = Branch(around);
-      skip.guard = Renamed(call.guard, frame);
-      skip.guard.negated = !skip.guard.negated;
-      skip.location = call.location;
-      result_.body.push_back(std::move(skip));
-    }
+    const uint32_t around = b_.NewLabel();
+    SkipUnless(call, frame, around);
     if (!Append(callee, &call, &frame)) return false;
-    if (guarded) PlaceLabel(around);
+    b_.Place(around);
     return true;
   }
 
   const ptx::Module& module_;
+  const std::vector<bool>& far_;
   std::string error_;
-  bool unsupported_ = false;
   Function result_;
+  Builder b_;
   std::vector<const Function*> active_;
 };
 
@@ -266,6 +283,15 @@ void PlaceCarry(Function* function) {
   }
 }
 
+bool CallsThroughRegisters(const Function& function) {
+  return std::any_of(function.body.begin(), function.body.end(),
+                     [](const Instruction& instruction) {
+                       return instruction.opcode() == Opcode::kCall &&
+                              instruction.operands[instruction.results].kind !=
+                                  Operand::Kind::kFunction;
+                     });
+}
+
 }  // namespace
 
 bool IsRuntimeFunction(absl::string_view name) {
@@ -274,17 +300,31 @@ bool IsRuntimeFunction(absl::string_view name) {
 }
 
 InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel) {
-  InlinedKernel result = Inliner(module).Run(kernel);
-  if (!result.function && result.unsupported) {
-    result.function = kernel;
-    result.function->body.clear();
-    result.function->labels.clear();
-    result.function->branch_targets.clear();
+  const std::vector<bool> is_far = FarFunctions(module, kernel);
+  InlinedKernel result = Inliner(module, is_far).Run(kernel);
+  if (!result.function) return result;
+  std::map<uint32_t, Function> far;
+  for (uint32_t i = 0; i < is_far.size(); ++i) {
+    if (!is_far[i]) continue;
+    InlinedKernel function = Inliner(module, is_far).Run(module.functions[i]);
+    if (!function.function) return function;
+    far[i] = *std::move(function.function);
   }
-  if (result.function) {
-    PlaceParameters(&*result.function);
-    PlaceCarry(&*result.function);
+  if (!far.empty() || CallsThroughRegisters(*result.function)) {
+    std::string error;
+    Function joined = JoinFarFunctions(module, *result.function, far, &error);
+    if (!error.empty()) {
+      result.error = error;
+      result.unsupported = true;
+      joined = kernel;
+      joined.body.clear();
+      joined.labels.clear();
+      joined.branch_targets.clear();
+    }
+    result.function = std::move(joined);
   }
+  PlaceParameters(&*result.function);
+  PlaceCarry(&*result.function);
   return result;
 }
 

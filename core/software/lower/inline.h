@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device functions become part of the kernels that call them.
+// Device functions become part of the kernels that call them: copied in place
+// of each call, or, where that cannot be, once for all calls (far_calls.h).
 #ifndef HOLDFAST_CORE_SOFTWARE_LOWER_INLINE_H_
 #define HOLDFAST_CORE_SOFTWARE_LOWER_INLINE_H_
 
@@ -18,8 +19,8 @@ bool IsRuntimeFunction(absl::string_view name);
 struct InlinedKernel {
   std::optional<ptx::Function> function;
   std::string error;  // "line:column: reason"; empty: all is well
-  // The module is right, but this kernel cannot run here: it calls through a
-  // register, or a function that calls itself. `function` has no body then.
+  // The module is right, but this kernel cannot run here. `function` has no
+  // body then.
   bool unsupported = false;
 };
 

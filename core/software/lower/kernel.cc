@@ -145,10 +145,23 @@ bool TakesCarry(const Instruction& instruction) {
          instruction.opcode() == Opcode::kMadc;
 }
 
+int AccessBytes(const Instruction& instruction) {
+  const ptx::Modifiers& words = instruction.modifiers;
+  if (instruction.opcode() == Opcode::kCp &&
+      !words.Has(ptx::Modifier::kArrive)) {
+    return static_cast<int>(instruction.operands[2].bits);
+  }
+  const int elements = words.Has(ptx::Modifier::kV2)   ? 2
+                       : words.Has(ptx::Modifier::kV4) ? 4
+                       : words.Has(ptx::Modifier::kV8) ? 8
+                                                       : 1;
+  return elements * ptx::BytesOf(instruction.type());
+}
+
 size_t DestinationCount(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kCall) return instruction.results;
   const absl::string_view letters = instruction.form->operands;
-  if (instruction.operands.empty()) return 0;
+  if (instruction.operands.empty() || letters.empty()) return 0;
   if (letters[0] != 'd' && letters[0] != 'q') return 0;
   if (letters.substr(1, 1) == "q") return 2;
   // "d?q...": the second is there if nothing is missing.

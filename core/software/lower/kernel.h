@@ -35,6 +35,11 @@ enum class Meeting : uint8_t {
 };
 Meeting MeetingOf(const ptx::Instruction& instruction);
 
+// Operands of traps that lowering adds: the stack is full; a call through a
+// register that holds no function.
+inline constexpr uint64_t kStackTrap = 1;
+inline constexpr uint64_t kFunctionTrap = 2;
+
 struct Kernel {
   const ptx::Function* function = nullptr;
   std::vector<Block> blocks;
@@ -67,6 +72,10 @@ Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
 
 // Of instructions with a carry: it is an input.
 bool TakesCarry(const ptx::Instruction& instruction);
+
+// Of an instruction that touches memory: how many bytes each lane does at once;
+// that is what its address must be a multiple of.
+int AccessBytes(const ptx::Instruction& instruction);
 
 // How many of the operands, from the first, are destinations.
 size_t DestinationCount(const ptx::Instruction& instruction);

@@ -166,6 +166,7 @@ Shape ResultShape(const Instruction& instruction, absl::Span<const Shape> s,
     case Opcode::kLop3:
       if (DestinationCount(instruction) == 2) return Shape::Varying();
       break;
+    case Opcode::kIsspacep:
     case Opcode::kTestp:
     case Opcode::kSetp: {
       if (DestinationCount(instruction) == 2) return Shape::Varying();
@@ -184,6 +185,7 @@ Shape ResultShape(const Instruction& instruction, absl::Span<const Shape> s,
     case Opcode::kAtom:
     case Opcode::kCall:
     case Opcode::kElect:
+    case Opcode::kMbarrier:
     case Opcode::kShfl:
       return Shape::Varying();
     default:

@@ -42,12 +42,19 @@ struct Operand {
 
 inline constexpr uint32_t kNoRegister = UINT32_MAX;
 
+// Where compiled code comes from, by .loc in front of it.
+struct SourceLine {
+  uint32_t file = 0;  // index into Module::files
+  uint32_t line = 0;  // 0: not known
+};
+
 struct Instruction {
   const Form* form = nullptr;
   Modifiers modifiers;
   Operand guard;  // kNone: always
   std::vector<Operand> operands;
   Location location;
+  SourceLine source;
   // Calls only: where the operands of the three lists end.
   uint32_t results = 0;    // operands[0, results) receive the results
   uint32_t arguments = 0;  // operands[results + 1, ...) after the callee
@@ -119,6 +126,7 @@ struct Module {
   int version = 0;  // 10 * major + minor
   int target = 0;   // 90 for sm_90
   int address_bits = 64;
+  std::vector<std::string> files;  // of .file; empty names: no such number
   std::vector<Variable> variables;
   std::vector<Function> functions;
 };

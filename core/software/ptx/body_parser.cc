@@ -17,6 +17,7 @@ constexpr uint64_t kMaxRegisters = 1 << 20;
 bool ModuleParser::ParseBody(Function* function) {
   function_ = function;
   register_limit_ = 0;
+  source_ = {};
   if (!tokens_.Expect('{')) return false;
   while (!scopes_.empty() && !tokens_.AtEnd()) ParseStatement();
   function_ = nullptr;
@@ -54,14 +55,7 @@ void ModuleParser::ParseStatement() {
   } else if (tokens_.TakeIfDot("reg")) {
     ok = ParseRegisters();
   } else if (tokens_.TakeIfDot("loc")) {
-    while (tokens_.Peek().kind == TokenKind::kInteger) tokens_.Take();
-    // ", function_name label, inlined_at file line column"
-    if (tokens_.PeekIs(',')) {
-      const int line = tokens_.Peek().location.line;
-      while (!tokens_.AtEnd() && tokens_.Peek().location.line == line) {
-        tokens_.Take();
-      }
-    }
+    ParseLoc();
   } else if (tokens_.TakeIfDot("pragma")) {
     tokens_.SkipStatement();
   } else if (token.kind == TokenKind::kDotWord) {
@@ -84,6 +78,23 @@ void ModuleParser::ParseStatement() {
     ok = ParseInstruction();
   }
   if (!ok) tokens_.SkipStatement();
+}
+
+// .loc file line column, and of inlined code
+// ", function_name label, inlined_at file line column"
+void ModuleParser::ParseLoc() {
+  uint64_t numbers[2] = {0, 0};
+  for (int i = 0; tokens_.Peek().kind == TokenKind::kInteger; ++i) {
+    const uint64_t value = tokens_.Take().bits;
+    if (i < 2) numbers[i] = std::min<uint64_t>(value, UINT32_MAX);
+  }
+  source_ = {static_cast<uint32_t>(numbers[0]),
+             static_cast<uint32_t>(numbers[1])};
+  if (!tokens_.PeekIs(',')) return;
+  const int line = tokens_.Peek().location.line;
+  while (!tokens_.AtEnd() && tokens_.Peek().location.line == line) {
+    tokens_.Take();
+  }
 }
 
 // .reg .b32 %r<7>, %t;
@@ -169,6 +180,7 @@ bool ModuleParser::ParseInstruction() {
   Instruction instruction;
   if (tokens_.PeekIs('@') && !ParseGuard(&instruction.guard)) return false;
   instruction.location = tokens_.Peek().location;
+  instruction.source = source_;
   absl::string_view opcode;
   if (!tokens_.ExpectWord(&opcode)) return false;
   std::vector<absl::string_view> words;
@@ -459,9 +471,10 @@ bool ModuleParser::CheckOperand(const Instruction& instruction,
                                 CheckOperand(instruction, element, letter);
                        });
   }
-  if (letter == 'u') {
+  if (letter == 'u' || letter == 'y') {
     return operand.kind == Kind::kInteger ||
-           (operand.kind != Kind::kSink && !IsPredicate(operand));
+           (operand.kind != Kind::kSink &&
+            (letter == 'y' || !IsPredicate(operand)));
   }
   if (letter == 'd') {
     return operand.kind == Kind::kSink ||

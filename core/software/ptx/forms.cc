@@ -51,6 +51,9 @@ constexpr std::pair<absl::string_view, absl::string_view> kClasses[] = {
      "b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64"},
     {"scope", "cta|cluster|gpu|sys"},
     {"sem", "relaxed|acquire|release|acq_rel"},
+    {"policy",
+     "L2::evict_first|L2::evict_last|L2::evict_normal|L2::evict_unchanged"},
+    {"barrierspace", "shared|shared::cta|shared::cluster"},
     {"atomspace", "global|shared|shared::cta|shared::cluster"},
 };
 

@@ -39,9 +39,9 @@ struct Modifiers {
 // `pattern` lists what may follow the opcode: alternatives in braces, `?` for
 // what may be absent, <name> for a class of types or words (see forms.cc).
 // `operands` has one letter an operand: d destination, a source, u source that
-// is no predicate whatever the type, p source predicate, q destination
-// predicate, m memory, l label, i integer constant; a `?` in front of one makes
-// it optional.
+// is no predicate whatever the type, y source of either kind, p source
+// predicate, q destination predicate, m memory, l label, i integer constant; a
+// `?` in front of one makes it optional.
 struct Form {
   Opcode opcode;
   absl::string_view pattern;

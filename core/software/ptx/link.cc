@@ -40,6 +40,9 @@ class Linker {
     joined_.address_bits = module.address_bits;
     variables_.clear();
     functions_.clear();
+    first_file_ = static_cast<uint32_t>(joined_.files.size());
+    joined_.files.insert(joined_.files.end(), module.files.begin(),
+                         module.files.end());
     // First where everything goes, since references go in all directions.
     std::vector<bool> own_variables, own_functions;
     Place(module.variables, &joined_.variables, &variable_names_, &variables_,
@@ -126,6 +129,7 @@ class Linker {
   void Relocate(Function* function) const {
     for (Variable& variable : function->variables) Relocate(&variable);
     for (Instruction& instruction : function->body) {
+      instruction.source.file += first_file_;
       for (Operand& operand : instruction.operands) Relocate(&operand);
     }
   }
@@ -135,6 +139,7 @@ class Linker {
   Names variable_names_, function_names_;
   // Of the module that is being added: its indices to the joined ones.
   std::vector<uint32_t> variables_, functions_;
+  uint32_t first_file_ = 0;
 };
 
 }  // namespace

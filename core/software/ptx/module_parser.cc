@@ -55,13 +55,7 @@ bool ModuleParser::ParseTopLevel() {
     return bits == 64 ||
            tokens_.Fail("Holdfast runs PTX with .address_size 64 only");
   }
-  if (tokens_.TakeIfDot("file")) {
-    while (tokens_.Peek().kind == TokenKind::kInteger ||
-           tokens_.Peek().kind == TokenKind::kString || tokens_.PeekIs(',')) {
-      tokens_.Take();
-    }
-    return true;
-  }
+  if (tokens_.TakeIfDot("file")) return ParseFile();
   if (tokens_.PeekIsDot("section")) return SkipSection();
   if (tokens_.TakeIfDot("pragma") || tokens_.TakeIfDot("alias")) {
     tokens_.SkipStatement();
@@ -115,6 +109,22 @@ bool ModuleParser::ParseTarget() {
       module_->target = module_->target * 10 + (c - '0');
     }
   } while (tokens_.TakeIf(','));
+  return true;
+}
+
+// .file 1 "kernel.cu", and perhaps a time and a size
+bool ModuleParser::ParseFile() {
+  constexpr uint64_t kMaxFiles = 1 << 16;
+  uint64_t number = 0;
+  if (!tokens_.ExpectInteger(&number)) return false;
+  if (tokens_.Peek().kind == TokenKind::kString && number < kMaxFiles) {
+    if (module_->files.size() <= number) module_->files.resize(number + 1);
+    module_->files[number] = std::string(tokens_.Peek().text);
+  }
+  while (tokens_.Peek().kind == TokenKind::kInteger ||
+         tokens_.Peek().kind == TokenKind::kString || tokens_.PeekIs(',')) {
+    tokens_.Take();
+  }
   return true;
 }
 

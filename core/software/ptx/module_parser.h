@@ -42,6 +42,7 @@ class ModuleParser {
   bool ParseVersion();
   bool ParseTarget();
   bool ParseLinkage(Linkage* linkage);
+  bool ParseFile();
   bool SkipSection();
   bool ParseVariables(Space space, Linkage linkage,
                       std::vector<Variable>* variables, Operand::Kind kind,
@@ -63,6 +64,7 @@ class ModuleParser {
   bool ParseBody(Function* function);
   void ParseStatement();
   bool ParseRegisters();
+  void ParseLoc();
   bool ParseBranchTargets(absl::string_view label);
   bool ParseInstruction();
   bool ParseGuard(Operand* guard);
@@ -98,6 +100,7 @@ class ModuleParser {
   std::vector<std::map<std::string, RegisterRange, std::less<>>> ranges_;
   std::map<std::string, uint32_t, std::less<>> labels_;
   uint64_t register_limit_ = 0;
+  SourceLine source_;  // of the instructions that follow
 };
 
 }  // namespace holdfast::software::ptx

@@ -103,7 +103,11 @@ enum class Space : uint8_t {
   X(kCommitGroup, "commit_group") X(kWaitGroup, "wait_group") \
   X(kWaitAll, "wait_all") X(kMbarrier, "mbarrier") X(kNoinc, "noinc") \
   X(kBulk, "bulk") X(kProxy, "proxy") X(kAlias, "alias") X(kL1, "L1") \
-  X(kL2, "L2") X(kBlocking, "blocking") X(kCtaId, "cta_id") X(kMode, "mode")
+  X(kL2, "L2") X(kBlocking, "blocking") X(kCtaId, "cta_id") X(kMode, "mode") \
+  X(kFractional, "fractional") X(kRange, "range") \
+  X(kL2EvictUnchanged, "L2::evict_unchanged") \
+  X(kLaunchDependents, "launch_dependents") X(kWait, "wait") \
+  X(kMbarrierInit, "mbarrier_init")
 // clang-format on
 
 enum class Modifier : uint8_t {

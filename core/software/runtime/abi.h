@@ -11,6 +11,8 @@
 
 namespace holdfast::software {
 
+class PrintBuffer;
+
 // One launch; the same for all its workers.
 struct LaunchContext {
   const uint8_t* parameters = nullptr;
@@ -20,12 +22,15 @@ struct LaunchContext {
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
   uint32_t dynamic_shared_bytes = 0;
+  PrintBuffer* printer = nullptr;
   // Of a cooperative launch: what cooperative_groups keeps its grid barrier in
   // (the driver's part of its ABI: a size and a counter); else 0.
   uint64_t grid_workspace = 0;
 };
 
 class Warp;
+
+inline constexpr uint32_t kWarpThreads = 32;
 
 // One worker thread while it runs blocks, or one warp that runs on a stack of
 // its own. Generated code keeps `block` and `warp` up to date, so that a fault
@@ -40,6 +45,13 @@ struct WorkerContext {
   void* escape = nullptr;  // the stack to return to when a launch is given up
   // Null unless the warps of a block run side by side.
   Warp* fiber = nullptr;
+  // Of the last access to memory that some lanes may have stayed away from:
+  // those that take part. Of the last access lane by lane: its addresses.
+  uint32_t lanes = 0;
+  // Of the last call of the runtime that can fail: its index in the body of
+  // the lowered kernel.
+  uint32_t instruction = 0;
+  uint64_t addresses[kWarpThreads] = {};
 };
 
 // Runs warps [warp_begin, warp_end) of each of blocks [block_begin, block_end).
@@ -76,8 +88,35 @@ void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes);
 // Lets other warps run once. Does not come back if the launch has failed.
 void holdfast_yield(WorkerContext* worker);
 
-// `lanes` have reached a trap.
-[[noreturn]] void holdfast_trap(WorkerContext* worker, uint32_t lanes);
+// `lanes` have reached a trap: of the program, or of those that lowering adds
+// (lower/kernel.h).
+[[noreturn]] void holdfast_trap(WorkerContext* worker, uint32_t lanes,
+                                uint32_t reason);
+
+// `lanes` access `address`, which is not a multiple of what they access.
+[[noreturn]] void holdfast_misaligned(WorkerContext* worker, uint32_t lanes,
+                                      uint64_t address);
+
+// Operation on the barriers (mbarrier) at `addresses`. `first` is a count, a
+// number of bytes, a state or a parity, `second` a number of bytes;
+// results[lane] a state, a count or a truth. Each is an array of 32 values, of
+// which those of `lanes` count; the lowest lane comes first.
+enum class MbarrierOperation : uint32_t {
+  kInit,
+  kExpect,
+  kComplete,
+  kArrive,
+  kDrop,
+  kTest,
+  kTestParity,
+  kTry,
+  kTryParity,
+  kPendingCount,
+};
+void holdfast_mbarrier(WorkerContext* worker, uint32_t lanes,
+                       MbarrierOperation operation, const uint64_t* addresses,
+                       const uint64_t* first, const uint64_t* second,
+                       uint64_t* results);
 
 // Nanoseconds, for %globaltimer.
 uint64_t holdfast_globaltimer(WorkerContext* worker);

@@ -16,12 +16,12 @@
 #include "core/software/runtime/abi.h"
 #include "core/software/runtime/device_heap.h"
 #include "core/software/runtime/kernel_fault.h"
+#include "core/software/runtime/print_buffer.h"
 
 namespace holdfast::software {
 namespace {
 
 constexpr size_t kMaxText = size_t{64} << 10;
-constexpr uint32_t kWarpThreads = 32;
 
 bool Copy(uint64_t from, void* to, size_t bytes) {
   iovec local{to, bytes};
@@ -94,6 +94,10 @@ class Conversion {
     kind_ = *at < format.size() ? format[(*at)++] : '\0';
   }
 
+  bool TakesArgument() const {
+    return kind_ != '\0' && std::strchr("diuoxXcpseEfFgGaA", kind_) != nullptr;
+  }
+
   void Print(Arguments* arguments, std::string* out) const {
     switch (kind_) {
       case 'd':
@@ -151,15 +155,20 @@ class Conversion {
   char kind_ = '\0';
 };
 
-std::string Format(const std::string& format, Arguments arguments) {
+// *count: of the arguments that were printed.
+std::string Format(const std::string& format, Arguments arguments,
+                   uint64_t* count) {
   std::string out;
+  *count = 0;
   for (size_t at = 0; at < format.size();) {
     if (format[at] != '%') {
       out.push_back(format[at++]);
       continue;
     }
     ++at;
-    Conversion(format, &at).Print(&arguments, &out);
+    const Conversion conversion(format, &at);
+    conversion.Print(&arguments, &out);
+    if (conversion.TakesArgument()) ++*count;
   }
   return out;
 }
@@ -194,19 +203,18 @@ uint64_t holdfast_globaltimer(WorkerContext*) {
          static_cast<uint64_t>(now.tv_nsec);
 }
 
-void holdfast_device_vprintf(WorkerContext*, uint32_t lanes,
+void holdfast_device_vprintf(WorkerContext* worker, uint32_t lanes,
                              const uint64_t* formats, const uint64_t* buffers,
                              uint64_t* results) {
-  std::string out;
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
-    const std::string text =
-        Format(Text(formats[lane]), Arguments(buffers[lane]));
-    results[lane] = text.size();
-    out += text;
+    if (formats[lane] == 0) {
+      results[lane] = ~uint64_t{0};
+      continue;
+    }
+    worker->launch->printer->Add(
+        Format(Text(formats[lane]), Arguments(buffers[lane]), &results[lane]));
   }
-  std::fwrite(out.data(), 1, out.size(), stdout);
-  std::fflush(stdout);
 }
 
 void holdfast_device___assertfail(WorkerContext* worker, uint32_t lanes,

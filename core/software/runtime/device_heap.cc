@@ -15,18 +15,27 @@ DeviceHeap& DeviceHeap::Get() {
   return heap;
 }
 
-DeviceHeap::DeviceHeap() {
-  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+bool DeviceHeap::SetLimit(size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (mapped_) return false;
+  bytes_ = bytes;
+  return true;
+}
+
+// At first use; a heap of nothing, or without memory, stays empty.
+bool DeviceHeap::Map() {
+  if (mapped_) return true;
+  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return;
-  base_ = reinterpret_cast<uintptr_t>(memory);
-  free_[base_] = kBytes;
+  if (memory == MAP_FAILED) return false;
+  free_[reinterpret_cast<uintptr_t>(memory)] = bytes_;
+  return mapped_ = true;
 }
 
 void* DeviceHeap::Allocate(size_t bytes) {
-  if (bytes == 0 || bytes > kBytes) return nullptr;
-  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   std::lock_guard<std::mutex> lock(mutex_);
+  if (bytes == 0 || bytes > bytes_ || !Map()) return nullptr;
+  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   for (auto it = free_.begin(); it != free_.end(); ++it) {
     const auto [address, size] = *it;
     if (size < bytes) continue;

@@ -11,24 +11,26 @@
 
 namespace holdfast::software {
 
-// What malloc in device code draws on: 8 MiB, as CUDA has it by default.
+// What malloc in device code draws on: 8 MiB, unless a limit says otherwise.
 // Blocks outlive launches, until device code frees them. Thread-safe.
 class DeviceHeap {
  public:
-  static constexpr size_t kBytes = size_t{8} << 20;
-
   static DeviceHeap& Get();
 
+  // In force if nothing has been asked for yet; else false.
+  bool SetLimit(size_t bytes);
   // Aligned to 16 bytes. Null for 0 bytes and if there is no room.
   void* Allocate(size_t bytes);
   // Null, and what was never allocated, are ignored.
   void Free(void* pointer);
 
  private:
-  DeviceHeap();
+  DeviceHeap() = default;
+  bool Map() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::mutex mutex_;
-  uintptr_t base_ = 0;  // 0: no memory
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = size_t{8} << 20;
+  bool mapped_ ABSL_GUARDED_BY(mutex_) = false;
   // Address to bytes: first fit, neighbours joined.
   std::map<uintptr_t, size_t> free_ ABSL_GUARDED_BY(mutex_);
   std::map<uintptr_t, size_t> used_ ABSL_GUARDED_BY(mutex_);

@@ -16,6 +16,7 @@
 #include "core/software/lower/kernel.h"
 #include "core/software/ptx/link.h"
 #include "core/software/ptx/parser.h"
+#include "core/software/runtime/device_heap.h"
 #include "core/software/runtime/grid.h"
 #include "core/software/runtime/module_memory.h"
 
@@ -38,8 +39,12 @@ class KernelCode {
         addresses_(memory.addresses()),
         kernel_(lower::LowerKernel(module, function_, addresses_,
                                    memory.shared_bytes())) {
-    const uint64_t dynamic =
-        AlignUp(kernel_.static_shared_bytes, kDynamicSharedAlignment);
+    uint64_t alignment = kDynamicSharedAlignment;
+    for (const ptx::Variable& variable : module.variables) {
+      if (!IsDynamicShared(variable)) continue;
+      alignment = std::max<uint64_t>(alignment, variable.alignment);
+    }
+    const uint64_t dynamic = AlignUp(kernel_.static_shared_bytes, alignment);
     for (size_t i = 0; i < addresses_.size(); ++i) {
       if (IsDynamicShared(module.variables[i])) addresses_[i] = dynamic;
     }
@@ -50,10 +55,11 @@ class KernelCode {
   KernelCode& operator=(const KernelCode&) = delete;
 
   const KernelProperties& properties() const { return properties_; }
-  bool concurrent_warps() const { return kernel_.concurrent_warps; }
+  const lower::Kernel& lowered() const { return kernel_; }
 
   // Compiled on first use; null with the reason in *error.
-  KernelFunction* ForBlock(const lower::BlockShape& block, std::string* error) {
+  const jit::CompiledKernel* ForBlock(const lower::BlockShape& block,
+                                      std::string* error) {
     if (!unsupported_.empty()) {
       *error = unsupported_;
       return nullptr;
@@ -62,7 +68,7 @@ class KernelCode {
     std::lock_guard<std::mutex> lock(mutex_);
     std::unique_ptr<jit::CompiledKernel>& code = code_[key];
     if (code == nullptr) code = jit::Compile(kernel_, block, error);
-    return code == nullptr ? nullptr : code->function();
+    return code.get();
   }
 
  private:
@@ -156,15 +162,13 @@ class PtxExecutable final : public Executable {
     const lower::BlockShape block{geometry.block[0], geometry.block[1],
                                   geometry.block[2]};
     std::string error;
-    KernelFunction* function = code_[index]->ForBlock(block, &error);
-    const std::string& name = kernels_[index].name;
-    if (function == nullptr) {
+    const jit::CompiledKernel* code = code_[index]->ForBlock(block, &error);
+    if (code == nullptr) {
       return {CUDA_ERROR_INVALID_PTX,
-              absl::StrCat("kernel ", name, ": ", error)};
+              absl::StrCat("kernel ", kernels_[index].name, ": ", error)};
     }
-    return RunGrid({name, function, code_[index]->concurrent_warps(),
-                    kernels_[index].local_bytes},
-                   geometry, parameters, cancel);
+    return RunGrid({&code_[index]->lowered(), code}, geometry, parameters,
+                   cancel);
   }
 
  private:
@@ -225,6 +229,10 @@ CUresult Executable::LoadLinked(const std::vector<std::string>& modules,
   return Prepare(std::move(joined),
                  absl::StrJoin(modules, absl::string_view("\0", 1)), executable,
                  error_log);
+}
+
+bool SetDeviceHeapBytes(size_t bytes) {
+  return DeviceHeap::Get().SetLimit(bytes);
 }
 
 CUresult Executable::Check(absl::string_view ptx, std::string* error_log) {

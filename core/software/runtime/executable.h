@@ -50,6 +50,8 @@ struct LaunchGeometry {
   uint32_t block[3] = {1, 1, 1};  // in threads
   size_t dynamic_shared_bytes = 0;
   bool cooperative = false;
+  // Of what its threads print (CU_LIMIT_PRINTF_FIFO_SIZE).
+  size_t print_bytes = size_t{8} << 20;
 };
 
 // How a launch ended. `message` names kernel, block, thread and PTX line of a
@@ -95,6 +97,10 @@ class Executable {
                                const void* parameters,
                                const std::atomic<bool>* cancel) = 0;
 };
+
+// How much malloc in device code may give out (CU_LIMIT_MALLOC_HEAP_SIZE).
+// False once it has given something out.
+bool SetDeviceHeapBytes(size_t bytes);
 
 // The window of addresses that holds all device memory. Kernels may touch
 // only this window, their shared and their local memory; the driver maps every

@@ -7,16 +7,16 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "core/software/runtime/fault_report.h"
 #include "core/software/runtime/kernel_fault.h"
 #include "core/software/runtime/local_memory.h"
+#include "core/software/runtime/print_buffer.h"
 #include "core/software/runtime/shared_memory.h"
 #include "core/software/runtime/warp_ring.h"
 #include "core/software/runtime/worker_pool.h"
 
 namespace holdfast::software {
 namespace {
-
-constexpr uint64_t kWarpThreads = 32;
 
 // Waking workers costs more than running so few threads.
 constexpr uint64_t kSmallGridThreads = 8192;
@@ -31,7 +31,8 @@ class Grid {
  public:
   Grid(const GridKernel& kernel, const LaunchGeometry& geometry,
        const void* parameters, const std::atomic<bool>* cancel)
-      : kernel_(kernel), geometry_(geometry) {
+      : kernel_(kernel), geometry_(geometry), printer_(geometry.print_bytes) {
+    launch_.printer = &printer_;
     launch_.parameters = static_cast<const uint8_t*>(parameters);
     launch_.cancel = cancel != nullptr ? cancel : &kNeverCancelled;
     launch_.stopped = &stopped_;
@@ -93,18 +94,16 @@ class Grid {
       const KernelFault fault =
           RunGuarded(&worker, [&] { RunBlocks(&worker, begin, end); });
       if (fault.kind == KernelFault::Kind::kNone) continue;
-      if (kernel_.concurrent_warps || geometry_.cooperative) {
-        worker.block = WarpRing::OfThread().last().block;
-        worker.warp = WarpRing::OfThread().last().warp;
-      }
-      return Fail(fault, worker);
+      const bool ring =
+          kernel_.lowered->concurrent_warps || geometry_.cooperative;
+      return Fail(fault, ring ? WarpRing::OfThread().last() : worker);
     }
   }
 
   void RunBlocks(WorkerContext* worker, uint64_t begin, uint64_t end) {
-    if (!kernel_.concurrent_warps && !geometry_.cooperative) {
+    if (!kernel_.lowered->concurrent_warps && !geometry_.cooperative) {
       const uint64_t warps = (threads_ + kWarpThreads - 1) / kWarpThreads;
-      kernel_.function(&launch_, worker, begin, end, 0, warps);
+      kernel_.code->function()(&launch_, worker, begin, end, 0, warps);
       return;
     }
     const uint64_t together = geometry_.cooperative ? end - begin : 1;
@@ -114,7 +113,7 @@ class Grid {
   }
 
   size_t WarpLocalBytes() const {
-    return std::max<size_t>(kernel_.local_bytes * kWarpThreads, 1);
+    return std::max<size_t>(kernel_.lowered->local_bytes * kWarpThreads, 1);
   }
 
   bool RunTogether(void* escape, uint64_t begin, uint64_t count) {
@@ -127,7 +126,7 @@ class Grid {
     const size_t warps = count * ((threads_ + kWarpThreads - 1) / kWarpThreads);
     uint8_t* local = ThreadLocalMemory(warps * WarpLocalBytes());
     if (local == nullptr) return FailForMemory(), false;
-    const RingLaunch launch{kernel_.function,
+    const RingLaunch launch{kernel_.code->function(),
                             &launch_,
                             begin,
                             &shared,
@@ -143,53 +142,23 @@ class Grid {
     stopped_ = true;
     std::lock_guard<std::mutex> lock(mutex_);
     outcome_ = {CUDA_ERROR_OUT_OF_MEMORY,
-                absl::StrCat("kernel ", kernel_.name,
+                absl::StrCat("kernel ", kernel_.lowered->function->name,
                              ": no memory for stacks and shared memory")};
   }
 
   void Fail(const KernelFault& fault, const WorkerContext& worker) {
     stopped_ = true;
     std::lock_guard<std::mutex> lock(mutex_);
-    if (outcome_.result == CUDA_SUCCESS) outcome_ = Describe(fault, worker);
-  }
-
-  LaunchOutcome Describe(const KernelFault& fault,
-                         const WorkerContext& worker) const {
-    const uint64_t x = geometry_.grid[0];
-    const uint64_t y = geometry_.grid[1];
-    const std::string where =
-        absl::StrCat("kernel ", kernel_.name, ", block (", worker.block % x,
-                     ",", worker.block / x % y, ",", worker.block / x / y,
-                     "), threads ", worker.warp * kWarpThreads, " to ",
-                     std::min(threads_, (worker.warp + 1) * kWarpThreads) - 1);
-    switch (fault.kind) {
-      case KernelFault::Kind::kAddress:
-        return {CUDA_ERROR_ILLEGAL_ADDRESS,
-                absl::StrCat(where, ": access to address 0x",
-                             absl::Hex(fault.address),
-                             ", where no memory is mapped")};
-      case KernelFault::Kind::kCancelled:
-        return {CUDA_ERROR_LAUNCH_TIMEOUT,
-                absl::StrCat("kernel ", kernel_.name, " was given up")};
-      case KernelFault::Kind::kDeadlock:
-        return {CUDA_ERROR_LAUNCH_FAILED,
-                absl::StrCat(where, ": deadlock: warps ",
-                             WarpRing::OfThread().Waiting(),
-                             " wait at a barrier that no other will reach")};
-      case KernelFault::Kind::kAssert:
-        return {CUDA_ERROR_ASSERT, absl::StrCat(where, ": assertion failed")};
-      case KernelFault::Kind::kIllegalInstruction:
-        return {CUDA_ERROR_ILLEGAL_INSTRUCTION,
-                absl::StrCat(where, ": illegal instruction")};
-      case KernelFault::Kind::kTrap:
-      case KernelFault::Kind::kNone:
-        break;
-    }
-    return {CUDA_ERROR_LAUNCH_FAILED, absl::StrCat(where, ": trap")};
+    if (outcome_.result != CUDA_SUCCESS) return;
+    const FaultReport report{
+        *kernel_.lowered, *kernel_.code, geometry_,
+        worker,           fault,         WarpRing::OfThread().Waiting()};
+    outcome_ = report.Describe();
   }
 
   const GridKernel kernel_;
   const LaunchGeometry& geometry_;
+  PrintBuffer printer_;
   LaunchContext launch_;
   uint32_t workspace_[2] = {0, 0};
   uint64_t blocks_ = 0;

@@ -3,20 +3,16 @@
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_GRID_H_
 
 #include <atomic>
-#include <string>
 
-#include "absl/strings/string_view.h"
-#include "core/software/runtime/abi.h"
+#include "core/software/jit/compiler.h"
+#include "core/software/lower/kernel.h"
 #include "core/software/runtime/executable.h"
 
 namespace holdfast::software {
 
 struct GridKernel {
-  absl::string_view name;
-  KernelFunction* function = nullptr;
-  // The warps of a block wait for each other (lower::Kernel).
-  bool concurrent_warps = false;
-  size_t local_bytes = 0;  // of each thread
+  const lower::Kernel* lowered = nullptr;
+  const jit::CompiledKernel* code = nullptr;  // made from it
 };
 
 // Runs the generated code of a kernel over a grid: blocks are handed out in

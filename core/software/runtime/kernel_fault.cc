@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/runtime/kernel_fault.h"
 
+#include <cpuid.h>
+#include <ucontext.h>
+
 #include <csetjmp>
 #include <csignal>
+#include <cstring>
 #include <memory>
 #include <mutex>
+
+#include "core/software/lower/kernel.h"
 
 namespace holdfast::software {
 namespace {
@@ -31,6 +37,39 @@ void PassOn(int signal, siginfo_t* info, void* context) {
   }
 }
 
+// The mask registers lie where CPUID says in what the kernel has saved.
+void CopyMasks(const ucontext_t& context, jit::MachineState* state) {
+  constexpr uint32_t kMagic = 0x46505853;  // the extended area is there
+  constexpr unsigned kComponent = 5;
+  const auto* area = reinterpret_cast<const char*>(context.uc_mcontext.fpregs);
+  if (area == nullptr) return;
+  uint32_t magic = 0;
+  uint64_t saved = 0, in_use = 0;
+  std::memcpy(&magic, area + 464, sizeof magic);
+  std::memcpy(&saved, area + 464 + 8, sizeof saved);
+  std::memcpy(&in_use, area + 512, sizeof in_use);
+  if (magic != kMagic || (saved & in_use & (1u << kComponent)) == 0) return;
+  unsigned size, offset, flags, unused;
+  if (__get_cpuid_count(0xD, kComponent, &size, &offset, &flags, &unused) == 0)
+    return;
+  if (size < sizeof state->masks) return;
+  std::memcpy(state->masks, area + offset, sizeof state->masks);
+}
+
+jit::MachineState StateOf(const ucontext_t& context) {
+  constexpr int kOrder[16] = {
+      REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+      REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  jit::MachineState state;
+  const greg_t* registers = context.uc_mcontext.gregs;
+  state.pc = static_cast<uint64_t>(registers[REG_RIP]);
+  for (int i = 0; i < 16; ++i) {
+    state.registers[i] = static_cast<uint64_t>(registers[kOrder[i]]);
+  }
+  CopyMasks(context, &state);
+  return state;
+}
+
 void OnSignal(int signal, siginfo_t* info, void* context) {
   Escape* escape = current;
   if (escape == nullptr) return PassOn(signal, info, context);
@@ -38,9 +77,12 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   if (signal == SIGSEGV || signal == SIGBUS) {
     escape->fault = {KernelFault::Kind::kAddress,
                      reinterpret_cast<uintptr_t>(info->si_addr)};
+    // Of an address that no process can have the CPU tells nothing.
+    if (info->si_code == SI_KERNEL) escape->fault.address = 0;
   } else {
-    escape->fault = {KernelFault::Kind::kTrap};
+    escape->fault = {KernelFault::Kind::kSignal};
   }
+  escape->fault.state = StateOf(*static_cast<const ucontext_t*>(context));
   siglongjmp(escape->stack, 1);
 }
 
@@ -98,8 +140,17 @@ void LeaveKernel(const WorkerContext& worker, const KernelFault& fault) {
   siglongjmp(escape->stack, 1);
 }
 
-extern "C" void holdfast_trap(WorkerContext* worker, uint32_t lanes) {
-  LeaveKernel(*worker, {KernelFault::Kind::kTrap, 0, lanes});
+extern "C" void holdfast_trap(WorkerContext* worker, uint32_t lanes,
+                              uint32_t reason) {
+  KernelFault fault{KernelFault::Kind::kTrap, 0, lanes};
+  if (reason == lower::kStackTrap) fault.kind = KernelFault::Kind::kStack;
+  if (reason == lower::kFunctionTrap) fault.kind = KernelFault::Kind::kFunction;
+  LeaveKernel(*worker, fault);
+}
+
+extern "C" void holdfast_misaligned(WorkerContext* worker, uint32_t lanes,
+                                    uint64_t address) {
+  LeaveKernel(*worker, {KernelFault::Kind::kMisaligned, address, lanes});
 }
 
 extern "C" void holdfast_cancelled(WorkerContext* worker) {

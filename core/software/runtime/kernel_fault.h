@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "core/software/jit/access_site.h"
 #include "core/software/runtime/abi.h"
 
 namespace holdfast::software {
@@ -16,6 +17,10 @@ struct KernelFault {
   enum class Kind {
     kNone,
     kAddress,
+    kMisaligned,
+    kStack,     // no room for another call
+    kFunction,  // a call through what is no pointer to a function
+    kSignal,    // the CPU refused an instruction
     kTrap,
     kAssert,
     kIllegalInstruction,
@@ -23,8 +28,10 @@ struct KernelFault {
     kCancelled,
   };
   Kind kind = Kind::kNone;
-  uintptr_t address = 0;  // kAddress: that was touched
-  uint32_t lanes = 0;     // of the warp, that caused it; 0: not known
+  // kAddress and kMisaligned: that was touched; 0: not known.
+  uintptr_t address = 0;
+  uint32_t lanes = 0;       // of the warp, that caused it; 0: not known
+  jit::MachineState state;  // kAddress and kSignal
 };
 
 // Calls `code`, which runs generated code for `worker`, and says how it ended.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "core/software/lower/call_graph.h"
 
 namespace holdfast::software {
 namespace {
@@ -73,15 +74,10 @@ bool ModuleMemory::Initialise(std::string* error) {
     auto* bytes = reinterpret_cast<uint8_t*>(addresses_[i]);
     std::memcpy(bytes, variable.initial.data(), variable.initial.size());
     for (const ptx::Relocation& relocation : variable.relocations) {
-      if (relocation.function) {
-        *error = absl::StrCat(variable.location.line, ":",
-                              variable.location.column, ": ", variable.name,
-                              " holds the address of a function, which the "
-                              "software driver does not support");
-        return false;
-      }
-      const uint64_t address = addresses_[relocation.index] +
-                               static_cast<uint64_t>(relocation.addend);
+      const uint64_t address =
+          (relocation.function ? lower::FunctionAddress(relocation.index)
+                               : addresses_[relocation.index]) +
+          static_cast<uint64_t>(relocation.addend);
       if (relocation.offset + sizeof address > variable.bytes) {
         *error = absl::StrCat(variable.name, ": an address beyond its end");
         return false;

@@ -16,8 +16,8 @@ namespace holdfast::software {
 // own; and the places of its .shared variables. Immutable but for the bytes.
 class ModuleMemory {
  public:
-  // Null, with the reason in *error: a variable of another module, an address
-  // of a function in an initialiser, or no memory.
+  // Null, with the reason in *error: a variable of another module, or no
+  // memory.
   static std::unique_ptr<ModuleMemory> Create(const ptx::Module& module,
                                               std::string* error);
   ~ModuleMemory();

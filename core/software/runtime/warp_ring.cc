@@ -9,12 +9,6 @@
 #include "core/software/runtime/kernel_fault.h"
 
 namespace holdfast::software {
-namespace {
-
-constexpr uint32_t kWarpThreads = 32;
-
-}  // namespace
-
 WarpRing& WarpRing::OfThread() {
   thread_local WarpRing ring;
   return ring;

@@ -101,6 +101,18 @@ TEST(FaultTest, IllegalAddressSticksToTheProcess) {
       Cuda().cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));
 }
 
+TEST(FaultTest, AMisalignedAddressSticksToTheProcess) {
+  if (InParent()) return;
+  const CUcontext context = MakeContext();
+  const CUfunction store = LoadStore();
+  CUdeviceptr memory = 0, other = 0;
+  ASSERT_OK(Cuda().cuMemAlloc_v2(&memory, 4096));
+  ASSERT_OK(StoreTo(store, memory + 2));
+  EXPECT_CUDA(CUDA_ERROR_MISALIGNED_ADDRESS,
+              Cuda().cuCtxSynchronize_v2(context));
+  EXPECT_CUDA(CUDA_ERROR_MISALIGNED_ADDRESS, Cuda().cuMemAlloc_v2(&other, 16));
+}
+
 TEST(FaultTest, WriteBehindTheLastAllocationIsFound) {
   if (InParent()) return;
   const CUcontext context = MakeContext();

@@ -27,15 +27,13 @@ constexpr std::pair<const char*, const char*> kOptional[] = {
     {"tcgen05 clusterlaunchcontrol", "compute capability 10 and above"},
     {"tex tld4 txq istypep", "textures"},
     {"suld sust sured suq", "surfaces"},
-    {"mapa getctarank griddepcontrol multimem", "clusters of blocks"},
+    {"mapa getctarank multimem", "clusters of blocks"},
     {"alloca stacksave stackrestore", "a stack that grows while code runs"},
     {"vadd vsub vabsdiff vmin vmax vshl vshr vmad vset",
      "scalar video instructions"},
     {"vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2 vadd4 vsub4 vavrg4 "
      "vabsdiff4 vmin4 vmax4 vset4",
      "video instructions of packed numbers"},
-    {"cp mbarrier brx isspacep discard applypriority createpolicy",
-     "not written yet"},
 };
 
 struct Count {

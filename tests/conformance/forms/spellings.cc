@@ -26,7 +26,10 @@ constexpr absl::string_view kComputing[] = {
 // The tests of opcodes that move, wait, branch or ask.
 constexpr std::pair<absl::string_view, absl::string_view> kTests[] = {
     {"ld ldu st cvta bra ret exit", "kernel_test.cc"},
-    {"call", "call_test.cc"},
+    {"call brx", "call_test.cc"},
+    {"isspacep cp mbarrier createpolicy discard applypriority prefetch "
+     "prefetchu griddepcontrol",
+     "memory_test.cc"},
     {"bar barrier nanosleep", "barrier_test.cc"},
     {"membar fence trap activemask elect shfl vote match redux atom red",
      "warp_test.cc"},

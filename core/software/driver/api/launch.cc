@@ -131,12 +131,13 @@ void RunKernel(Kernel& kernel, const LaunchGeometry& geometry,
   }
 }
 
-CUresult Launch(CUfunction function, const LaunchGeometry& geometry,
+CUresult Launch(CUfunction function, LaunchGeometry geometry,
                 CUstream stream_handle, void** values, void** extra) {
   return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
     std::shared_ptr<Kernel> kernel = driver.kernels.Find(function);
     if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = CheckGeometry(*kernel, geometry);
+    stream.context().GetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, &geometry.print_bytes);
     if (result != CUDA_SUCCESS) return result;
     std::string parameters;
     result = ReadParameters(kernel->properties(), values, extra, &parameters);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of device functions, local memory, printf, assert and malloc.
+// Calls of device functions, by name, through registers and recursive; local
+// memory, printf, assert and malloc.
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -153,6 +154,156 @@ extern "C" __global__ void k(int n) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
             "thread 0 of block:  0.00 123456789abc a%\n"
             "thread 1 of block:  1.50 123456789abd b%\n");
+}
+
+TEST(RecursionTest, ThreadsOfAWarpAreAtDifferentDepths) {
+  KernelProgram program(R"(
+__device__ __noinline__ unsigned fib(unsigned n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+extern "C" __global__ void k(unsigned* out) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  out[t] = fib(t % 13);
+})");
+  std::vector<unsigned> out(2 * 50), fib = {0, 1};
+  for (int i = 2; i < 13; ++i) fib.push_back(fib[i - 1] + fib[i - 2]);
+  ExpectSuccess(program.Run(Geometry(2, 50), out.data()));
+  for (int t = 0; t < 100; ++t) EXPECT_EQ(out[t], fib[t % 13]) << t;
+}
+
+TEST(RecursionTest, FunctionsThatCallEachOtherKeepTheirLocalVariables) {
+  KernelProgram program(R"(
+__device__ __noinline__ int odd(int n, int* trace);
+__device__ __noinline__ int even(int n, int* trace) {
+  int own[4];
+  for (int i = 0; i < 4; ++i) own[(i + n) % 4] = n * 10 + i;
+  int below = n == 0 ? 1 : odd(n - 1, own);
+  for (int i = 0; i < 4; ++i) if (own[(i + n) % 4] != n * 10 + i + (i == 2 && n ? 1 : 0)) return -1000;
+  trace[(2 + n + 1) % 4] += 1;
+  return below;
+}
+__device__ __noinline__ int odd(int n, int* trace) {
+  if (n == 0) { trace[(2 + 1) % 4] += 1; return 0; }
+  int own[4] = {0, 0, 0, 0};
+  int below = even(n - 1, own);
+  trace[(2 + n + 1) % 4] += 1;
+  return own[(2 + n) % 4] == 1 ? below : -2000;
+}
+extern "C" __global__ void k(int* out) {
+  int trace[4] = {0, 0, 0, 0};
+  out[threadIdx.x] = even(threadIdx.x % 20, trace);
+})");
+  int out[64];
+  ExpectSuccess(program.Run(Geometry(1, 64), +out));
+  for (int t = 0; t < 64; ++t) EXPECT_EQ(out[t], t % 20 % 2 == 0) << t;
+}
+
+TEST(RecursionTest, WithoutEndIsAnErrorThatNamesTheThread) {
+  KernelProgram program(R"(
+__device__ __noinline__ int deep(int n) { return n == 0 ? 0 : 1 + deep(n + 1) * 2; }
+extern "C" __global__ void k(int* out) {
+  if (threadIdx.x == 33) out[0] = deep(1);
+})");
+  int out[1] = {};
+  const LaunchOutcome outcome = program.Run(Geometry(1, 64), +out);
+  EXPECT_EQ(outcome.result, CUDA_ERROR_HARDWARE_STACK_ERROR);
+  EXPECT_NE(outcome.message.find("thread (33,0,0)"), std::string::npos)
+      << outcome.message;
+}
+
+TEST(PointerTest, EachThreadCallsWhatItsPointerSays) {
+  KernelProgram program(R"(
+struct Big { double x; int y; char z; };
+__device__ __noinline__ Big add(Big a, int b) { a.x += b; a.y -= b; a.z = 'a'; return a; }
+__device__ __noinline__ Big times(Big a, int b) { a.x *= b; a.y *= b; a.z = 't'; return a; }
+__device__ __noinline__ Big nothing(Big a, int) { return a; }
+typedef Big (*Function)(Big, int);
+__device__ Function functions[3] = {add, times, nothing};
+extern "C" __global__ void k(double* x, int* y, const int* which) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  Big big = {t * 0.5, t, 'n'};
+  int keep = which[t] * 7;
+  for (int i = 1; i <= 3; ++i) big = functions[(which[t] + i) % 3](big, i);
+  x[t] = big.x + big.z; y[t] = big.y + keep;
+})");
+  const int n = 200;
+  std::vector<double> x(n);
+  std::vector<int> y(n), which(n);
+  for (int t = 0; t < n; ++t) which[t] = t * t % 7 % 3;
+  ExpectSuccess(
+      program.Run(Geometry(2, 100), x.data(), y.data(), which.data()));
+  for (int t = 0; t < n; ++t) {
+    double ex = t * 0.5;
+    int ey = t, z = 'n';
+    for (int i = 1; i <= 3; ++i) {
+      const int f = (which[t] + i) % 3;
+      if (f == 0) ex += i, ey -= i, z = 'a';
+      if (f == 1) ex *= i, ey *= i, z = 't';
+    }
+    EXPECT_EQ(x[t], ex + z) << t;
+    EXPECT_EQ(y[t], ey + which[t] * 7) << t;
+  }
+}
+
+TEST(PointerTest, ACallOfNoFunctionNamesTheThread) {
+  KernelProgram program(R"(
+__device__ __noinline__ int one(int a) { return a + 1; }
+typedef int (*Function)(int);
+__device__ Function functions[2] = {one, 0};
+extern "C" __global__ void k(int* out, const int* which) {
+  out[threadIdx.x] = functions[which[threadIdx.x]](threadIdx.x);
+})");
+  int out[64], which[64] = {};
+  ExpectSuccess(program.Run(Geometry(1, 64), +out, +which));
+  EXPECT_EQ(out[63], 64);
+  which[40] = 1;
+  const LaunchOutcome outcome = program.Run(Geometry(1, 64), +out, +which);
+  EXPECT_EQ(outcome.result, CUDA_ERROR_INVALID_PC);
+  EXPECT_NE(outcome.message.find("thread (40,0,0)"), std::string::npos)
+      << outcome.message;
+}
+
+TEST(BranchTableTest, EachThreadTakesItsEntry) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(const unsigned* in, unsigned* out) {
+  unsigned v;
+  asm volatile("{ table: .branchtargets L0, L1, L2, L1, L3;\n"
+               " brx.idx %1, table;\n"
+               " L0: mov.u32 %0, 100; bra.uni end;\n"
+               " L1: add.u32 %0, %1, 200; bra.uni end;\n"
+               " L2: mov.u32 %0, 300; bra.uni end;\n"
+               " L3: mov.u32 %0, 400;\n"
+               " end: }" : "=r"(v) : "r"(in[threadIdx.x]));
+  out[threadIdx.x] = v;
+})");
+  unsigned in[64], out[64];
+  const unsigned expected[] = {100, 201, 300, 203, 400};
+  for (unsigned t = 0; t < 64; ++t) in[t] = t < 32 ? 3 : t * 3 % 5;
+  ExpectSuccess(program.Run(Geometry(1, 64), +in, +out));
+  for (int t = 0; t < 64; ++t) EXPECT_EQ(out[t], expected[in[t]]) << t;
+}
+
+TEST(PrintfTest, TellsHowManyArgumentsItPrinted) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(int* out) {
+  out[0] = printf("%d %s %%\n", 5, "x"); out[1] = printf("plain\n"); out[2] = printf("%5.1f\n", 2.5);
+})");
+  int out[3] = {};
+  testing::internal::CaptureStdout();
+  ExpectSuccess(program.Run(Geometry(1, 1), +out));
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "5 x %\nplain\n  2.5\n");
+  EXPECT_EQ(out[0], 2);
+  EXPECT_EQ(out[1], 0);
+  EXPECT_EQ(out[2], 1);
+}
+
+TEST(PrintfTest, OfMoreThanThereIsRoomForTheOldestIsLost) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(int n) { for (int i = 0; i < n; ++i) printf("line %3d\n", i); })");
+  LaunchGeometry geometry = Geometry(1, 1);
+  geometry.print_bytes = 30;
+  testing::internal::CaptureStdout();
+  ExpectSuccess(program.Run(geometry, 200));
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "line 197\nline 198\nline 199\n");
 }
 
 TEST(AssertTest, AFailedAssertionNamesItselfAndEndsTheLaunch) {

@@ -25,11 +25,13 @@ const compile::NvrtcCompiler& Compiler() {
 
 }  // namespace
 
-KernelProgram::KernelProgram(const std::string& source) {
+KernelProgram::KernelProgram(const std::string& source,
+                             const std::vector<std::string>& options) {
   compile::ProgramSource program;
   program.source = source;
   program.arch = "compute_90";
   program.options = {"--std=c++17", "--fmad=false"};
+  program.options.insert(program.options.end(), options.begin(), options.end());
   auto code = Compiler().Compile(program);
   if (!code.ok()) {
     const auto detail = GetErrorDetail(code.status());

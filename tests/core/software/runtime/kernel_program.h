@@ -12,10 +12,12 @@
 namespace holdfast::software {
 
 // CUDA C++ compiled by NVRTC to PTX and loaded by the software driver's engine.
-// Failures end the test with the compiler's log.
+// Failures end the test with the compiler's log. `options` are further ones of
+// NVRTC's.
 class KernelProgram {
  public:
-  explicit KernelProgram(const std::string& source);
+  explicit KernelProgram(const std::string& source,
+                         const std::vector<std::string>& options = {});
 
   // Runs the one kernel of the source. Arguments are passed as they are: each
   // at its own alignment, as in a parameter block.

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_FINDER_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_FINDER_H_
+
+#include <optional>
+
+#include "core/software/jit/access_site.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace holdfast::software::jit {
+
+// The access that the CPU was making in code of `object`, whose one function
+// has been loaded to `code`; nothing if it was elsewhere.
+std::optional<MachineAccess> FindAccess(llvm::MemoryBufferRef object,
+                                        uint64_t code,
+                                        const MachineState& state);
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_FINDER_H_

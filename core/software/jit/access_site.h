@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which lanes of which PTX instruction a machine instruction that touches
+// memory works for. It stands in the line table of generated objects, so that
+// it costs nothing until a kernel faults.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_SITE_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_SITE_H_
+
+#include <cstdint>
+
+namespace holdfast::software::jit {
+
+struct AccessSite {
+  enum class Kind : uint8_t {
+    kUnknown,  // any lanes
+    kLanes,    // lanes from `lane` on, at consecutive elements
+    kSame,     // lanes from `lane` on, at one address
+    kGather,   // lanes from `lane` on; a mask register holds those not done
+    kOneLane,  // `lane`
+    kListed,   // a lane of WorkerContext::lanes, at its WorkerContext::address
+  };
+
+  uint32_t instruction = 0;  // index into the body of the lowered kernel
+  Kind kind = Kind::kUnknown;
+  bool masked = false;  // only lanes of WorkerContext::lanes
+  uint8_t lane = 0;     // below 32
+  uint8_t bytes = 1;    // of an element: a power of two, at most 16
+
+  // 16 bits, never 0.
+  uint32_t Column() const {
+    const auto log = static_cast<uint32_t>(__builtin_ctz(bytes));
+    return lane | (masked ? 1u << 5 : 0) | static_cast<uint32_t>(kind) << 6 |
+           log << 9 | 1u << 12;
+  }
+  static AccessSite Of(uint32_t instruction, uint32_t column) {
+    return {instruction, static_cast<Kind>(column >> 6 & 7),
+            (column >> 5 & 1) != 0, static_cast<uint8_t>(column & 31),
+            static_cast<uint8_t>(1u << (column >> 9 & 7))};
+  }
+};
+
+// What the CPU held when it stopped in generated code.
+struct MachineState {
+  uint64_t pc = 0;
+  uint64_t registers[16] = {};  // in the order of their numbers: rax, rcx, ...
+  uint64_t masks[8] = {};       // k0 to k7, where there are any
+};
+
+// One access, as the machine instruction at a place in the code makes it.
+struct MachineAccess {
+  AccessSite site;
+  bool has_address = false;
+  uint64_t address = 0;  // of its first byte; of a gather not known
+  uint32_t left = 0;     // kGather: bit i for lane site.lane + i
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_SITE_H_

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a CPU accepts and a GPU does not: addresses that are not a multiple of
+// the size of the access. The lowest bits of all lanes' addresses are tested
+// together, and only where the compiler cannot know them.
+#include "core/software/jit/kernel_emitter.h"
+#include "llvm/IR/MDBuilder.h"
+
+namespace holdfast::software::jit {
+
+using lower::Shape;
+using ptx::Operand;
+using ptx::Space;
+
+namespace {
+
+constexpr uint32_t kAllLanes = 0xFFFFFFFF;
+
+}  // namespace
+
+// Of a variable, by its declaration.
+bool KernelEmitter::IsAligned(const Operand& operand, uint64_t bytes) const {
+  if (operand.kind != Operand::Kind::kVariable &&
+      operand.kind != Operand::Kind::kLocalVariable) {
+    return false;
+  }
+  return kernel_.VariableOf(operand).alignment % bytes == 0 &&
+         static_cast<uint64_t>(operand.offset) % bytes == 0;
+}
+
+// `address` is what `current_` accesses at `operand`.
+void KernelEmitter::CheckAlignment(const Operand& operand, Space space,
+                                   const Value& address) {
+  const auto bytes = static_cast<uint64_t>(lower::AccessBytes(*current_));
+  if (bytes <= 1 || space == Space::kParam || IsAligned(operand, bytes)) return;
+  llvm::Value* mask = LaneMask();
+  const bool together =
+      !address.shape.varying &&
+      static_cast<uint64_t>(address.shape.stride) % bytes == 0;
+  Value low = together ? address : Reshape(address, Shape::Varying());
+  for (llvm::Value*& part : low.parts) {
+    // The base of shared memory is aligned.
+    if (space == Space::kShared) {
+      llvm::Value* base = shared_;
+      if (part->getType()->isVectorTy()) base = Splat(base);
+      part = b_.CreateSub(part, base);
+    }
+    part = b_.CreateAnd(part, ConstantLike(part, bytes - 1));
+  }
+  llvm::Value* any = AnyMisaligned(low, mask);
+  auto* bad = NewBlock("misaligned");
+  auto* good = NewBlock("aligned");
+  llvm::MDBuilder metadata(context_);
+  b_.CreateCondBr(any, bad, good, metadata.createBranchWeights(1, 1000000));
+  b_.SetInsertPoint(bad);
+  llvm::Value* lanes = MisalignedLanes(low);
+  if (mask != nullptr) lanes = b_.CreateAnd(lanes, mask);
+  llvm::Value* first = OfFirstLane(
+      address.shape.uniform() ? address : Reshape(address, Shape::Varying()),
+      lanes);
+  NoteInstruction();
+  CallRuntime("holdfast_misaligned", b_.getVoidTy(), {lanes, first});
+  b_.CreateUnreachable();
+  b_.SetInsertPoint(good);
+}
+
+// i1. `low`: the bits that must not be set.
+llvm::Value* KernelEmitter::AnyMisaligned(const Value& low, llvm::Value* mask) {
+  if (mask != nullptr && (low.shape.varying || !low.shape.wide)) {
+    return b_.CreateICmpNE(b_.CreateAnd(MisalignedLanes(low), mask), I32(0));
+  }
+  llvm::Value* bits = low.parts[0];
+  for (size_t c = 1; c < low.parts.size(); ++c) {
+    bits = b_.CreateOr(bits, low.parts[c]);
+  }
+  llvm::Value* any =
+      b_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
+  if (low.shape.varying) {
+    any = b_.CreateBitCast(any, b_.getIntNTy(lanes_));
+    any = b_.CreateICmpNE(any, llvm::Constant::getNullValue(any->getType()));
+  }
+  // Without a guard some lane does run.
+  if (guard_bits_ == nullptr || mask == nullptr) return any;
+  return b_.CreateAnd(any, b_.CreateICmpNE(mask, I32(0)));
+}
+
+// i32
+llvm::Value* KernelEmitter::MisalignedLanes(const Value& low) {
+  if (low.shape.wide && !low.shape.varying) return I32(kAllLanes);
+  Value bad{low.shape, ptx::Type::kPred, {}};
+  bad.shape.stride = 0;
+  for (llvm::Value* part : low.parts) {
+    bad.parts.push_back(
+        b_.CreateICmpNE(part, llvm::Constant::getNullValue(part->getType())));
+  }
+  return BitsOfPredicate(Reshape(bad, Shape::Varying()));
+}
+
+}  // namespace holdfast::software::jit

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies to shared memory that a GPU makes behind the thread, and the barriers
+// that announce them. Here a copy is done when it is issued: whoever waits for
+// it finds it done.
+#include "core/software/jit/kernel_emitter.h"
+#include "core/software/runtime/abi.h"
+
+namespace holdfast::software::jit {
+
+using lower::Shape;
+using ptx::Instruction;
+using ptx::Modifier;
+using ptx::Opcode;
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+namespace {
+
+constexpr int kPieceBytes = 4;
+
+MbarrierOperation OperationOf(const Instruction& instruction) {
+  const auto& words = instruction.modifiers;
+  const bool parity = words.Has(Modifier::kParity);
+  if (words.Has(Modifier::kInit)) return MbarrierOperation::kInit;
+  if (words.Has(Modifier::kArrive)) return MbarrierOperation::kArrive;
+  if (words.Has(Modifier::kArriveDrop)) return MbarrierOperation::kDrop;
+  if (words.Has(Modifier::kExpectTx)) return MbarrierOperation::kExpect;
+  if (words.Has(Modifier::kCompleteTx)) return MbarrierOperation::kComplete;
+  if (words.Has(Modifier::kTestWait)) {
+    return parity ? MbarrierOperation::kTestParity : MbarrierOperation::kTest;
+  }
+  if (words.Has(Modifier::kTryWait)) {
+    return parity ? MbarrierOperation::kTryParity : MbarrierOperation::kTry;
+  }
+  return MbarrierOperation::kPendingCount;
+}
+
+}  // namespace
+
+// [to], [from], bytes[, bytes of the source or a predicate][, policy]
+void KernelEmitter::EmitCopyAsync(const Instruction& instruction) {
+  const auto& operands = instruction.operands;
+  const auto& words = instruction.modifiers;
+  if (words.Has(Modifier::kMbarrier)) {
+    // Without noinc the copies add an arrival of their own, and make it.
+    if (words.Has(Modifier::kNoinc)) EmitMbarrier(instruction);
+    return;
+  }
+  if (operands.size() < 2) return CompilerFence();
+  const uint64_t bytes = operands[2].bits;
+  const bool good =
+      bytes == 16 || (words.Has(Modifier::kCa) && (bytes == 4 || bytes == 8));
+  if (!good) return Fail(instruction, "cp.async copies 4, 8 or 16 bytes");
+  const size_t given =
+      operands.size() - (words.Has(Modifier::kL2CacheHint) ? 1 : 0);
+  std::optional<Value> valid;
+  if (given > 3) valid = ValidBytes(operands[3], static_cast<int>(bytes));
+  const Value from = Address(operands[1], Space::kGlobal);
+  const Value to = Address(operands[0], Space::kShared);
+  CheckAlignment(operands[1], Space::kGlobal, from);
+  CheckAlignment(operands[0], Space::kShared, to);
+  std::vector<Value> pieces;
+  for (size_t at = 0; at < bytes; at += kPieceBytes) {
+    const Value piece = Displaced(from, at);
+    pieces.push_back(valid ? LoadValid(piece, *valid, static_cast<uint32_t>(at))
+                           : LoadFrom(piece, Type::kB32));
+  }
+  for (size_t at = 0; at < bytes; at += kPieceBytes) {
+    StoreTo(Displaced(to, at), pieces[at / kPieceBytes]);
+  }
+}
+
+Value KernelEmitter::Displaced(const Value& address, uint64_t bytes) {
+  Value result = address;
+  for (llvm::Value*& part : result.parts) {
+    part = b_.CreateAdd(part, ConstantLike(part, bytes));
+  }
+  return result;
+}
+
+// Of a copy, how many bytes come from the source; zeros follow.
+Value KernelEmitter::ValidBytes(const Operand& operand, int bytes) {
+  const bool predicate =
+      operand.kind == Operand::Kind::kRegister &&
+      kernel_.function->registers[operand.index].type == Type::kPred;
+  if (!predicate) return Reshape(Read(operand, Type::kU32), Shape::Varying());
+  // One that holds: none.
+  const Value ignore = Reshape(Read(operand, Type::kPred), Shape::Varying());
+  Value valid{Shape::Varying(), Type::kU32, {}};
+  for (llvm::Value* part : ignore.parts) {
+    valid.parts.push_back(b_.CreateSelect(
+        part, Splat(I32(0)), Splat(I32(static_cast<uint32_t>(bytes)))));
+  }
+  return valid;
+}
+
+// The four bytes `at` of a copy of which `valid` bytes are read.
+Value KernelEmitter::LoadValid(const Value& from, const Value& valid,
+                               uint32_t at) {
+  Value wanted{Shape::Varying(), Type::kPred, {}};
+  llvm::Value* offset = Splat(I32(at));
+  for (llvm::Value* part : valid.parts) {
+    wanted.parts.push_back(b_.CreateICmpUGT(part, offset));
+  }
+  llvm::Value* const guard = guard_bits_;
+  llvm::Value* bits = BitsOfPredicate(wanted);
+  guard_bits_ = guard == nullptr ? bits : b_.CreateAnd(guard, bits);
+  Value loaded = Reshape(LoadFrom(from, Type::kB32), Shape::Varying());
+  guard_bits_ = guard;
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* left = b_.CreateSub(valid.parts[c], offset);
+    llvm::Value* all = b_.CreateICmpUGE(left, Splat(I32(kPieceBytes)));
+    llvm::Value* shift =
+        b_.CreateAnd(b_.CreateShl(left, Splat(I32(3))), Splat(I32(31)));
+    llvm::Value* some =
+        b_.CreateSub(b_.CreateShl(Splat(I32(1)), shift), Splat(I32(1)));
+    llvm::Value* keep = b_.CreateSelect(all, Splat(I32(~0u)), some);
+    loaded.parts[c] = b_.CreateSelect(
+        wanted.parts[c], b_.CreateAnd(loaded.parts[c], keep), Splat(I32(0)));
+  }
+  return loaded;
+}
+
+// [d,] [a][, b][, hint]; pending_count: d, state
+void KernelEmitter::EmitMbarrier(const Instruction& instruction) {
+  const auto& operands = instruction.operands;
+  const auto& words = instruction.modifiers;
+  if (words.Has(Modifier::kInval)) return;
+  const size_t at = lower::DestinationCount(instruction);
+  const MbarrierOperation operation = OperationOf(instruction);
+  const bool has_place = operation != MbarrierOperation::kPendingCount;
+  Value address = Uniform(Type::kU64, b_.getInt64(0));
+  Value first = Uniform(Type::kU64, b_.getInt64(1));
+  Value second = Uniform(Type::kU64, b_.getInt64(0));
+  if (has_place) {
+    address = Address(operands[at], SpaceOf(instruction));
+    CheckAlignment(operands[at], SpaceOf(instruction), address);
+  }
+  const size_t value = has_place ? at + 1 : at;
+  if (operands.size() > value) {
+    const Value read =
+        As(Read(operands[value], TypeOfOperand(operands[value])), Type::kU64);
+    const bool arrives = operation == MbarrierOperation::kArrive ||
+                         operation == MbarrierOperation::kDrop;
+    (arrives && words.Has(Modifier::kExpectTx) ? second : first) = read;
+  }
+  llvm::AllocaInst* results =
+      CallForLanes("holdfast_mbarrier", {I32(static_cast<uint32_t>(operation))},
+                   {address, first, second});
+  if (at == 0) return;
+  Value result = LoadLanes(results, Type::kU64);
+  if (words.Has(Modifier::kTestWait) || words.Has(Modifier::kTryWait)) {
+    result.type = Type::kPred;
+    for (llvm::Value*& part : result.parts) {
+      part =
+          b_.CreateICmpNE(part, llvm::Constant::getNullValue(part->getType()));
+    }
+  }
+  Write(operands[0], result);
+}
+
+}  // namespace holdfast::software::jit

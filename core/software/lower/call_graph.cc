@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/lower/call_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::software::lower {
+namespace {
+
+using ptx::Function;
+using ptx::Instruction;
+using ptx::Opcode;
+using ptx::Operand;
+
+void Mark(const Operand& operand, std::vector<bool>* functions) {
+  if (operand.kind == Operand::Kind::kFunction) {
+    (*functions)[operand.index] = true;
+  }
+  for (const Operand& element : operand.elements) Mark(element, functions);
+}
+
+// Who calls whom. Node `count` is the kernel.
+class Graph {
+ public:
+  Graph(const ptx::Module& module, const Function& kernel)
+      : module_(module), addressed_(AddressedFunctions(module)) {
+    for (const Function& function : module.functions) Add(function);
+    Add(kernel);
+  }
+
+  std::vector<bool> Far() {
+    const size_t count = module_.functions.size();
+    std::vector<bool> reached(count + 1, false);
+    std::vector<int> order = Visit(static_cast<int>(count), calls_, &reached);
+    bool indirect = false;
+    for (const int node : order) indirect = indirect || indirect_[node];
+    std::vector<bool> far(count, false);
+    for (const int node : order) {
+      if (node == static_cast<int>(count)) continue;
+      far[node] = Defined(node) &&
+                  ((indirect && addressed_[node]) || Has(calls_[node], node));
+    }
+    MarkCycles(order, &far);
+    return far;
+  }
+
+ private:
+  bool Defined(int node) const { return module_.functions[node].defined; }
+
+  static bool Has(const std::vector<int>& nodes, int node) {
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+  }
+
+  void Add(const Function& function) {
+    std::vector<int> calls;
+    bool indirect = false;
+    for (const Instruction& instruction : function.body) {
+      if (instruction.opcode() != Opcode::kCall) continue;
+      const Operand& target = instruction.operands[instruction.results];
+      if (target.kind == Operand::Kind::kFunction) {
+        calls.push_back(static_cast<int>(target.index));
+      } else {
+        indirect = true;
+      }
+    }
+    for (size_t i = 0; indirect && i < addressed_.size(); ++i) {
+      if (addressed_[i]) calls.push_back(static_cast<int>(i));
+    }
+    std::sort(calls.begin(), calls.end());
+    calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
+    calls_.push_back(std::move(calls));
+    indirect_.push_back(indirect);
+  }
+
+  // What can be reached from `start`, each behind what it leads to.
+  static std::vector<int> Visit(int start,
+                                const std::vector<std::vector<int>>& edges,
+                                std::vector<bool>* seen) {
+    std::vector<int> order;
+    std::vector<std::pair<int, size_t>> open = {{start, 0}};
+    (*seen)[start] = true;
+    while (!open.empty()) {
+      auto& [node, edge] = open.back();
+      if (edge == edges[node].size()) {
+        order.push_back(node);
+        open.pop_back();
+        continue;
+      }
+      const int next = edges[node][edge++];
+      if ((*seen)[next]) continue;
+      (*seen)[next] = true;
+      open.emplace_back(next, 0);
+    }
+    return order;
+  }
+
+  // Kosaraju: in reverse order, what leads to a node is in a cycle with it.
+  void MarkCycles(const std::vector<int>& order, std::vector<bool>* far) const {
+    std::vector<std::vector<int>> callers(calls_.size());
+    for (const int node : order) {
+      for (const int callee : calls_[node]) callers[callee].push_back(node);
+    }
+    std::vector<bool> done(calls_.size(), false);
+    for (size_t i = order.size(); i-- > 0;) {
+      if (done[order[i]]) continue;
+      const std::vector<int> together = Visit(order[i], callers, &done);
+      if (together.size() < 2) continue;
+      for (const int node : together) (*far)[node] = Defined(node);
+    }
+  }
+
+  const ptx::Module& module_;
+  const std::vector<bool> addressed_;
+  std::vector<std::vector<int>> calls_;
+  std::vector<bool> indirect_;
+};
+
+}  // namespace
+
+std::vector<bool> AddressedFunctions(const ptx::Module& module) {
+  std::vector<bool> addressed(module.functions.size(), false);
+  for (const ptx::Variable& variable : module.variables) {
+    for (const ptx::Relocation& relocation : variable.relocations) {
+      if (relocation.function) addressed[relocation.index] = true;
+    }
+  }
+  for (const Function& function : module.functions) {
+    for (const Instruction& instruction : function.body) {
+      const bool call = instruction.opcode() == Opcode::kCall;
+      for (size_t i = 0; i < instruction.operands.size(); ++i) {
+        if (call && i == instruction.results) continue;
+        Mark(instruction.operands[i], &addressed);
+      }
+    }
+  }
+  return addressed;
+}
+
+std::vector<bool> FarFunctions(const ptx::Module& module,
+                               const Function& kernel) {
+  return Graph(module, kernel).Far();
+}
+
+}  // namespace holdfast::software::lower

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/runtime/fault_report.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+
+namespace holdfast::software {
+namespace {
+
+using jit::AccessSite;
+using jit::MachineAccess;
+
+constexpr uint64_t kPageBytes = 4096;
+
+// An access that ended in a fault at `address`, if that is known.
+struct FaultingAccess {
+  const MachineAccess& access;
+  const WorkerContext& worker;
+  uint64_t address;
+
+  bool Takes(uint32_t lane) const {
+    return !access.site.masked || (worker.lanes >> lane & 1) != 0;
+  }
+
+  std::optional<uint32_t> Lane() const {
+    const AccessSite& site = access.site;
+    switch (site.kind) {
+      case AccessSite::Kind::kUnknown:
+        return std::nullopt;
+      case AccessSite::Kind::kOneLane:
+        return site.lane;
+      case AccessSite::Kind::kGather:
+        if (access.left == 0) return std::nullopt;
+        return site.lane + std::countr_zero(access.left);
+      case AccessSite::Kind::kSame:
+        return First(site.lane, [](uint32_t) { return true; });
+      case AccessSite::Kind::kLanes:
+        if (!access.has_address) return std::nullopt;
+        // Of the parts of a vector any may come first.
+        return First(site.lane / 8 * 8, [this](uint32_t lane) {
+          return Reaches(access.address + (uint64_t{lane} - access.site.lane) *
+                                              access.site.bytes);
+        });
+      case AccessSite::Kind::kListed:
+        return First(site.lane, [this](uint32_t lane) {
+          return Reaches(worker.addresses[lane]);
+        });
+    }
+    return std::nullopt;
+  }
+
+  // Does an element there have a part in the page that is not mapped?
+  bool Reaches(uint64_t element) const {
+    if (address == 0) return access.has_address && element == access.address;
+    const uint64_t page = address / kPageBytes * kPageBytes;
+    return element + access.site.bytes > page && element < page + kPageBytes;
+  }
+
+  template <typename Test>
+  std::optional<uint32_t> First(uint32_t begin, Test test) const {
+    for (uint32_t lane = begin; lane < kWarpThreads; ++lane) {
+      if (Takes(lane) && test(lane)) return lane;
+    }
+    return std::nullopt;
+  }
+};
+
+std::string Triple(uint64_t linear, const uint32_t extent[3]) {
+  return absl::StrCat("(", linear % extent[0], ",",
+                      linear / extent[0] % extent[1], ",",
+                      linear / extent[0] / extent[1], ")");
+}
+
+std::string Threads(const FaultReport& report, std::optional<uint32_t> lane) {
+  const uint32_t* block = report.geometry.block;
+  const uint64_t first = report.worker.warp * kWarpThreads;
+  if (lane) return absl::StrCat("thread ", Triple(first + *lane, block));
+  const uint64_t threads = uint64_t{block[0]} * block[1] * block[2];
+  const uint64_t last = std::min(threads, first + kWarpThreads) - 1;
+  return absl::StrCat("threads ", Triple(first, block), " to ",
+                      Triple(last, block));
+}
+
+// ", PTX line 12, kernel.cu:3: st"; ": " if nothing is known.
+std::string Place(const lower::Kernel& kernel,
+                  std::optional<uint32_t> instruction) {
+  const auto& body = kernel.function->body;
+  if (!instruction || *instruction >= body.size()) return ": ";
+  const ptx::Instruction& at = body[*instruction];
+  std::string text = absl::StrCat(", PTX line ", at.location.line);
+  const auto& files = kernel.module->files;
+  if (at.source.line != 0 && at.source.file < files.size()) {
+    absl::StrAppend(&text, ", ", files[at.source.file], ":", at.source.line);
+  }
+  return absl::StrCat(text, ": ", ptx::SpellingOf(at.opcode()), ": ");
+}
+
+struct Reason {
+  CUresult result;
+  std::string text;
+};
+
+// `bytes` are those that a lane accesses.
+Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
+  switch (report.fault.kind) {
+    case KernelFault::Kind::kAddress:
+      return {CUDA_ERROR_ILLEGAL_ADDRESS,
+              address == 0
+                  ? "access to an address that no memory can have"
+                  : absl::StrCat("access to address 0x", absl::Hex(address),
+                                 ", where no memory is mapped")};
+    case KernelFault::Kind::kStack:
+      return {CUDA_ERROR_HARDWARE_STACK_ERROR,
+              "calls nest deeper than the stack of a thread allows"};
+    case KernelFault::Kind::kFunction:
+      return {CUDA_ERROR_INVALID_PC,
+              "a call through a register that holds no function"};
+    case KernelFault::Kind::kMisaligned:
+      return {CUDA_ERROR_MISALIGNED_ADDRESS,
+              absl::StrCat("address 0x", absl::Hex(address),
+                           " is not a multiple of ", bytes)};
+    case KernelFault::Kind::kDeadlock:
+      return {CUDA_ERROR_LAUNCH_FAILED,
+              absl::StrCat("deadlock: warps ", report.waiting,
+                           " wait at a barrier that no other will reach")};
+    case KernelFault::Kind::kAssert:
+      return {CUDA_ERROR_ASSERT, "assertion failed"};
+    case KernelFault::Kind::kIllegalInstruction:
+      return {CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction"};
+    case KernelFault::Kind::kSignal:
+      return {CUDA_ERROR_LAUNCH_FAILED, "the CPU refused an instruction"};
+    default:
+      return {CUDA_ERROR_LAUNCH_FAILED, "trap"};
+  }
+}
+
+}  // namespace
+
+LaunchOutcome FaultReport::Describe() const {
+  const std::string& name = kernel.function->name;
+  if (fault.kind == KernelFault::Kind::kCancelled) {
+    return {CUDA_ERROR_LAUNCH_TIMEOUT,
+            absl::StrCat("kernel ", name, " was given up")};
+  }
+  std::optional<uint32_t> instruction, lane;
+  uint64_t address = fault.address;
+  if (fault.state.pc == 0) {
+    instruction = worker.instruction;
+    if (fault.lanes != 0) lane = std::countr_zero(fault.lanes);
+  } else if (const auto access = code.Find(fault.state)) {
+    instruction = access->site.instruction;
+    lane = FaultingAccess{*access, worker, address}.Lane();
+    if (address == 0 && access->has_address) address = access->address;
+  } else {
+    instruction = worker.instruction;  // in what it had the runtime do
+  }
+  const auto& body = kernel.function->body;
+  const int bytes = instruction && *instruction < body.size()
+                        ? lower::AccessBytes(body[*instruction])
+                        : 0;
+  const Reason reason = ReasonOf(*this, address, bytes);
+  return {reason.result, absl::StrCat("kernel ", name, ", block ",
+                                      Triple(worker.block, geometry.grid), ", ",
+                                      Threads(*this, lane),
+                                      Place(kernel, instruction), reason.text)};
+}
+
+}  // namespace holdfast::software

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_PRINT_BUFFER_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_PRINT_BUFFER_H_
+
+#include <cstddef>
+#include <list>
+#include <mutex>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+
+namespace holdfast::software {
+
+// What the threads of one launch print, in the order in which they do. As on a
+// GPU, of more than there is room for the oldest is lost, and all comes out
+// when the launch has ended. Thread-safe.
+class PrintBuffer {
+ public:
+  explicit PrintBuffer(size_t bytes) : bytes_(bytes) {}
+  ~PrintBuffer();  // writes to stdout
+  PrintBuffer(const PrintBuffer&) = delete;
+  PrintBuffer& operator=(const PrintBuffer&) = delete;
+
+  void Add(std::string text);
+
+ private:
+  const size_t bytes_;
+  std::mutex mutex_;
+  std::list<std::string> texts_ ABSL_GUARDED_BY(mutex_);
+  size_t used_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_PRINT_BUFFER_H_
