@@ -153,9 +153,6 @@ absl::Status CheckValue(const Option& option) {
   switch (option.spec->value) {
     case Value::kNone:
       return absl::OkStatus();
-    case Value::kOptional:
-      if (value.empty() || IsBool(value)) return absl::OkStatus();
-      return Refuse(option.text, "takes true, false or nothing");
     case Value::kBool:
       if (IsBool(value)) return absl::OkStatus();
       return Refuse(option.text, "takes true or false");
@@ -232,9 +229,6 @@ std::vector<std::string> Render(const Option& option, Backend backend) {
   switch (option.spec->value) {
     case Value::kNone:
       return {std::string(flag)};
-    case Value::kOptional:
-      if (option.value.empty()) return {std::string(flag)};
-      [[fallthrough]];
     case Value::kBool:
       return {absl::StrCat(flag, "=",
                            nvrtc ? BoolOf(option.value, "true", "false")
@@ -342,9 +336,7 @@ absl::StatusOr<std::vector<Option>> ParseOptions(
     HOLDFAST_ASSIGN_OR_RETURN(option.spec,
                               FindAllowed(word, name, !value.empty()));
     option.text = std::string(word);
-    const bool takes_next = option.spec->value != Value::kNone &&
-                            option.spec->value != Value::kOptional;
-    if (takes_next && value.empty()) {
+    if (option.spec->value != Value::kNone && value.empty()) {
       if (i + 1 == words.size()) return Refuse(word, "needs a value");
       value = words[++i];
       HOLDFAST_RETURN_IF_ERROR(CheckWord(value));

@@ -32,12 +32,11 @@ absl::string_view BackendName(Backend backend);
 // What an option takes.
 enum class Value {
   kNone,
-  kOptional,  // kBool or nothing
-  kBool,      // true, false, 1, 0
-  kOn,        // on, off
-  kNumber,    // digits
-  kThreads,   // digits, at most kMaxThreads; 0 would be all processors
-  kLevel,     // 0, 3
+  kBool,     // true, false, 1, 0
+  kOn,       // on, off
+  kNumber,   // digits
+  kThreads,  // digits, at most kMaxThreads; 0 would be all processors
+  kLevel,    // 0, 3
   kText,
   kPtxas,  // options of ptxas that touch no file, with commas between them
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/compile/compiler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "core/compile/nvjitlink_linker.h"
 #include "core/compile/nvrtc_compiler.h"
 #include "core/compile/nvvm_compiler.h"
+#include "core/compile/ptx_linker.h"
 
 namespace holdfast::compile {
 namespace {
@@ -167,7 +169,27 @@ absl::StatusOr<ObjectCode> Compiler::CompileNvvm(
   return object;
 }
 
+// Joined by us, and read again by nvJitLink, if it is there.
+absl::StatusOr<ObjectCode> Compiler::LinkAndCheckPtx(
+    const LinkSource& source) const {
+  HOLDFAST_ASSIGN_OR_RETURN(ObjectCode object, LinkPtx(source));
+  if (nvjitlink_.ok()) {
+    HOLDFAST_RETURN_IF_ERROR(
+        NvJitLinker(**nvjitlink_)
+            .CheckPtx({"joined.ptx", ObjectFormat::kPtx, object.bytes},
+                      source.arch));
+  }
+  return object;
+}
+
 absl::StatusOr<ObjectCode> Compiler::Link(const LinkSource& source) const {
+  const bool all_ptx = std::all_of(source.inputs.begin(), source.inputs.end(),
+                                   [](const LinkInput& input) {
+                                     return input.format == ObjectFormat::kPtx;
+                                   });
+  if (all_ptx && source.target == ObjectFormat::kPtx) {
+    return LinkAndCheckPtx(source);
+  }
   if (!nvjitlink_.ok()) return nvjitlink_.status();
   HOLDFAST_ASSIGN_OR_RETURN(const auto options, ParseOptions(source.options));
   return NvJitLinker(**nvjitlink_).Link(source, options);

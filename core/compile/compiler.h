@@ -43,13 +43,15 @@ class Compiler {
   // no back end makes this target of this language. Else as the back ends say.
   absl::StatusOr<ObjectCode> Compile(const ProgramSource& program) const;
 
-  // As NvJitLinker::Link says.
+  // PTX to PTX as LinkPtx says, all else as NvJitLinker::Link.
   absl::StatusOr<ObjectCode> Link(const LinkSource& source) const;
 
  private:
   explicit Compiler(const ToolkitOptions& options);
   absl::StatusOr<ObjectCode> CompilePtx(const ProgramSource& program) const;
   absl::StatusOr<ObjectCode> CompileNvvm(const ProgramSource& program) const;
+
+  absl::StatusOr<ObjectCode> LinkAndCheckPtx(const LinkSource& source) const;
 
   const absl::StatusOr<std::unique_ptr<const NvrtcApi>> nvrtc_;
   const absl::StatusOr<std::unique_ptr<const NvJitLinkApi>> nvjitlink_;

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/compile/link_input.h"
 
+#include <elf.h>
+
+#include <cstddef>
+#include <cstring>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
 #include "core/cuda/image.h"
 
 namespace holdfast::compile {
@@ -29,6 +35,18 @@ absl::Status CheckImage(const LinkInput& input, cuda::ImageFormat expected) {
   return *format == expected ? absl::OkStatus() : Mismatch(input);
 }
 
+// nvJitLink leaves out what is linked already, without a word.
+absl::Status CheckRelocatable(const LinkInput& input) {
+  Elf64_Half type = 0;
+  std::memcpy(&type, input.bytes.data() + offsetof(Elf64_Ehdr, e_type),
+              sizeof type);
+  if (type == ET_REL) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("link input \"", input.name,
+                   "\" is a cubin that is linked already; compile it with "
+                   "--relocatable-device-code=true"));
+}
+
 }  // namespace
 
 absl::Status CheckLinkInput(const LinkInput& input) {
@@ -37,7 +55,8 @@ absl::Status CheckLinkInput(const LinkInput& input) {
     case ObjectFormat::kPtx:
       return CheckImage(input, cuda::ImageFormat::kPtx);
     case ObjectFormat::kCubin:
-      return CheckImage(input, cuda::ImageFormat::kCubin);
+      HOLDFAST_RETURN_IF_ERROR(CheckImage(input, cuda::ImageFormat::kCubin));
+      return CheckRelocatable(input);
     case ObjectFormat::kFatbin:
       return CheckImage(input, cuda::ImageFormat::kFatbin);
     case ObjectFormat::kObject:

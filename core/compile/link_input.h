@@ -10,7 +10,8 @@
 
 namespace holdfast::compile {
 
-// INVALID_ARGUMENT: empty, truncated, or not of the format it is said to be.
+// INVALID_ARGUMENT: empty, truncated, not of the format it is said to be, or a
+// cubin that is linked already.
 absl::Status CheckLinkInput(const LinkInput& input);
 
 }  // namespace holdfast::compile

@@ -35,7 +35,7 @@ TEST(CompileOptionsTest, CommonOptionsPass) {
                    "-w",
                    "--diag-suppress=177,550",
                    "-rdc=true",
-                   "--device-stack-protector",
+                   "--device-stack-protector=true",
                    "--extra-device-vectorization",
                    "-Xptxas",
                    "-v,-O3",

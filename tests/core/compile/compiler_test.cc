@@ -308,6 +308,32 @@ TEST_F(CompilerTest, LinkTimeOptimizationInlinesAcrossObjects) {
   EXPECT_FALSE(absl::StrContains(ptx->bytes, "call.uni")) << ptx->bytes;
 }
 
+TEST_F(CompilerTest, SeveralPtxBecomeOneThatAssembles) {
+  const std::string more =
+      "extern \"C\" __device__ int printf(const char*, ...);"
+      "extern __device__ int twice(int);"
+      "static __device__ int hidden = 3;"
+      "static __device__ __noinline__ int local(int x) { return x + hidden; }"
+      "__device__ int (*pointer)(int) = local;"
+      "extern \"C\" __global__ void other(int* p) {"
+      "  __shared__ int s[4]; s[threadIdx.x] = *p; __syncthreads();"
+      "  printf(\"%d\", *p); *p = local(twice(s[1])) + pointer(1); }";
+  const auto ptx =
+      Link(ObjectFormat::kPtx,
+           {Cpp(kCaller, ObjectFormat::kPtx), Cpp(more, ObjectFormat::kPtx),
+            Cpp(std::string("static __device__ int hidden = 4; "
+                            "__device__ int* use() { return &hidden; } ") +
+                    kCallee,
+                ObjectFormat::kPtx)},
+           ObjectFormat::kPtx);
+  ASSERT_OK(ptx);
+  EXPECT_EQ(ptx->backend, "Holdfast");
+  const auto cubin = Compile(Language::kPtx, ptx->bytes, ObjectFormat::kCubin);
+  ASSERT_OK(cubin) << ptx->bytes;
+  EXPECT_TRUE(IsCubin(*cubin, "caller"));
+  EXPECT_TRUE(IsCubin(*cubin, "other"));
+}
+
 TEST_F(CompilerTest, SymbolThatIsMissingIsNamed) {
   const std::string caller = Cpp(kCaller, ObjectFormat::kPtx);
   EXPECT_THAT(InChild([&] {
