@@ -11,16 +11,13 @@
 namespace holdfast {
 namespace {
 
-// Linux 5.14 and 6.1; older headers do not have them.
+// Linux 5.14; older headers do not have it.
 constexpr int kMadvPopulateWrite = 23;
-constexpr int kMadvCollapse = 25;
 
 constexpr size_t kPieceBytes = size_t{8} << 20;
 constexpr size_t kMaxThreads = 8;
 
-void PopulatePiece(char* data, size_t size, std::atomic<bool>& huge) {
-  if (huge && madvise(data, size, kMadvCollapse) == 0) return;
-  huge = false;
+void PopulatePiece(char* data, size_t size) {
   if (madvise(data, size, kMadvPopulateWrite) == 0) return;
   // An older kernel: reading a page of shared memory makes it, too.
   for (size_t at = 0; at < size; at += 4096) {
@@ -35,10 +32,9 @@ void Populate(void* data, size_t size) {
   char* const start = static_cast<char*>(data);
   madvise(start, size, MADV_HUGEPAGE);  // A wish; some kernels have none.
   std::atomic<size_t> next{0};
-  std::atomic<bool> huge{true};
   const auto work = [&] {
     for (size_t at; (at = next.fetch_add(kPieceBytes)) < size;) {
-      PopulatePiece(start + at, std::min(kPieceBytes, size - at), huge);
+      PopulatePiece(start + at, std::min(kPieceBytes, size - at));
     }
   };
   const size_t pieces = (size + kPieceBytes - 1) / kPieceBytes;
