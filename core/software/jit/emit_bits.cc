@@ -74,7 +74,7 @@ llvm::Value* KernelEmitter::ComputeBits(const Instruction& instruction,
     case Opcode::kSzext:
       return ExtendFrom(instruction, in[0], in[1]);
     default:
-      return nullptr;
+      return ComputeVideoParts(instruction, in);
   }
 }
 

@@ -116,7 +116,8 @@ llvm::Value* KernelEmitter::ComputeSet(const Instruction& instruction,
   const uint64_t one = each == Type::kF16    ? 0x3C00
                        : each == Type::kBF16 ? 0x3F80
                        : each == Type::kF32  ? 0x3F800000
-                                             : ~uint64_t{0};
+                       : half == Type::kNone ? ~uint64_t{0}
+                                             : 0xFFFF;
   llvm::Type* word = Like(in[0], b_.getIntNTy(ptx::BitsOf(to)));
   llvm::Value* result = llvm::Constant::getNullValue(word);
   for (const int shift : {0, 16}) {

@@ -119,14 +119,22 @@ llvm::Value* KernelEmitter::RoundToWhole(const Instruction& instruction,
       a);
 }
 
-// Clamped to the range of the type; NaN becomes 0.
+// Clamped to the range of the type. NaN becomes 0, or, where 64 bits are on
+// either side, the highest bit alone.
 llvm::Value* KernelEmitter::ConvertToInteger(const Instruction& instruction,
                                              llvm::Value* a) {
   const Type to = instruction.modifiers.types[0];
   a = RoundToWhole(instruction, a);
-  return b_.CreateIntrinsic(
+  llvm::Value* result = b_.CreateIntrinsic(
       ptx::IsSigned(to) ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
       {Like(a, TypeOf(to)), a->getType()}, {a});
+  if (ptx::BitsOf(to) != 64 &&
+      ptx::BitsOf(instruction.modifiers.types[1]) != 64) {
+    return result;
+  }
+  llvm::Value* highest = llvm::ConstantInt::get(
+      result->getType(), llvm::APInt::getSignMask(ptx::BitsOf(to)));
+  return b_.CreateSelect(b_.CreateFCmpUNO(a, a), highest, result);
 }
 
 llvm::Value* KernelEmitter::ConvertToFloat(const Instruction& instruction,

@@ -320,6 +320,10 @@ class KernelEmitter {
                           absl::Span<llvm::Value* const> in, uint32_t option,
                           llvm::Type* result);
 
+  // emit_video.cc
+  llvm::Value* ComputeVideoParts(const ptx::Instruction& instruction,
+                                 absl::Span<llvm::Value* const> in);
+
   // emit_carry.cc
   void EmitCarry(const ptx::Instruction& instruction);
 

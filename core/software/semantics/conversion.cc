@@ -155,11 +155,15 @@ uint64_t ToFloat(Type type, const Number& number, Rounding rounding) {
   return sign | result << format.unused;
 }
 
-// Clamped to the type's range; no number is 0.
-uint64_t ToInteger(Type type, const Number& number) {
-  const int width = ptx::BitsOf(type);
-  const bool is_signed = ptx::IsSigned(type);
-  if (number.kind == Number::Kind::kNan) return 0;
+// Clamped to the range of `to`. No number is 0, or, where 64 bits are on
+// either side, the highest bit alone.
+uint64_t ToInteger(Type to, Type from, const Number& number) {
+  const int width = ptx::BitsOf(to);
+  const bool is_signed = ptx::IsSigned(to);
+  if (number.kind == Number::Kind::kNan) {
+    const bool wide = width == 64 || ptx::BitsOf(from) == 64;
+    return wide ? uint64_t{1} << (width - 1) : 0;
+  }
   const uint64_t limit = number.negative
                              ? (is_signed ? uint64_t{1} << (width - 1) : 0)
                              : MaskOf(is_signed ? width - 1 : width);
@@ -224,8 +228,10 @@ uint64_t ConvertOne(const Conversion& how, uint64_t bits) {
     return FinishFloat(how, number.kind == Number::Kind::kNan,
                        ToFloat(how.to, number, how.rounding));
   }
-  if (from_float) return ToInteger(how.to, ToWhole(number, how.rounding));
-  if (how.saturate) return ToInteger(how.to, number);
+  if (from_float) {
+    return ToInteger(how.to, how.from, ToWhole(number, how.rounding));
+  }
+  if (how.saturate) return ToInteger(how.to, how.from, number);
   const uint64_t value =
       number.negative ? 0 - number.significand : number.significand;
   return value & MaskOf(ptx::BitsOf(how.to));

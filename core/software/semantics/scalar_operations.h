@@ -10,8 +10,8 @@
 namespace holdfast::software {
 
 // Operands and results are the bits of a lane's registers. `option`: of
-// arithmetic the rounding, 0 to 3 for .rn, .rz, .rm, .rp; of a conversion what
-// semantics/conversion.h packs.
+// arithmetic the rounding, 0 to 3 for .rn, .rz, .rm, .rp; of conversions and
+// video instructions what their headers pack.
 using ScalarOperation = uint64_t(uint64_t a, uint64_t b, uint64_t c,
                                  uint32_t option);
 
@@ -26,7 +26,7 @@ using LaneOperation = void(const uint64_t* a, const uint64_t* b,
   X(add_f64)                          \
   X(mul_f64)                          \
   X(fma_f64)                          \
-  X(div_f32) X(div_f64) X(sqrt_f32) X(sqrt_f64) X(convert) X(find_nth)
+  X(div_f32) X(div_f64) X(sqrt_f32) X(sqrt_f64) X(convert) X(find_nth) X(video)
 
 extern "C" {
 #define X(name) LaneOperation holdfast_scalar_##name;

@@ -94,14 +94,14 @@ std::vector<Operation> SetPredicate(const Words& words) {
 std::vector<Operation> Set(const Words& words) {
   const Kind to = words.Type(0), kind = words.Type(1);
   const Comparison comparison = ComparisonOf(words, kind);
-  const Kind half = HalfOf(to);
-  const Kind each = half.empty() ? to : half;
-  const uint64_t yes = IsFloat(each) ? Encode(each, 1) : Mask(BitsOf(each));
+  const bool packed = !HalfOf(kind).empty();
+  const Kind each = HalfOf(to).empty() ? to : HalfOf(to);
+  const uint64_t yes =
+      IsFloat(each) ? Encode(each, 1) : Mask(packed ? 16 : BitsOf(each));
   Operation operation;
   operation.results = {to};
   operation.sources = {kind, kind};
   if (!comparison.with.empty()) operation.sources.push_back("pred");
-  const bool packed = !HalfOf(kind).empty();
   operation.compute = [=](const Sources& in) {
     const bool with = in[2] != 0;
     uint64_t out = Combine(comparison.with, comparison.Of(in), with) ? yes : 0;

@@ -25,9 +25,11 @@ long double ToWhole(const std::string& how, long double value) {
   return std::nearbyint(value);
 }
 
-uint64_t ToIntegerBits(const Kind& to, long double value) {
-  if (std::isnan(value)) return 0;
+uint64_t ToIntegerBits(const Kind& to, const Kind& from, long double value) {
   const int bits = BitsOf(to);
+  if (std::isnan(value)) {
+    return bits == 64 || from == "f64" ? uint64_t{1} << (bits - 1) : 0;
+  }
   const __int128 low = IsSigned(to) ? -(__int128{1} << (bits - 1)) : 0;
   const __int128 high = (__int128{1} << (IsSigned(to) ? bits - 1 : bits)) - 1;
   if (value <= static_cast<long double>(low)) return Truncate(to, low);
@@ -74,7 +76,7 @@ uint64_t Convert(const Conversion& conversion, uint64_t a) {
   if (ftz && from == "f32") a = Flushed(from, a);
   const long double value = Decode(from, a);
   if (IsFloat(to)) return ToFloat(conversion, value);
-  return ToIntegerBits(to, ToWhole(whole, value));
+  return ToIntegerBits(to, from, ToWhole(whole, value));
 }
 
 Conversion ConversionOf(const Words& words, const Kind& to, const Kind& from) {
@@ -88,35 +90,26 @@ Conversion ConversionOf(const Words& words, const Kind& to, const Kind& from) {
           words.OneOf({"rni", "rzi", "rmi", "rpi"})};
 }
 
-// The 16- or 32-bit register that holds a narrow number, extended as its type
-// says.
-Kind RegisterOf(const Kind& kind) {
-  if (kind == "tf32") return "tf32";
-  return BitsOf(kind) == 8 ? kind[0] + std::string("16") : kind;
+// The 16-bit register that holds a narrow number, extended as its type says;
+// the assembler wants it in 8 bits beside a bf16.
+Kind RegisterOf(const Kind& kind, const Kind& other) {
+  return BitsOf(kind) == 8 && other != "bf16" ? kind[0] + std::string("16")
+                                              : kind;
 }
 
 std::vector<Operation> Scalar(const Words& words) {
   const Conversion conversion =
       ConversionOf(words, words.Type(0), words.Type(1));
   Operation operation;
-  const Kind to = RegisterOf(conversion.to);
+  const Kind to = RegisterOf(conversion.to, conversion.from);
   operation.results = {to};
-  operation.sources = {RegisterOf(conversion.from)};
+  operation.sources = {RegisterOf(conversion.from, conversion.to)};
   operation.compute = [=](const Sources& in) {
     const uint64_t bits = Convert(conversion, in[0]);
-    const bool narrow = BitsOf(conversion.to) == 8;
+    const bool narrow = BitsOf(conversion.to) == 8 && BitsOf(to) == 16;
     return Results{narrow ? Truncate(to, ToInteger(conversion.to, bits))
                           : bits};
   };
-  // NaN as an integer is 0 where PTX says so; with 64 bits on either side it
-  // says less.
-  const Kind from = conversion.from;
-  if (IsFloat(from) && !IsFloat(conversion.to) &&
-      (BitsOf(from) == 64 || BitsOf(conversion.to) == 64)) {
-    operation.open = [from](const Sources& in) {
-      return IsNan(from, in[0] & Mask(BitsOf(from)));
-    };
-  }
   return {operation};
 }
 

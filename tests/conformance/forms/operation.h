@@ -71,6 +71,7 @@ std::vector<Operation> DescribeApproximation(const Words& words);
 std::vector<Operation> DescribeComparison(const Words& words);
 std::vector<Operation> DescribeMovement(const Words& words);
 std::vector<Operation> DescribeConversion(const Words& words);
+std::vector<Operation> DescribeVideo(const Words& words);
 
 // A scalar function applied to both halves of packed operands.
 Operation Packed(const Kind& kind, size_t sources,

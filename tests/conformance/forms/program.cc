@@ -17,7 +17,7 @@ constexpr size_t kCasesOfBatch = 24;
 constexpr unsigned kThreads = 128;
 
 int RegisterBits(const Kind& kind) {
-  if (kind == "pred" || kind == "b8") return BitsOf(kind);
+  if (kind == "pred" || BitsOf(kind) == 8) return BitsOf(kind);
   return std::max(16, BitsOf(kind));
 }
 

@@ -67,6 +67,9 @@ int Main(int argc, char** argv) {
   const auto batches = MakeBatches(ValueSpellings());
   for (size_t i = 0; i < batches.size(); ++i) {
     RecordCases(machine, batches[i], goldens, notes);
+    // What is done is kept if the driver gives up.
+    goldens.flush();
+    notes.flush();
     fprintf(stderr, "\r%zu of %zu", i + 1, batches.size());
   }
   fprintf(stderr, "\n");

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The video instructions of packed numbers: vadd2, vabsdiff4 and the like.
+#ifndef HOLDFAST_CORE_SOFTWARE_SEMANTICS_VIDEO_H_
+#define HOLDFAST_CORE_SOFTWARE_SEMANTICS_VIDEO_H_
+
+#include <cstdint>
+
+namespace holdfast::software {
+
+// What a video instruction does with each part of its operands.
+struct Video {
+  enum class Operation : uint8_t {
+    kAdd,
+    kSub,
+    kAverage,
+    kAbsoluteDifference,
+    kMin,
+    kMax,
+    kEq,
+    kNe,
+    kLt,
+    kLe,
+    kGt,
+    kGe,
+  };
+
+  Operation operation = Operation::kAdd;
+  bool bytes = false;  // four of them; else two halves
+  bool signed_result = false;
+  bool signed_a = false;
+  bool signed_b = false;
+  bool saturate = false;
+  bool accumulate = false;  // the parts' sum and c, instead of the parts
+};
+
+// In one word, as generated code passes it on.
+uint32_t PackVideo(const Video& video);
+Video UnpackVideo(uint32_t option);
+
+uint32_t ComputeVideo(const Video& video, uint32_t a, uint32_t b, uint32_t c);
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_SEMANTICS_VIDEO_H_
