@@ -14,6 +14,16 @@ namespace {
 
 using Values = absl::Span<llvm::Value* const>;
 
+// The position or length of a field in `a`: of 32 bits its low byte counts, of
+// 64 bits, as on GPUs though not in PTX's manual, all of it.
+llvm::Value* FieldLimit(llvm::IRBuilder<>& builder, llvm::Value* a,
+                        llvm::Value* limit) {
+  llvm::Type* type = a->getType();
+  if (type->getScalarSizeInBits() == 64) return builder.CreateZExt(limit, type);
+  return builder.CreateAnd(limit,
+                           llvm::ConstantInt::get(limit->getType(), 0xFF));
+}
+
 }  // namespace
 
 llvm::Value* KernelEmitter::ConstantLike(llvm::Value* value, uint64_t bits) {
@@ -103,17 +113,8 @@ llvm::Value* KernelEmitter::ExtractField(const Instruction& instruction,
   const int bits = ptx::BitsOf(instruction.type());
   const bool is_signed = ptx::IsSigned(instruction.type());
   namespace Intrinsic = llvm::Intrinsic;
-  auto byte = [&](llvm::Value* value) {
-    return b_.CreateZExt(b_.CreateAnd(value, ConstantLike(value, 0xFF)),
-                         a->getType());
-  };
-  if (bits == 32) {
-    position = b_.CreateAnd(position, ConstantLike(position, 0xFF));
-    length = b_.CreateAnd(length, ConstantLike(length, 0xFF));
-  } else {
-    position = byte(position);
-    length = byte(length);
-  }
+  position = FieldLimit(b_, a, position);
+  length = FieldLimit(b_, a, length);
   llvm::Value* zero = ConstantLike(a, 0);
   llvm::Value* last = ConstantLike(a, bits - 1);
   llvm::Value* start =
@@ -147,12 +148,8 @@ llvm::Value* KernelEmitter::InsertField(llvm::Value* a, llvm::Value* b,
                                         llvm::Value* length) {
   const unsigned bits = a->getType()->getScalarSizeInBits();
   namespace Intrinsic = llvm::Intrinsic;
-  auto byte = [&](llvm::Value* value) {
-    return b_.CreateZExtOrTrunc(b_.CreateAnd(value, ConstantLike(value, 0xFF)),
-                                a->getType());
-  };
-  position = byte(position);
-  length = byte(length);
+  position = FieldLimit(b_, a, position);
+  length = FieldLimit(b_, a, length);
   llvm::Value* last = ConstantLike(a, bits - 1);
   llvm::Value* ones = llvm::Constant::getAllOnesValue(a->getType());
   llvm::Value* short_length =

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "core/software/jit/kernel_emitter.h"
 
 namespace holdfast::software::jit {
@@ -12,6 +14,38 @@ namespace {
 
 using Values = absl::Span<llvm::Value* const>;
 
+// Whether a subnormal result of a float operation may have lost digits.
+bool RoundsTwice(const Instruction& instruction) {
+  const ptx::Modifiers& words = instruction.modifiers;
+  if (instruction.type() != Type::kF32 || words.Has(Modifier::kApprox) ||
+      words.Has(Modifier::kFull)) {
+    return false;
+  }
+  switch (instruction.opcode()) {
+    case Opcode::kMul:
+    case Opcode::kFma:
+    case Opcode::kMad:
+    case Opcode::kDiv:
+    case Opcode::kRcp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Neither flushing nor saturating.
+Instruction Plain(const Instruction& instruction) {
+  Instruction plain = instruction;
+  auto& words = plain.modifiers.words;
+  words.erase(std::remove_if(words.begin(), words.end(),
+                             [](Modifier word) {
+                               return word == Modifier::kFtz ||
+                                      word == Modifier::kSat;
+                             }),
+              words.end());
+  return plain;
+}
+
 }  // namespace
 
 llvm::Value* KernelEmitter::ComputeFloat(const Instruction& instruction,
@@ -22,6 +56,27 @@ llvm::Value* KernelEmitter::ComputeFloat(const Instruction& instruction,
     for (llvm::Value*& value : in) value = Flush(value);
   }
   namespace Intrinsic = llvm::Intrinsic;
+  if (ftz && RoundsTwice(instruction)) {
+    // What is flushed is decided before digits are lost for being subnormal:
+    // by the result that is 2^24 times as large.
+    const Instruction plain = Plain(instruction);
+    llvm::SmallVector<llvm::Value*, 4> large = in;
+    const bool inverse = instruction.opcode() == Opcode::kRcp;
+    llvm::Value* scale =
+        llvm::ConstantFP::get(in[0]->getType(), inverse ? 0x1p-24 : 0x1p24);
+    large[0] = b_.CreateFMul(large[0], scale);
+    if (large.size() > 2) large[2] = b_.CreateFMul(large[2], scale);
+    llvm::Value* exact =
+        b_.CreateUnaryIntrinsic(Intrinsic::fabs, ComputeFloat(plain, large));
+    llvm::Value* flushed = ComputeFloat(plain, in);
+    llvm::Value* zero = b_.CreateBinaryIntrinsic(
+        Intrinsic::copysign, llvm::ConstantFP::get(flushed->getType(), 0.0),
+        flushed);
+    llvm::Value* least = llvm::ConstantFP::get(flushed->getType(), 0x1p-102);
+    flushed = b_.CreateSelect(b_.CreateFCmpOLT(exact, least), zero, flushed);
+    const bool saturate = instruction.modifiers.Has(Modifier::kSat);
+    return saturate ? Saturate(flushed) : flushed;
+  }
   auto one = [&] { return llvm::ConstantFP::get(in[0]->getType(), 1.0); };
   llvm::Value* result = nullptr;
   if (auto rounding = instruction.modifiers.In(Modifier::kRz, Modifier::kRp)) {
@@ -166,7 +221,8 @@ llvm::Value* KernelEmitter::TestProperty(const Instruction& instruction,
   const unsigned kind = words.Has(Modifier::kFinite)       ? llvm::fcFinite
                         : words.Has(Modifier::kInfinite)   ? llvm::fcInf
                         : words.Has(Modifier::kNotanumber) ? llvm::fcNan
-                        : words.Has(Modifier::kNormal)     ? llvm::fcNormal
+                        : words.Has(Modifier::kNormal)
+                            ? llvm::fcNormal | llvm::fcZero
                         : words.Has(Modifier::kSubnormal)
                             ? llvm::fcSubnormal
                             : static_cast<unsigned>(~llvm::fcNan & 0x3FF);

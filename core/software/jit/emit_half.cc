@@ -102,19 +102,25 @@ llvm::Value* KernelEmitter::ComputeHalf(const Instruction& instruction,
   for (llvm::Value* value : bits) in.push_back(FloatOfHalf(type, value));
   llvm::Value* value = HalfAsFloat(instruction, type, in);
   if (value == nullptr) return nullptr;
+  if (ftz) {
+    // Decided before digits are lost for being subnormal.
+    llvm::Type* single = value->getType();
+    llvm::Value* large = FloatOfHalf(
+        type, HalfOfFloat(type, b_.CreateFMul(value, llvm::ConstantFP::get(
+                                                         single, 0x1p8))));
+    llvm::Value* zero = b_.CreateBinaryIntrinsic(
+        Intrinsic::copysign, llvm::ConstantFP::get(single, 0.0), value);
+    llvm::Value* tiny =
+        b_.CreateFCmpOLT(b_.CreateUnaryIntrinsic(Intrinsic::fabs, large),
+                         llvm::ConstantFP::get(single, 0x1p-6));
+    value = b_.CreateSelect(tiny, zero, value);
+  }
   if (words.Has(Modifier::kSat)) value = Saturate(value);
   if (words.Has(Modifier::kRelu)) {
     llvm::Value* zero = llvm::Constant::getNullValue(value->getType());
     value = b_.CreateSelect(b_.CreateFCmpOLE(value, zero), zero, value);
   }
-  llvm::Value* result = HalfOfFloat(type, value);
-  if (ftz) result = FlushHalf(result);
-  if (!words.Has(Modifier::kOob)) return result;
-  // A factor of all ones lay outside of a tensor.
-  llvm::Value* mark = ConstantLike(bits[0], 0xFFFF);
-  llvm::Value* outside = b_.CreateOr(b_.CreateICmpEQ(operands[0], mark),
-                                     b_.CreateICmpEQ(operands[1], mark));
-  return b_.CreateSelect(outside, ConstantLike(result, 0), result);
+  return HalfOfFloat(type, value);
 }
 
 // A float that rounds to the result as the exact result would.

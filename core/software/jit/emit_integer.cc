@@ -107,7 +107,7 @@ llvm::Value* KernelEmitter::Multiply(const Instruction& instruction,
   return b_.CreateTrunc(b_.CreateLShr(product, bits), a->getType());
 }
 
-// Division by zero gives all ones, the remainder then is the dividend; the
+// Division by zero gives all ones, for the remainder, too, as on an H200; the
 // smallest number divided by -1 wraps.
 // No CPU divides vectors of integers. A double holds 32 bits exactly, and the
 // nearest double to a quotient of such is not past the next integer.
@@ -151,7 +151,7 @@ llvm::Value* KernelEmitter::Divide(const Instruction& instruction,
   if (is_signed && !remainder) {
     result = b_.CreateSelect(minus_one, b_.CreateNeg(a), result);
   }
-  return b_.CreateSelect(by_zero, remainder ? a : ones, result);
+  return b_.CreateSelect(by_zero, ones, result);
 }
 
 // Counts beyond the width shift everything out.

@@ -41,9 +41,17 @@ uint64_t FindHighest(const Words& words, uint64_t a) {
   return words.Has("shiftamt") ? bits - 1 - at : at;
 }
 
+// PTX says that the low byte of each counts; GPUs look at the whole of it if
+// the field is one of 64 bits.
+void FieldOf(int bits, uint64_t* position, uint64_t* length) {
+  const uint64_t mask = bits == 64 ? Mask(32) : 0xFF;
+  *position &= mask;
+  *length &= mask;
+}
+
 uint64_t Extract(const Kind& kind, uint64_t a, uint64_t position,
                  uint64_t length) {
-  position &= 0xFF, length &= 0xFF;
+  FieldOf(BitsOf(kind), &position, &length);
   const auto top = static_cast<uint64_t>(BitsOf(kind) - 1);
   const bool fill =
       IsSigned(kind) && length != 0 &&
@@ -60,7 +68,7 @@ uint64_t Extract(const Kind& kind, uint64_t a, uint64_t position,
 
 uint64_t Insert(int bits, uint64_t a, uint64_t b, uint64_t position,
                 uint64_t length) {
-  position &= 0xFF, length &= 0xFF;
+  FieldOf(bits, &position, &length);
   uint64_t result = b;
   for (uint64_t i = 0; i < length && position + i < static_cast<uint64_t>(bits);
        ++i) {

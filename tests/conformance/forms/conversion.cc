@@ -73,7 +73,8 @@ uint64_t Convert(const Conversion& conversion, uint64_t a) {
     return sat ? Clamped(to, value) : Truncate(to, value);
   }
   a &= Mask(BitsOf(from));
-  if (ftz && from == "f32") a = Flushed(from, a);
+  // Beside f16 .ftz changes nothing, as GPUs do it.
+  if (ftz && from == "f32" && to != "f16") a = Flushed(from, a);
   const long double value = Decode(from, a);
   if (IsFloat(to)) return ToFloat(conversion, value);
   return ToIntegerBits(to, from, ToWhole(whole, value));

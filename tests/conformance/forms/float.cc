@@ -43,14 +43,9 @@ uint64_t Rectified(const Kind& kind, uint64_t bits) {
 
 struct Options {
   Kind kind;
-  bool ftz, sat, relu, oob;
+  bool ftz, sat, relu;
   Rounding rounding;
 };
-
-// "Out of bounds" is a NaN of these bits.
-bool IsOutOfBounds(const Kind& kind, uint64_t bits) {
-  return bits == 0xFFFF && (kind == "f16" || kind == "bf16");
-}
 
 uint64_t Finish(const Options& options, uint64_t bits) {
   if (options.ftz) bits = Flushed(options.kind, bits);
@@ -59,12 +54,22 @@ uint64_t Finish(const Options& options, uint64_t bits) {
   return bits;
 }
 
+// What .ftz flushes: GPUs look at the result before it loses digits for being
+// subnormal, so that what would round up to the least normal number is flushed.
+bool IsTiny(const Options& options, long double exact) {
+  const int scale = options.kind == "f16" ? 8 : 64;
+  const uint64_t bits =
+      Encode(options.kind, std::ldexp(exact, scale), options.rounding);
+  const int least = options.kind == "f16" ? -14 : -126;
+  return std::fabs(Decode(options.kind, bits)) <
+         std::ldexp(1.0L, least + scale);
+}
+
 uint64_t Arithmetic(const Options& options, const Compute& compute,
                     const Sources& in) {
   double v[3] = {};
   for (int i = 0; i < 3; ++i) {
     uint64_t bits = in[i] & Mask(BitsOf(options.kind));
-    if (options.oob && i < 2 && IsOutOfBounds(options.kind, bits)) return 0;
     if (options.ftz) bits = Flushed(options.kind, bits);
     v[i] = static_cast<double>(Decode(options.kind, bits));
   }
@@ -75,6 +80,10 @@ uint64_t Arithmetic(const Options& options, const Compute& compute,
           ? Encode("f64", Rounded(options.rounding, run))
           : [&] {
               const double odd = ToOdd(run);
+              if (options.ftz && odd != 0 && IsTiny(options, odd)) {
+                return Finish(options,
+                              std::signbit(odd) ? SignBit(options.kind) : 0);
+              }
               // Rounded towards zero, a difference of equal numbers is +0.
               const double zero = Rounded(options.rounding, run);
               return Encode(options.kind, odd == 0 ? zero : odd,
@@ -117,7 +126,6 @@ uint64_t SignChange(const Words& words, const Options& options,
 }
 
 bool Property(const std::string& name, const Kind& kind, uint64_t a) {
-  const uint64_t magnitude = a & (SignBit(kind) - 1);
   const bool nan = IsNan(kind, a);
   const bool infinite = !nan && std::isinf(Decode(kind, a));
   if (name == "finite") return !nan && !infinite;
@@ -125,7 +133,7 @@ bool Property(const std::string& name, const Kind& kind, uint64_t a) {
   if (name == "number") return !nan;
   if (name == "notanumber") return nan;
   if (name == "subnormal") return IsSubnormal(kind, a);
-  return !nan && !infinite && magnitude != 0 && !IsSubnormal(kind, a);
+  return !nan && !infinite && !IsSubnormal(kind, a);  // zero, too
 }
 
 Operation Lift(const Kind& kind, size_t sources,
@@ -151,12 +159,8 @@ std::vector<Operation> DescribeFloat(const Words& words) {
   }
   const Kind each = HalfOf(kind).empty() ? kind : HalfOf(kind);
   if (!IsFloat(each)) return {};
-  const Options options = {each,
-                           words.Has("ftz"),
-                           words.Has("sat"),
-                           words.Has("relu"),
-                           words.Has("oob"),
-                           words.FloatRounding()};
+  const Options options = {each, words.Has("ftz"), words.Has("sat"),
+                           words.Has("relu"), words.FloatRounding()};
   if (auto found = Functions().find(opcode); found != Functions().end()) {
     const auto& [count, compute] = found->second;
     return {Lift(kind, count, [=, compute = compute](const Sources& in) {
