@@ -145,7 +145,8 @@ struct Daemon::Parts {
       absl::Time deadline) {
     HOLDFAST_ASSIGN_OR_RETURN(const auto devices, executors.Devices(deadline));
     return ProgramCompiler::Defaults{devices->DefaultTarget(),
-                                     devices->DefaultArch()};
+                                     devices->DefaultArch(),
+                                     devices->driver().version()};
   }
 
   std::vector<RpcServer::NamedService> Services() {

@@ -52,7 +52,7 @@ int Report(const absl::Status& status) {
       std::fprintf(stderr, "%s: %s: %s\n", detail->call.c_str(),
                    detail->result_name.c_str(), detail->explanation.c_str());
     }
-    if (!detail->log.empty()) {
+    if (!absl::StrContains(status.message(), detail->log)) {
       std::fprintf(stderr, "%s\n", detail->log.c_str());
     }
   }

@@ -3,17 +3,16 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/compilation_report.h"
 #include "client/cli/file.h"
-#include "client/cli/json_writer.h"
+#include "client/cli/object_file.h"
 #include "client/cli/progress_line.h"
 #include "client/cli/source.h"
 #include "client/cpp/program.h"
@@ -25,49 +24,39 @@ namespace {
 struct CompileFlags {
   std::string source;
   std::string output;
+  std::string target;
+  std::string language;
   std::string arch;
   std::vector<std::string> names;
+  std::vector<std::string> headers;
+  std::vector<std::string> extra_sources;
 };
 
-absl::StatusOr<v1::ObjectFormat> TargetOf(const std::string& output) {
-  if (absl::EndsWith(output, ".ptx")) return v1::OBJECT_FORMAT_PTX;
-  if (absl::EndsWith(output, ".cubin")) return v1::OBJECT_FORMAT_CUBIN;
-  return absl::InvalidArgumentError(
-      absl::StrCat("-o ", output, ": the name must end in .ptx or .cubin"));
+using Texts = std::map<std::string, std::string>;
+
+// "name=FILE" each; a file alone goes by its last part.
+absl::StatusOr<Texts> ReadTexts(const std::vector<std::string>& arguments) {
+  Texts texts;
+  for (const std::string& argument : arguments) {
+    const size_t equals = argument.find('=');
+    const std::string path =
+        equals == std::string::npos ? argument : argument.substr(equals + 1);
+    const std::string name =
+        equals == std::string::npos
+            ? std::filesystem::path(path).filename().string()
+            : argument.substr(0, equals);
+    HOLDFAST_ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+    if (!texts.emplace(name, std::move(text)).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", name, "\" is given twice"));
+    }
+  }
+  return texts;
 }
 
-// Empty: compiled for this request.
-const char* TierName(v1::CacheTier tier) {
-  if (tier == v1::CACHE_TIER_MEMORY) return "memory";
-  return tier == v1::CACHE_TIER_DISK ? "disk" : "";
-}
-
-void PrintCompilation(const CompileFlags& flags, const Compilation& compilation,
-                      bool as_json) {
-  const ObjectCode& object = compilation.object;
-  if (as_json) {
-    JsonWriter json;
-    json.BeginObject()
-        .Member("output", flags.output)
-        .Member("bytes", object.size)
-        .Member("sha256", absl::BytesToHexString(object.sha256))
-        .Member("arch", compilation.arch)
-        .Member("compiler", compilation.compiler)
-        .Member("cache_hit", compilation.cache_hit)
-        .Member("cache_tier", TierName(compilation.cache_tier))
-        .Member("compile_ms", absl::ToDoubleMilliseconds(compilation.time))
-        .Member("log", compilation.log)
-        .BeginObject("symbols");
-    for (const auto& [name, symbol] : object.symbols) json.Member(name, symbol);
-    std::puts(json.EndObject().EndObject().text().c_str());
-    return;
-  }
-  std::printf("%s: %s for %s by %s, %s\n", flags.output.c_str(),
-              HumanBytes(object.size).c_str(), compilation.arch.c_str(),
-              compilation.compiler.c_str(), TimeOf(compilation).c_str());
-  for (const auto& [name, symbol] : object.symbols) {
-    std::printf("  %s -> %s\n", name.c_str(), symbol.c_str());
-  }
+std::string SourceName(const std::string& path) {
+  return path == "-" ? "stdin"
+                     : std::filesystem::path(path).filename().string();
 }
 
 absl::StatusOr<Compilation> CompileShowingProgress(
@@ -81,24 +70,58 @@ absl::StatusOr<Compilation> CompileShowingProgress(
 
 absl::Status Compile(const CommonOptions& options, const CompileFlags& flags,
                      const std::vector<std::string>& compiler_options) {
+  ProgramOptions program_options;
   HOLDFAST_ASSIGN_OR_RETURN(const v1::ObjectFormat target,
-                            TargetOf(flags.output));
+                            ParseTarget(flags.target, flags.output));
+  HOLDFAST_ASSIGN_OR_RETURN(program_options.language,
+                            ParseLanguage(flags.language, flags.source));
   HOLDFAST_RETURN_IF_ERROR(CheckCompilerOptions(compiler_options));
+  program_options.name = SourceName(flags.source);
+  program_options.arch = flags.arch;
+  program_options.options = compiler_options;
+  HOLDFAST_ASSIGN_OR_RETURN(program_options.headers, ReadTexts(flags.headers));
+  HOLDFAST_ASSIGN_OR_RETURN(program_options.extra_sources,
+                            ReadTexts(flags.extra_sources));
   HOLDFAST_ASSIGN_OR_RETURN(std::string source, ReadFile(flags.source));
   HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
-  const Program program(std::move(source),
-                        {.name = std::filesystem::path(flags.source).filename(),
-                         .arch = flags.arch,
-                         .options = compiler_options});
+  const Program program(std::move(source), std::move(program_options));
   HOLDFAST_ASSIGN_OR_RETURN(
       const Compilation compilation,
       CompileShowingProgress(program, *daemon, flags.names, target));
-  PrintNotes(compilation);
-  HOLDFAST_ASSIGN_OR_RETURN(const std::string bytes,
-                            compilation.object.Fetch(*daemon));
-  HOLDFAST_RETURN_IF_ERROR(WriteFile(flags.output, bytes));
-  PrintCompilation(flags, compilation, options.json);
-  return absl::OkStatus();
+  return WriteCompilation(*daemon, compilation, flags.output, options.json);
+}
+
+CLI::Option* AddList(CLI::App* command, const std::string& name,
+                     std::vector<std::string>* values,
+                     const std::string& description) {
+  return command->add_option(name, *values, description)
+      ->expected(1)
+      ->take_all();
+}
+
+void AddFlags(CLI::App* command, CompileFlags* flags) {
+  command
+      ->add_option("FILE", flags->source,
+                   "A source: .ptx is PTX, .ll and .bc are NVVM IR, all else "
+                   "is CUDA C++; - is standard input")
+      ->required();
+  command->add_option("-o,--output", flags->output,
+                      "What to write; -: standard output; without it the "
+                      "object stays in the daemon's store");
+  command->add_option("--target", flags->target,
+                      "auto (what device 0 runs best), ptx, cubin or ltoir; "
+                      "default: by the end of the output's name");
+  command->add_option("--language", flags->language,
+                      "c++, ptx or nvvm; default: by the end of FILE");
+  command->add_option("--arch", flags->arch,
+                      "sm_90, compute_90, ... (default: that of device 0)");
+  AddList(command, "--name", &flags->names,
+          "An instantiation that is wanted, 'vector_add<float>'; may be given "
+          "again");
+  AddList(command, "--header", &flags->headers,
+          "NAME=FILE: what #include \"NAME\" finds; may be given again");
+  AddList(command, "--extra", &flags->extra_sources,
+          "One more module of an NVVM program; may be given again");
 }
 
 }  // namespace
@@ -108,29 +131,18 @@ void AddCompileCommand(CLI::App* app, CommonOptions* options,
   auto flags = std::make_shared<CompileFlags>();
   auto self = std::make_shared<CLI::App*>();
   CLI::App* command = AddCommand(
-      app, options, "compile", "Compile CUDA C++ to PTX or a cubin",
+      app, options, "compile",
+      "Compile CUDA C++, PTX or NVVM IR to PTX, a cubin or LTO IR",
       [options, flags, self] {
         return Compile(*options, *flags, (*self)->remaining());
       },
       status);
   *self = command;
   command->allow_extras();
-  command->add_option("FILE", flags->source, "CUDA C++ source")->required();
-  command
-      ->add_option("-o,--output", flags->output,
-                   "What to write; its end decides: .ptx or .cubin")
-      ->required();
-  command->add_option("--arch", flags->arch,
-                      "sm_90, compute_90, ... (default: that of device 0)");
-  command
-      ->add_option("--name", flags->names,
-                   "An instantiation that is wanted, 'vector_add<float>'; may "
-                   "be given again")
-      ->expected(1)
-      ->take_all();
+  AddFlags(command, flags.get());
   command->footer(
-      "Other options go to NVRTC, one word each: --fmad=false -DN=4 "
-      "--std=c++17.\n\n"
+      "Other options go to the compiler, one word each, in their long form: "
+      "--fmad=false -DN=4 --std=c++17.\n\n"
       "Example:\n"
       "  holdfast compile add.cu -o add.ptx --name 'vector_add<float>'");
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/file.h"
 
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 
@@ -9,7 +12,38 @@
 
 namespace holdfast::cli {
 
+namespace {
+
+constexpr size_t kMaxStandardInput = size_t{256} << 20;
+
+absl::StatusOr<std::string> ReadStandardInput() {
+  std::string bytes;
+  char part[65536];
+  while (true) {
+    const ssize_t n = read(STDIN_FILENO, part, sizeof part);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return absl::ErrnoToStatus(errno, "cannot read standard input");
+    if (n == 0) return bytes;
+    bytes.append(part, static_cast<size_t>(n));
+    if (bytes.size() > kMaxStandardInput) {
+      return absl::ResourceExhaustedError(
+          "standard input has more than 256 MiB");
+    }
+  }
+}
+
+absl::Status WriteStandardOutput(absl::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() &&
+      std::fflush(stdout) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::ErrnoToStatus(errno, "cannot write to standard output");
+}
+
+}  // namespace
+
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  if (path == "-") return ReadStandardInput();
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -21,6 +55,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
 }
 
 absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
+  if (path == "-") return WriteStandardOutput(bytes);
   errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));

@@ -10,7 +10,8 @@
 
 namespace holdfast::cli {
 
-// Whole files. Messages name the path and the reason.
+// Whole files; "-" is standard input and output. Messages name the path and the
+// reason.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 absl::Status WriteFile(const std::string& path, absl::string_view bytes);
 

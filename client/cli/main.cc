@@ -10,6 +10,8 @@
 #include "client/cli/command.h"
 #include "client/cli/compile_command.h"
 #include "client/cli/devices_command.h"
+#include "client/cli/kernels_command.h"
+#include "client/cli/link_command.h"
 #include "client/cli/run_command.h"
 #include "client/cli/sessions_command.h"
 #include "client/cli/version_command.h"
@@ -34,6 +36,8 @@ int Main(int argc, char** argv) {
   AddVersionCommand(&app, &options, &status);
   AddCacheCommand(&app, &options, &status);
   AddCompileCommand(&app, &options, &status);
+  AddKernelsCommand(&app, &options, &status);
+  AddLinkCommand(&app, &options, &status);
   AddRunCommand(&app, &options, &status);
   AddBenchCommand(&app, &options, &status);
   try {

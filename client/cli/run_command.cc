@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/cli/compilation_report.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/kernel_buffers.h"
 #include "client/cli/source.h"

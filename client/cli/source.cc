@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/source.h"
 
-#include <cstdio>
 #include <filesystem>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "client/cli/file.h"
+#include "client/cli/object_file.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 
@@ -45,14 +44,6 @@ absl::StatusOr<Compilation> CompileFile(
   return NameOrSource(daemon, program, path, kernel, compilation.status());
 }
 
-absl::StatusOr<v1::ObjectFormat> FormatOf(const std::string& path) {
-  if (absl::EndsWith(path, ".ptx")) return v1::OBJECT_FORMAT_PTX;
-  if (absl::EndsWith(path, ".cubin")) return v1::OBJECT_FORMAT_CUBIN;
-  if (absl::EndsWith(path, ".fatbin")) return v1::OBJECT_FORMAT_FATBIN;
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": the name must end in .cu, .ptx, .cubin or .fatbin"));
-}
-
 }  // namespace
 
 absl::Status CheckCompilerOptions(const std::vector<std::string>& options) {
@@ -71,37 +62,14 @@ absl::StatusOr<Compilation> LoadSource(
   if (absl::EndsWith(path, ".cu")) {
     return CompileFile(daemon, path, kernel, arch, options);
   }
-  HOLDFAST_ASSIGN_OR_RETURN(const v1::ObjectFormat format, FormatOf(path));
   if (!options.empty() || !arch.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, " is not compiled: ", options.empty() ? "--arch" : options[0],
         " is of no use"));
   }
-  HOLDFAST_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   Compilation compilation;
-  HOLDFAST_ASSIGN_OR_RETURN(compilation.object,
-                            ObjectCode::Put(daemon, bytes, format));
+  HOLDFAST_ASSIGN_OR_RETURN(compilation.object, PutObjectFile(daemon, path));
   return compilation;
-}
-
-void PrintNotes(const Compilation& compilation) {
-  if (!compilation.log.empty()) {
-    std::fprintf(stderr, "%s\n", compilation.log.c_str());
-  }
-  for (const std::string& warning : compilation.warnings) {
-    std::fprintf(stderr, "holdfast: warning: %s\n", warning.c_str());
-  }
-}
-
-std::string TimeOf(const Compilation& compilation) {
-  if (compilation.cache_hit) {
-    return absl::StrCat("from the cache",
-                        compilation.cache_tier == v1::CACHE_TIER_DISK
-                            ? " on disk"
-                            : " in memory");
-  }
-  return absl::StrFormat("%.1f ms",
-                         absl::ToDoubleMilliseconds(compilation.time));
 }
 
 }  // namespace holdfast::cli

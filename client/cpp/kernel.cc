@@ -35,4 +35,14 @@ absl::Status Kernel::SetAttribute(const std::string& attribute, int64_t value,
       .status();
 }
 
+absl::StatusOr<v1::Occupancy> Kernel::Query(v1::QueryOccupancy query) const {
+  query.set_kernel(handle_);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const v1::Result result,
+      module_->session()->queue.Call([&](v1::Command& command) {
+        *command.mutable_query_occupancy() = query;
+      }));
+  return result.occupancy();
+}
+
 }  // namespace holdfast

@@ -36,6 +36,9 @@ class Kernel {
   absl::Status SetAttribute(const std::string& attribute, int64_t value,
                             uint32_t device = 0) const;
 
+  // `query` without its kernel; occupancy.h is more convenient. Waits.
+  absl::StatusOr<v1::Occupancy> Query(v1::QueryOccupancy query) const;
+
  private:
   std::shared_ptr<LoadedModule> module_;
   uint64_t handle_;

@@ -12,6 +12,16 @@ namespace {
 
 constexpr size_t kChunk = 1 << 20;  // the protocol's limit
 
+absl::StatusOr<bool> IsStored(Daemon& daemon, const std::string& sha256) {
+  grpc::ClientContext context;
+  v1::HasObjectsRequest request;
+  request.add_sha256(sha256);
+  v1::HasObjectsResponse response;
+  HOLDFAST_RETURN_IF_ERROR(daemon.Explain(
+      daemon.objects().HasObjects(&context, request, &response)));
+  return response.stored_size() == 1 && response.stored(0);
+}
+
 }  // namespace
 
 ObjectCode ObjectCode::FromHeader(const v1::ObjectHeader& header) {
@@ -26,6 +36,8 @@ absl::StatusOr<ObjectCode> ObjectCode::Put(
     std::map<std::string, std::string> symbols) {
   ObjectCode object{ToBytes(Sha256(bytes)), bytes.size(), format,
                     std::move(symbols)};
+  HOLDFAST_ASSIGN_OR_RETURN(const bool stored, IsStored(daemon, object.sha256));
+  if (stored) return object;
   v1::PutObjectRequest request;
   v1::ObjectHeader& header = *request.mutable_header();
   header.set_sha256(object.sha256);

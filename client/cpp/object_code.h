@@ -26,7 +26,7 @@ struct ObjectCode {
 
   static ObjectCode FromHeader(const v1::ObjectHeader& header);
 
-  // Puts bytes into the store.
+  // Puts bytes into the store; they are sent only if it does not have them.
   static absl::StatusOr<ObjectCode> Put(
       Daemon& daemon, absl::string_view bytes, v1::ObjectFormat format,
       std::map<std::string, std::string> symbols = {});

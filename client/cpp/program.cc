@@ -3,27 +3,10 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
 namespace {
-
-Compilation FromResponse(const v1::CompileResponse& response) {
-  Compilation compilation;
-  compilation.object = ObjectCode::FromHeader(response.object());
-  compilation.log = response.log();
-  compilation.warnings = {response.warnings().begin(),
-                          response.warnings().end()};
-  compilation.compiler =
-      absl::StrCat(response.backend(), " ", response.backend_version());
-  compilation.arch = response.arch();
-  compilation.cache_hit = response.cache_hit();
-  compilation.cache_tier = response.cache_tier();
-  compilation.time = absl::Seconds(response.compile_time().seconds()) +
-                     absl::Nanoseconds(response.compile_time().nanos());
-  return compilation;
-}
 
 absl::StatusOr<v1::CompileResponse> Call(Daemon& daemon,
                                          const v1::CompileRequest& request) {
@@ -63,14 +46,14 @@ absl::StatusOr<Compilation> Program::Compile(
                             on_progress
                                 ? CallWithProgress(daemon, request, on_progress)
                                 : Call(daemon, request));
-  return FromResponse(response);
+  return Compilation::FromResponse(response);
 }
 
 v1::CompileRequest Program::Request(std::vector<std::string> name_expressions,
                                     v1::ObjectFormat target) const {
   v1::CompileRequest request;
   request.set_source(source_);
-  request.set_language(v1::SOURCE_LANGUAGE_CUDA_CPP);
+  request.set_language(options_.language);
   request.set_name(options_.name);
   request.set_target(target);
   request.set_arch(options_.arch);
@@ -80,6 +63,11 @@ v1::CompileRequest Program::Request(std::vector<std::string> name_expressions,
                                           name_expressions.end());
   request.mutable_headers()->insert(options_.headers.begin(),
                                     options_.headers.end());
+  for (const auto& [name, source] : options_.extra_sources) {
+    v1::ExtraSource& extra = *request.add_extra_sources();
+    extra.set_name(name);
+    extra.set_source(source);
+  }
   return request;
 }
 

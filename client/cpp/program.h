@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
+#include "client/cpp/compilation.h"
 #include "client/cpp/daemon.h"
-#include "client/cpp/object_code.h"
+#include "holdfast/v1/compile.pb.h"
 
 namespace holdfast {
 
@@ -20,31 +20,19 @@ struct ProgramOptions {
   std::string name = "source.cu";
   // "sm_90", "compute_90", "90" ...; empty: what device 0 is.
   std::string arch;
-  // As NVRTC takes them, one word each: "--fmad=false".
+  // As NVRTC spells them, one word each: "--fmad=false".
   std::vector<std::string> options;
   // What the source may include: name in #include -> text.
   std::map<std::string, std::string> headers;
-};
-
-struct Compilation {
-  ObjectCode object;
-  // Warnings and remarks of the compiler.
-  std::string log;
-  std::vector<std::string> warnings;
-  // "NVRTC 13.0", "sm_90".
-  std::string compiler;
-  std::string arch;
-  bool cache_hit = false;
-  // Where it was found.
-  v1::CacheTier cache_tier = v1::CACHE_TIER_UNSPECIFIED;
-  // In the compiler; 0 for a hit.
-  absl::Duration time;
+  v1::SourceLanguage language = v1::SOURCE_LANGUAGE_CUDA_CPP;
+  // NVVM IR only: more modules of the program, name -> IR.
+  std::map<std::string, std::string> extra_sources;
 };
 
 // Called now and then while a compilation waits or runs.
 using CompileProgressCallback = std::function<void(const v1::CompileProgress&)>;
 
-// CUDA C++ source. Immutable.
+// A source: CUDA C++, or what its options say. Immutable.
 class Program {
  public:
   explicit Program(std::string source, ProgramOptions options = {})

@@ -13,6 +13,7 @@
 #include "server/compile/compile_key.h"
 #include "server/compile/link_job.h"
 #include "server/compile/program_request.h"
+#include "server/compile/ptx_version.h"
 
 namespace holdfast {
 namespace {
@@ -94,6 +95,7 @@ absl::StatusOr<v1::CompileResponse> ProgramCompiler::Make(
   // Also for a hit: the store may have dropped the object since.
   store_.Put(answer.program->object, ObjectStore::Origin::kCompiler);
   v1::CompileResponse response = answer.program->response;
+  AddWarnings(*answer.program->object, &response);
   if (answer.tier == CompileCache::Tier::kNone) return response;
   response.set_cache_hit(true);
   response.set_cache_tier(answer.tier == CompileCache::Tier::kDisk
@@ -101,6 +103,20 @@ absl::StatusOr<v1::CompileResponse> ProgramCompiler::Make(
                               : v1::CACHE_TIER_MEMORY);
   response.clear_compile_time();
   return response;
+}
+
+void ProgramCompiler::AddWarnings(const StoredObject& object,
+                                  v1::CompileResponse* response) {
+  if (object.header.format() != v1::OBJECT_FORMAT_PTX) return;
+  // Not worth waiting for.
+  const absl::StatusOr<Defaults> defaults = defaults_(absl::InfinitePast());
+  if (!defaults.ok()) return;
+  std::string head(kPtxHeadBytes, '\0');
+  const ssize_t size = pread(object.memory.get(), head.data(), head.size(), 0);
+  if (size <= 0) return;
+  head.resize(static_cast<size_t>(size));
+  std::string warning = PtxVersionWarning(head, defaults->driver_version);
+  if (!warning.empty()) response->add_warnings(std::move(warning));
 }
 
 // A result of another compiler than the key names, one of before an update of

@@ -22,6 +22,7 @@ class ProgramCompiler {
   struct Defaults {
     v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED;
     std::string arch;
+    int driver_version = 0;  // as cuDriverGetVersion has it; 0: unknown
   };
   using DefaultsSource =
       std::function<absl::StatusOr<Defaults>(absl::Time deadline)>;
@@ -57,6 +58,8 @@ class ProgramCompiler {
                                            const CompileCaller& caller);
   absl::StatusOr<CompileCache::Outcome> MakeAnew(const Making& making,
                                                  const CompileCaller& callers);
+  // What is to be said about an object, beside what its compiler says.
+  void AddWarnings(const StoredObject& object, v1::CompileResponse* response);
 
   CompilerPool& pool_;
   ObjectStore& store_;

@@ -9,6 +9,7 @@
 #include "server/executor/copy_commands.h"
 #include "server/executor/launch_command.h"
 #include "server/executor/module_commands.h"
+#include "server/executor/occupancy_command.h"
 #include "server/executor/stream_commands.h"
 #include "server/rpc/status_conversion.h"
 
@@ -102,6 +103,8 @@ absl::Status CommandProcessor::Dispatch(const CommandContext& context,
       return Handle(context, command.set_kernel_attribute());
     case Operation::kGetGlobal:
       return Handle(context, command.get_global());
+    case Operation::kQueryOccupancy:
+      return Handle(context, command.query_occupancy());
     case Operation::kLaunch:
       return Handle(context, command.launch());
     case Operation::kFence:

@@ -280,6 +280,68 @@ TEST_F(KernelTest, GlobalsAreBuffersThatEndWithTheirModule) {
   EXPECT_EQ(results.at(launch).error().code(), StatusCode::FAILED_PRECONDITION);
 }
 
+TEST_F(KernelTest, AttributesThatCanBeSetAreReadBack) {
+  Batch batch(10);
+  const auto set = [&](const char* attribute, int64_t value) {
+    auto& command = *batch.Add().mutable_set_kernel_attribute();
+    command.set_kernel(KernelName(0));
+    command.set_attribute(attribute);
+    command.set_value(value);
+    return batch.last_sequence();
+  };
+  const uint64_t good = set("max_dynamic_shared_size_bytes", 65536);
+  const uint64_t fixed = set("num_regs", 8);
+  const uint64_t unknown = set("colour", 8);
+  const uint64_t wide = set("max_dynamic_shared_size_bytes", int64_t{1} << 40);
+  batch.Add().mutable_describe_kernel()->set_kernel(KernelName(0));
+  const uint64_t describe = batch.last_sequence();
+  const auto results = Run(batch);
+  EXPECT_EQ(results.count(good), 0u);
+  EXPECT_EQ(results.at(fixed).error().code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(results.at(unknown).error().code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(results.at(wide).error().code(), StatusCode::OUT_OF_RANGE);
+  const auto& attributes = results.at(describe).kernel().attributes();
+  EXPECT_EQ(attributes.at("max_dynamic_shared_size_bytes"), 65536);
+  EXPECT_EQ(attributes.size(), 16u);
+}
+
+TEST_F(KernelTest, OccupancyIsThatOfTheDriver) {
+  Batch batch(10);
+  const auto query = [&]() -> v1::QueryOccupancy& {
+    auto& command = *batch.Add().mutable_query_occupancy();
+    command.set_kernel(KernelName(0));
+    return command;
+  };
+  query().mutable_max_active_blocks_per_multiprocessor()->set_threads(1024);
+  const uint64_t blocks = batch.last_sequence();
+  query().mutable_max_potential_block_size()->set_max_threads(256);
+  const uint64_t block = batch.last_sequence();
+  auto& shared = *query().mutable_available_dynamic_shared_per_block();
+  shared.set_blocks(2);
+  shared.set_threads(128);
+  const uint64_t bytes = batch.last_sequence();
+  query().mutable_max_potential_block_size()->set_max_threads(1 << 20);
+  const uint64_t large = batch.last_sequence();
+  query();
+  const uint64_t unset = batch.last_sequence();
+  query().mutable_max_active_clusters();
+  const uint64_t cluster = batch.last_sequence();
+  query().set_device(1);
+  const uint64_t elsewhere = batch.last_sequence();
+  const auto results = Run(batch);
+  // 2048 threads a multiprocessor.
+  EXPECT_EQ(results.at(blocks).occupancy().value(), 2u);
+  EXPECT_EQ(results.at(block).occupancy().value(), 256u);
+  EXPECT_GT(results.at(block).occupancy().min_grid(), 0u);
+  // Two of them, with what the system keeps, are all that there is.
+  EXPECT_GT(results.at(bytes).occupancy().value(), 100u << 10);
+  EXPECT_LT(results.at(bytes).occupancy().value(), 114u << 10);
+  EXPECT_EQ(results.at(large).error().code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(results.at(unset).error().code(), StatusCode::UNIMPLEMENTED);
+  EXPECT_TRUE(results.at(cluster).has_error());
+  EXPECT_EQ(results.at(elsewhere).error().code(), StatusCode::INVALID_ARGUMENT);
+}
+
 TEST_F(KernelTest, WaitingForOneStreamHoldsUpNoOther) {
   // Stream 0 runs a kernel that only ends when stream 1 has written. While a
   // synchronise of stream 0 is open, commands for stream 1 go through.

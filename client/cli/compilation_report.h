@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is said about a compilation or a link.
+#ifndef HOLDFAST_CLIENT_CLI_COMPILATION_REPORT_H_
+#define HOLDFAST_CLIENT_CLI_COMPILATION_REPORT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "client/cpp/compilation.h"
+#include "client/cpp/daemon.h"
+
+namespace holdfast::cli {
+
+// The compiler's log and the daemon's warnings, to stderr.
+void PrintNotes(const Compilation& compilation);
+
+// "12.3 ms", "from the cache in memory" or "... on disk".
+std::string TimeOf(const Compilation& compilation);
+
+// Writes the object to the file `output` ("-": standard output; empty:
+// nowhere), and all that is known about it to stdout, or to stderr if the
+// object is there.
+absl::Status WriteCompilation(Daemon& daemon, const Compilation& compilation,
+                              const std::string& output, bool as_json);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_COMPILATION_REPORT_H_

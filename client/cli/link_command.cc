@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cli/link_command.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/cli/compilation_report.h"
+#include "client/cli/object_file.h"
+#include "client/cli/source.h"
+#include "client/cpp/linker.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::cli {
+namespace {
+
+struct LinkFlags {
+  std::vector<std::string> objects;
+  std::string output;
+  std::string target;
+  std::string arch;
+};
+
+absl::Status Link(const CommonOptions& options, const LinkFlags& flags,
+                  const std::vector<std::string>& linker_options) {
+  HOLDFAST_ASSIGN_OR_RETURN(const v1::ObjectFormat target,
+                            ParseTarget(flags.target, flags.output));
+  HOLDFAST_RETURN_IF_ERROR(CheckCompilerOptions(linker_options));
+  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
+  Linker linker({.arch = flags.arch, .options = linker_options});
+  for (const std::string& argument : flags.objects) {
+    HOLDFAST_ASSIGN_OR_RETURN(const ObjectCode object,
+                              PutObjectFile(*daemon, argument));
+    linker.Add(object, argument);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const Compilation linked,
+                            linker.Link(*daemon, target));
+  return WriteCompilation(*daemon, linked, flags.output, options.json);
+}
+
+void AddFlags(CLI::App* command, LinkFlags* flags) {
+  command
+      ->add_option("OBJECT", flags->objects,
+                   "FILE (.ptx .cubin .ltoir .fatbin .o .a), FORMAT:FILE "
+                   "(ptx:-, object:x.obj; - is standard input), or sha256:HEX "
+                   "of an object in the daemon's store")
+      ->required();
+  command->add_option("-o,--output", flags->output,
+                      "What to write; -: standard output; without it the "
+                      "object stays in the daemon's store");
+  command->add_option("--target", flags->target,
+                      "auto (what device 0 runs best), cubin or ptx; default: "
+                      "by the end of the output's name");
+  command->add_option("--arch", flags->arch,
+                      "sm_90, compute_90, ... (default: that of device 0)");
+}
+
+}  // namespace
+
+void AddLinkCommand(CLI::App* app, CommonOptions* options,
+                    absl::Status* status) {
+  auto flags = std::make_shared<LinkFlags>();
+  auto self = std::make_shared<CLI::App*>();
+  CLI::App* command = AddCommand(
+      app, options, "link", "Link objects to a cubin or PTX",
+      [options, flags, self] {
+        return Link(*options, *flags, (*self)->remaining());
+      },
+      status);
+  *self = command;
+  command->allow_extras();
+  AddFlags(command, flags.get());
+  command->footer(
+      "Other options go to the linker, one word each, in their long form: "
+      "--maxrregcount=32 --kernels-used=f.\n\n"
+      "Example:\n"
+      "  holdfast compile a.cu -o a.ltoir -rdc=true\n"
+      "  holdfast compile b.cu -o b.ltoir -rdc=true\n"
+      "  holdfast link a.ltoir b.ltoir -o ab.cubin");
+}
+
+}  // namespace holdfast::cli

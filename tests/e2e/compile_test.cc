@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// holdfast compile, link and kernels, as a shell runs them, without a GPU.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/file.h"
+#include "client/cli/npy.h"
+#include "tests/e2e/daemon_process.h"
+
+namespace holdfast::e2e {
+namespace {
+
+constexpr char kTemplates[] = R"(
+#include "factor.h"
+template <typename T>
+__global__ void scale(T* x, unsigned n) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = FACTOR * x[i];
+}
+)";
+
+constexpr char kCaller[] = R"(
+extern __device__ int twice(int);
+static __device__ int hidden = 100;
+__device__ int offset = 5;
+extern "C" __global__ void caller(int* x, unsigned n) {
+  unsigned i = threadIdx.x;
+  if (i < n) x[i] = twice(x[i]) + hidden + offset;
+}
+)";
+
+constexpr char kCallee[] = R"(
+static __device__ int hidden = 1000;
+__device__ int* address() { return &hidden; }
+__device__ int twice(int x) { return 2 * x + *address(); }
+)";
+
+constexpr char kIr[] = R"(
+target triple = "nvptx64-nvidia-cuda"
+target datalayout = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"
+declare float @__nv_cosf(float)
+define void @cosine(float* %p) {
+  %v = load float, float* %p
+  %s = call float @__nv_cosf(float %v)
+  store float %s, float* %p
+  ret void
+}
+!nvvm.annotations = !{!0}
+!0 = !{void (float*)* @cosine, !"kernel", i32 1}
+!nvvmir.version = !{!1}
+!1 = !{i32 2, i32 0}
+)";
+
+class CompileTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    daemon_ = new DaemonProcess();
+    Write("scale.cu", kTemplates);
+    Write("factor.h", "#define FACTOR 3\n");
+    Write("caller.cu", kCaller);
+    Write("callee.cu", kCallee);
+    Write("cosine.ll", kIr);
+  }
+  static void TearDownTestSuite() { delete daemon_; }
+
+  static std::string Path(const std::string& name) {
+    return daemon_->directory() + "/" + name;
+  }
+  static void Write(const std::string& name, const std::string& text) {
+    ASSERT_TRUE(cli::WriteFile(Path(name), text).ok());
+  }
+  static std::string Read(const std::string& name) {
+    return cli::ReadFile(Path(name)).value_or("");
+  }
+
+  static Outcome Holdfast(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), ProgramPath("HOLDFAST_CLI"));
+    return RunProgram(arguments, {{"HOLDFAST_ADDRESS", daemon_->address()}});
+  }
+  // The command line for /bin/sh, in the directory of the files; "holdfast" is
+  // the program.
+  static Outcome Shell(const std::string& line) {
+    const std::string program = ProgramPath("HOLDFAST_CLI");
+    return RunProgram(
+        {"/bin/sh", "-c",
+         absl::StrCat(
+             "holdfast() { \"$PROGRAM\" \"$@\"; }; PROGRAM=$(realpath ",
+             program, "); cd ", daemon_->directory(), "; ", line)},
+        {{"HOLDFAST_ADDRESS", daemon_->address()}});
+  }
+
+  static void ExpectOk(const Outcome& outcome) {
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  }
+  static void ExpectSays(const std::string& text, const std::string& part) {
+    EXPECT_TRUE(absl::StrContains(text, part)) << text;
+  }
+  static void ExpectFailure(const Outcome& outcome, const std::string& text) {
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.out;
+    ExpectSays(outcome.err, text);
+  }
+
+  // What a kernel makes of these numbers.
+  static std::vector<int> Run(const std::string& file,
+                              const std::string& kernel,
+                              const std::vector<int>& values) {
+    const cli::Array array = {
+        cli::ElementType::kI32,
+        {values.size()},
+        std::string(reinterpret_cast<const char*>(values.data()),
+                    values.size() * sizeof(int))};
+    EXPECT_TRUE(cli::WriteNpy(Path("x.npy"), array).ok());
+    ExpectOk(Holdfast({"run", Path(file), "--kernel", kernel, "--grid", "1",
+                       "--block", "32",
+                       "inout:" + Path("x.npy") + ":" + Path("y.npy"),
+                       absl::StrCat("u32:", values.size())}));
+    const auto result = cli::ReadNpy(Path("y.npy"));
+    if (!result.ok()) return {};
+    std::vector<int> numbers(result->bytes.size() / sizeof(int));
+    std::memcpy(numbers.data(), result->bytes.data(), result->bytes.size());
+    return numbers;
+  }
+
+  static inline DaemonProcess* daemon_ = nullptr;
+};
+
+TEST_F(CompileTest, TemplatesBecomeEveryTargetWithTheirNames) {
+  for (const char* target : {"ptx", "cubin", "ltoir"}) {
+    const Outcome outcome = Shell(absl::StrCat(
+        "holdfast compile scale.cu -o scale.", target,
+        " --header factor.h=factor.h --name 'scale<int>' --name 'scale<float>'"
+        " --arch sm_90 --json"));
+    ExpectOk(outcome);
+    ExpectSays(outcome.out, "\"scale<int>\": \"_Z5scaleIiEvPT_j\"");
+    ExpectSays(outcome.out, "\"scale<float>\": \"_Z5scaleIfEvPT_j\"");
+    ExpectSays(outcome.out, absl::StrCat("\"format\": \"", target, "\""));
+    ExpectSays(outcome.out, "\"compiler\": \"NVRTC 1");
+    ExpectSays(outcome.out, "\"cache_hit\": false");
+    EXPECT_FALSE(Read(absl::StrCat("scale.", target)).empty());
+  }
+  EXPECT_EQ(Run("scale.ptx", "_Z5scaleIiEvPT_j", {1, 2}),
+            (std::vector<int>{3, 6}));
+}
+
+TEST_F(CompileTest, SecondCompileIsAHitUnlessAHeaderChanged) {
+  const std::string line =
+      "holdfast compile scale.cu --target ptx --header factor.h=h.h "
+      "--name 'scale<double>' --json";
+  Write("h.h", "#define FACTOR 4\n");
+  ExpectSays(Shell(line).out, "\"cache_hit\": false");
+  ExpectSays(Shell(line).out, "\"cache_hit\": true");
+  Write("h.h", "#define FACTOR 5\n");
+  ExpectSays(Shell(line).out, "\"cache_hit\": false");
+}
+
+TEST_F(CompileTest, TargetIsWhatTheDeviceRunsUnlessSaid) {
+  const Outcome outcome = Shell("holdfast compile callee.cu --json");
+  ExpectOk(outcome);
+  ExpectSays(outcome.out, "\"format\": \"ptx\"");
+  ExpectSays(Shell("holdfast compile callee.cu --target auto --json").out,
+             "\"format\": \"ptx\"");
+}
+
+TEST_F(CompileTest, StandardInputToStandardOutput) {
+  const Outcome ptx = Shell("holdfast compile - -o - --target ptx <callee.cu");
+  ExpectOk(ptx);
+  ExpectSays(ptx.out, ".version");
+  ExpectSays(ptx.err, "by NVRTC");
+  ExpectOk(
+      Shell("holdfast compile callee.cu -o piped.ltoir -rdc=true && "
+            "holdfast compile caller.cu -o - --target ltoir -rdc=true | "
+            "holdfast link ltoir:- piped.ltoir -o piped.cubin --arch 90"));
+  ExpectSays(Read("piped.cubin"), ".text.caller");
+}
+
+TEST_F(CompileTest, NvvmIrBecomesPtxThatRunsAndACubin) {
+  ExpectOk(Shell("holdfast compile cosine.ll -o cosine.ptx"));
+  const float zero = 0;
+  ASSERT_TRUE(cli::WriteNpy(Path("z.npy"),
+                            {cli::ElementType::kF32,
+                             {1},
+                             std::string(reinterpret_cast<const char*>(&zero),
+                                         sizeof zero)})
+                  .ok());
+  ExpectOk(Holdfast({"run", Path("cosine.ptx"), "--kernel", "cosine", "--grid",
+                     "1", "--block", "1",
+                     "inout:" + Path("z.npy") + ":" + Path("one.npy")}));
+  const auto one = cli::ReadNpy(Path("one.npy"));
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_EQ(one->bytes, std::string("\0\0\x80\x3f", 4));
+  const Outcome cubin = Shell(
+      "holdfast compile cosine.ll -o cosine.cubin --arch 90 "
+      "--maxrregcount=32 --ftz=true --json");
+  ExpectOk(cubin);
+  ExpectSays(cubin.out, "libNVVM and nvJitLink");
+}
+
+TEST_F(CompileTest, PtxBecomesACubin) {
+  const Outcome outcome = Shell(
+      "holdfast compile callee.cu -o callee.ptx --arch compute_90 -rdc=true && "
+      "holdfast compile callee.ptx -o callee.cubin --arch sm_90 --json");
+  ExpectOk(outcome);
+  ExpectSays(outcome.out, "\"compiler\": \"nvJitLink 1");
+  EXPECT_TRUE(absl::StartsWith(Read("callee.cubin"),
+                               "\x7f"
+                               "ELF"));
+}
+
+TEST_F(CompileTest, TwoLtoIrObjectsBecomeACubin) {
+  ExpectOk(Shell("holdfast compile caller.cu -o caller.ltoir -rdc=true"));
+  ExpectOk(Shell("holdfast compile callee.cu -o callee.ltoir -rdc=true"));
+  const std::string link =
+      "holdfast link caller.ltoir callee.ltoir -o linked.cubin --arch sm_90 "
+      "--kernels-used=caller --json";
+  const Outcome outcome = Shell(link);
+  ExpectOk(outcome);
+  ExpectSays(outcome.out, "\"cache_hit\": false");
+  ExpectSays(outcome.out, "\"arch\": \"sm_90\"");
+  ExpectSays(Read("linked.cubin"), ".text.caller");
+  ExpectSays(Shell(link).out, "\"cache_hit\": true");
+}
+
+TEST_F(CompileTest, SeveralPtxRunAsOneOnTheSoftwareDevice) {
+  ExpectOk(Shell("holdfast compile caller.cu -o a.ptx -rdc=true"));
+  ExpectOk(Shell("holdfast compile callee.cu -o b.ptx -rdc=true"));
+  const Outcome outcome = Shell("holdfast link a.ptx b.ptx -o ab.ptx");
+  ExpectOk(outcome);
+  ExpectSays(outcome.out, "by Holdfast");
+  EXPECT_EQ(Run("ab.ptx", "caller", {1, 2}), (std::vector<int>{1107, 1109}));
+  ExpectOk(Shell("holdfast compile caller.cu -o a.ltoir -rdc=true"));
+  ExpectOk(Shell("holdfast compile callee.cu -o b.ltoir -rdc=true"));
+  ExpectOk(Shell("holdfast link a.ltoir b.ltoir -o lto.ptx"));
+  EXPECT_EQ(Run("lto.ptx", "caller", {1, 2}), (std::vector<int>{1107, 1109}));
+}
+
+TEST_F(CompileTest, LinkErrorsHaveTheLog) {
+  ExpectOk(Shell("holdfast compile caller.cu -o alone.ptx -rdc=true"));
+  ExpectFailure(Shell("holdfast link alone.ptx -o alone.cubin"), "_Z5twicei");
+  ExpectFailure(Shell("holdfast link alone.ptx -o joined.ptx"), "_Z5twicei");
+  ExpectFailure(Shell("holdfast link alone.ptx -o x.cubin --ftz=true"),
+                "nvJitLink");
+  ExpectFailure(Shell("holdfast link scale.cu -o x.cubin"), "format");
+  ExpectFailure(Shell("holdfast link sha256:12 -o x.cubin"), "64");
+}
+
+TEST_F(CompileTest, StoredObjectsAreLinkedByTheirHash) {
+  const Outcome outcome = Shell(
+      "a=$(holdfast compile caller.cu --target ltoir -rdc=true | cut -d: -f2)\n"
+      "b=$(holdfast compile callee.cu --target ltoir -rdc=true | cut -d: -f2)\n"
+      "holdfast link sha256:$a sha256:$b -o hashes.cubin --arch 90");
+  ExpectOk(outcome);
+  ExpectSays(Read("hashes.cubin"), ".text.caller");
+}
+
+TEST_F(CompileTest, FilesOfTheServerAreNotIncluded) {
+  Write("steal.cu", "#include \"/etc/passwd\"\n");
+  const Outcome outcome = Shell("holdfast compile steal.cu -o steal.ptx");
+  ExpectFailure(outcome, "cannot open source file \"/etc/passwd\"");
+  EXPECT_FALSE(absl::StrContains(outcome.err, "root:")) << outcome.err;
+}
+
+TEST_F(CompileTest, OptionsThatCannotBeHonouredAreNamed) {
+  ExpectFailure(Shell("holdfast compile cosine.ll -o x.ptx --std=c++17"),
+                "\"--std=c++17\" cannot be honoured by libNVVM");
+  ExpectFailure(Shell("holdfast compile scale.cu -o x.txt"), "--target");
+  ExpectFailure(Shell("holdfast compile scale.cu --target elf"), "--target");
+}
+
+TEST_F(CompileTest, KernelsAreListedWithParametersAndAttributes) {
+  ExpectOk(
+      Shell("holdfast compile scale.cu -o k.ptx --header factor.h "
+            "--name 'scale<int>'"));
+  const Outcome text = Shell("holdfast kernels k.ptx");
+  ExpectOk(text);
+  ExpectSays(text.out,
+             "_Z5scaleIiEvPT_j\n  parameter of 8 bytes at 0\n"
+             "  parameter of 4 bytes at 8\n");
+  ExpectSays(text.out, "max_threads_per_block");
+  const Outcome json = Shell("holdfast kernels k.ptx --json");
+  ExpectSays(json.out, "\"max_dynamic_shared_size_bytes\": ");
+  ExpectSays(json.out, "\"min_grid\": ");
+}
+
+}  // namespace
+}  // namespace holdfast::e2e
