@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "core/base/freed_memory.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/commands.grpc.pb.h"
@@ -137,9 +138,9 @@ struct Daemon::Parts {
         object_service(store),
         admin_service(sessions, compilers, cache, disk_cache, peers),
         command_service(ServiceBeside(v1::CommandBatch::descriptor()),
-                        sessions),
+                        sessions, ForwardedService::Traffic::kCommands),
         transfer_service(ServiceBeside(v1::UploadRequest::descriptor()),
-                         sessions) {}
+                         sessions, ForwardedService::Traffic::kBytes) {}
 
   absl::StatusOr<ProgramCompiler::Defaults> CompileDefaults(
       absl::Time deadline) {
@@ -188,6 +189,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
                                                       StopEvents& events) {
   // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
   // poller that a large write has left behind.
+  KeepFreedMemory();
   grpc_init();
   HOLDFAST_ASSIGN_OR_RETURN(
       auto directory,

@@ -37,7 +37,9 @@ constexpr Group kGroups[] = {
     {"event", "record and elapsed time", MeasureEvents},
     {"compile", "programs found in the cache, new ones, many at once",
      MeasureCompiling},
-    {"copy", "bytes in and out, on every path", MeasureCopies},
+    {"copy", "bytes in and out on this machine", MeasureCopies},
+    {"network", "bytes in and out over TCP and TLS, with --tcp and --tls",
+     MeasureNetwork},
     {"application", "the whole of SAXPY", MeasureApplication},
 };
 

@@ -23,7 +23,7 @@ namespace holdfast::bench {
 
 struct BenchOptions {
   std::string address;  // of the daemon; empty: the default
-  // Of a daemon on this machine; copies are measured over them, too.
+  // Of a daemon on this machine, for the group of the network.
   std::string tcp_address;
   std::string tls_address;
   // Names of groups; empty: all.
@@ -83,6 +83,7 @@ absl::Status MeasureSessions(Bench& bench);
 absl::Status MeasureCommands(Bench& bench);
 absl::Status MeasureLaunches(Bench& bench);
 absl::Status MeasureCopies(Bench& bench);
+absl::Status MeasureNetwork(Bench& bench);
 absl::Status MeasureMemory(Bench& bench);
 absl::Status MeasureEvents(Bench& bench);
 absl::Status MeasureCompiling(Bench& bench);

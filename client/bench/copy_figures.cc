@@ -123,24 +123,12 @@ absl::Status AddArenas(Bench& bench, const Session& session) {
   return AddArenaCopies(bench, session);
 }
 
-absl::Status AddCopiesOver(Bench& bench, const std::string& address,
-                           const Path& path) {
-  if (address.empty()) return absl::OkStatus();
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const auto session, Session::Open({.address = address, .name = "bench"}));
-  return AddCopies(bench, *session, path);
-}
-
 }  // namespace
 
 absl::Status MeasureCopies(Bench& bench) {
   HOLDFAST_ASSIGN_OR_RETURN(Session * session, bench.session());
   HOLDFAST_RETURN_IF_ERROR(AddArenas(bench, *session));
-  HOLDFAST_RETURN_IF_ERROR(
-      AddCopies(bench, *session, {"ordinary memory", "pageable", 3.0, 1.5}));
-  HOLDFAST_RETURN_IF_ERROR(
-      AddCopiesOver(bench, bench.options().tcp_address, {"TCP", "pageable"}));
-  return AddCopiesOver(bench, bench.options().tls_address, {"TLS", "pageable"});
+  return AddCopies(bench, *session, {"ordinary memory", "pageable", 3.0, 1.5});
 }
 
 }  // namespace holdfast::bench

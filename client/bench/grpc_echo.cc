@@ -3,12 +3,15 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/bench/workload.h"
@@ -18,6 +21,7 @@
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "holdfast/v1/transfers.grpc.pb.h"
 
 namespace holdfast::bench {
 namespace {
@@ -46,6 +50,67 @@ class EchoService final : public v1::CommandService::Service {
   }
 };
 
+constexpr uint64_t kMessageBytes = 1 << 20;
+
+// Takes what comes, and sends as much as is asked for.
+class ByteService final : public v1::TransferService::Service {
+ public:
+  grpc::Status Upload(grpc::ServerContext*,
+                      grpc::ServerReader<v1::UploadRequest>* reader,
+                      v1::UploadResponse* response) override {
+    uint64_t size = 0;
+    for (v1::UploadRequest request; reader->Read(&request);) {
+      size += request.data().size();
+    }
+    response->set_size(size);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Download(
+      grpc::ServerContext*, const v1::DownloadRequest* request,
+      grpc::ServerWriter<v1::DownloadResponse>* writer) override {
+    v1::DownloadResponse response;
+    response.set_data(std::string(kMessageBytes, 'x'));
+    for (uint64_t sent = 0; sent < request->range().size();
+         sent += kMessageBytes) {
+      if (!writer->Write(response)) break;
+    }
+    return grpc::Status::OK;
+  }
+};
+
+bool SendBytes(v1::TransferService::Stub& stub, uint64_t size) {
+  grpc::ClientContext context;
+  v1::UploadResponse response;
+  const auto writer = stub.Upload(&context, &response);
+  v1::UploadRequest request;
+  request.set_data(std::string(kMessageBytes, 'x'));
+  for (uint64_t sent = 0; sent < size; sent += kMessageBytes) {
+    if (!writer->Write(request)) break;
+  }
+  writer->WritesDone();
+  return writer->Finish().ok() && response.size() >= size;
+}
+
+bool ReceiveBytes(v1::TransferService::Stub& stub, uint64_t size) {
+  grpc::ClientContext context;
+  v1::DownloadRequest request;
+  request.mutable_range()->set_size(size);
+  const auto reader = stub.Download(&context, request);
+  uint64_t received = 0;
+  for (v1::DownloadResponse response; reader->Read(&response);) {
+    received += response.data().size();
+  }
+  return reader->Finish().ok() && received >= size;
+}
+
+std::shared_ptr<grpc::Channel> ConnectionOfItsOwn(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
 }  // namespace
 
 absl::Status ServeGrpcEcho() {
@@ -59,9 +124,14 @@ absl::Status ServeGrpcEcho() {
   builder.AddListeningPort(absl::StrCat("unix:", socket),
                            grpc::InsecureServerCredentials());
   builder.RegisterService(&service);
+  ByteService bytes;
+  builder.RegisterService(&bytes);
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                           &port);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server != nullptr) {
-    std::printf("unix:%s\n", socket.c_str());
+    std::printf("unix:%s\n127.0.0.1:%d\n", socket.c_str(), port);
     std::fflush(stdout);
     while (std::getchar() != EOF) {
     }
@@ -76,7 +146,9 @@ absl::StatusOr<std::unique_ptr<GrpcEcho>> GrpcEcho::Start() {
   HOLDFAST_ASSIGN_OR_RETURN(auto server, BenchProcess::Start({"--echo"}));
   const std::string address = server->ReadLine();
   if (address.empty()) return Broken();
-  std::unique_ptr<GrpcEcho> echo(new GrpcEcho(std::move(server)));
+  std::string tcp_address = server->ReadLine();
+  std::unique_ptr<GrpcEcho> echo(
+      new GrpcEcho(std::move(server), std::move(tcp_address)));
   echo->stub_ = v1::CommandService::NewStub(
       grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
   return echo;
@@ -133,6 +205,28 @@ absl::StatusOr<Summary> GrpcEcho::CommandRate(int commands_a_message,
       if (!stream.Write(last) || !stream.Read(&end)) return Broken();
       return absl::OkStatus();
     });
+  });
+}
+
+absl::StatusOr<Summary> GrpcEcho::ByteRate(Direction direction, uint64_t size,
+                                           int calls) {
+  std::vector<std::unique_ptr<v1::TransferService::Stub>> stubs;
+  for (int i = 0; i < calls; ++i) {
+    stubs.push_back(
+        v1::TransferService::NewStub(ConnectionOfItsOwn(tcp_address_)));
+  }
+  const auto transfer =
+      direction == Direction::kIn ? &SendBytes : &ReceiveBytes;
+  return CopyRate(size, [&]() -> absl::Status {
+    std::atomic<int> failed{0};
+    std::vector<std::thread> threads;
+    for (const auto& stub : stubs) {
+      threads.emplace_back([&] {
+        if (!transfer(*stub, size / stubs.size())) ++failed;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return failed == 0 ? absl::OkStatus() : Broken();
   });
 }
 

@@ -2,7 +2,9 @@
 #ifndef HOLDFAST_CLIENT_BENCH_GRPC_ECHO_H_
 #define HOLDFAST_CLIENT_BENCH_GRPC_ECHO_H_
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -13,8 +15,9 @@
 
 namespace holdfast::bench {
 
-// gRPC and nothing else, between two processes over a Unix socket: the same
-// messages as Execute, answered by a thread that does no work.
+// gRPC and nothing else, between two processes: the messages of Execute over a
+// Unix socket, and those of Upload and Download over TCP, as generated code
+// sends them, answered by a thread that does no work.
 class GrpcEcho {
  public:
   static absl::StatusOr<std::unique_ptr<GrpcEcho>> Start();
@@ -30,22 +33,29 @@ class GrpcEcho {
   // Commands a second, one way, with so many a message.
   absl::StatusOr<Summary> CommandRate(int commands_a_message, int messages);
 
+  enum class Direction { kIn, kOut };
+  // `size` bytes in messages of 1 MiB, by so many calls at once, each on a
+  // connection of its own; GB/s.
+  absl::StatusOr<Summary> ByteRate(Direction direction, uint64_t size,
+                                   int calls);
+
  private:
   using Stream =
       grpc::ClientReaderWriterInterface<v1::CommandBatch, v1::ResultBatch>;
 
-  explicit GrpcEcho(std::unique_ptr<BenchProcess> server)
-      : server_(std::move(server)) {}
+  GrpcEcho(std::unique_ptr<BenchProcess> server, std::string tcp_address)
+      : server_(std::move(server)), tcp_address_(std::move(tcp_address)) {}
   // Opens a stream, calls `measure` with it and closes it.
   template <typename Measure>
   absl::StatusOr<Summary> OnStream(Measure measure);
 
   const std::unique_ptr<BenchProcess> server_;
+  const std::string tcp_address_;
   std::unique_ptr<v1::CommandService::Stub> stub_;
 };
 
-// The other process: `PROGRAM bench --echo`. Prints its address, serves, and
-// returns when its stdin ends.
+// The other process: `PROGRAM bench --echo`. Prints its two addresses, a line
+// each, serves, and returns when its stdin ends.
 absl::Status ServeGrpcEcho();
 
 }  // namespace holdfast::bench

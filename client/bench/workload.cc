@@ -19,6 +19,11 @@ std::string NewSource(int number) {
   return absl::StrCat(kSaxpySource, "__device__ int number_", number, ";\n");
 }
 
+std::vector<uint64_t> NetworkSizes(bool quick) {
+  if (quick) return {1 << 20, 64 << 20};
+  return {1 << 20, 16 << 20, 64 << 20, 512 << 20};
+}
+
 void MakeSaxpyData(float* x, float* y) {
   for (size_t i = 0; i < kSaxpyN; ++i) {
     x[i] = static_cast<float>(i % 1021);

@@ -27,6 +27,7 @@ inline int Compilations(bool quick) { return quick ? 8 : 24; }
 
 // Bytes, ascending.
 std::vector<uint64_t> CopySizes(bool quick);
+std::vector<uint64_t> NetworkSizes(bool quick);
 
 // Calls `copy`, which returns a Status, often enough for `size`; GB/s.
 template <typename Copy>

@@ -71,7 +71,7 @@ void AddBenchCommand(CLI::App* app, CommonOptions* options,
   command
       ->add_option(
           "--tcp", flags->bench.tcp_address,
-          "A daemon's address over TCP: copies are measured there, too")
+          "A daemon's address over TCP, for the group of the network")
       ->type_name("ADDRESS");
   command
       ->add_option("--tls", flags->bench.tls_address,

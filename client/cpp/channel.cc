@@ -8,10 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/freed_memory.h"
 #include "core/base/status_macros.h"
 #include "grpc/grpc.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
+#include "proto/transport.h"
 
 namespace holdfast {
 namespace {
@@ -46,6 +48,9 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
 grpc::ChannelArguments MakeArguments(const Address& address) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
+  for (const auto& [name, value] : kTransportArguments) {
+    arguments.SetInt(name, value);
+  }
   // A compiler's whole log comes in the trailer.
   arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, 4 << 20);
   // A new channel tries at once, whatever happened to others before.
@@ -70,6 +75,7 @@ grpc::ChannelArguments MakeArguments(const Address& address) {
 void PrepareGrpc() {
   static const bool once = [] {
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+    KeepFreedMemory();
     grpc_init();
     return true;
   }();

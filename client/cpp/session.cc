@@ -15,6 +15,7 @@
 #include "client/cpp/session_loss.h"
 #include "client/cpp/session_state.h"
 #include "client/cpp/staging_ring.h"
+#include "client/cpp/transfer_stream.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -45,7 +46,9 @@ v1::OpenSessionRequest MakeRequest(const SessionOptions& options) {
   return request;
 }
 
+// How commands and bytes go.
 struct Route {
+  Address address;
   std::shared_ptr<grpc::Channel> channel;
   std::string descriptor_path;  // empty: the daemon forwards
 };
@@ -54,16 +57,17 @@ struct Route {
 // here; else the daemon forwards.
 Route RouteToExecutor(const Daemon& daemon,
                       const v1::OpenSessionResponse& response) {
-  const Route forwarded = {daemon.channel(), ""};
+  const Route forwarded = {daemon.address(), daemon.channel(), ""};
   if (response.local_address().empty()) return forwarded;
-  const auto address = Address::Parse(response.local_address());
+  absl::StatusOr<Address> address = Address::Parse(response.local_address());
   if (!address.ok()) return forwarded;
   auto channel = Connect(*address, absl::Seconds(2));
   if (!channel.ok()) return forwarded;
   const auto descriptors = Address::Parse(response.descriptor_address());
   const bool has_socket =
       descriptors.ok() && descriptors->kind == Address::Kind::kUnix;
-  return {*channel, has_socket ? descriptors->target : ""};
+  return {*std::move(address), *std::move(channel),
+          has_socket ? descriptors->target : ""};
 }
 
 CommandQueue::Options QueueOptions(const v1::SessionLimits& limits,
@@ -114,9 +118,12 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
                         token](const absl::Status& status) {
     return ExplainLoss(*daemon, id, token, status);
   };
-  auto state =
-      std::make_shared<SessionState>(limits, std::move(queue), route.channel,
-                                     std::move(route.descriptor_path));
+  auto state = std::make_shared<SessionState>(
+      limits, std::move(queue), route.channel,
+      [address = route.address] { return Connect(address); },
+      options.transfer_calls == 0 ? UsefulTransferCalls()
+                                  : options.transfer_calls,
+      std::move(route.descriptor_path));
   return std::unique_ptr<Session>(
       new Session(std::move(daemon), response.session_id(), std::move(state)));
 }

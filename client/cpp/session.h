@@ -34,6 +34,9 @@ struct SessionOptions {
   std::vector<uint32_t> devices;
   // Bytes of device memory; 0: the daemon's own limit.
   uint64_t memory_limit = 0;
+  // Calls at once, each on a connection of its own, that carry the bytes of one
+  // large copy; 0: as many as are useful.
+  uint32_t transfer_calls = 0;
 };
 
 // A session owns resources on the daemon: streams, events, buffers, modules. It

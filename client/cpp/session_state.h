@@ -5,6 +5,7 @@
 #ifndef HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
 #define HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/command_queue.h"
 #include "client/cpp/handle_pool.h"
+#include "client/cpp/transfer_channels.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 
@@ -25,11 +27,14 @@ class StagingRing;
 struct SessionState : public std::enable_shared_from_this<SessionState> {
   SessionState(v1::SessionLimits limits, CommandQueue::Options options,
                std::shared_ptr<grpc::ChannelInterface> channel,
-               std::string descriptor_path = "")
+               TransferChannels::Connect connect, uint32_t transfer_calls,
+               std::string descriptor_path)
       : limits(std::move(limits)),
         token(options.token),
         descriptor_path(std::move(descriptor_path)),
         handles(this->limits.max_handles()),
+        transfer_calls(transfer_calls),
+        transfer_channels(std::move(connect)),
         transfers(v1::TransferService::NewStub(channel)),
         queue(std::move(channel), std::move(options)) {}
 
@@ -40,6 +45,9 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
   // directly, by a socket of this machine.
   const std::string descriptor_path;
   HandlePool handles;
+  // At once, of one copy.
+  const uint32_t transfer_calls;
+  TransferChannels transfer_channels;
   const std::unique_ptr<v1::TransferService::StubInterface> transfers;
   CommandQueue queue;
 

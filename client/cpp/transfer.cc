@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/transfer.h"
 
-#include <algorithm>
 #include <cstring>
-#include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/rpc_status.h"
 #include "client/cpp/staged_copy.h"
 #include "client/cpp/staging_ring.h"
+#include "client/cpp/transfer_stream.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
 namespace {
 
 // Flushes, so that the transfer comes after all that was submitted.
-void FillRange(SessionState& session, const TransferTarget& target,
-               v1::TransferRange* range) {
-  range->set_buffer(target.buffer);
-  range->set_offset(target.offset);
-  range->set_size(target.size);
-  range->set_stream(target.stream);
-  range->set_after_sequence(session.queue.Flush());
+v1::TransferRange RangeOf(SessionState& session, const TransferTarget& target) {
+  v1::TransferRange range;
+  range.set_buffer(target.buffer);
+  range.set_offset(target.offset);
+  range.set_size(target.size);
+  range.set_stream(target.stream);
+  range.set_after_sequence(session.queue.Flush());
+  return range;
 }
 
 absl::Status WriteInline(SessionState& session, const TransferTarget& target,
@@ -57,63 +57,38 @@ absl::Status ReadInline(SessionState& session, const TransferTarget& target,
 }
 
 // A transfer that failed because the session did, says why.
-absl::Status Explain(SessionState& session, const grpc::Status& status) {
-  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+absl::Status Explain(SessionState& session, absl::Status status) {
+  if (absl::IsUnavailable(status)) {
     HOLDFAST_RETURN_IF_ERROR(
         session.queue
             .Call([](v1::Command& command) { command.mutable_fence(); })
             .status());
   }
-  return ToStatus(status);
+  return status;
 }
 
-absl::Status UploadStream(SessionState& session, const TransferTarget& target,
-                          const char* data) {
-  grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token", session.token);
-  v1::UploadResponse response;
-  v1::UploadRequest request;
-  FillRange(session, target, request.mutable_header());
-  auto writer = session.transfers->Upload(&context, &response);
-  bool open = writer->Write(request);
-  const uint64_t chunk = session.limits.max_chunk_bytes();
-  for (uint64_t sent = 0; open && sent < target.size; sent += chunk) {
-    request.set_data(data + sent, std::min(chunk, target.size - sent));
-    open = writer->Write(request);
-  }
-  writer->WritesDone();
-  return Explain(session, writer->Finish());
+TransferRoute RouteOf(SessionState& session) {
+  return {session.transfer_channels, session.token,
+          session.limits.max_chunk_bytes(), session.transfer_calls};
 }
 
-absl::Status DownloadStream(SessionState& session, const TransferTarget& target,
-                            char* data) {
-  grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token", session.token);
-  v1::DownloadRequest request;
-  FillRange(session, target, request.mutable_range());
+absl::Status UploadLarge(SessionState& session, const TransferTarget& target,
+                         const char* data) {
+  return Explain(
+      session, UploadStream(RouteOf(session), RangeOf(session, target), data));
+}
+
+absl::Status DownloadLarge(SessionState& session, const TransferTarget& target,
+                           char* data) {
+  const v1::TransferRange range = RangeOf(session, target);
   // Its result brings the failures of the commands before, while bytes flow.
   HOLDFAST_ASSIGN_OR_RETURN(
       const PendingResult fence,
       session.queue.SubmitForResult(
           [](v1::Command& command) { command.mutable_fence(); }));
   session.queue.Flush();
-  auto reader = session.transfers->Download(&context, request);
-  v1::DownloadResponse response;
-  uint64_t received = 0;
-  while (reader->Read(&response)) {
-    const std::string& bytes = response.data();
-    if (bytes.size() > target.size - received) {
-      context.TryCancel();
-      return absl::InternalError("the daemon sent more bytes than asked for");
-    }
-    std::copy(bytes.begin(), bytes.end(), data + received);
-    received += bytes.size();
-  }
-  HOLDFAST_RETURN_IF_ERROR(Explain(session, reader->Finish()));
-  if (received != target.size) {
-    return absl::InternalError(absl::StrCat("the daemon sent ", received,
-                                            " of ", target.size, " bytes"));
-  }
+  HOLDFAST_RETURN_IF_ERROR(
+      Explain(session, DownloadStream(RouteOf(session), range, data)));
   HOLDFAST_RETURN_IF_ERROR(fence.Wait().status());
   return session.queue.TakeFailure();
 }
@@ -140,7 +115,7 @@ absl::Status UploadBytes(SessionState& session, const TransferTarget& target,
   if (const auto ring = RingFor(session, target.size)) {
     return StagedUpload(session, *ring, target, bytes);
   }
-  return UploadStream(session, target, bytes);
+  return UploadLarge(session, target, bytes);
 }
 
 absl::Status DownloadBytes(SessionState& session, const TransferTarget& target,
@@ -154,7 +129,7 @@ absl::Status DownloadBytes(SessionState& session, const TransferTarget& target,
     HOLDFAST_RETURN_IF_ERROR(StagedDownload(session, *ring, target, bytes));
     return session.queue.TakeFailure();
   }
-  return DownloadStream(session, target, bytes);
+  return DownloadLarge(session, target, bytes);
 }
 
 }  // namespace holdfast

@@ -17,17 +17,36 @@ step() {
 }
 
 directory=$(mktemp -d)
-mkfifo "$directory/ready"
-"$here/bin/holdfastd" --device=cuda --listen="unix:$directory/holdfast.sock" --listen=tcp:127.0.0.1:0 \
-  --runtime-dir="$directory" --ready-fd=3 3>"$directory/ready" &
-daemon=$!
+daemons=()
+# start NAME OPTION...: a daemon with a directory of its own; sets `addresses`.
+start() {
+  local own="$directory/$1"
+  mkdir "$own" && mkfifo "$own/ready"
+  "$here/bin/holdfastd" --device=cuda --runtime-dir="$own" "${@:2}" --ready-fd=3 3>"$own/ready" &
+  daemons+=($!)
+  read -r addresses <"$own/ready"
+}
 stop() {
-  kill -TERM "$daemon" 2>/dev/null && wait "$daemon"
+  for daemon in "${daemons[@]}"; do
+    kill -TERM "$daemon" 2>/dev/null && wait "$daemon"
+  done
+  daemons=()
 }
 trap 'stop; rm -rf "$directory"' EXIT
-read -r addresses <"$directory/ready" || { echo "holdfastd did not start"; exit 1; }
+start plain --listen="unix:$directory/holdfast.sock" --listen=tcp:127.0.0.1:0 ||
+  { echo "holdfastd did not start"; exit 1; }
 address=$(grep -oE 'unix:[^ ,]+' <<<"$addresses")
-tcp=$(grep -oE 'tcp:[^ ,]+' <<<"$addresses")
+network=(--tcp="$(grep -oE 'tcp:[^ ,]+' <<<"$addresses")")
+# TLS with a certificate of its own, on a daemon of its own.
+if openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost \
+  -addext subjectAltName=IP:127.0.0.1 -keyout "$directory/key.pem" -out "$directory/cert.pem" 2>"$directory/openssl.log" &&
+  start tls --listen=tcp:127.0.0.1:0 --tls-cert="$directory/cert.pem" --tls-key="$directory/key.pem"; then
+  tls=$(grep -oE 'tcp:[^ ,]+' <<<"$addresses")
+  network+=(--tls="tls:${tls#tcp:}?ca=$directory/cert.pem")
+else
+  echo "TLS is not measured:"
+  cat "$directory/openssl.log"
+fi
 export HOLDFAST_ADDRESS=$address
 
 step "Devices" "$here/bin/holdfast" devices
@@ -39,7 +58,7 @@ for run in $(seq "$runs"); do
   step "SAXPY, native, run $run" "$here/bin/saxpy_native"
   step "SAXPY, through Holdfast, run $run" "$here/bin/saxpy" --address="$address"
 done
-step "Bench" "$here/bin/holdfast" bench --tcp="$tcp"
+step "Bench" "$here/bin/holdfast" bench "${network[@]}"
 # With nothing else on the GPU the driver starts from sleep.
 stop
 for run in $(seq "$runs"); do

@@ -153,14 +153,15 @@ absl::Status Handle(const CommandContext& context,
       const CUdeviceptr address,
       ResolveRange(resources, command.buffer(), command.offset(), data.size()));
   if (data.empty()) return absl::OkStatus();
-  HOLDFAST_ASSIGN_OR_RETURN(Staging * staging, resources.InlineStaging());
-  HOLDFAST_ASSIGN_OR_RETURN(auto block, staging->Acquire());
-  std::memcpy(block->data(), data.data(), data.size());
-  HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(
-      *stream->stream, address, block->device_address(), data.size()));
+  HOLDFAST_ASSIGN_OR_RETURN(InlineSpace * space, resources.Inline());
+  HOLDFAST_ASSIGN_OR_RETURN(const InlineSpace::Span span,
+                            space->Take(data.size()));
+  std::memcpy(span.data, data.data(), data.size());
+  HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(*stream->stream, address,
+                                           span.device_address, data.size()));
   resources.copies().Add(v1::COPY_PATH_INLINE, data.size());
   return resources.watcher().Watch(*stream->stream,
-                                   [block](const absl::Status&) {});
+                                   [span](const absl::Status&) {});
 }
 
 absl::Status Handle(const CommandContext& context,
@@ -173,20 +174,20 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_ASSIGN_OR_RETURN(
       const CUdeviceptr address,
       ResolveRange(resources, command.buffer(), command.offset(), size));
-  HOLDFAST_ASSIGN_OR_RETURN(Staging * staging, resources.InlineStaging());
-  HOLDFAST_ASSIGN_OR_RETURN(auto block, staging->Acquire());
+  HOLDFAST_ASSIGN_OR_RETURN(InlineSpace * space, resources.Inline());
+  HOLDFAST_ASSIGN_OR_RETURN(const InlineSpace::Span span, space->Take(size));
   if (size > 0) {
-    HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(
-        *stream->stream, block->device_address(), address, size));
+    HOLDFAST_RETURN_IF_ERROR(
+        cuda::CopyAsync(*stream->stream, span.device_address, address, size));
     resources.copies().Add(v1::COPY_PATH_INLINE, size);
   }
   HOLDFAST_ASSIGN_OR_RETURN(auto mark,
                             resources.watcher().Mark(*stream->stream));
   resources.watcher().Watch({std::move(mark)},
-                            [block, size, reply = context.ReplyLater(size)](
+                            [span, size, reply = context.ReplyLater(size)](
                                 const absl::Status& status) {
                               v1::Result result;
-                              result.set_data(block->data(), size);
+                              result.set_data(span.data, size);
                               reply(status, std::move(result));
                             });
   return absl::OkStatus();

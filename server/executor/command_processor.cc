@@ -138,10 +138,18 @@ bool CommandProcessor::MayProceed(const v1::Command& command,
                                   ResultQueue& results) {
   // Any command has a result if it fails.
   if (!results.HasRoom(wake_)) return false;
-  if (!command.has_write_buffer() && !command.has_read_buffer()) return true;
+  size_t bytes = 0;
+  if (command.has_write_buffer()) {
+    bytes = command.write_buffer().data().size();
+  } else if (command.has_read_buffer()) {
+    bytes = command.read_buffer().size();
+  } else {
+    return true;
+  }
   // What stands in the way otherwise is for the handler to tell.
-  const auto staging = resources_.InlineStaging();
-  return !staging.ok() || (*staging)->HasFree(wake_);
+  if (bytes > kMaxInlineBytes) return true;
+  const auto space = resources_.Inline();
+  return !space.ok() || (*space)->HasRoom(bytes, wake_);
 }
 
 void CommandProcessor::NoteFailure(const CommandContext& context,

@@ -10,10 +10,12 @@
 #include <string>
 #include <utility>
 
+#include "core/base/freed_memory.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/context.h"
 #include "core/cuda/device.h"
+#include "proto/transport.h"
 #include "server/executor/command_service.h"
 #include "server/executor/descriptor_inbox.h"
 #include "server/executor/session.h"
@@ -116,6 +118,9 @@ std::unique_ptr<grpc::Server> StartServer(const std::string& socket_path,
   builder.AddListeningPort("unix:" + socket_path,
                            grpc::InsecureServerCredentials(), &bound);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  for (const auto& [name, value] : kTransportArguments) {
+    builder.AddChannelArgument(name, value);
+  }
   builder.RegisterService(&commands);
   builder.RegisterService(&transfers);
   const mode_t mask = umask(0177);
@@ -125,7 +130,7 @@ std::unique_ptr<grpc::Server> StartServer(const std::string& socket_path,
 }
 
 int Serve(const internal::Assign& assign, const cuda::DriverApi& api,
-          SupervisorLink& link) {
+          SupervisorLink& link, absl::Duration stall_limit) {
   const auto inbox = executor::DescriptorInbox::Listen(
       assign.descriptor_socket_path(), assign.token());
   if (!inbox.ok()) {
@@ -134,7 +139,7 @@ int Serve(const internal::Assign& assign, const cuda::DriverApi& api,
   }
   Session session(SessionOptions(assign, api, link));
   executor::CommandService commands(session);
-  executor::TransferService transfers(session, **inbox);
+  executor::TransferService transfers(session, **inbox, stall_limit);
   const auto server = StartServer(assign.socket_path(), commands, transfers);
   if (server == nullptr) {
     link.SendServing(absl::UnavailableError("cannot listen on unix:" +
@@ -152,9 +157,11 @@ int Serve(const internal::Assign& assign, const cuda::DriverApi& api,
 
 }  // namespace
 
-int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options) {
+int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options,
+                 absl::Duration stall_limit) {
   // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
   // poller that a large write has left behind.
+  KeepFreedMemory();
   grpc_init();
   SupervisorLink link(std::move(channel));
   auto warm = WarmUp(options);
@@ -167,7 +174,7 @@ int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options) {
   link.SendReady(warm->ready);
   const auto assign = link.AwaitAssign();
   if (!assign.ok()) return 0;
-  return Serve(*assign, warm->driver->api, link);
+  return Serve(*assign, warm->driver->api, link, stall_limit);
 }
 
 }  // namespace holdfast

@@ -15,7 +15,8 @@ namespace {
 constexpr size_t kInlineBlockBytes = size_t{64} << 10;
 constexpr size_t kMaxInlineBlocks = 256;
 constexpr size_t kTransferBlockBytes = size_t{1} << 20;
-constexpr size_t kMaxTransferBlocks = 32;
+constexpr size_t kMaxTransferBlocks = 64;
+constexpr size_t kMaxTransferPlaces = 32;
 
 // Each device's memory is asked for at a place of its own.
 constexpr CUdeviceptr kAddressHint = 0x6000'0000'0000;
@@ -79,22 +80,30 @@ absl::StatusOr<DeviceState*> Resources::FirstDevice() {
   return Device(options_.devices.empty() ? 0 : options_.devices.front());
 }
 
-absl::StatusOr<Staging*> Resources::GetStaging(
-    std::unique_ptr<Staging>& staging, size_t block_bytes, size_t max_blocks) {
-  if (staging == nullptr) {
+absl::StatusOr<std::shared_ptr<Staging>> Resources::GetStaging(
+    OwnedStaging& owned, size_t block_bytes, size_t max_blocks,
+    size_t max_places) {
+  if (owned.staging == nullptr) {
     HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, FirstDevice());
-    staging =
-        std::make_unique<Staging>(device->context, block_bytes, max_blocks);
+    owned.staging =
+        Staging::Create(device->context, block_bytes, max_blocks, max_places);
   }
-  return staging.get();
+  return owned.staging;
 }
 
-absl::StatusOr<Staging*> Resources::InlineStaging() {
-  return GetStaging(inline_staging_, kInlineBlockBytes, kMaxInlineBlocks);
+absl::StatusOr<InlineSpace*> Resources::Inline() {
+  if (inline_ == nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(auto staging,
+                              GetStaging(inline_staging_, kInlineBlockBytes,
+                                         kMaxInlineBlocks, /*max_places=*/0));
+    inline_ = std::make_unique<InlineSpace>(std::move(staging));
+  }
+  return inline_.get();
 }
 
-absl::StatusOr<Staging*> Resources::TransferStaging() {
-  return GetStaging(transfer_staging_, kTransferBlockBytes, kMaxTransferBlocks);
+absl::StatusOr<std::shared_ptr<Staging>> Resources::TransferStaging() {
+  return GetStaging(transfer_staging_, kTransferBlockBytes, kMaxTransferBlocks,
+                    kMaxTransferPlaces);
 }
 
 absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(

@@ -29,6 +29,7 @@
 #include "server/executor/completion_watcher.h"
 #include "server/executor/copy_counts.h"
 #include "server/executor/handle_table.h"
+#include "server/executor/inline_space.h"
 #include "server/executor/staging.h"
 
 namespace holdfast::executor {
@@ -112,9 +113,9 @@ class Resources {
   // serves all.
   absl::StatusOr<DeviceState*> FirstDevice();
 
-  // Blocks for inline bytes and for the messages of transfers.
-  absl::StatusOr<Staging*> InlineStaging();
-  absl::StatusOr<Staging*> TransferStaging();
+  // Memory for inline bytes and blocks for the messages of transfers.
+  absl::StatusOr<InlineSpace*> Inline();
+  absl::StatusOr<std::shared_ptr<Staging>> TransferStaging();
 
   CompletionWatcher& watcher() { return watcher_; }
   CopyCounts& copies() { return *options_.copies; }
@@ -138,14 +139,24 @@ class Resources {
 
  private:
   void DropViews(const std::unordered_set<uint64_t>& views);
-  absl::StatusOr<Staging*> GetStaging(std::unique_ptr<Staging>& staging,
-                                      size_t block_bytes, size_t max_blocks);
+  // Closed once the watcher, which is gone before it, has dropped its blocks.
+  struct OwnedStaging {
+    ~OwnedStaging() {
+      if (staging != nullptr) staging->Close();
+    }
+    std::shared_ptr<Staging> staging;
+  };
+  absl::StatusOr<std::shared_ptr<Staging>> GetStaging(OwnedStaging& owned,
+                                                      size_t block_bytes,
+                                                      size_t max_blocks,
+                                                      size_t max_places);
 
   const ResourceOptions options_;
   std::map<uint32_t, DeviceState> devices_;
   std::vector<std::shared_ptr<const void>> kept_;
-  std::unique_ptr<Staging> inline_staging_;
-  std::unique_ptr<Staging> transfer_staging_;
+  OwnedStaging inline_staging_;
+  std::unique_ptr<InlineSpace> inline_;
+  OwnedStaging transfer_staging_;
   CompletionWatcher watcher_;
 };
 

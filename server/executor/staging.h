@@ -5,33 +5,40 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "core/cuda/context.h"
 #include "core/cuda/host_memory.h"
 
 namespace holdfast::executor {
 
 // Page-locked blocks of one size, through which bytes of clients pass on their
-// way to and from a device. Bounded: whoever wants one more waits until the
-// device has finished with another. Thread-safe.
-class Staging {
+// way to and from a device. Bounded, and shared so that whoever was let in
+// never waits for another's client. Thread-safe.
+class Staging : public std::enable_shared_from_this<Staging> {
  public:
-  Staging(std::shared_ptr<const cuda::Context> context, size_t block_bytes,
-          size_t max_blocks)
-      : context_(std::move(context)),
-        block_bytes_(block_bytes),
-        max_blocks_(max_blocks) {}
+  class Place;
 
-  // Gives itself back. Must not outlive the Staging.
+  // Of the blocks one is kept for each of the places; the others are for who
+  // comes first.
+  static std::shared_ptr<Staging> Create(
+      std::shared_ptr<const cuda::Context> context, size_t block_bytes,
+      size_t max_blocks, size_t max_places);
+
+  // Gives itself back when it is dropped, from any thread.
   class Block {
    public:
-    Block(Staging* staging, std::unique_ptr<cuda::HostMemory> memory)
-        : staging_(staging), memory_(std::move(memory)) {}
-    ~Block() { staging_->GiveBack(std::move(memory_)); }
+    Block(std::shared_ptr<Staging> staging, std::shared_ptr<Place> place,
+          std::unique_ptr<cuda::HostMemory> memory)
+        : staging_(std::move(staging)),
+          place_(std::move(place)),
+          memory_(std::move(memory)) {}
+    ~Block() { staging_->GiveBack(std::move(memory_), place_.get()); }
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
 
@@ -39,32 +46,74 @@ class Staging {
     CUdeviceptr device_address() const { return memory_->device_address(); }
 
    private:
-    Staging* const staging_;
+    const std::shared_ptr<Staging> staging_;
+    const std::shared_ptr<Place> place_;
     std::unique_ptr<cuda::HostMemory> memory_;
   };
+  using BlockPtr = std::shared_ptr<const Block>;
 
-  // Waits for a block. Whoever holds blocks that only it can give back must
-  // not wait for one more: two of that kind would wait for each other.
-  absl::StatusOr<std::shared_ptr<Block>> Acquire();
+  // One user of several blocks. The first it gets without waiting, however long
+  // others keep theirs; more than one as there are. Its blocks keep it alive.
+  class Place : public std::enable_shared_from_this<Place> {
+   public:
+    // REQUIRES: AwaitPlace has counted it.
+    explicit Place(std::shared_ptr<Staging> staging)
+        : staging_(std::move(staging)) {}
+    ~Place() { staging_->Leave(); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
 
-  // nullptr rather than waiting.
-  absl::StatusOr<std::shared_ptr<Block>> TryAcquire();
+    // nullptr: it has blocks, and no other is free within `limit`.
+    absl::StatusOr<BlockPtr> Acquire(absl::Duration limit);
+
+   private:
+    friend class Staging;
+    const std::shared_ptr<Staging> staging_;
+    size_t held_ = 0;  // guarded by the staging's mutex
+  };
+
+  // nullptr: none is free within `limit`.
+  std::shared_ptr<Place> AwaitPlace(absl::Duration limit);
+
+  // A block without a place; nullptr: none is free.
+  absl::StatusOr<BlockPtr> TryAcquire();
 
   // Would TryAcquire get a block? If not, `when_free` is called once one is
   // given back, by the thread that does so.
   bool HasFree(const std::function<void()>& when_free);
 
+  // The session has ended. Blocks that gRPC still holds are not freed when they
+  // come back, since the driver may be gone by then: the process ends.
+  void Close();
+
   size_t block_bytes() const { return block_bytes_; }
 
  private:
-  absl::StatusOr<std::shared_ptr<Block>> Get(bool wait);
-  void GiveBack(std::unique_ptr<cuda::HostMemory> memory);
+  Staging(std::shared_ptr<const cuda::Context> context, size_t block_bytes,
+          size_t max_blocks, size_t max_places)
+      : context_(std::move(context)),
+        block_bytes_(block_bytes),
+        max_places_(max_places),
+        max_shared_(max_blocks - max_places) {}
+
+  // Is there one that is kept for nobody?
+  bool HasShared() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return shared_ < max_shared_;
+  }
+  // Makes a block that is counted already.
+  absl::StatusOr<BlockPtr> MakeBlock(std::shared_ptr<Place> place);
+  void GiveBack(std::unique_ptr<cuda::HostMemory> memory, Place* place);
+  void Leave();
 
   const std::shared_ptr<const cuda::Context> context_;
   const size_t block_bytes_;
-  const size_t max_blocks_;
+  const size_t max_places_;
+  const size_t max_shared_;
   absl::Mutex mutex_;
-  size_t made_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  size_t places_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Blocks in use, but for the first of each place.
+  size_t shared_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<cuda::HostMemory>> free_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> when_free_ ABSL_GUARDED_BY(mutex_);
 };

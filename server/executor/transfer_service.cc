@@ -1,209 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/transfer_service.h"
 
+#include <grpcpp/support/method_handler.h>
+
 #include <algorithm>
-#include <cstring>
-#include <deque>
+#include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/status_macros.h"
-#include "core/cuda/copy.h"
-#include "server/executor/buffer_commands.h"
+#include "proto/chunk.h"
+#include "server/executor/arena.h"
+#include "server/executor/transfer.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast::executor {
 namespace {
 
-using Block = std::shared_ptr<Staging::Block>;
+using Direction = Transfer::Direction;
 
-absl::Status Closing() {
-  return absl::UnavailableError("the session is being closed");
+// The bytes of a message that comes after the header.
+absl::StatusOr<ChunkData> DataOf(const grpc::ByteBuffer& message,
+                                 const Transfer& transfer) {
+  HOLDFAST_ASSIGN_OR_RETURN(UploadPart part, ReadUploadRequest(message));
+  ChunkData* data = absl::get_if<ChunkData>(&part);
+  if (data == nullptr) {
+    return absl::InvalidArgumentError("an upload with a second header");
+  }
+  if (data->size() > transfer.max_piece()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a message of ", data->size(), " bytes: at most ",
+                     transfer.max_piece()));
+  }
+  if (data->size() > transfer.rest()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a message of ", data->size(), " bytes, more than the ",
+                     transfer.rest(), " that are left of those announced"));
+  }
+  return std::move(*data);
 }
 
-// One piece of a transfer: set once, by the submission or the watcher thread.
-class Completion {
- public:
-  void Set(absl::Status status) {
-    absl::MutexLock lock(&mutex_);
-    if (set_) return;
-    status_ = std::move(status);
-    set_ = true;
+absl::Status StartUpload(const ChunkData& data, Transfer& transfer) {
+  if (data.size() == 0) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block, transfer.NextBlock());
+  while (block == nullptr) {
+    uint64_t size = 0;
+    HOLDFAST_RETURN_IF_ERROR(transfer.FinishOldest(&size).status());
+    HOLDFAST_ASSIGN_OR_RETURN(block, transfer.NextBlock());
   }
-  absl::Status Wait() {
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(&set_));
-    return status_;
-  }
-
- private:
-  absl::Mutex mutex_;
-  bool set_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
-};
-
-// Between a staging block and a buffer, in stream order.
-struct Piece {
-  bool upload = true;
-  uint64_t buffer = 0;
-  uint64_t stream = 0;
-  uint64_t offset = 0;
-  uint64_t size = 0;
-  Block block;
-};
-
-absl::Status StartPiece(Resources& resources, const Piece& piece,
-                        const std::shared_ptr<Completion>& completion) {
-  HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            resources.streams.Find(piece.stream));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const CUdeviceptr address,
-      ResolveRange(resources, piece.buffer, piece.offset, piece.size));
-  const CUdeviceptr staged = piece.block->device_address();
-  HOLDFAST_RETURN_IF_ERROR(
-      cuda::CopyAsync(*stream->stream, piece.upload ? address : staged,
-                      piece.upload ? staged : address, piece.size));
-  resources.copies().Add(v1::COPY_PATH_STREAM, piece.size);
-  return resources.watcher().Watch(
-      *stream->stream, [completion, block = piece.block](
-                           const absl::Status& s) { completion->Set(s); });
-}
-
-// Queues the piece; what it returns is set in any case.
-std::shared_ptr<Completion> Start(Session& session, Piece piece) {
-  auto completion = std::make_shared<Completion>();
-  auto started = std::make_shared<bool>(false);
-  // Work is dropped when the session is being closed.
-  std::shared_ptr<void> dropped(nullptr, [completion, started](void*) {
-    if (!*started) completion->Set(Closing());
-  });
-  (void)session.Post([piece = std::move(piece), completion, started,
-                      dropped = std::move(dropped)](Resources& resources) {
-    *started = true;
-    const absl::Status status = StartPiece(resources, piece, completion);
-    if (!status.ok()) completion->Set(status);
-  });
-  return completion;
-}
-
-// Checks the range as a whole and finds the staging blocks.
-absl::StatusOr<Staging*> Prepare(Session& session,
-                                 const v1::TransferRange& range) {
-  absl::StatusOr<Staging*> staging = Closing();
-  (void)session.Run([&](Resources& resources) {
-    const absl::Status stream = resources.streams.Find(range.stream()).status();
-    const absl::Status address =
-        ResolveRange(resources, range.buffer(), range.offset(), range.size())
-            .status();
-    if (!stream.ok()) {
-      staging = stream;
-    } else if (!address.ok()) {
-      staging = address;
-    } else {
-      staging = resources.TransferStaging();
-    }
-  });
-  return staging;
-}
-
-// The pieces of one transfer that are on their way, oldest first.
-class Pipeline {
- public:
-  // One message that is read or written and a few for the device.
-  static constexpr size_t kDepth = 4;
-
-  void Add(std::shared_ptr<Completion> piece) {
-    pieces_.push_back(std::move(piece));
-  }
-  bool full() const { return pieces_.size() >= kDepth; }
-  absl::Status WaitForOldest() {
-    const absl::Status status = pieces_.front()->Wait();
-    pieces_.pop_front();
-    return status;
-  }
-  absl::Status WaitForAll() {
-    absl::Status first;
-    while (!pieces_.empty()) {
-      const absl::Status status = WaitForOldest();
-      if (first.ok()) first = status;
-    }
-    return first;
-  }
-
- private:
-  std::deque<std::shared_ptr<Completion>> pieces_;
-};
-
-absl::Status UploadPieces(Session& session, Staging& staging,
-                          const v1::TransferRange& range,
-                          grpc::ServerReader<v1::UploadRequest>& reader,
-                          Pipeline& pipeline) {
-  uint64_t done = 0;
-  v1::UploadRequest message;
-  while (reader.Read(&message)) {
-    const std::string& data = message.data();
-    if (message.part_case() != v1::UploadRequest::kData) {
-      return absl::InvalidArgumentError("an upload with a second header");
-    }
-    if (data.size() > staging.block_bytes()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a message of ", data.size(), " bytes: at most ",
-                       staging.block_bytes()));
-    }
-    if (data.size() > range.size() - done) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("more bytes than the ", range.size(), " announced"));
-    }
-    if (data.empty()) continue;
-    if (pipeline.full()) HOLDFAST_RETURN_IF_ERROR(pipeline.WaitForOldest());
-    HOLDFAST_ASSIGN_OR_RETURN(Block block, staging.Acquire());
-    std::memcpy(block->data(), data.data(), data.size());
-    pipeline.Add(
-        Start(session, {true, range.buffer(), range.stream(),
-                        range.offset() + done, data.size(), std::move(block)}));
-    done += data.size();
-  }
-  if (done == range.size()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(done, " bytes came, ", range.size(), " were announced"));
-}
-
-absl::Status DownloadPieces(Session& session, Staging& staging,
-                            const v1::TransferRange& range,
-                            grpc::ServerWriter<v1::DownloadResponse>& writer) {
-  struct Started {
-    std::shared_ptr<Completion> completion;
-    Block block;
-    uint64_t size;
-  };
-  std::deque<Started> pieces;
-  uint64_t started = 0;
-  while (started < range.size() || !pieces.empty()) {
-    Block block;
-    if (started < range.size() && pieces.empty()) {
-      HOLDFAST_ASSIGN_OR_RETURN(block, staging.Acquire());
-    } else if (started < range.size() && pieces.size() < Pipeline::kDepth) {
-      HOLDFAST_ASSIGN_OR_RETURN(block, staging.TryAcquire());
-    }
-    if (block != nullptr) {
-      const uint64_t size =
-          std::min<uint64_t>(staging.block_bytes(), range.size() - started);
-      auto completion = Start(session, {false, range.buffer(), range.stream(),
-                                        range.offset() + started, size, block});
-      pieces.push_back({std::move(completion), std::move(block), size});
-      started += size;
-      continue;
-    }
-    HOLDFAST_RETURN_IF_ERROR(pieces.front().completion->Wait());
-    v1::DownloadResponse response;
-    response.set_data(pieces.front().block->data(), pieces.front().size);
-    if (!writer.Write(response)) return absl::CancelledError("given up");
-    pieces.pop_front();
-  }
+  data.CopyTo(block->data());
+  transfer.Start(std::move(block), data.size());
   return absl::OkStatus();
+}
+
+// The block is given back when gRPC has sent the bytes.
+grpc::Slice SliceOf(Staging::BlockPtr block, uint64_t size) {
+  char* const data = block->data();
+  return grpc::Slice(
+      data, size,
+      [](void* owner) { delete static_cast<Staging::BlockPtr*>(owner); },
+      new Staging::BlockPtr(std::move(block)));
 }
 
 // Page-locking takes long, so it does not happen on the submission thread.
@@ -212,7 +69,7 @@ absl::Status MakeArena(Session& session,
                        UniqueFd descriptor) {
   std::shared_ptr<const cuda::Context> context;
   std::shared_ptr<ArenaBudget> budget;
-  absl::Status status = Closing();
+  absl::Status status = absl::UnavailableError("the session is being closed");
   (void)session.Run([&](Resources& resources) {
     status = resources.arenas.CheckNew(request.arena());
     const auto device = resources.FirstDevice();
@@ -226,7 +83,7 @@ absl::Status MakeArena(Session& session,
       std::shared_ptr<const Arena> arena,
       Arena::Create(std::move(context), std::move(descriptor), request.size(),
                     std::move(budget)));
-  status = Closing();
+  status = absl::UnavailableError("the session is being closed");
   (void)session.Run([&](Resources& resources) {
     // Another call may have taken the handle meanwhile.
     status = resources.arenas.CheckNew(request.arena());
@@ -237,40 +94,118 @@ absl::Status MakeArena(Session& session,
 
 }  // namespace
 
-grpc::Status TransferService::Upload(
-    grpc::ServerContext* context, grpc::ServerReader<v1::UploadRequest>* reader,
-    v1::UploadResponse* response) {
-  absl::Status status = session_.Authenticate(*context);
-  if (!status.ok()) return ToGrpcStatus(status);
-  v1::UploadRequest first;
-  if (!reader->Read(&first) || !first.has_header()) {
-    return ToGrpcStatus(
-        absl::InvalidArgumentError("an upload begins with its header"));
-  }
-  const v1::TransferRange& range = first.header();
-  status = session_.AwaitSequence(range.after_sequence(), *context);
-  if (!status.ok()) return ToGrpcStatus(status);
-  const auto staging = Prepare(session_, range);
-  if (!staging.ok()) return ToGrpcStatus(staging.status());
-  Pipeline pipeline;
-  status = UploadPieces(session_, **staging, range, *reader, pipeline);
-  const absl::Status device_status = pipeline.WaitForAll();
-  response->set_size(range.size());
-  response->set_path(v1::COPY_PATH_STREAM);
-  return ToGrpcStatus(status.ok() ? device_status : status);
+TransferService::TransferService(Session& session, DescriptorInbox& inbox,
+                                 absl::Duration stall_limit)
+    : session_(session), inbox_(inbox), stall_guard_(stall_limit) {
+  using grpc::internal::RpcMethod;
+  using grpc::internal::RpcServiceMethod;
+  using Self = TransferService;
+  AddMethod(new RpcServiceMethod(
+      "/holdfast.v1.TransferService/Upload", RpcMethod::CLIENT_STREAMING,
+      new grpc::internal::ClientStreamingHandler<Self, Chunk,
+                                                 v1::UploadResponse>(
+          std::mem_fn(&Self::Upload), this)));
+  AddMethod(new RpcServiceMethod(
+      "/holdfast.v1.TransferService/Download", RpcMethod::SERVER_STREAMING,
+      new grpc::internal::ServerStreamingHandler<Self, v1::DownloadRequest,
+                                                 Chunk>(
+          std::mem_fn(&Self::Download), this)));
+  AddMethod(new RpcServiceMethod(
+      "/holdfast.v1.TransferService/RegisterArena", RpcMethod::NORMAL_RPC,
+      new grpc::internal::RpcMethodHandler<Self, v1::RegisterArenaRequest,
+                                           v1::RegisterArenaResponse>(
+          std::mem_fn(&Self::RegisterArena), this)));
 }
 
-grpc::Status TransferService::Download(
-    grpc::ServerContext* context, const v1::DownloadRequest* request,
-    grpc::ServerWriter<v1::DownloadResponse>* writer) {
-  absl::Status status = session_.Authenticate(*context);
+std::shared_ptr<void> TransferService::Count() {
+  ++transfers_;
+  return std::shared_ptr<void>(nullptr, [this](void*) { --transfers_; });
+}
+
+absl::Status TransferService::Admit(const grpc::ServerContext& context) const {
+  HOLDFAST_RETURN_IF_ERROR(session_.Authenticate(context));
+  if (transfers_ <= kMaxTransfers) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "more than ", kMaxTransfers, " transfers of one session at a time"));
+}
+
+bool TransferService::Read(grpc::ServerContext& context,
+                           grpc::ServerReader<Chunk>& reader, Chunk* message) {
+  const StallGuard::Watch watch(stall_guard_, context);
+  return reader.Read(message);
+}
+
+absl::StatusOr<uint64_t> TransferService::ReceiveAll(
+    grpc::ServerContext& context, grpc::ServerReader<Chunk>& reader) {
+  Chunk message;
+  UploadPart first;
+  if (Read(context, reader, &message)) {
+    HOLDFAST_ASSIGN_OR_RETURN(first, ReadUploadRequest(message));
+  }
+  const auto* range = absl::get_if<v1::TransferRange>(&first);
+  if (range == nullptr) {
+    return absl::InvalidArgumentError("an upload begins with its header");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto transfer,
+      Transfer::Begin(Direction::kUpload, session_, *range, context));
+  while (Read(context, reader, &message)) {
+    HOLDFAST_ASSIGN_OR_RETURN(const ChunkData data, DataOf(message, *transfer));
+    HOLDFAST_RETURN_IF_ERROR(StartUpload(data, *transfer));
+  }
+  HOLDFAST_RETURN_IF_ERROR(transfer->FinishAll());
+  if (transfer->rest() == 0) return range->size();
+  return absl::InvalidArgumentError(
+      absl::StrCat(range->size() - transfer->rest(), " bytes came, ",
+                   range->size(), " were announced"));
+}
+
+absl::Status TransferService::SendAll(grpc::ServerContext& context,
+                                      const v1::TransferRange& range,
+                                      grpc::ServerWriter<Chunk>& writer) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto transfer,
+      Transfer::Begin(Direction::kDownload, session_, range, context));
+  while (transfer->rest() > 0 || transfer->HasPieces()) {
+    if (transfer->rest() > 0) {
+      HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block, transfer->NextBlock());
+      if (block != nullptr) {
+        transfer->Start(std::move(block),
+                        std::min(transfer->max_piece(), transfer->rest()));
+        continue;
+      }
+    }
+    uint64_t size = 0;
+    HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block,
+                              transfer->FinishOldest(&size));
+    const Chunk message = MakeDownloadData(SliceOf(std::move(block), size));
+    const StallGuard::Watch watch(stall_guard_, context);
+    if (!writer.Write(message)) return absl::CancelledError("given up");
+  }
+  return absl::OkStatus();
+}
+
+grpc::Status TransferService::Upload(grpc::ServerContext* context,
+                                     grpc::ServerReader<Chunk>* reader,
+                                     v1::UploadResponse* response) {
+  const auto count = Count();
+  absl::Status status = Admit(*context);
   if (!status.ok()) return ToGrpcStatus(status);
-  const v1::TransferRange& range = request->range();
-  status = session_.AwaitSequence(range.after_sequence(), *context);
-  if (!status.ok()) return ToGrpcStatus(status);
-  const auto staging = Prepare(session_, range);
-  if (!staging.ok()) return ToGrpcStatus(staging.status());
-  return ToGrpcStatus(DownloadPieces(session_, **staging, range, *writer));
+  const auto size = ReceiveAll(*context, *reader);
+  if (size.ok()) {
+    response->set_size(*size);
+    response->set_path(v1::COPY_PATH_STREAM);
+  }
+  return ToGrpcStatus(size.status());
+}
+
+grpc::Status TransferService::Download(grpc::ServerContext* context,
+                                       const v1::DownloadRequest* request,
+                                       grpc::ServerWriter<Chunk>* writer) {
+  const auto count = Count();
+  absl::Status status = Admit(*context);
+  if (status.ok()) status = SendAll(*context, request->range(), *writer);
+  return ToGrpcStatus(status);
 }
 
 grpc::Status TransferService::RegisterArena(

@@ -2,33 +2,66 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_TRANSFER_SERVICE_H_
 #define HOLDFAST_SERVER_EXECUTOR_TRANSFER_SERVICE_H_
 
+#include <grpcpp/impl/service_type.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/sync_stream.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "server/executor/descriptor_inbox.h"
 #include "server/executor/session.h"
+#include "server/rpc/stall_guard.h"
 
 namespace holdfast::executor {
 
-// TransferService of one session; that and the inbox must outlive it. Bytes
-// pass through page-locked staging blocks: while one message is on its way to
-// or from the device, the next is being read from or written to the network.
-class TransferService final : public v1::TransferService::Service {
+// TransferService of one session; that and the inbox must outlive it. Messages
+// with bytes come and go as gRPC's own slices: uploads are copied once, into
+// page-locked staging blocks, and downloads are sent from there.
+class TransferService final : public grpc::Service {
  public:
-  TransferService(Session& session, DescriptorInbox& inbox)
-      : session_(session), inbox_(inbox) {}
+  // Calls at a time; more are refused.
+  static constexpr int kMaxTransfers = 256;
 
-  grpc::Status Upload(grpc::ServerContext* context,
-                      grpc::ServerReader<v1::UploadRequest>* reader,
-                      v1::UploadResponse* response) override;
-  grpc::Status Download(
-      grpc::ServerContext* context, const v1::DownloadRequest* request,
-      grpc::ServerWriter<v1::DownloadResponse>* writer) override;
-  grpc::Status RegisterArena(grpc::ServerContext* context,
-                             const v1::RegisterArenaRequest* request,
-                             v1::RegisterArenaResponse* response) override;
+  // `stall_limit` is what a client may take for one message.
+  TransferService(Session& session, DescriptorInbox& inbox,
+                  absl::Duration stall_limit);
 
  private:
+  using Chunk = grpc::ByteBuffer;
+
+  grpc::Status Upload(grpc::ServerContext* context,
+                      grpc::ServerReader<Chunk>* reader,
+                      v1::UploadResponse* response);
+  grpc::Status Download(grpc::ServerContext* context,
+                        const v1::DownloadRequest* request,
+                        grpc::ServerWriter<Chunk>* writer);
+  grpc::Status RegisterArena(grpc::ServerContext* context,
+                             const v1::RegisterArenaRequest* request,
+                             v1::RegisterArenaResponse* response);
+
+  absl::StatusOr<uint64_t> ReceiveAll(grpc::ServerContext& context,
+                                      grpc::ServerReader<Chunk>& reader);
+  absl::Status SendAll(grpc::ServerContext& context,
+                       const v1::TransferRange& range,
+                       grpc::ServerWriter<Chunk>& writer);
+  bool Read(grpc::ServerContext& context, grpc::ServerReader<Chunk>& reader,
+            Chunk* message);
+
+  // Counts a call until it is dropped.
+  std::shared_ptr<void> Count();
+  // Is it one of this session's, and not one too many?
+  absl::Status Admit(const grpc::ServerContext& context) const;
+
   Session& session_;
   DescriptorInbox& inbox_;
+  StallGuard stall_guard_;
+  std::atomic<int> transfers_{0};
 };
 
 }  // namespace holdfast::executor

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
+#include "proto/transport.h"
 
 namespace holdfast {
 namespace {
@@ -32,6 +33,9 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->SetResourceQuota(quota);
   builder->SetMaxReceiveMessageSize(RpcServer::kMaxMessageBytes);
   builder->SetMaxSendMessageSize(RpcServer::kMaxMessageBytes);
+  for (const auto& [name, value] : kTransportArguments) {
+    builder->AddChannelArgument(name, value);
+  }
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingAfterMs);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMs);

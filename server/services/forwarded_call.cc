@@ -26,18 +26,22 @@ std::string String(const grpc::string_ref& text) {
 
 ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
                              const std::string& method,
-                             std::shared_ptr<Session> session)
+                             std::shared_ptr<Session> session,
+                             std::shared_ptr<grpc::Channel> executor,
+                             StallGuard* stall_guard)
     : context_(*context),
       session_(std::move(session)),
-      stub_(session_->executor_channel()),
+      stall_guard_(stall_guard),
+      stub_(std::move(executor)),
       upstream_(*this) {
   PassMetadataOn();
   upstream_context_.set_deadline(context_.deadline());
   stub_.PrepareBidiStreamingCall(&upstream_context_, method, {}, &upstream_);
-  upstream_.AddMultipleHolds(2);  // One a pump.
-  upstream_.StartRead(&down_);
+  upstream_.AddMultipleHolds(2);  // One a direction.
+  absl::MutexLock lock(&mutex_);
+  ReadDown();
   upstream_.StartCall();
-  StartRead(&up_);
+  ReadUp();
 }
 
 // Only our own keys and trace context: the rest belongs to the connection.
@@ -50,46 +54,92 @@ void ForwardedCall::PassMetadataOn() {
   }
 }
 
-void ForwardedCall::OnReadDone(bool ok) {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (!up_open_) return;  // The executor has ended the call.
-    if (ok) return upstream_.StartWrite(&up_);
-    upstream_.StartWritesDone();
+void ForwardedCall::ReadUp() {
+  if (!up_.MayRead()) return;
+  up_.reading = true;
+  StartRead(&up_.incoming);
+}
+
+void ForwardedCall::ReadDown() {
+  if (!down_.MayRead()) return;
+  down_.reading = true;
+  upstream_.StartRead(&down_.incoming);
+}
+
+void ForwardedCall::WriteUp() {
+  if (!up_.waiting.empty()) return upstream_.StartWrite(&up_.waiting.front());
+  if (!up_.ended) return;
+  upstream_.StartWritesDone();
+  Close(up_);
+}
+
+void ForwardedCall::WriteDown() {
+  if (down_.waiting.empty()) {
+    if (down_.ended) Close(down_);
+    return;
   }
-  CloseUp();
+  if (stall_guard_ != nullptr) watch_.emplace(*stall_guard_, context_);
+  StartWrite(&down_.waiting.front());
+}
+
+// What was read, and whether nothing is being written that it has to wait for.
+bool ForwardedCall::Flow::Take(bool ok) {
+  const bool idle = waiting.empty();
+  reading = false;
+  if (ok) {
+    waiting_bytes += incoming.Length();
+    waiting.emplace_back().Swap(&incoming);
+  } else {
+    ended = true;
+  }
+  return idle;
+}
+
+void ForwardedCall::Flow::DropWritten() {
+  waiting_bytes -= waiting.front().Length();
+  waiting.pop_front();
+}
+
+void ForwardedCall::OnReadDone(bool ok) {
+  absl::MutexLock lock(&mutex_);
+  if (!up_.open) return;  // The executor has ended the call.
+  if (up_.Take(ok)) WriteUp();
+  if (ok) ReadUp();
 }
 
 void ForwardedCall::Upstream::OnWriteDone(bool ok) {
-  if (ok) {
-    call_.StartRead(&call_.up_);
-  } else {
-    call_.CloseUp();
-  }
+  absl::MutexLock lock(&call_.mutex_);
+  call_.up_.DropWritten();
+  if (!call_.up_.open) return;
+  if (!ok) return call_.Close(call_.up_);
+  call_.WriteUp();
+  call_.ReadUp();
 }
 
 void ForwardedCall::Upstream::OnReadDone(bool ok) {
-  if (ok) return call_.StartWrite(&call_.down_);
-  // No more messages, so the status is there or comes now, whatever the
-  // client may still want to send.
-  call_.CloseUp();
-  call_.CloseDown();
+  absl::MutexLock lock(&call_.mutex_);
+  // No more messages: the status is there or comes now, whatever the client may
+  // still want to send.
+  if (!ok) call_.Close(call_.up_);
+  if (!call_.down_.open) return;
+  if (call_.down_.Take(ok)) call_.WriteDown();
+  if (ok) call_.ReadDown();
 }
 
 void ForwardedCall::OnWriteDone(bool ok) {
-  if (ok) return upstream_.StartRead(&down_);
-  upstream_context_.TryCancel();  // The client is gone.
-  CloseDown();
+  absl::MutexLock lock(&mutex_);
+  watch_.reset();
+  down_.DropWritten();
+  if (!ok) {  // The client is gone.
+    upstream_context_.TryCancel();
+    return Close(down_);
+  }
+  WriteDown();
+  ReadDown();
 }
 
-void ForwardedCall::CloseUp() {
-  absl::MutexLock lock(&mutex_);
-  if (std::exchange(up_open_, false)) upstream_.RemoveHold();
-}
-
-void ForwardedCall::CloseDown() {
-  absl::MutexLock lock(&mutex_);
-  if (std::exchange(down_open_, false)) upstream_.RemoveHold();
+void ForwardedCall::Close(Flow& flow) {
+  if (std::exchange(flow.open, false)) upstream_.RemoveHold();
 }
 
 void ForwardedCall::Upstream::OnDone(const grpc::Status& status) {

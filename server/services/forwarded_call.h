@@ -9,25 +9,33 @@
 #include <grpcpp/support/client_callback.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "server/rpc/stall_guard.h"
 #include "server/supervisor/session.h"
 
 namespace holdfast {
 
 // One call of a remote client, passed on to its session's executor byte for
-// byte. Two pumps, "up" to the executor and "down" from it, have one message
-// each in flight, so that a slow reader slows down only its own writer.
-// Cancellation, deadline, status and trailers are passed on. Every shape of
-// call is a stream to it. Deletes itself when both sides are done.
+// byte. Two directions, "up" to the executor and "down" from it, each of which
+// reads ahead of what it writes by a bounded number of bytes, so that a slow
+// reader slows down only its own writer. Cancellation, deadline, status and
+// trailers are passed on. Every shape of call is a stream to it. Deletes itself
+// when both sides are done.
 class ForwardedCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
+  // With `stall_guard`, which must outlive the call, a client that does not
+  // take what it is sent is given up.
   ForwardedCall(grpc::CallbackServerContext* context, const std::string& method,
-                std::shared_ptr<Session> session);
+                std::shared_ptr<Session> session,
+                std::shared_ptr<grpc::Channel> executor,
+                StallGuard* stall_guard);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -35,8 +43,8 @@ class ForwardedCall final
   void OnDone() override { delete this; }
 
  private:
-  // The client's side of the call to the executor. While a pump is open it
-  // holds the call, so that its end does not overtake a message.
+  // The client's side of the call to the executor. While a direction is open
+  // it holds the call, so that its end does not overtake a message.
   class Upstream final
       : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
    public:
@@ -49,21 +57,48 @@ class ForwardedCall final
     ForwardedCall& call_;
   };
 
+  // Of one direction.
+  struct Flow {
+    // As much may wait, and one message more.
+    static constexpr size_t kMaxWaitingBytes = size_t{2} << 20;
+
+    // May another message be read?
+    bool MayRead() const {
+      return open && !reading && waiting_bytes < kMaxWaitingBytes;
+    }
+    // A read has ended. True: nothing is being written.
+    bool Take(bool ok);
+    void DropWritten();
+
+    bool open = true;
+    bool reading = false;
+    bool ended = false;  // no more will be read
+    grpc::ByteBuffer incoming;
+    // The first one is being written.
+    std::deque<grpc::ByteBuffer> waiting;
+    size_t waiting_bytes = 0;
+  };
+
   void PassMetadataOn();
-  void CloseUp() ABSL_LOCKS_EXCLUDED(mutex_);
-  void CloseDown() ABSL_LOCKS_EXCLUDED(mutex_);
+  void ReadUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReadDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Close(Flow& flow) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishWith(const grpc::Status& status);
 
   grpc::CallbackServerContext& context_;
   const std::shared_ptr<Session> session_;
+  StallGuard* const stall_guard_;
   grpc::ClientContext upstream_context_;
   grpc::GenericStub stub_;
   Upstream upstream_;
-  grpc::ByteBuffer up_, down_;
 
   absl::Mutex mutex_;
-  bool up_open_ ABSL_GUARDED_BY(mutex_) = true;
-  bool down_open_ ABSL_GUARDED_BY(mutex_) = true;
+  Flow up_ ABSL_GUARDED_BY(mutex_);
+  Flow down_ ABSL_GUARDED_BY(mutex_);
+  // While a message is on its way to the client.
+  std::optional<StallGuard::Watch> watch_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast

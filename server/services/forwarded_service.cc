@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/session_token.h"
 #include "server/rpc/status_conversion.h"
@@ -20,6 +21,8 @@ namespace {
 
 using grpc::ByteBuffer;
 using Reactor = grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>;
+
+constexpr absl::Duration kStallLimit = absl::Minutes(1);
 
 // A call that ends before it begins.
 class RefusedCall final : public Reactor {
@@ -41,9 +44,23 @@ absl::StatusOr<std::shared_ptr<Session>> SessionOf(
 
 }  // namespace
 
+Reactor* ForwardedService::Forward(const SessionRegistry& registry,
+                                   const std::string& method,
+                                   grpc::CallbackServerContext* context) {
+  auto session = SessionOf(registry, *context);
+  if (!session.ok()) return new RefusedCall(session.status());
+  auto channel = stall_guard_ == nullptr ? (*session)->executor_channel()
+                                         : (*session)->NextTransferChannel();
+  return new ForwardedCall(context, method, *std::move(session),
+                           std::move(channel), stall_guard_.get());
+}
+
 ForwardedService::ForwardedService(
     const google::protobuf::ServiceDescriptor& descriptor,
-    const SessionRegistry& registry) {
+    const SessionRegistry& registry, Traffic traffic) {
+  if (traffic == Traffic::kBytes) {
+    stall_guard_ = std::make_unique<StallGuard>(kStallLimit);
+  }
   for (int i = 0; i < descriptor.method_count(); ++i) {
     const std::string& name = names_.emplace_back(absl::StrCat(
         "/", descriptor.full_name(), "/", descriptor.method(i)->name()));
@@ -51,11 +68,8 @@ ForwardedService::ForwardedService(
         name.c_str(), grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
     MarkMethodRawCallback(
         i, new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(
-               [&registry,
-                &name](grpc::CallbackServerContext* context) -> Reactor* {
-                 auto session = SessionOf(registry, *context);
-                 if (!session.ok()) return new RefusedCall(session.status());
-                 return new ForwardedCall(context, name, *std::move(session));
+               [this, &registry, &name](grpc::CallbackServerContext* context) {
+                 return Forward(registry, name, context);
                }));
   }
 }

@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
 #include "core/base/log.h"
+#include "proto/transport.h"
 
 namespace holdfast {
 namespace {
@@ -25,6 +26,9 @@ constexpr absl::Duration kUsageTime = absl::Milliseconds(200);
 std::shared_ptr<grpc::Channel> ConnectToExecutor(const std::string& path) {
   grpc::ChannelArguments arguments;
   // What may be sent is the executor's to decide, not the forwarder's.
+  for (const auto& [name, value] : kTransportArguments) {
+    arguments.SetInt(name, value);
+  }
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, 4 << 20);
@@ -56,6 +60,13 @@ Session::Session(Options options, std::unique_ptr<Executor> executor)
 }
 
 Session::~Session() { Close("the daemon has dropped it"); }
+
+std::shared_ptr<grpc::Channel> Session::NextTransferChannel() {
+  absl::MutexLock lock(&transfer_mutex_);
+  auto& channel = transfer_channels_[transfers_++ % transfer_channels_.size()];
+  if (channel == nullptr) channel = ConnectToExecutor(options_.socket_path);
+  return channel;
+}
 
 v1::SessionInfo Session::Info() const {
   v1::SessionInfo info;

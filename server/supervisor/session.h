@@ -12,6 +12,7 @@
 
 #include <grpcpp/channel.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -66,6 +67,9 @@ class Session {
 
   // To the executor's own socket; connects when it is used first.
   std::shared_ptr<grpc::Channel> executor_channel() const { return channel_; }
+  // The same for a call that carries many bytes: one of several connections,
+  // another one each time, so that calls at once do not share a thread.
+  std::shared_ptr<grpc::Channel> NextTransferChannel();
 
   // OK, or why the session does not serve commands (ErrorDetail.session_lost).
   absl::Status Serving() const;
@@ -95,6 +99,11 @@ class Session {
   const absl::Time opened_;
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<Executor> executor_;
+
+  absl::Mutex transfer_mutex_;
+  size_t transfers_ ABSL_GUARDED_BY(transfer_mutex_) = 0;
+  std::array<std::shared_ptr<grpc::Channel>, 8> transfer_channels_
+      ABSL_GUARDED_BY(transfer_mutex_);
 
   mutable absl::Mutex mutex_;
   v1::SessionInfo::State state_ ABSL_GUARDED_BY(mutex_) =

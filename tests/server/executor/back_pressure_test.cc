@@ -66,6 +66,28 @@ class BackPressureTest : public ExecutorTest {
     ASSERT_TRUE(results.empty()) << results.begin()->second.DebugString();
   }
 
+  // From number 4 on: makes buffer 1 and has stream 0 wait until its first word
+  // is not 0.
+  static Batch WaitingKernel() {
+    Batch first(4);
+    first.AllocateHost(BufferName(1), 1 << 20);
+    first.FillWord(StreamName(1), BufferName(1), 0, 1 << 20, 0);
+    first.Synchronize(StreamName(1));
+    first.LoadInline(ModuleName(0), kPtx);
+    first.GetKernel(KernelName(0), ModuleName(0), "wait_for");
+    v1::Launch& launch = *first.Add().mutable_launch();
+    launch.set_kernel(KernelName(0));
+    launch.set_stream(StreamName(0));
+    for (v1::Dim3* dim : {launch.mutable_grid(), launch.mutable_block()}) {
+      dim->set_x(1);
+      dim->set_y(1);
+      dim->set_z(1);
+    }
+    launch.add_arguments()->mutable_buffer()->set_buffer(BufferName(1));
+    launch.add_arguments()->mutable_buffer()->set_buffer(BufferName(0));
+    return first;
+  }
+
   size_t ResidentBytes() const {
     std::ifstream file("/proc/" + std::to_string(pid()) + "/statm");
     size_t pages = 0;
@@ -151,30 +173,15 @@ TEST_F(BackPressureTest, InlineBytesBehindABusyStreamHoldUpNoTransfer) {
   // Behind it stand more writes than there is pinned memory for.
   auto context = Context();
   auto stream = commands().Execute(context.get());
-  Batch first(4);
-  first.AllocateHost(BufferName(1), 1 << 20);
-  first.FillWord(StreamName(1), BufferName(1), 0, 1 << 20, 0);
-  first.Synchronize(StreamName(1));
-  first.LoadInline(ModuleName(0), kPtx);
-  first.GetKernel(KernelName(0), ModuleName(0), "wait_for");
-  v1::Launch& launch = *first.Add().mutable_launch();
-  launch.set_kernel(KernelName(0));
-  launch.set_stream(StreamName(0));
-  for (v1::Dim3* dim : {launch.mutable_grid(), launch.mutable_block()}) {
-    dim->set_x(1);
-    dim->set_y(1);
-    dim->set_z(1);
-  }
-  launch.add_arguments()->mutable_buffer()->set_buffer(BufferName(1));
-  launch.add_arguments()->mutable_buffer()->set_buffer(BufferName(0));
+  const Batch first = WaitingKernel();
   const uint64_t launched = first.last_sequence();
   ASSERT_TRUE(stream->Write(first.proto()));
 
   uint64_t next = launched + 1;
   for (int i = 0; i < 40; ++i) {
     Batch writes(next);
-    for (int j = 0; j < 40; ++j) {
-      writes.Write(StreamName(0), BufferName(0), 0, std::string(j + 1, 'w'));
+    for (int j = 0; j < 8; ++j) {
+      writes.Write(StreamName(0), BufferName(0), 0, std::string(64 << 10, 'w'));
     }
     next = writes.last_sequence() + 1;
     ASSERT_TRUE(stream->Write(writes.proto()));
@@ -211,6 +218,28 @@ TEST_F(BackPressureTest, InlineBytesBehindABusyStreamHoldUpNoTransfer) {
   }
   EXPECT_EQ(results.at(read).data(), std::string(40, 'w'));
   EXPECT_EQ(results.at(fence).fence().failures(), 0u);
+}
+
+TEST_F(BackPressureTest, SmallInlineBytesAreNotCountedByTheirNumber) {
+  // Stream 0 waits for a later command, behind thousands of small writes.
+  auto context = Context();
+  auto stream = commands().Execute(context.get());
+  const Batch first = WaitingKernel();
+  ASSERT_TRUE(stream->Write(first.proto()));
+  Batch writes(first.last_sequence() + 1);
+  for (int j = 0; j < 4000; ++j) {
+    writes.Write(StreamName(0), BufferName(0), j % 1000, "small");
+  }
+  ASSERT_TRUE(stream->Write(writes.proto()));
+  Batch last(writes.last_sequence() + 1);
+  last.FillWord(StreamName(1), BufferName(1), 0, 1 << 20, 1);
+  const uint64_t fence = last.Fence();
+  ASSERT_TRUE(stream->Write(last.proto()));
+  v1::ResultBatch batch;
+  do {
+    ASSERT_TRUE(stream->Read(&batch));
+  } while (batch.results().rbegin()->sequence() != fence);
+  EXPECT_EQ(batch.results().rbegin()->fence().failures(), 0u);
 }
 
 TEST_F(BackPressureTest, AParkedBatchDoesNotHoldUpTheEnd) {

@@ -174,13 +174,14 @@ void ExecutorTest::StartProcess() {
   ASSERT_OK(pair);
   const int child_end = pair->second.get();
   const std::string number = std::to_string(child_end);
+  const std::string limit = absl::FormatDuration(StallLimit());
   pid_ = fork();
   ASSERT_GE(pid_, 0);
   if (pid_ == 0) {
     // Only async-signal-safe calls between fork and exec.
     fcntl(child_end, F_SETFD, 0);
     const char* const arguments[] = {"executor", kExecutorArgument,
-                                     number.c_str(), nullptr};
+                                     number.c_str(), limit.c_str(), nullptr};
     execv("/proc/self/exe", const_cast<char* const*>(arguments));
     _exit(127);
   }
@@ -283,10 +284,12 @@ uint64_t ExecutorTest::chunks_seen() {
 
 // The test program is its own executor.
 int main(int argc, char** argv) {
-  if (argc == 3 && strcmp(argv[1], holdfast::testing::kExecutorArgument) == 0) {
+  absl::Duration stall_limit;
+  if (argc == 4 && strcmp(argv[1], holdfast::testing::kExecutorArgument) == 0 &&
+      absl::ParseDuration(argv[3], &stall_limit)) {
     return holdfast::ExecutorMain(
         holdfast::UniqueFd(atoi(argv[2])),
-        {.choice = holdfast::cuda::DriverChoice::kSoftware});
+        {.choice = holdfast::cuda::DriverChoice::kSoftware}, stall_limit);
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -18,6 +18,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "core/base/handle.h"
 #include "core/base/unique_fd.h"
 #include "gtest/gtest.h"
@@ -92,6 +93,9 @@ std::map<uint64_t, v1::Result> BySequence(const v1::ResultBatch& results);
 
 class ExecutorTest : public ::testing::Test {
  protected:
+  // What a client may take for one message of a transfer.
+  virtual absl::Duration StallLimit() const { return absl::Minutes(1); }
+
   // Starts the process and gives it its session.
   void SetUp() override;
   void TearDown() override;

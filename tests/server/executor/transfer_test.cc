@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Upload and Download.
+#include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/server/executor/executor_fixture.h"
 #include "tests/testing/status_matchers.h"
 
@@ -201,6 +205,131 @@ TEST_F(TransferTest, ADownloadThatIsGivenUpHoldsNothing) {
   }
   std::string back;
   EXPECT_TRUE(Download(Range(0, kSize), &back).ok());
+}
+
+// A client that has begun downloads of the whole buffer and reads no more.
+class SlowClient {
+ public:
+  using Context = std::unique_ptr<grpc::ClientContext>;
+  using Reader = std::unique_ptr<grpc::ClientReader<v1::DownloadResponse>>;
+
+  void Add(v1::TransferService::Stub& transfers, Context context,
+           const v1::TransferRange& range) {
+    v1::DownloadRequest request;
+    *request.mutable_range() = range;
+    contexts_.push_back(std::move(context));
+    readers_.push_back(transfers.Download(contexts_.back().get(), request));
+    v1::DownloadResponse response;
+    EXPECT_TRUE(readers_.back()->Read(&response));
+  }
+  // Reads the rest of the last; how it ended.
+  grpc::Status Finish() {
+    v1::DownloadResponse response;
+    while (readers_.back()->Read(&response)) {
+    }
+    const grpc::Status status = readers_.back()->Finish();
+    readers_.pop_back();
+    return status;
+  }
+  ~SlowClient() {
+    for (const Context& context : contexts_) context->TryCancel();
+    for (const Reader& reader : readers_) reader->Finish();
+  }
+
+ private:
+  std::vector<Context> contexts_;
+  std::vector<Reader> readers_;
+};
+
+TEST_F(TransferTest, SlowDownloadersHoldUpNobodyElse) {
+  const std::string bytes = Pattern(kSize, 4);
+  ASSERT_TRUE(Upload(Range(0, kSize), bytes).ok());
+  SlowClient slow;
+  for (int i = 0; i < 24; ++i)
+    slow.Add(transfers(), Context(), Range(0, kSize));
+  std::string back;
+  EXPECT_TRUE(Download(Range(0, kSize), &back).ok());
+  EXPECT_TRUE(back == bytes);
+  EXPECT_TRUE(Upload(Range(0, kSize), bytes).ok());
+  EXPECT_TRUE(slow.Finish().ok());
+}
+
+TEST_F(TransferTest, TransfersBeyondTheLimitAreRefused) {
+  // They wait for a command that never comes.
+  v1::DownloadRequest request;
+  *request.mutable_range() = Range(0, 1);
+  request.mutable_range()->set_after_sequence(1000);
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::DownloadResponse>>> calls;
+  // Calls that are not refused yet do not end: the first that ends tells.
+  std::atomic<int> refused{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 300; ++i) {
+    contexts.push_back(Context());
+    calls.push_back(transfers().Download(contexts.back().get(), request));
+  }
+  for (auto& call : calls) {
+    threads.emplace_back([&refused, &call] {
+      v1::DownloadResponse response;
+      EXPECT_FALSE(call->Read(&response));
+      const grpc::Status status = call->Finish();
+      if (status.error_code() == StatusCode::RESOURCE_EXHAUSTED) ++refused;
+    });
+  }
+  while (refused < 300 - 256) std::this_thread::yield();
+  for (auto& context : contexts) context->TryCancel();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(refused, 300 - 256);
+}
+
+class StalledTransferTest : public TransferTest {
+ protected:
+  absl::Duration StallLimit() const override { return absl::Seconds(2); }
+};
+
+TEST_F(StalledTransferTest, ADownloaderThatReadsNothingIsGivenUp) {
+  // More than all buffers on the way can hold.
+  Batch batch(10);
+  batch.Allocate(BufferName(1), 64 * kMiB);
+  ASSERT_TRUE(Run(batch).empty());
+  v1::TransferRange large = Range(0, 64 * kMiB);
+  large.set_buffer(BufferName(1));
+  SlowClient stalled;
+  stalled.Add(transfers(), Context(), large);
+  absl::SleepFor(absl::Seconds(4));
+  EXPECT_EQ(stalled.Finish().error_code(), StatusCode::CANCELLED);
+  std::string back;
+  EXPECT_TRUE(Download(Range(0, kSize), &back).ok());
+}
+
+TEST_F(StalledTransferTest, AnUploaderThatSendsNothingIsGivenUp) {
+  for (const bool with_header : {false, true}) {
+    auto context = Context();
+    v1::UploadResponse response;
+    auto writer = transfers().Upload(context.get(), &response);
+    v1::UploadRequest request;
+    *request.mutable_header() = Range(0, kSize);
+    if (with_header) {
+      ASSERT_TRUE(writer->Write(request));
+    }
+    // Without WritesDone: the daemon ends the call.
+    EXPECT_EQ(writer->Finish().error_code(), StatusCode::CANCELLED);
+  }
+  EXPECT_TRUE(Upload(Range(0, 4), "goes").ok());
+}
+
+TEST_F(StalledTransferTest, WaitingForTheDaemonIsNoStall) {
+  // Longer than a client may take, for a command that comes late.
+  v1::TransferRange range = Range(0, 4);
+  range.set_after_sequence(10);
+  std::string back;
+  std::thread download([&] { EXPECT_TRUE(Download(range, &back).ok()); });
+  absl::SleepFor(absl::Seconds(4));
+  Batch batch(10);
+  batch.Write(StreamName(0), BufferName(0), 0, "late");
+  EXPECT_TRUE(Run(batch).empty());
+  download.join();
+  EXPECT_EQ(back, "late");
 }
 
 }  // namespace

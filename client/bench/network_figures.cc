@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/bench/bench.h"
+#include "client/bench/grpc_echo.h"
+#include "client/bench/workload.h"
+#include "client/cli/command.h"
+#include "client/cpp/transfer_stream.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::bench {
+namespace {
+
+using Direction = GrpcEcho::Direction;
+
+// Where the bars stand.
+constexpr uint64_t kLarge = 64 << 20;
+
+// One way over the network, with so many calls at a time.
+struct Way {
+  std::string name;
+  std::string address;
+  int calls = 1;
+  // GB/s from kLarge on; 0: none.
+  double bar = 0;
+};
+
+absl::StatusOr<Summary> HoldfastRate(const Stream& stream, const Buffer& buffer,
+                                     Direction direction,
+                                     std::vector<char>& memory, uint64_t size) {
+  return CopyRate(size, [&]() -> absl::Status {
+    if (direction == Direction::kOut) {
+      return buffer.Download(memory.data(), size, stream);
+    }
+    HOLDFAST_RETURN_IF_ERROR(buffer.Upload(memory.data(), size, stream));
+    return stream.Synchronize();
+  });
+}
+
+absl::Status AddWay(Bench& bench, const Way& way) {
+  if (way.address.empty()) return absl::OkStatus();
+  const std::vector<uint64_t> sizes = NetworkSizes(bench.quick());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto session,
+      Session::Open({.address = way.address,
+                     .name = "bench",
+                     .transfer_calls = static_cast<uint32_t>(way.calls)}));
+  const Device device = session->device(0);
+  HOLDFAST_ASSIGN_OR_RETURN(const Stream stream, device.CreateStream());
+  HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer,
+                            device.Allocate(sizes.back(), stream));
+  std::vector<char> memory(sizes.back(), 1);
+  for (const uint64_t size : sizes) {
+    for (const Direction direction : {Direction::kIn, Direction::kOut}) {
+      Figure figure{
+          .group = "network",
+          .name = absl::StrCat(way.name, way.calls == 1 ? ", one call " : " ",
+                               direction == Direction::kIn ? "in, " : "out, ",
+                               cli::HumanBytes(size)),
+          .unit = "GB/s",
+          .better = Better::kMore};
+      HOLDFAST_ASSIGN_OR_RETURN(const auto echo, GrpcEcho::Start());
+      HOLDFAST_ASSIGN_OR_RETURN(const Summary bare,
+                                echo->ByteRate(direction, size, way.calls));
+      figure.baseline = Baseline{"bare gRPC, TCP", bare};
+      HOLDFAST_ASSIGN_OR_RETURN(
+          figure.value, HoldfastRate(stream, buffer, direction, memory, size));
+      if (way.bar > 0 && size >= kLarge) {
+        figure = std::move(figure).Reaching(
+            way.bar, absl::StrCat("≥ ", way.bar, " GB/s"));
+      }
+      bench.Add(std::move(figure));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status MeasureNetwork(Bench& bench) {
+  const int calls = static_cast<int>(std::max(2u, UsefulTransferCalls()));
+  for (const Way& way : {Way{"TCP", bench.options().tcp_address, 1, 3.0},
+                         Way{"TCP", bench.options().tcp_address, calls, 8.0},
+                         Way{"TLS", bench.options().tls_address, 1},
+                         Way{"TLS", bench.options().tls_address, calls}}) {
+    HOLDFAST_RETURN_IF_ERROR(AddWay(bench, way));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::bench

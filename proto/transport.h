@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How gRPC's connections are set up at both ends, for many bytes at a time: the
+// receiver of either direction says how much may be on its way.
+#ifndef HOLDFAST_PROTO_TRANSPORT_H_
+#define HOLDFAST_PROTO_TRANSPORT_H_
+
+#include <grpc/impl/codegen/grpc_types.h>
+
+namespace holdfast {
+
+struct TransportArgument {
+  const char* name;
+  int value;
+};
+
+inline constexpr TransportArgument kTransportArguments[] = {
+    // A message of a transfer in a few frames; a stream that shares the
+    // connection waits no longer than for one of them.
+    {GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 256 << 10},
+    // Of one stream, before its reader has asked for more. What a reader who
+    // stands still may cost.
+    {GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 2 << 20},
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_PROTO_TRANSPORT_H_

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who gets page-locked blocks, and what becomes of them.
+#include "server/executor/staging.h"
+
+#include <thread>
+#include <vector>
+
+#include "server/executor/inline_space.h"
+#include "tests/testing/fault_injecting_driver.h"
+#include "tests/testing/software_driver.h"
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast::executor {
+namespace {
+
+using holdfast::testing::InjectFault;
+using holdfast::testing::SoftwareContext;
+using holdfast::testing::SoftwareDriver;
+using holdfast::testing::StatusIs;
+
+constexpr size_t kBlockBytes = 4096;
+constexpr absl::Duration kNow = absl::ZeroDuration();
+constexpr absl::Duration kHang = absl::Minutes(1);
+
+std::shared_ptr<Staging> EightBlocks() {
+  return Staging::Create(SoftwareContext(), kBlockBytes, 8, 4);
+}
+
+TEST(StagingTest, PlacesAreBounded) {
+  const auto staging = EightBlocks();
+  std::vector<std::shared_ptr<Staging::Place>> places;
+  for (int i = 0; i < 4; ++i) {
+    places.push_back(staging->AwaitPlace(kNow));
+    ASSERT_NE(places.back(), nullptr);
+  }
+  EXPECT_EQ(staging->AwaitPlace(kNow), nullptr);
+  std::thread leaver([&] { places.pop_back(); });
+  EXPECT_NE(staging->AwaitPlace(kHang), nullptr);
+  leaver.join();
+}
+
+TEST(StagingTest, WhoTakesAllThatIsFreeLeavesTheOthersTheirs) {
+  const auto staging = EightBlocks();
+  const auto greedy = staging->AwaitPlace(kNow);
+  const auto modest = staging->AwaitPlace(kNow);
+  std::vector<Staging::BlockPtr> taken;
+  for (;;) {
+    ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, greedy->Acquire(kNow));
+    if (block == nullptr) break;
+    taken.push_back(std::move(block));
+  }
+  EXPECT_EQ(taken.size(), 5u);
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr none, staging->TryAcquire());
+  EXPECT_EQ(none, nullptr);
+  EXPECT_FALSE(staging->HasFree([] {}));
+  const auto late = staging->AwaitPlace(kNow);
+  ASSERT_NE(late, nullptr);
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr first, late->Acquire(kNow));
+  EXPECT_NE(first, nullptr);
+  ASSERT_OK_AND_ASSIGN(Staging::BlockPtr own, modest->Acquire(kNow));
+  ASSERT_NE(own, nullptr);
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr more, modest->Acquire(kNow));
+  EXPECT_EQ(more, nullptr);
+  own = nullptr;
+  // Kept for it: the greedy one does not get it.
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr eighth, greedy->Acquire(kNow));
+  EXPECT_EQ(eighth, nullptr);
+}
+
+TEST(StagingTest, APlaceLivesAsLongAsItsBlocks) {
+  const auto staging = Staging::Create(SoftwareContext(), kBlockBytes, 2, 1);
+  auto place = staging->AwaitPlace(kNow);
+  ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, place->Acquire(kNow));
+  place = nullptr;
+  EXPECT_EQ(staging->AwaitPlace(kNow), nullptr);
+  block = nullptr;
+  EXPECT_NE(staging->AwaitPlace(kNow), nullptr);
+}
+
+TEST(StagingTest, WhoWaitsIsCalledWhenABlockComesBack) {
+  const auto staging = Staging::Create(SoftwareContext(), kBlockBytes, 1, 0);
+  ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, staging->TryAcquire());
+  int calls = 0;
+  EXPECT_FALSE(staging->HasFree([&calls] { ++calls; }));
+  EXPECT_EQ(calls, 0);
+  block = nullptr;
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(staging->HasFree([&calls] { ++calls; }));
+}
+
+TEST(StagingTest, ABlockThatCannotBeMadeCostsNothing) {
+  cuda::DriverApi api = SoftwareDriver().api;
+  InjectFault<&cuda::DriverApi::cuMemHostAlloc>(&api, 1,
+                                                CUDA_ERROR_OUT_OF_MEMORY);
+  const auto staging = Staging::Create(SoftwareContext(api), kBlockBytes, 2, 1);
+  const auto place = staging->AwaitPlace(kNow);
+  EXPECT_THAT(place->Acquire(kNow).status(),
+              StatusIs(absl::StatusCode::kResourceExhausted, ""));
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr first, place->Acquire(kNow));
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr second, place->Acquire(kNow));
+  EXPECT_NE(first, nullptr);
+  EXPECT_NE(second, nullptr);
+}
+
+TEST(StagingTest, BlocksThatComeBackAfterTheEndAreLeftAlone) {
+  auto staging = EightBlocks();
+  ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, staging->TryAcquire());
+  staging->Close();
+  char* const data = block->data();
+  block = nullptr;
+  // Still mapped: gRPC, or a driver that is gone, may be at it.
+  data[0] = 'x';
+  staging = nullptr;
+  data[kBlockBytes - 1] = 'x';
+}
+
+TEST(InlineSpaceTest, SmallSpansShareABlockAndDoNotOverlap) {
+  const auto staging = Staging::Create(SoftwareContext(), kBlockBytes, 2, 0);
+  InlineSpace space(staging);
+  std::vector<InlineSpace::Span> spans;
+  while (space.HasRoom(100, [] {})) {
+    ASSERT_OK_AND_ASSIGN(InlineSpace::Span span, space.Take(100));
+    for (const InlineSpace::Span& other : spans) {
+      EXPECT_TRUE(span.data >= other.data + 100 ||
+                  other.data >= span.data + 100);
+    }
+    spans.push_back(std::move(span));
+  }
+  EXPECT_EQ(spans.size(), 2 * kBlockBytes / 128);
+  EXPECT_THAT(space.Take(1).status(),
+              StatusIs(absl::StatusCode::kResourceExhausted, ""));
+}
+
+TEST(InlineSpaceTest, AWholeBlockFitsAndComesBack) {
+  const auto staging = Staging::Create(SoftwareContext(), kBlockBytes, 1, 0);
+  InlineSpace space(staging);
+  for (int i = 0; i < 3; ++i) {
+    bool called = false;
+    ASSERT_OK_AND_ASSIGN(InlineSpace::Span span, space.Take(kBlockBytes));
+    EXPECT_FALSE(space.HasRoom(1, [&called] { called = true; }));
+    span = {};
+    EXPECT_TRUE(called);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::executor
