@@ -32,6 +32,9 @@ extern "C" __global__ void add_one(int* data, unsigned n) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) data[i] += 1;
 }
+extern "C" __global__ void stray(int* data) {
+  data[threadIdx.x == 37 ? 1u << 30 : threadIdx.x] = 1;
+}
 )";
 
 template <typename T>
@@ -220,6 +223,19 @@ TEST_F(CliTest, WrongLaunchesAreRefusedWithTheReason) {
   ExpectFailure(launch("1", "4096", "u32:1"), 1, "1024");
   ExpectFailure(launch("1", "1", "u64:1"), 1, "8");
   EXPECT_EQ(launch("1", "1", "u32:1").exit_code, 0);
+}
+
+TEST_F(CliTest, AStoreOutsideNamesKernelThreadAndLineAndHarmsNobodyElse) {
+  const Outcome outcome =
+      Holdfast({"run", Path("kernels.cu"), "--kernel", "stray", "--grid", "1",
+                "--block", "64", "-lineinfo", "scratch:256"});
+  ExpectFailure(outcome, 1, "CUDA_ERROR_ILLEGAL_ADDRESS");
+  ExpectFailure(outcome, 1, "kernel stray, block (0,0,0), thread (37,0,0)");
+  ExpectFailure(outcome, 1, "kernels.cu:18");
+  const Outcome next =
+      Holdfast({"run", Path("kernels.cu"), "--kernel", "add_one", "--grid", "1",
+                "--block", "1", "scratch:64", "u32:1"});
+  EXPECT_EQ(next.exit_code, 0) << next.err;
 }
 
 TEST_F(CliTest, NoDaemonHasAnExitCodeOfItsOwn) {
