@@ -137,8 +137,8 @@ struct Daemon::Parts {
         compile_service(program_compiler, peers),
         object_service(store),
         admin_service(sessions, compilers, cache, disk_cache, peers),
-        command_service(ServiceBeside(v1::CommandBatch::descriptor()),
-                        sessions, ForwardedService::Traffic::kCommands),
+        command_service(ServiceBeside(v1::CommandBatch::descriptor()), sessions,
+                        ForwardedService::Traffic::kCommands),
         transfer_service(ServiceBeside(v1::UploadRequest::descriptor()),
                          sessions, ForwardedService::Traffic::kBytes) {}
 

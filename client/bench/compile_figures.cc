@@ -127,7 +127,8 @@ absl::Status MeasureShared(Bench& bench, const Summary& alone) {
                              return answer.status();
                            }));
     if (made != 1) {
-      return absl::InternalError(absl::StrCat(made.load(), " compilations of one"));
+      return absl::InternalError(
+          absl::StrCat(made.load(), " compilations of one"));
     }
     samples.push_back(last);
   }

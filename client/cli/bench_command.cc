@@ -69,9 +69,8 @@ void AddBenchCommand(CLI::App* app, CommonOptions* options,
   command->add_flag("--quick", flags->bench.quick,
                     "Fewer samples and small copies: a minute instead of ten");
   command
-      ->add_option(
-          "--tcp", flags->bench.tcp_address,
-          "A daemon's address over TCP, for the group of the network")
+      ->add_option("--tcp", flags->bench.tcp_address,
+                   "A daemon's address over TCP, for the group of the network")
       ->type_name("ADDRESS");
   command
       ->add_option("--tls", flags->bench.tls_address,

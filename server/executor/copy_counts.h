@@ -23,8 +23,8 @@ class CopyCounts {
   }
 
   // Appends the paths that were taken.
-  void Report(google::protobuf::RepeatedPtrField<v1::CopyStatistics>* copies)
-      const {
+  void Report(
+      google::protobuf::RepeatedPtrField<v1::CopyStatistics>* copies) const {
     for (size_t path = 0; path < counts_.size(); ++path) {
       if (counts_[path].copies == 0) continue;
       v1::CopyStatistics& statistics = *copies->Add();

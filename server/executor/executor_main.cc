@@ -100,12 +100,12 @@ Session::Options SessionOptions(const internal::Assign& assign,
     return link.FetchObject(sha256);
   };
   options.usage_changed = [&link](uint64_t bytes) { link.SendUsage(bytes); };
-  link.OnUsageAsked([copies = options.resources.copies,
-                     arenas = options.resources.arena_budget](
-                        internal::Usage* usage) {
-    copies->Report(usage->mutable_copies());
-    usage->set_arena_bytes(arenas->bytes());
-  });
+  link.OnUsageAsked(
+      [copies = options.resources.copies,
+       arenas = options.resources.arena_budget](internal::Usage* usage) {
+        copies->Report(usage->mutable_copies());
+        usage->set_arena_bytes(arenas->bytes());
+      });
   return options;
 }
 
