@@ -13,6 +13,7 @@
 #include "client/cli/compilation_report.h"
 #include "client/cli/file.h"
 #include "client/cli/object_file.h"
+#include "client/cli/output_flags.h"
 #include "client/cli/progress_line.h"
 #include "client/cli/source.h"
 #include "client/cpp/program.h"
@@ -21,12 +22,9 @@
 namespace holdfast::cli {
 namespace {
 
-struct CompileFlags {
+struct CompileFlags : OutputFlags {
   std::string source;
-  std::string output;
-  std::string target;
   std::string language;
-  std::string arch;
   std::vector<std::string> names;
   std::vector<std::string> headers;
   std::vector<std::string> extra_sources;
@@ -105,16 +103,9 @@ void AddFlags(CLI::App* command, CompileFlags* flags) {
                    "A source: .ptx is PTX, .ll and .bc are NVVM IR, all else "
                    "is CUDA C++; - is standard input")
       ->required();
-  command->add_option("-o,--output", flags->output,
-                      "What to write; -: standard output; without it the "
-                      "object stays in the daemon's store");
-  command->add_option("--target", flags->target,
-                      "auto (what device 0 runs best), ptx, cubin or ltoir; "
-                      "default: by the end of the output's name");
+  AddOutputFlags(command, flags);
   command->add_option("--language", flags->language,
                       "c++, ptx or nvvm; default: by the end of FILE");
-  command->add_option("--arch", flags->arch,
-                      "sm_90, compute_90, ... (default: that of device 0)");
   AddList(command, "--name", &flags->names,
           "An instantiation that is wanted, 'vector_add<float>'; may be given "
           "again");

@@ -7,6 +7,7 @@
 
 #include "client/cli/compilation_report.h"
 #include "client/cli/object_file.h"
+#include "client/cli/output_flags.h"
 #include "client/cli/source.h"
 #include "client/cpp/linker.h"
 #include "core/base/status_macros.h"
@@ -14,11 +15,8 @@
 namespace holdfast::cli {
 namespace {
 
-struct LinkFlags {
+struct LinkFlags : OutputFlags {
   std::vector<std::string> objects;
-  std::string output;
-  std::string target;
-  std::string arch;
 };
 
 absl::Status Link(const CommonOptions& options, const LinkFlags& flags,
@@ -45,14 +43,7 @@ void AddFlags(CLI::App* command, LinkFlags* flags) {
                    "(ptx:-, object:x.obj; - is standard input), or sha256:HEX "
                    "of an object in the daemon's store")
       ->required();
-  command->add_option("-o,--output", flags->output,
-                      "What to write; -: standard output; without it the "
-                      "object stays in the daemon's store");
-  command->add_option("--target", flags->target,
-                      "auto (what device 0 runs best), cubin or ptx; default: "
-                      "by the end of the output's name");
-  command->add_option("--arch", flags->arch,
-                      "sm_90, compute_90, ... (default: that of device 0)");
+  AddOutputFlags(command, flags);
 }
 
 }  // namespace
@@ -62,7 +53,7 @@ void AddLinkCommand(CLI::App* app, CommonOptions* options,
   auto flags = std::make_shared<LinkFlags>();
   auto self = std::make_shared<CLI::App*>();
   CLI::App* command = AddCommand(
-      app, options, "link", "Link objects to a cubin or PTX",
+      app, options, "link", "Link objects to a cubin, PTX or LTO IR",
       [options, flags, self] {
         return Link(*options, *flags, (*self)->remaining());
       },

@@ -32,9 +32,9 @@ class Linker {
   // Objects are linked in this order; messages call one `name`.
   Linker& Add(const ObjectCode& object, std::string name = "");
 
-  // Links in the daemon, or finds what was linked before. `target`: a cubin or
-  // PTX; default is what device 0 runs best. INVALID_ARGUMENT: the objects do
-  // not link; GetErrorDetail(status)->log is the whole log.
+  // Links in the daemon, or finds what was linked before. `target`: a
+  // cubin, PTX or LTO IR; default is what device 0 runs best. INVALID_ARGUMENT:
+  // the objects do not link; GetErrorDetail(status)->log is the whole log.
   absl::StatusOr<Compilation> Link(
       Daemon& daemon,
       v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED) const;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/compile/compiler.h"
 
-#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/compile/compile_options.h"
+#include "core/compile/lto_ptx_linker.h"
 #include "core/compile/nvjitlink_linker.h"
 #include "core/compile/nvrtc_compiler.h"
 #include "core/compile/nvvm_compiler.h"
@@ -143,9 +144,8 @@ absl::StatusOr<ObjectCode> Compiler::CompilePtx(
 
 absl::StatusOr<ObjectCode> Compiler::CompileNvvm(
     const ProgramSource& program) const {
-  if (!nvvm_.ok()) return nvvm_.status();
+  HOLDFAST_ASSIGN_OR_RETURN(const NvvmCompiler nvvm, Nvvm());
   HOLDFAST_ASSIGN_OR_RETURN(auto options, ParseOptions(program.options));
-  const NvvmCompiler nvvm(**nvvm_);
   if (program.target == ObjectFormat::kPtx ||
       program.target == ObjectFormat::kLtoir) {
     return nvvm.Compile(program, options, program.target);
@@ -169,30 +169,36 @@ absl::StatusOr<ObjectCode> Compiler::CompileNvvm(
   return object;
 }
 
+absl::StatusOr<NvvmCompiler> Compiler::Nvvm() const {
+  if (!nvvm_.ok()) return nvvm_.status();
+  return NvvmCompiler(**nvvm_);
+}
+
 // Joined by us, and read again by nvJitLink, if it is there.
-absl::StatusOr<ObjectCode> Compiler::LinkAndCheckPtx(
-    const LinkSource& source) const {
-  HOLDFAST_ASSIGN_OR_RETURN(ObjectCode object, LinkPtx(source));
-  if (nvjitlink_.ok()) {
+absl::StatusOr<ObjectCode> Compiler::Checked(absl::StatusOr<ObjectCode> joined,
+                                             const std::string& arch) const {
+  if (joined.ok() && nvjitlink_.ok()) {
     HOLDFAST_RETURN_IF_ERROR(
         NvJitLinker(**nvjitlink_)
-            .CheckPtx({"joined.ptx", ObjectFormat::kPtx, object.bytes},
-                      source.arch));
+            .CheckPtx({"joined.ptx", ObjectFormat::kPtx, joined->bytes}, arch));
   }
-  return object;
+  return joined;
 }
 
 absl::StatusOr<ObjectCode> Compiler::Link(const LinkSource& source) const {
-  const bool all_ptx = std::all_of(source.inputs.begin(), source.inputs.end(),
-                                   [](const LinkInput& input) {
-                                     return input.format == ObjectFormat::kPtx;
-                                   });
-  if (all_ptx && source.target == ObjectFormat::kPtx) {
-    return LinkAndCheckPtx(source);
+  std::set<ObjectFormat> formats;
+  for (const LinkInput& input : source.inputs) formats.insert(input.format);
+  const bool to_ptx = source.target == ObjectFormat::kPtx;
+  if (to_ptx && formats == std::set{ObjectFormat::kPtx}) {
+    return Checked(LinkPtx(source), source.arch);
   }
   if (!nvjitlink_.ok()) return nvjitlink_.status();
+  const NvJitLinker linker(**nvjitlink_);
   HOLDFAST_ASSIGN_OR_RETURN(const auto options, ParseOptions(source.options));
-  return NvJitLinker(**nvjitlink_).Link(source, options);
+  if (to_ptx && formats == std::set{ObjectFormat::kPtx, ObjectFormat::kLtoir}) {
+    return Checked(LinkLtoAndPtx(source, options, linker, Nvvm()), source.arch);
+  }
+  return linker.Link(source, options);
 }
 
 }  // namespace holdfast::compile

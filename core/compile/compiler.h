@@ -17,6 +17,7 @@
 #include "core/compile/nvjitlink_api.h"
 #include "core/compile/nvrtc_api.h"
 #include "core/compile/nvvm_api.h"
+#include "core/compile/nvvm_compiler.h"
 #include "core/compile/program.h"
 #include "core/compile/toolkit.h"
 
@@ -43,7 +44,8 @@ class Compiler {
   // no back end makes this target of this language. Else as the back ends say.
   absl::StatusOr<ObjectCode> Compile(const ProgramSource& program) const;
 
-  // PTX to PTX as LinkPtx says, all else as NvJitLinker::Link.
+  // PTX to PTX as LinkPtx says, PTX and LTO IR to PTX as LinkLtoAndPtx does,
+  // all else as NvJitLinker::Link.
   absl::StatusOr<ObjectCode> Link(const LinkSource& source) const;
 
  private:
@@ -51,7 +53,9 @@ class Compiler {
   absl::StatusOr<ObjectCode> CompilePtx(const ProgramSource& program) const;
   absl::StatusOr<ObjectCode> CompileNvvm(const ProgramSource& program) const;
 
-  absl::StatusOr<ObjectCode> LinkAndCheckPtx(const LinkSource& source) const;
+  absl::StatusOr<NvvmCompiler> Nvvm() const;
+  absl::StatusOr<ObjectCode> Checked(absl::StatusOr<ObjectCode> joined,
+                                     const std::string& arch) const;
 
   const absl::StatusOr<std::unique_ptr<const NvrtcApi>> nvrtc_;
   const absl::StatusOr<std::unique_ptr<const NvJitLinkApi>> nvjitlink_;

@@ -12,6 +12,7 @@
 #include "core/base/status_macros.h"
 #include "core/compile/compiler_error.h"
 #include "core/compile/link_input.h"
+#include "core/compile/lto_archive.h"
 #include "core/compile/stderr_capture.h"
 
 namespace holdfast::compile {
@@ -77,6 +78,19 @@ class Linkage {
   Linkage(const Linkage&) = delete;
   Linkage& operator=(const Linkage&) = delete;
 
+  absl::Status Run(const std::vector<std::string>& options,
+                   absl::Span<const LinkInput> inputs) {
+    for (const LinkInput& input : inputs) {
+      HOLDFAST_RETURN_IF_ERROR(CheckLinkInput(input));
+    }
+    HOLDFAST_RETURN_IF_ERROR(Create(options));
+    for (const LinkInput& input : inputs) {
+      HOLDFAST_RETURN_IF_ERROR(Add(input));
+    }
+    return Status(api_.nvJitLinkComplete(handle_), "nvJitLinkComplete",
+                  "The objects do not link; see the log.");
+  }
+
   absl::Status Create(const std::vector<std::string>& options) {
     std::vector<const char*> words;
     words.reserve(options.size());
@@ -100,11 +114,6 @@ class Linkage {
                   absl::StrCat("\"", input.name, "\" cannot be linked as ",
                                ObjectFormatName(input.format),
                                " for this architecture; see the log."));
-  }
-
-  absl::Status Complete() {
-    return Status(api_.nvJitLinkComplete(handle_), "nvJitLinkComplete",
-                  "The objects do not link; see the log.");
   }
 
   absl::StatusOr<std::string> Bytes(ObjectFormat target) {
@@ -155,17 +164,35 @@ class Linkage {
   nvJitLinkHandle handle_ = nullptr;
 };
 
-absl::Status CheckTarget(const LinkSource& source, bool all_lto,
-                         absl::string_view version) {
-  if (source.target == ObjectFormat::kCubin) return absl::OkStatus();
-  if (source.target == ObjectFormat::kPtx) {
-    if (all_lto) return absl::OkStatus();
+bool IsLto(const LinkInput& input) {
+  return input.format == ObjectFormat::kLtoir;
+}
+
+absl::Status CheckTarget(ObjectFormat target,
+                         absl::Span<const LinkInput> inputs,
+                         absl::Span<const Option> options) {
+  if (target == ObjectFormat::kCubin) return absl::OkStatus();
+  if (target != ObjectFormat::kPtx && target != ObjectFormat::kLtoir) {
     return absl::UnimplementedError(
-        "nvJitLink makes PTX of LTO IR only, and an input is something else");
+        absl::StrCat("nothing is linked to a ", ObjectFormatName(target),
+                     "; targets are a cubin, PTX and LTO IR"));
   }
-  return absl::UnimplementedError(absl::StrCat(
-      "nvJitLink ", version, " cannot link to ",
-      ObjectFormatName(source.target), "; targets are a cubin and PTX"));
+  const auto other = std::find_if_not(inputs.begin(), inputs.end(), IsLto);
+  if (other != inputs.end()) {
+    return absl::UnimplementedError(
+        absl::StrCat("LTO IR", target == ObjectFormat::kPtx ? " and PTX" : "",
+                     " can be linked to ", ObjectFormatName(target), "; \"",
+                     other->name, "\" is ", ObjectFormatName(other->format)));
+  }
+  for (const Option& option : options) {
+    if (target == ObjectFormat::kPtx) break;
+    if (option.spec->name == "--dlink-time-opt") continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "compiler option \"", option.text,
+        "\" cannot be honoured: LTO IR that is linked to LTO IR is not "
+        "compiled; give it where that is linked to a cubin or PTX"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckLto(absl::Span<const Option> options, bool any_lto) {
@@ -187,14 +214,11 @@ std::string NvJitLinker::version() const {
 
 absl::StatusOr<ObjectCode> NvJitLinker::Link(
     const LinkSource& source, absl::Span<const Option> options) const {
-  const auto is_lto = [](const LinkInput& input) {
-    return input.format == ObjectFormat::kLtoir;
-  };
-  const auto& inputs = source.inputs;
-  const bool lto = std::any_of(inputs.begin(), inputs.end(), is_lto);
+  HOLDFAST_ASSIGN_OR_RETURN(const std::vector<LinkInput> inputs,
+                            WithLtoPieces(source.inputs));
+  const bool lto = std::any_of(inputs.begin(), inputs.end(), IsLto);
   HOLDFAST_RETURN_IF_ERROR(CheckLto(options, lto));
-  HOLDFAST_RETURN_IF_ERROR(CheckTarget(
-      source, std::all_of(inputs.begin(), inputs.end(), is_lto), version()));
+  HOLDFAST_RETURN_IF_ERROR(CheckTarget(source.target, inputs, options));
   HOLDFAST_ASSIGN_OR_RETURN(
       std::vector<std::string> flags,
       RenderOptions(options, Backend::kNvJitLink, source.target, lto));
@@ -206,18 +230,15 @@ absl::StatusOr<ObjectCode> NvJitLinker::Link(
                             ArchitectureName(source.arch, source.target));
   flags.push_back(absl::StrCat("-arch=", object.arch));
   if (lto) flags.push_back("-lto");
-  if (source.target == ObjectFormat::kPtx) flags.push_back("-ptx");
-  for (const LinkInput& input : inputs) {
-    HOLDFAST_RETURN_IF_ERROR(CheckLinkInput(input));
-  }
+  if (source.target != ObjectFormat::kCubin) flags.push_back("-ptx");
   Linkage linkage(api_);
-  HOLDFAST_RETURN_IF_ERROR(linkage.Create(flags));
-  for (const LinkInput& input : inputs) {
-    HOLDFAST_RETURN_IF_ERROR(linkage.Add(input));
-  }
-  HOLDFAST_RETURN_IF_ERROR(linkage.Complete());
+  HOLDFAST_RETURN_IF_ERROR(linkage.Run(flags, inputs));
   object.log = linkage.InfoLog();
-  HOLDFAST_ASSIGN_OR_RETURN(object.bytes, linkage.Bytes(source.target));
+  if (source.target == ObjectFormat::kLtoir) {
+    object.bytes = MakeLtoArchive(inputs);
+  } else {
+    HOLDFAST_ASSIGN_OR_RETURN(object.bytes, linkage.Bytes(source.target));
+  }
   return object;
 }
 

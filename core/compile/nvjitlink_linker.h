@@ -14,10 +14,11 @@
 namespace holdfast::compile {
 
 // PTX, cubins, fatbins, LTO IR, objects and libraries to a cubin, or LTO IR to
-// PTX, with nvJitLink. Not thread-safe: it listens to the process's stderr,
-// where nvJitLink reports symbols that are defined twice and nowhere else.
-// Belongs in a process of its own, which must end after a failure: after one,
-// nvJitLink 13.0 takes undefined symbols for defined ones, or crashes.
+// PTX or to LTO IR, with nvJitLink. Not thread-safe: it listens to the
+// process's stderr, where nvJitLink reports symbols that are defined twice and
+// nowhere else. Belongs in a process of its own, which must end after a
+// failure: after one, nvJitLink 13.0 takes undefined symbols for defined ones,
+// or crashes.
 class NvJitLinker {
  public:
   // `api` must outlive the linker.
@@ -27,10 +28,11 @@ class NvJitLinker {
   std::string version() const;
 
   // `options` stand for source.options; LTO IR among the inputs is linked as
-  // such without asking. INVALID_ARGUMENT: an option is refused, an input is
-  // truncated or not what it is said to be, or they do not link (the
-  // ErrorDetail has the whole log). UNIMPLEMENTED: a target that nvJitLink
-  // cannot make of these inputs.
+  // such without asking. To LTO IR: nvJitLink says whether it links (a symbol
+  // may be missing still), and lto_archive makes it one. INVALID_ARGUMENT: an
+  // option is refused, an input is truncated or not what it is said to be, or
+  // they do not link (the ErrorDetail has the whole log). UNIMPLEMENTED: a
+  // target that cannot be made of these inputs.
   absl::StatusOr<ObjectCode> Link(const LinkSource& source,
                                   absl::Span<const Option> options) const;
 

@@ -12,6 +12,7 @@
 #include "client/cli/file.h"
 #include "client/cli/npy.h"
 #include "tests/e2e/daemon_process.h"
+#include "tests/testing/nvvm_kernel.h"
 
 namespace holdfast::e2e {
 namespace {
@@ -41,22 +42,6 @@ __device__ int* address() { return &hidden; }
 __device__ int twice(int x) { return 2 * x + *address(); }
 )";
 
-constexpr char kIr[] = R"(
-target triple = "nvptx64-nvidia-cuda"
-target datalayout = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"
-declare float @__nv_cosf(float)
-define void @cosine(float* %p) {
-  %v = load float, float* %p
-  %s = call float @__nv_cosf(float %v)
-  store float %s, float* %p
-  ret void
-}
-!nvvm.annotations = !{!0}
-!0 = !{void (float*)* @cosine, !"kernel", i32 1}
-!nvvmir.version = !{!1}
-!1 = !{i32 2, i32 0}
-)";
-
 class CompileTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -65,7 +50,9 @@ class CompileTest : public ::testing::Test {
     Write("factor.h", "#define FACTOR 3\n");
     Write("caller.cu", kCaller);
     Write("callee.cu", kCallee);
-    Write("cosine.ll", kIr);
+    Write("cosine.ll",
+          testing::NvvmKernel("cosine", "call float @__nv_cosf(float %v)",
+                              "declare float @__nv_cosf(float)"));
   }
   static void TearDownTestSuite() { delete daemon_; }
 
@@ -237,6 +224,25 @@ TEST_F(CompileTest, SeveralPtxRunAsOneOnTheSoftwareDevice) {
   ExpectOk(Shell("holdfast compile callee.cu -o b.ltoir -rdc=true"));
   ExpectOk(Shell("holdfast link a.ltoir b.ltoir -o lto.ptx"));
   EXPECT_EQ(Run("lto.ptx", "caller", {1, 2}), (std::vector<int>{1107, 1109}));
+}
+
+TEST_F(CompileTest, LinkedLtoIrAndMixturesRunOnTheSoftwareDevice) {
+  ExpectOk(Shell("holdfast compile caller.cu -o m.ltoir -rdc=true"));
+  ExpectOk(Shell("holdfast compile callee.cu -o n.ltoir -rdc=true"));
+  ExpectOk(Shell("holdfast compile callee.cu -o n.ptx -rdc=true"));
+  ExpectOk(Shell("holdfast compile caller.cu -o m.ptx -rdc=true"));
+  const std::vector<int> expected = {1107, 1109};
+  ExpectOk(Shell("holdfast link m.ltoir n.ltoir -o mn.ltoir"));
+  ExpectOk(Shell("holdfast link mn.ltoir -o mn.ptx"));
+  EXPECT_EQ(Run("mn.ptx", "caller", {1, 2}), expected);
+  ExpectOk(Shell("holdfast link m.ltoir n.ptx -o lp.ptx"));
+  EXPECT_EQ(Run("lp.ptx", "caller", {1, 2}), expected);
+  const Outcome mixed = Shell("holdfast link m.ptx n.ltoir -o pl.ptx");
+  ExpectOk(mixed);
+  ExpectSays(mixed.out, "by nvJitLink and Holdfast");
+  EXPECT_EQ(Run("pl.ptx", "caller", {1, 2}), expected);
+  ExpectFailure(Shell("holdfast link m.ptx n.ltoir -o pl.ltoir"),
+                "\"m.ptx\" is PTX");
 }
 
 TEST_F(CompileTest, LinkErrorsHaveTheLog) {

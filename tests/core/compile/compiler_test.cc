@@ -5,11 +5,8 @@
 #include "core/compile/compiler.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -17,11 +14,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "core/base/error_detail.h"
+#include "tests/core/compile/toolkit_compiler.h"
+#include "tests/testing/nvvm_kernel.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::compile {
 namespace {
 
+using holdfast::testing::NvvmKernel;
 using holdfast::testing::StatusIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
@@ -31,114 +31,19 @@ constexpr char kCaller[] =
     "extern \"C\" __global__ void caller(int* p) { *p = twice(*p); }";
 constexpr char kCallee[] = "__device__ int twice(int x) { return 2 * x; }";
 
-constexpr char kSine[] = R"(
-target triple = "nvptx64-nvidia-cuda"
-target datalayout = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"
-@llvm.used = appending global [1 x i8*] [i8* bitcast (void (float*)* @sine to i8*)], section "llvm.metadata"
-declare float @__nv_sinf(float)
-define void @sine(float* %p) {
-  %v = load float, float* %p
-  %s = call float @__nv_sinf(float %v)
-  store float %s, float* %p
-  ret void
-}
-!nvvm.annotations = !{!0}
-!0 = !{void (float*)* @sine, !"kernel", i32 1}
-!nvvmir.version = !{!1}
-!1 = !{i32 2, i32 0}
-)";
-
-// What `link` says in a process of its own: after a failure, nvJitLink 13.0
-// takes wrong links for right ones, or crashes. Code and message, log included.
-absl::Status InChild(const std::function<absl::Status()>& link) {
-  int ends[2];
-  if (pipe(ends) != 0) return absl::InternalError("pipe");
-  const pid_t child = fork();
-  if (child == 0) {
-    const absl::Status status = link();
-    const std::string text =
-        absl::StrCat(static_cast<int>(status.code()), " ", status.message());
-    const bool sent = write(ends[1], text.data(), text.size()) > 0;
-    _exit(sent ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string text(16384, '\0');
-  const ssize_t size = read(ends[0], text.data(), text.size());
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (status != 0 || size <= 0) return absl::AbortedError("the child crashed");
-  text.resize(static_cast<size_t>(size));
-  return absl::Status(static_cast<absl::StatusCode>(std::stoi(text)),
-                      text.substr(text.find(' ') + 1));
+std::string Sine() {
+  return NvvmKernel("sine", "call float @__nv_sinf(float %v)",
+                    "declare float @__nv_sinf(float)");
 }
 
-class CompilerTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    compiler_ = Compiler::Load({}).release();
-    ASSERT_OK(compiler_->status());
-  }
-
-  static ProgramSource Source(Language language, const std::string& text,
-                              ObjectFormat target,
-                              std::vector<std::string> options = {}) {
-    ProgramSource program;
-    program.name = "test";
-    program.source = text;
-    program.language = language;
-    program.target = target;
-    program.arch = "90";
-    program.options = std::move(options);
-    return program;
-  }
-
-  static absl::StatusOr<ObjectCode> Compile(
-      Language language, const std::string& text, ObjectFormat target,
-      std::vector<std::string> options = {}) {
-    return compiler_->Compile(
-        Source(language, text, target, std::move(options)));
-  }
-
-  static std::string Cpp(const std::string& text, ObjectFormat target) {
-    auto object = Compile(Language::kCudaCpp, text, target, {"-rdc=true"});
-    EXPECT_OK(object);
-    return object.ok() ? object->bytes : "";
-  }
-
-  static absl::StatusOr<ObjectCode> Link(ObjectFormat format,
-                                         const std::vector<std::string>& parts,
-                                         ObjectFormat target,
-                                         std::vector<std::string> options = {},
-                                         const std::string& arch = "90") {
-    LinkSource source;
-    for (const std::string& part : parts) {
-      source.inputs.push_back({"part", format, part});
-    }
-    source.target = target;
-    source.arch = arch;
-    source.options = std::move(options);
-    return compiler_->Link(source);
-  }
-
-  static std::string LogOf(const absl::Status& status) {
-    const auto detail = GetErrorDetail(status);
-    return detail.has_value() ? detail->log : "";
-  }
-
-  static bool IsCubin(const ObjectCode& object, absl::string_view kernel) {
-    return absl::StartsWith(object.bytes,
-                            "\x7f"
-                            "ELF") &&
-           absl::StrContains(object.bytes, absl::StrCat(".text.", kernel));
-  }
-
-  static inline const Compiler* compiler_ = nullptr;
-};
+std::string LogOf(const absl::Status& status) {
+  const auto detail = GetErrorDetail(status);
+  return detail.has_value() ? detail->log : "";
+}
 
 // nvJitLink 13.0 says so on stderr only, and calls it a success; in a process
 // that has linked before it crashes, so this comes first.
-TEST_F(CompilerTest, SymbolThatIsDefinedTwiceIsAnError) {
+TEST(CompilerTest, SymbolThatIsDefinedTwiceIsAnError) {
   const std::string callee = Cpp(kCallee, ObjectFormat::kPtx);
   EXPECT_THAT(InChild([&] {
                 return Link(ObjectFormat::kPtx, {callee, callee},
@@ -148,28 +53,29 @@ TEST_F(CompilerTest, SymbolThatIsDefinedTwiceIsAnError) {
               StatusIs(kInvalid, "_Z5twicei"));
 }
 
-TEST_F(CompilerTest, TellsWhatItConsistsOf) {
-  EXPECT_TRUE(absl::StrContains(compiler_->version(), "NVRTC 1"));
-  EXPECT_TRUE(absl::StrContains(compiler_->version(), "nvJitLink 1"));
-  EXPECT_TRUE(absl::StrContains(compiler_->version(), "libNVVM "));
-  EXPECT_EQ(compiler_->files().size(), 4);
-  for (const std::string& file : compiler_->files()) {
+TEST(CompilerTest, TellsWhatItConsistsOf) {
+  ASSERT_OK(TheCompiler().status());
+  EXPECT_TRUE(absl::StrContains(TheCompiler().version(), "NVRTC 1"));
+  EXPECT_TRUE(absl::StrContains(TheCompiler().version(), "nvJitLink 1"));
+  EXPECT_TRUE(absl::StrContains(TheCompiler().version(), "libNVVM "));
+  EXPECT_EQ(TheCompiler().files().size(), 4);
+  for (const std::string& file : TheCompiler().files()) {
     EXPECT_TRUE(std::ifstream(file).good()) << file;
   }
 }
 
-TEST_F(CompilerTest, ToolkitThatIsNotThereIsUnavailableByName) {
+TEST(CompilerTest, ToolkitThatIsNotThereIsUnavailableByName) {
   const auto none = Compiler::Load({.cuda_home = "/nonexistent"});
   EXPECT_THAT(none->status(),
               StatusIs(absl::StatusCode::kUnavailable, "/nonexistent/lib64"));
   EXPECT_THAT(
-      none->Compile(Source(Language::kNvvmIr, kSine, ObjectFormat::kPtx)),
+      none->Compile(Source(Language::kNvvmIr, Sine(), ObjectFormat::kPtx)),
       StatusIs(absl::StatusCode::kUnavailable, "libNVVM"));
   EXPECT_THAT(none->Link({}),
               StatusIs(absl::StatusCode::kUnavailable, "nvJitLink"));
 }
 
-TEST_F(CompilerTest, PtxBecomesACubin) {
+TEST(CompilerTest, PtxBecomesACubin) {
   const std::string ptx = Cpp(
       "extern \"C\" __global__ void k(int* p) { *p = 1; }", ObjectFormat::kPtx);
   const auto cubin = Compile(Language::kPtx, ptx, ObjectFormat::kCubin);
@@ -179,7 +85,7 @@ TEST_F(CompilerTest, PtxBecomesACubin) {
   EXPECT_EQ(cubin->arch, "sm_90");
 }
 
-TEST_F(CompilerTest, PtxToPtxIsCheckedAndUnchanged) {
+TEST(CompilerTest, PtxToPtxIsCheckedAndUnchanged) {
   const std::string ptx = Cpp(kCaller, ObjectFormat::kPtx);
   const auto same = Compile(Language::kPtx, ptx, ObjectFormat::kPtx);
   ASSERT_OK(same);
@@ -194,7 +100,7 @@ TEST_F(CompilerTest, PtxToPtxIsCheckedAndUnchanged) {
               StatusIs(kInvalid, "-G"));
 }
 
-TEST_F(CompilerTest, PtxOfANewerVersionIsAnErrorWithBothVersions) {
+TEST(CompilerTest, PtxOfANewerVersionIsAnErrorWithBothVersions) {
   EXPECT_THAT(InChild([] {
                 return Compile(Language::kPtx,
                                ".version 99.9\n.target sm_90\n"
@@ -205,8 +111,8 @@ TEST_F(CompilerTest, PtxOfANewerVersionIsAnErrorWithBothVersions) {
               StatusIs(kInvalid, "99.9"));
 }
 
-TEST_F(CompilerTest, NvvmIrBecomesPtxWithLibdevice) {
-  const auto ptx = Compile(Language::kNvvmIr, kSine, ObjectFormat::kPtx);
+TEST(CompilerTest, NvvmIrBecomesPtxWithLibdevice) {
+  const auto ptx = Compile(Language::kNvvmIr, Sine(), ObjectFormat::kPtx);
   ASSERT_OK(ptx);
   EXPECT_TRUE(absl::StrContains(ptx->bytes, ".entry sine"));
   // The function's body is there, not a reference to it.
@@ -215,13 +121,13 @@ TEST_F(CompilerTest, NvvmIrBecomesPtxWithLibdevice) {
   EXPECT_EQ(ptx->arch, "compute_90");
 }
 
-TEST_F(CompilerTest, NvvmIrBecomesACubinAndLtoIr) {
-  const auto cubin = Compile(Language::kNvvmIr, kSine, ObjectFormat::kCubin,
+TEST(CompilerTest, NvvmIrBecomesACubinAndLtoIr) {
+  const auto cubin = Compile(Language::kNvvmIr, Sine(), ObjectFormat::kCubin,
                              {"--maxrregcount=32", "--ftz=true"});
   ASSERT_OK(cubin);
   EXPECT_TRUE(IsCubin(*cubin, "sine"));
   EXPECT_EQ(cubin->backend, "libNVVM and nvJitLink");
-  const auto lto = Compile(Language::kNvvmIr, kSine, ObjectFormat::kLtoir);
+  const auto lto = Compile(Language::kNvvmIr, Sine(), ObjectFormat::kLtoir);
   ASSERT_OK(lto);
   const auto linked =
       Link(ObjectFormat::kLtoir, {lto->bytes}, ObjectFormat::kCubin);
@@ -229,34 +135,29 @@ TEST_F(CompilerTest, NvvmIrBecomesACubinAndLtoIr) {
   EXPECT_TRUE(IsCubin(*linked, "sine"));
 }
 
-TEST_F(CompilerTest, SeveralNvvmModulesBecomeOneProgram) {
+TEST(CompilerTest, SeveralNvvmModulesBecomeOneProgram) {
   std::string callee = absl::StrReplaceAll(
-      kSine,
-      {{"declare float @__nv_sinf(float)", ""},
-       {"@llvm.used =", "; "},
-       {"define void @sine(float* %p) {", "define float @half(float %v) {"},
+      NvvmKernel("half", "fmul float %v, 5.000000e-01", ""),
+      {{"define void @half(float* %p) {", "define float @half(float %v) {"},
        {"  %v = load float, float* %p\n", ""},
-       {"  %s = call float @__nv_sinf(float %v)\n",
-        "  %s = fmul float %v, 5.000000e-01\n"},
-       {"  store float %s, float* %p\n", ""},
-       {"ret void", "ret float %s"}});
-  callee.erase(
-      callee.find("!nvvm.annotations"),
-      callee.find("!nvvmir.version") - callee.find("!nvvm.annotations"));
-  callee = absl::StrReplaceAll(
-      callee, {{"!0 = !{void (float*)* @sine, !\"kernel\", i32 1}\n", ""}});
-  ProgramSource program = Source(
-      Language::kNvvmIr, absl::StrReplaceAll(kSine, {{"__nv_sinf", "half"}}),
-      ObjectFormat::kPtx);
+       {"  store float %s, float* %p\n  ret void", "  ret float %s"},
+       {"(void (float*)*", "(float (float)*"},
+       {"!0 = !{void (float*)* @half, !\"kernel\", i32 1}", "!0 = !{}"},
+       {"!nvvm.annotations = !{!0}\n", ""}});
+  ProgramSource program =
+      Source(Language::kNvvmIr,
+             NvvmKernel("caller", "call float @half(float %v)",
+                        "declare float @half(float)"),
+             ObjectFormat::kPtx);
   program.extra_sources.push_back({"callee", callee});
-  const auto ptx = compiler_->Compile(program);
+  const auto ptx = TheCompiler().Compile(program);
   ASSERT_OK(ptx);
   EXPECT_TRUE(absl::StrContains(ptx->bytes, "0f3F000000")) << ptx->bytes;
 }
 
-TEST_F(CompilerTest, BrokenNvvmIrIsAnErrorWithALog) {
+TEST(CompilerTest, BrokenNvvmIrIsAnErrorWithALog) {
   std::string bitcode;
-  for (const std::string& file : compiler_->files()) {
+  for (const std::string& file : TheCompiler().files()) {
     if (!absl::EndsWith(file, ".bc")) continue;
     std::ifstream stream(file, std::ios::binary);
     bitcode.assign(std::istreambuf_iterator<char>(stream), {});
@@ -272,21 +173,21 @@ TEST_F(CompilerTest, BrokenNvvmIrIsAnErrorWithALog) {
     EXPECT_THAT(status, StatusIs(kInvalid, "NVVM"));
     EXPECT_FALSE(LogOf(status).empty());
   }
-  EXPECT_OK(Compile(Language::kNvvmIr, kSine, ObjectFormat::kPtx));
+  EXPECT_OK(Compile(Language::kNvvmIr, Sine(), ObjectFormat::kPtx));
 }
 
-TEST_F(CompilerTest, LanguagesTakeOnlyWhatIsTheirs) {
+TEST(CompilerTest, LanguagesTakeOnlyWhatIsTheirs) {
   ProgramSource program = Source(Language::kPtx, "x", ObjectFormat::kCubin);
   program.name_expressions = {"f<int>"};
-  EXPECT_THAT(compiler_->Compile(program), StatusIs(kInvalid, "PTX"));
+  EXPECT_THAT(TheCompiler().Compile(program), StatusIs(kInvalid, "PTX"));
   program = Source(Language::kCudaCpp, kCallee, ObjectFormat::kPtx);
-  program.extra_sources.push_back({"more", kSine});
-  EXPECT_THAT(compiler_->Compile(program), StatusIs(kInvalid, "NVVM IR"));
+  program.extra_sources.push_back({"more", Sine()});
+  EXPECT_THAT(TheCompiler().Compile(program), StatusIs(kInvalid, "NVVM IR"));
   EXPECT_THAT(Compile(Language::kPtx, "x", ObjectFormat::kLtoir),
               StatusIs(kInvalid, "LTO IR"));
 }
 
-TEST_F(CompilerTest, LinksEachFormatToACubin) {
+TEST(CompilerTest, LinksEachFormatToACubin) {
   for (const ObjectFormat format :
        {ObjectFormat::kPtx, ObjectFormat::kCubin, ObjectFormat::kLtoir}) {
     const auto linked =
@@ -298,17 +199,7 @@ TEST_F(CompilerTest, LinksEachFormatToACubin) {
   }
 }
 
-TEST_F(CompilerTest, LinkTimeOptimizationInlinesAcrossObjects) {
-  const auto ptx = Link(
-      ObjectFormat::kLtoir,
-      {Cpp(kCaller, ObjectFormat::kLtoir), Cpp(kCallee, ObjectFormat::kLtoir)},
-      ObjectFormat::kPtx);
-  ASSERT_OK(ptx);
-  EXPECT_TRUE(absl::StrContains(ptx->bytes, ".entry caller"));
-  EXPECT_FALSE(absl::StrContains(ptx->bytes, "call.uni")) << ptx->bytes;
-}
-
-TEST_F(CompilerTest, SeveralPtxBecomeOneThatAssembles) {
+TEST(CompilerTest, SeveralPtxBecomeOneThatAssembles) {
   const std::string more =
       "extern \"C\" __device__ int printf(const char*, ...);"
       "extern __device__ int twice(int);"
@@ -334,7 +225,7 @@ TEST_F(CompilerTest, SeveralPtxBecomeOneThatAssembles) {
   EXPECT_TRUE(IsCubin(*cubin, "other"));
 }
 
-TEST_F(CompilerTest, SymbolThatIsMissingIsNamed) {
+TEST(CompilerTest, SymbolThatIsMissingIsNamed) {
   const std::string caller = Cpp(kCaller, ObjectFormat::kPtx);
   EXPECT_THAT(InChild([&] {
                 return Link(ObjectFormat::kPtx, {caller}, ObjectFormat::kCubin)
@@ -343,7 +234,7 @@ TEST_F(CompilerTest, SymbolThatIsMissingIsNamed) {
               StatusIs(kInvalid, "_Z5twicei"));
 }
 
-TEST_F(CompilerTest, CubinOfAnotherArchitectureIsRefused) {
+TEST(CompilerTest, CubinOfAnotherArchitectureIsRefused) {
   const std::string cubin = Cpp(kCallee, ObjectFormat::kCubin);
   EXPECT_THAT(InChild([&] {
                 return Link(ObjectFormat::kCubin, {cubin}, ObjectFormat::kCubin,
@@ -353,7 +244,7 @@ TEST_F(CompilerTest, CubinOfAnotherArchitectureIsRefused) {
               StatusIs(kInvalid, "for this architecture"));
 }
 
-TEST_F(CompilerTest, TruncatedInputsAreRefusedBeforeTheLinkerSeesThem) {
+TEST(CompilerTest, TruncatedInputsAreRefusedBeforeTheLinkerSeesThem) {
   const std::string cubin = Cpp(kCallee, ObjectFormat::kCubin);
   for (size_t size :
        {size_t{0}, size_t{3}, size_t{63}, size_t{300}, cubin.size() - 64}) {
@@ -370,7 +261,7 @@ TEST_F(CompilerTest, TruncatedInputsAreRefusedBeforeTheLinkerSeesThem) {
               StatusIs(kInvalid, "truncated"));
 }
 
-TEST_F(CompilerTest, InputThatIsNotWhatItIsSaidToBeIsRefused) {
+TEST(CompilerTest, InputThatIsNotWhatItIsSaidToBeIsRefused) {
   for (const ObjectFormat format :
        {ObjectFormat::kPtx, ObjectFormat::kCubin, ObjectFormat::kLtoir,
         ObjectFormat::kFatbin, ObjectFormat::kObject, ObjectFormat::kLibrary}) {
@@ -381,12 +272,6 @@ TEST_F(CompilerTest, InputThatIsNotWhatItIsSaidToBeIsRefused) {
                 StatusIs(kInvalid, "part"))
         << ObjectFormatName(format);
   }
-}
-
-TEST_F(CompilerTest, TargetsThatTheLinkerCannotMakeAreNamed) {
-  EXPECT_THAT(Link(ObjectFormat::kPtx, {Cpp(kCallee, ObjectFormat::kPtx)},
-                   ObjectFormat::kLtoir),
-              StatusIs(absl::StatusCode::kUnimplemented, "LTO IR"));
 }
 
 }  // namespace
