@@ -145,6 +145,8 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
 
 int HostChunkLanes() {
   static const int lanes = [] {
+    const char* chosen = std::getenv("HOLDFAST_SOFTWARE_LANES");
+    if (chosen != nullptr && chosen == std::string("8")) return 8;
     const auto features = llvm::sys::getHostCPUFeatures();
     return features.lookup("avx512f") && features.lookup("avx512bw") &&
                    features.lookup("avx512dq") && features.lookup("avx512vl")
@@ -169,7 +171,7 @@ std::string CacheKey(const lower::Kernel& kernel,
   static const auto& machine = *new std::string([] {
     const auto builder = HostMachine();
     return builder.getCPU() + "\n" + builder.getFeatures().getString() + "\n" +
-           BuildId();
+           std::to_string(HostChunkLanes()) + "\n" + BuildId();
   }());
   if (kernel.fingerprint.empty() || BuildId().empty() ||
       std::getenv("HOLDFAST_SOFTWARE_DUMP") != nullptr) {
