@@ -120,6 +120,7 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_barrier_passed);
   DEFINE(holdfast_barrier_result);
   DEFINE(holdfast_wait);
+  DEFINE(holdfast_block_ended);
   DEFINE(holdfast_lanes_ended);
   DEFINE(holdfast_yield);
   DEFINE(holdfast_trap);

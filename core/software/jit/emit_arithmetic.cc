@@ -119,7 +119,7 @@ void KernelEmitter::EmitArithmetic(const Instruction& instruction) {
     in.push_back(Read(operands[i], SourceType(instruction, i)));
     shapes.push_back(in.back().shape);
   }
-  Value result{lower::ResultShape(instruction, shapes, mode_),
+  Value result{lower::ResultShape(instruction, shapes, mode_, lanes_),
                ResultType(instruction),
                {}};
   const bool affine = !result.shape.varying && result.shape.stride != 0;

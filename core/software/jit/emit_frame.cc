@@ -204,9 +204,15 @@ void KernelEmitter::EmitBlockLoop() {
   b_.CreateCondBr(b_.CreateICmpULT(next_warp, warp_end), warp_loop, block_next);
 
   b_.SetInsertPoint(block_next);
+  auto* again = NewBlock("block.again");
   llvm::Value* next_block = b_.CreateAdd(block, b_.getInt64(1));
-  block->addIncoming(next_block, block_next);
-  b_.CreateCondBr(b_.CreateICmpULT(next_block, block_end), block_loop, leave);
+  b_.CreateCondBr(b_.CreateICmpULT(next_block, block_end), again, leave);
+  b_.SetInsertPoint(again);
+  if (kernel_.concurrent_warps) {
+    CallRuntime("holdfast_block_ended", b_.getVoidTy(), {});
+  }
+  block->addIncoming(next_block, again);
+  b_.CreateBr(block_loop);
   b_.SetInsertPoint(leave);
   b_.CreateRetVoid();
 }

@@ -107,6 +107,7 @@ Value KernelEmitter::Address(const Operand& operand, Space space) {
     if (base != nullptr) part = b_.CreateAdd(part, splat(base));
   }
   address.type = Type::kU64;
+  address.shape.zeros = 0;  // as far as is known
   return address;
 }
 

@@ -337,7 +337,9 @@ Value KernelEmitter::ReadSpecial(Special special) {
     case Special::kNtidX:
     case Special::kNtidY:
     case Special::kNtidZ:
-      return Uniform(type, I32(extent[axis(Special::kNtidX)]));
+      return Value{lower::ShapeOfSpecial(special, block_, lanes_),
+                   type,
+                   {I32(extent[axis(Special::kNtidX)])}};
     case Special::kCtaidX:
     case Special::kCtaidY:
     case Special::kCtaidZ:
@@ -347,7 +349,8 @@ Value KernelEmitter::ReadSpecial(Special special) {
     case Special::kNctaidZ:
       return Uniform(type, grid_[axis(Special::kNctaidX)]);
     case Special::kLaneid:
-      return Value{Shape{false, true, 1}, type, {I32(0)}};
+      return Value{
+          lower::ShapeOfSpecial(special, block_, lanes_), type, {I32(0)}};
     case Special::kWarpid:
       return Uniform(type, warp_);
     case Special::kNwarpid:

@@ -11,209 +11,8 @@ namespace holdfast::software::lower {
 namespace {
 
 using ptx::Instruction;
-using ptx::Modifier;
-using ptx::Opcode;
 using ptx::Operand;
 using ptx::Special;
-using ptx::Type;
-
-Shape Affine(int64_t stride, bool wide) { return {false, wide, stride}; }
-
-Shape Join(const std::optional<Shape>& a, const Shape& b) {
-  if (!a || *a == b) return b;
-  if (a->varying || b.varying || a->stride != b.stride) {
-    return Shape::Varying();
-  }
-  return Affine(b.stride, false);
-}
-
-// Without arithmetic on the lanes: uniform if everything is.
-Shape Opaque(absl::Span<const Shape> sources) {
-  bool wide = true;
-  for (const Shape& shape : sources) {
-    if (shape.varying || shape.stride != 0) return Shape::Varying();
-    wide = wide && shape.wide;
-  }
-  return Affine(0, wide);
-}
-
-// One number: neither a pair of them nor a predicate.
-bool IsInteger(Type type) {
-  return !ptx::IsFloat(type) && type != Type::kPred && type != Type::kTF32 &&
-         ptx::HalfOf(type) == Type::kNone;
-}
-
-const Operand* Constant(const Instruction& instruction, size_t at) {
-  const Operand& operand = instruction.operands[at];
-  return operand.kind == Operand::Kind::kInteger ? &operand : nullptr;
-}
-
-// The constant as the instruction's type reads it: text may write a large
-// unsigned factor as a negative number.
-int64_t ValueOf(const Operand& constant, Type type) {
-  if (ptx::BitsOf(type) != 32) return static_cast<int64_t>(constant.bits);
-  return ptx::IsSigned(type)
-             ? static_cast<int64_t>(static_cast<int32_t>(constant.bits))
-             : static_cast<int64_t>(static_cast<uint32_t>(constant.bits));
-}
-
-// base*k: affine by a constant; uniform by uniform.
-Shape Product(const Instruction& instruction, absl::Span<const Shape> s) {
-  if (s[1].stride == 0 && s[2].stride == 0) return Opaque(s.subspan(1, 2));
-  for (size_t i : {1, 2}) {
-    if (const Operand* k = Constant(instruction, i)) {
-      int64_t stride;
-      if (s[3 - i].varying ||
-          __builtin_mul_overflow(s[3 - i].stride,
-                                 ValueOf(*k, instruction.type()), &stride)) {
-        return Shape::Varying();
-      }
-      return Affine(stride, s[3 - i].wide);
-    }
-  }
-  return Shape::Varying();
-}
-
-Shape Sum(const Shape& a, const Shape& b, int sign) {
-  if (a.varying || b.varying) return Shape::Varying();
-  return Affine(a.stride + sign * b.stride, a.wide && b.wide);
-}
-
-Shape IntegerShape(const Instruction& instruction, absl::Span<const Shape> s) {
-  const bool lower_half = !instruction.modifiers.Has(Modifier::kHi) &&
-                          !instruction.modifiers.Has(Modifier::kSat) &&
-                          ptx::BitsOf(instruction.type()) >= 32;
-  switch (instruction.opcode()) {
-    case Opcode::kMov:
-    case Opcode::kCvta:
-      return s[1];
-    case Opcode::kAdd:
-    case Opcode::kSub:
-      if (!lower_half) break;
-      return Sum(s[1], s[2], instruction.opcode() == Opcode::kAdd ? 1 : -1);
-    case Opcode::kMul:
-      if (!lower_half) break;
-      return Product(instruction, s);
-    case Opcode::kMad:
-      if (!lower_half) break;
-      return Sum(Product(instruction, s), s[3], 1);
-    case Opcode::kShl:
-      if (const Operand* k = Constant(instruction, 2);
-          k != nullptr && k->bits < 31 && !s[1].varying && lower_half) {
-        return Affine(s[1].stride << k->bits, s[1].wide);
-      }
-      break;
-    case Opcode::kCvt:
-      if (ptx::BitsOf(instruction.modifiers.types[0]) >= 32 &&
-          ptx::BitsOf(instruction.modifiers.types[1]) >= 32 &&
-          instruction.modifiers.words.empty()) {
-        return s[1];
-      }
-      break;
-    default:
-      break;
-  }
-  return Opaque(s.subspan(1));
-}
-
-}  // namespace
-
-bool Widens(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kCvt) {
-    return ptx::BitsOf(instruction.modifiers.types[0]) == 64 &&
-           ptx::BitsOf(instruction.modifiers.types[1]) == 32 &&
-           !ptx::IsFloat(instruction.modifiers.types[0]) &&
-           !ptx::IsFloat(instruction.modifiers.types[1]);
-  }
-  return (instruction.opcode() == Opcode::kMul ||
-          instruction.opcode() == Opcode::kMad) &&
-         instruction.modifiers.Has(Modifier::kWide) &&
-         ptx::BitsOf(instruction.type()) == 32;
-}
-
-Shape ShapeOfSpecial(Special special, const BlockShape& block,
-                     int chunk_lanes) {
-  const bool row = block.y == 1 && block.z == 1;
-  const bool wide = row || block.x % kWarpLanes == 0;
-  const bool chunked = wide || block.x % chunk_lanes == 0;
-  switch (special) {
-    case Special::kTidX:
-      return chunked ? Affine(1, wide) : Shape::Varying();
-    case Special::kTidY:
-    case Special::kTidZ:
-      return chunked ? Affine(0, wide) : Shape::Varying();
-    case Special::kLaneid:
-      return Affine(1, true);
-    case Special::kLanemaskEq:
-    case Special::kLanemaskGe:
-    case Special::kLanemaskGt:
-    case Special::kLanemaskLe:
-    case Special::kLanemaskLt:
-      return Shape::Varying();
-    default:
-      return Affine(0, true);
-  }
-}
-
-Shape ResultShape(const Instruction& instruction, absl::Span<const Shape> s,
-                  Mode mode) {
-  if (instruction.carry != ptx::kNoRegister) return Shape::Varying();
-  switch (instruction.opcode()) {
-    case Opcode::kLd:
-    case Opcode::kLdu:
-      if (instruction.modifiers.Has(Modifier::kParam)) return Shape{};
-      return s[1].chunk_uniform() ? s[1] : Shape::Varying();
-    case Opcode::kLop3:
-      if (DestinationCount(instruction) == 2) return Shape::Varying();
-      break;
-    case Opcode::kIsspacep:
-    case Opcode::kTestp:
-    case Opcode::kSetp: {
-      if (DestinationCount(instruction) == 2) return Shape::Varying();
-      const Shape shape = Opaque(s.subspan(1));
-      return shape.wide ? shape : Shape::Varying();
-    }
-    case Opcode::kActivemask:
-    case Opcode::kVote:
-    case Opcode::kRedux:
-    case Opcode::kBar:
-    case Opcode::kBarrier:
-      return Shape{};
-    case Opcode::kMatch:
-      return instruction.modifiers.Has(Modifier::kAll) ? Shape{}
-                                                       : Shape::Varying();
-    case Opcode::kAtom:
-    case Opcode::kCall:
-    case Opcode::kElect:
-    case Opcode::kMbarrier:
-    case Opcode::kShfl:
-      return Shape::Varying();
-    default:
-      break;
-  }
-  if (!IsInteger(instruction.type())) {
-    const Shape shape =
-        instruction.opcode() == Opcode::kMov ? s[1] : Opaque(s.subspan(1));
-    return shape.varying || shape.stride != 0 ||
-                   (instruction.type() == Type::kPred && !shape.wide)
-               ? Shape::Varying()
-               : shape;
-  }
-  if (instruction.opcode() == Opcode::kCvt &&
-      ptx::IsFloat(instruction.modifiers.types[1])) {
-    return Opaque(s.subspan(1));
-  }
-  const Shape shape = IntegerShape(instruction, s);
-  const bool affine = !shape.varying && shape.stride != 0;
-  if (affine && Widens(instruction)) {
-    // Only a single affine factor can be checked; an affine 64-bit addend of
-    // mad.wide is exact.
-    if (mode == Mode::kMasked) return Shape::Varying();
-  }
-  return shape;
-}
-
-namespace {
 
 class Analysis {
  public:
@@ -392,7 +191,7 @@ class Analysis {
         return Shape::Varying();
       case Operand::Kind::kLocalVariable:
         if (kernel_.VariableOf(operand).space == ptx::Space::kLocal) {
-          return Affine(static_cast<int64_t>(kernel_.local_bytes), true);
+          return Shape{false, true, static_cast<int64_t>(kernel_.local_bytes)};
         }
         return Shape{};
       default:
@@ -411,7 +210,7 @@ class Analysis {
       }
       operands.push_back(shape.value_or(Shape{}));
     }
-    Shape shape = ResultShape(instruction, operands, mode_);
+    Shape shape = ResultShape(instruction, operands, mode_, chunk_lanes_);
     if (instruction.guard.kind != Operand::Kind::kNone) {
       const auto guard = ShapeOf(instruction.guard);
       if (!guard) return false;
@@ -419,8 +218,9 @@ class Analysis {
     }
     bool changed = false;
     for (uint32_t r : written) {
-      const Shape joined =
-          forced_[r] ? Shape::Varying() : Join(shapes_[r], shape);
+      const Shape joined = forced_[r]   ? Shape::Varying()
+                           : shapes_[r] ? Join(*shapes_[r], shape, chunk_lanes_)
+                                        : shape;
       changed = changed || shapes_[r] != joined;
       shapes_[r] = joined;
     }

@@ -83,6 +83,9 @@ uint32_t holdfast_barrier_result(WorkerContext* worker, uint32_t barrier,
                                  uint32_t round);
 // Lets other warps run until a barrier completes.
 void holdfast_wait(WorkerContext* worker);
+// Of a warp that runs beside others: it has ended with a block and is about to
+// run the same warp of the next one, which begins when all of its warps come.
+void holdfast_block_ended(WorkerContext* worker);
 // `lanes` of a warp have ended while others go on.
 void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes);
 // Lets other warps run once. Does not come back if the launch has failed.

@@ -106,9 +106,11 @@ class Grid {
       kernel_.code->function()(&launch_, worker, begin, end, 0, warps);
       return;
     }
-    const uint64_t together = geometry_.cooperative ? end - begin : 1;
-    for (uint64_t block = begin; block < end; block += together) {
-      if (stopped_ || !RunTogether(worker->escape, block, together)) return;
+    const uint64_t count = end - begin;
+    if (geometry_.cooperative) {
+      RunTogether(worker->escape, begin, count, 1);
+    } else {
+      RunTogether(worker->escape, begin, 1, count);
     }
   }
 
@@ -116,26 +118,29 @@ class Grid {
     return std::max<size_t>(kernel_.lowered->local_bytes * kWarpThreads, 1);
   }
 
-  bool RunTogether(void* escape, uint64_t begin, uint64_t count) {
+  // `places` blocks at a time, `in_turn` in each place.
+  void RunTogether(void* escape, uint64_t begin, uint64_t places,
+                   uint64_t in_turn) {
     static thread_local std::vector<uint8_t*> shared;
     shared.clear();
-    for (uint64_t i = 0; i < count; ++i) {
+    for (uint64_t i = 0; i < places; ++i) {
       shared.push_back(ThreadSharedMemory(i));
-      if (shared.back() == nullptr) return FailForMemory(), false;
+      if (shared.back() == nullptr) return FailForMemory();
     }
-    const size_t warps = count * ((threads_ + kWarpThreads - 1) / kWarpThreads);
+    const size_t warps =
+        places * ((threads_ + kWarpThreads - 1) / kWarpThreads);
     uint8_t* local = ThreadLocalMemory(warps * WarpLocalBytes());
-    if (local == nullptr) return FailForMemory(), false;
+    if (local == nullptr) return FailForMemory();
     const RingLaunch launch{kernel_.code->function(),
                             &launch_,
                             begin,
+                            in_turn,
                             &shared,
                             local,
                             WarpLocalBytes(),
                             static_cast<uint32_t>(threads_),
                             escape};
-    if (WarpRing::OfThread().Run(launch)) return true;
-    return FailForMemory(), false;
+    if (!WarpRing::OfThread().Run(launch)) FailForMemory();
   }
 
   void FailForMemory() {

@@ -6,7 +6,6 @@
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_WARP_RING_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,10 @@ struct RingLaunch {
   KernelFunction* function;
   const LaunchContext* context;
   uint64_t begin;  // the first block
-  // Of each block, its shared memory.
+  // Blocks that run one after the other in each of the places that `shared`
+  // has for them: place p has the blocks from begin + p * in_turn.
+  uint64_t in_turn;
+  // Of each place, its shared memory.
   const std::vector<uint8_t*>* shared;
   // Of all warps, one behind the other.
   uint8_t* local;
@@ -31,23 +33,26 @@ struct RingLaunch {
   void* escape;  // WorkerContext::escape
 };
 
+// A place for blocks, which run there one after the other.
 struct ResidentBlock {
   explicit ResidentBlock(uint32_t threads) : barriers(threads) {}
   BlockBarriers barriers;
   uint64_t woken = 0;  // barriers.completed() when warps were last woken
+  uint32_t done = 0;   // warps that have ended with the block at hand
 };
 
-// A warp of a resident block. Only the thread of its ring touches it.
+// A warp of the blocks of one place. Only the thread of its ring touches it.
 class Warp {
  public:
-  enum class State { kReady, kWaiting, kEnded };
+  enum class State : uint32_t { kReady, kWaiting, kDone, kEnded };
 
-  WorkerContext context;
+  State state = State::kReady;
+  uint32_t ended = 0;    // lanes of the block at hand that have
+  uint32_t missing = 0;  // lanes that no block has
+  void* stack_pointer = nullptr;
   WarpRing* ring = nullptr;
   ResidentBlock* block = nullptr;
-  State state = State::kReady;
-  uint32_t ended = 0;  // lanes, those that never were included
-  void* stack_pointer = nullptr;
+  WorkerContext context;
 };
 
 // A thread's stacks, and the warps that it runs on them.
@@ -55,30 +60,36 @@ class WarpRing {
  public:
   static WarpRing& OfThread();
 
-  // Runs all warps of the blocks side by side to their ends. Leaves by way of
-  // launch.escape on a fault. False: no memory for stacks.
+  // Runs all warps of the blocks to their ends, those of all places side by
+  // side. Leaves by way of launch.escape on a fault. False: no memory for
+  // stacks.
   bool Run(const RingLaunch& launch);
 
   // Where the warp that ran last was.
-  const WorkerContext& last() const { return warps_[at_]->context; }
+  const WorkerContext& last() const { return warps_[at_].context; }
   // "0, 3": warps that wait at barriers, for the report of a deadlock.
   std::string Waiting() const;
 
   // Called on the stack of `warp`, which goes on when its turn comes again.
   void Wait(Warp* warp);
   void Yield(Warp* warp);
+  // Once the warp's block has ended, the next one begins.
+  void EndBlock(Warp* warp);
+  // Warps that wait at a barrier look again, if one has completed.
   void Wake(ResidentBlock* block);
 
  private:
   static void Main(void* warp);
-  bool Reserve(size_t warps, size_t blocks);
-  void Prepare(size_t i, uint32_t warps);
-  void Next(Warp* from);
+  bool Reserve(size_t warps, size_t places);
+  void Prepare(size_t i);
+  bool Next(Warp* from);
+  void MakeReady(const ResidentBlock* block, Warp::State state);
 
   RingLaunch launch_ = {};
   std::vector<Stack> stacks_;
-  std::vector<std::unique_ptr<Warp>> warps_;
-  std::vector<std::unique_ptr<ResidentBlock>> blocks_;
+  std::vector<Warp> warps_;
+  std::vector<ResidentBlock> blocks_;
+  uint32_t block_warps_ = 0;
   size_t count_ = 0;  // of warps_ in use
   size_t at_ = 0;
   size_t ended_ = 0;
