@@ -46,6 +46,9 @@ namespace {
 // connections, whose clients may not look at them.
 constexpr absl::Duration kLastCalls = absl::Milliseconds(200);
 
+// Calls of Compile that wait for a compiler, for each other, or for the disk.
+constexpr size_t kMaxWaitingCompiles = 256;
+
 std::vector<std::string> ExecutorArguments(const Config& config) {
   std::vector<std::string> arguments = {
       "--role=executor", absl::StrCat("--channel-fd=", kChildChannelFd),
@@ -134,7 +137,7 @@ struct Daemon::Parts {
                       }}),
         session_service(sessions, peers),
         device_service(executors),
-        compile_service(program_compiler, peers),
+        compile_service(program_compiler, peers, kMaxWaitingCompiles),
         object_service(store),
         admin_service(sessions, compilers, cache, disk_cache, peers),
         command_service(ServiceBeside(v1::CommandBatch::descriptor()), sessions,

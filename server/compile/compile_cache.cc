@@ -16,12 +16,27 @@ uint64_t SizeOf(const CompiledProgram& program) {
 
 }  // namespace
 
-// Under the cache's mutex; lives as long as somebody waits for it.
+bool CompileCache::TouchIsDue(const Kept& kept) {
+  return kept.touched + kTouchInterval <= absl::Now();
+}
+
+// Lives as long as somebody waits for it.
 struct CompileCache::Flight {
-  bool done = false;
+  // Under the cache's mutex.
   size_t joined = 0;  // who wait beside the one who began it
   CompileStage stage;
+
+  // Who wait hold this as readers, so that all are woken at once: each on its
+  // own would have to wake the next one.
+  absl::Mutex mutex;
+  bool done ABSL_GUARDED_BY(mutex) = false;
+  // Not changed any more once it is done.
   absl::StatusOr<Outcome> outcome = absl::UnknownError("not compiled yet");
+
+  bool AwaitDone() {
+    absl::ReaderMutexLock lock(&mutex);
+    return mutex.AwaitWithTimeout(absl::Condition(&done), kCallerInterval);
+  }
 };
 
 absl::StatusOr<CompileCache::Answer> CompileCache::Get(
@@ -32,12 +47,12 @@ absl::StatusOr<CompileCache::Answer> CompileCache::Get(
   bool joins = false;
   {
     absl::MutexLock lock(&mutex_);
-    if (Kept* const kept = Find(key)) {
-      found = kept->program;
-      if (kept->touched + kTouchInterval > kept->used) {
+    if (const auto kept = by_key_.find(key); kept != by_key_.end()) {
+      found = Use(kept->second);
+      if (!TouchIsDue(*kept->second)) {
         return Answer{std::move(found), Tier::kMemory};
       }
-      kept->touched = kept->used;
+      kept->second->touched = kept->second->used;
     } else if (const auto begun = flights_.find(key); begun != flights_.end()) {
       flight = begun->second;
       joins = true;
@@ -77,23 +92,33 @@ CompileCache::Outcome CompileCache::LoadFromDisk(const std::string& key) {
 void CompileCache::Land(const std::string& key,
                         const absl::StatusOr<Outcome>& outcome, Tier tier,
                         const std::shared_ptr<Flight>& flight) {
-  absl::MutexLock lock(&mutex_);
-  // One that was abandoned may have a successor.
-  const auto begun = flights_.find(key);
-  if (begun != flights_.end() && begun->second == flight) flights_.erase(begun);
+  {
+    absl::MutexLock lock(&mutex_);
+    // One that was abandoned may have a successor.
+    const auto begun = flights_.find(key);
+    if (begun != flights_.end() && begun->second == flight) {
+      flights_.erase(begun);
+    }
+    if (tier == Tier::kNone) ++statistics_.misses;
+    if (outcome.ok() && outcome->keep) Insert(key, outcome->program);
+  }
+  absl::MutexLock lock(&flight->mutex);
   flight->outcome = outcome;
   flight->done = true;
-  if (tier == Tier::kNone) ++statistics_.misses;
-  if (outcome.ok() && outcome->keep) Insert(key, outcome->program);
 }
 
-CompileCache::Kept* CompileCache::Find(const std::string& key) {
+CompileCache::Program CompileCache::Find(const std::string& key) {
+  absl::MutexLock lock(&mutex_);
   const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return nullptr;
-  order_.splice(order_.begin(), order_, found->second);
+  if (found == by_key_.end() || TouchIsDue(*found->second)) return nullptr;
+  return Use(found->second);
+}
+
+CompileCache::Program CompileCache::Use(Order::iterator kept) {
+  order_.splice(order_.begin(), order_, kept);
   ++statistics_.hits;
-  found->second->used = absl::Now();
-  return &*found->second;
+  kept->used = absl::Now();
+  return kept->program;
 }
 
 CompileCaller CompileCache::CallersOf(const CompileCaller& first,
@@ -126,26 +151,27 @@ bool CompileCache::Abandon(const std::string& key,
 
 absl::StatusOr<CompileCache::Answer> CompileCache::Join(
     Flight& flight, const CompileCaller& caller) {
-  while (true) {
+  while (!flight.AwaitDone()) {
     const bool gone = caller.gone();
     CompileStage stage;
     {
       absl::MutexLock lock(&mutex_);
-      mutex_.AwaitWithTimeout(absl::Condition(&flight.done), kCallerInterval);
-      if (flight.done && flight.outcome.ok()) {
-        ++statistics_.hits;
-        return Answer{flight.outcome->program, Tier::kMemory};
-      }
-      if (flight.done || gone) {
+      if (gone) {
         --flight.joined;
         ++statistics_.misses;
-        if (flight.done) return flight.outcome.status();
         return absl::CancelledError("the caller has gone");
       }
       stage = flight.stage;
     }
     caller.report(stage);
   }
+  absl::MutexLock lock(&mutex_);
+  if (!flight.outcome.ok()) {
+    ++statistics_.misses;
+    return flight.outcome.status();
+  }
+  ++statistics_.hits;
+  return Answer{flight.outcome->program, Tier::kMemory};
 }
 
 void CompileCache::Insert(const std::string& key, Program program) {

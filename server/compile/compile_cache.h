@@ -84,6 +84,10 @@ class CompileCache {
                              const CompileCaller& caller,
                              const Compile& compile);
 
+  // From the memory, without waiting: nullptr if it is not there, or if the
+  // disk has to be told that it is still in use, which is for Get.
+  Program Find(const std::string& key);
+
   // Drops all entries in memory and returns how many there were. Who holds a
   // program keeps it; what is in flight is kept when it is done.
   size_t Clear();
@@ -113,7 +117,8 @@ class CompileCache {
   Outcome LoadFromDisk(const std::string& key);  // its program may be nullptr
   void Land(const std::string& key, const absl::StatusOr<Outcome>& outcome,
             Tier tier, const std::shared_ptr<Flight>& flight);
-  Kept* Find(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static bool TouchIsDue(const Kept& kept);
+  Program Use(Order::iterator kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Answer> Join(Flight& flight, const CompileCaller& caller);
   void Insert(const std::string& key, Program program)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -15,12 +15,12 @@ constexpr int kSchema = 2;
 
 // Maps in the order of their keys, so that equal requests have equal bytes.
 std::string Canonical(const google::protobuf::MessageLite& request) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
+  std::string bytes(request.ByteSizeLong(), '\0');
+  google::protobuf::io::ArrayOutputStream stream(
+      bytes.data(), static_cast<int>(bytes.size()));
   google::protobuf::io::CodedOutputStream coded(&stream);
   coded.SetSerializationDeterministic(true);
-  request.SerializeToCodedStream(&coded);
-  coded.Trim();
+  request.SerializeWithCachedSizes(&coded);
   return bytes;
 }
 

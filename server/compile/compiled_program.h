@@ -15,6 +15,7 @@ struct CompiledProgram {
   std::string name;              // of the source, for people
   v1::CompileResponse response;  // symbols, log, back end
   std::shared_ptr<const StoredObject> object;
+  int ptx_version = 0;  // PtxVersionOf(*object)
 };
 
 }  // namespace holdfast

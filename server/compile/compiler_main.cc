@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
+#include "core/base/freed_memory.h"
 #include "core/base/log.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
@@ -163,6 +164,7 @@ int CompilerMain(Channel channel, const CompilerLimits& limits) {
   Confinement confinement({.memory_bytes = limits.memory_bytes,
                            .file_bytes = ObjectWriter::kMaxObjectBytes});
   std::set_new_handler([] { _exit(kOutOfMemoryExit); });
+  KeepFreedMemory();  // Each compilation takes as much again.
   internal::FromCompiler hello;
   internal::CompilerReady& ready = *hello.mutable_ready();
   const auto compiler = compile::Compiler::Load({});

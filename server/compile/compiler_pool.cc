@@ -50,6 +50,11 @@ absl::StatusOr<std::string> CompilerPool::Identity() {
   return identity_;
 }
 
+std::string CompilerPool::KnownIdentity() const {
+  absl::MutexLock lock(&mutex_);
+  return identity_;
+}
+
 absl::StatusOr<CompilerWorker::Result> CompilerPool::Run(
     const CompileCaller& caller, const internal::ToCompiler& job, int fd) {
   HOLDFAST_RETURN_IF_ERROR(queue_.Enter(caller));

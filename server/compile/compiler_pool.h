@@ -49,6 +49,9 @@ class CompilerPool {
   // one if there was none. Errors as Run has them.
   absl::StatusOr<std::string> Identity();
 
+  // The same without waiting; empty if it is not known, or not yet.
+  std::string KnownIdentity() const;
+
   // Waits for the caller's turn and has a worker do the job.
   // RESOURCE_EXHAUSTED: the queue is full; else see CompilerWorker::Run.
   absl::StatusOr<CompilerWorker::Result> Run(const CompileCaller& caller,

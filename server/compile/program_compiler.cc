@@ -18,6 +18,16 @@
 namespace holdfast {
 namespace {
 
+// Of a request that is looked for where nothing may take long: this much is
+// hashed in less than a millisecond.
+constexpr size_t kMaxFoundBytes = size_t{256} << 10;
+
+template <typename Request>
+bool IsComplete(const Request& request) {
+  return request.target() != v1::OBJECT_FORMAT_UNSPECIFIED &&
+         !request.arch().empty();
+}
+
 // Reads the worker's memfd rather than keep it: the worker has run a client's
 // source through a compiler and is not believed.
 absl::StatusOr<std::shared_ptr<const StoredObject>> CopyObject(
@@ -57,6 +67,23 @@ v1::LinkResponse ToLinkResponse(v1::CompileResponse made) {
 
 }  // namespace
 
+// A request that was compiled before need not be checked again.
+std::optional<v1::CompileResponse> ProgramCompiler::Find(
+    const v1::CompileRequest& request) {
+  if (request.ByteSizeLong() > kMaxFoundBytes) return std::nullopt;
+  const std::string identity = pool_.KnownIdentity();
+  if (identity.empty()) return std::nullopt;
+  CompileCache::Program program;
+  if (IsComplete(request)) {
+    program = cache_.Find(CompileKey(identity, request));
+  } else if (v1::CompileRequest complete = request;
+             FillIn(absl::InfinitePast(), &complete).ok()) {
+    program = cache_.Find(CompileKey(identity, complete));
+  }
+  if (program == nullptr) return std::nullopt;
+  return ToResponse({std::move(program), CompileCache::Tier::kMemory});
+}
+
 absl::StatusOr<v1::CompileResponse> ProgramCompiler::Compile(
     v1::CompileRequest request, const CompileCaller& caller) {
   HOLDFAST_RETURN_IF_ERROR(CheckCompileRequest(request));
@@ -92,10 +119,15 @@ absl::StatusOr<v1::CompileResponse> ProgramCompiler::Make(
                  [this, &making](const CompileCaller& callers) {
                    return MakeAnew(making, callers);
                  }));
+  return ToResponse(answer);
+}
+
+v1::CompileResponse ProgramCompiler::ToResponse(
+    const CompileCache::Answer& answer) {
   // Also for a hit: the store may have dropped the object since.
   store_.Put(answer.program->object, ObjectStore::Origin::kCompiler);
   v1::CompileResponse response = answer.program->response;
-  AddWarnings(*answer.program->object, &response);
+  AddWarnings(*answer.program, &response);
   if (answer.tier == CompileCache::Tier::kNone) return response;
   response.set_cache_hit(true);
   response.set_cache_tier(answer.tier == CompileCache::Tier::kDisk
@@ -105,17 +137,14 @@ absl::StatusOr<v1::CompileResponse> ProgramCompiler::Make(
   return response;
 }
 
-void ProgramCompiler::AddWarnings(const StoredObject& object,
+void ProgramCompiler::AddWarnings(const CompiledProgram& program,
                                   v1::CompileResponse* response) {
-  if (object.header.format() != v1::OBJECT_FORMAT_PTX) return;
+  if (program.ptx_version == 0) return;
   // Not worth waiting for.
   const absl::StatusOr<Defaults> defaults = defaults_(absl::InfinitePast());
   if (!defaults.ok()) return;
-  std::string head(kPtxHeadBytes, '\0');
-  const ssize_t size = pread(object.memory.get(), head.data(), head.size(), 0);
-  if (size <= 0) return;
-  head.resize(static_cast<size_t>(size));
-  std::string warning = PtxVersionWarning(head, defaults->driver_version);
+  std::string warning =
+      PtxVersionWarning(program.ptx_version, defaults->driver_version);
   if (!warning.empty()) response->add_warnings(std::move(warning));
 }
 
@@ -128,6 +157,7 @@ absl::StatusOr<CompileCache::Outcome> ProgramCompiler::MakeAnew(
   auto program = std::make_shared<CompiledProgram>();
   program->name = making.job.compile().name();
   HOLDFAST_ASSIGN_OR_RETURN(program->object, CopyObject(result));
+  program->ptx_version = PtxVersionOf(*program->object);
   program->response = std::move(result.response);
   *program->response.mutable_object() = program->object->header;
   const bool keep =
@@ -137,17 +167,17 @@ absl::StatusOr<CompileCache::Outcome> ProgramCompiler::MakeAnew(
 
 template <typename Request>
 absl::Status ProgramCompiler::FillIn(absl::Time deadline, Request* request) {
-  const bool target = request->target() == v1::OBJECT_FORMAT_UNSPECIFIED;
-  const bool arch = request->arch().empty();
-  if (!target && !arch) return absl::OkStatus();
+  if (IsComplete(*request)) return absl::OkStatus();
   const absl::StatusOr<Defaults> defaults = defaults_(deadline);
   if (!defaults.ok()) {
     return WithPrefix(
         "the request leaves target or arch to the device, and there is none",
         defaults.status());
   }
-  if (target) request->set_target(defaults->target);
-  if (arch) request->set_arch(defaults->arch);
+  if (request->target() == v1::OBJECT_FORMAT_UNSPECIFIED) {
+    request->set_target(defaults->target);
+  }
+  if (request->arch().empty()) request->set_arch(defaults->arch);
   return absl::OkStatus();
 }
 

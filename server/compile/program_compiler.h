@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_COMPILE_PROGRAM_COMPILER_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -36,6 +37,10 @@ class ProgramCompiler {
         cache_(cache),
         defaults_(std::move(defaults)) {}
 
+  // What Compile would answer from memory; never waits. Nothing for a request
+  // that is so long that looking for it takes its time.
+  std::optional<v1::CompileResponse> Find(const v1::CompileRequest& request);
+
   // As CompileService says.
   absl::StatusOr<v1::CompileResponse> Compile(v1::CompileRequest request,
                                               const CompileCaller& caller);
@@ -58,8 +63,10 @@ class ProgramCompiler {
                                            const CompileCaller& caller);
   absl::StatusOr<CompileCache::Outcome> MakeAnew(const Making& making,
                                                  const CompileCaller& callers);
-  // What is to be said about an object, beside what its compiler says.
-  void AddWarnings(const StoredObject& object, v1::CompileResponse* response);
+  v1::CompileResponse ToResponse(const CompileCache::Answer& answer);
+  // What is to be said about a program, beside what its compiler says.
+  void AddWarnings(const CompiledProgram& program,
+                   v1::CompileResponse* response);
 
   CompilerPool& pool_;
   ObjectStore& store_;

@@ -15,6 +15,7 @@
 #include "core/base/memfd.h"
 #include "core/base/sha256.h"
 #include "core/base/status_macros.h"
+#include "server/compile/ptx_version.h"
 
 namespace holdfast {
 namespace {
@@ -136,6 +137,7 @@ absl::StatusOr<std::shared_ptr<const CompiledProgram>> ReadProgramFile(
   program->response = std::move(*head.first.mutable_response());
   HOLDFAST_ASSIGN_OR_RETURN(
       program->object, ReadObject(fd, head.second, program->response.object()));
+  program->ptx_version = PtxVersionOf(*program->object);
   return program;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/compile/ptx_version.h"
 
-#include <algorithm>
+#include <unistd.h>
+
+#include <cstddef>
 #include <iterator>
 
 #include "absl/strings/ascii.h"
@@ -11,6 +13,9 @@
 
 namespace holdfast {
 namespace {
+
+// A module says its version in the first line that is no comment.
+constexpr size_t kHeadBytes = 4096;
 
 // The PTX version that came with each version of CUDA; 90 is 9.0.
 struct Release {
@@ -33,12 +38,15 @@ int NewestPtx(int driver_version) {
   return newest;
 }
 
-// 0: there is none.
-int VersionOf(absl::string_view head) {
+}  // namespace
+
+int PtxVersionOf(absl::string_view head) {
   constexpr absl::string_view kDirective = "\n.version ";
-  const size_t at = head.find(kDirective);
+  const std::string lines = absl::StrCat("\n", head);
+  absl::string_view text = lines;
+  const size_t at = text.find(kDirective);
   if (at == absl::string_view::npos) return 0;
-  absl::string_view text = head.substr(at + kDirective.size());
+  text.remove_prefix(at + kDirective.size());
   text = text.substr(0, text.find_first_of("\r\n \t"));
   const size_t dot = text.find('.');
   int major = 0;
@@ -51,16 +59,20 @@ int VersionOf(absl::string_view head) {
   return 10 * major + minor;
 }
 
-}  // namespace
+int PtxVersionOf(const StoredObject& object) {
+  if (object.header.format() != v1::OBJECT_FORMAT_PTX) return 0;
+  char head[kHeadBytes];
+  const ssize_t size = pread(object.memory.get(), head, sizeof head, 0);
+  return size <= 0 ? 0 : PtxVersionOf({head, static_cast<size_t>(size)});
+}
 
-std::string PtxVersionWarning(absl::string_view head, int driver_version) {
-  const int version = VersionOf(absl::StrCat("\n", head));
+std::string PtxVersionWarning(int ptx_version, int driver_version) {
   const int newest = NewestPtx(driver_version);
-  if (version == 0 || newest == 0 || version <= newest) return "";
+  if (ptx_version == 0 || newest == 0 || ptx_version <= newest) return "";
   return absl::StrFormat(
       "the PTX is of version %d.%d, and the driver (CUDA %d.%d) loads at most "
       "%d.%d: compile to a cubin",
-      version / 10, version % 10, driver_version / 1000,
+      ptx_version / 10, ptx_version % 10, driver_version / 1000,
       driver_version % 1000 / 10, newest / 10, newest % 10);
 }
 

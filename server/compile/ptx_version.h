@@ -2,20 +2,23 @@
 #ifndef HOLDFAST_SERVER_COMPILE_PTX_VERSION_H_
 #define HOLDFAST_SERVER_COMPILE_PTX_VERSION_H_
 
-#include <cstddef>
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "server/compile/object_store.h"
 
 namespace holdfast {
 
-// How much of a PTX module PtxVersionWarning wants to see.
-inline constexpr size_t kPtxHeadBytes = 4096;
+// 90: PTX 9.0; 0 if it does not say. `head` is the module's beginning.
+int PtxVersionOf(absl::string_view head);
+
+// Of an object; 0 if it is no PTX.
+int PtxVersionOf(const StoredObject& object);
 
 // What is to be said about PTX that this driver cannot load because it is of a
-// later version; empty if there is nothing. `head`: the module's beginning.
-// `driver_version`: as cuDriverGetVersion has it, 13000; 0 if unknown.
-std::string PtxVersionWarning(absl::string_view head, int driver_version);
+// later version; empty if there is nothing. `driver_version`: as
+// cuDriverGetVersion has it, 13000. 0 stands for unknown.
+std::string PtxVersionWarning(int ptx_version, int driver_version);
 
 }  // namespace holdfast
 

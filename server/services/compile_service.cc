@@ -46,7 +46,7 @@ class ProgressWriter {
 }  // namespace
 
 CompileCaller CompileService::CallerOf(
-    const grpc::ServerContext& context) const {
+    const grpc::ServerContextBase& context) const {
   CompileCaller caller;
   caller.name = peers_.Describe(context.peer());
   caller.deadline = absl::FromChrono(context.deadline());
@@ -54,13 +54,23 @@ CompileCaller CompileService::CallerOf(
   return caller;
 }
 
-grpc::Status CompileService::Compile(grpc::ServerContext* context,
-                                     const v1::CompileRequest* request,
-                                     v1::CompileResponse* response) {
-  auto compiled = compiler_.Compile(*request, CallerOf(*context));
-  if (!compiled.ok()) return ToGrpcStatus(compiled.status());
-  *response = *std::move(compiled);
-  return grpc::Status::OK;
+grpc::ServerUnaryReactor* CompileService::Compile(
+    grpc::CallbackServerContext* context, const v1::CompileRequest* request,
+    v1::CompileResponse* response) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  if (auto found = compiler_.Find(*request)) {
+    *response = *std::move(found);
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+  const absl::Status running =
+      threads_.Run([this, context, request, response, reactor] {
+        auto compiled = compiler_.Compile(*request, CallerOf(*context));
+        if (compiled.ok()) *response = *std::move(compiled);
+        reactor->Finish(ToGrpcStatus(compiled.status()));
+      });
+  if (!running.ok()) reactor->Finish(ToGrpcStatus(running));
+  return reactor;
 }
 
 grpc::Status CompileService::CompileWithProgress(

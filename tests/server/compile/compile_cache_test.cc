@@ -56,6 +56,27 @@ TEST(CompileCacheTest, TheSecondRequestIsAHit) {
   EXPECT_GE(statistics.bytes, 2 * kObjectBytes);
 }
 
+TEST(CompileCacheTest, FindLooksInMemoryAndNeverWaits) {
+  CompileCache cache(2 * kObjectBytes + 100);
+  EXPECT_EQ(cache.Find("a"), nullptr);
+  // Not even for what is being made.
+  const auto answer = cache.Get(
+      "a", CompileCaller(),
+      [&cache](const CompileCaller&) -> absl::StatusOr<CompileCache::Outcome> {
+        EXPECT_EQ(cache.Find("a"), nullptr);
+        return CompileCache::Outcome{MakeProgram("a")};
+      });
+  EXPECT_EQ(cache.Find("a"), answer->program);
+  EXPECT_EQ(cache.statistics().hits, 1u);
+  EXPECT_EQ(cache.statistics().misses, 1u);
+  // What was found was used.
+  Hits(cache, "b");
+  EXPECT_NE(cache.Find("a"), nullptr);
+  Hits(cache, "c");
+  EXPECT_NE(cache.Find("a"), nullptr);
+  EXPECT_EQ(cache.Find("b"), nullptr);
+}
+
 TEST(CompileCacheTest, TheLeastRecentlyUsedMakesRoom) {
   CompileCache cache(2 * kObjectBytes + 100);
   Hits(cache, "a");

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rpc/call_threads.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "absl/synchronization/barrier.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+
+namespace holdfast {
+namespace {
+
+TEST(CallThreadsTest, CallsThatWaitForEachOtherRunAtOnce) {
+  constexpr int kCalls = 8;
+  CallThreads threads(kCalls);
+  absl::Barrier* const barrier = new absl::Barrier(kCalls + 1);
+  for (int i = 0; i < kCalls; ++i) {
+    const absl::Status running = threads.Run([barrier] {
+      if (barrier->Block()) delete barrier;
+    });
+    ASSERT_TRUE(running.ok()) << running;
+  }
+  if (barrier->Block()) delete barrier;
+}
+
+TEST(CallThreadsTest, OneMoreThanThereAreThreadsIsRefused) {
+  CallThreads threads(2);
+  absl::Notification leave;
+  const auto wait = [&leave] { leave.WaitForNotification(); };
+  ASSERT_TRUE(threads.Run(wait).ok());
+  ASSERT_TRUE(threads.Run(wait).ok());
+  const absl::Status refused = threads.Run(wait);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(refused.message().find("limit is 2"), absl::string_view::npos)
+      << refused;
+  leave.Notify();
+}
+
+TEST(CallThreadsTest, AThreadServesOneCallAfterTheOther) {
+  absl::Mutex mutex;
+  std::set<std::thread::id> used;
+  CallThreads threads(1);
+  for (int i = 0; i < 20; ++i) {
+    absl::Notification done;
+    const auto call = [&] {
+      absl::MutexLock lock(&mutex);
+      used.insert(std::this_thread::get_id());
+      done.Notify();
+    };
+    // It is free a moment after the call before has returned.
+    while (!threads.Run(call).ok()) std::this_thread::yield();
+    done.WaitForNotification();
+  }
+  absl::MutexLock lock(&mutex);
+  EXPECT_EQ(used.size(), 1u);
+}
+
+TEST(CallThreadsTest, TheEndWaitsForEveryCall) {
+  std::atomic<int> ended = 0;
+  {
+    CallThreads threads(4);
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_TRUE(threads.Run([&ended] { ++ended; }).ok());
+    }
+  }
+  EXPECT_EQ(ended, 4);
+}
+
+// What a call holds is let go when it has returned, not with the next one.
+TEST(CallThreadsTest, NothingOfACallStays) {
+  CallThreads threads(1);
+  auto held = std::make_shared<int>(0);
+  ASSERT_TRUE(threads.Run([held] {}).ok());
+  while (held.use_count() > 1) std::this_thread::yield();
+}
+
+}  // namespace
+}  // namespace holdfast
