@@ -9,6 +9,9 @@
 namespace holdfast::software {
 namespace {
 
+// As on a GPU, whose threads have no more local memory than that.
+constexpr size_t kLargestStack = size_t{512} << 10;
+
 std::atomic<uint64_t> last_context_id{0};
 
 }  // namespace
@@ -116,6 +119,9 @@ CUresult Context::SetLimit(CUlimit limit, size_t value) {
   std::lock_guard lock(mutex_);
   const auto it = limits_.find(limit);
   if (it == limits_.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  if (limit == CU_LIMIT_STACK_SIZE && value > kLargestStack) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && !SetDeviceHeapBytes(value)) {
     return CUDA_ERROR_INVALID_VALUE;  // it is in use
   }

@@ -145,8 +145,13 @@ std::map<size_t, std::vector<uint32_t>> LiveAcrossCalls(
 class Joiner {
  public:
   Joiner(const ptx::Module& module, const Function& kernel,
-         const std::map<uint32_t, Function>& far, std::string* error)
-      : module_(module), far_(far), error_(*error), b_(&result_) {
+         const std::map<uint32_t, Function>& far, uint64_t stack_bytes,
+         std::string* error)
+      : module_(module),
+        far_(far),
+        stack_bytes_(stack_bytes),
+        error_(*error),
+        b_(&result_) {
     result_ = kernel;
     result_.body.clear();
     result_.registers.clear();
@@ -165,7 +170,7 @@ class Joiner {
     stack.name = "stack";
     stack.space = Space::kLocal;
     stack.type = Type::kB8;
-    stack.bytes = kStackBytes;
+    stack.bytes = stack_bytes_;
     stack.alignment = 16;
     result_.variables.push_back(stack);
     for (const auto& [index, function] : far_) {
@@ -477,11 +482,11 @@ class Joiner {
   // Is there room for the largest frame behind `bytes` more?
   void CheckStack(uint64_t bytes) {
     const uint64_t need = bytes + largest_;
-    if (need > kStackBytes) {
+    if (need > stack_bytes_) {
       error_ = absl::StrCat(
           "functions that are called through registers or "
           "call themselves need ",
-          need, " bytes of stack; there are ", kStackBytes);
+          need, " bytes of stack; there are ", stack_bytes_);
       return;
     }
     const uint32_t base = b_.NewRegister("base", Type::kU64);
@@ -493,7 +498,7 @@ class Joiner {
     b_.Add("sub.u64", {RegisterOperand(used), RegisterOperand(frame_),
                        RegisterOperand(base)});
     b_.Add("setp.gt.u64", {RegisterOperand(full), RegisterOperand(used),
-                           IntegerOperand(kStackBytes - need)});
+                           IntegerOperand(stack_bytes_ - need)});
     Instruction& trap = b_.Add("trap", {IntegerOperand(kStackTrap)});
     trap.guard = RegisterOperand(full);
   }
@@ -561,6 +566,7 @@ class Joiner {
 
   const ptx::Module& module_;
   const std::map<uint32_t, Function>& far_;
+  const uint64_t stack_bytes_;
   std::string& error_;
   Function result_;
   Builder b_;
@@ -579,8 +585,8 @@ class Joiner {
 
 Function JoinFarFunctions(const ptx::Module& module, const Function& kernel,
                           const std::map<uint32_t, Function>& far,
-                          std::string* error) {
-  return Joiner(module, kernel, far, error).Run(kernel);
+                          uint64_t stack_bytes, std::string* error) {
+  return Joiner(module, kernel, far, stack_bytes, error).Run(kernel);
 }
 
 }  // namespace holdfast::software::lower

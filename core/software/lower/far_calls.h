@@ -15,9 +15,14 @@
 
 namespace holdfast::software::lower {
 
-// Of each thread. Not a power of two, so that threads do not meet in the sets
-// of a cache.
-inline constexpr uint64_t kStackBytes = (uint64_t{64} << 10) + 192;
+// Of each thread, for what CU_LIMIT_STACK_SIZE says: twice of that, since
+// frames here keep each register in 8 bytes, and never less than 64 KiB. Not a
+// power of two, so that threads do not meet in the sets of a cache.
+constexpr uint64_t StackBytes(uint64_t limit) {
+  constexpr uint64_t kStep = uint64_t{64} << 10;
+  const uint64_t steps = (2 * limit + kStep - 1) / kStep;
+  return (steps == 0 ? 1 : steps) * kStep + 192;
+}
 
 // `kernel` and the functions, by their index in the module, have no calls left
 // but of these functions and of what the runtime provides. Returns one function
@@ -25,7 +30,7 @@ inline constexpr uint64_t kStackBytes = (uint64_t{64} << 10) + 192;
 ptx::Function JoinFarFunctions(const ptx::Module& module,
                                const ptx::Function& kernel,
                                const std::map<uint32_t, ptx::Function>& far,
-                               std::string* error);
+                               uint64_t stack_bytes, std::string* error);
 
 }  // namespace holdfast::software::lower
 

@@ -299,7 +299,8 @@ bool IsRuntimeFunction(absl::string_view name) {
          name == "__assertfail";
 }
 
-InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel) {
+InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel,
+                          uint64_t stack_bytes) {
   const std::vector<bool> is_far = FarFunctions(module, kernel);
   InlinedKernel result = Inliner(module, is_far).Run(kernel);
   if (!result.function) return result;
@@ -312,7 +313,9 @@ InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel) {
   }
   if (!far.empty() || CallsThroughRegisters(*result.function)) {
     std::string error;
-    Function joined = JoinFarFunctions(module, *result.function, far, &error);
+    Function joined =
+        JoinFarFunctions(module, *result.function, far, stack_bytes, &error);
+    result.has_stack = true;
     if (!error.empty()) {
       result.error = error;
       result.unsupported = true;

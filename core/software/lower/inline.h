@@ -5,6 +5,7 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_LOWER_INLINE_H_
 #define HOLDFAST_CORE_SOFTWARE_LOWER_INLINE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -22,13 +23,14 @@ struct InlinedKernel {
   // The module is right, but this kernel cannot run here. `function` has no
   // body then.
   bool unsupported = false;
+  bool has_stack = false;  // for calls; else `stack_bytes` changes nothing
 };
 
 // `kernel` with the bodies of all functions that it calls in place of the
 // calls, and its .param variables in registers where that is possible, else in
-// local memory.
+// local memory. `stack_bytes`: of each thread.
 InlinedKernel InlineCalls(const ptx::Module& module,
-                          const ptx::Function& kernel);
+                          const ptx::Function& kernel, uint64_t stack_bytes);
 
 }  // namespace holdfast::software::lower
 

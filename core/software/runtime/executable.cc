@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "core/software/jit/compiler.h"
 #include "core/software/jit/object_cache.h"
+#include "core/software/lower/far_calls.h"
 #include "core/software/lower/inline.h"
 #include "core/software/lower/kernel.h"
 #include "core/software/ptx/link.h"
@@ -25,6 +26,8 @@ namespace {
 
 // Dynamic shared memory begins behind the static, so aligned.
 constexpr uint64_t kDynamicSharedAlignment = 16;
+
+constexpr uint64_t kLeastStack = lower::StackBytes(0);
 
 // A kernel, and its code for the block shapes that it was launched with.
 class KernelCode {
@@ -129,15 +132,10 @@ class PtxExecutable final : public Executable {
     if (memory_ == nullptr) return false;
     for (const ptx::Function& function : module_.functions) {
       if (!function.kernel || !function.defined) continue;
-      lower::InlinedKernel flat = lower::InlineCalls(module_, function);
-      if (!flat.function) {
-        *error = flat.error;
-        return false;
-      }
-      code_.push_back(
-          std::make_unique<KernelCode>(module_, *std::move(flat.function),
-                                       *memory_, fingerprint_, flat.error));
-      kernels_.push_back(code_.back()->properties());
+      OneKernel& kernel = code_.emplace_back();
+      kernel.function = &function;
+      if (Translate(&kernel, kLeastStack, error) == nullptr) return false;
+      kernels_.push_back(kernel.by_stack[kLeastStack]->properties());
     }
     for (size_t i = 0; i < module_.variables.size(); ++i) {
       const ptx::Variable& variable = module_.variables[i];
@@ -162,20 +160,57 @@ class PtxExecutable final : public Executable {
     const lower::BlockShape block{geometry.block[0], geometry.block[1],
                                   geometry.block[2]};
     std::string error;
-    const jit::CompiledKernel* code = code_[index]->ForBlock(block, &error);
+    KernelCode* kernel = ForStack(index, geometry.stack_bytes, &error);
+    const jit::CompiledKernel* code =
+        kernel == nullptr ? nullptr : kernel->ForBlock(block, &error);
     if (code == nullptr) {
       return {CUDA_ERROR_INVALID_PTX,
               absl::StrCat("kernel ", kernels_[index].name, ": ", error)};
     }
-    return RunGrid({&code_[index]->lowered(), code}, geometry, parameters,
-                   cancel);
+    return RunGrid({&kernel->lowered(), code}, geometry, parameters, cancel);
   }
 
  private:
+  // One whose threads have no stack is the same whatever its size.
+  struct OneKernel {
+    const ptx::Function* function = nullptr;
+    bool has_stack = false;
+    std::map<uint64_t, std::unique_ptr<KernelCode>> by_stack;
+  };
+
+  KernelCode* Translate(OneKernel* kernel, uint64_t stack_bytes,
+                        std::string* error) const {
+    lower::InlinedKernel flat =
+        lower::InlineCalls(module_, *kernel->function, stack_bytes);
+    if (!flat.function) {
+      *error = flat.error;
+      return nullptr;
+    }
+    kernel->has_stack = flat.has_stack;
+    auto& code = kernel->by_stack[stack_bytes];
+    code = std::make_unique<KernelCode>(
+        module_, *std::move(flat.function), *memory_,
+        stack_bytes == kLeastStack ? fingerprint_
+                                   : absl::StrCat(fingerprint_, stack_bytes),
+        flat.error);
+    return code.get();
+  }
+
+  KernelCode* ForStack(size_t index, uint64_t limit, std::string* error) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    OneKernel& kernel = code_[index];
+    const uint64_t bytes =
+        kernel.has_stack ? lower::StackBytes(limit) : kLeastStack;
+    const auto found = kernel.by_stack.find(bytes);
+    return found == kernel.by_stack.end() ? Translate(&kernel, bytes, error)
+                                          : found->second.get();
+  }
+
   const ptx::Module module_;
   const std::string fingerprint_;
   std::unique_ptr<ModuleMemory> memory_;
-  std::vector<std::unique_ptr<KernelCode>> code_;
+  std::mutex mutex_;  // guards what `code_` grows after Prepare
+  std::vector<OneKernel> code_;
   std::vector<KernelProperties> kernels_;
   std::vector<GlobalVariable> globals_;
 };

@@ -52,6 +52,8 @@ struct LaunchGeometry {
   bool cooperative = false;
   // Of what its threads print (CU_LIMIT_PRINTF_FIFO_SIZE).
   size_t print_bytes = size_t{8} << 20;
+  // Of each thread, for calls that nest (CU_LIMIT_STACK_SIZE).
+  size_t stack_bytes = 1024;
 };
 
 // How a launch ended. `message` names kernel, block, thread and PTX line of a

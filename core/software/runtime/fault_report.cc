@@ -114,7 +114,8 @@ Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
                                  ", where no memory is mapped")};
     case KernelFault::Kind::kStack:
       return {CUDA_ERROR_HARDWARE_STACK_ERROR,
-              "calls nest deeper than the stack of a thread allows"};
+              "calls nest deeper than the stack of a thread allows "
+              "(CU_LIMIT_STACK_SIZE)"};
     case KernelFault::Kind::kFunction:
       return {CUDA_ERROR_INVALID_PC,
               "a call through a register that holds no function"};

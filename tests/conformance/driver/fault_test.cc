@@ -124,6 +124,89 @@ TEST(FaultTest, WriteBehindTheLastAllocationIsFound) {
   EXPECT_CUDA(CUDA_ERROR_ILLEGAL_ADDRESS, Cuda().cuCtxSynchronize_v2(context));
 }
 
+// sum(n) = n + sum(n - 1), by calls that nest.
+constexpr char kNested[] = R"(
+.version 7.0
+.target sm_75
+.address_size 64
+.func (.param .b32 result) sum(.param .b32 n)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<6>;
+    ld.param.b32 %r1, [n];
+    mov.u32 %r4, 0;
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra DONE;
+    sub.u32 %r2, %r1, 1;
+    {
+    .param .b32 argument;
+    .param .b32 back;
+    st.param.b32 [argument], %r2;
+    call (back), sum, (argument);
+    ld.param.b32 %r3, [back];
+    }
+    add.u32 %r4, %r3, %r1;
+DONE:
+    st.param.b32 [result], %r4;
+    ret;
+}
+.visible .entry nested(.param .u64 p_to, .param .u32 p_n)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [p_to];
+    ld.param.u32 %r1, [p_n];
+    {
+    .param .b32 argument;
+    .param .b32 back;
+    st.param.b32 [argument], %r1;
+    call (back), sum, (argument);
+    ld.param.b32 %r2, [back];
+    }
+    st.global.u32 [%rd1], %r2;
+    ret;
+}
+)";
+
+CUresult RunNested(CUdeviceptr to, unsigned depth) {
+  CUmodule module = nullptr;
+  CUfunction nested = nullptr;
+  EXPECT_OK(Cuda().cuModuleLoadData(&module, kNested));
+  EXPECT_OK(Cuda().cuModuleGetFunction(&nested, module, "nested"));
+  void* values[] = {&to, &depth};
+  EXPECT_OK(Cuda().cuLaunchKernel(nested, 1, 1, 1, 1, 1, 1, 0, nullptr, values,
+                                  nullptr));
+  return Cuda().cuStreamSynchronize(nullptr);
+}
+
+// Frames of a few dozen bytes: too many for 1 KiB, few enough for 256.
+constexpr unsigned kDeep = 3000;
+
+TEST(FaultTest, CallsMayNestAsDeepAsTheStackLimitAllows) {
+  if (InParent()) return;
+  MakeContext();
+  CUdeviceptr memory = 0;
+  unsigned sum = 0;
+  ASSERT_OK(Cuda().cuMemAlloc_v2(&memory, 4));
+  ASSERT_OK(RunNested(memory, 10));
+  ASSERT_OK(Cuda().cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 256 << 10));
+  ASSERT_OK(RunNested(memory, kDeep));
+  ASSERT_OK(Cuda().cuMemcpyDtoH_v2(&sum, memory, 4));
+  EXPECT_EQ(sum, kDeep * (kDeep + 1) / 2);
+  EXPECT_NE(Cuda().cuCtxSetLimit(CU_LIMIT_STACK_SIZE, size_t{1} << 30),
+            CUDA_SUCCESS);
+}
+
+TEST(FaultTest, CallsThatNestTooDeepAreAFault) {
+  if (InParent()) return;
+  MakeContext();
+  CUdeviceptr memory = 0;
+  ASSERT_OK(Cuda().cuMemAlloc_v2(&memory, 4));
+  const CUresult fault = RunNested(memory, kDeep);
+  EXPECT_NE(fault, CUDA_SUCCESS);
+  EXPECT_CUDA(fault, Cuda().cuMemAlloc_v2(&memory, 4));
+}
+
 TEST(FaultTest, WorkBehindAFaultIsNotDone) {
   if (InParent()) return;
   const CUcontext context = MakeContext();

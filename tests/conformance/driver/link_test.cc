@@ -105,6 +105,185 @@ TEST_F(LinkTest, VariablesOfOneModuleServeAnother) {
   EXPECT_OK(Cuda().cuModuleUnload(module));
 }
 
+// Calls a function of another module, through a variable of a third one; the
+// weak definitions give way.
+constexpr char kCaller[] = R"(
+.extern .func (.param .b32 result) twice(.param .b32 value);
+.extern .func count(.param .b64 where);
+.extern .const .align 4 .b32 addend;
+.weak .global .align 4 .u32 preferred = 1;
+.weak .func (.param .b32 result) thrice(.param .b32 value)
+{
+    .reg .b32 %r<3>;
+    ld.param.b32 %r1, [value];
+    mul.lo.u32 %r2, %r1, 1000;
+    st.param.b32 [result], %r2;
+    ret;
+}
+.visible .global .align 8 .u64 table[2] = {twice, thrice};
+.visible .entry calls(.param .u64 p_to)
+{
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [p_to];
+    ld.const.b32 %r1, [addend];
+    {
+    .param .b32 argument;
+    .param .b32 result;
+    st.param.b32 [argument], %r1;
+    call (result), twice, (argument);
+    ld.param.b32 %r2, [result];
+    }
+    {
+    .param .b32 argument;
+    .param .b32 result;
+    st.param.b32 [argument], %r2;
+    call (result), thrice, (argument);
+    ld.param.b32 %r3, [result];
+    }
+    ld.global.u32 %r4, [preferred];
+    add.u32 %r5, %r3, %r4;
+    {
+    .param .b64 where;
+    st.param.b64 [where], %rd1;
+    call count, (where);
+    }
+    st.global.u32 [%rd1], %r5;
+    ret;
+}
+)";
+
+constexpr char kLibrary[] = R"(
+.visible .const .align 4 .b32 addend = 5;
+.global .align 4 .u32 calls_made;
+.visible .global .align 4 .u32 preferred = 7;
+.func (.param .b32 result) helper(.param .b32 value)
+{
+    .reg .b32 %r<3>;
+    ld.param.b32 %r1, [value];
+    add.u32 %r2, %r1, %r1;
+    st.param.b32 [result], %r2;
+    ret;
+}
+.visible .func (.param .b32 result) twice(.param .b32 value)
+{
+    .reg .b32 %r<3>;
+    ld.param.b32 %r1, [value];
+    {
+    .param .b32 argument;
+    .param .b32 back;
+    st.param.b32 [argument], %r1;
+    call (back), helper, (argument);
+    ld.param.b32 %r2, [back];
+    }
+    st.param.b32 [result], %r2;
+    ret;
+}
+.visible .func (.param .b32 result) thrice(.param .b32 value)
+{
+    .reg .b32 %r<3>;
+    ld.param.b32 %r1, [value];
+    mul.lo.u32 %r2, %r1, 3;
+    st.param.b32 [result], %r2;
+    ret;
+}
+)";
+
+// Has a helper of its own, of the same name.
+constexpr char kCounter[] = R"(
+.visible .global .align 4 .u32 counted = 0;
+.func helper(.param .b64 where)
+{
+    .reg .b32 %r<2>;
+    atom.global.add.u32 %r1, [counted], 1;
+    ret;
+}
+.visible .func count(.param .b64 where)
+{
+    .reg .b64 %rd<2>;
+    ld.param.b64 %rd1, [where];
+    {
+    .param .b64 argument;
+    st.param.b64 [argument], %rd1;
+    call helper, (argument);
+    }
+    ret;
+}
+)";
+
+// Calls what the table of another module holds.
+constexpr char kIndirect[] = R"(
+.extern .global .align 8 .u64 table[];
+.visible .entry indirect(.param .u64 p_to)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [p_to];
+    ld.global.u64 %rd2, [table+8];
+    mov.u32 %r1, 11;
+    {
+    .param .b32 argument;
+    .param .b32 result;
+    st.param.b32 [argument], %r1;
+    prototype: .callprototype (.param .b32 _) _ (.param .b32 _);
+    call (result), %rd2, (argument), prototype;
+    ld.param.b32 %r2, [result];
+    }
+    st.global.u32 [%rd1], %r2;
+    ret;
+}
+)";
+
+unsigned Variable(CUmodule module, const char* name) {
+  CUdeviceptr address;
+  size_t size = 0;
+  unsigned value = 0;
+  EXPECT_OK(Cuda().cuModuleGetGlobal_v2(&address, &size, module, name));
+  EXPECT_EQ(size, 4u);
+  EXPECT_OK(Cuda().cuMemcpyDtoH_v2(&value, address, 4));
+  return value;
+}
+
+TEST_F(LinkTest, FunctionsOfOneModuleServeAnother) {
+  ASSERT_OK(Add(kCaller, "caller.ptx"));
+  ASSERT_OK(Add(kLibrary, "library.ptx"));
+  ASSERT_OK(Add(kCounter, "counter.ptx"));
+  ASSERT_OK(Add(kIndirect, "indirect.ptx"));
+  void* image = nullptr;
+  size_t size = 0;
+  ASSERT_OK(Cuda().cuLinkComplete(state_, &image, &size));
+  CUmodule module;
+  ASSERT_OK(Cuda().cuModuleLoadData(&module, image));
+  EXPECT_EQ(Run(module, "calls"), 5u * 2 * 3 + 7)
+      << "what is weak gives way to what is not";
+  EXPECT_EQ(Variable(module, "counted"), 1u);
+  EXPECT_EQ(Run(module, "calls"), 37u);
+  EXPECT_EQ(Variable(module, "counted"), 2u);
+  EXPECT_EQ(Run(module, "indirect"), 33u) << "through a table of pointers";
+  EXPECT_OK(Cuda().cuModuleUnload(module));
+}
+
+TEST_F(LinkTest, AWeakDefinitionServesWhereThereIsNoOther) {
+  ASSERT_OK(Add(".weak .global .align 4 .u32 base = 3;\n", "weak.ptx"));
+  ASSERT_OK(Add(kUser, "user.ptx"));
+  void* image = nullptr;
+  size_t size = 0;
+  ASSERT_OK(Cuda().cuLinkComplete(state_, &image, &size));
+  CUmodule module;
+  ASSERT_OK(Cuda().cuModuleLoadData(&module, image));
+  EXPECT_EQ(Run(module, "sum"), 103u);
+  EXPECT_OK(Cuda().cuModuleUnload(module));
+}
+
+TEST_F(LinkTest, UndefinedFunctionIsNamed) {
+  ASSERT_OK(Add(kCaller, "caller.ptx"));
+  ASSERT_OK(Add(kLibrary, "library.ptx"));
+  void* image = nullptr;
+  size_t size = 0;
+  EXPECT_NE(Cuda().cuLinkComplete(state_, &image, &size), CUDA_SUCCESS);
+  EXPECT_NE(strstr(log_, "count"), nullptr) << log_;
+}
+
 TEST_F(LinkTest, UndefinedSymbolIsNamed) {
   ASSERT_OK(Add(kUser, "user.ptx"));
   void* image = nullptr;

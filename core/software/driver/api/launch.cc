@@ -138,6 +138,7 @@ CUresult Launch(CUfunction function, LaunchGeometry geometry,
     if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = CheckGeometry(*kernel, geometry);
     stream.context().GetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, &geometry.print_bytes);
+    stream.context().GetLimit(CU_LIMIT_STACK_SIZE, &geometry.stack_bytes);
     if (result != CUDA_SUCCESS) return result;
     std::string parameters;
     result = ReadParameters(kernel->properties(), values, extra, &parameters);
