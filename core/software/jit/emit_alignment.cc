@@ -55,13 +55,26 @@ void KernelEmitter::CheckAlignment(const Operand& operand, Space space,
   b_.SetInsertPoint(bad);
   llvm::Value* lanes = MisalignedLanes(low);
   if (mask != nullptr) lanes = b_.CreateAnd(lanes, mask);
-  llvm::Value* first = OfFirstLane(
-      address.shape.uniform() ? address : Reshape(address, Shape::Varying()),
-      lanes);
+  llvm::Value* first = AddressOfFirst(address, lanes);
   NoteInstruction();
   CallRuntime("holdfast_misaligned", b_.getVoidTy(), {lanes, first});
   b_.CreateUnreachable();
   b_.SetInsertPoint(good);
+}
+
+// Of the lowest of `lanes`, which are not none.
+llvm::Value* KernelEmitter::AddressOfFirst(const Value& address,
+                                           llvm::Value* lanes) {
+  if (!address.shape.wide) {
+    return OfFirstLane(Reshape(address, Shape::Varying()), lanes);
+  }
+  llvm::Value* lane =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, lanes, b_.getTrue());
+  lane = b_.CreateZExt(lane, b_.getInt64Ty());
+  return b_.CreateAdd(
+      address.parts[0],
+      b_.CreateMul(lane, llvm::ConstantInt::get(b_.getInt64Ty(),
+                                                address.shape.stride, true)));
 }
 
 // i1. `low`: the bits that must not be set.

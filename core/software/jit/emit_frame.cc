@@ -132,32 +132,20 @@ void KernelEmitter::EmitFullFunction() {
   room_ = b_.CreateAlloca(b_.getInt8Ty(), b_.getInt64(0));
   room_->setAlignment(llvm::Align(WarpFrame::kAlignment));
   frame_ = room_;
-  frame_clear_ = Alloca(b_.getInt1Ty());
-  b_.CreateStore(b_.getFalse(), frame_clear_);
+  clear_ = b_.CreateMemSet(frame_, b_.getInt8(0), uint64_t{0},
+                           llvm::Align(WarpFrame::kAlignment));
   b_.CreateStore(I32(0), Slot(layout_.Spins()));
   LoadSurroundings();
   EmitBlockLoop();
 }
 
-// Before full code writes to the frame for the first time; what masked code
-// leaves behind is as it was.
-void KernelEmitter::ClearFrame() {
-  auto* clear = NewBlock("clear");
-  auto* cleared = NewBlock("cleared");
-  b_.CreateCondBr(b_.CreateLoad(b_.getInt1Ty(), frame_clear_), cleared, clear);
-  b_.SetInsertPoint(clear);
-  clears_.push_back(b_.CreateMemSet(frame_, b_.getInt8(0), uint64_t{0},
-                                    llvm::Align(WarpFrame::kAlignment)));
-  b_.CreateStore(b_.getTrue(), frame_clear_);
-  b_.CreateBr(cleared);
-  b_.SetInsertPoint(cleared);
-}
-
-// Both functions have said what they keep in it.
+// Both functions have said what they keep in it. Its fields start at zero, and
+// what masked code leaves behind is as it was. Registers need not: masked code
+// reads what full code gave it, or what it has written itself.
 void KernelEmitter::FinishFrame() {
-  llvm::Value* bytes = b_.getInt64(layout_.bytes());
-  room_->setOperand(0, bytes);
-  for (llvm::CallInst* clear : clears_) clear->setArgOperand(2, bytes);
+  room_->setOperand(0, b_.getInt64(layout_.bytes()));
+  clear_->setArgOperand(
+      2, b_.getInt64(masked_roots_.empty() ? 0 : layout_.field_bytes()));
 }
 
 void KernelEmitter::EmitBlockLoop() {
@@ -241,7 +229,7 @@ void KernelEmitter::EmitWarpBody() {
     auto* partial = NewBlock("partial");
     b_.CreateCondBr(b_.CreateICmpEQ(warp_, I32(last_warp)), partial, full_[0]);
     b_.SetInsertPoint(partial);
-    ClearFrame();
+    LeaveFull(live_registers_[0]);
     b_.CreateStore(bits, Slot(layout_.Pending(0)));
     b_.CreateStore(bits, Slot(layout_.Live()));
     masked_roots_.insert(0);

@@ -107,16 +107,41 @@ llvm::Value* KernelEmitter::Multiply(const Instruction& instruction,
   return b_.CreateTrunc(b_.CreateLShr(product, bits), a->getType());
 }
 
-// Division by zero gives all ones, for the remainder, too, as on an H200; the
-// smallest number divided by -1 wraps.
-// No CPU divides vectors of integers. A double holds 32 bits exactly, and the
-// nearest double to a quotient of such is not past the next integer.
 llvm::Value* KernelEmitter::Quotient(bool is_signed, llvm::Value* a,
                                      llvm::Value* b) {
   if (!a->getType()->isVectorTy() || a->getType()->getScalarSizeInBits() > 32 ||
       llvm::isa<llvm::Constant>(b)) {
     return is_signed ? b_.CreateSDiv(a, b) : b_.CreateUDiv(a, b);
   }
+  return is_signed ? QuotientOfVectors(is_signed, a, b)
+                   : QuotientUnlessLess(a, b);
+}
+
+// A loop over a grid that has a thread for each element divides to find that
+// it need not go round again.
+llvm::Value* KernelEmitter::QuotientUnlessLess(llvm::Value* a, llvm::Value* b) {
+  llvm::Value* less =
+      b_.CreateBitCast(b_.CreateICmpULT(a, b), b_.getIntNTy(lanes_));
+  auto* before = b_.GetInsertBlock();
+  auto* divide = NewBlock("divide");
+  auto* divided = NewBlock("divided");
+  b_.CreateCondBr(
+      b_.CreateICmpEQ(less, llvm::Constant::getAllOnesValue(less->getType())),
+      divided, divide);
+  b_.SetInsertPoint(divide);
+  llvm::Value* quotient = QuotientOfVectors(false, a, b);
+  b_.CreateBr(divided);
+  b_.SetInsertPoint(divided);
+  auto* result = b_.CreatePHI(a->getType(), 2);
+  result->addIncoming(llvm::Constant::getNullValue(a->getType()), before);
+  result->addIncoming(quotient, divide);
+  return result;
+}
+
+// No CPU divides vectors of integers. A double holds 32 bits exactly, and the
+// nearest double to a quotient of such is not past the next integer.
+llvm::Value* KernelEmitter::QuotientOfVectors(bool is_signed, llvm::Value* a,
+                                              llvm::Value* b) {
   llvm::Type* wide = Like(a, b_.getDoubleTy());
   auto widen = [&](llvm::Value* value) {
     return is_signed ? b_.CreateSIToFP(value, wide)
@@ -131,6 +156,8 @@ llvm::Value* KernelEmitter::Quotient(bool is_signed, llvm::Value* a,
                         a->getType());
 }
 
+// Division by zero gives all ones, for the remainder, too, as on an H200; the
+// smallest number divided by -1 wraps.
 llvm::Value* KernelEmitter::Divide(const Instruction& instruction,
                                    llvm::Value* a, llvm::Value* b) {
   const bool is_signed = ptx::IsSigned(instruction.type());

@@ -16,7 +16,6 @@ constexpr uint32_t kAllLanes = 0xFFFFFFFF;
 }  // namespace
 
 void KernelEmitter::LeaveFull(const std::vector<bool>& registers) {
-  ClearFrame();
   b_.CreateStore(I32(kAllLanes), Slot(layout_.Live()));
   for (uint32_t r = 0; r < registers.size(); ++r) {
     if (!registers[r]) continue;

@@ -63,7 +63,6 @@ class KernelEmitter {
   void EnterFunction(llvm::Function* function);
   void LoadSurroundings();
   void EmitFullFunction();
-  void ClearFrame();
   void FinishFrame();
   void EmitBlockLoop();
   void EmitWarpBody();
@@ -183,6 +182,7 @@ class KernelEmitter {
   bool IsAligned(const ptx::Operand& operand, uint64_t bytes) const;
   void CheckAlignment(const ptx::Operand& operand, ptx::Space space,
                       const Value& address);
+  llvm::Value* AddressOfFirst(const Value& address, llvm::Value* lanes);
   llvm::Value* AnyMisaligned(const Value& low, llvm::Value* mask);
   llvm::Value* MisalignedLanes(const Value& low);
 
@@ -244,6 +244,9 @@ class KernelEmitter {
                              bool is_signed, llvm::Value* a, llvm::Value* b);
   llvm::Value* SumWith(bool saturate, llvm::Value* a, llvm::Value* b);
   llvm::Value* Quotient(bool is_signed, llvm::Value* a, llvm::Value* b);
+  llvm::Value* QuotientUnlessLess(llvm::Value* a, llvm::Value* b);
+  llvm::Value* QuotientOfVectors(bool is_signed, llvm::Value* a,
+                                 llvm::Value* b);
   llvm::Value* Divide(const ptx::Instruction& instruction, llvm::Value* a,
                       llvm::Value* b);
   llvm::Value* Multiply(const ptx::Instruction& instruction, llvm::Value* a,
@@ -411,8 +414,7 @@ class KernelEmitter {
   llvm::IRBuilder<> b_;
   WarpFrame layout_;
   llvm::AllocaInst* room_ = nullptr;  // for the frame, in the full function
-  llvm::AllocaInst* frame_clear_ = nullptr;  // i1: it has been cleared
-  std::vector<llvm::CallInst*> clears_;
+  llvm::CallInst* clear_ = nullptr;   // of its fields
   llvm::Function* masked_function_ = nullptr;
   // Of the function at hand:
   llvm::Function* function_ = nullptr;

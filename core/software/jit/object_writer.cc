@@ -123,10 +123,46 @@ void Describe(llvm::Instruction* instruction, const AccessSite& site) {
                             instruction->getFunction()->getSubprogram()));
 }
 
+namespace {
+
+// The functions of kernels without end, such as those that unroll a cipher,
+// have more instructions than LLVM has time for: beyond the first number it
+// does not schedule, which takes it quadratic time, beyond the second it goes
+// through them as fast as it can.
+constexpr size_t kLarge = 4000;
+constexpr size_t kHuge = 30000;
+
+size_t CountInstructions(const llvm::Module& module) {
+  size_t count = 0;
+  for (const llvm::Function& function : module) {
+    count += function.getInstructionCount();
+  }
+  return count;
+}
+
+// What is not worth its time in code of `size` instructions.
+void LeaveOut(size_t size, llvm::TargetPassConfig* config) {
+  // Sinking would move the sums of a long block, one after the other, behind
+  // the test in its middle, and keep all that they are made of until then.
+  config->disablePass(&llvm::MachineSinkingID);
+  config->disablePass(&llvm::LiveDebugValuesID);  // there are none
+  if (size < kLarge) return;
+  config->disablePass(&llvm::MachineSchedulerID);
+  config->disablePass(&llvm::PostRASchedulerID);
+}
+
+}  // namespace
+
 std::unique_ptr<llvm::MemoryBuffer> WriteObject(llvm::Module* module,
                                                 llvm::TargetMachine* machine,
                                                 std::string* error) {
   auto& target = static_cast<llvm::LLVMTargetMachine&>(*machine);
+  const size_t size = CountInstructions(*module);
+  if (size >= kHuge) {
+    machine->setOptLevel(llvm::CodeGenOptLevel::None);
+    machine->setO0WantsFastISel(false);
+    machine->setFastISel(false);
+  }
   llvm::SmallVector<char, 0> bytes;
   {
     llvm::raw_svector_ostream out(bytes);
@@ -134,6 +170,7 @@ std::unique_ptr<llvm::MemoryBuffer> WriteObject(llvm::Module* module,
     auto* info = new llvm::MachineModuleInfoWrapperPass(&target);
     llvm::TargetPassConfig* config = target.createPassConfig(passes);
     config->setDisableVerify(true);
+    LeaveOut(size, config);
     passes.add(config);
     passes.add(info);
     bool failed = config->addISelPasses();

@@ -37,6 +37,8 @@ class WarpFrame {
   uint64_t Register(uint32_t index, uint64_t bytes);
   bool Holds(uint32_t index) const { return registers_[index] != kNone; }
 
+  // Of all fields but registers, which come behind them.
+  uint64_t field_bytes() const { return Parked(blocks_); }
   uint64_t bytes() const { return bytes_; }
 
  private:

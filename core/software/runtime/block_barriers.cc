@@ -8,8 +8,9 @@ BlockBarriers::BlockBarriers(uint32_t threads)
 
 void BlockBarriers::End(uint32_t threads) {
   ended_ += threads;
-  for (Barrier& b : barriers_) {
-    if (b.arrived != 0 && b.expected == 0) Check(&b);
+  for (uint32_t rest = open_; rest != 0; rest &= rest - 1) {
+    Barrier& b = barriers_[std::countr_zero(rest)];
+    if (b.expected == 0) Check(&b);
   }
 }
 

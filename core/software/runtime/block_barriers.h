@@ -55,6 +55,7 @@ class BlockBarriers {
   uint32_t whole_;  // threads of all warps, each taken as full
   uint32_t ended_;
   uint64_t completed_ = 0;
+  uint32_t open_ = 0;  // bit i: somebody waits at barrier i
   std::array<Barrier, kCount> barriers_;
 };
 
@@ -69,6 +70,7 @@ inline uint32_t BlockBarriers::Arrive(uint32_t barrier, uint32_t threads,
   b.arrived += threads != 0 && lanes == live ? kWarpThreads : count;
   b.lanes += count;
   b.truths += CountOf(predicate & lanes);
+  open_ |= 1u << barrier;
   Check(&b);
   return round;
 }
@@ -80,6 +82,7 @@ inline void BlockBarriers::Check(Barrier* b) {
   ++b->round;
   ++completed_;
   b->arrived = b->lanes = b->truths = 0;
+  open_ &= ~(1u << (b - barriers_.data()));
 }
 
 }  // namespace holdfast::software

@@ -70,6 +70,40 @@ extern "C" __global__ void k(int* out, int rounds) {
   }
 }
 
+TEST_P(BarrierTest, BlocksThatFollowEachOtherOnAThreadBeginAfresh) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(unsigned* out) {
+  __shared__ unsigned sum;
+  unsigned t = threadIdx.x, b = blockIdx.x;
+  if (t == 0) sum = b;
+  __syncthreads();
+  if (b % 3 == 0 && t / 32 == b % 4) return;
+  atomicAdd(&sum, t + 1);
+  __syncthreads();
+  if (b % 5 == 0 && t % 2 == 1) return;
+  unsigned left = __syncthreads_count(1);
+  out[b * blockDim.x + t] = sum + (left << 20);
+})");
+  const uint32_t block = GetParam(), grid = 1500;
+  std::vector<uint32_t> out(grid * block, 0);
+  ExpectSuccess(program.Run(Geometry(grid, block), out.data()));
+  for (uint32_t b = 0; b < grid; ++b) {
+    const auto gone = [b](uint32_t t) { return b % 3 == 0 && t / 32 == b % 4; };
+    const auto stays = [&](uint32_t t) {
+      return !gone(t) && !(b % 5 == 0 && t % 2 == 1);
+    };
+    uint32_t sum = b, left = 0;
+    for (uint32_t t = 0; t < block; ++t) {
+      if (!gone(t)) sum += t + 1;
+      if (stays(t)) ++left;
+    }
+    for (uint32_t t = 0; t < block; ++t) {
+      ASSERT_EQ(out[b * block + t], stays(t) ? sum + (left << 20) : 0)
+          << b << " " << t;
+    }
+  }
+}
+
 TEST_P(BarrierTest, ThreadsThatHaveReturnedCountAsArrived) {
   KernelProgram program(R"(
 extern "C" __global__ void k(int* out, int leave) {
