@@ -40,6 +40,7 @@ struct Config {
   size_t max_sessions = 64;
 
   size_t compiler_workers = DefaultCompilerWorkers();
+  size_t compile_queue = 128;
   absl::Duration compile_timeout = absl::Minutes(1);
   uint64_t compile_memory = uint64_t{8} << 30;  // bytes
   uint64_t object_store = uint64_t{1} << 30;    // bytes

@@ -21,6 +21,7 @@
 #include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
 #include "server/compile/disk_cache.h"
+#include "server/compile/installation.h"
 #include "server/compile/object_store.h"
 #include "server/compile/program_compiler.h"
 #include "server/health.h"
@@ -46,8 +47,8 @@ namespace {
 // connections, whose clients may not look at them.
 constexpr absl::Duration kLastCalls = absl::Milliseconds(200);
 
-// Calls of Compile that wait for a compiler, for each other, or for the disk.
-constexpr size_t kMaxWaitingCompiles = 256;
+// Calls of Compile that run, wait for another's program, or for the disk.
+constexpr size_t kMaxSharing = 256;
 
 std::vector<std::string> ExecutorArguments(const Config& config) {
   std::vector<std::string> arguments = {
@@ -67,6 +68,24 @@ std::vector<std::string> CompilerArguments(const Config& config) {
           absl::StrCat("--compile-timeout=",
                        absl::FormatDuration(config.compile_timeout)),
           absl::StrCat("--log-level=", config.log_level_name)};
+}
+
+bool KeepsOnDisk(const Config& config) {
+  return config.cache_disk > 0 && !config.cache_directory.empty();
+}
+
+std::string KnownCompilers(const Config& config) {
+  if (!KeepsOnDisk(config)) return "";
+  return ReadInstallation(config.cache_directory).identity();
+}
+
+// Where that fails, the next daemon waits for its first compiler.
+void RememberCompilers(const Config& config,
+                       const internal::Installation& installation) {
+  if (!KeepsOnDisk(config)) return;
+  const absl::Status written =
+      WriteInstallation(config.cache_directory, installation);
+  if (!written.ok()) LogDebug("not remembered: ", written.message());
 }
 
 // The directory of each Unix socket is made if it is missing.
@@ -122,7 +141,13 @@ struct Daemon::Parts {
                          return spawner.Spawn(arguments);
                        },
                    .workers = config.compiler_workers,
-                   .time_limit = config.compile_timeout}),
+                   .max_queue = config.compile_queue,
+                   .time_limit = config.compile_timeout,
+                   .identity = KnownCompilers(config),
+                   .on_start =
+                       [&config](const internal::Installation& installation) {
+                         RememberCompilers(config, installation);
+                       }}),
         disk_cache(config.cache_directory, config.cache_disk),
         cache(config.cache_memory, &disk_cache),
         program_compiler(
@@ -137,7 +162,8 @@ struct Daemon::Parts {
                       }}),
         session_service(sessions, peers),
         device_service(executors),
-        compile_service(program_compiler, peers, kMaxWaitingCompiles),
+        compile_service(program_compiler, peers,
+                        config.compile_queue + kMaxSharing),
         object_service(store),
         admin_service(sessions, compilers, cache, disk_cache, peers),
         command_service(ServiceBeside(v1::CommandBatch::descriptor()), sessions,

@@ -180,6 +180,12 @@ void AddCompilation(CLI::App* app, Config* config) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str()
       ->group(group);
+  app->add_option("--compile-queue", config->compile_queue,
+                  "Compilations that may wait for a compiler; one client's "
+                  "may be half of them.")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str()
+      ->group(group);
   AddDuration(app, "--compile-timeout", &config->compile_timeout,
               "Time limit of one compilation.");
   app->get_option("--compile-timeout")->group(group);

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace holdfast::compile {
 namespace {
@@ -66,6 +69,22 @@ absl::Status OpenLibrary(const ToolkitOptions& options, absl::string_view title,
   return absl::UnavailableError(absl::StrCat(
       title, " is not installed; tried ", absl::StrJoin(tried, ", "),
       ". Install the CUDA toolkit 12 or 13, or set CUDA_HOME"));
+}
+
+std::vector<std::string> SearchedPlaces(const ToolkitOptions& options) {
+  std::vector<std::string> places;
+  for (std::string& directory : Directories(options)) {
+    if (!directory.empty()) places.push_back(std::move(directory));
+  }
+  const char* path = getenv("LD_LIBRARY_PATH");
+  if (path != nullptr) {
+    for (const absl::string_view place :
+         absl::StrSplit(path, absl::ByAnyChar(":;"))) {
+      places.emplace_back(place.empty() ? "." : place);
+    }
+  }
+  places.push_back("/etc/ld.so.cache");
+  return places;
 }
 
 absl::Status FindSymbol(void* library, const char* name, void** symbol) {

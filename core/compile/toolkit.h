@@ -27,6 +27,10 @@ absl::Status OpenLibrary(const ToolkitOptions& options, absl::string_view title,
                          const std::vector<std::string>& files,
                          const std::function<absl::Status(void*)>& fill);
 
+// Directories and files that decide which library OpenLibrary opens, apart from
+// the libraries themselves.
+std::vector<std::string> SearchedPlaces(const ToolkitOptions& options);
+
 // dlsym; UNAVAILABLE: the library does not have it.
 absl::Status FindSymbol(void* library, const char* name, void** symbol);
 

@@ -2,7 +2,6 @@
 #include "server/compile/compiler_main.h"
 
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <memory>
@@ -10,11 +9,8 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
 #include "core/base/freed_memory.h"
@@ -24,6 +20,7 @@
 #include "core/compile/compiler.h"
 #include "holdfast/internal/executor.pb.h"
 #include "server/compile/confinement.h"
+#include "server/compile/installation.h"
 #include "server/compile/object_store.h"
 #include "server/compile/program_request.h"
 #include "server/rpc/status_conversion.h"
@@ -135,19 +132,6 @@ absl::Status Answer(const compile::Compiler& compiler,
   return channel->Send(message, memory->get());
 }
 
-// An update of the toolkit replaces the libraries' files.
-std::string Identity(const compile::Compiler& compiler) {
-  std::string identity = compiler.version();
-  for (const std::string& path : compiler.files()) {
-    struct stat file = {};
-    if (stat(path.c_str(), &file) != 0) return "";
-    absl::StrAppend(&identity, " ", path, " ", file.st_size, " ",
-                    file.st_mtim.tv_sec, ".", file.st_mtim.tv_nsec);
-  }
-  return absl::StrCat(identity, " ",
-                      absl::StrJoin(compiler.directories(), " "));
-}
-
 absl::Status Serve(const compile::Compiler& compiler,
                    const CompilerLimits& limits, Channel* channel) {
   while (true) {
@@ -167,16 +151,21 @@ int CompilerMain(Channel channel, const CompilerLimits& limits) {
   KeepFreedMemory();  // Each compilation takes as much again.
   internal::FromCompiler hello;
   internal::CompilerReady& ready = *hello.mutable_ready();
+  const std::string places = InstallationState({});
   const auto compiler = compile::Compiler::Load({});
   if (!compiler->status().ok()) {
     *ready.mutable_error() = ToError(compiler->status());
     return channel.Send(hello).ok() ? 0 : 1;
   }
+  // Otherwise there was an update meanwhile, and it is not known what was
+  // loaded.
+  if (InstallationState({}) == places) {
+    *ready.mutable_installation() = DescribeInstallation(*compiler);
+  }
   WarmUp(*compiler);
   // A source may name any file in an #include, and errors quote what is there.
   confinement.Close(compiler->directories());
   ready.set_backend(compiler->version());
-  ready.set_identity(Identity(*compiler));
   ready.set_confinement(confinement.ToString());
   if (!channel.Send(hello).ok()) return 1;
   const absl::Status status = Serve(*compiler, limits, &channel);

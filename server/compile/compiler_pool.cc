@@ -10,7 +10,8 @@ namespace holdfast {
 
 CompilerPool::CompilerPool(Options options)
     : options_(std::move(options)),
-      queue_(options_.workers, options_.max_queue) {
+      queue_(options_.workers, options_.max_queue),
+      identity_(options_.identity) {
   replacer_ = std::thread([this] { Replace(); });
 }
 
@@ -43,7 +44,7 @@ std::string CompilerPool::confinement() const {
 absl::StatusOr<std::string> CompilerPool::Identity() {
   {
     absl::MutexLock lock(&mutex_);
-    if (!backend_.empty()) return identity_;
+    if (!backend_.empty() || !identity_.empty()) return identity_;
   }
   HOLDFAST_RETURN_IF_ERROR(Prestart());
   absl::MutexLock lock(&mutex_);
@@ -105,9 +106,10 @@ absl::StatusOr<CompilerPool::Worker> CompilerPool::Start() {
   HOLDFAST_ASSIGN_OR_RETURN(auto process, options_.start());
   HOLDFAST_ASSIGN_OR_RETURN(auto worker,
                             CompilerWorker::Create(std::move(process)));
+  if (options_.on_start) options_.on_start(worker->installation());
   absl::MutexLock lock(&mutex_);
   backend_ = worker->backend();
-  identity_ = worker->identity();
+  identity_ = worker->installation().identity();
   confinement_ = worker->confinement();
   return worker;
 }

@@ -32,6 +32,10 @@ class CompilerPool {
     size_t max_queue = 128;  // requests that may wait for a worker
     size_t max_jobs = 500;   // of one process: a leak cannot grow for ever
     absl::Duration time_limit = absl::Minutes(1);
+    // Of the compilers, if it is known before the first worker has started.
+    std::string identity;
+    // Called with what a new worker has loaded.
+    std::function<void(const internal::Installation&)> on_start;
   };
 
   explicit CompilerPool(Options options);
@@ -45,8 +49,9 @@ class CompilerPool {
   // What confines the workers, for people.
   std::string confinement() const;
 
-  // Of the worker that was started last, see CompilerWorker; starts the first
-  // one if there was none. Errors as Run has them.
+  // What is installed, as the worker that was started last says, or as was
+  // known before; starts the first worker if neither is. Empty: that cannot be
+  // found out. Errors as Run has them.
   absl::StatusOr<std::string> Identity();
 
   // The same without waiting; empty if it is not known, or not yet.

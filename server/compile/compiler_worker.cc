@@ -54,7 +54,7 @@ absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
   if (reply.compiled().retires()) usable_ = false;
   if (reply.compiled().has_error()) return FromError(reply.compiled().error());
   return Result{std::move(*reply.mutable_compiled()->mutable_response()),
-                *std::move(object), identity_};
+                *std::move(object), installation_.identity()};
 }
 
 absl::StatusOr<UniqueFd> CompilerWorker::Await(internal::FromCompiler* reply,

@@ -33,8 +33,8 @@ class CompilerWorker {
   // "NVRTC 13.0, nvJitLink 13.0, libNVVM 2.0".
   const std::string& backend() const { return backend_; }
 
-  // Changes when the installed compiler does; empty if that is not known.
-  const std::string& identity() const { return identity_; }
+  // What it has loaded.
+  const internal::Installation& installation() const { return installation_; }
 
   // What confines the process, for people.
   const std::string& confinement() const { return confinement_; }
@@ -62,7 +62,7 @@ class CompilerWorker {
                  const internal::CompilerReady& ready)
       : process_(std::move(process)),
         backend_(ready.backend()),
-        identity_(ready.identity()),
+        installation_(ready.installation()),
         confinement_(ready.confinement()) {}
 
   absl::StatusOr<UniqueFd> Await(internal::FromCompiler* reply,
@@ -74,7 +74,7 @@ class CompilerWorker {
 
   const std::unique_ptr<ChildProcess> process_;
   const std::string backend_;
-  const std::string identity_;
+  const internal::Installation installation_;
   const std::string confinement_;
   size_t jobs_ = 0;
   bool usable_ = true;

@@ -20,6 +20,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
+#include "server/compile/cache_directory.h"
 #include "server/compile/program_file.h"
 
 namespace holdfast {
@@ -30,34 +31,6 @@ constexpr absl::string_view kNewSuffix = ".new";  // while it is written
 constexpr uint64_t kBlock = 4096;
 // For a writer to lock what it has just made.
 constexpr absl::Duration kMoment = absl::Seconds(5);
-
-// Nobody else can have written it: it will be run.
-bool IsTrusted(const struct stat& info) {
-  return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-absl::Status CheckDirectory(const std::string& path) {
-  struct stat info = {};
-  if (stat(path.c_str(), &info) != 0) {
-    return absl::ErrnoToStatus(errno, path);
-  }
-  if (S_ISDIR(info.st_mode) && IsTrusted(info)) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat(
-      path, " is not a directory that only this user may write to"));
-}
-
-absl::Status MakeDirectories(const std::string& path) {
-  absl::Status made;
-  for (size_t at = 0; at != std::string::npos;) {
-    at = path.find('/', at + 1);
-    const std::string directory = path.substr(0, at);
-    if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-      made.Update(absl::ErrnoToStatus(errno, directory));
-    }
-  }
-  const absl::Status usable = CheckDirectory(path);
-  return absl::IsNotFound(usable) ? made : usable;
-}
 
 uint64_t BlocksOf(uint64_t bytes) {
   return (bytes + kBlock - 1) / kBlock * kBlock;

@@ -35,14 +35,16 @@ TEST(FlagsTest, DefaultsServeThisMachineAlone) {
 }
 
 TEST(FlagsTest, ReadsUnits) {
-  const auto config = Parse(
-      {"--listen=unix:/tmp/a", "--listen=tcp:[::1]:0", "--socket-mode=0660",
-       "--compile-timeout=1m30s", "--drain-timeout=5", "--compile-memory=2GiB",
-       "--object-store=1048576", "--cache-memory=64MiB", "--log-level=debug"});
+  const auto config = Parse({"--listen=unix:/tmp/a", "--listen=tcp:[::1]:0",
+                             "--socket-mode=0660", "--compile-timeout=1m30s",
+                             "--drain-timeout=5", "--compile-memory=2GiB",
+                             "--compile-queue=9", "--object-store=1048576",
+                             "--cache-memory=64MiB", "--log-level=debug"});
   ASSERT_TRUE(config.has_value());
   EXPECT_EQ(config->listen.size(), 2u);
   EXPECT_EQ(config->socket_mode, 0660u);
   EXPECT_EQ(config->compile_timeout, absl::Seconds(90));
+  EXPECT_EQ(config->compile_queue, 9u);
   EXPECT_EQ(config->drain_timeout, absl::Seconds(5));
   EXPECT_EQ(config->compile_memory, uint64_t{2} << 30);
   EXPECT_EQ(config->object_store, 1u << 20);
@@ -53,8 +55,9 @@ TEST(FlagsTest, ReadsUnits) {
 TEST(FlagsTest, WrongValuesAreRefused) {
   for (const char* flag :
        {"--listen=/tmp/x", "--socket-mode=0999", "--socket-mode=1777",
-        "--device=tpu", "--compile-timeout=soon", "--drain-timeout=-1s",
-        "--log-level=loud", "--max-sessions=0", "--unknown"}) {
+        "--device=tpu", "--compile-timeout=soon", "--compile-queue=0",
+        "--drain-timeout=-1s", "--log-level=loud", "--max-sessions=0",
+        "--unknown"}) {
     int exit_code = 0;
     EXPECT_FALSE(Parse({flag}, &exit_code).has_value()) << flag;
     EXPECT_NE(exit_code, 0) << flag;

@@ -83,6 +83,15 @@ class DaemonCacheTest : public testing::Test {
   std::string directory_;
 };
 
+TEST_F(DaemonCacheTest, WhatIsOnDiskIsFoundBeforeACompilerHasStarted) {
+  EXPECT_FALSE(Compile(*Start()).cache_hit());
+  // Within which no compiler can be loaded.
+  const auto second =
+      Start({"--cache-directory=" + directory_, "--compile-memory=16MiB"});
+  EXPECT_EQ(Compile(*second).cache_tier(), v1::CACHE_TIER_DISK);
+  EXPECT_EQ(Compile(*second).cache_tier(), v1::CACHE_TIER_MEMORY);
+}
+
 TEST_F(DaemonCacheTest, AHitAfterTheDaemonWasKilledEqualsTheFreshObject) {
   auto daemon = Start();
   const v1::CompileResponse fresh = Compile(*daemon);
