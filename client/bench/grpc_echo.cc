@@ -211,6 +211,7 @@ absl::StatusOr<Summary> GrpcEcho::CommandRate(int commands_a_message,
 absl::StatusOr<Summary> GrpcEcho::ByteRate(Direction direction, uint64_t size,
                                            int calls) {
   std::vector<std::unique_ptr<v1::TransferService::Stub>> stubs;
+  stubs.reserve(static_cast<size_t>(calls));
   for (int i = 0; i < calls; ++i) {
     stubs.push_back(
         v1::TransferService::NewStub(ConnectionOfItsOwn(tcp_address_)));
@@ -220,6 +221,7 @@ absl::StatusOr<Summary> GrpcEcho::ByteRate(Direction direction, uint64_t size,
   return CopyRate(size, [&]() -> absl::Status {
     std::atomic<int> failed{0};
     std::vector<std::thread> threads;
+    threads.reserve(stubs.size());
     for (const auto& stub : stubs) {
       threads.emplace_back([&] {
         if (!transfer(*stub, size / stubs.size())) ++failed;

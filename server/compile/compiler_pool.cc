@@ -26,9 +26,10 @@ CompilerPool::~CompilerPool() {
 absl::Status CompilerPool::Prestart() {
   HOLDFAST_RETURN_IF_ERROR(queue_.Enter(CompileCaller()));
   absl::StatusOr<Worker> worker = Acquire();
+  const absl::Status status = worker.status();
   if (worker.ok()) Release(*std::move(worker));
   queue_.Leave();
-  return worker.status();
+  return status;
 }
 
 std::string CompilerPool::backend() const {

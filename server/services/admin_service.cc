@@ -79,6 +79,7 @@ v1::ListCacheEntriesResponse ListEntries(const CompileCache& memory,
     by_key[entry.key].set_on_disk(on_disk);
   }
   std::vector<v1::CacheEntry> entries;
+  entries.reserve(by_key.size());
   for (auto& [key, entry] : by_key) entries.push_back(std::move(entry));
   std::sort(entries.begin(), entries.end(), UsedLater);
   if (entries.size() > max) entries.resize(max);
