@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/channel.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -71,11 +72,15 @@ grpc::ChannelArguments MakeArguments(const Address& address) {
 // Once a process. gRPC's full shutdown, when its last object goes, may wait 10
 // s for a poller that a large write has left behind; kept up, the process just
 // ends. Distributions build Abseil with its deadlock detector on, which makes
-// every lock of gRPC's several times dearer.
+// every lock of gRPC's several times dearer. And of
+// gRPC's ways to wait, this is the one where the thread that waits for a
+// message is the one that is woken when it comes: by default one thread waits
+// for all, and wakes the others in turn.
 void PrepareGrpc() {
   static const bool once = [] {
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     KeepFreedMemory();
+    setenv("GRPC_POLL_STRATEGY", "poll", /*overwrite=*/0);
     grpc_init();
     return true;
   }();

@@ -22,8 +22,7 @@ constexpr int kEmptyLooks = 20;
 }  // namespace
 
 absl::StatusOr<v1::Result> PendingResult::Wait() const {
-  SpinUntil([this] { return state_->done.HasBeenNotified(); },
-            std::chrono::microseconds(200));
+  NapUntil([this] { return state_->done.HasBeenNotified(); });
   state_->done.WaitForNotification();
   return state_->result;
 }
@@ -97,6 +96,9 @@ CommandQueue::CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
       channel_(std::move(channel)),
       filling_(pool_->Get()) {
   context_.AddMetadata("holdfast-session-token", options_.token);
+  if (options_.doorbell.has_value()) {
+    context_.AddMetadata("holdfast-doorbell", options_.doorbell_token);
+  }
   // What a generated stub does, but for bytes that are encoded already.
   const grpc::internal::RpcMethod method(
       kExecuteMethod, grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
@@ -111,6 +113,7 @@ CommandQueue::~CommandQueue() { Close(); }
 
 void CommandQueue::Close() {
   Lose(absl::CancelledError("the session was closed"));
+  closing_ = true;
   context_.TryCancel();
   {
     absl::MutexLock lock(&mutex_);
@@ -226,7 +229,9 @@ uint64_t CommandQueue::Flush() {
   const bool empty = batch->empty();
   const grpc::ByteBuffer bytes = pool_->ToBytes(std::move(batch));
   // A failed write means that the stream is broken; the reader learns why.
-  if (!empty) stream_->Write(bytes);
+  if (empty) return last;
+  stream_->Write(bytes);
+  if (options_.doorbell.has_value()) options_.doorbell->Ring();
   return last;
 }
 
@@ -257,9 +262,15 @@ void CommandQueue::FlushLate() {
   mutex_.Unlock();
 }
 
+void CommandQueue::ExpectResults(uint64_t batches) const {
+  if (!options_.doorbell.has_value()) return;
+  NapUntil([&] { return options_.doorbell->rung() > batches || closing_; });
+}
+
 void CommandQueue::ReadResults() {
   v1::ResultBatch batch;
-  while (stream_->Read(&batch)) {
+  for (uint64_t batches = 0; ExpectResults(batches), stream_->Read(&batch);
+       ++batches) {
     for (v1::Result& result : *batch.mutable_results()) {
       Deliver(std::move(result));
     }

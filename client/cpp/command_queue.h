@@ -11,10 +11,12 @@
 #ifndef HOLDFAST_CLIENT_CPP_COMMAND_QUEUE_H_
 #define HOLDFAST_CLIENT_CPP_COMMAND_QUEUE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -28,6 +30,7 @@
 #include "absl/time/time.h"
 #include "client/cpp/failure_log.h"
 #include "client/cpp/wire_writer.h"
+#include "core/base/doorbell.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -69,6 +72,10 @@ class CommandQueue {
     size_t max_command_bytes = 3 << 20;
     // How long a command that is not followed by others may wait.
     absl::Duration flush_delay = absl::Microseconds(100);
+    // Shared with the executor, whom it has been sent to under this token, in
+    // hexadecimal digits.
+    std::optional<Doorbell> doorbell;
+    std::string doorbell_token;
     // Turns the end of the stream into what the user is told. May block.
     std::function<absl::Status(const absl::Status&)> explain_loss;
   };
@@ -123,6 +130,8 @@ class CommandQueue {
   absl::StatusOr<uint64_t> Append(Encode encode, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadResults();
+  // Until the executor has rung for a batch after so many, or for a moment.
+  void ExpectResults(uint64_t batches) const;
   void Deliver(v1::Result result);
   void FlushLate();
 
@@ -150,6 +159,7 @@ class CommandQueue {
   bool flusher_sleeps_ ABSL_GUARDED_BY(mutex_) = false;
   absl::CondVar flush_late_;
 
+  std::atomic<bool> closing_{false};
   std::thread reader_;
   std::thread late_flusher_;
 };

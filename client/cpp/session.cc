@@ -10,12 +10,14 @@
 
 #include "absl/strings/escaping.h"
 #include "client/cpp/channel.h"
+#include "client/cpp/descriptor.h"
 #include "client/cpp/keep_alive.h"
 #include "client/cpp/rpc_status.h"
 #include "client/cpp/session_loss.h"
 #include "client/cpp/session_state.h"
 #include "client/cpp/staging_ring.h"
 #include "client/cpp/transfer_stream.h"
+#include "core/base/doorbell.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -83,6 +85,20 @@ CommandQueue::Options QueueOptions(const v1::SessionLimits& limits,
   return options;
 }
 
+// Without one, results come all the same.
+void AddDoorbell(const Route& route, const std::string& session_token,
+                 CommandQueue::Options& queue) {
+  if (route.descriptor_path.empty()) return;
+  const auto memory = Doorbell::CreateMemory();
+  if (!memory.ok()) return;
+  auto doorbell = Doorbell::Map(memory->get(), Doorbell::End::kClient);
+  const auto token =
+      LeaveDescriptor(route.descriptor_path, session_token, memory->get());
+  if (!doorbell.ok() || !token.ok()) return;
+  queue.doorbell = *std::move(doorbell);
+  queue.doorbell_token = absl::BytesToHexString(*token);
+}
+
 // Those of the protocol where the daemon says nothing.
 v1::SessionLimits WithDefaults(v1::SessionLimits limits) {
   const auto value = [](uint64_t given, uint64_t otherwise) {
@@ -114,6 +130,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
   const std::string token = absl::BytesToHexString(response.token());
   Route route = RouteToExecutor(*daemon, response);
   CommandQueue::Options queue = QueueOptions(limits, token);
+  AddDoorbell(route, response.token(), queue);
   queue.explain_loss = [daemon = daemon, id = response.session_id(),
                         token](const absl::Status& status) {
     return ExplainLoss(*daemon, id, token, status);

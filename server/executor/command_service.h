@@ -3,14 +3,16 @@
 #define HOLDFAST_SERVER_EXECUTOR_COMMAND_SERVICE_H_
 
 #include "holdfast/v1/commands.grpc.pb.h"
+#include "server/executor/descriptor_inbox.h"
 #include "server/executor/session.h"
 
 namespace holdfast::executor {
 
-// CommandService of one session, which must outlive it.
+// CommandService of one session; that and the inbox must outlive it.
 class CommandService final : public v1::CommandService::Service {
  public:
-  explicit CommandService(Session& session) : session_(session) {}
+  CommandService(Session& session, DescriptorInbox& inbox)
+      : session_(session), inbox_(inbox) {}
 
   grpc::Status Run(grpc::ServerContext* context,
                    const v1::CommandBatch* request,
@@ -25,6 +27,7 @@ class CommandService final : public v1::CommandService::Service {
 
  private:
   Session& session_;
+  DescriptorInbox& inbox_;
 };
 
 }  // namespace holdfast::executor

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/completion_watcher.h"
 
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -15,15 +13,11 @@
 namespace holdfast::executor {
 namespace {
 
-// A device that is not done within this time is looked at again after pauses,
-// of a share of what the wait took so far.
+// A device that is not done within this time is looked at again after pauses.
 constexpr absl::Duration kEagerTime = absl::Microseconds(100);
-constexpr int kPauseShare = 16;
-constexpr absl::Duration kShortestPause = absl::Microseconds(5);
-constexpr absl::Duration kLongestPause = absl::Milliseconds(1);
 
 absl::Duration PauseAfter(absl::Duration waited) {
-  return std::clamp(waited / kPauseShare, kShortestPause, kLongestPause);
+  return absl::FromChrono(NapAfter(absl::ToChronoNanoseconds(waited)));
 }
 
 }  // namespace
@@ -88,7 +82,7 @@ bool CompletionWatcher::TakeAdded(std::vector<Entry>& entries) {
         return true;
       }
     }
-    SpinUntil([&] { return changes_ != seen; });
+    NapUntil([&] { return changes_ != seen; });
   }
   absl::MutexLock lock(&mutex_);
   const auto wake = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -109,8 +103,7 @@ void CompletionWatcher::Pause(absl::Duration duration) {
 }
 
 void CompletionWatcher::Run() {
-  // Pauses are short; by default the kernel prolongs each by 50 us.
-  prctl(PR_SET_TIMERSLACK, 1000 /* ns */);
+  const PreciseSleep precise;
   std::vector<Entry> entries;
   absl::Time last_change = absl::Now();
   while (true) {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -138,7 +139,7 @@ int Serve(const internal::Assign& assign, const cuda::DriverApi& api,
     return 1;
   }
   Session session(SessionOptions(assign, api, link));
-  executor::CommandService commands(session);
+  executor::CommandService commands(session, **inbox);
   executor::TransferService transfers(session, **inbox, stall_limit);
   const auto server = StartServer(assign.socket_path(), commands, transfers);
   if (server == nullptr) {
@@ -162,6 +163,9 @@ int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options,
   // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
   // poller that a large write has left behind.
   KeepFreedMemory();
+  // The thread that waits for a message is woken by it, not by another thread
+  // that waits for all.
+  setenv("GRPC_POLL_STRATEGY", "poll", /*overwrite=*/0);
   grpc_init();
   SupervisorLink link(std::move(channel));
   auto warm = WarmUp(options);

@@ -94,7 +94,7 @@ void ResultQueue::LookForAMoment() {
     absl::MutexLock lock(&mutex_);
     if (Ready()) return;
   }
-  SpinUntil([&] { return changes_ != seen; });
+  NapUntil([&] { return changes_ != seen; });
 }
 
 bool ResultQueue::Take(v1::ResultBatch* batch) {
