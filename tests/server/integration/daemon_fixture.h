@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tests of a real daemon share: the daemon, channels to it, and a
+// client's session.
+#ifndef HOLDFAST_TESTS_SERVER_INTEGRATION_DAEMON_FIXTURE_H_
+#define HOLDFAST_TESTS_SERVER_INTEGRATION_DAEMON_FIXTURE_H_
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "holdfast/v1/commands.grpc.pb.h"
+#include "holdfast/v1/compile.grpc.pb.h"
+#include "holdfast/v1/sessions.grpc.pb.h"
+#include "tests/server/testing/daemon_process.h"
+
+namespace holdfast {
+
+using grpc::StatusCode;
+using Channel = std::shared_ptr<grpc::Channel>;
+
+inline std::string Text(const grpc::Status& status) {
+  return absl::StrCat(status.error_code(), ": ", status.error_message());
+}
+
+// A client's session, with a KeepAlive stream from its beginning.
+class TestSession {
+ public:
+  explicit TestSession(const Channel& channel, const std::string& name = "")
+      : control_(v1::SessionService::NewStub(channel)) {
+    v1::OpenSessionRequest request;
+    request.set_protocol_version(1);
+    request.set_name(name);
+    grpc::ClientContext context;
+    const grpc::Status status =
+        control_->OpenSession(&context, request, &opened_);
+    EXPECT_TRUE(status.ok()) << Text(status);
+    AddToken(&keep_alive_context_);
+    keep_alive_ = control_->KeepAlive(&keep_alive_context_);
+    v1::KeepAliveResponse answer;
+    EXPECT_TRUE(keep_alive_->Write({}) && keep_alive_->Read(&answer));
+  }
+  ~TestSession() { Disconnect(); }
+
+  void AddToken(grpc::ClientContext* context) const {
+    context->AddMetadata("holdfast-session-token",
+                         absl::BytesToHexString(opened_.token()));
+  }
+
+  // As a client that dies.
+  void Disconnect() { keep_alive_context_.TryCancel(); }
+
+  // What the daemon says unasked at the session's end.
+  std::string AwaitEnd() {
+    v1::KeepAliveResponse last;
+    keep_alive_->Read(&last);
+    return last.ended_because();
+  }
+
+  grpc::Status Close() {
+    grpc::ClientContext context;
+    AddToken(&context);
+    v1::CloseSessionResponse response;
+    return control_->CloseSession(&context, {}, &response);
+  }
+
+  // Carries out an empty batch, or one with a fence.
+  grpc::Status Run(const Channel& channel, bool fence = true) {
+    v1::CommandBatch batch;
+    batch.set_first_sequence(++sequence_);
+    if (fence) batch.add_commands()->mutable_fence()->set_all_streams(true);
+    grpc::ClientContext context;
+    AddToken(&context);
+    return v1::CommandService::NewStub(channel)->Run(&context, batch,
+                                                     &results_);
+  }
+
+  const v1::OpenSessionResponse& opened() const { return opened_; }
+  const v1::ResultBatch& results() const { return results_; }
+
+ private:
+  std::unique_ptr<v1::SessionService::Stub> control_;
+  v1::OpenSessionResponse opened_;
+  grpc::ClientContext keep_alive_context_;
+  std::unique_ptr<
+      grpc::ClientReaderWriter<v1::KeepAliveRequest, v1::KeepAliveResponse>>
+      keep_alive_;
+  uint64_t sequence_ = 0;
+  v1::ResultBatch results_;
+};
+
+class DaemonTest : public testing::Test {
+ protected:
+  v1::ListSessionsResponse Sessions() {
+    grpc::ClientContext context;
+    v1::ListSessionsResponse response;
+    const grpc::Status status =
+        v1::SessionService::NewStub(unix_)->ListSessions(&context, {},
+                                                         &response);
+    EXPECT_TRUE(status.ok()) << Text(status);
+    return response;
+  }
+
+  pid_t ExecutorPid(const TestSession& session) {
+    const v1::ListSessionsResponse list = Sessions();
+    for (const v1::SessionInfo& info : list.sessions()) {
+      if (info.session_id() == session.opened().session_id()) {
+        return static_cast<pid_t>(info.executor_pid());
+      }
+    }
+    return -1;
+  }
+
+  grpc::Status Compile(const v1::CompileRequest& request,
+                       v1::CompileResponse* response) {
+    grpc::ClientContext context;
+    return v1::CompileService::NewStub(unix_)->Compile(&context, request,
+                                                       response);
+  }
+
+  DaemonProcess daemon_;
+  Channel unix_ = daemon_.Unix();
+  Channel tcp_ = daemon_.Tcp();
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_TESTS_SERVER_INTEGRATION_DAEMON_FIXTURE_H_
