@@ -16,13 +16,22 @@ namespace {
 
 constexpr char kExecuteMethod[] = "/holdfast.v1.CommandService/Execute";
 
+// A result that somebody waits for is looked for all the time at first, as CUDA
+// looks for what it waits for.
+constexpr std::chrono::milliseconds kEagerTime(2);
+
 // The late flusher goes to sleep after so many looks at an empty batch.
 constexpr int kEmptyLooks = 20;
 
 }  // namespace
 
 absl::StatusOr<v1::Result> PendingResult::Wait() const {
-  NapUntil([this] { return state_->done.HasBeenNotified(); });
+  NapUntil(
+      [this] {
+        state_->queue->ReadWhatHasCome();
+        return state_->done.HasBeenNotified();
+      },
+      kEagerTime);
   state_->done.WaitForNotification();
   return state_->result;
 }
@@ -189,6 +198,7 @@ void CommandQueue::SubmitDestruction(Encode encode, uint64_t creation) {
 
 absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Encode encode) {
   auto state = std::make_shared<PendingResult::State>();
+  state->queue = this;
   bool full = false;
   {
     absl::MutexLock lock(&mutex_);
@@ -262,18 +272,40 @@ void CommandQueue::FlushLate() {
   mutex_.Unlock();
 }
 
-void CommandQueue::ExpectResults(uint64_t batches) const {
-  if (!options_.doorbell.has_value()) return;
-  NapUntil([&] { return options_.doorbell->rung() > batches || closing_; });
+bool CommandQueue::ResultsHaveCome() const {
+  return options_.doorbell.has_value() &&
+         options_.doorbell->rung() > batches_read_;
+}
+
+bool CommandQueue::ReadBatch() {
+  v1::ResultBatch batch;
+  if (!stream_->Read(&batch)) return false;
+  ++batches_read_;
+  for (v1::Result& result : *batch.mutable_results()) {
+    Deliver(std::move(result));
+  }
+  return true;
+}
+
+void CommandQueue::ReadWhatHasCome() {
+  if (!ResultsHaveCome() || !read_mutex_.TryLock()) return;
+  // Another thread may have read it meanwhile. The stream's end is for the
+  // reader to see.
+  if (ResultsHaveCome()) ReadBatch();
+  read_mutex_.Unlock();
 }
 
 void CommandQueue::ReadResults() {
-  v1::ResultBatch batch;
-  for (uint64_t batches = 0; ExpectResults(batches), stream_->Read(&batch);
-       ++batches) {
-    for (v1::Result& result : *batch.mutable_results()) {
-      Deliver(std::move(result));
+  for (bool more = true; more;) {
+    // Only while nothing comes for long is the stream this thread's alone.
+    if (options_.doorbell.has_value() &&
+        NapUntil([this] { return ResultsHaveCome() || closing_; }) &&
+        !closing_) {
+      ReadWhatHasCome();
+      continue;
     }
+    absl::MutexLock lock(&read_mutex_);
+    more = ReadBatch();
   }
   const absl::Status status = ToStatus(stream_->Finish());
   bool lost = false;

@@ -39,17 +39,21 @@
 
 namespace holdfast {
 
+class CommandQueue;
+
 // A result that is on its way. Copies wait for the same one.
 class PendingResult {
  public:
   // The command's own failure, or UNAVAILABLE when the session is lost. Looks
-  // for a moment before it sleeps.
+  // for a moment before it sleeps, and reads what has come itself. The queue
+  // must live.
   absl::StatusOr<v1::Result> Wait() const;
   uint64_t sequence() const { return state_->sequence; }
 
  private:
   friend class CommandQueue;
   struct State {
+    CommandQueue* queue = nullptr;
     uint64_t sequence = 0;
     absl::Notification done;
     absl::StatusOr<v1::Result> result;  // once done
@@ -123,6 +127,7 @@ class CommandQueue {
   void Close();
 
  private:
+  friend class PendingResult;
   struct Batch;
   class BatchPool;
 
@@ -130,8 +135,12 @@ class CommandQueue {
   absl::StatusOr<uint64_t> Append(Encode encode, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadResults();
-  // Until the executor has rung for a batch after so many, or for a moment.
-  void ExpectResults(uint64_t batches) const;
+  // Has the executor rung for results that nobody has read yet?
+  bool ResultsHaveCome() const;
+  // Reads and delivers one batch of results; false: the stream has ended.
+  bool ReadBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
+  // The same, if results have come and nobody is reading; does not wait.
+  void ReadWhatHasCome();
   void Deliver(v1::Result result);
   void FlushLate();
 
@@ -145,6 +154,10 @@ class CommandQueue {
   // Held while a batch is written, so that batches keep their order. Before
   // mutex_.
   absl::Mutex write_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+
+  // Held while results are read, by whoever expects some.
+  absl::Mutex read_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  std::atomic<uint64_t> batches_read_{0};
 
   mutable absl::Mutex mutex_;
   std::unique_ptr<Batch> filling_ ABSL_GUARDED_BY(mutex_);

@@ -27,12 +27,13 @@ inline bool MaySpin() {
   return may;
 }
 
-// Until `ready()` is true; false if it was not within `limit`, which should not
-// be much longer than the time that a sleep costs. On machines with few
-// processors it looks only once.
+// Until `ready()` is true; false if it was not within `limit`. On machines with
+// few processors it looks only once. By default it looks for as long as a round
+// trip through all of Holdfast's threads takes, so that they keep each other
+// awake.
 template <typename Ready>
 bool SpinUntil(Ready ready, std::chrono::microseconds limit =
-                                std::chrono::microseconds(50)) {
+                                std::chrono::microseconds(200)) {
   if (ready()) return true;
   if (!MaySpin()) return false;
   const auto deadline = std::chrono::steady_clock::now() + limit;
@@ -68,18 +69,19 @@ inline std::chrono::nanoseconds NapAfter(std::chrono::nanoseconds waited) {
 }
 
 // SpinUntil for what is expected within milliseconds: spins at first, and naps
-// from then on. 25 ms of naps cost a processor about 2 ms.
+// from then on, 25 ms in all. That costs a processor about 2 ms besides `spin`.
 template <typename Ready>
 bool NapUntil(Ready ready,
-              std::chrono::milliseconds limit = std::chrono::milliseconds(25)) {
+              std::chrono::microseconds spin = std::chrono::microseconds(200)) {
   using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kLimit(25);
   const Clock::time_point begin = Clock::now();
-  if (SpinUntil(ready)) return true;
+  if (SpinUntil(ready, spin)) return true;
   if (!MaySpin()) return false;
   const PreciseSleep precise;
   for (;;) {
     const Clock::duration waited = Clock::now() - begin;
-    if (waited >= limit) return false;
+    if (waited >= kLimit) return false;
     std::this_thread::sleep_for(NapAfter(waited));
     if (ready()) return true;
   }

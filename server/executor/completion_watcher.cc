@@ -14,7 +14,7 @@ namespace holdfast::executor {
 namespace {
 
 // A device that is not done within this time is looked at again after pauses.
-constexpr absl::Duration kEagerTime = absl::Microseconds(100);
+constexpr absl::Duration kEagerTime = absl::Milliseconds(2);
 
 absl::Duration PauseAfter(absl::Duration waited) {
   return absl::FromChrono(NapAfter(absl::ToChronoNanoseconds(waited)));

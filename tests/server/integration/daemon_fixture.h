@@ -5,11 +5,14 @@
 #ifndef HOLDFAST_TESTS_SERVER_INTEGRATION_DAEMON_FIXTURE_H_
 #define HOLDFAST_TESTS_SERVER_INTEGRATION_DAEMON_FIXTURE_H_
 
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -126,6 +129,41 @@ class DaemonTest : public testing::Test {
   Channel unix_ = daemon_.Unix();
   Channel tcp_ = daemon_.Tcp();
 };
+
+// One message each way, as bytes: for services whose stubs we do not have.
+inline std::string Call(const Channel& channel, const std::string& method,
+                        const std::string& request) {
+  const grpc::Slice slice(request);
+  grpc::ByteBuffer in(&slice, 1), out;
+  grpc::ClientContext context;
+  std::promise<grpc::Status> done;
+  grpc::GenericStub(channel).UnaryCall(
+      &context, method, {}, &in, &out,
+      [&](grpc::Status status) { done.set_value(status); });
+  const grpc::Status status = done.get_future().get();
+  EXPECT_TRUE(status.ok()) << Text(status);
+  std::vector<grpc::Slice> slices;
+  if (!out.Dump(&slices).ok()) return "";
+  std::string bytes;
+  for (const grpc::Slice& part : slices) {
+    bytes.append(reinterpret_cast<const char*>(part.begin()), part.size());
+  }
+  return bytes;
+}
+
+// HealthCheckRequest.service is field 1; so is HealthCheckResponse.status.
+inline std::string HealthOf(const Channel& channel,
+                            const std::string& service) {
+  std::string request;
+  if (!service.empty()) {
+    request =
+        absl::StrCat("\x0a", std::string(1, char(service.size())), service);
+  }
+  return Call(channel, "/grpc.health.v1.Health/Check", request);
+}
+
+inline constexpr char kServing[] = "\x08\x01";
+inline constexpr char kNotServing[] = "\x08\x02";
 
 }  // namespace holdfast
 

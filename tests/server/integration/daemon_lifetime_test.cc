@@ -9,12 +9,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "holdfast/v1/admin.grpc.pb.h"
 #include "holdfast/v1/devices.grpc.pb.h"
 #include "tests/server/integration/daemon_fixture.h"
 

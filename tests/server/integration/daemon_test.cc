@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The real daemon, its real executors and compiler workers, over real sockets.
-#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -241,40 +241,6 @@ TEST_F(DaemonTest, OpenRefusesWhatItCannotServe) {
   request.set_name(std::string(129, 'x'));
   EXPECT_EQ(open(request), StatusCode::INVALID_ARGUMENT);
 }
-
-// One message each way, as bytes: for services whose stubs we do not have.
-std::string Call(const Channel& channel, const std::string& method,
-                 const std::string& request) {
-  const grpc::Slice slice(request);
-  grpc::ByteBuffer in(&slice, 1), out;
-  grpc::ClientContext context;
-  std::promise<grpc::Status> done;
-  grpc::GenericStub(channel).UnaryCall(
-      &context, method, {}, &in, &out,
-      [&](grpc::Status status) { done.set_value(status); });
-  const grpc::Status status = done.get_future().get();
-  EXPECT_TRUE(status.ok()) << Text(status);
-  std::vector<grpc::Slice> slices;
-  if (!out.Dump(&slices).ok()) return "";
-  std::string bytes;
-  for (const grpc::Slice& part : slices) {
-    bytes.append(reinterpret_cast<const char*>(part.begin()), part.size());
-  }
-  return bytes;
-}
-
-// HealthCheckRequest.service is field 1; so is HealthCheckResponse.status.
-std::string HealthOf(const Channel& channel, const std::string& service) {
-  std::string request;
-  if (!service.empty()) {
-    request =
-        absl::StrCat("\x0a", std::string(1, char(service.size())), service);
-  }
-  return Call(channel, "/grpc.health.v1.Health/Check", request);
-}
-
-constexpr char kServing[] = "\x08\x01";
-constexpr char kNotServing[] = "\x08\x02";
 
 TEST_F(DaemonTest, IsHealthyOnceAnExecutorIsReady) {
   TestSession session(unix_);
