@@ -52,6 +52,7 @@ export HOLDFAST_ADDRESS=$address
 step "Devices" "$here/bin/holdfast" devices
 step "Driver conformance on libcuda.so.1" \
   env HOLDFAST_DRIVER_LIBRARY=libcuda.so.1 "$here/bin/driver_conformance" --gtest_brief=1
+step "Daemon beside driver and compilers" "$here/bin/service_conformance" --gtest_brief=1
 step "vector_add" "$here/bin/vector_add" --address="$address"
 step "scale" "$here/bin/scale" --address="$address"
 for run in $(seq "$runs"); do

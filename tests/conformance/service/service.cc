@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/conformance/service/service.h"
+
+#include <cstdlib>
+
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast::conformance {
+
+void ServiceTest::SetUpTestSuite() {
+  const char* address = std::getenv("HOLDFAST_ADDRESS");
+  const bool given = address != nullptr && *address != '\0';
+  using cuda::DriverChoice;
+  auto driver = cuda::LoadDriver(
+      {.choice = given ? DriverChoice::kAuto : DriverChoice::kSoftware});
+  ASSERT_OK(driver);
+  driver_ = driver->release();
+  CUcontext context = nullptr;
+  ASSERT_EQ(driver_->api.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver_->api.cuCtxSetCurrent(context), CUDA_SUCCESS);
+  auto session =
+      Session::Open({.address = given ? address : "embedded:device=cpu"});
+  ASSERT_OK(session);
+  session_ = session->release();
+}
+
+void ServiceTest::TearDownTestSuite() {
+  delete session_;
+  session_ = nullptr;
+}
+
+}  // namespace holdfast::conformance
