@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "core/compile/compile_options.h"
 #include "core/compile/lto_ptx_linker.h"
@@ -116,13 +117,20 @@ absl::StatusOr<ObjectCode> Compiler::Compile(
   return absl::InternalError("unknown language");
 }
 
+absl::StatusOr<NvJitLinker> Compiler::Linker() const {
+  if (nvjitlink_.ok()) return NvJitLinker(**nvjitlink_);
+  return WithPrefix(
+      "without nvJitLink nothing becomes a cubin; PTX can stay PTX, several "
+      "can be linked to one, and the driver compiles that when it is loaded",
+      nvjitlink_.status());
+}
+
 absl::StatusOr<ObjectCode> Compiler::CompilePtx(
     const ProgramSource& program) const {
-  if (!nvjitlink_.ok()) return nvjitlink_.status();
-  const NvJitLinker linker(**nvjitlink_);
   HOLDFAST_ASSIGN_OR_RETURN(const auto options, ParseOptions(program.options));
   const LinkInput input{program.name, ObjectFormat::kPtx, program.source};
   if (program.target == ObjectFormat::kCubin) {
+    HOLDFAST_ASSIGN_OR_RETURN(const NvJitLinker linker, Linker());
     return linker.Link({{input}, {}, program.target, program.arch}, options);
   }
   if (program.target != ObjectFormat::kPtx) return CannotMake(program);
@@ -132,6 +140,8 @@ absl::StatusOr<ObjectCode> Compiler::CompilePtx(
                      "\" cannot be honoured: PTX stays as it is for the "
                      "target PTX"));
   }
+  if (!nvjitlink_.ok()) return KeepPtx(input, program.arch);
+  const NvJitLinker linker(**nvjitlink_);
   HOLDFAST_RETURN_IF_ERROR(linker.CheckPtx(input, program.arch));
   ObjectCode object;
   object.bytes = program.source;
@@ -151,7 +161,7 @@ absl::StatusOr<ObjectCode> Compiler::CompileNvvm(
     return nvvm.Compile(program, options, program.target);
   }
   if (program.target != ObjectFormat::kCubin) return CannotMake(program);
-  if (!nvjitlink_.ok()) return nvjitlink_.status();
+  HOLDFAST_ASSIGN_OR_RETURN(const NvJitLinker linker, Linker());
   std::vector<Option> compile;
   std::vector<Option> link;
   Divide(std::move(options), &compile, &link);
@@ -160,8 +170,7 @@ absl::StatusOr<ObjectCode> Compiler::CompileNvvm(
   const LinkInput input{program.name, ObjectFormat::kPtx, ptx.bytes};
   HOLDFAST_ASSIGN_OR_RETURN(
       ObjectCode object,
-      NvJitLinker(**nvjitlink_)
-          .Link({{input}, {}, program.target, program.arch}, link));
+      linker.Link({{input}, {}, program.target, program.arch}, link));
   object.log = Joined(ptx.log, object.log);
   object.backend = absl::StrCat(ptx.backend, " and ", object.backend);
   object.backend_version =
@@ -192,8 +201,7 @@ absl::StatusOr<ObjectCode> Compiler::Link(const LinkSource& source) const {
   if (to_ptx && formats == std::set{ObjectFormat::kPtx}) {
     return Checked(LinkPtx(source), source.arch);
   }
-  if (!nvjitlink_.ok()) return nvjitlink_.status();
-  const NvJitLinker linker(**nvjitlink_);
+  HOLDFAST_ASSIGN_OR_RETURN(const NvJitLinker linker, Linker());
   HOLDFAST_ASSIGN_OR_RETURN(const auto options, ParseOptions(source.options));
   if (to_ptx && formats == std::set{ObjectFormat::kPtx, ObjectFormat::kLtoir}) {
     return Checked(LinkLtoAndPtx(source, options, linker, Nvvm()), source.arch);

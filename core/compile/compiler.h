@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/compile/nvjitlink_api.h"
+#include "core/compile/nvjitlink_linker.h"
 #include "core/compile/nvrtc_api.h"
 #include "core/compile/nvvm_api.h"
 #include "core/compile/nvvm_compiler.h"
@@ -53,6 +54,7 @@ class Compiler {
   absl::StatusOr<ObjectCode> CompilePtx(const ProgramSource& program) const;
   absl::StatusOr<ObjectCode> CompileNvvm(const ProgramSource& program) const;
 
+  absl::StatusOr<NvJitLinker> Linker() const;
   absl::StatusOr<NvvmCompiler> Nvvm() const;
   absl::StatusOr<ObjectCode> Checked(absl::StatusOr<ObjectCode> joined,
                                      const std::string& arch) const;

@@ -270,6 +270,16 @@ class PtxLinker {
   std::string text_;
 };
 
+absl::StatusOr<ObjectCode> Object(std::string bytes, const std::string& arch) {
+  ObjectCode object;
+  object.bytes = std::move(bytes);
+  object.backend = "Holdfast";
+  object.backend_version = kVersion;
+  HOLDFAST_ASSIGN_OR_RETURN(object.arch,
+                            ArchitectureName(arch, ObjectFormat::kPtx));
+  return object;
+}
+
 }  // namespace
 
 absl::StatusOr<ObjectCode> LinkPtx(const LinkSource& source) {
@@ -284,13 +294,14 @@ absl::StatusOr<ObjectCode> LinkPtx(const LinkSource& source) {
   for (const LinkInput& input : source.inputs) {
     HOLDFAST_RETURN_IF_ERROR(linker.Add(input));
   }
-  ObjectCode object;
-  HOLDFAST_ASSIGN_OR_RETURN(object.bytes, linker.Link());
-  object.backend = "Holdfast";
-  object.backend_version = kVersion;
-  HOLDFAST_ASSIGN_OR_RETURN(object.arch,
-                            ArchitectureName(source.arch, ObjectFormat::kPtx));
-  return object;
+  HOLDFAST_ASSIGN_OR_RETURN(std::string bytes, linker.Link());
+  return Object(std::move(bytes), source.arch);
+}
+
+absl::StatusOr<ObjectCode> KeepPtx(const LinkInput& ptx,
+                                   const std::string& arch) {
+  HOLDFAST_RETURN_IF_ERROR(PtxLinker().Add(ptx));
+  return Object(std::string(ptx.bytes), arch);
 }
 
 }  // namespace holdfast::compile

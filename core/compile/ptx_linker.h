@@ -2,6 +2,8 @@
 #ifndef HOLDFAST_CORE_COMPILE_PTX_LINKER_H_
 #define HOLDFAST_CORE_COMPILE_PTX_LINKER_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "core/compile/program.h"
 
@@ -17,6 +19,11 @@ namespace holdfast::compile {
 // nowhere, is a function here and a variable there (the ErrorDetail's log names
 // each); or there are options, of which none can be honoured.
 absl::StatusOr<ObjectCode> LinkPtx(const LinkSource& source);
+
+// One PTX module as it is, where there is nothing that could compile it to see
+// whether it is right: only its outline is checked, as LinkPtx does.
+absl::StatusOr<ObjectCode> KeepPtx(const LinkInput& ptx,
+                                   const std::string& arch);
 
 }  // namespace holdfast::compile
 

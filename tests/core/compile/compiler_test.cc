@@ -75,6 +75,32 @@ TEST(CompilerTest, ToolkitThatIsNotThereIsUnavailableByName) {
               StatusIs(absl::StatusCode::kUnavailable, "nvJitLink"));
 }
 
+// The driver compiles it when it is loaded.
+TEST(CompilerTest, WithoutNvJitLinkPtxIsStillLinkedToPtx) {
+  const auto none = Compiler::Load({.cuda_home = "/nonexistent"});
+  const std::string caller = Cpp(kCaller, ObjectFormat::kPtx);
+  const auto kept =
+      none->Compile(Source(Language::kPtx, caller, ObjectFormat::kPtx));
+  ASSERT_OK(kept);
+  EXPECT_EQ(kept->bytes, caller);
+  EXPECT_EQ(kept->backend, "Holdfast");
+  const std::string callee = Cpp(kCallee, ObjectFormat::kPtx);
+  LinkSource source;
+  source.inputs = {{"caller", ObjectFormat::kPtx, caller},
+                   {"callee", ObjectFormat::kPtx, callee}};
+  source.target = ObjectFormat::kPtx;
+  source.arch = "90";
+  const auto linked = none->Link(source);
+  ASSERT_OK(linked);
+  EXPECT_TRUE(absl::StrContains(linked->bytes, ".entry caller"));
+  source.target = ObjectFormat::kCubin;
+  EXPECT_THAT(none->Link(source),
+              StatusIs(absl::StatusCode::kUnavailable, "PTX can stay PTX"));
+  EXPECT_THAT(
+      none->Compile(Source(Language::kPtx, "hello", ObjectFormat::kPtx)),
+      StatusIs(kInvalid, "test"));
+}
+
 TEST(CompilerTest, PtxBecomesACubin) {
   const std::string ptx = Cpp(
       "extern \"C\" __global__ void k(int* p) { *p = 1; }", ObjectFormat::kPtx);
