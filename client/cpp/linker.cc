@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/linker.h"
 
+#include "client/cpp/request_text.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -23,6 +24,7 @@ absl::StatusOr<Compilation> Linker::Link(Daemon& daemon,
     input.set_format(added.object.format);
     input.set_name(added.name);
   }
+  HOLDFAST_RETURN_IF_ERROR(CheckRequestText(request));
   grpc::ClientContext context;
   v1::LinkResponse response;
   HOLDFAST_RETURN_IF_ERROR(

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "client/cpp/request_text.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -42,6 +43,7 @@ absl::StatusOr<Compilation> Program::Compile(
     v1::ObjectFormat target, const CompileProgressCallback& on_progress) const {
   const v1::CompileRequest request =
       Request(std::move(name_expressions), target);
+  HOLDFAST_RETURN_IF_ERROR(CheckRequestText(request));
   HOLDFAST_ASSIGN_OR_RETURN(const v1::CompileResponse response,
                             on_progress
                                 ? CallWithProgress(daemon, request, on_progress)

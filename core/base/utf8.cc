@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/rpc/utf8.h"
+#include "core/base/utf8.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,6 +49,15 @@ std::string ToValidUtf8(absl::string_view text) {
     text.remove_prefix(size == 0 ? 1 : size);
   }
   return valid;
+}
+
+bool IsValidUtf8(absl::string_view text) {
+  while (!text.empty()) {
+    const size_t size = CharacterSize(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
 }
 
 }  // namespace holdfast

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_RPC_UTF8_H_
-#define HOLDFAST_SERVER_RPC_UTF8_H_
+#ifndef HOLDFAST_CORE_BASE_UTF8_H_
+#define HOLDFAST_CORE_BASE_UTF8_H_
 
 #include <string>
 
@@ -13,6 +13,8 @@ namespace holdfast {
 // receiver, and compilers quote their source as it is.
 std::string ToValidUtf8(absl::string_view text);
 
+bool IsValidUtf8(absl::string_view text);
+
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_RPC_UTF8_H_
+#endif  // HOLDFAST_CORE_BASE_UTF8_H_

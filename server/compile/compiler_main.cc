@@ -18,13 +18,13 @@
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "core/compile/compiler.h"
+#include "core/base/utf8.h"
 #include "holdfast/internal/executor.pb.h"
 #include "server/compile/confinement.h"
 #include "server/compile/installation.h"
 #include "server/compile/object_store.h"
 #include "server/compile/program_request.h"
 #include "server/rpc/status_conversion.h"
-#include "server/rpc/utf8.h"
 
 namespace holdfast {
 namespace {

@@ -7,8 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "server/compile/compiler_main.h"
+#include "server/compile/program_request.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast {
@@ -46,11 +48,13 @@ absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
     const CompileCaller& caller) {
   ++jobs_;
   const absl::Status sent = process_->channel().Send(job, fd);
-  if (!sent.ok()) return Failure(sent, time_limit);
+  if (!sent.ok()) return WithPrefix(Describe(job), Failure(sent, time_limit));
   internal::FromCompiler reply;
   absl::StatusOr<UniqueFd> object =
       Await(&reply, absl::Now() + time_limit, caller);
-  if (!object.ok()) return Failure(object.status(), time_limit);
+  if (!object.ok()) {
+    return WithPrefix(Describe(job), Failure(object.status(), time_limit));
+  }
   if (reply.compiled().retires()) usable_ = false;
   if (reply.compiled().has_error()) return FromError(reply.compiled().error());
   return Result{std::move(*reply.mutable_compiled()->mutable_response()),
@@ -90,8 +94,8 @@ absl::Status CompilerWorker::Failure(const absl::Status& received,
     return absl::ResourceExhaustedError(
         "the compiler needed more memory than it may have (--compile-memory)");
   }
-  return absl::AbortedError(absl::StrCat(
-      "the compiler crashed on this source: its process ", report.ToString()));
+  return absl::AbortedError(
+      absl::StrCat("the compiler crashed: its process ", report.ToString()));
 }
 
 }  // namespace holdfast

@@ -134,6 +134,24 @@ absl::StatusOr<compile::LinkSource> ToLinkSource(const internal::LinkJob& job,
   return source;
 }
 
+std::string Describe(const internal::ToCompiler& job) {
+  const auto format =
+      ToFormat(job.has_link() ? job.link().target() : job.compile().target());
+  const absl::string_view target =
+      format.ok() ? compile::ObjectFormatName(*format) : "?";
+  if (job.has_link()) {
+    const int parts = job.link().parts_size();
+    return absl::StrCat(
+        "linking \"", parts > 0 ? job.link().parts(0).name() : "", "\"",
+        parts > 1 ? absl::StrCat(" and ", parts - 1, " more") : "", " to ",
+        target);
+  }
+  const auto language = ToLanguage(job.compile().language());
+  return absl::StrCat("compiling \"", job.compile().name(), "\" (",
+                      language.ok() ? compile::LanguageName(*language) : "?",
+                      " to ", target, ")");
+}
+
 absl::StatusOr<compile::ObjectFormat> ToFormat(v1::ObjectFormat format) {
   switch (format) {
     case v1::OBJECT_FORMAT_PTX:

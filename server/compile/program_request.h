@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_COMPILE_PROGRAM_REQUEST_H_
 
 #include <cstddef>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,6 +34,10 @@ absl::StatusOr<compile::ProgramSource> ToProgramSource(
 // The job in core's terms; its inputs lie in `bytes`, which is borrowed.
 absl::StatusOr<compile::LinkSource> ToLinkSource(const internal::LinkJob& job,
                                                  absl::string_view bytes);
+
+// For messages: "compiling "a.cu" (CUDA C++ to PTX)", "linking "a.ptx" and 2
+// more to a cubin".
+std::string Describe(const internal::ToCompiler& job);
 
 // INVALID_ARGUMENT: unspecified or unknown.
 absl::StatusOr<compile::ObjectFormat> ToFormat(v1::ObjectFormat format);

@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
 #include "proto/transport.h"
+#include "server/rpc/malformed_request.h"
 
 namespace holdfast {
 namespace {
@@ -60,6 +61,11 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   std::unique_ptr<RpcServer> server(new RpcServer);
   grpc::ServerBuilder builder;
   SetLimits(&builder);
+  std::vector<
+      std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+      interceptors;
+  interceptors.push_back(std::make_unique<MalformedRequestFactory>());
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   for (const auto& [name, service] : services) {
     builder.RegisterService(service);
     server->service_names_.push_back(name);

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
-#include "server/rpc/utf8.h"
+#include "core/base/utf8.h"
 
 namespace holdfast {
 namespace {

@@ -310,6 +310,34 @@ TEST_F(RawCommandsTest, OversizedMessagesAreRefused) {
   EXPECT_TRUE(results.results(0).has_error());
 }
 
+// As a client would that does not look.
+TEST_F(RawCommandsTest, TextThatIsNotUtf8IsNoSilentError) {
+  // CompileRequest.options, field 5.
+  const std::string bytes = "\x2a\x02\xff\xfe";
+  grpc::GenericStub stub(raw_->channel());
+  for (const char* method : {"/holdfast.v1.CompileService/Compile",
+                             "/holdfast.v1.CompileService/CompileWithProgress",
+                             "/holdfast.v1.CompileService/Link"}) {
+    const grpc::Slice slice(bytes.data(), bytes.size());
+    const grpc::ByteBuffer request(&slice, 1);
+    grpc::ByteBuffer response;
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    grpc::Status status;
+    auto call = stub.PrepareUnaryCall(&context, method, request, &queue);
+    call->StartCall();
+    call->Finish(&response, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_TRUE(absl::StrContains(status.error_message(), method))
+        << status.error_message();
+    EXPECT_TRUE(absl::StrContains(status.error_message(), "UTF-8"));
+    queue.Shutdown();
+  }
+}
+
 TEST_F(RawCommandsTest, TruncatedMessagesAreRefused) {
   v1::CommandBatch batch;
   batch.set_first_sequence(1);

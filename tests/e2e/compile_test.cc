@@ -271,6 +271,47 @@ TEST_F(CompileTest, FilesOfTheServerAreNotIncluded) {
   EXPECT_FALSE(absl::StrContains(outcome.err, "root:")) << outcome.err;
 }
 
+TEST_F(CompileTest, TextThatIsNotUtf8IsNamedWithItsField) {
+  const Outcome option =
+      Shell("holdfast compile callee.cu -DX=$(printf '\\377')");
+  ExpectFailure(option, "\"-DX=\\xff\" in options is not UTF-8");
+  ExpectFailure(Shell("holdfast compile callee.cu --name $(printf 'k\\377')"),
+                "\"k\\xff\" in name_expressions is not UTF-8");
+  ExpectFailure(
+      Shell("holdfast compile callee.cu --header $(printf 'h\\377=callee.cu')"),
+      "\"h\\xff\" in headers.key is not UTF-8");
+  ExpectFailure(Shell("holdfast compile callee.cu --arch $(printf '9\\377')"),
+                "in arch is not UTF-8");
+  ExpectFailure(Shell("f=$(printf 'f\\377.cu'); cp callee.cu $f; "
+                      "holdfast compile $f"),
+                "\"f\\xff.cu\" in name is not UTF-8");
+  ExpectFailure(Shell("f=$(printf 'f\\377.ptx'); touch $f; "
+                      "holdfast link $f -o x.cubin --arch $(printf '\\377')"),
+                "is not UTF-8");
+}
+
+// Comments may be in any encoding; what is wrong in the code has a log.
+TEST_F(CompileTest, SourcesAndHeadersMayHaveAnyBytes) {
+  Write("latin.h", "#define FACTOR 3  // caf\xe9\n");
+  Write("latin.cu",
+        "// caf\xe9\n#include \"latin.h\"\n__device__ int x = FACTOR;");
+  ExpectOk(Shell("holdfast compile latin.cu -o latin.ptx --header latin.h"));
+  Write("broken.cu", "__global__ void k\xff() {}");
+  ExpectFailure(Shell("holdfast compile broken.cu -o x.ptx"), "broken.cu(1)");
+}
+
+TEST_F(CompileTest, CompilerThatCrashesIsReportedAndReplaced) {
+  const int depth = 200'000;
+  std::string ir = "@x = global ";
+  for (int i = 0; i < depth; ++i) ir += "[1 x ";
+  Write("deep.ll", ir + "i32" + std::string(depth, ']') + " zeroinitializer");
+  const Outcome crash = Shell("holdfast compile deep.ll -o x.ptx");
+  ExpectFailure(crash,
+                "compiling \"deep.ll\" (NVVM IR to PTX): the compiler "
+                "crashed: its process was killed by signal 11 (SIGSEGV)");
+  ExpectOk(Shell("holdfast compile cosine.ll -o x.ptx --arch 89"));
+}
+
 TEST_F(CompileTest, OptionsThatCannotBeHonouredAreNamed) {
   ExpectFailure(Shell("holdfast compile cosine.ll -o x.ptx --std=c++17"),
                 "\"--std=c++17\" cannot be honoured by libNVVM");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/rpc/utf8.h"
+#include "core/base/utf8.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@ TEST(Utf8Test, WellFormedTextIsUnchanged) {
   for (const char* text : {"", "plain", "\xC3\xA4", "\xE2\x82\xAC",
                            "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}) {
     EXPECT_EQ(ToValidUtf8(text), text);
+    EXPECT_TRUE(IsValidUtf8(text));
   }
 }
 
@@ -30,6 +31,12 @@ TEST(Utf8Test, TruncatedOverlongAndSurrogateFormsAreBad) {
   EXPECT_EQ(ToValidUtf8("\xE0\x80\x80"), two + kBad);
   EXPECT_EQ(ToValidUtf8("\xED\xA0\x80"), two + kBad);
   EXPECT_EQ(ToValidUtf8("\xF4\x90\x80\x80"), two + two);
+}
+
+TEST(Utf8Test, TellsBadFromWellFormed) {
+  for (const char* text : {"a\xFF", "\x80", "\xE2\x82", "\xC0\x80"}) {
+    EXPECT_FALSE(IsValidUtf8(text));
+  }
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rpc/malformed_request.h"
+
+#include <string>
+
+namespace holdfast {
+namespace {
+
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::ServerRpcInfo;
+
+class MalformedRequest : public grpc::experimental::Interceptor {
+ public:
+  explicit MalformedRequest(const char* method) : method_(method) {}
+
+  void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
+    if (batch->QueryInterceptionHookPoint(
+            InterceptionHookPoints::PRE_SEND_STATUS)) {
+      const grpc::Status status = batch->GetSendStatus();
+      if (status.error_code() == grpc::StatusCode::INTERNAL &&
+          status.error_message().empty()) {
+        batch->ModifySendStatus(
+            {grpc::StatusCode::INVALID_ARGUMENT,
+             std::string("the request of ") + method_ +
+                 " cannot be parsed: it is another message, truncated, or has "
+                 "text in a string field that is not UTF-8"});
+      }
+    }
+    batch->Proceed();
+  }
+
+ private:
+  const char* const method_;
+};
+
+}  // namespace
+
+grpc::experimental::Interceptor*
+MalformedRequestFactory::CreateServerInterceptor(ServerRpcInfo* info) {
+  const bool one_request =
+      info->type() == ServerRpcInfo::Type::UNARY ||
+      info->type() == ServerRpcInfo::Type::SERVER_STREAMING;
+  return one_request ? new MalformedRequest(info->method()) : nullptr;
+}
+
+}  // namespace holdfast
