@@ -285,7 +285,7 @@ TEST_F(CompileTest, TextThatIsNotUtf8IsNamedWithItsField) {
   ExpectFailure(Shell("f=$(printf 'f\\377.cu'); cp callee.cu $f; "
                       "holdfast compile $f"),
                 "\"f\\xff.cu\" in name is not UTF-8");
-  ExpectFailure(Shell("f=$(printf 'f\\377.ptx'); touch $f; "
+  ExpectFailure(Shell("f=$(printf 'f\\377.ptx'); cp callee.cu $f; "
                       "holdfast link $f -o x.cubin --arch $(printf '\\377')"),
                 "is not UTF-8");
 }
