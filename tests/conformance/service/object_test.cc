@@ -65,7 +65,7 @@ TEST_F(ObjectTest, CachedObjectIsTheFreshOneAndWhatTheCompilerMakes) {
   const std::string definition = absl::StrCat("-DFACTOR=", factor, "ll");
   const Program program(kTemplate, {.options = {definition}});
   const auto compiler = compile::Compiler::Load({});
-  for (const auto [target, format] :
+  for (const auto& [target, format] :
        {std::pair{v1::OBJECT_FORMAT_PTX, compile::ObjectFormat::kPtx},
         std::pair{v1::OBJECT_FORMAT_CUBIN, compile::ObjectFormat::kCubin},
         std::pair{v1::OBJECT_FORMAT_LTOIR, compile::ObjectFormat::kLtoir}}) {
