@@ -133,6 +133,16 @@ std::unique_ptr<grpc::Server> StartServer(const std::string& socket_path,
   return bound == 0 ? nullptr : std::move(server);
 }
 
+// What gRPC does once in a process, before its first server, takes longer than
+// all else that opening a session is: done while nobody waits.
+void StartGrpc() {
+  grpc::Service nothing;
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&nothing);
+  const auto server = builder.BuildAndStart();
+  if (server != nullptr) server->Shutdown();
+}
+
 int Serve(const internal::Assign& assign, const cuda::DriverApi& api,
           SupervisorLink& link, absl::Duration stall_limit) {
   const auto inbox = executor::DescriptorInbox::Listen(
@@ -179,6 +189,7 @@ int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options,
     return 1;
   }
   link.SendReady(warm->ready);
+  StartGrpc();
   const auto assign = link.AwaitAssign();
   if (!assign.ok()) return 0;
   return Serve(*assign, warm->driver->api, link, stall_limit);
