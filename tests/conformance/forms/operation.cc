@@ -45,7 +45,7 @@ std::vector<Operation> Describe(const std::string& spelling) {
   for (const auto& family :
        {DescribeInteger, DescribeBits, DescribeCarry, DescribeFloat,
         DescribeApproximation, DescribeComparison, DescribeMovement,
-        DescribeConversion, DescribeVideo}) {
+        DescribeConversion, DescribeVideo, DescribeMemory}) {
     std::vector<Operation> operations = family(words);
     if (!operations.empty()) return operations;
   }

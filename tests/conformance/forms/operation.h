@@ -50,7 +50,8 @@ struct Operation {
   std::vector<Kind> results;
   std::vector<Kind> sources;
   // Lines of PTX with D0, D1, S0, S1, ... for the operands; empty: the
-  // spelling with all of them.
+  // spelling with all of them. %global, %shared and %local are the addresses
+  // of 16 bytes that each thread has there, %gglobal and so on generic ones.
   std::string code;
   std::function<Results(const Sources&)> compute;  // unless approximate
   std::optional<Approximation> approximation;
@@ -72,6 +73,7 @@ std::vector<Operation> DescribeComparison(const Words& words);
 std::vector<Operation> DescribeMovement(const Words& words);
 std::vector<Operation> DescribeConversion(const Words& words);
 std::vector<Operation> DescribeVideo(const Words& words);
+std::vector<Operation> DescribeMemory(const Words& words);
 
 // A scalar function applied to both halves of packed operands.
 Operation Packed(const Kind& kind, size_t sources,

@@ -80,6 +80,32 @@ std::string Store(size_t index, const Kind& kind) {
                       "add.s64 %out, %out, %step;\n");
 }
 
+// What code of memory.cc refers to; 16 bytes in each space.
+constexpr size_t kMostThreads = 65536;
+
+bool TouchesMemory(const Batch& batch) {
+  return std::any_of(batch.cases.begin(), batch.cases.end(), [](const Case& c) {
+    return c.operation.code.find("[%") != std::string::npos ||
+           c.operation.code.find(", %g") != std::string::npos;
+  });
+}
+
+std::string Places() {
+  return absl::StrCat(
+      ".shared .align 16 .b8 sh[", 16 * kThreads,
+      "];\n.local .align 16 .b8 loc[16];\n"
+      ".reg .b64 %global, %shared, %local, %gglobal, %gshared, %glocal;\n"
+      ".reg .b64 %fill, %other;\n"
+      "mov.u32 %word, %tid.x;\nmov.u64 %shared, sh;\n"
+      "mad.wide.u32 %shared, %word, 16, %shared;\n"
+      "mov.u32 %block, %ctaid.x;\nmov.u32 %size, %ntid.x;\n"
+      "mad.lo.s32 %word, %block, %size, %word;\nmov.u64 %global, scratch;\n"
+      "mad.wide.u32 %global, %word, 16, %global;\nmov.u64 %local, loc;\n"
+      "cvta.global.u64 %gglobal, %global;\ncvta.shared.u64 %gshared, %shared;"
+      "\ncvta.local.u64 %glocal, %local;\nmov.u64 %fill, "
+      "0xA5A5A5A5A5A5A5A5;\n");
+}
+
 // Each thread has an input: blocks are full, and no thread takes its own way.
 std::string Kernel(const Batch& batch, bool uniform) {
   std::string text = absl::StrCat(
@@ -107,6 +133,7 @@ std::string Kernel(const Batch& batch, bool uniform) {
                   "mul.wide.u32 %offset, %i, 8;\n"
                   "add.s64 %out, %out, %offset;\n"
                   "mul.wide.u32 %step, %count, 8;\n");
+  if (TouchesMemory(batch)) text += Places();
   for (size_t i = 0; i < first.sources.size(); ++i) {
     text += Load(i, first.sources[i]);
   }
@@ -171,8 +198,12 @@ std::vector<Batch> MakeBatches(const std::vector<std::string>& spellings) {
 }
 
 std::string PtxOf(const Batch& batch) {
+  const std::string scratch =
+      TouchesMemory(batch) ? absl::StrCat(".global .align 16 .b8 scratch[",
+                                          16 * kMostThreads, "];\n")
+                           : "";
   return absl::StrCat(".version 8.5\n.target sm_90\n.address_size 64\n",
-                      Kernel(batch, false), Kernel(batch, true));
+                      scratch, Kernel(batch, false), Kernel(batch, true));
 }
 
 Machine::Machine(const std::string& library) {

@@ -64,7 +64,7 @@ int Main(int argc, char** argv) {
   std::ofstream file;
   if (argc > 3) file.open(argv[3]);
   std::ostream& notes = argc > 3 ? file : std::cout;
-  const auto batches = MakeBatches(ValueSpellings());
+  const auto batches = MakeBatches(TriedSpellings());
   for (size_t i = 0; i < batches.size(); ++i) {
     RecordCases(machine, batches[i], goldens, notes);
     // What is done is kept if the driver gives up.

@@ -18,6 +18,13 @@ std::string TestOf(const software::ptx::Form& form);
 // Of all forms that compute a value, without repetition.
 std::vector<std::string> ValueSpellings();
 
+// Of those that load, store and convert addresses: each type, vector, order,
+// scope and hint once, not all that may be combined.
+std::vector<std::string> MemorySpellings();
+
+// Both.
+std::vector<std::string> TriedSpellings();
+
 }  // namespace holdfast::forms
 
 #endif  // HOLDFAST_TESTS_CONFORMANCE_FORMS_SPELLINGS_H_
