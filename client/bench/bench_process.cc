@@ -2,6 +2,7 @@
 #include "client/bench/bench_process.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,6 +47,7 @@ absl::StatusOr<pid_t> Spawn(std::vector<std::string> arguments, int input,
 absl::StatusOr<std::unique_ptr<BenchProcess>> BenchProcess::Start(
     std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"holdfast", "bench"});
+  signal(SIGPIPE, SIG_IGN);  // Write says that a process has gone.
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe2");
   const UniqueFd child_input(in[0]);
@@ -61,6 +63,16 @@ absl::StatusOr<std::unique_ptr<BenchProcess>> BenchProcess::Start(
 }
 
 BenchProcess::~BenchProcess() { Wait(); }
+
+bool BenchProcess::Write(absl::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(input_.get(), text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
 
 std::string BenchProcess::ReadLine() {
   std::string line;

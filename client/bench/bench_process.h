@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/base/unique_fd.h"
 
 namespace holdfast::bench {
@@ -24,6 +25,9 @@ class BenchProcess {
   ~BenchProcess();
   BenchProcess(const BenchProcess&) = delete;
   BenchProcess& operator=(const BenchProcess&) = delete;
+
+  // To its stdin; false: it has gone.
+  bool Write(absl::string_view text);
 
   // Of its stdout: to the end of the line, and to the end.
   std::string ReadLine();

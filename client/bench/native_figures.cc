@@ -214,16 +214,6 @@ absl::StatusOr<std::string> CompileSaxpy(const NativeDriver& driver) {
                    description.compute_capability_minor));
 }
 
-absl::StatusOr<NativeFigures> Compile(bool quick, const cuda::DriverOptions&) {
-  int number = 0;
-  NativeFigures figures;
-  HOLDFAST_ASSIGN_OR_RETURN(
-      figures["new_us"], TimeEach(3, Compilations(quick), [&number] {
-        return CompileToPtx(NewSource(++number), kCompileArch).status();
-      }));
-  return figures;
-}
-
 // From the start of the process to the result in memory, without the time in
 // which the program makes its data and checks the result.
 absl::StatusOr<NativeFigures> Application(bool,
@@ -265,9 +255,8 @@ constexpr struct {
   absl::string_view name;
   absl::StatusOr<NativeFigures> (*measure)(bool, const cuda::DriverOptions&);
 } kGroups[] = {
-    {"session", Session},         {"launch", Launch}, {"copy", Copy},
-    {"memory", Memory},           {"event", Event},   {"compile", Compile},
-    {"application", Application},
+    {"session", Session}, {"launch", Launch}, {"copy", Copy},
+    {"memory", Memory},   {"event", Event},   {"application", Application},
 };
 
 }  // namespace

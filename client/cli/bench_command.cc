@@ -8,6 +8,7 @@
 #include "client/bench/bench.h"
 #include "client/bench/grpc_echo.h"
 #include "client/bench/native_figures.h"
+#include "client/bench/nvrtc_process.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {
@@ -21,6 +22,8 @@ struct Flags {
   std::string driver_path;
   // Of the process that is the other end of a bare gRPC stream.
   bool echo = false;
+  // Of the process that compiles with NVRTC alone.
+  bool nvrtc = false;
 };
 
 absl::Status PrintNative(const Flags& flags) {
@@ -57,6 +60,7 @@ void AddBenchCommand(CLI::App* app, CommonOptions* options,
       "Measure the daemon beside the driver and gRPC alone",
       [options, flags] {
         if (flags->echo) return bench::ServeGrpcEcho();
+        if (flags->nvrtc) return bench::ServeNvrtc();
         return flags->native_group.empty() ? Print(*flags, *options)
                                            : PrintNative(*flags);
       },
@@ -81,6 +85,8 @@ void AddBenchCommand(CLI::App* app, CommonOptions* options,
                    "Measure one group of the driver alone, in this process")
       ->group("");
   command->add_flag("--echo", flags->echo, "Serve bare gRPC")->group("");
+  command->add_flag("--nvrtc", flags->nvrtc, "Compile what stdin has")
+      ->group("");
   command->add_option("--device", flags->device, "cuda or cpu, with --native")
       ->group("");
   command->add_option("--driver", flags->driver_path, "File, with --native")

@@ -19,6 +19,7 @@
 #include "core/base/error_detail.h"
 #include "core/base/memfd.h"
 #include "server/process/spawner.h"
+#include "tests/server/testing/endless_source.h"
 
 namespace holdfast {
 namespace {
@@ -28,17 +29,6 @@ extern "C" __global__ void saxpy(float a, float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] += a * x[i];
 })";
-
-// Never ends within any depth that the compiler would give up at.
-constexpr char kEndless[] = R"(
-template <unsigned long N, unsigned long M> struct F {
-  static constexpr unsigned long value =
-      F<N - 1, M>::value + F<N - 1, M + (1ul << N)>::value;
-};
-template <unsigned long M> struct F<0, M> {
-  static constexpr unsigned long value = M;
-};
-__global__ void f(unsigned long* x) { *x = F<60, 0>::value; })";
 
 v1::CompileRequest Request(const std::string& source) {
   v1::CompileRequest request;
@@ -129,7 +119,7 @@ TEST_F(CompilerPoolTest, LogThatIsNotUtf8Arrives) {
 
 TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheProcessorTimeLimit) {
   CompilerPool& pool = Pool({.cpu_seconds = "1"});
-  EXPECT_EQ(Compile(pool, Request(kEndless)).status().code(),
+  EXPECT_EQ(Compile(pool, Request(kEndlessSource)).status().code(),
             absl::StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
 }
@@ -138,7 +128,7 @@ TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheTimeLimit) {
   CompilerPool& pool = Pool({.time = absl::Milliseconds(300)});
   ASSERT_TRUE(pool.Prestart().ok());
   const pid_t worker = last_pid_;
-  EXPECT_EQ(Compile(pool, Request(kEndless)).status().code(),
+  EXPECT_EQ(Compile(pool, Request(kEndlessSource)).status().code(),
             absl::StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(pool.Prestart().ok());
   EXPECT_NE(last_pid_, worker);
@@ -147,7 +137,7 @@ TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheTimeLimit) {
 TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheMemoryLimit) {
   CompilerPool& pool = Pool({.memory_mib = "600"});
   ASSERT_TRUE(Compile(pool, Request(kSaxpy)).ok());
-  const absl::Status status = Compile(pool, Request(kEndless)).status();
+  const absl::Status status = Compile(pool, Request(kEndlessSource)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
 }
@@ -157,7 +147,7 @@ TEST_F(CompilerPoolTest, KilledWorkerIsAbortedWithItsSignalAndReplaced) {
   ASSERT_TRUE(pool.Prestart().ok());
   const pid_t worker = last_pid_;
   std::thread killer([&] { kill(worker, SIGKILL); });
-  const absl::Status status = Compile(pool, Request(kEndless)).status();
+  const absl::Status status = Compile(pool, Request(kEndlessSource)).status();
   killer.join();
   // Killed while it was idle, it is replaced before the compilation instead,
   // which then has to be killed, too.
@@ -179,7 +169,7 @@ TEST_F(CompilerPoolTest, FullQueueIsRefused) {
                      .max_queue = 0,
                      .time_limit = absl::Seconds(2)});
   std::thread busy([&] {
-    EXPECT_EQ(Compile(pool, Request(kEndless)).status().code(),
+    EXPECT_EQ(Compile(pool, Request(kEndlessSource)).status().code(),
               absl::StatusCode::kDeadlineExceeded);
   });
   taken.WaitForNotification();
@@ -207,7 +197,7 @@ TEST_F(CompilerPoolTest, ACallerWhoGoesEndsTheCompilation) {
   const pid_t worker = last_pid_;
   CompileCaller caller;
   caller.gone = [looks = 0]() mutable { return ++looks > 3; };
-  EXPECT_EQ(Compile(pool, Request(kEndless), caller).status().code(),
+  EXPECT_EQ(Compile(pool, Request(kEndlessSource), caller).status().code(),
             absl::StatusCode::kCancelled);
   EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
   EXPECT_NE(last_pid_, worker);

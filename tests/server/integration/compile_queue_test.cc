@@ -7,10 +7,12 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "holdfast/v1/admin.grpc.pb.h"
 #include "holdfast/v1/compile.grpc.pb.h"
 #include "tests/server/testing/daemon_process.h"
+#include "tests/server/testing/endless_source.h"
 
 namespace holdfast {
 namespace {
@@ -18,17 +20,6 @@ namespace {
 using Stage = v1::CompileProgress;
 
 constexpr char kQuick[] = "__global__ void f(int* x) { *x = 1; }";
-
-// Never ends within any depth that the compiler would give up at.
-constexpr char kEndless[] = R"(
-template <unsigned long N, unsigned long M> struct F {
-  static constexpr unsigned long value =
-      F<N - 1, M>::value + F<N - 1, M + (1ul << N)>::value;
-};
-template <unsigned long M> struct F<0, M> {
-  static constexpr unsigned long value = M;
-};
-__global__ void f(unsigned long* x) { *x = F<60, 0>::value; })";
 
 v1::CompileRequest Request(const std::string& source) {
   v1::CompileRequest request;
@@ -84,7 +75,7 @@ class CompileQueueDaemonTest : public testing::Test {
 };
 
 TEST_F(CompileQueueDaemonTest, AClientThatGoesFreesTheCompiler) {
-  Call endless(daemon_, kEndless);
+  Call endless(daemon_, kEndlessSource);
   ASSERT_TRUE(endless.Reaches(Stage::STAGE_RUNNING));
   endless.Cancel();
   Call quick(daemon_, kQuick);
@@ -93,8 +84,30 @@ TEST_F(CompileQueueDaemonTest, AClientThatGoesFreesTheCompiler) {
   EXPECT_TRUE(quick.Finish().ok());
 }
 
+TEST_F(CompileQueueDaemonTest, SoDoesOneThatAskedForNoProgress) {
+  const auto stub = v1::CompileService::NewStub(daemon_.Unix());
+  grpc::ClientContext context;
+  std::thread client([&] {
+    v1::CompileResponse response;
+    EXPECT_EQ(stub->Compile(&context, Request(kEndlessSource), &response)
+                  .error_code(),
+              grpc::StatusCode::CANCELLED);
+  });
+  // Once others wait, it is being compiled.
+  std::string other = kQuick;
+  bool waits = false;
+  while (!waits) {
+    other += " ";
+    waits = Call(daemon_, other).Reaches(Stage::STAGE_QUEUED);
+  }
+  context.TryCancel();
+  client.join();
+  Call quick(daemon_, kQuick);
+  EXPECT_TRUE(quick.Reaches(Stage::STAGE_DONE));
+}
+
 TEST_F(CompileQueueDaemonTest, WhoWaitsIsToldWhereInTheQueue) {
-  Call endless(daemon_, kEndless);
+  Call endless(daemon_, kEndlessSource);
   ASSERT_TRUE(endless.Reaches(Stage::STAGE_RUNNING));
   Call waiting(daemon_, kQuick);
   ASSERT_TRUE(waiting.Reaches(Stage::STAGE_QUEUED));
@@ -112,9 +125,9 @@ TEST_F(CompileQueueDaemonTest, WhoWaitsIsToldWhereInTheQueue) {
 }
 
 TEST_F(CompileQueueDaemonTest, ACompilationGoesOnWhileSomebodyWaitsForIt) {
-  auto first = std::make_unique<Call>(daemon_, kEndless);
+  auto first = std::make_unique<Call>(daemon_, kEndlessSource);
   ASSERT_TRUE(first->Reaches(Stage::STAGE_RUNNING));
-  Call second(daemon_, kEndless);
+  Call second(daemon_, kEndlessSource);
   // Not queued: it is the same.
   ASSERT_TRUE(second.Reaches(Stage::STAGE_RUNNING));
   first.reset();
