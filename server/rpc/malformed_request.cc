@@ -14,23 +14,24 @@ class MalformedRequest : public grpc::experimental::Interceptor {
   explicit MalformedRequest(const char* method) : method_(method) {}
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
-    if (batch->QueryInterceptionHookPoint(
-            InterceptionHookPoints::PRE_SEND_STATUS)) {
-      const grpc::Status status = batch->GetSendStatus();
-      if (status.error_code() == grpc::StatusCode::INTERNAL &&
-          status.error_message().empty()) {
-        batch->ModifySendStatus(
-            {grpc::StatusCode::INVALID_ARGUMENT,
-             std::string("the request of ") + method_ +
-                 " cannot be parsed: it is another message, truncated, or has "
-                 "text in a string field that is not UTF-8"});
-      }
+    using Hook = InterceptionHookPoints;
+    if (batch->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) {
+      malformed_ = batch->GetRecvMessage() == nullptr;
+    }
+    if (malformed_ &&
+        batch->QueryInterceptionHookPoint(Hook::PRE_SEND_STATUS)) {
+      batch->ModifySendStatus(
+          {grpc::StatusCode::INVALID_ARGUMENT,
+           std::string("the request of ") + method_ +
+               " cannot be parsed: it is another message, truncated, or has "
+               "text in a string field that is not UTF-8"});
     }
     batch->Proceed();
   }
 
  private:
   const char* const method_;
+  bool malformed_ = false;
 };
 
 }  // namespace

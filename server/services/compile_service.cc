@@ -66,8 +66,9 @@ grpc::ServerUnaryReactor* CompileService::Compile(
   const absl::Status running =
       threads_.Run([this, context, request, response, reactor] {
         auto compiled = compiler_.Compile(*request, CallerOf(*context));
+        const absl::Status status = compiled.status();
         if (compiled.ok()) *response = *std::move(compiled);
-        reactor->Finish(ToGrpcStatus(compiled.status()));
+        reactor->Finish(ToGrpcStatus(status));
       });
   if (!running.ok()) reactor->Finish(ToGrpcStatus(running));
   return reactor;
