@@ -297,14 +297,14 @@ void CommandQueue::ReadWhatHasCome() {
 
 void CommandQueue::ReadResults() {
   for (bool more = true; more;) {
-    // Only while nothing comes for long is the stream this thread's alone.
-    if (options_.doorbell.has_value() &&
-        NapUntil([this] { return ResultsHaveCome() || closing_; }) &&
-        !closing_) {
-      ReadWhatHasCome();
-      continue;
-    }
+    const bool come = options_.doorbell.has_value() && NapUntil([this] {
+                        return ResultsHaveCome() || closing_;
+                      });
     absl::MutexLock lock(&read_mutex_);
+    // Somebody who waits may have read them meanwhile; only while nothing comes
+    // for long is the stream this thread's alone. The end of the stream is
+    // found here, whatever the executor has rung for.
+    if (come && !closing_ && !ResultsHaveCome()) continue;
     more = ReadBatch();
   }
   const absl::Status status = ToStatus(stream_->Finish());

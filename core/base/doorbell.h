@@ -3,8 +3,9 @@
 // A page that a client and its executor share, on one machine, so that neither
 // has to be woken for what the other has just sent: whoever expects something
 // naps while he looks at the other's counter (NapUntil), and is there when it
-// comes. Counters are hints. Nothing is believed because of them: an end that
-// is lied to sleeps at once, or naps in vain for some milliseconds.
+// comes. Counters are hints. Nothing is believed because of them: an executor
+// that is lied to sleeps at once, or naps in vain for some milliseconds; a
+// client may wait for the next results instead of its own.
 #ifndef HOLDFAST_CORE_BASE_DOORBELL_H_
 #define HOLDFAST_CORE_BASE_DOORBELL_H_
 

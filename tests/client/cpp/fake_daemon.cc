@@ -92,7 +92,9 @@ class FakeDaemon::Commands : public v1::CommandService::Service {
     v1::CommandBatch batch;
     while (stream->Read(&batch)) {
       v1::ResultBatch results = Process(batch);
-      if (results.results_size() > 0) stream->Write(results);
+      if (results.results_size() == 0) continue;
+      stream->Write(results);
+      fake_->written_();
     }
     absl::MutexLock lock(&fake_->mutex_);
     fake_->execute_ = nullptr;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -34,6 +35,12 @@ class FakeDaemon {
   // No result is sent until Release: neither failures nor others.
   void Hold();
   void Release();
+
+  // Called when results have been written to the Execute stream. Before there
+  // is one.
+  void OnResults(std::function<void()> written) {
+    written_ = std::move(written);
+  }
 
   // The Execute stream breaks, as a killed executor's does; Run then answers
   // with `reason`.
@@ -62,6 +69,7 @@ class FakeDaemon {
   std::string directory_;
   std::string address_;
   v1::SessionLimits limits_;
+  std::function<void()> written_ = [] {};
   absl::Mutex mutex_;
   std::vector<v1::CommandBatch> batches_ ABSL_GUARDED_BY(mutex_);
   size_t count_ ABSL_GUARDED_BY(mutex_) = 0;
