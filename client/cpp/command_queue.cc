@@ -2,19 +2,14 @@
 #include "client/cpp/command_queue.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/rpc_status.h"
 #include "core/base/spin.h"
 #include "core/base/status_macros.h"
-#include "grpcpp/impl/codegen/proto_utils.h"  // how messages are parsed
-#include "grpcpp/impl/codegen/rpc_method.h"
 
 namespace holdfast {
 namespace {
-
-constexpr char kExecuteMethod[] = "/holdfast.v1.CommandService/Execute";
 
 // A result that somebody waits for is looked for all the time at first, as CUDA
 // looks for what it waits for.
@@ -36,84 +31,12 @@ absl::StatusOr<v1::Result> PendingResult::Wait() const {
   return state_->result;
 }
 
-// A v1::CommandBatch as it goes over the wire.
-struct CommandQueue::Batch {
-  explicit Batch(size_t capacity) : bytes(capacity) {}
-
-  bool empty() const { return commands == 0; }
-  void Begin(uint64_t sequence) {
-    first_sequence = sequence;
-    bytes.Varint(v1::CommandBatch::kFirstSequenceFieldNumber, sequence);
-  }
-
-  WireWriter bytes;
-  uint64_t first_sequence = 0;
-  uint32_t commands = 0;
-  std::shared_ptr<BatchPool> pool;  // while gRPC has it
-};
-
-// Batches whose memory is used again, since fresh pages are dear. Thread-safe;
-// outlives the queue by the batches that gRPC still holds.
-class CommandQueue::BatchPool : public std::enable_shared_from_this<BatchPool> {
- public:
-  explicit BatchPool(size_t batch_bytes)
-      : capacity_(batch_bytes + batch_bytes / 4) {}
-
-  std::unique_ptr<Batch> Get() {
-    absl::MutexLock lock(&mutex_);
-    if (free_.empty()) return std::make_unique<Batch>(capacity_);
-    std::unique_ptr<Batch> batch = std::move(free_.back());
-    free_.pop_back();
-    return batch;
-  }
-
-  // The batch as gRPC sends it; its memory comes back when it is sent.
-  grpc::ByteBuffer ToBytes(std::unique_ptr<Batch> batch) {
-    batch->pool = shared_from_this();
-    Batch* const released = batch.release();
-    const grpc::Slice slice(
-        released->bytes.data(), released->bytes.size(),
-        [](void* sent) {
-          std::unique_ptr<Batch> back(static_cast<Batch*>(sent));
-          const std::shared_ptr<BatchPool> pool = std::move(back->pool);
-          pool->GiveBack(std::move(back));
-        },
-        released);
-    return grpc::ByteBuffer(&slice, 1);
-  }
-
- private:
-  static constexpr size_t kMaxFree = 8;
-
-  void GiveBack(std::unique_ptr<Batch> batch) {
-    if (batch->bytes.capacity() > capacity_) return;  // Had a large command.
-    batch->bytes.Truncate(0);
-    batch->commands = 0;
-    absl::MutexLock lock(&mutex_);
-    if (free_.size() < kMaxFree) free_.push_back(std::move(batch));
-  }
-
-  const size_t capacity_;
-  absl::Mutex mutex_;
-  std::vector<std::unique_ptr<Batch>> free_ ABSL_GUARDED_BY(mutex_);
-};
-
 CommandQueue::CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
-                           Options options)
+                           ExecuteStream::Options stream, Options options)
     : options_(std::move(options)),
-      pool_(std::make_shared<BatchPool>(options_.batch_bytes)),
-      channel_(std::move(channel)),
+      pool_(std::make_shared<CommandBatchPool>(options_.batch_bytes)),
+      stream_(std::move(channel), std::move(stream)),
       filling_(pool_->Get()) {
-  context_.AddMetadata("holdfast-session-token", options_.token);
-  if (options_.doorbell.has_value()) {
-    context_.AddMetadata("holdfast-doorbell", options_.doorbell_token);
-  }
-  // What a generated stub does, but for bytes that are encoded already.
-  const grpc::internal::RpcMethod method(
-      kExecuteMethod, grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
-  stream_.reset(grpc::internal::ClientReaderWriterFactory<
-                grpc::ByteBuffer, v1::ResultBatch>::Create(channel_.get(),
-                                                           method, &context_));
   reader_ = std::thread([this] { ReadResults(); });
   late_flusher_ = std::thread([this] { FlushLate(); });
 }
@@ -122,8 +45,7 @@ CommandQueue::~CommandQueue() { Close(); }
 
 void CommandQueue::Close() {
   Lose(absl::CancelledError("the session was closed"));
-  closing_ = true;
-  context_.TryCancel();
+  stream_.Cancel();
   {
     absl::MutexLock lock(&mutex_);
     stop_ = true;
@@ -135,7 +57,7 @@ void CommandQueue::Close() {
 
 absl::StatusOr<uint64_t> CommandQueue::Append(Encode encode, bool* full) {
   if (!lost_.ok()) return lost_;
-  Batch& batch = *filling_;
+  CommandBatch& batch = *filling_;
   if (batch.empty()) {
     batch.Begin(last_sequence_ + 1);
     if (flusher_sleeps_) flush_late_.Signal();
@@ -229,19 +151,19 @@ absl::StatusOr<v1::Result> CommandQueue::Call(Fill fill) {
 
 uint64_t CommandQueue::Flush() {
   absl::MutexLock write_lock(&write_mutex_);
-  std::unique_ptr<Batch> batch = pool_->Get();
+  std::unique_ptr<CommandBatch> batch = pool_->Get();
   uint64_t last = 0;
   {
     absl::MutexLock lock(&mutex_);
     last = last_sequence_;
     if (!filling_->empty()) std::swap(filling_, batch);
   }
-  const bool empty = batch->empty();
-  const grpc::ByteBuffer bytes = pool_->ToBytes(std::move(batch));
-  // A failed write means that the stream is broken; the reader learns why.
-  if (empty) return last;
-  stream_->Write(bytes);
-  if (options_.doorbell.has_value()) options_.doorbell->Ring();
+  if (batch->empty()) {
+    pool_->GiveBack(std::move(batch));
+  } else {
+    // If this fails the call has ended; the reader learns why.
+    stream_.Write(*pool_, std::move(batch));
+  }
   return last;
 }
 
@@ -272,42 +194,32 @@ void CommandQueue::FlushLate() {
   mutex_.Unlock();
 }
 
-bool CommandQueue::ResultsHaveCome() const {
-  return options_.doorbell.has_value() &&
-         options_.doorbell->rung() > batches_read_;
-}
-
-bool CommandQueue::ReadBatch() {
+ExecuteStream::Got CommandQueue::ReadBatch() {
   v1::ResultBatch batch;
-  if (!stream_->Read(&batch)) return false;
-  ++batches_read_;
+  const ExecuteStream::Got got = stream_.Read(&batch);
+  if (got != ExecuteStream::Got::kBatch) return got;
   for (v1::Result& result : *batch.mutable_results()) {
     Deliver(std::move(result));
   }
-  return true;
+  return got;
 }
 
 void CommandQueue::ReadWhatHasCome() {
-  if (!ResultsHaveCome() || !read_mutex_.TryLock()) return;
-  // Another thread may have read it meanwhile. The stream's end is for the
-  // reader to see.
-  if (ResultsHaveCome()) ReadBatch();
+  if (!stream_.HasResults() || !read_mutex_.TryLock()) return;
+  // Another thread may have read it meanwhile. The call's end is for the reader
+  // to see.
+  if (stream_.HasResults()) ReadBatch();
   read_mutex_.Unlock();
 }
 
 void CommandQueue::ReadResults() {
-  for (bool more = true; more;) {
-    const bool come = options_.doorbell.has_value() && NapUntil([this] {
-                        return ResultsHaveCome() || closing_;
-                      });
+  for (auto got = ExecuteStream::Got::kNothing;
+       got != ExecuteStream::Got::kEnd;) {
+    stream_.Await();
     absl::MutexLock lock(&read_mutex_);
-    // Somebody who waits may have read them meanwhile; only while nothing comes
-    // for long is the stream this thread's alone. The end of the stream is
-    // found here, whatever the executor has rung for.
-    if (come && !closing_ && !ResultsHaveCome()) continue;
-    more = ReadBatch();
+    got = ReadBatch();
   }
-  const absl::Status status = ToStatus(stream_->Finish());
+  const absl::Status status = stream_.Finish();
   bool lost = false;
   {
     absl::MutexLock lock(&mutex_);
@@ -321,6 +233,8 @@ void CommandQueue::ReadResults() {
 void CommandQueue::Deliver(v1::Result result) {
   const absl::Status error =
       result.has_error() ? ToStatus(result.error()) : absl::OkStatus();
+  // Not of a command: the executor reads no more.
+  if (result.sequence() == 0 && !error.ok()) return Lose(error);
   std::shared_ptr<PendingResult::State> waiter;
   {
     absl::MutexLock lock(&mutex_);

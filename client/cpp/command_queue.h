@@ -3,21 +3,18 @@
 // The way of a session's commands to its executor, and of their results back.
 //
 // A command is encoded straight into the bytes of the batch that is being
-// filled, which gRPC sends as they are. The batch goes out when a result is
-// wanted, when it is large enough, or a moment after its first command; Submit
-// waits only when the executor does not keep up. Results are matched by
-// sequence number; failures of commands that nobody waits for are kept
-// (failure_log.h) until TakeFailure.
+// filled, which execute_stream.h sends as they are. The batch goes out when a
+// result is wanted, when it is large enough, or a moment after its first
+// command; Submit waits only when the executor does not keep up. Results are
+// matched by sequence number; failures of commands that nobody waits for are
+// kept (failure_log.h) until TakeFailure.
 #ifndef HOLDFAST_CLIENT_CPP_COMMAND_QUEUE_H_
 #define HOLDFAST_CLIENT_CPP_COMMAND_QUEUE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
@@ -28,13 +25,11 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "client/cpp/command_batch.h"
+#include "client/cpp/execute_stream.h"
 #include "client/cpp/failure_log.h"
 #include "client/cpp/wire_writer.h"
-#include "core/base/doorbell.h"
 #include "grpcpp/channel.h"
-#include "grpcpp/client_context.h"
-#include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/sync_stream.h"
 #include "holdfast/v1/commands.pb.h"
 
 namespace holdfast {
@@ -67,8 +62,6 @@ class PendingResult {
 class CommandQueue {
  public:
   struct Options {
-    // Sent as metadata.
-    std::string token;
     // A batch of this many commands or bytes goes out at once.
     uint32_t batch_commands = 1024;
     size_t batch_bytes = 64 << 10;
@@ -76,10 +69,6 @@ class CommandQueue {
     size_t max_command_bytes = 3 << 20;
     // How long a command that is not followed by others may wait.
     absl::Duration flush_delay = absl::Microseconds(100);
-    // Shared with the executor, whom it has been sent to under this token, in
-    // hexadecimal digits.
-    std::optional<Doorbell> doorbell;
-    std::string doorbell_token;
     // Turns the end of the stream into what the user is told. May block.
     std::function<absl::Status(const absl::Status&)> explain_loss;
   };
@@ -89,9 +78,9 @@ class CommandQueue {
   using Encode = absl::FunctionRef<void(WireWriter&)>;
   using Fill = absl::FunctionRef<void(v1::Command&)>;
 
-  // `channel` leads to the executor, or to a daemon that forwards to it.
+  // As ExecuteStream's.
   CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
-               Options options);
+               ExecuteStream::Options stream, Options options);
   ~CommandQueue();
 
   // Return the command's number; UNAVAILABLE once the session is lost.
@@ -128,28 +117,20 @@ class CommandQueue {
 
  private:
   friend class PendingResult;
-  struct Batch;
-  class BatchPool;
-
   // Appends one command. `*full`: the batch should go out.
   absl::StatusOr<uint64_t> Append(Encode encode, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadResults();
-  // Has the executor rung for results that nobody has read yet?
-  bool ResultsHaveCome() const;
-  // Reads and delivers one batch of results; false: the stream has ended.
-  bool ReadBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
+  // Reads and delivers one batch of results.
+  ExecuteStream::Got ReadBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
   // The same, if results have come and nobody is reading; does not wait.
   void ReadWhatHasCome();
   void Deliver(v1::Result result);
   void FlushLate();
 
   const Options options_;
-  const std::shared_ptr<BatchPool> pool_;
-  const std::shared_ptr<grpc::ChannelInterface> channel_;
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, v1::ResultBatch>>
-      stream_;
+  const std::shared_ptr<CommandBatchPool> pool_;
+  ExecuteStream stream_;
 
   // Held while a batch is written, so that batches keep their order. Before
   // mutex_.
@@ -157,10 +138,9 @@ class CommandQueue {
 
   // Held while results are read, by whoever expects some.
   absl::Mutex read_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
-  std::atomic<uint64_t> batches_read_{0};
 
   mutable absl::Mutex mutex_;
-  std::unique_ptr<Batch> filling_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<CommandBatch> filling_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_sequence_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<uint64_t, std::shared_ptr<PendingResult::State>> pending_
       ABSL_GUARDED_BY(mutex_);
@@ -172,7 +152,6 @@ class CommandQueue {
   bool flusher_sleeps_ ABSL_GUARDED_BY(mutex_) = false;
   absl::CondVar flush_late_;
 
-  std::atomic<bool> closing_{false};
   std::thread reader_;
   std::thread late_flusher_;
 };

@@ -65,41 +65,23 @@ bool SendWithDescriptor(int socket, std::string bytes, int fd) {
          static_cast<ssize_t>(bytes.size());
 }
 
-struct Sent {
-  std::string token;
-  UniqueFd socket;  // where the answer comes
-};
+}  // namespace
 
-absl::StatusOr<Sent> Send(const std::string& path,
-                          const std::string& session_token, int fd) {
+absl::StatusOr<std::string> HandOver(const std::string& path,
+                                     const std::string& session_token, int fd) {
   std::string token(kTokenBytes, '\0');
   if (getrandom(token.data(), token.size(), 0) !=
       static_cast<ssize_t>(token.size())) {
     return absl::ErrnoToStatus(errno, "make a token");
   }
-  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd socket, Connect(path));
+  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd socket, Connect(path));
   if (!SendWithDescriptor(socket.get(), session_token + token, fd)) {
     return Unavailable(path);
   }
-  return Sent{std::move(token), std::move(socket)};
-}
-
-}  // namespace
-
-absl::StatusOr<std::string> LeaveDescriptor(const std::string& path,
-                                            const std::string& session_token,
-                                            int fd) {
-  HOLDFAST_ASSIGN_OR_RETURN(Sent sent, Send(path, session_token, fd));
-  return std::move(sent.token);
-}
-
-absl::StatusOr<std::string> HandOver(const std::string& path,
-                                     const std::string& session_token, int fd) {
-  HOLDFAST_ASSIGN_OR_RETURN(Sent sent, Send(path, session_token, fd));
   char answer[kMaxAnswerBytes];
-  const ssize_t size = recv(sent.socket.get(), answer, sizeof answer, 0);
+  const ssize_t size = recv(socket.get(), answer, sizeof answer, 0);
   if (size < 0) return Unavailable(path);
-  if (size == 1 && answer[0] == '\0') return std::move(sent.token);
+  if (size == 1 && answer[0] == '\0') return token;
   return absl::FailedPreconditionError(absl::StrCat(
       "the executor at unix:", path, " did not take a descriptor: ",
       absl::string_view(answer, static_cast<size_t>(size))));

@@ -15,12 +15,6 @@ namespace holdfast {
 absl::StatusOr<std::string> HandOver(const std::string& path,
                                      const std::string& session_token, int fd);
 
-// The same, but does not wait for the answer: whether it was taken shows when a
-// call names it.
-absl::StatusOr<std::string> LeaveDescriptor(const std::string& path,
-                                            const std::string& session_token,
-                                            int fd);
-
 }  // namespace holdfast
 
 #endif  // HOLDFAST_CLIENT_CPP_DESCRIPTOR_H_

@@ -17,13 +17,16 @@
 #include "client/cpp/session_state.h"
 #include "client/cpp/staging_ring.h"
 #include "client/cpp/transfer_stream.h"
-#include "core/base/doorbell.h"
+#include "core/base/ring_pair.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
 namespace {
 
 constexpr absl::Duration kCloseTimeout = absl::Seconds(10);
+
+// Results come in batches of a megabyte or so, unless a single one is larger.
+constexpr size_t kMaxResultBytes = size_t{64} << 20;
 
 v1::ClientInfo DescribeClient() {
   v1::ClientInfo info;
@@ -72,10 +75,8 @@ Route RouteToExecutor(const Daemon& daemon,
           has_socket ? descriptors->target : ""};
 }
 
-CommandQueue::Options QueueOptions(const v1::SessionLimits& limits,
-                                   std::string token) {
+CommandQueue::Options QueueOptions(const v1::SessionLimits& limits) {
   CommandQueue::Options options;
-  options.token = std::move(token);
   options.batch_commands =
       std::min(options.batch_commands, limits.max_batch_commands());
   // A batch may be over by one command.
@@ -85,18 +86,22 @@ CommandQueue::Options QueueOptions(const v1::SessionLimits& limits,
   return options;
 }
 
-// Without one, results come all the same.
-void AddDoorbell(const Route& route, const std::string& session_token,
-                 CommandQueue::Options& queue) {
-  if (route.descriptor_path.empty()) return;
-  const auto memory = Doorbell::CreateMemory();
-  if (!memory.ok()) return;
-  auto doorbell = Doorbell::Map(memory->get(), Doorbell::End::kClient);
+// Offers rings to an executor of this machine; without them gRPC does it all.
+ExecuteStream::Options OfferRings(const Route& route,
+                                     const std::string& session_token) {
+  ExecuteStream::Options options;
+  options.session_token = absl::BytesToHexString(session_token);
+  if (route.descriptor_path.empty()) return options;
+  const auto memory = RingPair::CreateMemory();
+  if (!memory.ok()) return options;
+  auto rings =
+      RingPair::Map(memory->get(), RingPair::End::kClient, kMaxResultBytes);
   const auto token =
-      LeaveDescriptor(route.descriptor_path, session_token, memory->get());
-  if (!doorbell.ok() || !token.ok()) return;
-  queue.doorbell = *std::move(doorbell);
-  queue.doorbell_token = absl::BytesToHexString(*token);
+      HandOver(route.descriptor_path, session_token, memory->get());
+  if (!rings.ok() || !token.ok()) return options;
+  options.rings = *std::move(rings);
+  options.ring_token = absl::BytesToHexString(*token);
+  return options;
 }
 
 // Those of the protocol where the daemon says nothing.
@@ -127,16 +132,16 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
   HOLDFAST_RETURN_IF_ERROR(daemon->Explain(daemon->sessions().OpenSession(
       &context, MakeRequest(options), &response)));
   const v1::SessionLimits limits = WithDefaults(response.limits());
-  const std::string token = absl::BytesToHexString(response.token());
   Route route = RouteToExecutor(*daemon, response);
-  CommandQueue::Options queue = QueueOptions(limits, token);
-  AddDoorbell(route, response.token(), queue);
+  ExecuteStream::Options stream = OfferRings(route, response.token());
+  CommandQueue::Options queue = QueueOptions(limits);
   queue.explain_loss = [daemon = daemon, id = response.session_id(),
-                        token](const absl::Status& status) {
+                        token =
+                            stream.session_token](const absl::Status& status) {
     return ExplainLoss(*daemon, id, token, status);
   };
   auto state = std::make_shared<SessionState>(
-      limits, std::move(queue), route.channel,
+      limits, route.channel, std::move(stream), std::move(queue),
       [address = route.address] { return Connect(address); },
       options.transfer_calls == 0 ? UsefulTransferCalls()
                                   : options.transfer_calls,

@@ -25,18 +25,19 @@ class StagingRing;
 
 // Thread-safe.
 struct SessionState : public std::enable_shared_from_this<SessionState> {
-  SessionState(v1::SessionLimits limits, CommandQueue::Options options,
+  SessionState(v1::SessionLimits limits,
                std::shared_ptr<grpc::ChannelInterface> channel,
+               ExecuteStream::Options stream, CommandQueue::Options options,
                TransferChannels::Connect connect, uint32_t transfer_calls,
                std::string descriptor_path)
       : limits(std::move(limits)),
-        token(options.token),
+        token(stream.session_token),
         descriptor_path(std::move(descriptor_path)),
         handles(this->limits.max_handles()),
         transfer_calls(transfer_calls),
         transfer_channels(std::move(connect)),
         transfers(v1::TransferService::NewStub(channel)),
-        queue(std::move(channel), std::move(options)) {}
+        queue(std::move(channel), std::move(stream), std::move(options)) {}
 
   const v1::SessionLimits limits;
   // 32 hexadecimal digits.

@@ -2,8 +2,14 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_SERVICE_H_
 #define HOLDFAST_SERVER_EXECUTOR_COMMAND_SERVICE_H_
 
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/status.h"
 #include "holdfast/v1/commands.grpc.pb.h"
+#include "server/executor/command_stream.h"
 #include "server/executor/descriptor_inbox.h"
+#include "server/executor/result_queue.h"
 #include "server/executor/session.h"
 
 namespace holdfast::executor {
@@ -11,8 +17,9 @@ namespace holdfast::executor {
 // CommandService of one session; that and the inbox must outlive it.
 class CommandService final : public v1::CommandService::Service {
  public:
-  CommandService(Session& session, DescriptorInbox& inbox)
-      : session_(session), inbox_(inbox) {}
+  CommandService(Session& session, DescriptorInbox& inbox,
+                 size_t max_batch_bytes)
+      : session_(session), inbox_(inbox), max_batch_bytes_(max_batch_bytes) {}
 
   grpc::Status Run(grpc::ServerContext* context,
                    const v1::CommandBatch* request,
@@ -26,8 +33,12 @@ class CommandService final : public v1::CommandService::Service {
       override;
 
  private:
+  absl::Status ReadBatches(CommandStream& commands,
+                           const std::shared_ptr<ResultQueue>& results);
+
   Session& session_;
   DescriptorInbox& inbox_;
+  const size_t max_batch_bytes_;
 };
 
 }  // namespace holdfast::executor

@@ -152,7 +152,7 @@ int Serve(const internal::Assign& assign, const cuda::DriverApi& api,
     return 1;
   }
   Session session(SessionOptions(assign, api, link));
-  executor::CommandService commands(session, **inbox);
+  executor::CommandService commands(session, **inbox, kMaxMessageBytes);
   executor::TransferService transfers(session, **inbox, stall_limit);
   const auto server = StartServer(assign.socket_path(), commands, transfers);
   if (server == nullptr) {

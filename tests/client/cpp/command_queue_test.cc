@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue with a doorbell, whose other end is the test's.
+// The queue through rings, whose other end is the test's.
 #include "client/cpp/command_queue.h"
 
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "core/base/doorbell.h"
+#include "absl/time/clock.h"
+#include "core/base/ring_pair.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "tests/client/cpp/fake_daemon.h"
@@ -20,21 +22,31 @@
 namespace holdfast {
 namespace {
 
-class DoorbellQueueTest : public ::testing::Test {
+using testing::StatusIs;
+
+constexpr size_t kMaxMessage = size_t{4} << 20;
+
+class RingQueueTest : public ::testing::Test {
  protected:
-  DoorbellQueueTest() {
-    const auto memory = Doorbell::CreateMemory();
-    auto mine = Doorbell::Map(memory->get(), Doorbell::End::kClient);
-    auto executors = Doorbell::Map(memory->get(), Doorbell::End::kExecutor);
-    executor_ = *std::move(executors);
-    daemon_.OnResults([this] { rings_ ? executor_->Ring() : void(); });
-    CommandQueue::Options options;
-    options.token = "token";
-    options.doorbell = *std::move(mine);
-    options.doorbell_token = "00";
+  void Connect(bool daemon_takes_rings = true) {
+    const auto memory = RingPair::CreateMemory();
+    ASSERT_OK(memory.status());
+    auto mine =
+        RingPair::Map(memory->get(), RingPair::End::kClient, kMaxMessage);
+    auto executors =
+        RingPair::Map(memory->get(), RingPair::End::kExecutor, kMaxMessage);
+    ASSERT_OK(mine.status());
+    ASSERT_OK(executors.status());
+    executor_ = executors->get();
+    (daemon_takes_rings ? daemon_.TakeRings(*std::move(executors))
+                        : unused_.swap(*executors));
+    ExecuteStream::Options stream;
+    stream.session_token = "token";
+    stream.ring_token = "00";
+    stream.rings = *std::move(mine);
     queue_.emplace(grpc::CreateChannel(daemon_.address(),
                                        grpc::InsecureChannelCredentials()),
-                   std::move(options));
+                   std::move(stream), CommandQueue::Options());
   }
 
   absl::Status Fence() {
@@ -42,24 +54,25 @@ class DoorbellQueueTest : public ::testing::Test {
         .status();
   }
 
-  std::atomic<bool> rings_{true};
-  std::optional<Doorbell> executor_;
   FakeDaemon daemon_;
+  std::unique_ptr<RingPair> unused_;
+  RingPair* executor_ = nullptr;
   std::optional<CommandQueue> queue_;
 };
 
-TEST_F(DoorbellQueueTest, RingsForEachBatch) {
-  ASSERT_OK(Fence());
-  ASSERT_OK(Fence());
-  EXPECT_EQ(executor_->rung(), 2);
+TEST_F(RingQueueTest, ResultsComeInOrder) {
+  Connect();
+  for (int i = 0; i < 100; ++i) ASSERT_OK(Fence());
 }
 
-TEST_F(DoorbellQueueTest, ResultsComeFromAnExecutorThatNeverRings) {
-  rings_ = false;
-  for (int i = 0; i < 20; ++i) ASSERT_OK(Fence());
+TEST_F(RingQueueTest, AnExecutorThatTakesNoRingsIsServedByGrpc) {
+  Connect(/*daemon_takes_rings=*/false);
+  for (int i = 0; i < 10; ++i) ASSERT_OK(Fence());
+  EXPECT_FALSE(unused_->reader().Ready());
 }
 
-TEST_F(DoorbellQueueTest, ThreadsThatWaitGetEachTheirOwnResults) {
+TEST_F(RingQueueTest, ThreadsThatWaitGetEachTheirOwnResults) {
+  Connect();
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([this] {
@@ -69,20 +82,79 @@ TEST_F(DoorbellQueueTest, ThreadsThatWaitGetEachTheirOwnResults) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// As one that is killed between ringing and writing: by the time that the first
-// fence's results are read, more are expected.
-TEST_F(DoorbellQueueTest, AnExecutorThatRangAndDiedIsNoticed) {
-  for (int i = 0; i < 10; ++i) executor_->Ring();
+TEST_F(RingQueueTest, BatchesLargerThanTheRingArrive) {
+  Connect();
+  const std::string large(size_t{1} << 20, 'x');
+  ASSERT_OK(queue_->Submit([&](v1::Command& command) {
+    command.mutable_write_buffer()->set_data(large);
+  }));
   ASSERT_OK(Fence());
-  daemon_.LoseExecutor("killed");
-  EXPECT_THAT(Fence(), testing::StatusIs(absl::StatusCode::kUnavailable, ""));
 }
 
-TEST_F(DoorbellQueueTest, ClosesThoughTheExecutorRangForNothing) {
-  for (int i = 0; i < 10; ++i) executor_->Ring();
+TEST_F(RingQueueTest, AnExecutorThatDiesIsNoticed) {
+  Connect();
   ASSERT_OK(Fence());
+  daemon_.LoseExecutor("killed");
+  absl::Status status;
+  while (status.ok()) status = Fence();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, ""));
+}
+
+TEST_F(RingQueueTest, AWriterWhoseExecutorDiesWithAFullRingIsLetGo) {
+  Connect();
+  daemon_.Hold();  // So that it reads no more.
+  std::thread killer([this] {
+    absl::SleepFor(absl::Milliseconds(100));
+    daemon_.LoseExecutor("killed");
+    daemon_.Release();
+  });
+  const std::string large(100 << 10, 'x');
+  absl::Status status;
+  for (int i = 0; i < 10000 && status.ok(); ++i) {
+    status = queue_
+                 ->Submit([&](v1::Command& command) {
+                   command.mutable_write_buffer()->set_data(large);
+                 })
+                 .status();
+  }
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, ""));
+  killer.join();
+}
+
+TEST_F(RingQueueTest, WhatIsNoResultLosesTheSession) {
+  Connect();
+  ASSERT_OK(Fence());
+  ASSERT_OK(executor_->writer().Write("\xff\xff"));
+  absl::Status status;
+  while (status.ok()) status = Fence();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, "no results"));
+}
+
+// Number 0 is of no command.
+TEST_F(RingQueueTest, WhatTheExecutorComplainsOfLosesTheSession) {
+  Connect();
+  ASSERT_OK(Fence());
+  v1::ResultBatch complaint;
+  v1::Error& error = *complaint.add_results()->mutable_error();
+  error.set_code(static_cast<int>(absl::StatusCode::kInvalidArgument));
+  error.set_message("numbers must increase");
+  ASSERT_OK(executor_->writer().Write(complaint.SerializeAsString()));
+  absl::Status status;
+  while (status.ok()) status = Fence();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
+                               "numbers must increase"));
+}
+
+TEST_F(RingQueueTest, ClosingEndsTheOnesWhoWait) {
+  Connect();
+  daemon_.Hold();
+  std::thread waits([this] {
+    EXPECT_THAT(Fence(), StatusIs(absl::StatusCode::kCancelled, ""));
+  });
+  absl::SleepFor(absl::Milliseconds(30));
   queue_->Close();
-  EXPECT_THAT(Fence(), testing::StatusIs(absl::StatusCode::kCancelled, ""));
+  waits.join();
+  daemon_.Release();
 }
 
 }  // namespace

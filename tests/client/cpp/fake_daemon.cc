@@ -89,12 +89,18 @@ class FakeDaemon::Commands : public v1::CommandService::Service {
       absl::MutexLock lock(&fake_->mutex_);
       fake_->execute_ = context;
     }
-    v1::CommandBatch batch;
-    while (stream->Read(&batch)) {
-      v1::ResultBatch results = Process(batch);
-      if (results.results_size() == 0) continue;
-      stream->Write(results);
-      fake_->written_();
+    if (fake_->rings_ != nullptr) {
+      context->AddInitialMetadata("holdfast-rings", "taken");
+    }
+    stream->SendInitialMetadata();
+    if (fake_->rings_ != nullptr) {
+      ServeRings(*fake_->rings_, *context);
+    } else {
+      v1::CommandBatch batch;
+      while (stream->Read(&batch)) {
+        v1::ResultBatch results = Process(batch);
+        if (results.results_size() > 0) stream->Write(results);
+      }
     }
     absl::MutexLock lock(&fake_->mutex_);
     fake_->execute_ = nullptr;
@@ -102,6 +108,19 @@ class FakeDaemon::Commands : public v1::CommandService::Service {
   }
 
  private:
+  void ServeRings(RingPair& rings, const grpc::ServerContext& context) {
+    while (!context.IsCancelled()) {
+      rings.reader().Await(kPoll);
+      const auto message = rings.reader().Read();
+      if (!message.ok() || !message->has_value()) continue;
+      v1::CommandBatch batch;
+      batch.ParseFromArray((*message)->data(), (*message)->size());
+      const v1::ResultBatch results = Process(batch);
+      if (results.results_size() == 0) continue;
+      static_cast<void>(rings.writer().Write(results.SerializeAsString()));
+    }
+  }
+
   v1::ResultBatch Process(const v1::CommandBatch& batch) {
     absl::MutexLock lock(&fake_->mutex_);
     fake_->batches_.push_back(batch);

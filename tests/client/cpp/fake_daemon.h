@@ -14,6 +14,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/ring_pair.h"
 #include "grpcpp/server.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
@@ -36,11 +37,9 @@ class FakeDaemon {
   void Hold();
   void Release();
 
-  // Called when results have been written to the Execute stream. Before there
-  // is one.
-  void OnResults(std::function<void()> written) {
-    written_ = std::move(written);
-  }
+  // Execute takes rings, whose executor's end this is: batches and results go
+  // through them. Before there is a stream.
+  void TakeRings(std::unique_ptr<RingPair> rings) { rings_ = std::move(rings); }
 
   // The Execute stream breaks, as a killed executor's does; Run then answers
   // with `reason`.
@@ -69,7 +68,7 @@ class FakeDaemon {
   std::string directory_;
   std::string address_;
   v1::SessionLimits limits_;
-  std::function<void()> written_ = [] {};
+  std::unique_ptr<RingPair> rings_;
   absl::Mutex mutex_;
   std::vector<v1::CommandBatch> batches_ ABSL_GUARDED_BY(mutex_);
   size_t count_ ABSL_GUARDED_BY(mutex_) = 0;

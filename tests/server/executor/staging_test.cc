@@ -11,6 +11,10 @@
 #include "tests/testing/software_driver.h"
 #include "tests/testing/status_matchers.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace holdfast::executor {
 namespace {
 
@@ -104,6 +108,9 @@ TEST(StagingTest, ABlockThatCannotBeMadeCostsNothing) {
 }
 
 TEST(StagingTest, BlocksThatComeBackAfterTheEndAreLeftAlone) {
+#ifdef __SANITIZE_ADDRESS__
+  const __lsan::ScopedDisabler left_alone;
+#endif
   auto staging = EightBlocks();
   ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, staging->TryAcquire());
   staging->Close();

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/execute_stream.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/cpp/rpc_status.h"
+#include "grpcpp/impl/codegen/proto_utils.h"  // how messages are parsed
+#include "grpcpp/impl/codegen/rpc_method.h"
+
+namespace holdfast {
+namespace {
+
+constexpr char kExecuteMethod[] = "/holdfast.v1.CommandService/Execute";
+constexpr char kRings[] = "holdfast-rings";
+
+// What comes and the end of the call wake the one who waits; he looks by
+// himself in case that they do not.
+constexpr absl::Duration kLookAnyway = absl::Seconds(10);
+
+}  // namespace
+
+ExecuteStream::ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
+                             Options options)
+    : channel_(std::move(channel)) {
+  context_.AddMetadata("holdfast-session-token", options.session_token);
+  if (options.rings != nullptr)
+    context_.AddMetadata(kRings, options.ring_token);
+  // What a generated stub does, but for bytes that are encoded already.
+  const grpc::internal::RpcMethod method(
+      kExecuteMethod, grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
+  stream_.reset(grpc::internal::ClientReaderWriterFactory<
+                grpc::ByteBuffer, v1::ResultBatch>::Create(channel_.get(),
+                                                           method, &context_));
+  if (options.rings == nullptr) return;
+  stream_->WaitForInitialMetadata();
+  if (context_.GetServerInitialMetadata().count(kRings) == 0) return;
+  rings_ = std::move(options.rings);
+  end_ = std::thread([this] { AwaitEnd(); });
+}
+
+ExecuteStream::~ExecuteStream() = default;
+
+void ExecuteStream::AwaitEnd() {
+  for (v1::ResultBatch none; stream_->Read(&none);) {
+  }
+  rings_->Close();
+}
+
+bool ExecuteStream::Write(CommandBatchPool& pool,
+                          std::unique_ptr<CommandBatch> batch) {
+  if (!has_rings()) return stream_->Write(pool.ToBytes(std::move(batch)));
+  const bool written = rings_->writer().Write(batch->view()).ok();
+  pool.GiveBack(std::move(batch));
+  return written;
+}
+
+void ExecuteStream::Await() {
+  if (has_rings()) rings_->reader().Await(kLookAnyway);
+}
+
+ExecuteStream::Got ExecuteStream::Read(v1::ResultBatch* results) {
+  if (!has_rings()) return stream_->Read(results) ? Got::kBatch : Got::kEnd;
+  // What came before the end is read before it.
+  const bool ended = rings_->reader().closed();
+  const auto message = rings_->reader().Read();
+  if (message.ok() && !message->has_value()) {
+    return ended ? Got::kEnd : Got::kNothing;
+  }
+  absl::Status status = message.status();
+  if (message.ok()) {
+    const int size = static_cast<int>((*message)->size());
+    if (results->ParseFromArray((*message)->data(), size)) return Got::kBatch;
+    status = absl::DataLossError(
+        absl::StrCat("the executor sent ", size, " bytes that are no results"));
+  }
+  broken_.Update(status);
+  Cancel();
+  return Got::kEnd;
+}
+
+void ExecuteStream::Cancel() { context_.TryCancel(); }
+
+absl::Status ExecuteStream::Finish() {
+  if (end_.joinable()) end_.join();
+  const absl::Status status = ToStatus(stream_->Finish());
+  return broken_.ok() ? status : broken_;
+}
+
+}  // namespace holdfast

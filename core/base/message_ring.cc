@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/message_ring.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/spin.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+// A writer that nobody wakes looks for room by itself.
+constexpr absl::Duration kLookForRoom = absl::Seconds(10);
+
+// Between processes, so without FUTEX_PRIVATE_FLAG.
+void Sleep(std::atomic<uint32_t>& word, absl::Duration limit) {
+  const timespec time = absl::ToTimespec(limit);
+  syscall(SYS_futex, &word, FUTEX_WAIT, 1, &time, nullptr, 0);
+}
+
+// After a change of what the sleeper waits for. The order is that of the
+// sleeper, who first says that it sleeps and then looks once more: one of the
+// two sees what the other did.
+void Wake(std::atomic<uint32_t>& word) {
+  if (word.load(std::memory_order_seq_cst) == 0) return;
+  word.store(0, std::memory_order_seq_cst);
+  syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+// Looks for a moment, then sleeps on `word`; `ready` may be false afterwards.
+template <typename Ready>
+void SleepUnless(Ready ready, std::atomic<uint32_t>& word,
+                 absl::Duration limit) {
+  if (NapUntil(ready)) return;
+  word.store(1, std::memory_order_seq_cst);
+  if (!ready()) Sleep(word, limit);
+  word.store(0, std::memory_order_seq_cst);
+}
+
+// How many bytes follow one another in memory from the `count`th on.
+size_t Contiguous(const RingMemory& memory, uint64_t count) {
+  return memory.capacity - count % memory.capacity;
+}
+
+absl::Status Impossible(const char* what, uint64_t bytes, size_t capacity) {
+  return absl::DataLossError(absl::StrCat("the other end of a ring of ",
+                                          capacity, " bytes says that ", bytes,
+                                          " of them ", what));
+}
+
+}  // namespace
+
+bool RingWriter::HasRoom() const {
+  const uint64_t read = memory_.counts->read.load(std::memory_order_seq_cst);
+  return written_ - read != memory_.capacity;
+}
+
+absl::StatusOr<size_t> RingWriter::AwaitRoom() {
+  while (!closed_) {
+    const uint64_t used =
+        written_ - memory_.counts->read.load(std::memory_order_acquire);
+    if (used > memory_.capacity) {
+      return Impossible("are unread", used, memory_.capacity);
+    }
+    if (used < memory_.capacity) return memory_.capacity - used;
+    Publish();
+    SleepUnless([this] { return HasRoom() || closed_; },
+                memory_.counts->writer_sleeps, kLookForRoom);
+  }
+  return absl::CancelledError("the ring was closed");
+}
+
+absl::Status RingWriter::Put(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    HOLDFAST_ASSIGN_OR_RETURN(const size_t room, AwaitRoom());
+    const size_t size =
+        std::min({room, bytes.size(), Contiguous(memory_, written_)});
+    std::memcpy(memory_.bytes + written_ % memory_.capacity, bytes.data(),
+                size);
+    written_ += size;
+    bytes.remove_prefix(size);
+  }
+  return absl::OkStatus();
+}
+
+void RingWriter::Publish() {
+  memory_.counts->written.store(written_, std::memory_order_seq_cst);
+  Wake(memory_.counts->reader_sleeps);
+}
+
+absl::Status RingWriter::Write(absl::string_view message) {
+  const auto length = static_cast<uint32_t>(message.size());
+  if (length != message.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a message of ", message.size(), " bytes"));
+  }
+  char prefix[sizeof length];
+  std::memcpy(prefix, &length, sizeof length);
+  HOLDFAST_RETURN_IF_ERROR(Put({prefix, sizeof prefix}));
+  HOLDFAST_RETURN_IF_ERROR(Put(message));
+  Publish();
+  return absl::OkStatus();
+}
+
+void RingWriter::Close() {
+  closed_ = true;
+  Wake(memory_.counts->writer_sleeps);
+}
+
+void RingReader::Await(absl::Duration limit) {
+  SleepUnless([this] { return Ready() || closed_; },
+              memory_.counts->reader_sleeps, limit);
+}
+
+void RingReader::Take(char* bytes, size_t size, uint64_t* available) {
+  for (size_t got = 0; got < size;) {
+    const uint64_t read = read_.load(std::memory_order_relaxed);
+    const size_t part = std::min(size - got, Contiguous(memory_, read));
+    std::memcpy(bytes + got, memory_.bytes + read % memory_.capacity, part);
+    read_.store(read + part, std::memory_order_relaxed);
+    *available -= part;
+    got += part;
+  }
+}
+
+void RingReader::Publish() {
+  memory_.counts->read.store(read_.load(std::memory_order_relaxed),
+                             std::memory_order_seq_cst);
+  Wake(memory_.counts->writer_sleeps);
+}
+
+absl::StatusOr<std::optional<absl::string_view>> RingReader::Read() {
+  uint64_t available = memory_.counts->written.load(std::memory_order_acquire) -
+                       read_.load(std::memory_order_relaxed);
+  if (available > memory_.capacity) {
+    return Impossible("were written", available, memory_.capacity);
+  }
+  const size_t of_length =
+      std::min<uint64_t>(available, sizeof length_ - length_got_);
+  Take(reinterpret_cast<char*>(&length_) + length_got_, of_length, &available);
+  length_got_ += of_length;
+  if (length_got_ == sizeof length_) {
+    if (length_ > max_message_bytes_) {
+      return absl::InvalidArgumentError(absl::StrCat("a message of ", length_,
+                                                     " bytes, the limit is ",
+                                                     max_message_bytes_));
+    }
+    if (message_.size() < length_) message_.resize(length_);
+    const size_t of_message =
+        std::min<uint64_t>(available, length_ - message_got_);
+    Take(message_.data() + message_got_, of_message, &available);
+    message_got_ += of_message;
+  }
+  Publish();
+  if (length_got_ < sizeof length_ || message_got_ < length_) {
+    return std::nullopt;
+  }
+  length_got_ = message_got_ = 0;
+  return absl::string_view(message_.data(), length_);
+}
+
+void RingReader::Close() {
+  closed_ = true;
+  Wake(memory_.counts->reader_sleeps);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Messages from one process to another of the same machine, through memory that
+// both have mapped: a ring of bytes, into which one end writes a message's
+// length (32 bits, in the machine's order) and then the message, and out of
+// which the other takes both. A message may be larger than the ring.
+//
+// The other end is not trusted. Each end keeps its own count for itself and
+// takes what it reads in the other's for a claim; a message is copied before
+// anybody looks at it; whoever sleeps looks by itself from time to time, though
+// nobody wakes it.
+#ifndef HOLDFAST_CORE_BASE_MESSAGE_RING_H_
+#define HOLDFAST_CORE_BASE_MESSAGE_RING_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace holdfast {
+
+// What the ends tell each other, in the shared memory.
+struct RingCounts {
+  alignas(64) std::atomic<uint64_t> written;  // bytes since the beginning
+  alignas(64) std::atomic<uint64_t> read;
+  // 1: sleeps on this word, a futex; who wakes it makes it 0.
+  alignas(64) std::atomic<uint32_t> reader_sleeps;
+  alignas(64) std::atomic<uint32_t> writer_sleeps;
+};
+static_assert(sizeof(RingCounts) == 256);
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+// A ring's memory, which the ends' owner keeps mapped. `capacity` is a power of
+// two.
+struct RingMemory {
+  RingCounts* counts = nullptr;
+  char* bytes = nullptr;
+  size_t capacity = 0;
+};
+
+// The writing end of an empty ring.
+class RingWriter {
+ public:
+  explicit RingWriter(RingMemory memory) : memory_(memory) {}
+
+  // Waits while the reader does not keep up. One thread at a time.
+  // CANCELLED: closed; nothing can be written any more.
+  // DATA_LOSS: the reader claims to have read what was not written.
+  absl::Status Write(absl::string_view message);
+
+  // Ends a Write that waits, and all others. Any thread.
+  void Close();
+
+ private:
+  // Copies, and publishes only when it has to wait.
+  absl::Status Put(absl::string_view bytes);
+  absl::StatusOr<size_t> AwaitRoom();
+  bool HasRoom() const;
+  void Publish();
+
+  const RingMemory memory_;
+  uint64_t written_ = 0;
+  std::atomic<bool> closed_{false};
+};
+
+// The reading end of an empty ring.
+class RingReader {
+ public:
+  RingReader(RingMemory memory, size_t max_message_bytes)
+      : memory_(memory), max_message_bytes_(max_message_bytes) {}
+
+  // Is there anything that was not read? Any thread, at the cost of a load.
+  bool Ready() const {
+    return memory_.counts->written.load(std::memory_order_acquire) !=
+           read_.load(std::memory_order_relaxed);
+  }
+
+  // Waits until Ready or closed, for so long at most. One thread at a time, and
+  // while others read.
+  void Await(absl::Duration limit);
+
+  // The next message, which stays until the next call; nullopt: it is not all
+  // there yet. Does not wait. One thread at a time.
+  // DATA_LOSS: the writer claims to have written more than fits in.
+  // INVALID_ARGUMENT: the message is too large.
+  absl::StatusOr<std::optional<absl::string_view>> Read();
+
+  // Ends an Await, and all others. What is there may still be read. Any thread.
+  void Close();
+  bool closed() const { return closed_; }
+
+ private:
+  // Of `available` bytes, as many as still fit into `size` after `got_`.
+  void Take(char* bytes, size_t size, uint64_t* available);
+  void Publish();
+
+  const RingMemory memory_;
+  const size_t max_message_bytes_;
+  std::atomic<uint64_t> read_{0};
+  // Of the message that is being read: its length, its bytes, and how much of
+  // each has come.
+  uint32_t length_ = 0;
+  size_t length_got_ = 0;
+  std::vector<char> message_;
+  size_t message_got_ = 0;
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CORE_BASE_MESSAGE_RING_H_

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/ring_pair.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kCapacity = size_t{256} << 10;
+// The counts of both, then the bytes of both; the client's ring first.
+constexpr size_t kBytes = kPage + 2 * kCapacity;
+static_assert(2 * sizeof(RingCounts) <= kPage);
+
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr int kNoSeals = F_SEAL_WRITE | F_SEAL_FUTURE_WRITE;
+
+bool HasSeals(int fd) {
+  const int seals = fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & (kSeals | kNoSeals)) == kSeals;
+}
+
+RingMemory Ring(const FileMapping& mapping, size_t index) {
+  char* const memory = static_cast<char*>(mapping.data());
+  return {.counts = reinterpret_cast<RingCounts*>(memory) + index,
+          .bytes = memory + kPage + index * kCapacity,
+          .capacity = kCapacity};
+}
+
+}  // namespace
+
+absl::StatusOr<UniqueFd> RingPair::CreateMemory() {
+  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, CreateMemfd("holdfast-ring", kBytes));
+  if (fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) {
+    return absl::ErrnoToStatus(errno, "seal a pair of rings");
+  }
+  return fd;
+}
+
+absl::StatusOr<std::unique_ptr<RingPair>> RingPair::Map(
+    int memfd, End end, size_t max_message_bytes) {
+  struct stat info {};
+  if (!HasSeals(memfd) || fstat(memfd, &info) != 0 || info.st_size != kBytes) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the descriptor is no pair of rings: not a memfd of ", kBytes,
+        " bytes that is sealed against shrinking, growing and more seals, but "
+        "not writing"));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      FileMapping mapping,
+      FileMapping::Map(memfd, FileMapping::Access::kReadWrite, kBytes));
+  const size_t mine = end == End::kClient ? 0 : 1;
+  const RingMemory incoming = Ring(mapping, 1 - mine);
+  const RingMemory outgoing = Ring(mapping, mine);
+  return std::unique_ptr<RingPair>(
+      new RingPair(std::move(mapping), incoming, outgoing, max_message_bytes));
+}
+
+RingPair::RingPair(FileMapping mapping, RingMemory incoming,
+                   RingMemory outgoing, size_t max_message_bytes)
+    : mapping_(std::move(mapping)),
+      reader_(incoming, max_message_bytes),
+      writer_(outgoing) {}
+
+void RingPair::Close() {
+  reader_.Close();
+  writer_.Close();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/command_stream.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::executor {
+namespace {
+
+constexpr char kRings[] = "holdfast-rings";
+
+// What comes and the end of the call wake a reader; it looks by itself in case
+// that the client has seen to it that they do not.
+constexpr absl::Duration kLookAnyway = absl::Seconds(10);
+
+// How often a call whose client sends no more is looked at: does it still take?
+constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
+
+// Null: the client offers none, or none that can be used.
+std::unique_ptr<RingPair> ClaimRings(const grpc::ServerContext& context,
+                                     DescriptorInbox& inbox,
+                                     size_t max_batch_bytes) {
+  const auto& metadata = context.client_metadata();
+  const auto found = metadata.find(kRings);
+  if (found == metadata.end()) return nullptr;
+  const std::string token = absl::HexStringToBytes(
+      absl::string_view(found->second.data(), found->second.size()));
+  const auto map = [&]() -> absl::StatusOr<std::unique_ptr<RingPair>> {
+    HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory, inbox.Claim(token));
+    return RingPair::Map(memory.get(), RingPair::End::kExecutor,
+                         max_batch_bytes);
+  };
+  auto rings = map();
+  if (rings.ok()) return *std::move(rings);
+  LogWarning("commands go through gRPC: ", rings.status().message());
+  return nullptr;
+}
+
+}  // namespace
+
+CommandStream::CommandStream(grpc::ServerContext& context, Grpc& grpc,
+                             DescriptorInbox& inbox, size_t max_batch_bytes)
+    : context_(context),
+      grpc_(grpc),
+      rings_(ClaimRings(context, inbox, max_batch_bytes)) {
+  if (rings_ != nullptr) context_.AddInitialMetadata(kRings, "taken");
+  grpc_.SendInitialMetadata();
+  if (rings_ != nullptr) end_ = std::thread([this] { AwaitEnd(); });
+}
+
+CommandStream::~CommandStream() {
+  if (rings_ == nullptr) return;
+  finished_.Notify();
+  if (!rings_->reader().closed()) context_.TryCancel();
+  end_.join();
+}
+
+void CommandStream::AwaitEnd() {
+  for (v1::CommandBatch none; grpc_.Read(&none);) {
+  }
+  rings_->reader().Close();
+  // A client that has half-closed still takes results, until it goes.
+  while (!context_.IsCancelled()) {
+    if (finished_.WaitForNotificationWithTimeout(kCancelPoll)) return;
+  }
+  rings_->writer().Close();
+}
+
+absl::StatusOr<bool> CommandStream::Read(v1::CommandBatch* batch) {
+  if (rings_ == nullptr) return grpc_.Read(batch);
+  RingReader& reader = rings_->reader();
+  for (;;) {
+    // What was sent before the end is read before it.
+    const bool ended = reader.closed();
+    if (ended && context_.IsCancelled()) return false;
+    HOLDFAST_ASSIGN_OR_RETURN(const std::optional<absl::string_view> message,
+                              reader.Read());
+    if (message.has_value()) {
+      const int size = static_cast<int>(message->size());
+      if (batch->ParseFromArray(message->data(), size)) return true;
+      return absl::InvalidArgumentError(
+          absl::StrCat("a message of ", size, " bytes is no CommandBatch"));
+    }
+    if (ended) return false;
+    reader.Await(kLookAnyway);
+  }
+}
+
+bool CommandStream::Write(const v1::ResultBatch& results) {
+  if (rings_ == nullptr) return grpc_.Write(results);
+  return rings_->writer().Write(results.SerializeAsString()).ok();
+}
+
+}  // namespace holdfast::executor

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_STREAM_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_STREAM_H_
+
+#include <cstddef>
+#include <memory>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
+#include "core/base/ring_pair.h"
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/sync_stream.h"
+#include "holdfast/v1/commands.grpc.pb.h"  // how messages are parsed
+#include "server/executor/descriptor_inbox.h"
+
+namespace holdfast::executor {
+
+// One Execute call: batches of commands from the client, batches of results to
+// it; through the rings that the client has handed over, or through gRPC.
+class CommandStream {
+ public:
+  using Grpc = grpc::ServerReaderWriter<v1::ResultBatch, v1::CommandBatch>;
+
+  // Tells the client that the call is served, and whether by rings. All must
+  // outlive it.
+  CommandStream(grpc::ServerContext& context, Grpc& grpc,
+                DescriptorInbox& inbox, size_t max_batch_bytes);
+  // With rings, cancels a call that the client has not ended.
+  ~CommandStream();
+  CommandStream(const CommandStream&) = delete;
+  CommandStream& operator=(const CommandStream&) = delete;
+
+  // Waits for a batch; false: the client sends no more, or has gone. One thread
+  // at a time. INVALID_ARGUMENT, DATA_LOSS: what came is none.
+  absl::StatusOr<bool> Read(v1::CommandBatch* batch);
+
+  // Waits while the client does not take results; false: the client has gone.
+  // One thread at a time.
+  bool Write(const v1::ResultBatch& results);
+
+  // What Read says of a client that has broken the rules becomes the status of
+  // a call through gRPC; through rings it is a result like others, number 0,
+  // which Write is to send.
+  bool TellsErrorsAsResults() const { return rings_ != nullptr; }
+
+ private:
+  // Waits for the end of a call whose messages take the rings.
+  void AwaitEnd();
+
+  grpc::ServerContext& context_;
+  Grpc& grpc_;
+  std::unique_ptr<RingPair> rings_;
+  absl::Notification finished_;
+  std::thread end_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_STREAM_H_
