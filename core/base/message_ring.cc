@@ -57,21 +57,25 @@ absl::Status Impossible(const char* what, uint64_t bytes, size_t capacity) {
 
 }  // namespace
 
-bool RingWriter::HasRoom() const {
-  const uint64_t read = memory_.counts->read.load(std::memory_order_seq_cst);
-  return written_ - read != memory_.capacity;
+uint64_t RingWriter::Used() const {
+  return written_ - memory_.counts->read.load(std::memory_order_seq_cst);
+}
+
+bool RingWriter::HasRoomFor(size_t bytes) const {
+  const uint64_t used = Used();
+  return used <= memory_.capacity &&
+         bytes + sizeof(uint32_t) <= memory_.capacity - used;
 }
 
 absl::StatusOr<size_t> RingWriter::AwaitRoom() {
   while (!closed_) {
-    const uint64_t used =
-        written_ - memory_.counts->read.load(std::memory_order_acquire);
+    const uint64_t used = Used();
     if (used > memory_.capacity) {
       return Impossible("are unread", used, memory_.capacity);
     }
     if (used < memory_.capacity) return memory_.capacity - used;
     Publish();
-    SleepUnless([this] { return HasRoom() || closed_; },
+    SleepUnless([this] { return Used() != memory_.capacity || closed_; },
                 memory_.counts->writer_sleeps, kLookForRoom);
   }
   return absl::CancelledError("the ring was closed");

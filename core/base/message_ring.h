@@ -54,6 +54,9 @@ class RingWriter {
   // DATA_LOSS: the reader claims to have read what was not written.
   absl::Status Write(absl::string_view message);
 
+  // Would Write of so many bytes not wait? One thread at a time.
+  bool HasRoomFor(size_t bytes) const;
+
   // Ends a Write that waits, and all others. Any thread.
   void Close();
 
@@ -61,7 +64,8 @@ class RingWriter {
   // Copies, and publishes only when it has to wait.
   absl::Status Put(absl::string_view bytes);
   absl::StatusOr<size_t> AwaitRoom();
-  bool HasRoom() const;
+  // Bytes in the ring, if the reader is to be believed.
+  uint64_t Used() const;
   void Publish();
 
   const RingMemory memory_;

@@ -53,6 +53,11 @@ grpc::Status CommandService::Execute(
   const auto taken = absl::MakeCleanup([this] { session_.ReturnExecute(); });
   CommandStream commands(*context, *stream, inbox_, max_batch_bytes_);
   auto results = std::make_shared<ResultQueue>();
+  if (commands.has_rings()) {
+    results->SendDirectly([&commands](const v1::ResultBatch& batch) {
+      return commands.WriteNow(batch);
+    });
+  }
   std::thread writer([&commands, results] {
     for (v1::ResultBatch batch; results->Take(&batch);) {
       if (!commands.Write(batch)) {
@@ -62,12 +67,13 @@ grpc::Status CommandService::Execute(
     }
   });
   status = ReadBatches(commands, results);
-  if (!status.ok() && commands.TellsErrorsAsResults()) {
+  if (!status.ok() && commands.has_rings()) {
     results->AddError(/*sequence=*/0, status);
   }
   if (context->IsCancelled()) results->Abandon();
   results->Finish();
   writer.join();
+  results->SendDirectly(nullptr);
   return ToGrpcStatus(status);
 }
 

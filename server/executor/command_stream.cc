@@ -24,6 +24,9 @@ constexpr absl::Duration kLookAnyway = absl::Seconds(10);
 // How often a call whose client sends no more is looked at: does it still take?
 constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
 
+// What a thread with other things to do sends by itself.
+constexpr size_t kSmallBytes = 2048;
+
 // Null: the client offers none, or none that can be used.
 std::unique_ptr<RingPair> ClaimRings(const grpc::ServerContext& context,
                                      DescriptorInbox& inbox,
@@ -97,6 +100,14 @@ absl::StatusOr<bool> CommandStream::Read(v1::CommandBatch* batch) {
 bool CommandStream::Write(const v1::ResultBatch& results) {
   if (rings_ == nullptr) return grpc_.Write(results);
   return rings_->writer().Write(results.SerializeAsString()).ok();
+}
+
+bool CommandStream::WriteNow(const v1::ResultBatch& results) {
+  char bytes[kSmallBytes];
+  const size_t size = results.ByteSizeLong();
+  if (size > sizeof bytes || !rings_->writer().HasRoomFor(size)) return false;
+  results.SerializeToArray(bytes, static_cast<int>(size));
+  return rings_->writer().Write({bytes, size}).ok();
 }
 
 }  // namespace holdfast::executor

@@ -40,10 +40,14 @@ class CommandStream {
   // One thread at a time.
   bool Write(const v1::ResultBatch& results);
 
-  // What Read says of a client that has broken the rules becomes the status of
-  // a call through gRPC; through rings it is a result like others, number 0,
-  // which Write is to send.
-  bool TellsErrorsAsResults() const { return rings_ != nullptr; }
+  // With rings: sends a small batch if it need not wait for that. As Write, by
+  // one thread at a time.
+  bool WriteNow(const v1::ResultBatch& results);
+
+  // Do messages take rings? Then what Read says of a client that has broken the
+  // rules is to be sent as a result, number 0; otherwise it is the call's
+  // status.
+  bool has_rings() const { return rings_ != nullptr; }
 
  private:
   // Waits for the end of a call whose messages take the rings.

@@ -28,13 +28,24 @@ void ResultQueue::Release() {
   ++changes_;
 }
 
+void ResultQueue::SendDirectly(SendNow send) {
+  absl::MutexLock lock(&mutex_);
+  send_now_ = std::move(send);
+}
+
 void ResultQueue::Push(v1::Result result) {
-  ++changes_;
   if (abandoned_) return;
+  if (send_now_ != nullptr && results_.empty() && !sending_) {
+    single_.Clear();
+    *single_.add_results() = std::move(result);
+    if (send_now_(single_)) return;
+    result = std::move(*single_.mutable_results(0));
+  }
   const size_t bytes = result.ByteSizeLong();
   results_.push_back({std::move(result), bytes});
   ++count_;
   bytes_ += bytes;
+  ++changes_;
 }
 
 void ResultQueue::Expect(size_t bytes) {
@@ -45,11 +56,14 @@ void ResultQueue::Expect(size_t bytes) {
 }
 
 void ResultQueue::Deliver(v1::Result result, size_t expected_bytes) {
-  absl::MutexLock lock(&mutex_);
-  --owed_;
-  --count_;
-  bytes_ -= expected_bytes;
-  Push(std::move(result));
+  {
+    absl::MutexLock lock(&mutex_);
+    --owed_;
+    --count_;
+    bytes_ -= expected_bytes;
+    Push(std::move(result));
+  }
+  AnnounceRoom();
 }
 
 void ResultQueue::Add(v1::Result result) {
@@ -99,6 +113,10 @@ void ResultQueue::LookForAMoment() {
 
 bool ResultQueue::Take(v1::ResultBatch* batch) {
   batch->Clear();
+  {
+    absl::MutexLock lock(&mutex_);
+    sending_ = false;
+  }
   LookForAMoment();
   {
     absl::MutexLock lock(&mutex_);
@@ -112,6 +130,7 @@ bool ResultQueue::Take(v1::ResultBatch* batch) {
       --count_;
       results_.pop_front();
     }
+    sending_ = true;
   }
   AnnounceRoom();
   return batch->results_size() > 0;

@@ -30,6 +30,13 @@ class ResultQueue {
   static constexpr size_t kMaxWaiting = 4096;
   static constexpr size_t kMaxWaitingBytes = size_t{8} << 20;
 
+  // Sends a result at once, if it can; false: the queue has to keep it. Called
+  // with a lock held, by any thread, but never between Take and the next one.
+  using SendNow = std::function<bool(const v1::ResultBatch&)>;
+  // From now on results that need not wait for others go this way: the thread
+  // that finds one sends it, and nobody has to be woken. Null: none do.
+  void SendDirectly(SendNow send);
+
   // More results may come until what this returns is dropped: for a batch on
   // its way to being processed.
   static std::shared_ptr<void> Hold(std::shared_ptr<ResultQueue> queue);
@@ -51,11 +58,11 @@ class ResultQueue {
   bool Await(absl::Duration limit);
 
   // Waits for results and moves them, up to about 1 MiB, into `batch`; false
-  // when there will be none any more.
+  // when there will be none any more. What the last call gave has been sent.
   bool Take(v1::ResultBatch* batch);
 
   // May a command be carried out that has a result? If not, `when_room` is
-  // called once it may, by the thread that takes results.
+  // called once it may, by the thread that takes results or finds one.
   bool HasRoom(const std::function<void()>& when_room);
 
   // Waits until there is room; false if abandoned.
@@ -90,6 +97,9 @@ class ResultQueue {
     size_t bytes = 0;
   };
   std::deque<Entry> results_ ABSL_GUARDED_BY(mutex_);
+  SendNow send_now_ ABSL_GUARDED_BY(mutex_);
+  v1::ResultBatch single_ ABSL_GUARDED_BY(mutex_);  // for it
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;    // what was taken
   size_t owed_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t held_ ABSL_GUARDED_BY(mutex_) = 0;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;

@@ -113,6 +113,16 @@ TEST_F(MessageRingTest, AwaitEndsWithoutAMessage) {
   EXPECT_FALSE(reader_.Ready());
 }
 
+TEST_F(MessageRingTest, RoomIsForTheLengthToo) {
+  EXPECT_TRUE(writer_.HasRoomFor(kCapacity - 4));
+  EXPECT_FALSE(writer_.HasRoomFor(kCapacity - 3));
+  ASSERT_OK(writer_.Write("abcd"));
+  EXPECT_TRUE(writer_.HasRoomFor(kCapacity - 12));
+  EXPECT_FALSE(writer_.HasRoomFor(kCapacity - 11));
+  counts_.read = 1000;  // A lie.
+  EXPECT_FALSE(writer_.HasRoomFor(1));
+}
+
 TEST_F(MessageRingTest, ClosingEndsTheOnesWhoWait) {
   std::thread reader([this] { EXPECT_EQ(Receive(), "(none)"); });
   absl::SleepFor(absl::Milliseconds(30));

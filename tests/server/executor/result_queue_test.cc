@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -45,6 +46,56 @@ TEST(ResultQueueTest, TheEndWaitsForWhatIsOwed) {
   EXPECT_EQ(batch.results(0).sequence(), 7u);
   EXPECT_FALSE(queue->Take(&batch));
   late.join();
+}
+
+TEST(ResultQueueTest, WhatCanBeSentAtOnceIsNotKept) {
+  ResultQueue queue;
+  std::vector<uint64_t> sent;
+  bool can = true;
+  queue.SendDirectly([&](const v1::ResultBatch& batch) {
+    if (can) sent.push_back(batch.results(0).sequence());
+    return can;
+  });
+  queue.Add(Numbered(1));
+  queue.Expect();
+  queue.Deliver(Numbered(2));
+  EXPECT_EQ(sent, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(queue.waiting(), 0u);
+  can = false;
+  queue.Add(Numbered(3));
+  EXPECT_EQ(queue.waiting(), 1u);
+}
+
+// A failure is never told after the fence that counts it.
+TEST(ResultQueueTest, NothingOvertakesWhatWaitsOrIsBeingSent) {
+  ResultQueue queue;
+  std::vector<uint64_t> sent;
+  bool can = false;
+  queue.SendDirectly([&](const v1::ResultBatch& batch) {
+    if (can) sent.push_back(batch.results(0).sequence());
+    return can;
+  });
+  queue.Add(Numbered(1));
+  can = true;
+  queue.Add(Numbered(2));  // Behind one that waits.
+  v1::ResultBatch batch;
+  ASSERT_TRUE(queue.Take(&batch));
+  EXPECT_EQ(batch.results_size(), 2);
+  queue.Add(Numbered(3));  // Behind two that are being sent.
+  EXPECT_TRUE(sent.empty());
+  ASSERT_TRUE(queue.Take(&batch));
+  EXPECT_EQ(batch.results(0).sequence(), 3u);
+}
+
+// Whoever waits for room is told, though nobody takes.
+TEST(ResultQueueTest, RoomComesWithResultsThatAreSentAtOnce) {
+  ResultQueue queue;
+  queue.SendDirectly([](const v1::ResultBatch&) { return true; });
+  for (size_t i = 0; i < ResultQueue::kMaxWaiting; ++i) queue.Expect();
+  bool told = false;
+  ASSERT_FALSE(queue.HasRoom([&] { told = true; }));
+  queue.Deliver(Numbered(1));
+  EXPECT_TRUE(told);
 }
 
 TEST(ResultQueueTest, LargeResultsAreSentInSeveralBatches) {
