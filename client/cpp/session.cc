@@ -88,7 +88,7 @@ CommandQueue::Options QueueOptions(const v1::SessionLimits& limits) {
 
 // Offers rings to an executor of this machine; without them gRPC does it all.
 ExecuteStream::Options OfferRings(const Route& route,
-                                     const std::string& session_token) {
+                                  const std::string& session_token) {
   ExecuteStream::Options options;
   options.session_token = absl::BytesToHexString(session_token);
   if (route.descriptor_path.empty()) return options;
