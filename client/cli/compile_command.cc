@@ -60,7 +60,7 @@ std::string SourceName(const std::string& path) {
 absl::StatusOr<Compilation> CompileShowingProgress(
     const Program& program, Daemon& daemon,
     const std::vector<std::string>& names, v1::ObjectFormat target) {
-  ProgressLine line(STDERR_FILENO);
+  ProgressLine line(STDERR_FILENO, "compiling");
   return program.Compile(
       daemon, names, target,
       [&line](const v1::CompileProgress& progress) { line.Show(progress); });

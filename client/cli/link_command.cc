@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/link_command.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "client/cli/compilation_report.h"
 #include "client/cli/object_file.h"
 #include "client/cli/output_flags.h"
+#include "client/cli/progress_line.h"
 #include "client/cli/source.h"
 #include "client/cpp/linker.h"
 #include "core/base/status_macros.h"
@@ -18,6 +21,15 @@ namespace {
 struct LinkFlags : OutputFlags {
   std::vector<std::string> objects;
 };
+
+absl::StatusOr<Compilation> LinkShowingProgress(const Linker& linker,
+                                                Daemon& daemon,
+                                                v1::ObjectFormat target) {
+  ProgressLine line(STDERR_FILENO, "linking");
+  return linker.Link(
+      daemon, target,
+      [&line](const v1::CompileProgress& progress) { line.Show(progress); });
+}
 
 absl::Status Link(const CommonOptions& options, const LinkFlags& flags,
                   const std::vector<std::string>& linker_options) {
@@ -32,7 +44,7 @@ absl::Status Link(const CommonOptions& options, const LinkFlags& flags,
     linker.Add(object, argument);
   }
   HOLDFAST_ASSIGN_OR_RETURN(const Compilation linked,
-                            linker.Link(*daemon, target));
+                            LinkShowingProgress(linker, *daemon, target));
   return WriteCompilation(*daemon, linked, flags.output, options.json);
 }
 

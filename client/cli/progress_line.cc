@@ -17,9 +17,10 @@ void Write(int fd, absl::string_view text) {
   [[maybe_unused]] const ssize_t n = write(fd, text.data(), text.size());
 }
 
-std::string Describe(const v1::CompileProgress& progress) {
+std::string Describe(const v1::CompileProgress& progress,
+                     absl::string_view work) {
   if (progress.stage() != v1::CompileProgress::STAGE_QUEUED) {
-    return "compiling";
+    return std::string(work);
   }
   return absl::StrCat("waiting for a compiler, ", progress.queue_position(),
                       " of ", progress.queue_length(), " in the queue");
@@ -27,8 +28,8 @@ std::string Describe(const v1::CompileProgress& progress) {
 
 }  // namespace
 
-ProgressLine::ProgressLine(int fd, absl::Duration quick)
-    : fd_(fd), terminal_(isatty(fd) == 1), quick_(quick) {}
+ProgressLine::ProgressLine(int fd, absl::string_view work, absl::Duration quick)
+    : fd_(fd), work_(work), terminal_(isatty(fd) == 1), quick_(quick) {}
 
 ProgressLine::~ProgressLine() {
   if (shown_) Write(fd_, kClearLine);
@@ -38,7 +39,7 @@ void ProgressLine::Show(const v1::CompileProgress& progress) {
   const absl::Duration elapsed = absl::Now() - start_;
   if (!terminal_ || elapsed < quick_) return;
   shown_ = true;
-  Write(fd_, absl::StrCat(kClearLine, Describe(progress), ", ",
+  Write(fd_, absl::StrCat(kClearLine, Describe(progress, work_), ", ",
                           absl::ToInt64Seconds(elapsed), " s"));
 }
 

@@ -2,25 +2,28 @@
 #ifndef HOLDFAST_CLIENT_CLI_PROGRESS_LINE_H_
 #define HOLDFAST_CLIENT_CLI_PROGRESS_LINE_H_
 
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "holdfast/v1/compile.pb.h"
 
 namespace holdfast::cli {
 
-// What a compilation waits for, on one line of a terminal that is written over
-// and gone in the end. Nothing is shown of what is quick, or elsewhere than on
-// a terminal.
+// What a compilation or a link waits for, on one line of a terminal that is
+// written over and gone in the end. Nothing is shown of what is quick, or
+// elsewhere than on a terminal.
 class ProgressLine {
  public:
-  // `fd` is borrowed.
-  explicit ProgressLine(int fd, absl::Duration quick = absl::Seconds(1));
+  // `fd` is borrowed; `work`, a literal: "compiling".
+  ProgressLine(int fd, absl::string_view work,
+               absl::Duration quick = absl::Seconds(1));
   ~ProgressLine();
 
   void Show(const v1::CompileProgress& progress);
 
  private:
   const int fd_;
+  const absl::string_view work_;
   const bool terminal_;
   const absl::Time start_ = absl::Now();
   const absl::Duration quick_;

@@ -8,8 +8,10 @@
 
 #include "absl/status/statusor.h"
 #include "client/cpp/compilation.h"
+#include "client/cpp/compile_progress.h"
 #include "client/cpp/daemon.h"
 #include "client/cpp/object_code.h"
+#include "holdfast/v1/compile.pb.h"
 
 namespace holdfast {
 
@@ -36,10 +38,12 @@ class Linker {
   // cubin, PTX or LTO IR; default is what device 0 runs best. INVALID_ARGUMENT:
   // the objects do not link; GetErrorDetail(status)->log is the whole log.
   absl::StatusOr<Compilation> Link(
-      Daemon& daemon,
-      v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED) const;
+      Daemon& daemon, v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED,
+      const CompileProgressCallback& on_progress = nullptr) const;
 
  private:
+  v1::LinkRequest Request(v1::ObjectFormat target) const;
+
   struct Input {
     ObjectCode object;
     std::string name;

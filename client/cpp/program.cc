@@ -23,17 +23,9 @@ absl::StatusOr<v1::CompileResponse> CallWithProgress(
     const CompileProgressCallback& on_progress) {
   grpc::ClientContext context;
   const auto reader = daemon.compiler().CompileWithProgress(&context, request);
-  v1::CompileProgress progress;
-  while (reader->Read(&progress)) {
-    if (progress.stage() != v1::CompileProgress::STAGE_DONE) {
-      on_progress(progress);
-    }
-  }
-  HOLDFAST_RETURN_IF_ERROR(daemon.Explain(reader->Finish()));
-  if (progress.stage() != v1::CompileProgress::STAGE_DONE) {
-    return absl::DataLossError("the daemon ended a compilation without a word");
-  }
-  return std::move(*progress.mutable_response());
+  HOLDFAST_ASSIGN_OR_RETURN(v1::CompileProgress done,
+                            AwaitDone(daemon, *reader, on_progress));
+  return std::move(*done.mutable_response());
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #ifndef HOLDFAST_CLIENT_CPP_PROGRAM_H_
 #define HOLDFAST_CLIENT_CPP_PROGRAM_H_
 
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -10,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/cpp/compilation.h"
+#include "client/cpp/compile_progress.h"
 #include "client/cpp/daemon.h"
 #include "holdfast/v1/compile.pb.h"
 
@@ -28,9 +28,6 @@ struct ProgramOptions {
   // NVVM IR only: more modules of the program, name -> IR.
   std::map<std::string, std::string> extra_sources;
 };
-
-// Called now and then while a compilation waits or runs.
-using CompileProgressCallback = std::function<void(const v1::CompileProgress&)>;
 
 // A source: CUDA C++, or what its options say. Immutable.
 class Program {

@@ -58,23 +58,29 @@ std::string CompilerPool::KnownIdentity() const {
 }
 
 absl::StatusOr<CompilerWorker::Result> CompilerPool::Run(
-    const CompileCaller& caller, const internal::ToCompiler& job, int fd) {
+    const CompileCaller& caller, const internal::ToCompiler& job,
+    const Parts& parts) {
   HOLDFAST_RETURN_IF_ERROR(queue_.Enter(caller));
-  absl::StatusOr<CompilerWorker::Result> result =
-      absl::CancelledError("the caller has gone");
-  absl::StatusOr<Worker> worker = Acquire();
-  if (!worker.ok()) {
-    result = worker.status();
-  } else {
-    if (!caller.gone()) {
-      result = (*worker)->Run(job, fd, options_.time_limit, caller);
-    }
-    if ((*worker)->lost()) {
-      LogWarning("compiler worker lost: ", result.status().message());
-    }
-    Release(*std::move(worker));
-  }
+  absl::StatusOr<CompilerWorker::Result> result = RunNow(caller, job, parts);
   queue_.Leave();
+  return result;
+}
+
+absl::StatusOr<CompilerWorker::Result> CompilerPool::RunNow(
+    const CompileCaller& caller, const internal::ToCompiler& job,
+    const Parts& parts) {
+  if (caller.gone()) return absl::CancelledError("the caller has gone");
+  UniqueFd fd;
+  if (parts) {
+    HOLDFAST_ASSIGN_OR_RETURN(fd, parts());
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(Worker worker, Acquire());
+  absl::StatusOr<CompilerWorker::Result> result =
+      worker->Run(job, fd.get(), options_.time_limit, caller);
+  if (worker->lost()) {
+    LogWarning("compiler worker lost: ", result.status().message());
+  }
+  Release(std::move(worker));
   return result;
 }
 

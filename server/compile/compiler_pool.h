@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "core/base/unique_fd.h"
 #include "holdfast/internal/executor.pb.h"
 #include "server/compile/compile_caller.h"
 #include "server/compile/compile_queue.h"
@@ -57,16 +58,23 @@ class CompilerPool {
   // The same without waiting; empty if it is not known, or not yet.
   std::string KnownIdentity() const;
 
-  // Waits for the caller's turn and has a worker do the job.
-  // RESOURCE_EXHAUSTED: the queue is full; else see CompilerWorker::Run.
+  // Makes the descriptor that goes with a job, which may be large.
+  using Parts = std::function<absl::StatusOr<UniqueFd>()>;
+
+  // Waits for the caller's turn and has a worker do the job; `parts`, if any,
+  // is called when it has come. RESOURCE_EXHAUSTED: the queue is full; else see
+  // CompilerWorker::Run.
   absl::StatusOr<CompilerWorker::Result> Run(const CompileCaller& caller,
                                              const internal::ToCompiler& job,
-                                             int fd = -1);
+                                             const Parts& parts = nullptr);
 
  private:
   using Worker = std::unique_ptr<CompilerWorker>;
 
   // REQUIRES: the queue was entered.
+  absl::StatusOr<CompilerWorker::Result> RunNow(const CompileCaller& caller,
+                                                const internal::ToCompiler& job,
+                                                const Parts& parts);
   absl::StatusOr<Worker> Acquire();
   Worker TakeIdle();
   void Release(Worker worker);

@@ -11,7 +11,6 @@
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "server/compile/compile_key.h"
-#include "server/compile/link_job.h"
 #include "server/compile/program_request.h"
 #include "server/compile/ptx_version.h"
 
@@ -101,12 +100,11 @@ absl::StatusOr<v1::LinkResponse> ProgramCompiler::Link(
   HOLDFAST_RETURN_IF_ERROR(FillIn(caller.deadline, &request));
   HOLDFAST_ASSIGN_OR_RETURN(const LinkJob job,
                             LinkJob::Create(std::move(request), store_));
-  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd parts, job.Parts());
   Making making;
   HOLDFAST_ASSIGN_OR_RETURN(making.identity, pool_.Identity());
   making.key = LinkKey(making.identity, job.request());
   making.job = job.Message();
-  making.fd = parts.get();
+  making.link = &job;
   HOLDFAST_ASSIGN_OR_RETURN(v1::CompileResponse made, Make(making, caller));
   return ToLinkResponse(std::move(made));
 }
@@ -152,8 +150,11 @@ void ProgramCompiler::AddWarnings(const CompiledProgram& program,
 // the toolkit, is right for who asked now, but not to be found again.
 absl::StatusOr<CompileCache::Outcome> ProgramCompiler::MakeAnew(
     const Making& making, const CompileCaller& callers) {
+  CompilerPool::Parts parts;
+  if (making.link != nullptr)
+    parts = [&making] { return making.link->Parts(); };
   HOLDFAST_ASSIGN_OR_RETURN(CompilerWorker::Result result,
-                            pool_.Run(callers, making.job, making.fd));
+                            pool_.Run(callers, making.job, parts));
   auto program = std::make_shared<CompiledProgram>();
   program->name = making.job.compile().name();
   HOLDFAST_ASSIGN_OR_RETURN(program->object, CopyObject(result));

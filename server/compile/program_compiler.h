@@ -11,6 +11,7 @@
 #include "holdfast/v1/compile.pb.h"
 #include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
+#include "server/compile/link_job.h"
 #include "server/compile/object_store.h"
 
 namespace holdfast {
@@ -57,7 +58,7 @@ class ProgramCompiler {
     std::string key;
     std::string identity;  // of the compiler that the key names
     internal::ToCompiler job;
-    int fd = -1;
+    const LinkJob* link = nullptr;  // has what goes with the job of a link
   };
   absl::StatusOr<v1::CompileResponse> Make(const Making& making,
                                            const CompileCaller& caller);

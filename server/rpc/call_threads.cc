@@ -19,12 +19,26 @@ CallThreads::~CallThreads() {
   for (std::thread& thread : threads) thread.join();
 }
 
-absl::Status CallThreads::Run(std::function<void()> call) {
+absl::Status CallThreads::Run(const std::string& client,
+                              std::function<void()> call) {
+  const size_t share = (max_threads_ + 1) / 2;
   absl::MutexLock lock(&mutex_);
+  const auto own = calls_of_.find(client);
+  if (own != calls_of_.end() && own->second >= share) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(own->second, " calls of this client wait already, the ",
+                     "limit is ", share, "; try again later"));
+  }
   if (free_ == 0) HOLDFAST_RETURN_IF_ERROR(AddThread());
   --free_;
-  calls_.push_back(std::move(call));
+  ++calls_of_[client];
+  calls_.push_back({client, std::move(call)});
   return absl::OkStatus();
+}
+
+void CallThreads::Leave(const std::string& client) {
+  const auto own = calls_of_.find(client);
+  if (--own->second == 0) calls_of_.erase(own);
 }
 
 absl::Status CallThreads::AddThread() {
@@ -50,12 +64,13 @@ void CallThreads::Serve() {
   };
   mutex_.LockWhen(absl::Condition(&due));
   while (!calls_.empty()) {
-    std::function<void()> call = std::move(calls_.front());
+    Call call = std::move(calls_.front());
     calls_.pop_front();
     mutex_.Unlock();
-    call();
-    call = nullptr;
+    call.run();
+    call.run = nullptr;
     mutex_.Lock();
+    Leave(call.client);
     ++free_;
     mutex_.Await(absl::Condition(&due));
   }

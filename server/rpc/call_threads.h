@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 
@@ -16,7 +18,8 @@ namespace holdfast {
 
 // Threads for the calls of a callback service that have to wait: those that
 // serve the connections must not. A thread is started when all others are busy,
-// and kept for the calls to come. Thread-safe.
+// and kept for the calls to come. One client's calls take half of them at most.
+// Thread-safe.
 class CallThreads {
  public:
   explicit CallThreads(size_t max_threads) : max_threads_(max_threads) {}
@@ -26,19 +29,28 @@ class CallThreads {
   CallThreads(const CallThreads&) = delete;
   CallThreads& operator=(const CallThreads&) = delete;
 
-  // Runs the call in a thread of its own. RESOURCE_EXHAUSTED: there is none.
-  absl::Status Run(std::function<void()> call);
+  // Runs the call in a thread of its own. RESOURCE_EXHAUSTED: there is none,
+  // or none for this client.
+  absl::Status Run(const std::string& client, std::function<void()> call);
 
  private:
+  struct Call {
+    std::string client;
+    std::function<void()> run;
+  };
+
   // REQUIRES: no thread is free.
   absl::Status AddThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Leave(const std::string& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Serve();
 
   const size_t max_threads_;
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   size_t free_ ABSL_GUARDED_BY(mutex_) = 0;  // threads less calls
-  std::deque<std::function<void()>> calls_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Call> calls_ ABSL_GUARDED_BY(mutex_);
+  // Of each client that has any: those that run, or will at once.
+  absl::flat_hash_map<std::string, size_t> calls_of_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -3,45 +3,30 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "core/base/status_macros.h"
 #include "server/rpc/status_conversion.h"
+#include "server/services/compile_progress_stream.h"
 
 namespace holdfast {
 namespace {
 
-// So that a client can tell a long compilation from a daemon that hangs.
-constexpr absl::Duration kReportInterval = absl::Seconds(1);
-
-v1::CompileProgress ToProgress(const CompileStage& stage) {
-  v1::CompileProgress progress;
-  const bool queued = stage.queue_position > 0;
-  progress.set_stage(queued ? v1::CompileProgress::STAGE_QUEUED
-                            : v1::CompileProgress::STAGE_RUNNING);
-  progress.set_queue_position(static_cast<uint32_t>(stage.queue_position));
-  progress.set_queue_length(static_cast<uint32_t>(stage.queue_length));
-  return progress;
+absl::StatusOr<v1::CompileProgress> Done(
+    absl::StatusOr<v1::CompileResponse> compiled) {
+  HOLDFAST_RETURN_IF_ERROR(compiled.status());
+  v1::CompileProgress done;
+  *done.mutable_response() = *std::move(compiled);
+  return done;
 }
 
-// Writes what has changed, and something now and then.
-class ProgressWriter {
- public:
-  explicit ProgressWriter(grpc::ServerWriter<v1::CompileProgress>* writer)
-      : writer_(writer) {}
-
-  void Report(const CompileStage& stage) {
-    const absl::Time now = absl::Now();
-    if (stage == last_ && now < last_time_ + kReportInterval) return;
-    last_ = stage;
-    last_time_ = now;
-    writer_->Write(ToProgress(stage));
-  }
-
- private:
-  grpc::ServerWriter<v1::CompileProgress>* const writer_;
-  CompileStage last_;
-  absl::Time last_time_ = absl::InfinitePast();
-};
+absl::StatusOr<v1::CompileProgress> Done(
+    absl::StatusOr<v1::LinkResponse> linked) {
+  HOLDFAST_RETURN_IF_ERROR(linked.status());
+  v1::CompileProgress done;
+  *done.mutable_link_response() = *std::move(linked);
+  return done;
+}
 
 }  // namespace
 
@@ -54,50 +39,75 @@ CompileCaller CompileService::CallerOf(
   return caller;
 }
 
-grpc::ServerUnaryReactor* CompileService::Compile(
-    grpc::CallbackServerContext* context, const v1::CompileRequest* request,
-    v1::CompileResponse* response) {
+template <typename Response, typename Make>
+grpc::ServerUnaryReactor* CompileService::Answer(
+    grpc::CallbackServerContext* context, Response* response, Make make) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  if (auto found = compiler_.Find(*request)) {
-    *response = *std::move(found);
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
-  }
+  CompileCaller caller = CallerOf(*context);
   const absl::Status running =
-      threads_.Run([this, context, request, response, reactor] {
-        auto compiled = compiler_.Compile(*request, CallerOf(*context));
-        const absl::Status status = compiled.status();
-        if (compiled.ok()) *response = *std::move(compiled);
+      threads_.Run(caller.name, [caller, response, reactor, make] {
+        auto made = make(caller);
+        const absl::Status status = made.status();
+        if (made.ok()) *response = *std::move(made);
         reactor->Finish(ToGrpcStatus(status));
       });
   if (!running.ok()) reactor->Finish(ToGrpcStatus(running));
   return reactor;
 }
 
-grpc::Status CompileService::CompileWithProgress(
-    grpc::ServerContext* context, const v1::CompileRequest* request,
-    grpc::ServerWriter<v1::CompileProgress>* writer) {
-  ProgressWriter progress(writer);
+template <typename Make>
+CompileService::ProgressReactor* CompileService::AnswerWithProgress(
+    grpc::CallbackServerContext* context, Make make) {
+  auto* const stream = new CompileProgressStream;  // deletes itself
   CompileCaller caller = CallerOf(*context);
-  caller.report = [&progress](const CompileStage& stage) {
-    progress.Report(stage);
+  caller.report = [stream](const CompileStage& stage) {
+    stream->Report(stage);
   };
-  auto compiled = compiler_.Compile(*request, caller);
-  if (!compiled.ok()) return ToGrpcStatus(compiled.status());
-  v1::CompileProgress done;
-  done.set_stage(v1::CompileProgress::STAGE_DONE);
-  *done.mutable_response() = *std::move(compiled);
-  writer->Write(done);
-  return grpc::Status::OK;
+  const absl::Status running = threads_.Run(
+      caller.name,
+      [caller, stream, make] { stream->Finish(Done(make(caller))); });
+  if (!running.ok()) stream->Finish(running);
+  return stream;
 }
 
-grpc::Status CompileService::Link(grpc::ServerContext* context,
-                                  const v1::LinkRequest* request,
-                                  v1::LinkResponse* response) {
-  auto linked = compiler_.Link(*request, CallerOf(*context));
-  if (!linked.ok()) return ToGrpcStatus(linked.status());
-  *response = *std::move(linked);
-  return grpc::Status::OK;
+grpc::ServerUnaryReactor* CompileService::Compile(
+    grpc::CallbackServerContext* context, const v1::CompileRequest* request,
+    v1::CompileResponse* response) {
+  if (auto found = compiler_.Find(*request)) {
+    *response = *std::move(found);
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+  return Answer(context, response,
+                [this, request](const CompileCaller& caller) {
+                  return compiler_.Compile(*request, caller);
+                });
+}
+
+CompileService::ProgressReactor* CompileService::CompileWithProgress(
+    grpc::CallbackServerContext* context, const v1::CompileRequest* request) {
+  return AnswerWithProgress(context,
+                            [this, request](const CompileCaller& caller) {
+                              return compiler_.Compile(*request, caller);
+                            });
+}
+
+grpc::ServerUnaryReactor* CompileService::Link(
+    grpc::CallbackServerContext* context, const v1::LinkRequest* request,
+    v1::LinkResponse* response) {
+  return Answer(context, response,
+                [this, request](const CompileCaller& caller) {
+                  return compiler_.Link(*request, caller);
+                });
+}
+
+CompileService::ProgressReactor* CompileService::LinkWithProgress(
+    grpc::CallbackServerContext* context, const v1::LinkRequest* request) {
+  return AnswerWithProgress(context,
+                            [this, request](const CompileCaller& caller) {
+                              return compiler_.Link(*request, caller);
+                            });
 }
 
 }  // namespace holdfast

@@ -11,12 +11,13 @@
 namespace holdfast {
 
 // Peers take turns at the compilers. A call that is cancelled, or whose client
-// dies, is given up.
-class CompileService final
-    : public v1::CompileService::WithCallbackMethod_Compile<
-          v1::CompileService::Service> {
+// dies, is given up. No call waits in a thread that serves connections.
+class CompileService final : public v1::CompileService::CallbackService {
  public:
-  // Both must outlive the service; so many calls of Compile may wait.
+  using ProgressReactor = grpc::ServerWriteReactor<v1::CompileProgress>;
+
+  // Both must outlive the service; so many calls may wait, half of them one
+  // client's.
   CompileService(ProgramCompiler& compiler, const PeerTable& peers,
                  size_t max_waiting)
       : compiler_(compiler), peers_(peers), threads_(max_waiting) {}
@@ -26,14 +27,24 @@ class CompileService final
   grpc::ServerUnaryReactor* Compile(grpc::CallbackServerContext* context,
                                     const v1::CompileRequest* request,
                                     v1::CompileResponse* response) override;
-  grpc::Status CompileWithProgress(
-      grpc::ServerContext* context, const v1::CompileRequest* request,
-      grpc::ServerWriter<v1::CompileProgress>* writer) override;
-  grpc::Status Link(grpc::ServerContext* context,
-                    const v1::LinkRequest* request,
-                    v1::LinkResponse* response) override;
+  ProgressReactor* CompileWithProgress(
+      grpc::CallbackServerContext* context,
+      const v1::CompileRequest* request) override;
+  grpc::ServerUnaryReactor* Link(grpc::CallbackServerContext* context,
+                                 const v1::LinkRequest* request,
+                                 v1::LinkResponse* response) override;
+  ProgressReactor* LinkWithProgress(grpc::CallbackServerContext* context,
+                                    const v1::LinkRequest* request) override;
 
  private:
+  // `make(caller)` runs in a thread that may wait, and has the answer.
+  template <typename Response, typename Make>
+  grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
+                                   Response* response, Make make);
+  template <typename Make>
+  ProgressReactor* AnswerWithProgress(grpc::CallbackServerContext* context,
+                                      Make make);
+
   // REQUIRES: the context outlives it.
   CompileCaller CallerOf(const grpc::ServerContextBase& context) const;
 

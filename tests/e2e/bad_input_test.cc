@@ -317,7 +317,8 @@ TEST_F(RawCommandsTest, TextThatIsNotUtf8IsNoSilentError) {
   grpc::GenericStub stub(raw_->channel());
   for (const char* method : {"/holdfast.v1.CompileService/Compile",
                              "/holdfast.v1.CompileService/CompileWithProgress",
-                             "/holdfast.v1.CompileService/Link"}) {
+                             "/holdfast.v1.CompileService/Link",
+                             "/holdfast.v1.CompileService/LinkWithProgress"}) {
     const grpc::Slice slice(bytes.data(), bytes.size());
     const grpc::ByteBuffer request(&slice, 1);
     grpc::ByteBuffer response;

@@ -52,19 +52,19 @@ class ProgressLineTest : public testing::Test {
 
 TEST_F(ProgressLineTest, SaysWhatItWaitsForAndIsGoneInTheEnd) {
   {
-    ProgressLine line(program_.get(), absl::ZeroDuration());
+    ProgressLine line(program_.get(), "linking", absl::ZeroDuration());
     line.Show(Queued(3, 7));
     EXPECT_EQ(ReadAll(terminal_.get()),
               "\r\x1b[Kwaiting for a compiler, 3 of 7 in the queue, 0 s");
     line.Show(Running());
-    EXPECT_EQ(ReadAll(terminal_.get()), "\r\x1b[Kcompiling, 0 s");
+    EXPECT_EQ(ReadAll(terminal_.get()), "\r\x1b[Klinking, 0 s");
   }
   EXPECT_EQ(ReadAll(terminal_.get()), "\r\x1b[K");
 }
 
 TEST_F(ProgressLineTest, WhatIsQuickShowsNothing) {
   {
-    ProgressLine line(program_.get(), absl::InfiniteDuration());
+    ProgressLine line(program_.get(), "linking", absl::InfiniteDuration());
     line.Show(Running());
   }
   EXPECT_EQ(ReadAll(terminal_.get()), "");
@@ -75,7 +75,7 @@ TEST(ProgressLinePipeTest, NothingIsWrittenToWhatIsNoTerminal) {
   ASSERT_EQ(pipe(ends), 0);
   const UniqueFd reader(ends[0]), writer(ends[1]);
   {
-    ProgressLine line(writer.get(), absl::ZeroDuration());
+    ProgressLine line(writer.get(), "linking", absl::ZeroDuration());
     line.Show(Queued(1, 1));
   }
   EXPECT_EQ(ReadAll(reader.get()), "");

@@ -19,6 +19,9 @@ namespace {
 
 using Stage = v1::CompileProgress;
 
+constexpr char kQuickPtx[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry f() { ret; }\n";
 constexpr char kQuick[] = "__global__ void f(int* x) { *x = 1; }";
 
 v1::CompileRequest Request(const std::string& source) {
@@ -29,12 +32,25 @@ v1::CompileRequest Request(const std::string& source) {
   return request;
 }
 
+v1::LinkRequest Linking(const std::string& ptx) {
+  v1::LinkRequest request;
+  request.set_target(v1::OBJECT_FORMAT_CUBIN);
+  request.set_arch("sm_90");
+  v1::LinkInput& input = *request.add_inputs();
+  input.set_format(v1::OBJECT_FORMAT_PTX);
+  input.set_data(ptx);
+  return request;
+}
+
 // A call that is under way.
 class Call {
  public:
   Call(const DaemonProcess& daemon, const std::string& source)
       : stub_(v1::CompileService::NewStub(daemon.Unix())),
         reader_(stub_->CompileWithProgress(&context_, Request(source))) {}
+  Call(const DaemonProcess& daemon, const v1::LinkRequest& request)
+      : stub_(v1::CompileService::NewStub(daemon.Unix())),
+        reader_(stub_->LinkWithProgress(&context_, request)) {}
   ~Call() { Cancel(); }
 
   // Reads until it is at this stage; false if the call ends before.
@@ -138,10 +154,62 @@ TEST_F(CompileQueueDaemonTest, ACompilationGoesOnWhileSomebodyWaitsForIt) {
   EXPECT_TRUE(waiting.Reaches(Stage::STAGE_DONE));
 }
 
+TEST_F(CompileQueueDaemonTest, ALinkThatWaitsIsToldWhereInTheQueue) {
+  Call endless(daemon_, kEndlessSource);
+  ASSERT_TRUE(endless.Reaches(Stage::STAGE_RUNNING));
+  Call waiting(daemon_, kQuick);
+  ASSERT_TRUE(waiting.Reaches(Stage::STAGE_QUEUED));
+  Call link(daemon_, Linking(kQuickPtx));
+  ASSERT_TRUE(link.Reaches(Stage::STAGE_QUEUED));
+  EXPECT_EQ(link.progress().queue_position(), 2u);
+  EXPECT_EQ(link.progress().queue_length(), 2u);
+  waiting.Cancel();
+  endless.Cancel();
+  ASSERT_TRUE(link.Reaches(Stage::STAGE_DONE));
+  EXPECT_EQ(link.progress().link_response().object().format(),
+            v1::OBJECT_FORMAT_CUBIN);
+  EXPECT_TRUE(link.Finish().ok());
+}
+
+TEST_F(CompileQueueDaemonTest, IdenticalLinksShareOne) {
+  Call endless(daemon_, kEndlessSource);
+  ASSERT_TRUE(endless.Reaches(Stage::STAGE_RUNNING));
+  Call first(daemon_, Linking(kQuickPtx));
+  ASSERT_TRUE(first.Reaches(Stage::STAGE_QUEUED));
+  Call second(daemon_, Linking(kQuickPtx));
+  ASSERT_TRUE(second.Reaches(Stage::STAGE_QUEUED));
+  EXPECT_EQ(second.progress().queue_length(), 1u);
+  endless.Cancel();
+  ASSERT_TRUE(first.Reaches(Stage::STAGE_DONE));
+  ASSERT_TRUE(second.Reaches(Stage::STAGE_DONE));
+  EXPECT_FALSE(first.progress().link_response().cache_hit());
+  EXPECT_TRUE(second.progress().link_response().cache_hit());
+  EXPECT_EQ(first.progress().link_response().object().sha256(),
+            second.progress().link_response().object().sha256());
+}
+
+TEST_F(CompileQueueDaemonTest, AClientThatGoesLeavesTheQueueWithItsLink) {
+  Call endless(daemon_, kEndlessSource);
+  ASSERT_TRUE(endless.Reaches(Stage::STAGE_RUNNING));
+  Call link(daemon_, Linking(kQuickPtx));
+  ASSERT_TRUE(link.Reaches(Stage::STAGE_QUEUED));
+  Call behind(daemon_, kQuick);
+  ASSERT_TRUE(behind.Reaches(Stage::STAGE_QUEUED));
+  EXPECT_EQ(behind.progress().queue_position(), 2u);
+  link.Cancel();
+  while (behind.progress().queue_length() > 1) {
+    ASSERT_TRUE(behind.Reaches(Stage::STAGE_QUEUED));
+  }
+  EXPECT_EQ(behind.progress().queue_position(), 1u);
+}
+
 TEST_F(CompileQueueDaemonTest, ErrorsEndTheStreamAsTheyEndACall) {
   Call broken(daemon_, "not a program");
   EXPECT_FALSE(broken.Reaches(Stage::STAGE_DONE));
   EXPECT_EQ(broken.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  Call link(daemon_, Linking("not PTX"));
+  EXPECT_FALSE(link.Reaches(Stage::STAGE_DONE));
+  EXPECT_EQ(link.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(CompileQueueDaemonTest, SaysWhatConfinesTheCompilers) {

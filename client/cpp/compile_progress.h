@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_COMPILE_PROGRESS_H_
+#define HOLDFAST_CLIENT_CPP_COMPILE_PROGRESS_H_
+
+#include <grpcpp/support/sync_stream.h>
+
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "client/cpp/daemon.h"
+#include "holdfast/v1/compile.pb.h"
+
+namespace holdfast {
+
+// Called now and then while a compilation or a link waits or runs.
+using CompileProgressCallback = std::function<void(const v1::CompileProgress&)>;
+
+// Reads the answers to a call with progress to their end; the last message,
+// which has the response.
+absl::StatusOr<v1::CompileProgress> AwaitDone(
+    Daemon& daemon, grpc::ClientReader<v1::CompileProgress>& reader,
+    const CompileProgressCallback& on_progress);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_COMPILE_PROGRESS_H_

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SERVICES_COMPILE_PROGRESS_STREAM_H_
+#define HOLDFAST_SERVER_SERVICES_COMPILE_PROGRESS_STREAM_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "holdfast/v1/compile.pb.h"
+#include "server/compile/compile_caller.h"
+
+namespace holdfast {
+
+// The answers to one CompileWithProgress or LinkWithProgress: a message when
+// the stage has changed and now and then, and the outcome. A client that reads
+// slowly misses stages, and holds up nobody. Deletes itself when the stream is
+// over, which is not before Finish.
+class CompileProgressStream final
+    : public grpc::ServerWriteReactor<v1::CompileProgress> {
+ public:
+  // In the thread that works for the call; Finish last, and once.
+  void Report(const CompileStage& stage);
+  void Finish(absl::StatusOr<v1::CompileProgress> outcome);
+
+  void OnWriteDone(bool ok) override;
+  void OnDone() override;
+
+ private:
+  // Sends what there is to send, unless a message is under way.
+  void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  CompileStage last_;
+  absl::Time last_time_ = absl::InfinitePast();
+
+  absl::Mutex mutex_;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<v1::CompileProgress> next_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
+  // Under way; gRPC borrows it.
+  v1::CompileProgress message_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SERVICES_COMPILE_PROGRESS_STREAM_H_
