@@ -147,12 +147,15 @@ void KernelEmitter::EmitArithmetic(const Instruction& instruction) {
 llvm::Value* KernelEmitter::Compute(const Instruction& instruction, Values in) {
   switch (instruction.opcode()) {
     case Opcode::kMov:
+      return in[0];
     case Opcode::kCvta: {
-      if (instruction.opcode() == Opcode::kMov ||
-          !instruction.modifiers.Has(Modifier::kShared)) {
-        return in[0];
-      }
-      llvm::Value* base = shared_;
+      const ptx::Space space = SpaceOf(instruction);
+      llvm::Value* base = space == ptx::Space::kShared ? shared_
+                          : space == ptx::Space::kParam
+                              ? b_.CreatePtrToInt(parameters_, b_.getInt64Ty())
+                              : nullptr;
+      if (base == nullptr) return in[0];
+      base = b_.CreateTrunc(base, in[0]->getType()->getScalarType());
       if (in[0]->getType()->isVectorTy()) base = Splat(base);
       return instruction.modifiers.Has(Modifier::kTo)
                  ? b_.CreateSub(in[0], base)

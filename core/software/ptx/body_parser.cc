@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -28,15 +29,25 @@ bool ModuleParser::ParseBody(Function* function) {
   return ok;
 }
 
-void ModuleParser::ParseStatement() {
-  if (tokens_.TakeIf('}')) {
-    scopes_.pop_back();
-    ranges_.pop_back();
-    return;
+void ModuleParser::CloseScope() {
+  scopes_.pop_back();
+  ranges_.pop_back();
+  if (scopes_.empty()) return;
+  const auto labels = std::move(labels_.back());
+  labels_.pop_back();
+  for (const auto& [name, index] : labels) {
+    if (function_->labels[index].instruction >= 0) continue;
+    const auto [outer, added] = labels_.back().emplace(name, index);
+    if (!added) same_labels_.emplace_back(index, outer->second);
   }
+}
+
+void ModuleParser::ParseStatement() {
+  if (tokens_.TakeIf('}')) return CloseScope();
   if (tokens_.TakeIf('{')) {
     scopes_.emplace_back();
     ranges_.emplace_back();
+    labels_.emplace_back();
     return;
   }
   if (tokens_.TakeIf(';')) return;
@@ -131,7 +142,7 @@ bool ModuleParser::ParseRegisters() {
 Operand ModuleParser::LabelNamed(absl::string_view name) {
   Operand operand;
   operand.kind = Operand::Kind::kLabel;
-  auto [it, added] = labels_.emplace(
+  auto [it, added] = labels_.back().emplace(
       std::string(name), static_cast<uint32_t>(function_->labels.size()));
   if (added) {
     function_->labels.push_back(
@@ -166,7 +177,31 @@ bool ModuleParser::ParseBranchTargets(absl::string_view label) {
   return tokens_.Expect(';');
 }
 
+// Outer ones stand behind: backwards, each leads to what is known already.
+void ModuleParser::UniteLabels() {
+  std::vector<uint32_t> known(function_->labels.size());
+  std::iota(known.begin(), known.end(), 0);
+  for (size_t i = same_labels_.size(); i-- > 0;) {
+    const auto [inner, outer] = same_labels_[i];
+    known[inner] = known[outer];
+    function_->labels[inner].instruction =
+        function_->labels[known[outer]].instruction;
+  }
+  if (same_labels_.empty()) return;
+  for (Instruction& instruction : function_->body) {
+    for (Operand& operand : instruction.operands) {
+      if (operand.kind == Operand::Kind::kLabel) {
+        operand.index = known[operand.index];
+      }
+    }
+  }
+  for (auto& [label, targets] : function_->branch_targets) {
+    for (uint32_t& target : targets) target = known[target];
+  }
+}
+
 bool ModuleParser::CheckLabels() {
+  UniteLabels();
   for (const Label& label : function_->labels) {
     if (label.instruction < 0) {
       return tokens_.FailAt(label.location, absl::StrCat("label '", label.name,
@@ -415,9 +450,9 @@ bool ModuleParser::CheckOperands(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kCall) return true;
   const absl::string_view letters = instruction.form->operands;
   const auto marks = std::count(letters.begin(), letters.end(), '?');
-  // How many optional operands are not there.
-  auto absent = static_cast<ptrdiff_t>(letters.size()) - marks -
-                static_cast<ptrdiff_t>(instruction.operands.size());
+  // How many optional operands are not there: the last ones.
+  const auto absent = static_cast<ptrdiff_t>(letters.size()) - marks -
+                      static_cast<ptrdiff_t>(instruction.operands.size());
   if (absent < 0) {
     return tokens_.FailAt(instruction.location, "too many operands");
   }
@@ -425,9 +460,10 @@ bool ModuleParser::CheckOperands(const Instruction& instruction) {
     return tokens_.FailAt(instruction.location, "too few operands");
   }
   size_t at = 0;
+  auto present = marks - absent;
   for (size_t i = 0; i < letters.size(); ++i) {
     if (letters[i] == '?') {
-      if (absent-- > 0) ++i;
+      if (present-- <= 0) ++i;
       continue;
     }
     if (!CheckOperand(instruction, instruction.operands[at], letters[i])) {

@@ -367,7 +367,8 @@ bool ModuleParser::ParseFunction(Linkage linkage, bool kernel) {
   function.weak = linkage.weak;
   scopes_.assign(1, Names());
   ranges_.assign(1, {});
-  labels_.clear();
+  labels_.assign(1, {});
+  same_labels_.clear();
   if (!kernel && tokens_.PeekIs('(') &&
       !ParseFormals(&function, &function.results)) {
     return false;

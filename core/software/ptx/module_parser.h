@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/software/ptx/parser.h"
@@ -63,6 +64,7 @@ class ModuleParser {
   // body_parser.cc.
   bool ParseBody(Function* function);
   void ParseStatement();
+  void CloseScope();
   bool ParseRegisters();
   void ParseLoc();
   bool ParseBranchTargets(absl::string_view label);
@@ -87,6 +89,7 @@ class ModuleParser {
   bool FindName(absl::string_view name, Operand* operand);
   Operand LabelNamed(absl::string_view name);
   bool DefineLabel(const Token& name);
+  void UniteLabels();
   bool CheckLabels();
 
   ParseResult* result_;
@@ -98,7 +101,10 @@ class ModuleParser {
   Function* function_ = nullptr;
   std::vector<Names> scopes_;
   std::vector<std::map<std::string, RegisterRange, std::less<>>> ranges_;
-  std::map<std::string, uint32_t, std::less<>> labels_;
+  // Of each scope. One that a scope uses and does not define is of the scope
+  // around it: then both numbers are here, the inner one first.
+  std::vector<std::map<std::string, uint32_t, std::less<>>> labels_;
+  std::vector<std::pair<uint32_t, uint32_t>> same_labels_;
   uint64_t register_limit_ = 0;
   SourceLine source_;  // of the instructions that follow
 };

@@ -82,8 +82,9 @@ TEST_P(Batches, GiveTheSameForUniformValues) {
   const Batch& batch = GetParam();
   const auto all = InputsFor(batch.cases[0].operation.sources);
   std::vector<Sources> inputs;
+  const size_t group = batch.cases[0].operation.group;
   for (size_t i = 0; i < all.size(); i += all.size() / 512) {
-    inputs.push_back(all[i]);
+    inputs.insert(inputs.end(), group, all[i]);
   }
   Outputs outputs;
   ASSERT_EQ(Driver().Run(batch, true, inputs, &outputs), "");

@@ -13,9 +13,36 @@ namespace {
 
 std::string Hex(uint64_t bits) { return absl::StrCat(absl::Hex(bits)); }
 
-bool IsOpen(const Case& one, const Sources& in) {
-  return one.operation.open && one.operation.open(in);
-}
+// What a case must give, by input.
+class Oracle {
+ public:
+  Oracle(const Case& one, const std::vector<Sources>& inputs)
+      : operation_(one.operation), inputs_(inputs) {
+    if (!operation_.together) return;
+    const size_t group = operation_.group;
+    for (auto in = inputs.begin(); in != inputs.end();) {
+      const auto next = in + static_cast<ptrdiff_t>(group);
+      for (const auto& outcome : operation_.together({in, next})) {
+        outcomes_.push_back(outcome);
+      }
+      in = next;
+    }
+  }
+
+  bool Open(size_t input) const {
+    if (operation_.together) return !outcomes_[input].has_value();
+    return operation_.open && operation_.open(inputs_[input]);
+  }
+  Results Expected(size_t input) const {
+    if (operation_.together) return outcomes_[input].value_or(Results{});
+    return operation_.compute(inputs_[input]);
+  }
+
+ private:
+  const Operation& operation_;
+  const std::vector<Sources>& inputs_;
+  Outcomes outcomes_;
+};
 
 uint64_t ResultOf(const Case& one, const CaseOutput& output, size_t result,
                   size_t input) {
@@ -55,10 +82,10 @@ bool IsNear(const Case& one, const Sources& in, uint64_t bits) {
   return true;
 }
 
-bool Agrees(const Case& one, const Sources& in, const CaseOutput& output,
-            size_t input) {
+bool Agrees(const Case& one, const Oracle& oracle, const Sources& in,
+            const CaseOutput& output, size_t input) {
   if (one.operation.approximation) return IsNear(one, in, output[0][input]);
-  const Results expected = one.operation.compute(in);
+  const Results expected = oracle.Expected(input);
   for (size_t r = 0; r < output.size(); ++r) {
     if (Canonical(one.operation.results[r], expected[r]) !=
         ResultOf(one, output, r, input)) {
@@ -85,9 +112,21 @@ bool IsNearGolden(const Case& one, const Sources& in, uint64_t ours,
 
 }  // namespace
 
-std::string Describe(const Case& one, const Sources& in,
+std::vector<bool> OpenInputs(const Case& one,
+                             const std::vector<Sources>& inputs) {
+  const Oracle oracle(one, inputs);
+  std::vector<bool> open;
+  for (size_t i = 0; i < inputs.size(); ++i) open.push_back(oracle.Open(i));
+  return open;
+}
+
+std::string Describe(const Case& one, const std::vector<Sources>& inputs,
                      const CaseOutput& output, size_t input) {
+  const Sources& in = inputs[input];
   std::string text = one.name;
+  if (one.operation.group > 1) {
+    absl::StrAppend(&text, ", thread ", input % one.operation.group, ",");
+  }
   for (size_t i = 0; i < one.operation.sources.size(); ++i) {
     absl::StrAppend(&text, " ", Hex(in[i]));
   }
@@ -105,7 +144,7 @@ std::string Describe(const Case& one, const Sources& in,
     return text;
   }
   text += ", not";
-  const Results expected = one.operation.compute(in);
+  const Results expected = Oracle(one, inputs).Expected(input);
   for (size_t r = 0; r < output.size(); ++r) {
     absl::StrAppend(&text, " ", Hex(expected[r]));
   }
@@ -117,10 +156,11 @@ std::string AgainstOracle(const Case& one, const std::vector<Sources>& inputs,
   constexpr size_t kShown = 6;
   std::string text;
   size_t wrong = 0;
+  const Oracle oracle(one, inputs);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (IsOpen(one, inputs[i]) || Agrees(one, inputs[i], output, i)) continue;
+    if (oracle.Open(i) || Agrees(one, oracle, inputs[i], output, i)) continue;
     if (++wrong <= kShown) {
-      absl::StrAppend(&text, "  ", Describe(one, inputs[i], output, i), "\n");
+      absl::StrAppend(&text, "  ", Describe(one, inputs, output, i), "\n");
     }
   }
   if (wrong == 0) return "";
@@ -131,10 +171,11 @@ Golden GoldenOf(const Case& one, const std::vector<Sources>& inputs,
                 const CaseOutput& output) {
   Golden golden;
   uint64_t hash = 0xCBF29CE484222325;
+  const Oracle oracle(one, inputs);
   for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool open = oracle.Open(i);
     for (size_t r = 0; r < output.size(); ++r) {
-      const uint64_t bits =
-          IsOpen(one, inputs[i]) ? 0 : ResultOf(one, output, r, i);
+      const uint64_t bits = open ? 0 : ResultOf(one, output, r, i);
       hash = (hash ^ bits) * 0x9E3779B97F4A7C15;
       hash ^= hash >> 29;
     }
@@ -158,7 +199,7 @@ std::string AgainstGolden(const Case& one, const std::vector<Sources>& inputs,
   std::string text;
   for (size_t i = 0; i < golden.values.size(); ++i) {
     if (!IsNearGolden(one, inputs[i], output[0][i], golden.values[i])) {
-      absl::StrAppend(&text, "  ", Describe(one, inputs[i], output, i),
+      absl::StrAppend(&text, "  ", Describe(one, inputs, output, i),
                       "; the GPU ", Hex(golden.values[i]), "\n");
     }
   }

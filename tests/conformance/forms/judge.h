@@ -42,8 +42,11 @@ Goldens ReadGoldens(const std::string& path);
 std::string LineOf(const std::string& name, const Golden& golden);
 
 // The results of one input in words, with the sources.
-std::string Describe(const Case& one, const Sources& in,
+std::string Describe(const Case& one, const std::vector<Sources>& inputs,
                      const CaseOutput& output, size_t input);
+// Whether PTX leaves the results open, by input.
+std::vector<bool> OpenInputs(const Case& one,
+                             const std::vector<Sources>& inputs);
 
 }  // namespace holdfast::forms
 

@@ -54,6 +54,16 @@ std::string List(char letter, size_t count) {
   return list + "}";
 }
 
+std::string PolicyOf(const Words& words) {
+  return words.Has("L2::cache_hint")
+             ? "createpolicy.fractional.L2::evict_last.b64 %u0;\n"
+             : "";
+}
+
+std::string HintOf(const Words& words) {
+  return words.Has("L2::cache_hint") ? ", %u0" : "";
+}
+
 // Out of the 16 bytes in two sources.
 Operation Load(const Words& words, const Place& place) {
   const Kind element = words.Type();
@@ -68,8 +78,8 @@ Operation Load(const Words& words, const Place& place) {
     operation.code =
         store + At(place, 0) + ", S0;\n" + store + At(place, 8) + ", S1;\n";
   }
-  operation.code += "$ " + List('D', count) + ", " +
-                    (constant ? "[%in]" : At(place, 0)) + ";\n";
+  operation.code += PolicyOf(words) + "$ " + List('D', count) + ", " +
+                    (constant ? "[%in]" : At(place, 0)) + HintOf(words) + ";\n";
   operation.compute = [=](const Sources& in) {
     const size_t bytes = static_cast<size_t>(BitsOf(element)) / 8;
     Results out = {};
@@ -96,9 +106,9 @@ Operation Store(const Words& words, const Place& place) {
   const std::string store = "st" + Dotted(place) + ".b64 ";
   const std::string load = "ld" + Dotted(place) + ".b64 ";
   operation.code = store + At(place, 0) + ", %fill;\n" + store + At(place, 8) +
-                   ", %fill;\n$ " + At(place, 0) + ", " + List('S', count) +
-                   ";\n" + load + "D0, " + At(place, 0) + ";\n" + load +
-                   "D1, " + At(place, 8) + ";\n";
+                   ", %fill;\n" + PolicyOf(words) + "$ " + At(place, 0) + ", " +
+                   List('S', count) + HintOf(words) + ";\n" + load + "D0, " +
+                   At(place, 0) + ";\n" + load + "D1, " + At(place, 8) + ";\n";
   operation.compute = [=](const Sources& in) {
     const size_t bytes = static_cast<size_t>(BitsOf(element)) / 8;
     Results out = {kFill, kFill};
@@ -158,9 +168,10 @@ std::optional<Operation> Atomic(const Words& words, const Place& place) {
   operation.sources.assign(swaps ? 3 : 2, kind);
   operation.results.assign(gives ? 2 : 1, kind);
   operation.code = "st" + Dotted(place) + ".b" + bits + " " + At(place, 0) +
-                   ", S0;\n$ " + (gives ? "D0, " : "") + At(place, 0) + ", S1" +
-                   (swaps ? ", S2" : "") + ";\nld" + Dotted(place) + ".b" +
-                   bits + (gives ? " D1, " : " D0, ") + At(place, 0) + ";\n";
+                   ", S0;\n" + PolicyOf(words) + "$ " + (gives ? "D0, " : "") +
+                   At(place, 0) + ", S1" + (swaps ? ", S2" : "") +
+                   HintOf(words) + ";\nld" + Dotted(place) + ".b" + bits +
+                   (gives ? " D1, " : " D0, ") + At(place, 0) + ";\n";
   operation.compute = [=](const Sources& in) {
     const uint64_t now = combine(in);
     return gives ? Results{in[0], now} : Results{now};
@@ -173,6 +184,14 @@ std::optional<Operation> Atomic(const Words& words, const Place& place) {
     };
   }
   return operation;
+}
+
+constexpr char kConstant[] = ".const .align 8 .u64 constant = 77;\n";
+
+// %u0: generic, of something that the module has there.
+std::string AddressIn(const std::string& space) {
+  const std::string name = space == "const" ? "constant" : "p_count";
+  return "mov.b64 %u0, " + name + ";\ncvta." + space + ".u64 %u0, %u0;\n";
 }
 
 // Is a generic address one of the space?
@@ -190,14 +209,40 @@ std::vector<Operation> InSpace(const Words& words) {
     operation.compute = [=](const Sources&) { return Results{holds}; };
     list.push_back(operation);
   }
+  for (const char* space : {"const", "param"}) {
+    Operation operation;
+    operation.sources = {"u32"};
+    operation.results = {"pred"};
+    operation.code = AddressIn(space) + "$ D0, %u0;\n";
+    operation.declarations = kConstant;
+    const bool holds =
+        words.Has(space) || (space[0] == 'p' && words.Has("param::entry"));
+    operation.compute = [=](const Sources&) { return Results{holds}; };
+    list.push_back(operation);
+  }
   return list;
+}
+
+// Of what nobody can write.
+std::vector<Operation> ConvertedConstant(bool to) {
+  Operation operation;
+  operation.sources = {"b32"};
+  operation.results = {"u64"};
+  operation.code =
+      to ? AddressIn("const") + "$ %u0, %u0;\nld.const.u64 D0, [%u0];\n"
+         : "mov.u64 %u0, constant;\n$ %u0, %u0;\nld.u64 D0, "
+           "[%u0];\n";
+  operation.declarations = kConstant;
+  operation.compute = [](const Sources&) { return Results{77}; };
+  return {operation};
 }
 
 // A number stored by one kind of address and loaded by the other.
 std::vector<Operation> Converted(const Words& words) {
   const std::string space = words.OneOf({"global", "shared", "local"});
-  if (space.empty() || words.Type() != "u64") return {};
   const bool to = words.Has("to");
+  if (words.Has("const")) return ConvertedConstant(to);
+  if (space.empty() || words.Type() != "u64") return {};
   Operation operation;
   operation.sources = {"b32"};
   operation.results = {"b32"};

@@ -5,8 +5,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "core/cuda/driver_loader.h"
 
@@ -14,16 +17,17 @@ namespace holdfast::forms {
 namespace {
 
 constexpr size_t kCasesOfBatch = 24;
-constexpr unsigned kThreads = 128;
+constexpr unsigned kThreads = kBlockThreads;
 
 int RegisterBits(const Kind& kind) {
   if (kind == "pred" || BitsOf(kind) == 8) return BitsOf(kind);
   return std::max(16, BitsOf(kind));
 }
 
-// What the register file of a thread needs: the width of every source.
-std::string Layout(const Operation& operation) {
-  std::string layout;
+// What cases of one batch have in common: the sources above all.
+std::string Layout(const Operation& operation, const std::string& name) {
+  std::string layout = absl::StrCat(operation.target, " ", operation.group,
+                                    operation.alone ? name : "", " ");
   for (const Kind& kind : operation.sources) {
     absl::StrAppend(&layout, kind, " ");
   }
@@ -106,13 +110,35 @@ std::string Places() {
       "0xA5A5A5A5A5A5A5A5;\n");
 }
 
+bool ActsTogether(const Batch& batch) {
+  return batch.cases[0].operation.group > 1;
+}
+
+// %in and %out for its input and its first result. Where threads act together,
+// a block has the inputs of one of them, but all have results.
+std::string Find(const Batch& batch, bool uniform) {
+  const bool together = uniform && ActsTogether(batch);
+  return absl::StrCat(
+      "mov.u32 %thread, %tid.x;\nand.b32 %lane, %thread, 31;\n"
+      "mov.u32 %block, %ctaid.x;\nmov.u32 %size, %ntid.x;\n",
+      !uniform   ? "mad.lo.s32 %i, %block, %size, %thread;\n"
+      : together ? "mul.lo.s32 %i, %block, %size;\n"
+                 : "mov.u32 %i, %block;\n",
+      "cvta.to.global.u64 %in, %in;\ncvta.to.global.u64 %out, %out;\n"
+      "mul.wide.u32 %offset, %i, 32;\nadd.s64 %in, %in, %offset;\n",
+      together ? "add.s32 %i, %i, %thread;\n" : "",
+      "mul.wide.u32 %offset, %i, 8;\nadd.s64 %out, %out, %offset;\n"
+      "mul.wide.u32 %step, %count, 8;\n");
+}
+
 // Each thread has an input: blocks are full, and no thread takes its own way.
 std::string Kernel(const Batch& batch, bool uniform) {
   std::string text = absl::StrCat(
       ".visible .entry ", uniform ? "uniform" : "lanes",
       "(.param .u64 p_in, .param .u64 p_out, .param .u32 p_count)\n{\n"
-      ".reg .b32 %i, %block, %size, %count, %word, %t0;\n"
-      ".reg .b64 %in, %out, %step, %offset;\n");
+      ".reg .b32 %i, %block, %size, %count, %word, %lane, %thread, %mask;\n"
+      ".reg .b32 %t0, %t1, %t2;\n.reg .pred %q0, %q1;\n"
+      ".reg .b64 %in, %out, %step, %offset, %u0, %u1;\n");
   const Operation& first = batch.cases[0].operation;
   for (size_t i = 0; i < first.sources.size(); ++i) {
     text += Declare('s', i, first.sources[i]);
@@ -120,19 +146,7 @@ std::string Kernel(const Batch& batch, bool uniform) {
   absl::StrAppend(&text, "ld.param.u64 %in, [p_in];\n",
                   "ld.param.u64 %out, [p_out];\n",
                   "ld.param.u32 %count, [p_count];\n");
-  absl::StrAppend(&text, uniform ? "mov.u32 %i, %ctaid.x;\n"
-                                 : "mov.u32 %i, %tid.x;\n"
-                                   "mov.u32 %block, %ctaid.x;\n"
-                                   "mov.u32 %size, %ntid.x;\n"
-                                   "mad.lo.s32 %i, %block, %size, %i;\n");
-  absl::StrAppend(&text,
-                  "cvta.to.global.u64 %in, %in;\n"
-                  "cvta.to.global.u64 %out, %out;\n"
-                  "mul.wide.u32 %offset, %i, 32;\n"
-                  "add.s64 %in, %in, %offset;\n"
-                  "mul.wide.u32 %offset, %i, 8;\n"
-                  "add.s64 %out, %out, %offset;\n"
-                  "mul.wide.u32 %step, %count, 8;\n");
+  text += Find(batch, uniform);
   if (TouchesMemory(batch)) text += Places();
   for (size_t i = 0; i < first.sources.size(); ++i) {
     text += Load(i, first.sources[i]);
@@ -143,7 +157,8 @@ std::string Kernel(const Batch& batch, bool uniform) {
     for (size_t i = 0; i < results.size(); ++i) {
       text += Declare('d', i, results[i]);
     }
-    if (one.spelling == "mov.b128") text += ".reg .b128 %w0, %w1;\n";
+    if (absl::StrContains(one.spelling, ".b128"))
+      text += ".reg .b128 %w0, %w1;\n";
     text += CodeOf(one);
     for (size_t i = 0; i < results.size(); ++i) text += Store(i, results[i]);
     text += "}\n";
@@ -182,7 +197,7 @@ std::vector<Batch> MakeBatches(const std::vector<std::string>& spellings) {
     for (size_t i = 0; i < operations.size(); ++i) {
       const std::string name =
           operations.size() == 1 ? spelling : absl::StrCat(spelling, "#", i);
-      by_layout[Layout(operations[i])].push_back(
+      by_layout[Layout(operations[i], name)].push_back(
           {name, spelling, operations[i]});
     }
   }
@@ -202,8 +217,14 @@ std::string PtxOf(const Batch& batch) {
       TouchesMemory(batch) ? absl::StrCat(".global .align 16 .b8 scratch[",
                                           16 * kMostThreads, "];\n")
                            : "";
-  return absl::StrCat(".version 8.5\n.target sm_90\n.address_size 64\n",
-                      scratch, Kernel(batch, false), Kernel(batch, true));
+  std::set<std::string> declarations;
+  for (const Case& one : batch.cases) {
+    declarations.insert(one.operation.declarations);
+  }
+  return absl::StrCat(".version 8.6\n.target ", batch.cases[0].operation.target,
+                      "\n.address_size 64\n", scratch,
+                      absl::StrJoin(declarations, ""), Kernel(batch, false),
+                      Kernel(batch, true));
 }
 
 Machine::Machine(const std::string& library) {
@@ -256,8 +277,10 @@ std::string Machine::Run(const Batch& batch, bool uniform,
   CUdeviceptr in_address = in.address(), out_address = out.address();
   auto count32 = static_cast<uint32_t>(count);
   void* arguments[] = {&in_address, &out_address, &count32};
-  const unsigned threads = uniform ? 32 : kThreads;
-  const auto blocks = static_cast<unsigned>(uniform ? count : count / kThreads);
+  const auto group = static_cast<unsigned>(batch.cases[0].operation.group);
+  const unsigned threads = uniform ? std::max(32U, group) : kThreads;
+  const auto blocks =
+      static_cast<unsigned>(count / (uniform ? group : kThreads));
   CUlaunchConfig config = {};
   config.gridDimX = blocks;
   config.gridDimY = config.gridDimZ = 1;

@@ -21,11 +21,11 @@ namespace {
 // A few of the inputs whose result is open.
 void NoteOpen(const Case& one, const std::vector<Sources>& inputs,
               const CaseOutput& output, std::ostream& notes) {
-  if (!one.operation.open) return;
+  const std::vector<bool> open = OpenInputs(one, inputs);
   std::set<uint64_t> seen;
   for (size_t i = 0; i < inputs.size() && seen.size() < 4; ++i) {
-    if (one.operation.open(inputs[i]) && seen.insert(output[0][i]).second) {
-      notes << "open: " << Describe(one, inputs[i], output, i) << "\n";
+    if (open[i] && seen.insert(output[0][i]).second) {
+      notes << "open: " << Describe(one, inputs, output, i) << "\n";
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace holdfast::forms {
 namespace {
@@ -27,6 +28,21 @@ constexpr absl::string_view kComputing[] = {
     "vadd4", "vavrg2", "vavrg4", "vmax2", "vmax4",     "vmin2",     "vmin4",
     "vset2", "vset4",  "vsub2",  "vsub4", "xor"};
 
+// Opcodes of which every spelling is tried, though they compute nothing.
+constexpr absl::string_view kActing[] = {"activemask",   "applypriority",
+                                         "bar",          "barrier",
+                                         "bra",          "brx",
+                                         "call",         "cp",
+                                         "createpolicy", "discard",
+                                         "elect",        "exit",
+                                         "fence",        "griddepcontrol",
+                                         "isspacep",     "match",
+                                         "mbarrier",     "membar",
+                                         "nanosleep",    "pmevent",
+                                         "prefetch",     "prefetchu",
+                                         "redux",        "ret",
+                                         "shfl",         "vote"};
+
 // The tests of opcodes that move, wait, branch or ask.
 constexpr std::pair<absl::string_view, absl::string_view> kTests[] = {
     {"ld ldu st cvta bra ret exit", "kernel_test.cc"},
@@ -39,12 +55,36 @@ constexpr std::pair<absl::string_view, absl::string_view> kTests[] = {
      "warp_test.cc"},
 };
 
+bool Contains(absl::Span<const absl::string_view> list,
+              absl::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+// What the table lets pass, but the assembler does not: an order has a scope.
+bool IsHalfOrdered(const std::string& spelling) {
+  if (!absl::StartsWith(spelling, "mbarrier")) return false;
+  const std::vector<absl::string_view> words = absl::StrSplit(spelling, '.');
+  const bool scope = Contains(words, "cta") || Contains(words, "cluster");
+  const bool order = Contains(words, "release") || Contains(words, "acquire") ||
+                     Contains(words, "relaxed");
+  return scope != order;
+}
+
+std::set<std::string> SpellingsOf(absl::Span<const absl::string_view> opcodes) {
+  std::set<std::string> all;
+  for (const software::ptx::Form& form : software::ptx::AllForms()) {
+    if (!Contains(opcodes, SpellingOf(form.opcode))) continue;
+    for (std::string& spelling : software::ptx::Spellings(form)) {
+      if (!IsHalfOrdered(spelling)) all.insert(std::move(spelling));
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 bool ComputesValue(const software::ptx::Form& form) {
-  const absl::string_view opcode = SpellingOf(form.opcode);
-  return std::find(std::begin(kComputing), std::end(kComputing), opcode) !=
-         std::end(kComputing);
+  return Contains(kComputing, SpellingOf(form.opcode));
 }
 
 std::string TestOf(const software::ptx::Form& form) {
@@ -60,13 +100,7 @@ std::string TestOf(const software::ptx::Form& form) {
 }
 
 std::vector<std::string> ValueSpellings() {
-  std::set<std::string> all;
-  for (const software::ptx::Form& form : software::ptx::AllForms()) {
-    if (!ComputesValue(form)) continue;
-    for (std::string& spelling : software::ptx::Spellings(form)) {
-      all.insert(std::move(spelling));
-    }
-  }
+  const std::set<std::string> all = SpellingsOf(kComputing);
   return {all.begin(), all.end()};
 }
 
@@ -120,11 +154,13 @@ void AddLoadsAndStores(Words* list) {
   }
   AddAccesses("ld", loads,
               {".ca", ".cg", ".cs", ".lu", ".cv", ".nc", ".ca.nc",
-               ".L1::evict_first", ".L1::no_allocate", ".L2::64B", ".L2::128B"},
+               ".L1::evict_first", ".L1::no_allocate", ".L2::64B", ".L2::128B",
+               ".L2::cache_hint", ".L1::evict_last.L2::cache_hint.L2::256B"},
               list);
   AddAccesses(
       "st", stores,
-      {".wb", ".cg", ".cs", ".wt", ".L1::evict_last", ".L1::no_allocate"},
+      {".wb", ".cg", ".cs", ".wt", ".L1::evict_last", ".L1::no_allocate",
+       ".L2::cache_hint", ".L1::no_allocate.L2::cache_hint"},
       list);
   for (const char* element : kElements) {
     list->push_back(absl::StrCat("ldu.global.", element));
@@ -164,18 +200,65 @@ void AddAtomics(Words* list) {
   }
 }
 
+// Those that have forms of their own in the table: the operation in front of
+// the order, 128 bits, several numbers at once.
+void AddRareAtomics(Words* list) {
+  for (const char* operation :
+       {"add.relaxed.gpu.global.u64", "min.relaxed.cta.s32",
+        "and.release.sys.shared.b32", "exch.acq_rel.gpu.b64",
+        "inc.relaxed.gpu.global.u32", "add.relaxed.gpu.shared.f32",
+        "xor.relaxed.cta.global.b64", "dec.release.gpu.u32",
+        "add.relaxed.sys.f64"}) {
+    list->push_back(absl::StrCat("atom.", operation));
+    if (!absl::StartsWith(operation, "exch")) {
+      list->push_back(absl::StrCat("red.", operation));
+    }
+  }
+  list->push_back("atom.cas.relaxed.gpu.global.b32");
+  list->push_back("atom.cas.acquire.cta.shared.b16");
+  for (const char* space : {"", ".global", ".shared"}) {
+    for (const char* operation : {".exch.b128", ".cas.b128"}) {
+      list->push_back(absl::StrCat("atom", space, operation));
+      list->push_back(absl::StrCat("atom.acq_rel.gpu", space, operation));
+    }
+  }
+  for (const char* opcode : {"atom", "red"}) {
+    for (const char* space : {"", ".relaxed.gpu.global"}) {
+      for (const char* rest :
+           {"add.v2.f32", "add.v4.f32", "add.noftz.v2.f16", "min.noftz.v4.f16",
+            "max.noftz.v8.f16", "add.noftz.v2.f16x2", "max.noftz.v4.f16x2",
+            "min.noftz.v2.bf16", "max.noftz.v4.bf16", "add.noftz.v8.bf16",
+            "min.noftz.v2.bf16x2", "add.noftz.v4.bf16x2"}) {
+        list->push_back(absl::StrCat(opcode, space, ".", rest));
+      }
+    }
+    for (const char* rest : {"add.L2::cache_hint.u32", "or.L2::cache_hint.b64",
+                             "add.L2::cache_hint.f32"}) {
+      list->push_back(absl::StrCat(opcode, ".global.", rest));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> MemorySpellings() {
   Words list;
   AddLoadsAndStores(&list);
   AddAtomics(&list);
+  AddRareAtomics(&list);
+  for (const char* space : {"", ".global", ".shared"}) {
+    list.push_back(absl::StrCat("ld", space, ".b128"));
+    list.push_back(absl::StrCat("st", space, ".b128"));
+  }
+  list.push_back("cvta.const.u64");
+  list.push_back("cvta.to.const.u64");
   for (const char* space : {"global", "shared", "local"}) {
-    list.push_back(absl::StrCat("isspacep.", space));
     list.push_back(absl::StrCat("cvta.", space, ".u64"));
     list.push_back(absl::StrCat("cvta.to.", space, ".u64"));
   }
-  list.push_back("isspacep.shared::cta");
+  for (const std::string& spelling : SpellingsOf(kActing)) {
+    list.push_back(spelling);
+  }
   return list;
 }
 
