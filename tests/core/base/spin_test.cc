@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 TEST(NapTest, NapsGrowWithTheWaitWithinBounds) {
   EXPECT_EQ(NapAfter(0ns), 5us);
-  EXPECT_EQ(NapAfter(6400us), 100us);
+  EXPECT_EQ(NapAfter(6400us), 50us);
   EXPECT_EQ(NapAfter(10s), 1ms);
 }
 
