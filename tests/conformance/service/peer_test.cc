@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies between two devices. They are skipped where the daemon has one.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "client/cpp/box_copy.h"
+#include "client/cpp/launch.h"
+#include "client/cpp/program.h"
+#include "core/base/status_macros.h"
+#include "tests/conformance/service/service.h"
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast::conformance {
+namespace {
+
+class PeerTest : public ServiceTest {
+ protected:
+  static constexpr uint64_t kCount = 1 << 20;
+  static constexpr uint64_t kBytes = kCount * sizeof(uint32_t);
+
+  void SetUp() override {
+    int devices = 0;
+    ASSERT_EQ(driver().cuDeviceGetCount(&devices), CUDA_SUCCESS);
+    if (devices < 2) GTEST_SKIP() << "this machine has one device";
+    std::iota(numbers_.begin(), numbers_.end(), 1u);
+  }
+
+  // Bytes that this session has copied between devices.
+  static uint64_t PeerBytes() {
+    const auto sessions = daemon().Sessions();
+    EXPECT_OK(sessions);
+    for (const v1::SessionInfo& info : *sessions) {
+      if (info.session_id() != session().id()) continue;
+      for (const v1::CopyStatistics& copies : info.copies()) {
+        if (copies.path() == v1::COPY_PATH_PEER) return copies.bytes();
+      }
+    }
+    return 0;
+  }
+
+  struct Place {
+    Stream stream;
+    Buffer buffer;
+  };
+  static absl::StatusOr<Place> On(uint32_t ordinal) {
+    const Device device = session().device(ordinal);
+    HOLDFAST_ASSIGN_OR_RETURN(Stream stream, device.CreateStream());
+    HOLDFAST_ASSIGN_OR_RETURN(Buffer buffer, device.Allocate(kBytes, stream));
+    return Place{std::move(stream), std::move(buffer)};
+  }
+
+  std::vector<uint32_t> numbers_ = std::vector<uint32_t>(kCount);
+};
+
+TEST_F(PeerTest, BytesGoThereAndBack) {
+  ASSERT_OK_AND_ASSIGN(const Place here, On(0));
+  ASSERT_OK_AND_ASSIGN(const Place there, On(1));
+  ASSERT_OK_AND_ASSIGN(const Place back, On(0));
+  const uint64_t before = PeerBytes();
+  ASSERT_OK(here.buffer.Upload(numbers_, here.stream));
+  ASSERT_OK(here.stream.Synchronize());
+  ASSERT_OK(there.buffer.CopyFrom(here.buffer, there.stream));
+  ASSERT_OK(there.stream.Synchronize());
+  ASSERT_OK(back.buffer.CopyFrom(there.buffer, back.stream));
+  std::vector<uint32_t> result(kCount);
+  ASSERT_OK(back.buffer.Download(result, back.stream));
+  EXPECT_EQ(result, numbers_);
+  EXPECT_EQ(PeerBytes() - before, 2 * kBytes);
+}
+
+TEST_F(PeerTest, BoxesWithPitchesGoBetweenDevices) {
+  ASSERT_OK_AND_ASSIGN(const Place here, On(0));
+  ASSERT_OK_AND_ASSIGN(const Place there, On(1));
+  ASSERT_OK(here.buffer.Upload(numbers_, here.stream));
+  ASSERT_OK(there.buffer.Fill(uint32_t{0}, there.stream));
+  ASSERT_OK(session().Synchronize());
+  // 3 slices of 5 rows of 7 numbers, out of rows of 100 and into rows of 64.
+  ASSERT_OK(CopyBox({.width = 28, .height = 5, .depth = 3},
+                    {there.buffer, 4, 256, 2560}, {here.buffer, 8, 400, 4000},
+                    there.stream));
+  std::vector<uint32_t> result(kCount);
+  ASSERT_OK(there.buffer.Download(result, there.stream));
+  std::vector<uint32_t> expected(kCount, 0);
+  for (int z = 0; z < 3; ++z) {
+    for (int y = 0; y < 5; ++y) {
+      for (int x = 0; x < 7; ++x) {
+        expected[1 + 640 * z + 64 * y + x] =
+            numbers_[2 + 1000 * z + 100 * y + x];
+      }
+    }
+  }
+  EXPECT_EQ(result, expected);
+}
+
+TEST_F(PeerTest, ABatchMayMixDevices) {
+  ASSERT_OK_AND_ASSIGN(const Place here, On(0));
+  ASSERT_OK_AND_ASSIGN(const Place there, On(1));
+  ASSERT_OK(here.buffer.Upload(numbers_, here.stream));
+  ASSERT_OK(there.buffer.Fill(uint32_t{0}, there.stream));
+  ASSERT_OK(session().Synchronize());
+  const RangeCopy copies[] = {{there.buffer, 0, here.buffer, 4096, 1024},
+                              {there.buffer, 8192, here.buffer, 0, 4}};
+  ASSERT_OK(CopyAll(copies, there.stream));
+  std::vector<uint32_t> result(kCount);
+  ASSERT_OK(there.buffer.Download(result, there.stream));
+  EXPECT_EQ(result[0], numbers_[1024]);
+  EXPECT_EQ(result[255], numbers_[1279]);
+  EXPECT_EQ(result[256], 0u);
+  EXPECT_EQ(result[2048], numbers_[0]);
+}
+
+TEST_F(PeerTest, AKernelRunsOnTheSecondDevice) {
+  ASSERT_OK_AND_ASSIGN(const Place there, On(1));
+  ASSERT_OK_AND_ASSIGN(
+      const Compilation compiled,
+      Program("extern \"C\" __global__ void twice(unsigned* x) {"
+              "  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;"
+              "  x[i] *= 2; }")
+          .Compile(daemon()));
+  ASSERT_OK_AND_ASSIGN(const Module module, session().Load(compiled.object));
+  ASSERT_OK_AND_ASSIGN(const Kernel kernel, module.GetKernel("twice"));
+  ASSERT_OK(there.buffer.Upload(numbers_, there.stream));
+  ASSERT_OK(Launch(there.stream, {.grid = kCount / 256, .block = 256}, kernel,
+                   there.buffer));
+  std::vector<uint32_t> result(kCount);
+  ASSERT_OK(there.buffer.Download(result, there.stream));
+  for (uint64_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(result[i], 2 * numbers_[i]) << i;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::conformance
