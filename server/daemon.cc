@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "core/base/freed_memory.h"
 #include "core/base/log.h"
+#include "core/base/sha256.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
@@ -74,9 +75,9 @@ bool KeepsOnDisk(const Config& config) {
   return config.cache_disk > 0 && !config.cache_directory.empty();
 }
 
-std::string KnownCompilers(const Config& config) {
-  if (!KeepsOnDisk(config)) return "";
-  return ReadInstallation(config.cache_directory).identity();
+internal::Installation KnownCompilers(const Config& config) {
+  if (!KeepsOnDisk(config)) return {};
+  return ReadInstallation(config.cache_directory);
 }
 
 // Where that fails, the next daemon waits for its first compiler.
@@ -143,7 +144,7 @@ struct Daemon::Parts {
                    .workers = config.compiler_workers,
                    .max_queue = config.compile_queue,
                    .time_limit = config.compile_timeout,
-                   .identity = KnownCompilers(config),
+                   .installation = KnownCompilers(config),
                    .on_start =
                        [&config](const internal::Installation& installation) {
                          RememberCompilers(config, installation);
@@ -220,6 +221,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
   // poller that a large write has left behind.
   KeepFreedMemory();
   grpc_init();
+  Sha256("");  // OpenSSL reads its configuration: not in the first call's time.
   HOLDFAST_ASSIGN_OR_RETURN(
       auto directory,
       RuntimeDirectory::Create(config.runtime_dir, config.socket_mode));

@@ -42,7 +42,7 @@ void PrintText(const absl::StatusOr<ServerInfo>& info) {
     return;
   }
   const std::string compiler =
-      info->compiler().empty() ? "no compiler" : info->compiler();
+      info->compiler().empty() ? "no compiler yet" : info->compiler();
   std::printf("daemon %s on %s, pid %lld, %s, %u of %u sessions\n",
               info->version().c_str(), info->host().c_str(),
               static_cast<long long>(info->pid()), compiler.c_str(),

@@ -6,6 +6,17 @@
 #include "absl/strings/escaping.h"
 
 namespace holdfast {
+namespace {
+
+// Looked for once: a search of all providers each time takes a lock that is
+// shared, and longer than a small text. Never freed.
+const EVP_MD* Algorithm() {
+  static const EVP_MD* const algorithm =
+      EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return algorithm;
+}
+
+}  // namespace
 
 struct Sha256Hasher::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
@@ -13,7 +24,7 @@ struct Sha256Hasher::State {
 };
 
 Sha256Hasher::Sha256Hasher() : state_(std::make_unique<State>()) {
-  EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr);
+  EVP_DigestInit_ex(state_->context, Algorithm(), nullptr);
 }
 
 Sha256Hasher::~Sha256Hasher() = default;

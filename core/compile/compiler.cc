@@ -120,8 +120,9 @@ absl::StatusOr<ObjectCode> Compiler::Compile(
 absl::StatusOr<NvJitLinker> Compiler::Linker() const {
   if (nvjitlink_.ok()) return NvJitLinker(**nvjitlink_);
   return WithPrefix(
-      "without nvJitLink nothing becomes a cubin; PTX can stay PTX, several "
-      "can be linked to one, and the driver compiles that when it is loaded",
+      "this takes nvJitLink; without it CUDA C++ still becomes a cubin, PTX, "
+      "NVVM IR and several PTX modules become PTX, and the driver compiles PTX "
+      "when it is loaded",
       nvjitlink_.status());
 }
 

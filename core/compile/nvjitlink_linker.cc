@@ -2,6 +2,8 @@
 #include "core/compile/nvjitlink_linker.h"
 
 #include <algorithm>
+#include <list>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -71,7 +73,8 @@ absl::Status LinkError(nvJitLinkResult result, absl::string_view call,
 // One nvJitLinkHandle, from inputs to bytes.
 class Linkage {
  public:
-  explicit Linkage(const NvJitLinkApi& api) : api_(api) {}
+  Linkage(const NvJitLinkApi& api, std::string arch)
+      : api_(api), arch_(std::move(arch)) {}
   ~Linkage() {
     if (handle_ != nullptr) api_.nvJitLinkDestroy(&handle_);
   }
@@ -107,13 +110,17 @@ class Linkage {
   }
 
   absl::Status Add(const LinkInput& input) {
-    const nvJitLinkResult result = api_.nvJitLinkAddData(
-        handle_, InputType(input.format), input.bytes.data(),
-        input.bytes.size(), input.name.c_str());
+    const char* data = input.bytes.data();
+    if (input.format == ObjectFormat::kPtx) {
+      data = texts_.emplace_back(input.bytes).c_str();
+    }
+    const nvJitLinkResult result =
+        api_.nvJitLinkAddData(handle_, InputType(input.format), data,
+                              input.bytes.size(), input.name.c_str());
     return Status(result, "nvJitLinkAddData",
                   absl::StrCat("\"", input.name, "\" cannot be linked as ",
-                               ObjectFormatName(input.format),
-                               " for this architecture; see the log."));
+                               ObjectFormatName(input.format), " for ", arch_,
+                               "; see the log."));
   }
 
   absl::StatusOr<std::string> Bytes(ObjectFormat target) {
@@ -160,7 +167,9 @@ class Linkage {
   }
 
   const NvJitLinkApi& api_;
+  const std::string arch_;  // for messages
   const StderrCapture stderr_;
+  std::list<std::string> texts_;  // PTX, which is read up to a zero
   nvJitLinkHandle handle_ = nullptr;
 };
 
@@ -231,7 +240,7 @@ absl::StatusOr<ObjectCode> NvJitLinker::Link(
   flags.push_back(absl::StrCat("-arch=", object.arch));
   if (lto) flags.push_back("-lto");
   if (source.target != ObjectFormat::kCubin) flags.push_back("-ptx");
-  Linkage linkage(api_);
+  Linkage linkage(api_, object.arch);
   HOLDFAST_RETURN_IF_ERROR(linkage.Run(flags, inputs));
   object.log = linkage.InfoLog();
   if (source.target == ObjectFormat::kLtoir) {
@@ -247,7 +256,7 @@ absl::Status NvJitLinker::CheckPtx(const LinkInput& ptx,
   HOLDFAST_RETURN_IF_ERROR(CheckLinkInput(ptx));
   HOLDFAST_ASSIGN_OR_RETURN(const std::string name,
                             ArchitectureName(arch, ObjectFormat::kCubin));
-  Linkage linkage(api_);
+  Linkage linkage(api_, name);
   HOLDFAST_RETURN_IF_ERROR(linkage.Create({absl::StrCat("-arch=", name)}));
   return linkage.Add(ptx);
 }

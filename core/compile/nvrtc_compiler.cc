@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "core/compile/compile_options.h"
@@ -14,8 +15,18 @@
 namespace holdfast::compile {
 namespace {
 
+// Of a source that does not compile.
+std::string Explain(absl::string_view log) {
+  if (absl::StrContains(log, "error")) {
+    return "The source does not compile; see the log.";
+  }
+  return "The compiler gave up and names no error; it does so over what is too "
+         "large for it, such as a constant of many megabytes.";
+}
+
 absl::Status NvrtcStatus(const NvrtcApi& api, nvrtcResult result,
-                         absl::string_view call, std::string log = "") {
+                         absl::string_view call, std::string log = "",
+                         absl::string_view options = "") {
   if (result == NVRTC_SUCCESS) return absl::OkStatus();
   ErrorDetail detail;
   detail.call = std::string(call);
@@ -24,12 +35,15 @@ absl::Status NvrtcStatus(const NvrtcApi& api, nvrtcResult result,
   detail.log = std::move(log);
   switch (result) {
     case NVRTC_ERROR_COMPILATION:
-      detail.explanation = "The source does not compile; see the log.";
+      detail.explanation = Explain(detail.log);
       return CompilerError(absl::StatusCode::kInvalidArgument, detail);
     case NVRTC_ERROR_INVALID_OPTION:
+      detail.explanation = absl::StrCat("NVRTC ", api.major, ".", api.minor,
+                                        " refuses one of ", options, ".");
+      return CompilerError(absl::StatusCode::kInvalidArgument, detail);
     case NVRTC_ERROR_INVALID_INPUT:
     case NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID:
-      detail.explanation = "The compiler refuses an option or a name.";
+      detail.explanation = "The compiler refuses a name.";
       return CompilerError(absl::StatusCode::kInvalidArgument, detail);
     case NVRTC_ERROR_OUT_OF_MEMORY:
       detail.explanation = "The compiler ran out of memory.";
@@ -80,8 +94,9 @@ class Compilation {
     for (const std::string& option : options) words.push_back(option.c_str());
     const nvrtcResult result = api_.nvrtcCompileProgram(
         program_, static_cast<int>(words.size()), words.data());
-    return NvrtcStatus(api_, result, "nvrtcCompileProgram",
-                       result == NVRTC_SUCCESS ? "" : Log());
+    if (result == NVRTC_SUCCESS) return absl::OkStatus();
+    return NvrtcStatus(api_, result, "nvrtcCompileProgram", Log(),
+                       absl::StrJoin(options, " "));
   }
 
   std::string Log() const {

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The directory of the cache on disk. What lies there is code that will run, so
-// nobody but this user may be able to write to it.
+// nobody but this user may be able to write to it; and a file there is whole,
+// or not there, whenever a daemon is killed.
 #ifndef HOLDFAST_SERVER_COMPILE_CACHE_DIRECTORY_H_
 #define HOLDFAST_SERVER_COMPILE_CACHE_DIRECTORY_H_
 
 #include <sys/stat.h>
 
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 namespace holdfast {
+
+// The note of which compilers are installed, beside the programs.
+inline constexpr char kInstallationFile[] = "compilers";
 
 // Nobody else can have written this file, or can add one to this directory.
 bool IsTrusted(const struct stat& info);
@@ -21,6 +27,18 @@ absl::Status CheckDirectory(const std::string& path);
 
 // Makes it, and those above it, with mode 0700; then as CheckDirectory.
 absl::Status MakeDirectories(const std::string& path);
+
+// Makes or replaces a file, mode 0600, in one step: `write` writes to one
+// beside it, which is locked meanwhile and gets the name in the end.
+absl::Status ReplaceFile(const std::string& path,
+                         const std::function<absl::Status(int fd)>& write);
+
+// Of a file that ReplaceFile is writing, or was when its process was killed:
+// the name that it was to get. Empty: it is no such file.
+absl::string_view NameToBe(absl::string_view name);
+
+// True for such a file if its writer is gone.
+bool IsLeftOver(int directory_fd, const char* name, const struct stat& info);
 
 }  // namespace holdfast
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/compile/compiler_main.h"
 
+#include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -47,6 +49,19 @@ bool RanOutOfMemory(const absl::Status& status) {
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
   return detail.has_value() &&
          absl::StrContains(detail->log, "catastrophic error: out of memory");
+}
+
+// What compilers say on stderr, for the daemon, which may have to say why one
+// is no more.
+UniqueFd StderrToMemory() {
+  UniqueFd memory(memfd_create("holdfast-compiler-stderr", MFD_CLOEXEC));
+  if (memory.valid()) dup2(memory.get(), STDERR_FILENO);
+  return memory;
+}
+
+void ForgetStderr() {
+  fflush(stderr);
+  if (ftruncate(STDERR_FILENO, 0) == 0) lseek(STDERR_FILENO, 0, SEEK_SET);
 }
 
 // Makes the compiler load its parts, which it looks for where it may look for
@@ -138,6 +153,7 @@ absl::Status Serve(const compile::Compiler& compiler,
     internal::ToCompiler job;
     HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd parts, channel->Receive(&job));
     AllowCpuTime(limits.cpu_time);
+    ForgetStderr();
     HOLDFAST_RETURN_IF_ERROR(Answer(compiler, job, parts, channel));
   }
 }
@@ -167,7 +183,8 @@ int CompilerMain(Channel channel, const CompilerLimits& limits) {
   confinement.Close(compiler->directories());
   ready.set_backend(compiler->version());
   ready.set_confinement(confinement.ToString());
-  if (!channel.Send(hello).ok()) return 1;
+  const UniqueFd stderr_memory = StderrToMemory();
+  if (!channel.Send(hello, stderr_memory.get()).ok()) return 1;
   const absl::Status status = Serve(*compiler, limits, &channel);
   if (absl::IsUnavailable(status)) return 0;  // The daemon has closed it.
   LogError("compiler worker: ", status.message());

@@ -11,7 +11,8 @@ namespace holdfast {
 CompilerPool::CompilerPool(Options options)
     : options_(std::move(options)),
       queue_(options_.workers, options_.max_queue),
-      identity_(options_.identity) {
+      installation_(std::make_shared<const internal::Installation>(
+          options_.installation)) {
   replacer_ = std::thread([this] { Replace(); });
 }
 
@@ -42,19 +43,20 @@ std::string CompilerPool::confinement() const {
   return confinement_;
 }
 
-absl::StatusOr<std::string> CompilerPool::Identity() {
+absl::StatusOr<CompilerPool::Installed> CompilerPool::Installation() {
   {
     absl::MutexLock lock(&mutex_);
-    if (!backend_.empty() || !identity_.empty()) return identity_;
+    if (!backend_.empty() || !installation_->identity().empty()) {
+      return installation_;
+    }
   }
   HOLDFAST_RETURN_IF_ERROR(Prestart());
-  absl::MutexLock lock(&mutex_);
-  return identity_;
+  return KnownInstallation();
 }
 
-std::string CompilerPool::KnownIdentity() const {
+CompilerPool::Installed CompilerPool::KnownInstallation() const {
   absl::MutexLock lock(&mutex_);
-  return identity_;
+  return installation_;
 }
 
 absl::StatusOr<CompilerWorker::Result> CompilerPool::Run(
@@ -114,9 +116,11 @@ absl::StatusOr<CompilerPool::Worker> CompilerPool::Start() {
   HOLDFAST_ASSIGN_OR_RETURN(auto worker,
                             CompilerWorker::Create(std::move(process)));
   if (options_.on_start) options_.on_start(worker->installation());
+  auto installed =
+      std::make_shared<const internal::Installation>(worker->installation());
   absl::MutexLock lock(&mutex_);
   backend_ = worker->backend();
-  identity_ = worker->installation().identity();
+  installation_ = std::move(installed);
   confinement_ = worker->confinement();
   return worker;
 }

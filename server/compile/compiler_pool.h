@@ -33,8 +33,8 @@ class CompilerPool {
     size_t max_queue = 128;  // requests that may wait for a worker
     size_t max_jobs = 500;   // of one process: a leak cannot grow for ever
     absl::Duration time_limit = absl::Minutes(1);
-    // Of the compilers, if it is known before the first worker has started.
-    std::string identity;
+    // If it is known before the first worker has started.
+    internal::Installation installation;
     // Called with what a new worker has loaded.
     std::function<void(const internal::Installation&)> on_start;
   };
@@ -50,13 +50,15 @@ class CompilerPool {
   // What confines the workers, for people.
   std::string confinement() const;
 
-  // What is installed, as the worker that was started last says, or as was
-  // known before; starts the first worker if neither is. Empty: that cannot be
-  // found out. Errors as Run has them.
-  absl::StatusOr<std::string> Identity();
+  using Installed = std::shared_ptr<const internal::Installation>;
 
-  // The same without waiting; empty if it is not known, or not yet.
-  std::string KnownIdentity() const;
+  // What is installed, as the worker that was started last says, or as was
+  // known before; starts the first worker if neither is. Without identity: that
+  // cannot be found out. Errors as Run has them.
+  absl::StatusOr<Installed> Installation();
+
+  // The same without waiting; without identity if it is not known, or not yet.
+  Installed KnownInstallation() const;
 
   // Makes the descriptor that goes with a job, which may be large.
   using Parts = std::function<absl::StatusOr<UniqueFd>()>;
@@ -85,7 +87,7 @@ class CompilerPool {
   CompileQueue queue_;
   mutable absl::Mutex mutex_;
   std::string backend_ ABSL_GUARDED_BY(mutex_);
-  std::string identity_ ABSL_GUARDED_BY(mutex_);
+  Installed installation_ ABSL_GUARDED_BY(mutex_);  // never null
   std::string confinement_ ABSL_GUARDED_BY(mutex_);
   std::vector<Worker> idle_ ABSL_GUARDED_BY(mutex_);
   size_t lost_ ABSL_GUARDED_BY(mutex_) = 0;      // to be replaced

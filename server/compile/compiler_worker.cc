@@ -2,13 +2,18 @@
 #include "server/compile/compiler_worker.h"
 
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "core/base/utf8.h"
 #include "server/compile/compiler_main.h"
 #include "server/compile/program_request.h"
 #include "server/rpc/status_conversion.h"
@@ -17,6 +22,7 @@ namespace holdfast {
 namespace {
 
 constexpr absl::Duration kStartLimit = absl::Minutes(1);
+constexpr size_t kMaxLastWords = 4096;
 
 absl::Status OverTime(absl::string_view what, absl::Duration limit) {
   return absl::DeadlineExceededError(
@@ -24,14 +30,19 @@ absl::Status OverTime(absl::string_view what, absl::Duration limit) {
                    absl::FormatDuration(limit), " (--compile-timeout)"));
 }
 
+absl::Status OutOfMemory() {
+  return absl::ResourceExhaustedError(
+      "the compiler needed more memory than it may have (--compile-memory)");
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CompilerWorker>> CompilerWorker::Create(
     std::unique_ptr<ChildProcess> process) {
   internal::FromCompiler message;
-  const absl::Status received =
-      process->channel().Receive(&message, absl::Now() + kStartLimit).status();
-  if (!received.ok()) {
+  absl::StatusOr<UniqueFd> stderr_memory =
+      process->channel().Receive(&message, absl::Now() + kStartLimit);
+  if (!stderr_memory.ok()) {
     process->Kill();
     return absl::UnavailableError(
         absl::StrCat("the compiler worker could not start: it ",
@@ -40,7 +51,7 @@ absl::StatusOr<std::unique_ptr<CompilerWorker>> CompilerWorker::Create(
   const internal::CompilerReady& ready = message.ready();
   if (ready.has_error()) return FromError(ready.error());
   return std::unique_ptr<CompilerWorker>(
-      new CompilerWorker(std::move(process), ready));
+      new CompilerWorker(std::move(process), *std::move(stderr_memory), ready));
 }
 
 absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
@@ -91,11 +102,34 @@ absl::Status CompilerWorker::Failure(const absl::Status& received,
     return OverTime("its processor time limit", time_limit);
   }
   if (report.cause == Cause::kExited && report.code == kOutOfMemoryExit) {
-    return absl::ResourceExhaustedError(
-        "the compiler needed more memory than it may have (--compile-memory)");
+    return OutOfMemory();
   }
-  return absl::AbortedError(
-      absl::StrCat("the compiler crashed: its process ", report.ToString()));
+  return Crash(report);
+}
+
+// The compilers' optimizer aborts where it has no memory, and says so.
+absl::Status CompilerWorker::Crash(const TerminationReport& report) const {
+  ErrorDetail detail;
+  detail.log = LastWords();
+  for (const char* sign : {"out of memory", "bad_alloc"}) {
+    if (absl::StrContains(detail.log, sign)) return OutOfMemory();
+  }
+  absl::Status status = absl::AbortedError(
+      absl::StrCat("the compiler crashed: its process ", report.ToString(),
+                   detail.log.empty() ? "" : "; it said last: ", detail.log));
+  SetErrorDetail(detail, &status);
+  return status;
+}
+
+std::string CompilerWorker::LastWords() const {
+  struct stat info = {};
+  if (fstat(stderr_memory_.get(), &info) != 0) return "";
+  std::string words(kMaxLastWords, '\0');
+  const ssize_t n = pread(
+      stderr_memory_.get(), words.data(), words.size(),
+      std::max<off_t>(0, info.st_size - static_cast<off_t>(words.size())));
+  words.resize(n < 0 ? 0 : static_cast<size_t>(n));
+  return ToValidUtf8(absl::StripAsciiWhitespace(words));
 }
 
 }  // namespace holdfast

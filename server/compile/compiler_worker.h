@@ -58,9 +58,10 @@ class CompilerWorker {
   bool lost() const { return lost_; }
 
  private:
-  CompilerWorker(std::unique_ptr<ChildProcess> process,
+  CompilerWorker(std::unique_ptr<ChildProcess> process, UniqueFd stderr_memory,
                  const internal::CompilerReady& ready)
       : process_(std::move(process)),
+        stderr_memory_(std::move(stderr_memory)),
         backend_(ready.backend()),
         installation_(ready.installation()),
         confinement_(ready.confinement()) {}
@@ -72,7 +73,12 @@ class CompilerWorker {
   // The process did not answer: what became of it.
   absl::Status Failure(const absl::Status& received, absl::Duration time_limit);
 
+  // What it has written to stderr in this job; the end, if that is long.
+  std::string LastWords() const;
+  absl::Status Crash(const TerminationReport& report) const;
+
   const std::unique_ptr<ChildProcess> process_;
+  const UniqueFd stderr_memory_;  // a memfd that it writes to
   const std::string backend_;
   const internal::Installation installation_;
   const std::string confinement_;

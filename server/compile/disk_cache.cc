@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,10 +26,7 @@ namespace holdfast {
 namespace {
 
 constexpr absl::string_view kSuffix = ".program";
-constexpr absl::string_view kNewSuffix = ".new";  // while it is written
 constexpr uint64_t kBlock = 4096;
-// For a writer to lock what it has just made.
-constexpr absl::Duration kMoment = absl::Seconds(5);
 
 uint64_t BlocksOf(uint64_t bytes) {
   return (bytes + kBlock - 1) / kBlock * kBlock;
@@ -51,9 +47,10 @@ std::string KeyOf(absl::string_view name) {
   return absl::HexStringToBytes(name);
 }
 
+// One of ours that is being written.
 bool IsNew(absl::string_view name) {
-  return absl::ConsumeSuffix(&name, kNewSuffix) &&
-         !KeyOf(name.substr(0, 72)).empty();
+  const absl::string_view to_be = NameToBe(name);
+  return to_be == kInstallationFile || !KeyOf(to_be).empty();
 }
 
 }  // namespace
@@ -122,26 +119,13 @@ void DiskCache::Store(const std::string& key, const CompiledProgram& program) {
   SetProblem(status);
 }
 
-// The lock tells Scan, of this and any other daemon, that the writer lives.
 absl::Status DiskCache::Write(const std::string& key,
                               const CompiledProgram& program) {
-  std::string path = absl::StrCat(PathOf(key), ".XXXXXX", kNewSuffix);
-  const UniqueFd fd(
-      mkostemps(path.data(), static_cast<int>(kNewSuffix.size()), O_CLOEXEC));
-  if (!fd.valid()) return absl::ErrnoToStatus(errno, path);
-  absl::Status status;
-  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    status = absl::ErrnoToStatus(errno, "flock");
-  }
-  if (status.ok()) status = WriteProgramFile(fd.get(), key, program);
-  SetUsedNow(fd.get());
-  if (status.ok() && rename(path.c_str(), PathOf(key).c_str()) != 0) {
-    status = absl::ErrnoToStatus(errno, "rename");
-  }
-  if (status.ok()) return status;
-  unlink(path.c_str());
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
+  return ReplaceFile(PathOf(key), [&](int fd) {
+    const absl::Status status = WriteProgramFile(fd, key, program);
+    SetUsedNow(fd);
+    return status;
+  });
 }
 
 // Each is logged once, until it changes.
@@ -169,13 +153,9 @@ std::vector<DiskCache::File> DiskCache::Scan() const {
       continue;
     }
     file.used = absl::TimeFromTimespec(info.st_mtim);
-    if (file.key.empty() && file.used + kMoment < absl::Now()) {
-      const UniqueFd fd(openat(at, entry->d_name,
-                               O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-      if (fd.valid() && flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
-        unlinkat(at, entry->d_name, 0);
-        continue;
-      }
+    if (file.key.empty() && IsLeftOver(at, entry->d_name, info)) {
+      unlinkat(at, entry->d_name, 0);
+      continue;
     }
     file.bytes = BlocksOf(static_cast<uint64_t>(info.st_size));
     files.push_back(std::move(file));

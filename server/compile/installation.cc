@@ -17,11 +17,10 @@
 namespace holdfast {
 namespace {
 
-constexpr char kName[] = "/compilers";
 constexpr size_t kMaxBytes = size_t{1} << 20;
 
 std::string PathIn(const std::string& directory) {
-  return absl::StrCat(directory, kName);
+  return absl::StrCat(directory, "/", kInstallationFile);
 }
 
 // A place that is not there is a state, too.
@@ -106,16 +105,12 @@ absl::Status WriteInstallation(const std::string& directory,
   HOLDFAST_RETURN_IF_ERROR(MakeDirectories(directory));
   const std::string bytes = installation.SerializeAsString();
   if (ReadTrusted(PathIn(directory)) == bytes) return absl::OkStatus();
-  std::string path = absl::StrCat(PathIn(directory), ".XXXXXX");
-  const UniqueFd fd(mkostemp(path.data(), O_CLOEXEC));
-  if (!fd.valid()) return absl::ErrnoToStatus(errno, path);
-  const bool written = write(fd.get(), bytes.data(), bytes.size()) ==
-                           static_cast<ssize_t>(bytes.size()) &&
-                       rename(path.c_str(), PathIn(directory).c_str()) == 0;
-  if (written) return absl::OkStatus();
-  const absl::Status status = absl::ErrnoToStatus(errno, path);
-  unlink(path.c_str());
-  return status;
+  return ReplaceFile(PathIn(directory), [&bytes](int fd) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    return n == static_cast<ssize_t>(bytes.size())
+               ? absl::OkStatus()
+               : absl::ErrnoToStatus(n < 0 ? errno : ENOSPC, "write");
+  });
 }
 
 }  // namespace holdfast

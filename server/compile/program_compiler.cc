@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "server/compile/compile_key.h"
@@ -48,6 +50,33 @@ absl::StatusOr<std::shared_ptr<const StoredObject>> CopyObject(
   return writer->Finish(header.format(), header.symbols());
 }
 
+// For people: "a.cu", "a.ltoir and 2 more".
+std::string NameOf(const internal::ToCompiler& job) {
+  if (!job.has_link()) return job.compile().name();
+  const auto& parts = job.link().parts();
+  const std::string& first = parts.Get(0).name();
+  return parts.size() == 1
+             ? first
+             : absl::StrCat(first, " and ", parts.size() - 1, " more");
+}
+
+// Empty files: it is not known.
+bool LacksNvJitLink(const internal::Installation& installed) {
+  const auto is_nvjitlink = [](const std::string& file) {
+    return absl::StrContains(file, "nvJitLink");
+  };
+  return !installed.files().empty() &&
+         std::none_of(installed.files().begin(), installed.files().end(),
+                      is_nvjitlink);
+}
+
+// Where it is to become a cubin. PTX is as good: the driver makes one of it.
+bool TakesNvJitLink(const v1::CompileRequest& request) {
+  return request.language() > v1::SOURCE_LANGUAGE_CUDA_CPP;
+}
+
+bool TakesNvJitLink(const v1::LinkRequest& /*request*/) { return true; }
+
 v1::LinkResponse ToLinkResponse(v1::CompileResponse made) {
   v1::LinkResponse response;
   *response.mutable_object() = std::move(*made.mutable_object());
@@ -70,13 +99,14 @@ v1::LinkResponse ToLinkResponse(v1::CompileResponse made) {
 std::optional<v1::CompileResponse> ProgramCompiler::Find(
     const v1::CompileRequest& request) {
   if (request.ByteSizeLong() > kMaxFoundBytes) return std::nullopt;
-  const std::string identity = pool_.KnownIdentity();
+  const CompilerPool::Installed installed = pool_.KnownInstallation();
+  const std::string& identity = installed->identity();
   if (identity.empty()) return std::nullopt;
   CompileCache::Program program;
   if (IsComplete(request)) {
     program = cache_.Find(CompileKey(identity, request));
   } else if (v1::CompileRequest complete = request;
-             FillIn(absl::InfinitePast(), &complete).ok()) {
+             FillIn(absl::InfinitePast(), *installed, &complete).ok()) {
     program = cache_.Find(CompileKey(identity, complete));
   }
   if (program == nullptr) return std::nullopt;
@@ -86,9 +116,11 @@ std::optional<v1::CompileResponse> ProgramCompiler::Find(
 absl::StatusOr<v1::CompileResponse> ProgramCompiler::Compile(
     v1::CompileRequest request, const CompileCaller& caller) {
   HOLDFAST_RETURN_IF_ERROR(CheckCompileRequest(request));
-  HOLDFAST_RETURN_IF_ERROR(FillIn(caller.deadline, &request));
+  HOLDFAST_ASSIGN_OR_RETURN(const CompilerPool::Installed installed,
+                            pool_.Installation());
+  HOLDFAST_RETURN_IF_ERROR(FillIn(caller.deadline, *installed, &request));
   Making making;
-  HOLDFAST_ASSIGN_OR_RETURN(making.identity, pool_.Identity());
+  making.identity = installed->identity();
   making.key = CompileKey(making.identity, request);
   *making.job.mutable_compile() = std::move(request);
   return Make(making, caller);
@@ -97,11 +129,13 @@ absl::StatusOr<v1::CompileResponse> ProgramCompiler::Compile(
 absl::StatusOr<v1::LinkResponse> ProgramCompiler::Link(
     v1::LinkRequest request, const CompileCaller& caller) {
   HOLDFAST_RETURN_IF_ERROR(CheckLinkRequest(request));
-  HOLDFAST_RETURN_IF_ERROR(FillIn(caller.deadline, &request));
+  HOLDFAST_ASSIGN_OR_RETURN(const CompilerPool::Installed installed,
+                            pool_.Installation());
+  HOLDFAST_RETURN_IF_ERROR(FillIn(caller.deadline, *installed, &request));
   HOLDFAST_ASSIGN_OR_RETURN(const LinkJob job,
                             LinkJob::Create(std::move(request), store_));
   Making making;
-  HOLDFAST_ASSIGN_OR_RETURN(making.identity, pool_.Identity());
+  making.identity = installed->identity();
   making.key = LinkKey(making.identity, job.request());
   making.job = job.Message();
   making.link = &job;
@@ -156,7 +190,7 @@ absl::StatusOr<CompileCache::Outcome> ProgramCompiler::MakeAnew(
   HOLDFAST_ASSIGN_OR_RETURN(CompilerWorker::Result result,
                             pool_.Run(callers, making.job, parts));
   auto program = std::make_shared<CompiledProgram>();
-  program->name = making.job.compile().name();
+  program->name = NameOf(making.job);
   HOLDFAST_ASSIGN_OR_RETURN(program->object, CopyObject(result));
   program->ptx_version = PtxVersionOf(*program->object);
   program->response = std::move(result.response);
@@ -167,7 +201,9 @@ absl::StatusOr<CompileCache::Outcome> ProgramCompiler::MakeAnew(
 }
 
 template <typename Request>
-absl::Status ProgramCompiler::FillIn(absl::Time deadline, Request* request) {
+absl::Status ProgramCompiler::FillIn(absl::Time deadline,
+                                     const internal::Installation& installed,
+                                     Request* request) {
   if (IsComplete(*request)) return absl::OkStatus();
   const absl::StatusOr<Defaults> defaults = defaults_(deadline);
   if (!defaults.ok()) {
@@ -176,7 +212,8 @@ absl::Status ProgramCompiler::FillIn(absl::Time deadline, Request* request) {
         defaults.status());
   }
   if (request->target() == v1::OBJECT_FORMAT_UNSPECIFIED) {
-    request->set_target(defaults->target);
+    const bool to_ptx = LacksNvJitLink(installed) && TakesNvJitLink(*request);
+    request->set_target(to_ptx ? v1::OBJECT_FORMAT_PTX : defaults->target);
   }
   if (request->arch().empty()) request->set_arch(defaults->arch);
   return absl::OkStatus();

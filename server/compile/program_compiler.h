@@ -49,9 +49,11 @@ class ProgramCompiler {
                                         const CompileCaller& caller);
 
  private:
-  // What the request leaves to the device.
+  // What the request leaves to the device, as far as the compilers can make it.
   template <typename Request>
-  absl::Status FillIn(absl::Time deadline, Request* request);
+  absl::Status FillIn(absl::Time deadline,
+                      const internal::Installation& installed,
+                      Request* request);
 
   // From the cache, else from a worker; either way it is in the store then.
   struct Making {

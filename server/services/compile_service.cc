@@ -87,6 +87,11 @@ grpc::ServerUnaryReactor* CompileService::Compile(
 
 CompileService::ProgressReactor* CompileService::CompileWithProgress(
     grpc::CallbackServerContext* context, const v1::CompileRequest* request) {
+  if (auto found = compiler_.Find(*request)) {
+    auto* const stream = new CompileProgressStream;  // deletes itself
+    stream->Finish(Done(*std::move(found)));
+    return stream;
+  }
   return AnswerWithProgress(context,
                             [this, request](const CompileCaller& caller) {
                               return compiler_.Compile(*request, caller);

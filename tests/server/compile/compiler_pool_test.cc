@@ -142,6 +142,17 @@ TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheMemoryLimit) {
   EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
 }
 
+// The optimizer aborts, where the front end reports an error.
+TEST_F(CompilerPoolTest, DataWithoutEndMeetsTheMemoryLimit) {
+  CompilerPool& pool = Pool({.memory_mib = "600"});
+  const absl::Status status =
+      Compile(pool, Request("__device__ const int a[25ull << 30] = {1};"
+                            "__global__ void f(int* p) { *p = a[*p]; }"))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
+}
+
 TEST_F(CompilerPoolTest, KilledWorkerIsAbortedWithItsSignalAndReplaced) {
   CompilerPool& pool = Pool();
   ASSERT_TRUE(pool.Prestart().ok());

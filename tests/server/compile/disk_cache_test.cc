@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mount.h>
@@ -14,7 +13,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
+#include "tests/server/testing/own_mounts.h"
 
 namespace holdfast {
 namespace {
@@ -89,30 +88,6 @@ class DiskCacheTest : public testing::Test {
 
   std::string directory_;
 };
-
-// True if `body` has run in a mount namespace of its own, in a process of its
-// own, without a failed expectation; skips where there are no such namespaces.
-bool RunsWithMounts(const std::function<void()>& body, bool* skipped) {
-  constexpr int kNotAllowed = 77;
-  const std::string user = absl::StrCat(geteuid(), " ", geteuid(), " 1");
-  const std::string group = absl::StrCat(getegid(), " ", getegid(), " 1");
-  const pid_t pid = fork();
-  if (pid == 0) {
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(kNotAllowed);
-    std::ofstream("/proc/self/uid_map") << user;
-    std::ofstream("/proc/self/setgroups") << "deny";
-    std::ofstream("/proc/self/gid_map") << group;
-    if (mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-      _exit(kNotAllowed);
-    }
-    body();
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  waitpid(pid, &status, 0);
-  *skipped = WIFEXITED(status) && WEXITSTATUS(status) == kNotAllowed;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 TEST_F(DiskCacheTest, AnotherDaemonFindsAllThatWasStored) {
   const auto stored = MakeProgram(Content('a', 3 << 20));
@@ -387,6 +362,27 @@ TEST_F(DiskCacheTest, AKilledWriterLeavesWholeEntriesOrNone) {
   }
   EXPECT_LE(DiskCache(cache_directory(), kRoom).statistics().entries, 1u);
   EXPECT_EQ(Others(), 0u);
+}
+
+// The note of the compilers is written as a program is.
+TEST_F(DiskCacheTest, WhatAKilledDaemonLeftOfTheNoteGoesToo) {
+  DiskCache cache(cache_directory(), kRoom);
+  Store(cache, 'a');
+  for (const char* name : {"/compilers.abcdef.new", "/compilers.ghijkl.new",
+                           "/compilers", "/others.abcdef.new"}) {
+    const std::string path = cache_directory() + name;
+    std::ofstream(path) << "half";
+    fs::last_write_time(path,
+                        fs::last_write_time(path) - std::chrono::hours(1));
+  }
+  const UniqueFd writer(
+      open((cache_directory() + "/compilers.ghijkl.new").c_str(), O_RDONLY));
+  ASSERT_EQ(flock(writer.get(), LOCK_EX), 0);
+  EXPECT_EQ(cache.statistics().entries, 1u);
+  EXPECT_FALSE(fs::exists(cache_directory() + "/compilers.abcdef.new"));
+  EXPECT_TRUE(fs::exists(cache_directory() + "/compilers.ghijkl.new"));
+  EXPECT_TRUE(fs::exists(cache_directory() + "/compilers"));
+  EXPECT_TRUE(fs::exists(cache_directory() + "/others.abcdef.new"));
 }
 
 TEST_F(DiskCacheTest, WhatIsBeingWrittenIsLeftAlone) {

@@ -16,6 +16,7 @@
 #include "holdfast/v1/compile.grpc.pb.h"
 #include "server/rpc/status_conversion.h"
 #include "tests/server/testing/daemon_process.h"
+#include "tests/server/testing/endless_source.h"
 
 namespace holdfast {
 namespace {
@@ -47,7 +48,7 @@ v1::CompileRequest WithOption(std::vector<std::string> options) {
 class CompileBadInputTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    daemon_ = new DaemonProcess({"--compile-timeout=4s", "--compile-memory=2G",
+    daemon_ = new DaemonProcess({"--compile-timeout=1h", "--compile-memory=2G",
                                  "--compiler-workers=1"});
     stub_ = v1::CompileService::NewStub(daemon_->Unix()).release();
   }
@@ -69,6 +70,15 @@ class CompileBadInputTest : public ::testing::Test {
     grpc::ClientContext context;
     return FromGrpcStatus(stub_->Compile(
         &context, request, response == nullptr ? &unused : response));
+  }
+
+  // By another daemon.
+  static absl::Status CompileBy(const DaemonProcess& daemon,
+                                const v1::CompileRequest& request) {
+    grpc::ClientContext context;
+    v1::CompileResponse unused;
+    return FromGrpcStatus(v1::CompileService::NewStub(daemon.Unix())
+                              ->Compile(&context, request, &unused));
   }
 
   static absl::Status Link(v1::ObjectFormat format, const std::string& data,
@@ -111,38 +121,40 @@ TEST_F(CompileBadInputTest, TemplatesWithoutEnd) {
 }
 
 TEST_F(CompileBadInputTest, TemplatesThatTakeForever) {
-  const absl::Status status = Compile(
-      Cpp("template <unsigned long N, unsigned long M> struct F {"
-          "  static constexpr unsigned long value ="
-          "      F<N - 1, M>::value + F<N - 1, M + (1ul << N)>::value; };"
-          "template <unsigned long M> struct F<0, M> {"
-          "  static constexpr unsigned long value = M; };"
-          "__global__ void f(unsigned long* x) { *x = F<60, 0>::value; }"));
-  // Whichever limit it meets first.
-  EXPECT_TRUE(absl::IsDeadlineExceeded(status) ||
-              absl::IsResourceExhausted(status))
+  const DaemonProcess daemon({"--compile-timeout=2s"});
+  const absl::Status status = CompileBy(daemon, Cpp(kEndlessSource));
+  EXPECT_EQ(status.code(), Code::kDeadlineExceeded) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "--compile-timeout"))
       << status;
 }
 
 TEST_F(CompileBadInputTest, ConstantExpressionWithoutEnd) {
-  const absl::Status status =
-      Compile(Cpp("constexpr int f() { int i = 0;"
+  ExpectInvalid(
+      Compile(Cpp("__device__ constexpr int f() { int i = 0;"
                   "  for (;;) { ++i; if (i == 1 << 30) i = 0; } return i; }"
-                  "__device__ int x[f()];"));
-  EXPECT_FALSE(status.ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(status) ||
-              absl::IsDeadlineExceeded(status))
-      << status;
+                  "__device__ int x[f()];")),
+      "excessive constexpr");
 }
 
 TEST_F(CompileBadInputTest, HundredGigabytesOfData) {
+  const DaemonProcess daemon({"--compile-timeout=1h", "--compile-memory=600M",
+                              "--compiler-workers=1"});
   const absl::Status status =
-      Compile(Cpp("struct A { int v[1 << 28]; constexpr A() : v() {"
+      CompileBy(daemon, Cpp("__device__ const int a[25ull << 30] = {1};"
+                            "__global__ void f(int* p) { *p = a[*p]; }"));
+  EXPECT_EQ(status.code(), Code::kResourceExhausted) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "--compile-memory"))
+      << status;
+  EXPECT_TRUE(CompileBy(daemon, Cpp("__global__ void next() {}")).ok());
+}
+
+TEST_F(CompileBadInputTest, ConstantTooLargeForTheCompiler) {
+  ExpectInvalid(
+      Compile(Cpp("struct A { int v[1 << 28]; __device__ constexpr A() : v() {"
                   "  for (int i = 0; i < (1 << 28); ++i) v[i] = i; } };"
                   "__device__ constexpr A a[100] = {};"
-                  "__global__ void f(int* p) { *p = a[99].v[*p]; }"));
-  EXPECT_FALSE(status.ok());
-  EXPECT_NE(status.code(), Code::kInternal) << status;
+                  "__global__ void f(int* p) { *p = a[99].v[*p]; }")),
+      "gave up");
 }
 
 TEST_F(CompileBadInputTest, FilesAndDevicesOfTheServer) {
@@ -168,6 +180,9 @@ TEST_F(CompileBadInputTest, OptionsThatTryToBeMore) {
   ExpectInvalid(Compile(WithOption({"--fmad=maybe"})), "true or false");
   ExpectInvalid(Compile(WithOption({"-Xptxas=-o,/tmp/x"})), "not allowed");
   ExpectInvalid(Compile(WithOption({"--kernels-used=f"})), "NVRTC");
+  v1::CompileRequest arch = Cpp("");
+  arch.set_arch("99");
+  ExpectInvalid(Compile(arch), "compute_99");
   v1::CompileRequest named = Cpp("");
   named.set_name("../../etc/x.cu");
   ExpectInvalid(Compile(named), "directory");
@@ -235,7 +250,7 @@ TEST_F(CompileBadInputTest, ObjectsThatLie) {
     v1::LinkResponse response;
     ExpectInvalid(
         FromGrpcStatus(stub_->Link(&context, other, &response)),
-        option == std::string("-rdc=true") ? "architecture" : "linked already");
+        option == std::string("-rdc=true") ? "sm_80" : "linked already");
   }
   const std::string elf =
       "\x7f"
