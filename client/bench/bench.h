@@ -5,6 +5,7 @@
 #ifndef HOLDFAST_CLIENT_BENCH_BENCH_H_
 #define HOLDFAST_CLIENT_BENCH_BENCH_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,8 @@ struct BenchOptions {
   // Of a daemon on this machine, for the group of the network.
   std::string tcp_address;
   std::string tls_address;
+  // At once, over the network, beside one; 0: as many as the library makes.
+  uint32_t transfer_calls = 0;
   // Names of groups; empty: all.
   std::vector<std::string> only;
   // Fewer samples, small copies.

@@ -85,7 +85,9 @@ absl::Status AddWay(Bench& bench, const Way& way) {
 }  // namespace
 
 absl::Status MeasureNetwork(Bench& bench) {
-  const int calls = static_cast<int>(std::max(2u, UsefulTransferCalls()));
+  const int calls = static_cast<int>(bench.options().transfer_calls > 0
+                                         ? bench.options().transfer_calls
+                                         : std::max(2u, UsefulTransferCalls()));
   for (const Way& way : {Way{"TCP", bench.options().tcp_address, 1, 3.0},
                          Way{"TCP", bench.options().tcp_address, calls, 8.0},
                          Way{"TLS", bench.options().tls_address, 1},

@@ -81,6 +81,12 @@ void AddBenchCommand(CLI::App* app, CommonOptions* options,
                    "A daemon's address over TLS, likewise")
       ->type_name("ADDRESS");
   command
+      ->add_option("--calls", flags->bench.transfer_calls,
+                   "Calls at once over the network, beside one; default: as "
+                   "many as the library makes on this machine")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
+  command
       ->add_option("--native", flags->native_group,
                    "Measure one group of the driver alone, in this process")
       ->group("");
