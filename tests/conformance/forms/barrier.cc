@@ -66,7 +66,8 @@ std::vector<Operation> Arrivals() {
   for (const bool upper : {false, true}) {
     Operation operation = BlockOperation({"b32"}, {"b32"});
     operation.code =
-        "xor.b64 %u0, %shared, 1024;\nst.shared.b32 [%shared], S0;\n"
+        std::string(upper ? "add" : "sub") +
+        ".s64 %u0, %shared, 1024;\nst.shared.b32 [%shared], S0;\n"
         "mov.b32 D0, S0;\nsetp." +
         std::string(upper ? "ge" : "lt") +
         ".u32 %q0, %thread, 64;\n@%q0 bra Comes;\n"

@@ -215,8 +215,10 @@ std::vector<Operation> InSpace(const Words& words) {
     operation.results = {"pred"};
     operation.code = AddressIn(space) + "$ D0, %u0;\n";
     operation.declarations = kConstant;
+    // Parameters of kernels lie in the global window.
     const bool holds =
-        words.Has(space) || (space[0] == 'p' && words.Has("param::entry"));
+        words.Has(space) ||
+        (space[0] == 'p' && (words.Has("param::entry") || words.Has("global")));
     operation.compute = [=](const Sources&) { return Results{holds}; };
     list.push_back(operation);
   }
