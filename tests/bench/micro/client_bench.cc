@@ -3,8 +3,12 @@
 // The client's part of a command: a name for what it makes, and its bytes.
 #include <benchmark/benchmark.h>
 
+#include <memory>
+#include <string>
+
 #include "client/cpp/handle_pool.h"
 #include "client/cpp/wire_writer.h"
+#include "core/base/message_ring.h"
 #include "google/protobuf/arena.h"
 #include "holdfast/v1/commands.pb.h"
 
@@ -89,6 +93,23 @@ void BM_HandleAllocateAndFree(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(BM_HandleAllocateAndFree)->ThreadRange(1, 2);
+
+// One message through a ring, in one thread: both copies, no waiting.
+void BM_RingMessage(benchmark::State& state) {
+  constexpr size_t kCapacity = size_t{256} << 10;
+  RingCounts counts = {};
+  const auto bytes = std::make_unique<char[]>(kCapacity);
+  RingWriter writer({&counts, bytes.get(), kCapacity});
+  RingReader reader({&counts, bytes.get(), kCapacity}, kCapacity);
+  const std::string message(static_cast<size_t>(state.range(0)), 'x');
+  for (auto _ : state) {
+    if (!writer.Write(message).ok() || !reader.Read().ok()) {
+      state.SkipWithError("the ring failed");
+    }
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_RingMessage)->Arg(64)->Arg(64 << 10);
 
 }  // namespace
 }  // namespace holdfast
