@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -84,6 +86,26 @@ TEST(Trial, ShrinksToWhatFails) {
   const Program small = Shrink(program, fails);
   EXPECT_TRUE(fails(small));
   EXPECT_LT(PtxOf(small).size(), PtxOf(program).size());
+}
+
+// A driver that gets one statement wrong: that one is named, and where it
+// shows.
+TEST(Trial, ExplainsByTheFirstStatementThatDiffers) {
+  const Program program = Generate(5);
+  std::vector<std::string> statements;
+  for (const Instruction& one : program.functions[0].code) {
+    if (one.optional) statements.push_back(one.text);
+  }
+  ASSERT_GT(statements.size(), 4u);
+  const std::string wrong = statements[statements.size() / 2];
+  const auto attempt = [&](const Program& one) -> std::string {
+    return PtxOf(one).find(wrong) == std::string::npos
+               ? ""
+               : "dump of thread 3, byte 8: 1, expected 2\n";
+  };
+  const std::string text = Explain(program, attempt);
+  EXPECT_NE(text.find(wrong), std::string::npos) << text;
+  EXPECT_NE(text.find("[%a2+8]"), std::string::npos) << text;
 }
 
 }  // namespace

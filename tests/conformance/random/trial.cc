@@ -190,4 +190,72 @@ Program Shrink(Program program,
   return program;
 }
 
+namespace {
+
+// With the first `count` optional instructions of the kernel alone. `last`: the
+// last of these.
+Program CutOff(const Program& program, size_t count, Instruction* last) {
+  Program cut = program;
+  auto& code = cut.functions[0].code;
+  code.clear();
+  for (const Instruction& one : program.functions[0].code) {
+    if (one.optional) {
+      if (count == 0) continue;
+      if (--count == 0) *last = one;
+    }
+    code.push_back(one);
+  }
+  return cut;
+}
+
+// What the kernel stores at the byte of the dump that a difference names first.
+std::string RegisterAt(const Program& program, const std::string& difference) {
+  const size_t found = difference.find("byte ");
+  if (difference.rfind("dump of thread", 0) != 0) return "no register";
+  const std::string place =
+      absl::StrCat("[%a2+", std::stoul(difference.substr(found + 5)), "]");
+  for (const Instruction& one : program.functions[0].code) {
+    if (one.text.find(place) != std::string::npos) return one.text;
+  }
+  return "a register";
+}
+
+}  // namespace
+
+std::string Explain(const Program& program,
+                    const std::function<std::string(const Program&)>& attempt) {
+  const auto& code = program.functions[0].code;
+  // The shorter one agrees, the longer one does not.
+  size_t agrees = 0;
+  auto differs = static_cast<size_t>(
+      std::count_if(code.begin(), code.end(),
+                    [](const Instruction& i) { return i.optional; }));
+  Instruction last;
+  std::string difference = attempt(program);
+  if (const std::string none = attempt(CutOff(program, 0, &last));
+      !none.empty()) {
+    return absl::StrCat("with no statement at all:\n", none);
+  }
+  while (differs - agrees > 1) {
+    const size_t middle = agrees + (differs - agrees) / 2;
+    const std::string found = attempt(CutOff(program, middle, &last));
+    if (found.empty()) {
+      agrees = middle;
+    } else {
+      differs = middle;
+      difference = found;
+    }
+  }
+  CutOff(program, differs, &last);
+  std::string guard;
+  if (last.guard.has_value()) {
+    guard =
+        absl::StrCat(last.unless ? "unless " : "if ",
+                     program.functions[0].registers[*last.guard].name, ":\n");
+  }
+  return absl::StrCat("statement ", differs, ":\n", guard, last.text,
+                      difference, "shows in:\n",
+                      RegisterAt(program, difference));
+}
+
 }  // namespace holdfast::random_ptx

@@ -26,6 +26,12 @@ std::string Try(const cuda::DriverApi& api, const Program& program);
 Program Shrink(Program program,
                const std::function<bool(const Program&)>& fails);
 
+// In words: the first statement of the kernel with which the program, cut off
+// behind it, leaves something else, the register in which that shows, and the
+// threads. `attempt` is Try() on some driver, which must fail for `program`.
+std::string Explain(const Program& program,
+                    const std::function<std::string(const Program&)>& attempt);
+
 }  // namespace holdfast::random_ptx
 
 #endif  // HOLDFAST_TESTS_CONFORMANCE_RANDOM_TRIAL_H_

@@ -3,9 +3,11 @@
 // Tries the programs of many seeds, on any driver:
 //
 //   try_seeds [--seed=N] [--count=N] [--driver=libcuda.so.1] [--print]
+//             [--explain]
 //
 // A program whose results are not those of the interpreter is printed, as
-// small as it can be made. The exit status tells whether there was one.
+// small as it can be made; with --explain also the statement and the register
+// in which it shows first. The exit status tells whether there was one.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +24,7 @@ struct Flags {
   uint64_t seed = 0, count = 100;
   std::string driver;
   bool print = false;
+  bool explain = false;
 };
 
 bool Parse(int argc, char** argv, Flags* flags) {
@@ -35,6 +38,8 @@ bool Parse(int argc, char** argv, Flags* flags) {
       flags->driver = flag.substr(9);
     } else if (flag == "--print") {
       flags->print = true;
+    } else if (flag == "--explain") {
+      flags->explain = true;
     } else {
       return false;
     }
@@ -64,7 +69,7 @@ int Main(int argc, char** argv) {
   if (!Parse(argc, argv, &flags)) {
     fprintf(stderr,
             "usage: try_seeds [--seed=N] [--count=N] [--driver=LIBRARY] "
-            "[--print]\n");
+            "[--print] [--explain]\n");
     return 2;
   }
   if (flags.print) {
@@ -78,6 +83,12 @@ int Main(int argc, char** argv) {
     const std::string difference = Try(machine.api(), program);
     if (difference.empty()) continue;
     ++failures;
+    if (flags.explain && difference.rfind("running", 0) != 0) {
+      const auto attempt = [&](const Program& one) {
+        return Try(machine.api(), one);
+      };
+      printf("%s\n", Explain(program, attempt).c_str());
+    }
     Report(machine.api(), program, difference);
     fflush(stdout);
   }
