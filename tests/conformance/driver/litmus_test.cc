@@ -18,7 +18,7 @@ struct Seen {
 };
 
 // Lines of PTX for each thread, with X, Y, Z for places, R0 to R3 for what is
-// read, and "STRONG" for a scope: cta or gpu.
+// read, and "STRONG" for a scope.
 struct Litmus {
   const char* name;
   std::vector<const char*> threads;
@@ -59,6 +59,24 @@ const Litmus kTests[] = {
      {"st.relaxed.STRONG.u32 [X], 1; fence.acq_rel.STRONG;"
       "red.relaxed.STRONG.add.u32 [Y], 1;",
       "ld.acquire.STRONG.u32 R0, [Y]; ld.relaxed.STRONG.u32 R1, [X];"},
+     MessageWithoutData},
+    // What a compiler would like to do once: the first store goes unseen by
+    // this thread, and the last load has been done before.
+    {"DataWrittenAgainBehindTheMessage",
+     {"st.relaxed.STRONG.u32 [X], 1; st.release.STRONG.u32 [Y], 1;"
+      "st.relaxed.STRONG.u32 [X], 2;",
+      "ld.acquire.STRONG.u32 R0, [Y]; ld.relaxed.STRONG.u32 R1, [X];"},
+     MessageWithoutData},
+    {"DataReadBeforeTheMessageToo",
+     {"st.relaxed.STRONG.u32 [X], 1; st.release.STRONG.u32 [Y], 1;",
+      "ld.relaxed.STRONG.u32 R2, [X]; ld.acquire.STRONG.u32 R0, [Y];"
+      "ld.relaxed.STRONG.u32 R1, [X];"},
+     MessageWithoutData},
+    {"VolatileDataReadAroundAFence",
+     {"st.volatile.u32 [X], 1; fence.acq_rel.STRONG;"
+      "st.volatile.u32 [Y], 1;",
+      "ld.volatile.u32 R2, [X]; ld.volatile.u32 R0, [Y];"
+      "fence.acq_rel.STRONG; ld.volatile.u32 R1, [X];"},
      MessageWithoutData},
     {"MessageThroughAThird",
      {"st.relaxed.STRONG.u32 [X], 1; st.release.STRONG.u32 [Y], 1;",
@@ -128,7 +146,28 @@ const Litmus kTests[] = {
      [](const Seen& s) { return (s.r[0] == 0) == (s.r[1] == 0); }},
 };
 
-constexpr unsigned kInstances = 128;   // of a round
+// Which threads, and where the places are.
+enum class Where {
+  kBlocks,        // a block for each thread
+  kSystem,        // so, and in the scope of the system
+  kWarps,         // a warp for each thread of a block
+  kSharedMemory,  // so, and the places in shared memory
+};
+
+bool OfBlocks(Where where) {
+  return where == Where::kBlocks || where == Where::kSystem;
+}
+
+const char* ScopeOf(Where where) {
+  return where == Where::kBlocks   ? "gpu"
+         : where == Where::kSystem ? "sys"
+                                   : "cta";
+}
+
+unsigned InstancesOf(Where where) {  // of a round
+  return where == Where::kSharedMemory ? 64 : 128;
+}
+
 constexpr unsigned kPlaceBytes = 128;  // from one place to the next
 constexpr unsigned kInstanceBytes = 4 * kPlaceBytes;
 constexpr unsigned kSeenBytes = 32;
@@ -142,8 +181,9 @@ std::string Replaced(std::string text, const std::string& from,
   return text;
 }
 
-// `scope`: "gpu", a block for each thread; "cta", a warp.
-std::string CodeOf(const Litmus& litmus, const std::string& scope) {
+// Threads end at a label if shared memory is still to be looked at.
+std::string CodeOf(const Litmus& litmus, Where where) {
+  const std::string scope = ScopeOf(where);
   std::string code;
   for (size_t i = 0; i < litmus.threads.size(); ++i) {
     const std::string number = std::to_string(i);
@@ -185,14 +225,50 @@ setp.gt.s32 P, %wait, 0;
             text +
             "add.u32 %i, %i, 1;\nadd.u64 %at, %at, 512;\n"
             "add.u64 %out, %out, 32;\nsetp.lt.u32 P, %i, %n;\n@P bra ROLE" +
-            number + ";\nret;\n";
+            number +
+            (where == Where::kSharedMemory ? ";\nbra END;\n" : ";\nret;\n");
   }
   return Replaced(code, "STRONG", scope);
 }
 
+// All threads clear the places of the block in shared memory; in the end one
+// of them copies these to where they would have been.
+constexpr char kMoveToShared[] = R"(
+    .shared .align 16 .b8 shared_places[32768];
+    mov.u64 %home, %at;
+    mov.u64 %places, shared_places;
+    cvta.shared.u64 %places, %places;
+    mov.u64 %at, %places;
+    mov.u32 %wait, %tid.x;
+    mov.u32 %round, %ntid.x;
+CLEAR:
+    mul.wide.u32 %offset, %wait, 4;
+    add.u64 %offset, %places, %offset;
+    st.u32 [%offset], 0;
+    add.u32 %wait, %wait, %round;
+    setp.lt.u32 P, %wait, 8192;
+    @P bra CLEAR;
+)";
+constexpr char kMoveBack[] = R"(
+END:
+    bar.sync 0;
+    setp.ne.u32 P, %role, 0;
+    @P ret;
+    mov.u32 %wait, 0;
+COPY:
+    ld.u32 %n, [%places];
+    st.global.u32 [%home], %n;
+    add.u64 %places, %places, 128;
+    add.u64 %home, %home, 128;
+    add.u32 %wait, %wait, 1;
+    setp.lt.u32 P, %wait, 256;
+    @P bra COPY;
+    ret;
+)";
+
 // litmus(places, results, started, instances of each round): one thread of
 // each block or warp has a role; all begin together.
-std::string PtxOf(const Litmus& litmus, bool blocks) {
+std::string PtxOf(const Litmus& litmus, Where where) {
   std::string ptx = R"(
 .version 7.0
 .target sm_75
@@ -202,7 +278,7 @@ std::string PtxOf(const Litmus& litmus, bool blocks) {
 {
     .reg .pred P;
     .reg .b32 R0, R1, R2, R3, %i, %n, %wait, %role, %roles, %round, %lane;
-    .reg .b64 %at, %out, %started, %offset;
+    .reg .b64 %at, %out, %started, %offset, %places, %home;
     ld.param.u64 %at, [p_at];
     ld.param.u64 %out, [p_out];
     ld.param.u64 %started, [p_started];
@@ -211,7 +287,7 @@ std::string PtxOf(const Litmus& litmus, bool blocks) {
     mov.u32 %lane, %laneid;
     setp.ne.u32 P, %lane, 0;
 )";
-  if (blocks) {
+  if (OfBlocks(where)) {
     ptx += R"(
     @P ret;
     mov.u32 %role, %ctaid.x;
@@ -224,8 +300,6 @@ START:
 )";
   } else {
     ptx += R"(
-    bar.sync 0;
-    @P ret;
     mov.u32 %role, %tid.x;
     shr.u32 %role, %role, 5;
     mov.u32 %round, %ctaid.x;
@@ -235,13 +309,16 @@ START:
     mul.wide.u32 %offset, %round, 32;
     add.u64 %out, %out, %offset;
 )";
+    if (where == Where::kSharedMemory) ptx += kMoveToShared;
+    ptx += "bar.sync 0;\nsetp.ne.u32 P, %lane, 0;\n@P ret;\n";
   }
   for (size_t i = 0; i < litmus.threads.size(); ++i) {
     const std::string number = std::to_string(i);
     ptx +=
         "setp.eq.u32 P, %role, " + number + ";\n@P bra ROLE" + number + ";\n";
   }
-  return ptx + "ret;\n" + CodeOf(litmus, blocks ? "gpu" : "cta") + "}\n";
+  return ptx + "ret;\n" + CodeOf(litmus, where) +
+         (where == Where::kSharedMemory ? kMoveBack : "") + "}\n";
 }
 
 CUfunction LoadKernel(const std::string& ptx, const char* name,
@@ -282,25 +359,24 @@ class LitmusTest : public ContextTest,
                    public testing::WithParamInterface<Litmus> {
  protected:
   // Threads in blocks of their own, or in warps of `rounds` blocks.
-  void Run(bool blocks, unsigned rounds, int repeats) {
+  void Run(Where where, unsigned rounds, int repeats) {
     CUmodule module = nullptr;
-    CUfunction kernel =
-        LoadKernel(PtxOf(GetParam(), blocks), "litmus", &module);
+    CUfunction kernel = LoadKernel(PtxOf(GetParam(), where), "litmus", &module);
     ASSERT_NE(kernel, nullptr);
-    for (int i = 0; i < repeats; ++i) RunOnce(kernel, blocks, rounds);
+    for (int i = 0; i < repeats; ++i) RunOnce(kernel, where, rounds);
     EXPECT_OK(Cuda().cuModuleUnload(module));
   }
 
  private:
-  void RunOnce(CUfunction kernel, bool blocks, unsigned rounds) {
+  void RunOnce(CUfunction kernel, Where where, unsigned rounds) {
     const auto roles = static_cast<unsigned>(GetParam().threads.size());
-    const unsigned count = kInstances * rounds;
+    const unsigned count = InstancesOf(where) * rounds;
     Zeros places(count * kInstanceBytes / 4), started(1);
     Zeros results(count * kSeenBytes / 4);
-    unsigned n = blocks ? count : kInstances;
+    unsigned n = OfBlocks(where) ? count : InstancesOf(where);
     void* values[] = {places.argument(), results.argument(), started.argument(),
                       &n};
-    if (blocks) {
+    if (OfBlocks(where)) {
       ASSERT_OK(Cuda().cuLaunchCooperativeKernel(kernel, roles, 1, 1, 32, 1, 1,
                                                  0, nullptr, values));
     } else {
@@ -330,8 +406,10 @@ class LitmusTest : public ContextTest,
   }
 };
 
-TEST_P(LitmusTest, NeverBetweenBlocks) { Run(true, 32, 2); }
-TEST_P(LitmusTest, NeverBetweenWarps) { Run(false, 64, 1); }
+TEST_P(LitmusTest, NeverBetweenBlocks) { Run(Where::kBlocks, 32, 2); }
+TEST_P(LitmusTest, NeverInTheScopeOfTheSystem) { Run(Where::kSystem, 32, 1); }
+TEST_P(LitmusTest, NeverBetweenWarps) { Run(Where::kWarps, 64, 1); }
+TEST_P(LitmusTest, NeverInSharedMemory) { Run(Where::kSharedMemory, 32, 1); }
 
 INSTANTIATE_TEST_SUITE_P(Outcomes, LitmusTest, testing::ValuesIn(kTests),
                          [](const testing::TestParamInfo<Litmus>& info) {

@@ -4,6 +4,7 @@
 // operations, in full warps, in the last, partial one, and in diverged code.
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -188,24 +189,30 @@ extern "C" __global__ void k(const int* in, int* out) {
   o[6] = __reduce_or_sync(~0u, (unsigned)v);
   o[7] = __reduce_xor_sync(~0u, (unsigned)v);
 })");
-  std::vector<int> in(32), out(32 * 8, 0);
-  for (uint32_t i = 0; i < 32; ++i) in[i] = static_cast<int>(Bits(i) | 8);
-  ExpectSuccess(program.Run(Geometry(1, 32), in.data(), out.data()));
-  uint32_t sum = 0, low = ~0u, high = 0, all = ~0u, any = 0, odd = 0;
-  for (const int v : in) {
-    const auto u = static_cast<uint32_t>(v);
-    sum += u, low = std::min(low, u), high = std::max(high, u);
-    all &= u, any |= u, odd ^= u;
+  // Of all signs, negative ones alone, and none that is negative.
+  for (const auto& [keep, set] : {std::pair{~0u, 0u}, std::pair{~0u, 1u << 31},
+                                  std::pair{~0u >> 1, 0u}}) {
+    std::vector<int> in(32), out(32 * 8, 0);
+    for (uint32_t i = 0; i < 32; ++i) {
+      in[i] = static_cast<int>(((Bits(i) | 8) & keep) | set);
+    }
+    ExpectSuccess(program.Run(Geometry(1, 32), in.data(), out.data()));
+    uint32_t sum = 0, low = ~0u, high = 0, all = ~0u, any = 0, odd = 0;
+    for (const int v : in) {
+      const auto u = static_cast<uint32_t>(v);
+      sum += u, low = std::min(low, u), high = std::max(high, u);
+      all &= u, any |= u, odd ^= u;
+    }
+    const int expected[8] = {static_cast<int>(sum),
+                             *std::min_element(in.begin(), in.end()),
+                             *std::max_element(in.begin(), in.end()),
+                             static_cast<int>(low),
+                             static_cast<int>(high),
+                             static_cast<int>(all),
+                             static_cast<int>(any),
+                             static_cast<int>(odd)};
+    for (int i = 0; i < 32 * 8; ++i) EXPECT_EQ(out[i], expected[i % 8]) << i;
   }
-  const int expected[8] = {static_cast<int>(sum),
-                           *std::min_element(in.begin(), in.end()),
-                           *std::max_element(in.begin(), in.end()),
-                           static_cast<int>(low),
-                           static_cast<int>(high),
-                           static_cast<int>(all),
-                           static_cast<int>(any),
-                           static_cast<int>(odd)};
-  for (int i = 0; i < 32 * 8; ++i) EXPECT_EQ(out[i], expected[i % 8]) << i;
 }
 
 TEST(AtomicTest, HistogramInSharedAndGlobalMemoryCountsEverything) {
@@ -224,6 +231,23 @@ extern "C" __global__ void k(const unsigned* in, unsigned* out, int n) {
   for (int i = 0; i < n; ++i) ++expected[(in[i] = Bits(i)) % 64];
   ExpectSuccess(program.Run(Geometry(13, 128), in.data(), out.data(), n));
   EXPECT_EQ(out, expected);
+}
+
+TEST(AtomicTest, OnePlaceCountsTheLanesThatAreThere) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(unsigned* out) {
+  unsigned t = threadIdx.x;
+  if (t % 3 == 0) atomicAdd(out, 5u);
+  for (unsigned i = 0; i < t % 4; ++i) atomicMax(out + 1, t);
+  if (t % 5 == 1) atomicXor(out + 2, 1u << t);
+})");
+  std::vector<uint32_t> out(3, 0);
+  ExpectSuccess(program.Run(Geometry(1, 29), out.data()));
+  uint32_t bits = 0;
+  for (uint32_t t = 1; t < 29; t += 5) bits |= 1u << t;
+  EXPECT_EQ(out[0], 10u * 5);
+  EXPECT_EQ(out[1], 27u);
+  EXPECT_EQ(out[2], bits);
 }
 
 TEST(AtomicTest, EveryOperationReturnsWhatWasThere) {
