@@ -10,10 +10,14 @@ constexpr size_t kHalf = kBlockThreads / 2;
 // Nobody goes on before all have read.
 constexpr char kEnd[] = "barrier.cta.sync.aligned 0;\n";
 
-// The address where the thread `away` in the block has written.
+// %u0: where the thread writes whose number differs in the bits of `away`.
+std::string Partner(size_t away) {
+  return "xor.b32 %t2, %thread, " + std::to_string(away) +
+         ";\nmov.u64 %u0, sh;\nmad.wide.u32 %u0, %t2, 16, %u0;\n";
+}
+
 std::string Exchange(size_t away, const std::string& between) {
-  return "xor.b64 %u0, %shared, " + std::to_string(16 * away) +
-         ";\nst.shared.b32 [%shared], S0;\n" + between +
+  return Partner(away) + "st.shared.b32 [%shared], S0;\n" + between +
          "ld.shared.b32 D0, [%u0];\n" + kEnd;
 }
 
@@ -54,8 +58,10 @@ std::vector<Operation> Syncs(const Words& words) {
   };
   if (words.opcode() == "barrier" && !words.Has("aligned")) {
     // From two places in the code, where warps have parted.
-    list.push_back(ExchangeOperation(
-        kHalf, "@S1 bra Other;\n$ 5;\nbra Met;\nOther:\n$ 5;\nMet:\n"));
+    list.push_back(
+        ExchangeOperation(kHalf,
+                          "@S1 bra Other;\n$ 5;\nbra Met;\nOther:\n$ 5;\nMet:\n"
+                          "bar.warp.sync 0xFFFFFFFF;\n"));
   }
   return list;
 }
@@ -66,9 +72,8 @@ std::vector<Operation> Arrivals() {
   for (const bool upper : {false, true}) {
     Operation operation = BlockOperation({"b32"}, {"b32"});
     operation.code =
-        std::string(upper ? "add" : "sub") +
-        ".s64 %u0, %shared, 1024;\nst.shared.b32 [%shared], S0;\n"
-        "mov.b32 D0, S0;\nsetp." +
+        Partner(kHalf) +
+        "st.shared.b32 [%shared], S0;\nmov.b32 D0, S0;\nsetp." +
         std::string(upper ? "ge" : "lt") +
         ".u32 %q0, %thread, 64;\n@%q0 bra Comes;\n"
         "barrier.cta.sync.aligned 6, 128;\nld.shared.b32 D0, [%u0];\nbra "

@@ -276,7 +276,8 @@ std::vector<Operation> WarpBarrier() {
   form.results = {"b32"};
   form.sources = {"b32"};
   form.text =
-      "st.shared.b32 [%shared], S0;\nxor.b64 %u0, %shared, 16;\n"
+      "st.shared.b32 [%shared], S0;\nxor.b32 %t2, %thread, 1;\n"
+      "mov.u64 %u0, sh;\nmad.wide.u32 %u0, %t2, 16, %u0;\n"
       "$ %mask;\nld.shared.b32 D0, [%u0];\n";
   form.meaning = [](const Members& members,
                     unsigned lane) -> std::optional<Results> {
