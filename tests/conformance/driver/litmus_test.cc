@@ -479,5 +479,79 @@ TEST_F(ProgressTest, BlocksTakeTurns) { Play(1, 4, 50); }
 TEST_F(ProgressTest, WarpsTakeTurns) { Play(2, 8, 50); }
 TEST_F(ProgressTest, LanesTakeTurns) { Play(3, 32, 20); }
 
+// count(words, rounds, threads): every thread of every block, round after
+// round; all begin when all are there.
+constexpr char kCount[] = R"(
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry count(.param .u64 p_words, .param .u32 p_rounds,
+                      .param .u32 p_threads)
+{
+    .reg .pred P;
+    .reg .b32 OLD, SEEN, NEW, %left, %threads;
+    .reg .b64 %at;
+    ld.param.u64 %at, [p_words];
+    ld.param.u32 %left, [p_rounds];
+    ld.param.u32 %threads, [p_threads];
+    red.relaxed.gpu.global.add.u32 [%at+128], 1;
+MEET:
+    ld.relaxed.gpu.global.u32 SEEN, [%at+128];
+    setp.lt.u32 P, SEEN, %threads;
+    @P bra MEET;
+AGAIN:
+    ADD_ONE
+    sub.u32 %left, %left, 1;
+    setp.ne.u32 P, %left, 0;
+    @P bra AGAIN;
+    ret;
+}
+)";
+
+// How a thread adds one to a word that all have in common.
+struct Addition {
+  const char* name;
+  const char* code;
+  unsigned rounds = 400000;
+};
+
+const Addition kAdditions[] = {
+    {"Reduction", "red.relaxed.gpu.global.add.u32 [%at], 1;"},
+    {"ReductionOfTheSystem", "red.relaxed.sys.global.add.u32 [%at], 1;"},
+    {"Addition", "atom.relaxed.gpu.global.add.u32 OLD, [%at], 1;"},
+    {"GenericAddition", "atom.acq_rel.gpu.add.u32 OLD, [%at], 1;"},
+    {"Increment", "atom.global.inc.u32 OLD, [%at], 0xFFFFFFFF;"},
+    {"CompareAndSwap",
+     "ld.relaxed.gpu.global.u32 OLD, [%at];\nRETRY:\nadd.u32 NEW, OLD, 1;\n"
+     "atom.relaxed.gpu.global.cas.b32 SEEN, [%at], OLD, NEW;\n"
+     "setp.ne.u32 P, SEEN, OLD;\nmov.u32 OLD, SEEN;\n@P bra RETRY;",
+     1000},
+};
+
+class ContentionTest : public ContextTest,
+                       public testing::WithParamInterface<Addition> {};
+
+TEST_P(ContentionTest, CountsEachOnce) {
+  constexpr unsigned kBlocks = 8, kThreads = 32;
+  CUmodule module = nullptr;
+  CUfunction count = LoadKernel(Replaced(kCount, "ADD_ONE", GetParam().code),
+                                "count", &module);
+  ASSERT_NE(count, nullptr);
+  Zeros words(64);
+  unsigned rounds = GetParam().rounds, threads = kBlocks * kThreads;
+  void* values[] = {words.argument(), &rounds, &threads};
+  // All at once.
+  ASSERT_OK(Cuda().cuLaunchCooperativeKernel(count, kBlocks, 1, 1, kThreads, 1,
+                                             1, 0, nullptr, values));
+  ASSERT_OK(Cuda().cuStreamSynchronize(nullptr));
+  EXPECT_EQ(words.Read()[0], threads * rounds);
+  EXPECT_OK(Cuda().cuModuleUnload(module));
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, ContentionTest, testing::ValuesIn(kAdditions),
+                         [](const testing::TestParamInfo<Addition>& info) {
+                           return info.param.name;
+                         });
+
 }  // namespace
 }  // namespace holdfast::conformance
