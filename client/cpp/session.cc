@@ -156,7 +156,8 @@ Session::Session(std::shared_ptr<Daemon> daemon, std::string id,
       id_(std::move(id)),
       state_(std::move(state)),
       keep_alive_(std::make_unique<KeepAlive>(
-          daemon_->sessions(), state_->token,
+          [address = daemon_->address()] { return Connect(address); },
+          state_->token,
           [state = state_, id = id_](const std::string& reason) {
             state->queue.Lose(LostSession(id, absl::UnavailableError(reason)));
           })) {}
