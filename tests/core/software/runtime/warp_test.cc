@@ -215,6 +215,29 @@ extern "C" __global__ void k(const int* in, int* out) {
   }
 }
 
+TEST(ReduxTest, LanesThatAreNotThereDoNotCount) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(const int* in, int* out) {
+  int t = threadIdx.x, v = in[t];
+  if (t % 3 == 0) {
+    out[t] = __reduce_max_sync(0x49249249u, v);
+  } else {
+    out[t] = __reduce_min_sync(~0x49249249u, v);
+  }
+})");
+  for (const uint32_t sign : {0u, 1u << 31}) {
+    std::vector<int> in(32), out(32, 0);
+    int most = INT32_MIN, least = INT32_MAX;
+    for (uint32_t i = 0; i < 32; ++i) {
+      in[i] = static_cast<int>((Bits(i) & ~(1u << 31)) | sign);
+      if (i % 3 == 0) most = std::max(most, in[i]);
+      if (i % 3 != 0) least = std::min(least, in[i]);
+    }
+    ExpectSuccess(program.Run(Geometry(1, 32), in.data(), out.data()));
+    for (int i = 0; i < 32; ++i) EXPECT_EQ(out[i], i % 3 ? least : most) << i;
+  }
+}
+
 TEST(AtomicTest, HistogramInSharedAndGlobalMemoryCountsEverything) {
   KernelProgram program(R"(
 extern "C" __global__ void k(const unsigned* in, unsigned* out, int n) {
