@@ -195,6 +195,18 @@ TEST_F(Block, ScanWithDecoupledLookback) {
   ExpectBits(out, expected);
 }
 
+TEST_F(Block, ScanWithDecoupledLookbackOfFourValuesAThread) {
+  Load("scan");
+  constexpr int kFours = 12 * 256 - 17;
+  const auto in = RandomBelow(4 * kFours, 100);
+  std::vector<int> expected(in.size());
+  std::partial_sum(in.begin(), in.end(), expected.begin());
+  const Array<int> out(in.size());
+  Launch("scan_lookback_wide", {12}, {256}, Upload(in), out, kFours,
+         Zeros<unsigned>(1), Zeros<uint64_t>(12));
+  ExpectBits(out, expected);
+}
+
 TEST_F(Block, HistogramsAgree) {
   Load("histogram");
   constexpr int kCount = 20000;

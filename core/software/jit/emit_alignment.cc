@@ -18,14 +18,28 @@ constexpr uint32_t kAllLanes = 0xFFFFFFFF;
 
 }  // namespace
 
-// Of a variable, by its declaration.
+// Of a variable, by its declaration; of a register, by what is known of its
+// value, or because an instruction in front of this one has tested it.
 bool KernelEmitter::IsAligned(const Operand& operand, uint64_t bytes) const {
+  const auto offset = static_cast<uint64_t>(operand.offset);
+  if (operand.kind == Operand::Kind::kRegister) {
+    const auto tested = aligned_.find(operand.index);
+    if (tested != aligned_.end() && tested->second.bytes >= bytes &&
+        (offset - tested->second.offset) % bytes == 0) {
+      return true;
+    }
+    const Shape& shape =
+        shapes_[static_cast<int>(mode_)].registers[operand.index];
+    return !shape.varying && (uint64_t{1} << shape.zeros) % bytes == 0 &&
+           static_cast<uint64_t>(shape.stride) % bytes == 0 &&
+           offset % bytes == 0;
+  }
   if (operand.kind != Operand::Kind::kVariable &&
       operand.kind != Operand::Kind::kLocalVariable) {
     return false;
   }
   return kernel_.VariableOf(operand).alignment % bytes == 0 &&
-         static_cast<uint64_t>(operand.offset) % bytes == 0;
+         offset % bytes == 0;
 }
 
 // `address` is what `current_` accesses at `operand`.
@@ -60,6 +74,10 @@ void KernelEmitter::CheckAlignment(const Operand& operand, Space space,
   CallRuntime("holdfast_misaligned", b_.getVoidTy(), {lanes, first});
   b_.CreateUnreachable();
   b_.SetInsertPoint(good);
+  if (operand.kind == Operand::Kind::kRegister &&
+      current_->guard.kind == Operand::Kind::kNone) {
+    aligned_[operand.index] = {bytes, static_cast<uint64_t>(operand.offset)};
+  }
 }
 
 // Of the lowest of `lanes`, which are not none.

@@ -89,6 +89,7 @@ void KernelEmitter::EmitBlock(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
   block_at_ = k;
   predicates_.clear();
+  aligned_.clear();
   if (lower::MeetingOf(kernel_.function->body[block.first]) !=
       lower::Meeting::kNone) {
     return mode_ == Mode::kFull ? MeetFull(k) : MeetMasked(k);
@@ -105,6 +106,7 @@ void KernelEmitter::EmitBlock(size_t k) {
       b_.CreateBr(resume);
       b_.SetInsertPoint(resume);
       predicates_.clear();
+      aligned_.clear();
     }
     EmitInstruction(instruction);
   }

@@ -120,7 +120,10 @@ void KernelEmitter::EmitLoad(const Instruction& instruction) {
   std::vector<Value> loaded;
   if (IsOrdered(instruction)) CompilerFence();
   const auto elements = Elements(instruction.operands[0]);
-  for (size_t i = 0; i < elements.size(); ++i, offset += ptx::BytesOf(type)) {
+  const bool groups = InGroups(address, type, elements.size());
+  if (groups) loaded = LoadGroups(address, type, elements.size());
+  for (size_t i = 0; !groups && i < elements.size();
+       ++i, offset += ptx::BytesOf(type)) {
     loaded.push_back(LoadFrom(Displaced(address, offset), type));
   }
   if (IsOrdered(instruction)) CompilerFence();
@@ -134,8 +137,16 @@ void KernelEmitter::EmitStore(const Instruction& instruction) {
   CheckAlignment(place, SpaceOf(instruction), address);
   uint64_t offset = 0;
   if (IsOrdered(instruction)) CompilerFence();
+  std::vector<Value> stored;
   for (const Operand& element : Elements(instruction.operands[1])) {
-    StoreTo(Displaced(address, offset), Read(element, type));
+    stored.push_back(Read(element, type));
+  }
+  if (InGroups(address, type, stored.size())) {
+    StoreGroups(address, stored);
+    stored.clear();
+  }
+  for (const Value& element : stored) {
+    StoreTo(Displaced(address, offset), element);
     offset += ptx::BytesOf(type);
   }
   if (IsOrdered(instruction)) CompilerFence();
@@ -205,7 +216,8 @@ llvm::Value* KernelEmitter::SafeAddress(llvm::Value* address,
 }
 
 template <typename T>
-T* KernelEmitter::Mark(T* access, Kind kind, int lane, bool masked) {
+T* KernelEmitter::Mark(T* access, Kind kind, int lane, bool masked,
+                       int elements) {
   AccessSite site;
   site.instruction =
       static_cast<uint32_t>(current_ - kernel_.function->body.data());
@@ -213,19 +225,23 @@ T* KernelEmitter::Mark(T* access, Kind kind, int lane, bool masked) {
   site.masked = masked;
   site.lane = static_cast<uint8_t>(lane);
   // Copies have no type, but go by words.
-  site.bytes = static_cast<uint8_t>(
-      current_->modifiers.type_count == 0 ? 4 : ptx::BytesOf(current_->type()));
+  site.bytes =
+      static_cast<uint8_t>(current_->modifiers.type_count == 0
+                               ? 4
+                               : elements * ptx::BytesOf(current_->type()));
   Describe(access, site);
   return access;
 }
-template llvm::LoadInst* KernelEmitter::Mark(llvm::LoadInst*, Kind, int, bool);
-template llvm::StoreInst* KernelEmitter::Mark(llvm::StoreInst*, Kind, int,
-                                              bool);
-template llvm::CallInst* KernelEmitter::Mark(llvm::CallInst*, Kind, int, bool);
+template llvm::LoadInst* KernelEmitter::Mark(llvm::LoadInst*, Kind, int, bool,
+                                             int);
+template llvm::StoreInst* KernelEmitter::Mark(llvm::StoreInst*, Kind, int, bool,
+                                              int);
+template llvm::CallInst* KernelEmitter::Mark(llvm::CallInst*, Kind, int, bool,
+                                             int);
 template llvm::AtomicRMWInst* KernelEmitter::Mark(llvm::AtomicRMWInst*, Kind,
-                                                  int, bool);
+                                                  int, bool, int);
 template llvm::AtomicCmpXchgInst* KernelEmitter::Mark(llvm::AtomicCmpXchgInst*,
-                                                      Kind, int, bool);
+                                                      Kind, int, bool, int);
 
 // For the report of a fault: the lanes that an access is for.
 void KernelEmitter::NoteLanes(llvm::Value* bits) {

@@ -42,6 +42,7 @@ void KernelEmitter::EmitRegionBlock(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
   block_at_ = k;
   predicates_.clear();
+  aligned_.clear();
   const uint32_t last = block.branches ? block.last - 1 : block.last;
   for (uint32_t i = block.first; i < last; ++i) {
     EmitInstruction(kernel_.function->body[i]);

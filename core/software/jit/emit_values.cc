@@ -168,6 +168,7 @@ Value KernelEmitter::ReadRegister(uint32_t index, Mode mode) {
 void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
                                   llvm::Value* mask) {
   const Type type = kernel_.function->registers[index].type;
+  if (mode == mode_) aligned_.erase(index);
   const Shape& shape = shapes_[static_cast<int>(mode)].registers[index];
   const auto storage = Storage(index, mode);
   const Value stored = Reshape(As(value, type), shape);

@@ -186,6 +186,21 @@ class KernelEmitter {
   llvm::Value* AnyMisaligned(const Value& low, llvm::Value* mask);
   llvm::Value* MisalignedLanes(const Value& low);
 
+  // emit_vectors.cc
+  using Parts = llvm::SmallVector<llvm::Value*, 16>;
+  bool InGroups(const Value& address, ptx::Type type, size_t count);
+  template <typename T>
+  T* MarkGroups(T* access, int lane, int groups, size_t count);
+  llvm::Value* GroupPointer(const Value& address, int lane);
+  std::vector<Value> LoadGroups(const Value& address, ptx::Type type,
+                                size_t count);
+  void StoreGroups(const Value& address, absl::Span<const Value> elements);
+  Parts SplitPairs(llvm::ArrayRef<llvm::Value*> halves);
+  Parts JoinPairs(llvm::ArrayRef<llvm::Value*> parts);
+  Parts SplitFours(llvm::ArrayRef<llvm::Value*> groups);
+  Parts JoinFours(llvm::ArrayRef<llvm::Value*> parts);
+  Parts TurnSquares(llvm::ArrayRef<llvm::Value*> parts);
+
   // emit_async.cc
   void EmitCopyAsync(const ptx::Instruction& instruction);
   Value Displaced(const Value& address, uint64_t bytes);
@@ -396,7 +411,8 @@ class KernelEmitter {
   // Says of an instruction that touches memory for `current_` which lanes it
   // does that for.
   template <typename T>
-  T* Mark(T* access, AccessSite::Kind kind, int lane, bool masked);
+  T* Mark(T* access, AccessSite::Kind kind, int lane, bool masked,
+          int elements = 1);
   template <typename T>
   T* MarkAtomic(T* access);
   llvm::Value* Pointer(llvm::Value* address);
@@ -463,6 +479,13 @@ class KernelEmitter {
   std::map<int, llvm::BasicBlock*> resume_blocks_;
   // Predicates written in the block at hand, as vectors.
   std::map<uint32_t, Value> predicates_;
+  // By register: of its value plus `offset`, which the block at hand has found
+  // to be a multiple of `bytes`.
+  struct Aligned {
+    uint64_t bytes;
+    uint64_t offset;
+  };
+  std::map<uint32_t, Aligned> aligned_;
   const ptx::Instruction* current_ = nullptr;
   // Whom an atomic is emitted for.
   struct AtomicLanes {

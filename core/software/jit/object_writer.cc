@@ -146,9 +146,10 @@ void LeaveOut(size_t size, llvm::TargetPassConfig* config) {
   // the test in its middle, and keep all that they are made of until then.
   config->disablePass(&llvm::MachineSinkingID);
   config->disablePass(&llvm::LiveDebugValuesID);  // there are none
+  // These CPUs sort instructions themselves.
+  config->disablePass(&llvm::PostRASchedulerID);
   if (size < kLarge) return;
   config->disablePass(&llvm::MachineSchedulerID);
-  config->disablePass(&llvm::PostRASchedulerID);
 }
 
 }  // namespace

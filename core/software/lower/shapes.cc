@@ -2,6 +2,7 @@
 #include "core/software/lower/shapes.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <optional>
 
@@ -189,14 +190,27 @@ class Analysis {
                               chunk_lanes_);
       case Operand::Kind::kVector:
         return Shape::Varying();
+      case Operand::Kind::kVariable:
       case Operand::Kind::kLocalVariable:
         if (kernel_.VariableOf(operand).space == ptx::Space::kLocal) {
           return Shape{false, true, static_cast<int64_t>(kernel_.local_bytes)};
         }
-        return Shape{};
+        return ShapeOfAddress(operand);
       default:
         return Shape{};
     }
+  }
+
+  // Of a variable that all lanes share.
+  Shape ShapeOfAddress(const Operand& operand) {
+    const ptx::Variable& variable = kernel_.VariableOf(operand);
+    Shape shape;
+    const uint64_t bits =
+        variable.space == ptx::Space::kShared
+            ? kernel_.AddressOf(operand)
+            : variable.alignment | static_cast<uint64_t>(operand.offset);
+    shape.zeros = std::min(std::countr_zero(bits), 30);
+    return shape;
   }
 
   bool Visit(const Instruction& instruction) {

@@ -417,8 +417,8 @@ class Scan : public Workload {
     };
     clear(ticket_.address(), 1);
     clear(states_.address(), 2 * states_.size());
-    library_.Launch("scan_lookback", {BlocksFor(count_, 256)}, {256}, 0, x_,
-                    out_, count_, ticket_, states_);
+    library_.Launch("scan_lookback_wide", {BlocksFor(count_, 1024)}, {256}, 0,
+                    x_, out_, count_ / 4, ticket_, states_);
   }
   // Twice over the data: sums of the parts, then the scan of each.
   void RunNative() override {
@@ -442,7 +442,7 @@ class Scan : public Workload {
   std::vector<int> native_ = std::vector<int>(count_);
   const Array<int> x_ = Upload(in_), out_ = Array<int>(count_);
   const Array<uint32_t> ticket_ = Array<uint32_t>(1);
-  const Array<uint64_t> states_ = Array<uint64_t>(BlocksFor(count_, 256));
+  const Array<uint64_t> states_ = Array<uint64_t>(BlocksFor(count_, 1024));
 };
 
 class Spmv : public Workload {

@@ -51,6 +51,23 @@ __device__ int ScanBlockShuffle(int value, int* warps) {
   return value + before;
 }
 
+// Publishes the sum of a block; the sum of all blocks before it.
+__device__ int LookBack(unsigned block, int sum,
+                        volatile unsigned long long* states) {
+  const unsigned long long published = block == 0 ? 2 : 1;
+  states[block] = published << 32 | (unsigned)sum;
+  int prefix = 0;
+  for (int b = (int)block - 1; b >= 0;) {
+    const unsigned long long state = states[b];
+    if (state >> 32 == 0) continue;
+    prefix += (int)(unsigned)state;
+    if (state >> 32 == 2) break;
+    --b;
+  }
+  if (block > 0) states[block] = 2ull << 32 | (unsigned)(prefix + sum);
+  return prefix;
+}
+
 extern "C" __global__ void scan_lookback(const int* in, int* out, int n,
                                          unsigned* ticket,
                                          volatile unsigned long long* states) {
@@ -61,20 +78,32 @@ extern "C" __global__ void scan_lookback(const int* in, int* out, int n,
   __syncthreads();
   const int i = block * 256 + threadIdx.x;
   const int sum = ScanBlockShuffle(i < n ? in[i] : 0, warps);
-  if (threadIdx.x == 255) {
-    const unsigned long long published = block == 0 ? 2 : 1;
-    states[block] = published << 32 | (unsigned)sum;
-    int prefix = 0;
-    for (int b = (int)block - 1; b >= 0;) {
-      const unsigned long long state = states[b];
-      if (state >> 32 == 0) continue;
-      prefix += (int)(unsigned)state;
-      if (state >> 32 == 2) break;
-      --b;
-    }
-    if (block > 0) states[block] = 2ull << 32 | (unsigned)(prefix + sum);
-    before = prefix;
-  }
+  if (threadIdx.x == 255) before = LookBack(block, sum, states);
   __syncthreads();
   if (i < n) out[i] = sum + before;
+}
+
+// The same with four values a thread, as one load: a barrier is for 1024
+// values. `fours` counts them.
+extern "C" __global__ void scan_lookback_wide(
+    const int4* in, int4* out, int fours, unsigned* ticket,
+    volatile unsigned long long* states) {
+  __shared__ int warps[8];
+  __shared__ unsigned block;
+  __shared__ int before;
+  if (threadIdx.x == 0) block = atomicAdd(ticket, 1);
+  __syncthreads();
+  const int i = block * 256 + threadIdx.x;
+  int4 value = i < fours ? in[i] : make_int4(0, 0, 0, 0);
+  value.y += value.x;
+  value.z += value.y;
+  value.w += value.z;
+  const int sum = ScanBlockShuffle(value.w, warps);
+  if (threadIdx.x == 255) before = LookBack(block, sum, states);
+  __syncthreads();
+  const int start = before + sum - value.w;
+  if (i < fours) {
+    out[i] = make_int4(start + value.x, start + value.y, start + value.z,
+                       start + value.w);
+  }
 }

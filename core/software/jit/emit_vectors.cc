@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loads and stores of two or four elements a lane, such as ld.v4: each lane's
+// elements lie side by side, so that they go by one vector, and are sorted by
+// element in registers.
+#include "core/software/jit/kernel_emitter.h"
+
+namespace holdfast::software::jit {
+
+using ptx::Type;
+using Kind = AccessSite::Kind;
+
+namespace {
+
+constexpr int kLargestGroup = 16;  // bytes that a lane accesses
+
+// [first, first + step, ...], `count` of them.
+llvm::SmallVector<int, 32> Every(int first, int step, int count) {
+  llvm::SmallVector<int, 32> order;
+  for (int i = 0; i < count; ++i) order.push_back(first + i * step);
+  return order;
+}
+
+}  // namespace
+
+// Whether all lanes access `count` elements at places of their own.
+bool KernelEmitter::InGroups(const Value& address, Type type, size_t count) {
+  const int bytes = ptx::BytesOf(type);
+  const auto group = static_cast<int64_t>(bytes * count);
+  if (LaneMask() != nullptr || address.shape.chunk_uniform() || bytes == 1 ||
+      group > kLargestGroup) {
+    return false;
+  }
+  return count == 4 || (count == 2 && !address.shape.varying &&
+                        address.shape.stride == group);
+}
+
+// `vector` holds consecutive lanes' groups from `lane` on.
+template <typename T>
+T* KernelEmitter::MarkGroups(T* access, int lane, int groups, size_t count) {
+  return Mark(access, groups == 1 ? Kind::kOneLane : Kind::kLanes, lane, false,
+              static_cast<int>(count));
+}
+
+llvm::Value* KernelEmitter::GroupPointer(const Value& address, int lane) {
+  if (!address.shape.varying) return LanePointer(address, lane);
+  return Pointer(b_.CreateExtractElement(address.parts[lane / lanes_],
+                                         static_cast<uint64_t>(lane % lanes_)));
+}
+
+// By element, each with the parts of all chunks.
+std::vector<Value> KernelEmitter::LoadGroups(const Value& address, Type type,
+                                             size_t count) {
+  std::vector<Value> elements(count, Value{lower::Shape::Varying(), type, {}});
+  const int each = count == 2 ? lanes_ / 2 : 1;  // groups at a time
+  const int width = each * static_cast<int>(count);
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::SmallVector<llvm::Value*, 16> groups;
+    for (int lane = c * lanes_; lane < (c + 1) * lanes_; lane += each) {
+      groups.push_back(MarkGroups(
+          b_.CreateAlignedLoad(llvm::FixedVectorType::get(TypeOf(type), width),
+                               GroupPointer(address, lane),
+                               llvm::Align(ptx::BytesOf(type) * count)),
+          lane, each, count));
+    }
+    const auto parts = count == 2 ? SplitPairs(groups) : SplitFours(groups);
+    for (size_t i = 0; i < count; ++i) elements[i].parts.push_back(parts[i]);
+  }
+  return elements;
+}
+
+void KernelEmitter::StoreGroups(const Value& address,
+                                absl::Span<const Value> elements) {
+  const size_t count = elements.size();
+  const Type type = elements[0].type;
+  const int each = count == 2 ? lanes_ / 2 : 1;
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::SmallVector<llvm::Value*, 4> parts;
+    for (const Value& element : elements) parts.push_back(Vector(element, c));
+    const auto groups = count == 2 ? JoinPairs(parts) : JoinFours(parts);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const int lane = c * lanes_ + static_cast<int>(i) * each;
+      MarkGroups(b_.CreateAlignedStore(groups[i], GroupPointer(address, lane),
+                                       llvm::Align(ptx::BytesOf(type) * count)),
+                 lane, each, count);
+    }
+  }
+}
+
+KernelEmitter::Parts KernelEmitter::SplitPairs(
+    llvm::ArrayRef<llvm::Value*> halves) {
+  return {b_.CreateShuffleVector(halves[0], halves[1], Every(0, 2, lanes_)),
+          b_.CreateShuffleVector(halves[0], halves[1], Every(1, 2, lanes_))};
+}
+
+KernelEmitter::Parts KernelEmitter::JoinPairs(
+    llvm::ArrayRef<llvm::Value*> parts) {
+  Parts halves;
+  for (int half = 0; half < 2; ++half) {
+    llvm::SmallVector<int, 16> order;
+    for (int i = 0; i < lanes_ / 2; ++i) {
+      order.push_back(half * lanes_ / 2 + i);
+      order.push_back(half * lanes_ / 2 + i + lanes_);
+    }
+    halves.push_back(b_.CreateShuffleVector(parts[0], parts[1], order));
+  }
+  return halves;
+}
+
+// Squares of four lanes by four elements change places, side by side in one
+// vector: part i of the result has, in square s, element i of the four parts.
+KernelEmitter::Parts KernelEmitter::TurnSquares(
+    llvm::ArrayRef<llvm::Value*> parts) {
+  const auto zip = [&](llvm::Value* a, llvm::Value* b, int first) {
+    llvm::SmallVector<int, 16> order;
+    for (int s = 0; s < lanes_; s += 4) {
+      for (int i = 0; i < 2; ++i) {
+        order.push_back(s + first + i);
+        order.push_back(s + first + i + lanes_);
+      }
+    }
+    return b_.CreateShuffleVector(a, b, order);
+  };
+  const auto pair = [&](llvm::Value* a, llvm::Value* b, int first) {
+    llvm::SmallVector<int, 16> order;
+    for (int s = 0; s < lanes_; s += 4) {
+      for (int i = 0; i < 2; ++i) order.push_back(s + first + i);
+      for (int i = 0; i < 2; ++i) order.push_back(s + first + i + lanes_);
+    }
+    return b_.CreateShuffleVector(a, b, order);
+  };
+  llvm::Value* low[2] = {zip(parts[0], parts[1], 0),
+                         zip(parts[2], parts[3], 0)};
+  llvm::Value* high[2] = {zip(parts[0], parts[1], 2),
+                          zip(parts[2], parts[3], 2)};
+  return {pair(low[0], low[1], 0), pair(low[0], low[1], 2),
+          pair(high[0], high[1], 0), pair(high[0], high[1], 2)};
+}
+
+KernelEmitter::Parts KernelEmitter::SplitFours(
+    llvm::ArrayRef<llvm::Value*> groups) {
+  Parts parts;
+  for (int j = 0; j < 4; ++j) {
+    // Lanes j, j + 4, ... of the chunk.
+    Parts joined;
+    for (int lane = j; lane < lanes_; lane += 4) joined.push_back(groups[lane]);
+    while (joined.size() > 1) {
+      Parts wider;
+      for (size_t i = 0; i < joined.size(); i += 2) {
+        const auto* type =
+            llvm::cast<llvm::FixedVectorType>(joined[i]->getType());
+        wider.push_back(b_.CreateShuffleVector(
+            joined[i], joined[i + 1],
+            Every(0, 1, 2 * static_cast<int>(type->getNumElements()))));
+      }
+      joined = wider;
+    }
+    parts.push_back(joined[0]);
+  }
+  return TurnSquares(parts);
+}
+
+KernelEmitter::Parts KernelEmitter::JoinFours(
+    llvm::ArrayRef<llvm::Value*> parts) {
+  const Parts turned = TurnSquares(parts);
+  Parts groups;
+  for (int lane = 0; lane < lanes_; ++lane) {
+    groups.push_back(
+        b_.CreateShuffleVector(turned[lane % 4], Every(lane / 4 * 4, 1, 4)));
+  }
+  return groups;
+}
+
+}  // namespace holdfast::software::jit
