@@ -67,7 +67,7 @@ void KernelEmitter::CheckAlignment(const Operand& operand, Space space,
   llvm::MDBuilder metadata(context_);
   b_.CreateCondBr(any, bad, good, metadata.createBranchWeights(1, 1000000));
   b_.SetInsertPoint(bad);
-  llvm::Value* lanes = MisalignedLanes(low);
+  llvm::Value* lanes = lane_ != nullptr ? LaneBit() : MisalignedLanes(low);
   if (mask != nullptr) lanes = b_.CreateAnd(lanes, mask);
   llvm::Value* first = AddressOfFirst(address, lanes);
   NoteInstruction();

@@ -31,6 +31,7 @@ llvm::Value* KernelEmitter::ExecBits() {
 }
 
 llvm::Value* KernelEmitter::LaneMask() {
+  if (lane_ != nullptr) return nullptr;
   llvm::Value* exec = mode_ == Mode::kFull ? region_ : ExecBits();
   if (guard_bits_ == nullptr || exec == nullptr) {
     return exec == nullptr ? guard_bits_ : exec;
@@ -79,9 +80,14 @@ void KernelEmitter::EmitMasked() {
     b_.SetInsertPoint(masked_[k]);
     b_.CreateStore(I32(0), Slot(layout_.Pending(k)));
     b_.CreateStore(bits, exec_);
+    if (shapes_[0].lane_loops[k] >= 0) {
+      EnterLaneLoop(k);
+      continue;
+    }
     if (shapes_[0].meetings[k]) EnterFull(k);
     EmitBlock(k);
   }
+  EmitLaneLoops();
   EmitIdle();
 }
 
@@ -90,6 +96,9 @@ void KernelEmitter::EmitBlock(size_t k) {
   block_at_ = k;
   predicates_.clear();
   aligned_.clear();
+  if (mode_ == Mode::kFull && shapes_[0].lane_loops[k] >= 0) {
+    return LeaveForLaneLoop(k);
+  }
   if (lower::MeetingOf(kernel_.function->body[block.first]) !=
       lower::Meeting::kNone) {
     return mode_ == Mode::kFull ? MeetFull(k) : MeetMasked(k);
@@ -197,7 +206,9 @@ void KernelEmitter::EmitBranch(const Instruction* instruction, size_t k) {
     PollCancel();
     rotate = EmitSpin(k);
   }
-  if (mode_ == Mode::kFull) {
+  if (lane_ != nullptr) {
+    BranchAlone(instruction, k);
+  } else if (mode_ == Mode::kFull) {
     BranchFull(instruction, k);
   } else {
     BranchMasked(instruction, k, rotate);

@@ -266,6 +266,12 @@ void KernelEmitter::FindMasked() {
     masked_needed_[at] = true;
     for (const int next : lower::Successors(kernel_, at)) open.push_back(next);
   }
+  for (size_t k = 0; k < masked_needed_.size(); ++k) {
+    if (shapes_[0].lane_loops[k] >= 0 &&
+        !lower::EntersLaneLoop(kernel_, shapes_[0].lane_loops, k)) {
+      masked_needed_[k] = false;
+    }
+  }
 }
 
 // Masked code runs until the lanes have ended, or all meet at a block.

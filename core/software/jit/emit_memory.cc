@@ -73,7 +73,7 @@ Value KernelEmitter::Address(const Operand& operand, Space space) {
                         operand.kind == Operand::Kind::kLocalVariable;
   Value address;
   if (variable) {
-    address = ReadAddress(operand);
+    address = OfLane(ReadAddress(operand));
   } else {
     address =
         Read(operand, operand.kind == Operand::Kind::kRegister
@@ -275,9 +275,9 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
         }
         from = SafeAddress(from, b_.CreateICmpNE(active, I32(0)));
       }
-      result.parts.push_back(
-          Mark(b_.CreateAlignedLoad(element, Pointer(from), align), Kind::kSame,
-               static_cast<int>(c) * lanes_, bits != nullptr));
+      result.parts.push_back(Mark(
+          b_.CreateAlignedLoad(element, Pointer(from), align), Kind::kSame,
+          static_cast<int>(c) * lanes_, bits != nullptr || lane_ != nullptr));
     }
     return result;
   }
@@ -308,6 +308,7 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
 
 Value KernelEmitter::Gather(const Value& address, Type type,
                             llvm::Value* bits) {
+  if (bits != nullptr && lanes_ == 8) return GatherListed(address, type, bits);
   Value result{Shape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* from = Vector(address, c);
@@ -323,6 +324,30 @@ Value KernelEmitter::Gather(const Value& address, Type type,
                                : GatherOneByOne(from, type, c * lanes_));
   }
   return result;
+}
+
+// Only what the lanes of `bits` ask for: where lanes have parted they are few,
+// and so is the code.
+Value KernelEmitter::GatherListed(const Value& address, Type type,
+                                  llvm::Value* bits) {
+  llvm::Type* element = TypeOf(type);
+  llvm::Value* addresses = SpillAddresses(address);
+  NoteLanes(bits);
+  Value result{Shape::Varying(), type, {}};
+  for (int c = 0; c < chunks_; ++c) {
+    result.parts.push_back(llvm::Constant::getNullValue(VectorOf(element)));
+  }
+  llvm::AllocaInst* values = Spill(result);
+  ForEachLane(bits, [&](llvm::Value* lane) {
+    llvm::Value* from = b_.CreateLoad(
+        b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), addresses, lane));
+    llvm::Value* loaded =
+        Mark(b_.CreateAlignedLoad(element, Pointer(from),
+                                  llvm::Align(ptx::BytesOf(type))),
+             Kind::kListed, 0, true);
+    b_.CreateStore(loaded, b_.CreateGEP(element, values, lane));
+  });
+  return LoadLanes(values, type);
 }
 
 // As the CPU gathers, with 64-bit addresses; from lane `lane` on.

@@ -146,6 +146,11 @@ llvm::SmallVector<KernelEmitter::Place, 4> KernelEmitter::Storage(
 
 Value KernelEmitter::ReadRegister(uint32_t index, Mode mode) {
   const Type type = kernel_.function->registers[index].type;
+  if (lane_ != nullptr) {
+    auto*& place = lane_registers_[index];
+    if (place == nullptr) place = Alloca(TypeOf(type));
+    return Uniform(type, b_.CreateLoad(TypeOf(type), place));
+  }
   Value value{shapes_[static_cast<int>(mode)].registers[index], type, {}};
   if (auto it = predicates_.find(index);
       mode == mode_ && it != predicates_.end()) {
@@ -169,6 +174,12 @@ void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
                                   llvm::Value* mask) {
   const Type type = kernel_.function->registers[index].type;
   if (mode == mode_) aligned_.erase(index);
+  if (lane_ != nullptr) {
+    auto*& place = lane_registers_[index];
+    if (place == nullptr) place = Alloca(TypeOf(type));
+    b_.CreateStore(AtLane(As(value, type), lane_).parts[0], place);
+    return;
+  }
   const Shape& shape = shapes_[static_cast<int>(mode)].registers[index];
   const auto storage = Storage(index, mode);
   const Value stored = Reshape(As(value, type), shape);
@@ -212,10 +223,10 @@ Value KernelEmitter::Read(const Operand& operand, Type type) {
       return As(value, type);
     }
     case Operand::Kind::kSpecial:
-      return As(ReadSpecial(static_cast<Special>(operand.index)), type);
+      return As(OfLane(ReadSpecial(static_cast<Special>(operand.index))), type);
     case Operand::Kind::kVariable:
     case Operand::Kind::kLocalVariable:
-      return As(ReadAddress(operand), type);
+      return As(OfLane(ReadAddress(operand)), type);
     default:
       break;
   }

@@ -20,6 +20,7 @@
 #include "core/software/jit/warp_frame.h"
 #include "core/software/lower/control_flow.h"
 #include "core/software/lower/kernel.h"
+#include "core/software/lower/lane_loops.h"
 #include "core/software/lower/shapes.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
@@ -107,6 +108,24 @@ class KernelEmitter {
   void EmitRegionBlock(size_t k);
   void AddToRegion(int target, llvm::Value* bits);
   void PendRegion();
+
+  // emit_lanes.cc
+  void LeaveForLaneLoop(size_t k);
+  void EnterLaneLoop(size_t k);
+  void EmitLaneLoops();
+  void FindLaneRegisters(int first);
+  void EmitLaneLoop(int first);
+  void LeaveLaneLoop(int target);
+  void BranchAlone(const ptx::Instruction* instruction, size_t k);
+  llvm::Value* LaneBit();  // i32
+  void TakeIn(uint32_t index, llvm::Value* lane);
+  void GiveBack(uint32_t index);
+  llvm::Value* Reach(llvm::Value* base, const lower::Shape& shape,
+                     llvm::Value* lane);
+  Value AtLane(const Value& value, llvm::Value* lane);
+  Value OfLane(const Value& value) {
+    return lane_ == nullptr ? value : AtLane(value, lane_);
+  }
 
   // emit_barrier.cc
   struct BarrierRound {
@@ -391,6 +410,7 @@ class KernelEmitter {
   Value Address(const ptx::Operand& operand, ptx::Space space);
   Value LoadFrom(const Value& address, ptx::Type type);
   Value Gather(const Value& address, ptx::Type type, llvm::Value* bits);
+  Value GatherListed(const Value& address, ptx::Type type, llvm::Value* bits);
   llvm::Value* GatherByEight(llvm::Value* from, ptx::Type type, int lane);
   llvm::Value* GatherOneByOne(llvm::Value* from, ptx::Type type, int lane);
   llvm::Value* SafeAddress(llvm::Value* address, llvm::Value* wanted);
@@ -499,6 +519,19 @@ class KernelEmitter {
   // included) an i32 of those that have to.
   llvm::Value* region_ = nullptr;
   std::map<int, llvm::AllocaInst*> region_bits_;
+  // A loop that each lane runs by itself.
+  struct LaneLoop {
+    llvm::BasicBlock* start = nullptr;
+    llvm::AllocaInst* entry = nullptr;  // i32, the block to start with
+    std::vector<size_t> entries;
+    std::set<uint32_t> taken_in, written;     // registers
+    std::map<int, llvm::BasicBlock*> blocks;  // code of a block
+    std::map<int, llvm::BasicBlock*> exits;   // to a block outside
+  };
+  std::map<int, LaneLoop> lane_loops_;  // by the first block
+  LaneLoop* loop_ = nullptr;
+  llvm::Value* lane_ = nullptr;  // i32, while code of one lane is emitted
+  std::map<uint32_t, llvm::AllocaInst*> lane_registers_;
   std::optional<std::string> error_;
 };
 

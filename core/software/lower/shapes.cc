@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/software/lower/control_flow.h"
+#include "core/software/lower/lane_loops.h"
 
 namespace holdfast::software::lower {
 namespace {
@@ -50,6 +51,7 @@ class Analysis {
         Iterate();
         divergent = DivergentBlocks();
       } while (divergent != last);
+      result.lane_loops = FindLaneLoops(divergent, regions);
       for (size_t k = 0; k < count; ++k) {
         if (!divergent[k]) regions[k].clear();
         if (!regions[k].empty()) divergent[k] = false;
@@ -57,6 +59,9 @@ class Analysis {
       result.regions = std::move(regions);
       result.joins = meetings;
       result.meetings = Meetings(meetings, divergent);
+      for (size_t k = 0; k < count; ++k) {
+        if (result.lane_loops[k] >= 0) result.meetings[k] = false;
+      }
     }
     for (const auto& shape : shapes_) {
       result.registers.push_back(shape.value_or(Shape{}));
@@ -108,6 +113,24 @@ class Analysis {
     }
     const auto places = std::count(all.begin(), all.end(), true);
     return places > static_cast<ptrdiff_t>(kMany) ? behind_barriers : all;
+  }
+
+  // Vectors of 16 lanes come with gathers that are worth their name. A region
+  // cannot take part of a loop.
+  std::vector<int> FindLaneLoops(
+      const std::vector<bool>& divergent,
+      const std::vector<std::vector<int>>& regions) const {
+    const std::vector<int> none(kernel_.blocks.size(), -1);
+    if (chunk_lanes_ > 8) return none;
+    std::vector<Shape> shapes;
+    for (const auto& shape : shapes_) shapes.push_back(shape.value_or(Shape{}));
+    const std::vector<int> loops = LaneLoops(kernel_, shapes, divergent);
+    for (size_t k = 0; k < regions.size(); ++k) {
+      for (const int at : regions[k]) {
+        if (loops[at] >= 0 && loops[at] != loops[k]) return none;
+      }
+    }
+    return loops;
   }
 
   // Blocks at whose end the lanes may go different ways.

@@ -21,6 +21,8 @@ struct Shapes {
   // BranchRegion. They go on at `joins` together.
   std::vector<std::vector<int>> regions;
   std::vector<int> joins;
+  // kFull only, by block: see LaneLoops. Full code does not run these.
+  std::vector<int> lane_loops;
 };
 
 Shapes ComputeShapes(const Kernel& kernel, const BlockShape& block, Mode mode,

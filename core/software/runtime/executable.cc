@@ -18,6 +18,7 @@
 #include "core/software/ptx/link.h"
 #include "core/software/ptx/parser.h"
 #include "core/software/runtime/device_heap.h"
+#include "core/software/runtime/fingerprint.h"
 #include "core/software/runtime/grid.h"
 #include "core/software/runtime/module_memory.h"
 
@@ -123,9 +124,9 @@ class KernelCode {
 
 class PtxExecutable final : public Executable {
  public:
-  // `text` is all that the module was made from.
-  PtxExecutable(ptx::Module module, const std::string& text)
-      : module_(std::move(module)), fingerprint_(jit::Sha256Hex(text)) {}
+  // `fingerprints`: of the module's functions.
+  PtxExecutable(ptx::Module module, std::vector<std::string> fingerprints)
+      : module_(std::move(module)), fingerprints_(std::move(fingerprints)) {}
 
   bool Prepare(std::string* error) {
     memory_ = ModuleMemory::Create(module_, error);
@@ -187,11 +188,13 @@ class PtxExecutable final : public Executable {
       return nullptr;
     }
     kernel->has_stack = flat.has_stack;
+    const std::string& fingerprint = fingerprints_[static_cast<size_t>(
+        kernel->function - module_.functions.data())];
     auto& code = kernel->by_stack[stack_bytes];
     code = std::make_unique<KernelCode>(
         module_, *std::move(flat.function), *memory_,
-        stack_bytes == kLeastStack ? fingerprint_
-                                   : absl::StrCat(fingerprint_, stack_bytes),
+        stack_bytes == kLeastStack ? fingerprint
+                                   : absl::StrCat(fingerprint, stack_bytes),
         flat.error);
     return code.get();
   }
@@ -207,7 +210,7 @@ class PtxExecutable final : public Executable {
   }
 
   const ptx::Module module_;
-  const std::string fingerprint_;
+  const std::vector<std::string> fingerprints_;
   std::unique_ptr<ModuleMemory> memory_;
   std::mutex mutex_;  // guards what `code_` grows after Prepare
   std::vector<OneKernel> code_;
@@ -227,10 +230,11 @@ CUresult Parse(absl::string_view ptx, ptx::Module* module,
   return CUDA_SUCCESS;
 }
 
-CUresult Prepare(ptx::Module module, const std::string& text,
+CUresult Prepare(ptx::Module module, std::vector<std::string> fingerprints,
                  std::unique_ptr<Executable>* executable,
                  std::string* error_log) {
-  auto loaded = std::make_unique<PtxExecutable>(std::move(module), text);
+  auto loaded = std::make_unique<PtxExecutable>(std::move(module),
+                                                std::move(fingerprints));
   if (!loaded->Prepare(error_log)) return CUDA_ERROR_INVALID_PTX;
   *executable = std::move(loaded);
   return CUDA_SUCCESS;
@@ -244,7 +248,10 @@ CUresult Executable::Load(absl::string_view ptx,
   ptx::Module module;
   const CUresult result = Parse(ptx, &module, error_log);
   if (result != CUDA_SUCCESS) return result;
-  return Prepare(std::move(module), std::string(ptx), executable, error_log);
+  std::vector<std::string> fingerprints =
+      Fingerprints(module, std::string(ptx));
+  return Prepare(std::move(module), std::move(fingerprints), executable,
+                 error_log);
 }
 
 CUresult Executable::LoadLinked(const std::vector<std::string>& modules,
@@ -261,9 +268,10 @@ CUresult Executable::LoadLinked(const std::vector<std::string>& modules,
     *error_log = absl::StrJoin(errors, "\n");
     return CUDA_ERROR_INVALID_PTX;
   }
-  return Prepare(std::move(joined),
-                 absl::StrJoin(modules, absl::string_view("\0", 1)), executable,
-                 error_log);
+  const std::vector<std::string> fingerprints(
+      joined.functions.size(),
+      jit::Sha256Hex(absl::StrJoin(modules, absl::string_view("\0", 1))));
+  return Prepare(std::move(joined), fingerprints, executable, error_log);
 }
 
 bool SetDeviceHeapBytes(size_t bytes) {

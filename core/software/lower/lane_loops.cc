@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/lower/lane_loops.h"
+
+#include <algorithm>
+
+#include "core/software/lower/control_flow.h"
+
+namespace holdfast::software::lower {
+namespace {
+
+using ptx::Instruction;
+using ptx::Modifier;
+using ptx::Opcode;
+using ptx::Operand;
+
+// Blocks [first, last].
+struct Range {
+  size_t first;
+  size_t last;
+
+  bool Has(int block) const {
+    return block >= static_cast<int>(first) && block <= static_cast<int>(last);
+  }
+};
+
+bool IsPlainLoad(const Instruction& instruction) {
+  const auto& words = instruction.modifiers;
+  return instruction.opcode() == Opcode::kLd &&
+         !words.Has(Modifier::kVolatile) && !words.Has(Modifier::kRelaxed) &&
+         !words.Has(Modifier::kAcquire);
+}
+
+bool IsPlain(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kAbs:
+    case Opcode::kAdd:
+    case Opcode::kAnd:
+    case Opcode::kBra:
+    case Opcode::kCvt:
+    case Opcode::kCvta:
+    case Opcode::kDiv:
+    case Opcode::kFma:
+    case Opcode::kMad:
+    case Opcode::kMax:
+    case Opcode::kMin:
+    case Opcode::kMov:
+    case Opcode::kMul:
+    case Opcode::kNeg:
+    case Opcode::kNot:
+    case Opcode::kOr:
+    case Opcode::kRem:
+    case Opcode::kSelp:
+    case Opcode::kSetp:
+    case Opcode::kShl:
+    case Opcode::kShr:
+    case Opcode::kSub:
+    case Opcode::kXor:
+      break;
+    default:
+      return IsPlainLoad(instruction);
+  }
+  const auto is_vector = [](const Operand& operand) {
+    return operand.kind == Operand::Kind::kVector;
+  };
+  return instruction.carry == ptx::kNoRegister &&
+         DestinationCount(instruction) <= 1 &&
+         std::none_of(instruction.operands.begin(), instruction.operands.end(),
+                      is_vector);
+}
+
+class Finder {
+ public:
+  Finder(const Kernel& kernel, const std::vector<Shape>& shapes,
+         const std::vector<bool>& divergent)
+      : kernel_(kernel),
+        shapes_(shapes),
+        divergent_(divergent),
+        data_(RegistersFromData(kernel)) {}
+
+  // What lies between the first and the last block of a loop counts with it.
+  // Of loops in each other, the outermost that will do.
+  std::vector<int> Run() const {
+    std::vector<Range> found;
+    for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
+      for (const int next : Successors(kernel_, k)) {
+        if (next == kExit || next > static_cast<int>(k)) continue;
+        const Range range{static_cast<size_t>(next), k};
+        if (IsWorthIt(range)) found.push_back(range);
+      }
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Range& a, const Range& b) {
+                       return a.last - a.first > b.last - b.first;
+                     });
+    std::vector<int> loops(kernel_.blocks.size(), -1);
+    for (const Range& range : found) {
+      const auto begin = loops.begin() + static_cast<ptrdiff_t>(range.first);
+      const auto end = loops.begin() + static_cast<ptrdiff_t>(range.last) + 1;
+      if (std::any_of(begin, end, [](int loop) { return loop >= 0; })) continue;
+      std::fill(begin, end, static_cast<int>(range.first));
+    }
+    return loops;
+  }
+
+ private:
+  bool IsWorthIt(const Range& range) const {
+    constexpr size_t kMost = 512;  // instructions
+    constexpr size_t kShare = 8;   // of them, one in so many is a gather
+    size_t gathers = 0, others = 0;
+    bool parts = false;
+    for (size_t k = range.first; k <= range.last; ++k) {
+      const Block& block = kernel_.blocks[k];
+      if (block.may_spin || MeetingOf(FirstOf(block)) != Meeting::kNone) {
+        return false;
+      }
+      for (uint32_t i = block.first; i < block.last; ++i) {
+        const Instruction& instruction = kernel_.function->body[i];
+        if (!IsPlain(instruction)) return false;
+        ++(Gathers(instruction) ? gathers : others);
+      }
+      parts = parts || PartsByData(range, k);
+    }
+    return parts && gathers * kShare >= others && gathers + others <= kMost;
+  }
+
+  const Instruction& FirstOf(const Block& block) const {
+    return kernel_.function->body[block.first];
+  }
+
+  bool Gathers(const Instruction& instruction) const {
+    if (!IsPlainLoad(instruction) ||
+        instruction.modifiers.Has(Modifier::kParam)) {
+      return false;
+    }
+    const Operand& place = instruction.operands[1];
+    return place.kind == Operand::Kind::kRegister &&
+           shapes_[place.index].varying;
+  }
+
+  // Lanes leave the range at the end of block k, each when its data say so.
+  bool PartsByData(const Range& range, size_t k) const {
+    const auto next = Successors(kernel_, k);
+    const Operand& guard =
+        kernel_.function->body[kernel_.blocks[k].last - 1].guard;
+    return divergent_[k] && data_[guard.index] &&
+           std::any_of(next.begin(), next.end(),
+                       [&](int block) { return !range.Has(block); });
+  }
+
+  const Kernel& kernel_;
+  const std::vector<Shape>& shapes_;
+  const std::vector<bool>& divergent_;
+  const std::vector<bool> data_;
+};
+
+}  // namespace
+
+std::vector<int> LaneLoops(const Kernel& kernel,
+                           const std::vector<Shape>& shapes,
+                           const std::vector<bool>& divergent) {
+  return Finder(kernel, shapes, divergent).Run();
+}
+
+bool EntersLaneLoop(const Kernel& kernel, const std::vector<int>& loops,
+                    size_t k) {
+  if (k == 0) return true;
+  for (size_t from = 0; from < kernel.blocks.size(); ++from) {
+    if (loops[from] == loops[k]) continue;
+    for (const int next : Successors(kernel, from)) {
+      if (next == static_cast<int>(k)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace holdfast::software::lower
