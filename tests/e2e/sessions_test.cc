@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/strings/match.h"
 #include "client/cpp/launch.h"
+#include "client/cpp/program.h"
 #include "client/cpp/session.h"
 #include "core/base/error_detail.h"
 #include "tests/e2e/daemon_process.h"
@@ -86,6 +90,49 @@ TEST_F(SessionsTest, AKilledExecutorIsAClearStatusAndHarmsNobodyElse) {
     EXPECT_EQ(other.Finish(), 0);
     EXPECT_TRUE(Session::Open({.address = address}).ok());
   }
+}
+
+// One session's kernel stores where it may not, while another has work under
+// way and goes on with it.
+TEST_F(SessionsTest, AKernelFaultIsToldToItsSessionAndHarmsNobodyElse) {
+  auto faulty = Session::Open({.address = daemon_.address()});
+  auto other = Session::Open({.address = daemon_.address()});
+  ASSERT_TRUE(faulty.ok() && other.ok());
+  const auto compiled = Program(
+                            "extern \"C\" __global__ void fill(int* x, long "
+                            "stride, int value) {\n"
+                            "  x[threadIdx.x * stride] = value;\n"
+                            "}\n",
+                            {.name = "fill.cu", .options = {"-lineinfo"}})
+                            .Compile((*other)->daemon());
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  const auto fill = [&](Session& session, const Stream& stream,
+                        const Buffer& buffer, int64_t stride, int value) {
+    const auto module = session.Load(compiled->object);
+    const auto kernel = module->GetKernel("fill");
+    return Launch(stream, {.grid = 1, .block = 64}, *kernel, buffer, stride,
+                  value);
+  };
+  const Stream stream = *(*other)->device(0).CreateStream();
+  const Buffer kept = *(*other)->device(0).Allocate(64 * sizeof(int), stream);
+  ASSERT_TRUE(fill(**other, stream, kept, 1, 7).ok());
+
+  const Stream lost = *(*faulty)->device(0).CreateStream();
+  const Buffer small = *(*faulty)->device(0).Allocate(64 * sizeof(int), lost);
+  ASSERT_TRUE(fill(**faulty, lost, small, int64_t{1} << 32, 1).ok());
+  const absl::Status fault = lost.Synchronize();
+  for (const char* text : {"CUDA_ERROR_ILLEGAL_ADDRESS", "kernel fill",
+                           "thread (1,0,0)", "fill.cu:2"}) {
+    EXPECT_TRUE(absl::StrContains(fault.ToString(), text))
+        << text << " in " << fault;
+  }
+
+  std::vector<int> numbers(64);
+  ASSERT_TRUE(kept.Download(numbers, stream).ok());
+  EXPECT_EQ(numbers, std::vector<int>(64, 7));
+  ASSERT_TRUE(fill(**other, stream, kept, 1, 8).ok());
+  EXPECT_TRUE(stream.Synchronize().ok());
+  EXPECT_TRUE(Session::Open({.address = daemon_.address()}).ok());
 }
 
 TEST_F(SessionsTest, AKilledDaemonIsAClearStatus) {
