@@ -69,8 +69,8 @@ inline std::chrono::nanoseconds NapAfter(std::chrono::nanoseconds waited) {
 }
 
 // SpinUntil for what is expected within milliseconds: spins at first, and naps
-// from then on, 25 ms in all. That takes 2 to 6 ms of a processor besides `spin`,
-// more where naps go through a hypervisor.
+// from then on, 25 ms in all. That takes 2 to 6 ms of a processor besides
+// `spin`, more where naps go through a hypervisor.
 template <typename Ready>
 bool NapUntil(Ready ready,
               std::chrono::microseconds spin = std::chrono::microseconds(200)) {
