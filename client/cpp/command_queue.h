@@ -117,6 +117,7 @@ class CommandQueue {
 
  private:
   friend class PendingResult;
+
   // Appends one command. `*full`: the batch should go out.
   absl::StatusOr<uint64_t> Append(Encode encode, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

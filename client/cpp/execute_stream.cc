@@ -25,8 +25,9 @@ ExecuteStream::ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
                              Options options)
     : channel_(std::move(channel)) {
   context_.AddMetadata("holdfast-session-token", options.session_token);
-  if (options.rings != nullptr)
+  if (options.rings != nullptr) {
     context_.AddMetadata(kRings, options.ring_token);
+  }
   // What a generated stub does, but for bytes that are encoded already.
   const grpc::internal::RpcMethod method(
       kExecuteMethod, grpc::internal::RpcMethod::BIDI_STREAMING, channel_);

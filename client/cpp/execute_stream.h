@@ -7,7 +7,6 @@
 #ifndef HOLDFAST_CLIENT_CPP_EXECUTE_STREAM_H_
 #define HOLDFAST_CLIENT_CPP_EXECUTE_STREAM_H_
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <thread>

@@ -185,8 +185,9 @@ void ProgramCompiler::AddWarnings(const CompiledProgram& program,
 absl::StatusOr<CompileCache::Outcome> ProgramCompiler::MakeAnew(
     const Making& making, const CompileCaller& callers) {
   CompilerPool::Parts parts;
-  if (making.link != nullptr)
+  if (making.link != nullptr) {
     parts = [&making] { return making.link->Parts(); };
+  }
   HOLDFAST_ASSIGN_OR_RETURN(CompilerWorker::Result result,
                             pool_.Run(callers, making.job, parts));
   auto program = std::make_shared<CompiledProgram>();

@@ -91,6 +91,24 @@ TEST_F(RingQueueTest, BatchesLargerThanTheRingArrive) {
   ASSERT_OK(Fence());
 }
 
+// As of one that has died since the session was opened.
+TEST(RingsOfferedToNobodyTest, AreAnErrorAndNoCrash) {
+  const auto memory = RingPair::CreateMemory();
+  ASSERT_OK(memory.status());
+  auto mine = RingPair::Map(memory->get(), RingPair::End::kClient, kMaxMessage);
+  ASSERT_OK(mine.status());
+  ExecuteStream::Options stream;
+  stream.session_token = "token";
+  stream.ring_token = "00";
+  stream.rings = *std::move(mine);
+  CommandQueue queue(grpc::CreateChannel("unix:/nobody/is/here",
+                                         grpc::InsecureChannelCredentials()),
+                     std::move(stream), CommandQueue::Options());
+  EXPECT_THAT(queue.Call([](v1::Command& command) { command.mutable_fence(); })
+                  .status(),
+              StatusIs(absl::StatusCode::kUnavailable, ""));
+}
+
 TEST_F(RingQueueTest, AnExecutorThatDiesIsNoticed) {
   Connect();
   ASSERT_OK(Fence());
