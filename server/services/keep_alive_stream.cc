@@ -25,8 +25,9 @@ void KeepAliveStream::OnReadDone(bool ok) {
 void KeepAliveStream::OnWriteDone(bool ok) {
   absl::MutexLock lock(&mutex_);
   writing_ = false;
-  if (finished_) return;
-  if (ok && !ended_.has_value()) StartRead(&request_);
+  // The client has left. No read is under way that would tell so as well.
+  if (!ok && !ended_.has_value()) ended_ = "";
+  if (!ended_.has_value()) StartRead(&request_);
   Proceed();
 }
 
@@ -51,6 +52,8 @@ void KeepAliveStream::Proceed() {
   }
 }
 
+// gRPC calls it when all of its other calls have returned; RemoveKeeper waits
+// for an OnSessionEnd that has not.
 void KeepAliveStream::OnDone() {
   session_->RemoveKeeper(keeper_);
   delete this;

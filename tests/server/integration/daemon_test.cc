@@ -193,6 +193,25 @@ TEST_F(DaemonTest, SessionOfADeadClientIsFreed) {
   EXPECT_TRUE(other.Run(unix_).ok());
 }
 
+// It asks without reading the answers, of which the 65535 bytes that HTTP/2 has
+// room for hold 13107. The next is stuck, and nothing is being read, when the
+// stream breaks.
+TEST_F(DaemonTest, SessionOfAClientThatDiesWithoutReadingIsFreed) {
+  TestSession dying(unix_);
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // The room does not grow.
+  const auto channel =
+      grpc::CreateCustomChannel("unix:" + daemon_.socket(),
+                                grpc::InsecureChannelCredentials(), arguments);
+  grpc::ClientContext context;
+  dying.AddToken(&context);
+  const auto stream = v1::SessionService::NewStub(channel)->KeepAlive(&context);
+  for (int i = 0; i < 20000; ++i) ASSERT_TRUE(stream->Write({}));
+  context.TryCancel();
+  dying.Disconnect();
+  while (Sessions().sessions_size() > 0) usleep(1000);
+}
+
 TEST_F(DaemonTest, KilledExecutorLosesItsSessionAndNothingElse) {
   TestSession lost(tcp_), other(tcp_);
   ASSERT_TRUE(lost.Run(tcp_).ok());
