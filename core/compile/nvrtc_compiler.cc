@@ -17,6 +17,12 @@ namespace {
 
 // Of a source that does not compile.
 std::string Explain(absl::string_view log) {
+  if (absl::StrContains(log, "cannot open source file")) {
+    return "A header is not found; see the log. The CUDA toolkit's are, among "
+           "them <cuda/std/...> and <cub/...>, but none of the host's C and "
+           "C++ library, nor are printf, assert and malloc in need of one; "
+           "your own are sent with the source.";
+  }
   if (absl::StrContains(log, "error")) {
     return "The source does not compile; see the log.";
   }

@@ -8,12 +8,12 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "core/base/utf8.h"
+#include "core/compile/compiler_error.h"
 #include "server/compile/compiler_main.h"
 #include "server/compile/program_request.h"
 #include "server/rpc/status_conversion.h"
@@ -33,6 +33,13 @@ absl::Status OverTime(absl::string_view what, absl::Duration limit) {
 absl::Status OutOfMemory() {
   return absl::ResourceExhaustedError(
       "the compiler needed more memory than it may have (--compile-memory)");
+}
+
+// Why a worker has no more memory, which it does not know itself.
+absl::Status Explained(const absl::Status& error) {
+  return absl::IsResourceExhausted(error)
+             ? WithPrefix(OutOfMemory().message(), error)
+             : error;
 }
 
 }  // namespace
@@ -67,7 +74,9 @@ absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
     return WithPrefix(Describe(job), Failure(object.status(), time_limit));
   }
   if (reply.compiled().retires()) usable_ = false;
-  if (reply.compiled().has_error()) return FromError(reply.compiled().error());
+  if (reply.compiled().has_error()) {
+    return Explained(FromError(reply.compiled().error()));
+  }
   return Result{std::move(*reply.mutable_compiled()->mutable_response()),
                 *std::move(object), installation_.identity()};
 }
@@ -111,9 +120,7 @@ absl::Status CompilerWorker::Failure(const absl::Status& received,
 absl::Status CompilerWorker::Crash(const TerminationReport& report) const {
   ErrorDetail detail;
   detail.log = LastWords();
-  for (const char* sign : {"out of memory", "bad_alloc"}) {
-    if (absl::StrContains(detail.log, sign)) return OutOfMemory();
-  }
+  if (compile::SaysOutOfMemory(detail.log)) return OutOfMemory();
   absl::Status status = absl::AbortedError(
       absl::StrCat("the compiler crashed: its process ", report.ToString(),
                    detail.log.empty() ? "" : "; it said last: ", detail.log));

@@ -98,6 +98,14 @@ TEST_F(NvrtcCompilerTest, TheToolkitsHeadersAreFound) {
                      "extern \"C\" __global__ void k(__half* p) { *p = 1; }")));
 }
 
+TEST_F(NvrtcCompilerTest, HostHeadersAreNotThereAndTheErrorSaysWhatIs) {
+  for (const char* header : {"cstdio", "vector", "stdlib.h"}) {
+    EXPECT_THAT(
+        Compile(Source(absl::StrCat("#include <", header, ">"))).status(),
+        StatusIs(absl::StatusCode::kInvalidArgument, "<cuda/std/...>"));
+  }
+}
+
 TEST_F(NvrtcCompilerTest, WarningsAreInTheLogOfASuccess) {
   ASSERT_OK_AND_ASSIGN(
       const ObjectCode object,

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/notification.h"
 #include "core/base/error_detail.h"
@@ -45,6 +47,46 @@ absl::StatusOr<CompilerWorker::Result> Compile(
   internal::ToCompiler job;
   *job.mutable_compile() = request;
   return pool.Run(caller, job);
+}
+
+std::string PtxModule(const std::string& variables, const std::string& body) {
+  return absl::StrCat(".version 8.0\n.target sm_90\n.address_size 64\n",
+                      variables, "\n.visible .entry f(.param .u64 p) {\n", body,
+                      "ret;\n}\n");
+}
+
+// Each value is used thousands of lines later: ptxas, which has 255 registers,
+// takes minutes for 20,000 of them.
+std::string EndlessBody() {
+  constexpr int kValues = 20000;
+  constexpr int kApart = 3001;
+  std::string body =
+      absl::StrCat(".reg .b64 %p; .reg .f32 %f<", kValues,
+                   ">;\nld.param.u64 %p, [p];\ncvta.to.global.u64 %p, %p;\n");
+  for (int i = 0; i < kApart; ++i) {
+    absl::StrAppend(&body, "ld.global.f32 %f", i, ", [%p+", 4 * i, "];\n");
+  }
+  for (int i = kApart; i < kValues; ++i) {
+    absl::StrAppend(&body, "fma.rn.f32 %f", i, ", %f", i - 1 - i * 7 % kApart,
+                    ", %f", i - 1 - i * 11 % kApart, ", %f", i - kApart, ";\n");
+  }
+  for (int i = kValues - kApart; i < kValues; ++i) {
+    absl::StrAppend(&body, "st.global.f32 [%p+", 4 * i, "], %f", i, ";\n");
+  }
+  return body;
+}
+
+absl::StatusOr<CompilerWorker::Result> Link(CompilerPool& pool,
+                                            const std::string& ptx,
+                                            const CompileCaller& caller = {}) {
+  internal::ToCompiler job;
+  job.mutable_link()->set_target(v1::OBJECT_FORMAT_CUBIN);
+  job.mutable_link()->set_arch("90");
+  internal::LinkPart& part = *job.mutable_link()->add_parts();
+  part.set_name("test.ptx");
+  part.set_format(v1::OBJECT_FORMAT_PTX);
+  part.set_size(ptx.size());
+  return pool.Run(caller, job, [&] { return CreateSealedMemfd("test", ptx); });
 }
 
 class CompilerPoolTest : public testing::Test {
@@ -153,6 +195,18 @@ TEST_F(CompilerPoolTest, DataWithoutEndMeetsTheMemoryLimit) {
   EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
 }
 
+// nvJitLink only says so in its log.
+TEST_F(CompilerPoolTest, LinkMeetsTheMemoryLimit) {
+  CompilerPool& pool = Pool({.memory_mib = "600"});
+  const absl::Status status =
+      Link(pool, PtxModule(".visible .global .u32 a[1500000000] = {1};", ""))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "--compile-memory"))
+      << status;
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
+}
+
 TEST_F(CompilerPoolTest, KilledWorkerIsAbortedWithItsSignalAndReplaced) {
   CompilerPool& pool = Pool();
   ASSERT_TRUE(pool.Prestart().ok());
@@ -209,6 +263,19 @@ TEST_F(CompilerPoolTest, ACallerWhoGoesEndsTheCompilation) {
   CompileCaller caller;
   caller.gone = [looks = 0]() mutable { return ++looks > 3; };
   EXPECT_EQ(Compile(pool, Request(kEndlessSource), caller).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
+  EXPECT_NE(last_pid_, worker);
+}
+
+// The link would take minutes.
+TEST_F(CompilerPoolTest, ACallerWhoGoesEndsTheLink) {
+  CompilerPool& pool = Pool();
+  ASSERT_TRUE(pool.Prestart().ok());
+  const pid_t worker = last_pid_;
+  CompileCaller caller;
+  caller.gone = [looks = 0]() mutable { return ++looks > 3; };
+  EXPECT_EQ(Link(pool, PtxModule("", EndlessBody()), caller).status().code(),
             absl::StatusCode::kCancelled);
   EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
   EXPECT_NE(last_pid_, worker);
