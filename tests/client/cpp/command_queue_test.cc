@@ -37,7 +37,6 @@ class RingQueueTest : public ::testing::Test {
         RingPair::Map(memory->get(), RingPair::End::kExecutor, kMaxMessage);
     ASSERT_OK(mine.status());
     ASSERT_OK(executors.status());
-    executor_ = executors->get();
     (daemon_takes_rings ? daemon_.TakeRings(*std::move(executors))
                         : unused_.swap(*executors));
     ExecuteStream::Options stream;
@@ -56,7 +55,6 @@ class RingQueueTest : public ::testing::Test {
 
   FakeDaemon daemon_;
   std::unique_ptr<RingPair> unused_;
-  RingPair* executor_ = nullptr;
   std::optional<CommandQueue> queue_;
 };
 
@@ -142,7 +140,7 @@ TEST_F(RingQueueTest, AWriterWhoseExecutorDiesWithAFullRingIsLetGo) {
 TEST_F(RingQueueTest, WhatIsNoResultLosesTheSession) {
   Connect();
   ASSERT_OK(Fence());
-  ASSERT_OK(executor_->writer().Write("\xff\xff"));
+  ASSERT_OK(daemon_.Send("\xff\xff"));
   absl::Status status;
   while (status.ok()) status = Fence();
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, "no results"));
@@ -156,7 +154,7 @@ TEST_F(RingQueueTest, WhatTheExecutorComplainsOfLosesTheSession) {
   v1::Error& error = *complaint.add_results()->mutable_error();
   error.set_code(static_cast<int>(absl::StatusCode::kInvalidArgument));
   error.set_message("numbers must increase");
-  ASSERT_OK(executor_->writer().Write(complaint.SerializeAsString()));
+  ASSERT_OK(daemon_.Send(complaint.SerializeAsString()));
   absl::Status status;
   while (status.ok()) status = Fence();
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,

@@ -24,6 +24,7 @@ class FakeDaemon::Sessions : public v1::SessionService::Service {
                            v1::OpenSessionResponse* response) override {
     response->set_session_id("s-1");
     response->set_token(kToken);
+    absl::MutexLock lock(&fake_->mutex_);
     *response->mutable_limits() = fake_->limits_;
     return grpc::Status::OK;
   }
@@ -85,16 +86,18 @@ class FakeDaemon::Commands : public v1::CommandService::Service {
       grpc::ServerContext* context,
       grpc::ServerReaderWriter<v1::ResultBatch, v1::CommandBatch>* stream)
       override {
+    RingPair* rings = nullptr;
     {
       absl::MutexLock lock(&fake_->mutex_);
       fake_->execute_ = context;
+      rings = fake_->rings_.get();
     }
-    if (fake_->rings_ != nullptr) {
+    if (rings != nullptr) {
       context->AddInitialMetadata("holdfast-rings", "taken");
     }
     stream->SendInitialMetadata();
-    if (fake_->rings_ != nullptr) {
-      ServeRings(*fake_->rings_, *context);
+    if (rings != nullptr) {
+      ServeRings(rings->reader(), *context);
     } else {
       v1::CommandBatch batch;
       while (stream->Read(&batch)) {
@@ -108,16 +111,16 @@ class FakeDaemon::Commands : public v1::CommandService::Service {
   }
 
  private:
-  void ServeRings(RingPair& rings, const grpc::ServerContext& context) {
+  void ServeRings(RingReader& reader, const grpc::ServerContext& context) {
     while (!context.IsCancelled()) {
-      rings.reader().Await(kPoll);
-      const auto message = rings.reader().Read();
+      reader.Await(kPoll);
+      const auto message = reader.Read();
       if (!message.ok() || !message->has_value()) continue;
       v1::CommandBatch batch;
       batch.ParseFromArray((*message)->data(), (*message)->size());
       const v1::ResultBatch results = Process(batch);
       if (results.results_size() == 0) continue;
-      static_cast<void>(rings.writer().Write(results.SerializeAsString()));
+      static_cast<void>(fake_->Send(results.SerializeAsString()));
     }
   }
 
@@ -236,6 +239,21 @@ bool FakeDaemon::Answer(uint64_t sequence, const v1::Command& command,
     default:
       return false;
   }
+}
+
+void FakeDaemon::set_limits(const v1::SessionLimits& limits) {
+  absl::MutexLock lock(&mutex_);
+  limits_ = limits;
+}
+
+void FakeDaemon::TakeRings(std::unique_ptr<RingPair> rings) {
+  absl::MutexLock lock(&mutex_);
+  rings_ = std::move(rings);
+}
+
+absl::Status FakeDaemon::Send(const std::string& bytes) {
+  absl::MutexLock lock(&mutex_);
+  return rings_->writer().Write(bytes);
 }
 
 void FakeDaemon::Fail(uint64_t sequence, int code, const std::string& message) {

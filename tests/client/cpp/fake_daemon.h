@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/ring_pair.h"
 #include "grpcpp/server.h"
@@ -29,7 +30,7 @@ class FakeDaemon {
   ~FakeDaemon();
 
   const std::string& address() const { return address_; }
-  void set_limits(const v1::SessionLimits& limits) { limits_ = limits; }
+  void set_limits(const v1::SessionLimits& limits);
 
   // Command `sequence` fails so.
   void Fail(uint64_t sequence, int code, const std::string& message);
@@ -39,7 +40,9 @@ class FakeDaemon {
 
   // Execute takes rings, whose executor's end this is: batches and results go
   // through them. Before there is a stream.
-  void TakeRings(std::unique_ptr<RingPair> rings) { rings_ = std::move(rings); }
+  void TakeRings(std::unique_ptr<RingPair> rings);
+  // What no executor would send, through the rings.
+  absl::Status Send(const std::string& bytes);
 
   // The Execute stream breaks, as a killed executor's does; Run then answers
   // with `reason`.
@@ -67,9 +70,9 @@ class FakeDaemon {
 
   std::string directory_;
   std::string address_;
-  v1::SessionLimits limits_;
-  std::unique_ptr<RingPair> rings_;
   absl::Mutex mutex_;
+  v1::SessionLimits limits_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<RingPair> rings_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::CommandBatch> batches_ ABSL_GUARDED_BY(mutex_);
   size_t count_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, v1::Error> failures_ ABSL_GUARDED_BY(mutex_);
