@@ -16,9 +16,27 @@ _TSAN = select({
     "//conditions:default": [],
 })
 
-def holdfast_cc_library(name, copts = [], **kwargs):
+def _looks_at_copies():
+    """Under ThreadSanitizer: not in the software driver, where the copies are those of a client's program."""
+    return not native.package_name().startswith("core/software")
+
+_COPIES_COPTS = select({
+    "//deploy/bazel/tsan:enabled": ["-include", "deploy/bazel/tsan/memory.h"],
+    "//conditions:default": [],
+})
+_COPIES_DEPS = select({
+    "//deploy/bazel/tsan:enabled": ["//deploy/bazel/tsan:memory"],
+    "//conditions:default": [],
+})
+
+def holdfast_cc_library(name, copts = [], deps = [], **kwargs):
     """A library; by convention one .h/.cc pair."""
-    native.cc_library(name = name, copts = _COPTS + copts, **kwargs)
+    native.cc_library(
+        name = name,
+        copts = _COPTS + copts + (_COPIES_COPTS if _looks_at_copies() else []),
+        deps = deps + (_COPIES_DEPS if _looks_at_copies() else []),
+        **kwargs
+    )
 
 def holdfast_cc_binary(name, deps = [], copts = [], linkshared = False, **kwargs):
     native.cc_binary(
@@ -34,8 +52,8 @@ def holdfast_cc_test(name, deps = [], copts = [], size = "small", **kwargs):
     native.cc_test(
         name = name,
         size = size,
-        copts = _COPTS + copts,
-        deps = deps + ["@system//:gtest_main"] + _TSAN,
+        copts = _COPTS + copts + _COPIES_COPTS,
+        deps = deps + ["@system//:gtest_main"] + _TSAN + _COPIES_DEPS,
         **kwargs
     )
 

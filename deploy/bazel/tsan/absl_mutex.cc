@@ -89,6 +89,11 @@ MUTEX_0(Giving, 6UnlockEv, void)
 MUTEX_0(Taking, 10ReaderLockEv, void)
 MUTEX_0(Taking, 13ReaderTryLockEv, bool)
 MUTEX_0(Giving, 12ReaderUnlockEv, void)
+// Its first member is the mutex, which it unlocks behind the linker's back.
+WRAP(Giving, _ZN4absl7debian319ReleasableMutexLock7ReleaseEv, void, Mutex,
+     *reinterpret_cast<Mutex**>(lock), (absl::ReleasableMutexLock * lock),
+     (lock))
+
 MUTEX_1(Taking, 8LockWhenERKNS0_9ConditionE, void)
 MUTEX_2(Taking, 19LockWhenWithTimeoutERKNS0_9ConditionENS0_8DurationE, bool,
         Duration)
@@ -107,8 +112,13 @@ WRAP(Lending, CONDVAR(16WaitWithDeadlineEPNS0_5MutexENS0_4TimeE), bool, CondVar,
      mutex, (CondVar * condvar, Mutex* mutex, Time limit),
      (condvar, mutex, limit))
 
-WRAP(Giving, NOTIFICATION(N, 6NotifyEv), void, Notification, notification,
-     (Notification * notification), (notification))
+// HasBeenNotified is inline: it acquires the flag that follows the mutex.
+extern "C" void JOIN(__real_, NOTIFICATION(N, 6NotifyEv))(Notification*);
+extern "C" void JOIN(__wrap_, NOTIFICATION(N, 6NotifyEv))(Notification* done) {
+  static_assert(sizeof *done == 2 * sizeof(Mutex));
+  __tsan_release(reinterpret_cast<Mutex*>(done) + 1);
+  Giving(done, [&] { JOIN(__real_, NOTIFICATION(N, 6NotifyEv))(done); });
+}
 WRAP(Taking, NOTIFICATION(NK, 19WaitForNotificationEv), void, Notification,
      const_cast<Notification*>(notification),
      (const Notification* notification), (notification))

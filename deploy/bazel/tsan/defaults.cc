@@ -6,9 +6,16 @@
 // of memcpy, new and delete.
 
 extern "C" const char* __tsan_default_options() {
-  // memcpy of such a library cannot be told from ours: what it reads and writes
-  // is not looked at. gRPC's threads are meant to run until the process ends.
-  return "ignore_interceptors_accesses=1:report_thread_leaks=0";
+  // memcpy of such a library cannot be told from that of Holdfast's own (see
+  // memory.h): what it reads and writes is not looked at.
+  return "ignore_interceptors_accesses=1"
+         // gRPC's threads are meant to run until the process ends.
+         ":report_thread_leaks=0"
+         // Tests fork processes that start threads.
+         ":die_after_fork=0"
+         // A daemon or executor that has a race shall not go on as if it had
+         // none: nobody looks at the exit code of one that a test kills.
+         ":halt_on_error=1";
 }
 
 extern "C" const char* __tsan_default_suppressions() {

@@ -1,4 +1,4 @@
-"""The functions that absl_mutex.cc wraps."""
+"""The functions that absl_mutex.cc and grpc_queue.cc wrap."""
 
 _MUTEX = [
     "4LockEv",
@@ -28,10 +28,19 @@ _NOTIFICATION = [
     "_ZNK4absl7debian312Notification31WaitForNotificationWithDeadlineENS0_4TimeE",
 ]
 
+_GRPC = [
+    "grpc_call_start_batch",
+    "grpc_completion_queue_next",
+    "grpc_completion_queue_pluck",
+    "_Z14grpc_cq_end_opP21grpc_completion_queuePvN4absl7debian36StatusEPFvS1_P18grpc_cq_completionES1_S6_b",
+]
+
 TSAN_LINKOPTS = ["-Wl,--wrap=" + symbol for symbol in [
     "_ZN4absl7debian35Mutex" + name
     for name in _MUTEX
 ] + [
     "_ZN4absl7debian37CondVar" + name
     for name in _CONDVAR
-] + _NOTIFICATION]
+] + _NOTIFICATION + _GRPC + [
+    "_ZN4absl7debian319ReleasableMutexLock7ReleaseEv",
+]]
