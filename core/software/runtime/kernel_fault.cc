@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "core/software/lower/kernel.h"
+#include "core/software/runtime/fiber_notes.h"
 
 namespace holdfast::software {
 namespace {
@@ -19,8 +20,14 @@ namespace {
 struct Escape {
   sigjmp_buf stack;
   KernelFault fault;
+  FiberNotes notes;  // of the stack
 };
 thread_local Escape* current = nullptr;
+
+[[noreturn]] void Leave(Escape* escape) {
+  BeforeJump(escape->notes);
+  siglongjmp(escape->stack, 1);
+}
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 struct sigaction previous[NSIG];
@@ -83,7 +90,7 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
     escape->fault = {KernelFault::Kind::kSignal};
   }
   escape->fault.state = StateOf(*static_cast<const ucontext_t*>(context));
-  siglongjmp(escape->stack, 1);
+  Leave(escape);
 }
 
 // Where handlers run, so that a kernel that has used up its stack can be
@@ -124,10 +131,13 @@ KernelFault RunGuarded(WorkerContext* worker,
   std::call_once(installed, InstallHandlers);
   thread_local SignalStack stack;
   Escape escape;
+  escape.notes = NotesOfThread();
   worker->escape = &escape;
-  if (sigsetjmp(escape.stack, 0) == 0) {
+  if (sigsetjmp(escape.stack, kJumpsSaveSignals) == 0) {
     current = &escape;
     code();
+  } else {
+    AfterJump(escape.notes);
   }
   current = nullptr;
   return escape.fault;
@@ -137,7 +147,7 @@ void LeaveKernel(const WorkerContext& worker, const KernelFault& fault) {
   auto* escape = static_cast<Escape*>(worker.escape);
   current = nullptr;
   escape->fault = fault;
-  siglongjmp(escape->stack, 1);
+  Leave(escape);
 }
 
 extern "C" void holdfast_trap(WorkerContext* worker, uint32_t lanes,

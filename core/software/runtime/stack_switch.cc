@@ -83,13 +83,17 @@ Stack::Stack(size_t number) : offset_(number % kColours * kColourBytes) {
 }
 
 Stack::~Stack() {
+  EndNotes(notes_);
   if (base_ != nullptr) munmap(base_, kGuardBytes + kBytes);
 }
 
 Stack::Stack(Stack&& other) noexcept
-    : base_(std::exchange(other.base_, nullptr)), offset_(other.offset_) {}
+    : base_(std::exchange(other.base_, nullptr)),
+      offset_(other.offset_),
+      notes_(std::exchange(other.notes_, {})) {}
 
-void* Stack::Enter(void (*function)(void*), void* argument) const {
+StackPosition Stack::Enter(void (*function)(void*), void* argument) {
+  notes_ = NotesOfNewStack(base_ + kGuardBytes, kBytes, notes_);
   auto** top = reinterpret_cast<void**>(base_ + kGuardBytes + kBytes - offset_);
   // In front of a call the stack is a multiple of 16.
   void** frame = top - 9;
@@ -99,7 +103,7 @@ void* Stack::Enter(void (*function)(void*), void* argument) const {
   frame[5] = nullptr;                            // rbp
   frame[6] = reinterpret_cast<void*>(&holdfast_enter_stack);
   frame[7] = nullptr;  // of the entry, whose stack is aligned from here
-  return frame;
+  return {frame, notes_};
 }
 
 }  // namespace holdfast::software

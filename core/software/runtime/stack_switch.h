@@ -6,12 +6,28 @@
 
 #include <cstddef>
 
+#include "core/software/runtime/fiber_notes.h"
+
 namespace holdfast::software {
 
 // Saves the registers that a function must keep on the running stack, stores
 // its pointer in *from, and goes on where `to` was left. Vector control state
 // is not touched: it is the same for all kernels.
 extern "C" void holdfast_switch_stack(void** from, void* to);
+
+// Where a stack was left, or is to begin.
+struct StackPosition {
+  void* pointer = nullptr;
+  [[no_unique_address]] FiberNotes notes;
+};
+
+// Leaves the running stack at *from and goes on where `to` was left. What
+// begins on a new stack calls AfterSwitch(to.notes) first.
+inline void SwitchStack(StackPosition* from, const StackPosition& to) {
+  BeforeSwitch(&from->notes, to.notes);
+  holdfast_switch_stack(&from->pointer, to.pointer);
+  AfterSwitch(from->notes);
+}
 
 // Memory with a guard page below. Move-only.
 class Stack {
@@ -27,13 +43,14 @@ class Stack {
   Stack& operator=(Stack&&) = delete;
 
   bool ok() const { return base_ != nullptr; }
-  // A pointer for holdfast_switch_stack that enters function(argument), which
-  // must not return.
-  void* Enter(void (*function)(void*), void* argument) const;
+  // For SwitchStack, which then enters function(argument); that must not
+  // return. What ran on the stack before is forgotten.
+  StackPosition Enter(void (*function)(void*), void* argument);
 
  private:
   char* base_ = nullptr;
   size_t offset_;  // of the top from the end
+  [[no_unique_address]] FiberNotes notes_;
 };
 
 }  // namespace holdfast::software

@@ -16,6 +16,7 @@ WarpRing& WarpRing::OfThread() {
 
 void WarpRing::Main(void* argument) {
   auto* warp = static_cast<Warp*>(argument);
+  AfterSwitch(warp->position.notes);
   WarpRing* ring = warp->ring;
   const WorkerContext& at = warp->context;
   ring->launch_.function(ring->launch_.context, &warp->context, at.block,
@@ -58,7 +59,7 @@ void WarpRing::Prepare(size_t i) {
   warp->state = Warp::State::kReady;
   warp->missing = rest < kWarpThreads ? kWarpThreads - rest : 0;
   warp->ended = warp->missing;
-  warp->stack_pointer = stacks_[i].Enter(&Main, warp);
+  warp->position = stacks_[i].Enter(&Main, warp);
 }
 
 bool WarpRing::Run(const RingLaunch& launch) {
@@ -68,7 +69,8 @@ bool WarpRing::Run(const RingLaunch& launch) {
   at_ = ended_ = 0;
   if (!Reserve(count_, launch.shared->size())) return false;
   for (size_t i = 0; i < count_; ++i) Prepare(i);
-  holdfast_switch_stack(&home_, warps_[0].stack_pointer);
+  home_.notes = NotesOfThread();
+  SwitchStack(&home_, warps_[0].position);
   return true;
 }
 
@@ -81,13 +83,13 @@ inline bool WarpRing::Next(Warp* from) {
     if (warp->state != Warp::State::kReady) continue;
     if (warp == from) return false;
     at_ = next;
-    holdfast_switch_stack(&from->stack_pointer, warp->stack_pointer);
+    SwitchStack(&from->position, warp->position);
     return true;
   }
   if (ended_ < count_) {
     LeaveKernel(from->context, {KernelFault::Kind::kDeadlock});
   }
-  holdfast_switch_stack(&from->stack_pointer, home_);
+  SwitchStack(&from->position, home_);
   return true;
 }
 

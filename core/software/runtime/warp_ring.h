@@ -49,7 +49,7 @@ class Warp {
   State state = State::kReady;
   uint32_t ended = 0;    // lanes of the block at hand that have
   uint32_t missing = 0;  // lanes that no block has
-  void* stack_pointer = nullptr;
+  StackPosition position;
   WarpRing* ring = nullptr;
   ResidentBlock* block = nullptr;
   WorkerContext context;
@@ -93,7 +93,7 @@ class WarpRing {
   size_t count_ = 0;  // of warps_ in use
   size_t at_ = 0;
   size_t ended_ = 0;
-  void* home_ = nullptr;  // the stack that Run was called on
+  StackPosition home_;  // the stack that Run was called on
 };
 
 }  // namespace holdfast::software

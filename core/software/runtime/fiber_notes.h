@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the sanitizers are told of stacks that take turns on one thread, and of
+// jumps from one to another. In ordinary builds there is nothing of it.
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_FIBER_NOTES_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_FIBER_NOTES_H_
+
+#include <cstddef>
+
+#include "core/base/sanitizer.h"
+
+#if defined(HOLDFAST_ASAN)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#elif defined(HOLDFAST_TSAN)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace holdfast::software {
+
+#if defined(HOLDFAST_ASAN)
+
+// AddressSanitizer has to know where the running stack lies, and forget what
+// was on a stack that is used anew.
+struct FiberNotes {
+  const void* bottom = nullptr;
+  size_t bytes = 0;
+  void* fake_stack = nullptr;
+};
+
+// Of the thread's own stack, which must be the running one.
+FiberNotes NotesOfThread();
+
+inline FiberNotes NotesOfNewStack(const void* bottom, size_t bytes,
+                                  FiberNotes) {
+  __asan_unpoison_memory_region(bottom, bytes);
+  return {bottom, bytes, nullptr};
+}
+inline void EndNotes(FiberNotes) {}
+
+// Around a switch, on the old stack and on the new one.
+inline void BeforeSwitch(FiberNotes* from, const FiberNotes& to) {
+  __sanitizer_start_switch_fiber(&from->fake_stack, to.bottom, to.bytes);
+}
+inline void AfterSwitch(const FiberNotes& to) {
+  __sanitizer_finish_switch_fiber(to.fake_stack, nullptr, nullptr);
+}
+
+// Around a longjmp to the thread's own stack. For sigsetjmp.
+inline constexpr int kJumpsSaveSignals = 0;
+inline void BeforeJump(const FiberNotes&) {}
+void AfterJump(const FiberNotes& to);
+
+#elif defined(HOLDFAST_TSAN)
+
+// ThreadSanitizer keeps the calls that a stack is in, for each of them.
+struct FiberNotes {
+  void* fiber = nullptr;
+};
+
+inline FiberNotes NotesOfThread() { return {__tsan_get_current_fiber()}; }
+
+inline void EndNotes(FiberNotes notes) {
+  if (notes.fiber != nullptr) __tsan_destroy_fiber(notes.fiber);
+}
+inline FiberNotes NotesOfNewStack(const void*, size_t, FiberNotes old) {
+  EndNotes(old);
+  return {__tsan_create_fiber(0)};
+}
+
+inline void BeforeSwitch(FiberNotes*, const FiberNotes& to) {
+  __tsan_switch_to_fiber(to.fiber, 0);
+}
+inline void AfterSwitch(const FiberNotes&) {}
+
+// It has blocked all signals in handlers.
+inline constexpr int kJumpsSaveSignals = 1;
+inline void BeforeJump(const FiberNotes& to) {
+  if (__tsan_get_current_fiber() != to.fiber) BeforeSwitch(nullptr, to);
+}
+inline void AfterJump(const FiberNotes&) {}
+
+#else
+
+struct FiberNotes {};
+
+inline FiberNotes NotesOfThread() { return {}; }
+inline FiberNotes NotesOfNewStack(const void*, size_t, FiberNotes) {
+  return {};
+}
+inline void EndNotes(FiberNotes) {}
+inline void BeforeSwitch(FiberNotes*, const FiberNotes&) {}
+inline void AfterSwitch(const FiberNotes&) {}
+inline constexpr int kJumpsSaveSignals = 0;
+inline void BeforeJump(const FiberNotes&) {}
+inline void AfterJump(const FiberNotes&) {}
+
+#endif
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_FIBER_NOTES_H_
