@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
+#include "core/base/sanitizer.h"
 #include "server/compile/file_confinement.h"
 #include "server/compile/namespaces.h"
 #include "server/compile/system_calls.h"
@@ -35,7 +36,7 @@ Confinement::Confinement(const Limits& limits)
 }
 
 void Confinement::LimitResources(const Limits& limits) {
-  Limit(RLIMIT_AS, limits.memory_bytes, "memory");
+  if (!kSanitized) Limit(RLIMIT_AS, limits.memory_bytes, "memory");
   Limit(RLIMIT_CORE, 0, "core files");
   Limit(RLIMIT_NOFILE, kDescriptors, "descriptors");
   // A write beyond shall fail rather than kill.
