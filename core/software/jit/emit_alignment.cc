@@ -4,6 +4,7 @@
 // the size of the access. The lowest bits of all lanes' addresses are tested
 // together, and only where the compiler cannot know them.
 #include "core/software/jit/kernel_emitter.h"
+#include "core/software/runtime/abi.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace holdfast::software::jit {
@@ -73,12 +74,7 @@ void KernelEmitter::CheckAlignment(const Operand& operand, Space space,
   llvm::MDBuilder metadata(context_);
   b_.CreateCondBr(any, bad, good, metadata.createBranchWeights(1, 1000000));
   b_.SetInsertPoint(bad);
-  llvm::Value* lanes = lane_ != nullptr ? LaneBit() : MisalignedLanes(low);
-  if (mask != nullptr) lanes = b_.CreateAnd(lanes, mask);
-  llvm::Value* first = AddressOfFirst(address, lanes);
-  NoteInstruction();
-  CallRuntime("holdfast_misaligned", b_.getVoidTy(), {lanes, first});
-  b_.CreateUnreachable();
+  ReportMisaligned(address, mask, bytes);
   b_.SetInsertPoint(good);
   if (operand.kind == Operand::Kind::kRegister &&
       current_->guard.kind == Operand::Kind::kNone) {
@@ -86,19 +82,30 @@ void KernelEmitter::CheckAlignment(const Operand& operand, Space space,
   }
 }
 
-// Of the lowest of `lanes`, which are not none.
-llvm::Value* KernelEmitter::AddressOfFirst(const Value& address,
-                                           llvm::Value* lanes) {
-  if (!address.shape.wide) {
-    return OfFirstLane(Reshape(address, Shape::Varying()), lanes);
+// The lanes of `mask` (null: all) access `address`, some of them where they
+// must not. The runtime finds out which.
+void KernelEmitter::ReportMisaligned(const Value& address, llvm::Value* mask,
+                                     uint64_t bytes) {
+  llvm::Value* lanes = mask == nullptr ? I32(kAllLanes) : mask;
+  if (lane_ != nullptr) lanes = LaneBit();
+  const bool varying = address.shape.varying;
+  const int parts = static_cast<int>(address.parts.size());
+  for (int i = 0; i < parts; ++i) {
+    const size_t place = offsetof(WorkerContext, addresses) +
+                         sizeof(uint64_t) * i * (varying ? lanes_ : 1);
+    b_.CreateAlignedStore(
+        address.parts[i],
+        b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), worker_, place),
+        llvm::Align(sizeof(uint64_t)));
   }
-  llvm::Value* lane =
-      b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, lanes, b_.getTrue());
-  lane = b_.CreateZExt(lane, b_.getInt64Ty());
-  return b_.CreateAdd(
-      address.parts[0],
-      b_.CreateMul(lane, llvm::ConstantInt::get(b_.getInt64Ty(),
-                                                address.shape.stride, true)));
+  const int width = varying ? 1 : lower::kWarpLanes / parts;
+  const int64_t stride = varying ? 0 : address.shape.stride;
+  NoteInstruction();
+  CallRuntime("holdfast_misaligned", b_.getVoidTy(),
+              {lanes, I32(static_cast<uint32_t>(bytes)),
+               I32(static_cast<uint32_t>(width)),
+               llvm::ConstantInt::get(b_.getInt64Ty(), stride, true)});
+  b_.CreateUnreachable();
 }
 
 // i1. `low`: the bits that must not be set.
@@ -123,7 +130,6 @@ llvm::Value* KernelEmitter::AnyMisaligned(const Value& low, llvm::Value* mask) {
 
 // i32
 llvm::Value* KernelEmitter::MisalignedLanes(const Value& low) {
-  if (low.shape.wide && !low.shape.varying) return I32(kAllLanes);
   Value bad{low.shape, ptx::Type::kPred, {}};
   bad.shape.stride = 0;
   for (llvm::Value* part : low.parts) {

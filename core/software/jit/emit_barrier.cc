@@ -107,7 +107,7 @@ void KernelEmitter::MeetFull(size_t k) {
   const Instruction& instruction = kernel_.function->body[block.first];
   if (instruction.guard.kind != Operand::Kind::kNone) {
     // Some may stay away: the masked code knows how.
-    masked_roots_.insert(static_cast<int>(k));
+    parting_roots_.insert(static_cast<int>(k));
     LeaveFull(live_registers_[k]);
     Pend(static_cast<int>(k), I32(kAllLanes));
     Diverge(static_cast<int>(k));

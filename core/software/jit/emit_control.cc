@@ -84,7 +84,7 @@ void KernelEmitter::EmitMasked() {
       EnterLaneLoop(k);
       continue;
     }
-    if (shapes_[0].meetings[k]) EnterFull(k);
+    if (meets_[k]) EnterFull(k);
     EmitBlock(k);
   }
   EmitLaneLoops();
@@ -258,7 +258,7 @@ void KernelEmitter::BranchFull(const Instruction* instruction, size_t k) {
   std::vector<bool> needed(crosses_.size(), false);
   for (const int target : {block.taken, block.next}) {
     if (target == kExit) continue;
-    masked_roots_.insert(target);
+    parting_roots_.insert(target);
     for (size_t r = 0; r < needed.size(); ++r) {
       if (live_registers_[target][r]) needed[r] = true;
     }

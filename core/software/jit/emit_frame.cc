@@ -256,22 +256,35 @@ void KernelEmitter::ClearStorage(Mode mode) {
   }
 }
 
+// A way back costs more than its code: behind it nothing that full code has
+// computed in front of it is known to be as it was, above all in loops. So
+// there is none for warps that part only because a value wraps, which is rare,
+// and partial ones never meet.
 void KernelEmitter::FindMasked() {
-  masked_needed_.resize(kernel_.blocks.size(), false);
-  std::vector<int> open(masked_roots_.begin(), masked_roots_.end());
-  while (!open.empty()) {
-    const int at = open.back();
-    open.pop_back();
-    if (at == lower::kExit || masked_needed_[at]) continue;
-    masked_needed_[at] = true;
-    for (const int next : lower::Successors(kernel_, at)) open.push_back(next);
-  }
+  masked_roots_.insert(parting_roots_.begin(), parting_roots_.end());
+  masked_needed_ = ReachableFrom(masked_roots_);
+  meets_ = ReachableFrom(parting_roots_);
   for (size_t k = 0; k < masked_needed_.size(); ++k) {
     if (shapes_[0].lane_loops[k] >= 0 &&
         !lower::EntersLaneLoop(kernel_, shapes_[0].lane_loops, k)) {
       masked_needed_[k] = false;
     }
+    meets_[k] = meets_[k] && masked_needed_[k] && shapes_[0].meetings[k];
   }
+}
+
+std::vector<bool> KernelEmitter::ReachableFrom(
+    const std::set<int>& roots) const {
+  std::vector<bool> reachable(kernel_.blocks.size(), false);
+  std::vector<int> open(roots.begin(), roots.end());
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    if (at == lower::kExit || reachable[at]) continue;
+    reachable[at] = true;
+    for (const int next : lower::Successors(kernel_, at)) open.push_back(next);
+  }
+  return reachable;
 }
 
 // Masked code runs until the lanes have ended, or all meet at a block.
@@ -284,7 +297,7 @@ void KernelEmitter::EmitDiverged() {
   meeting->addParamAttr(2, llvm::Attribute::NoCapture);
   auto* next = b_.CreateSwitch(meeting, done_);
   for (size_t k = 0; k < full_.size(); ++k) {
-    if (!shapes_[0].meetings[k] || !masked_needed_[k]) continue;
+    if (!meets_[k]) continue;
     auto* reenter = NewBlock(absl::StrCat("reenter", k));
     next->addCase(b_.getInt32(static_cast<uint32_t>(k)), reenter);
     b_.SetInsertPoint(reenter);
@@ -339,6 +352,7 @@ void KernelEmitter::EmitMaskedFunction() {
   b_.CreateRet(b_.getInt32(-1));
   b_.SetInsertPoint(initialised);
   ClearStorage(Mode::kMasked);
+  TakeOver();
   EmitEntries();
 }
 

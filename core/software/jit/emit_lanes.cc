@@ -18,7 +18,7 @@ void KernelEmitter::LeaveForLaneLoop(size_t k) {
     b_.CreateUnreachable();
     return;
   }
-  masked_roots_.insert(static_cast<int>(k));
+  parting_roots_.insert(static_cast<int>(k));
   LeaveFull(live_registers_[k]);
   Pend(static_cast<int>(k), I32(~0u));
   Diverge(static_cast<int>(k));

@@ -101,10 +101,11 @@ Value KernelEmitter::Address(const Operand& operand, Space space) {
     auto splat = [&](llvm::Value* scalar) {
       return part->getType()->isVectorTy() ? Splat(scalar) : scalar;
     };
+    // The constant comes last, where it becomes part of an access.
+    if (base != nullptr) part = b_.CreateAdd(part, splat(base));
     if (!variable && operand.offset != 0) {
       part = b_.CreateAdd(part, splat(b_.getInt64(operand.offset)));
     }
-    if (base != nullptr) part = b_.CreateAdd(part, splat(base));
   }
   address.type = Type::kU64;
   address.shape.zeros = 0;  // as far as is known
@@ -306,154 +307,6 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
   return result;
 }
 
-Value KernelEmitter::Gather(const Value& address, Type type,
-                            llvm::Value* bits) {
-  if (bits != nullptr && lanes_ == 8) return GatherListed(address, type, bits);
-  Value result{Shape::Varying(), type, {}};
-  for (int c = 0; c < chunks_; ++c) {
-    llvm::Value* from = Vector(address, c);
-    if (bits != nullptr) {
-      // Other lanes read what can be read in any case.
-      from = b_.CreateSelect(
-          ChunkMask(bits, c), from,
-          Splat(b_.CreatePtrToInt(parameters_, b_.getInt64Ty())));
-    }
-    from = Pointer(from);
-    result.parts.push_back(lanes_ == 16
-                               ? GatherByEight(from, type, c * lanes_)
-                               : GatherOneByOne(from, type, c * lanes_));
-  }
-  return result;
-}
-
-// Only what the lanes of `bits` ask for: where lanes have parted they are few,
-// and so is the code.
-Value KernelEmitter::GatherListed(const Value& address, Type type,
-                                  llvm::Value* bits) {
-  llvm::Type* element = TypeOf(type);
-  llvm::Value* addresses = SpillAddresses(address);
-  NoteLanes(bits);
-  Value result{Shape::Varying(), type, {}};
-  for (int c = 0; c < chunks_; ++c) {
-    result.parts.push_back(llvm::Constant::getNullValue(VectorOf(element)));
-  }
-  llvm::AllocaInst* values = Spill(result);
-  ForEachLane(bits, [&](llvm::Value* lane) {
-    llvm::Value* from = b_.CreateLoad(
-        b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), addresses, lane));
-    llvm::Value* loaded =
-        Mark(b_.CreateAlignedLoad(element, Pointer(from),
-                                  llvm::Align(ptx::BytesOf(type))),
-             Kind::kListed, 0, true);
-    b_.CreateStore(loaded, b_.CreateGEP(element, values, lane));
-  });
-  return LoadLanes(values, type);
-}
-
-// As the CPU gathers, with 64-bit addresses; from lane `lane` on.
-llvm::Value* KernelEmitter::GatherByEight(llvm::Value* from, Type type,
-                                          int lane) {
-  llvm::Value* halves[2];
-  for (int h = 0; h < 2; ++h) {
-    llvm::SmallVector<int, 8> order;
-    for (int i = 0; i < 8; ++i) order.push_back(8 * h + i);
-    halves[h] =
-        Mark(b_.CreateMaskedGather(llvm::FixedVectorType::get(TypeOf(type), 8),
-                                   b_.CreateShuffleVector(from, order),
-                                   llvm::Align(ptx::BytesOf(type))),
-             Kind::kGather, lane + 8 * h, false);
-  }
-  llvm::SmallVector<int, 16> order;
-  for (int i = 0; i < 16; ++i) order.push_back(i);
-  return b_.CreateShuffleVector(halves[0], halves[1], order);
-}
-
-llvm::Value* KernelEmitter::GatherOneByOne(llvm::Value* from, Type type,
-                                           int lane) {
-  llvm::Value* part = llvm::PoisonValue::get(VectorOf(TypeOf(type)));
-  for (int i = 0; i < lanes_; ++i) {
-    const auto at = static_cast<uint64_t>(i);
-    llvm::Value* value = Mark(
-        b_.CreateAlignedLoad(TypeOf(type), b_.CreateExtractElement(from, at),
-                             llvm::Align(ptx::BytesOf(type))),
-        Kind::kOneLane, lane + i, false);
-    part = b_.CreateInsertElement(part, value, at);
-  }
-  return part;
-}
-
-// Of all lanes, whose addresses are affine.
-llvm::Value* KernelEmitter::LanePointer(const Value& address, int lane) {
-  const int64_t offset = address.shape.stride * (lane % lanes_);
-  return Pointer(b_.CreateAdd(Base(address, lane / lanes_),
-                              b_.getInt64(static_cast<uint64_t>(offset))));
-}
-
-Value KernelEmitter::GatherStrided(const Value& address, Type type) {
-  llvm::Type* element = TypeOf(type);
-  const llvm::Align align(ptx::BytesOf(type));
-  Value result{Shape::Varying(), type, {}};
-  for (int c = 0; c < chunks_; ++c) {
-    llvm::Value* part = llvm::PoisonValue::get(VectorOf(element));
-    for (int i = 0; i < lanes_; ++i) {
-      const int lane = c * lanes_ + i;
-      llvm::Value* value =
-          Mark(b_.CreateAlignedLoad(element, LanePointer(address, lane), align),
-               Kind::kOneLane, lane, false);
-      part = b_.CreateInsertElement(part, value, static_cast<uint64_t>(i));
-    }
-    result.parts.push_back(part);
-  }
-  return result;
-}
-
-// The lanes' addresses as an array, where a report of a fault finds them.
-llvm::Value* KernelEmitter::SpillAddresses(const Value& addresses) {
-  llvm::Value* array = b_.CreateConstInBoundsGEP1_64(
-      b_.getInt8Ty(), worker_, offsetof(WorkerContext, addresses));
-  const Value lanes = Reshape(addresses, Shape::Varying());
-  for (int c = 0; c < chunks_; ++c) {
-    b_.CreateAlignedStore(
-        lanes.parts[c],
-        b_.CreateConstGEP1_32(b_.getInt64Ty(), array, c * lanes_),
-        llvm::Align(8));
-  }
-  return array;
-}
-
-// The lanes' values as an array on the stack.
-llvm::AllocaInst* KernelEmitter::Spill(const Value& value) {
-  llvm::Type* element = value.parts[0]->getType()->getScalarType();
-  llvm::AllocaInst* array =
-      Alloca(llvm::ArrayType::get(element, lower::kWarpLanes));
-  const llvm::Align align(element->getPrimitiveSizeInBits() / 8);
-  for (int c = 0; c < chunks_; ++c) {
-    b_.CreateAlignedStore(value.parts[c],
-                          b_.CreateConstGEP1_32(element, array, c * lanes_),
-                          align);
-  }
-  return array;
-}
-
-// Lowest lane first.
-void KernelEmitter::ForEachLane(llvm::Value* bits,
-                                const std::function<void(llvm::Value*)>& body) {
-  auto* before = b_.GetInsertBlock();
-  auto* loop = NewBlock("lanes");
-  auto* after = NewBlock("lanes.done");
-  b_.CreateCondBr(b_.CreateICmpEQ(bits, I32(0)), after, loop);
-  b_.SetInsertPoint(loop);
-  auto* rest = b_.CreatePHI(b_.getInt32Ty(), 2);
-  rest->addIncoming(bits, before);
-  llvm::Value* lane =
-      b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, rest, b_.getTrue());
-  body(lane);
-  llvm::Value* left = b_.CreateAnd(rest, b_.CreateSub(rest, I32(1)));
-  rest->addIncoming(left, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpEQ(left, I32(0)), after, loop);
-  b_.SetInsertPoint(after);
-}
-
 void KernelEmitter::StoreTo(const Value& address, const Value& value) {
   const llvm::Align align(ptx::BytesOf(value.type));
   llvm::Value* bits = LaneMask();
@@ -500,39 +353,6 @@ void KernelEmitter::StoreUniform(const Value& address, const Value& value,
        Kind::kSame, 0, true);
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
-}
-
-void KernelEmitter::Scatter(const Value& address, const Value& value,
-                            llvm::Value* bits) {
-  const llvm::Align align(ptx::BytesOf(value.type));
-  llvm::Value* addresses = SpillAddresses(address);
-  NoteLanes(bits);
-  llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
-  llvm::Type* element = TypeOf(value.type);
-  ForEachLane(bits, [&](llvm::Value* lane) {
-    llvm::Value* to = b_.CreateLoad(
-        b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), addresses, lane));
-    llvm::Value* part =
-        b_.CreateLoad(element, b_.CreateGEP(element, values, lane));
-    Mark(b_.CreateAlignedStore(part, Pointer(to), align), Kind::kListed, 0,
-         true);
-  });
-}
-
-void KernelEmitter::ScatterAll(const Value& address, const Value& value) {
-  const llvm::Align align(ptx::BytesOf(value.type));
-  for (int lane = 0; lane < lower::kWarpLanes; ++lane) {
-    const int chunk = lane / lanes_;
-    const auto at = static_cast<uint64_t>(lane % lanes_);
-    llvm::Value* to =
-        address.shape.varying
-            ? Pointer(b_.CreateExtractElement(address.parts[chunk], at))
-            : LanePointer(address, lane);
-    llvm::Value* part = value.shape.varying
-                            ? b_.CreateExtractElement(value.parts[chunk], at)
-                            : b_.CreateExtractElement(Vector(value, chunk), at);
-    Mark(b_.CreateAlignedStore(part, to, align), Kind::kOneLane, lane, false);
-  }
 }
 
 }  // namespace holdfast::software::jit

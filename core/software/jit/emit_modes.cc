@@ -15,11 +15,56 @@ constexpr uint32_t kAllLanes = 0xFFFFFFFF;
 
 }  // namespace
 
+// The exits of full code are many, and rarely taken: each leaves registers as
+// they are, mostly scalars, and masked code brings them to its own shapes.
 void KernelEmitter::LeaveFull(const std::vector<bool>& registers) {
-  b_.CreateStore(I32(kAllLanes), Slot(layout_.Live()));
+  if (meetings_) b_.CreateStore(I32(kAllLanes), Slot(layout_.Live()));
   for (uint32_t r = 0; r < registers.size(); ++r) {
     if (!registers[r]) continue;
-    WriteRegister(r, ReadRegister(r, Mode::kFull), Mode::kMasked, nullptr);
+    handed_.insert(r);
+    const auto from = Storage(r, Mode::kFull);
+    const auto to = Handed(r);
+    for (size_t i = 0; i < from.size(); ++i) {
+      b_.CreateStore(b_.CreateLoad(from[i].type, from[i].pointer),
+                     to[i].pointer);
+    }
+  }
+}
+
+// Whether both codes keep a register in the same way.
+bool KernelEmitter::KeptAlike(uint32_t index) const {
+  const lower::Shape& full = shapes_[0].registers[index];
+  const lower::Shape& masked = shapes_[1].registers[index];
+  return full.varying == masked.varying && PartsOf(full) == PartsOf(masked);
+}
+
+// Where full code leaves a register, in the shape that it has there.
+llvm::SmallVector<KernelEmitter::Place, 4> KernelEmitter::Handed(
+    uint32_t index) {
+  auto places = Storage(index, Mode::kMasked);
+  if (KeptAlike(index)) return places;
+  llvm::Type* type = TypeOf(kernel_.function->registers[index].type);
+  const uint64_t bytes = (type->getPrimitiveSizeInBits() + 7) / 8;
+  const int parts = PartsOf(shapes_[0].registers[index]);
+  const uint64_t offset = layout_.Handed(index, bytes * parts);
+  places.clear();
+  for (int i = 0; i < parts; ++i) {
+    places.push_back({Slot(offset + i * bytes), type});
+  }
+  return places;
+}
+
+// At the start of masked code: of all registers that any exit leaves, whichever
+// it came from.
+void KernelEmitter::TakeOver() {
+  for (const uint32_t r : handed_) {
+    if (KeptAlike(r)) continue;
+    Value value{
+        shapes_[0].registers[r], kernel_.function->registers[r].type, {}};
+    for (const Place& part : Handed(r)) {
+      value.parts.push_back(b_.CreateLoad(part.type, part.pointer));
+    }
+    WriteRegister(r, value, Mode::kMasked, nullptr);
   }
 }
 

@@ -184,7 +184,8 @@ void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
   const auto storage = Storage(index, mode);
   const Value stored = Reshape(As(value, type), shape);
   if (shape.varying && type == Type::kPred) {
-    llvm::Value* bits = BitsOfPredicate(stored);
+    llvm::Value* bits =
+        BitsOfPredicate(value.shape.uniform() ? As(value, type) : stored);
     if (mode == mode_) predicates_.erase(index);
     if (mask == nullptr && mode == mode_) predicates_[index] = stored;
     if (mask != nullptr) {

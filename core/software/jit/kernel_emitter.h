@@ -17,6 +17,7 @@
 
 #include "absl/types/span.h"
 #include "core/software/jit/access_site.h"
+#include "core/software/jit/value.h"
 #include "core/software/jit/warp_frame.h"
 #include "core/software/lower/control_flow.h"
 #include "core/software/lower/kernel.h"
@@ -27,14 +28,6 @@
 #include "llvm/IR/Module.h"
 
 namespace holdfast::software::jit {
-
-// A value of the 32 lanes. Parts: one scalar (wide shape), one scalar a chunk,
-// or one vector a chunk (varying).
-struct Value {
-  lower::Shape shape;
-  ptx::Type type = ptx::Type::kNone;
-  llvm::SmallVector<llvm::Value*, 4> parts;
-};
 
 // What code calls the address of Module::variables[index].
 inline std::string VariableSymbol(uint32_t index) {
@@ -68,6 +61,7 @@ class KernelEmitter {
   void EmitBlockLoop();
   void EmitWarpBody();
   void FindMasked();
+  std::vector<bool> ReachableFrom(const std::set<int>& roots) const;
   void EmitDiverged();
   llvm::Value* MaskedFunction();
   void ClearStorage(Mode mode);
@@ -93,6 +87,7 @@ class KernelEmitter {
   // emit_modes.cc: full code copies registers to where masked code expects
   // them, and goes there.
   void LeaveFull(const std::vector<bool>& registers);
+  void TakeOver();
   void Diverge(int entry);
   std::vector<bool> NeededAt(const ptx::Instruction& instruction) const;
   void EnterFull(size_t k);    // masked code: all lanes meet at block k
@@ -201,7 +196,8 @@ class KernelEmitter {
   bool IsAligned(const ptx::Operand& operand, uint64_t bytes) const;
   void CheckAlignment(const ptx::Operand& operand, ptx::Space space,
                       const Value& address);
-  llvm::Value* AddressOfFirst(const Value& address, llvm::Value* lanes);
+  void ReportMisaligned(const Value& address, llvm::Value* mask,
+                        uint64_t bytes);
   llvm::Value* AnyMisaligned(const Value& low, llvm::Value* mask);
   llvm::Value* MisalignedLanes(const Value& low);
 
@@ -253,6 +249,8 @@ class KernelEmitter {
     llvm::Type* type;
   };
   llvm::SmallVector<Place, 4> Storage(uint32_t index, Mode mode);
+  bool KeptAlike(uint32_t index) const;
+  llvm::SmallVector<Place, 4> Handed(uint32_t index);
   bool OnlyInItsBlock(uint32_t index) const;
   llvm::Value* Slot(uint64_t offset);  // of the frame
   int PartsOf(const lower::Shape& shape) const;
@@ -398,7 +396,7 @@ class KernelEmitter {
   llvm::Value* Log2(llvm::Value* x);
   llvm::Value* Sine(llvm::Value* x, bool cosine);
 
-  // emit_memory.cc
+  // emit_memory.cc, emit_gather.cc
   static ptx::Space SpaceOf(const ptx::Instruction& instruction);
   void EmitSpaceTest(const ptx::Instruction& instruction);
   llvm::Value* IsIn(ptx::Modifier space, llvm::Value* address);
@@ -491,10 +489,13 @@ class KernelEmitter {
   // Where full code enters masked code: the number of a block or, to continue
   // in front of an instruction, one of resume_.
   std::set<int> entries_;
-  std::set<int> masked_roots_;  // blocks, where it may start
+  std::set<uint32_t> handed_;    // registers that it leaves there
+  std::set<int> masked_roots_;   // blocks, where it may start
+  std::set<int> parting_roots_;  // of these, where lanes part
   llvm::AllocaInst* entry_number_ = nullptr;
   llvm::BasicBlock* diverged_ = nullptr;
   std::vector<bool> masked_needed_;  // by block: masked code may come there
+  std::vector<bool> meets_;          // by block: it may go back to full code
   std::map<const ptx::Instruction*, int> resume_;
   std::map<int, llvm::BasicBlock*> resume_blocks_;
   // Predicates written in the block at hand, as vectors.

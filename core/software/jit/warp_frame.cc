@@ -14,15 +14,16 @@ uint64_t Aligned(uint64_t bytes) {
 WarpFrame::WarpFrame(size_t blocks, size_t registers)
     : blocks_(blocks),
       registers_(registers, kNone),
+      handed_(registers, kNone),
       bytes_(Aligned(Parked(blocks))) {}
 
-uint64_t WarpFrame::Register(uint32_t index, uint64_t bytes) {
-  if (!Holds(index)) {
+uint64_t WarpFrame::Room(uint64_t* place, uint64_t bytes) {
+  if (*place == kNone) {
     if (bytes >= kAlignment) bytes_ = Aligned(bytes_);
-    registers_[index] = bytes_;
+    *place = bytes_;
     bytes_ += (bytes + 7) & ~uint64_t{7};
   }
-  return registers_[index];
+  return *place;
 }
 
 }  // namespace holdfast::software::jit

@@ -33,9 +33,16 @@ class WarpFrame {
   // Of lanes that wait at block k: the lanes, the barrier and its round.
   uint64_t Parked(size_t k) const { return Live() + 16 + 12 * k; }
 
-  // Makes room for a register at the first call.
-  uint64_t Register(uint32_t index, uint64_t bytes);
+  // Makes room for a register of masked code at the first call.
+  uint64_t Register(uint32_t index, uint64_t bytes) {
+    return Room(&registers_[index], bytes);
+  }
   bool Holds(uint32_t index) const { return registers_[index] != kNone; }
+  // The same for what full code leaves behind of a register, if that is not
+  // what masked code keeps.
+  uint64_t Handed(uint32_t index, uint64_t bytes) {
+    return Room(&handed_[index], bytes);
+  }
 
   // Of all fields but registers, which come behind them.
   uint64_t field_bytes() const { return Parked(blocks_); }
@@ -44,8 +51,11 @@ class WarpFrame {
  private:
   static constexpr uint64_t kNone = ~uint64_t{0};
 
+  uint64_t Room(uint64_t* place, uint64_t bytes);
+
   const size_t blocks_;
   std::vector<uint64_t> registers_;
+  std::vector<uint64_t> handed_;
   uint64_t bytes_;
 };
 

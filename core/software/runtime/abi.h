@@ -96,9 +96,12 @@ void holdfast_yield(WorkerContext* worker);
 [[noreturn]] void holdfast_trap(WorkerContext* worker, uint32_t lanes,
                                 uint32_t reason);
 
-// `lanes` access `address`, which is not a multiple of what they access.
+// `lanes` access `bytes` each, some of them at an address that is not a
+// multiple of that. addresses[i] of the worker is the address of lane
+// i * width; from there to the next it grows by `stride` a lane.
 [[noreturn]] void holdfast_misaligned(WorkerContext* worker, uint32_t lanes,
-                                      uint64_t address);
+                                      uint32_t bytes, uint32_t width,
+                                      int64_t stride);
 
 // Operation on the barriers (mbarrier) at `addresses`. `first` is a count, a
 // number of bytes, a state or a parity, `second` a number of bytes;

@@ -159,8 +159,17 @@ extern "C" void holdfast_trap(WorkerContext* worker, uint32_t lanes,
 }
 
 extern "C" void holdfast_misaligned(WorkerContext* worker, uint32_t lanes,
-                                    uint64_t address) {
-  LeaveKernel(*worker, {KernelFault::Kind::kMisaligned, address, lanes});
+                                    uint32_t bytes, uint32_t width,
+                                    int64_t stride) {
+  KernelFault fault{KernelFault::Kind::kMisaligned};
+  for (uint32_t lane = 0; lane < kWarpThreads; ++lane) {
+    const uint64_t address = worker->addresses[lane / width] +
+                             static_cast<uint64_t>(stride) * (lane % width);
+    if ((lanes >> lane & 1) == 0 || address % bytes == 0) continue;
+    if (fault.lanes == 0) fault.address = address;
+    fault.lanes |= uint32_t{1} << lane;
+  }
+  LeaveKernel(*worker, fault);
 }
 
 extern "C" void holdfast_cancelled(WorkerContext* worker) {

@@ -396,6 +396,48 @@ extern "C" __global__ void k(const int* in, const int* index, int* out,
   }
 }
 
+// Full code takes it that neighbours' indices do not wrap. A warp where they do
+// goes on elsewhere, with values of every shape, and past barriers.
+TEST(KernelTest, IndicesThatWrapInTheMiddleOfAWarp) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(const unsigned* in, unsigned long long* out,
+                             unsigned rounds) {
+  __shared__ unsigned s[96];
+  const unsigned t = threadIdx.x;
+  const bool odd = t & 1, many = rounds > 3;
+  unsigned mine = in[t], common = rounds;
+  unsigned long long total = 0;
+#pragma unroll 1
+  for (unsigned r = 0; r < rounds; ++r) {
+    s[t] = mine + r;
+    __syncthreads();
+    const unsigned long long wide = t - 2 * r;
+    total += wide * (odd ? 3 : 1) + s[95 - t] + (many ? common : 0);
+    common = common * 5 + 1;
+    __syncthreads();
+    mine ^= (unsigned)total;
+  }
+  out[t] = total;
+})");
+  constexpr uint32_t kThreads = 96, kRounds = 40;
+  std::vector<uint32_t> in(kThreads), mine(kThreads);
+  std::vector<uint64_t> out(kThreads), total(kThreads, 0);
+  for (uint32_t t = 0; t < kThreads; ++t) mine[t] = in[t] = Bits(t);
+  uint32_t common = kRounds;
+  for (uint32_t r = 0; r < kRounds; ++r, common = common * 5 + 1) {
+    std::vector<uint32_t> s(kThreads);
+    for (uint32_t t = 0; t < kThreads; ++t) s[t] = mine[t] + r;
+    for (uint32_t t = 0; t < kThreads; ++t) {
+      const uint64_t wide = t - 2 * r;
+      total[t] += wide * (t % 2 != 0 ? 3 : 1) + s[kThreads - 1 - t] + common;
+      mine[t] ^= static_cast<uint32_t>(total[t]);
+    }
+  }
+  ExpectSuccess(
+      program.Run(Geometry(1, kThreads), in.data(), out.data(), kRounds));
+  EXPECT_EQ(out, total);
+}
+
 TEST(KernelTest, GlobalAndConstantVariablesHaveTheirInitialValues) {
   KernelProgram program(R"(
 __constant__ int table[4] = {3, 1, 4, 1};

@@ -72,6 +72,21 @@ extern "C" __global__ void k(char* data, const int* at, const int* take) {
   ExpectMisaligned(program.Run(Geometry(1, 64), +data, +at, +take), 45, 2);
 }
 
+TEST(AlignmentTest, RowsOfABlock) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(char* out, int pitch, int width) {
+  *(int*)(out + threadIdx.y * pitch + threadIdx.x * width) = 1;
+})");
+  LaunchGeometry geometry = Geometry(1, 8);
+  geometry.block[1] = 8;
+  alignas(16) char out[512] = {};
+  ExpectSuccess(program.Run(geometry, +out, 36, 4));
+  const LaunchOutcome row = program.Run(geometry, +out, 33, 4);
+  EXPECT_NE(row.message.find("thread (0,1,0)"), std::string::npos)
+      << row.message;
+  ExpectMisaligned(program.Run(geometry, +out, 36, 6), 1, 4);
+}
+
 TEST(AlignmentTest, VectorsAsAWhole) {
   KernelProgram program(R"(
 extern "C" __global__ void k(char* out) {

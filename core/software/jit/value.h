@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_VALUE_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_VALUE_H_
+
+#include "core/software/lower/shape.h"
+#include "core/software/ptx/types.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/Value.h"
+
+namespace holdfast::software::jit {
+
+// A value of the 32 lanes. Parts: one scalar (wide shape), one scalar a chunk,
+// or one vector a chunk (varying).
+struct Value {
+  lower::Shape shape;
+  ptx::Type type = ptx::Type::kNone;
+  llvm::SmallVector<llvm::Value*, 4> parts;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_VALUE_H_
