@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/bench/workload.h"
+#include "core/base/freed_memory.h"
 #include "core/base/status_macros.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
@@ -114,6 +115,7 @@ std::shared_ptr<grpc::Channel> ConnectionOfItsOwn(const std::string& address) {
 }  // namespace
 
 absl::Status ServeGrpcEcho() {
+  KeepFreedMemory();  // As the daemon does: without, it reads half as fast.
   std::string directory = "/tmp/holdfast-bench-XXXXXX";
   if (mkdtemp(directory.data()) == nullptr) {
     return absl::ErrnoToStatus(errno, "mkdtemp");

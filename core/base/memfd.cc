@@ -19,6 +19,9 @@ namespace {
 
 constexpr int kSeals = F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_WRITE;
 
+constexpr int kFixedSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr int kNoWritingSeals = F_SEAL_WRITE | F_SEAL_FUTURE_WRITE;
+
 absl::Status ErrnoStatus(absl::string_view what) {
   return absl::ErrnoToStatus(errno, what);
 }
@@ -74,6 +77,22 @@ absl::StatusOr<UniqueFd> CreateMemfd(absl::string_view name, size_t size) {
     return ErrnoStatus(absl::StrCat("ftruncate of a memfd to ", size));
   }
   return fd;
+}
+
+absl::StatusOr<UniqueFd> CreateFixedMemfd(absl::string_view name, size_t size) {
+  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, CreateMemfd(name, size));
+  if (fcntl(fd.get(), F_ADD_SEALS, kFixedSeals) != 0) {
+    return ErrnoStatus("seal a memfd");
+  }
+  return fd;
+}
+
+bool IsFixedMemfd(int fd, size_t size) {
+  const int seals = fcntl(fd, F_GET_SEALS);
+  struct stat info {};
+  return seals >= 0 &&
+         (seals & (kFixedSeals | kNoWritingSeals)) == kFixedSeals &&
+         fstat(fd, &info) == 0 && info.st_size == static_cast<off_t>(size);
 }
 
 absl::StatusOr<UniqueFd> CreateSealedMemfd(absl::string_view name,

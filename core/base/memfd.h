@@ -17,6 +17,13 @@ namespace holdfast {
 // /proc only.
 absl::StatusOr<UniqueFd> CreateMemfd(absl::string_view name, size_t size);
 
+// The same, sealed so that it keeps its size while it is written to: whoever
+// maps it does not lose the pages.
+absl::StatusOr<UniqueFd> CreateFixedMemfd(absl::string_view name, size_t size);
+
+// Is it one like those of CreateFixedMemfd, of this size?
+bool IsFixedMemfd(int fd, size_t size);
+
 // A memfd with these bytes that nobody can change any more.
 absl::StatusOr<UniqueFd> CreateSealedMemfd(absl::string_view name,
                                            absl::string_view bytes);

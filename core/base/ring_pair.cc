@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/ring_pair.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,14 +15,6 @@ constexpr size_t kCapacity = size_t{256} << 10;
 constexpr size_t kBytes = kPage + 2 * kCapacity;
 static_assert(2 * sizeof(RingCounts) <= kPage);
 
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-constexpr int kNoSeals = F_SEAL_WRITE | F_SEAL_FUTURE_WRITE;
-
-bool HasSeals(int fd) {
-  const int seals = fcntl(fd, F_GET_SEALS);
-  return seals >= 0 && (seals & (kSeals | kNoSeals)) == kSeals;
-}
-
 RingMemory Ring(const FileMapping& mapping, size_t index) {
   char* const memory = static_cast<char*>(mapping.data());
   return {.counts = reinterpret_cast<RingCounts*>(memory) + index,
@@ -37,17 +25,12 @@ RingMemory Ring(const FileMapping& mapping, size_t index) {
 }  // namespace
 
 absl::StatusOr<UniqueFd> RingPair::CreateMemory() {
-  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, CreateMemfd("holdfast-ring", kBytes));
-  if (fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) {
-    return absl::ErrnoToStatus(errno, "seal a pair of rings");
-  }
-  return fd;
+  return CreateFixedMemfd("holdfast-ring", kBytes);
 }
 
 absl::StatusOr<std::unique_ptr<RingPair>> RingPair::Map(
     int memfd, End end, size_t max_message_bytes) {
-  struct stat info {};
-  if (!HasSeals(memfd) || fstat(memfd, &info) != 0 || info.st_size != kBytes) {
+  if (!IsFixedMemfd(memfd, kBytes)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the descriptor is no pair of rings: not a memfd of ", kBytes,
         " bytes that is sealed against shrinking, growing and more seals, but "

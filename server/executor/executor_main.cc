@@ -22,6 +22,7 @@
 #include "server/executor/session.h"
 #include "server/executor/supervisor_link.h"
 #include "server/executor/transfer_service.h"
+#include "server/relay/shared_blocks.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast {
@@ -143,8 +144,20 @@ void StartGrpc() {
   if (server != nullptr) server->Shutdown();
 }
 
-int Serve(const internal::Assign& assign, const cuda::DriverApi& api,
+// nullptr: the supervisor relays nothing.
+absl::StatusOr<std::shared_ptr<SharedBlocks>> MapBlocks(const UniqueFd& fd) {
+  if (!fd.valid()) return nullptr;
+  return SharedBlocks::Map(fd.get(), SharedBlocks::End::kExecutor);
+}
+
+int Serve(const SupervisorLink::Assigned& assigned, const cuda::DriverApi& api,
           SupervisorLink& link, absl::Duration stall_limit) {
+  const internal::Assign& assign = assigned.message;
+  const auto blocks = MapBlocks(assigned.blocks);
+  if (!blocks.ok()) {
+    link.SendServing(blocks.status());
+    return 1;
+  }
   const auto inbox = executor::DescriptorInbox::Listen(
       assign.descriptor_socket_path(), assign.token());
   if (!inbox.ok()) {
@@ -153,7 +166,7 @@ int Serve(const internal::Assign& assign, const cuda::DriverApi& api,
   }
   Session session(SessionOptions(assign, api, link));
   executor::CommandService commands(session, **inbox, kMaxMessageBytes);
-  executor::TransferService transfers(session, **inbox, stall_limit);
+  executor::TransferService transfers(session, **inbox, *blocks, stall_limit);
   const auto server = StartServer(assign.socket_path(), commands, transfers);
   if (server == nullptr) {
     link.SendServing(absl::UnavailableError("cannot listen on unix:" +
@@ -190,9 +203,9 @@ int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options,
   }
   link.SendReady(warm->ready);
   StartGrpc();
-  const auto assign = link.AwaitAssign();
-  if (!assign.ok()) return 0;
-  return Serve(*assign, warm->driver->api, link, stall_limit);
+  const auto assigned = link.AwaitAssign();
+  if (!assigned.ok()) return 0;
+  return Serve(*assigned, warm->driver->api, link, stall_limit);
 }
 
 }  // namespace holdfast

@@ -94,13 +94,13 @@ void SupervisorLink::SendChunkReleased(uint32_t device,
   Send(message);
 }
 
-absl::StatusOr<internal::Assign> SupervisorLink::AwaitAssign() {
+absl::StatusOr<SupervisorLink::Assigned> SupervisorLink::AwaitAssign() {
   absl::MutexLock lock(&mutex_);
   const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return shutdown_ || assign_.has_value();
+    return shutdown_ || assigned_.has_value();
   };
   mutex_.Await(absl::Condition(&done));
-  if (assign_.has_value()) return *assign_;
+  if (assigned_.has_value()) return *std::move(assigned_);
   return absl::UnavailableError("shut down before there was a session");
 }
 
@@ -152,7 +152,7 @@ void SupervisorLink::ReadMessages() {
     }
     switch (message.message_case()) {
       case internal::ToExecutor::kAssign:
-        assign_ = std::move(*message.mutable_assign());
+        assigned_ = {std::move(*message.mutable_assign()), *std::move(fd)};
         break;
       case internal::ToExecutor::kObject:
         reply_ = {std::move(*message.mutable_object()), *std::move(fd)};

@@ -38,8 +38,12 @@ class SupervisorLink {
   void SendChunkCreated(uint32_t device, const memory::Chunk& chunk);
   void SendChunkReleased(uint32_t device, const memory::Chunk& chunk);
 
-  // Waits for the session; UNAVAILABLE: shut down before there was one.
-  absl::StatusOr<internal::Assign> AwaitAssign();
+  struct Assigned {
+    internal::Assign message;
+    UniqueFd blocks;  // SharedBlocks; none: the supervisor relays nothing
+  };
+  // Waits for the session; UNAVAILABLE: shut down before there was one. Once.
+  absl::StatusOr<Assigned> AwaitAssign();
   void AwaitShutdown();
 
   // NOT_FOUND: the store does not have it. One call at a time.
@@ -61,7 +65,7 @@ class SupervisorLink {
 
   Channel channel_;
   absl::Mutex mutex_;
-  std::optional<internal::Assign> assign_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Assigned> assigned_ ABSL_GUARDED_BY(mutex_);
   std::optional<Reply> reply_ ABSL_GUARDED_BY(mutex_);
   bool shutdown_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void(internal::Usage*)> report_ ABSL_GUARDED_BY(mutex_);

@@ -4,8 +4,10 @@
 #include <grpcpp/support/method_handler.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +15,8 @@
 #include "proto/chunk.h"
 #include "server/executor/arena.h"
 #include "server/executor/transfer.h"
+#include "server/relay/block_sender.h"
+#include "server/relay/relayed_message.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast::executor {
@@ -20,10 +24,22 @@ namespace {
 
 using Direction = Transfer::Direction;
 
-// The bytes of a message that comes after the header.
-absl::StatusOr<ChunkData> DataOf(const grpc::ByteBuffer& message,
-                                 const Transfer& transfer) {
-  HOLDFAST_ASSIGN_OR_RETURN(UploadPart part, ReadUploadRequest(message));
+// How often a waiting call looks whether its client is still there.
+constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
+
+// With `blocks`, a message that was relayed.
+absl::StatusOr<UploadPart> Read(const std::shared_ptr<SharedBlocks>& blocks,
+                                const grpc::ByteBuffer& message) {
+  if (blocks == nullptr) return ReadUploadRequest(message);
+  HOLDFAST_ASSIGN_OR_RETURN(Relayed relayed, ReadRelayed(blocks, message));
+  if (const auto* whole = absl::get_if<grpc::ByteBuffer>(&relayed)) {
+    return ReadUploadRequest(*whole);
+  }
+  return UploadPart(ChunkData({absl::get<grpc::Slice>(std::move(relayed))}));
+}
+
+// The bytes of a part that comes after the header.
+absl::StatusOr<ChunkData> DataOf(UploadPart part, const Transfer& transfer) {
   ChunkData* data = absl::get_if<ChunkData>(&part);
   if (data == nullptr) {
     return absl::InvalidArgumentError("an upload with a second header");
@@ -63,6 +79,41 @@ grpc::Slice SliceOf(Staging::BlockPtr block, uint64_t size) {
       new Staging::BlockPtr(std::move(block)));
 }
 
+// The messages of one download.
+class DownloadMessages {
+ public:
+  // With `blocks`, they are relayed.
+  DownloadMessages(const grpc::ServerContext& context,
+                   std::shared_ptr<SharedBlocks> blocks)
+      : context_(context) {
+    if (blocks != nullptr) sender_.emplace(std::move(blocks));
+  }
+
+  // CANCELLED: the client has given up.
+  absl::StatusOr<grpc::ByteBuffer> Make(Staging::BlockPtr block,
+                                        uint64_t size) {
+    if (!sender_.has_value()) {
+      return MakeDownloadData(SliceOf(std::move(block), size));
+    }
+    while (!sender_->AwaitRoom(kCancelPoll)) {
+      if (context_.IsCancelled()) return absl::CancelledError("given up");
+    }
+    auto sent = sender_->Send(
+        size, [&](char* shared) { std::memcpy(shared, block->data(), size); });
+    if (sent.has_value()) return *std::move(sent);
+    return RelayWhole(MakeDownloadData(SliceOf(std::move(block), size)));
+  }
+
+  // All were sent, and the daemon passes them on.
+  void End() {
+    if (sender_.has_value()) sender_->Leave();
+  }
+
+ private:
+  const grpc::ServerContext& context_;
+  std::optional<BlockSender> sender_;
+};
+
 // Page-locking takes long, so it does not happen on the submission thread.
 absl::Status MakeArena(Session& session,
                        const v1::RegisterArenaRequest& request,
@@ -95,8 +146,12 @@ absl::Status MakeArena(Session& session,
 }  // namespace
 
 TransferService::TransferService(Session& session, DescriptorInbox& inbox,
+                                 std::shared_ptr<SharedBlocks> blocks,
                                  absl::Duration stall_limit)
-    : session_(session), inbox_(inbox), stall_guard_(stall_limit) {
+    : session_(session),
+      inbox_(inbox),
+      blocks_(std::move(blocks)),
+      stall_guard_(stall_limit) {
   using grpc::internal::RpcMethod;
   using grpc::internal::RpcServiceMethod;
   using Self = TransferService;
@@ -129,35 +184,44 @@ absl::Status TransferService::Admit(const grpc::ServerContext& context) const {
       "more than ", kMaxTransfers, " transfers of one session at a time"));
 }
 
-bool TransferService::Read(grpc::ServerContext& context,
-                           grpc::ServerReader<Chunk>& reader, Chunk* message) {
+std::shared_ptr<SharedBlocks> TransferService::BlocksOf(
+    const grpc::ServerContext& context) const {
+  return context.client_metadata().count(kRelayedKey) > 0 ? blocks_ : nullptr;
+}
+
+bool TransferService::Receive(grpc::ServerContext& context,
+                              grpc::ServerReader<Chunk>& reader,
+                              Chunk* message) {
   const StallGuard::Watch watch(stall_guard_, context);
   return reader.Read(message);
 }
 
 absl::StatusOr<uint64_t> TransferService::ReceiveAll(
     grpc::ServerContext& context, grpc::ServerReader<Chunk>& reader) {
+  const auto blocks = BlocksOf(context);
   Chunk message;
-  UploadPart first;
-  if (Read(context, reader, &message)) {
-    HOLDFAST_ASSIGN_OR_RETURN(first, ReadUploadRequest(message));
+  UploadPart part;
+  if (Receive(context, reader, &message)) {
+    HOLDFAST_ASSIGN_OR_RETURN(part, Read(blocks, message));
   }
-  const auto* range = absl::get_if<v1::TransferRange>(&first);
-  if (range == nullptr) {
+  if (!absl::holds_alternative<v1::TransferRange>(part)) {
     return absl::InvalidArgumentError("an upload begins with its header");
   }
+  const auto range = absl::get<v1::TransferRange>(std::move(part));
   HOLDFAST_ASSIGN_OR_RETURN(
       const auto transfer,
-      Transfer::Begin(Direction::kUpload, session_, *range, context));
-  while (Read(context, reader, &message)) {
-    HOLDFAST_ASSIGN_OR_RETURN(const ChunkData data, DataOf(message, *transfer));
+      Transfer::Begin(Direction::kUpload, session_, range, context));
+  while (Receive(context, reader, &message)) {
+    HOLDFAST_ASSIGN_OR_RETURN(part, Read(blocks, message));
+    HOLDFAST_ASSIGN_OR_RETURN(const ChunkData data,
+                              DataOf(std::move(part), *transfer));
     HOLDFAST_RETURN_IF_ERROR(StartUpload(data, *transfer));
   }
   HOLDFAST_RETURN_IF_ERROR(transfer->FinishAll());
-  if (transfer->rest() == 0) return range->size();
+  if (transfer->rest() == 0) return range.size();
   return absl::InvalidArgumentError(
-      absl::StrCat(range->size() - transfer->rest(), " bytes came, ",
-                   range->size(), " were announced"));
+      absl::StrCat(range.size() - transfer->rest(), " bytes came, ",
+                   range.size(), " were announced"));
 }
 
 absl::Status TransferService::SendAll(grpc::ServerContext& context,
@@ -166,6 +230,7 @@ absl::Status TransferService::SendAll(grpc::ServerContext& context,
   HOLDFAST_ASSIGN_OR_RETURN(
       const auto transfer,
       Transfer::Begin(Direction::kDownload, session_, range, context));
+  DownloadMessages messages(context, BlocksOf(context));
   while (transfer->rest() > 0 || transfer->HasPieces()) {
     if (transfer->rest() > 0) {
       HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block, transfer->NextBlock());
@@ -178,10 +243,12 @@ absl::Status TransferService::SendAll(grpc::ServerContext& context,
     uint64_t size = 0;
     HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block,
                               transfer->FinishOldest(&size));
-    const Chunk message = MakeDownloadData(SliceOf(std::move(block), size));
+    HOLDFAST_ASSIGN_OR_RETURN(const Chunk message,
+                              messages.Make(std::move(block), size));
     const StallGuard::Watch watch(stall_guard_, context);
     if (!writer.Write(message)) return absl::CancelledError("given up");
   }
+  messages.End();
   return absl::OkStatus();
 }
 

@@ -16,20 +16,25 @@
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "server/executor/descriptor_inbox.h"
 #include "server/executor/session.h"
+#include "server/relay/shared_blocks.h"
 #include "server/rpc/stall_guard.h"
 
 namespace holdfast::executor {
 
 // TransferService of one session; that and the inbox must outlive it. Messages
 // with bytes come and go as gRPC's own slices: uploads are copied once, into
-// page-locked staging blocks, and downloads are sent from there.
+// page-locked staging blocks, and downloads are sent from there. What the
+// daemon relays for a remote client is in blocks of memory that both share
+// instead.
 class TransferService final : public grpc::Service {
  public:
   // Calls at a time; more are refused.
   static constexpr int kMaxTransfers = 256;
 
-  // `stall_limit` is what a client may take for one message.
+  // `blocks` are shared with the daemon, for the calls that it relays; nullptr:
+  // it relays none. `stall_limit` is what a client may take for one message.
   TransferService(Session& session, DescriptorInbox& inbox,
+                  std::shared_ptr<SharedBlocks> blocks,
                   absl::Duration stall_limit);
 
  private:
@@ -45,13 +50,17 @@ class TransferService final : public grpc::Service {
                              const v1::RegisterArenaRequest* request,
                              v1::RegisterArenaResponse* response);
 
+  // The blocks that the call's messages may name; nullptr: it is no relayed
+  // one.
+  std::shared_ptr<SharedBlocks> BlocksOf(
+      const grpc::ServerContext& context) const;
   absl::StatusOr<uint64_t> ReceiveAll(grpc::ServerContext& context,
                                       grpc::ServerReader<Chunk>& reader);
   absl::Status SendAll(grpc::ServerContext& context,
                        const v1::TransferRange& range,
                        grpc::ServerWriter<Chunk>& writer);
-  bool Read(grpc::ServerContext& context, grpc::ServerReader<Chunk>& reader,
-            Chunk* message);
+  bool Receive(grpc::ServerContext& context, grpc::ServerReader<Chunk>& reader,
+               Chunk* message);
 
   // Counts a call until it is dropped.
   std::shared_ptr<void> Count();
@@ -60,6 +69,7 @@ class TransferService final : public grpc::Service {
 
   Session& session_;
   DescriptorInbox& inbox_;
+  const std::shared_ptr<SharedBlocks> blocks_;
   StallGuard stall_guard_;
   std::atomic<int> transfers_{0};
 };

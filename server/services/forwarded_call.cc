@@ -6,6 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
+#include "core/base/log.h"
+#include "server/relay/relayed_message.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast {
@@ -28,9 +30,11 @@ ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
                              const std::string& method,
                              std::shared_ptr<Session> session,
                              std::shared_ptr<grpc::Channel> executor,
+                             std::unique_ptr<TransferRelay> relay,
                              StallGuard* stall_guard)
     : context_(*context),
       session_(std::move(session)),
+      relay_(std::move(relay)),
       stall_guard_(stall_guard),
       stub_(std::move(executor)),
       upstream_(*this) {
@@ -52,6 +56,7 @@ void ForwardedCall::PassMetadataOn() {
       upstream_context_.AddMetadata(String(key), String(value));
     }
   }
+  if (relay_ != nullptr) upstream_context_.AddMetadata(kRelayedKey, "1");
 }
 
 void ForwardedCall::ReadUp() {
@@ -67,7 +72,10 @@ void ForwardedCall::ReadDown() {
 }
 
 void ForwardedCall::WriteUp() {
-  if (!up_.waiting.empty()) return upstream_.StartWrite(&up_.waiting.front());
+  if (!up_.waiting.empty()) {
+    if (relay_ != nullptr) up_.Next() = relay_->Up(up_.Next());
+    return upstream_.StartWrite(&up_.Next());
+  }
   if (!up_.ended) return;
   upstream_.StartWritesDone();
   Close(up_);
@@ -78,8 +86,23 @@ void ForwardedCall::WriteDown() {
     if (down_.ended) Close(down_);
     return;
   }
+  if (relay_ != nullptr && !RelayDown()) return;
   if (stall_guard_ != nullptr) watch_.emplace(*stall_guard_, context_);
-  StartWrite(&down_.waiting.front());
+  StartWrite(&down_.Next());
+}
+
+// False: the executor's message is none, and the call is given up.
+bool ForwardedCall::RelayDown() {
+  auto message = relay_->Down(down_.Next());
+  if (message.ok()) {
+    down_.Next() = *std::move(message);
+    return true;
+  }
+  LogError("session ", session_->id(),
+           ": from its executor: ", message.status().message());
+  upstream_context_.TryCancel();
+  Close(down_);
+  return false;
 }
 
 // What was read, and whether nothing is being written that it has to wait for.
@@ -87,8 +110,10 @@ bool ForwardedCall::Flow::Take(bool ok) {
   const bool idle = waiting.empty();
   reading = false;
   if (ok) {
-    waiting_bytes += incoming.Length();
-    waiting.emplace_back().Swap(&incoming);
+    const size_t bytes = incoming.Length();
+    waiting_bytes += bytes;
+    waiting.emplace_back().buffer.Swap(&incoming);
+    waiting.back().bytes = bytes;
   } else {
     ended = true;
   }
@@ -96,7 +121,7 @@ bool ForwardedCall::Flow::Take(bool ok) {
 }
 
 void ForwardedCall::Flow::DropWritten() {
-  waiting_bytes -= waiting.front().Length();
+  waiting_bytes -= waiting.front().bytes;
   waiting.pop_front();
 }
 

@@ -16,6 +16,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "server/relay/transfer_relay.h"
 #include "server/rpc/stall_guard.h"
 #include "server/supervisor/session.h"
 
@@ -30,12 +31,13 @@ namespace holdfast {
 class ForwardedCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  // With `stall_guard`, which must outlive the call, a client that does not
-  // take what it is sent is given up.
+  // With `relay`, bytes go through memory that the executor shares. With
+  // `stall_guard`, which must outlive the call, a client that does not take
+  // what it is sent is given up.
   ForwardedCall(grpc::CallbackServerContext* context, const std::string& method,
                 std::shared_ptr<Session> session,
                 std::shared_ptr<grpc::Channel> executor,
-                StallGuard* stall_guard);
+                std::unique_ptr<TransferRelay> relay, StallGuard* stall_guard);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -68,14 +70,19 @@ class ForwardedCall final
     }
     // A read has ended. True: nothing is being written.
     bool Take(bool ok);
+    grpc::ByteBuffer& Next() { return waiting.front().buffer; }
     void DropWritten();
 
     bool open = true;
     bool reading = false;
     bool ended = false;  // no more will be read
     grpc::ByteBuffer incoming;
+    struct Message {
+      grpc::ByteBuffer buffer;
+      size_t bytes = 0;  // as read
+    };
     // The first one is being written.
-    std::deque<grpc::ByteBuffer> waiting;
+    std::deque<Message> waiting;
     size_t waiting_bytes = 0;
   };
 
@@ -83,12 +90,14 @@ class ForwardedCall final
   void ReadUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool RelayDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Close(Flow& flow) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishWith(const grpc::Status& status);
 
   grpc::CallbackServerContext& context_;
   const std::shared_ptr<Session> session_;
+  const std::unique_ptr<TransferRelay> relay_;
   StallGuard* const stall_guard_;
   grpc::ClientContext upstream_context_;
   grpc::GenericStub stub_;

@@ -7,7 +7,9 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -42,17 +44,30 @@ absl::StatusOr<std::shared_ptr<Session>> SessionOf(
   return session;
 }
 
+std::optional<TransferRelay::Direction> DirectionOf(
+    const google::protobuf::MethodDescriptor& method) {
+  if (method.client_streaming()) return TransferRelay::Direction::kUpload;
+  if (method.server_streaming()) return TransferRelay::Direction::kDownload;
+  return std::nullopt;
+}
+
 }  // namespace
 
 Reactor* ForwardedService::Forward(const SessionRegistry& registry,
-                                   const std::string& method,
+                                   const Method& method,
                                    grpc::CallbackServerContext* context) {
   auto session = SessionOf(registry, *context);
   if (!session.ok()) return new RefusedCall(session.status());
   auto channel = stall_guard_ == nullptr ? (*session)->executor_channel()
                                          : (*session)->NextTransferChannel();
-  return new ForwardedCall(context, method, *std::move(session),
-                           std::move(channel), stall_guard_.get());
+  std::unique_ptr<TransferRelay> relay;
+  if (method.direction.has_value()) {
+    relay = std::make_unique<TransferRelay>(*method.direction,
+                                            (*session)->blocks());
+  }
+  return new ForwardedCall(context, method.name, *std::move(session),
+                           std::move(channel), std::move(relay),
+                           stall_guard_.get());
 }
 
 ForwardedService::ForwardedService(
@@ -62,15 +77,21 @@ ForwardedService::ForwardedService(
     stall_guard_ = std::make_unique<StallGuard>(kStallLimit);
   }
   for (int i = 0; i < descriptor.method_count(); ++i) {
-    const std::string& name = names_.emplace_back(absl::StrCat(
-        "/", descriptor.full_name(), "/", descriptor.method(i)->name()));
+    Method& method = methods_.emplace_back();
+    method.name = absl::StrCat("/", descriptor.full_name(), "/",
+                               descriptor.method(i)->name());
+    if (traffic == Traffic::kBytes) {
+      method.direction = DirectionOf(*descriptor.method(i));
+    }
     AddMethod(new grpc::internal::RpcServiceMethod(
-        name.c_str(), grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
+        method.name.c_str(), grpc::internal::RpcMethod::BIDI_STREAMING,
+        nullptr));
     MarkMethodRawCallback(
-        i, new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(
-               [this, &registry, &name](grpc::CallbackServerContext* context) {
-                 return Forward(registry, name, context);
-               }));
+        i,
+        new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(
+            [this, &registry, &method](grpc::CallbackServerContext* context) {
+              return Forward(registry, method, context);
+            }));
   }
 }
 

@@ -9,20 +9,23 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "server/relay/transfer_relay.h"
 #include "server/rpc/stall_guard.h"
 #include "server/supervisor/session_registry.h"
 
 namespace holdfast {
 
-// A service of the protocol that executors answer: each call goes, unparsed,
+// A service of the protocol that executors answer: each call goes, as it is,
 // to the executor of the session whose token it carries. Registered under the
 // service's own name, so that reflection and health know it.
 class ForwardedService final : public grpc::Service {
  public:
-  // kBytes: calls go by connections of their own, and end when the client does
-  // not take a message for a minute.
+  // kBytes: calls go by connections of their own, what they stream through
+  // memory that the executor shares, and they end when the client does not take
+  // a message for a minute.
   enum class Traffic { kCommands, kBytes };
 
   // `registry` must outlive the service.
@@ -30,12 +33,18 @@ class ForwardedService final : public grpc::Service {
                    const SessionRegistry& registry, Traffic traffic);
 
  private:
+  struct Method {
+    std::string name;  // "/holdfast.v1.CommandService/Run"
+    // Of the bytes, if they are many.
+    std::optional<TransferRelay::Direction> direction;
+  };
+
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Forward(
-      const SessionRegistry& registry, const std::string& method,
+      const SessionRegistry& registry, const Method& method,
       grpc::CallbackServerContext* context);
 
   std::unique_ptr<StallGuard> stall_guard_;  // kBytes
-  std::deque<std::string> names_;  // "/holdfast.v1.CommandService/Run"; pinned
+  std::deque<Method> methods_;               // pinned
 };
 
 }  // namespace holdfast

@@ -25,8 +25,9 @@ class Executor {
   // the deadline; then it is as last reported.
   virtual internal::Usage AskUsage(absl::Time deadline) = 0;
 
-  // Gives it its session; returns when its socket accepts calls. Once.
-  virtual absl::Status Serve(const internal::Assign& assign,
+  // Gives it its session, and a descriptor of the SharedBlocks; returns when
+  // its socket accepts calls. Once.
+  virtual absl::Status Serve(const internal::Assign& assign, int blocks,
                              absl::Time deadline) = 0;
 
   // `callback` is called once when the process has ended, with how; at once

@@ -64,11 +64,11 @@ absl::StatusOr<internal::Ready> ExecutorProcess::AwaitReady(
   return Await(ready_, "ready", deadline);
 }
 
-absl::Status ExecutorProcess::Serve(const internal::Assign& assign,
+absl::Status ExecutorProcess::Serve(const internal::Assign& assign, int blocks,
                                     absl::Time deadline) {
   internal::ToExecutor message;
   *message.mutable_assign() = assign;
-  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message));
+  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message, blocks));
   return Await(serving_, "serving", deadline).status();
 }
 

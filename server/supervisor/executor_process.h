@@ -43,7 +43,7 @@ class ExecutorProcess final : public Executor {
 
   pid_t pid() const override { return process_->pid(); }
   internal::Usage AskUsage(absl::Time deadline) override;
-  absl::Status Serve(const internal::Assign& assign,
+  absl::Status Serve(const internal::Assign& assign, int blocks,
                      absl::Time deadline) override;
   void OnEnd(std::function<void(absl::Status)> callback) override;
   void Stop(absl::Time deadline) override;

@@ -25,6 +25,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "holdfast/v1/sessions.pb.h"
+#include "server/relay/shared_blocks.h"
 #include "server/supervisor/executor.h"
 
 namespace holdfast {
@@ -47,6 +48,7 @@ class Session {
     absl::Duration grace;
     std::string socket_path;  // of the executor
     std::string descriptor_socket_path;
+    std::shared_ptr<SharedBlocks> blocks;  // shared with the executor
     std::function<absl::Time()> now;
     std::function<void()> on_deadline_change;  // not called under a lock
   };
@@ -70,6 +72,11 @@ class Session {
   // The same for a call that carries many bytes: one of several connections,
   // another one each time, so that calls at once do not share a thread.
   std::shared_ptr<grpc::Channel> NextTransferChannel();
+
+  // What the bytes of relayed calls go through.
+  const std::shared_ptr<SharedBlocks>& blocks() const {
+    return options_.blocks;
+  }
 
   // OK, or why the session does not serve commands (ErrorDetail.session_lost).
   absl::Status Serving() const;

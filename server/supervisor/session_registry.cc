@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/base/unique_fd.h"
+#include "server/relay/shared_blocks.h"
 
 namespace holdfast {
 namespace {
@@ -128,7 +130,12 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   assign.set_descriptor_socket_path(descriptor_path);
   *assign.mutable_devices() = request.devices();
   assign.set_memory_limit(request.memory_limit());
-  HOLDFAST_RETURN_IF_ERROR(executor->Serve(assign, deadline));
+  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory,
+                            SharedBlocks::CreateMemory());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      std::shared_ptr<SharedBlocks> blocks,
+      SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
+  HOLDFAST_RETURN_IF_ERROR(executor->Serve(assign, memory.get(), deadline));
   for (const std::string& socket : {path, descriptor_path}) {
     if (chmod(socket.c_str(), options_.socket_mode) != 0) {
       return absl::ErrnoToStatus(errno,
@@ -146,6 +153,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
                        .grace = *GraceOf(request),
                        .socket_path = path,
                        .descriptor_socket_path = descriptor_path,
+                       .blocks = std::move(blocks),
                        .now = options_.now,
                        .on_deadline_change =
                            [this] {

@@ -32,7 +32,7 @@ class FakeExecutor final : public Executor {
     usage.set_memory_bytes(1 << 20);
     return usage;
   }
-  absl::Status Serve(const internal::Assign& assign, absl::Time) override {
+  absl::Status Serve(const internal::Assign& assign, int, absl::Time) override {
     std::ofstream socket(assign.socket_path());
     std::ofstream descriptors(assign.descriptor_socket_path());
     return absl::OkStatus();

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/relay/shared_blocks.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <climits>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+constexpr size_t kAll = 2 * SharedBlocks::kBlocks;  // the daemon's first
+constexpr size_t kHolderBytes = 4096;
+constexpr size_t kBytes = kHolderBytes + kAll * SharedBlocks::kBlockBytes;
+
+// Not the private kind: the other thread is in another process.
+void FutexWait(std::atomic<uint32_t>* word, uint32_t value,
+               absl::Duration limit) {
+  const timespec time = absl::ToTimespec(limit);
+  syscall(SYS_futex, word, FUTEX_WAIT, value, &time, nullptr, 0);
+}
+
+void FutexWake(std::atomic<uint32_t>* word) {
+  syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+absl::StatusOr<UniqueFd> SharedBlocks::CreateMemory() {
+  return CreateFixedMemfd("holdfast-blocks", kBytes);
+}
+
+absl::StatusOr<std::unique_ptr<SharedBlocks>> SharedBlocks::Map(int memfd,
+                                                                End end) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      FileMapping mapping,
+      FileMapping::Map(memfd, FileMapping::Access::kReadWrite, kBytes));
+  return std::unique_ptr<SharedBlocks>(
+      new SharedBlocks(std::move(mapping), end));
+}
+
+SharedBlocks::SharedBlocks(FileMapping mapping, End end)
+    : mapping_(std::move(mapping)),
+      holders_(static_cast<Holder*>(mapping_.data())),
+      bytes_(static_cast<char*>(mapping_.data()) + kHolderBytes),
+      first_(end == End::kDaemon ? 0 : kBlocks) {
+  static_assert(kAll * sizeof(Holder) <= kHolderBytes);
+}
+
+// The lowest is taken first: as few pages are used as the traffic needs.
+std::optional<SharedBlocks::Block> SharedBlocks::Take(size_t size) {
+  if (size > kBlockBytes) return std::nullopt;
+  TakeBackAbandoned();
+  uint32_t ticket = ++last_ticket_;
+  if (ticket == 0) ticket = ++last_ticket_;
+  for (uint32_t i = first_; i < first_ + kBlocks; ++i) {
+    uint32_t free = 0;
+    if (holders_[i].ticket.compare_exchange_strong(free, ticket)) {
+      return Block{i, ticket, static_cast<uint32_t>(size)};
+    }
+  }
+  return std::nullopt;
+}
+
+bool SharedBlocks::IsTaken(const Block& block) const {
+  return block.index < kAll && block.size <= kBlockBytes && block.ticket != 0 &&
+         holders_[block.index].ticket == block.ticket;
+}
+
+void SharedBlocks::GiveBack(const Block& block) {
+  if (!IsTaken(block)) return;
+  std::atomic<uint32_t>& holder = holders_[block.index].ticket;
+  uint32_t ticket = block.ticket;
+  if (holder.compare_exchange_strong(ticket, 0)) FutexWake(&holder);
+}
+
+bool SharedBlocks::AwaitReturn(const Block& block, absl::Duration limit) const {
+  const absl::Time deadline = absl::Now() + limit;
+  while (IsTaken(block)) {
+    const absl::Duration left = deadline - absl::Now();
+    if (left <= absl::ZeroDuration()) return false;
+    FutexWait(&holders_[block.index].ticket, block.ticket, left);
+  }
+  return true;
+}
+
+void SharedBlocks::Abandon(const Block& block) {
+  absl::MutexLock lock(&mutex_);
+  abandoned_.push_back({block, absl::Now()});
+}
+
+void SharedBlocks::TakeBackAbandoned() {
+  absl::MutexLock lock(&mutex_);
+  while (!abandoned_.empty() &&
+         (!IsTaken(abandoned_.front().block) ||
+          absl::Now() - abandoned_.front().since > kAbandoned)) {
+    GiveBack(abandoned_.front().block);
+    abandoned_.pop_front();
+  }
+}
+
+}  // namespace holdfast
