@@ -217,9 +217,9 @@ struct Daemon::Parts {
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
                                                       Spawner& spawner,
                                                       StopEvents& events) {
+  KeepFreedMemoryOfManyReads();
   // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
   // poller that a large write has left behind.
-  KeepFreedMemory();
   grpc_init();
   Sha256("");  // OpenSSL reads its configuration: not in the first call's time.
   HOLDFAST_ASSIGN_OR_RETURN(

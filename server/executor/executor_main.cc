@@ -186,12 +186,12 @@ int Serve(const SupervisorLink::Assigned& assigned, const cuda::DriverApi& api,
 
 int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options,
                  absl::Duration stall_limit) {
-  // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
-  // poller that a large write has left behind.
-  KeepFreedMemory();
+  KeepFreedMemoryOfManyReads();
   // The thread that waits for a message is woken by it, not by another thread
   // that waits for all.
   setenv("GRPC_POLL_STRATEGY", "poll", /*overwrite=*/0);
+  // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
+  // poller that a large write has left behind.
   grpc_init();
   SupervisorLink link(std::move(channel));
   auto warm = WarmUp(options);

@@ -156,7 +156,10 @@ void ExecutorTest::SetUp() {
   assign.mutable_assign()->set_token(token_);
   assign.mutable_assign()->set_socket_path(directory_ + "/socket");
   assign.mutable_assign()->set_descriptor_socket_path(descriptor_path());
-  ASSERT_OK(channel_->Send(assign));
+  ASSERT_OK_AND_ASSIGN(const UniqueFd memory, SharedBlocks::CreateMemory());
+  ASSERT_OK_AND_ASSIGN(
+      blocks_, SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
+  ASSERT_OK(channel_->Send(assign, memory.get()));
   ASSERT_OK(channel_->Receive(&message));
   ASSERT_TRUE(message.has_serving()) << message.DebugString();
   ASSERT_FALSE(message.serving().has_error());

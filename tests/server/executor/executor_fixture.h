@@ -26,6 +26,7 @@
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "server/channel/channel.h"
+#include "server/relay/shared_blocks.h"
 
 namespace holdfast::testing {
 
@@ -115,7 +116,11 @@ class ExecutorTest : public ::testing::Test {
   std::map<uint64_t, v1::Result> Run(const Batch& batch);
   grpc::Status RunStatus(const v1::CommandBatch& batch);
 
+  // Of a call to a path that raw messages go to.
+  std::shared_ptr<grpc::Channel> connection() const { return connection_; }
+
   // The supervisor's side.
+  const std::shared_ptr<SharedBlocks>& blocks() const { return blocks_; }
   const internal::Ready& ready() const { return ready_; }
   Channel& channel() { return *channel_; }
   pid_t pid() const { return pid_; }
@@ -143,6 +148,7 @@ class ExecutorTest : public ::testing::Test {
   pid_t pid_ = -1;
   internal::Ready ready_;
   std::unique_ptr<Channel> channel_;
+  std::shared_ptr<SharedBlocks> blocks_;
   std::thread supervisor_;
   std::shared_ptr<grpc::Channel> connection_;
   std::unique_ptr<v1::CommandService::Stub> commands_;
