@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -72,7 +73,7 @@ bool ModuleMemory::Initialise(std::string* error) {
     const ptx::Variable& variable = module_.variables[i];
     if (variable.space == ptx::Space::kShared) continue;
     auto* bytes = reinterpret_cast<uint8_t*>(addresses_[i]);
-    std::memcpy(bytes, variable.initial.data(), variable.initial.size());
+    std::copy(variable.initial.begin(), variable.initial.end(), bytes);
     for (const ptx::Relocation& relocation : variable.relocations) {
       const uint64_t address =
           (relocation.function ? lower::FunctionAddress(relocation.index)
