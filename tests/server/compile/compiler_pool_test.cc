@@ -20,6 +20,7 @@
 #include "absl/synchronization/notification.h"
 #include "core/base/error_detail.h"
 #include "core/base/memfd.h"
+#include "core/base/sanitizer.h"
 #include "server/process/spawner.h"
 #include "tests/server/testing/endless_source.h"
 
@@ -177,6 +178,7 @@ TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheTimeLimit) {
 }
 
 TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheMemoryLimit) {
+  if (kSanitized) GTEST_SKIP() << "compilers have no memory limit";
   CompilerPool& pool = Pool({.memory_mib = "600"});
   ASSERT_TRUE(Compile(pool, Request(kSaxpy)).ok());
   const absl::Status status = Compile(pool, Request(kEndlessSource)).status();
@@ -186,6 +188,7 @@ TEST_F(CompilerPoolTest, EndlessTemplatesEndWithTheMemoryLimit) {
 
 // The optimizer aborts, where the front end reports an error.
 TEST_F(CompilerPoolTest, DataWithoutEndMeetsTheMemoryLimit) {
+  if (kSanitized) GTEST_SKIP() << "compilers have no memory limit";
   CompilerPool& pool = Pool({.memory_mib = "600"});
   const absl::Status status =
       Compile(pool, Request("__device__ const int a[25ull << 30] = {1};"
@@ -197,6 +200,7 @@ TEST_F(CompilerPoolTest, DataWithoutEndMeetsTheMemoryLimit) {
 
 // nvJitLink only says so in its log.
 TEST_F(CompilerPoolTest, LinkMeetsTheMemoryLimit) {
+  if (kSanitized) GTEST_SKIP() << "compilers have no memory limit";
   CompilerPool& pool = Pool({.memory_mib = "600"});
   const absl::Status status =
       Link(pool, PtxModule(".visible .global .u32 a[1500000000] = {1};", ""))

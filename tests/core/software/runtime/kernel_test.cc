@@ -239,7 +239,8 @@ extern "C" __global__ void k(const int* a, const int* b, long long* out,
   out[8 * i + 4] = (wide >> (y & 31)) ^ (wide << (x & 15));
   out[8 * i + 5] = (x >> (uy & 31)) + (long long)(ux >> (uy & 31));
   out[8 * i + 6] = wide / (y | 0x10001LL) + min(x, y) - max(ux, uy);
-  out[8 * i + 7] = (short)x + (signed char)y + (unsigned short)y * abs(x >> 8);
+  out[8 * i + 7] = (int)((short)x + (signed char)y +
+                         (unsigned short)y * (unsigned)abs(x >> 8));
 })");
   const int n = 2000;
   std::vector<int> a(n), b(n);
@@ -267,8 +268,9 @@ extern "C" __global__ void k(const int* a, const int* b, long long* out,
     ASSERT_EQ(o[6], wide / (y | 0x10001LL) + std::min(x, y) -
                         int64_t{std::max(ux, uy)})
         << i;
-    ASSERT_EQ(o[7], static_cast<int16_t>(x) + static_cast<int8_t>(y) +
-                        static_cast<uint16_t>(y) * std::abs(x >> 8))
+    ASSERT_EQ(o[7], static_cast<int>(
+                        static_cast<int16_t>(x) + static_cast<int8_t>(y) +
+                        uint32_t{static_cast<uint16_t>(y)} * std::abs(x >> 8)))
         << i;
   }
 }
