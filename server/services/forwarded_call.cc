@@ -128,8 +128,9 @@ void ForwardedCall::Flow::DropWritten() {
 void ForwardedCall::OnReadDone(bool ok) {
   absl::MutexLock lock(&mutex_);
   if (!up_.open) return;  // The executor has ended the call.
-  if (up_.Take(ok)) WriteUp();
-  if (ok) ReadUp();
+  const bool idle = up_.Take(ok);
+  if (ok) ReadUp();  // First: bytes come in while these are copied.
+  if (idle) WriteUp();
 }
 
 void ForwardedCall::Upstream::OnWriteDone(bool ok) {
@@ -147,8 +148,9 @@ void ForwardedCall::Upstream::OnReadDone(bool ok) {
   // still want to send.
   if (!ok) call_.Close(call_.up_);
   if (!call_.down_.open) return;
-  if (call_.down_.Take(ok)) call_.WriteDown();
+  const bool idle = call_.down_.Take(ok);
   if (ok) call_.ReadDown();
+  if (idle) call_.WriteDown();
 }
 
 void ForwardedCall::OnWriteDone(bool ok) {
