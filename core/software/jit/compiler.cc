@@ -13,6 +13,8 @@
 #include "core/software/jit/kernel_emitter.h"
 #include "core/software/jit/object_cache.h"
 #include "core/software/jit/object_writer.h"
+#include "core/software/lower/parting.h"
+#include "core/software/lower/shapes.h"
 #include "core/software/semantics/scalar_operations.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -187,6 +189,19 @@ std::string CacheKey(const lower::Kernel& kernel,
                                 block.y, ",", block.z, "\n", SymbolOf(part)));
 }
 
+// And the routines that it calls. It stays the first function of the object,
+// as FindAccess takes for granted.
+void KeepOnly(Part part, llvm::Module* module) {
+  for (const Part other : {Part::kFull, Part::kMasked}) {
+    if (other != part) module->getFunction(SymbolOf(other))->deleteBody();
+  }
+  for (llvm::Function& function : llvm::make_early_inc_range(*module)) {
+    if (function.hasLocalLinkage() && function.use_empty()) {
+      function.eraseFromParent();
+    }
+  }
+}
+
 // An object file; null with the reason in *error.
 std::unique_ptr<llvm::MemoryBuffer> Generate(const lower::Kernel& kernel,
                                              const lower::BlockShape& block,
@@ -205,39 +220,81 @@ std::unique_ptr<llvm::MemoryBuffer> Generate(const lower::Kernel& kernel,
     *error = *reason;
     return nullptr;
   }
-  for (const Part other : {Part::kFull, Part::kMasked}) {
-    if (other != part) module.getFunction(SymbolOf(other))->deleteBody();
-  }
+  KeepOnly(part, &module);
   llvm::raw_string_ostream text(*error);
   if (llvm::verifyModule(module, &text)) return nullptr;
-  Optimise(module.getFunction(SymbolOf(part)), machine->get());
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration()) Optimise(&function, machine->get());
+  }
   if (std::getenv("HOLDFAST_SOFTWARE_DUMP") != nullptr) {
     module.print(llvm::errs(), nullptr);
   }
   return WriteObject(&module, machine->get(), error);
 }
 
-std::unique_ptr<llvm::MemoryBuffer> FindOrGenerate(
-    const lower::Kernel& kernel, const lower::BlockShape& block, Part part,
-    std::string* error) {
-  const ObjectCache& cache = ObjectCache::Default();
-  const std::string key = cache.enabled() ? CacheKey(kernel, block, part) : "";
+std::unique_ptr<llvm::MemoryBuffer> Find(const std::string& key) {
   std::string cached;
-  if (!key.empty() && cache.Load(key, &cached)) {
-    return llvm::MemoryBuffer::getMemBufferCopy(cached);
-  }
-  auto object = Generate(kernel, block, part, error);
-  if (object != nullptr && !key.empty()) {
-    cache.Store(key, {object->getBufferStart(), object->getBufferSize()});
-  }
-  return object;
+  if (key.empty() || !ObjectCache::Default().Load(key, &cached)) return nullptr;
+  return llvm::MemoryBuffer::getMemBufferCopy(cached);
 }
+
+// The machine code of a kernel for one block shape, as object files from the
+// cache, or generated and put there.
+class Objects {
+ public:
+  Objects(const lower::Kernel& kernel, const lower::BlockShape& block)
+      : kernel_(kernel), block_(block) {}
+
+  // Null with the reason in *error. Full code that is not in the cache comes
+  // with masked code if that is sure to be needed: two threads take hardly
+  // longer than one.
+  std::unique_ptr<llvm::MemoryBuffer> Take(Part part, std::string* error) {
+    if (part == Part::kMasked && masked_ != nullptr) return std::move(masked_);
+    if (auto object = Find(Key(part))) return object;
+    std::thread beside;
+    std::string ignored;  // comes up again if the code is needed
+    if (part == Part::kFull && std::thread::hardware_concurrency() > 1 &&
+        WillPart()) {
+      beside = std::thread([&] { masked_ = Make(Part::kMasked, &ignored); });
+    }
+    auto object = Make(part, error);
+    if (beside.joinable()) beside.join();
+    return object;
+  }
+
+ private:
+  std::string Key(Part part) const {
+    return ObjectCache::Default().enabled() ? CacheKey(kernel_, block_, part)
+                                            : "";
+  }
+
+  bool WillPart() const {
+    return lower::WillPart(
+        kernel_, lower::ComputeShapes(kernel_, block_, lower::Mode::kFull,
+                                      HostChunkLanes()));
+  }
+
+  std::unique_ptr<llvm::MemoryBuffer> Make(Part part,
+                                           std::string* error) const {
+    auto object = Generate(kernel_, block_, part, error);
+    const std::string key = Key(part);
+    if (object != nullptr && !key.empty()) {
+      ObjectCache::Default().Store(
+          key, {object->getBufferStart(), object->getBufferSize()});
+    }
+    return object;
+  }
+
+  const lower::Kernel& kernel_;
+  const lower::BlockShape block_;
+  std::unique_ptr<llvm::MemoryBuffer> masked_;
+};
 
 class JitKernel : public CompiledKernel {
  public:
   JitKernel(LLJIT* jit, const lower::Kernel& kernel,
             const lower::BlockShape& block)
-      : jit_(jit), kernel_(kernel), block_(block) {
+      : jit_(jit), kernel_(kernel), objects_(kernel, block) {
     slot_.kernel = this;
   }
   ~JitKernel() override {
@@ -286,7 +343,7 @@ class JitKernel : public CompiledKernel {
 
  private:
   void* Load(Part part, std::string* error) {
-    auto object = FindOrGenerate(kernel_, block_, part, error);
+    auto object = objects_.Take(part, error);
     if (object == nullptr) return nullptr;
     auto copy = llvm::MemoryBuffer::getMemBuffer(*object, false);
     if (auto failure = jit_->addObjectFile(*library_, std::move(copy))) {
@@ -310,7 +367,7 @@ class JitKernel : public CompiledKernel {
 
   LLJIT* const jit_;
   const lower::Kernel& kernel_;
-  const lower::BlockShape block_;
+  Objects objects_;
   llvm::orc::JITDylib* library_ = nullptr;
   KernelFunction* function_ = nullptr;
   MaskedSlot slot_;

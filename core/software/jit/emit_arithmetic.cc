@@ -132,12 +132,14 @@ void KernelEmitter::EmitArithmetic(const Instruction& instruction) {
       CheckNoWrap(instruction, value);
     }
   }
+  const bool routine = result.shape.varying && IsRoutine(instruction);
   for (int c = 0; c < PartsOf(result.shape); ++c) {
     llvm::SmallVector<llvm::Value*, 4> parts;
     for (size_t i = 1; i < in.size(); ++i) {
       parts.push_back(result.shape.varying ? Vector(in[i], c) : Base(in[i], c));
     }
-    llvm::Value* part = Compute(instruction, parts);
+    llvm::Value* part =
+        routine ? CallRoutine(instruction, parts) : Compute(instruction, parts);
     if (part == nullptr) return Fail(instruction, "cannot be translated");
     result.parts.push_back(part);
   }

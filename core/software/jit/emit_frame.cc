@@ -73,6 +73,7 @@ std::optional<std::string> KernelEmitter::Emit() {
   llvm::Type* i32 = b_.getInt32Ty();
   masked_function_ =
       NewFunction(kMaskedSymbol, i32, {ptr, ptr, ptr, i32, i32, i32, i32, i32});
+  DescribeAccesses(masked_function_);
   for (const auto attribute :
        {llvm::Attribute::NoAlias, llvm::Attribute::NoCapture}) {
     masked_function_->addParamAttr(2, attribute);
@@ -90,7 +91,6 @@ llvm::Function* KernelEmitter::NewFunction(
       llvm::FunctionType::get(
           result, llvm::ArrayRef(parameters.data(), parameters.size()), false),
       llvm::Function::ExternalLinkage, name, module_);
-  DescribeAccesses(function);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   function->addFnAttr(llvm::Attribute::NullPointerIsValid);
   // A large frame must meet the guard page below a warp's stack.
@@ -129,6 +129,7 @@ void KernelEmitter::EmitFullFunction() {
   mode_ = Mode::kFull;
   EnterFunction(
       NewFunction(kFullSymbol, b_.getVoidTy(), {ptr, ptr, i64, i64, i64, i64}));
+  DescribeAccesses(function_);
   room_ = b_.CreateAlloca(b_.getInt8Ty(), b_.getInt64(0));
   room_->setAlignment(llvm::Align(WarpFrame::kAlignment));
   frame_ = room_;

@@ -263,6 +263,14 @@ class KernelEmitter {
                        absl::Span<llvm::Value* const> in);
   llvm::Type* Like(llvm::Value* value, llvm::Type* element);
 
+  // emit_routine.cc
+  static bool IsRoutine(const ptx::Instruction& instruction);
+  llvm::Value* CallRoutine(const ptx::Instruction& instruction,
+                           absl::Span<llvm::Value* const> in);
+  llvm::Function* EmitRoutine(const std::string& name,
+                              const ptx::Instruction& instruction,
+                              absl::Span<llvm::Value* const> in);
+
   // emit_pack.cc
   void EmitPack(const ptx::Instruction& instruction);
   void EmitUnpack(const ptx::Instruction& instruction);
