@@ -115,8 +115,8 @@ std::shared_ptr<grpc::Channel> ConnectionOfItsOwn(const std::string& address) {
 }  // namespace
 
 absl::Status ServeGrpcEcho() {
-  KeepFreedMemoryOfManyReads();  // As the daemon does: without, it reads half
-                                 // as fast.
+  // As the daemon does: without, it reads half as fast.
+  KeepFreedMemoryOfManyReads();
   std::string directory = "/tmp/holdfast-bench-XXXXXX";
   if (mkdtemp(directory.data()) == nullptr) {
     return absl::ErrnoToStatus(errno, "mkdtemp");

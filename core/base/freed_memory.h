@@ -24,9 +24,10 @@ inline void KeepFreedMemory() {
 
 // Of a process of our own that reads much from the network in several threads.
 // Each thread of the C library's that meets another makes an arena, and arenas
-// that are free for a moment go back to the system as a whole: of 4 GiB that
-// eight connections read, every page was made anew. So there are few, and each
-// keeps up to 128 MiB. Before the first thread is started.
+// that are free for a moment go back to the system as a whole: where eight
+// connections read, up to a million pages were made anew in a run of the
+// benchmark. So there are few, and each keeps up to 128 MiB. To be called
+// before other threads allocate.
 inline void KeepFreedMemoryOfManyReads() {
   mallopt(M_ARENA_MAX, 4);
   mallopt(M_MMAP_THRESHOLD, 32 << 20);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/server/relay/both_ends.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast {
@@ -33,20 +34,7 @@ std::string TextOf(const grpc::ByteBuffer& buffer) {
   return text;
 }
 
-class RelayedMessageTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_OK_AND_ASSIGN(const UniqueFd memory, SharedBlocks::CreateMemory());
-    ASSERT_OK_AND_ASSIGN(
-        sender_, SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
-    ASSERT_OK_AND_ASSIGN(
-        receiver_,
-        SharedBlocks::Map(memory.get(), SharedBlocks::End::kExecutor));
-  }
-
-  std::shared_ptr<SharedBlocks> sender_;
-  std::shared_ptr<SharedBlocks> receiver_;
-};
+using RelayedMessageTest = BothEndsTest;
 
 TEST_F(RelayedMessageTest, WholeMessagesArriveHoweverTheyAreCut) {
   for (const std::vector<std::string>& pieces :
@@ -59,7 +47,7 @@ TEST_F(RelayedMessageTest, WholeMessagesArriveHoweverTheyAreCut) {
     for (const grpc::ByteBuffer& buffer :
          {relayed, BufferOf({text}),
           BufferOf({"", text.substr(0, 1), text.substr(1)})}) {
-      ASSERT_OK_AND_ASSIGN(const Relayed read, ReadRelayed(receiver_, buffer));
+      ASSERT_OK_AND_ASSIGN(const Relayed read, ReadRelayed(executor_, buffer));
       ASSERT_TRUE(absl::holds_alternative<grpc::ByteBuffer>(read));
       EXPECT_EQ(TextOf(absl::get<grpc::ByteBuffer>(read)),
                 pieces.empty() ? "" : "message");
@@ -68,32 +56,32 @@ TEST_F(RelayedMessageTest, WholeMessagesArriveHoweverTheyAreCut) {
 }
 
 TEST_F(RelayedMessageTest, ABlockIsGivenBackWhenItsSliceIsDropped) {
-  const auto block = sender_->Take(5);
-  std::memcpy(sender_->data(*block), "bytes", 5);
+  const auto block = daemon_->Take(5);
+  std::memcpy(daemon_->data(*block), "bytes", 5);
   {
     ASSERT_OK_AND_ASSIGN(const Relayed read,
-                         ReadRelayed(receiver_, RelayBlock(*block)));
+                         ReadRelayed(executor_, RelayBlock(*block)));
     const auto& slice = absl::get<grpc::Slice>(read);
     EXPECT_EQ(std::string(slice.begin(), slice.end()), "bytes");
-    EXPECT_TRUE(sender_->IsTaken(*block));
+    EXPECT_TRUE(daemon_->IsTaken(*block));
   }
-  EXPECT_FALSE(sender_->IsTaken(*block));
+  EXPECT_FALSE(daemon_->IsTaken(*block));
 }
 
 TEST_F(RelayedMessageTest, WhatIsNeitherIsAnError) {
-  const auto block = sender_->Take(5);
+  const auto block = daemon_->Take(5);
   const std::string named = TextOf(RelayBlock(*block));
   std::string other = named;
   other[1] = static_cast<char>(200);  // the index
   for (const std::string& text :
        {std::string(), std::string("\0", 1), std::string("\3rest"), other,
         named.substr(0, 5), named + "more"}) {
-    EXPECT_THAT(ReadRelayed(receiver_, BufferOf({text})),
+    EXPECT_THAT(ReadRelayed(executor_, BufferOf({text})),
                 StatusIs(absl::StatusCode::kInvalidArgument, ""))
         << text.size();
   }
-  sender_->GiveBack(*block);
-  EXPECT_THAT(ReadRelayed(receiver_, BufferOf({named})),
+  daemon_->GiveBack(*block);
+  EXPECT_THAT(ReadRelayed(executor_, BufferOf({named})),
               StatusIs(absl::StatusCode::kInvalidArgument, "not taken"));
 }
 

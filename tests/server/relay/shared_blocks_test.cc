@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/server/relay/both_ends.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast {
@@ -16,26 +17,7 @@ namespace {
 
 using Block = SharedBlocks::Block;
 
-class SharedBlocksTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_OK_AND_ASSIGN(const UniqueFd memory, SharedBlocks::CreateMemory());
-    ASSERT_OK_AND_ASSIGN(
-        daemon_, SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
-    ASSERT_OK_AND_ASSIGN(
-        executor_,
-        SharedBlocks::Map(memory.get(), SharedBlocks::End::kExecutor));
-  }
-
-  std::vector<Block> TakeAll(SharedBlocks& blocks) {
-    std::vector<Block> all;
-    while (const auto block = blocks.Take(1)) all.push_back(*block);
-    return all;
-  }
-
-  std::unique_ptr<SharedBlocks> daemon_;
-  std::unique_ptr<SharedBlocks> executor_;
-};
+using SharedBlocksTest = BothEndsTest;
 
 TEST_F(SharedBlocksTest, BytesAndTheirReturnPassBothWays) {
   for (const auto& [from, to] : {std::pair(daemon_.get(), executor_.get()),

@@ -12,6 +12,7 @@
 
 #include "proto/chunk.h"
 #include "server/relay/relayed_message.h"
+#include "tests/server/relay/both_ends.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast {
@@ -26,20 +27,9 @@ std::string TextOf(const ChunkData& data) {
   return text;
 }
 
-class TransferRelayTest : public ::testing::Test {
+class TransferRelayTest : public BothEndsTest {
  protected:
-  void SetUp() override {
-    ASSERT_OK_AND_ASSIGN(const UniqueFd memory, SharedBlocks::CreateMemory());
-    ASSERT_OK_AND_ASSIGN(
-        daemon_, SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
-    ASSERT_OK_AND_ASSIGN(
-        executor_,
-        SharedBlocks::Map(memory.get(), SharedBlocks::End::kExecutor));
-  }
-
   const std::string bytes_ = std::string(100'000, 'a') + std::string(999, 'b');
-  std::shared_ptr<SharedBlocks> daemon_;
-  std::shared_ptr<SharedBlocks> executor_;
 };
 
 TEST_F(TransferRelayTest, UploadedBytesGoThroughBlocksAsLongAsThereAreSome) {
@@ -107,13 +97,11 @@ TEST_F(TransferRelayTest, WhatAnExecutorMayNotSendIsAnError) {
 }
 
 TEST_F(TransferRelayTest, AnUploadThatEndsEarlyKeepsNoBlock) {
-  std::vector<SharedBlocks::Block> taken;
   {
     TransferRelay relay(Direction::kUpload, daemon_);
     (void)relay.Up(MakeUploadData(grpc::Slice(bytes_)));
   }
-  while (const auto block = daemon_->Take(1)) taken.push_back(*block);
-  EXPECT_EQ(taken.size(), SharedBlocks::kBlocks);
+  EXPECT_EQ(TakeAll(*daemon_).size(), SharedBlocks::kBlocks);
 }
 
 }  // namespace
