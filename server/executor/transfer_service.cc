@@ -88,6 +88,13 @@ class DownloadMessages {
       : context_(context) {
     if (blocks != nullptr) sender_.emplace(std::move(blocks));
   }
+  // However the download ends, the daemon passes on what was sent, unless the
+  // client is not there any more.
+  ~DownloadMessages() {
+    if (sender_.has_value() && !context_.IsCancelled()) sender_->Leave();
+  }
+  DownloadMessages(const DownloadMessages&) = delete;
+  DownloadMessages& operator=(const DownloadMessages&) = delete;
 
   // CANCELLED: the client has given up.
   absl::StatusOr<grpc::ByteBuffer> Make(Staging::BlockPtr block,
@@ -96,7 +103,7 @@ class DownloadMessages {
       return MakeDownloadData(SliceOf(std::move(block), size));
     }
     while (!sender_->AwaitRoom(kCancelPoll)) {
-      if (context_.IsCancelled()) return absl::CancelledError("given up");
+      if (context_.IsCancelled()) return GiveUp();
     }
     auto sent = sender_->Send(
         size, [&](char* shared) { std::memcpy(shared, block->data(), size); });
@@ -104,9 +111,10 @@ class DownloadMessages {
     return RelayWhole(MakeDownloadData(SliceOf(std::move(block), size)));
   }
 
-  // All were sent, and the daemon passes them on.
-  void End() {
-    if (sender_.has_value()) sender_->Leave();
+  // The client is gone, and nothing is passed on any more.
+  absl::Status GiveUp() {
+    sender_.reset();
+    return absl::CancelledError("given up");
   }
 
  private:
@@ -246,9 +254,8 @@ absl::Status TransferService::SendAll(grpc::ServerContext& context,
     HOLDFAST_ASSIGN_OR_RETURN(const Chunk message,
                               messages.Make(std::move(block), size));
     const StallGuard::Watch watch(stall_guard_, context);
-    if (!writer.Write(message)) return absl::CancelledError("given up");
+    if (!writer.Write(message)) return messages.GiveUp();
   }
-  messages.End();
   return absl::OkStatus();
 }
 

@@ -26,7 +26,7 @@ class BlockSender {
 
   explicit BlockSender(std::shared_ptr<SharedBlocks> blocks)
       : blocks_(std::move(blocks)) {}
-  // The receiver has read all, or the call has failed: takes the blocks back.
+  // Nobody reads any more: takes the blocks back.
   ~BlockSender();
   BlockSender(const BlockSender&) = delete;
   BlockSender& operator=(const BlockSender&) = delete;
@@ -40,7 +40,7 @@ class BlockSender {
   // False: not within `limit`.
   bool AwaitRoom(absl::Duration limit);
 
-  // The call has ended well, and the receiver may be reading still.
+  // The call has ended here, and the receiver may be reading still.
   void Leave();
 
  private:

@@ -4,11 +4,13 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/sync_stream.h>
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "proto/chunk.h"
+#include "server/relay/block_sender.h"
 #include "server/relay/relayed_message.h"
 #include "server/relay/transfer_relay.h"
 #include "tests/server/executor/executor_fixture.h"
@@ -168,6 +170,30 @@ TEST_F(RelayTest, DownloadsThatAreGivenUpKeepNoBlock) {
     named = 0;
     ASSERT_TRUE(Download(&back, &named).ok());
   }
+}
+
+// A device error in the middle must reach the client, so what was sent before
+// stays readable.
+TEST_F(RelayTest, WhatWasSentBeforeADownloadFailsCanStillBeRead) {
+  const auto context = Context();
+  const auto call = StartDownload(context.get());
+  grpc::ByteBuffer message;
+  ASSERT_TRUE(call->Read(&message));
+  std::deque<grpc::ByteBuffer> unread = {message};
+  const auto read_oldest = [&] {
+    EXPECT_OK(ReadRelayed(blocks(), unread.front()));
+    unread.pop_front();
+  };
+  Batch batch(3);
+  batch.Free(BufferName(0));
+  ASSERT_TRUE(Run(batch).empty());
+  while (call->Read(&message)) {
+    unread.push_back(message);
+    if (unread.size() == BlockSender::kMaxBlocks) read_oldest();
+  }
+  EXPECT_FALSE(unread.empty());
+  while (!unread.empty()) read_oldest();
+  EXPECT_EQ(call->Finish().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 }
 
 TEST_F(RelayTest, AReaderThatStandsStillHoldsUpNobodyElse) {

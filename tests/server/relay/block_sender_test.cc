@@ -68,7 +68,7 @@ TEST_F(BlockSenderTest, RoomComesWithTheFirstBlockThatIsReturned) {
   EXPECT_TRUE(Send(sender).has_value());
 }
 
-TEST_F(BlockSenderTest, AFailedCallKeepsNoBlock) {
+TEST_F(BlockSenderTest, ACallThatNobodyReadsKeepsNoBlock) {
   {
     BlockSender sender(executor_);
     (void)Send(sender);
