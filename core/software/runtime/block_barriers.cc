@@ -2,15 +2,13 @@
 #include "core/software/runtime/block_barriers.h"
 
 namespace holdfast::software {
-BlockBarriers::BlockBarriers(uint32_t threads)
-    : whole_((threads + kWarpThreads - 1) / kWarpThreads * kWarpThreads),
-      ended_(whole_ - threads) {}
+BlockBarriers::BlockBarriers(uint32_t threads) : living_(threads) {}
 
 void BlockBarriers::End(uint32_t threads) {
-  ended_ += threads;
+  living_ -= threads;
   for (uint32_t rest = open_; rest != 0; rest &= rest - 1) {
-    Barrier& b = barriers_[std::countr_zero(rest)];
-    if (b.expected == 0) Check(&b);
+    const uint32_t barrier = std::countr_zero(rest);
+    if (barriers_[barrier].expected == 0) Check(barrier);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 namespace holdfast::software {
 
@@ -21,19 +22,22 @@ class BlockBarriers {
   // live threads arrive together counts in full, as the hardware has it.
   uint32_t Arrive(uint32_t barrier, uint32_t threads, uint32_t lanes,
                   uint32_t live, uint32_t predicate);
+  // A whole warp, none of whose threads has ended, with nothing for a
+  // reduction: those may not meet others at a barrier. True: the last.
+  bool ArriveWhole(uint32_t barrier, uint32_t threads);
   void End(uint32_t threads);
   bool Passed(uint32_t barrier, uint32_t round) const {
     return barriers_[barrier].round != round;
   }
   uint32_t Result(uint32_t barrier, uint32_t round) const;
-  // Rounds completed, of all barriers together.
-  uint64_t completed() const { return completed_; }
+  // Bit i: barrier i has completed a round since this was last asked for.
+  uint32_t TakeCompleted() { return std::exchange(completed_, 0); }
 
  private:
   static constexpr uint32_t kWarpThreads = 32;
   static constexpr uint32_t kAllTrue = 1u << 31;
 
-  struct Barrier {
+  struct alignas(32) Barrier {
     uint32_t round = 0;
     uint32_t expected = 0;  // threads; 0: all
     uint32_t arrived = 0;
@@ -44,7 +48,7 @@ class BlockBarriers {
     uint32_t results[2] = {0, 0};
   };
 
-  void Check(Barrier* barrier);
+  bool Check(uint32_t barrier);
   // Without the instruction, which not every CPU has, counting takes a while.
   static uint32_t CountOf(uint32_t lanes) {
     return lanes == ~0u ? kWarpThreads
@@ -52,9 +56,8 @@ class BlockBarriers {
                         : static_cast<uint32_t>(std::popcount(lanes));
   }
 
-  uint32_t whole_;  // threads of all warps, each taken as full
-  uint32_t ended_;
-  uint64_t completed_ = 0;
+  uint32_t living_;  // threads that have not ended
+  uint32_t completed_ = 0;
   uint32_t open_ = 0;  // bit i: somebody waits at barrier i
   std::array<Barrier, kCount> barriers_;
 };
@@ -71,18 +74,28 @@ inline uint32_t BlockBarriers::Arrive(uint32_t barrier, uint32_t threads,
   b.lanes += count;
   b.truths += CountOf(predicate & lanes);
   open_ |= 1u << barrier;
-  Check(&b);
+  Check(barrier);
   return round;
 }
 
-inline void BlockBarriers::Check(Barrier* b) {
-  const uint32_t expected = b->expected != 0 ? b->expected : whole_ - ended_;
-  if (b->arrived < expected) return;
-  b->results[b->round % 2] = b->truths | (b->truths == b->lanes ? kAllTrue : 0);
-  ++b->round;
-  ++completed_;
-  b->arrived = b->lanes = b->truths = 0;
-  open_ &= ~(1u << (b - barriers_.data()));
+inline bool BlockBarriers::ArriveWhole(uint32_t barrier, uint32_t threads) {
+  Barrier& b = barriers_[barrier];
+  b.expected = threads;
+  b.arrived += kWarpThreads;
+  open_ |= 1u << barrier;
+  return Check(barrier);
+}
+
+// Completes the round if all have come.
+inline bool BlockBarriers::Check(uint32_t barrier) {
+  Barrier& b = barriers_[barrier];
+  if (b.arrived < (b.expected != 0 ? b.expected : living_)) return false;
+  b.results[b.round % 2] = b.truths | (b.truths == b.lanes ? kAllTrue : 0);
+  ++b.round;
+  b.arrived = b.lanes = b.truths = 0;
+  completed_ |= 1u << barrier;
+  open_ &= ~(1u << barrier);
+  return true;
 }
 
 }  // namespace holdfast::software

@@ -26,7 +26,7 @@ void WarpRing::Main(void* argument) {
   ++ring->ended_;
   warp->block->barriers.End(kWarpThreads - warp->ended);
   ring->Wake(warp->block);
-  ring->Next(warp);
+  ring->Leave(warp);
 }
 
 bool WarpRing::Reserve(size_t warps, size_t places) {
@@ -38,7 +38,11 @@ bool WarpRing::Reserve(size_t warps, size_t places) {
     }
   }
   if (warps_.size() < warps) warps_.resize(warps);
-  blocks_.assign(places, ResidentBlock(launch_.block_threads));
+  blocks_.clear();
+  for (size_t place = 0; place < places; ++place) {
+    blocks_.push_back({BlockBarriers(launch_.block_threads),
+                       {&warps_[place * block_warps_], block_warps_}});
+  }
   return true;
 }
 
@@ -54,6 +58,7 @@ void WarpRing::Prepare(size_t i) {
   warp->context.warp = number;
   warp->context.escape = launch_.escape;
   warp->context.fiber = warp;
+  warp->next = &warps_[i + 1 < count_ ? i + 1 : 0];
   warp->ring = this;
   warp->block = &blocks_[place];
   warp->state = Warp::State::kReady;
@@ -66,56 +71,58 @@ bool WarpRing::Run(const RingLaunch& launch) {
   launch_ = launch;
   block_warps_ = (launch.block_threads + kWarpThreads - 1) / kWarpThreads;
   count_ = launch.shared->size() * block_warps_;
-  at_ = ended_ = 0;
+  ended_ = 0;
   if (!Reserve(count_, launch.shared->size())) return false;
   for (size_t i = 0; i < count_; ++i) Prepare(i);
   home_.notes = NotesOfThread();
-  SwitchStack(&home_, warps_[0].position);
+  at_ = warps_.data();
+  SwitchStack(&home_, at_->position);
   return true;
 }
 
-// In a circle, so that none is left out. False: nobody else could run.
-inline bool WarpRing::Next(Warp* from) {
-  for (size_t step = 1; step <= count_; ++step) {
-    size_t next = at_ + step;
-    if (next >= count_) next -= count_;
-    Warp* warp = &warps_[next];
-    if (warp->state != Warp::State::kReady) continue;
-    if (warp == from) return false;
-    at_ = next;
-    SwitchStack(&from->position, warp->position);
-    return true;
+inline void WarpRing::Switch(Warp* from, Warp* to) {
+  at_ = to;
+  SwitchStack(&from->position, to->position);
+}
+
+// `from` cannot run now. In a circle, so that none is left out.
+inline void WarpRing::Leave(Warp* from) {
+  Warp* to = from->next;
+  while (to->state != Warp::State::kReady) {
+    if (to == from) return GoHome(from);
+    to = to->next;
   }
+  Switch(from, to);
+}
+
+void WarpRing::GoHome(Warp* from) {
   if (ended_ < count_) {
     LeaveKernel(from->context, {KernelFault::Kind::kDeadlock});
   }
   SwitchStack(&from->position, home_);
-  return true;
 }
 
-inline void WarpRing::Wait(Warp* warp) {
+inline void WarpRing::Wait(Warp* warp, uint32_t barriers) {
   warp->state = Warp::State::kWaiting;
-  Next(warp);
+  warp->awaits = barriers;
+  Leave(warp);
 }
 
 void WarpRing::Yield(Warp* warp) {
-  // What the warp waits for may be another thread's.
-  if (!Next(warp)) sched_yield();
-}
-
-inline void WarpRing::MakeReady(const ResidentBlock* block, Warp::State state) {
-  for (size_t i = 0; i < count_; ++i) {
-    Warp* warp = &warps_[i];
-    if (warp->block == block && warp->state == state) {
-      warp->state = Warp::State::kReady;
-    }
-  }
+  Warp* to = warp->next;
+  while (to != warp && to->state != Warp::State::kReady) to = to->next;
+  if (to != warp) return Switch(warp, to);
+  sched_yield();  // what the warp waits for may be another thread's
 }
 
 inline void WarpRing::Wake(ResidentBlock* block) {
-  if (block->woken == block->barriers.completed()) return;
-  block->woken = block->barriers.completed();
-  MakeReady(block, Warp::State::kWaiting);
+  const uint32_t completed = block->barriers.TakeCompleted();
+  if (completed == 0) return;
+  for (Warp& warp : block->warps) {
+    if (warp.state == Warp::State::kWaiting && (warp.awaits & completed) != 0) {
+      warp.state = Warp::State::kReady;
+    }
+  }
 }
 
 void WarpRing::EndBlock(Warp* warp) {
@@ -125,12 +132,14 @@ void WarpRing::EndBlock(Warp* warp) {
     Wake(block);
     warp->ended = warp->missing;
     warp->state = Warp::State::kDone;
-    Next(warp);
-    return;
+    return Leave(warp);
   }
   warp->ended = warp->missing;
-  *block = ResidentBlock(launch_.block_threads);
-  MakeReady(block, Warp::State::kDone);
+  block->barriers = BlockBarriers(launch_.block_threads);
+  block->done = 0;
+  for (Warp& other : block->warps) {
+    if (other.state == Warp::State::kDone) other.state = Warp::State::kReady;
+  }
 }
 
 std::string WarpRing::Waiting() const {
@@ -138,7 +147,7 @@ std::string WarpRing::Waiting() const {
   for (size_t i = 0; i < count_; ++i) {
     const Warp& warp = warps_[i];
     if (warp.state != Warp::State::kWaiting) continue;
-    if (warp.block != warps_[at_].block) continue;
+    if (warp.block != at_->block) continue;
     absl::StrAppend(&names, names.empty() ? "" : ", ", warp.context.warp);
   }
   return names;
@@ -146,18 +155,11 @@ std::string WarpRing::Waiting() const {
 
 namespace {
 
-// Inline, for it runs at every barrier of every warp.
-inline uint32_t Arrive(WorkerContext* worker, uint32_t barrier,
-                       uint32_t threads, uint32_t lanes, uint32_t live,
-                       uint32_t predicate) {
+inline BlockBarriers& BarriersOf(WorkerContext* worker, uint32_t barrier) {
   if (barrier >= BlockBarriers::kCount) {
     LeaveKernel(*worker, {KernelFault::Kind::kIllegalInstruction});
   }
-  Warp* warp = worker->fiber;
-  const uint32_t round =
-      warp->block->barriers.Arrive(barrier, threads, lanes, live, predicate);
-  warp->ring->Wake(warp->block);
-  return round;
+  return worker->fiber->block->barriers;
 }
 
 }  // namespace
@@ -167,15 +169,24 @@ extern "C" {
 uint32_t holdfast_barrier_arrive(WorkerContext* worker, uint32_t barrier,
                                  uint32_t threads, uint32_t lanes,
                                  uint32_t live, uint32_t predicate) {
-  return Arrive(worker, barrier, threads, lanes, live, predicate);
+  BlockBarriers& barriers = BarriersOf(worker, barrier);
+  const uint32_t round =
+      barriers.Arrive(barrier, threads, lanes, live, predicate);
+  worker->fiber->ring->Wake(worker->fiber->block);
+  return round;
 }
 
+// Kernels with barriers spend much of their time here: all that it calls is
+// inline, and the switch is the last thing that it does.
 void holdfast_barrier_sync(WorkerContext* worker, uint32_t barrier,
                            uint32_t threads) {
-  constexpr uint32_t kAll = 0xFFFFFFFF;
-  const uint32_t round = Arrive(worker, barrier, threads, kAll, kAll, 0);
+  BlockBarriers& barriers = BarriersOf(worker, barrier);
   Warp* warp = worker->fiber;
-  while (!warp->block->barriers.Passed(barrier, round)) warp->ring->Wait(warp);
+  if (barriers.ArriveWhole(barrier, threads)) {
+    warp->ring->Wake(warp->block);
+  } else {
+    warp->ring->Wait(warp, 1u << barrier);
+  }
 }
 
 bool holdfast_barrier_passed(WorkerContext* worker, uint32_t barrier,
@@ -189,7 +200,7 @@ uint32_t holdfast_barrier_result(WorkerContext* worker, uint32_t barrier,
 }
 
 void holdfast_wait(WorkerContext* worker) {
-  worker->fiber->ring->Wait(worker->fiber);
+  worker->fiber->ring->Wait(worker->fiber, kAnyBarrier);
 }
 
 void holdfast_block_ended(WorkerContext* worker) {

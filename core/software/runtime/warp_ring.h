@@ -9,11 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/software/runtime/abi.h"
 #include "core/software/runtime/block_barriers.h"
 #include "core/software/runtime/stack_switch.h"
 
 namespace holdfast::software {
+
+// For WarpRing::Wait.
+inline constexpr uint32_t kAnyBarrier = ~0u;
 
 class WarpRing;
 
@@ -33,25 +37,29 @@ struct RingLaunch {
   void* escape;  // WorkerContext::escape
 };
 
+class Warp;
+
 // A place for blocks, which run there one after the other.
 struct ResidentBlock {
-  explicit ResidentBlock(uint32_t threads) : barriers(threads) {}
   BlockBarriers barriers;
-  uint64_t woken = 0;  // barriers.completed() when warps were last woken
-  uint32_t done = 0;   // warps that have ended with the block at hand
+  absl::Span<Warp> warps;
+  uint32_t done = 0;  // warps that have ended with the block at hand
 };
 
 // A warp of the blocks of one place. Only the thread of its ring touches it.
-class Warp {
+// What a switch touches comes first, in one line of the cache.
+class alignas(64) Warp {
  public:
   enum class State : uint32_t { kReady, kWaiting, kDone, kEnded };
 
   State state = State::kReady;
-  uint32_t ended = 0;    // lanes of the block at hand that have
-  uint32_t missing = 0;  // lanes that no block has
+  uint32_t awaits = 0;  // bit i: a round of barrier i would wake it
   StackPosition position;
+  Warp* next = nullptr;  // in the circle
   WarpRing* ring = nullptr;
   ResidentBlock* block = nullptr;
+  uint32_t ended = 0;    // lanes of the block at hand that have
+  uint32_t missing = 0;  // lanes that no block has
   WorkerContext context;
 };
 
@@ -66,32 +74,34 @@ class WarpRing {
   bool Run(const RingLaunch& launch);
 
   // Where the warp that ran last was.
-  const WorkerContext& last() const { return warps_[at_].context; }
+  const WorkerContext& last() const { return at_->context; }
   // "0, 3": warps that wait at barriers, for the report of a deadlock.
   std::string Waiting() const;
 
-  // Called on the stack of `warp`, which goes on when its turn comes again.
-  void Wait(Warp* warp);
+  // Called on the stack of `warp`, which goes on when its turn comes again:
+  // once one of the barriers has completed a round (bit i: barrier i).
+  void Wait(Warp* warp, uint32_t barriers);
   void Yield(Warp* warp);
   // Once the warp's block has ended, the next one begins.
   void EndBlock(Warp* warp);
-  // Warps that wait at a barrier look again, if one has completed.
+  // Warps of the block that wait for what has completed can run.
   void Wake(ResidentBlock* block);
 
  private:
   static void Main(void* warp);
   bool Reserve(size_t warps, size_t places);
   void Prepare(size_t i);
-  bool Next(Warp* from);
-  void MakeReady(const ResidentBlock* block, Warp::State state);
+  void Leave(Warp* from);
+  void GoHome(Warp* from);
+  void Switch(Warp* from, Warp* to);
 
   RingLaunch launch_ = {};
   std::vector<Stack> stacks_;
   std::vector<Warp> warps_;
   std::vector<ResidentBlock> blocks_;
   uint32_t block_warps_ = 0;
-  size_t count_ = 0;  // of warps_ in use
-  size_t at_ = 0;
+  size_t count_ = 0;    // of warps_ in use
+  Warp* at_ = nullptr;  // that runs
   size_t ended_ = 0;
   StackPosition home_;  // the stack that Run was called on
 };
