@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -33,6 +34,13 @@ double Milliseconds(F run) {
       .count();
 }
 
+// Of a run that follows one of the same side, so that each finds in the caches
+// what it left there, and not what the other side did.
+double WarmMilliseconds(const std::function<void()>& run) {
+  run();
+  return Milliseconds(run);
+}
+
 struct Line {
   std::string name;
   double bar = 0;
@@ -51,16 +59,16 @@ Line Measure(const WorkloadEntry& entry, int repeats) {
   line.device = line.native = 1e30;
   for (int i = 0; i < repeats; ++i) {
     line.device =
-        std::min(line.device, Milliseconds([&] { workload->RunDevice(); }));
+        std::min(line.device, WarmMilliseconds([&] { workload->RunDevice(); }));
     line.native =
-        std::min(line.native, Milliseconds([&] { workload->RunNative(); }));
+        std::min(line.native, WarmMilliseconds([&] { workload->RunNative(); }));
   }
   // Apart, for its threads look for work a while after they have done it.
   const bool open_cl = workload->RunOpenCl();
   if (open_cl) line.open_cl = 1e30;
   for (int i = 0; open_cl && i < repeats; ++i) {
-    line.open_cl =
-        std::min(line.open_cl, Milliseconds([&] { workload->RunOpenCl(); }));
+    line.open_cl = std::min(line.open_cl,
+                            WarmMilliseconds([&] { workload->RunOpenCl(); }));
   }
   line.equal = workload->Equal() && (!open_cl || workload->OpenClEqual());
   return line;
