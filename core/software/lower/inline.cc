@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/software/lower/build.h"
 #include "core/software/lower/call_graph.h"
+#include "core/software/lower/constants.h"
 #include "core/software/lower/far_calls.h"
 #include "core/software/lower/parameters.h"
 
@@ -328,6 +329,7 @@ InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel,
   }
   PlaceParameters(&*result.function);
   PlaceCarry(&*result.function);
+  PlaceConstants(&*result.function);
   return result;
 }
 

@@ -12,8 +12,22 @@ using ptx::Operand;
 
 namespace {
 
+// A thread's number, or what grows with it, beside a number: threadIdx.x == 0.
+bool ComparesThreads(const Instruction& instruction, const Shapes& shapes) {
+  if (instruction.opcode() != ptx::Opcode::kSetp) return false;
+  const auto& operands = instruction.operands;
+  for (const size_t at : {1, 2}) {
+    if (operands[3 - at].kind != Operand::Kind::kInteger) continue;
+    if (operands[at].kind == Operand::Kind::kSpecial) return true;
+    if (operands[at].kind != Operand::Kind::kRegister) continue;
+    const Shape& shape = shapes.registers[operands[at].index];
+    if (!shape.varying && shape.stride != 0) return true;
+  }
+  return false;
+}
+
 // By register: a predicate that compares what lanes have loaded, or floating-
-// point numbers, or that comes from such.
+// point numbers, or threads with a number, or that comes from such.
 std::vector<bool> Decisions(const Kernel& kernel, const Shapes& shapes) {
   const auto& registers = kernel.function->registers;
   const std::vector<bool> data = RegistersFromData(kernel);
@@ -22,7 +36,7 @@ std::vector<bool> Decisions(const Kernel& kernel, const Shapes& shapes) {
     changed = false;
     for (const Instruction& instruction : kernel.function->body) {
       const bool compares_floats = ptx::IsFloat(instruction.type());
-      bool found = false;
+      bool found = ComparesThreads(instruction, shapes);
       for (uint32_t r : RegistersRead(instruction)) {
         found = found || (registers[r].type == ptx::Type::kPred
                               ? decides[r]

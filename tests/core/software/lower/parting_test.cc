@@ -61,6 +61,13 @@ cvt.rn.f32.s32 %f0, %r1; mul.f32 %f0, %f0, %f0; setp.lt.f32 %p0, %f0, 0f41100000
 setp.lt.s32 %p1, %r1, %r0; and.pred %p2, %p0, %p1; @%p2 bra again;)"));
 }
 
+TEST(PartingTest, SomeWarpHasTheThreadThatANumberNames) {
+  EXPECT_TRUE(PartsIn("setp.ne.s32 %p0, %r1, 64; @%p0 bra again;"));
+  EXPECT_TRUE(PartsIn(R"(
+mov.u32 %r3, %tid.x; setp.gt.u32 %p0, %r3, 0;
+setp.lt.s32 %p1, %r1, %r0; and.pred %p2, %p0, %p1; @%p2 bra again;)"));
+}
+
 TEST(PartingTest, AnIfWithoutALoopRunsBothSides) {
   EXPECT_FALSE(PartsIn(R"(
 ld.global.u32 %r3, [%d0]; mad.lo.s32 %r3, %r3, %r1, %r1;
