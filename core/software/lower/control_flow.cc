@@ -47,6 +47,18 @@ std::vector<int> Successors(const Kernel& kernel, size_t k) {
   return result;
 }
 
+std::vector<int> Predecessors(const Kernel& kernel, size_t k) {
+  std::vector<int> result;
+  for (size_t from = 0; from < kernel.blocks.size(); ++from) {
+    const auto next = Successors(kernel, from);
+    if (std::find(next.begin(), next.end(), static_cast<int>(k)) !=
+        next.end()) {
+      result.push_back(static_cast<int>(from));
+    }
+  }
+  return result;
+}
+
 // Loops are the strongly connected parts of the graph (Kosaraju).
 std::vector<int> Loops(const Kernel& kernel) {
   const int count = static_cast<int>(kernel.blocks.size());

@@ -14,6 +14,9 @@ namespace holdfast::software::lower {
 // The blocks that may run after block `k`; kExit among them.
 std::vector<int> Successors(const Kernel& kernel, size_t k);
 
+// The blocks that block `k` may follow, in ascending order.
+std::vector<int> Predecessors(const Kernel& kernel, size_t k);
+
 // By block: the number of the outermost loop that it lies in, below the number
 // of blocks; -1 if it runs at most once.
 std::vector<int> Loops(const Kernel& kernel);

@@ -88,16 +88,24 @@ class Finder {
         if (IsWorthIt(range)) found.push_back(range);
       }
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Range& a, const Range& b) {
-                       return a.last - a.first > b.last - b.first;
-                     });
-    std::vector<int> loops(kernel_.blocks.size(), -1);
+    std::stable_sort(
+        found.begin(), found.end(), [](const Range& a, const Range& b) {
+          return a.first != b.first ? a.first < b.first : a.last > b.last;
+        });
+    std::vector<Range> chosen;
     for (const Range& range : found) {
-      const auto begin = loops.begin() + static_cast<ptrdiff_t>(range.first);
-      const auto end = loops.begin() + static_cast<ptrdiff_t>(range.last) + 1;
-      if (std::any_of(begin, end, [](int loop) { return loop >= 0; })) continue;
-      std::fill(begin, end, static_cast<int>(range.first));
+      if (!chosen.empty() && range.first <= chosen.back().last) continue;
+      if (!chosen.empty() && AreOne(chosen.back(), range)) {
+        chosen.back().last = range.last;
+      } else {
+        chosen.push_back(range);
+      }
+    }
+    std::vector<int> loops(kernel_.blocks.size(), -1);
+    for (const Range& range : chosen) {
+      std::fill(loops.begin() + static_cast<ptrdiff_t>(range.first),
+                loops.begin() + static_cast<ptrdiff_t>(range.last) + 1,
+                static_cast<int>(range.first));
     }
     return loops;
   }
@@ -109,18 +117,34 @@ class Finder {
     size_t gathers = 0, others = 0;
     bool parts = false;
     for (size_t k = range.first; k <= range.last; ++k) {
+      if (!IsPlainBlock(k)) return false;
       const Block& block = kernel_.blocks[k];
-      if (block.may_spin || MeetingOf(FirstOf(block)) != Meeting::kNone) {
-        return false;
-      }
       for (uint32_t i = block.first; i < block.last; ++i) {
-        const Instruction& instruction = kernel_.function->body[i];
-        if (!IsPlain(instruction)) return false;
-        ++(Gathers(instruction) ? gathers : others);
+        ++(Gathers(kernel_.function->body[i]) ? gathers : others);
       }
       parts = parts || PartsByData(range, k);
     }
     return parts && gathers * kShare >= others && gathers + others <= kMost;
+  }
+
+  // With little between them, as a loop that is unrolled and the loop for what
+  // is left over: a lane goes through both while its data are at hand.
+  bool AreOne(const Range& loop, const Range& next) const {
+    constexpr size_t kMost = 64;  // instructions
+    size_t between = 0;
+    for (size_t k = loop.last + 1; k < next.first; ++k) {
+      if (!IsPlainBlock(k)) return false;
+      between += kernel_.blocks[k].last - kernel_.blocks[k].first;
+    }
+    return between <= kMost;
+  }
+
+  // One lane can run it by itself.
+  bool IsPlainBlock(size_t k) const {
+    const Block& block = kernel_.blocks[k];
+    const auto body = kernel_.function->body.begin();
+    return !block.may_spin && MeetingOf(FirstOf(block)) == Meeting::kNone &&
+           std::all_of(body + block.first, body + block.last, IsPlain);
   }
 
   const Instruction& FirstOf(const Block& block) const {
@@ -164,11 +188,8 @@ std::vector<int> LaneLoops(const Kernel& kernel,
 bool EntersLaneLoop(const Kernel& kernel, const std::vector<int>& loops,
                     size_t k) {
   if (k == 0) return true;
-  for (size_t from = 0; from < kernel.blocks.size(); ++from) {
-    if (loops[from] == loops[k]) continue;
-    for (const int next : Successors(kernel, from)) {
-      if (next == static_cast<int>(k)) return true;
-    }
+  for (const int from : Predecessors(kernel, k)) {
+    if (loops[from] != loops[k]) return true;
   }
   return false;
 }

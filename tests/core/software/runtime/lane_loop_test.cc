@@ -71,6 +71,49 @@ extern "C" __global__ void k(const int* starts, const int* values, int* sums,
   }
 }
 
+// Two loops with a little between them are run as one; some lanes leave in
+// between, and some come to the second loop without the first.
+TEST_P(LaneLoopTest, ALaneGoesFromOneLoopToTheNext) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(const int* starts, const int* values, int* sums,
+                             int rows) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  int sum = 0, i = starts[row];
+  if (row % 5 != 0) {
+#pragma unroll 1
+    for (; i < starts[row + 1] && values[i] < 900; ++i) sum += values[i];
+    if (sum % 3 == 0) { sums[row] = -sum; return; }
+  }
+#pragma unroll 1
+  for (; i < starts[row + 1]; ++i) sum ^= values[i] + i;
+  sums[row] = sum;
+})");
+  const size_t count = 700;
+  const Rows rows(count);
+  std::vector<int> sums(count, -1);
+  const uint32_t block = GetParam();
+  ASSERT_EQ(
+      program
+          .Run(Geometry((count + block - 1) / block, block), rows.starts.data(),
+               rows.values.data(), sums.data(), static_cast<int>(count))
+          .result,
+      CUDA_SUCCESS);
+  for (size_t r = 0; r < count; ++r) {
+    int wanted = 0, i = rows.starts[r];
+    const int end = rows.starts[r + 1];
+    if (r % 5 != 0) {
+      for (; i < end && rows.values[i] < 900; ++i) wanted += rows.values[i];
+    }
+    if (r % 5 != 0 && wanted % 3 == 0) {
+      wanted = -wanted;
+    } else {
+      for (; i < end; ++i) wanted ^= rows.values[i] + i;
+    }
+    ASSERT_EQ(sums[r], wanted) << r;
+  }
+}
+
 // What the lanes bring out of it goes on together: a predicate, a double, an
 // index, and what the loop did not touch.
 TEST_P(LaneLoopTest, WhatTheLoopFindsIsUsedBehindABarrier) {
