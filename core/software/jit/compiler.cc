@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/software/jit/access_finder.h"
+#include "core/software/jit/host_cpu.h"
 #include "core/software/jit/kernel_emitter.h"
 #include "core/software/jit/object_cache.h"
 #include "core/software/jit/object_writer.h"
@@ -148,23 +149,6 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   return library->define(llvm::orc::absoluteSymbols(std::move(symbols)));
 }
 
-}  // namespace
-
-int HostChunkLanes() {
-  static const int lanes = [] {
-    const char* chosen = std::getenv("HOLDFAST_SOFTWARE_LANES");
-    if (chosen != nullptr && chosen == std::string("8")) return 8;
-    const auto features = llvm::sys::getHostCPUFeatures();
-    return features.lookup("avx512f") && features.lookup("avx512bw") &&
-                   features.lookup("avx512dq") && features.lookup("avx512vl")
-               ? 16
-               : 8;
-  }();
-  return lanes;
-}
-
-namespace {
-
 // Each is an object of its own: of most kernels, masked code never runs.
 enum class Part { kFull, kMasked };
 
@@ -178,7 +162,7 @@ std::string CacheKey(const lower::Kernel& kernel,
   static const auto& machine = *new std::string([] {
     const auto builder = HostMachine();
     return builder.getCPU() + "\n" + builder.getFeatures().getString() + "\n" +
-           std::to_string(HostChunkLanes()) + "\n" + BuildId();
+           std::to_string(HostCpu().lanes) + "\n" + BuildId();
   }());
   if (kernel.fingerprint.empty() || BuildId().empty() ||
       std::getenv("HOLDFAST_SOFTWARE_DUMP") != nullptr) {
@@ -215,7 +199,7 @@ std::unique_ptr<llvm::MemoryBuffer> Generate(const lower::Kernel& kernel,
   }
   module.setDataLayout((*machine)->createDataLayout());
   module.setTargetTriple((*machine)->getTargetTriple().str());
-  KernelEmitter emitter(&module, kernel, block, HostChunkLanes());
+  KernelEmitter emitter(&module, kernel, block, HostCpu());
   if (auto reason = emitter.Emit()) {
     *error = *reason;
     return nullptr;
@@ -271,7 +255,7 @@ class Objects {
   bool WillPart() const {
     return lower::WillPart(
         kernel_, lower::ComputeShapes(kernel_, block_, lower::Mode::kFull,
-                                      HostChunkLanes()));
+                                      HostCpu().lanes));
   }
 
   std::unique_ptr<llvm::MemoryBuffer> Make(Part part,

@@ -34,10 +34,6 @@ std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
                                         const lower::BlockShape& block,
                                         std::string* error);
 
-// Lanes of a chunk on this CPU: 16 with AVX-512, else 8.
-// HOLDFAST_SOFTWARE_LANES may ask for 8.
-int HostChunkLanes();
-
 }  // namespace holdfast::software::jit
 
 #endif  // HOLDFAST_CORE_SOFTWARE_JIT_COMPILER_H_

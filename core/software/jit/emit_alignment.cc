@@ -22,21 +22,21 @@ constexpr uint64_t kLarge = 8;  // bytes
 }  // namespace
 
 // Of a variable, by its declaration; of a register, by what is known of its
-// value, or because an instruction in front of this one has tested it. The
-// latter only of large accesses: small ones are many, and with no test between
+// value, or because an instruction in front of this one has tested it. Not of
+// small accesses side by side: they are many, and with no test between
 // them LLVM has the loads of a long block wait in more registers than there are
 // (the tiled matmul took 1.5 times as long).
 bool KernelEmitter::IsAligned(const Operand& operand, uint64_t bytes) const {
   const auto offset = static_cast<uint64_t>(operand.offset);
   if (operand.kind == Operand::Kind::kRegister) {
-    if (bytes < kLarge) return false;
+    const Shape& shape =
+        shapes_[static_cast<int>(mode_)].registers[operand.index];
+    if (bytes < kLarge && !shape.varying) return false;
     const auto tested = aligned_.find(operand.index);
     if (tested != aligned_.end() && tested->second.bytes >= bytes &&
         (offset - tested->second.offset) % bytes == 0) {
       return true;
     }
-    const Shape& shape =
-        shapes_[static_cast<int>(mode_)].registers[operand.index];
     return !shape.varying && (uint64_t{1} << shape.zeros) % bytes == 0 &&
            static_cast<uint64_t>(shape.stride) % bytes == 0 &&
            offset % bytes == 0;
@@ -68,13 +68,44 @@ void KernelEmitter::CheckAlignment(const Operand& operand, Space space,
     }
     part = b_.CreateAnd(part, ConstantLike(part, bytes - 1));
   }
-  llvm::Value* any = AnyMisaligned(low, mask);
-  auto* bad = NewBlock("misaligned");
   auto* good = NewBlock("aligned");
-  llvm::MDBuilder metadata(context_);
-  b_.CreateCondBr(any, bad, good, metadata.createBranchWeights(1, 1000000));
-  b_.SetInsertPoint(bad);
-  ReportMisaligned(address, mask, bytes);
+  if (mask != nullptr && low.parts.size() > 1) {
+    // Lanes that do not run have addresses too, which seldom are bad ones.
+    BranchIfAny(low, NewBlock("suspect"), good);
+    llvm::Value* addresses = SpillAddresses(address);
+    auto* bad = NewBlock("misaligned");
+    ForEachLane(mask, [&](llvm::Value* lane) {
+      llvm::Value* one = b_.CreateLoad(
+          b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), addresses, lane));
+      auto* next = NewBlock("next");
+      one = b_.CreateAnd(one, ConstantLike(one, bytes - 1));
+      b_.CreateCondBr(b_.CreateICmpNE(one, ConstantLike(one, 0)), bad, next);
+      b_.SetInsertPoint(next);
+    });
+    b_.CreateBr(good);
+    b_.SetInsertPoint(bad);
+    ReportMisaligned(mask, bytes, 1, 0);
+  } else {
+    if (guard_bits_ != nullptr && mask != nullptr) {
+      // Without a guard some lane does run.
+      llvm::Value* some = b_.CreateICmpNE(mask, I32(0));
+      low.parts[0] =
+          b_.CreateSelect(some, low.parts[0], ConstantLike(low.parts[0], 0));
+    }
+    BranchIfAny(low, NewBlock("misaligned"), good);
+    const int parts = static_cast<int>(address.parts.size());
+    const bool varying = address.shape.varying;
+    for (int i = 0; i < parts; ++i) {
+      const size_t place = offsetof(WorkerContext, addresses) +
+                           sizeof(uint64_t) * i * (varying ? lanes_ : 1);
+      b_.CreateAlignedStore(
+          address.parts[i],
+          b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), worker_, place),
+          llvm::Align(sizeof(uint64_t)));
+    }
+    ReportMisaligned(mask, bytes, varying ? 1 : lower::kWarpLanes / parts,
+                     varying ? 0 : address.shape.stride);
+  }
   b_.SetInsertPoint(good);
   if (operand.kind == Operand::Kind::kRegister &&
       current_->guard.kind == Operand::Kind::kNone) {
@@ -82,37 +113,9 @@ void KernelEmitter::CheckAlignment(const Operand& operand, Space space,
   }
 }
 
-// The lanes of `mask` (null: all) access `address`, some of them where they
-// must not. The runtime finds out which.
-void KernelEmitter::ReportMisaligned(const Value& address, llvm::Value* mask,
-                                     uint64_t bytes) {
-  llvm::Value* lanes = mask == nullptr ? I32(kAllLanes) : mask;
-  if (lane_ != nullptr) lanes = LaneBit();
-  const bool varying = address.shape.varying;
-  const int parts = static_cast<int>(address.parts.size());
-  for (int i = 0; i < parts; ++i) {
-    const size_t place = offsetof(WorkerContext, addresses) +
-                         sizeof(uint64_t) * i * (varying ? lanes_ : 1);
-    b_.CreateAlignedStore(
-        address.parts[i],
-        b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), worker_, place),
-        llvm::Align(sizeof(uint64_t)));
-  }
-  const int width = varying ? 1 : lower::kWarpLanes / parts;
-  const int64_t stride = varying ? 0 : address.shape.stride;
-  NoteInstruction();
-  CallRuntime("holdfast_misaligned", b_.getVoidTy(),
-              {lanes, I32(static_cast<uint32_t>(bytes)),
-               I32(static_cast<uint32_t>(width)),
-               llvm::ConstantInt::get(b_.getInt64Ty(), stride, true)});
-  b_.CreateUnreachable();
-}
-
-// i1. `low`: the bits that must not be set.
-llvm::Value* KernelEmitter::AnyMisaligned(const Value& low, llvm::Value* mask) {
-  if (mask != nullptr && (low.shape.varying || !low.shape.wide)) {
-    return b_.CreateICmpNE(b_.CreateAnd(MisalignedLanes(low), mask), I32(0));
-  }
+// Goes to `bad`, and emits there, if one of the bits is set.
+void KernelEmitter::BranchIfAny(const Value& low, llvm::BasicBlock* bad,
+                                llvm::BasicBlock* good) {
   llvm::Value* bits = low.parts[0];
   for (size_t c = 1; c < low.parts.size(); ++c) {
     bits = b_.CreateOr(bits, low.parts[c]);
@@ -123,20 +126,24 @@ llvm::Value* KernelEmitter::AnyMisaligned(const Value& low, llvm::Value* mask) {
     any = b_.CreateBitCast(any, b_.getIntNTy(lanes_));
     any = b_.CreateICmpNE(any, llvm::Constant::getNullValue(any->getType()));
   }
-  // Without a guard some lane does run.
-  if (guard_bits_ == nullptr || mask == nullptr) return any;
-  return b_.CreateAnd(any, b_.CreateICmpNE(mask, I32(0)));
+  llvm::MDBuilder metadata(context_);
+  b_.CreateCondBr(any, bad, good, metadata.createBranchWeights(1, 1000000));
+  b_.SetInsertPoint(bad);
 }
 
-// i32
-llvm::Value* KernelEmitter::MisalignedLanes(const Value& low) {
-  Value bad{low.shape, ptx::Type::kPred, {}};
-  bad.shape.stride = 0;
-  for (llvm::Value* part : low.parts) {
-    bad.parts.push_back(
-        b_.CreateICmpNE(part, llvm::Constant::getNullValue(part->getType())));
-  }
-  return BitsOfPredicate(Reshape(bad, Shape::Varying()));
+// The lanes of `mask` (null: all) access addresses that stand in the worker's
+// context (see holdfast_misaligned), some of them where they must not. The
+// runtime finds out which.
+void KernelEmitter::ReportMisaligned(llvm::Value* mask, uint64_t bytes,
+                                     int width, int64_t stride) {
+  llvm::Value* lanes = mask == nullptr ? I32(kAllLanes) : mask;
+  if (lane_ != nullptr) lanes = LaneBit();
+  NoteInstruction();
+  CallRuntime("holdfast_misaligned", b_.getVoidTy(),
+              {lanes, I32(static_cast<uint32_t>(bytes)),
+               I32(static_cast<uint32_t>(width)),
+               llvm::ConstantInt::get(b_.getInt64Ty(), stride, true)});
+  b_.CreateUnreachable();
 }
 
 }  // namespace holdfast::software::jit

@@ -90,6 +90,19 @@ Type ResultType(const Instruction& instruction) {
   }
 }
 
+bool IsPredicateLogic(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kAnd:
+    case Opcode::kMov:
+    case Opcode::kNot:
+    case Opcode::kOr:
+    case Opcode::kXor:
+      return instruction.type() == Type::kPred;
+    default:
+      return false;
+  }
+}
+
 bool IsHalfOperation(Type type) {
   return type == Type::kF16 || type == Type::kBF16 || type == Type::kF16x2 ||
          type == Type::kBF16x2;
@@ -132,6 +145,9 @@ void KernelEmitter::EmitArithmetic(const Instruction& instruction) {
       CheckNoWrap(instruction, value);
     }
   }
+  if (result.shape.varying && IsPredicateLogic(instruction)) {
+    return Write(operands[0], CombinePredicates(instruction, in));
+  }
   const bool routine = result.shape.varying && IsRoutine(instruction);
   for (int c = 0; c < PartsOf(result.shape); ++c) {
     llvm::SmallVector<llvm::Value*, 4> parts;
@@ -144,6 +160,27 @@ void KernelEmitter::EmitArithmetic(const Instruction& instruction) {
     result.parts.push_back(part);
   }
   Write(operands[0], result);
+}
+
+// On the bits of all lanes at once. Where the operands have been computed as
+// vectors, so is the result, for selections.
+Value KernelEmitter::CombinePredicates(const Instruction& instruction,
+                                       absl::Span<const Value> in) {
+  const auto& operands = instruction.operands;
+  llvm::SmallVector<llvm::Value*, 4> all;
+  bool vectors = true;
+  for (size_t i = 1; i < in.size(); ++i) {
+    all.push_back(BitsOfPredicate(in[i]));
+    vectors = vectors &&
+              (!in[i].shape.varying || predicates_.contains(operands[i].index));
+  }
+  Value result = PredicateOf(Compute(instruction, all));
+  for (int c = 0; vectors && c < chunks_; ++c) {
+    llvm::SmallVector<llvm::Value*, 4> parts;
+    for (size_t i = 1; i < in.size(); ++i) parts.push_back(Vector(in[i], c));
+    result.parts[c] = Compute(instruction, parts);
+  }
+  return result;
 }
 
 llvm::Value* KernelEmitter::Compute(const Instruction& instruction, Values in) {

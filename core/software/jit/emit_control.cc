@@ -59,6 +59,7 @@ llvm::Value* KernelEmitter::BitsOfPredicate(const Value& predicate) {
   if (!predicate.shape.varying) {
     return b_.CreateSelect(predicate.parts[0], I32(kAllLanes), I32(0));
   }
+  if (predicate.bits != nullptr) return predicate.bits;
   llvm::Value* bits = I32(0);
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* chunk =

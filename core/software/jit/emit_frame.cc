@@ -7,13 +7,14 @@
 namespace holdfast::software::jit {
 
 KernelEmitter::KernelEmitter(llvm::Module* module, const lower::Kernel& kernel,
-                             const lower::BlockShape& block, int chunk_lanes)
+                             const lower::BlockShape& block, const Cpu& cpu)
     : module_(module),
       context_(module->getContext()),
       kernel_(kernel),
       block_(block),
-      lanes_(chunk_lanes),
-      chunks_(lower::kWarpLanes / chunk_lanes),
+      cpu_(cpu),
+      lanes_(cpu.lanes),
+      chunks_(lower::kWarpLanes / cpu.lanes),
       b_(module->getContext()),
       layout_(kernel.blocks.size(), kernel.function->registers.size()) {
   for (auto& storage : storage_) {

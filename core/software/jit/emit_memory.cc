@@ -316,6 +316,9 @@ void KernelEmitter::StoreTo(const Value& address, const Value& value) {
     return bits == nullptr ? ScatterAll(address, value)
                            : Scatter(address, value, bits);
   }
+  if (bits != nullptr && cpu_.slow_masked_stores) {
+    return Scatter(address, value, bits);
+  }
   if (bits != nullptr) NoteLanes(bits);
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* to = Pointer(Base(address, c));

@@ -144,6 +144,13 @@ llvm::SmallVector<KernelEmitter::Place, 4> KernelEmitter::Storage(
   return places;
 }
 
+// A varying predicate, from one bit a lane.
+Value KernelEmitter::PredicateOf(llvm::Value* bits) {
+  Value value{Shape::Varying(), Type::kPred, {}, bits};
+  for (int c = 0; c < chunks_; ++c) value.parts.push_back(ChunkMask(bits, c));
+  return value;
+}
+
 Value KernelEmitter::ReadRegister(uint32_t index, Mode mode) {
   const Type type = kernel_.function->registers[index].type;
   if (lane_ != nullptr) {
@@ -158,11 +165,7 @@ Value KernelEmitter::ReadRegister(uint32_t index, Mode mode) {
   }
   const auto storage = Storage(index, mode);
   if (value.shape.varying && type == Type::kPred) {
-    llvm::Value* bits = LoadI32(storage[0].pointer);
-    for (int c = 0; c < chunks_; ++c) {
-      value.parts.push_back(ChunkMask(bits, c));
-    }
-    return value;
+    return PredicateOf(LoadI32(storage[0].pointer));
   }
   for (const Place& part : storage) {
     value.parts.push_back(b_.CreateLoad(part.type, part.pointer));
@@ -187,7 +190,10 @@ void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
     llvm::Value* bits =
         BitsOfPredicate(value.shape.uniform() ? As(value, type) : stored);
     if (mode == mode_) predicates_.erase(index);
-    if (mask == nullptr && mode == mode_) predicates_[index] = stored;
+    if (mask == nullptr && mode == mode_) {
+      predicates_[index] = stored;
+      predicates_[index].bits = bits;
+    }
     if (mask != nullptr) {
       llvm::Value* old = LoadI32(storage[0].pointer);
       bits = b_.CreateOr(b_.CreateAnd(bits, mask),
@@ -220,6 +226,7 @@ Value KernelEmitter::Read(const Operand& operand, Type type) {
       Value value = ReadRegister(operand.index, mode_);
       if (operand.negated) {
         for (llvm::Value*& part : value.parts) part = b_.CreateNot(part);
+        if (value.bits != nullptr) value.bits = b_.CreateNot(value.bits);
       }
       return As(value, type);
     }

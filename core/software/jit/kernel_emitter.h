@@ -17,6 +17,7 @@
 
 #include "absl/types/span.h"
 #include "core/software/jit/access_site.h"
+#include "core/software/jit/host_cpu.h"
 #include "core/software/jit/value.h"
 #include "core/software/jit/warp_frame.h"
 #include "core/software/lower/control_flow.h"
@@ -43,7 +44,7 @@ inline constexpr char kMaskedSlotSymbol[] = "holdfast_masked_slot";
 class KernelEmitter {
  public:
   KernelEmitter(llvm::Module* module, const lower::Kernel& kernel,
-                const lower::BlockShape& block, int chunk_lanes);
+                const lower::BlockShape& block, const Cpu& cpu);
 
   // Adds the functions; on failure returns the reason, with line:column.
   std::optional<std::string> Emit();
@@ -196,10 +197,10 @@ class KernelEmitter {
   bool IsAligned(const ptx::Operand& operand, uint64_t bytes) const;
   void CheckAlignment(const ptx::Operand& operand, ptx::Space space,
                       const Value& address);
-  void ReportMisaligned(const Value& address, llvm::Value* mask,
-                        uint64_t bytes);
-  llvm::Value* AnyMisaligned(const Value& low, llvm::Value* mask);
-  llvm::Value* MisalignedLanes(const Value& low);
+  void BranchIfAny(const Value& low, llvm::BasicBlock* bad,
+                   llvm::BasicBlock* good);
+  void ReportMisaligned(llvm::Value* mask, uint64_t bytes, int width,
+                        int64_t stride);
 
   // emit_vectors.cc
   using Parts = llvm::SmallVector<llvm::Value*, 16>;
@@ -226,6 +227,7 @@ class KernelEmitter {
   // emit_values.cc: operands and registers.
   Value Read(const ptx::Operand& operand, ptx::Type type);
   Value ReadRegister(uint32_t index, Mode mode);
+  Value PredicateOf(llvm::Value* bits);
   Value ReadSpecial(ptx::Special special);
   Value ReadAddress(const ptx::Operand& operand);  // of a variable
   Value ReadLanemask(ptx::Special special);
@@ -258,6 +260,8 @@ class KernelEmitter {
 
   // emit_arithmetic.cc
   void EmitArithmetic(const ptx::Instruction& instruction);
+  Value CombinePredicates(const ptx::Instruction& instruction,
+                          absl::Span<const Value> in);
   // One scalar, or a chunk's vectors, of operands to the result.
   llvm::Value* Compute(const ptx::Instruction& instruction,
                        absl::Span<llvm::Value* const> in);
@@ -451,6 +455,7 @@ class KernelEmitter {
   llvm::LLVMContext& context_;
   const lower::Kernel& kernel_;
   const lower::BlockShape block_;
+  const Cpu cpu_;
   const int lanes_;   // of a chunk
   const int chunks_;  // of a warp
   llvm::IRBuilder<> b_;

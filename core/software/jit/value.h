@@ -15,6 +15,9 @@ struct Value {
   lower::Shape shape;
   ptx::Type type = ptx::Type::kNone;
   llvm::SmallVector<llvm::Value*, 4> parts;
+  // Of a varying predicate: the same as i32, lane i as bit i, if that is at
+  // hand. LLVM drops whichever of the two is not used.
+  llvm::Value* bits = nullptr;
 };
 
 }  // namespace holdfast::software::jit
