@@ -115,13 +115,11 @@ class Analysis {
     return places > static_cast<ptrdiff_t>(kMany) ? behind_barriers : all;
   }
 
-  // Vectors of 16 lanes come with gathers that are worth their name. A region
-  // cannot take part of a loop.
+  // A region cannot take part of a loop.
   std::vector<int> FindLaneLoops(
       const std::vector<bool>& divergent,
       const std::vector<std::vector<int>>& regions) const {
     const std::vector<int> none(kernel_.blocks.size(), -1);
-    if (chunk_lanes_ > 8) return none;
     std::vector<Shape> shapes;
     for (const auto& shape : shapes_) shapes.push_back(shape.value_or(Shape{}));
     const std::vector<int> loops = LaneLoops(kernel_, shapes, divergent);

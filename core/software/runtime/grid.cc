@@ -2,7 +2,9 @@
 #include "core/software/runtime/grid.h"
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -18,8 +20,12 @@
 namespace holdfast::software {
 namespace {
 
-// Waking workers costs more than running so few threads.
+using Clock = std::chrono::steady_clock;
+
+// So few threads may be done before other workers are awake, which takes about
+// so long.
 constexpr uint64_t kSmallGridThreads = 8192;
+constexpr std::chrono::microseconds kWaking{20};
 
 // Chunks for each thread, so that a slow block does not hold up the end.
 constexpr uint64_t kChunksPerThread = 16;
@@ -52,13 +58,9 @@ class Grid {
   LaunchOutcome Run() {
     if (geometry_.cooperative) {
       RunGang();
-    } else if (blocks_ == 1 || blocks_ <= kSmallGridThreads / threads_) {
-      chunk_ = blocks_;
-      RunChunks();
-    } else {
+    } else if (!DoneAlone()) {
       WorkerPool& pool = WorkerPool::Get();
-      chunk_ =
-          std::max<uint64_t>(1, blocks_ / (kChunksPerThread * pool.threads()));
+      chunk_ = ChunkFor(pool.threads());
       pool.Run([this] { RunChunks(); });
     }
     std::lock_guard<std::mutex> lock(mutex_);
@@ -78,26 +80,55 @@ class Grid {
     pool.Run([this] { RunChunks(); });
   }
 
-  // Until there is nothing left or the launch has failed.
-  void RunChunks() {
+  // A small grid is, unless its threads take long.
+  bool DoneAlone() {
+    if (blocks_ > 1 && blocks_ > kSmallGridThreads / threads_) return false;
+    chunk_ = ChunkFor(1);
+    return RunChunksUntil(Clock::now() + kWaking);
+  }
+
+  // Of what is left.
+  uint64_t ChunkFor(int threads) const {
+    return std::max<uint64_t>(1,
+                              (blocks_ - next_) / (kChunksPerThread * threads));
+  }
+
+  void RunChunks() { RunChunksUntil(std::nullopt); }
+
+  // Until there is nothing left or the launch has failed; false: until `end`.
+  bool RunChunksUntil(std::optional<Clock::time_point> end) {
     WorkerContext worker;
-    worker.shared = ThreadSharedMemory();
-    if (worker.shared == nullptr) return FailForMemory();
-    worker.launch = &launch_;
-    worker.local = ThreadLocalMemory(WarpLocalBytes());
-    if (worker.local == nullptr) return FailForMemory();
-    while (!stopped_) {
-      if (*launch_.cancel) return Fail({KernelFault::Kind::kCancelled}, worker);
-      const uint64_t begin = next_.fetch_add(chunk_);
-      if (begin >= blocks_) return;
-      const uint64_t end = std::min(begin + chunk_, blocks_);
-      const KernelFault fault =
-          RunGuarded(&worker, [&] { RunBlocks(&worker, begin, end); });
-      if (fault.kind == KernelFault::Kind::kNone) continue;
-      const bool ring =
-          kernel_.lowered->concurrent_warps || geometry_.cooperative;
-      return Fail(fault, ring ? WarpRing::OfThread().last() : worker);
+    if (!Equip(&worker)) return true;
+    while (!stopped_ && RunChunk(&worker)) {
+      if (next_ >= blocks_) return true;
+      if (end.has_value() && Clock::now() >= *end) return false;
     }
+    return true;
+  }
+
+  bool Equip(WorkerContext* worker) {
+    worker->launch = &launch_;
+    worker->shared = ThreadSharedMemory();
+    worker->local = ThreadLocalMemory(WarpLocalBytes());
+    if (worker->shared != nullptr && worker->local != nullptr) return true;
+    FailForMemory();
+    return false;
+  }
+
+  // False: there was nothing left, or it failed.
+  bool RunChunk(WorkerContext* worker) {
+    if (*launch_.cancel) {
+      return Fail({KernelFault::Kind::kCancelled}, *worker);
+    }
+    const uint64_t begin = next_.fetch_add(chunk_);
+    if (begin >= blocks_) return false;
+    const uint64_t end = std::min(begin + chunk_, blocks_);
+    const KernelFault fault =
+        RunGuarded(worker, [&] { RunBlocks(worker, begin, end); });
+    if (fault.kind == KernelFault::Kind::kNone) return true;
+    const bool ring =
+        kernel_.lowered->concurrent_warps || geometry_.cooperative;
+    return Fail(fault, ring ? WarpRing::OfThread().last() : *worker);
   }
 
   void RunBlocks(WorkerContext* worker, uint64_t begin, uint64_t end) {
@@ -151,14 +182,15 @@ class Grid {
                              ": no memory for stacks and shared memory")};
   }
 
-  void Fail(const KernelFault& fault, const WorkerContext& worker) {
+  bool Fail(const KernelFault& fault, const WorkerContext& worker) {
     stopped_ = true;
     std::lock_guard<std::mutex> lock(mutex_);
-    if (outcome_.result != CUDA_SUCCESS) return;
+    if (outcome_.result != CUDA_SUCCESS) return false;
     const FaultReport report{
         *kernel_.lowered, *kernel_.code, geometry_,
         worker,           fault,         WarpRing::OfThread().Waiting()};
     outcome_ = report.Describe();
+    return false;
   }
 
   const GridKernel kernel_;

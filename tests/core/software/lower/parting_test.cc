@@ -14,7 +14,7 @@
 namespace holdfast::software::lower {
 namespace {
 
-constexpr int kChunkLanes = 16;  // of 8 lanes, loops may run lane by lane
+constexpr int kChunkLanes = 8;
 
 // Of a kernel that counts %r1 from the thread's number on in steps of 8.
 bool PartsIn(const std::string& loop) {
