@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "core/software/jit/kernel_emitter.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -162,23 +164,21 @@ void KernelEmitter::EmitArithmetic(const Instruction& instruction) {
   Write(operands[0], result);
 }
 
-// On the bits of all lanes at once. Where the operands have been computed as
-// vectors, so is the result, for selections.
+// On the bits of all lanes at once, unless the operands are vectors.
 Value KernelEmitter::CombinePredicates(const Instruction& instruction,
                                        absl::Span<const Value> in) {
-  const auto& operands = instruction.operands;
-  llvm::SmallVector<llvm::Value*, 4> all;
-  bool vectors = true;
-  for (size_t i = 1; i < in.size(); ++i) {
-    all.push_back(BitsOfPredicate(in[i]));
-    vectors = vectors &&
-              (!in[i].shape.varying || predicates_.contains(operands[i].index));
+  const auto sources = in.subspan(1);
+  if (std::any_of(sources.begin(), sources.end(),
+                  [](const Value& value) { return value.bits != nullptr; })) {
+    llvm::SmallVector<llvm::Value*, 4> bits;
+    for (const Value& value : sources) bits.push_back(BitsOfPredicate(value));
+    return PredicateOf(Compute(instruction, bits));
   }
-  Value result = PredicateOf(Compute(instruction, all));
-  for (int c = 0; vectors && c < chunks_; ++c) {
+  Value result{Shape::Varying(), Type::kPred, {}};
+  for (int c = 0; c < chunks_; ++c) {
     llvm::SmallVector<llvm::Value*, 4> parts;
-    for (size_t i = 1; i < in.size(); ++i) parts.push_back(Vector(in[i], c));
-    result.parts[c] = Compute(instruction, parts);
+    for (const Value& value : sources) parts.push_back(Vector(value, c));
+    result.parts.push_back(Compute(instruction, parts));
   }
   return result;
 }

@@ -70,6 +70,23 @@ llvm::Value* KernelEmitter::BitsOfPredicate(const Value& predicate) {
   return bits;
 }
 
+// i1: whether a varying predicate has this value in every lane. Cheaper than
+// to collect the bits.
+llvm::Value* KernelEmitter::AllAre(const Value& predicate, bool value) {
+  llvm::Value* sum = predicate.bits;
+  if (sum == nullptr) {
+    sum = predicate.parts[0];
+    for (int c = 1; c < chunks_; ++c) {
+      llvm::Value* part = predicate.parts[c];
+      sum = value ? b_.CreateAnd(sum, part) : b_.CreateOr(sum, part);
+    }
+    sum = b_.CreateBitCast(sum, b_.getIntNTy(lanes_));
+  }
+  llvm::Type* type = sum->getType();
+  return b_.CreateICmpEQ(sum, value ? llvm::Constant::getAllOnesValue(type)
+                                    : llvm::Constant::getNullValue(type));
+}
+
 // The lowest pending block runs next; see core/software/README.md.
 void KernelEmitter::EmitMasked() {
   for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
@@ -246,15 +263,15 @@ void KernelEmitter::BranchFull(const Instruction* instruction, size_t k) {
     b_.CreateCondBr(guard.parts[0], taken, next);
     return;
   }
-  llvm::Value* bits = BitsOfPredicate(guard);
   auto* not_all = NewBlock("not_all");
   auto* mixed = NewBlock("mixed");
   llvm::MDBuilder metadata(context_);
-  b_.CreateCondBr(b_.CreateICmpEQ(bits, I32(kAllLanes)), taken, not_all);
+  b_.CreateCondBr(AllAre(guard, true), taken, not_all);
   b_.SetInsertPoint(not_all);
-  b_.CreateCondBr(b_.CreateICmpEQ(bits, I32(0)), next, mixed,
+  b_.CreateCondBr(AllAre(guard, false), next, mixed,
                   metadata.createBranchWeights(1000, 1));
   b_.SetInsertPoint(mixed);
+  llvm::Value* bits = BitsOfPredicate(guard);
   if (!shapes_[0].regions[k].empty()) return EmitRegion(k, bits);
   std::vector<bool> needed(crosses_.size(), false);
   for (const int target : {block.taken, block.next}) {

@@ -190,10 +190,7 @@ void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
     llvm::Value* bits =
         BitsOfPredicate(value.shape.uniform() ? As(value, type) : stored);
     if (mode == mode_) predicates_.erase(index);
-    if (mask == nullptr && mode == mode_) {
-      predicates_[index] = stored;
-      predicates_[index].bits = bits;
-    }
+    if (mask == nullptr && mode == mode_) predicates_[index] = stored;
     if (mask != nullptr) {
       llvm::Value* old = LoadI32(storage[0].pointer);
       bits = b_.CreateOr(b_.CreateAnd(bits, mask),

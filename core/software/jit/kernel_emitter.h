@@ -98,6 +98,7 @@ class KernelEmitter {
   llvm::Value* ExecBits();  // i32, lanes that run now
   llvm::Value* ChunkMask(llvm::Value* bits, int chunk);  // <W x i1>
   llvm::Value* BitsOfPredicate(const Value& predicate);  // i32
+  llvm::Value* AllAre(const Value& predicate, bool value);
 
   // emit_region.cc: lanes part for a few instructions.
   void EmitRegion(size_t k, llvm::Value* taken);
