@@ -209,7 +209,7 @@ TEST_F(BackPressureTest, InlineBytesBehindABusyStreamHoldUpNoTransfer) {
 
   std::map<uint64_t, v1::Result> results;
   v1::ResultBatch batch;
-  while (results.count(fence) == 0) {
+  while (results.count(fence) == 0 || results.count(read) == 0) {
     ASSERT_TRUE(stream->Read(&batch));
     for (const v1::Result& result : batch.results()) {
       EXPECT_FALSE(result.has_error()) << result.DebugString();

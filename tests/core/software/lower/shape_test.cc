@@ -166,8 +166,10 @@ TEST(ShapeTest, JoinedShapesHoldForBoth) {
 
 Shape Of(const std::string& text, const Shape& first) {
   const ptx::Module module = Parse(text);
-  return ResultShape(module.functions[0].body[0], {Shape{}, first, Shape{}},
-                     Mode::kFull, kChunkLanes);
+  const ptx::Instruction& instruction = module.functions[0].body[0];
+  std::vector<Shape> shapes(instruction.operands.size());
+  shapes[1] = first;
+  return ResultShape(instruction, shapes, Mode::kFull, kChunkLanes);
 }
 
 TEST(ShapeTest, AWarpHasOneWarpNumberAndItsLanesCountFromZero) {
