@@ -41,8 +41,8 @@ void KernelEmitter::EmitRegion(size_t k, llvm::Value* taken) {
 void KernelEmitter::EmitRegionBlock(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
   // What was tested for all lanes that come here need not be tested again.
-  if (lower::Predecessors(kernel_, k) !=
-      std::vector<int>{static_cast<int>(block_at_)}) {
+  if (!aligned_.empty() && lower::Predecessors(kernel_, k) !=
+                               std::vector<int>{static_cast<int>(block_at_)}) {
     aligned_.clear();
   }
   block_at_ = k;
