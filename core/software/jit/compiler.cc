@@ -12,6 +12,7 @@
 #include "core/software/jit/access_finder.h"
 #include "core/software/jit/host_cpu.h"
 #include "core/software/jit/kernel_emitter.h"
+#include "core/software/jit/mask_fences.h"
 #include "core/software/jit/object_cache.h"
 #include "core/software/jit/object_writer.h"
 #include "core/software/lower/parting.h"
@@ -208,10 +209,14 @@ std::unique_ptr<llvm::MemoryBuffer> Generate(const lower::Kernel& kernel,
   llvm::raw_string_ostream text(*error);
   if (llvm::verifyModule(module, &text)) return nullptr;
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration()) Optimise(&function, machine->get());
+    if (function.isDeclaration()) continue;
+    Optimise(&function, machine->get());
+    FenceMasks(&function);
   }
   if (std::getenv("HOLDFAST_SOFTWARE_DUMP") != nullptr) {
-    module.print(llvm::errs(), nullptr);
+    std::string lines;  // at once: two threads may generate
+    llvm::raw_string_ostream(lines) << module;
+    llvm::errs() << lines;
   }
   return WriteObject(&module, machine->get(), error);
 }

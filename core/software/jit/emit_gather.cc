@@ -13,6 +13,9 @@ using Kind = AccessSite::Kind;
 Value KernelEmitter::Gather(const Value& address, Type type,
                             llvm::Value* bits) {
   if (bits != nullptr && lanes_ == 8) return GatherListed(address, type, bits);
+  // CPUs gather nothing smaller; LLVM would take that apart, and forget whose
+  // element is whose.
+  const bool by_eight = lanes_ == 16 && ptx::BytesOf(type) >= 4;
   Value result{Shape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* from = Vector(address, c);
@@ -23,7 +26,7 @@ Value KernelEmitter::Gather(const Value& address, Type type,
           Splat(b_.CreatePtrToInt(parameters_, b_.getInt64Ty())));
     }
     from = Pointer(from);
-    result.parts.push_back(lanes_ == 16
+    result.parts.push_back(by_eight
                                ? GatherByEight(from, type, c * lanes_)
                                : GatherOneByOne(from, type, c * lanes_));
   }

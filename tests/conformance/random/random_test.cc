@@ -44,6 +44,11 @@ TEST_P(RandomPrograms, LeaveWhatTheInterpreterLeaves) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms,
                          testing::Range<uint64_t>(0, kSeeds));
 
+// With masks of 16 lanes LLVM made no end of this one (mask_fences.h).
+TEST(RandomProgram, WhoseMasksOfWideValuesAreCombinedIsCompiled) {
+  EXPECT_EQ(Try(Driver(), Generate(35067)), "");
+}
+
 // The assembler takes them, where there is one.
 TEST(Generator, WritesValidPtx) {
   const std::string tool = "/usr/local/cuda/bin/ptxas";
