@@ -114,6 +114,7 @@ void KernelEmitter::EmitBlock(size_t k) {
   block_at_ = k;
   predicates_.clear();
   aligned_.clear();
+  prefetch_ = {};
   if (mode_ == Mode::kFull && shapes_[0].lane_loops[k] >= 0) {
     return LeaveForLaneLoop(k);
   }

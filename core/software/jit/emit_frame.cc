@@ -61,6 +61,7 @@ std::optional<std::string> KernelEmitter::Emit() {
     for (uint32_t r : lower::RegistersRead(instruction)) ever_read_[r] = true;
   }
   live_registers_ = lower::LiveRegisters(kernel_);
+  loops_ = lower::Loops(kernel_);
   crosses_.resize(registers, false);
   for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
     for (size_t r = 0; r < registers; ++r) {

@@ -290,7 +290,11 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
     return Gather(address, type, bits);
   }
   Value result{Shape::Varying(), type, {}};
-  if (bits != nullptr) NoteLanes(bits);
+  if (bits != nullptr) {
+    NoteLanes(bits);
+  } else {
+    Prefetch(address, static_cast<uint64_t>(ptx::BytesOf(type)));
+  }
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* from = Pointer(Base(address, c));
     if (bits == nullptr) {

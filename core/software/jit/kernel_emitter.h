@@ -203,6 +203,10 @@ class KernelEmitter {
   void ReportMisaligned(llvm::Value* mask, uint64_t bytes, int width,
                         int64_t stride);
 
+  // emit_prefetch.cc
+  void Prefetch(const Value& address, uint64_t bytes);
+  llvm::Value* PrefetchDistance(llvm::Value* place, uint64_t bytes);
+
   // emit_vectors.cc
   using Parts = llvm::SmallVector<llvm::Value*, 16>;
   bool InGroups(const Value& address, ptx::Type type, size_t count);
@@ -498,6 +502,7 @@ class KernelEmitter {
   bool meetings_ = false;
   bool block_meetings_ = false;
   std::vector<std::vector<bool>> live_registers_;
+  std::vector<int> loops_;       // by block, as of lower::Loops
   std::vector<bool> crosses_;    // by register: live where some block starts
   std::vector<bool> ever_read_;  // by register
   // Where full code enters masked code: the number of a block or, to continue
@@ -521,6 +526,12 @@ class KernelEmitter {
     uint64_t offset;
   };
   std::map<uint32_t, Aligned> aligned_;
+  // Of loads of so many bytes a lane, in the block at hand.
+  struct PrefetchAhead {
+    llvm::Value* distance = nullptr;
+    uint64_t bytes = 0;
+  };
+  PrefetchAhead prefetch_;
   const ptx::Instruction* current_ = nullptr;
   // Whom an atomic is emitted for.
   struct AtomicLanes {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What lanes load side by side is fetched ahead. A CPU holds the instructions
+// of only a few warps, or rounds of a loop, at a time, so few of their loads are
+// under way; and what it fetches ahead by itself ends with the page. Fetching
+// never faults, and what is fetched in vain is forgotten.
+#include "core/software/jit/kernel_emitter.h"
+
+namespace holdfast::software::jit {
+
+using ptx::Operand;
+using ptx::Space;
+
+namespace {
+
+constexpr int kLine = 64;       // bytes that are fetched together
+constexpr int kAhead = 2048;    // bytes, to what the next warps load
+constexpr uint64_t kRounds = 8;  // of a loop
+
+}  // namespace
+
+// `current_` is about to load `bytes` a lane at `address`, one behind the other.
+void KernelEmitter::Prefetch(const Value& address, uint64_t bytes) {
+  const Space space = SpaceOf(*current_);
+  if (space != Space::kGlobal && space != Space::kGeneric) return;
+  llvm::Value* distance = PrefetchDistance(address.parts[0], bytes);
+  const int parts = static_cast<int>(address.parts.size());
+  const auto size = static_cast<int>(lower::kWarpLanes * bytes) / parts;
+  for (llvm::Value* part : address.parts) {
+    llvm::Value* first = Pointer(b_.CreateAdd(part, distance));
+    for (int at = 0; at < size; at += kLine) {
+      b_.CreateIntrinsic(
+          llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+          {b_.CreateConstGEP1_32(b_.getInt8Ty(), first, at),
+           /*write=*/I32(0), /*keep in all caches=*/I32(3), /*data=*/I32(1)});
+    }
+  }
+}
+
+// From what is loaded at `place` to what will be soon, in bytes. A loop is
+// taken to go on as it last did, and the loads of a block to go alike; if that
+// is nearly nowhere, as between threads that run one round each, other warps'
+// loads come next.
+llvm::Value* KernelEmitter::PrefetchDistance(llvm::Value* place,
+                                             uint64_t bytes) {
+  if (loops_[block_at_] < 0) return b_.getInt64(kAhead);
+  if (prefetch_.distance != nullptr && prefetch_.bytes == bytes) {
+    return prefetch_.distance;
+  }
+  llvm::AllocaInst* last = Alloca(b_.getInt64Ty());
+  llvm::IRBuilder<>(last->getNextNode()).CreateStore(b_.getInt64(0), last);
+  llvm::Value* step =
+      b_.CreateSub(place, b_.CreateLoad(b_.getInt64Ty(), last));
+  b_.CreateStore(place, last);
+  llvm::Value* far = b_.CreateMul(step, b_.getInt64(kRounds));
+  llvm::Value* is_near = b_.CreateICmpULT(b_.CreateAdd(far, b_.getInt64(kAhead)),
+                                          b_.getInt64(2 * kAhead));
+  llvm::Value* distance = b_.CreateSelect(is_near, b_.getInt64(kAhead), far);
+  if (current_->guard.kind == Operand::Kind::kNone) {
+    prefetch_ = {distance, bytes};
+  }
+  return distance;
+}
+
+}  // namespace holdfast::software::jit
