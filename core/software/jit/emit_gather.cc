@@ -10,25 +10,30 @@ using lower::Shape;
 using ptx::Type;
 using Kind = AccessSite::Kind;
 
+// Whether the CPU gathers and scatters elements of this size. LLVM would take
+// smaller ones apart, and forget whose is whose.
+bool KernelEmitter::ByEight(Type type) const {
+  return lanes_ == 16 && ptx::BytesOf(type) >= 4;
+}
+
 Value KernelEmitter::Gather(const Value& address, Type type,
                             llvm::Value* bits) {
   if (bits != nullptr && lanes_ == 8) return GatherListed(address, type, bits);
-  // CPUs gather nothing smaller; LLVM would take that apart, and forget whose
-  // element is whose.
-  const bool by_eight = lanes_ == 16 && ptx::BytesOf(type) >= 4;
   Value result{Shape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* from = Vector(address, c);
+    llvm::Value* mask = bits == nullptr ? nullptr : ChunkMask(bits, c);
+    if (ByEight(type)) {
+      result.parts.push_back(
+          GatherByEight(Pointer(from), type, mask, c * lanes_));
+      continue;
+    }
     if (bits != nullptr) {
       // Other lanes read what can be read in any case.
       from = b_.CreateSelect(
-          ChunkMask(bits, c), from,
-          Splat(b_.CreatePtrToInt(parameters_, b_.getInt64Ty())));
+          mask, from, Splat(b_.CreatePtrToInt(parameters_, b_.getInt64Ty())));
     }
-    from = Pointer(from);
-    result.parts.push_back(by_eight
-                               ? GatherByEight(from, type, c * lanes_)
-                               : GatherOneByOne(from, type, c * lanes_));
+    result.parts.push_back(GatherOneByOne(Pointer(from), type, c * lanes_));
   }
   return result;
 }
@@ -57,18 +62,26 @@ Value KernelEmitter::GatherListed(const Value& address, Type type,
   return LoadLanes(values, type);
 }
 
-// As the CPU gathers, with 64-bit addresses; from lane `lane` on.
+// Half of 16 lanes.
+llvm::Value* KernelEmitter::Half(llvm::Value* vector, int half) {
+  llvm::SmallVector<int, 8> order;
+  for (int i = 0; i < 8; ++i) order.push_back(8 * half + i);
+  return b_.CreateShuffleVector(vector, order);
+}
+
+// As the CPU gathers, with 64-bit addresses; from lane `lane` on. `mask` may
+// be null: all lanes.
 llvm::Value* KernelEmitter::GatherByEight(llvm::Value* from, Type type,
-                                          int lane) {
+                                          llvm::Value* mask, int lane) {
+  auto* part = llvm::FixedVectorType::get(TypeOf(type), 8);
   llvm::Value* halves[2];
   for (int h = 0; h < 2; ++h) {
-    llvm::SmallVector<int, 8> order;
-    for (int i = 0; i < 8; ++i) order.push_back(8 * h + i);
-    halves[h] =
-        Mark(b_.CreateMaskedGather(llvm::FixedVectorType::get(TypeOf(type), 8),
-                                   b_.CreateShuffleVector(from, order),
-                                   llvm::Align(ptx::BytesOf(type))),
-             Kind::kGather, lane + 8 * h, false);
+    halves[h] = Mark(
+        b_.CreateMaskedGather(part, Half(from, h),
+                              llvm::Align(ptx::BytesOf(type)),
+                              mask == nullptr ? nullptr : Half(mask, h),
+                              llvm::Constant::getNullValue(part)),
+        Kind::kGather, lane + 8 * h, false);
   }
   llvm::SmallVector<int, 16> order;
   for (int i = 0; i < 16; ++i) order.push_back(i);
@@ -161,8 +174,25 @@ void KernelEmitter::ForEachLane(llvm::Value* bits,
   b_.SetInsertPoint(after);
 }
 
+// Of two lanes that store to one place, the CPU takes the higher one last.
+void KernelEmitter::ScatterByEight(const Value& address, const Value& value,
+                                   llvm::Value* bits) {
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* to = Pointer(Vector(address, c));
+    llvm::Value* mask = ChunkMask(bits, c);
+    llvm::Value* part = Vector(value, c);
+    for (int h = 0; h < 2; ++h) {
+      Mark(b_.CreateMaskedScatter(Half(part, h), Half(to, h),
+                                  llvm::Align(ptx::BytesOf(value.type)),
+                                  Half(mask, h)),
+           Kind::kGather, c * lanes_ + 8 * h, false);
+    }
+  }
+}
+
 void KernelEmitter::Scatter(const Value& address, const Value& value,
                             llvm::Value* bits) {
+  if (ByEight(value.type)) return ScatterByEight(address, value, bits);
   const llvm::Align align(ptx::BytesOf(value.type));
   llvm::Value* addresses = SpillAddresses(address);
   NoteLanes(bits);

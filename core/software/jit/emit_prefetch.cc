@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What lanes load side by side is fetched ahead. A CPU holds the instructions
-// of only a few warps, or rounds of a loop, at a time, so few of their loads are
-// under way; and what it fetches ahead by itself ends with the page. Fetching
-// never faults, and what is fetched in vain is forgotten.
+// of only a few warps, or rounds of a loop, at a time, so few of their loads
+// are under way; and what it fetches ahead by itself ends with the page.
+// Fetching never faults, and what is fetched in vain is forgotten.
 #include "core/software/jit/kernel_emitter.h"
 
 namespace holdfast::software::jit {
@@ -13,13 +13,14 @@ using ptx::Space;
 
 namespace {
 
-constexpr int kLine = 64;       // bytes that are fetched together
-constexpr int kAhead = 2048;    // bytes, to what the next warps load
+constexpr int kLine = 64;        // bytes that are fetched together
+constexpr int kAhead = 2048;     // bytes, to what the next warps load
 constexpr uint64_t kRounds = 8;  // of a loop
 
 }  // namespace
 
-// `current_` is about to load `bytes` a lane at `address`, one behind the other.
+// `current_` is about to load `bytes` a lane at `address`, one behind the
+// other.
 void KernelEmitter::Prefetch(const Value& address, uint64_t bytes) {
   const Space space = SpaceOf(*current_);
   if (space != Space::kGlobal && space != Space::kGeneric) return;
@@ -49,12 +50,11 @@ llvm::Value* KernelEmitter::PrefetchDistance(llvm::Value* place,
   }
   llvm::AllocaInst* last = Alloca(b_.getInt64Ty());
   llvm::IRBuilder<>(last->getNextNode()).CreateStore(b_.getInt64(0), last);
-  llvm::Value* step =
-      b_.CreateSub(place, b_.CreateLoad(b_.getInt64Ty(), last));
+  llvm::Value* step = b_.CreateSub(place, b_.CreateLoad(b_.getInt64Ty(), last));
   b_.CreateStore(place, last);
   llvm::Value* far = b_.CreateMul(step, b_.getInt64(kRounds));
-  llvm::Value* is_near = b_.CreateICmpULT(b_.CreateAdd(far, b_.getInt64(kAhead)),
-                                          b_.getInt64(2 * kAhead));
+  llvm::Value* is_near = b_.CreateICmpULT(
+      b_.CreateAdd(far, b_.getInt64(kAhead)), b_.getInt64(2 * kAhead));
   llvm::Value* distance = b_.CreateSelect(is_near, b_.getInt64(kAhead), far);
   if (current_->guard.kind == Operand::Kind::kNone) {
     prefetch_ = {distance, bytes};

@@ -426,7 +426,12 @@ class KernelEmitter {
   Value LoadFrom(const Value& address, ptx::Type type);
   Value Gather(const Value& address, ptx::Type type, llvm::Value* bits);
   Value GatherListed(const Value& address, ptx::Type type, llvm::Value* bits);
-  llvm::Value* GatherByEight(llvm::Value* from, ptx::Type type, int lane);
+  bool ByEight(ptx::Type type) const;
+  llvm::Value* Half(llvm::Value* vector, int half);
+  llvm::Value* GatherByEight(llvm::Value* from, ptx::Type type,
+                             llvm::Value* mask, int lane);
+  void ScatterByEight(const Value& address, const Value& value,
+                      llvm::Value* bits);
   llvm::Value* GatherOneByOne(llvm::Value* from, ptx::Type type, int lane);
   llvm::Value* SafeAddress(llvm::Value* address, llvm::Value* wanted);
   void StoreTo(const Value& address, const Value& value);

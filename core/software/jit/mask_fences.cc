@@ -45,8 +45,7 @@ void CombineScalars(llvm::Instruction* combination) {
   if (!x->getType()->isIntegerTy() || !y->getType()->isIntegerTy()) return;
   llvm::IRBuilder<> b(combination);
   Value* sum = is_xor ? b.CreateXor(x, y) : b.CreateOr(x, b.CreateFreeze(y));
-  combination->replaceAllUsesWith(
-      b.CreateBitCast(sum, combination->getType()));
+  combination->replaceAllUsesWith(b.CreateBitCast(sum, combination->getType()));
   combination->eraseFromParent();
 }
 
