@@ -76,12 +76,11 @@ llvm::Value* KernelEmitter::GatherByEight(llvm::Value* from, Type type,
   auto* part = llvm::FixedVectorType::get(TypeOf(type), 8);
   llvm::Value* halves[2];
   for (int h = 0; h < 2; ++h) {
-    halves[h] = Mark(
-        b_.CreateMaskedGather(part, Half(from, h),
-                              llvm::Align(ptx::BytesOf(type)),
-                              mask == nullptr ? nullptr : Half(mask, h),
-                              llvm::Constant::getNullValue(part)),
-        Kind::kGather, lane + 8 * h, false);
+    halves[h] = Mark(b_.CreateMaskedGather(
+                         part, Half(from, h), llvm::Align(ptx::BytesOf(type)),
+                         mask == nullptr ? nullptr : Half(mask, h),
+                         llvm::Constant::getNullValue(part)),
+                     Kind::kGather, lane + 8 * h, false);
   }
   llvm::SmallVector<int, 16> order;
   for (int i = 0; i < 16; ++i) order.push_back(i);

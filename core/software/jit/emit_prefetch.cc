@@ -4,6 +4,8 @@
 // of only a few warps, or rounds of a loop, at a time, so few of their loads
 // are under way; and what it fetches ahead by itself ends with the page.
 // Fetching never faults, and what is fetched in vain is forgotten.
+#include <cstdlib>
+
 #include "core/software/jit/kernel_emitter.h"
 
 namespace holdfast::software::jit {
@@ -24,6 +26,7 @@ constexpr uint64_t kRounds = 8;  // of a loop
 void KernelEmitter::Prefetch(const Value& address, uint64_t bytes) {
   const Space space = SpaceOf(*current_);
   if (space != Space::kGlobal && space != Space::kGeneric) return;
+  if (IsFetched(current_->operands[1], bytes)) return;
   llvm::Value* distance = PrefetchDistance(address.parts[0], bytes);
   const int parts = static_cast<int>(address.parts.size());
   const auto size = static_cast<int>(lower::kWarpLanes * bytes) / parts;
@@ -36,6 +39,20 @@ void KernelEmitter::Prefetch(const Value& address, uint64_t bytes) {
            /*write=*/I32(0), /*keep in all caches=*/I32(3), /*data=*/I32(1)});
     }
   }
+}
+
+// Whether most of it has been, for a load of neighbours, as in a stencil.
+bool KernelEmitter::IsFetched(const Operand& place, uint64_t bytes) {
+  if (place.kind != Operand::Kind::kRegister ||
+      current_->guard.kind != Operand::Kind::kNone) {
+    return false;
+  }
+  const auto [at, is_new] =
+      prefetch_.offsets.try_emplace(place.index, place.offset);
+  const auto width = static_cast<int64_t>(lower::kWarpLanes * bytes) / 2;
+  if (!is_new && std::abs(at->second - place.offset) < width) return true;
+  at->second = place.offset;
+  return false;
 }
 
 // From what is loaded at `place` to what will be soon, in bytes. A loop is
@@ -57,7 +74,8 @@ llvm::Value* KernelEmitter::PrefetchDistance(llvm::Value* place,
       b_.CreateAdd(far, b_.getInt64(kAhead)), b_.getInt64(2 * kAhead));
   llvm::Value* distance = b_.CreateSelect(is_near, b_.getInt64(kAhead), far);
   if (current_->guard.kind == Operand::Kind::kNone) {
-    prefetch_ = {distance, bytes};
+    prefetch_.distance = distance;
+    prefetch_.bytes = bytes;
   }
   return distance;
 }

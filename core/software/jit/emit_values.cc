@@ -176,7 +176,10 @@ Value KernelEmitter::ReadRegister(uint32_t index, Mode mode) {
 void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
                                   llvm::Value* mask) {
   const Type type = kernel_.function->registers[index].type;
-  if (mode == mode_) aligned_.erase(index);
+  if (mode == mode_) {
+    aligned_.erase(index);
+    prefetch_.offsets.erase(index);
+  }
   if (lane_ != nullptr) {
     auto*& place = lane_registers_[index];
     if (place == nullptr) place = Alloca(TypeOf(type));

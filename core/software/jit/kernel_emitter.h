@@ -205,6 +205,7 @@ class KernelEmitter {
 
   // emit_prefetch.cc
   void Prefetch(const Value& address, uint64_t bytes);
+  bool IsFetched(const ptx::Operand& place, uint64_t bytes);
   llvm::Value* PrefetchDistance(llvm::Value* place, uint64_t bytes);
 
   // emit_vectors.cc
@@ -531,10 +532,12 @@ class KernelEmitter {
     uint64_t offset;
   };
   std::map<uint32_t, Aligned> aligned_;
-  // Of loads of so many bytes a lane, in the block at hand.
+  // In the block at hand: of loads of so many bytes a lane; and by register,
+  // where something was fetched for it.
   struct PrefetchAhead {
     llvm::Value* distance = nullptr;
     uint64_t bytes = 0;
+    std::map<uint32_t, int64_t> offsets;
   };
   PrefetchAhead prefetch_;
   const ptx::Instruction* current_ = nullptr;
