@@ -293,7 +293,7 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
   if (bits != nullptr) {
     NoteLanes(bits);
   } else {
-    Prefetch(address, static_cast<uint64_t>(ptx::BytesOf(type)));
+    Prefetch(address, static_cast<uint64_t>(ptx::BytesOf(type)), false);
   }
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* from = Pointer(Base(address, c));
@@ -323,7 +323,11 @@ void KernelEmitter::StoreTo(const Value& address, const Value& value) {
   if (bits != nullptr && cpu_.slow_masked_stores) {
     return Scatter(address, value, bits);
   }
-  if (bits != nullptr) NoteLanes(bits);
+  if (bits != nullptr) {
+    NoteLanes(bits);
+  } else {
+    Prefetch(address, static_cast<uint64_t>(ptx::BytesOf(value.type)), true);
+  }
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* to = Pointer(Base(address, c));
     llvm::Value* part = Vector(value, c);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lanes load side by side is fetched ahead. A CPU holds the instructions
-// of only a few warps, or rounds of a loop, at a time, so few of their loads
-// are under way; and what it fetches ahead by itself ends with the page.
-// Fetching never faults, and what is fetched in vain is forgotten.
+// What lanes load or store side by side is fetched ahead. A CPU holds the
+// instructions of only a few warps, or rounds of a loop, at a time, so few of
+// their accesses are under way; and what it fetches ahead by itself ends with
+// the page. Fetching never faults, and what is fetched in vain is forgotten.
 #include <cstdlib>
 
 #include "core/software/jit/kernel_emitter.h"
@@ -16,17 +16,17 @@ using ptx::Space;
 namespace {
 
 constexpr int kLine = 64;        // bytes that are fetched together
-constexpr int kAhead = 2048;     // bytes, to what the next warps load
+constexpr int kAhead = 2048;     // bytes, to what the next warps access
 constexpr uint64_t kRounds = 8;  // of a loop
 
 }  // namespace
 
-// `current_` is about to load `bytes` a lane at `address`, one behind the
+// `current_` is about to access `bytes` a lane at `address`, one behind the
 // other.
-void KernelEmitter::Prefetch(const Value& address, uint64_t bytes) {
+void KernelEmitter::Prefetch(const Value& address, uint64_t bytes, bool write) {
   const Space space = SpaceOf(*current_);
   if (space != Space::kGlobal && space != Space::kGeneric) return;
-  if (IsFetched(current_->operands[1], bytes)) return;
+  if (IsFetched(current_->operands[write ? 0 : 1], bytes)) return;
   llvm::Value* distance = PrefetchDistance(address.parts[0], bytes);
   const int parts = static_cast<int>(address.parts.size());
   const auto size = static_cast<int>(lower::kWarpLanes * bytes) / parts;
@@ -35,13 +35,14 @@ void KernelEmitter::Prefetch(const Value& address, uint64_t bytes) {
     for (int at = 0; at < size; at += kLine) {
       b_.CreateIntrinsic(
           llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-          {b_.CreateConstGEP1_32(b_.getInt8Ty(), first, at),
-           /*write=*/I32(0), /*keep in all caches=*/I32(3), /*data=*/I32(1)});
+          {b_.CreateConstGEP1_32(b_.getInt8Ty(), first, at), I32(write ? 1 : 0),
+           /*keep in all caches=*/I32(3), /*data=*/I32(1)});
     }
   }
 }
 
-// Whether most of it has been, for a load of neighbours, as in a stencil.
+// Whether most of it has been: for neighbours, as in a stencil, or for the load
+// of what is now stored.
 bool KernelEmitter::IsFetched(const Operand& place, uint64_t bytes) {
   if (place.kind != Operand::Kind::kRegister ||
       current_->guard.kind != Operand::Kind::kNone) {
@@ -55,10 +56,10 @@ bool KernelEmitter::IsFetched(const Operand& place, uint64_t bytes) {
   return false;
 }
 
-// From what is loaded at `place` to what will be soon, in bytes. A loop is
-// taken to go on as it last did, and the loads of a block to go alike; if that
-// is nearly nowhere, as between threads that run one round each, other warps'
-// loads come next.
+// From what is accessed at `place` to what will be soon, in bytes. A loop is
+// taken to go on as it last did, and the accesses of a block to go alike; if
+// that is nearly nowhere, as between threads that run one round each, those of
+// other warps come next.
 llvm::Value* KernelEmitter::PrefetchDistance(llvm::Value* place,
                                              uint64_t bytes) {
   if (loops_[block_at_] < 0) return b_.getInt64(kAhead);

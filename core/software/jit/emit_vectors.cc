@@ -57,7 +57,7 @@ std::vector<Value> KernelEmitter::LoadGroups(const Value& address, Type type,
   const uint64_t bytes = count * ptx::BytesOf(type);
   if (!address.shape.varying &&
       address.shape.stride == static_cast<int64_t>(bytes)) {
-    Prefetch(address, bytes);
+    Prefetch(address, bytes, false);
   }
   for (int c = 0; c < chunks_; ++c) {
     llvm::SmallVector<llvm::Value*, 16> groups;

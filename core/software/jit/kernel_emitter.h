@@ -204,7 +204,7 @@ class KernelEmitter {
                         int64_t stride);
 
   // emit_prefetch.cc
-  void Prefetch(const Value& address, uint64_t bytes);
+  void Prefetch(const Value& address, uint64_t bytes, bool write);
   bool IsFetched(const ptx::Operand& place, uint64_t bytes);
   llvm::Value* PrefetchDistance(llvm::Value* place, uint64_t bytes);
 
@@ -532,7 +532,7 @@ class KernelEmitter {
     uint64_t offset;
   };
   std::map<uint32_t, Aligned> aligned_;
-  // In the block at hand: of loads of so many bytes a lane; and by register,
+  // In the block at hand: of accesses of so many bytes a lane; by register,
   // where something was fetched for it.
   struct PrefetchAhead {
     llvm::Value* distance = nullptr;
