@@ -109,6 +109,7 @@ llvm::Value* KernelEmitter::LanePointer(const Value& address, int lane) {
 }
 
 Value KernelEmitter::GatherStrided(const Value& address, Type type) {
+  if (ByEight(type)) return Gather(address, type, nullptr);
   llvm::Type* element = TypeOf(type);
   const llvm::Align align(ptx::BytesOf(type));
   Value result{Shape::Varying(), type, {}};
