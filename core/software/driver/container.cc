@@ -94,7 +94,7 @@ bool ReadHeader(const char* image, size_t size, FatbinHeader* header) {
 // The PTX entry for the highest architecture.
 CUresult ReadFatbin(const char* fatbin, size_t size,
                     std::vector<std::string>* modules, std::string* log) {
-  FatbinHeader header;
+  FatbinHeader header{};
   if (!ReadHeader(fatbin, size, &header)) {
     *log = kDamaged;
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
@@ -130,7 +130,7 @@ CUresult ReadFatbin(const char* fatbin, size_t size,
 
 CUresult ReadLinked(const char* image, size_t size,
                     std::vector<std::string>* modules, std::string* log) {
-  FatbinHeader header;
+  FatbinHeader header{};
   bool good = ReadHeader(image, size, &header);
   const char* at = image + sizeof(header);
   for (uint64_t left = header.payload_size; good && left > 0;) {
@@ -162,7 +162,7 @@ CUresult ReadContainer(const void* image, size_t size,
   const char* bytes = static_cast<const char*>(image);
   uint32_t magic = 0;
   // Short texts end before the fourth byte.
-  if (strnlen(bytes, std::min(size, sizeof(magic))) == sizeof(magic)) {
+  if (size >= sizeof(magic) && strnlen(bytes, sizeof(magic)) == sizeof(magic)) {
     memcpy(&magic, bytes, sizeof(magic));
   }
   modules->clear();
