@@ -159,10 +159,11 @@ void Append(T value, std::string* bytes) {
 
 CUresult ReadContainer(const void* image, size_t size,
                        std::vector<std::string>* modules, std::string* log) {
-  const char* bytes = static_cast<const char*>(image);
+  // What is empty may be nowhere.
+  const char* bytes = size == 0 ? "" : static_cast<const char*>(image);
   uint32_t magic = 0;
   // Short texts end before the fourth byte.
-  if (size >= sizeof(magic) && strnlen(bytes, sizeof(magic)) == sizeof(magic)) {
+  if (strnlen(bytes, std::min(size, sizeof(magic))) == sizeof(magic)) {
     memcpy(&magic, bytes, sizeof(magic));
   }
   modules->clear();
