@@ -136,7 +136,7 @@ TEST_F(CompileQueueDaemonTest, WhoWaitsIsToldWhereInTheQueue) {
     EXPECT_EQ(second.progress().queue_length(), 2u);
   }
   endless.Cancel();
-  EXPECT_TRUE(waiting.Reaches(Stage::STAGE_RUNNING));
+  // That it runs may go unsaid: clients hear of the newest stage.
   EXPECT_TRUE(waiting.Reaches(Stage::STAGE_DONE));
 }
 
