@@ -117,6 +117,7 @@ void KernelEmitter::EmitLoad(const Instruction& instruction) {
   const Operand& place = instruction.operands[1];
   const Value address = Address(place, SpaceOf(instruction));
   CheckAlignment(place, SpaceOf(instruction), address);
+  Prefetch(place, address, /*write=*/false);
   uint64_t offset = 0;
   std::vector<Value> loaded;
   if (IsOrdered(instruction)) CompilerFence();
@@ -136,6 +137,7 @@ void KernelEmitter::EmitStore(const Instruction& instruction) {
   const Operand& place = instruction.operands[0];
   const Value address = Address(place, SpaceOf(instruction));
   CheckAlignment(place, SpaceOf(instruction), address);
+  Prefetch(place, address, /*write=*/true);
   uint64_t offset = 0;
   if (IsOrdered(instruction)) CompilerFence();
   std::vector<Value> stored;
@@ -290,11 +292,7 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
     return Gather(address, type, bits);
   }
   Value result{Shape::Varying(), type, {}};
-  if (bits != nullptr) {
-    NoteLanes(bits);
-  } else {
-    Prefetch(address, static_cast<uint64_t>(ptx::BytesOf(type)), false);
-  }
+  if (bits != nullptr) NoteLanes(bits);
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* from = Pointer(Base(address, c));
     if (bits == nullptr) {
@@ -323,11 +321,7 @@ void KernelEmitter::StoreTo(const Value& address, const Value& value) {
   if (bits != nullptr && cpu_.slow_masked_stores) {
     return Scatter(address, value, bits);
   }
-  if (bits != nullptr) {
-    NoteLanes(bits);
-  } else {
-    Prefetch(address, static_cast<uint64_t>(ptx::BytesOf(value.type)), true);
-  }
+  if (bits != nullptr) NoteLanes(bits);
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* to = Pointer(Base(address, c));
     llvm::Value* part = Vector(value, c);

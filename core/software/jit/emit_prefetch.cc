@@ -21,12 +21,18 @@ constexpr uint64_t kRounds = 8;  // of a loop
 
 }  // namespace
 
-// `current_` is about to access `bytes` a lane at `address`, one behind the
-// other.
-void KernelEmitter::Prefetch(const Value& address, uint64_t bytes, bool write) {
+// `current_` is about to access what lies at `address`, to which `place` has
+// come. Lanes that have parted, or whose places lie apart, fetch nothing.
+void KernelEmitter::Prefetch(const Operand& place, const Value& address,
+                             bool write) {
   const Space space = SpaceOf(*current_);
   if (space != Space::kGlobal && space != Space::kGeneric) return;
-  if (IsFetched(current_->operands[write ? 0 : 1], bytes)) return;
+  const auto bytes = static_cast<uint64_t>(lower::AccessBytes(*current_));
+  if (LaneMask() != nullptr || address.shape.varying ||
+      address.shape.stride != static_cast<int64_t>(bytes) ||
+      IsFetched(place, bytes)) {
+    return;
+  }
   llvm::Value* distance = PrefetchDistance(address.parts[0], bytes);
   const int parts = static_cast<int>(address.parts.size());
   const auto size = static_cast<int>(lower::kWarpLanes * bytes) / parts;

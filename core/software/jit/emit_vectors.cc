@@ -54,11 +54,6 @@ std::vector<Value> KernelEmitter::LoadGroups(const Value& address, Type type,
   std::vector<Value> elements(count, Value{lower::Shape::Varying(), type, {}});
   const int each = count == 2 ? lanes_ / 2 : 1;  // groups at a time
   const int width = each * static_cast<int>(count);
-  const uint64_t bytes = count * ptx::BytesOf(type);
-  if (!address.shape.varying &&
-      address.shape.stride == static_cast<int64_t>(bytes)) {
-    Prefetch(address, bytes, false);
-  }
   for (int c = 0; c < chunks_; ++c) {
     llvm::SmallVector<llvm::Value*, 16> groups;
     for (int lane = c * lanes_; lane < (c + 1) * lanes_; lane += each) {

@@ -204,7 +204,7 @@ class KernelEmitter {
                         int64_t stride);
 
   // emit_prefetch.cc
-  void Prefetch(const Value& address, uint64_t bytes, bool write);
+  void Prefetch(const ptx::Operand& place, const Value& address, bool write);
   bool IsFetched(const ptx::Operand& place, uint64_t bytes);
   llvm::Value* PrefetchDistance(llvm::Value* place, uint64_t bytes);
 

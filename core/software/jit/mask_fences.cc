@@ -2,10 +2,8 @@
 #include "core/software/jit/mask_fences.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/PatternMatch.h"
 
 namespace holdfast::software::jit {
@@ -49,7 +47,7 @@ void CombineScalars(llvm::Instruction* combination) {
   combination->eraseFromParent();
 }
 
-// As does one that was combined before it became a mask.
+// For what was combined before it became a mask.
 void FenceSource(llvm::BitCastInst* cast) {
   Value* source = cast->getOperand(0);
   if (!source->getType()->isIntegerTy()) return;
@@ -70,8 +68,8 @@ void FenceSource(llvm::BitCastInst* cast) {
 }  // namespace
 
 void FenceMasks(llvm::Function* function) {
-  // Operands come before what they are combined to, so that a combination of
-  // combinations finds scalars, too.
+  // In a block, operands come before what they are combined to, so that a
+  // combination of combinations finds scalars, too.
   for (llvm::BasicBlock& block : *function) {
     for (llvm::Instruction& at : llvm::make_early_inc_range(block)) {
       if (IsMask(&at)) CombineScalars(&at);
