@@ -63,23 +63,23 @@ void KernelEmitter::CheckAlignment(const Operand& operand, Space space,
     // The base of shared memory is aligned.
     if (space == Space::kShared) {
       llvm::Value* base = shared_;
-      if (part->getType()->isVectorTy()) base = Splat(base);
+      if (part->getType()->isVectorTy()) base = b_.Splat(base);
       part = b_.CreateSub(part, base);
     }
-    part = b_.CreateAnd(part, ConstantLike(part, bytes - 1));
+    part = b_.CreateAnd(part, b_.ConstantLike(part, bytes - 1));
   }
-  auto* good = NewBlock("aligned");
+  auto* good = b_.NewBlock("aligned");
   if (mask != nullptr && low.parts.size() > 1) {
     // Lanes that do not run have addresses too, which seldom are bad ones.
-    BranchIfAny(low, NewBlock("suspect"), good);
+    BranchIfAny(low, b_.NewBlock("suspect"), good);
     llvm::Value* addresses = SpillAddresses(address);
-    auto* bad = NewBlock("misaligned");
+    auto* bad = b_.NewBlock("misaligned");
     ForEachLane(mask, [&](llvm::Value* lane) {
       llvm::Value* one = b_.CreateLoad(
           b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), addresses, lane));
-      auto* next = NewBlock("next");
-      one = b_.CreateAnd(one, ConstantLike(one, bytes - 1));
-      b_.CreateCondBr(b_.CreateICmpNE(one, ConstantLike(one, 0)), bad, next);
+      auto* next = b_.NewBlock("next");
+      one = b_.CreateAnd(one, b_.ConstantLike(one, bytes - 1));
+      b_.CreateCondBr(b_.CreateICmpNE(one, b_.ConstantLike(one, 0)), bad, next);
       b_.SetInsertPoint(next);
     });
     b_.CreateBr(good);
@@ -88,11 +88,11 @@ void KernelEmitter::CheckAlignment(const Operand& operand, Space space,
   } else {
     if (guard_bits_ != nullptr && mask != nullptr) {
       // Without a guard some lane does run.
-      llvm::Value* some = b_.CreateICmpNE(mask, I32(0));
+      llvm::Value* some = b_.CreateICmpNE(mask, b_.I32(0));
       low.parts[0] =
-          b_.CreateSelect(some, low.parts[0], ConstantLike(low.parts[0], 0));
+          b_.CreateSelect(some, low.parts[0], b_.ConstantLike(low.parts[0], 0));
     }
-    BranchIfAny(low, NewBlock("misaligned"), good);
+    BranchIfAny(low, b_.NewBlock("misaligned"), good);
     const int parts = static_cast<int>(address.parts.size());
     const bool varying = address.shape.varying;
     for (int i = 0; i < parts; ++i) {
@@ -136,12 +136,12 @@ void KernelEmitter::BranchIfAny(const Value& low, llvm::BasicBlock* bad,
 // runtime finds out which.
 void KernelEmitter::ReportMisaligned(llvm::Value* mask, uint64_t bytes,
                                      int width, int64_t stride) {
-  llvm::Value* lanes = mask == nullptr ? I32(kAllLanes) : mask;
+  llvm::Value* lanes = mask == nullptr ? b_.I32(kAllLanes) : mask;
   if (lane_ != nullptr) lanes = LaneBit();
   NoteInstruction();
   CallRuntime("holdfast_misaligned", b_.getVoidTy(),
-              {lanes, I32(static_cast<uint32_t>(bytes)),
-               I32(static_cast<uint32_t>(width)),
+              {lanes, b_.I32(static_cast<uint32_t>(bytes)),
+               b_.I32(static_cast<uint32_t>(width)),
                llvm::ConstantInt::get(b_.getInt64Ty(), stride, true)});
   b_.CreateUnreachable();
 }

@@ -75,7 +75,7 @@ void KernelEmitter::EmitCopyAsync(const Instruction& instruction) {
 Value KernelEmitter::Displaced(const Value& address, uint64_t bytes) {
   Value result = address;
   for (llvm::Value*& part : result.parts) {
-    part = b_.CreateAdd(part, ConstantLike(part, bytes));
+    part = b_.CreateAdd(part, b_.ConstantLike(part, bytes));
   }
   return result;
 }
@@ -90,8 +90,9 @@ Value KernelEmitter::ValidBytes(const Operand& operand, int bytes) {
   const Value ignore = Reshape(Read(operand, Type::kPred), Shape::Varying());
   Value valid{Shape::Varying(), Type::kU32, {}};
   for (llvm::Value* part : ignore.parts) {
-    valid.parts.push_back(b_.CreateSelect(
-        part, Splat(I32(0)), Splat(I32(static_cast<uint32_t>(bytes)))));
+    valid.parts.push_back(
+        b_.CreateSelect(part, b_.Splat(b_.I32(0)),
+                        b_.Splat(b_.I32(static_cast<uint32_t>(bytes)))));
   }
   return valid;
 }
@@ -100,7 +101,7 @@ Value KernelEmitter::ValidBytes(const Operand& operand, int bytes) {
 Value KernelEmitter::LoadValid(const Value& from, const Value& valid,
                                uint32_t at) {
   Value wanted{Shape::Varying(), Type::kPred, {}};
-  llvm::Value* offset = Splat(I32(at));
+  llvm::Value* offset = b_.Splat(b_.I32(at));
   for (llvm::Value* part : valid.parts) {
     wanted.parts.push_back(b_.CreateICmpUGT(part, offset));
   }
@@ -111,14 +112,15 @@ Value KernelEmitter::LoadValid(const Value& from, const Value& valid,
   guard_bits_ = guard;
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* left = b_.CreateSub(valid.parts[c], offset);
-    llvm::Value* all = b_.CreateICmpUGE(left, Splat(I32(kPieceBytes)));
-    llvm::Value* shift =
-        b_.CreateAnd(b_.CreateShl(left, Splat(I32(3))), Splat(I32(31)));
-    llvm::Value* some =
-        b_.CreateSub(b_.CreateShl(Splat(I32(1)), shift), Splat(I32(1)));
-    llvm::Value* keep = b_.CreateSelect(all, Splat(I32(~0u)), some);
-    loaded.parts[c] = b_.CreateSelect(
-        wanted.parts[c], b_.CreateAnd(loaded.parts[c], keep), Splat(I32(0)));
+    llvm::Value* all = b_.CreateICmpUGE(left, b_.Splat(b_.I32(kPieceBytes)));
+    llvm::Value* shift = b_.CreateAnd(b_.CreateShl(left, b_.Splat(b_.I32(3))),
+                                      b_.Splat(b_.I32(31)));
+    llvm::Value* some = b_.CreateSub(b_.CreateShl(b_.Splat(b_.I32(1)), shift),
+                                     b_.Splat(b_.I32(1)));
+    llvm::Value* keep = b_.CreateSelect(all, b_.Splat(b_.I32(~0u)), some);
+    loaded.parts[c] =
+        b_.CreateSelect(wanted.parts[c], b_.CreateAnd(loaded.parts[c], keep),
+                        b_.Splat(b_.I32(0)));
   }
   return loaded;
 }
@@ -146,9 +148,9 @@ void KernelEmitter::EmitMbarrier(const Instruction& instruction) {
                          operation == MbarrierOperation::kDrop;
     (arrives && words.Has(Modifier::kExpectTx) ? second : first) = read;
   }
-  llvm::AllocaInst* results =
-      CallForLanes("holdfast_mbarrier", {I32(static_cast<uint32_t>(operation))},
-                   {address, first, second});
+  llvm::AllocaInst* results = CallForLanes(
+      "holdfast_mbarrier", {b_.I32(static_cast<uint32_t>(operation))},
+      {address, first, second});
   if (at == 0) return;
   Value result = LoadLanes(results, Type::kU64);
   if (words.Has(Modifier::kTestWait) || words.Has(Modifier::kTryWait)) {

@@ -2,6 +2,7 @@
 //
 // atom and red. Lanes take effect one by one, the lowest first, except where
 // nobody can tell.
+#include "core/software/jit/arithmetic/half.h"
 #include "core/software/jit/kernel_emitter.h"
 
 namespace holdfast::software::jit {
@@ -96,7 +97,7 @@ void KernelEmitter::EmitAtomicElement(const Instruction& instruction,
   const Space space = SpaceOf(instruction);
   const Value value = Read(operand, type);
   llvm::Value* lanes = LaneMask();
-  if (lanes == nullptr) lanes = I32(kAllLanes);
+  if (lanes == nullptr) lanes = b_.I32(kAllLanes);
   const bool swap = swapped_operand != nullptr;
   if (!wanted && !swap && !IsHalf(type) && address.shape.uniform() &&
       Commutes(OperationOf(instruction))) {
@@ -107,14 +108,14 @@ void KernelEmitter::EmitAtomicElement(const Instruction& instruction,
   }
   Value swapped;
   if (swap) swapped = Read(*swapped_operand, type);
-  llvm::Type* element = TypeOf(type);
+  llvm::Type* element = b_.TypeOf(type);
   llvm::Value* addresses = SpillAddresses(address);
   NoteLanes(lanes);
   llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
   llvm::AllocaInst* swaps =
       swap ? Spill(Reshape(swapped, Shape::Varying())) : nullptr;
   llvm::AllocaInst* olds =
-      Alloca(llvm::ArrayType::get(element, lower::kWarpLanes));
+      b_.AllocaAtEntry(llvm::ArrayType::get(element, lower::kWarpLanes));
   ForEachLane(lanes, [&](llvm::Value* lane) {
     auto of_lane = [&](llvm::Type* kind, llvm::Value* array) {
       return b_.CreateLoad(kind, b_.CreateGEP(kind, array, lane));
@@ -152,9 +153,9 @@ void KernelEmitter::AtomicOfAll(const Instruction& instruction,
 void KernelEmitter::AtomicTogether(const Instruction& instruction,
                                    const Value& address, const Value& value,
                                    llvm::Value* lanes) {
-  auto* some = NewBlock("atomic");
-  auto* after = NewBlock("atomic.done");
-  b_.CreateCondBr(b_.CreateICmpNE(lanes, I32(0)), some, after);
+  auto* some = b_.NewBlock("atomic");
+  auto* after = b_.NewBlock("atomic.done");
+  b_.CreateCondBr(b_.CreateICmpNE(lanes, b_.I32(0)), some, after);
   b_.SetInsertPoint(some);
   NoteLanes(lanes);
   llvm::Value* total = Reduce(instruction, value, lanes);
@@ -245,8 +246,8 @@ llvm::Value* KernelEmitter::AtomicHalf(const Instruction& instruction,
   llvm::Type* type = value->getType();
   llvm::Value* seen = MarkAtomic(b_.CreateLoad(type, place));
   auto* before = b_.GetInsertBlock();
-  auto* again = NewBlock("atomic.again");
-  auto* after = NewBlock("atomic.changed");
+  auto* again = b_.NewBlock("atomic.again");
+  auto* after = b_.NewBlock("atomic.changed");
   b_.CreateBr(again);
   b_.SetInsertPoint(again);
   auto* old = b_.CreatePHI(type, 2);
@@ -266,9 +267,10 @@ llvm::Value* KernelEmitter::CombineHalves(const Instruction& instruction,
     return CombineHalf(instruction, type, a, b);
   }
   const Type half = type == Type::kF16x2 ? Type::kF16 : Type::kBF16;
-  llvm::Value* low = CombineHalf(instruction, half, HalfAt(a, 0), HalfAt(b, 0));
+  llvm::Value* low =
+      CombineHalf(instruction, half, HalfAt(b_, a, 0), HalfAt(b_, b, 0));
   llvm::Value* high =
-      CombineHalf(instruction, half, HalfAt(a, 16), HalfAt(b, 16));
+      CombineHalf(instruction, half, HalfAt(b_, a, 16), HalfAt(b_, b, 16));
   return b_.CreateOr(b_.CreateZExt(low, a->getType()),
                      b_.CreateShl(b_.CreateZExt(high, a->getType()), 16));
 }
@@ -277,10 +279,11 @@ llvm::Value* KernelEmitter::CombineHalf(const Instruction& instruction,
                                         Type type, llvm::Value* a,
                                         llvm::Value* b) {
   const auto& words = instruction.modifiers;
-  llvm::Value* x = FloatOfHalf(type, a);
-  llvm::Value* y = FloatOfHalf(type, b);
+  llvm::Value* x = FloatOfHalf(b_, type, a);
+  llvm::Value* y = FloatOfHalf(b_, type, b);
   // A float has so many more bits that rounding twice does not show.
-  if (words.Has(Modifier::kAdd)) return HalfOfFloat(type, b_.CreateFAdd(x, y));
+  if (words.Has(Modifier::kAdd))
+    return HalfOfFloat(b_, type, b_.CreateFAdd(x, y));
   const bool min = words.Has(Modifier::kMin);
   llvm::Value* first = min ? b_.CreateFCmpOLT(x, y) : b_.CreateFCmpOGT(x, y);
   llvm::Value* result = b_.CreateSelect(first, a, b);

@@ -66,8 +66,9 @@ KernelEmitter::BarrierRound KernelEmitter::EmitArrive(
   const bool counted = operands.size() > at + (reduces ? 2 : 1);
   llvm::Value* id = OfFirstLane(Read(operands[at], Type::kU32), lanes);
   llvm::Value* threads =
-      counted ? OfFirstLane(Read(operands[at + 1], Type::kU32), lanes) : I32(0);
-  llvm::Value* predicate = I32(0);
+      counted ? OfFirstLane(Read(operands[at + 1], Type::kU32), lanes)
+              : b_.I32(0);
+  llvm::Value* predicate = b_.I32(0);
   if (reduces) {
     predicate = BitsOfPredicate(Read(operands.back(), Type::kPred));
   }
@@ -83,14 +84,14 @@ void KernelEmitter::WriteReduction(const Instruction& instruction,
   if (target.kind != Operand::Kind::kRegister) return;
   llvm::Value* result = CallRuntime("holdfast_barrier_result", b_.getInt32Ty(),
                                     {round.barrier, round.round});
-  llvm::Value* count = b_.CreateAnd(result, I32(~kAllTrue));
+  llvm::Value* count = b_.CreateAnd(result, b_.I32(~kAllTrue));
   Value value = Uniform(Type::kU32, count);
   if (instruction.modifiers.Has(Modifier::kOr)) {
-    value = Uniform(Type::kPred, b_.CreateICmpNE(count, I32(0)));
+    value = Uniform(Type::kPred, b_.CreateICmpNE(count, b_.I32(0)));
   } else if (instruction.modifiers.Has(Modifier::kAnd)) {
-    value =
-        Uniform(Type::kPred,
-                b_.CreateICmpNE(b_.CreateAnd(result, I32(kAllTrue)), I32(0)));
+    value = Uniform(
+        Type::kPred,
+        b_.CreateICmpNE(b_.CreateAnd(result, b_.I32(kAllTrue)), b_.I32(0)));
   }
   WriteRegister(target.index, value, mode_, lanes);
 }
@@ -109,7 +110,7 @@ void KernelEmitter::MeetFull(size_t k) {
     // Some may stay away: the masked code knows how.
     parting_roots_.insert(static_cast<int>(k));
     LeaveFull(live_registers_[k]);
-    Pend(static_cast<int>(k), I32(kAllLanes));
+    Pend(static_cast<int>(k), b_.I32(kAllLanes));
     Diverge(static_cast<int>(k));
     return;
   }
@@ -123,21 +124,21 @@ void KernelEmitter::MeetFull(size_t k) {
     const auto& operands = instruction.operands;
     const Value id = Read(operands[0], Type::kU32);
     const Value threads = operands.size() > 1 ? Read(operands[1], Type::kU32)
-                                              : Uniform(Type::kU32, I32(0));
+                                              : Uniform(Type::kU32, b_.I32(0));
     current_ = &instruction;
     NoteInstruction();
     CallRuntime("holdfast_barrier_sync", b_.getVoidTy(),
-                {OfFirstLane(id, I32(kAllLanes)),
-                 OfFirstLane(threads, I32(kAllLanes))});
+                {OfFirstLane(id, b_.I32(kAllLanes)),
+                 OfFirstLane(threads, b_.I32(kAllLanes))});
     b_.CreateBr(FullTarget(block.next));
     return;
   }
   const BarrierRound round =
-      EmitArrive(instruction, I32(kAllLanes), I32(kAllLanes));
+      EmitArrive(instruction, b_.I32(kAllLanes), b_.I32(kAllLanes));
   if (!instruction.modifiers.Has(Modifier::kArrive)) {
-    auto* check = NewBlock("barrier");
-    auto* wait = NewBlock("barrier.wait");
-    auto* passed = NewBlock("barrier.passed");
+    auto* check = b_.NewBlock("barrier");
+    auto* wait = b_.NewBlock("barrier.wait");
+    auto* passed = b_.NewBlock("barrier.passed");
     b_.CreateBr(check);
     b_.SetInsertPoint(check);
     b_.CreateCondBr(Passed(round), passed, wait);
@@ -158,8 +159,8 @@ void KernelEmitter::MeetMasked(size_t k) {
     llvm::Value* exec = ExecBits();
     Pend(block.next, b_.CreateAnd(exec, b_.CreateNot(guard)));
     llvm::Value* here = b_.CreateAnd(exec, guard);
-    auto* some = NewBlock("some");
-    b_.CreateCondBr(b_.CreateICmpEQ(here, I32(0)), DispatchAfter(k), some);
+    auto* some = b_.NewBlock("some");
+    b_.CreateCondBr(b_.CreateICmpEQ(here, b_.I32(0)), DispatchAfter(k), some);
     b_.SetInsertPoint(some);
     b_.CreateStore(here, exec_);
   }
@@ -179,7 +180,7 @@ void KernelEmitter::MeetWarpMasked(size_t k) {
   const Parked& parked = parked_.at(k);
   llvm::Value* lanes = ExecBits();
   llvm::Value* all = b_.CreateOr(lanes, LoadI32(parked.lanes));
-  llvm::Value* group = I32(kAllLanes);
+  llvm::Value* group = b_.I32(kAllLanes);
   if (!instruction.operands.empty()) {
     group = OfFirstLane(Read(instruction.operands.back(), Type::kU32), lanes);
     // Its mask should name the lane itself, but need not.
@@ -188,10 +189,11 @@ void KernelEmitter::MeetWarpMasked(size_t k) {
   }
   llvm::Value* missing = b_.CreateAnd(
       b_.CreateAnd(LoadI32(Slot(layout_.Live())), group), b_.CreateNot(all));
-  llvm::Value* go = b_.CreateOr(b_.CreateICmpEQ(missing, I32(0)),
-                                b_.CreateICmpNE(LoadI32(parked.round), I32(0)));
-  auto* run = NewBlock("meet");
-  auto* wait = NewBlock("park");
+  llvm::Value* go =
+      b_.CreateOr(b_.CreateICmpEQ(missing, b_.I32(0)),
+                  b_.CreateICmpNE(LoadI32(parked.round), b_.I32(0)));
+  auto* run = b_.NewBlock("meet");
+  auto* wait = b_.NewBlock("park");
   b_.CreateCondBr(go, run, wait);
   b_.SetInsertPoint(wait);
   b_.CreateStore(all, parked.lanes);
@@ -199,7 +201,7 @@ void KernelEmitter::MeetWarpMasked(size_t k) {
   b_.SetInsertPoint(run);
   llvm::Value* running = b_.CreateAnd(all, group);
   b_.CreateStore(b_.CreateAnd(all, b_.CreateNot(group)), parked.lanes);
-  b_.CreateStore(I32(0), parked.round);
+  b_.CreateStore(b_.I32(0), parked.round);
   b_.CreateStore(running, exec_);
   if (instruction.opcode() != Opcode::kBar) EmitUnguarded(instruction);
   Pend(block.next, ExecBits());
@@ -229,19 +231,19 @@ void KernelEmitter::Release(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
   const Instruction& instruction = kernel_.function->body[block.first];
   const Parked& parked = parked_.at(k);
-  auto* waiting = NewBlock("waiting");
-  auto* passed = NewBlock("passed");
-  auto* after = NewBlock("released");
+  auto* waiting = b_.NewBlock("waiting");
+  auto* passed = b_.NewBlock("passed");
+  auto* after = b_.NewBlock("released");
   llvm::Value* lanes = LoadI32(parked.lanes);
-  b_.CreateCondBr(b_.CreateICmpEQ(lanes, I32(0)), after, waiting);
+  b_.CreateCondBr(b_.CreateICmpEQ(lanes, b_.I32(0)), after, waiting);
   b_.SetInsertPoint(waiting);
   const BarrierRound round{LoadI32(parked.barrier), LoadI32(parked.round)};
   b_.CreateCondBr(Passed(round), passed, after);
   b_.SetInsertPoint(passed);
   WriteReduction(instruction, round, lanes);
   Pend(block.next, lanes);
-  b_.CreateStore(I32(0), parked.lanes);
-  b_.CreateStore(I32(1), Slot(layout_.Again()));
+  b_.CreateStore(b_.I32(0), parked.lanes);
+  b_.CreateStore(b_.I32(1), Slot(layout_.Again()));
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
   predicates_.clear();
@@ -255,33 +257,33 @@ void KernelEmitter::EmitIdle() {
   for (const auto& [k, parked] : parked_) {
     if (MeetingAt(k) == Meeting::kBlock) Release(k);
   }
-  auto* again = NewBlock("again");
-  auto* rest = NewBlock("idle.warp");
-  b_.CreateCondBr(b_.CreateICmpNE(LoadI32(Slot(layout_.Again())), I32(0)),
+  auto* again = b_.NewBlock("again");
+  auto* rest = b_.NewBlock("idle.warp");
+  b_.CreateCondBr(b_.CreateICmpNE(LoadI32(Slot(layout_.Again())), b_.I32(0)),
                   again, rest);
   b_.SetInsertPoint(again);
-  b_.CreateStore(I32(0), Slot(layout_.Again()));
+  b_.CreateStore(b_.I32(0), Slot(layout_.Again()));
   b_.CreateBr(DispatchFrom(0));
 
   b_.SetInsertPoint(rest);
-  llvm::Value* waiting = I32(0);
+  llvm::Value* waiting = b_.I32(0);
   for (const auto& [k, parked] : parked_) {
     llvm::Value* lanes = LoadI32(parked.lanes);
     waiting = b_.CreateOr(waiting, lanes);
     if (MeetingAt(k) != Meeting::kWarp) continue;
     llvm::Value* some =
-        b_.CreateZExt(b_.CreateICmpNE(lanes, I32(0)), b_.getInt32Ty());
+        b_.CreateZExt(b_.CreateICmpNE(lanes, b_.I32(0)), b_.getInt32Ty());
     Pend(static_cast<int>(k), lanes);
-    b_.CreateStore(I32(0), parked.lanes);
+    b_.CreateStore(b_.I32(0), parked.lanes);
     b_.CreateStore(some, parked.round);
     b_.CreateStore(b_.CreateOr(LoadI32(Slot(layout_.Again())), some),
                    Slot(layout_.Again()));
   }
-  auto* check = NewBlock("idle.check");
-  auto* wait = NewBlock("idle.wait");
-  b_.CreateCondBr(b_.CreateICmpEQ(waiting, I32(0)), done_, check);
+  auto* check = b_.NewBlock("idle.check");
+  auto* wait = b_.NewBlock("idle.wait");
+  b_.CreateCondBr(b_.CreateICmpEQ(waiting, b_.I32(0)), done_, check);
   b_.SetInsertPoint(check);
-  b_.CreateCondBr(b_.CreateICmpNE(LoadI32(Slot(layout_.Again())), I32(0)),
+  b_.CreateCondBr(b_.CreateICmpNE(LoadI32(Slot(layout_.Again())), b_.I32(0)),
                   again, wait);
   b_.SetInsertPoint(wait);
   if (block_meetings_) CallRuntime("holdfast_wait", b_.getVoidTy(), {});
@@ -298,12 +300,12 @@ Meeting KernelEmitter::MeetingAt(size_t k) const {
 llvm::Value* KernelEmitter::EmitSpin(size_t k) {
   if (!kernel_.blocks[k].may_spin) return nullptr;
   constexpr uint32_t kRounds = 64;
-  llvm::Value* round = b_.CreateAdd(LoadI32(Slot(layout_.Spins())), I32(1));
+  llvm::Value* round = b_.CreateAdd(LoadI32(Slot(layout_.Spins())), b_.I32(1));
   b_.CreateStore(round, Slot(layout_.Spins()));
   llvm::Value* rotate =
-      b_.CreateICmpEQ(b_.CreateAnd(round, I32(kRounds - 1)), I32(0));
-  auto* yield = NewBlock("yield");
-  auto* go_on = NewBlock("spin");
+      b_.CreateICmpEQ(b_.CreateAnd(round, b_.I32(kRounds - 1)), b_.I32(0));
+  auto* yield = b_.NewBlock("yield");
+  auto* go_on = b_.NewBlock("spin");
   b_.CreateCondBr(rotate, yield, go_on);
   b_.SetInsertPoint(yield);
   CallRuntime("holdfast_yield", b_.getVoidTy(), {});

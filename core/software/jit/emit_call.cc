@@ -34,18 +34,18 @@ llvm::AllocaInst* KernelEmitter::CallForLanes(
     const std::string& name, absl::Span<llvm::Value* const> options,
     absl::Span<const Value> arguments) {
   llvm::Value* lanes = LaneMask();
-  if (lanes == nullptr) lanes = I32(~0u);
+  if (lanes == nullptr) lanes = b_.I32(~0u);
   llvm::SmallVector<llvm::Value*, 8> in = {lanes};
   in.append(options.begin(), options.end());
   for (const Value& argument : arguments) {
     in.push_back(Spill(Reshape(argument, Shape::Varying())));
   }
-  llvm::AllocaInst* results =
-      Alloca(llvm::ArrayType::get(b_.getInt64Ty(), lower::kWarpLanes));
+  llvm::AllocaInst* results = b_.AllocaAtEntry(
+      llvm::ArrayType::get(b_.getInt64Ty(), lower::kWarpLanes));
   in.push_back(results);
-  auto* call = NewBlock("call");
-  auto* after = NewBlock("called");
-  b_.CreateCondBr(b_.CreateICmpNE(lanes, I32(0)), call, after);
+  auto* call = b_.NewBlock("call");
+  auto* after = b_.NewBlock("called");
+  b_.CreateCondBr(b_.CreateICmpNE(lanes, b_.I32(0)), call, after);
   b_.SetInsertPoint(call);
   NoteInstruction();
   CallRuntime(name.c_str(), b_.getVoidTy(), in);

@@ -2,6 +2,7 @@
 //
 // Extended precision: sums that leave a carry, and sums that take one. The
 // carry is a predicate register (Instruction::carry).
+#include "core/software/jit/arithmetic/integer.h"
 #include "core/software/jit/kernel_emitter.h"
 
 namespace holdfast::software::jit {
@@ -33,7 +34,7 @@ void KernelEmitter::EmitCarry(const Instruction& instruction) {
     llvm::Value* a = Vector(in[0], c);
     llvm::Value* b = Vector(in[1], c);
     if (multiplies) {
-      a = Multiply(instruction, a, b);
+      a = Multiply(b_, instruction, a, b);
       b = Vector(in[2], c);
     }
     llvm::Value* taken = carried.parts.empty()

@@ -27,7 +27,7 @@ bool IsBranch(const Instruction& instruction) {
 
 llvm::Value* KernelEmitter::ExecBits() {
   if (mode_ == Mode::kMasked) return LoadI32(exec_);
-  return region_ == nullptr ? I32(kAllLanes) : region_;
+  return region_ == nullptr ? b_.I32(kAllLanes) : region_;
 }
 
 llvm::Value* KernelEmitter::LaneMask() {
@@ -43,24 +43,24 @@ llvm::Value* KernelEmitter::ChunkMask(llvm::Value* bits, int chunk) {
   if (lanes_ == 16) {
     llvm::Value* part =
         b_.CreateTrunc(b_.CreateLShr(bits, 16 * chunk), b_.getInt16Ty());
-    return b_.CreateBitCast(part, VectorOf(b_.getInt1Ty()));
+    return b_.CreateBitCast(part, b_.VectorOf(b_.getInt1Ty()));
   }
   llvm::SmallVector<llvm::Constant*, 16> lane_bits;
   for (int i = 0; i < lanes_; ++i) {
     lane_bits.push_back(b_.getInt32(1u << (chunk * lanes_ + i)));
   }
   llvm::Value* selected =
-      b_.CreateAnd(Splat(bits), llvm::ConstantVector::get(lane_bits));
+      b_.CreateAnd(b_.Splat(bits), llvm::ConstantVector::get(lane_bits));
   return b_.CreateICmpNE(selected,
                          llvm::Constant::getNullValue(selected->getType()));
 }
 
 llvm::Value* KernelEmitter::BitsOfPredicate(const Value& predicate) {
   if (!predicate.shape.varying) {
-    return b_.CreateSelect(predicate.parts[0], I32(kAllLanes), I32(0));
+    return b_.CreateSelect(predicate.parts[0], b_.I32(kAllLanes), b_.I32(0));
   }
   if (predicate.bits != nullptr) return predicate.bits;
-  llvm::Value* bits = I32(0);
+  llvm::Value* bits = b_.I32(0);
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* chunk =
         b_.CreateBitCast(predicate.parts[c], b_.getIntNTy(lanes_));
@@ -93,10 +93,10 @@ void KernelEmitter::EmitMasked() {
     if (!masked_needed_[k]) continue;
     b_.SetInsertPoint(dispatch_[k]);
     llvm::Value* bits = LoadI32(Slot(layout_.Pending(k)));
-    b_.CreateCondBr(b_.CreateICmpEQ(bits, I32(0)), DispatchAfter(k),
+    b_.CreateCondBr(b_.CreateICmpEQ(bits, b_.I32(0)), DispatchAfter(k),
                     masked_[k]);
     b_.SetInsertPoint(masked_[k]);
-    b_.CreateStore(I32(0), Slot(layout_.Pending(k)));
+    b_.CreateStore(b_.I32(0), Slot(layout_.Pending(k)));
     b_.CreateStore(bits, exec_);
     if (shapes_[0].lane_loops[k] >= 0) {
       EnterLaneLoop(k);
@@ -129,7 +129,7 @@ void KernelEmitter::EmitBlock(size_t k) {
     if ((i - block.first) % kLongBlock == kLongBlock - 1) PollCancel();
     if (auto it = resume_.find(&instruction);
         mode_ == Mode::kMasked && it != resume_.end()) {
-      auto* resume = NewBlock("resume");
+      auto* resume = b_.NewBlock("resume");
       resume_blocks_[it->second] = resume;
       b_.CreateBr(resume);
       b_.SetInsertPoint(resume);
@@ -152,8 +152,8 @@ void KernelEmitter::EmitInstruction(const Instruction& instruction) {
     guard_bits_ = nullptr;
     return;
   }
-  auto* then = NewBlock("then");
-  auto* join = NewBlock("join");
+  auto* then = b_.NewBlock("then");
+  auto* join = b_.NewBlock("join");
   b_.CreateCondBr(guard.parts[0], then, join);
   b_.SetInsertPoint(then);
   EmitUnguarded(instruction);
@@ -264,8 +264,8 @@ void KernelEmitter::BranchFull(const Instruction* instruction, size_t k) {
     b_.CreateCondBr(guard.parts[0], taken, next);
     return;
   }
-  auto* not_all = NewBlock("not_all");
-  auto* mixed = NewBlock("mixed");
+  auto* not_all = b_.NewBlock("not_all");
+  auto* mixed = b_.NewBlock("mixed");
   llvm::MDBuilder metadata(context_);
   b_.CreateCondBr(AllAre(guard, true), taken, not_all);
   b_.SetInsertPoint(not_all);
@@ -315,11 +315,11 @@ void KernelEmitter::BranchMasked(const Instruction* instruction, size_t k,
     b_.CreateBr(next);
     return;
   }
-  llvm::Value* back = b_.CreateICmpNE(bits, I32(0));
+  llvm::Value* back = b_.CreateICmpNE(bits, b_.I32(0));
   if (rotate != nullptr) {
     // The blocks behind the loop run once, then the loop again.
     back = b_.CreateAnd(back, b_.CreateNot(rotate));
-    b_.CreateStore(I32(1), Slot(layout_.Again()));
+    b_.CreateStore(b_.I32(1), Slot(layout_.Again()));
   }
   b_.CreateCondBr(back, dispatch_[block.taken], next);
 }
@@ -344,8 +344,8 @@ void KernelEmitter::PollCancel() {
   auto* load = b_.CreateLoad(b_.getInt8Ty(), flag);
   load->setAtomic(llvm::AtomicOrdering::Monotonic);
   load->setAlignment(llvm::Align(1));
-  auto* cancelled = NewBlock("cancelled");
-  auto* go_on = NewBlock("go_on");
+  auto* cancelled = b_.NewBlock("cancelled");
+  auto* go_on = b_.NewBlock("go_on");
   llvm::MDBuilder metadata(context_);
   b_.CreateCondBr(b_.CreateICmpNE(load, b_.getInt8(0)), cancelled, go_on,
                   metadata.createBranchWeights(1, 1000000));

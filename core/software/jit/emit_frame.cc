@@ -15,15 +15,11 @@ KernelEmitter::KernelEmitter(llvm::Module* module, const lower::Kernel& kernel,
       cpu_(cpu),
       lanes_(cpu.lanes),
       chunks_(lower::kWarpLanes / cpu.lanes),
-      b_(module->getContext()),
+      b_(module, cpu.lanes),
       layout_(kernel.blocks.size(), kernel.function->registers.size()) {
   for (auto& storage : storage_) {
     storage.resize(kernel.function->registers.size());
   }
-}
-
-llvm::BasicBlock* KernelEmitter::NewBlock(const std::string& name) {
-  return llvm::BasicBlock::Create(context_, name, function_);
 }
 
 void KernelEmitter::Fail(const ptx::Instruction& instruction,
@@ -31,11 +27,6 @@ void KernelEmitter::Fail(const ptx::Instruction& instruction,
   if (error_) return;
   error_ = absl::StrCat(instruction.location.line, ":",
                         instruction.location.column, ": ", reason);
-}
-
-llvm::AllocaInst* KernelEmitter::Alloca(llvm::Type* type) {
-  llvm::IRBuilder<> builder(entry_, entry_->begin());
-  return builder.CreateAlloca(type);
 }
 
 llvm::Value* KernelEmitter::LoadField(llvm::Value* base, size_t offset,
@@ -73,8 +64,8 @@ std::optional<std::string> KernelEmitter::Emit() {
   }
   llvm::Type* ptr = b_.getPtrTy();
   llvm::Type* i32 = b_.getInt32Ty();
-  masked_function_ =
-      NewFunction(kMaskedSymbol, i32, {ptr, ptr, ptr, i32, i32, i32, i32, i32});
+  masked_function_ = b_.NewFunction(kMaskedSymbol, i32,
+                                    {ptr, ptr, ptr, i32, i32, i32, i32, i32});
   DescribeAccesses(masked_function_);
   for (const auto attribute :
        {llvm::Attribute::NoAlias, llvm::Attribute::NoCapture}) {
@@ -86,26 +77,9 @@ std::optional<std::string> KernelEmitter::Emit() {
   return error_;
 }
 
-llvm::Function* KernelEmitter::NewFunction(
-    const std::string& name, llvm::Type* result,
-    absl::Span<llvm::Type* const> parameters) {
-  auto* function = llvm::Function::Create(
-      llvm::FunctionType::get(
-          result, llvm::ArrayRef(parameters.data(), parameters.size()), false),
-      llvm::Function::ExternalLinkage, name, module_);
-  function->addFnAttr(llvm::Attribute::NoUnwind);
-  function->addFnAttr(llvm::Attribute::NullPointerIsValid);
-  // A large frame must meet the guard page below a warp's stack.
-  function->addFnAttr("probe-stack", "inline-asm");
-  const std::string width = lanes_ >= 16 ? "512" : "256";
-  function->addFnAttr("prefer-vector-width", width);
-  function->addFnAttr("min-legal-vector-width", width);
-  return function;
-}
-
 void KernelEmitter::EnterFunction(llvm::Function* function) {
   function_ = function;
-  entry_ = NewBlock("entry");
+  entry_ = llvm::BasicBlock::Create(context_, "entry", function);
   b_.SetInsertPoint(entry_);
   launch_ = function->getArg(0);
   worker_ = function->getArg(1);
@@ -129,15 +103,15 @@ void KernelEmitter::EmitFullFunction() {
   llvm::Type* ptr = b_.getPtrTy();
   llvm::Type* i64 = b_.getInt64Ty();
   mode_ = Mode::kFull;
-  EnterFunction(
-      NewFunction(kFullSymbol, b_.getVoidTy(), {ptr, ptr, i64, i64, i64, i64}));
+  EnterFunction(b_.NewFunction(kFullSymbol, b_.getVoidTy(),
+                               {ptr, ptr, i64, i64, i64, i64}));
   DescribeAccesses(function_);
   room_ = b_.CreateAlloca(b_.getInt8Ty(), b_.getInt64(0));
   room_->setAlignment(llvm::Align(WarpFrame::kAlignment));
   frame_ = room_;
   clear_ = b_.CreateMemSet(frame_, b_.getInt8(0), uint64_t{0},
                            llvm::Align(WarpFrame::kAlignment));
-  b_.CreateStore(I32(0), Slot(layout_.Spins()));
+  b_.CreateStore(b_.I32(0), Slot(layout_.Spins()));
   LoadSurroundings();
   EmitBlockLoop();
 }
@@ -156,11 +130,11 @@ void KernelEmitter::EmitBlockLoop() {
   llvm::Value* block_end = function_->getArg(3);
   llvm::Value* warp_begin = function_->getArg(4);
   llvm::Value* warp_end = function_->getArg(5);
-  auto* block_loop = NewBlock("block");
-  auto* warp_loop = NewBlock("warp");
-  auto* warp_next = NewBlock("warp.done");
-  auto* block_next = NewBlock("block.done");
-  auto* leave = NewBlock("leave");
+  auto* block_loop = b_.NewBlock("block");
+  auto* warp_loop = b_.NewBlock("warp");
+  auto* warp_next = b_.NewBlock("warp.done");
+  auto* block_next = b_.NewBlock("block.done");
+  auto* leave = b_.NewBlock("leave");
   done_ = warp_next;
   auto* before = b_.GetInsertBlock();
   b_.CreateBr(block_loop);
@@ -195,7 +169,7 @@ void KernelEmitter::EmitBlockLoop() {
   b_.CreateCondBr(b_.CreateICmpULT(next_warp, warp_end), warp_loop, block_next);
 
   b_.SetInsertPoint(block_next);
-  auto* again = NewBlock("block.again");
+  auto* again = b_.NewBlock("block.again");
   llvm::Value* next_block = b_.CreateAdd(block, b_.getInt64(1));
   b_.CreateCondBr(b_.CreateICmpULT(next_block, block_end), again, leave);
   b_.SetInsertPoint(again);
@@ -215,12 +189,12 @@ void KernelEmitter::EmitWarpBody() {
     b_.CreateBr(done_);
     return;
   }
-  entry_number_ = Alloca(b_.getInt32Ty());
-  diverged_ = NewBlock("diverged");
+  entry_number_ = b_.AllocaAtEntry(b_.getInt32Ty());
+  diverged_ = b_.NewBlock("diverged");
   for (size_t k = 0; k < count; ++k) {
-    full_.push_back(NewBlock(absl::StrCat("full", k)));
+    full_.push_back(b_.NewBlock(absl::StrCat("full", k)));
   }
-  auto* start = NewBlock("start");
+  auto* start = b_.NewBlock("start");
   auto* initialised = b_.GetInsertBlock();
   b_.SetInsertPoint(start);
   const uint32_t tail = block_.threads() % lower::kWarpLanes;
@@ -228,9 +202,10 @@ void KernelEmitter::EmitWarpBody() {
     b_.CreateBr(full_[0]);
   } else {
     const uint32_t last_warp = block_.threads() / lower::kWarpLanes;
-    llvm::Value* bits = I32((1u << tail) - 1);
-    auto* partial = NewBlock("partial");
-    b_.CreateCondBr(b_.CreateICmpEQ(warp_, I32(last_warp)), partial, full_[0]);
+    llvm::Value* bits = b_.I32((1u << tail) - 1);
+    auto* partial = b_.NewBlock("partial");
+    b_.CreateCondBr(b_.CreateICmpEQ(warp_, b_.I32(last_warp)), partial,
+                    full_[0]);
     b_.SetInsertPoint(partial);
     LeaveFull(live_registers_[0]);
     b_.CreateStore(bits, Slot(layout_.Pending(0)));
@@ -301,7 +276,7 @@ void KernelEmitter::EmitDiverged() {
   auto* next = b_.CreateSwitch(meeting, done_);
   for (size_t k = 0; k < full_.size(); ++k) {
     if (!meets_[k]) continue;
-    auto* reenter = NewBlock(absl::StrCat("reenter", k));
+    auto* reenter = b_.NewBlock(absl::StrCat("reenter", k));
     next->addCase(b_.getInt32(static_cast<uint32_t>(k)), reenter);
     b_.SetInsertPoint(reenter);
     ReenterFull(k);
@@ -316,8 +291,8 @@ llvm::Value* KernelEmitter::MaskedFunction() {
   made->setAtomic(llvm::AtomicOrdering::Acquire);
   made->setAlignment(llvm::Align(alignof(void*)));
   auto* before = b_.GetInsertBlock();
-  auto* make = NewBlock("masked.make");
-  auto* call = NewBlock("masked.call");
+  auto* make = b_.NewBlock("masked.make");
+  auto* call = b_.NewBlock("masked.call");
   b_.CreateCondBr(b_.CreateIsNull(made), make, call);
   b_.SetInsertPoint(make);
   llvm::Value* now = CallRuntime("holdfast_masked_function", pointer, {slot});
@@ -336,14 +311,15 @@ void KernelEmitter::EmitMaskedFunction() {
   LoadSurroundings();
   warp_ = function_->getArg(4);
   for (int i = 0; i < 3; ++i) block_index_[i] = function_->getArg(5 + i);
-  exec_ = Alloca(b_.getInt32Ty());
+  exec_ = b_.AllocaAtEntry(b_.getInt32Ty());
   b_.CreateStore(LoadI32(Slot(layout_.Resumed())), exec_);
-  done_ = NewBlock("done");
-  idle_ = NewBlock("idle");
+  done_ = b_.NewBlock("done");
+  idle_ = b_.NewBlock("idle");
   for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
     const bool needed = masked_needed_[k];
-    masked_.push_back(needed ? NewBlock(absl::StrCat("masked", k)) : nullptr);
-    dispatch_.push_back(needed ? NewBlock(absl::StrCat("dispatch", k))
+    masked_.push_back(needed ? b_.NewBlock(absl::StrCat("masked", k))
+                             : nullptr);
+    dispatch_.push_back(needed ? b_.NewBlock(absl::StrCat("dispatch", k))
                                : nullptr);
     if (!needed || MeetingAt(k) == lower::Meeting::kNone) continue;
     const uint64_t parked = layout_.Parked(k);
@@ -360,7 +336,7 @@ void KernelEmitter::EmitMaskedFunction() {
 }
 
 void KernelEmitter::EmitEntries() {
-  auto* nowhere = NewBlock("nowhere");
+  auto* nowhere = b_.NewBlock("nowhere");
   auto* entries = b_.CreateSwitch(function_->getArg(3), nowhere);
   for (const int entry : entries_) {
     const auto resume = resume_blocks_.find(entry);

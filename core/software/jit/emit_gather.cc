@@ -31,7 +31,8 @@ Value KernelEmitter::Gather(const Value& address, Type type,
     if (bits != nullptr) {
       // Other lanes read what can be read in any case.
       from = b_.CreateSelect(
-          mask, from, Splat(b_.CreatePtrToInt(parameters_, b_.getInt64Ty())));
+          mask, from,
+          b_.Splat(b_.CreatePtrToInt(parameters_, b_.getInt64Ty())));
     }
     result.parts.push_back(GatherOneByOne(Pointer(from), type, c * lanes_));
   }
@@ -42,12 +43,12 @@ Value KernelEmitter::Gather(const Value& address, Type type,
 // and so is the code.
 Value KernelEmitter::GatherListed(const Value& address, Type type,
                                   llvm::Value* bits) {
-  llvm::Type* element = TypeOf(type);
+  llvm::Type* element = b_.TypeOf(type);
   llvm::Value* addresses = SpillAddresses(address);
   NoteLanes(bits);
   Value result{Shape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
-    result.parts.push_back(llvm::Constant::getNullValue(VectorOf(element)));
+    result.parts.push_back(llvm::Constant::getNullValue(b_.VectorOf(element)));
   }
   llvm::AllocaInst* values = Spill(result);
   ForEachLane(bits, [&](llvm::Value* lane) {
@@ -73,7 +74,7 @@ llvm::Value* KernelEmitter::Half(llvm::Value* vector, int half) {
 // be null: all lanes.
 llvm::Value* KernelEmitter::GatherByEight(llvm::Value* from, Type type,
                                           llvm::Value* mask, int lane) {
-  auto* part = llvm::FixedVectorType::get(TypeOf(type), 8);
+  auto* part = llvm::FixedVectorType::get(b_.TypeOf(type), 8);
   llvm::Value* halves[2];
   for (int h = 0; h < 2; ++h) {
     halves[h] = Mark(b_.CreateMaskedGather(
@@ -89,11 +90,11 @@ llvm::Value* KernelEmitter::GatherByEight(llvm::Value* from, Type type,
 
 llvm::Value* KernelEmitter::GatherOneByOne(llvm::Value* from, Type type,
                                            int lane) {
-  llvm::Value* part = llvm::PoisonValue::get(VectorOf(TypeOf(type)));
+  llvm::Value* part = llvm::PoisonValue::get(b_.VectorOf(b_.TypeOf(type)));
   for (int i = 0; i < lanes_; ++i) {
     const auto at = static_cast<uint64_t>(i);
     llvm::Value* value = Mark(
-        b_.CreateAlignedLoad(TypeOf(type), b_.CreateExtractElement(from, at),
+        b_.CreateAlignedLoad(b_.TypeOf(type), b_.CreateExtractElement(from, at),
                              llvm::Align(ptx::BytesOf(type))),
         Kind::kOneLane, lane + i, false);
     part = b_.CreateInsertElement(part, value, at);
@@ -110,11 +111,11 @@ llvm::Value* KernelEmitter::LanePointer(const Value& address, int lane) {
 
 Value KernelEmitter::GatherStrided(const Value& address, Type type) {
   if (ByEight(type)) return Gather(address, type, nullptr);
-  llvm::Type* element = TypeOf(type);
+  llvm::Type* element = b_.TypeOf(type);
   const llvm::Align align(ptx::BytesOf(type));
   Value result{Shape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
-    llvm::Value* part = llvm::PoisonValue::get(VectorOf(element));
+    llvm::Value* part = llvm::PoisonValue::get(b_.VectorOf(element));
     for (int i = 0; i < lanes_; ++i) {
       const int lane = c * lanes_ + i;
       llvm::Value* value =
@@ -145,7 +146,7 @@ llvm::Value* KernelEmitter::SpillAddresses(const Value& addresses) {
 llvm::AllocaInst* KernelEmitter::Spill(const Value& value) {
   llvm::Type* element = value.parts[0]->getType()->getScalarType();
   llvm::AllocaInst* array =
-      Alloca(llvm::ArrayType::get(element, lower::kWarpLanes));
+      b_.AllocaAtEntry(llvm::ArrayType::get(element, lower::kWarpLanes));
   const llvm::Align align(element->getPrimitiveSizeInBits() / 8);
   for (int c = 0; c < chunks_; ++c) {
     b_.CreateAlignedStore(value.parts[c],
@@ -159,18 +160,18 @@ llvm::AllocaInst* KernelEmitter::Spill(const Value& value) {
 void KernelEmitter::ForEachLane(llvm::Value* bits,
                                 const std::function<void(llvm::Value*)>& body) {
   auto* before = b_.GetInsertBlock();
-  auto* loop = NewBlock("lanes");
-  auto* after = NewBlock("lanes.done");
-  b_.CreateCondBr(b_.CreateICmpEQ(bits, I32(0)), after, loop);
+  auto* loop = b_.NewBlock("lanes");
+  auto* after = b_.NewBlock("lanes.done");
+  b_.CreateCondBr(b_.CreateICmpEQ(bits, b_.I32(0)), after, loop);
   b_.SetInsertPoint(loop);
   auto* rest = b_.CreatePHI(b_.getInt32Ty(), 2);
   rest->addIncoming(bits, before);
   llvm::Value* lane =
       b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, rest, b_.getTrue());
   body(lane);
-  llvm::Value* left = b_.CreateAnd(rest, b_.CreateSub(rest, I32(1)));
+  llvm::Value* left = b_.CreateAnd(rest, b_.CreateSub(rest, b_.I32(1)));
   rest->addIncoming(left, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpEQ(left, I32(0)), after, loop);
+  b_.CreateCondBr(b_.CreateICmpEQ(left, b_.I32(0)), after, loop);
   b_.SetInsertPoint(after);
 }
 
@@ -197,7 +198,7 @@ void KernelEmitter::Scatter(const Value& address, const Value& value,
   llvm::Value* addresses = SpillAddresses(address);
   NoteLanes(bits);
   llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
-  llvm::Type* element = TypeOf(value.type);
+  llvm::Type* element = b_.TypeOf(value.type);
   ForEachLane(bits, [&](llvm::Value* lane) {
     llvm::Value* to = b_.CreateLoad(
         b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), addresses, lane));

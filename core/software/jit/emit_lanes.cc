@@ -20,7 +20,7 @@ void KernelEmitter::LeaveForLaneLoop(size_t k) {
   }
   parting_roots_.insert(static_cast<int>(k));
   LeaveFull(live_registers_[k]);
-  Pend(static_cast<int>(k), I32(~0u));
+  Pend(static_cast<int>(k), b_.I32(~0u));
   Diverge(static_cast<int>(k));
 }
 
@@ -28,11 +28,11 @@ void KernelEmitter::LeaveForLaneLoop(size_t k) {
 void KernelEmitter::EnterLaneLoop(size_t k) {
   LaneLoop& loop = lane_loops_[shapes_[0].lane_loops[k]];
   if (loop.start == nullptr) {
-    loop.start = NewBlock("lanes");
-    loop.entry = Alloca(b_.getInt32Ty());
+    loop.start = b_.NewBlock("lanes");
+    loop.entry = b_.AllocaAtEntry(b_.getInt32Ty());
   }
   loop.entries.push_back(k);
-  b_.CreateStore(I32(static_cast<uint32_t>(k)), loop.entry);
+  b_.CreateStore(b_.I32(static_cast<uint32_t>(k)), loop.entry);
   b_.CreateBr(loop.start);
 }
 
@@ -71,9 +71,9 @@ void KernelEmitter::FindLaneRegisters(int first) {
 
 void KernelEmitter::EmitLaneLoop(int first) {
   LaneLoop& loop = *loop_;
-  auto* each = NewBlock("lane");
-  auto* done = NewBlock("lane.done");
-  llvm::AllocaInst* rest = Alloca(b_.getInt32Ty());
+  auto* each = b_.NewBlock("lane");
+  auto* done = b_.NewBlock("lane.done");
+  llvm::AllocaInst* rest = b_.AllocaAtEntry(b_.getInt32Ty());
   b_.SetInsertPoint(loop.start);
   b_.CreateStore(LoadI32(exec_), rest);
   b_.CreateBr(each);
@@ -82,14 +82,14 @@ void KernelEmitter::EmitLaneLoop(int first) {
   llvm::Value* left = LoadI32(rest);
   llvm::Value* lane =
       b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b_.getTrue());
-  b_.CreateStore(b_.CreateAnd(left, b_.CreateSub(left, I32(1))), rest);
+  b_.CreateStore(b_.CreateAnd(left, b_.CreateSub(left, b_.I32(1))), rest);
   lane_registers_.clear();
   for (const uint32_t r : loop.taken_in) TakeIn(r, lane);
   lane_ = lane;
   NoteLanes(LaneBit());
   for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
     if (shapes_[0].lane_loops[k] != first) continue;
-    loop.blocks[static_cast<int>(k)] = NewBlock("alone");
+    loop.blocks[static_cast<int>(k)] = b_.NewBlock("alone");
   }
   auto* entries = b_.CreateSwitch(
       LoadI32(loop.entry), loop.blocks[static_cast<int>(loop.entries[0])]);
@@ -111,11 +111,11 @@ void KernelEmitter::EmitLaneLoop(int first) {
   }
   lane_ = nullptr;
   b_.SetInsertPoint(done);
-  b_.CreateCondBr(b_.CreateICmpNE(LoadI32(rest), I32(0)), each,
+  b_.CreateCondBr(b_.CreateICmpNE(LoadI32(rest), b_.I32(0)), each,
                   DispatchFrom(static_cast<size_t>(lowest)));
 }
 
-llvm::Value* KernelEmitter::LaneBit() { return b_.CreateShl(I32(1), lane_); }
+llvm::Value* KernelEmitter::LaneBit() { return b_.CreateShl(b_.I32(1), lane_); }
 
 // A branch of one lane: inside, or out to where masked code goes on.
 void KernelEmitter::BranchAlone(const Instruction* instruction, size_t k) {
@@ -124,7 +124,7 @@ void KernelEmitter::BranchAlone(const Instruction* instruction, size_t k) {
     const auto inside = loop_->blocks.find(target);
     if (inside != loop_->blocks.end()) return inside->second;
     auto*& exit = loop_->exits[target];
-    if (exit == nullptr) exit = NewBlock("lane.out");
+    if (exit == nullptr) exit = b_.NewBlock("lane.out");
     return exit;
   };
   if (instruction == nullptr) {
@@ -140,7 +140,7 @@ void KernelEmitter::BranchAlone(const Instruction* instruction, size_t k) {
 // Its lane's value from the frame.
 void KernelEmitter::TakeIn(uint32_t r, llvm::Value* lane) {
   const Type type = kernel_.function->registers[r].type;
-  lane_registers_[r] = Alloca(TypeOf(type));
+  lane_registers_[r] = b_.AllocaAtEntry(b_.TypeOf(type));
   const Shape& shape = shapes_[1].registers[r];
   llvm::Value* value = nullptr;
   if (shape.varying && type == Type::kPred) {
@@ -148,8 +148,8 @@ void KernelEmitter::TakeIn(uint32_t r, llvm::Value* lane) {
     value = b_.CreateTrunc(b_.CreateLShr(bits, lane), b_.getInt1Ty());
   } else if (shape.varying) {
     const Place place = Storage(r, Mode::kMasked)[0];
-    value = b_.CreateLoad(TypeOf(type),
-                          b_.CreateGEP(TypeOf(type), place.pointer, lane));
+    value = b_.CreateLoad(b_.TypeOf(type),
+                          b_.CreateGEP(b_.TypeOf(type), place.pointer, lane));
   } else {
     value = AtLane(ReadRegister(r, Mode::kMasked), lane).parts[0];
   }
@@ -182,12 +182,12 @@ void KernelEmitter::GiveBack(uint32_t r) {
   llvm::Value* at = lane_;
   if (!shape.varying) {
     llvm::Value* within =
-        shape.wide ? lane_ : b_.CreateAnd(lane_, I32(lanes_ - 1));
-    at = shape.wide ? I32(0) : b_.CreateUDiv(lane_, I32(lanes_));
+        shape.wide ? lane_ : b_.CreateAnd(lane_, b_.I32(lanes_ - 1));
+    at = shape.wide ? b_.I32(0) : b_.CreateUDiv(lane_, b_.I32(lanes_));
     if (shape.stride != 0)
       value = b_.CreateSub(value, Reach(value, shape, within));
   }
-  b_.CreateStore(value, b_.CreateGEP(TypeOf(type), place.pointer, at));
+  b_.CreateStore(value, b_.CreateGEP(b_.TypeOf(type), place.pointer, at));
 }
 
 // How far `lane` of a unit lies from the unit's base.

@@ -48,7 +48,7 @@ Space KernelEmitter::SpaceOf(const Instruction& instruction) {
 
 llvm::Value* KernelEmitter::Pointer(llvm::Value* address) {
   llvm::Type* pointer = b_.getPtrTy();
-  if (address->getType()->isVectorTy()) pointer = VectorOf(pointer);
+  if (address->getType()->isVectorTy()) pointer = b_.VectorOf(pointer);
   return b_.CreateIntToPtr(address, pointer);
 }
 
@@ -90,16 +90,16 @@ Value KernelEmitter::Address(const Operand& operand, Space space) {
                                                 : nullptr;
   for (llvm::Value*& part : address.parts) {
     llvm::Type* wide = part->getType()->isVectorTy()
-                           ? VectorOf(b_.getInt64Ty())
+                           ? b_.VectorOf(b_.getInt64Ty())
                            : static_cast<llvm::Type*>(b_.getInt64Ty());
     if (space == Space::kShared) {
-      llvm::Type* narrow = Like(part, b_.getInt32Ty());
+      llvm::Type* narrow = b_.Like(part, b_.getInt32Ty());
       part = b_.CreateSExt(b_.CreateTrunc(part, narrow), wide);
     } else {
       part = b_.CreateZExtOrTrunc(part, wide);
     }
     auto splat = [&](llvm::Value* scalar) {
-      return part->getType()->isVectorTy() ? Splat(scalar) : scalar;
+      return part->getType()->isVectorTy() ? b_.Splat(scalar) : scalar;
     };
     // The constant comes last, where it becomes part of an access.
     if (base != nullptr) part = b_.CreateAdd(part, splat(base));
@@ -169,9 +169,9 @@ void KernelEmitter::EmitSpaceTest(const Instruction& instruction) {
 }
 
 llvm::Value* KernelEmitter::IsIn(Modifier space, llvm::Value* address) {
-  llvm::Type* wide = Like(address, b_.getInt64Ty());
+  llvm::Type* wide = b_.Like(address, b_.getInt64Ty());
   const auto within = [&](llvm::Value* base, uint64_t bytes) -> llvm::Value* {
-    if (wide->isVectorTy()) base = Splat(base);
+    if (wide->isVectorTy()) base = b_.Splat(base);
     return b_.CreateICmpULT(b_.CreateSub(address, base),
                             llvm::ConstantInt::get(wide, bytes));
   };
@@ -188,7 +188,7 @@ llvm::Value* KernelEmitter::IsIn(Modifier space, llvm::Value* address) {
                     kernel_.parameter_bytes);
     case Modifier::kConst: {
       llvm::Value* inside =
-          llvm::Constant::getNullValue(Like(address, b_.getInt1Ty()));
+          llvm::Constant::getNullValue(b_.Like(address, b_.getInt1Ty()));
       const auto& variables = kernel_.module->variables;
       for (uint32_t i = 0; i < variables.size(); ++i) {
         if (variables[i].space != Space::kConst) continue;
@@ -256,13 +256,13 @@ void KernelEmitter::NoteLanes(llvm::Value* bits) {
 // The same: what calls the runtime.
 void KernelEmitter::NoteInstruction() {
   b_.CreateStore(
-      I32(static_cast<uint32_t>(current_ - kernel_.function->body.data())),
+      b_.I32(static_cast<uint32_t>(current_ - kernel_.function->body.data())),
       b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), worker_,
                                     offsetof(WorkerContext, instruction)));
 }
 
 Value KernelEmitter::LoadFrom(const Value& address, Type type) {
-  llvm::Type* element = TypeOf(type);
+  llvm::Type* element = b_.TypeOf(type);
   const llvm::Align align(ptx::BytesOf(type));
   llvm::Value* bits = LaneMask();
   if (address.shape.chunk_uniform()) {
@@ -274,9 +274,9 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
         llvm::Value* active = bits;
         if (!address.shape.wide) {
           const uint32_t chunk = lanes_ == 16 ? 0xFFFF : 0xFF;
-          active = b_.CreateAnd(bits, I32(chunk << (c * lanes_)));
+          active = b_.CreateAnd(bits, b_.I32(chunk << (c * lanes_)));
         }
-        from = SafeAddress(from, b_.CreateICmpNE(active, I32(0)));
+        from = SafeAddress(from, b_.CreateICmpNE(active, b_.I32(0)));
       }
       result.parts.push_back(Mark(
           b_.CreateAlignedLoad(element, Pointer(from), align), Kind::kSame,
@@ -297,11 +297,11 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
     llvm::Value* from = Pointer(Base(address, c));
     if (bits == nullptr) {
       result.parts.push_back(
-          Mark(b_.CreateAlignedLoad(VectorOf(element), from, align),
+          Mark(b_.CreateAlignedLoad(b_.VectorOf(element), from, align),
                Kind::kLanes, c * lanes_, false));
     } else {
       result.parts.push_back(
-          Mark(b_.CreateMaskedLoad(VectorOf(element), from, align,
+          Mark(b_.CreateMaskedLoad(b_.VectorOf(element), from, align,
                                    ChunkMask(bits, c)),
                Kind::kLanes, c * lanes_, true));
     }
@@ -339,19 +339,19 @@ void KernelEmitter::StoreTo(const Value& address, const Value& value) {
 void KernelEmitter::StoreUniform(const Value& address, const Value& value,
                                  llvm::Value* bits) {
   const llvm::Align align(ptx::BytesOf(value.type));
-  auto* store = NewBlock("store");
-  auto* after = NewBlock("stored");
-  if (bits == nullptr) bits = I32(~0u);
-  b_.CreateCondBr(b_.CreateICmpNE(bits, I32(0)), store, after);
+  auto* store = b_.NewBlock("store");
+  auto* after = b_.NewBlock("stored");
+  if (bits == nullptr) bits = b_.I32(~0u);
+  b_.CreateCondBr(b_.CreateICmpNE(bits, b_.I32(0)), store, after);
   b_.SetInsertPoint(store);
   NoteLanes(bits);
   llvm::Value* scalar = value.parts[0];
   if (!value.shape.uniform()) {
     llvm::Value* lane = b_.CreateSub(
-        I32(31),
+        b_.I32(31),
         b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits, b_.getTrue()));
     llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
-    llvm::Type* element = TypeOf(value.type);
+    llvm::Type* element = b_.TypeOf(value.type);
     scalar = b_.CreateLoad(element, b_.CreateGEP(element, values, lane));
   }
   Mark(b_.CreateAlignedStore(scalar, Pointer(address.parts[0]), align),

@@ -18,7 +18,7 @@ constexpr uint32_t kAllLanes = 0xFFFFFFFF;
 // The exits of full code are many, and rarely taken: each leaves registers as
 // they are, mostly scalars, and masked code brings them to its own shapes.
 void KernelEmitter::LeaveFull(const std::vector<bool>& registers) {
-  if (meetings_) b_.CreateStore(I32(kAllLanes), Slot(layout_.Live()));
+  if (meetings_) b_.CreateStore(b_.I32(kAllLanes), Slot(layout_.Live()));
   for (uint32_t r = 0; r < registers.size(); ++r) {
     if (!registers[r]) continue;
     handed_.insert(r);
@@ -43,7 +43,7 @@ llvm::SmallVector<KernelEmitter::Place, 4> KernelEmitter::Handed(
     uint32_t index) {
   auto places = Storage(index, Mode::kMasked);
   if (KeptAlike(index)) return places;
-  llvm::Type* type = TypeOf(kernel_.function->registers[index].type);
+  llvm::Type* type = b_.TypeOf(kernel_.function->registers[index].type);
   const uint64_t bytes = (type->getPrimitiveSizeInBits() + 7) / 8;
   const int parts = PartsOf(shapes_[0].registers[index]);
   const uint64_t offset = layout_.Handed(index, bytes * parts);
@@ -77,10 +77,10 @@ void KernelEmitter::Diverge(int entry) {
 // Block k runs as full code if all lanes are in it, with values that have the
 // shapes that full code takes for granted.
 void KernelEmitter::EnterFull(size_t k) {
-  auto* check = NewBlock("meet.check");
-  auto* enter = NewBlock("meet.full");
-  auto* stay = NewBlock("meet.masked");
-  b_.CreateCondBr(b_.CreateICmpEQ(ExecBits(), I32(kAllLanes)), check, stay);
+  auto* check = b_.NewBlock("meet.check");
+  auto* enter = b_.NewBlock("meet.full");
+  auto* stay = b_.NewBlock("meet.masked");
+  b_.CreateCondBr(b_.CreateICmpEQ(ExecBits(), b_.I32(kAllLanes)), check, stay);
   b_.SetInsertPoint(check);
   predicates_.clear();
   llvm::Value* fits = b_.getTrue();
@@ -134,14 +134,15 @@ llvm::Value* KernelEmitter::FitsFull(uint32_t index) {
   const Value value = ReadRegister(index, Mode::kMasked);
   if (value.type == Type::kPred) {
     llvm::Value* bits = BitsOfPredicate(value);
-    return b_.CreateOr(b_.CreateICmpEQ(bits, I32(0)),
-                       b_.CreateICmpEQ(bits, I32(kAllLanes)));
+    return b_.CreateOr(b_.CreateICmpEQ(bits, b_.I32(0)),
+                       b_.CreateICmpEQ(bits, b_.I32(kAllLanes)));
   }
   llvm::Type* integer = b_.getIntNTy(ptx::BitsOf(value.type));
   llvm::Value* fits = b_.getTrue();
   llvm::Value* base = nullptr;
   for (int c = 0; c < chunks_; ++c) {
-    llvm::Value* lanes = b_.CreateBitCast(Vector(value, c), VectorOf(integer));
+    llvm::Value* lanes =
+        b_.CreateBitCast(Vector(value, c), b_.VectorOf(integer));
     llvm::Value* expected = nullptr;
     if (c == 0 || !shape.wide) {
       base = b_.CreateExtractElement(lanes, uint64_t{0});
@@ -152,7 +153,8 @@ llvm::Value* KernelEmitter::FitsFull(uint32_t index) {
           llvm::ConstantInt::get(integer, shape.stride * c * lanes_, true));
     }
     llvm::Value* same = b_.CreateICmpEQ(
-        lanes, b_.CreateAdd(Splat(expected), Iota(integer, shape.stride)));
+        lanes,
+        b_.CreateAdd(b_.Splat(expected), b_.Iota(integer, shape.stride)));
     llvm::Value* all = b_.CreateBitCast(same, b_.getIntNTy(lanes_));
     fits = b_.CreateAnd(
         fits,
@@ -203,14 +205,14 @@ void KernelEmitter::CheckNoWrap(const Instruction& instruction,
                                   : b_.CreateZExt(low, b_.getInt64Ty());
     wraps = b_.CreateOr(wraps, b_.CreateICmpNE(back, end));
   }
-  auto* leave = NewBlock("wraps");
-  auto* go_on = NewBlock("no_wrap");
+  auto* leave = b_.NewBlock("wraps");
+  auto* go_on = b_.NewBlock("no_wrap");
   llvm::MDBuilder metadata(context_);
   b_.CreateCondBr(wraps, leave, go_on,
                   metadata.createBranchWeights(1, 1000000));
   b_.SetInsertPoint(leave);
   LeaveFull(NeededAt(instruction));
-  b_.CreateStore(region_ == nullptr ? I32(kAllLanes) : region_,
+  b_.CreateStore(region_ == nullptr ? b_.I32(kAllLanes) : region_,
                  Slot(layout_.Resumed()));
   if (region_ != nullptr) PendRegion();
   masked_roots_.insert(static_cast<int>(block_at_));

@@ -41,7 +41,7 @@ void KernelEmitter::EmitPack(const Instruction& instruction) {
     llvm::Value* whole = nullptr;
     for (size_t i = 0; i < elements.size(); ++i) {
       llvm::Value* part = b_.CreateZExt(Vector(Read(elements[i], narrow), c),
-                                        VectorOf(b_.getIntNTy(bits)));
+                                        b_.VectorOf(b_.getIntNTy(bits)));
       part = b_.CreateShl(part, each * i);
       whole = whole == nullptr ? part : b_.CreateOr(whole, part);
     }
@@ -64,7 +64,7 @@ void KernelEmitter::EmitUnpack(const Instruction& instruction) {
     for (int c = 0; c < chunks_; ++c) {
       part.parts.push_back(
           b_.CreateTrunc(b_.CreateLShr(Vector(whole, c), each * i),
-                         VectorOf(b_.getIntNTy(each))));
+                         b_.VectorOf(b_.getIntNTy(each))));
     }
     if (whole.shape.chunk_uniform() && whole.shape.wide) {
       part.shape = Shape{};

@@ -41,8 +41,9 @@ void KernelEmitter::Prefetch(const Operand& place, const Value& address,
     for (int at = 0; at < size; at += kLine) {
       b_.CreateIntrinsic(
           llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-          {b_.CreateConstGEP1_32(b_.getInt8Ty(), first, at), I32(write ? 1 : 0),
-           /*keep in all caches=*/I32(3), /*data=*/I32(1)});
+          {b_.CreateConstGEP1_32(b_.getInt8Ty(), first, at),
+           b_.I32(write ? 1 : 0),
+           /*keep in all caches=*/b_.I32(3), /*data=*/b_.I32(1)});
     }
   }
 }
@@ -72,7 +73,7 @@ llvm::Value* KernelEmitter::PrefetchDistance(llvm::Value* place,
   if (prefetch_.distance != nullptr && prefetch_.bytes == bytes) {
     return prefetch_.distance;
   }
-  llvm::AllocaInst* last = Alloca(b_.getInt64Ty());
+  llvm::AllocaInst* last = b_.AllocaAtEntry(b_.getInt64Ty());
   llvm::IRBuilder<>(last->getNextNode()).CreateStore(b_.getInt64(0), last);
   llvm::Value* step = b_.CreateSub(place, b_.CreateLoad(b_.getInt64Ty(), last));
   b_.CreateStore(place, last);

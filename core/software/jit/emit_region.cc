@@ -15,18 +15,18 @@ void KernelEmitter::EmitRegion(size_t k, llvm::Value* taken) {
   const lower::Block& block = kernel_.blocks[k];
   const int join = shapes_[0].joins[k];
   region_bits_.clear();
-  region_bits_[join] = Alloca(b_.getInt32Ty());
+  region_bits_[join] = b_.AllocaAtEntry(b_.getInt32Ty());
   for (const int at : shapes_[0].regions[k]) {
-    region_bits_[at] = Alloca(b_.getInt32Ty());
+    region_bits_[at] = b_.AllocaAtEntry(b_.getInt32Ty());
   }
-  for (const auto& [at, bits] : region_bits_) b_.CreateStore(I32(0), bits);
+  for (const auto& [at, bits] : region_bits_) b_.CreateStore(b_.I32(0), bits);
   AddToRegion(block.taken, taken);
   AddToRegion(block.next, b_.CreateNot(taken));
   for (const int at : shapes_[0].regions[k]) {
-    auto* run = NewBlock("region");
-    auto* after = NewBlock("region.after");
+    auto* run = b_.NewBlock("region");
+    auto* after = b_.NewBlock("region.after");
     region_ = LoadI32(region_bits_[at]);
-    b_.CreateCondBr(b_.CreateICmpEQ(region_, I32(0)), after, run);
+    b_.CreateCondBr(b_.CreateICmpEQ(region_, b_.I32(0)), after, run);
     b_.SetInsertPoint(run);
     EmitRegionBlock(static_cast<size_t>(at));
     b_.CreateBr(after);

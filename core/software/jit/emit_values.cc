@@ -11,33 +11,6 @@ using ptx::Operand;
 using ptx::Special;
 using ptx::Type;
 
-llvm::Type* KernelEmitter::TypeOf(Type type) {
-  switch (type) {
-    case Type::kF32:
-      return b_.getFloatTy();
-    case Type::kF64:
-      return b_.getDoubleTy();
-    default:
-      return b_.getIntNTy(ptx::BitsOf(type));
-  }
-}
-
-llvm::Type* KernelEmitter::VectorOf(llvm::Type* element) {
-  return llvm::FixedVectorType::get(element, lanes_);
-}
-
-llvm::Value* KernelEmitter::Splat(llvm::Value* scalar) {
-  return b_.CreateVectorSplat(lanes_, scalar);
-}
-
-llvm::Value* KernelEmitter::Iota(llvm::Type* element, int64_t stride) {
-  llvm::SmallVector<llvm::Constant*, 16> values;
-  for (int i = 0; i < lanes_; ++i) {
-    values.push_back(llvm::ConstantInt::get(element, stride * i, true));
-  }
-  return llvm::ConstantVector::get(values);
-}
-
 int KernelEmitter::PartsOf(const Shape& shape) const {
   return !shape.varying && shape.wide ? 1 : chunks_;
 }
@@ -58,10 +31,10 @@ llvm::Value* KernelEmitter::Base(const Value& value, int chunk) {
 
 llvm::Value* KernelEmitter::Vector(const Value& value, int chunk) {
   if (value.shape.varying) return value.parts[chunk];
-  llvm::Value* splat = Splat(Base(value, chunk));
+  llvm::Value* splat = b_.Splat(Base(value, chunk));
   if (value.shape.stride == 0) return splat;
   return b_.CreateAdd(
-      splat, Iota(splat->getType()->getScalarType(), value.shape.stride));
+      splat, b_.Iota(splat->getType()->getScalarType(), value.shape.stride));
 }
 
 // To a shape that the value has, too: never from varying to another.
@@ -78,7 +51,7 @@ Value KernelEmitter::Reshape(const Value& value, const Shape& shape) {
 Value KernelEmitter::As(const Value& value, Type type) {
   const int from = ptx::BitsOf(value.type);
   const int to = ptx::BitsOf(type);
-  llvm::Type* target = TypeOf(type);
+  llvm::Type* target = b_.TypeOf(type);
   llvm::Type* current = value.parts[0]->getType()->getScalarType();
   Value source = value;
   if (target == current) {
@@ -92,7 +65,7 @@ Value KernelEmitter::As(const Value& value, Type type) {
   Value result{source.shape, type, {}};
   for (llvm::Value* part : source.parts) {
     const bool vector = part->getType()->isVectorTy();
-    auto typed = [&](llvm::Type* t) { return vector ? VectorOf(t) : t; };
+    auto typed = [&](llvm::Type* t) { return vector ? b_.VectorOf(t) : t; };
     if (!current->isIntegerTy()) {
       part = b_.CreateBitCast(part, typed(b_.getIntNTy(from)));
     }
@@ -123,8 +96,8 @@ llvm::SmallVector<KernelEmitter::Place, 4> KernelEmitter::Storage(
   // Predicates: one bit a lane.
   const bool bits = shape.varying && type == Type::kPred;
   llvm::Type* part = bits            ? b_.getInt32Ty()
-                     : shape.varying ? VectorOf(TypeOf(type))
-                                     : TypeOf(type);
+                     : shape.varying ? b_.VectorOf(b_.TypeOf(type))
+                                     : b_.TypeOf(type);
   const int parts = bits ? 1 : PartsOf(shape);
   llvm::SmallVector<Place, 4> places;
   if (mode == Mode::kMasked &&
@@ -138,7 +111,7 @@ llvm::SmallVector<KernelEmitter::Place, 4> KernelEmitter::Storage(
   }
   auto& values = storage_[static_cast<int>(mode)][index];
   while (values.size() < static_cast<size_t>(parts)) {
-    values.push_back(Alloca(part));
+    values.push_back(b_.AllocaAtEntry(part));
   }
   for (llvm::AllocaInst* value : values) places.push_back({value, part});
   return places;
@@ -155,8 +128,8 @@ Value KernelEmitter::ReadRegister(uint32_t index, Mode mode) {
   const Type type = kernel_.function->registers[index].type;
   if (lane_ != nullptr) {
     auto*& place = lane_registers_[index];
-    if (place == nullptr) place = Alloca(TypeOf(type));
-    return Uniform(type, b_.CreateLoad(TypeOf(type), place));
+    if (place == nullptr) place = b_.AllocaAtEntry(b_.TypeOf(type));
+    return Uniform(type, b_.CreateLoad(b_.TypeOf(type), place));
   }
   Value value{shapes_[static_cast<int>(mode)].registers[index], type, {}};
   if (auto it = predicates_.find(index);
@@ -182,7 +155,7 @@ void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
   }
   if (lane_ != nullptr) {
     auto*& place = lane_registers_[index];
-    if (place == nullptr) place = Alloca(TypeOf(type));
+    if (place == nullptr) place = b_.AllocaAtEntry(b_.TypeOf(type));
     b_.CreateStore(AtLane(As(value, type), lane_).parts[0], place);
     return;
   }
@@ -249,14 +222,14 @@ Value KernelEmitter::Read(const Operand& operand, Type type) {
   if (type == Type::kPred) return Uniform(type, b_.getInt1(bits != 0));
   llvm::Value* constant =
       b_.getInt(llvm::APInt(64, bits).zextOrTrunc(ptx::BitsOf(type)));
-  return Uniform(type, b_.CreateBitCast(constant, TypeOf(type)));
+  return Uniform(type, b_.CreateBitCast(constant, b_.TypeOf(type)));
 }
 
 Value KernelEmitter::ReadLanemask(Special special) {
   Value result{Shape::Varying(), Type::kU32, {}};
   for (int c = 0; c < chunks_; ++c) {
-    llvm::Value* equal = b_.CreateShl(Splat(I32(1)), LaneNumbers(c));
-    llvm::Value* less = b_.CreateSub(equal, Splat(I32(1)));
+    llvm::Value* equal = b_.CreateShl(b_.Splat(b_.I32(1)), LaneNumbers(c));
+    llvm::Value* less = b_.CreateSub(equal, b_.Splat(b_.I32(1)));
     llvm::Value* mask = equal;
     if (special == Special::kLanemaskLt) mask = less;
     if (special == Special::kLanemaskLe) mask = b_.CreateOr(less, equal);
@@ -279,7 +252,7 @@ Value KernelEmitter::ReadClock(Special special) {
   if (special == Special::kClockHi || special == Special::kGlobaltimerHi) {
     now = b_.CreateLShr(now, 32);
   }
-  return Uniform(type, b_.CreateTrunc(now, TypeOf(type)));
+  return Uniform(type, b_.CreateTrunc(now, b_.TypeOf(type)));
 }
 
 // What is the same for the whole launch. A block is a cluster of its own, and
@@ -289,7 +262,7 @@ Value KernelEmitter::ReadLaunch(Special special) {
   auto field = [&](size_t offset, llvm::Type* kind) {
     return LoadField(launch_, offset, kind, true);
   };
-  llvm::Value* value = llvm::ConstantInt::get(TypeOf(type), 0);
+  llvm::Value* value = llvm::ConstantInt::get(b_.TypeOf(type), 0);
   switch (special) {
     case Special::kEnvreg1:
     case Special::kEnvreg2: {
@@ -305,7 +278,7 @@ Value KernelEmitter::ReadLaunch(Special special) {
           field(offsetof(LaunchContext, dynamic_shared_bytes), b_.getInt32Ty());
       if (special == Special::kTotalSmemSize) {
         value = b_.CreateAdd(
-            value, I32(static_cast<uint32_t>(kernel_.static_shared_bytes)));
+            value, b_.I32(static_cast<uint32_t>(kernel_.static_shared_bytes)));
       }
       break;
     case Special::kClusteridX:
@@ -325,7 +298,7 @@ Value KernelEmitter::ReadLaunch(Special special) {
     case Special::kClusterNctaidY:
     case Special::kClusterNctaidZ:
     case Special::kClusterNctarank:
-      value = I32(1);
+      value = b_.I32(1);
       break;
     default:
       break;
@@ -359,7 +332,7 @@ Value KernelEmitter::ReadSpecial(Special special) {
     case Special::kNtidZ:
       return Value{lower::ShapeOfSpecial(special, block_, lanes_),
                    type,
-                   {I32(extent[axis(Special::kNtidX)])}};
+                   {b_.I32(extent[axis(Special::kNtidX)])}};
     case Special::kCtaidX:
     case Special::kCtaidY:
     case Special::kCtaidZ:
@@ -370,11 +343,11 @@ Value KernelEmitter::ReadSpecial(Special special) {
       return Uniform(type, grid_[axis(Special::kNctaidX)]);
     case Special::kLaneid:
       return Value{
-          lower::ShapeOfSpecial(special, block_, lanes_), type, {I32(0)}};
+          lower::ShapeOfSpecial(special, block_, lanes_), type, {b_.I32(0)}};
     case Special::kWarpid:
       return Uniform(type, warp_);
     case Special::kNwarpid:
-      return Uniform(type, I32((block_.threads() + 31) / 32));
+      return Uniform(type, b_.I32((block_.threads() + 31) / 32));
     case Special::kLanemaskEq:
     case Special::kLanemaskLe:
     case Special::kLanemaskLt:
@@ -394,7 +367,7 @@ Value KernelEmitter::ReadSpecial(Special special) {
   // tid: from the thread's linear number in the block.
   Value linear{Shape{false, true, 1},
                Type::kU32,
-               {b_.CreateMul(warp_, I32(lower::kWarpLanes))}};
+               {b_.CreateMul(warp_, b_.I32(lower::kWarpLanes))}};
   Value result{lower::ShapeOfSpecial(special, block_, lanes_), type, {}};
   for (int c = 0; c < PartsOf(result.shape); ++c) {
     llvm::Value* part =

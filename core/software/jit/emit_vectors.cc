@@ -57,11 +57,12 @@ std::vector<Value> KernelEmitter::LoadGroups(const Value& address, Type type,
   for (int c = 0; c < chunks_; ++c) {
     llvm::SmallVector<llvm::Value*, 16> groups;
     for (int lane = c * lanes_; lane < (c + 1) * lanes_; lane += each) {
-      groups.push_back(MarkGroups(
-          b_.CreateAlignedLoad(llvm::FixedVectorType::get(TypeOf(type), width),
-                               GroupPointer(address, lane),
-                               llvm::Align(ptx::BytesOf(type) * count)),
-          lane, each, count));
+      groups.push_back(
+          MarkGroups(b_.CreateAlignedLoad(
+                         llvm::FixedVectorType::get(b_.TypeOf(type), width),
+                         GroupPointer(address, lane),
+                         llvm::Align(ptx::BytesOf(type) * count)),
+                     lane, each, count));
     }
     const auto parts = count == 2 ? SplitPairs(groups) : SplitFours(groups);
     for (size_t i = 0; i < count; ++i) elements[i].parts.push_back(parts[i]);

@@ -33,7 +33,8 @@ llvm::Value* KernelEmitter::Members(const Instruction& instruction) {
 
 // Lane numbers 0 to 31, as chunk `chunk`.
 llvm::Value* KernelEmitter::LaneNumbers(int chunk) {
-  return b_.CreateAdd(Iota(b_.getInt32Ty(), 1), Splat(I32(chunk * lanes_)));
+  return b_.CreateAdd(b_.Iota(b_.getInt32Ty(), 1),
+                      b_.Splat(b_.I32(chunk * lanes_)));
 }
 
 // For each lane of a chunk the value of lane `index` of the warp.
@@ -45,14 +46,14 @@ llvm::Value* KernelEmitter::Pick(const Value& value, llvm::Value* index) {
   }
   llvm::Function* permute =
       llvm::Intrinsic::getDeclaration(module_, llvm::Intrinsic::x86_avx2_permd);
-  llvm::Value* chunk = b_.CreateLShr(index, Splat(I32(3)));
+  llvm::Value* chunk = b_.CreateLShr(index, b_.Splat(b_.I32(3)));
   llvm::Value* result = nullptr;
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* part = b_.CreateCall(permute, {Vector(value, c), index});
     result = result == nullptr
                  ? part
-                 : b_.CreateSelect(b_.CreateICmpEQ(chunk, Splat(I32(c))), part,
-                                   result);
+                 : b_.CreateSelect(b_.CreateICmpEQ(chunk, b_.Splat(b_.I32(c))),
+                                   part, result);
   }
   return result;
 }
@@ -71,10 +72,11 @@ void KernelEmitter::EmitShuffle(const Instruction& instruction) {
   Value inside{Shape::Varying(), Type::kPred, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* lane = LaneNumbers(c);
-    llvm::Value* amount = b_.CreateAnd(Vector(by, c), Splat(I32(31)));
-    llvm::Value* clamp = b_.CreateAnd(Vector(limits, c), Splat(I32(31)));
-    llvm::Value* segment = b_.CreateAnd(
-        b_.CreateLShr(Vector(limits, c), Splat(I32(8))), Splat(I32(31)));
+    llvm::Value* amount = b_.CreateAnd(Vector(by, c), b_.Splat(b_.I32(31)));
+    llvm::Value* clamp = b_.CreateAnd(Vector(limits, c), b_.Splat(b_.I32(31)));
+    llvm::Value* segment =
+        b_.CreateAnd(b_.CreateLShr(Vector(limits, c), b_.Splat(b_.I32(8))),
+                     b_.Splat(b_.I32(31)));
     llvm::Value* others = b_.CreateNot(segment);
     llvm::Value* low = b_.CreateAnd(lane, segment);
     llvm::Value* bound = b_.CreateOr(low, b_.CreateAnd(clamp, others));
@@ -104,7 +106,7 @@ void KernelEmitter::EmitVote(const Instruction& instruction) {
   llvm::Value* bits = b_.CreateAnd(
       members, BitsOfPredicate(Read(instruction.operands[1], Type::kPred)));
   llvm::Value* all = b_.CreateICmpEQ(bits, members);
-  llvm::Value* none = b_.CreateICmpEQ(bits, I32(0));
+  llvm::Value* none = b_.CreateICmpEQ(bits, b_.I32(0));
   Value result = Uniform(Type::kPred, all);
   if (words.Has(Modifier::kBallot)) {
     result = Uniform(Type::kB32, bits);
@@ -128,12 +130,13 @@ void KernelEmitter::EmitMatch(const Instruction& instruction) {
                     b_.getInt32Ty(), {values, members});
     Write(operands[0], Uniform(Type::kB32, same));
     if (operands.size() == 4) {
-      Write(operands[1], Uniform(Type::kPred, b_.CreateICmpNE(same, I32(0))));
+      Write(operands[1],
+            Uniform(Type::kPred, b_.CreateICmpNE(same, b_.I32(0))));
     }
     return;
   }
-  llvm::AllocaInst* masks =
-      Alloca(llvm::ArrayType::get(b_.getInt32Ty(), lower::kWarpLanes));
+  llvm::AllocaInst* masks = b_.AllocaAtEntry(
+      llvm::ArrayType::get(b_.getInt32Ty(), lower::kWarpLanes));
   CallRuntime(wide ? "holdfast_match_any64" : "holdfast_match_any32",
               b_.getVoidTy(), {values, members, masks});
   Write(operands[0], LoadLanes(masks, Type::kB32));
@@ -141,11 +144,11 @@ void KernelEmitter::EmitMatch(const Instruction& instruction) {
 
 // The lanes' values from an array on the stack.
 Value KernelEmitter::LoadLanes(llvm::AllocaInst* array, Type type) {
-  llvm::Type* element = TypeOf(type);
+  llvm::Type* element = b_.TypeOf(type);
   Value result{Shape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
     result.parts.push_back(b_.CreateAlignedLoad(
-        VectorOf(element), b_.CreateConstGEP1_32(element, array, c * lanes_),
+        b_.VectorOf(element), b_.CreateConstGEP1_32(element, array, c * lanes_),
         llvm::Align(ptx::BytesOf(type))));
   }
   return result;
@@ -187,7 +190,7 @@ llvm::Value* KernelEmitter::Reduce(const Instruction& instruction,
   llvm::SmallVector<llvm::Value*, 4> parts;
   for (int c = 0; c < chunks_; ++c) {
     parts.push_back(b_.CreateSelect(ChunkMask(members, c), Vector(value, c),
-                                    Splat(b_.getInt(neutral))));
+                                    b_.Splat(b_.getInt(neutral))));
   }
   while (parts.size() > 1) {
     llvm::SmallVector<llvm::Value*, 4> wider;
@@ -210,7 +213,7 @@ void KernelEmitter::EmitElect(const Instruction& instruction) {
       llvm::Intrinsic::cttz, Members(instruction), b_.getFalse());
   Value chosen{Shape::Varying(), Type::kPred, {}};
   for (int c = 0; c < chunks_; ++c) {
-    chosen.parts.push_back(b_.CreateICmpEQ(LaneNumbers(c), Splat(leader)));
+    chosen.parts.push_back(b_.CreateICmpEQ(LaneNumbers(c), b_.Splat(leader)));
   }
   Write(instruction.operands[0], Uniform(Type::kB32, leader));
   Write(instruction.operands[1], chosen);
@@ -218,7 +221,7 @@ void KernelEmitter::EmitElect(const Instruction& instruction) {
 
 void KernelEmitter::EmitActivemask(const Instruction& instruction) {
   llvm::Value* mask = LaneMask();
-  if (mask == nullptr) mask = I32(kAllLanes);
+  if (mask == nullptr) mask = b_.I32(kAllLanes);
   Write(instruction.operands[0], Uniform(Type::kB32, mask));
 }
 
@@ -247,15 +250,15 @@ void KernelEmitter::CompilerFence() {
 void KernelEmitter::EmitTrap(const Instruction& instruction) {
   const auto& operands = instruction.operands;
   llvm::Value* lanes = LaneMask();
-  if (lanes == nullptr) lanes = I32(kAllLanes);
-  auto* trap = NewBlock("trap");
-  auto* go_on = NewBlock("no_trap");
-  b_.CreateCondBr(b_.CreateICmpNE(lanes, I32(0)), trap, go_on);
+  if (lanes == nullptr) lanes = b_.I32(kAllLanes);
+  auto* trap = b_.NewBlock("trap");
+  auto* go_on = b_.NewBlock("no_trap");
+  b_.CreateCondBr(b_.CreateICmpNE(lanes, b_.I32(0)), trap, go_on);
   b_.SetInsertPoint(trap);
   NoteInstruction();
   const uint64_t reason = operands.empty() ? 0 : operands[0].bits;
   CallRuntime("holdfast_trap", b_.getVoidTy(),
-              {lanes, I32(static_cast<uint32_t>(reason))});
+              {lanes, b_.I32(static_cast<uint32_t>(reason))});
   b_.CreateBr(go_on);
   b_.SetInsertPoint(go_on);
 }

@@ -17,6 +17,7 @@
 
 #include "absl/types/span.h"
 #include "core/software/jit/access_site.h"
+#include "core/software/jit/arithmetic/builder.h"
 #include "core/software/jit/host_cpu.h"
 #include "core/software/jit/value.h"
 #include "core/software/jit/warp_frame.h"
@@ -25,8 +26,6 @@
 #include "core/software/lower/lane_loops.h"
 #include "core/software/lower/shapes.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/Module.h"
 
 namespace holdfast::software::jit {
 
@@ -53,8 +52,6 @@ class KernelEmitter {
   using Mode = lower::Mode;
 
   // emit_frame.cc: the two functions, and the loops around the code of a warp.
-  llvm::Function* NewFunction(const std::string& name, llvm::Type* result,
-                              absl::Span<llvm::Type* const> parameters);
   void EnterFunction(llvm::Function* function);
   void LoadSurroundings();
   void EmitFullFunction();
@@ -247,10 +244,6 @@ class KernelEmitter {
   llvm::Value* Vector(const Value& value, int chunk);
   llvm::Value* Base(const Value& value, int chunk);
   Value Uniform(ptx::Type type, llvm::Value* scalar);
-  llvm::Type* TypeOf(ptx::Type type);
-  llvm::Type* VectorOf(llvm::Type* element);
-  llvm::Value* Iota(llvm::Type* element, int64_t stride);
-  llvm::Value* Splat(llvm::Value* scalar);
   // Where a part of a register is kept.
   struct Place {
     llvm::Value* pointer;
@@ -262,157 +255,24 @@ class KernelEmitter {
   bool OnlyInItsBlock(uint32_t index) const;
   llvm::Value* Slot(uint64_t offset);  // of the frame
   int PartsOf(const lower::Shape& shape) const;
-  llvm::AllocaInst* Alloca(llvm::Type* type);
 
   // emit_arithmetic.cc
   void EmitArithmetic(const ptx::Instruction& instruction);
   Value CombinePredicates(const ptx::Instruction& instruction,
                           absl::Span<const Value> in);
-  // One scalar, or a chunk's vectors, of operands to the result.
-  llvm::Value* Compute(const ptx::Instruction& instruction,
-                       absl::Span<llvm::Value* const> in);
-  llvm::Type* Like(llvm::Value* value, llvm::Type* element);
-
-  // emit_routine.cc
-  static bool IsRoutine(const ptx::Instruction& instruction);
-  llvm::Value* CallRoutine(const ptx::Instruction& instruction,
-                           absl::Span<llvm::Value* const> in);
-  llvm::Function* EmitRoutine(const std::string& name,
-                              const ptx::Instruction& instruction,
-                              absl::Span<llvm::Value* const> in);
+  llvm::Value* ConvertAddress(const ptx::Instruction& instruction,
+                              llvm::Value* address);
 
   // emit_pack.cc
   void EmitPack(const ptx::Instruction& instruction);
   void EmitUnpack(const ptx::Instruction& instruction);
 
-  // emit_integer.cc
-  llvm::Value* ComputeInteger(const ptx::Instruction& instruction,
-                              absl::Span<llvm::Value* const> in);
-  llvm::Value* ComputeIntegerPairs(const ptx::Instruction& instruction,
-                                   absl::Span<llvm::Value* const> in);
-  llvm::Value* MinMaxInteger(const ptx::Instruction& instruction,
-                             bool is_signed, llvm::Value* a, llvm::Value* b);
-  llvm::Value* SumWith(bool saturate, llvm::Value* a, llvm::Value* b);
-  llvm::Value* Quotient(bool is_signed, llvm::Value* a, llvm::Value* b);
-  llvm::Value* QuotientUnlessLess(llvm::Value* a, llvm::Value* b);
-  llvm::Value* QuotientOfVectors(bool is_signed, llvm::Value* a,
-                                 llvm::Value* b);
-  llvm::Value* Divide(const ptx::Instruction& instruction, llvm::Value* a,
-                      llvm::Value* b);
-  llvm::Value* Multiply(const ptx::Instruction& instruction, llvm::Value* a,
-                        llvm::Value* b);
-  llvm::Value* Shift(const ptx::Instruction& instruction, llvm::Value* a,
-                     llvm::Value* count);
-
-  // emit_float.cc
-  llvm::Value* ComputeFloat(const ptx::Instruction& instruction,
-                            absl::Span<llvm::Value* const> in);
-  llvm::Value* ComputeDirected(const ptx::Instruction& instruction,
-                               ptx::Modifier rounding,
-                               absl::Span<llvm::Value* const> in);
-  llvm::Value* ReciprocalHigh(llvm::Value* a, bool root);
-  llvm::Value* TestProperty(const ptx::Instruction& instruction,
-                            llvm::Value* a);
-  llvm::Value* MinMax(const ptx::Instruction& instruction, llvm::Value* a,
-                      llvm::Value* b);
-  llvm::Value* Flush(llvm::Value* value);
-  llvm::Value* Saturate(llvm::Value* value);
-
-  // emit_rounding.cc: a float, how it lies to the exact result, and the floats
-  // beside it.
-  struct NearFloat {
-    llvm::Value* bits;
-    llvm::Value* above;  // the float is too high
-    llvm::Value* below;
-    llvm::Value* negative;
-    llvm::Value* next_down;
-    llvm::Value* next_up;
-    llvm::Value* next_in;  // towards zero, or zero
-  };
-  NearFloat RoundNear(llvm::Value* a, llvm::Value* b, llvm::Value* c,
-                      bool negative_zero);
-  llvm::Value* RoundDirected(ptx::Modifier rounding, llvm::Value* a,
-                             llvm::Value* b, llvm::Value* c);
-  llvm::Value* RoundOdd(llvm::Value* a, llvm::Value* b, llvm::Value* c);
-
-  // emit_half.cc
-  llvm::Value* FloatOfHalf(ptx::Type type, llvm::Value* bits);
-  llvm::Value* HalfOfFloat(ptx::Type type, llvm::Value* value);
-  llvm::Value* FlushHalf(llvm::Value* bits);
-  llvm::Value* HalfAt(llvm::Value* pair, int shift);
-  llvm::Value* ComputeHalves(const ptx::Instruction& instruction,
-                             absl::Span<llvm::Value* const> in);
-  llvm::Value* ComputeHalf(const ptx::Instruction& instruction, ptx::Type type,
-                           absl::Span<llvm::Value* const> operands);
-  llvm::Value* HalfAsFloat(const ptx::Instruction& instruction, ptx::Type type,
-                           absl::Span<llvm::Value* const> in);
-
-  // emit_comparison.cc
-  llvm::Value* Compare(const ptx::Instruction& instruction, ptx::Type type,
-                       llvm::Value* a, llvm::Value* b);
-  llvm::Value* Combine(const ptx::Instruction& instruction, llvm::Value* holds,
-                       llvm::Value* with);
-  llvm::Value* ComputeSet(const ptx::Instruction& instruction,
-                          absl::Span<llvm::Value* const> in);
-  void EmitSetpPair(const ptx::Instruction& instruction);
-
-  // emit_conversion.cc
-  llvm::Value* Convert(const ptx::Instruction& instruction,
-                       absl::Span<llvm::Value* const> in);
-  llvm::Value* ConvertIntegers(ptx::Type to, ptx::Type from, bool saturate,
-                               llvm::Value* a);
-  llvm::Value* RoundToWhole(const ptx::Instruction& instruction,
-                            llvm::Value* a);
-  llvm::Value* ConvertToInteger(const ptx::Instruction& instruction,
-                                llvm::Value* a);
-  llvm::Value* ConvertToFloat(const ptx::Instruction& instruction,
-                              llvm::Value* a);
-
-  // emit_scalar.cc
-  llvm::Value* CallScalar(const std::string& name,
-                          absl::Span<llvm::Value* const> in, uint32_t option,
-                          llvm::Type* result);
-
-  // emit_video.cc
-  llvm::Value* ComputeVideoParts(const ptx::Instruction& instruction,
-                                 absl::Span<llvm::Value* const> in);
-
   // emit_carry.cc
   void EmitCarry(const ptx::Instruction& instruction);
 
-  // emit_bits.cc
-  llvm::Value* ConstantLike(llvm::Value* value, uint64_t bits);
-  llvm::Value* ComputeBits(const ptx::Instruction& instruction,
-                           absl::Span<llvm::Value* const> in);
-  llvm::Value* FindHighestBit(const ptx::Instruction& instruction,
-                              llvm::Value* a);
-  llvm::Value* ExtractField(const ptx::Instruction& instruction, llvm::Value* a,
-                            llvm::Value* position, llvm::Value* length);
-  llvm::Value* InsertField(llvm::Value* a, llvm::Value* b,
-                           llvm::Value* position, llvm::Value* length);
+  // emit_pairs.cc
+  void EmitSetpPair(const ptx::Instruction& instruction);
   void EmitLogicPair(const ptx::Instruction& instruction);
-  llvm::Value* LookUpLogic(llvm::Value* a, llvm::Value* b, llvm::Value* c,
-                           uint8_t table);
-  llvm::Value* FunnelShift(const ptx::Instruction& instruction, llvm::Value* a,
-                           llvm::Value* b, llvm::Value* count);
-  llvm::Value* PermuteBytes(const ptx::Instruction& instruction, llvm::Value* a,
-                            llvm::Value* b, llvm::Value* selectors);
-  llvm::Value* Multiply24(const ptx::Instruction& instruction, llvm::Value* a,
-                          llvm::Value* b);
-  llvm::Value* DotProduct(const ptx::Instruction& instruction, llvm::Value* a,
-                          llvm::Value* b, llvm::Value* c);
-  llvm::Value* MaskOfBits(const ptx::Instruction& instruction,
-                          llvm::Value* position, llvm::Value* length);
-  llvm::Value* ExtendFrom(const ptx::Instruction& instruction, llvm::Value* a,
-                          llvm::Value* count);
-
-  // emit_approximation.cc
-  llvm::Value* DoubleLike(llvm::Value* value, double constant);
-  llvm::Value* Polynomial(llvm::Value* x, absl::Span<const double> c);
-  llvm::Value* Approximate(const ptx::Instruction& instruction, llvm::Value* x);
-  llvm::Value* Exp2(llvm::Value* x);
-  llvm::Value* Log2(llvm::Value* x);
-  llvm::Value* Sine(llvm::Value* x, bool cosine);
 
   // emit_memory.cc, emit_gather.cc
   static ptx::Space SpaceOf(const ptx::Instruction& instruction);
@@ -459,8 +319,6 @@ class KernelEmitter {
   llvm::Value* Pointer(llvm::Value* address);
 
   void Fail(const ptx::Instruction& instruction, std::string reason);
-  llvm::BasicBlock* NewBlock(const std::string& name);
-  llvm::Value* I32(uint32_t value) { return b_.getInt32(value); }
 
   llvm::Module* module_;
   llvm::LLVMContext& context_;
@@ -469,7 +327,7 @@ class KernelEmitter {
   const Cpu cpu_;
   const int lanes_;   // of a chunk
   const int chunks_;  // of a warp
-  llvm::IRBuilder<> b_;
+  Builder b_;
   WarpFrame layout_;
   llvm::AllocaInst* room_ = nullptr;  // for the frame, in the full function
   llvm::CallInst* clear_ = nullptr;   // of its fields

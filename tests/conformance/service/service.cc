@@ -10,11 +10,13 @@ namespace holdfast::conformance {
 void ServiceTest::SetUpTestSuite() {
   const char* address = std::getenv("HOLDFAST_ADDRESS");
   const bool given = address != nullptr && *address != '\0';
-  using cuda::DriverChoice;
-  auto driver = cuda::LoadDriver(
-      {.choice = given ? DriverChoice::kAuto : DriverChoice::kSoftware});
-  ASSERT_OK(driver);
-  driver_ = driver->release();
+  if (driver_ == nullptr) {  // one for all suites
+    using cuda::DriverChoice;
+    auto driver = cuda::LoadDriver(
+        {.choice = given ? DriverChoice::kAuto : DriverChoice::kSoftware});
+    ASSERT_OK(driver);
+    driver_ = driver->release();
+  }
   CUcontext context = nullptr;
   ASSERT_EQ(driver_->api.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
   ASSERT_EQ(driver_->api.cuCtxSetCurrent(context), CUDA_SUCCESS);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// setp, set, and what they compare.
-#include "core/software/jit/kernel_emitter.h"
+#include "core/software/jit/arithmetic/comparison.h"
+
+#include "core/software/jit/arithmetic/float.h"
+#include "core/software/jit/arithmetic/half.h"
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
 using ptx::Instruction;
 using ptx::Modifier;
 using ptx::Type;
@@ -13,7 +13,6 @@ using ptx::Type;
 namespace {
 
 using P = llvm::CmpInst::Predicate;
-using Values = absl::Span<llvm::Value* const>;
 
 // As LLVM says it of floating-point numbers, signed integers and unsigned
 // ones; BAD of what cannot be asked.
@@ -74,41 +73,37 @@ Predicates PredicatesOf(const ptx::Modifiers& words) {
 
 }  // namespace
 
-// Null if the type cannot be compared like that.
-llvm::Value* KernelEmitter::Compare(const Instruction& instruction, Type type,
-                                    llvm::Value* a, llvm::Value* b) {
+llvm::Value* Compare(Builder& ir, const Instruction& instruction, Type type,
+                     llvm::Value* a, llvm::Value* b) {
   const Predicates predicates = PredicatesOf(instruction.modifiers);
   const bool ftz = instruction.modifiers.Has(Modifier::kFtz);
   if (!ptx::IsFloat(type)) {
     const P p =
         ptx::IsSigned(type) ? predicates.with_sign : predicates.without_sign;
-    return p == kFloatOnly ? nullptr : b_.CreateICmp(p, a, b);
+    return p == kFloatOnly ? nullptr : ir.CreateICmp(p, a, b);
   }
   if (predicates.floating == kIntegerOnly) return nullptr;
   if (type == Type::kF16 || type == Type::kBF16) {
-    if (ftz) a = FlushHalf(a), b = FlushHalf(b);
-    a = FloatOfHalf(type, a);
-    b = FloatOfHalf(type, b);
+    if (ftz) a = FlushHalf(ir, a), b = FlushHalf(ir, b);
+    a = FloatOfHalf(ir, type, a);
+    b = FloatOfHalf(ir, type, b);
   } else if (ftz) {
-    a = Flush(a);
-    b = Flush(b);
+    a = Flush(ir, a);
+    b = Flush(ir, b);
   }
-  return b_.CreateFCmp(predicates.floating, a, b);
+  return ir.CreateFCmp(predicates.floating, a, b);
 }
 
-// `holds` .and, .or or .xor a predicate.
-llvm::Value* KernelEmitter::Combine(const Instruction& instruction,
-                                    llvm::Value* holds, llvm::Value* with) {
+llvm::Value* Combine(Builder& ir, const Instruction& instruction,
+                     llvm::Value* holds, llvm::Value* with) {
   const ptx::Modifiers& words = instruction.modifiers;
-  return words.Has(Modifier::kAnd)  ? b_.CreateAnd(holds, with)
-         : words.Has(Modifier::kOr) ? b_.CreateOr(holds, with)
-                                    : b_.CreateXor(holds, with);
+  return words.Has(Modifier::kAnd)  ? ir.CreateAnd(holds, with)
+         : words.Has(Modifier::kOr) ? ir.CreateOr(holds, with)
+                                    : ir.CreateXor(holds, with);
 }
 
-// setp and set of one or, in packed types, of both halves: ones or 1.0 where
-// the comparison holds.
-llvm::Value* KernelEmitter::ComputeSet(const Instruction& instruction,
-                                       Values in) {
+llvm::Value* ComputeSet(Builder& ir, const Instruction& instruction,
+                        Values in) {
   const Type to = instruction.modifiers.types[0];
   const Type from = instruction.modifiers.types[1];
   const Type half = ptx::HalfOf(from);
@@ -118,60 +113,24 @@ llvm::Value* KernelEmitter::ComputeSet(const Instruction& instruction,
                        : each == Type::kF32  ? 0x3F800000
                        : half == Type::kNone ? ~uint64_t{0}
                                              : 0xFFFF;
-  llvm::Type* word = Like(in[0], b_.getIntNTy(ptx::BitsOf(to)));
+  llvm::Type* word = ir.Like(in[0], ir.getIntNTy(ptx::BitsOf(to)));
   llvm::Value* result = llvm::Constant::getNullValue(word);
   for (const int shift : {0, 16}) {
     if (half == Type::kNone && shift != 0) continue;
-    llvm::Value* holds = half == Type::kNone
-                             ? Compare(instruction, from, in[0], in[1])
-                             : Compare(instruction, half, HalfAt(in[0], shift),
-                                       HalfAt(in[1], shift));
+    llvm::Value* holds =
+        half == Type::kNone
+            ? Compare(ir, instruction, from, in[0], in[1])
+            : Compare(ir, instruction, half, HalfAt(ir, in[0], shift),
+                      HalfAt(ir, in[1], shift));
     if (holds == nullptr) return nullptr;
-    if (in.size() > 2) holds = Combine(instruction, holds, in[2]);
+    if (in.size() > 2) holds = Combine(ir, instruction, holds, in[2]);
     llvm::Value* yes = llvm::ConstantInt::get(
         word, llvm::APInt(64, one << shift).trunc(ptx::BitsOf(to)));
-    result = b_.CreateOr(
+    result = ir.CreateOr(
         result,
-        b_.CreateSelect(holds, yes, llvm::Constant::getNullValue(word)));
+        ir.CreateSelect(holds, yes, llvm::Constant::getNullValue(word)));
   }
-  return b_.CreateBitCast(result, Like(in[0], TypeOf(to)));
-}
-
-// setp p|q, a, b[, c]: q is as p, of the opposite comparison; of packed
-// numbers p is about the low halves and q about the high ones.
-void KernelEmitter::EmitSetpPair(const Instruction& instruction) {
-  const auto& operands = instruction.operands;
-  const Type half = ptx::HalfOf(instruction.type());
-  Value results[2];
-  for (Value& result : results) {
-    result = {Shape::Varying(), Type::kPred, {}};
-  }
-  const Value a = Read(operands[2], instruction.type());
-  const Value b = Read(operands[3], instruction.type());
-  for (int c = 0; c < chunks_; ++c) {
-    llvm::Value* x = Vector(a, c);
-    llvm::Value* y = Vector(b, c);
-    llvm::Value* sides[2];
-    if (half == Type::kNone) {
-      sides[0] = Compare(instruction, instruction.type(), x, y);
-      if (sides[0] == nullptr) return Fail(instruction, "cannot be translated");
-      sides[1] = b_.CreateNot(sides[0]);
-    } else {
-      for (int i = 0; i < 2; ++i) {
-        sides[i] =
-            Compare(instruction, half, HalfAt(x, 16 * i), HalfAt(y, 16 * i));
-      }
-    }
-    for (int i = 0; i < 2; ++i) {
-      if (operands.size() > 4) {
-        llvm::Value* with = Vector(Read(operands[4], Type::kPred), c);
-        sides[i] = Combine(instruction, sides[i], with);
-      }
-      results[i].parts.push_back(sides[i]);
-    }
-  }
-  Write(operands[0], results[0]);
-  Write(operands[1], results[1]);
+  return ir.CreateBitCast(result, ir.Like(in[0], ir.TypeOf(to)));
 }
 
 }  // namespace holdfast::software::jit

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/jit/kernel_emitter.h"
+#include "core/software/jit/arithmetic/video.h"
+
+#include "core/software/jit/arithmetic/scalar.h"
 #include "core/software/semantics/video.h"
 
 namespace holdfast::software::jit {
@@ -10,7 +12,6 @@ using ptx::Opcode;
 
 namespace {
 
-using Values = absl::Span<llvm::Value* const>;
 using Operation = Video::Operation;
 
 Operation ComparisonOf(const ptx::Modifiers& words) {
@@ -60,8 +61,8 @@ std::optional<Operation> OperationOf(const Instruction& instruction) {
 
 }  // namespace
 
-llvm::Value* KernelEmitter::ComputeVideoParts(const Instruction& instruction,
-                                              Values in) {
+llvm::Value* ComputeVideoParts(Builder& ir, const Instruction& instruction,
+                               Values in) {
   const std::optional<Operation> operation = OperationOf(instruction);
   if (!operation) return nullptr;
   const ptx::Modifiers& words = instruction.modifiers;
@@ -74,7 +75,7 @@ llvm::Value* KernelEmitter::ComputeVideoParts(const Instruction& instruction,
   video.signed_b = ptx::IsSigned(words.types[compares ? 1 : 2]);
   video.saturate = words.Has(Modifier::kSat);
   video.accumulate = words.Has(Modifier::kAdd);
-  return CallScalar("video", in, PackVideo(video), b_.getInt32Ty());
+  return CallScalar(ir, "video", in, PackVideo(video), ir.getInt32Ty());
 }
 
 }  // namespace holdfast::software::jit

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cvt: the common conversions as vector code, all others by their definition.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_CONVERSION_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_CONVERSION_H_
+
+#include "core/software/jit/arithmetic/builder.h"
+#include "core/software/ptx/ast.h"
+
+namespace holdfast::software::jit {
+
+llvm::Value* Convert(Builder& ir, const ptx::Instruction& instruction,
+                     Values in);
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_CONVERSION_H_

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/jit/arithmetic/float.h"
+
+#include <algorithm>
+
+#include "core/software/jit/arithmetic/approximation.h"
+#include "core/software/jit/arithmetic/rounding.h"
+#include "core/software/jit/arithmetic/scalar.h"
+
+namespace holdfast::software::jit {
+
+using ptx::Instruction;
+using ptx::Modifier;
+using ptx::Opcode;
+using ptx::Type;
+
+namespace {
+
+// Whether a subnormal result of a float operation may have lost digits.
+bool RoundsTwice(const Instruction& instruction) {
+  const ptx::Modifiers& words = instruction.modifiers;
+  if (instruction.type() != Type::kF32 || words.Has(Modifier::kApprox) ||
+      words.Has(Modifier::kFull)) {
+    return false;
+  }
+  switch (instruction.opcode()) {
+    case Opcode::kMul:
+    case Opcode::kFma:
+    case Opcode::kMad:
+    case Opcode::kDiv:
+    case Opcode::kRcp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Neither flushing nor saturating.
+Instruction Plain(const Instruction& instruction) {
+  Instruction plain = instruction;
+  auto& words = plain.modifiers.words;
+  words.erase(std::remove_if(words.begin(), words.end(),
+                             [](Modifier word) {
+                               return word == Modifier::kFtz ||
+                                      word == Modifier::kSat;
+                             }),
+              words.end());
+  return plain;
+}
+
+// Sums and products of float are vector code, all else goes lane by lane.
+llvm::Value* ComputeDirected(Builder& ir, const Instruction& instruction,
+                             Modifier rounding, Values in) {
+  const Opcode opcode = instruction.opcode();
+  const bool wide = instruction.type() == Type::kF64;
+  const std::string suffix = wide ? "_f64" : "_f32";
+  const uint32_t mode =
+      static_cast<uint32_t>(rounding) - static_cast<uint32_t>(Modifier::kRn);
+  llvm::Type* type = ir.TypeOf(instruction.type());
+  auto call = [&](const char* name, Values values) {
+    return CallScalar(ir, name + suffix, values, mode, type);
+  };
+  switch (opcode) {
+    case Opcode::kAdd:
+    case Opcode::kSub: {
+      llvm::Value* b = opcode == Opcode::kSub ? ir.CreateFNeg(in[1]) : in[1];
+      return wide ? call("add", {in[0], b})
+                  : RoundDirected(ir, rounding, in[0], nullptr, b);
+    }
+    case Opcode::kMul:
+      return wide ? call("mul", in)
+                  : RoundDirected(ir, rounding, in[0], in[1], nullptr);
+    case Opcode::kFma:
+    case Opcode::kMad:
+      return wide ? call("fma", in)
+                  : RoundDirected(ir, rounding, in[0], in[1], in[2]);
+    case Opcode::kDiv:
+      return call("div", in);
+    case Opcode::kRcp:
+      return call("div", {llvm::ConstantFP::get(in[0]->getType(), 1.0), in[0]});
+    case Opcode::kSqrt:
+      return call("sqrt", in);
+    default:
+      return nullptr;
+  }
+}
+
+// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: only the high word of a double
+// counts, in and out.
+llvm::Value* ReciprocalHigh(Builder& ir, llvm::Value* a, bool root) {
+  llvm::Type* integer = ir.Like(a, ir.getInt64Ty());
+  auto high = [&](llvm::Value* value) {
+    return ir.CreateAnd(ir.CreateBitCast(value, integer),
+                        llvm::ConstantInt::get(integer, ~0xFFFFFFFFull));
+  };
+  auto flush = [&](llvm::Value* value) {
+    llvm::Value* tiny =
+        ir.CreateFCmpOLT(ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value),
+                         llvm::ConstantFP::get(value->getType(), 0x1p-1022));
+    llvm::Value* zero = ir.CreateBinaryIntrinsic(
+        llvm::Intrinsic::copysign, llvm::ConstantFP::get(value->getType(), 0.0),
+        value);
+    return ir.CreateSelect(tiny, zero, value);
+  };
+  llvm::Value* x = flush(ir.CreateBitCast(high(a), a->getType()));
+  if (root) x = ir.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
+  llvm::Value* result =
+      ir.CreateFDiv(llvm::ConstantFP::get(a->getType(), 1.0), x);
+  return flush(ir.CreateBitCast(high(result), a->getType()));
+}
+
+llvm::Value* TestProperty(Builder& ir, const Instruction& instruction,
+                          llvm::Value* a) {
+  const auto& words = instruction.modifiers;
+  const unsigned kind = words.Has(Modifier::kFinite)       ? llvm::fcFinite
+                        : words.Has(Modifier::kInfinite)   ? llvm::fcInf
+                        : words.Has(Modifier::kNotanumber) ? llvm::fcNan
+                        : words.Has(Modifier::kNormal)
+                            ? llvm::fcNormal | llvm::fcZero
+                        : words.Has(Modifier::kSubnormal)
+                            ? llvm::fcSubnormal
+                            : static_cast<unsigned>(~llvm::fcNan & 0x3FF);
+  return ir.createIsFPClass(a, kind);
+}
+
+}  // namespace
+
+llvm::Value* Flush(Builder& ir, llvm::Value* value) {
+  if (!value->getType()->getScalarType()->isFloatTy()) return value;
+  llvm::Value* magnitude =
+      ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+  llvm::Value* normal = llvm::ConstantFP::get(value->getType(), 0x1p-126);
+  llvm::Value* zero = ir.CreateBinaryIntrinsic(
+      llvm::Intrinsic::copysign, llvm::ConstantFP::get(value->getType(), 0.0),
+      value);
+  return ir.CreateSelect(ir.CreateFCmpOLT(magnitude, normal), zero, value);
+}
+
+llvm::Value* Saturate(Builder& ir, llvm::Value* value) {
+  llvm::Value* zero = llvm::ConstantFP::get(value->getType(), 0.0);
+  llvm::Value* one = llvm::ConstantFP::get(value->getType(), 1.0);
+  llvm::Value* low =
+      ir.CreateSelect(ir.CreateFCmpOGT(value, zero), value, zero);
+  return ir.CreateSelect(ir.CreateFCmpOLT(low, one), low, one);
+}
+
+llvm::Value* MinMax(Builder& ir, const Instruction& instruction, llvm::Value* a,
+                    llvm::Value* b) {
+  const bool min = instruction.opcode() == Opcode::kMin;
+  const bool magnitudes = instruction.modifiers.Has(Modifier::kXorsign);
+  llvm::Type* type = a->getType();
+  llvm::Type* integer = ir.Like(a, ir.getIntNTy(type->getScalarSizeInBits()));
+  llvm::Value* signs =
+      ir.CreateXor(ir.CreateBitCast(a, integer), ir.CreateBitCast(b, integer));
+  if (magnitudes) {
+    a = ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
+    b = ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, b);
+  }
+  llvm::Value* less = min ? ir.CreateFCmpOLT(a, b) : ir.CreateFCmpOGT(a, b);
+  llvm::Value* chosen = ir.CreateSelect(less, a, b);
+  llvm::Value* x = ir.CreateBitCast(a, integer);
+  llvm::Value* y = ir.CreateBitCast(b, integer);
+  llvm::Value* same = min ? ir.CreateOr(x, y) : ir.CreateAnd(x, y);
+  chosen = ir.CreateSelect(ir.CreateFCmpOEQ(a, b), ir.CreateBitCast(same, type),
+                           chosen);
+  const bool nan = instruction.modifiers.Has(Modifier::kNaN);
+  chosen = nan ? ir.CreateSelect(ir.CreateFCmpUNO(a, b),
+                                 llvm::ConstantFP::getNaN(type), chosen)
+               : ir.CreateSelect(ir.CreateFCmpUNO(b, b), a, chosen);
+  if (!magnitudes) return chosen;
+  llvm::Value* sign = ir.CreateBitCast(
+      ir.CreateAnd(signs, llvm::ConstantInt::get(
+                              integer, llvm::APInt::getSignMask(
+                                           type->getScalarSizeInBits()))),
+      type);
+  return ir.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, chosen, sign);
+}
+
+llvm::Value* ComputeFloat(Builder& ir, const Instruction& instruction,
+                          Values operands) {
+  const bool ftz = instruction.modifiers.Has(Modifier::kFtz);
+  llvm::SmallVector<llvm::Value*, 4> in(operands.begin(), operands.end());
+  if (ftz) {
+    for (llvm::Value*& value : in) value = Flush(ir, value);
+  }
+  namespace Intrinsic = llvm::Intrinsic;
+  if (ftz && RoundsTwice(instruction)) {
+    // What is flushed is decided before digits are lost for being subnormal:
+    // by the result that is 2^24 times as large.
+    const Instruction plain = Plain(instruction);
+    llvm::SmallVector<llvm::Value*, 4> large = in;
+    const bool inverse = instruction.opcode() == Opcode::kRcp;
+    llvm::Value* scale =
+        llvm::ConstantFP::get(in[0]->getType(), inverse ? 0x1p-24 : 0x1p24);
+    large[0] = ir.CreateFMul(large[0], scale);
+    if (large.size() > 2) large[2] = ir.CreateFMul(large[2], scale);
+    llvm::Value* exact = ir.CreateUnaryIntrinsic(
+        Intrinsic::fabs, ComputeFloat(ir, plain, large));
+    llvm::Value* flushed = ComputeFloat(ir, plain, in);
+    llvm::Value* zero = ir.CreateBinaryIntrinsic(
+        Intrinsic::copysign, llvm::ConstantFP::get(flushed->getType(), 0.0),
+        flushed);
+    llvm::Value* least = llvm::ConstantFP::get(flushed->getType(), 0x1p-102);
+    flushed = ir.CreateSelect(ir.CreateFCmpOLT(exact, least), zero, flushed);
+    const bool saturate = instruction.modifiers.Has(Modifier::kSat);
+    return saturate ? Saturate(ir, flushed) : flushed;
+  }
+  auto one = [&] { return llvm::ConstantFP::get(in[0]->getType(), 1.0); };
+  llvm::Value* result = nullptr;
+  if (auto rounding = instruction.modifiers.In(Modifier::kRz, Modifier::kRp)) {
+    result = ComputeDirected(ir, instruction, *rounding, in);
+    if (result == nullptr) return nullptr;
+    if (instruction.modifiers.Has(Modifier::kSat))
+      result = Saturate(ir, result);
+    return ftz ? Flush(ir, result) : result;
+  }
+  switch (instruction.opcode()) {
+    case Opcode::kAdd:
+      result = ir.CreateFAdd(in[0], in[1]);
+      break;
+    case Opcode::kCopysign:
+      // The sign of the first.
+      return ir.CreateBinaryIntrinsic(Intrinsic::copysign, in[1], in[0]);
+    case Opcode::kTestp:
+      return TestProperty(ir, instruction, in[0]);
+    case Opcode::kEx2:
+    case Opcode::kLg2:
+    case Opcode::kSin:
+    case Opcode::kCos:
+    case Opcode::kTanh:
+      result = Approximate(ir, instruction, in[0]);
+      break;
+    case Opcode::kSub:
+      result = ir.CreateFSub(in[0], in[1]);
+      break;
+    case Opcode::kMul:
+      result = ir.CreateFMul(in[0], in[1]);
+      break;
+    case Opcode::kFma:
+    case Opcode::kMad:
+      result = ir.CreateIntrinsic(Intrinsic::fma, {in[0]->getType()},
+                                  {in[0], in[1], in[2]});
+      break;
+    case Opcode::kDiv:
+      result = ir.CreateFDiv(in[0], in[1]);
+      break;
+    case Opcode::kRcp:
+      if (ftz && instruction.type() == Type::kF64) {
+        return ReciprocalHigh(ir, in[0], false);
+      }
+      result = ir.CreateFDiv(one(), in[0]);
+      break;
+    case Opcode::kSqrt:
+      result = ir.CreateUnaryIntrinsic(Intrinsic::sqrt, in[0]);
+      break;
+    case Opcode::kRsqrt: {
+      if (ftz && instruction.type() == Type::kF64) {
+        return ReciprocalHigh(ir, in[0], true);
+      }
+      // In double, rounded once: within the documented error.
+      llvm::Type* wide = ir.Like(in[0], ir.getDoubleTy());
+      llvm::Value* x = ir.CreateFPCast(in[0], wide);
+      result = ir.CreateFPCast(
+          ir.CreateFDiv(llvm::ConstantFP::get(wide, 1.0),
+                        ir.CreateUnaryIntrinsic(Intrinsic::sqrt, x)),
+          in[0]->getType());
+      break;
+    }
+    case Opcode::kNeg:
+      result = ir.CreateFNeg(in[0]);
+      break;
+    case Opcode::kAbs:
+      result = ir.CreateUnaryIntrinsic(Intrinsic::fabs, in[0]);
+      break;
+    case Opcode::kMin:
+    case Opcode::kMax:
+      result = MinMax(ir, instruction, in[0], in[1]);
+      break;
+    default:
+      return nullptr;
+  }
+  if (instruction.modifiers.Has(Modifier::kSat)) result = Saturate(ir, result);
+  return ftz ? Flush(ir, result) : result;
+}
+
+}  // namespace holdfast::software::jit

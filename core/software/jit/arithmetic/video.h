@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operations on the bytes or halves of a word (vadd2, vset4 and so on).
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_VIDEO_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_VIDEO_H_
+
+#include "core/software/jit/arithmetic/builder.h"
+#include "core/software/ptx/ast.h"
+
+namespace holdfast::software::jit {
+
+// Null: the instruction is none of them.
+llvm::Value* ComputeVideoParts(Builder& ir, const ptx::Instruction& instruction,
+                               Values in);
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_VIDEO_H_

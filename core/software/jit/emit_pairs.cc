@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Instructions with two results: setp p|q and lop3 d|p.
+#include "core/software/jit/arithmetic/bits.h"
+#include "core/software/jit/arithmetic/comparison.h"
+#include "core/software/jit/arithmetic/half.h"
+#include "core/software/jit/kernel_emitter.h"
+
+namespace holdfast::software::jit {
+
+using lower::Shape;
+using ptx::Instruction;
+using ptx::Type;
+
+// setp p|q, a, b[, c]: q is as p, of the opposite comparison; of packed
+// numbers p is about the low halves and q about the high ones.
+void KernelEmitter::EmitSetpPair(const Instruction& instruction) {
+  const auto& operands = instruction.operands;
+  const Type half = ptx::HalfOf(instruction.type());
+  Value results[2];
+  for (Value& result : results) {
+    result = {Shape::Varying(), Type::kPred, {}};
+  }
+  const Value a = Read(operands[2], instruction.type());
+  const Value b = Read(operands[3], instruction.type());
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* x = Vector(a, c);
+    llvm::Value* y = Vector(b, c);
+    llvm::Value* sides[2];
+    if (half == Type::kNone) {
+      sides[0] = Compare(b_, instruction, instruction.type(), x, y);
+      if (sides[0] == nullptr) return Fail(instruction, "cannot be translated");
+      sides[1] = b_.CreateNot(sides[0]);
+    } else {
+      for (int i = 0; i < 2; ++i) {
+        sides[i] = Compare(b_, instruction, half, HalfAt(b_, x, 16 * i),
+                           HalfAt(b_, y, 16 * i));
+      }
+    }
+    for (int i = 0; i < 2; ++i) {
+      if (operands.size() > 4) {
+        llvm::Value* with = Vector(Read(operands[4], Type::kPred), c);
+        sides[i] = Combine(b_, instruction, sides[i], with);
+      }
+      results[i].parts.push_back(sides[i]);
+    }
+  }
+  Write(operands[0], results[0]);
+  Write(operands[1], results[1]);
+}
+
+// lop3.or.b32 d|p, a, b, c, table, q: p is whether d or q is not zero; of .and
+// whether both are.
+void KernelEmitter::EmitLogicPair(const Instruction& instruction) {
+  const auto& operands = instruction.operands;
+  Value in[3];
+  for (int i = 0; i < 3; ++i) {
+    in[i] = Read(operands[i + 2], instruction.type());
+  }
+  const Value with = Read(operands[6], Type::kPred);
+  Value bits{lower::Shape::Varying(), instruction.type(), {}};
+  Value any{lower::Shape::Varying(), Type::kPred, {}};
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* result =
+        LookUpLogic(b_, Vector(in[0], c), Vector(in[1], c), Vector(in[2], c),
+                    static_cast<uint8_t>(operands[5].bits));
+    llvm::Value* holds = b_.CreateICmpNE(result, b_.ConstantLike(result, 0));
+    bits.parts.push_back(result);
+    any.parts.push_back(Combine(b_, instruction, holds, Vector(with, c)));
+  }
+  Write(operands[0], bits);
+  Write(operands[1], any);
+}
+
+}  // namespace holdfast::software::jit
