@@ -17,6 +17,7 @@ std::optional<grpc::ByteBuffer> BlockSender::Send(
   if (!block.has_value()) return std::nullopt;
   sent_.push_back(*block);
   write(blocks_->data(*block));
+  blocks_->NoteWritten(*block);
   return RelayBlock(*block);
 }
 

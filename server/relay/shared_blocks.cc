@@ -10,7 +10,12 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/base/sanitizer.h"
 #include "core/base/status_macros.h"
+
+#ifdef HOLDFAST_TSAN
+extern "C" void __tsan_release(void* address);
+#endif
 
 namespace holdfast {
 namespace {
@@ -71,6 +76,12 @@ std::optional<SharedBlocks::Block> SharedBlocks::Take(size_t size) {
 bool SharedBlocks::IsTaken(const Block& block) const {
   return block.index < kAll && block.size <= kBlockBytes && block.ticket != 0 &&
          holders_[block.index].ticket == block.ticket;
+}
+
+void SharedBlocks::NoteWritten([[maybe_unused]] const Block& block) {
+#ifdef HOLDFAST_TSAN
+  __tsan_release(&holders_[block.index].ticket);  // Take acquires it
+#endif
 }
 
 void SharedBlocks::GiveBack(const Block& block) {

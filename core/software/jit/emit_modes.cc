@@ -163,23 +163,19 @@ llvm::Value* KernelEmitter::FitsFull(uint32_t index) {
   return fits;
 }
 
-// By register: needed in front of an instruction of the block at hand.
+// By register: needed in front of an instruction of the block at hand, or, in
+// a region, by the lanes that wait for it at other blocks.
 std::vector<bool> KernelEmitter::NeededAt(
     const Instruction& instruction) const {
-  std::vector<bool> needed = live_registers_[block_at_];
-  if (region_ != nullptr) {
-    for (const auto& [at, bits] : region_bits_) {
-      if (at == lower::kExit) continue;
-      for (size_t r = 0; r < needed.size(); ++r) {
-        if (live_registers_[at][r]) needed[r] = true;
-      }
+  std::vector<bool> needed = lower::LiveRegistersAt(
+      kernel_, live_registers_, block_at_,
+      static_cast<uint32_t>(&instruction - kernel_.function->body.data()));
+  if (region_ == nullptr) return needed;
+  for (const auto& [at, bits] : region_bits_) {
+    if (at == lower::kExit) continue;
+    for (size_t r = 0; r < needed.size(); ++r) {
+      if (live_registers_[at][r]) needed[r] = true;
     }
-  }
-  const auto& body = kernel_.function->body;
-  for (uint32_t i = kernel_.blocks[block_at_].first; &body[i] != &instruction;
-       ++i) {
-    for (uint32_t r : lower::RegistersWritten(body[i]))
-      needed[r] = ever_read_[r];
   }
   return needed;
 }

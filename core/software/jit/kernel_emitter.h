@@ -289,6 +289,7 @@ class KernelEmitter {
   Value GatherListed(const Value& address, ptx::Type type, llvm::Value* bits);
   bool ByEight(ptx::Type type) const;
   llvm::Value* Half(llvm::Value* vector, int half);
+  llvm::Value* Whole(llvm::Value* low, llvm::Value* high);
   llvm::Value* GatherByEight(llvm::Value* from, ptx::Type type,
                              llvm::Value* mask, int lane);
   void ScatterByEight(const Value& address, const Value& value,
@@ -301,6 +302,7 @@ class KernelEmitter {
   void Scatter(const Value& address, const Value& value, llvm::Value* bits);
   void ScatterAll(const Value& address, const Value& value);
   Value GatherStrided(const Value& address, ptx::Type type);
+  Value GatherByOffset(const Value& address, ptx::Type type, llvm::Value* bits);
   llvm::Value* LanePointer(const Value& address, int lane);
   llvm::Value* LaneMask();  // i32 of exec and the guard; null: all lanes
   void ForEachLane(llvm::Value* bits,

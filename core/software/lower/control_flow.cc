@@ -294,4 +294,24 @@ std::vector<std::vector<bool>> LiveRegisters(const Kernel& kernel) {
   return live;
 }
 
+std::vector<bool> LiveRegistersAt(const Kernel& kernel,
+                                  const std::vector<std::vector<bool>>& live,
+                                  size_t k, uint32_t index) {
+  std::vector<bool> needed(kernel.function->registers.size(), false);
+  for (const int next : Successors(kernel, k)) {
+    if (next == kExit) continue;
+    for (size_t r = 0; r < needed.size(); ++r) {
+      if (live[next][r]) needed[r] = true;
+    }
+  }
+  for (uint32_t i = kernel.blocks[k].last; i-- > index;) {
+    const Instruction& instruction = kernel.function->body[i];
+    if (instruction.guard.kind == Operand::Kind::kNone) {
+      for (uint32_t r : RegistersWritten(instruction)) needed[r] = false;
+    }
+    for (uint32_t r : RegistersRead(instruction)) needed[r] = true;
+  }
+  return needed;
+}
+
 }  // namespace holdfast::software::lower

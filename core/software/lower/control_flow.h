@@ -35,6 +35,12 @@ std::vector<int> BranchRegion(const Kernel& kernel, size_t k, int join);
 // By block, by register: is its value at the start of the block needed?
 std::vector<std::vector<bool>> LiveRegisters(const Kernel& kernel);
 
+// The same in front of instruction `index` of block k's, of what `live` says
+// about starts of blocks.
+std::vector<bool> LiveRegistersAt(const Kernel& kernel,
+                                  const std::vector<std::vector<bool>>& live,
+                                  size_t k, uint32_t index);
+
 // The result depends on nothing but the operands.
 bool IsPure(const ptx::Instruction& instruction);
 

@@ -163,6 +163,33 @@ extern "C" __global__ void k(int* in, const int* index, int* out) {
   run(atomic, "atom.global.add");
 }
 
+TEST(FaultTest, StridedLoadsNameTheirThread) {
+  for (const std::string type : {"int", "double", "unsigned char"}) {
+    KernelProgram all("extern \"C\" __global__ void k(const " + type +
+                      "* in, float* out) {"
+                      "  out[threadIdx.x] = in[threadIdx.x * 3]; }");
+    // Some threads do what the others do not.
+    KernelProgram some("extern \"C\" __global__ void k(const " + type +
+                       "* in, float* out, int from) {"
+                       "  int i = threadIdx.x; float x = 1;"
+                       "  if (i >= from) x = in[i * 3]; out[i] = x; }");
+    const Ending memory;
+    float out[64] = {};
+    for (const size_t at : {32, 41, 53, 63}) {
+      const std::string where =
+          "block (0,0,0), thread (" + std::to_string(at) + ",0,0)";
+      const void* in = type == "int" ? memory.Of<int>(3 * at)
+                       : type == "double"
+                           ? static_cast<void*>(memory.Of<double>(3 * at))
+                           : memory.Of<unsigned char>(3 * at);
+      ExpectFault(all, all.Run(Geometry(1, 64), in, +out), kAddress, where,
+                  "ld.global");
+      ExpectFault(some, some.Run(Geometry(1, 64), in, +out, 31), kAddress,
+                  where, "ld.global");
+    }
+  }
+}
+
 TEST(FaultTest, AnAddressThatNoMemoryCanHaveIsNamed) {
   KernelProgram program(R"(
 extern "C" __global__ void k(int* out) {
