@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/software/lower/build.h"
+#include "core/software/lower/call_frame.h"
 #include "core/software/lower/call_graph.h"
-#include "core/software/lower/control_flow.h"
 #include "core/software/lower/kernel.h"
 
 namespace holdfast::software::lower {
@@ -22,125 +22,7 @@ using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
 
-constexpr uint64_t kReturnBytes = 8;  // where a frame says who called
-
-uint64_t AlignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
 std::string BitsType(uint64_t bytes) { return absl::StrCat("b", 8 * bytes); }
-
-// A place that a call passes: a .param variable or a register.
-struct Passed {
-  uint64_t bytes;
-  uint64_t alignment;
-  uint64_t offset = 0;  // in the frame of the callee
-};
-
-Passed PassedAs(const Function& function, const Operand& operand) {
-  if (operand.kind == Operand::Kind::kLocalVariable) {
-    const ptx::Variable& variable = function.variables[operand.index];
-    return {variable.bytes, variable.alignment};
-  }
-  const Type type = operand.kind == Operand::Kind::kRegister
-                        ? function.registers[operand.index].type
-                        : Type::kU64;
-  const auto bytes =
-      static_cast<uint64_t>(type == Type::kPred ? 4 : ptx::BytesOf(type));
-  return {bytes, bytes};
-}
-
-// What lies where in a frame: who called, parameters, results, local variables,
-// saved registers.
-class Layout {
- public:
-  uint64_t Place(uint64_t bytes, uint64_t alignment) {
-    const uint64_t offset = AlignUp(end_, std::max<uint64_t>(alignment, 1));
-    end_ = offset + bytes;
-    return offset;
-  }
-  uint64_t size() const { return AlignUp(end_, 16); }
-
- private:
-  uint64_t end_ = kReturnBytes;
-};
-
-// A call as both sides see it.
-struct Interface {
-  std::vector<Passed> parameters;
-  std::vector<Passed> results;
-  Layout layout;
-
-  void Add(std::vector<Passed>* list, Passed passed) {
-    passed.offset = layout.Place(passed.bytes, passed.alignment);
-    list->push_back(passed);
-  }
-};
-
-Interface InterfaceOf(const Function& function) {
-  Interface result;
-  for (const Operand& formal : function.parameters) {
-    result.Add(&result.parameters, PassedAs(function, formal));
-  }
-  for (const Operand& formal : function.results) {
-    result.Add(&result.results, PassedAs(function, formal));
-  }
-  return result;
-}
-
-Interface InterfaceOf(const Function& caller, const Instruction& call) {
-  Interface result;
-  for (size_t i = call.results + 1; i < call.operands.size(); ++i) {
-    result.Add(&result.parameters, PassedAs(caller, call.operands[i]));
-  }
-  for (size_t i = 0; i < call.results; ++i) {
-    result.Add(&result.results, PassedAs(caller, call.operands[i]));
-  }
-  return result;
-}
-
-bool IsFar(const Instruction& instruction, const ptx::Module& module) {
-  if (instruction.opcode() != Opcode::kCall) return false;
-  const Operand& target = instruction.operands[instruction.results];
-  return target.kind != Operand::Kind::kFunction ||
-         module.functions[target.index].defined;
-}
-
-// By instruction: registers that a call there must preserve.
-std::map<size_t, std::vector<uint32_t>> LiveAcrossCalls(
-    const ptx::Module& module, const Function& function) {
-  static const std::vector<uint64_t>& kNoAddresses = *new std::vector<uint64_t>;
-  const Kernel kernel = LowerKernel(module, function, kNoAddresses, 0);
-  const auto live_in = LiveRegisters(kernel);
-  std::map<size_t, std::vector<uint32_t>> result;
-  for (size_t k = 0; k < kernel.blocks.size(); ++k) {
-    std::vector<bool> live(function.registers.size(), false);
-    for (const int next : Successors(kernel, k)) {
-      if (next == kExit) continue;
-      for (size_t r = 0; r < live.size(); ++r) {
-        live[r] = live[r] || live_in[next][r];
-      }
-    }
-    for (uint32_t i = kernel.blocks[k].last; i-- > kernel.blocks[k].first;) {
-      const Instruction& at = function.body[i];
-      if (at.guard.kind == Operand::Kind::kNone) {
-        for (const uint32_t r : RegistersWritten(at)) live[r] = false;
-      }
-      if (IsFar(at, module)) {
-        for (const Operand& formal : function.results) {
-          // Read by whoever called.
-          if (formal.kind == Operand::Kind::kRegister)
-            live[formal.index] = true;
-        }
-        for (uint32_t r = 0; r < live.size(); ++r) {
-          if (live[r]) result[i].push_back(r);
-        }
-      }
-      for (const uint32_t r : RegistersRead(at)) live[r] = true;
-    }
-  }
-  return result;
-}
 
 class Joiner {
  public:
@@ -211,7 +93,7 @@ class Joiner {
     uint64_t frame_bytes = 0;
   };
   struct Far {
-    Interface interface;
+    CallInterface interface;
     uint32_t entry = 0;
     uint32_t leave = 0;
     Copy copy;
@@ -249,7 +131,7 @@ class Joiner {
     };
     formals(function.parameters, far->interface.parameters);
     formals(function.results, far->interface.results);
-    Layout layout = far->interface.layout;
+    FrameLayout layout = far->interface.layout;
     for (uint32_t i = 0; i < function.variables.size(); ++i) {
       const ptx::Variable& variable = function.variables[i];
       if (variable.space != Space::kLocal) continue;
@@ -287,7 +169,7 @@ class Joiner {
       if (i == function.body.size()) break;
       const Instruction& instruction = function.body[i];
       b_.At(instruction);
-      if (IsFar(instruction, module_)) {
+      if (IsFarCall(instruction, module_)) {
         Call(function, instruction, copy, i);
       } else if (far != nullptr && instruction.opcode() == Opcode::kRet) {
         b_.Branch(far->leave);
@@ -431,7 +313,7 @@ class Joiner {
     }
     const Operand& target = call.operands[call.results];
     const bool direct = target.kind == Operand::Kind::kFunction;
-    const Interface interface =
+    const CallInterface interface =
         direct ? places_.at(target.index).interface : InterfaceOf(caller, call);
     CheckStack(copy.frame_bytes + interface.layout.size());
     if (!direct) CheckFunction(Renamed(target, copy));
