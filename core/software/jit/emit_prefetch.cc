@@ -18,6 +18,11 @@ namespace {
 constexpr int kLine = 64;        // bytes that are fetched together
 constexpr int kAhead = 2048;     // bytes, to what the next warps access
 constexpr uint64_t kRounds = 8;  // of a loop
+// In a loop, how many times as far ahead the second-level cache fetches.
+constexpr uint64_t kFurther = 4;
+// What the prefetch instructions call locality.
+constexpr uint32_t kFirstLevel = 3;
+constexpr uint32_t kSecondLevel = 2;
 
 }  // namespace
 
@@ -34,16 +39,24 @@ void KernelEmitter::Prefetch(const Operand& place, const Value& address,
     return;
   }
   llvm::Value* distance = PrefetchDistance(address.parts[0], bytes);
+  FetchAt(address, bytes, distance, kFirstLevel, write);
+  if (loops_[block_at_] < 0) return;
+  FetchAt(address, bytes, b_.CreateMul(distance, b_.getInt64(kFurther)),
+          kSecondLevel, write);
+}
+
+// All lines that the lanes access, `distance` further on.
+void KernelEmitter::FetchAt(const Value& address, uint64_t bytes,
+                            llvm::Value* distance, uint32_t level, bool write) {
   const int parts = static_cast<int>(address.parts.size());
   const auto size = static_cast<int>(lower::kWarpLanes * bytes) / parts;
   for (llvm::Value* part : address.parts) {
     llvm::Value* first = Pointer(b_.CreateAdd(part, distance));
     for (int at = 0; at < size; at += kLine) {
-      b_.CreateIntrinsic(
-          llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-          {b_.CreateConstGEP1_32(b_.getInt8Ty(), first, at),
-           b_.I32(write ? 1 : 0),
-           /*keep in all caches=*/b_.I32(3), /*data=*/b_.I32(1)});
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                         {b_.CreateConstGEP1_32(b_.getInt8Ty(), first, at),
+                          b_.I32(write ? 1 : 0), b_.I32(level),
+                          /*data=*/b_.I32(1)});
     }
   }
 }
@@ -80,7 +93,8 @@ llvm::Value* KernelEmitter::PrefetchDistance(llvm::Value* place,
   llvm::Value* far = b_.CreateMul(step, b_.getInt64(kRounds));
   llvm::Value* is_near = b_.CreateICmpULT(
       b_.CreateAdd(far, b_.getInt64(kAhead)), b_.getInt64(2 * kAhead));
-  llvm::Value* distance = b_.CreateSelect(is_near, b_.getInt64(kAhead), far);
+  llvm::Value* distance =
+      b_.CreateSelect(is_near, b_.getInt64(kAhead / 2), far);
   if (current_->guard.kind == Operand::Kind::kNone) {
     prefetch_.distance = distance;
     prefetch_.bytes = bytes;

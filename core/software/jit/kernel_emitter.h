@@ -202,6 +202,8 @@ class KernelEmitter {
 
   // emit_prefetch.cc
   void Prefetch(const ptx::Operand& place, const Value& address, bool write);
+  void FetchAt(const Value& address, uint64_t bytes, llvm::Value* distance,
+               uint32_t level, bool write);
   bool IsFetched(const ptx::Operand& place, uint64_t bytes);
   llvm::Value* PrefetchDistance(llvm::Value* place, uint64_t bytes);
 
