@@ -30,6 +30,8 @@ extern "C" const char* __tsan_default_suppressions() {
       // What gRPC's headers compile into our files: who else uses the objects
       // is in the library, and counts its references there.
       "race_top:^grpc::\n"
+      // The same, where the standard library's function is on top.
+      "race:^grpc::internal::CallbackWithSuccessTag::\n"
       // gRPC's transport and endpoints.
       "race:^grpc_core::\n"
       "race:^read_action_locked\n"
