@@ -156,6 +156,28 @@ void Spmv(const int* starts, const int* columns, const float* values,
   }
 }
 
+void SpmvUnrolled(const int* __restrict starts, const int* __restrict columns,
+                  const float* __restrict values, const float* __restrict x,
+                  float* __restrict y, int begin, int end) {
+  for (int row = begin; row < end; ++row) {
+    float sum = 0;
+    int k = starts[row];
+    const int last = starts[row + 1];
+#pragma GCC unroll 1
+    for (int left = (last - k) & 3; left > 0; --left, ++k) {
+      sum += values[k] * x[columns[k]];
+    }
+#pragma GCC unroll 1
+    for (; k < last; k += 4) {
+      sum += values[k] * x[columns[k]];
+      sum += values[k + 1] * x[columns[k + 1]];
+      sum += values[k + 2] * x[columns[k + 2]];
+      sum += values[k + 3] * x[columns[k + 3]];
+    }
+    y[row] = sum;
+  }
+}
+
 namespace {
 
 float Normal(float d) {

@@ -32,6 +32,10 @@ int Scan(const int* in, int* out, int start, int begin, int end);
 int SumOf(const int* in, int begin, int end);
 void Spmv(const int* starts, const int* columns, const float* values,
           const float* x, float* y, int begin, int end);
+// With the loops that NVRTC makes of it: what is left over first, then by four.
+void SpmvUnrolled(const int* __restrict starts, const int* __restrict columns,
+                  const float* __restrict values, const float* __restrict x,
+                  float* __restrict y, int begin, int end);
 void BlackScholes(const float* price, const float* strike, const float* years,
                   float* call, float* put, float rate, float volatility,
                   int begin, int end);
