@@ -326,7 +326,7 @@ TEST_F(ArenaTest, OddMessagesLeaveNoDescriptorBehind) {
   const UniqueFd fd = Memory(kSize);
   // A first one, after which the executor has what it needs.
   ASSERT_EQ(Make(ArenaName(0), fd.get()), StatusCode::OK);
-  // gRPC opens some of its own when it starts a thread, at any time.
+  // gRPC opens an eventfd when one more of its threads polls, at any time.
   constexpr size_t kOfGrpc = 4;
   const size_t before = OpenDescriptors() + kOfGrpc;
   const std::string good = token() + Token('o');
