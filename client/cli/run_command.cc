@@ -168,6 +168,8 @@ constexpr char kFooter[] =
 
 Other options go to NVRTC, one word each: --fmad=false -DN=4 --std=c++17.
 With --repeat the buffers keep what the launches before left in them.
+What the kernel prints (printf) goes to the daemon's output; with
+--address=embedded: it comes here.
 
 Example:
   holdfast run add.cu --kernel 'vector_add<float>' --grid 196 --block 256 \
