@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/jit/arithmetic/float.h"
 
-#include <algorithm>
-
 #include "core/software/jit/arithmetic/approximation.h"
 #include "core/software/jit/arithmetic/rounding.h"
 #include "core/software/jit/arithmetic/scalar.h"
@@ -33,19 +31,6 @@ bool RoundsTwice(const Instruction& instruction) {
     default:
       return false;
   }
-}
-
-// Neither flushing nor saturating.
-Instruction Plain(const Instruction& instruction) {
-  Instruction plain = instruction;
-  auto& words = plain.modifiers.words;
-  words.erase(std::remove_if(words.begin(), words.end(),
-                             [](Modifier word) {
-                               return word == Modifier::kFtz ||
-                                      word == Modifier::kSat;
-                             }),
-              words.end());
-  return plain;
 }
 
 // Sums and products of float are vector code, all else goes lane by lane.
@@ -123,6 +108,88 @@ llvm::Value* TestProperty(Builder& ir, const Instruction& instruction,
   return ir.createIsFPClass(a, kind);
 }
 
+// In double, rounded once: within the documented error.
+llvm::Value* ReciprocalRoot(Builder& ir, llvm::Value* a) {
+  llvm::Type* wide = ir.Like(a, ir.getDoubleTy());
+  llvm::Value* x = ir.CreateFPCast(a, wide);
+  return ir.CreateFPCast(
+      ir.CreateFDiv(llvm::ConstantFP::get(wide, 1.0),
+                    ir.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x)),
+      a->getType());
+}
+
+llvm::Value* ComputeNearest(Builder& ir, const Instruction& instruction,
+                            Values in) {
+  namespace Intrinsic = llvm::Intrinsic;
+  const bool high = instruction.modifiers.Has(Modifier::kFtz) &&
+                    instruction.type() == Type::kF64;
+  switch (instruction.opcode()) {
+    case Opcode::kAdd:
+      return ir.CreateFAdd(in[0], in[1]);
+    case Opcode::kSub:
+      return ir.CreateFSub(in[0], in[1]);
+    case Opcode::kMul:
+      return ir.CreateFMul(in[0], in[1]);
+    case Opcode::kFma:
+    case Opcode::kMad:
+      return ir.CreateIntrinsic(Intrinsic::fma, {in[0]->getType()},
+                                {in[0], in[1], in[2]});
+    case Opcode::kDiv:
+      return ir.CreateFDiv(in[0], in[1]);
+    case Opcode::kRcp:
+      return high ? ReciprocalHigh(ir, in[0], false)
+                  : ir.CreateFDiv(llvm::ConstantFP::get(in[0]->getType(), 1.0),
+                                  in[0]);
+    case Opcode::kSqrt:
+      return ir.CreateUnaryIntrinsic(Intrinsic::sqrt, in[0]);
+    case Opcode::kRsqrt:
+      return high ? ReciprocalHigh(ir, in[0], true) : ReciprocalRoot(ir, in[0]);
+    case Opcode::kNeg:
+      return ir.CreateFNeg(in[0]);
+    case Opcode::kAbs:
+      return ir.CreateUnaryIntrinsic(Intrinsic::fabs, in[0]);
+    case Opcode::kCopysign:
+      // The sign of the first.
+      return ir.CreateBinaryIntrinsic(Intrinsic::copysign, in[1], in[0]);
+    case Opcode::kMin:
+    case Opcode::kMax:
+      return MinMax(ir, instruction, in[0], in[1]);
+    case Opcode::kTestp:
+      return TestProperty(ir, instruction, in[0]);
+    default:
+      return Approximate(ir, instruction, in[0]);
+  }
+}
+
+// Neither flushed nor saturated.
+llvm::Value* ComputeRounded(Builder& ir, const Instruction& instruction,
+                            Values in) {
+  const auto rounding = instruction.modifiers.In(Modifier::kRz, Modifier::kRp);
+  return rounding ? ComputeDirected(ir, instruction, *rounding, in)
+                  : ComputeNearest(ir, instruction, in);
+}
+
+// What is flushed is decided before digits are lost for being subnormal: by the
+// result that is 2^24 times as large.
+llvm::Value* ComputeFlushed(Builder& ir, const Instruction& instruction,
+                            Values in) {
+  namespace Intrinsic = llvm::Intrinsic;
+  llvm::SmallVector<llvm::Value*, 4> large(in.begin(), in.end());
+  const bool inverse = instruction.opcode() == Opcode::kRcp;
+  llvm::Value* scale =
+      llvm::ConstantFP::get(in[0]->getType(), inverse ? 0x1p-24 : 0x1p24);
+  large[0] = ir.CreateFMul(large[0], scale);
+  if (large.size() > 2) large[2] = ir.CreateFMul(large[2], scale);
+  llvm::Value* exact = ir.CreateUnaryIntrinsic(
+      Intrinsic::fabs, ComputeRounded(ir, instruction, large));
+  llvm::Value* result = ComputeRounded(ir, instruction, in);
+  llvm::Value* zero = ir.CreateBinaryIntrinsic(
+      Intrinsic::copysign, llvm::ConstantFP::get(result->getType(), 0.0),
+      result);
+  llvm::Value* least = llvm::ConstantFP::get(result->getType(), 0x1p-102);
+  return ir.CreateSelect(ir.CreateFCmpOLT(exact, least), zero, result);
+}
+
 }  // namespace
 
 llvm::Value* Flush(Builder& ir, llvm::Value* value) {
@@ -179,108 +246,17 @@ llvm::Value* MinMax(Builder& ir, const Instruction& instruction, llvm::Value* a,
 llvm::Value* ComputeFloat(Builder& ir, const Instruction& instruction,
                           Values operands) {
   const bool ftz = instruction.modifiers.Has(Modifier::kFtz);
+  const bool saturate = instruction.modifiers.Has(Modifier::kSat);
   llvm::SmallVector<llvm::Value*, 4> in(operands.begin(), operands.end());
   if (ftz) {
     for (llvm::Value*& value : in) value = Flush(ir, value);
   }
-  namespace Intrinsic = llvm::Intrinsic;
-  if (ftz && RoundsTwice(instruction)) {
-    // What is flushed is decided before digits are lost for being subnormal:
-    // by the result that is 2^24 times as large.
-    const Instruction plain = Plain(instruction);
-    llvm::SmallVector<llvm::Value*, 4> large = in;
-    const bool inverse = instruction.opcode() == Opcode::kRcp;
-    llvm::Value* scale =
-        llvm::ConstantFP::get(in[0]->getType(), inverse ? 0x1p-24 : 0x1p24);
-    large[0] = ir.CreateFMul(large[0], scale);
-    if (large.size() > 2) large[2] = ir.CreateFMul(large[2], scale);
-    llvm::Value* exact = ir.CreateUnaryIntrinsic(
-        Intrinsic::fabs, ComputeFloat(ir, plain, large));
-    llvm::Value* flushed = ComputeFloat(ir, plain, in);
-    llvm::Value* zero = ir.CreateBinaryIntrinsic(
-        Intrinsic::copysign, llvm::ConstantFP::get(flushed->getType(), 0.0),
-        flushed);
-    llvm::Value* least = llvm::ConstantFP::get(flushed->getType(), 0x1p-102);
-    flushed = ir.CreateSelect(ir.CreateFCmpOLT(exact, least), zero, flushed);
-    const bool saturate = instruction.modifiers.Has(Modifier::kSat);
-    return saturate ? Saturate(ir, flushed) : flushed;
-  }
-  auto one = [&] { return llvm::ConstantFP::get(in[0]->getType(), 1.0); };
-  llvm::Value* result = nullptr;
-  if (auto rounding = instruction.modifiers.In(Modifier::kRz, Modifier::kRp)) {
-    result = ComputeDirected(ir, instruction, *rounding, in);
-    if (result == nullptr) return nullptr;
-    if (instruction.modifiers.Has(Modifier::kSat))
-      result = Saturate(ir, result);
-    return ftz ? Flush(ir, result) : result;
-  }
-  switch (instruction.opcode()) {
-    case Opcode::kAdd:
-      result = ir.CreateFAdd(in[0], in[1]);
-      break;
-    case Opcode::kCopysign:
-      // The sign of the first.
-      return ir.CreateBinaryIntrinsic(Intrinsic::copysign, in[1], in[0]);
-    case Opcode::kTestp:
-      return TestProperty(ir, instruction, in[0]);
-    case Opcode::kEx2:
-    case Opcode::kLg2:
-    case Opcode::kSin:
-    case Opcode::kCos:
-    case Opcode::kTanh:
-      result = Approximate(ir, instruction, in[0]);
-      break;
-    case Opcode::kSub:
-      result = ir.CreateFSub(in[0], in[1]);
-      break;
-    case Opcode::kMul:
-      result = ir.CreateFMul(in[0], in[1]);
-      break;
-    case Opcode::kFma:
-    case Opcode::kMad:
-      result = ir.CreateIntrinsic(Intrinsic::fma, {in[0]->getType()},
-                                  {in[0], in[1], in[2]});
-      break;
-    case Opcode::kDiv:
-      result = ir.CreateFDiv(in[0], in[1]);
-      break;
-    case Opcode::kRcp:
-      if (ftz && instruction.type() == Type::kF64) {
-        return ReciprocalHigh(ir, in[0], false);
-      }
-      result = ir.CreateFDiv(one(), in[0]);
-      break;
-    case Opcode::kSqrt:
-      result = ir.CreateUnaryIntrinsic(Intrinsic::sqrt, in[0]);
-      break;
-    case Opcode::kRsqrt: {
-      if (ftz && instruction.type() == Type::kF64) {
-        return ReciprocalHigh(ir, in[0], true);
-      }
-      // In double, rounded once: within the documented error.
-      llvm::Type* wide = ir.Like(in[0], ir.getDoubleTy());
-      llvm::Value* x = ir.CreateFPCast(in[0], wide);
-      result = ir.CreateFPCast(
-          ir.CreateFDiv(llvm::ConstantFP::get(wide, 1.0),
-                        ir.CreateUnaryIntrinsic(Intrinsic::sqrt, x)),
-          in[0]->getType());
-      break;
-    }
-    case Opcode::kNeg:
-      result = ir.CreateFNeg(in[0]);
-      break;
-    case Opcode::kAbs:
-      result = ir.CreateUnaryIntrinsic(Intrinsic::fabs, in[0]);
-      break;
-    case Opcode::kMin:
-    case Opcode::kMax:
-      result = MinMax(ir, instruction, in[0], in[1]);
-      break;
-    default:
-      return nullptr;
-  }
-  if (instruction.modifiers.Has(Modifier::kSat)) result = Saturate(ir, result);
-  return ftz ? Flush(ir, result) : result;
+  const bool early = ftz && RoundsTwice(instruction);
+  llvm::Value* result = early ? ComputeFlushed(ir, instruction, in)
+                              : ComputeRounded(ir, instruction, in);
+  if (result == nullptr) return nullptr;
+  if (saturate) result = Saturate(ir, result);
+  return ftz && !early ? Flush(ir, result) : result;
 }
 
 }  // namespace holdfast::software::jit
