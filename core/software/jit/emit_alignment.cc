@@ -126,7 +126,7 @@ void KernelEmitter::BranchIfAny(const Value& low, llvm::BasicBlock* bad,
     any = b_.CreateBitCast(any, b_.getIntNTy(lanes_));
     any = b_.CreateICmpNE(any, llvm::Constant::getNullValue(any->getType()));
   }
-  llvm::MDBuilder metadata(context_);
+  llvm::MDBuilder metadata(b_.getContext());
   b_.CreateCondBr(any, bad, good, metadata.createBranchWeights(1, 1000000));
   b_.SetInsertPoint(bad);
 }

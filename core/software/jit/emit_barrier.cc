@@ -35,7 +35,7 @@ llvm::Value* KernelEmitter::CallRuntime(const char* name, llvm::Type* result,
     types.push_back(value->getType());
     values.push_back(value);
   }
-  auto callee = module_->getOrInsertFunction(
+  auto callee = b_.module()->getOrInsertFunction(
       name, llvm::FunctionType::get(result, types, false));
   return b_.CreateCall(callee, values);
 }

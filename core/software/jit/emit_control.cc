@@ -266,7 +266,7 @@ void KernelEmitter::BranchFull(const Instruction* instruction, size_t k) {
   }
   auto* not_all = b_.NewBlock("not_all");
   auto* mixed = b_.NewBlock("mixed");
-  llvm::MDBuilder metadata(context_);
+  llvm::MDBuilder metadata(b_.getContext());
   b_.CreateCondBr(AllAre(guard, true), taken, not_all);
   b_.SetInsertPoint(not_all);
   b_.CreateCondBr(AllAre(guard, false), next, mixed,
@@ -346,11 +346,11 @@ void KernelEmitter::PollCancel() {
   load->setAlignment(llvm::Align(1));
   auto* cancelled = b_.NewBlock("cancelled");
   auto* go_on = b_.NewBlock("go_on");
-  llvm::MDBuilder metadata(context_);
+  llvm::MDBuilder metadata(b_.getContext());
   b_.CreateCondBr(b_.CreateICmpNE(load, b_.getInt8(0)), cancelled, go_on,
                   metadata.createBranchWeights(1, 1000000));
   b_.SetInsertPoint(cancelled);
-  auto callee = module_->getOrInsertFunction(
+  auto callee = b_.module()->getOrInsertFunction(
       "holdfast_cancelled",
       llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false));
   b_.CreateCall(callee, {worker_})->setDoesNotReturn();

@@ -8,9 +8,7 @@ namespace holdfast::software::jit {
 
 KernelEmitter::KernelEmitter(llvm::Module* module, const lower::Kernel& kernel,
                              const lower::BlockShape& block, const Cpu& cpu)
-    : module_(module),
-      context_(module->getContext()),
-      kernel_(kernel),
+    : kernel_(kernel),
       block_(block),
       cpu_(cpu),
       lanes_(cpu.lanes),
@@ -36,7 +34,7 @@ llvm::Value* KernelEmitter::LoadField(llvm::Value* base, size_t offset,
   load->setAlignment(llvm::Align(1));
   if (invariant) {
     load->setMetadata(llvm::LLVMContext::MD_invariant_load,
-                      llvm::MDNode::get(context_, {}));
+                      llvm::MDNode::get(b_.getContext(), {}));
   }
   return load;
 }
@@ -79,7 +77,7 @@ std::optional<std::string> KernelEmitter::Emit() {
 
 void KernelEmitter::EnterFunction(llvm::Function* function) {
   function_ = function;
-  entry_ = llvm::BasicBlock::Create(context_, "entry", function);
+  entry_ = llvm::BasicBlock::Create(b_.getContext(), "entry", function);
   b_.SetInsertPoint(entry_);
   launch_ = function->getArg(0);
   worker_ = function->getArg(1);
@@ -286,7 +284,8 @@ void KernelEmitter::EmitDiverged() {
 // The first warp that needs it has it made.
 llvm::Value* KernelEmitter::MaskedFunction() {
   llvm::Type* pointer = b_.getPtrTy();
-  llvm::Constant* slot = module_->getOrInsertGlobal(kMaskedSlotSymbol, pointer);
+  llvm::Constant* slot =
+      b_.module()->getOrInsertGlobal(kMaskedSlotSymbol, pointer);
   auto* made = b_.CreateLoad(pointer, slot);
   made->setAtomic(llvm::AtomicOrdering::Acquire);
   made->setAlignment(llvm::Align(alignof(void*)));

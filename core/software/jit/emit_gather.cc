@@ -84,15 +84,15 @@ llvm::Value* KernelEmitter::Whole(llvm::Value* low, llvm::Value* high) {
 // elements and offsets are of 32 bits, else eight: no gather is taken apart.
 Value KernelEmitter::GatherByOffset(const Value& address, Type type,
                                     llvm::Value* bits) {
-  const int64_t reach = address.shape.stride * 15;
-  const bool narrow =
-      ptx::BytesOf(type) == 4 && reach == static_cast<int32_t>(reach);
+  int32_t reach = 0;
+  const bool narrow = ptx::BytesOf(type) == 4 &&
+                      !__builtin_mul_overflow(address.shape.stride, 15, &reach);
   const int count = narrow ? 16 : 8;
   auto* part = llvm::FixedVectorType::get(b_.TypeOf(type), count);
   llvm::SmallVector<llvm::Constant*, 16> offsets;
   for (int i = 0; i < count; ++i) {
-    offsets.push_back(
-        b_.getInt64(static_cast<uint64_t>(address.shape.stride * i)));
+    offsets.push_back(b_.getInt64(static_cast<uint64_t>(address.shape.stride) *
+                                  static_cast<uint64_t>(i)));
   }
   Value result{Shape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
@@ -146,9 +146,10 @@ llvm::Value* KernelEmitter::GatherOneByOne(llvm::Value* from, Type type,
 
 // Of all lanes, whose addresses are affine.
 llvm::Value* KernelEmitter::LanePointer(const Value& address, int lane) {
-  const int64_t offset = address.shape.stride * (lane % lanes_);
-  return Pointer(b_.CreateAdd(Base(address, lane / lanes_),
-                              b_.getInt64(static_cast<uint64_t>(offset))));
+  const uint64_t offset = static_cast<uint64_t>(address.shape.stride) *
+                          static_cast<uint64_t>(lane % lanes_);
+  return Pointer(
+      b_.CreateAdd(Base(address, lane / lanes_), b_.getInt64(offset)));
 }
 
 Value KernelEmitter::GatherStrided(const Value& address, Type type) {

@@ -58,8 +58,8 @@ llvm::Value* KernelEmitter::VariableAddress(const Operand& operand) {
       (space != Space::kGlobal && space != Space::kConst)) {
     return b_.getInt64(kernel_.AddressOf(operand));
   }
-  llvm::Constant* symbol =
-      module_->getOrInsertGlobal(VariableSymbol(operand.index), b_.getInt8Ty());
+  llvm::Constant* symbol = b_.module()->getOrInsertGlobal(
+      VariableSymbol(operand.index), b_.getInt8Ty());
   return b_.CreateAdd(llvm::ConstantExpr::getPtrToInt(symbol, b_.getInt64Ty()),
                       b_.getInt64(static_cast<uint64_t>(operand.offset)));
 }

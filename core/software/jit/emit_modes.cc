@@ -186,8 +186,8 @@ void KernelEmitter::CheckNoWrap(const Instruction& instruction,
                                 const Value& narrow) {
   const bool is_signed = ptx::IsSigned(narrow.type);
   const int lanes = narrow.shape.wide ? lower::kWarpLanes : lanes_;
-  const int64_t reach = narrow.shape.stride * (lanes - 1);
-  if (reach != static_cast<int32_t>(reach)) {
+  int32_t reach = 0;
+  if (__builtin_mul_overflow(narrow.shape.stride, lanes - 1, &reach)) {
     // Such a stride wraps for every base.
     return Fail(instruction, "stride too large");
   }
@@ -195,7 +195,8 @@ void KernelEmitter::CheckNoWrap(const Instruction& instruction,
   for (llvm::Value* base : narrow.parts) {
     llvm::Value* wide = is_signed ? b_.CreateSExt(base, b_.getInt64Ty())
                                   : b_.CreateZExt(base, b_.getInt64Ty());
-    llvm::Value* end = b_.CreateAdd(wide, b_.getInt64(reach));
+    llvm::Value* end =
+        b_.CreateAdd(wide, b_.getInt64(static_cast<uint64_t>(int64_t{reach})));
     llvm::Value* low = b_.CreateTrunc(end, b_.getInt32Ty());
     llvm::Value* back = is_signed ? b_.CreateSExt(low, b_.getInt64Ty())
                                   : b_.CreateZExt(low, b_.getInt64Ty());
@@ -203,7 +204,7 @@ void KernelEmitter::CheckNoWrap(const Instruction& instruction,
   }
   auto* leave = b_.NewBlock("wraps");
   auto* go_on = b_.NewBlock("no_wrap");
-  llvm::MDBuilder metadata(context_);
+  llvm::MDBuilder metadata(b_.getContext());
   b_.CreateCondBr(wraps, leave, go_on,
                   metadata.createBranchWeights(1, 1000000));
   b_.SetInsertPoint(leave);

@@ -41,11 +41,11 @@ llvm::Value* KernelEmitter::LaneNumbers(int chunk) {
 llvm::Value* KernelEmitter::Pick(const Value& value, llvm::Value* index) {
   if (lanes_ == 16) {
     llvm::Function* permute = llvm::Intrinsic::getDeclaration(
-        module_, llvm::Intrinsic::x86_avx512_vpermi2var_d_512);
+        b_.module(), llvm::Intrinsic::x86_avx512_vpermi2var_d_512);
     return b_.CreateCall(permute, {Vector(value, 0), index, Vector(value, 1)});
   }
-  llvm::Function* permute =
-      llvm::Intrinsic::getDeclaration(module_, llvm::Intrinsic::x86_avx2_permd);
+  llvm::Function* permute = llvm::Intrinsic::getDeclaration(
+      b_.module(), llvm::Intrinsic::x86_avx2_permd);
   llvm::Value* chunk = b_.CreateLShr(index, b_.Splat(b_.I32(3)));
   llvm::Value* result = nullptr;
   for (int c = 0; c < chunks_; ++c) {

@@ -324,8 +324,6 @@ class KernelEmitter {
 
   void Fail(const ptx::Instruction& instruction, std::string reason);
 
-  llvm::Module* module_;
-  llvm::LLVMContext& context_;
   const lower::Kernel& kernel_;
   const lower::BlockShape block_;
   const Cpu cpu_;

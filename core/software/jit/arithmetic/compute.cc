@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/jit/arithmetic/compute.h"
 
-#include <algorithm>
-
 #include "core/software/jit/arithmetic/comparison.h"
 #include "core/software/jit/arithmetic/conversion.h"
 #include "core/software/jit/arithmetic/float.h"
 #include "core/software/jit/arithmetic/half.h"
 #include "core/software/jit/arithmetic/integer.h"
-#include "llvm/IR/Intrinsics.h"
 
 namespace holdfast::software::jit {
 
@@ -18,6 +15,20 @@ using ptx::Opcode;
 using ptx::Type;
 
 namespace {
+
+// As .wide has it.
+Type Widened(Type type) {
+  switch (type) {
+    case Type::kU16:
+      return Type::kU32;
+    case Type::kS16:
+      return Type::kS32;
+    case Type::kU32:
+      return Type::kU64;
+    default:
+      return Type::kS64;
+  }
+}
 
 bool IsHalfOperation(Type type) {
   return type == Type::kF16 || type == Type::kBF16 || type == Type::kF16x2 ||
@@ -55,17 +66,8 @@ Type SourceType(const Instruction& instruction, size_t at) {
     default:
       return types[0];
   }
-  if (at < 3 || !instruction.modifiers.Has(Modifier::kWide)) return types[0];
-  switch (types[0]) {
-    case Type::kU16:
-      return Type::kU32;
-    case Type::kS16:
-      return Type::kS32;
-    case Type::kU32:
-      return Type::kU64;
-    default:
-      return Type::kS64;
-  }
+  const bool wide = at == 3 && instruction.modifiers.Has(Modifier::kWide);
+  return wide ? Widened(types[0]) : types[0];
 }
 
 Type ResultType(const Instruction& instruction) {
@@ -87,17 +89,8 @@ Type ResultType(const Instruction& instruction) {
     default:
       break;
   }
-  if (!instruction.modifiers.Has(Modifier::kWide)) return types[0];
-  switch (types[0]) {
-    case Type::kU16:
-      return Type::kU32;
-    case Type::kS16:
-      return Type::kS32;
-    case Type::kU32:
-      return Type::kU64;
-    default:
-      return Type::kS64;
-  }
+  const bool wide = instruction.modifiers.Has(Modifier::kWide);
+  return wide ? Widened(types[0]) : types[0];
 }
 
 llvm::Value* Compute(Builder& ir, const Instruction& instruction, Values in) {
