@@ -128,9 +128,15 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
   HOLDFAST_ASSIGN_OR_RETURN(std::deque<RunArgument> arguments,
                             ReadArguments(flags.arguments));
 
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const auto session,
-      Session::Open({.address = options.address, .name = flags.kernel}));
+  SessionOptions opening;
+  opening.address = options.address;
+  opening.name = flags.kernel;
+  if (options.json) {
+    opening.kernel_output = [](absl::string_view text) {
+      std::fwrite(text.data(), 1, text.size(), stderr);
+    };
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const auto session, Session::Open(opening));
   HOLDFAST_ASSIGN_OR_RETURN(
       const Compilation compilation,
       LoadSource(session->daemon(), flags.source, flags.kernel, flags.arch,
@@ -168,8 +174,8 @@ constexpr char kFooter[] =
 
 Other options go to NVRTC, one word each: --fmad=false -DN=4 --std=c++17.
 With --repeat the buffers keep what the launches before left in them.
-What the kernel prints (printf) goes to the daemon's output; with
---address=embedded: it comes here.
+What the kernel prints (printf) goes to standard output; with --json, to
+standard error.
 
 Example:
   holdfast run add.cu --kernel 'vector_add<float>' --grid 196 --block 256 \

@@ -233,6 +233,10 @@ void CommandQueue::ReadResults() {
 void CommandQueue::Deliver(v1::Result result) {
   const absl::Status error =
       result.has_error() ? ToStatus(result.error()) : absl::OkStatus();
+  if (result.has_output()) {
+    if (options_.take_output) options_.take_output(result.output());
+    return;
+  }
   // Not of a command: the executor reads no more.
   if (result.sequence() == 0 && !error.ok()) return Lose(error);
   std::shared_ptr<PendingResult::State> waiter;

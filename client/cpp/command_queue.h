@@ -69,6 +69,9 @@ class CommandQueue {
     size_t max_command_bytes = 3 << 20;
     // How long a command that is not followed by others may wait.
     absl::Duration flush_delay = absl::Microseconds(100);
+    // Takes what kernels print. Called with a lock held, by whichever thread
+    // reads results: must not call the queue.
+    std::function<void(const v1::KernelOutput&)> take_output;
     // Turns the end of the stream into what the user is told. May block.
     std::function<absl::Status(const absl::Status&)> explain_loss;
   };

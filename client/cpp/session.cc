@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "client/cpp/channel.h"
 #include "client/cpp/descriptor.h"
 #include "client/cpp/keep_alive.h"
@@ -86,6 +88,19 @@ CommandQueue::Options QueueOptions(const v1::SessionLimits& limits) {
   return options;
 }
 
+void Print(absl::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void HandOn(const v1::KernelOutput& output,
+            const std::function<void(absl::string_view)>& take) {
+  take(output.text());
+  if (output.lost_bytes() == 0) return;
+  take(absl::StrCat("\n[", output.lost_bytes(),
+                    " bytes that kernels printed are lost]\n"));
+}
+
 // Offers rings to an executor of this machine; without them gRPC does it all.
 ExecuteStream::Options OfferRings(const Route& route,
                                   const std::string& session_token) {
@@ -140,6 +155,9 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
                             stream.session_token](const absl::Status& status) {
     return ExplainLoss(*daemon, id, token, status);
   };
+  queue.take_output =
+      [take = options.kernel_output ? options.kernel_output : Print](
+          const v1::KernelOutput& output) { HandOn(output, take); };
   auto state = std::make_shared<SessionState>(
       limits, route.channel, std::move(stream), std::move(queue),
       [address = route.address] { return Connect(address); },

@@ -3,6 +3,7 @@
 #define HOLDFAST_CLIENT_CPP_SESSION_H_
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/cpp/arena.h"
 #include "client/cpp/buffer.h"
@@ -37,6 +39,11 @@ struct SessionOptions {
   // Calls at once, each on a connection of its own, that carry the bytes of one
   // large copy; 0: as many as are useful.
   uint32_t transfer_calls = 0;
+  // Takes what kernels print (printf), in pieces that need not end with a line.
+  // What a kernel has printed comes before a wait for it returns. Called by one
+  // thread at a time, but by any that waits for results, so it must not call
+  // the session. Null: it goes to standard output, as CUDA has it.
+  std::function<void(absl::string_view text)> kernel_output;
 };
 
 // A session owns resources on the daemon: streams, events, buffers, modules. It

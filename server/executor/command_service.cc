@@ -38,6 +38,7 @@ grpc::Status CommandService::Run(grpc::ServerContext* context,
     }
     response->MergeFrom(batch);
   } while (results->Take(&batch));
+  session_.TakeOutput(response);
   return grpc::Status::OK;
 }
 
@@ -46,13 +47,13 @@ grpc::Status CommandService::Execute(
     grpc::ServerReaderWriter<v1::ResultBatch, v1::CommandBatch>* stream) {
   absl::Status status = session_.Authenticate(*context);
   if (!status.ok()) return ToGrpcStatus(status);
-  if (!session_.TakeExecute()) {
+  const auto results = std::make_shared<ResultQueue>();
+  if (!session_.TakeExecute(results)) {
     return ToGrpcStatus(absl::FailedPreconditionError(
         "the session has an Execute stream already"));
   }
   const auto taken = absl::MakeCleanup([this] { session_.ReturnExecute(); });
   CommandStream commands(*context, *stream, inbox_, max_batch_bytes_);
-  auto results = std::make_shared<ResultQueue>();
   if (commands.has_rings()) {
     results->SendDirectly([&commands](const v1::ResultBatch& batch) {
       return commands.WriteNow(batch);

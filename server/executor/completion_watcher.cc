@@ -22,7 +22,9 @@ absl::Duration PauseAfter(absl::Duration waited) {
 
 }  // namespace
 
-CompletionWatcher::CompletionWatcher() : thread_([this] { Run(); }) {}
+CompletionWatcher::CompletionWatcher(std::function<void()> completed)
+    : completed_(completed ? std::move(completed) : [] {}),
+      thread_([this] { Run(); }) {}
 
 CompletionWatcher::~CompletionWatcher() {
   {
@@ -38,6 +40,10 @@ std::optional<absl::Status> CompletionWatcher::Outcome(Events& events) {
     const absl::StatusOr<bool> complete = events.back()->Query();
     if (!complete.ok()) return complete.status();
     if (!*complete) return std::nullopt;
+    // What kernels have printed is written when their end is waited for; an
+    // event that is complete does not mean that it is (CUDA 13, on an H200).
+    const absl::Status written = events.back()->Synchronize();
+    if (!written.ok()) return written;
     events.pop_back();
   }
   return absl::OkStatus();
@@ -45,7 +51,10 @@ std::optional<absl::Status> CompletionWatcher::Outcome(Events& events) {
 
 void CompletionWatcher::Watch(Events events, Callback callback) {
   // Often it is done already: then nobody has to be woken.
-  if (const auto outcome = Outcome(events)) return callback(*outcome);
+  if (const auto outcome = Outcome(events)) {
+    completed_();
+    return callback(*outcome);
+  }
   absl::MutexLock lock(&mutex_);
   added_.push_back({std::move(events), std::move(callback)});
   ++changes_;
@@ -67,8 +76,10 @@ bool CompletionWatcher::Poll(std::vector<Entry>& entries) {
   };
   entries.erase(std::remove_if(entries.begin(), entries.end(), finished),
                 entries.end());
+  if (done.empty()) return false;
+  completed_();
   for (const auto& [callback, status] : done) callback(status);
-  return !done.empty();
+  return true;
 }
 
 bool CompletionWatcher::TakeAdded(std::vector<Entry>& entries) {

@@ -32,7 +32,9 @@ class CompletionWatcher {
   // Watch itself.
   using Callback = std::function<void(const absl::Status&)>;
 
-  CompletionWatcher();
+  // `completed` is called, by any thread, before anybody is told that something
+  // has, or how it has failed. May be null.
+  explicit CompletionWatcher(std::function<void()> completed = nullptr);
   // Calls what is left with CANCELLED.
   ~CompletionWatcher();
   CompletionWatcher(const CompletionWatcher&) = delete;
@@ -65,8 +67,9 @@ class CompletionWatcher {
   // How the wait has ended, if it has; takes out the events that are done.
   static std::optional<absl::Status> Outcome(Events& events);
   // Calls back and takes out the entries that are done; false: none is.
-  static bool Poll(std::vector<Entry>& entries);
+  bool Poll(std::vector<Entry>& entries);
 
+  const std::function<void()> completed_;
   const std::shared_ptr<MarkPool> marks_ = std::make_shared<MarkPool>();
   std::atomic<uint32_t> changes_{0};  // of what follows
   absl::Mutex mutex_;

@@ -19,6 +19,7 @@
 #include "proto/transport.h"
 #include "server/executor/command_service.h"
 #include "server/executor/descriptor_inbox.h"
+#include "server/executor/kernel_output.h"
 #include "server/executor/session.h"
 #include "server/executor/supervisor_link.h"
 #include "server/executor/transfer_service.h"
@@ -28,6 +29,7 @@
 namespace holdfast {
 namespace {
 
+using executor::KernelOutput;
 using executor::Session;
 using executor::SupervisorLink;
 
@@ -55,6 +57,7 @@ absl::Status DescribeDevice(const cuda::Driver& driver, int ordinal,
 // A driver that is ready for a session, with the first device's context made:
 // what takes time when an executor starts.
 struct WarmDriver {
+  std::unique_ptr<KernelOutput> output;
   std::unique_ptr<const cuda::Driver> driver;
   std::shared_ptr<const cuda::Context> context;
   internal::Ready ready;
@@ -62,6 +65,7 @@ struct WarmDriver {
 
 absl::StatusOr<WarmDriver> WarmUp(const cuda::DriverOptions& options) {
   WarmDriver warm;
+  HOLDFAST_ASSIGN_OR_RETURN(warm.output, KernelOutput::Capture());
   HOLDFAST_ASSIGN_OR_RETURN(warm.driver, cuda::LoadDriver(options));
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Device device,
                             cuda::Device::Get(warm.driver->api, 0));
@@ -83,9 +87,11 @@ absl::StatusOr<WarmDriver> WarmUp(const cuda::DriverOptions& options) {
 
 Session::Options SessionOptions(const internal::Assign& assign,
                                 const cuda::DriverApi& api,
-                                SupervisorLink& link) {
+                                SupervisorLink& link, KernelOutput& output) {
   Session::Options options;
   options.token = assign.token();
+  options.output = &output;
+  options.resources.work_completed = [&output] { output.Flush(); };
   options.resources.api = &api;
   options.resources.devices.assign(assign.devices().begin(),
                                    assign.devices().end());
@@ -151,7 +157,8 @@ absl::StatusOr<std::shared_ptr<SharedBlocks>> MapBlocks(const UniqueFd& fd) {
 }
 
 int Serve(const SupervisorLink::Assigned& assigned, const cuda::DriverApi& api,
-          SupervisorLink& link, absl::Duration stall_limit) {
+          SupervisorLink& link, KernelOutput& output,
+          absl::Duration stall_limit) {
   const internal::Assign& assign = assigned.message;
   const auto blocks = MapBlocks(assigned.blocks);
   if (!blocks.ok()) {
@@ -164,7 +171,7 @@ int Serve(const SupervisorLink::Assigned& assigned, const cuda::DriverApi& api,
     link.SendServing(inbox.status());
     return 1;
   }
-  Session session(SessionOptions(assign, api, link));
+  Session session(SessionOptions(assign, api, link, output));
   executor::CommandService commands(session, **inbox, kMaxMessageBytes);
   executor::TransferService transfers(session, **inbox, *blocks, stall_limit);
   const auto server = StartServer(assign.socket_path(), commands, transfers);
@@ -205,7 +212,7 @@ int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options,
   StartGrpc();
   const auto assigned = link.AwaitAssign();
   if (!assigned.ok()) return 0;
-  return Serve(*assigned, warm->driver->api, link, stall_limit);
+  return Serve(*assigned, warm->driver->api, link, *warm->output, stall_limit);
 }
 
 }  // namespace holdfast

@@ -24,7 +24,8 @@ constexpr CUdeviceptr kAddressStride = 0x80'0000'0000;
 
 }  // namespace
 
-Resources::Resources(ResourceOptions options) : options_(std::move(options)) {}
+Resources::Resources(ResourceOptions options)
+    : options_(std::move(options)), watcher_(options_.work_completed) {}
 
 Resources::~Resources() {
   for (const auto& [ordinal, device] : devices_) {

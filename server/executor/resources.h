@@ -85,6 +85,8 @@ struct ResourceOptions {
   uint64_t memory_limit = 0;             // bytes; 0: none
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_created;
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
+  // Called, by any thread, before a client is told that its work is done.
+  std::function<void()> work_completed;
   // For whoever wants to know what is going on.
   std::shared_ptr<CopyCounts> copies = std::make_shared<CopyCounts>();
   std::shared_ptr<ArenaBudget> arena_budget = std::make_shared<ArenaBudget>();

@@ -68,7 +68,7 @@ class ResultQueue {
   // Waits until there is room; false if abandoned.
   bool AwaitRoom();
 
-  // For tests: what waits or is promised.
+  // What waits or is promised.
   size_t waiting() const { return count_; }
   size_t waiting_bytes() const { return bytes_; }
 

@@ -107,13 +107,23 @@ void Session::ReportUsage() {
   if (options_.usage_changed) options_.usage_changed(bytes);
 }
 
-bool Session::TakeExecute() {
+bool Session::TakeExecute(std::shared_ptr<ResultQueue> results) {
   absl::MutexLock lock(&mutex_);
-  return !std::exchange(executing_, true);
+  if (std::exchange(executing_, true)) return false;
+  if (options_.output != nullptr) options_.output->SendTo(std::move(results));
+  return true;
+}
+
+void Session::TakeOutput(v1::ResultBatch* results) {
+  if (options_.output == nullptr) return;
+  auto output = options_.output->Take();
+  if (!output.has_value()) return;
+  results->add_results()->mutable_output()->Swap(&*output);
 }
 
 void Session::ReturnExecute() {
   absl::MutexLock lock(&mutex_);
+  if (options_.output != nullptr) options_.output->SendTo(nullptr);
   executing_ = false;
 }
 

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "holdfast/v1/commands.pb.h"
 #include "server/executor/command_processor.h"
+#include "server/executor/kernel_output.h"
 #include "server/executor/resources.h"
 #include "server/executor/result_queue.h"
 #include "server/executor/submission_thread.h"
@@ -32,6 +33,8 @@ class Session {
     ObjectFetcher fetch_object;
     // Called on the submission thread when the bytes in buffers have changed.
     std::function<void(uint64_t memory_bytes)> usage_changed;
+    // What kernels print; must outlive the session. Null: it goes nowhere.
+    KernelOutput* output = nullptr;
   };
 
   explicit Session(Options options);
@@ -63,9 +66,12 @@ class Session {
   bool Post(std::function<void(Resources&)> work);
   bool Run(const std::function<void(Resources&)>& work);
 
-  // One Execute stream at a time.
-  bool TakeExecute();
+  // One Execute stream at a time; what kernels print goes to its results.
+  bool TakeExecute(std::shared_ptr<ResultQueue> results);
   void ReturnExecute();
+
+  // Adds what was printed while there was none.
+  void TakeOutput(v1::ResultBatch* results);
 
  private:
   void ReportUsage();

@@ -35,6 +35,9 @@ extern "C" __global__ void add_one(int* data, unsigned n) {
 extern "C" __global__ void stray(int* data) {
   data[threadIdx.x == 37 ? 1u << 30 : threadIdx.x] = 1;
 }
+extern "C" __global__ void greet(double value) {
+  printf("thread %d has %g\n", threadIdx.x, value);
+}
 )";
 
 template <typename T>
@@ -121,6 +124,26 @@ TEST_F(CliTest, CompiledCodeRunsInPlaceOnABuffer) {
   const auto result = cli::ReadNpy(Path("y.npy"));
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(Values<int>(*result), (std::vector<int>{2, 3, 4, 4}));
+}
+
+TEST_F(CliTest, WhatKernelsPrintComesToTheClient) {
+  const std::string lines = "thread 0 has 2.5\nthread 1 has 2.5\n";
+  const std::vector<std::string> run = {
+      "run", Path("kernels.cu"), "--kernel", "greet",  "--grid",
+      "1",   "--block",          "2",        "f64:2.5"};
+  const Outcome local = Holdfast(run);
+  ASSERT_EQ(local.exit_code, 0) << local.err;
+  EXPECT_TRUE(absl::StartsWith(local.out, lines)) << local.out;
+
+  std::vector<std::string> by_tcp = run;
+  by_tcp.insert(by_tcp.end(), {"--address", daemon_->tcp_address()});
+  EXPECT_TRUE(absl::StartsWith(Holdfast(by_tcp).out, lines));
+
+  std::vector<std::string> with_json = run;
+  with_json.push_back("--json");
+  const Outcome json = Holdfast(with_json);
+  EXPECT_TRUE(absl::StartsWith(json.out, "{")) << json.out;
+  EXPECT_TRUE(absl::StrContains(json.err, lines)) << json.err;
 }
 
 TEST_F(CliTest, ListsDevicesAndVersions) {

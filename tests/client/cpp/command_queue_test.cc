@@ -39,13 +39,17 @@ class RingQueueTest : public ::testing::Test {
     ASSERT_OK(executors.status());
     (daemon_takes_rings ? daemon_.TakeRings(*std::move(executors))
                         : unused_.swap(*executors));
+    CommandQueue::Options options;
+    options.take_output = [this](const v1::KernelOutput& output) {
+      printed_ += output.text();
+    };
     ExecuteStream::Options stream;
     stream.session_token = "token";
     stream.ring_token = "00";
     stream.rings = *std::move(mine);
     queue_.emplace(grpc::CreateChannel(daemon_.address(),
                                        grpc::InsecureChannelCredentials()),
-                   std::move(stream), CommandQueue::Options());
+                   std::move(stream), std::move(options));
   }
 
   absl::Status Fence() {
@@ -55,12 +59,24 @@ class RingQueueTest : public ::testing::Test {
 
   FakeDaemon daemon_;
   std::unique_ptr<RingPair> unused_;
+  std::string printed_;
   std::optional<CommandQueue> queue_;
 };
 
 TEST_F(RingQueueTest, ResultsComeInOrder) {
   Connect();
   for (int i = 0; i < 100; ++i) ASSERT_OK(Fence());
+}
+
+TEST_F(RingQueueTest, WhatKernelsPrintedComesBeforeTheResultBehindIt) {
+  Connect();
+  v1::ResultBatch batch;
+  batch.add_results()->mutable_output()->set_text("one\ntw");
+  ASSERT_OK(daemon_.Send(batch.SerializeAsString()));
+  batch.mutable_results(0)->mutable_output()->set_text("o\n");
+  ASSERT_OK(daemon_.Send(batch.SerializeAsString()));
+  ASSERT_OK(Fence());
+  EXPECT_EQ(printed_, "one\ntwo\n");
 }
 
 TEST_F(RingQueueTest, AnExecutorThatTakesNoRingsIsServedByGrpc) {

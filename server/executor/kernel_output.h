@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What kernels print (printf). The driver writes it to the standard output of
+// its process: in an executor that is a pipe, whose bytes go to the session's
+// client among its results, and nowhere else.
+//
+// Nothing here waits for the client: of what it does not take, kMaxKept are
+// kept, what follows is counted and lost.
+#ifndef HOLDFAST_SERVER_EXECUTOR_KERNEL_OUTPUT_H_
+#define HOLDFAST_SERVER_EXECUTOR_KERNEL_OUTPUT_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/unique_fd.h"
+#include "holdfast/v1/commands.pb.h"
+#include "server/executor/result_queue.h"
+
+namespace holdfast::executor {
+
+// Thread-safe.
+class KernelOutput {
+ public:
+  static constexpr size_t kMaxKept = size_t{256} << 10;
+  // Nothing is added to a queue in which more waits.
+  static constexpr size_t kMaxUnsentBytes = size_t{1} << 20;
+  static constexpr size_t kMaxUnsent = ResultQueue::kMaxWaiting / 2;
+
+  // Takes the process's standard output: once, before the driver is loaded.
+  static absl::StatusOr<std::unique_ptr<KernelOutput>> Capture();
+  // What is written to standard output from now on is dropped.
+  ~KernelOutput();
+  KernelOutput(const KernelOutput&) = delete;
+  KernelOutput& operator=(const KernelOutput&) = delete;
+
+  // Hands on all that the driver has written before the call.
+  void Flush();
+
+  // Where it goes from now on. Null: it is kept until there is a queue again,
+  // or Take.
+  void SendTo(std::shared_ptr<ResultQueue> results);
+
+  // What is kept; nullopt: nothing, or there is a queue for it.
+  std::optional<v1::KernelOutput> Take();
+
+ private:
+  KernelOutput(UniqueFd pipe, UniqueFd stop, size_t pipe_bytes);
+  // Reads what comes when nobody calls Flush.
+  void Watch();
+  void ReadAndSend();
+  void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Keep(absl::string_view text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Send() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const UniqueFd pipe_;
+  const UniqueFd stop_;
+  const size_t pipe_bytes_;  // that it holds
+  absl::Mutex mutex_;
+  v1::KernelOutput kept_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<ResultQueue> results_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_KERNEL_OUTPUT_H_
