@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -43,6 +44,16 @@ std::string Text(uint64_t from) {
     text.append(piece, length);
     if (length < bytes) break;
   }
+  return text;
+}
+
+// The same, for a line that must stay one.
+std::string LineOf(uint64_t from) {
+  std::string text = Text(from);
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; },
+      ' ');
   return text;
 }
 
@@ -222,12 +233,17 @@ void holdfast_device___assertfail(WorkerContext* worker, uint32_t lanes,
                                   const uint64_t* files, const uint64_t* lines,
                                   const uint64_t* functions, const uint64_t*,
                                   uint64_t*) {
+  KernelFault fault{KernelFault::Kind::kAssert, 0, lanes};
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    PrintAssertion(*worker, static_cast<uint32_t>(lane), Text(messages[lane]),
-                   Text(files[lane]), lines[lane], Text(functions[lane]));
+    const std::string message = LineOf(messages[lane]);
+    PrintAssertion(*worker, static_cast<uint32_t>(lane), message,
+                   LineOf(files[lane]), lines[lane], LineOf(functions[lane]));
+    if (rest == lanes) {
+      message.copy(fault.assertion, sizeof fault.assertion - 1);
+    }
   }
-  LeaveKernel(*worker, {KernelFault::Kind::kAssert, 0, lanes});
+  LeaveKernel(*worker, fault);
 }
 
 void holdfast_device_malloc(WorkerContext*, uint32_t lanes,

@@ -128,7 +128,8 @@ Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
               absl::StrCat("deadlock: warps ", report.waiting,
                            " wait at a barrier that no other will reach")};
     case KernelFault::Kind::kAssert:
-      return {CUDA_ERROR_ASSERT, "assertion failed"};
+      return {CUDA_ERROR_ASSERT,
+              absl::StrCat("assertion `", report.fault.assertion, "` failed")};
     case KernelFault::Kind::kIllegalInstruction:
       return {CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction"};
     case KernelFault::Kind::kSignal:

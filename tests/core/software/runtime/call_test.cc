@@ -310,16 +310,19 @@ TEST(AssertTest, AFailedAssertionNamesItselfAndEndsTheLaunch) {
   KernelProgram program(R"(
 extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
 extern "C" __global__ void k(int n) {
-  if (threadIdx.x == 5) __assertfail("n > 3", "kernel.cu", 17, "k", 1);
+  if (threadIdx.x == 5) __assertfail("n > 3\n&&", "kernel.cu", 17, "k", 1);
 })");
   testing::internal::CaptureStderr();
   const LaunchOutcome outcome = program.Run(Geometry(1, 32), 0);
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_EQ(outcome.result, CUDA_ERROR_ASSERT);
   EXPECT_NE(text.find("kernel.cu:17: k: block: [0,0,0], thread: [5,0,0] "
-                      "Assertion `n > 3` failed."),
+                      "Assertion `n > 3 &&` failed.\n"),
             std::string::npos)
       << text;
+  EXPECT_NE(outcome.message.find(": assertion `n > 3 &&` failed"),
+            std::string::npos)
+      << outcome.message;
 }
 
 TEST(MallocTest, DeviceHeapGivesEachThreadItsOwnAndTakesItBack) {
