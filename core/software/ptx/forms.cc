@@ -64,10 +64,31 @@ absl::string_view ClassNamed(absl::string_view name) {
   return "";
 }
 
+// Words that ptxas takes for part of an instruction's name, if nothing else can
+// stand in their place.
+constexpr absl::string_view kNameWords[] = {
+    "arrive",        "arrive_drop", "async",    "complete_tx", "commit_group",
+    "expect_tx",     "fractional",  "full",     "hi",          "init",
+    "inval",         "l",           "lo",       "mbarrier",    "parity",
+    "pending_count", "proxy",       "r",        "range",       "red",
+    "test_wait",     "to",          "try_wait", "wait_all",    "wait_group",
+    "warp",          "wide",
+};
+
 // One place behind the opcode.
 struct Slot {
   std::vector<std::string> words;
   bool optional = false;
+
+  bool Takes(absl::string_view word) const {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  }
+  bool OfTheName() const {
+    return std::all_of(words.begin(), words.end(), [](const auto& word) {
+      return std::find(std::begin(kNameWords), std::end(kNameWords), word) !=
+             std::end(kNameWords);
+    });
+  }
 };
 
 std::vector<std::string> Alternatives(absl::string_view text) {
@@ -124,17 +145,58 @@ const FormIndex& Index() {
   return index;
 }
 
+using Words = std::vector<absl::string_view>;
+
 bool Matches(absl::Span<const Slot> slots,
              absl::Span<const absl::string_view> words) {
   if (slots.empty()) return words.empty();
   const Slot& slot = slots.front();
-  if (!words.empty() &&
-      std::find(slot.words.begin(), slot.words.end(), words.front()) !=
-          slot.words.end() &&
+  if (!words.empty() && slot.Takes(words.front()) &&
       Matches(slots.subspan(1), words.subspan(1))) {
     return true;
   }
   return slot.optional && Matches(slots.subspan(1), words);
+}
+
+// Types among themselves, and spaces among themselves, keep their order.
+bool KeepsOrder(absl::string_view word, absl::string_view earlier) {
+  const auto is_space = [](absl::string_view text) {
+    static const auto& spaces =
+        *new std::vector<std::string>(Alternatives("<space>"));
+    return std::find(spaces.begin(), spaces.end(), text) != spaces.end();
+  };
+  return (TypeFromSpelling(word) && TypeFromSpelling(earlier)) ||
+         (is_space(word) && is_space(earlier));
+}
+
+// The first of `words` that the slot takes, if it may come before those that
+// stand in front of it; words.end() otherwise.
+Words::iterator WordFor(const Slot& slot, Words& words) {
+  const auto found =
+      std::find_if(words.begin(), words.end(),
+                   [&](absl::string_view word) { return slot.Takes(word); });
+  if (found == words.end()) return found;
+  const bool overtakes =
+      std::any_of(words.begin(), found, [&](absl::string_view earlier) {
+        return slot.OfTheName() || KeepsOrder(*found, earlier);
+      });
+  return overtakes ? words.end() : found;
+}
+
+// The words in the order of the slots; empty: they are not the form's.
+Words InOrder(absl::Span<const Slot> slots, Words words) {
+  if (words.size() > slots.size()) return {};
+  Words ordered;
+  for (const Slot& slot : slots) {
+    const auto word = WordFor(slot, words);
+    if (word != words.end()) {
+      ordered.push_back(*word);
+      words.erase(word);
+    } else if (!slot.optional) {
+      return {};
+    }
+  }
+  return words.empty() ? ordered : Words();
 }
 
 void Classify(absl::Span<const absl::string_view> words, Modifiers* result) {
@@ -177,6 +239,13 @@ const Form* MatchForm(absl::string_view opcode,
   for (const CompiledForm& candidate : it->second) {
     if (!Matches(candidate.slots, words)) continue;
     Classify(words, modifiers);
+    return candidate.form;
+  }
+  for (const CompiledForm& candidate : it->second) {
+    const Words ordered =
+        InOrder(candidate.slots, Words(words.begin(), words.end()));
+    if (ordered.empty()) continue;
+    Classify(ordered, modifiers);
     return candidate.form;
   }
   return nullptr;

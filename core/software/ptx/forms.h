@@ -51,7 +51,11 @@ struct Form {
 absl::Span<const Form> AllForms();
 
 // The form whose pattern takes exactly these words, or null. `words` are the
-// dot-words behind the opcode, without dots.
+// dot-words behind the opcode, without dots. As for ptxas, they may stand in
+// any order, but that those which are part of the instruction's name come
+// first, and types and spaces keep their order: what CUB writes as
+// vote.ballot.sync.b32 is vote.sync.ballot.b32. The modifiers are in the
+// pattern's order.
 const Form* MatchForm(absl::string_view opcode,
                       absl::Span<const absl::string_view> words,
                       Modifiers* modifiers);
