@@ -222,10 +222,14 @@ void KernelEmitter::EmitWarpBody() {
   b_.CreateBr(start);
 }
 
-// Registers start at zero, whatever reads them first.
+// Registers start at zero, whatever reads them first. A store to those that are
+// always written first would cost LLVM, when it makes values of them, a walk
+// through the whole function for each.
 void KernelEmitter::ClearStorage(Mode mode) {
-  for (auto& parts : storage_[static_cast<int>(mode)]) {
-    for (llvm::AllocaInst* part : parts) {
+  const auto& storage = storage_[static_cast<int>(mode)];
+  for (size_t r = 0; r < storage.size(); ++r) {
+    if (!live_registers_[0][r]) continue;
+    for (llvm::AllocaInst* part : storage[r]) {
       b_.CreateStore(llvm::Constant::getNullValue(part->getAllocatedType()),
                      part);
     }

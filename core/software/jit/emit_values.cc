@@ -146,6 +146,14 @@ Value KernelEmitter::ReadRegister(uint32_t index, Mode mode) {
   return value;
 }
 
+// What lanes outside of a mask keep: if nothing was written yet, any number, but
+// the same wherever it is read.
+llvm::Value* KernelEmitter::LoadKept(const Place& place) {
+  llvm::Value* kept = b_.CreateLoad(place.type, place.pointer);
+  return llvm::isa<llvm::AllocaInst>(place.pointer) ? b_.CreateFreeze(kept)
+                                                     : kept;
+}
+
 void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
                                   llvm::Value* mask) {
   const Type type = kernel_.function->registers[index].type;
@@ -168,7 +176,7 @@ void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
     if (mode == mode_) predicates_.erase(index);
     if (mask == nullptr && mode == mode_) predicates_[index] = stored;
     if (mask != nullptr) {
-      llvm::Value* old = LoadI32(storage[0].pointer);
+      llvm::Value* old = LoadKept(storage[0]);
       bits = b_.CreateOr(b_.CreateAnd(bits, mask),
                          b_.CreateAnd(old, b_.CreateNot(mask)));
     }
@@ -178,7 +186,7 @@ void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
   for (size_t c = 0; c < storage.size(); ++c) {
     llvm::Value* part = stored.parts[c];
     if (mask != nullptr && shape.varying) {
-      llvm::Value* old = b_.CreateLoad(storage[c].type, storage[c].pointer);
+      llvm::Value* old = LoadKept(storage[c]);
       part = b_.CreateSelect(ChunkMask(mask, static_cast<int>(c)), part, old);
     }
     b_.CreateStore(part, storage[c].pointer);

@@ -252,6 +252,7 @@ class KernelEmitter {
     llvm::Type* type;
   };
   llvm::SmallVector<Place, 4> Storage(uint32_t index, Mode mode);
+  llvm::Value* LoadKept(const Place& place);
   bool KeptAlike(uint32_t index) const;
   llvm::SmallVector<Place, 4> Handed(uint32_t index);
   bool OnlyInItsBlock(uint32_t index) const;
