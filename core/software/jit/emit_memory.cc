@@ -28,6 +28,17 @@ bool IsOrdered(const Instruction& instruction) {
          words.Has(Modifier::kAcquire) || words.Has(Modifier::kRelease);
 }
 
+// Others see all that a lane stores by it, or nothing, and the other way round:
+// on a GPU up to 16 bytes, by which CUB hands on a status with its value. PTX
+// promises it for no vector. Older CUB writes .cg where it means .relaxed.
+bool IsWhole(const Instruction& instruction, size_t elements) {
+  const auto& words = instruction.modifiers;
+  const size_t bytes = elements * ptx::BytesOf(instruction.type());
+  return bytes <= 16 && (elements > 1 || bytes == 16) &&
+         (IsOrdered(instruction) || words.Has(Modifier::kCg) ||
+          words.Has(Modifier::kCv) || words.Has(Modifier::kWt));
+}
+
 }  // namespace
 
 Space KernelEmitter::SpaceOf(const Instruction& instruction) {
@@ -122,11 +133,15 @@ void KernelEmitter::EmitLoad(const Instruction& instruction) {
   std::vector<Value> loaded;
   if (IsOrdered(instruction)) CompilerFence();
   const auto elements = Elements(instruction.operands[0]);
-  const bool groups = InGroups(address, type, elements.size());
-  if (groups) loaded = LoadGroups(address, type, elements.size());
-  for (size_t i = 0; !groups && i < elements.size();
-       ++i, offset += ptx::BytesOf(type)) {
-    loaded.push_back(LoadFrom(Displaced(address, offset), type));
+  if (IsWhole(instruction, elements.size()) && lane_ == nullptr) {
+    loaded = LoadWhole(address, type, elements.size());
+  } else if (InGroups(address, type, elements.size())) {
+    loaded = LoadGroups(address, type, elements.size());
+  } else {
+    for (size_t i = 0; i < elements.size(); ++i) {
+      loaded.push_back(LoadFrom(Displaced(address, offset), type));
+      offset += ptx::BytesOf(type);
+    }
   }
   if (IsOrdered(instruction)) CompilerFence();
   for (size_t i = 0; i < elements.size(); ++i) Write(elements[i], loaded[i]);
@@ -144,13 +159,15 @@ void KernelEmitter::EmitStore(const Instruction& instruction) {
   for (const Operand& element : Elements(instruction.operands[1])) {
     stored.push_back(Read(element, type));
   }
-  if (InGroups(address, type, stored.size())) {
+  if (IsWhole(instruction, stored.size()) && lane_ == nullptr) {
+    StoreWhole(address, stored);
+  } else if (InGroups(address, type, stored.size())) {
     StoreGroups(address, stored);
-    stored.clear();
-  }
-  for (const Value& element : stored) {
-    StoreTo(Displaced(address, offset), element);
-    offset += ptx::BytesOf(type);
+  } else {
+    for (const Value& element : stored) {
+      StoreTo(Displaced(address, offset), element);
+      offset += ptx::BytesOf(type);
+    }
   }
   if (IsOrdered(instruction)) CompilerFence();
 }

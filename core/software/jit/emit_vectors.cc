@@ -88,6 +88,120 @@ void KernelEmitter::StoreGroups(const Value& address,
   }
 }
 
+// A lane's elements side by side, as one number or as a pair of 64 bits each,
+// that one instruction moves.
+std::vector<Value> KernelEmitter::LoadWhole(const Value& address, Type type,
+                                            size_t count) {
+  const int bits = ptx::BitsOf(type) * static_cast<int>(count);
+  llvm::Type* word = b_.getIntNTy(std::min(bits, 64));
+  llvm::Value* addresses = SpillAddresses(address);
+  llvm::Value* lanes = LaneMask() == nullptr ? b_.I32(~0u) : LaneMask();
+  NoteLanes(lanes);
+  Value zeros{lower::Shape::Varying(), Type::kU64, {}};
+  zeros.parts.assign(chunks_, llvm::Constant::getNullValue(b_.VectorOf(word)));
+  Parts places;
+  for (int i = 0; i < bits; i += 64) {
+    places.push_back(Spill(zeros));
+  }
+  ForEachLane(lanes, [&](llvm::Value* lane) {
+    llvm::Value* from = b_.CreateLoad(
+        b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), addresses, lane));
+    auto* whole =
+        llvm::FixedVectorType::get(word, static_cast<unsigned>(places.size()));
+    llvm::Value* loaded =
+        Mark(b_.CreateAlignedLoad(whole, Pointer(from), llvm::Align(bits / 8),
+                                  /*isVolatile=*/true),
+             Kind::kListed, 0, true, static_cast<int>(count));
+    for (size_t i = 0; i < places.size(); ++i) {
+      b_.CreateStore(b_.CreateExtractElement(loaded, i),
+                     b_.CreateGEP(word, places[i], lane));
+    }
+  });
+  std::vector<Value> words;
+  for (llvm::Value* place : places) {
+    words.push_back({lower::Shape::Varying(), Type::kU64, {}});
+    for (int c = 0; c < chunks_; ++c) {
+      words.back().parts.push_back(b_.CreateAlignedLoad(
+          b_.VectorOf(word), b_.CreateConstGEP1_32(word, place, c * lanes_),
+          llvm::Align(word->getIntegerBitWidth() / 8)));
+    }
+  }
+  std::vector<Value> elements;
+  for (size_t i = 0; i < count; ++i) {
+    elements.push_back(ElementOf(words, type, i));
+  }
+  return elements;
+}
+
+void KernelEmitter::StoreWhole(const Value& address,
+                               absl::Span<const Value> elements) {
+  const int bits =
+      ptx::BitsOf(elements[0].type) * static_cast<int>(elements.size());
+  llvm::Type* word = b_.getIntNTy(std::min(bits, 64));
+  llvm::Value* addresses = SpillAddresses(address);
+  llvm::Value* lanes = LaneMask() == nullptr ? b_.I32(~0u) : LaneMask();
+  NoteLanes(lanes);
+  Parts places;
+  for (int i = 0; i < bits; i += 64) {
+    places.push_back(Spill(WordOf(elements, i, std::min(bits, 64))));
+  }
+  ForEachLane(lanes, [&](llvm::Value* lane) {
+    llvm::Value* to = b_.CreateLoad(
+        b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), addresses, lane));
+    llvm::Value* whole = llvm::PoisonValue::get(
+        llvm::FixedVectorType::get(word, static_cast<unsigned>(places.size())));
+    for (size_t i = 0; i < places.size(); ++i) {
+      whole = b_.CreateInsertElement(
+          whole, b_.CreateLoad(word, b_.CreateGEP(word, places[i], lane)), i);
+    }
+    Mark(b_.CreateAlignedStore(whole, Pointer(to), llvm::Align(bits / 8),
+                               /*isVolatile=*/true),
+         Kind::kListed, 0, true, static_cast<int>(elements.size()));
+  });
+}
+
+// `bits` of what the elements are side by side, from one on.
+Value KernelEmitter::WordOf(absl::Span<const Value> elements, int first_bit,
+                            int bits) {
+  const int each = ptx::BitsOf(elements[0].type);
+  llvm::Type* vector = b_.VectorOf(b_.getIntNTy(bits));
+  Value word{lower::Shape::Varying(), Type::kU64, {}};
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* sum = llvm::Constant::getNullValue(vector);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      const int at = static_cast<int>(i) * each - first_bit;
+      if (at + each <= 0 || at >= bits) continue;
+      llvm::Value* part = b_.CreateBitCast(Vector(elements[i], c),
+                                           b_.VectorOf(b_.getIntNTy(each)));
+      if (at < 0) part = b_.CreateLShr(part, -at);
+      part = b_.CreateZExtOrTrunc(part, vector);
+      sum = b_.CreateOr(sum, at > 0 ? b_.CreateShl(part, at) : part);
+    }
+    word.parts.push_back(sum);
+  }
+  return word;
+}
+
+// Element i of what the words are side by side.
+Value KernelEmitter::ElementOf(absl::Span<const Value> words, Type type,
+                               size_t i) {
+  const int each = ptx::BitsOf(type);
+  const int at = static_cast<int>(i) * each;
+  llvm::Type* vector = b_.VectorOf(b_.getIntNTy(each));
+  Value element{lower::Shape::Varying(), type, {}};
+  for (int c = 0; c < chunks_; ++c) {
+    llvm::Value* part = b_.CreateZExtOrTrunc(
+        b_.CreateLShr(words[at / 64].parts[c], at % 64), vector);
+    if (each > 64) {
+      part = b_.CreateOr(
+          part, b_.CreateShl(b_.CreateZExt(words[1].parts[c], vector), 64));
+    }
+    element.parts.push_back(
+        b_.CreateBitCast(part, b_.VectorOf(b_.TypeOf(type))));
+  }
+  return element;
+}
+
 KernelEmitter::Parts KernelEmitter::SplitPairs(
     llvm::ArrayRef<llvm::Value*> halves) {
   return {b_.CreateShuffleVector(halves[0], halves[1], Every(0, 2, lanes_)),

@@ -216,6 +216,11 @@ class KernelEmitter {
   std::vector<Value> LoadGroups(const Value& address, ptx::Type type,
                                 size_t count);
   void StoreGroups(const Value& address, absl::Span<const Value> elements);
+  std::vector<Value> LoadWhole(const Value& address, ptx::Type type,
+                               size_t count);
+  void StoreWhole(const Value& address, absl::Span<const Value> elements);
+  Value WordOf(absl::Span<const Value> elements, int first_bit, int bits);
+  Value ElementOf(absl::Span<const Value> words, ptx::Type type, size_t i);
   Parts SplitPairs(llvm::ArrayRef<llvm::Value*> halves);
   Parts JoinPairs(llvm::ArrayRef<llvm::Value*> parts);
   Parts SplitFours(llvm::ArrayRef<llvm::Value*> groups);

@@ -103,10 +103,21 @@ struct Reason {
   std::string text;
 };
 
+// Generated code touches each page of its stack before it uses any.
+bool IsOfTheStack(const KernelFault& fault) {
+  constexpr int kRsp = 4;
+  return fault.state.pc != 0 &&
+         fault.address - fault.state.registers[kRsp] < kPageBytes;
+}
+
 // `bytes` are those that a lane accesses.
 Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
   switch (report.fault.kind) {
     case KernelFault::Kind::kAddress:
+      if (IsOfTheStack(report.fault)) {
+        return {CUDA_ERROR_HARDWARE_STACK_ERROR,
+                "the kernel keeps more values than a warp's stack holds"};
+      }
       return {CUDA_ERROR_ILLEGAL_ADDRESS,
               address == 0
                   ? "access to an address that no memory can have"

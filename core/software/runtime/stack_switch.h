@@ -33,8 +33,8 @@ inline void SwitchStack(StackPosition* from, const StackPosition& to) {
 class Stack {
  public:
   // Address space; pages count once touched. Generated code keeps what does
-  // not fit into registers here.
-  static constexpr size_t kBytes = size_t{1} << 20;
+  // not fit into registers here: 2 MiB of CUB's largest kernels.
+  static constexpr size_t kBytes = size_t{8} << 20;
 
   // `number` spreads the tops of a thread's stacks over the sets of the cache.
   explicit Stack(size_t number);
