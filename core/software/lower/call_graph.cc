@@ -19,13 +19,27 @@ void Mark(const Operand& operand, std::vector<bool>* functions) {
   for (const Operand& element : operand.elements) Mark(element, functions);
 }
 
-// Who calls whom. Node `count` is the kernel.
+// Who calls whom, of what the kernel reaches: a module may have hundreds of
+// others. Node `count` is the kernel.
 class Graph {
  public:
   Graph(const ptx::Module& module, const Function& kernel)
-      : module_(module), addressed_(AddressedFunctions(module)) {
-    for (const Function& function : module.functions) Add(function);
-    Add(kernel);
+      : module_(module),
+        calls_(module.functions.size() + 1),
+        indirect_(calls_.size(), false) {
+    std::vector<bool> added(calls_.size(), false);
+    std::vector<size_t> open = {module.functions.size()};
+    added.back() = true;
+    while (!open.empty()) {
+      const size_t node = open.back();
+      open.pop_back();
+      Add(node,
+          node == module.functions.size() ? kernel : module.functions[node]);
+      for (const int callee : calls_[node]) {
+        if (!added[callee]) open.push_back(static_cast<size_t>(callee));
+        added[callee] = true;
+      }
+    }
   }
 
   std::vector<bool> Far() {
@@ -51,8 +65,8 @@ class Graph {
     return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
   }
 
-  void Add(const Function& function) {
-    std::vector<int> calls;
+  void Add(size_t node, const Function& function) {
+    std::vector<int>& calls = calls_[node];
     bool indirect = false;
     for (const Instruction& instruction : function.body) {
       if (instruction.opcode() != Opcode::kCall) continue;
@@ -63,13 +77,15 @@ class Graph {
         indirect = true;
       }
     }
+    if (indirect && addressed_.empty()) {
+      addressed_ = AddressedFunctions(module_);
+    }
     for (size_t i = 0; indirect && i < addressed_.size(); ++i) {
       if (addressed_[i]) calls.push_back(static_cast<int>(i));
     }
     std::sort(calls.begin(), calls.end());
     calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
-    calls_.push_back(std::move(calls));
-    indirect_.push_back(indirect);
+    indirect_[node] = indirect;
   }
 
   // What can be reached from `start`, each behind what it leads to.
@@ -110,7 +126,7 @@ class Graph {
   }
 
   const ptx::Module& module_;
-  const std::vector<bool> addressed_;
+  std::vector<bool> addressed_;  // once something calls by a register
   std::vector<std::vector<int>> calls_;
   std::vector<bool> indirect_;
 };
