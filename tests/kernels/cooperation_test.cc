@@ -295,6 +295,38 @@ TEST_F(Cooperation, CubSort) {
   ExpectBits(device, keys);
 }
 
+TEST_F(Cooperation, CubSelect) {
+  Load("cub_device");
+  constexpr int kCount = 100000, kTiles = (kCount + 127) / 128;
+  const auto in = RandomBelow(kCount, 1000);
+  std::vector<int> expected(kCount);
+  const auto end = std::copy_if(in.begin(), in.end(), expected.begin(),
+                                [](int value) { return value % 3 == 0; });
+  const Array<int> out(kCount), found(1);
+  const Array<uint64_t> storage(kTiles + 32);
+  const Array<int> device = Upload(in);
+  for (int round = 0; round < 4; ++round) {
+    Launch("cub_tiles", {BlocksFor(kTiles, 128)}, {128}, storage, kTiles);
+    Launch("cub_select", {kTiles}, {128}, device, out, found, storage, kCount);
+    ExpectBits(found, {static_cast<int>(end - expected.begin())});
+    ExpectBits(out, expected);
+  }
+}
+
+TEST_F(Cooperation, CubMatch) {
+  Load("cub_device");
+  std::vector<uint32_t> digits(128), peers(128);
+  for (uint32_t i = 0; i < 128; ++i) digits[i] = i * i % 11;
+  for (uint32_t i = 0; i < 128; ++i) {
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      if (digits[i / 32 * 32 + lane] == digits[i]) peers[i] |= 1u << lane;
+    }
+  }
+  const Array<uint32_t> out(128);
+  Launch("cub_match", {1}, {128}, Upload(digits), out);
+  ExpectBits(out, peers);
+}
+
 TEST_F(Cooperation, Softmax) {
   Load("network");
   constexpr int kRows = 3, kWidth = 300;
