@@ -146,12 +146,12 @@ Value KernelEmitter::ReadRegister(uint32_t index, Mode mode) {
   return value;
 }
 
-// What lanes outside of a mask keep: if nothing was written yet, any number, but
-// the same wherever it is read.
+// What lanes outside of a mask keep: if nothing was written yet, any number,
+// but the same wherever it is read.
 llvm::Value* KernelEmitter::LoadKept(const Place& place) {
   llvm::Value* kept = b_.CreateLoad(place.type, place.pointer);
   return llvm::isa<llvm::AllocaInst>(place.pointer) ? b_.CreateFreeze(kept)
-                                                     : kept;
+                                                    : kept;
 }
 
 void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
