@@ -78,10 +78,16 @@ class TokenStream {
     return false;
   }
 
-  // Behind the next ';', or in front of the next '}' or the end.
+  // Behind the next ';' or block, or in front of the next '}' or the end. What
+  // stands in braces inside of a statement, such as a vector, belongs to it.
   void SkipStatement() {
-    while (!AtEnd() && !PeekIs('}')) {
-      if (Take().Is(';')) return;
+    size_t open = 0;
+    while (!AtEnd() && (open > 0 || !PeekIs('}'))) {
+      const Token token = Take();
+      if (token.Is('{')) ++open;
+      if (token.Is(';') && open == 0) return;
+      if (!token.Is('}') || --open > 0) continue;
+      if (!PeekIs(',') && !PeekIs(';')) return;
     }
   }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/software/ptx/parser.h"
 #include "gtest/gtest.h"
 
@@ -60,6 +61,31 @@ TEST(ParserHazardTest, TheModuleItselfIsGood) {
   EXPECT_EQ(result.module.functions[0].name, "k");
   EXPECT_EQ(result.module.version, 90);
   EXPECT_EQ(result.module.target, 90);
+}
+
+// What is wrong is told where it is, and nothing behind it for its sake,
+// whatever braces and blocks it is in.
+TEST(ParserHazardTest, WhatIsUnknownIsSkippedAsAWhole) {
+  const ParseResult result = Parse(R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k()
+{
+  .reg .b32 %r<5>;
+  nothing.x4 {%r1, %r2}, [%r3];
+  { .reg .b32 %q; nowhere.b32 %q, {%r1, %r2}; }
+  bra DONE;
+DONE:
+  ret;
+}
+.global .b32 list[2] = {nobody, 2};
+.visible .entry l() { never; ret; }
+)");
+  ASSERT_EQ(result.errors.size(), 5u) << absl::StrJoin(result.errors, "\n");
+  EXPECT_EQ(result.errors[0], "8:3: unknown instruction 'nothing.x4'");
+  EXPECT_EQ(result.errors[1], "9:19: unknown instruction 'nowhere.b32'");
+  EXPECT_EQ(result.errors[4], "15:23: unknown instruction 'never'");
 }
 
 TEST(ParserHazardTest, EveryTruncationIsAnswered) {
