@@ -59,8 +59,7 @@ bool HasLongNames(Opcode opcode) {
              .count(opcode) == 1;
 }
 
-// Not even spelled alike: what stands for two things, the first of which is
-// the first of the pattern.
+// Of words that two places of a pattern take, the first is the first place's.
 bool HasTwoOfAKind(const Words& words) {
   return std::count_if(words.begin(), words.end(), [](const auto& word) {
            return word == "sat" || word == "add";
