@@ -51,8 +51,9 @@ std::optional<absl::Status> CompletionWatcher::Outcome(Events& events) {
 
 void CompletionWatcher::Watch(Events events, Callback callback) {
   // Often it is done already: then nobody has to be woken.
+  const bool waits = !events.empty();
   if (const auto outcome = Outcome(events)) {
-    completed_();
+    if (waits) completed_();
     return callback(*outcome);
   }
   absl::MutexLock lock(&mutex_);

@@ -30,7 +30,8 @@ bool IsOrdered(const Instruction& instruction) {
 
 // Others see all that a lane stores by it, or nothing, and the other way round:
 // on a GPU up to 16 bytes, by which CUB hands on a status with its value. PTX
-// promises it for no vector. Older CUB writes .cg where it means .relaxed.
+// promises it for no vector. Older CUB writes .cg where it means .relaxed; as
+// others write it for streams, that goes by groups of lanes where it can.
 bool IsWhole(const Instruction& instruction, size_t elements) {
   const auto& words = instruction.modifiers;
   const size_t bytes = elements * ptx::BytesOf(instruction.type());
@@ -133,9 +134,11 @@ void KernelEmitter::EmitLoad(const Instruction& instruction) {
   std::vector<Value> loaded;
   if (IsOrdered(instruction)) CompilerFence();
   const auto elements = Elements(instruction.operands[0]);
-  if (IsWhole(instruction, elements.size()) && lane_ == nullptr) {
+  const bool groups = InGroups(address, type, elements.size());
+  if (IsWhole(instruction, elements.size()) && lane_ == nullptr &&
+      (IsOrdered(instruction) || !groups)) {
     loaded = LoadWhole(address, type, elements.size());
-  } else if (InGroups(address, type, elements.size())) {
+  } else if (groups) {
     loaded = LoadGroups(address, type, elements.size());
   } else {
     for (size_t i = 0; i < elements.size(); ++i) {
@@ -159,9 +162,11 @@ void KernelEmitter::EmitStore(const Instruction& instruction) {
   for (const Operand& element : Elements(instruction.operands[1])) {
     stored.push_back(Read(element, type));
   }
-  if (IsWhole(instruction, stored.size()) && lane_ == nullptr) {
+  const bool groups = InGroups(address, type, stored.size());
+  if (IsWhole(instruction, stored.size()) && lane_ == nullptr &&
+      (IsOrdered(instruction) || !groups)) {
     StoreWhole(address, stored);
-  } else if (InGroups(address, type, stored.size())) {
+  } else if (groups) {
     StoreGroups(address, stored);
   } else {
     for (const Value& element : stored) {

@@ -103,11 +103,12 @@ struct Reason {
   std::string text;
 };
 
-// Generated code touches each page of its stack before it uses any.
+// Generated code touches each page of its stack before it goes further, and
+// calls touch what is just below.
 bool IsOfTheStack(const KernelFault& fault) {
   constexpr int kRsp = 4;
-  return fault.state.pc != 0 &&
-         fault.address - fault.state.registers[kRsp] < kPageBytes;
+  const uint64_t below = fault.state.registers[kRsp] - kPageBytes;
+  return fault.state.pc != 0 && fault.address - below < 2 * kPageBytes;
 }
 
 // `bytes` are those that a lane accesses.

@@ -79,6 +79,30 @@ extern "C" __global__ void k(int* out) {
               kAddress, "block (2,0,0), thread (63,0,0)", "st.global.u32");
 }
 
+// Of which each lane's is one access.
+TEST(FaultTest, StrongVectorsNameTheirThread) {
+  KernelProgram program(R"(
+struct alignas(16) Pair { unsigned long long a, b; };
+extern "C" __global__ void k(Pair* at, int step, int skewed) {
+  if (threadIdx.x % 3 == 2) return;
+  char* place = (char*)(at + threadIdx.x * step);
+  if (threadIdx.x == skewed) place += 8;
+  unsigned long long a, b;
+  asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];" : "=l"(a), "=l"(b) : "l"(place));
+  asm volatile("st.relaxed.gpu.v2.u64 [%0], {%1, %2};" :: "l"(place), "l"(b), "l"(a + 1));
+})");
+  struct alignas(16) Pair {
+    uint64_t a, b;
+  };
+  const Ending memory;
+  ExpectFault(program, program.Run(Geometry(1, 64), memory.Of<Pair>(43), 1, -1),
+              kAddress, "block (0,0,0), thread (43,0,0)", "ld.relaxed");
+  std::vector<Pair> pairs(64 * 3);
+  ExpectFault(program, program.Run(Geometry(1, 64), pairs.data(), 3, 36),
+              CUDA_ERROR_MISALIGNED_ADDRESS, "block (0,0,0), thread (36,0,0)",
+              "ld.relaxed");
+}
+
 TEST(FaultTest, WideElementsAndBytesAreToldApart) {
   KernelProgram doubles(R"(
 extern "C" __global__ void k(double* out) {

@@ -3,11 +3,13 @@
 // Kernels with more values than registers: the rest is on the stack of a warp.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/software/runtime/executable.h"
+#include "core/software/runtime/fault_report.h"
 #include "gtest/gtest.h"
 
 namespace holdfast::software {
@@ -70,6 +72,40 @@ TEST(StackTest, HoldsThousandsOfValuesAcrossABarrier) {
       sum += in[static_cast<size_t>(i) * kThreads + t];
     }
     EXPECT_EQ(out[t], sum) << t;
+  }
+}
+
+class NoCode : public jit::CompiledKernel {
+ public:
+  KernelFunction* function() const override { return nullptr; }
+  std::optional<jit::MachineAccess> Find(
+      const jit::MachineState&) const override {
+    return std::nullopt;
+  }
+};
+
+// A kernel of this size compiles for minutes: the report alone.
+TEST(StackTest, ThatIsTooSmallIsNotTakenForAWildPointer) {
+  ptx::Function function;
+  function.name = "k";
+  lower::Kernel kernel;
+  kernel.function = &function;
+  const auto describe = [&](uint64_t address) {
+    KernelFault fault{KernelFault::Kind::kAddress, address};
+    fault.state.pc = 1;
+    fault.state.registers[4] = 0x7f0000001000;  // rsp
+    return FaultReport{kernel, NoCode(), {}, {}, fault, ""}.Describe();
+  };
+  for (const uint64_t at :
+       {0x7f0000001000ul, 0x7f0000000ff8ul, 0x7f0000001ff8ul}) {
+    const LaunchOutcome outcome = describe(at);
+    EXPECT_EQ(outcome.result, CUDA_ERROR_HARDWARE_STACK_ERROR) << at;
+    EXPECT_NE(outcome.message.find("more values than a warp's stack holds"),
+              std::string::npos)
+        << outcome.message;
+  }
+  for (const uint64_t at : {0ul, 8ul, 0x7f0000008000ul, 0x7effffff8000ul}) {
+    EXPECT_EQ(describe(at).result, CUDA_ERROR_ILLEGAL_ADDRESS) << at;
   }
 }
 
