@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "core/software/jit/access_finder.h"
 #include "core/software/jit/host_cpu.h"
 #include "core/software/jit/kernel_emitter.h"
@@ -39,10 +40,11 @@ using llvm::orc::LLJIT;
 
 class JitKernel;
 
-// What kMaskedSlotSymbol names.
+// What a SlotSymbolOf() names.
 struct MaskedSlot {
   std::atomic<void*> function{nullptr};
   JitKernel* kernel = nullptr;
+  Part part;
 };
 
 // Called by full code whose lanes part. Does not come back if code cannot be
@@ -107,7 +109,8 @@ void Optimise(llvm::Function* function, llvm::TargetMachine* machine) {
 
 // What generated code may call (abi.h), and the module's variables.
 llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
-                              const lower::Kernel& kernel, MaskedSlot* slot) {
+                              const lower::Kernel& kernel,
+                              absl::Span<MaskedSlot> slots) {
   llvm::orc::SymbolMap symbols;
   const std::vector<uint64_t>& addresses = *kernel.global_addresses;
   for (uint32_t i = 0; i < addresses.size(); ++i) {
@@ -120,7 +123,7 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
         llvm::JITSymbolFlags::Exported};
   };
 #define DEFINE(function) define(#function, &function)
-  define(kMaskedSlotSymbol, slot);
+  for (MaskedSlot& slot : slots) define(SlotSymbolOf(slot.part), &slot);
   DEFINE(holdfast_masked_function);
   DEFINE(holdfast_cancelled);
   DEFINE(holdfast_barrier_arrive);
@@ -150,13 +153,6 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   return library->define(llvm::orc::absoluteSymbols(std::move(symbols)));
 }
 
-// Each is an object of its own: of most kernels, masked code never runs.
-enum class Part { kFull, kMasked };
-
-const char* SymbolOf(Part part) {
-  return part == Part::kFull ? kFullSymbol : kMaskedSymbol;
-}
-
 // Everything that code depends on; empty if it cannot be told.
 std::string CacheKey(const lower::Kernel& kernel,
                      const lower::BlockShape& block, Part part) {
@@ -177,8 +173,10 @@ std::string CacheKey(const lower::Kernel& kernel,
 // And the routines that it calls. It stays the first function of the object,
 // as FindAccess takes for granted.
 void KeepOnly(Part part, llvm::Module* module) {
-  for (const Part other : {Part::kFull, Part::kMasked}) {
-    if (other != part) module->getFunction(SymbolOf(other))->deleteBody();
+  for (llvm::Function& function : llvm::make_early_inc_range(*module)) {
+    if (function.hasExternalLinkage() && function.getName() != SymbolOf(part)) {
+      function.deleteBody();
+    }
   }
   for (llvm::Function& function : llvm::make_early_inc_range(*module)) {
     if (function.hasLocalLinkage() && function.use_empty()) {
@@ -201,7 +199,7 @@ std::unique_ptr<llvm::MemoryBuffer> Generate(const lower::Kernel& kernel,
   module.setDataLayout((*machine)->createDataLayout());
   module.setTargetTriple((*machine)->getTargetTriple().str());
   KernelEmitter emitter(&module, kernel, block, HostCpu());
-  if (auto reason = emitter.Emit()) {
+  if (auto reason = emitter.Emit(part)) {
     *error = *reason;
     return nullptr;
   }
@@ -284,7 +282,7 @@ class JitKernel : public CompiledKernel {
   JitKernel(LLJIT* jit, const lower::Kernel& kernel,
             const lower::BlockShape& block)
       : jit_(jit), kernel_(kernel), objects_(kernel, block) {
-    slot_.kernel = this;
+    for (MaskedSlot& slot : slots_) slot.kernel = this;
   }
   ~JitKernel() override {
     if (library_ == nullptr) return;
@@ -299,7 +297,8 @@ class JitKernel : public CompiledKernel {
       return false;
     }
     library_ = &*library;
-    if (auto failure = DefineHostSymbols(jit_, library_, kernel_, &slot_)) {
+    if (auto failure = DefineHostSymbols(jit_, library_, kernel_,
+                                         absl::MakeSpan(slots_))) {
       *error = llvm::toString(std::move(failure));
       return false;
     }
@@ -320,13 +319,13 @@ class JitKernel : public CompiledKernel {
   }
 
   // Thread-safe. Null with the reason in *error.
-  void* Masked(std::string* error) {
+  void* Masked(MaskedSlot* slot, std::string* error) {
     std::lock_guard<std::mutex> lock(mutex_);
-    void* made = slot_.function.load(std::memory_order_acquire);
+    void* made = slot->function.load(std::memory_order_acquire);
     if (made != nullptr) return made;
     // On a stack of its own: that of a warp is too small for a compiler.
-    std::thread([&] { made = Load(Part::kMasked, error); }).join();
-    slot_.function.store(made, std::memory_order_release);
+    std::thread([&] { made = Load(slot->part, error); }).join();
+    slot->function.store(made, std::memory_order_release);
     return made;
   }
 
@@ -359,7 +358,7 @@ class JitKernel : public CompiledKernel {
   Objects objects_;
   llvm::orc::JITDylib* library_ = nullptr;
   KernelFunction* function_ = nullptr;
-  MaskedSlot slot_;
+  MaskedSlot slots_[2] = {{.part = Part::kMasked}, {.part = Part::kWrapped}};
   std::vector<Loaded> loaded_;  // once made, under mutex_
   mutable std::mutex mutex_;
 };
@@ -367,7 +366,7 @@ class JitKernel : public CompiledKernel {
 extern "C" void* holdfast_masked_function(WorkerContext* worker,
                                           MaskedSlot* slot) {
   std::string error;
-  if (void* function = slot->kernel->Masked(&error)) return function;
+  if (void* function = slot->kernel->Masked(slot, &error)) return function;
   std::fprintf(stderr,
                "holdfast software driver: no code for parted lanes: %s\n",
                error.c_str());

@@ -108,10 +108,10 @@ void KernelEmitter::MeetFull(size_t k) {
   const Instruction& instruction = kernel_.function->body[block.first];
   if (instruction.guard.kind != Operand::Kind::kNone) {
     // Some may stay away: the masked code knows how.
-    parting_roots_.insert(static_cast<int>(k));
-    LeaveFull(live_registers_[k]);
+    parting_.roots.insert(static_cast<int>(k));
+    LeaveFull(live_registers_[k], &parting_);
     Pend(static_cast<int>(k), b_.I32(kAllLanes));
-    Diverge(static_cast<int>(k));
+    Diverge(static_cast<int>(k), &parting_);
     return;
   }
   if (lower::MeetingOf(instruction) == Meeting::kWarp) {

@@ -128,7 +128,8 @@ void KernelEmitter::EmitBlock(size_t k) {
     // LLVM takes quadratic time for long blocks; so they end now and then.
     if ((i - block.first) % kLongBlock == kLongBlock - 1) PollCancel();
     if (auto it = resume_.find(&instruction);
-        mode_ == Mode::kMasked && it != resume_.end()) {
+        mode_ == Mode::kMasked && it != resume_.end() &&
+        arrival_.entries.contains(it->second)) {
       auto* resume = b_.NewBlock("resume");
       resume_blocks_[it->second] = resume;
       b_.CreateBr(resume);
@@ -277,12 +278,12 @@ void KernelEmitter::BranchFull(const Instruction* instruction, size_t k) {
   std::vector<bool> needed(crosses_.size(), false);
   for (const int target : {block.taken, block.next}) {
     if (target == kExit) continue;
-    parting_roots_.insert(target);
+    parting_.roots.insert(target);
     for (size_t r = 0; r < needed.size(); ++r) {
       if (live_registers_[target][r]) needed[r] = true;
     }
   }
-  LeaveFull(needed);
+  LeaveFull(needed, &parting_);
   Pend(block.taken, bits);
   Pend(block.next, b_.CreateNot(bits));
   int first = std::min(block.taken, block.next);
@@ -290,7 +291,7 @@ void KernelEmitter::BranchFull(const Instruction* instruction, size_t k) {
   if (first == kExit) {
     b_.CreateBr(done_);
   } else {
-    Diverge(first);
+    Diverge(first, &parting_);
   }
 }
 

@@ -39,7 +39,7 @@ llvm::Value* KernelEmitter::LoadField(llvm::Value* base, size_t offset,
   return load;
 }
 
-std::optional<std::string> KernelEmitter::Emit() {
+std::optional<std::string> KernelEmitter::Emit(Part part) {
   for (Mode mode : {Mode::kFull, Mode::kMasked}) {
     shapes_[static_cast<int>(mode)] =
         lower::ComputeShapes(kernel_, block_, mode, lanes_);
@@ -62,15 +62,16 @@ std::optional<std::string> KernelEmitter::Emit() {
   }
   llvm::Type* ptr = b_.getPtrTy();
   llvm::Type* i32 = b_.getInt32Ty();
-  masked_function_ = b_.NewFunction(kMaskedSymbol, i32,
-                                    {ptr, ptr, ptr, i32, i32, i32, i32, i32});
+  masked_function_ =
+      b_.NewFunction(SymbolOf(part == Part::kFull ? Part::kMasked : part), i32,
+                     {ptr, ptr, ptr, i32, i32, i32, i32, i32});
   DescribeAccesses(masked_function_);
   for (const auto attribute :
        {llvm::Attribute::NoAlias, llvm::Attribute::NoCapture}) {
     masked_function_->addParamAttr(2, attribute);
   }
   EmitFullFunction();
-  EmitMaskedFunction();
+  EmitMaskedFunction(part);
   FinishFrame();
   return error_;
 }
@@ -101,7 +102,7 @@ void KernelEmitter::EmitFullFunction() {
   llvm::Type* ptr = b_.getPtrTy();
   llvm::Type* i64 = b_.getInt64Ty();
   mode_ = Mode::kFull;
-  EnterFunction(b_.NewFunction(kFullSymbol, b_.getVoidTy(),
+  EnterFunction(b_.NewFunction(SymbolOf(Part::kFull), b_.getVoidTy(),
                                {ptr, ptr, i64, i64, i64, i64}));
   DescribeAccesses(function_);
   room_ = b_.CreateAlloca(b_.getInt8Ty(), b_.getInt64(0));
@@ -119,8 +120,8 @@ void KernelEmitter::EmitFullFunction() {
 // reads what full code gave it, or what it has written itself.
 void KernelEmitter::FinishFrame() {
   room_->setOperand(0, b_.getInt64(layout_.bytes()));
-  clear_->setArgOperand(
-      2, b_.getInt64(masked_roots_.empty() ? 0 : layout_.field_bytes()));
+  const bool leaves = !parting_.roots.empty() || !wrapping_.roots.empty();
+  clear_->setArgOperand(2, b_.getInt64(leaves ? layout_.field_bytes() : 0));
 }
 
 void KernelEmitter::EmitBlockLoop() {
@@ -188,7 +189,6 @@ void KernelEmitter::EmitWarpBody() {
     return;
   }
   entry_number_ = b_.AllocaAtEntry(b_.getInt32Ty());
-  diverged_ = b_.NewBlock("diverged");
   for (size_t k = 0; k < count; ++k) {
     full_.push_back(b_.NewBlock(absl::StrCat("full", k)));
   }
@@ -205,11 +205,10 @@ void KernelEmitter::EmitWarpBody() {
     b_.CreateCondBr(b_.CreateICmpEQ(warp_, b_.I32(last_warp)), partial,
                     full_[0]);
     b_.SetInsertPoint(partial);
-    LeaveFull(live_registers_[0]);
+    LeaveFull(live_registers_[0], &parting_);
     b_.CreateStore(bits, Slot(layout_.Pending(0)));
     b_.CreateStore(bits, Slot(layout_.Live()));
-    masked_roots_.insert(0);
-    Diverge(0);
+    Diverge(0, &parting_);
   }
   for (size_t k = 0; k < count; ++k) {
     b_.SetInsertPoint(full_[k]);
@@ -241,18 +240,20 @@ void KernelEmitter::ClearStorage(Mode mode) {
 // there is none for warps that part only because a value wraps, which is rare,
 // and partial ones never meet.
 void KernelEmitter::FindMasked() {
-  masked_roots_.insert(parting_roots_.begin(), parting_roots_.end());
-  masked_needed_ = ReachableFrom(masked_roots_);
-  meets_ = ReachableFrom(parting_roots_);
-  for (size_t k = 0; k < masked_needed_.size(); ++k) {
-    if (shapes_[0].lane_loops[k] >= 0 &&
-        !lower::EntersLaneLoop(kernel_, shapes_[0].lane_loops, k)) {
-      masked_needed_[k] = false;
-    }
-    meets_[k] = meets_[k] && masked_needed_[k] && shapes_[0].meetings[k];
+  meets_ = ReachableFrom(parting_.roots);
+  for (size_t k = 0; k < meets_.size(); ++k) {
+    meets_[k] = meets_[k] && shapes_[0].meetings[k];
   }
+  if (block_.threads() % lower::kWarpLanes != 0) parting_.roots.insert(0);
+  arrival_ = parting_;
+  arrival_.roots.insert(wrapping_.roots.begin(), wrapping_.roots.end());
+  arrival_.entries.insert(wrapping_.entries.begin(), wrapping_.entries.end());
+  arrival_.handed.insert(wrapping_.handed.begin(), wrapping_.handed.end());
+  split_ = !parting_.roots.empty() &&
+           ReachableFrom(parting_.roots) != ReachableFrom(arrival_.roots);
 }
 
+// By block: whether masked code that starts at `roots` has it.
 std::vector<bool> KernelEmitter::ReachableFrom(
     const std::set<int>& roots) const {
   std::vector<bool> reachable(kernel_.blocks.size(), false);
@@ -264,18 +265,31 @@ std::vector<bool> KernelEmitter::ReachableFrom(
     reachable[at] = true;
     for (const int next : lower::Successors(kernel_, at)) open.push_back(next);
   }
+  for (size_t k = 0; k < reachable.size(); ++k) {
+    if (shapes_[0].lane_loops[k] >= 0 &&
+        !lower::EntersLaneLoop(kernel_, shapes_[0].lane_loops, k)) {
+      reachable[k] = false;
+    }
+  }
   return reachable;
 }
 
 // Masked code runs until the lanes have ended, or all meet at a block.
 void KernelEmitter::EmitDiverged() {
-  b_.SetInsertPoint(diverged_);
-  llvm::CallInst* meeting = b_.CreateCall(
-      masked_function_->getFunctionType(), MaskedFunction(),
-      {launch_, worker_, frame_, b_.CreateLoad(b_.getInt32Ty(), entry_number_),
-       warp_, block_index_[0], block_index_[1], block_index_[2]});
-  meeting->addParamAttr(2, llvm::Attribute::NoCapture);
+  if (parting_.block == nullptr && wrapping_.block == nullptr) return;
+  auto* met = b_.NewBlock("met");
+  b_.SetInsertPoint(met);
+  auto* meeting = b_.CreatePHI(b_.getInt32Ty(), 2);
   auto* next = b_.CreateSwitch(meeting, done_);
+  for (const auto& [departure, part] :
+       {std::pair{&parting_, Part::kMasked},
+        std::pair{&wrapping_, split_ ? Part::kWrapped : Part::kMasked}}) {
+    if (departure->block == nullptr) continue;
+    b_.SetInsertPoint(departure->block);
+    llvm::Value* result = CallMasked(part);
+    meeting->addIncoming(result, b_.GetInsertBlock());
+    b_.CreateBr(met);
+  }
   for (size_t k = 0; k < full_.size(); ++k) {
     if (!meets_[k]) continue;
     auto* reenter = b_.NewBlock(absl::StrCat("reenter", k));
@@ -285,11 +299,21 @@ void KernelEmitter::EmitDiverged() {
   }
 }
 
+llvm::Value* KernelEmitter::CallMasked(Part part) {
+  llvm::Value* function = MaskedFunction(part);
+  llvm::CallInst* result = b_.CreateCall(
+      masked_function_->getFunctionType(), function,
+      {launch_, worker_, frame_, b_.CreateLoad(b_.getInt32Ty(), entry_number_),
+       warp_, block_index_[0], block_index_[1], block_index_[2]});
+  result->addParamAttr(2, llvm::Attribute::NoCapture);
+  return result;
+}
+
 // The first warp that needs it has it made.
-llvm::Value* KernelEmitter::MaskedFunction() {
+llvm::Value* KernelEmitter::MaskedFunction(Part part) {
   llvm::Type* pointer = b_.getPtrTy();
   llvm::Constant* slot =
-      b_.module()->getOrInsertGlobal(kMaskedSlotSymbol, pointer);
+      b_.module()->getOrInsertGlobal(SlotSymbolOf(part), pointer);
   auto* made = b_.CreateLoad(pointer, slot);
   made->setAtomic(llvm::AtomicOrdering::Acquire);
   made->setAlignment(llvm::Align(alignof(void*)));
@@ -307,8 +331,10 @@ llvm::Value* KernelEmitter::MaskedFunction() {
   return function;
 }
 
-void KernelEmitter::EmitMaskedFunction() {
+void KernelEmitter::EmitMaskedFunction(Part part) {
   mode_ = Mode::kMasked;
+  if (split_ && part == Part::kMasked) arrival_ = parting_;
+  masked_needed_ = ReachableFrom(arrival_.roots);
   EnterFunction(masked_function_);
   frame_ = function_->getArg(2);
   LoadSurroundings();
@@ -341,7 +367,7 @@ void KernelEmitter::EmitMaskedFunction() {
 void KernelEmitter::EmitEntries() {
   auto* nowhere = b_.NewBlock("nowhere");
   auto* entries = b_.CreateSwitch(function_->getArg(3), nowhere);
-  for (const int entry : entries_) {
+  for (const int entry : arrival_.entries) {
     const auto resume = resume_blocks_.find(entry);
     entries->addCase(b_.getInt32(entry), resume == resume_blocks_.end()
                                              ? dispatch_[entry]

@@ -18,10 +18,10 @@ void KernelEmitter::LeaveForLaneLoop(size_t k) {
     b_.CreateUnreachable();
     return;
   }
-  parting_roots_.insert(static_cast<int>(k));
-  LeaveFull(live_registers_[k]);
+  parting_.roots.insert(static_cast<int>(k));
+  LeaveFull(live_registers_[k], &parting_);
   Pend(static_cast<int>(k), b_.I32(~0u));
-  Diverge(static_cast<int>(k));
+  Diverge(static_cast<int>(k), &parting_);
 }
 
 // Masked code: the lanes that are pending at block k are in exec_.

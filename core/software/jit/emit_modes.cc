@@ -17,11 +17,12 @@ constexpr uint32_t kAllLanes = 0xFFFFFFFF;
 
 // The exits of full code are many, and rarely taken: each leaves registers as
 // they are, mostly scalars, and masked code brings them to its own shapes.
-void KernelEmitter::LeaveFull(const std::vector<bool>& registers) {
+void KernelEmitter::LeaveFull(const std::vector<bool>& registers,
+                              Departure* departure) {
   if (meetings_) b_.CreateStore(b_.I32(kAllLanes), Slot(layout_.Live()));
   for (uint32_t r = 0; r < registers.size(); ++r) {
     if (!registers[r]) continue;
-    handed_.insert(r);
+    departure->handed.insert(r);
     const auto from = Storage(r, Mode::kFull);
     const auto to = Handed(r);
     for (size_t i = 0; i < from.size(); ++i) {
@@ -57,7 +58,7 @@ llvm::SmallVector<KernelEmitter::Place, 4> KernelEmitter::Handed(
 // At the start of masked code: of all registers that any exit leaves, whichever
 // it came from.
 void KernelEmitter::TakeOver() {
-  for (const uint32_t r : handed_) {
+  for (const uint32_t r : arrival_.handed) {
     if (KeptAlike(r)) continue;
     Value value{
         shapes_[0].registers[r], kernel_.function->registers[r].type, {}};
@@ -68,10 +69,11 @@ void KernelEmitter::TakeOver() {
   }
 }
 
-void KernelEmitter::Diverge(int entry) {
-  entries_.insert(entry);
+void KernelEmitter::Diverge(int entry, Departure* departure) {
+  departure->entries.insert(entry);
+  if (departure->block == nullptr) departure->block = b_.NewBlock("diverged");
   b_.CreateStore(b_.getInt32(entry), entry_number_);
-  b_.CreateBr(diverged_);
+  b_.CreateBr(departure->block);
 }
 
 // Block k runs as full code if all lanes are in it, with values that have the
@@ -208,14 +210,14 @@ void KernelEmitter::CheckNoWrap(const Instruction& instruction,
   b_.CreateCondBr(wraps, leave, go_on,
                   metadata.createBranchWeights(1, 1000000));
   b_.SetInsertPoint(leave);
-  LeaveFull(NeededAt(instruction));
+  LeaveFull(NeededAt(instruction), &wrapping_);
   b_.CreateStore(region_ == nullptr ? b_.I32(kAllLanes) : region_,
                  Slot(layout_.Resumed()));
   if (region_ != nullptr) PendRegion();
-  masked_roots_.insert(static_cast<int>(block_at_));
+  wrapping_.roots.insert(static_cast<int>(block_at_));
   const size_t number = kernel_.blocks.size() + resume_.size();
-  Diverge(
-      resume_.emplace(&instruction, static_cast<int>(number)).first->second);
+  Diverge(resume_.emplace(&instruction, static_cast<int>(number)).first->second,
+          &wrapping_);
   b_.SetInsertPoint(go_on);
 }
 

@@ -72,7 +72,7 @@ void KernelEmitter::AddToRegion(int target, llvm::Value* bits) {
 void KernelEmitter::PendRegion() {
   for (const auto& [at, bits] : region_bits_) {
     if (at == static_cast<int>(block_at_)) continue;
-    if (at != lower::kExit) masked_roots_.insert(at);
+    if (at != lower::kExit) wrapping_.roots.insert(at);
     Pend(at, LoadI32(bits));
   }
 }

@@ -34,19 +34,34 @@ inline std::string VariableSymbol(uint32_t index) {
   return "holdfast_variable_" + std::to_string(index);
 }
 
-// The functions that an emitter adds to its module.
-inline constexpr char kFullSymbol[] = "kernel";
-inline constexpr char kMaskedSymbol[] = "kernel_masked";
-// Where code finds the masked function, which is made when it is first needed.
-inline constexpr char kMaskedSlotSymbol[] = "holdfast_masked_slot";
+// The functions of a kernel. Each is an object of its own, made when it is
+// first needed: of most kernels, only full code ever runs.
+enum class Part {
+  kFull,     // all lanes of a warp together
+  kMasked,   // masked code: lanes that have parted
+  kWrapped,  // masked code from where a value wraps, which hardly ever happens;
+             // only if that comes by blocks that kMasked can do without
+};
+inline constexpr const char* kSymbols[] = {"kernel", "kernel_masked",
+                                           "kernel_wrapped"};
+// Where full code finds the others.
+inline constexpr const char* kSlotSymbols[] = {"", "holdfast_masked_slot",
+                                               "holdfast_wrapped_slot"};
+inline const char* SymbolOf(Part part) {
+  return kSymbols[static_cast<int>(part)];
+}
+inline const char* SlotSymbolOf(Part part) {
+  return kSlotSymbols[static_cast<int>(part)];
+}
 
 class KernelEmitter {
  public:
   KernelEmitter(llvm::Module* module, const lower::Kernel& kernel,
                 const lower::BlockShape& block, const Cpu& cpu);
 
-  // Adds the functions; on failure returns the reason, with line:column.
-  std::optional<std::string> Emit();
+  // Adds full code and one of masked code: `part`, or what takes most room in
+  // the frame that they share. On failure returns the reason, with line:column.
+  std::optional<std::string> Emit(Part part);
 
  private:
   using Mode = lower::Mode;
@@ -61,9 +76,10 @@ class KernelEmitter {
   void FindMasked();
   std::vector<bool> ReachableFrom(const std::set<int>& roots) const;
   void EmitDiverged();
-  llvm::Value* MaskedFunction();
+  llvm::Value* CallMasked(Part part);
+  llvm::Value* MaskedFunction(Part part);
   void ClearStorage(Mode mode);
-  void EmitMaskedFunction();
+  void EmitMaskedFunction(Part part);
   void EmitMasked();
   void EmitEntries();
   llvm::Value* LoadField(llvm::Value* base, size_t offset, llvm::Type* type,
@@ -84,9 +100,10 @@ class KernelEmitter {
   void PollCancel();
   // emit_modes.cc: full code copies registers to where masked code expects
   // them, and goes there.
-  void LeaveFull(const std::vector<bool>& registers);
+  struct Departure;
+  void LeaveFull(const std::vector<bool>& registers, Departure* departure);
   void TakeOver();
-  void Diverge(int entry);
+  void Diverge(int entry, Departure* departure);
   std::vector<bool> NeededAt(const ptx::Instruction& instruction) const;
   void EnterFull(size_t k);    // masked code: all lanes meet at block k
   void ReenterFull(size_t k);  // full code: copies registers back
@@ -377,14 +394,20 @@ class KernelEmitter {
   std::vector<int> loops_;       // by block, as of lower::Loops
   std::vector<bool> crosses_;    // by register: live where some block starts
   std::vector<bool> ever_read_;  // by register
-  // Where full code enters masked code: the number of a block or, to continue
-  // in front of an instruction, one of resume_.
-  std::set<int> entries_;
-  std::set<uint32_t> handed_;    // registers that it leaves there
-  std::set<int> masked_roots_;   // blocks, where it may start
-  std::set<int> parting_roots_;  // of these, where lanes part
+  // How full code leaves for masked code.
+  struct Departure {
+    llvm::BasicBlock* block = nullptr;  // full code, which calls masked code
+    std::set<int> roots;                // blocks where masked code may start
+    // The number of a block or, to continue in front of an instruction, one of
+    // resume_.
+    std::set<int> entries;
+    std::set<uint32_t> handed;  // registers that it leaves there
+  };
+  Departure parting_;   // lanes part, or never were all
+  Departure wrapping_;  // a value wraps
+  bool split_ = false;  // kMasked is not for wrapping_, kWrapped is
+  Departure arrival_;   // masked code: those that it is for
   llvm::AllocaInst* entry_number_ = nullptr;
-  llvm::BasicBlock* diverged_ = nullptr;
   std::vector<bool> masked_needed_;  // by block: masked code may come there
   std::vector<bool> meets_;          // by block: it may go back to full code
   std::map<const ptx::Instruction*, int> resume_;

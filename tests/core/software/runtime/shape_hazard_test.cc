@@ -71,6 +71,47 @@ extern "C" __global__ void k(unsigned long long* out, unsigned first,
   }
 }
 
+// Code for lanes that part does not have the block in front of the loop; what
+// goes on where a value has wrapped does. Warps come to either from the same
+// full code, and from the loop to both in turns.
+TEST(WrapTest, AnIndexThatWrapsInFrontOfWhereLanesPartOrBetween) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(unsigned long long* out, unsigned first,
+                             unsigned second, const unsigned* rounds) {
+  unsigned t = threadIdx.x;
+  unsigned long long sum = (unsigned long long)(first + t) * 4;
+  for (unsigned r = 0; r < 3; ++r) {
+    for (unsigned i = 0; i < rounds[(t + r) & 31]; ++i) {
+      sum = sum * 3 + rounds[(sum + i) & 31];
+    }
+    __syncwarp();
+    sum += (unsigned long long)(second + r + t) * 5;
+  }
+  out[t] = sum;
+})");
+  std::vector<uint32_t> parting(32), together(32, 2);
+  for (uint32_t t = 0; t < 32; ++t) parting[t] = t * 7 % 5;
+  for (const std::vector<uint32_t>& rounds : {parting, together}) {
+    for (const uint32_t first : {5u, 0u - 9, 0u - 40}) {
+      for (const uint32_t second : {5u, 0u - 1, 0u - 33, 0u - 48}) {
+        std::vector<uint64_t> out(64, 1);
+        ExpectSuccess(
+            program.Run(Warps(2), out.data(), first, second, rounds.data()));
+        for (uint32_t t = 0; t < 64; ++t) {
+          uint64_t sum = uint64_t{first + t} * 4;
+          for (uint32_t r = 0; r < 3; ++r) {
+            for (uint32_t i = 0; i < rounds[(t + r) & 31]; ++i) {
+              sum = sum * 3 + rounds[(sum + i) & 31];
+            }
+            sum += uint64_t{second + r + t} * 5;
+          }
+          EXPECT_EQ(out[t], sum) << first << ", " << second << ", thread " << t;
+        }
+      }
+    }
+  }
+}
+
 // After the loop, `n` is one number for all that go round together, and
 // another for each that leaves alone.
 TEST(MeetingTest, ACounterOfALoopThatLanesLeaveOneByOneIsEachLanesOwn) {
