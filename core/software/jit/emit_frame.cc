@@ -82,6 +82,8 @@ void KernelEmitter::EnterFunction(llvm::Function* function) {
   b_.SetInsertPoint(entry_);
   launch_ = function->getArg(0);
   worker_ = function->getArg(1);
+  function->addDereferenceableParamAttr(0, sizeof(LaunchContext));
+  function->addDereferenceableParamAttr(1, sizeof(WorkerContext));
 }
 
 void KernelEmitter::LoadSurroundings() {
