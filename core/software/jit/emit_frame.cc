@@ -59,6 +59,7 @@ std::optional<std::string> KernelEmitter::Emit(Part part) {
     const lower::Meeting meeting = MeetingAt(k);
     meetings_ = meetings_ || meeting != lower::Meeting::kNone;
     block_meetings_ = block_meetings_ || meeting == lower::Meeting::kBlock;
+    if (meeting == lower::Meeting::kBlock) barrier_loops_.insert(loops_[k]);
   }
   llvm::Type* ptr = b_.getPtrTy();
   llvm::Type* i32 = b_.getInt32Ty();

@@ -16,9 +16,10 @@ using ptx::Space;
 namespace {
 
 constexpr int kLine = 64;        // bytes that are fetched together
-constexpr int kAhead = 2048;     // bytes, to what the next warps access
-constexpr uint64_t kRounds = 8;  // of a loop
-// In a loop, how many times as far ahead the second-level cache fetches.
+constexpr int kAhead = 1024;     // bytes, to what the next warps access
+constexpr uint64_t kRounds = 4;  // of a loop
+// In a loop, how many times as far ahead the second-level cache fetches. Not
+// where other warps run between two rounds, at a barrier: that is time enough.
 constexpr uint64_t kFurther = 4;
 // What the prefetch instructions call locality.
 constexpr uint32_t kFirstLevel = 3;
@@ -40,7 +41,8 @@ void KernelEmitter::Prefetch(const Operand& place, const Value& address,
   }
   llvm::Value* distance = PrefetchDistance(address.parts[0], bytes);
   FetchAt(address, bytes, distance, kFirstLevel, write);
-  if (loops_[block_at_] < 0) return;
+  const int loop = loops_[block_at_];
+  if (loop < 0 || barrier_loops_.contains(loop)) return;
   FetchAt(address, bytes, b_.CreateMul(distance, b_.getInt64(kFurther)),
           kSecondLevel, write);
 }
@@ -93,8 +95,7 @@ llvm::Value* KernelEmitter::PrefetchDistance(llvm::Value* place,
   llvm::Value* far = b_.CreateMul(step, b_.getInt64(kRounds));
   llvm::Value* is_near = b_.CreateICmpULT(
       b_.CreateAdd(far, b_.getInt64(kAhead)), b_.getInt64(2 * kAhead));
-  llvm::Value* distance =
-      b_.CreateSelect(is_near, b_.getInt64(kAhead / 2), far);
+  llvm::Value* distance = b_.CreateSelect(is_near, b_.getInt64(kAhead), far);
   if (current_->guard.kind == Operand::Kind::kNone) {
     prefetch_.distance = distance;
     prefetch_.bytes = bytes;
