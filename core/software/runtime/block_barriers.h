@@ -17,6 +17,8 @@ class BlockBarriers {
   static constexpr uint32_t kCount = 16;
 
   explicit BlockBarriers(uint32_t threads);
+  // For the next block. Cheaper than new ones: most blocks use few of the 16.
+  void Restart(uint32_t threads);
 
   // See holdfast_barrier_arrive (abi.h); barrier < kCount. A warp all of whose
   // live threads arrive together counts in full, as the hardware has it.

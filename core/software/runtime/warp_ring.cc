@@ -135,7 +135,7 @@ void WarpRing::EndBlock(Warp* warp) {
     return Leave(warp);
   }
   warp->ended = warp->missing;
-  block->barriers = BlockBarriers(launch_.block_threads);
+  block->barriers.Restart(launch_.block_threads);
   block->done = 0;
   for (Warp& other : block->warps) {
     if (other.state == Warp::State::kDone) other.state = Warp::State::kReady;

@@ -199,6 +199,32 @@ extern "C" __global__ void k(const int* in, int* out, int n) {
 INSTANTIATE_TEST_SUITE_P(Blocks, BarrierTest,
                          testing::Values(1, 2, 31, 32, 33, 64, 100, 256, 1024));
 
+// The second of two blocks in a row finds no arrival of the first.
+TEST(NamedBarrierTest, ArrivalsThatNobodyWaitedForEndWithTheirBlock) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(unsigned* out) {
+  __shared__ unsigned value;
+  unsigned t = threadIdx.x, b = blockIdx.x;
+  if (t == 0) value = 0;
+  __syncthreads();
+  if (b % 2 == 0) {
+    if (t < 32) asm volatile("barrier.arrive 1, 64;" ::: "memory");
+  } else {
+    if (t == 32) value = b;
+    asm volatile("barrier.sync 1, 64;" ::: "memory");
+    out[b * 64 + t] = value;
+  }
+  __syncthreads();
+})");
+  const uint32_t grid = 600;
+  std::vector<uint32_t> out(grid * 64, 0);
+  ExpectSuccess(program.Run(Geometry(grid, 64), out.data()));
+  for (uint32_t i = 0; i < out.size(); ++i) {
+    const uint32_t b = i / 64;
+    ASSERT_EQ(out[i], b % 2 == 0 ? 0 : b) << i;
+  }
+}
+
 TEST(NamedBarrierTest, ProducersArriveAndConsumersWait) {
   KernelProgram program(R"(
 extern "C" __global__ void k(int* out) {
