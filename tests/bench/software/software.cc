@@ -13,6 +13,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "CLI/CLI.hpp"
@@ -34,12 +35,21 @@ double Milliseconds(F run) {
       .count();
 }
 
-// Of a run that follows one of the same side, so that each finds in the caches
-// what it left there, and not what the other side did.
-double WarmMilliseconds(const std::function<void()>& run) {
+// The least of `repeats` runs that follow one of the same side, so that each
+// finds in the caches what it left there, and not what another side did.
+double LeastMilliseconds(int repeats, const std::function<void()>& run) {
   run();
-  return Milliseconds(run);
+  double least = 1e30;
+  for (int i = 0; i < repeats; ++i) least = std::min(least, Milliseconds(run));
+  return least;
 }
+
+// The threads of an OpenCL device look for work a while after they have done
+// it.
+constexpr auto kOpenClRests = std::chrono::milliseconds(100);
+
+// The sides take turns, for a machine may have slow minutes.
+constexpr int kTurns = 3;
 
 struct Line {
   std::string name;
@@ -56,19 +66,17 @@ Line Measure(const WorkloadEntry& entry, int repeats) {
   const std::unique_ptr<Workload> workload = entry.make(false);
   line.first = Milliseconds([&] { workload->RunDevice(); });
   workload->RunNative();
-  line.device = line.native = 1e30;
-  for (int i = 0; i < repeats; ++i) {
-    line.device =
-        std::min(line.device, WarmMilliseconds([&] { workload->RunDevice(); }));
-    line.native =
-        std::min(line.native, WarmMilliseconds([&] { workload->RunNative(); }));
-  }
-  // Apart, for its threads look for work a while after they have done it.
   const bool open_cl = workload->RunOpenCl();
+  line.device = line.native = 1e30;
   if (open_cl) line.open_cl = 1e30;
-  for (int i = 0; open_cl && i < repeats; ++i) {
-    line.open_cl = std::min(line.open_cl,
-                            WarmMilliseconds([&] { workload->RunOpenCl(); }));
+  const auto measure = [&](double* least, const std::function<void()>& run) {
+    *least = std::min(*least, LeastMilliseconds(repeats, run));
+  };
+  for (int turn = 0; turn < kTurns; ++turn) {
+    std::this_thread::sleep_for(kOpenClRests);
+    measure(&line.device, [&] { workload->RunDevice(); });
+    measure(&line.native, [&] { workload->RunNative(); });
+    if (open_cl) measure(&line.open_cl, [&] { workload->RunOpenCl(); });
   }
   line.equal = workload->Equal() && (!open_cl || workload->OpenClEqual());
   return line;
