@@ -173,7 +173,7 @@ std::string CacheKey(const lower::Kernel& kernel,
 // And the routines that it calls. It stays the first function of the object,
 // as FindAccess takes for granted.
 void KeepOnly(Part part, llvm::Module* module) {
-  for (llvm::Function& function : llvm::make_early_inc_range(*module)) {
+  for (llvm::Function& function : *module) {
     if (function.hasExternalLinkage() && function.getName() != SymbolOf(part)) {
       function.deleteBody();
     }

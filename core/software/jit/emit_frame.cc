@@ -51,6 +51,7 @@ std::optional<std::string> KernelEmitter::Emit(Part part) {
   }
   live_registers_ = lower::LiveRegisters(kernel_);
   loops_ = lower::Loops(kernel_);
+  own_loops_ = lower::Loops(kernel_, /*past_barriers=*/false);
   crosses_.resize(registers, false);
   for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
     for (size_t r = 0; r < registers; ++r) {
@@ -59,7 +60,6 @@ std::optional<std::string> KernelEmitter::Emit(Part part) {
     const lower::Meeting meeting = MeetingAt(k);
     meetings_ = meetings_ || meeting != lower::Meeting::kNone;
     block_meetings_ = block_meetings_ || meeting == lower::Meeting::kBlock;
-    if (meeting == lower::Meeting::kBlock) barrier_loops_.insert(loops_[k]);
   }
   llvm::Type* ptr = b_.getPtrTy();
   llvm::Type* i32 = b_.getInt32Ty();

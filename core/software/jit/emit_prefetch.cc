@@ -41,8 +41,7 @@ void KernelEmitter::Prefetch(const Operand& place, const Value& address,
   }
   llvm::Value* distance = PrefetchDistance(address.parts[0], bytes);
   FetchAt(address, bytes, distance, kFirstLevel, write);
-  const int loop = loops_[block_at_];
-  if (loop < 0 || barrier_loops_.contains(loop)) return;
+  if (own_loops_[block_at_] < 0) return;
   FetchAt(address, bytes, b_.CreateMul(distance, b_.getInt64(kFurther)),
           kSecondLevel, write);
 }

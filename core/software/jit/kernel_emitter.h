@@ -392,7 +392,7 @@ class KernelEmitter {
   bool block_meetings_ = false;
   std::vector<std::vector<bool>> live_registers_;
   std::vector<int> loops_;       // by block, as of lower::Loops
-  std::set<int> barrier_loops_;  // of these, where warps wait for each other
+  std::vector<int> own_loops_;   // and of a warp that does not wait in between
   std::vector<bool> crosses_;    // by register: live where some block starts
   std::vector<bool> ever_read_;  // by register
   // How full code leaves for masked code.

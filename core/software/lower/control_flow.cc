@@ -34,6 +34,11 @@ std::vector<int> PostOrder(const std::vector<std::vector<int>>& edges,
   return order;
 }
 
+bool IsBarrier(const Kernel& kernel, int k) {
+  const uint32_t first = kernel.blocks[k].first;
+  return MeetingOf(kernel.function->body[first]) == Meeting::kBlock;
+}
+
 }  // namespace
 
 std::vector<int> Successors(const Kernel& kernel, size_t k) {
@@ -60,7 +65,7 @@ std::vector<int> Predecessors(const Kernel& kernel, size_t k) {
 }
 
 // Loops are the strongly connected parts of the graph (Kosaraju).
-std::vector<int> Loops(const Kernel& kernel) {
+std::vector<int> Loops(const Kernel& kernel, bool past_barriers) {
   const int count = static_cast<int>(kernel.blocks.size());
   // One more node leads to all, so that every block is reached.
   std::vector<std::vector<int>> forward(count + 1), backward(count + 1);
@@ -68,6 +73,7 @@ std::vector<int> Loops(const Kernel& kernel) {
   std::vector<bool> own(count, false), done(count, false);
   for (int k = 0; k < count; ++k) {
     forward[count].push_back(k);
+    if (!past_barriers && IsBarrier(kernel, k)) continue;
     for (const int next : Successors(kernel, k)) {
       if (next == kExit) continue;
       forward[k].push_back(next);

@@ -18,8 +18,9 @@ std::vector<int> Successors(const Kernel& kernel, size_t k);
 std::vector<int> Predecessors(const Kernel& kernel, size_t k);
 
 // By block: the number of the outermost loop that it lies in, below the number
-// of blocks; -1 if it runs at most once.
-std::vector<int> Loops(const Kernel& kernel);
+// of blocks; -1 if it runs at most once. `past_barriers` false: of loops that a
+// warp goes round without coming to a barrier of its block.
+std::vector<int> Loops(const Kernel& kernel, bool past_barriers = true);
 
 // By block: the first block that every path from its end to the end of the
 // thread goes through; kExit if there is none.

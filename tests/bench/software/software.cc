@@ -186,7 +186,9 @@ int Main(int argc, char** argv) {
   int repeats = 7;
   bool json = false, first_launches = false;
   std::string only;
-  app.add_option("--repeats", repeats, "runs of each; the least counts");
+  app.add_option("--repeats", repeats,
+                 "timed runs of each side in a row, three times; the least "
+                 "counts");
   app.add_option("--only", only, "workloads whose name contains this");
   app.add_flag("--json", json, "for programs");
   app.add_flag("--first-launches", first_launches,
