@@ -57,6 +57,22 @@ def holdfast_cc_test(name, deps = [], copts = [], size = "small", **kwargs):
         **kwargs
     )
 
+def holdfast_devices_test(test, devices, env = {}, data = [], tags = [], size = "small", **kwargs):
+    """Runs the binary of a test of this package again, with so many software devices.
+
+    Compiles and links nothing. `env` and `data` are those of the test.
+    """
+    native.sh_test(
+        name = "%s_%d_devices" % (test, devices),
+        size = size,
+        srcs = ["//deploy/bazel:with_environment.sh"],
+        args = ["$(rootpath :%s)" % test],
+        data = data + [":" + test],
+        env = dict(env, HOLDFAST_SOFTWARE_DEVICES = str(devices)),
+        tags = tags,
+        **kwargs
+    )
+
 # For the files of the software driver that include LLVM's headers.
 LLVM_COPTS = [
     "-isystem/usr/include/llvm-19",

@@ -136,7 +136,7 @@ CUresult PhysicalMemory::Create(size_t size,
   return CUDA_SUCCESS;
 }
 
-CUresult PhysicalMemory::Import(int fd, MemoryBudget* budget,
+CUresult PhysicalMemory::Import(int fd, CUdevice device, MemoryBudget* budget,
                                 std::shared_ptr<PhysicalMemory>* memory) {
   // A file that its owner can shrink would turn our reads into SIGBUS.
   const int seals = fcntl(fd, F_GET_SEALS);
@@ -155,7 +155,7 @@ CUresult PhysicalMemory::Import(int fd, MemoryBudget* budget,
   made->fd_ = UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!made->fd_.valid()) return CUDA_ERROR_OPERATING_SYSTEM;
   made->properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  made->properties_.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  made->properties_.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
   made->properties_.requestedHandleTypes =
       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   *memory = std::move(made);

@@ -97,8 +97,9 @@ class PhysicalMemory {
                          MemoryBudget* budget,
                          std::shared_ptr<PhysicalMemory>* memory);
   // Takes a duplicate of a descriptor that came from another process, after
-  // checking that it is a memfd made by Create.
-  static CUresult Import(int fd, MemoryBudget* budget,
+  // checking that it is a memfd made by Create. It counts as memory of
+  // `device`.
+  static CUresult Import(int fd, CUdevice device, MemoryBudget* budget,
                          std::shared_ptr<PhysicalMemory>* memory);
   ~PhysicalMemory();
 

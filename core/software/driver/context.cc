@@ -105,6 +105,19 @@ void Context::AddImplicitOrder(const Stream& stream,
   }
 }
 
+CUresult Context::EnablePeer(const Context& peer) {
+  std::lock_guard lock(mutex_);
+  return peers_.insert(peer.id()).second
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+}
+
+CUresult Context::DisablePeer(const Context& peer) {
+  std::lock_guard lock(mutex_);
+  return peers_.erase(peer.id()) > 0 ? CUDA_SUCCESS
+                                     : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+}
+
 CUresult Context::GetLimit(CUlimit limit, size_t* value) const {
   if (limit >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(mutex_);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -50,6 +51,11 @@ class Context : public std::enable_shared_from_this<Context> {
   // `stream`.
   void AddImplicitOrder(const Stream& stream, std::vector<Ticket>* after);
 
+  // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess: CUDA_ERROR_PEER_ACCESS_...
+  // if it was enabled already, or is not.
+  CUresult EnablePeer(const Context& peer);
+  CUresult DisablePeer(const Context& peer);
+
   // CU_LIMIT_...; CUDA_ERROR_UNSUPPORTED_LIMIT or CUDA_ERROR_INVALID_VALUE.
   CUresult GetLimit(CUlimit limit, size_t* value) const;
   CUresult SetLimit(CUlimit limit, size_t value);
@@ -78,6 +84,7 @@ class Context : public std::enable_shared_from_this<Context> {
   // this list still knows, and that is idle, is dropped.
   std::vector<std::shared_ptr<Stream>> streams_ ABSL_GUARDED_BY(mutex_);
   std::map<CUlimit, size_t> limits_ ABSL_GUARDED_BY(mutex_);
+  std::set<uint64_t> peers_ ABSL_GUARDED_BY(mutex_);  // ids of contexts
 };
 
 }  // namespace holdfast::software

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -31,7 +32,7 @@ std::string MakeName(int threads) {
 }
 
 // FNV-1a over the machine's identity, once for each half.
-CUuuid MakeUuid(CUdevice ordinal) {
+CUuuid MakeUuid(int index) {
   std::ifstream file("/etc/machine-id");
   std::string machine;
   std::getline(file, machine);
@@ -39,7 +40,7 @@ CUuuid MakeUuid(CUdevice ordinal) {
   for (int half = 0; half < 2; ++half) {
     uint64_t hash = 0xcbf29ce484222325;
     const auto text =
-        absl::StrCat("holdfast software device ", ordinal, machine, half);
+        absl::StrCat("holdfast software device ", index, machine, half);
     for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
     for (int i = 0; i < 8; ++i) {
       uuid.bytes[8 * half + i] = static_cast<char>(hash >> (8 * i));
@@ -50,16 +51,26 @@ CUuuid MakeUuid(CUdevice ordinal) {
 
 }  // namespace
 
-Device::Device(CUdevice ordinal, const Settings& settings)
-    : ordinal_(ordinal),
+Device::Device(int index, CUdevice ordinal, const Settings& settings)
+    : index_(index),
+      ordinal_(ordinal),
       settings_(settings),
       name_(MakeName(settings.threads)),
-      uuid_(MakeUuid(ordinal)),
-      memory_(settings.memory_bytes) {}
+      uuid_(MakeUuid(index)),
+      memory_(settings.memory_bytes[static_cast<size_t>(index)]) {}
+
+std::string Device::UuidText(int index) {
+  const CUuuid uuid = MakeUuid(index);
+  const std::string hex =
+      absl::BytesToHexString(absl::string_view(uuid.bytes, 16));
+  return absl::StrCat("GPU-", hex.substr(0, 8), "-", hex.substr(8, 4), "-",
+                      hex.substr(12, 4), "-", hex.substr(16, 4), "-",
+                      hex.substr(20));
+}
 
 std::string Device::pci_bus_id() const {
   return absl::StrCat(absl::Hex(kPciDomain, absl::kZeroPad4),
-                      ":00:", absl::Hex(ordinal_, absl::kZeroPad2), ".0");
+                      ":00:", absl::Hex(index_, absl::kZeroPad2), ".0");
 }
 
 // An attribute that is not named here is a capability that the device lacks,
@@ -121,7 +132,7 @@ bool Device::Attribute(CUdevice_attribute attribute, int* value) const {
       case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
         return kPciDomain;
       case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
-        return ordinal_;
+        return index_;
       case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
         return Limits::kThreadsPerMultiprocessor;
       case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:

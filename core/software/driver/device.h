@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_DEVICE_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_DEVICE_H_
 
+#include <atomic>
 #include <string>
 
 #include "core/software/driver/backing.h"
@@ -25,30 +26,45 @@ struct DeviceLimits {
   static constexpr int kSharedReservedPerBlock = 1 << 10;
 };
 
-// The CPU as a CUDA device. Immutable but for its budget; thread-safe.
+// The CPU as a CUDA device. All devices share the machine's threads; each has
+// memory of its own. Immutable but for its budget and pool; thread-safe.
 class Device {
  public:
-  Device(CUdevice ordinal, const Settings& settings);
+  // `index` counts the machine's devices, `ordinal` those that this process
+  // sees.
+  Device(int index, CUdevice ordinal, const Settings& settings);
+
+  // "GPU-" and the UUID in the form that CUDA_VISIBLE_DEVICES takes.
+  static std::string UuidText(int index);
 
   CUdevice ordinal() const { return ordinal_; }
   // "Holdfast software device (AMD EPYC, 2 threads)".
   const std::string& name() const { return name_; }
   // The same on each start on one machine.
   const CUuuid& uuid() const { return uuid_; }
-  // "ffff:00:00.0": a domain that no real device has.
+  // "ffff:00:02.0" for index 2, in a domain that no real device has.
   std::string pci_bus_id() const;
   int multiprocessors() const { return settings_.threads; }
   MemoryBudget& memory() { return memory_; }
+
+  // Handles of the pools of cuDeviceGetDefaultMemPool and cuDeviceGetMemPool.
+  CUmemoryPool default_pool() const { return default_pool_; }
+  void set_default_pool(CUmemoryPool pool) {
+    current_pool = default_pool_ = pool;
+  }
+  std::atomic<CUmemoryPool> current_pool{nullptr};
 
   // False for a number that is no attribute.
   bool Attribute(CUdevice_attribute attribute, int* value) const;
 
  private:
+  const int index_;
   const CUdevice ordinal_;
   const Settings settings_;
   const std::string name_;
   const CUuuid uuid_;
   MemoryBudget memory_;
+  CUmemoryPool default_pool_ = nullptr;  // set before others see the device
 };
 
 }  // namespace holdfast::software

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/driver/driver.h"
 
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "absl/strings/match.h"
+#include "core/software/driver/settings.h"
 
 namespace holdfast::software {
 namespace {
@@ -28,14 +32,40 @@ Driver& Driver::Get() {
   return driver;
 }
 
-Driver::Driver()
-    : device_(0, GetSettings()), primary_handle_((CUcontext)NewHandleValue()) {
-  default_pool_ = pools.Add(std::make_shared<MemoryPool>(device_.memory(), 0));
-  current_pool = default_pool_;
+Driver::Driver() {
+  const Settings& settings = GetSettings();
+  std::vector<std::string> names;
+  for (int i = 0; i < settings.devices; ++i) {
+    names.push_back(Device::UuidText(i));
+  }
+  for (const int index : ChooseDevices(settings.visible_devices, names)) {
+    auto device = std::make_unique<Device>(index, device_count(), settings);
+    device->set_default_pool(
+        pools.Add(std::make_shared<MemoryPool>(*device, /*max_size=*/0)));
+    devices_.push_back(std::move(device));
+    const auto handle = (CUcontext)NewHandleValue();
+    primaries_.push_back({.handle = handle});
+    primary_handles_.insert(handle);
+  }
 }
 
 Device* Driver::FindDevice(CUdevice ordinal) {
-  return ordinal == device_.ordinal() ? &device_ : nullptr;
+  if (ordinal < 0 || ordinal >= device_count()) return nullptr;
+  return devices_[static_cast<size_t>(ordinal)].get();
+}
+
+Device* Driver::FindDevice(absl::string_view pci_bus_id) {
+  for (const std::unique_ptr<Device>& device : devices_) {
+    if (absl::EqualsIgnoreCase(device->pci_bus_id(), pci_bus_id)) {
+      return device.get();
+    }
+  }
+  return nullptr;
+}
+
+Device& Driver::CurrentDevice() {
+  const std::shared_ptr<Context> context = FindContext(CurrentHandle());
+  return context == nullptr ? *devices_.front() : context->device();
 }
 
 void Driver::AddReservation(std::unique_ptr<AddressRange> range) {
@@ -64,62 +94,66 @@ bool Driver::IsReserved(uintptr_t address, size_t size) {
   return offset < range.size() && size <= range.size() - offset;
 }
 
-CUcontext Driver::RetainPrimary() {
+CUcontext Driver::RetainPrimary(Device& device) {
   std::lock_guard lock(primary_mutex_);
-  if (primary_ == nullptr) {
-    primary_ = std::make_shared<Context>(device_, primary_flags_);
-    primary_->set_handle(primary_handle_);
-    contexts.AddAs(primary_handle_, primary_);
+  Primary& primary = PrimaryOf(device);
+  if (primary.context == nullptr) {
+    primary.context = std::make_shared<Context>(device, primary.flags);
+    primary.context->set_handle(primary.handle);
+    contexts.AddAs(primary.handle, primary.context);
   }
-  ++primary_references_;
-  return primary_handle_;
+  ++primary.references;
+  return primary.handle;
 }
 
-CUresult Driver::ReleasePrimary() {
+CUresult Driver::ReleasePrimary(Device& device) {
   {
     std::lock_guard lock(primary_mutex_);
-    if (primary_references_ == 0) return CUDA_ERROR_INVALID_CONTEXT;
-    if (--primary_references_ > 0) return CUDA_SUCCESS;
+    Primary& primary = PrimaryOf(device);
+    if (primary.references == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    if (--primary.references > 0) return CUDA_SUCCESS;
   }
-  ResetPrimary();
+  ResetPrimary(device);
   return CUDA_SUCCESS;
 }
 
-void Driver::ResetPrimary() {
+void Driver::ResetPrimary(Device& device) {
   std::shared_ptr<Context> ended;
   {
     std::lock_guard lock(primary_mutex_);
-    ended.swap(primary_);
-    primary_references_ = 0;
-    if (ended != nullptr) contexts.Remove(primary_handle_);
+    Primary& primary = PrimaryOf(device);
+    ended.swap(primary.context);
+    primary.references = 0;
+    if (ended != nullptr) contexts.Remove(primary.handle);
   }
   if (ended != nullptr) EndContext(*ended);
 }
 
-bool Driver::PrimaryActive() {
+bool Driver::PrimaryActive(Device& device) {
   std::lock_guard lock(primary_mutex_);
-  return primary_ != nullptr;
+  return PrimaryOf(device).context != nullptr;
 }
 
-CUresult Driver::SetPrimaryFlags(unsigned flags) {
+CUresult Driver::SetPrimaryFlags(Device& device, unsigned flags) {
   if ((flags & ~CU_CTX_FLAGS_MASK) != 0) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(primary_mutex_);
-  primary_flags_ = flags;
-  if (primary_ != nullptr) primary_->flags() = flags;
+  Primary& primary = PrimaryOf(device);
+  primary.flags = flags;
+  if (primary.context != nullptr) primary.context->flags() = flags;
   return CUDA_SUCCESS;
 }
 
-unsigned Driver::PrimaryFlags() {
+unsigned Driver::PrimaryFlags(Device& device) {
   std::lock_guard lock(primary_mutex_);
-  return primary_flags_;
+  return PrimaryOf(device).flags;
 }
 
 bool Driver::IsPrimary(CUcontext context) const {
-  return context == primary_handle_;
+  return primary_handles_.count(context) > 0;
 }
 
-std::shared_ptr<Context> Driver::CreateContext(unsigned flags) {
-  auto context = std::make_shared<Context>(device_, flags);
+std::shared_ptr<Context> Driver::CreateContext(Device& device, unsigned flags) {
+  auto context = std::make_shared<Context>(device, flags);
   context->set_handle(contexts.Add(context));
   return context;
 }
@@ -133,6 +167,7 @@ void Driver::EndContext(Context& context) {
            [id](const Library& m) { return m.context_id() == id; })) {
     WithdrawKernels(*module);
   }
+  for (const auto& library : libraries.All()) library->EndContext(id);
   memory.RemoveContext(id);
 }
 
@@ -155,6 +190,7 @@ void Driver::DrainAll() {
 }
 
 std::shared_ptr<Context> FindContext(CUcontext handle) {
+  if (handle == nullptr) return nullptr;
   if (!stack.empty() && stack.back().handle == handle) {
     CurrentContext& current = stack.back();
     std::shared_ptr<Context> context = current.context.lock();

@@ -6,8 +6,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
 #include "core/software/driver/context.h"
 #include "core/software/driver/device.h"
 #include "core/software/driver/event.h"
@@ -21,7 +24,7 @@
 
 namespace holdfast::software {
 
-// Everything that the process shares: the device and what hangs on handles.
+// Everything that the process shares: the devices and what hangs on handles.
 // Made at the first call and never destroyed, so that threads of streams may
 // run until the process ends. Thread-safe.
 class Driver {
@@ -31,9 +34,13 @@ class Driver {
   void Initialize() { initialized_ = true; }
   bool initialized() const { return initialized_; }
 
+  int device_count() const { return static_cast<int>(devices_.size()); }
   // Null if there is no such device.
   Device* FindDevice(CUdevice ordinal);
-  Device& device() { return device_; }
+  // Null if no device has this id, in either case of letters.
+  Device* FindDevice(absl::string_view pci_bus_id);
+  // The current context's device, else the first.
+  Device& CurrentDevice();
 
   MemoryMap memory;
   IpcImports imports;
@@ -54,16 +61,16 @@ class Driver {
                                                   size_t size);
   bool IsReserved(uintptr_t address, size_t size);
 
-  // The primary context; its handle stays the same for the process.
-  CUcontext RetainPrimary();
-  CUresult ReleasePrimary();
-  void ResetPrimary();
-  bool PrimaryActive();
-  CUresult SetPrimaryFlags(unsigned flags);
-  unsigned PrimaryFlags();
+  // A device's primary context; its handle stays the same for the process.
+  CUcontext RetainPrimary(Device& device);
+  CUresult ReleasePrimary(Device& device);
+  void ResetPrimary(Device& device);
+  bool PrimaryActive(Device& device);
+  CUresult SetPrimaryFlags(Device& device, unsigned flags);
+  unsigned PrimaryFlags(Device& device);
   bool IsPrimary(CUcontext context) const;
 
-  std::shared_ptr<Context> CreateContext(unsigned flags);
+  std::shared_ptr<Context> CreateContext(Device& device, unsigned flags);
   // Waits for the context's work and frees everything that it owns.
   void EndContext(Context& context);
 
@@ -74,26 +81,31 @@ class Driver {
   // Waits until nothing runs any more that could touch memory.
   void DrainAll();
 
-  CUmemoryPool default_pool() const { return default_pool_; }
-  std::atomic<CUmemoryPool> current_pool{nullptr};
-
  private:
   Driver();
 
+  struct Primary {
+    std::shared_ptr<Context> context;
+    int references = 0;
+    unsigned flags = 0;
+    // The context's handle outlives each of its lives.
+    CUcontext handle = nullptr;
+  };
+  Primary& PrimaryOf(const Device& device)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(primary_mutex_) {
+    return primaries_[static_cast<size_t>(device.ordinal())];
+  }
+
   std::atomic<bool> initialized_{false};
-  Device device_;
-  CUmemoryPool default_pool_ = nullptr;
+  std::vector<std::unique_ptr<Device>> devices_;  // by ordinal
 
   std::mutex mutex_;
   std::map<uintptr_t, std::unique_ptr<AddressRange>> reservations_
       ABSL_GUARDED_BY(mutex_);
 
   std::mutex primary_mutex_;
-  std::shared_ptr<Context> primary_ ABSL_GUARDED_BY(primary_mutex_);
-  int primary_references_ ABSL_GUARDED_BY(primary_mutex_) = 0;
-  unsigned primary_flags_ ABSL_GUARDED_BY(primary_mutex_) = 0;
-  // The primary context's handle outlives each of its lives.
-  const CUcontext primary_handle_;
+  std::vector<Primary> primaries_ ABSL_GUARDED_BY(primary_mutex_);
+  std::set<CUcontext> primary_handles_;  // all of them, never changed
 };
 
 // The calling thread's stack of contexts. Entries are handles: a context may

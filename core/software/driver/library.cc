@@ -8,14 +8,16 @@
 
 namespace holdfast::software {
 
-Kernel::Kernel(std::shared_ptr<Executable> executable, size_t index)
-    : executable_(std::move(executable)), index_(index) {
+Kernel::Kernel(std::shared_ptr<Code> code, size_t index)
+    : code_(std::move(code)), index_(index) {
   const auto free = DeviceLimits::kSharedPerBlock -
                     static_cast<int64_t>(properties().static_shared_bytes);
-  max_dynamic_shared_ = static_cast<int>(std::max<int64_t>(free, 0));
+  for (DeviceSettings& device : settings_) {
+    device.max_dynamic_shared = static_cast<int>(std::max<int64_t>(free, 0));
+  }
 }
 
-CUresult Kernel::GetAttribute(CUfunction_attribute attribute,
+CUresult Kernel::GetAttribute(CUfunction_attribute attribute, CUdevice device,
                               int* value) const {
   const KernelProperties& p = properties();
   const auto answer = [value](size_t number) {
@@ -45,28 +47,29 @@ CUresult Kernel::GetAttribute(CUfunction_attribute attribute,
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       return answer(0);
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      return answer(max_dynamic_shared_);
+      return answer(max_dynamic_shared(device));
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      *value = carveout_;
+      *value = settings_[device].carveout;
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
-CUresult Kernel::SetAttribute(CUfunction_attribute attribute, int value) {
+CUresult Kernel::SetAttribute(CUfunction_attribute attribute, CUdevice device,
+                              int value) {
   switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
       const auto total = static_cast<int64_t>(properties().static_shared_bytes);
       if (value < 0 || total + value > DeviceLimits::kSharedPerBlockOptIn) {
         return CUDA_ERROR_INVALID_VALUE;
       }
-      max_dynamic_shared_ = value;
+      settings_[device].max_dynamic_shared = value;
       return CUDA_SUCCESS;
     }
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       if (value < -1 || value > 100) return CUDA_ERROR_INVALID_VALUE;
-      carveout_ = value;
+      settings_[device].carveout = value;
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
@@ -90,27 +93,12 @@ int Kernel::BlocksPerMultiprocessor(int threads, size_t dynamic_shared) const {
                    Limits::kBlocksPerMultiprocessor});
 }
 
-Library::Library(std::shared_ptr<Executable> executable, uint64_t context_id,
+Library::Library(std::unique_ptr<Executable> executable, const Context* context,
                  MemoryMap& memory)
-    : executable_(std::move(executable)),
-      context_id_(context_id),
-      memory_(memory) {
-  for (size_t i = 0; i < executable_->kernels().size(); ++i) {
-    kernels_.push_back({nullptr, std::make_shared<Kernel>(executable_, i)});
-  }
-  for (const GlobalVariable& variable : executable_->globals()) {
-    Region region;
-    region.address = reinterpret_cast<uintptr_t>(variable.address);
-    region.size = variable.size;
-    region.kind = MemoryKind::kGlobal;
-    memory_.Insert(std::move(region));
-  }
-}
-
-Library::~Library() {
-  for (const GlobalVariable& variable : executable_->globals()) {
-    memory_.Remove(reinterpret_cast<uintptr_t>(variable.address),
-                   {MemoryKind::kGlobal});
+    : code_(std::make_shared<Code>(std::move(executable), context, memory)),
+      context_id_(context == nullptr ? 0 : context->id()) {
+  for (size_t i = 0; i < code_->image().kernels().size(); ++i) {
+    kernels_.push_back({nullptr, std::make_shared<Kernel>(code_, i)});
   }
 }
 
@@ -127,11 +115,17 @@ const Library::Entry* Library::FindKernel(absl::string_view name) const {
   return nullptr;
 }
 
-const GlobalVariable* Library::FindGlobal(absl::string_view name) const {
-  for (const GlobalVariable& variable : executable_->globals()) {
-    if (variable.name == name) return &variable;
-  }
-  return nullptr;
+CUresult Library::FindGlobal(absl::string_view name, const Context& context,
+                             GlobalVariable* variable) const {
+  const auto& declared = code_->image().globals();
+  const auto it =
+      std::find_if(declared.begin(), declared.end(),
+                   [name](const GlobalVariable& v) { return v.name == name; });
+  if (it == declared.end()) return CUDA_ERROR_NOT_FOUND;
+  const std::shared_ptr<Executable> copy = code_->For(context);
+  if (copy == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  *variable = copy->globals()[static_cast<size_t>(it - declared.begin())];
+  return CUDA_SUCCESS;
 }
 
 }  // namespace holdfast::software

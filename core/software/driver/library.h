@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "core/software/driver/memory_map.h"
+#include "core/software/driver/code.h"
+#include "core/software/driver/settings.h"
 #include "core/software/runtime/executable.h"
 #include "cuda.h"
 
@@ -24,42 +25,49 @@ class Library;
 // so does every launch of it. Thread-safe.
 class Kernel {
  public:
-  Kernel(std::shared_ptr<Executable> executable, size_t index);
+  Kernel(std::shared_ptr<Code> code, size_t index);
 
   const KernelProperties& properties() const {
-    return executable_->kernels()[index_];
+    return code_->image().kernels()[index_];
   }
-  Executable& executable() const { return *executable_; }
+  Code& code() const { return *code_; }
   size_t index() const { return index_; }
 
-  // CU_FUNC_ATTRIBUTE_...; CUDA_ERROR_INVALID_VALUE for one that is unknown,
-  // read-only or out of its limits.
-  CUresult GetAttribute(CUfunction_attribute attribute, int* value) const;
-  CUresult SetAttribute(CUfunction_attribute attribute, int value);
-  int max_dynamic_shared() const { return max_dynamic_shared_; }
+  // CU_FUNC_ATTRIBUTE_... on one device; CUDA_ERROR_INVALID_VALUE for one that
+  // is unknown, read-only or out of its limits.
+  CUresult GetAttribute(CUfunction_attribute attribute, CUdevice device,
+                        int* value) const;
+  CUresult SetAttribute(CUfunction_attribute attribute, CUdevice device,
+                        int value);
+  int max_dynamic_shared(CUdevice device) const {
+    return settings_[device].max_dynamic_shared;
+  }
 
   // Blocks of this shape that fit one multiprocessor at a time.
   int BlocksPerMultiprocessor(int threads, size_t dynamic_shared) const;
 
  private:
-  const std::shared_ptr<Executable> executable_;
+  struct DeviceSettings {
+    std::atomic<int> max_dynamic_shared{0};
+    std::atomic<int> carveout{-1};
+  };
+
+  const std::shared_ptr<Code> code_;
   const size_t index_;
-  std::atomic<int> max_dynamic_shared_;
-  std::atomic<int> carveout_{-1};
+  std::array<DeviceSettings, kMaxDevices> settings_;  // by ordinal
 };
 
-// One loaded image: CUlibrary and CUmodule. Its variables are in the memory
-// map while it lives.
+// One loaded image: CUlibrary and CUmodule. Thread-safe once its kernels have
+// their handles.
 class Library {
  public:
-  // `context_id` is 0 for a CUlibrary, which no context owns.
-  Library(std::shared_ptr<Executable> executable, uint64_t context_id,
+  // `context` is the module's; null for a CUlibrary, which no context owns.
+  Library(std::unique_ptr<Executable> executable, const Context* context,
           MemoryMap& memory);
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
-  ~Library();
 
-  uint64_t context_id() const { return context_id_; }
+  uint64_t context_id() const { return context_id_; }  // 0: a CUlibrary
   // In the order of the image. The handle is CUkernel and CUfunction alike.
   struct Entry {
     CUfunction handle = nullptr;
@@ -71,12 +79,16 @@ class Library {
 
   // Null if there is no such name.
   const Entry* FindKernel(absl::string_view name) const;
-  const GlobalVariable* FindGlobal(absl::string_view name) const;
+  // The variable of a module, or of a library's copy for `context`:
+  // CUDA_ERROR_NOT_FOUND, CUDA_ERROR_OUT_OF_MEMORY.
+  CUresult FindGlobal(absl::string_view name, const Context& context,
+                      GlobalVariable* variable) const;
+  // Drops the copy of a context that ends.
+  void EndContext(uint64_t context_id) { code_->EndContext(context_id); }
 
  private:
-  const std::shared_ptr<Executable> executable_;
+  const std::shared_ptr<Code> code_;
   const uint64_t context_id_;
-  MemoryMap& memory_;
   std::vector<Entry> kernels_;
 };
 

@@ -95,12 +95,13 @@ void MemoryMap::Advise(uintptr_t address, const MemoryAdvice& advice) {
   if (it != regions_.end()) it->second.advice = advice;
 }
 
-void MemoryMap::SetAccess(uintptr_t address, bool readable, bool writable) {
+void MemoryMap::SetAccess(uintptr_t address, DeviceSet readers,
+                          DeviceSet writers) {
   std::unique_lock lock(mutex_);
   const auto it = regions_.find(address);
   if (it == regions_.end()) return;
-  it->second.readable = readable;
-  it->second.writable = writable;
+  it->second.readers = readers;
+  it->second.writers = writers;
 }
 
 Location MemoryMap::Locate(uintptr_t address, size_t size,
@@ -119,7 +120,7 @@ Location MemoryMap::Locate(uintptr_t address, size_t size,
   while (true) {
     const Region& region = it->second;
     const bool allowed =
-        access == Access::kRead ? region.readable : region.writable;
+        (access == Access::kRead ? region.readers : region.writers) != 0;
     if (!allowed) return Location::kInvalid;
     const uintptr_t region_end = region.address + region.size;
     if (end <= region_end) return found;

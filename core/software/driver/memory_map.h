@@ -35,10 +35,15 @@ constexpr bool IsHost(MemoryKind kind) {
   return kind == MemoryKind::kHost || kind == MemoryKind::kRegistered;
 }
 
+// A bit for each device, by ordinal.
+using DeviceSet = uint32_t;
+constexpr DeviceSet kAllDevices = ~DeviceSet{0};
+constexpr DeviceSet SetOf(CUdevice device) { return DeviceSet{1} << device; }
+
 // What cuMemAdvise and cuMemPrefetchAsync said about managed memory.
 struct MemoryAdvice {
   bool read_mostly = false;
-  bool accessed_by_device = false;
+  DeviceSet accessed_by_devices = 0;
   bool accessed_by_host = false;
   CUmemLocation preferred{CU_MEM_LOCATION_TYPE_INVALID, CU_DEVICE_INVALID};
   CUmemLocation prefetched{CU_MEM_LOCATION_TYPE_INVALID, CU_DEVICE_INVALID};
@@ -51,13 +56,22 @@ struct Region {
   uint64_t context_id = 0;  // whose end is the region's end; 0: none
   uint64_t buffer_id = 0;   // given by Insert, never used twice
   unsigned flags = 0;       // cuMemHostAlloc, cuMemHostRegister
-  bool readable = true;
-  bool writable = true;
+  // Whose memory it is; for the host's, the device of its context.
+  CUdevice device = 0;
+  // Devices that may access it; the host's copies may if any device may.
+  DeviceSet readers = kAllDevices;
+  DeviceSet writers = kAllDevices;
   MemoryAdvice advice;
   CUmemoryPool pool = nullptr;       // kPool
   std::shared_ptr<Backing> backing;  // null if someone else unmaps
   // kMapped: what was mapped.
   std::shared_ptr<PhysicalMemory> physical;
+
+  CUmemAccess_flags AccessOf(CUdevice by) const {
+    return (writers & SetOf(by)) != 0   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+           : (readers & SetOf(by)) != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READ
+                                        : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  }
 };
 
 // Where the bytes of a copy lie.
@@ -84,7 +98,7 @@ class MemoryMap {
   std::vector<Region> Tiles(uintptr_t address, size_t size) const;
   bool Overlaps(uintptr_t address, size_t size) const;
 
-  void SetAccess(uintptr_t address, bool readable, bool writable);
+  void SetAccess(uintptr_t address, DeviceSet readers, DeviceSet writers);
 
   void Advise(uintptr_t address, const MemoryAdvice& advice);
 

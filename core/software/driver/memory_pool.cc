@@ -42,8 +42,8 @@ CUresult MemoryPool::Allocate(size_t size, uintptr_t* address,
   const bool reused = block != nullptr;
   if (!reused) {
     const auto create = [&] {
-      return Block::Create(size, Block::Place::kEnd, &budget_, fd_.get(),
-                           &block);
+      return Block::Create(size, Block::Place::kEnd, &device_.memory(),
+                           fd_.get(), &block);
     };
     CUresult result = create();
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -62,6 +62,18 @@ CUresult MemoryPool::Allocate(size_t size, uintptr_t* address,
   }
   *backing = std::make_shared<Loan>(shared_from_this(), std::move(block));
   return CUDA_SUCCESS;
+}
+
+void MemoryPool::SetAccess(CUdevice device, CUmemAccess_flags flags) {
+  std::lock_guard lock(mutex_);
+  access_[device] = flags;
+}
+
+CUmemAccess_flags MemoryPool::GetAccess(CUdevice device) const {
+  if (device == device_.ordinal()) return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  std::lock_guard lock(mutex_);
+  const auto it = access_.find(device);
+  return it == access_.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : it->second;
 }
 
 void MemoryPool::TakeBack(std::unique_ptr<Block> block) {

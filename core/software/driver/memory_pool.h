@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "core/base/unique_fd.h"
 #include "core/software/driver/backing.h"
+#include "core/software/driver/device.h"
 #include "cuda.h"
 
 namespace holdfast::software {
@@ -21,20 +22,24 @@ namespace holdfast::software {
 // threshold. Thread-safe.
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
-  // `max_size` in bytes; 0: no limit but the device's. The budget must outlive
+  // `max_size` in bytes; 0: no limit but the device's. The device must outlive
   // the pool. With a memfd of Block::CreateMemfd the pool can be exported.
-  MemoryPool(MemoryBudget& budget, size_t max_size, UniqueFd fd = UniqueFd())
-      : budget_(budget), max_size_(max_size), fd_(std::move(fd)) {}
+  MemoryPool(Device& device, size_t max_size, UniqueFd fd = UniqueFd())
+      : device_(device), max_size_(max_size), fd_(std::move(fd)) {}
 
   // Stands for another process's pool: pointers can be imported from it, but
   // nothing allocated.
-  static std::shared_ptr<MemoryPool> Imported(MemoryBudget& budget,
-                                              UniqueFd fd) {
-    auto pool = std::make_shared<MemoryPool>(budget, 0, std::move(fd));
+  static std::shared_ptr<MemoryPool> Imported(Device& device, UniqueFd fd) {
+    auto pool = std::make_shared<MemoryPool>(device, 0, std::move(fd));
     pool->imported_ = true;
     return pool;
   }
   bool imported() const { return imported_; }
+  Device& device() const { return device_; }
+
+  // Which other devices may access the pool's memory; its own always may.
+  void SetAccess(CUdevice device, CUmemAccess_flags flags);
+  CUmemAccess_flags GetAccess(CUdevice device) const;
   // Borrowed; -1 if the pool is not shared.
   int fd() const { return fd_.get(); }
   // The block behind an allocation of this pool; null in an imported one.
@@ -56,11 +61,12 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
   void TakeBack(std::unique_ptr<Block> block);
 
-  MemoryBudget& budget_;
+  Device& device_;
   const size_t max_size_;
   const UniqueFd fd_;
   bool imported_ = false;
   mutable std::mutex mutex_;
+  std::map<CUdevice, CUmemAccess_flags> access_ ABSL_GUARDED_BY(mutex_);
   std::multimap<size_t, std::unique_ptr<Block>> kept_ ABSL_GUARDED_BY(mutex_);
   uint64_t reserved_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t reserved_high_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -7,8 +7,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "core/software/driver/trace.h"
 
 namespace holdfast::software {
@@ -17,16 +21,11 @@ namespace {
 constexpr size_t kAlignment = 2 << 20;
 constexpr int kMaxThreads = 1024;
 
-size_t HalfOfMemory() {
+// A device's share of half of the machine's memory.
+size_t ShareOfMemory(int devices) {
   const size_t pages = sysconf(_SC_PHYS_PAGES);
   const size_t half = pages * sysconf(_SC_PAGESIZE) / 2;
-  return std::max(half & ~(kAlignment - 1), kAlignment);
-}
-
-int UsableCpus() {
-  cpu_set_t cpus;
-  if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0) return 1;
-  return std::max(CPU_COUNT(&cpus), 1);
+  return std::max(half / devices & ~(kAlignment - 1), kAlignment);
 }
 
 bool ParseInt(absl::string_view text, int low, int high, int* value) {
@@ -36,6 +35,29 @@ bool ParseInt(absl::string_view text, int low, int high, int* value) {
   }
   *value = parsed;
   return true;
+}
+
+// The one of `names` that `choice` is the number or the beginning of; -1 if
+// there is none or more than one.
+int FindDevice(absl::string_view choice,
+               const std::vector<std::string>& names) {
+  int found = -1;
+  if (ParseInt(choice, 0, static_cast<int>(names.size()) - 1, &found)) {
+    return found;
+  }
+  if (!absl::StartsWith(choice, "GPU-")) return -1;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!absl::StartsWithIgnoreCase(names[i], choice)) continue;
+    if (found >= 0) return -1;
+    found = static_cast<int>(i);
+  }
+  return found;
+}
+
+int UsableCpus() {
+  cpu_set_t cpus;
+  if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0) return 1;
+  return std::max(CPU_COUNT(&cpus), 1);
 }
 
 // Calls parse(value) if the variable is set; complains if it returns false.
@@ -48,10 +70,18 @@ void Read(const char* variable, Parse parse) {
 
 Settings ReadEnvironment() {
   Settings s;
-  s.memory_bytes = HalfOfMemory();
   s.threads = UsableCpus();
+  Read("HOLDFAST_SOFTWARE_DEVICES", [&](const char* value) {
+    return ParseInt(value, 1, kMaxDevices, &s.devices);
+  });
+  Read("HOLDFAST_SOFTWARE_VISIBLE_DEVICES", [&](const char* value) {
+    s.visible_devices = value;
+    return true;
+  });
+  s.memory_bytes = {ShareOfMemory(s.devices)};
   Read("HOLDFAST_SOFTWARE_MEMORY",
-       [&](const char* value) { return ParseSize(value, &s.memory_bytes); });
+       [&](const char* value) { return ParseSizes(value, &s.memory_bytes); });
+  s.memory_bytes.resize(static_cast<size_t>(s.devices), s.memory_bytes.back());
   Read("HOLDFAST_SOFTWARE_THREADS", [&](const char* value) {
     return ParseInt(value, 1, kMaxThreads, &s.threads);
   });
@@ -92,6 +122,35 @@ bool ParseSize(absl::string_view text, size_t* bytes) {
   if (number > (SIZE_MAX >> shift)) return false;
   *bytes = static_cast<size_t>(number) << shift;
   return true;
+}
+
+bool ParseSizes(absl::string_view text, std::vector<size_t>* bytes) {
+  std::vector<size_t> sizes;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    if (!ParseSize(part, &sizes.emplace_back())) return false;
+  }
+  *bytes = std::move(sizes);
+  return true;
+}
+
+std::vector<int> ChooseDevices(absl::string_view list,
+                               const std::vector<std::string>& names) {
+  std::vector<int> chosen;
+  if (list.empty()) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      chosen.push_back(static_cast<int>(i));
+    }
+    return chosen;
+  }
+  for (const absl::string_view part : absl::StrSplit(list, ',')) {
+    const int device = FindDevice(absl::StripAsciiWhitespace(part), names);
+    if (device < 0 ||
+        std::find(chosen.begin(), chosen.end(), device) != chosen.end()) {
+      break;
+    }
+    chosen.push_back(device);
+  }
+  return chosen;
 }
 
 bool ParseComputeCapability(absl::string_view text, int* major, int* minor) {

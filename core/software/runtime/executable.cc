@@ -148,6 +148,13 @@ class PtxExecutable final : public Executable {
     return true;
   }
 
+  std::unique_ptr<Executable> Clone() const override {
+    auto clone = std::make_unique<PtxExecutable>(module_, fingerprints_);
+    std::string error;
+    if (!clone->Prepare(&error)) return nullptr;
+    return clone;
+  }
+
   const std::vector<KernelProperties>& kernels() const override {
     return kernels_;
   }

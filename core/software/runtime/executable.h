@@ -87,6 +87,10 @@ class Executable {
   // What Load says about one module before anything is linked to it.
   static CUresult Check(absl::string_view ptx, std::string* error_log);
 
+  // The same code with variables of its own, which have their initial values.
+  // Null if there is no memory for them.
+  virtual std::unique_ptr<Executable> Clone() const = 0;
+
   virtual const std::vector<KernelProperties>& kernels() const = 0;
   virtual const std::vector<GlobalVariable>& globals() const = 0;
 

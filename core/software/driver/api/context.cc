@@ -10,11 +10,11 @@ namespace {
 constexpr unsigned kApiVersion = 13000;
 
 CUresult CreateContext(CUcontext* context, unsigned flags, CUdevice device) {
-  return WithDevice(device, [&](Device&) -> CUresult {
+  return WithDevice(device, [&](Device& found) -> CUresult {
     if (context == nullptr || (flags & ~CU_CTX_FLAGS_MASK) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    *context = Driver::Get().CreateContext(flags)->handle();
+    *context = Driver::Get().CreateContext(found, flags)->handle();
     PushCurrent(*context);
     return CUDA_SUCCESS;
   });
@@ -32,6 +32,15 @@ CUresult WithNamedContext(CUcontext handle, Body body) {
   });
 }
 
+// body(Context& current, Context& peer).
+template <typename Body>
+CUresult WithPeer(CUcontext handle, Body body) {
+  return WithContext([&](Driver&, Context& context) -> CUresult {
+    const std::shared_ptr<Context> peer = FindContext(handle);
+    return peer == nullptr ? CUDA_ERROR_INVALID_CONTEXT : body(context, *peer);
+  });
+}
+
 CUresult Synchronize(Context& context) {
   if (LastFault() == CUDA_SUCCESS) context.Synchronize();
   return LastFault();
@@ -42,36 +51,38 @@ CUresult Synchronize(Context& context) {
 extern "C" {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  return WithDevice(device, [&](Device&) {
+  return WithDevice(device, [&](Device& found) {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *context = Driver::Get().RetainPrimary();
+    *context = Driver::Get().RetainPrimary(found);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-  return WithDevice(device,
-                    [](Device&) { return Driver::Get().ReleasePrimary(); });
+  return WithDevice(device, [](Device& found) {
+    return Driver::Get().ReleasePrimary(found);
+  });
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
-  return WithDevice(device, [](Device&) {
-    Driver::Get().ResetPrimary();
+  return WithDevice(device, [](Device& found) {
+    Driver::Get().ResetPrimary(found);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
-  return WithDevice(
-      device, [&](Device&) { return Driver::Get().SetPrimaryFlags(flags); });
+  return WithDevice(device, [&](Device& found) {
+    return Driver::Get().SetPrimaryFlags(found, flags);
+  });
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags,
                                     int* active) {
-  return WithDevice(device, [&](Device&) {
+  return WithDevice(device, [&](Device& found) {
     if (AnyNull(flags, active)) return CUDA_ERROR_INVALID_VALUE;
-    *flags = Driver::Get().PrimaryFlags();
-    *active = Driver::Get().PrimaryActive();
+    *flags = Driver::Get().PrimaryFlags(found);
+    *active = Driver::Get().PrimaryActive(found);
     return CUDA_SUCCESS;
   });
 }
@@ -191,6 +202,24 @@ CUresult cuCtxSynchronize() {
 
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
   return WithNamedContext(handle, Synchronize);
+}
+
+// Kernels reach all of the process's memory whatever is enabled: pages have one
+// protection for all threads.
+CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned flags) {
+  return WithPeer(handle, [&](Context& context, Context& peer) {
+    if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (&peer == &context) return CUDA_ERROR_INVALID_CONTEXT;
+    return &peer.device() == &context.device()
+               ? CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+               : context.EnablePeer(peer);
+  });
+}
+
+CUresult cuCtxDisablePeerAccess(CUcontext handle) {
+  return WithPeer(handle, [](Context& context, Context& peer) {
+    return context.DisablePeer(peer);
+  });
 }
 
 CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {

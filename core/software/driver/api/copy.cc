@@ -107,6 +107,41 @@ CUresult Copy3D(const CUDA_MEMCPY3D* p, CUstream stream, bool wait) {
                     copy, stream, wait);
 }
 
+// All devices have one address space here: a copy to a peer is a copy, with
+// or without peer access.
+CUresult CheckContexts(CUcontext to, CUcontext from) {
+  const auto missing = [](CUcontext context) {
+    return context != nullptr && FindContext(context) == nullptr;
+  };
+  return missing(to) || missing(from) ? CUDA_ERROR_INVALID_CONTEXT
+                                      : CUDA_SUCCESS;
+}
+
+CUresult CopyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                  CUcontext from_context, size_t size, CUstream stream,
+                  bool wait) {
+  const CUresult result = CheckContexts(to_context, from_context);
+  if (result != CUDA_SUCCESS) return result;
+  return CopyLinear(to, Side::kDevice, from, Side::kDevice, size, stream, wait);
+}
+
+CUresult Copy3DPeer(const CUDA_MEMCPY3D_PEER* p, CUstream stream, bool wait) {
+  if (p == nullptr || p->srcLOD != 0 || p->dstLOD != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const CUresult result = CheckContexts(p->dstContext, p->srcContext);
+  if (result != CUDA_SUCCESS) return result;
+  Copy copy;
+  copy.width = p->WidthInBytes;
+  copy.height = p->Height;
+  copy.depth = p->Depth;
+  return CopyVolume({p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch,
+                     p->dstHeight, p->dstXInBytes, p->dstY, p->dstZ},
+                    {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch,
+                     p->srcHeight, p->srcXInBytes, p->srcY, p->srcZ},
+                    copy, stream, wait);
+}
+
 CUresult FillRows(CUdeviceptr address, size_t pitch, uint32_t value,
                   size_t element, size_t width, size_t height,
                   CUstream stream_handle) {
@@ -246,17 +281,25 @@ CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value,
   return FillRows(to, pitch, value, 4, width, height, stream);
 }
 
-// One device: a copy to a peer is a copy.
-CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext,
-                      size_t size) {
-  return CopyLinear(to, Side::kDevice, from, Side::kDevice, size, nullptr,
-                    /*wait=*/true);
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                      CUcontext from_context, size_t size) {
+  return CopyPeer(to, to_context, from, from_context, size, nullptr,
+                  /*wait=*/true);
 }
 
-CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from,
-                           CUcontext, size_t size, CUstream stream) {
-  return CopyLinear(to, Side::kDevice, from, Side::kDevice, size, stream,
-                    /*wait=*/false);
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context,
+                           CUdeviceptr from, CUcontext from_context,
+                           size_t size, CUstream stream) {
+  return CopyPeer(to, to_context, from, from_context, size, stream,
+                  /*wait=*/false);
+}
+
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
+  return Copy3DPeer(copy, nullptr, /*wait=*/true);
+}
+
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
+  return Copy3DPeer(copy, stream, /*wait=*/false);
 }
 
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from,

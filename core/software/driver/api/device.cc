@@ -5,7 +5,6 @@
 #include <cstring>
 #include <string>
 
-#include "absl/strings/match.h"
 #include "core/software/driver/call.h"
 #include "core/software/driver/error.h"
 
@@ -36,6 +35,7 @@ extern "C" {
 
 CUresult cuInit(unsigned flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (Driver::Get().device_count() == 0) return CUDA_ERROR_NO_DEVICE;
   Driver::Get().Initialize();
   return CUDA_SUCCESS;
 }
@@ -55,9 +55,9 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 }
 
 CUresult cuDeviceGetCount(int* count) {
-  return WithDriver([&](Driver&) {
+  return WithDriver([&](Driver& driver) {
     if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *count = 1;
+    *count = driver.device_count();
     return CUDA_SUCCESS;
   });
 }
@@ -124,10 +124,9 @@ CUresult cuDeviceGetPCIBusId(char* id, int size, CUdevice device) {
 CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
   return WithDriver([&](Driver& driver) {
     if (AnyNull(device, id)) return CUDA_ERROR_INVALID_VALUE;
-    if (!absl::EqualsIgnoreCase(id, driver.device().pci_bus_id())) {
-      return CUDA_ERROR_INVALID_DEVICE;
-    }
-    *device = driver.device().ordinal();
+    const Device* found = driver.FindDevice(absl::string_view(id));
+    if (found == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    *device = found->ordinal();
     return CUDA_SUCCESS;
   });
 }
@@ -136,8 +135,30 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   return WithDevice(device, [&](Device&) {
     return WithDevice(peer, [&](Device&) {
       if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
-      *can = 0;  // of a single device there is no peer
+      *can = device != peer;
       return CUDA_SUCCESS;
+    });
+  });
+}
+
+CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute,
+                                 CUdevice source, CUdevice destination) {
+  return WithDevice(source, [&](Device&) {
+    return WithDevice(destination, [&](Device&) {
+      if (source == destination) return CUDA_ERROR_INVALID_DEVICE;
+      if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      switch (attribute) {
+        case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+        case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+          *value = 1;
+          return CUDA_SUCCESS;
+        case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+        case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+          *value = 0;
+          return CUDA_SUCCESS;
+        default:
+          return CUDA_ERROR_INVALID_VALUE;
+      }
     });
   });
 }

@@ -47,6 +47,7 @@ CUresult Map(Driver& driver, Context& context, const IpcHandle& handle,
   region.size = handle.size;
   region.kind = pool == nullptr ? MemoryKind::kImported : MemoryKind::kPool;
   region.context_id = context.id();
+  region.device = context.device().ordinal();
   region.pool = pool;
   region.backing = std::move(view);
   *pointer = region.address;
@@ -157,7 +158,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* shareable,
     UniqueFd own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!own.valid()) return CUDA_ERROR_OPERATING_SYSTEM;
     *pool = driver.pools.Add(
-        MemoryPool::Imported(driver.device().memory(), std::move(own)));
+        MemoryPool::Imported(driver.CurrentDevice(), std::move(own)));
     return CUDA_SUCCESS;
   });
 }

@@ -40,6 +40,21 @@ CUresult Name(void* handle, const char** name) {
   });
 }
 
+CUresult GetAttribute(int* value, CUfunction_attribute attribute, void* handle,
+                      CUdevice device) {
+  return WithKernel(handle, [&](Kernel& kernel) {
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE
+                            : kernel.GetAttribute(attribute, device, value);
+  });
+}
+
+CUresult SetAttribute(CUfunction_attribute attribute, int value, void* handle,
+                      CUdevice device) {
+  return WithKernel(handle, [&](Kernel& kernel) {
+    return kernel.SetAttribute(attribute, device, value);
+  });
+}
+
 CUresult ActiveBlocks(int* blocks, CUfunction function, int threads,
                       size_t shared) {
   return WithKernel(function, [&](Kernel& kernel) {
@@ -66,7 +81,7 @@ CUresult PotentialBlock(int* grid, int* block, CUfunction function,
       if (blocks * threads > best) {
         best = blocks * threads;
         *block = threads;
-        *grid = blocks * Driver::Get().device().multiprocessors();
+        *grid = blocks * Driver::Get().CurrentDevice().multiprocessors();
       }
     }
     return best > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -79,32 +94,31 @@ extern "C" {
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute,
                             CUfunction function) {
-  return WithKernel(function, [&](Kernel& kernel) {
-    return value == nullptr ? CUDA_ERROR_INVALID_VALUE
-                            : kernel.GetAttribute(attribute, value);
+  return WithDriver([&](Driver& driver) {
+    return GetAttribute(value, attribute, function,
+                        driver.CurrentDevice().ordinal());
   });
 }
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
                             int value) {
-  return WithKernel(function, [&](Kernel& kernel) {
-    return kernel.SetAttribute(attribute, value);
+  return WithDriver([&](Driver& driver) {
+    return SetAttribute(attribute, value, function,
+                        driver.CurrentDevice().ordinal());
   });
 }
 
 CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute,
                               CUkernel kernel, CUdevice device) {
   return WithDevice(device, [&](Device&) {
-    return cuFuncGetAttribute(value, attribute,
-                              reinterpret_cast<CUfunction>(kernel));
+    return GetAttribute(value, attribute, kernel, device);
   });
 }
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value,
                               CUkernel kernel, CUdevice device) {
   return WithDevice(device, [&](Device&) {
-    return cuFuncSetAttribute(reinterpret_cast<CUfunction>(kernel), attribute,
-                              value);
+    return SetAttribute(attribute, value, kernel, device);
   });
 }
 

@@ -21,7 +21,8 @@ bool WithinLimits(const uint32_t (&value)[3], const unsigned (&limit)[3]) {
   return true;
 }
 
-CUresult CheckGeometry(const Kernel& kernel, const LaunchGeometry& g) {
+CUresult CheckGeometry(const Kernel& kernel, const Device& device,
+                       const LaunchGeometry& g) {
   using Limits = DeviceLimits;
   const KernelProperties& p = kernel.properties();
   if (!WithinLimits(g.grid, Limits::kGridDim) ||
@@ -38,7 +39,7 @@ CUresult CheckGeometry(const Kernel& kernel, const LaunchGeometry& g) {
     }
   }
   if (g.dynamic_shared_bytes >
-      static_cast<size_t>(kernel.max_dynamic_shared())) {
+      static_cast<size_t>(kernel.max_dynamic_shared(device.ordinal()))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (g.cooperative) {
@@ -46,7 +47,7 @@ CUresult CheckGeometry(const Kernel& kernel, const LaunchGeometry& g) {
     const uint64_t resident =
         static_cast<uint64_t>(
             kernel.BlocksPerMultiprocessor(threads, g.dynamic_shared_bytes)) *
-        Driver::Get().device().multiprocessors();
+        device.multiprocessors();
     const uint64_t blocks = uint64_t{g.grid[0]} * g.grid[1] * g.grid[2];
     if (blocks > resident) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   }
@@ -120,12 +121,12 @@ CUresult ApplyAttribute(const CUlaunchAttribute& attribute, LaunchGeometry* g) {
   }
 }
 
-void RunKernel(Kernel& kernel, const LaunchGeometry& geometry,
+void RunKernel(Executable& code, size_t index, const LaunchGeometry& geometry,
                const std::string& parameters) {
   const Deadline deadline{
       std::chrono::seconds(GetSettings().launch_timeout_seconds)};
-  const LaunchOutcome outcome = kernel.executable().Launch(
-      kernel.index(), geometry, parameters.data(), deadline.passed());
+  const LaunchOutcome outcome =
+      code.Launch(index, geometry, parameters.data(), deadline.passed());
   if (outcome.result != CUDA_SUCCESS) {
     ReportFault(outcome.result, outcome.message);
   }
@@ -136,16 +137,20 @@ CUresult Launch(CUfunction function, LaunchGeometry geometry,
   return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
     std::shared_ptr<Kernel> kernel = driver.kernels.Find(function);
     if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = CheckGeometry(*kernel, geometry);
+    const Context& context = stream.context();
+    if (!kernel->code().UsableIn(context)) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = CheckGeometry(*kernel, context.device(), geometry);
     stream.context().GetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, &geometry.print_bytes);
     stream.context().GetLimit(CU_LIMIT_STACK_SIZE, &geometry.stack_bytes);
     if (result != CUDA_SUCCESS) return result;
     std::string parameters;
     result = ReadParameters(kernel->properties(), values, extra, &parameters);
     if (result != CUDA_SUCCESS) return result;
-    const auto run = [kernel = std::move(kernel), geometry,
-                      parameters = std::move(parameters)] {
-      RunKernel(*kernel, geometry, parameters);
+    std::shared_ptr<Executable> code = kernel->code().For(context);
+    if (code == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+    const auto run = [kernel = std::move(kernel), code = std::move(code),
+                      geometry, parameters = std::move(parameters)] {
+      RunKernel(*code, kernel->index(), geometry, parameters);
     };
     stream.Enqueue({.run = run}, Stream::Runner::kWorker);
     return CUDA_SUCCESS;

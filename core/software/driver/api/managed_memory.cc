@@ -53,9 +53,13 @@ CUresult Advise(MemoryAdvice* advice, CUmem_advise what,
     case CU_MEM_ADVISE_SET_ACCESSED_BY:
     case CU_MEM_ADVISE_UNSET_ACCESSED_BY: {
       const bool set = what == CU_MEM_ADVISE_SET_ACCESSED_BY;
-      (location.type == CU_MEM_LOCATION_TYPE_DEVICE
-           ? advice->accessed_by_device
-           : advice->accessed_by_host) = set;
+      if (location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+        advice->accessed_by_host = set;
+      } else if (set) {
+        advice->accessed_by_devices |= SetOf(location.id);
+      } else {
+        advice->accessed_by_devices &= ~SetOf(location.id);
+      }
       return CUDA_SUCCESS;
     }
     default:
@@ -84,12 +88,13 @@ CUresult Store(void* data, size_t size, int value) {
 CUresult StoreAccessedBy(void* data, size_t size, const MemoryAdvice& advice) {
   if (size == 0 || size % sizeof(int) != 0) return CUDA_ERROR_INVALID_VALUE;
   int* list = static_cast<int*>(data);
-  std::fill_n(list, size / sizeof(int), int{CU_DEVICE_INVALID});
+  const size_t room = size / sizeof(int);
+  std::fill_n(list, room, int{CU_DEVICE_INVALID});
   size_t count = 0;
-  if (advice.accessed_by_device) list[count++] = 0;
-  if (advice.accessed_by_host && count < size / sizeof(int)) {
-    list[count] = CU_DEVICE_CPU;
+  for (int i = 0; i < Driver::Get().device_count() && count < room; ++i) {
+    if ((advice.accessed_by_devices & SetOf(i)) != 0) list[count++] = i;
   }
+  if (advice.accessed_by_host && count < room) list[count] = CU_DEVICE_CPU;
   return CUDA_SUCCESS;
 }
 

@@ -36,6 +36,7 @@ CUresult Allocate(Driver& driver, Context& context, MemoryKind kind,
   region.size = size;
   region.kind = kind;
   region.context_id = context.id();
+  region.device = context.device().ordinal();
   region.flags = flags;
   region.backing = std::move(block);
   driver.memory.Insert(std::move(region));
@@ -134,7 +135,7 @@ CUresult GetPointerAttribute(Driver& driver, const Region& region,
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
       return Store<unsigned>(data, region.kind == MemoryKind::kManaged);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return Store<int>(data, driver.device().ordinal());
+      return Store<int>(data, region.device);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
       return Store<CUdeviceptr>(data, region.address);
@@ -145,11 +146,10 @@ CUresult GetPointerAttribute(Driver& driver, const Region& region,
       return Store(data, 1u);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return Store<unsigned long long>(data, HandleTypes(region));
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return Store<unsigned>(
-          data, region.writable   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                : region.readable ? CU_MEM_ACCESS_FLAGS_PROT_READ
-                                  : CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: {
+      const CUdevice device = driver.CurrentDevice().ordinal();
+      return Store<unsigned>(data, region.AccessOf(device));
+    }
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return Store(data, region.pool);
     default:
@@ -260,6 +260,7 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t size, unsigned flags) {
     region.size = size;
     region.kind = MemoryKind::kRegistered;
     region.context_id = context.id();
+    region.device = context.device().ordinal();
     region.flags = flags;
     return driver.memory.Insert(std::move(region))
                ? CUDA_SUCCESS

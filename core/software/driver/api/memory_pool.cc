@@ -25,6 +25,7 @@ CUresult Allocate(Driver& driver, Stream& stream, CUmemoryPool pool_handle,
   region.size = size;
   region.kind = MemoryKind::kPool;
   region.context_id = stream.context().id();
+  region.device = pool->device().ordinal();
   region.pool = pool_handle;
   *pointer = region.address;
   driver.memory.Insert(std::move(region));
@@ -39,14 +40,6 @@ CUresult WithPool(CUmemoryPool handle, Body body) {
   });
 }
 
-CUresult GetPool(CUmemoryPool* pool, CUdevice device, CUmemoryPool value) {
-  return WithDevice(device, [&](Device&) {
-    if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *pool = value;
-    return CUDA_SUCCESS;
-  });
-}
-
 bool IsDevice(const CUmemLocation& location) {
   return location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
          Driver::Get().FindDevice(location.id) != nullptr;
@@ -58,7 +51,8 @@ extern "C" {
 
 CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t size, CUstream stream) {
   return WithStream(stream, [&](Driver& driver, Stream& found) {
-    return Allocate(driver, found, driver.current_pool, size, pointer);
+    return Allocate(driver, found, found.context().device().current_pool, size,
+                    pointer);
   });
 }
 
@@ -99,17 +93,21 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
       return CUDA_ERROR_NOT_SUPPORTED;
     }
     *pool = driver.pools.Add(std::make_shared<MemoryPool>(
-        driver.device().memory(), properties->maxSize, std::move(fd)));
+        *driver.FindDevice(properties->location.id), properties->maxSize,
+        std::move(fd)));
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return WithDriver([&](Driver& driver) {
-    if (pool == driver.default_pool()) return CUDA_ERROR_NOT_PERMITTED;
+    const std::shared_ptr<MemoryPool> found = driver.pools.Find(pool);
+    if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    Device& device = found->device();
+    if (pool == device.default_pool()) return CUDA_ERROR_NOT_PERMITTED;
     // Its allocations keep it until they are freed.
-    if (driver.pools.Remove(pool) == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    driver.current_pool.compare_exchange_strong(pool, driver.default_pool());
+    driver.pools.Remove(pool);
+    device.current_pool.compare_exchange_strong(pool, device.default_pool());
     return CUDA_SUCCESS;
   });
 }
@@ -139,14 +137,20 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle,
 
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* access,
                             size_t count) {
-  return WithPool(handle, [&](MemoryPool&) {
+  return WithPool(handle, [&](MemoryPool& pool) {
     if (access == nullptr && count > 0) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; ++i) {
+      const CUmemAccessDesc& a = access[i];
+      if (!IsDevice(a.location)) return CUDA_ERROR_INVALID_DEVICE;
       // The pool's own device always has access.
-      if (!IsDevice(access[i].location)) return CUDA_ERROR_INVALID_DEVICE;
-      if (access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
+      const bool own = a.location.id == pool.device().ordinal();
+      if (a.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE &&
+          (own || a.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)) {
         return CUDA_ERROR_INVALID_VALUE;
       }
+    }
+    for (size_t i = 0; i < count; ++i) {
+      pool.SetAccess(access[i].location.id, access[i].flags);
     }
     return CUDA_SUCCESS;
   });
@@ -154,29 +158,38 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* access,
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle,
                             CUmemLocation* location) {
-  return WithPool(handle, [&](MemoryPool&) {
+  return WithPool(handle, [&](MemoryPool& pool) {
     if (AnyNull(flags, location) || !IsDevice(*location)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    *flags = pool.GetAccess(location->id);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
-  return GetPool(pool, device, Driver::Get().default_pool());
+  return WithDevice(device, [&](Device& found) {
+    if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *pool = found.default_pool();
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
-  return GetPool(pool, device, Driver::Get().current_pool);
+  return WithDevice(device, [&](Device& found) {
+    if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *pool = found.current_pool;
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
-  return WithDevice(device, [&](Device&) {
-    if (Driver::Get().pools.Find(pool) == nullptr) {
+  return WithDevice(device, [&](Device& found) {
+    const std::shared_ptr<MemoryPool> other = Driver::Get().pools.Find(pool);
+    if (other == nullptr || &other->device() != &found) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    Driver::Get().current_pool = pool;
+    found.current_pool = pool;
     return CUDA_SUCCESS;
   });
 }

@@ -14,7 +14,7 @@ using namespace holdfast::software;
 
 namespace {
 
-CUresult Load(Driver& driver, uint64_t context_id, const void* image,
+CUresult Load(Driver& driver, const Context* owner, const void* image,
               unsigned count, CUjit_option* options, void** values,
               std::shared_ptr<Library>* library) {
   JitOptions jit;
@@ -23,8 +23,8 @@ CUresult Load(Driver& driver, uint64_t context_id, const void* image,
   std::unique_ptr<Executable> executable;
   result = LoadImage(image, jit, &executable);
   if (result != CUDA_SUCCESS) return result;
-  *library = std::make_shared<Library>(std::move(executable), context_id,
-                                       driver.memory);
+  *library =
+      std::make_shared<Library>(std::move(executable), owner, driver.memory);
   driver.PublishKernels(**library);
   return CUDA_SUCCESS;
 }
@@ -35,7 +35,7 @@ CUresult LoadModule(CUmodule* module, const void* image, unsigned count,
     if (AnyNull(module, image)) return CUDA_ERROR_INVALID_VALUE;
     std::shared_ptr<Library> library;
     const CUresult result =
-        Load(driver, context.id(), image, count, options, values, &library);
+        Load(driver, &context, image, count, options, values, &library);
     if (result == CUDA_SUCCESS) *module = driver.modules.Add(library);
     return result;
   });
@@ -47,7 +47,7 @@ CUresult LoadLibrary(CUlibrary* handle, const void* image,
     if (AnyNull(handle, image)) return CUDA_ERROR_INVALID_VALUE;
     std::shared_ptr<Library> library;
     const CUresult result =
-        Load(driver, 0, image, count, options, values, &library);
+        Load(driver, nullptr, image, count, options, values, &library);
     if (result == CUDA_SUCCESS) *handle = driver.libraries.Add(library);
     return result;
   });
@@ -86,15 +86,16 @@ CUresult FindKernel(const Library& library, const char* name,
   return CUDA_SUCCESS;
 }
 
-CUresult FindGlobal(const Library& library, const char* name,
-                    CUdeviceptr* pointer, size_t* size) {
+CUresult FindGlobal(const Library& library, const Context& context,
+                    const char* name, CUdeviceptr* pointer, size_t* size) {
   if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const GlobalVariable* variable = library.FindGlobal(name);
-  if (variable == nullptr) return CUDA_ERROR_NOT_FOUND;
+  GlobalVariable variable;
+  const CUresult result = library.FindGlobal(name, context, &variable);
+  if (result != CUDA_SUCCESS) return result;
   if (pointer != nullptr) {
-    *pointer = reinterpret_cast<CUdeviceptr>(variable->address);
+    *pointer = reinterpret_cast<CUdeviceptr>(variable.address);
   }
-  if (size != nullptr) *size = variable->size;
+  if (size != nullptr) *size = variable.size;
   return CUDA_SUCCESS;
 }
 
@@ -180,8 +181,10 @@ CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count,
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, size_t* size,
                               CUmodule handle, const char* name) {
-  return WithModule(handle, [&](Library& module) {
-    return FindGlobal(module, name, pointer, size);
+  return WithContext([&](Driver&, Context& context) {
+    return WithModule(handle, [&](Library& module) {
+      return FindGlobal(module, context, name, pointer, size);
+    });
   });
 }
 
@@ -262,9 +265,9 @@ CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary handle,
 
 CUresult cuLibraryGetGlobal(CUdeviceptr* pointer, size_t* size,
                             CUlibrary handle, const char* name) {
-  return WithContext([&](Driver&, Context&) {
+  return WithContext([&](Driver&, Context& context) {
     return WithLibrary(handle, [&](Library& library) {
-      return FindGlobal(library, name, pointer, size);
+      return FindGlobal(library, context, name, pointer, size);
     });
   });
 }

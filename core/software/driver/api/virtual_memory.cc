@@ -52,11 +52,20 @@ bool ParseRights(CUmemAccess_flags flags, Rights* rights) {
   }
 }
 
-CUresult Protect(Driver& driver, const Region& region, Rights rights) {
+// Pages have one protection for the whole process: what any device may do,
+// all may.
+CUresult Protect(Driver& driver, Region& region, CUdevice device,
+                 Rights rights) {
+  const auto change = [device](DeviceSet& set, bool add) {
+    set = add ? set | SetOf(device) : set & ~SetOf(device);
+  };
+  change(region.readers, rights.readable);
+  change(region.writers, rights.writable);
   auto& view = static_cast<FileView&>(*region.backing);
-  const CUresult result = view.Protect(rights.readable, rights.writable);
+  const CUresult result =
+      view.Protect(region.readers != 0, region.writers != 0);
   if (result == CUDA_SUCCESS) {
-    driver.memory.SetAccess(region.address, rights.readable, rights.writable);
+    driver.memory.SetAccess(region.address, region.readers, region.writers);
   }
   return result;
 }
@@ -126,8 +135,9 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
     CUresult result = CheckProperties(driver, *properties);
     std::shared_ptr<PhysicalMemory> memory;
     if (result == CUDA_SUCCESS) {
-      result = PhysicalMemory::Create(size, *properties,
-                                      &driver.device().memory(), &memory);
+      Device& device = *driver.FindDevice(properties->location.id);
+      result =
+          PhysicalMemory::Create(size, *properties, &device.memory(), &memory);
     }
     if (result == CUDA_SUCCESS) *handle = driver.physical.Add(memory);
     return result;
@@ -169,8 +179,10 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle,
     }
     const int fd = static_cast<int>(reinterpret_cast<intptr_t>(shareable));
     std::shared_ptr<PhysicalMemory> memory;
+    // A memfd does not say on which device it was made.
+    Device& device = driver.CurrentDevice();
     const CUresult result =
-        PhysicalMemory::Import(fd, &driver.device().memory(), &memory);
+        PhysicalMemory::Import(fd, device.ordinal(), &device.memory(), &memory);
     if (result == CUDA_SUCCESS) *handle = driver.physical.Add(memory);
     return result;
   });
@@ -196,7 +208,8 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
     region.address = address;
     region.size = size;
     region.kind = MemoryKind::kMapped;
-    region.readable = region.writable = false;
+    region.device = memory->properties().location.id;
+    region.readers = region.writers = 0;
     region.backing = std::move(view);
     region.physical = memory;
     return driver.memory.Insert(std::move(region)) ? CUDA_SUCCESS
@@ -225,7 +238,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size,
                         const CUmemAccessDesc* descriptions, size_t count) {
   return WithDriver([&](Driver& driver) {
     if (descriptions == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
-    const std::vector<Region> regions = Mappings(driver, address, size);
+    std::vector<Region> regions = Mappings(driver, address, size);
     if (regions.empty()) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; ++i) {
       const CUmemAccessDesc& d = descriptions[i];
@@ -235,8 +248,8 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size,
           !ParseRights(d.flags, &rights)) {
         return CUDA_ERROR_INVALID_VALUE;
       }
-      for (const Region& region : regions) {
-        const CUresult result = Protect(driver, region, rights);
+      for (Region& region : regions) {
+        const CUresult result = Protect(driver, region, d.location.id, rights);
         if (result != CUDA_SUCCESS) return result;
       }
     }
@@ -256,9 +269,7 @@ CUresult cuMemGetAccess(unsigned long long* flags,
     if (!region.has_value() || region->kind != MemoryKind::kMapped) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    *flags = region->writable   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-             : region->readable ? CU_MEM_ACCESS_FLAGS_PROT_READ
-                                : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    *flags = region->AccessOf(location->id);
     return CUDA_SUCCESS;
   });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/driver/settings.h"
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace holdfast::software {
@@ -34,6 +35,39 @@ TEST(SettingsTest, ComputeCapabilityIsAtMostNine) {
   for (const char* text : {"", "9", "9.1", "10.0", "4.0", "8,6", "8.66"}) {
     EXPECT_FALSE(ParseComputeCapability(text, &major, &minor)) << text;
   }
+}
+
+TEST(SizesTest, AListHasOneEachDeviceAndNoGaps) {
+  std::vector<size_t> sizes;
+  EXPECT_TRUE(ParseSizes("4G,512M", &sizes));
+  EXPECT_THAT(sizes, testing::ElementsAre(size_t{4} << 30, size_t{512} << 20));
+  for (const char* bad : {"4G,", ",4G", "4G,,1G", "4G;1G", "4G,0"}) {
+    EXPECT_FALSE(ParseSizes(bad, &sizes)) << bad;
+  }
+  EXPECT_EQ(sizes.size(), 2u);
+}
+
+TEST(ChooseDevicesTest, NumbersAndUuidsInTheirOrder) {
+  const std::vector<std::string> names = {"GPU-aa00", "GPU-ab11", "GPU-cc22"};
+  const auto choose = [&](const char* list) {
+    return ChooseDevices(list, names);
+  };
+  EXPECT_THAT(choose(""), testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(choose("2,0"), testing::ElementsAre(2, 0));
+  EXPECT_THAT(choose("GPU-cc22, 1"), testing::ElementsAre(2, 1));
+  EXPECT_THAT(choose("gpu-ab"), testing::IsEmpty());
+  EXPECT_THAT(choose("GPU-AB"), testing::ElementsAre(1));
+}
+
+TEST(ChooseDevicesTest, EndsAtTheFirstThatIsNone) {
+  const std::vector<std::string> names = {"GPU-aa00", "GPU-ab11", "GPU-cc22"};
+  const auto choose = [&](const char* list) {
+    return ChooseDevices(list, names);
+  };
+  EXPECT_THAT(choose("1,3,0"), testing::ElementsAre(1));
+  EXPECT_THAT(choose("1,1,0"), testing::ElementsAre(1));
+  EXPECT_THAT(choose("0,GPU-a,1"), testing::ElementsAre(0));  // two begin so
+  EXPECT_THAT(choose("-1"), testing::IsEmpty());
 }
 
 }  // namespace
