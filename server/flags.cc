@@ -4,8 +4,10 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <charconv>
 #include <map>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -104,12 +106,11 @@ void AddAddresses(CLI::App* app, Config* config) {
   app->add_option_function<std::string>(
          "--socket-mode",
          [config](const std::string& text) {
-           size_t used = 0;
-           const unsigned long mode =
-               text.empty() || text[0] < '0' || text[0] > '7'
-                   ? 01000
-                   : std::stoul(text, &used, 8);
-           if (mode > 0777 || used != text.size()) {
+           unsigned mode = 0;
+           const char* const last = text.data() + text.size();
+           const auto [end, error] =
+               std::from_chars(text.data(), last, mode, /*base=*/8);
+           if (error != std::errc() || end != last || mode > 0777) {
              throw CLI::ValidationError("--socket-mode",
                                         text + " is no octal file mode");
            }

@@ -55,6 +55,7 @@ TEST(FlagsTest, ReadsUnits) {
 TEST(FlagsTest, WrongValuesAreRefused) {
   for (const char* flag :
        {"--listen=/tmp/x", "--socket-mode=0999", "--socket-mode=1777",
+        "--socket-mode=", "--socket-mode=07777777777777777777777777",
         "--device=tpu", "--compile-timeout=soon", "--compile-queue=0",
         "--drain-timeout=-1s", "--log-level=loud", "--max-sessions=0",
         "--unknown"}) {

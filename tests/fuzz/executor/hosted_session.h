@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_TESTS_FUZZ_EXECUTOR_HOSTED_SESSION_H_
+#define HOLDFAST_TESTS_FUZZ_EXECUTOR_HOSTED_SESSION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "holdfast/v1/commands.pb.h"
+#include "server/executor/session.h"
+
+namespace holdfast::fuzz {
+
+// An executor's session in this process, on the software device, without a
+// supervisor. Several may run at once.
+class HostedSession {
+ public:
+  // Bytes of all arenas together.
+  static constexpr uint64_t kArenaBytes = uint64_t{64} << 20;
+
+  HostedSession();
+
+  executor::Session& session() { return *session_; }
+  // 16 bytes.
+  static const std::string& token();
+
+  // Runs a batch as the wire would bring it and returns all its results. An
+  // error refuses the batch as a whole.
+  absl::StatusOr<v1::ResultBatch> Run(const v1::CommandBatch& batch);
+
+  // Makes an arena of so many bytes, as RegisterArena does.
+  absl::Status AddArena(uint64_t handle, uint64_t size);
+
+  // Ends the session and returns an error if it has left anything behind.
+  absl::Status End();
+
+ private:
+  struct Held {
+    std::atomic<int64_t> chunks{0};
+  };
+
+  const std::shared_ptr<Held> held_ = std::make_shared<Held>();
+  std::shared_ptr<executor::ArenaBudget> arenas_;
+  std::unique_ptr<executor::Session> session_;
+};
+
+// Checks what every answer must be: an error has text and a code that a client
+// can be the cause of, so neither INTERNAL nor UNKNOWN.
+absl::Status CheckError(int code, const std::string& text);
+
+// What this process holds that a session may have forgotten.
+class Holdings {
+ public:
+  // Takes stock.
+  Holdings();
+
+  // Returns an error that names what is held now and was not then: descriptors,
+  // bytes of device memory.
+  absl::Status CheckNothingMore() const;
+
+ private:
+  std::map<int, std::string> descriptors_;
+  uint64_t free_bytes_;  // of the device
+};
+
+}  // namespace holdfast::fuzz
+
+#endif  // HOLDFAST_TESTS_FUZZ_EXECUTOR_HOSTED_SESSION_H_
