@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/freed_memory.h"
 #include "core/base/log.h"
@@ -24,6 +25,7 @@
 #include "server/executor/supervisor_link.h"
 #include "server/executor/transfer_service.h"
 #include "server/relay/shared_blocks.h"
+#include "server/rpc/malformed_request.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast {
@@ -132,6 +134,11 @@ std::unique_ptr<grpc::Server> StartServer(const std::string& socket_path,
   for (const auto& [name, value] : kTransportArguments) {
     builder.AddChannelArgument(name, value);
   }
+  std::vector<
+      std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+      interceptors;
+  interceptors.push_back(std::make_unique<MalformedRequestFactory>());
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   builder.RegisterService(&commands);
   builder.RegisterService(&transfers);
   const mode_t mask = umask(0177);

@@ -2,6 +2,8 @@
 //
 // Commands that fail: the failure belongs to its command and to what depends
 // on it, and to nothing else.
+#include <grpcpp/generic/generic_stub.h>
+
 #include <limits>
 #include <string>
 
@@ -35,6 +37,34 @@ class FailureTest : public ExecutorTest {
     return results.begin()->second.error();
   }
 };
+
+// gRPC alone says INTERNAL, without a word.
+TEST_F(FailureTest, WhatIsNoRequestIsAnInvalidArgument) {
+  const grpc::Slice slice(std::string("\xff no protobuf"));
+  const grpc::ByteBuffer garbage(&slice, 1);
+  for (const char* method : {"/holdfast.v1.CommandService/Run",
+                             "/holdfast.v1.TransferService/Download",
+                             "/holdfast.v1.TransferService/RegisterArena"}) {
+    const auto context = Context();
+    grpc::GenericStub stub(connection());
+    grpc::CompletionQueue queue;
+    const auto call = stub.PrepareCall(context.get(), method, &queue);
+    grpc::Status status;
+    const auto await = [&queue] {
+      void* tag = nullptr;
+      bool ok = false;
+      ASSERT_TRUE(queue.Next(&tag, &ok));
+    };
+    call->StartCall(nullptr);
+    await();
+    call->WriteLast(garbage, grpc::WriteOptions(), nullptr);
+    await();
+    call->Finish(&status, nullptr);
+    await();
+    EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT) << method;
+    EXPECT_FALSE(status.error_message().empty()) << method;
+  }
+}
 
 TEST_F(FailureTest, OneFailureAnywhereInALongBatchIsExactlyThat) {
   constexpr uint64_t kLength = 300;
