@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/base/log.h"
+#include "proto/protocol_limits.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/endpoint.h"
 
@@ -19,6 +20,10 @@ namespace holdfast {
 
 // One a core, at least 2 and at most 16: each takes some 100 MB.
 size_t DefaultCompilerWorkers();
+
+// Bytes of memory that this machine has, or that the control group at the root
+// of our view of it may use, if that is less.
+uint64_t MachineMemory();
 
 // What holdfastd was told, from flags and the configuration file; flags.h has
 // the text that users see for each.
@@ -38,6 +43,16 @@ struct Config {
   std::string software_driver;
   size_t warm_executors = 1;
   size_t max_sessions = 64;
+
+  // Of one session, in bytes; 0: no limit.
+  uint64_t session_memory = 0;
+  uint64_t pinned_memory = MachineMemory() / 4;
+  uint64_t arena_memory = MachineMemory() / 4;
+  // Of all sessions: pinned, arena and staging memory.
+  uint64_t host_memory = MachineMemory() / 2;
+  // Of one session.
+  uint32_t max_handles = kMaxHandles;
+  uint64_t outstanding_commands = kMaxHandles;
 
   size_t compiler_workers = DefaultCompilerWorkers();
   size_t compile_queue = 128;

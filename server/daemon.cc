@@ -37,6 +37,7 @@
 #include "server/services/session_service.h"
 #include "server/services/sharing_service.h"
 #include "server/supervisor/executor_pool.h"
+#include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
 #include "server/systemd.h"
 #include "server/version.h"
@@ -102,6 +103,14 @@ absl::Status MakeSocketDirectories(const Config& config) {
   return absl::OkStatus();
 }
 
+SessionQuotas QuotasOf(const Config& config) {
+  return {.device_bytes = config.session_memory,
+          .pinned_bytes = config.pinned_memory,
+          .arena_bytes = config.arena_memory,
+          .handles = config.max_handles,
+          .outstanding_commands = config.outstanding_commands};
+}
+
 RpcServer::Options ServerOptions(const Config& config) {
   return {.endpoints = config.listen,
           .socket_mode = config.socket_mode,
@@ -130,10 +139,11 @@ struct Daemon::Parts {
         std::unique_ptr<RuntimeDirectory> runtime_directory)
       : directory(std::move(runtime_directory)),
         store(config.object_store),
+        ledger(config.host_memory),
         executors({.start =
                        [this, &spawner, arguments = ExecutorArguments(config)] {
                          return ExecutorProcess::Start(spawner, arguments,
-                                                       store);
+                                                       store, ledger);
                        },
                    .warm = config.warm_executors,
                    .on_health = [this](bool serving) { health.Set(serving); }}),
@@ -155,13 +165,14 @@ struct Daemon::Parts {
             compilers, store, cache,
             [this](absl::Time deadline) { return CompileDefaults(deadline); }),
         sessions({.max_sessions = config.max_sessions,
+                  .quotas = QuotasOf(config),
                   .socket_directory = directory->path(),
                   .socket_mode = config.socket_mode,
                   .take =
                       [this](absl::Time deadline) {
                         return executors.Take(deadline);
                       }}),
-        session_service(sessions, peers),
+        session_service(sessions, peers, ledger),
         device_service(executors),
         compile_service(program_compiler, peers,
                         config.compile_queue + kMaxSharing),
@@ -195,6 +206,7 @@ struct Daemon::Parts {
   Health health;
   PeerTable peers;
   ObjectStore store;
+  MemoryLedger ledger;
   ExecutorPool executors;
   CompilerPool compilers;
   DiskCache disk_cache;

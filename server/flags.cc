@@ -10,9 +10,11 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "proto/protocol_limits.h"
 #include "server/version.h"
 
 namespace holdfast {
@@ -173,6 +175,51 @@ void AddExecution(CLI::App* app, Config* config) {
       ->group(group);
 }
 
+// "-1" would be read as the largest number that there is.
+std::string RefuseNegative(const std::string& text) {
+  if (!absl::StartsWith(text, "-")) return text;
+  throw CLI::ValidationError(text + " is negative");
+}
+
+void AddBytes(CLI::App* app, const std::string& name, uint64_t* bytes,
+              const std::string& shown, const std::string& help) {
+  // The transform that is added last comes first.
+  app->add_option(name, *bytes, help)
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(RefuseNegative)
+      ->default_str(shown)
+      ->group("Quotas");
+}
+
+void AddQuotas(CLI::App* app, Config* config) {
+  AddBytes(app, "--session-memory", &config->session_memory, "0",
+           "Device memory of one session's buffers, over all its devices, in "
+           "bytes or with a unit: 8GiB. A client may ask for less. 0: as much "
+           "as the devices have.");
+  AddBytes(app, "--pinned-memory", &config->pinned_memory,
+           "a quarter of the machine's",
+           "Page-locked host memory of one session's buffers; 0: no limit.");
+  AddBytes(app, "--arena-memory", &config->arena_memory,
+           "a quarter of the machine's",
+           "Memory that one session's client may share with its executor; 0: "
+           "no limit.");
+  AddBytes(app, "--host-memory", &config->host_memory, "half of the machine's",
+           "Pinned, arena and staging memory of all sessions together; 0: no "
+           "limit.");
+  app->add_option("--max-handles", config->max_handles,
+                  "Handles of one kind (streams, events, buffers, ...) that a "
+                  "session may have at a time.")
+      ->check(CLI::Range(1u, kMaxHandles))
+      ->capture_default_str()
+      ->group("Quotas");
+  app->add_option("--outstanding-commands", config->outstanding_commands,
+                  "Commands of one session that may wait to be carried out; "
+                  "whoever sends more is held up.")
+      ->check(CLI::Range(uint64_t{kMaxBatchCommands}, uint64_t{1} << 32))
+      ->capture_default_str()
+      ->group("Quotas");
+}
+
 void AddCompilation(CLI::App* app, Config* config) {
   const std::string group = "Compilation";
   app->add_option("--compiler-workers", config->compiler_workers,
@@ -288,6 +335,7 @@ std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code) {
   app.allow_config_extras(CLI::config_extras_mode::error);
   AddAddresses(&app, &config);
   AddExecution(&app, &config);
+  AddQuotas(&app, &config);
   AddCompilation(&app, &config);
   AddOperation(&app, &config);
   AddRole(&app, &config);

@@ -2,12 +2,14 @@
 #include "client/cli/sessions_command.h"
 
 #include <cstdio>
+#include <memory>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/json_writer.h"
+#include "client/cli/usage_report.h"
 #include "client/cpp/daemon.h"
 #include "core/base/status_macros.h"
 
@@ -40,7 +42,9 @@ void WriteSession(const v1::SessionInfo& session, JsonWriter* json) {
               absl::FormatTime(OpenedAt(session), absl::UTCTimeZone()))
       .Member("memory_bytes", session.memory_bytes())
       .Member("arena_bytes", session.arena_bytes())
-      .BeginObject("copies");
+      .BeginObject("usage");
+  WriteUsage(session.usage(), json);
+  json->EndObject().BeginObject("copies");
   for (const v1::CopyStatistics& copies : session.copies()) {
     const std::string path = absl::AsciiStrToLower(
         absl::StripPrefix(v1::CopyPath_Name(copies.path()), "COPY_PATH_"));
@@ -64,19 +68,25 @@ void PrintSession(const v1::SessionInfo& session) {
               absl::FormatDuration(age).c_str(), session.peer().c_str());
 }
 
-absl::Status ListSessions(const CommonOptions& options) {
+absl::Status ListSessions(const CommonOptions& options, bool usage) {
   HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
-  HOLDFAST_ASSIGN_OR_RETURN(const auto sessions, daemon->Sessions());
+  HOLDFAST_ASSIGN_OR_RETURN(const auto list, daemon->ListSessions());
   if (options.json) {
     JsonWriter json;
     json.BeginObject().BeginArray("sessions");
-    for (const auto& session : sessions) WriteSession(session, &json);
-    std::puts(json.EndArray().EndObject().text().c_str());
+    for (const auto& session : list.sessions()) WriteSession(session, &json);
+    json.EndArray().BeginObject("totals");
+    WriteTotals(list.totals(), &json);
+    std::puts(json.EndObject().EndObject().text().c_str());
+    return absl::OkStatus();
+  }
+  if (usage) {
+    PrintUsage(list);
     return absl::OkStatus();
   }
   std::printf("%-8s %-10s %-20s %-24s %10s %8s   %s\n", "SESSION", "STATE",
               "NAME", "CLIENT", "MEMORY", "AGE", "PEER");
-  for (const auto& session : sessions) PrintSession(session);
+  for (const auto& session : list.sessions()) PrintSession(session);
   return absl::OkStatus();
 }
 
@@ -84,9 +94,13 @@ absl::Status ListSessions(const CommonOptions& options) {
 
 void AddSessionsCommand(CLI::App* app, CommonOptions* options,
                         absl::Status* status) {
-  AddCommand(
+  const auto usage = std::make_shared<bool>(false);
+  CLI::App* command = AddCommand(
       app, options, "sessions", "List the open sessions, oldest first",
-      [options] { return ListSessions(*options); }, status);
+      [options, usage] { return ListSessions(*options, *usage); }, status);
+  command->add_flag("--usage", *usage,
+                    "Show what each holds, by kind, with its limits, and the "
+                    "sums; --json always has it");
 }
 
 }  // namespace holdfast::cli

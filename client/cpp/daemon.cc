@@ -65,11 +65,16 @@ absl::StatusOr<v1::DescribeDeviceResponse> Daemon::DescribeDevice(
   return response;
 }
 
-absl::StatusOr<std::vector<v1::SessionInfo>> Daemon::Sessions() {
+absl::StatusOr<v1::ListSessionsResponse> Daemon::ListSessions() {
   grpc::ClientContext context;
   v1::ListSessionsResponse response;
   HOLDFAST_RETURN_IF_ERROR(
       Explain(sessions_->ListSessions(&context, {}, &response)));
+  return response;
+}
+
+absl::StatusOr<std::vector<v1::SessionInfo>> Daemon::Sessions() {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto response, ListSessions());
   return std::vector<v1::SessionInfo>(response.sessions().begin(),
                                       response.sessions().end());
 }

@@ -40,6 +40,8 @@ class Daemon {
   absl::StatusOr<v1::DescribeDeviceResponse> DescribeDevice(uint32_t ordinal);
   // Oldest first.
   absl::StatusOr<std::vector<v1::SessionInfo>> Sessions();
+  // The same, with what all of them hold together.
+  absl::StatusOr<v1::ListSessionsResponse> ListSessions();
   // The cache of compiled programs; clearing tells how many it had. 0 entries
   // lists as many as the daemon will. PERMISSION_DENIED: not the daemon's own
   // user.

@@ -21,6 +21,7 @@
 #include "client/cpp/transfer_stream.h"
 #include "core/base/ring_pair.h"
 #include "core/base/status_macros.h"
+#include "proto/protocol_limits.h"
 
 namespace holdfast {
 namespace {
@@ -124,11 +125,14 @@ v1::SessionLimits WithDefaults(v1::SessionLimits limits) {
   const auto value = [](uint64_t given, uint64_t otherwise) {
     return given == 0 ? otherwise : given;
   };
-  limits.set_max_batch_commands(value(limits.max_batch_commands(), 4096));
-  limits.set_max_message_bytes(value(limits.max_message_bytes(), 4 << 20));
-  limits.set_max_inline_bytes(value(limits.max_inline_bytes(), 64 << 10));
-  limits.set_max_chunk_bytes(value(limits.max_chunk_bytes(), 1 << 20));
-  limits.set_max_handles(value(limits.max_handles(), 1 << 18));
+  limits.set_max_batch_commands(
+      value(limits.max_batch_commands(), kMaxBatchCommands));
+  limits.set_max_message_bytes(
+      value(limits.max_message_bytes(), kMaxMessageBytes));
+  limits.set_max_inline_bytes(
+      value(limits.max_inline_bytes(), kMaxInlineBytes));
+  limits.set_max_chunk_bytes(value(limits.max_chunk_bytes(), kMaxChunkBytes));
+  limits.set_max_handles(value(limits.max_handles(), kMaxHandles));
   return limits;
 }
 

@@ -34,7 +34,8 @@ struct SessionOptions {
   absl::Duration reconnect_grace;
   // Ordinals that the session may use; empty: all.
   std::vector<uint32_t> devices;
-  // Bytes of device memory; 0: the daemon's own limit.
+  // Bytes of device memory in buffers, over all devices, as asked for; 0: the
+  // daemon's own limit.
   uint64_t memory_limit = 0;
   // Calls at once, each on a connection of its own, that carry the bytes of one
   // large copy; 0: as many as are useful.

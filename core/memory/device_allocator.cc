@@ -30,27 +30,26 @@ absl::StatusOr<std::unique_ptr<DeviceAllocator>> DeviceAllocator::Create(
                             context->device().TotalMemory());
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t granularity,
                             Chunk::Granularity(*context));
-  if (options.limit_bytes == 0 || options.limit_bytes > total) {
-    options.limit_bytes = total;
-  }
   options.chunk_bytes = RoundUp(options.chunk_bytes, granularity);
   const uint64_t addresses =
       RoundUp(kAddressFactor * total + options.chunk_bytes, granularity);
   HOLDFAST_ASSIGN_OR_RETURN(
       auto range,
       AddressRange::Reserve(context, addresses, options.address_hint));
-  return std::unique_ptr<DeviceAllocator>(new DeviceAllocator(
-      std::move(context), std::move(options), std::move(range), granularity));
+  return std::unique_ptr<DeviceAllocator>(
+      new DeviceAllocator(std::move(context), std::move(options),
+                          std::move(range), granularity, total));
 }
 
 DeviceAllocator::DeviceAllocator(std::shared_ptr<const cuda::Context> context,
                                  AllocatorOptions options,
                                  std::unique_ptr<AddressRange> range,
-                                 uint64_t granularity)
+                                 uint64_t granularity, uint64_t total)
     : context_(std::move(context)),
       options_(std::move(options)),
       range_(std::move(range)),
-      granularity_(granularity) {}
+      granularity_(granularity),
+      total_(total) {}
 
 DeviceAllocator::~DeviceAllocator() {
   while (!chunks_.empty()) ReleaseChunk(chunks_.begin()->first);
@@ -58,11 +57,11 @@ DeviceAllocator::~DeviceAllocator() {
 
 absl::StatusOr<Allocation> DeviceAllocator::Allocate(
     uint64_t size, const cuda::Stream* stream) {
-  if (size > options_.limit_bytes) return CheckLimit(size);
+  HOLDFAST_RETURN_IF_ERROR(CheckSize(size));
   const uint64_t rounded = RoundUp(std::max<uint64_t>(size, 1), kAlignment);
   absl::StatusOr<Block> block = Find(rounded, stream);
-  if (absl::IsResourceExhausted(block.status()) && !pending_.empty()) {
-    HOLDFAST_RETURN_IF_ERROR(WaitForPending());
+  if (absl::IsResourceExhausted(block.status()) && HasUnused()) {
+    HOLDFAST_RETURN_IF_ERROR(ReleaseUnused());
     block = Find(rounded, stream);
   }
   HOLDFAST_RETURN_IF_ERROR(block.status());
@@ -109,9 +108,7 @@ std::optional<Block> DeviceAllocator::TakeOwnPending(uint64_t size,
 }
 
 absl::StatusOr<Block> DeviceAllocator::AllocateChunk(uint64_t size) {
-  HOLDFAST_RETURN_IF_ERROR(CheckLimit(size));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      auto chunk, Chunk::Create(next_chunk_id_, context_, *range_, size));
+  HOLDFAST_ASSIGN_OR_RETURN(auto chunk, CreateReserved(size));
   ++next_chunk_id_;
   const Block block{chunk->id(), 0, size};
   statistics_.reserved += size;
@@ -121,15 +118,20 @@ absl::StatusOr<Block> DeviceAllocator::AllocateChunk(uint64_t size) {
   return block;
 }
 
-absl::Status DeviceAllocator::CheckLimit(uint64_t chunk_bytes) const {
-  const uint64_t left = options_.limit_bytes - statistics_.reserved;
-  if (chunk_bytes <= left) return absl::OkStatus();
+absl::StatusOr<std::unique_ptr<Chunk>> DeviceAllocator::CreateReserved(
+    uint64_t size) {
+  if (options_.reserve) HOLDFAST_RETURN_IF_ERROR(options_.reserve(size));
+  auto chunk = Chunk::Create(next_chunk_id_, context_, *range_, size);
+  if (!chunk.ok() && options_.release) options_.release(size);
+  return chunk;
+}
+
+absl::Status DeviceAllocator::CheckSize(uint64_t size) const {
+  if (size <= total_) return absl::OkStatus();
   HOLDFAST_ASSIGN_OR_RETURN(const auto info, context_->GetMemoryInfo());
   return absl::ResourceExhaustedError(absl::StrCat(
-      chunk_bytes, " bytes of memory of device ", context_->device().ordinal(),
-      " exceed the limit of ", options_.limit_bytes, " bytes, of which ", left,
-      " are left; ", info.free, " of ", info.total,
-      " bytes of the device are free"));
+      size, " bytes of memory of device ", context_->device().ordinal(),
+      ": it has ", info.total, " bytes, of which ", info.free, " are free"));
 }
 
 absl::Status DeviceAllocator::Free(const Allocation& allocation,
@@ -193,6 +195,24 @@ absl::Status DeviceAllocator::WaitForPending() {
   return absl::OkStatus();
 }
 
+bool DeviceAllocator::HasUnused() const {
+  return !pending_.empty() ||
+         (spare_chunk_ != 0 && shared_.IsFree(spare_chunk_));
+}
+
+// Freed memory that the device may still use, and the empty chunk.
+absl::Status DeviceAllocator::ReleaseUnused() {
+  HOLDFAST_RETURN_IF_ERROR(WaitForPending());
+  if (spare_chunk_ == 0 || !shared_.IsFree(spare_chunk_)) {
+    return absl::OkStatus();
+  }
+  const uint32_t spare = std::exchange(spare_chunk_, 0);
+  shared_.RemoveSpan(spare);
+  shared_chunks_.erase(spare);
+  ReleaseChunk(spare);
+  return absl::OkStatus();
+}
+
 // One empty shared chunk is kept, so that a program that allocates and frees
 // in turn does not make and release a chunk each time.
 void DeviceAllocator::ReleaseBlock(const Block& block) {
@@ -215,9 +235,11 @@ void DeviceAllocator::ReleaseBlock(const Block& block) {
 void DeviceAllocator::ReleaseChunk(uint32_t id) {
   const auto it = chunks_.find(id);
   if (options_.chunk_released) options_.chunk_released(*it->second);
-  statistics_.reserved -= it->second->size();
+  const uint64_t size = it->second->size();
+  statistics_.reserved -= size;
   --statistics_.chunks;
   chunks_.erase(it);
+  if (options_.release) options_.release(size);
 }
 
 }  // namespace holdfast::memory

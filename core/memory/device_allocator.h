@@ -44,9 +44,6 @@ struct AllocatorOptions {
   // chunk of their own.
   uint64_t chunk_bytes = uint64_t{32} << 20;
 
-  // Most bytes in chunks; 0: as much as the device has.
-  uint64_t limit_bytes = 0;
-
   // Device addresses to ask for; see AddressRange.
   CUdeviceptr address_hint = 0;
 
@@ -54,6 +51,12 @@ struct AllocatorOptions {
   // a copy of its descriptor to whoever keeps the bytes alive.
   std::function<void(const Chunk&)> chunk_created;
   std::function<void(const Chunk&)> chunk_released;
+
+  // Asked before a chunk of so many bytes is made; an error refuses it. The
+  // bytes are released when the chunk is gone, or could not be made. This is
+  // where a limit is known, if there is one; none is known here.
+  std::function<absl::Status(uint64_t bytes)> reserve;
+  std::function<void(uint64_t bytes)> release;
 };
 
 // A session's memory on one device, cut from chunks. Frees are ordered by
@@ -75,7 +78,8 @@ class DeviceAllocator {
 
   // `stream` is the one that will use the memory first; without one only
   // blocks that no stream uses any more qualify. The bytes are not cleared.
-  // RESOURCE_EXHAUSTED: over the limit or the device; names size, free, total.
+  // RESOURCE_EXHAUSTED: `reserve` refused a chunk, or the device has no more;
+  // the latter names size, free and total bytes.
   absl::StatusOr<Allocation> Allocate(uint64_t size,
                                       const cuda::Stream* stream);
 
@@ -94,16 +98,19 @@ class DeviceAllocator {
 
   DeviceAllocator(std::shared_ptr<const cuda::Context> context,
                   AllocatorOptions options, std::unique_ptr<AddressRange> range,
-                  uint64_t granularity);
+                  uint64_t granularity, uint64_t total);
 
   absl::StatusOr<Block> Find(uint64_t size, const cuda::Stream* stream);
   std::optional<Block> TakeOwnPending(uint64_t size, uint64_t stream_id);
   absl::StatusOr<Block> AllocateChunk(uint64_t size);
-  absl::Status CheckLimit(uint64_t chunk_bytes) const;
+  absl::StatusOr<std::unique_ptr<Chunk>> CreateReserved(uint64_t size);
+  absl::Status CheckSize(uint64_t size) const;
   absl::StatusOr<std::unique_ptr<cuda::Event>> RecordEvent(
       const cuda::Stream& stream);
   void Reap();
   absl::Status WaitForPending();
+  bool HasUnused() const;
+  absl::Status ReleaseUnused();
   void ReleaseBlock(const Block& block);
   void ReleaseChunk(uint32_t id);
 
@@ -111,6 +118,7 @@ class DeviceAllocator {
   const AllocatorOptions options_;
   const std::unique_ptr<AddressRange> range_;
   const uint64_t granularity_;
+  const uint64_t total_;  // bytes of the device
 
   std::map<uint32_t, std::unique_ptr<Chunk>> chunks_;
   uint32_t next_chunk_id_ = 1;

@@ -54,47 +54,15 @@ absl::Status CheckSize(uint64_t size) {
                    page, " bytes, and not 0"));
 }
 
-uint64_t HalfOfMemory() {
-  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
-}
-
 }  // namespace
-
-ArenaBudget::ArenaBudget() : ArenaBudget(HalfOfMemory()) {}
-
-absl::Status ArenaBudget::Reserve(uint64_t bytes) {
-  if (arenas_.fetch_add(1) >= kMaxArenas) {
-    --arenas_;
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the session has ", kMaxArenas, " arenas, the most"));
-  }
-  uint64_t taken = bytes_;
-  do {
-    if (bytes > max_bytes_ || taken > max_bytes_ - bytes) {
-      --arenas_;
-      return absl::ResourceExhaustedError(
-          absl::StrCat("an arena of ", bytes,
-                       " bytes: the session's arenas "
-                       "have ",
-                       taken, " bytes, the limit is ", max_bytes_));
-    }
-  } while (!bytes_.compare_exchange_weak(taken, taken + bytes));
-  return absl::OkStatus();
-}
-
-void ArenaBudget::Return(uint64_t bytes) {
-  bytes_ -= bytes;
-  --arenas_;
-}
 
 absl::StatusOr<std::unique_ptr<Arena>> Arena::Create(
     std::shared_ptr<const cuda::Context> context, UniqueFd memfd, uint64_t size,
-    std::shared_ptr<ArenaBudget> budget) {
+    Quota& quota) {
   HOLDFAST_RETURN_IF_ERROR(CheckSize(size));
   HOLDFAST_RETURN_IF_ERROR(CheckMemfd(memfd.get(), size));
-  HOLDFAST_RETURN_IF_ERROR(budget->Reserve(size));
-  std::unique_ptr<Arena> arena(new Arena(size, std::move(budget)));
+  HOLDFAST_ASSIGN_OR_RETURN(Charge charge, quota.Take(size));
+  std::unique_ptr<Arena> arena(new Arena(std::move(charge)));
   HOLDFAST_ASSIGN_OR_RETURN(
       arena->mapping_,
       FileMapping::Map(memfd.get(), FileMapping::Access::kReadWrite, size));
@@ -103,11 +71,6 @@ absl::StatusOr<std::unique_ptr<Arena>> Arena::Create(
       arena->memory_, cuda::HostMemory::Register(std::move(context),
                                                  arena->mapping_.data(), size));
   return arena;
-}
-
-Arena::~Arena() {
-  memory_.reset();
-  budget_->Return(size_);
 }
 
 }  // namespace holdfast::executor

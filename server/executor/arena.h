@@ -2,41 +2,18 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_ARENA_H_
 #define HOLDFAST_SERVER_EXECUTOR_ARENA_H_
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
 #include "core/cuda/context.h"
 #include "core/cuda/host_memory.h"
+#include "server/executor/quota.h"
 
 namespace holdfast::executor {
-
-// What a session's arenas may take together: page-locked memory is memory that
-// the machine cannot use otherwise. Thread-safe; outlives the arenas.
-class ArenaBudget {
- public:
-  static constexpr size_t kMaxArenas = 64;
-
-  // Half of the machine's memory.
-  ArenaBudget();
-  explicit ArenaBudget(uint64_t max_bytes) : max_bytes_(max_bytes) {}
-
-  // RESOURCE_EXHAUSTED names the limits.
-  absl::Status Reserve(uint64_t bytes);
-  void Return(uint64_t bytes);
-
-  uint64_t bytes() const { return bytes_; }
-
- private:
-  const uint64_t max_bytes_;
-  std::atomic<uint64_t> bytes_{0};
-  std::atomic<size_t> arenas_{0};
-};
 
 // Memory that a client shares with us: a memfd of the client's, mapped and
 // page-locked. The client can write to it at any time, so its bytes are copied
@@ -45,25 +22,28 @@ class ArenaBudget {
 // back as zeros if the client punches holes.
 class Arena {
  public:
-  // As TransferService.RegisterArena says. Takes about 40 ms a GiB.
+  // As TransferService.RegisterArena says. Takes about 40 ms a GiB. The size is
+  // charged before any page is made.
   static absl::StatusOr<std::unique_ptr<Arena>> Create(
       std::shared_ptr<const cuda::Context> context, UniqueFd memfd,
-      uint64_t size, std::shared_ptr<ArenaBudget> budget);
+      uint64_t size, Quota& quota);
 
-  // No device may be using it any more.
-  ~Arena();
+  // REQUIRES: no device uses it any more.
+  ~Arena() = default;
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
   CUdeviceptr device_address() const { return memory_->device_address(); }
-  uint64_t size() const { return size_; }
+  uint64_t size() const { return charge_.amount(); }
+
+  // It goes as soon as a device has finished with it.
+  void BeginReturn() { charge_.BeginReturn(); }
 
  private:
-  Arena(uint64_t size, std::shared_ptr<ArenaBudget> budget)
-      : size_(size), budget_(std::move(budget)) {}
+  explicit Arena(Charge charge) : charge_(std::move(charge)) {}
 
-  const uint64_t size_;
-  const std::shared_ptr<ArenaBudget> budget_;
+  // In the order in which they are made; they end in the other.
+  Charge charge_;
   FileMapping mapping_;
   std::unique_ptr<cuda::HostMemory> memory_;
 };

@@ -20,8 +20,10 @@ absl::StatusOr<BufferResource> AllocateHost(Resources& resources,
   buffer.size = size;
   buffer.is_host = true;
   if (size == 0) return buffer;
-  HOLDFAST_ASSIGN_OR_RETURN(buffer.host,
-                            cuda::HostMemory::Allocate(device->context, size));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      buffer.host,
+      PinnedMemory::Allocate(device->context, size,
+                             *resources.account().pinned_memory()));
   buffer.address = buffer.host->device_address();
   return buffer;
 }
@@ -45,6 +47,8 @@ absl::StatusOr<BufferResource> AllocateDevice(
   buffer.size = command.size();
   buffer.device = command.device();
   buffer.stream = command.stream();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      buffer.charge, resources.account().device_memory()->Take(command.size()));
   HOLDFAST_ASSIGN_OR_RETURN(
       buffer.allocation, device->allocator->Allocate(command.size(), stream));
   buffer.address = buffer.allocation->address;

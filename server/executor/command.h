@@ -15,13 +15,11 @@
 #include "core/base/memfd.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/commands.pb.h"
+#include "proto/protocol_limits.h"
 #include "server/executor/resources.h"
 #include "server/executor/result_queue.h"
 
 namespace holdfast::executor {
-
-// Bytes of inline data in one command.
-inline constexpr size_t kMaxInlineBytes = size_t{64} << 10;
 
 // An object of the supervisor's store.
 struct FetchedObject {
@@ -51,16 +49,18 @@ struct CommandContext {
 };
 
 // Creates a resource under a new handle of `table`: `make` returns
-// StatusOr<T>. A failure puts the handle in error.
+// StatusOr<T>. A failure puts the handle in error, unless the session has as
+// many handles as it may have.
 template <typename T, typename Make>
 absl::Status Create(HandleTable<T>& table, uint64_t handle, Make make) {
   HOLDFAST_RETURN_IF_ERROR(table.CheckNew(handle));
+  HOLDFAST_ASSIGN_OR_RETURN(Charge charge, table.Reserve());
   absl::StatusOr<T> made = make();
   if (!made.ok()) {
-    table.PutError(handle, made.status());
+    table.PutError(handle, made.status(), std::move(charge));
     return made.status();
   }
-  table.Put(handle, *std::move(made));
+  table.Put(handle, *std::move(made), std::move(charge));
   return absl::OkStatus();
 }
 

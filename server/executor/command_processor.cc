@@ -139,6 +139,11 @@ bool CommandProcessor::MayProceed(const v1::Command& command,
   // Any command has a result if it fails.
   if (!results.HasRoom(wake_)) return false;
   size_t bytes = 0;
+  if (command.has_allocate_buffer() && command.allocate_buffer().has_host()) {
+    // Waits for pinned memory that was freed and that a device still uses.
+    return resources_.account().pinned_memory()->IsSettled(
+        command.allocate_buffer().size(), wake_);
+  }
   if (command.has_write_buffer()) {
     bytes = command.write_buffer().data().size();
   } else if (command.has_read_buffer()) {

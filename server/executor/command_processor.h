@@ -28,7 +28,8 @@ class CommandProcessor {
 
   // The commands of the batch from `*next` on, which it moves on; their results
   // go to `results`, at once or later. False: the rest has to wait until
-  // results were taken, or memory for inline bytes is free.
+  // results were taken, memory for inline bytes is free, or pinned memory that
+  // was freed is no longer used by a device.
   bool Process(const v1::CommandBatch& batch,
                const std::shared_ptr<ResultQueue>& results, int* next);
 

@@ -17,7 +17,9 @@
 #include "core/base/status_macros.h"
 #include "core/cuda/context.h"
 #include "core/cuda/device.h"
+#include "proto/protocol_limits.h"
 #include "proto/transport.h"
+#include "server/executor/account.h"
 #include "server/executor/command_service.h"
 #include "server/executor/descriptor_inbox.h"
 #include "server/executor/kernel_output.h"
@@ -34,8 +36,6 @@ namespace {
 using executor::KernelOutput;
 using executor::Session;
 using executor::SupervisorLink;
-
-constexpr int kMaxMessageBytes = 4 << 20;
 
 absl::Status DescribeDevice(const cuda::Driver& driver, int ordinal,
                             v1::Device* message) {
@@ -87,6 +87,17 @@ absl::StatusOr<WarmDriver> WarmUp(const cuda::DriverOptions& options) {
   return warm;
 }
 
+// `link` must outlive it.
+std::shared_ptr<executor::Account> MakeAccount(const internal::Assign& assign,
+                                               SupervisorLink& link) {
+  return std::make_shared<executor::Account>(executor::Account::Options{
+      .limits = assign.limits(),
+      .reserve = [&link](const internal::MemoryPlace& place,
+                         uint64_t bytes) { return link.Reserve(place, bytes); },
+      .release = [&link](const internal::MemoryPlace& place,
+                         uint64_t bytes) { link.Release(place, bytes); }});
+}
+
 Session::Options SessionOptions(const internal::Assign& assign,
                                 const cuda::DriverApi& api,
                                 SupervisorLink& link, KernelOutput& output) {
@@ -97,7 +108,8 @@ Session::Options SessionOptions(const internal::Assign& assign,
   options.resources.api = &api;
   options.resources.devices.assign(assign.devices().begin(),
                                    assign.devices().end());
-  options.resources.memory_limit = assign.memory_limit();
+  const auto account = MakeAccount(assign, link);
+  options.resources.account = account;
   options.resources.chunk_created = [&link](uint32_t device,
                                             const memory::Chunk& chunk) {
     link.SendChunkCreated(device, chunk);
@@ -109,12 +121,16 @@ Session::Options SessionOptions(const internal::Assign& assign,
   options.fetch_object = [&link](absl::string_view sha256) {
     return link.FetchObject(sha256);
   };
-  options.usage_changed = [&link](uint64_t bytes) { link.SendUsage(bytes); };
+  options.usage_changed = [&link, account] {
+    internal::Usage usage;
+    account->device_memory()->Report(
+        usage.mutable_usage()->mutable_device_bytes());
+    link.SendUsage(usage);
+  };
   link.OnUsageAsked(
-      [copies = options.resources.copies,
-       arenas = options.resources.arena_budget](internal::Usage* usage) {
+      [copies = options.resources.copies, account](internal::Usage* usage) {
         copies->Report(usage->mutable_copies());
-        usage->set_arena_bytes(arenas->bytes());
+        account->Report(usage->mutable_usage());
       });
   return options;
 }

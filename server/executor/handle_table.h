@@ -9,10 +9,12 @@
 //   ALREADY_EXISTS       creating what exists
 //
 // A handle whose creation failed is kept in error: using it repeats the cause.
+// Either kind is charged to a quota before it is made, until it is freed.
 #ifndef HOLDFAST_SERVER_EXECUTOR_HANDLE_TABLE_H_
 #define HOLDFAST_SERVER_EXECUTOR_HANDLE_TABLE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/handle.h"
 #include "core/base/status_macros.h"
+#include "server/executor/quota.h"
 
 namespace holdfast::executor {
 
@@ -38,7 +41,8 @@ inline std::string DescribeHandle(uint64_t bits) {
 template <typename T>
 class HandleTable {
  public:
-  explicit HandleTable(HandleKind kind) : kind_(kind) {}
+  HandleTable(HandleKind kind, std::shared_ptr<Quota> quota)
+      : kind_(kind), quota_(std::move(quota)) {}
 
   // May `bits` be given to a new resource?
   absl::Status CheckNew(uint64_t bits) const {
@@ -58,16 +62,20 @@ class HandleTable {
     return absl::OkStatus();
   }
 
-  // REQUIRES: CheckNew(bits).ok().
-  T& Put(uint64_t bits, T value) {
-    Slot& slot = Renew(bits);
+  // What one handle is charged; for Put or PutError. RESOURCE_EXHAUSTED: there
+  // are as many as there may be.
+  absl::StatusOr<Charge> Reserve() { return quota_->Take(1); }
+
+  // REQUIRES: CheckNew(bits).ok(); `charge` comes from Reserve.
+  T& Put(uint64_t bits, T value, Charge charge) {
+    Slot& slot = Renew(bits, std::move(charge));
     slot.value.emplace(std::move(value));
     return *slot.value;
   }
 
-  // Its creation failed. REQUIRES: CheckNew(bits).ok().
-  void PutError(uint64_t bits, absl::Status cause) {
-    Renew(bits).error = std::move(cause);
+  // Its creation failed. REQUIRES: as Put.
+  void PutError(uint64_t bits, absl::Status cause, Charge charge) {
+    Renew(bits, std::move(charge)).error = std::move(cause);
   }
 
   absl::StatusOr<T*> Find(uint64_t bits) {
@@ -98,7 +106,7 @@ class HandleTable {
     }
     Slot& slot = slots_[handle.index];
     if (slot.generation > handle.generation) return std::optional<T>();
-    slot.error = absl::OkStatus();
+    Vacate(slot);
     return std::exchange(slot.value, std::nullopt);
   }
 
@@ -114,6 +122,8 @@ class HandleTable {
     uint32_t generation = 0;
     absl::Status error;
     std::optional<T> value;
+
+    bool occupied() const { return value.has_value() || !error.ok(); }
   };
 
   absl::Status Check(uint64_t bits) const {
@@ -140,16 +150,25 @@ class HandleTable {
         absl::StrCat(DescribeHandle(bits), " does not exist any more"));
   }
 
-  Slot& Renew(uint64_t bits) {
+  // Returns what the slot is charged and clears its error.
+  void Vacate(Slot& slot) {
+    if (slot.occupied()) charge_.Return(1);
+    slot.error = absl::OkStatus();
+  }
+
+  Slot& Renew(uint64_t bits, Charge charge) {
     const Handle handle = Handle::Unpack(bits);
     if (handle.index >= slots_.size()) slots_.resize(handle.index + 1);
     Slot& slot = slots_[handle.index];
+    Vacate(slot);
+    charge_.Add(std::move(charge));
     slot.generation = handle.generation;
-    slot.error = absl::OkStatus();
     return slot;
   }
 
   const HandleKind kind_;
+  const std::shared_ptr<Quota> quota_;
+  Charge charge_;  // one for each slot in use
   std::vector<Slot> slots_;
 };
 

@@ -8,24 +8,51 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/result.h"
+#include "proto/protocol_limits.h"
 
 namespace holdfast::executor {
 namespace {
 
-constexpr size_t kInlineBlockBytes = size_t{64} << 10;
+constexpr size_t kInlineBlockBytes = kMaxInlineBytes;
 constexpr size_t kMaxInlineBlocks = 256;
-constexpr size_t kTransferBlockBytes = size_t{1} << 20;
 constexpr size_t kMaxTransferBlocks = 64;
 constexpr size_t kMaxTransferPlaces = 32;
+static_assert(kInlineBlockBytes * kMaxInlineBlocks +
+                  kMaxChunkBytes * kMaxTransferBlocks <=
+              Account::kMaxStagingBytes);
 
 // Each device's memory is asked for at a place of its own.
 constexpr CUdeviceptr kAddressHint = 0x6000'0000'0000;
 constexpr CUdeviceptr kAddressStride = 0x80'0000'0000;
 
+template <typename T>
+HandleTable<T> Table(HandleKind kind, const ResourceOptions& options) {
+  return HandleTable<T>(kind, options.account->handles(kind));
+}
+
+// Chunks are charged to the account and thereby to the supervisor's ledger.
+void ChargeChunks(std::shared_ptr<Quota> quota,
+                  memory::AllocatorOptions* allocator) {
+  auto held = std::make_shared<Charge>();
+  allocator->reserve = [quota, held](uint64_t bytes) -> absl::Status {
+    HOLDFAST_ASSIGN_OR_RETURN(Charge charge, quota->Take(bytes));
+    held->Add(std::move(charge));
+    return absl::OkStatus();
+  };
+  allocator->release = [held](uint64_t bytes) { held->Return(bytes); };
+}
+
 }  // namespace
 
 Resources::Resources(ResourceOptions options)
-    : options_(std::move(options)), watcher_(options_.work_completed) {}
+    : streams(Table<StreamResource>(HandleKind::kStream, options)),
+      events(Table<EventResource>(HandleKind::kEvent, options)),
+      buffers(Table<BufferResource>(HandleKind::kBuffer, options)),
+      modules(Table<ModuleResource>(HandleKind::kModule, options)),
+      kernels(Table<KernelResource>(HandleKind::kKernel, options)),
+      arenas(Table<ArenaResource>(HandleKind::kArena, options)),
+      options_(std::move(options)),
+      watcher_(options_.work_completed) {}
 
 Resources::~Resources() {
   for (const auto& [ordinal, device] : devices_) {
@@ -53,7 +80,7 @@ absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
   HOLDFAST_ASSIGN_OR_RETURN(state.context,
                             cuda::Context::RetainPrimary(device));
   memory::AllocatorOptions allocator;
-  allocator.limit_bytes = options_.memory_limit;
+  ChargeChunks(account().reserved_memory(ordinal), &allocator);
   allocator.address_hint = kAddressHint + ordinal * kAddressStride;
   if (options_.chunk_created) {
     allocator.chunk_created = [this, ordinal](const memory::Chunk& chunk) {
@@ -86,8 +113,8 @@ absl::StatusOr<std::shared_ptr<Staging>> Resources::GetStaging(
     size_t max_places) {
   if (owned.staging == nullptr) {
     HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, FirstDevice());
-    owned.staging =
-        Staging::Create(device->context, block_bytes, max_blocks, max_places);
+    owned.staging = Staging::Create(device->context, account().staging_memory(),
+                                    block_bytes, max_blocks, max_places);
   }
   return owned.staging;
 }
@@ -103,7 +130,7 @@ absl::StatusOr<InlineSpace*> Resources::Inline() {
 }
 
 absl::StatusOr<std::shared_ptr<Staging>> Resources::TransferStaging() {
-  return GetStaging(transfer_staging_, kTransferBlockBytes, kMaxTransferBlocks,
+  return GetStaging(transfer_staging_, kMaxChunkBytes, kMaxTransferBlocks,
                     kMaxTransferPlaces);
 }
 
@@ -120,16 +147,17 @@ absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(
   return device->reaper.get();
 }
 
-void Resources::Retire(uint32_t device, std::shared_ptr<const void> owner) {
+bool Resources::Retire(uint32_t device, std::shared_ptr<const void> owner) {
   const auto after = AfterAllStreams(device);
   const auto mark = after.ok() ? watcher_.Mark(**after) : after.status();
   if (!mark.ok()) {
     // Nobody can tell when the device has finished with it.
     LogWarning("kept until the session ends: ", mark.status().message());
     kept_.push_back(std::move(owner));
-    return;
+    return false;
   }
   watcher_.Watch({*mark}, [owner](const absl::Status&) {});
+  return true;
 }
 
 void Resources::DestroyStream(StreamResource stream) {
@@ -151,7 +179,7 @@ void Resources::DropViews(const std::unordered_set<uint64_t>& views) {
 absl::Status Resources::FreeBuffer(BufferResource buffer, uint64_t stream) {
   DropViews(buffer.views);
   if (buffer.host != nullptr) {
-    Retire(buffer.device, std::move(buffer.host));
+    if (Retire(buffer.device, buffer.host)) buffer.host->BeginReturn();
     return absl::OkStatus();
   }
   if (!buffer.allocation.has_value()) return absl::OkStatus();
@@ -175,15 +203,11 @@ void Resources::UnloadModule(ModuleResource module) {
 }
 
 void Resources::FreeArena(ArenaResource arena) {
-  for (const auto& [ordinal, device] : devices_) Retire(ordinal, arena.arena);
-}
-
-uint64_t Resources::memory_bytes() const {
-  uint64_t bytes = 0;
+  bool returns = true;
   for (const auto& [ordinal, device] : devices_) {
-    bytes += device.allocator->statistics().used;
+    returns = Retire(ordinal, arena.arena) && returns;
   }
-  return bytes;
+  if (returns) arena.arena->BeginReturn();
 }
 
 }  // namespace holdfast::executor

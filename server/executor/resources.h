@@ -20,16 +20,18 @@
 #include "absl/status/statusor.h"
 #include "core/cuda/context.h"
 #include "core/cuda/event.h"
-#include "core/cuda/host_memory.h"
 #include "core/cuda/kernel.h"
 #include "core/cuda/module.h"
 #include "core/cuda/stream.h"
 #include "core/memory/device_allocator.h"
+#include "server/executor/account.h"
 #include "server/executor/arena.h"
 #include "server/executor/completion_watcher.h"
 #include "server/executor/copy_counts.h"
 #include "server/executor/handle_table.h"
 #include "server/executor/inline_space.h"
+#include "server/executor/pinned_memory.h"
+#include "server/executor/quota.h"
 #include "server/executor/staging.h"
 
 namespace holdfast::executor {
@@ -58,7 +60,8 @@ struct BufferResource {
   uint32_t device = 0;
   uint64_t stream = 0;  // handle of the allocation's stream
   std::optional<memory::Allocation> allocation;
-  std::shared_ptr<cuda::HostMemory> host;
+  Charge charge;  // of device memory
+  std::shared_ptr<PinnedMemory> host;
   bool is_host = false;
   uint64_t parent = 0;                 // handle, of a sub-buffer
   std::unordered_set<uint64_t> views;  // handles that end with it
@@ -76,20 +79,19 @@ struct KernelResource {
 };
 
 struct ArenaResource {
-  std::shared_ptr<const Arena> arena;
+  std::shared_ptr<Arena> arena;
 };
 
 struct ResourceOptions {
   const cuda::DriverApi* api = nullptr;  // must outlive the resources
   std::vector<uint32_t> devices;         // empty: all
-  uint64_t memory_limit = 0;             // bytes; 0: none
+  std::shared_ptr<Account> account;      // what the session may hold
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_created;
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
   // Called, by any thread, before a client is told that its work is done.
   std::function<void()> work_completed;
   // For whoever wants to know what is going on.
   std::shared_ptr<CopyCounts> copies = std::make_shared<CopyCounts>();
-  std::shared_ptr<ArenaBudget> arena_budget = std::make_shared<ArenaBudget>();
 };
 
 // Not thread-safe: belongs to the submission thread, but for watcher().
@@ -101,12 +103,12 @@ class Resources {
   Resources(const Resources&) = delete;
   Resources& operator=(const Resources&) = delete;
 
-  HandleTable<StreamResource> streams{HandleKind::kStream};
-  HandleTable<EventResource> events{HandleKind::kEvent};
-  HandleTable<BufferResource> buffers{HandleKind::kBuffer};
-  HandleTable<ModuleResource> modules{HandleKind::kModule};
-  HandleTable<KernelResource> kernels{HandleKind::kKernel};
-  HandleTable<ArenaResource> arenas{HandleKind::kArena};
+  HandleTable<StreamResource> streams;
+  HandleTable<EventResource> events;
+  HandleTable<BufferResource> buffers;
+  HandleTable<ModuleResource> modules;
+  HandleTable<KernelResource> kernels;
+  HandleTable<ArenaResource> arenas;
 
   // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session.
   absl::StatusOr<DeviceState*> Device(uint32_t ordinal);
@@ -121,13 +123,12 @@ class Resources {
 
   CompletionWatcher& watcher() { return watcher_; }
   CopyCounts& copies() { return *options_.copies; }
-  const std::shared_ptr<ArenaBudget>& arena_budget() const {
-    return options_.arena_budget;
-  }
+  Account& account() { return *options_.account; }
 
   // Keeps `owner` alive until everything that the device's streams were given
-  // so far is done; to the session's end if that cannot be told.
-  void Retire(uint32_t device, std::shared_ptr<const void> owner);
+  // so far is done. False: that cannot be told; it is kept to the session's
+  // end.
+  bool Retire(uint32_t device, std::shared_ptr<const void> owner);
   // The reaper, made to wait for all streams of the device.
   absl::StatusOr<const cuda::Stream*> AfterAllStreams(uint32_t device);
 
@@ -135,9 +136,6 @@ class Resources {
   absl::Status FreeBuffer(BufferResource buffer, uint64_t stream);
   void UnloadModule(ModuleResource module);
   void FreeArena(ArenaResource arena);
-
-  // Bytes of device memory in buffers.
-  uint64_t memory_bytes() const;
 
  private:
   void DropViews(const std::unordered_set<uint64_t>& views);

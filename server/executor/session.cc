@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
+#include "proto/protocol_limits.h"
 #include "server/rpc/session_token.h"
 
 namespace holdfast::executor {
@@ -35,6 +36,7 @@ void Session::Stop() {
     absl::MutexLock lock(&mutex_);
     closing_ = true;
   }
+  options_.resources.account->Close();
   thread_->Stop();
 }
 
@@ -60,10 +62,14 @@ absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
                                                    " after ", accepted_,
                                                    ": numbers must increase"));
   }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Charge taken,
+      options_.resources.account->outstanding_commands()->Await(count));
   const uint64_t last = first + count - (count > 0 ? 1 : 0);
   const bool posted = thread_->PostBatch(
       [this, batch = std::move(batch), hold = ResultQueue::Hold(results),
-       results, last, next = 0]() mutable {
+       results, last, next = 0,
+       charge = std::make_shared<Charge>(std::move(taken))]() mutable {
         if (!processor_.Process(*batch, results, &next)) return false;
         ReportUsage();
         absl::MutexLock processed_lock(&mutex_);
@@ -101,10 +107,10 @@ bool Session::Run(const std::function<void(Resources&)>& work) {
 }
 
 void Session::ReportUsage() {
-  const uint64_t bytes = resources_->memory_bytes();
+  const uint64_t bytes = options_.resources.account->device_memory()->used();
   if (bytes == reported_bytes_) return;
   reported_bytes_ = bytes;
-  if (options_.usage_changed) options_.usage_changed(bytes);
+  if (options_.usage_changed) options_.usage_changed();
 }
 
 bool Session::TakeExecute(std::shared_ptr<ResultQueue> results) {

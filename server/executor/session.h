@@ -25,14 +25,13 @@ namespace holdfast::executor {
 // thread that owns them. Thread-safe.
 class Session {
  public:
-  static constexpr int kMaxBatchCommands = 4096;
-
   struct Options {
     std::string token;  // 16 bytes
     ResourceOptions resources;
     ObjectFetcher fetch_object;
-    // Called on the submission thread when the bytes in buffers have changed.
-    std::function<void(uint64_t memory_bytes)> usage_changed;
+    // Called on the submission thread when the device memory in buffers has
+    // changed.
+    std::function<void()> usage_changed;
     // What kernels print; must outlive the session. Null: it goes nowhere.
     KernelOutput* output = nullptr;
   };
@@ -51,8 +50,9 @@ class Session {
   absl::Status Authenticate(const grpc::ServerContextBase& context) const;
 
   // Checks the batch as a whole and queues it; `bytes` is what it takes in
-  // memory, more or less. Its results go to `results`. INVALID_ARGUMENT: too
-  // many commands, or numbers that do not increase.
+  // memory, more or less. Its results go to `results`. Blocks while the session
+  // has as many outstanding commands as it may have. INVALID_ARGUMENT: too many
+  // commands, or numbers that do not increase.
   absl::Status Submit(std::shared_ptr<const v1::CommandBatch> batch,
                       size_t bytes, std::shared_ptr<ResultQueue> results);
 

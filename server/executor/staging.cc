@@ -4,10 +4,11 @@
 namespace holdfast::executor {
 
 std::shared_ptr<Staging> Staging::Create(
-    std::shared_ptr<const cuda::Context> context, size_t block_bytes,
-    size_t max_blocks, size_t max_places) {
-  return std::shared_ptr<Staging>(
-      new Staging(std::move(context), block_bytes, max_blocks, max_places));
+    std::shared_ptr<const cuda::Context> context, std::shared_ptr<Quota> quota,
+    size_t block_bytes, size_t max_blocks, size_t max_places) {
+  return std::shared_ptr<Staging>(new Staging(std::move(context),
+                                              std::move(quota), block_bytes,
+                                              max_blocks, max_places));
 }
 
 std::shared_ptr<Staging::Place> Staging::AwaitPlace(absl::Duration limit) {
@@ -49,7 +50,7 @@ absl::StatusOr<Staging::BlockPtr> Staging::TryAcquire() {
 
 absl::StatusOr<Staging::BlockPtr> Staging::MakeBlock(
     std::shared_ptr<Place> place) {
-  std::unique_ptr<cuda::HostMemory> memory;
+  std::unique_ptr<PinnedMemory> memory;
   {
     absl::MutexLock lock(&mutex_);
     if (!free_.empty()) {
@@ -58,7 +59,7 @@ absl::StatusOr<Staging::BlockPtr> Staging::MakeBlock(
     }
   }
   if (memory == nullptr) {
-    auto made = cuda::HostMemory::Allocate(context_, block_bytes_);
+    auto made = PinnedMemory::Allocate(context_, block_bytes_, *quota_);
     if (!made.ok()) {
       GiveBack(nullptr, place.get());
       return made.status();
@@ -76,7 +77,7 @@ bool Staging::HasFree(const std::function<void()>& when_free) {
   return false;
 }
 
-void Staging::GiveBack(std::unique_ptr<cuda::HostMemory> memory, Place* place) {
+void Staging::GiveBack(std::unique_ptr<PinnedMemory> memory, Place* place) {
   std::function<void()> announce;
   {
     absl::MutexLock lock(&mutex_);
@@ -97,7 +98,7 @@ void Staging::Leave() {
 }
 
 void Staging::Close() {
-  std::vector<std::unique_ptr<cuda::HostMemory>> freed;
+  std::vector<std::unique_ptr<PinnedMemory>> freed;
   absl::MutexLock lock(&mutex_);
   closed_ = true;
   freed.swap(free_);

@@ -13,7 +13,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/cuda/context.h"
-#include "core/cuda/host_memory.h"
+#include "server/executor/pinned_memory.h"
+#include "server/executor/quota.h"
 
 namespace holdfast::executor {
 
@@ -25,16 +26,17 @@ class Staging : public std::enable_shared_from_this<Staging> {
   class Place;
 
   // Of the blocks one is kept for each of the places; the others are for who
-  // comes first.
+  // comes first. They are charged to `quota` when they are made.
   static std::shared_ptr<Staging> Create(
-      std::shared_ptr<const cuda::Context> context, size_t block_bytes,
-      size_t max_blocks, size_t max_places);
+      std::shared_ptr<const cuda::Context> context,
+      std::shared_ptr<Quota> quota, size_t block_bytes, size_t max_blocks,
+      size_t max_places);
 
   // Gives itself back when it is dropped, from any thread.
   class Block {
    public:
     Block(std::shared_ptr<Staging> staging, std::shared_ptr<Place> place,
-          std::unique_ptr<cuda::HostMemory> memory)
+          std::unique_ptr<PinnedMemory> memory)
         : staging_(std::move(staging)),
           place_(std::move(place)),
           memory_(std::move(memory)) {}
@@ -48,7 +50,7 @@ class Staging : public std::enable_shared_from_this<Staging> {
    private:
     const std::shared_ptr<Staging> staging_;
     const std::shared_ptr<Place> place_;
-    std::unique_ptr<cuda::HostMemory> memory_;
+    std::unique_ptr<PinnedMemory> memory_;
   };
   using BlockPtr = std::shared_ptr<const Block>;
 
@@ -89,9 +91,11 @@ class Staging : public std::enable_shared_from_this<Staging> {
   size_t block_bytes() const { return block_bytes_; }
 
  private:
-  Staging(std::shared_ptr<const cuda::Context> context, size_t block_bytes,
-          size_t max_blocks, size_t max_places)
+  Staging(std::shared_ptr<const cuda::Context> context,
+          std::shared_ptr<Quota> quota, size_t block_bytes, size_t max_blocks,
+          size_t max_places)
       : context_(std::move(context)),
+        quota_(std::move(quota)),
         block_bytes_(block_bytes),
         max_places_(max_places),
         max_shared_(max_blocks - max_places) {}
@@ -102,10 +106,11 @@ class Staging : public std::enable_shared_from_this<Staging> {
   }
   // Makes a block that is counted already.
   absl::StatusOr<BlockPtr> MakeBlock(std::shared_ptr<Place> place);
-  void GiveBack(std::unique_ptr<cuda::HostMemory> memory, Place* place);
+  void GiveBack(std::unique_ptr<PinnedMemory> memory, Place* place);
   void Leave();
 
   const std::shared_ptr<const cuda::Context> context_;
+  const std::shared_ptr<Quota> quota_;
   const size_t block_bytes_;
   const size_t max_places_;
   const size_t max_shared_;
@@ -114,7 +119,7 @@ class Staging : public std::enable_shared_from_this<Staging> {
   size_t places_ ABSL_GUARDED_BY(mutex_) = 0;
   // Blocks in use, but for the first of each place.
   size_t shared_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::vector<std::unique_ptr<cuda::HostMemory>> free_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<PinnedMemory>> free_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> when_free_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -54,10 +54,9 @@ void SupervisorLink::SendServing(const absl::Status& status) {
   Send(message);
 }
 
-void SupervisorLink::SendUsage(uint64_t memory_bytes) {
-  memory_bytes_ = memory_bytes;
+void SupervisorLink::SendUsage(const internal::Usage& usage) {
   internal::FromExecutor message;
-  message.mutable_usage()->set_memory_bytes(memory_bytes);
+  *message.mutable_usage() = usage;
   Send(message);
 }
 
@@ -71,8 +70,34 @@ void SupervisorLink::AnswerUsage() {
   internal::FromExecutor message;
   internal::Usage& usage = *message.mutable_usage();
   usage.set_asked_for(true);
-  usage.set_memory_bytes(memory_bytes_);
   if (report_) report_(&usage);
+  Send(message);
+}
+
+absl::Status SupervisorLink::Reserve(const internal::MemoryPlace& place,
+                                     uint64_t bytes) {
+  internal::FromExecutor message;
+  *message.mutable_reserve()->mutable_place() = place;
+  message.mutable_reserve()->set_bytes(bytes);
+  absl::MutexLock reserve_lock(&reserve_mutex_);
+  HOLDFAST_RETURN_IF_ERROR(channel_.Send(message));
+  absl::MutexLock lock(&mutex_);
+  const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return shutdown_ || granted_.has_value();
+  };
+  mutex_.Await(absl::Condition(&done));
+  if (!granted_.has_value()) {
+    return absl::UnavailableError("the session is being closed");
+  }
+  const internal::ReserveReply reply = *std::exchange(granted_, std::nullopt);
+  return reply.has_error() ? FromError(reply.error()) : absl::OkStatus();
+}
+
+void SupervisorLink::Release(const internal::MemoryPlace& place,
+                             uint64_t bytes) {
+  internal::FromExecutor message;
+  *message.mutable_release()->mutable_place() = place;
+  message.mutable_release()->set_bytes(bytes);
   Send(message);
 }
 
@@ -156,6 +181,9 @@ void SupervisorLink::ReadMessages() {
         break;
       case internal::ToExecutor::kObject:
         reply_ = {std::move(*message.mutable_object()), *std::move(fd)};
+        break;
+      case internal::ToExecutor::kReserveReply:
+        granted_ = std::move(*message.mutable_reserve_reply());
         break;
       case internal::ToExecutor::kShutdown:
         shutdown_ = true;

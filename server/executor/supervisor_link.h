@@ -2,7 +2,6 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_SUPERVISOR_LINK_H_
 #define HOLDFAST_SERVER_EXECUTOR_SUPERVISOR_LINK_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -22,9 +21,9 @@
 namespace holdfast::executor {
 
 // The executor's end of its channel to the supervisor: tells what happens and
-// asks for objects. A thread reads what comes in. When the channel closes, the
-// process exits at once: without its supervisor nobody could reach it.
-// Thread-safe.
+// asks for objects and for memory. A thread reads what comes in. When the
+// channel closes, the process exits at once: without its supervisor nobody
+// could reach it. Thread-safe.
 class SupervisorLink {
  public:
   explicit SupervisorLink(UniqueFd channel);
@@ -32,7 +31,8 @@ class SupervisorLink {
 
   void SendReady(const internal::Ready& ready);
   void SendServing(const absl::Status& status);
-  void SendUsage(uint64_t memory_bytes);
+  // Tells what is known at once; see OnUsageAsked.
+  void SendUsage(const internal::Usage& usage);
   // Hands the supervisor a descriptor of the chunk, so that its bytes outlive
   // this process; and takes that back.
   void SendChunkCreated(uint32_t device, const memory::Chunk& chunk);
@@ -49,8 +49,13 @@ class SupervisorLink {
   // NOT_FOUND: the store does not have it. One call at a time.
   absl::StatusOr<FetchedObject> FetchObject(absl::string_view sha256);
 
+  // Asks for memory that sessions take from each other, before it is taken, and
+  // gives it back. RESOURCE_EXHAUSTED: the supervisor's refusal.
+  absl::Status Reserve(const internal::MemoryPlace& place, uint64_t bytes);
+  void Release(const internal::MemoryPlace& place, uint64_t bytes);
+
   // `report`, if any, is called by the reading thread when the supervisor asks
-  // for Usage: adds to what is known here. Not after the next call returned.
+  // for Usage. Not after the next call returned.
   void OnUsageAsked(std::function<void(internal::Usage*)> report);
 
  private:
@@ -69,7 +74,9 @@ class SupervisorLink {
   std::optional<Reply> reply_ ABSL_GUARDED_BY(mutex_);
   bool shutdown_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void(internal::Usage*)> report_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<uint64_t> memory_bytes_{0};
+  // Held while one Reserve waits for its reply.
+  absl::Mutex reserve_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  std::optional<internal::ReserveReply> granted_ ABSL_GUARDED_BY(mutex_);
   std::thread reader_;
 };
 

@@ -122,31 +122,47 @@ class DownloadMessages {
   std::optional<BlockSender> sender_;
 };
 
+// Waits for arenas that were freed and that a device still uses, if there is
+// room for another only without them. CANCELLED: the client has given up.
+absl::Status AwaitRoom(const grpc::ServerContext& context, uint64_t size,
+                       Quota& quota) {
+  while (!quota.AwaitSettled(size, kCancelPoll)) {
+    if (context.IsCancelled()) return absl::CancelledError("given up");
+  }
+  return absl::OkStatus();
+}
+
 // Page-locking takes long, so it does not happen on the submission thread.
-absl::Status MakeArena(Session& session,
+absl::Status MakeArena(Session& session, const grpc::ServerContext& call,
                        const v1::RegisterArenaRequest& request,
                        UniqueFd descriptor) {
   std::shared_ptr<const cuda::Context> context;
-  std::shared_ptr<ArenaBudget> budget;
+  std::shared_ptr<Quota> quota;
+  absl::StatusOr<Charge> charge;
   absl::Status status = absl::UnavailableError("the session is being closed");
   (void)session.Run([&](Resources& resources) {
     status = resources.arenas.CheckNew(request.arena());
     const auto device = resources.FirstDevice();
     if (status.ok()) status = device.status();
+    if (status.ok()) charge = resources.arenas.Reserve();
+    if (status.ok()) status = charge.status();
     if (!status.ok()) return;
     context = (*device)->context;
-    budget = resources.arena_budget();
+    quota = resources.account().arena_memory();
   });
   HOLDFAST_RETURN_IF_ERROR(status);
+  HOLDFAST_RETURN_IF_ERROR(AwaitRoom(call, request.size(), *quota));
   HOLDFAST_ASSIGN_OR_RETURN(
-      std::shared_ptr<const Arena> arena,
+      std::shared_ptr<Arena> arena,
       Arena::Create(std::move(context), std::move(descriptor), request.size(),
-                    std::move(budget)));
+                    *quota));
   status = absl::UnavailableError("the session is being closed");
   (void)session.Run([&](Resources& resources) {
     // Another call may have taken the handle meanwhile.
     status = resources.arenas.CheckNew(request.arena());
-    if (status.ok()) resources.arenas.Put(request.arena(), {std::move(arena)});
+    if (!status.ok()) return;
+    resources.arenas.Put(request.arena(), {std::move(arena)},
+                         *std::move(charge));
   });
   return status;
 }
@@ -288,9 +304,9 @@ grpc::Status TransferService::RegisterArena(
   absl::Status status = session_.Authenticate(*context);
   if (status.ok()) {
     auto descriptor = inbox_.Claim(request->descriptor_token());
-    status = descriptor.ok()
-                 ? MakeArena(session_, *request, *std::move(descriptor))
-                 : descriptor.status();
+    status = descriptor.ok() ? MakeArena(session_, *context, *request,
+                                         *std::move(descriptor))
+                             : descriptor.status();
   }
   return ToGrpcStatus(status);
 }

@@ -179,7 +179,8 @@ grpc::Status AdminService::SetQuota(grpc::ServerContext*,
                                     const v1::SetQuotaRequest*,
                                     v1::SetQuotaResponse*) {
   return NotServed(
-      "this daemon has no quotas; a client may limit itself with "
+      "quotas are set by the daemon's flags, --session-memory and those beside "
+      "it in --help; a client may limit itself further with "
       "OpenSessionRequest.memory_limit");
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/time/clock.h"
-#include "core/base/handle.h"
 #include "core/base/status_macros.h"
+#include "proto/protocol_limits.h"
 #include "server/rpc/session_token.h"
 #include "server/rpc/status_conversion.h"
 #include "server/services/keep_alive_stream.h"
@@ -34,13 +34,13 @@ absl::StatusOr<std::shared_ptr<Session>> SessionOf(
   return registry.Find(token);
 }
 
-v1::SessionLimits Limits() {
+v1::SessionLimits Limits(const SessionQuotas& quotas) {
   v1::SessionLimits limits;
-  limits.set_max_batch_commands(4096);
-  limits.set_max_message_bytes(4 << 20);
-  limits.set_max_inline_bytes(64 << 10);
-  limits.set_max_chunk_bytes(1 << 20);
-  limits.set_max_handles(Handle::kMaxIndex + 1);
+  limits.set_max_batch_commands(kMaxBatchCommands);
+  limits.set_max_message_bytes(kMaxMessageBytes);
+  limits.set_max_inline_bytes(kMaxInlineBytes);
+  limits.set_max_chunk_bytes(kMaxChunkBytes);
+  limits.set_max_handles(quotas.handles);
   return limits;
 }
 
@@ -60,7 +60,7 @@ grpc::Status SessionService::OpenSession(grpc::ServerContext* context,
     response->set_local_address(opened->session->local_address());
     response->set_descriptor_address(opened->session->descriptor_address());
   }
-  *response->mutable_limits() = Limits();
+  *response->mutable_limits() = Limits(registry_.quotas());
   return grpc::Status::OK;
 }
 
@@ -79,6 +79,7 @@ grpc::Status SessionService::ListSessions(grpc::ServerContext*,
   for (const auto& session : registry_.List()) {
     *response->add_sessions() = session->Info();
   }
+  ledger_.Report(response->mutable_totals());
   return grpc::Status::OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "holdfast/v1/sessions.grpc.pb.h"
 #include "server/rpc/peer_table.h"
+#include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
 
 namespace holdfast {
@@ -14,9 +15,10 @@ class SessionService final
     : public v1::SessionService::WithCallbackMethod_KeepAlive<
           v1::SessionService::Service> {
  public:
-  // Both must outlive the service.
-  SessionService(SessionRegistry& registry, const PeerTable& peers)
-      : registry_(registry), peers_(peers) {}
+  // All must outlive the service.
+  SessionService(SessionRegistry& registry, const PeerTable& peers,
+                 const MemoryLedger& ledger)
+      : registry_(registry), peers_(peers), ledger_(ledger) {}
 
   grpc::Status OpenSession(grpc::ServerContext* context,
                            const v1::OpenSessionRequest* request,
@@ -33,6 +35,7 @@ class SessionService final
  private:
   SessionRegistry& registry_;
   const PeerTable& peers_;
+  const MemoryLedger& ledger_;
 };
 
 }  // namespace holdfast

@@ -22,15 +22,18 @@ constexpr absl::Duration kExitTime = absl::Seconds(5);
 
 absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorProcess::Start(
     Spawner& spawner, const std::vector<std::string>& arguments,
-    ObjectStore& store) {
+    ObjectStore& store, MemoryLedger& ledger) {
   HOLDFAST_ASSIGN_OR_RETURN(auto process, spawner.Spawn(arguments));
   return std::unique_ptr<ExecutorProcess>(
-      new ExecutorProcess(std::move(process), store));
+      new ExecutorProcess(std::move(process), store, ledger));
 }
 
 ExecutorProcess::ExecutorProcess(std::unique_ptr<ChildProcess> process,
-                                 ObjectStore& store)
-    : process_(std::move(process)), store_(store) {
+                                 ObjectStore& store, MemoryLedger& ledger)
+    : process_(std::move(process)),
+      store_(store),
+      ledger_(ledger),
+      grants_(ledger) {
   reader_ = std::thread([this] { ReadMessages(); });
 }
 
@@ -43,34 +46,37 @@ ExecutorProcess::~ExecutorProcess() {
 
 template <typename Answer>
 absl::StatusOr<Answer> ExecutorProcess::Await(
-    std::optional<Answer> ExecutorProcess::*answer, absl::string_view what,
+    const std::optional<Answer>& answer, absl::string_view what,
     absl::Time deadline) {
   absl::MutexLock lock(&mutex_);
-  const auto answered = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return (this->*answer).has_value() || ended_.has_value();
+  const auto answered = [&] {
+    return answer.has_value() || ended_.has_value();
   };
   if (!mutex_.AwaitWithDeadline(absl::Condition(&answered), deadline)) {
     return absl::DeadlineExceededError(absl::StrCat("the executor (pid ", pid(),
                                                     ") is not ", what,
                                                     " within the time limit"));
   }
-  const std::optional<Answer>& given = this->*answer;
-  if (!given.has_value()) return *ended_;
-  if (given->has_error()) return FromError(given->error());
-  return *given;
+  if (!answer.has_value()) return *ended_;
+  if (answer->has_error()) return FromError(answer->error());
+  return *answer;
 }
 
 absl::StatusOr<internal::Ready> ExecutorProcess::AwaitReady(
     absl::Time deadline) {
-  return Await(&ExecutorProcess::ready_, "ready", deadline);
+  return Await(ready_, "ready", deadline);
 }
 
 absl::Status ExecutorProcess::Serve(const internal::Assign& assign, int blocks,
                                     absl::Time deadline) {
   internal::ToExecutor message;
   *message.mutable_assign() = assign;
+  {
+    absl::MutexLock lock(&mutex_);
+    grants_.Open(assign.limits(), static_cast<size_t>(assign.devices_size()));
+  }
   HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message, blocks));
-  return Await(&ExecutorProcess::serving_, "serving", deadline).status();
+  return Await(serving_, "serving", deadline).status();
 }
 
 void ExecutorProcess::OnEnd(std::function<void(absl::Status)> callback) {
@@ -95,6 +101,14 @@ void ExecutorProcess::Stop(absl::Time deadline) {
     process_->Kill();
   }
   process_->Wait();
+  absl::MutexLock lock(&mutex_);
+  GiveBackMemory();
+}
+
+void ExecutorProcess::GiveBackMemory() {
+  chunks_.clear();
+  grants_.Close();
+  usage_.clear_usage();
 }
 
 void ExecutorProcess::ReadMessages() {
@@ -114,15 +128,24 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
       return AnswerFetch(message.fetch_object().sha256());
     case internal::FromExecutor::kChunkCreated:
       return HoldChunk(message.chunk_created().chunk(), std::move(fd));
+    case internal::FromExecutor::kReserve:
+      return AnswerReserve(message.reserve());
     default:
       break;
   }
   absl::MutexLock lock(&mutex_);
   if (message.has_usage()) NoteUsage(message.usage());
-  if (message.has_ready()) ready_ = message.ready();
+  if (message.has_ready() && !ready_.has_value()) {
+    ready_ = message.ready();
+    ledger_.AddDevices(*ready_);
+  }
   if (message.has_serving()) serving_ = message.serving();
   if (message.has_chunk_released()) {
     chunks_.erase(message.chunk_released().chunk());
+  }
+  if (message.has_release()) {
+    return grants_.Release(message.release().place(),
+                           message.release().bytes());
   }
   return absl::OkStatus();
 }
@@ -132,7 +155,8 @@ void ExecutorProcess::NoteUsage(const internal::Usage& usage) {
     usage_ = usage;
     ++usages_;
   } else {
-    usage_.set_memory_bytes(usage.memory_bytes());
+    *usage_.mutable_usage()->mutable_device_bytes() =
+        usage.usage().device_bytes();
   }
 }
 
@@ -147,13 +171,31 @@ internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
   message.mutable_report_usage();
   const absl::Status sent = process_->channel().Send(message);
   absl::MutexLock lock(&mutex_);
-  const auto answered = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  const auto answered = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return usages_ != before || ended_.has_value();
   };
   if (sent.ok()) {
     mutex_.AwaitWithDeadline(absl::Condition(&answered), deadline);
   }
-  return usage_;
+  if (ended_.has_value()) return usage_;
+  internal::Usage usage = usage_;
+  // Known here, whatever the executor says.
+  grants_.ReportReserved(usage.mutable_usage()->mutable_reserved_bytes());
+  return usage;
+}
+
+absl::Status ExecutorProcess::AnswerReserve(const internal::Reserve& reserve) {
+  absl::Status granted;
+  {
+    absl::MutexLock lock(&mutex_);
+    granted = grants_.Reserve(reserve.place(), reserve.bytes());
+  }
+  internal::ToExecutor message;
+  message.mutable_reserve_reply();
+  if (!granted.ok()) {
+    *message.mutable_reserve_reply()->mutable_error() = ToError(granted);
+  }
+  return process_->channel().Send(message);
 }
 
 absl::Status ExecutorProcess::AnswerFetch(const std::string& sha256) {
@@ -194,6 +236,7 @@ void ExecutorProcess::SetEnded(const absl::Status& channel_status) {
   {
     absl::MutexLock lock(&mutex_);
     ended_ = reason;
+    GiveBackMemory();
   }
   if (callback_) std::exchange(callback_, nullptr)(reason);
 }

@@ -18,18 +18,21 @@
 #include "server/process/child_process.h"
 #include "server/process/spawner.h"
 #include "server/supervisor/executor.h"
+#include "server/supervisor/memory_ledger.h"
 
 namespace holdfast {
 
 // An executor as a child process. A thread of its own reads what the process
 // says: it answers requests for objects from the store, and holds the
-// descriptors of device memory, so that the memory outlives the process.
+// descriptors of device memory, and grants it memory from the ledger. All of
+// that is given back when the process has ended.
 class ExecutorProcess final : public Executor {
  public:
-  // Starts the process; it is not ready yet. `store` must outlive it.
+  // Starts the process; it is not ready yet. `store` and `ledger` must outlive
+  // it.
   static absl::StatusOr<std::unique_ptr<ExecutorProcess>> Start(
       Spawner& spawner, const std::vector<std::string>& arguments,
-      ObjectStore& store);
+      ObjectStore& store, MemoryLedger& ledger);
 
   // Kills the process if it runs; waits for its end.
   ~ExecutorProcess() override;
@@ -49,22 +52,27 @@ class ExecutorProcess final : public Executor {
   void Stop(absl::Time deadline) override;
 
  private:
-  ExecutorProcess(std::unique_ptr<ChildProcess> process, ObjectStore& store);
+  ExecutorProcess(std::unique_ptr<ChildProcess> process, ObjectStore& store,
+                  MemoryLedger& ledger);
 
   void ReadMessages();
   absl::Status Handle(const internal::FromExecutor& message, UniqueFd fd);
   void NoteUsage(const internal::Usage& usage)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status AnswerFetch(const std::string& sha256);
+  absl::Status AnswerReserve(const internal::Reserve& reserve);
   absl::Status HoldChunk(uint64_t chunk, UniqueFd fd);
+  // The process has ended.
+  void GiveBackMemory() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SetEnded(const absl::Status& channel_status);
-  // Waits for one of the process's answers, its end or the deadline.
+  // Waits for an answer of the process, its end or the deadline.
   template <typename Answer>
-  absl::StatusOr<Answer> Await(std::optional<Answer> ExecutorProcess::*answer,
+  absl::StatusOr<Answer> Await(const std::optional<Answer>& answer,
                                absl::string_view what, absl::Time deadline);
 
   const std::unique_ptr<ChildProcess> process_;
   ObjectStore& store_;
+  MemoryLedger& ledger_;
 
   mutable absl::Mutex mutex_;
   internal::Usage usage_ ABSL_GUARDED_BY(mutex_);
@@ -73,6 +81,7 @@ class ExecutorProcess final : public Executor {
   std::optional<internal::Serving> serving_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, UniqueFd> chunks_ ABSL_GUARDED_BY(mutex_);
+  MemoryGrants grants_ ABSL_GUARDED_BY(mutex_);
 
   // Held while the callback runs.
   absl::Mutex callback_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);

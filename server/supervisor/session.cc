@@ -80,8 +80,9 @@ v1::SessionInfo Session::Info() const {
       static_cast<int32_t>(absl::ToInt64Nanoseconds(
           opened_ - absl::FromUnixSeconds(absl::ToUnixSeconds(opened_)))));
   const internal::Usage usage = executor_->AskUsage(absl::Now() + kUsageTime);
-  info.set_memory_bytes(usage.memory_bytes());
-  info.set_arena_bytes(usage.arena_bytes());
+  *info.mutable_usage() = usage.usage();
+  info.set_memory_bytes(usage.usage().device_bytes().used());
+  info.set_arena_bytes(usage.usage().arena_bytes().used());
   *info.mutable_copies() = usage.copies();
   absl::MutexLock lock(&mutex_);
   info.set_state(state_);

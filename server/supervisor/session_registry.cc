@@ -55,6 +55,23 @@ absl::Status CheckRequest(const v1::OpenSessionRequest& request) {
   return GraceOf(request).status();
 }
 
+// The least of what the client asks for and what the daemon allows.
+internal::AccountLimits LimitsOf(const v1::OpenSessionRequest& request,
+                                 const SessionQuotas& quotas) {
+  internal::AccountLimits limits;
+  const uint64_t wish = request.memory_limit();
+  const bool by_client =
+      wish != 0 && (quotas.device_bytes == 0 || wish < quotas.device_bytes);
+  limits.set_device_bytes(by_client ? wish : quotas.device_bytes);
+  limits.set_device_bytes_set_by(by_client ? "memory_limit of OpenSession"
+                                           : "--session-memory");
+  limits.set_pinned_bytes(quotas.pinned_bytes);
+  limits.set_arena_bytes(quotas.arena_bytes);
+  limits.set_handles(quotas.handles);
+  limits.set_outstanding_commands(quotas.outstanding_commands);
+  return limits;
+}
+
 std::string Label(const v1::OpenSessionRequest& request) {
   const v1::ClientInfo& client = request.client();
   std::string label;
@@ -129,7 +146,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
       absl::StrCat(options_.socket_directory, "/", id, ".fds");
   assign.set_descriptor_socket_path(descriptor_path);
   *assign.mutable_devices() = request.devices();
-  assign.set_memory_limit(request.memory_limit());
+  *assign.mutable_limits() = LimitsOf(request, options_.quotas);
   HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory,
                             SharedBlocks::CreateMemory());
   HOLDFAST_ASSIGN_OR_RETURN(

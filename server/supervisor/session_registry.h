@@ -18,10 +18,21 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "holdfast/v1/sessions.pb.h"
+#include "proto/protocol_limits.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/session.h"
 
 namespace holdfast {
+
+// The daemon's own limits for what one session may hold; see AccountLimits. 0:
+// no limit.
+struct SessionQuotas {
+  uint64_t device_bytes = 0;
+  uint64_t pinned_bytes = 0;
+  uint64_t arena_bytes = 0;
+  uint32_t handles = kMaxHandles;  // of each kind
+  uint64_t outstanding_commands = 0;
+};
 
 // All sessions of the daemon. Thread-safe.
 class SessionRegistry {
@@ -32,6 +43,7 @@ class SessionRegistry {
 
   struct Options {
     size_t max_sessions = 64;
+    SessionQuotas quotas;
     std::string socket_directory;  // of the executors' sockets
     mode_t socket_mode = 0600;
     // A ready executor, from the pool.
@@ -65,6 +77,7 @@ class SessionRegistry {
   std::vector<std::shared_ptr<Session>> List() const;
 
   size_t max_sessions() const { return options_.max_sessions; }
+  const SessionQuotas& quotas() const { return options_.quotas; }
 
   // From now on Open is refused; `on_empty` is called once, when no session
   // is left, from whatever thread closed the last one.

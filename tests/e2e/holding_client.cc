@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A client for tests: opens a session at the address of its first argument,
-// makes a buffer and, if it can, an arena, prints the session's id, waits for
-// the end of its stdin, checks that the buffer is as it was, and ends with 0.
+// makes a buffer, pinned memory and, if it can, an arena, prints the session's
+// id, waits for the end of its stdin, checks that the buffer is as it was, and
+// ends with 0.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ absl::Status Hold(const std::string& address) {
                             session->device(0).Allocate(1 << 20, stream));
   HOLDFAST_RETURN_IF_ERROR(buffer.Fill(uint8_t{42}, stream));
   HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
+  HOLDFAST_ASSIGN_OR_RETURN(const Buffer pinned,
+                            session->AllocateHost(1 << 20));
   const auto arena = session->CreateArena(1 << 20);
   if (!arena.ok() && !absl::IsFailedPrecondition(arena.status())) {
     return arena.status();

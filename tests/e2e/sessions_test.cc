@@ -63,6 +63,45 @@ TEST_F(SessionsTest, OneClientIsKilledAndTheOtherFinishes) {
   EXPECT_EQ(survivor.Finish(), 0);
 }
 
+TEST_F(SessionsTest, AKilledClientLeavesNothingCharged) {
+  Process killed({ProgramPath("HOLDING_CLIENT"), daemon_.address()});
+  ASSERT_NE(killed.ReadLine(), "");
+  auto daemon = Daemon::Connect(daemon_.address());
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  const auto held = (*daemon)->ListSessions();
+  ASSERT_TRUE(held.ok()) << held.status();
+  const v1::SessionUsage& usage = held->sessions(0).usage();
+  EXPECT_EQ(usage.device_bytes().used(), 1u << 20);
+  EXPECT_EQ(usage.pinned_bytes().used(), 1u << 20);
+  EXPECT_EQ(usage.arena_bytes().used(), 1u << 20);
+  EXPECT_GE(held->totals().host_bytes().used(), 2u << 20);
+  EXPECT_GE(held->totals().devices(0).reserved_bytes().used(), 1u << 20);
+  killed.Signal(SIGKILL);
+  EXPECT_TRUE(Eventually([&] {
+    const auto left = (*daemon)->ListSessions();
+    return left.ok() && left->sessions().empty() &&
+           left->totals().host_bytes().used() == 0 &&
+           left->totals().devices(0).reserved_bytes().used() == 0;
+  }));
+}
+
+TEST_F(SessionsTest, TheCommandLineShowsWhatASessionHoldsAndMayHold) {
+  Process holding({ProgramPath("HOLDING_CLIENT"), daemon_.address()});
+  ASSERT_NE(holding.ReadLine(), "");
+  const Outcome text =
+      RunProgram({ProgramPath("HOLDFAST_CLI"), "sessions", "--usage",
+                  "--address=" + daemon_.address()});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  for (const char* row :
+       {"device   ", "reserved   ", "pinned   ", "arena   ", "staging   ",
+        "outstanding commands", "buffer handles", "all      host"}) {
+    EXPECT_TRUE(absl::StrContains(text.out, row)) << row << " in " << text.out;
+  }
+  EXPECT_TRUE(
+      absl::StrContains(ListSessions(), "\"pinned_bytes\": {\"used\": 1048576"))
+      << ListSessions();
+}
+
 TEST_F(SessionsTest, AKilledExecutorIsAClearStatusAndHarmsNobodyElse) {
   for (const std::string& address :
        {daemon_.address(), daemon_.tcp_address()}) {

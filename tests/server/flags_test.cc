@@ -52,6 +52,32 @@ TEST(FlagsTest, ReadsUnits) {
   EXPECT_EQ(config->log_level, LogLevel::kDebug);
 }
 
+TEST(FlagsTest, QuotasHaveDefaultsOfTheMachinesAndUnits) {
+  const auto defaults = Parse({});
+  ASSERT_TRUE(defaults.has_value());
+  EXPECT_EQ(defaults->session_memory, 0u);
+  EXPECT_EQ(defaults->pinned_memory, MachineMemory() / 4);
+  EXPECT_EQ(defaults->arena_memory, MachineMemory() / 4);
+  EXPECT_EQ(defaults->host_memory, MachineMemory() / 2);
+  EXPECT_GT(MachineMemory(), 0u);
+  EXPECT_EQ(defaults->max_handles, 1u << 18);
+  const auto config = Parse({"--session-memory=2GiB", "--pinned-memory=1MiB",
+                             "--arena-memory=5", "--host-memory=0",
+                             "--max-handles=7", "--outstanding-commands=4096"});
+  ASSERT_TRUE(config.has_value());
+  EXPECT_EQ(config->session_memory, uint64_t{2} << 30);
+  EXPECT_EQ(config->pinned_memory, 1u << 20);
+  EXPECT_EQ(config->arena_memory, 5u);
+  EXPECT_EQ(config->host_memory, 0u);
+  EXPECT_EQ(config->max_handles, 7u);
+  EXPECT_EQ(config->outstanding_commands, 4096u);
+  for (const char* flag : {"--max-handles=0", "--max-handles=262145",
+                           "--outstanding-commands=4095",
+                           "--session-memory=much", "--pinned-memory=-1"}) {
+    EXPECT_FALSE(Parse({flag}).has_value()) << flag;
+  }
+}
+
 TEST(FlagsTest, WrongValuesAreRefused) {
   for (const char* flag :
        {"--listen=/tmp/x", "--socket-mode=0999", "--socket-mode=1777",

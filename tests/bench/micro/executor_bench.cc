@@ -12,6 +12,7 @@
 #include "core/base/handle.h"
 #include "core/memory/device_allocator.h"
 #include "holdfast/v1/commands.pb.h"
+#include "server/executor/account.h"
 #include "server/executor/batch_pool.h"
 #include "server/executor/command_processor.h"
 #include "tests/testing/software_driver.h"
@@ -72,6 +73,7 @@ class Dispatch : public benchmark::Fixture {
   void SetUp(const benchmark::State&) override {
     ResourceOptions options;
     options.api = &testing::SoftwareDriver().api;
+    options.account = std::make_shared<Account>(Account::Options{});
     resources_ = std::make_unique<Resources>(options);
     processor_ = std::make_unique<CommandProcessor>(
         *resources_,

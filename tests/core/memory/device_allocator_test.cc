@@ -49,10 +49,18 @@ class DeviceAllocatorTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(other_, Stream::Create(context_, {}));
   }
 
-  std::unique_ptr<DeviceAllocator> Make(uint64_t limit_bytes = 0) {
+  // Its chunks may take `limit` bytes.
+  std::unique_ptr<DeviceAllocator> Make(uint64_t limit = ~uint64_t{0}) {
     AllocatorOptions options;
     options.chunk_bytes = 4 * kMiB;
-    options.limit_bytes = limit_bytes;
+    options.reserve = [this, limit](uint64_t bytes) {
+      if (bytes > limit - reserved_) {
+        return absl::ResourceExhaustedError("refused");
+      }
+      reserved_ += bytes;
+      return absl::OkStatus();
+    };
+    options.release = [this](uint64_t bytes) { reserved_ -= bytes; };
     options.chunk_created = [this](const Chunk& chunk) {
       EXPECT_NE(fcntl(chunk.descriptor(), F_GETFD), -1);
       EXPECT_TRUE(observed_.insert(chunk.id()).second);
@@ -70,6 +78,7 @@ class DeviceAllocatorTest : public ::testing::Test {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Stream> other_;
   std::set<uint32_t> observed_;
+  uint64_t reserved_ = 0;  // bytes
 };
 
 TEST_F(DeviceAllocatorTest, SmallAllocationsShareAChunk) {
@@ -118,15 +127,33 @@ TEST_F(DeviceAllocatorTest, MoreThanTheDeviceHasNamesSizeFreeAndTotal) {
   EXPECT_EQ(CallsOf<&DriverApi::cuMemCreate>(), 0);
 }
 
-TEST_F(DeviceAllocatorTest, TheSessionsLimitHoldsAndFreeingHelps) {
+TEST_F(DeviceAllocatorTest, ARefusedChunkIsNotMadeAndFreeingHelps) {
   auto allocator = Make(8 * kMiB);
   ASSERT_OK_AND_ASSIGN(const Allocation a,
                        allocator->Allocate(6 * kMiB, nullptr));
-  EXPECT_THAT(
-      allocator->Allocate(6 * kMiB, nullptr),
-      StatusIs(absl::StatusCode::kResourceExhausted, "the limit of 8388608"));
+  EXPECT_EQ(reserved_, allocator->statistics().reserved);
+  EXPECT_THAT(allocator->Allocate(6 * kMiB, nullptr),
+              StatusIs(absl::StatusCode::kResourceExhausted, "refused"));
+  EXPECT_EQ(reserved_, allocator->statistics().reserved);
   ASSERT_OK(allocator->Free(a, nullptr));
+  EXPECT_EQ(reserved_, 0u);
   EXPECT_OK(allocator->Allocate(6 * kMiB, nullptr));
+}
+
+TEST_F(DeviceAllocatorTest, TheSpareChunkGoesBeforeAnotherIsRefused) {
+  auto allocator = Make(8 * kMiB);
+  ASSERT_OK_AND_ASSIGN(const Allocation a, allocator->Allocate(1, nullptr));
+  ASSERT_OK(allocator->Free(a, nullptr));
+  EXPECT_EQ(reserved_, 4 * kMiB);
+  EXPECT_OK(allocator->Allocate(8 * kMiB, nullptr));
+  EXPECT_EQ(reserved_, 8 * kMiB);
+}
+
+TEST_F(DeviceAllocatorTest, AChunkThatCannotBeMadeIsReleased) {
+  auto allocator = Make();
+  InjectFault<&DriverApi::cuMemCreate>(&api_, 1, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_FALSE(allocator->Allocate(100, nullptr).ok());
+  EXPECT_EQ(reserved_, 0u);
 }
 
 TEST_F(DeviceAllocatorTest, TheDriversOutOfMemoryLeavesNothingBehind) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/handle.h"
 #include "core/base/status_macros.h"
+#include "proto/protocol_limits.h"
 #include "tests/fuzz/engine/fuzzer.h"
 #include "tests/fuzz/engine/message_mutator.h"
 #include "tests/fuzz/executor/hosted_session.h"
@@ -18,7 +19,7 @@ namespace holdfast::fuzz {
 namespace {
 
 constexpr uint64_t kArena = Handle{HandleKind::kArena, 1, 0}.Pack();
-constexpr uint64_t kArenaSize = uint64_t{128} << 10;
+constexpr uint64_t kArenaSize = uint64_t{8} << 20;
 constexpr uint64_t kMaxHostBytes = uint64_t{1} << 20;
 
 // What succeeds but takes long or much is made small: this process cannot be
@@ -151,7 +152,7 @@ class Target : public FuzzTarget {
 
   // Whatever came before, the session answers, and the device is not in error.
   absl::Status CheckServes(HostedSession& session, uint64_t last) {
-    if (last >= UINT64_MAX - 2 * executor::Session::kMaxBatchCommands) {
+    if (last >= UINT64_MAX - 2 * kMaxBatchCommands) {
       return absl::OkStatus();
     }
     v1::CommandBatch batch;

@@ -16,13 +16,13 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/time/time.h"
+#include "proto/protocol_limits.h"
 #include "server/relay/shared_blocks.h"
 #include "server/rpc/malformed_request.h"
 
 namespace holdfast::fuzz {
 namespace {
 
-constexpr int kMaxMessageBytes = 4 << 20;
 constexpr absl::Duration kStallLimit = absl::Minutes(1);
 
 template <typename T>

@@ -53,14 +53,17 @@ const std::string& HostedSession::token() {
   return token;
 }
 
-HostedSession::HostedSession()
-    : arenas_(std::make_shared<executor::ArenaBudget>(kArenaBytes)) {
+HostedSession::HostedSession() {
   SetLogLevel(LogLevel::kError);  // What is refused would fill the log.
   executor::Session::Options options;
   options.token = token();
   options.fetch_object = Fetch;
   options.resources.api = &testing::SoftwareDriver().api;
-  options.resources.arena_budget = arenas_;
+  internal::AccountLimits limits;
+  limits.set_arena_bytes(kArenaBytes);
+  account_ = std::make_shared<executor::Account>(
+      executor::Account::Options{.limits = limits});
+  options.resources.account = account_;
   options.resources.chunk_created =
       [held = held_](uint32_t, const memory::Chunk&) { ++held->chunks; };
   options.resources.chunk_released =
@@ -98,10 +101,12 @@ absl::Status HostedSession::AddArena(uint64_t handle, uint64_t size) {
     auto device = resources.FirstDevice();
     status = device.status();
     if (!status.ok()) return;
+    auto charge = resources.arenas.Reserve();
     auto arena = executor::Arena::Create((*device)->context, std::move(memfd),
-                                         size, arenas_);
-    status = arena.status();
-    if (status.ok()) resources.arenas.Put(handle, {*std::move(arena)});
+                                         size, *account_->arena_memory());
+    status = charge.ok() ? arena.status() : charge.status();
+    if (!status.ok()) return;
+    resources.arenas.Put(handle, {*std::move(arena)}, *std::move(charge));
   });
   return status;
 }
@@ -110,8 +115,16 @@ absl::Status HostedSession::End() {
   session_.reset();
   HOLDFAST_FUZZ_EXPECT(held_->chunks == 0, held_->chunks.load(),
                        " chunks were not released");
-  HOLDFAST_FUZZ_EXPECT(arenas_->bytes() == 0, arenas_->bytes(),
-                       " bytes of arenas were not returned");
+  // Blocks that gRPC still holds are left to the process's end.
+  v1::SessionUsage usage;
+  account_->Report(&usage);
+  usage.clear_staging_bytes();
+  const uint64_t left =
+      usage.device_bytes().used() + usage.reserved_bytes().used() +
+      usage.pinned_bytes().used() + usage.arena_bytes().used() +
+      usage.outstanding_commands().used() +
+      static_cast<uint64_t>(usage.handles_size());
+  HOLDFAST_FUZZ_EXPECT(left == 0, "still charged: ", usage.ShortDebugString());
   return absl::OkStatus();
 }
 

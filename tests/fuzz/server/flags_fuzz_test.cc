@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "proto/protocol_limits.h"
 #include "server/flags.h"
 #include "tests/fuzz/engine/byte_mutator.h"
 #include "tests/fuzz/engine/fuzzer.h"
@@ -56,6 +57,12 @@ std::vector<std::string> Flags() {
           "--software-driver=x.so",
           "--warm-executors=0",
           "--max-sessions=1024",
+          "--session-memory=8GiB",
+          "--pinned-memory=1048576",
+          "--arena-memory=0",
+          "--host-memory=1TiB",
+          "--max-handles=262144",
+          "--outstanding-commands=4096",
           "--compiler-workers=64",
           "--compile-queue=1024",
           "--compile-timeout=500ms",
@@ -111,6 +118,11 @@ absl::Status Check(const Config& config) {
   HOLDFAST_FUZZ_EXPECT(config.warm_executors <= 64, config.warm_executors);
   HOLDFAST_FUZZ_EXPECT(config.max_sessions >= 1 && config.max_sessions <= 1024,
                        config.max_sessions);
+  HOLDFAST_FUZZ_EXPECT(
+      config.max_handles >= 1 && config.max_handles <= kMaxHandles,
+      config.max_handles);
+  HOLDFAST_FUZZ_EXPECT(config.outstanding_commands >= kMaxBatchCommands,
+                       config.outstanding_commands);
   HOLDFAST_FUZZ_EXPECT(
       config.compiler_workers >= 1 && config.compiler_workers <= 64,
       config.compiler_workers);

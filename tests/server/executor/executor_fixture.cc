@@ -23,6 +23,7 @@ namespace {
 
 constexpr char kExecutorArgument[] = "--executor-channel";
 constexpr std::chrono::seconds kHang{60};
+constexpr uint64_t kArenaBytes = uint64_t{1} << 32;
 
 }  // namespace
 
@@ -156,6 +157,7 @@ void ExecutorTest::SetUp() {
   assign.mutable_assign()->set_token(token_);
   assign.mutable_assign()->set_socket_path(directory_ + "/socket");
   assign.mutable_assign()->set_descriptor_socket_path(descriptor_path());
+  assign.mutable_assign()->mutable_limits()->set_arena_bytes(kArenaBytes);
   ASSERT_OK_AND_ASSIGN(const UniqueFd memory, SharedBlocks::CreateMemory());
   ASSERT_OK_AND_ASSIGN(
       blocks_, SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
@@ -247,6 +249,10 @@ void ExecutorTest::Handle(const internal::FromExecutor& message, UniqueFd fd) {
     ++chunks_seen_;
   } else if (message.has_chunk_released()) {
     EXPECT_EQ(chunks_.erase(message.chunk_released().chunk()), 1u);
+  } else if (message.has_reserve()) {
+    internal::ToExecutor reply;
+    reply.mutable_reserve_reply();
+    EXPECT_OK(channel_->Send(reply));
   } else if (message.has_fetch_object()) {
     internal::ToExecutor reply;
     internal::ObjectReply& object = *reply.mutable_object();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/handle_table.h"
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "tests/testing/status_matchers.h"
 
@@ -22,12 +25,19 @@ uint64_t Buffer(uint32_t index, uint32_t generation = 1) {
 
 class HandleTableTest : public ::testing::Test {
  protected:
-  HandleTable<std::string> table_{HandleKind::kBuffer};
+  void Put(uint64_t handle, std::string value) {
+    ASSERT_OK_AND_ASSIGN(Charge charge, table_.Reserve());
+    table_.Put(handle, std::move(value), std::move(charge));
+  }
+
+  const std::shared_ptr<Quota> quota_ =
+      Quota::Create({.name = "buffers", .unit = "handles", .limit = 2});
+  HandleTable<std::string> table_{HandleKind::kBuffer, quota_};
 };
 
 TEST_F(HandleTableTest, WhatWasPutIsFoundUntilItIsTaken) {
   ASSERT_OK(table_.CheckNew(Buffer(3)));
-  table_.Put(Buffer(3), "three");
+  Put(Buffer(3), "three");
   ASSERT_OK_AND_ASSIGN(std::string * found, table_.Find(Buffer(3)));
   EXPECT_EQ(*found, "three");
   ASSERT_OK_AND_ASSIGN(const auto taken, table_.Take(Buffer(3)));
@@ -36,7 +46,7 @@ TEST_F(HandleTableTest, WhatWasPutIsFoundUntilItIsTaken) {
 }
 
 TEST_F(HandleTableTest, EachForgeryHasItsOwnAnswer) {
-  table_.Put(Buffer(3, 7), "three");
+  Put(Buffer(3, 7), "three");
   EXPECT_THAT(table_.Find(0), StatusIs(kInvalid, "no buffer given"));
   EXPECT_THAT(table_.Find(Handle{HandleKind::kStream, 7, 3}.Pack()),
               StatusIs(kInvalid, "is not a buffer"));
@@ -51,7 +61,7 @@ TEST_F(HandleTableTest, EachForgeryHasItsOwnAnswer) {
 }
 
 TEST_F(HandleTableTest, GenerationsOnlyGrow) {
-  table_.Put(Buffer(0, 5), "five");
+  Put(Buffer(0, 5), "five");
   EXPECT_THAT(table_.CheckNew(Buffer(0, 5)),
               StatusIs(absl::StatusCode::kAlreadyExists, "exists"));
   EXPECT_THAT(table_.CheckNew(Buffer(0, 6)), StatusIs(kStale, "in use"));
@@ -62,7 +72,9 @@ TEST_F(HandleTableTest, GenerationsOnlyGrow) {
 }
 
 TEST_F(HandleTableTest, AHandleInErrorRepeatsItsCauseUntilItIsTaken) {
-  table_.PutError(Buffer(1), absl::ResourceExhaustedError("no memory"));
+  ASSERT_OK_AND_ASSIGN(Charge charge, table_.Reserve());
+  table_.PutError(Buffer(1), absl::ResourceExhaustedError("no memory"),
+                  std::move(charge));
   for (int i = 0; i < 2; ++i) {
     EXPECT_THAT(table_.Find(Buffer(1)),
                 StatusIs(absl::StatusCode::kResourceExhausted, "no memory"));
@@ -74,17 +86,54 @@ TEST_F(HandleTableTest, AHandleInErrorRepeatsItsCauseUntilItIsTaken) {
 }
 
 TEST_F(HandleTableTest, TakingNothingOrTwiceIsNoError) {
-  table_.Put(Buffer(0), "x");
+  Put(Buffer(0), "x");
   EXPECT_EQ(*table_.Take(0), std::nullopt);
   EXPECT_NE(*table_.Take(Buffer(0)), std::nullopt);
   EXPECT_EQ(*table_.Take(Buffer(0)), std::nullopt);
-  table_.Put(Buffer(0, 2), "y");
+  Put(Buffer(0, 2), "y");
   EXPECT_EQ(*table_.Take(Buffer(0)), std::nullopt);
   EXPECT_OK(table_.Find(Buffer(0, 2)));
 }
 
+TEST_F(HandleTableTest, EachHandleCountsUntilItIsFreedThoseInErrorToo) {
+  Put(Buffer(0), "x");
+  ASSERT_OK_AND_ASSIGN(Charge charge, table_.Reserve());
+  table_.PutError(Buffer(1), absl::InternalError("no"), std::move(charge));
+  EXPECT_THAT(table_.Reserve().status(),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       "1 handles asked for, 2 are in use, the limit is 2"));
+  ASSERT_OK(table_.Take(Buffer(1)));
+  EXPECT_EQ(quota_->used(), 1u);
+  ASSERT_OK(table_.Take(Buffer(1)));
+  EXPECT_EQ(quota_->used(), 1u);
+  Put(Buffer(1, 2), "y");
+  EXPECT_EQ(quota_->used(), 2u);
+}
+
+TEST_F(HandleTableTest, ANewGenerationInTheSlotOfAnErrorCountsOnce) {
+  ASSERT_OK_AND_ASSIGN(Charge charge, table_.Reserve());
+  table_.PutError(Buffer(1), absl::InternalError("no"), std::move(charge));
+  Put(Buffer(1, 2), "y");
+  EXPECT_EQ(quota_->used(), 1u);
+  ASSERT_OK(table_.Take(Buffer(1, 2)));
+  EXPECT_EQ(quota_->used(), 0u);
+}
+
+TEST(HandleTableQuotaTest, WhatIsLeftIsReturnedWithTheTable) {
+  const auto quota = Quota::Create({.limit = 5});
+  {
+    HandleTable<std::string> table(HandleKind::kBuffer, quota);
+    ASSERT_OK_AND_ASSIGN(Charge charge, table.Reserve());
+    table.Put(Buffer(0), "x", std::move(charge));
+    EXPECT_EQ(quota->used(), 1u);
+  }
+  EXPECT_EQ(quota->used(), 0u);
+}
+
 TEST(HandleTableModelTest, AgreesWithAModelUnderHostileUse) {
-  std::optional<HandleTable<std::string>> table(HandleKind::kBuffer);
+  const auto quota = Quota::Create({});
+  std::optional<HandleTable<std::string>> table;
+  table.emplace(HandleKind::kBuffer, quota);
   struct Entry {
     uint32_t generation = 0;
     bool live = false;
@@ -101,7 +150,7 @@ TEST(HandleTableModelTest, AgreesWithAModelUnderHostileUse) {
         const bool allowed = !entry.live && generation > entry.generation;
         ASSERT_EQ(table->CheckNew(handle).ok(), allowed);
         if (!allowed) break;
-        table->Put(handle, std::to_string(handle));
+        table->Put(handle, std::to_string(handle), *table->Reserve());
         entry = {generation, true};
         break;
       }
@@ -122,9 +171,13 @@ TEST(HandleTableModelTest, AgreesWithAModelUnderHostileUse) {
         break;
       }
     }
+    ASSERT_EQ(quota->used(),
+              static_cast<uint64_t>(std::count_if(
+                  model.begin(), model.end(),
+                  [](const auto& item) { return item.second.live; })));
     // Every generation is used up sooner or later: begin again.
     if (entry.generation >= 39 && !entry.live) {
-      table.emplace(HandleKind::kBuffer);
+      table.emplace(HandleKind::kBuffer, quota);
       model.clear();
     }
   }

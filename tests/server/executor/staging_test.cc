@@ -27,8 +27,10 @@ constexpr size_t kBlockBytes = 4096;
 constexpr absl::Duration kNow = absl::ZeroDuration();
 constexpr absl::Duration kHang = absl::Minutes(1);
 
+std::shared_ptr<Quota> NoLimit() { return Quota::Create({}); }
+
 std::shared_ptr<Staging> EightBlocks() {
-  return Staging::Create(SoftwareContext(), kBlockBytes, 8, 4);
+  return Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 8, 4);
 }
 
 TEST(StagingTest, PlacesAreBounded) {
@@ -73,7 +75,8 @@ TEST(StagingTest, WhoTakesAllThatIsFreeLeavesTheOthersTheirs) {
 }
 
 TEST(StagingTest, APlaceLivesAsLongAsItsBlocks) {
-  const auto staging = Staging::Create(SoftwareContext(), kBlockBytes, 2, 1);
+  const auto staging =
+      Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 2, 1);
   auto place = staging->AwaitPlace(kNow);
   ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, place->Acquire(kNow));
   place = nullptr;
@@ -83,7 +86,8 @@ TEST(StagingTest, APlaceLivesAsLongAsItsBlocks) {
 }
 
 TEST(StagingTest, WhoWaitsIsCalledWhenABlockComesBack) {
-  const auto staging = Staging::Create(SoftwareContext(), kBlockBytes, 1, 0);
+  const auto staging =
+      Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 1, 0);
   ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, staging->TryAcquire());
   int calls = 0;
   EXPECT_FALSE(staging->HasFree([&calls] { ++calls; }));
@@ -97,7 +101,8 @@ TEST(StagingTest, ABlockThatCannotBeMadeCostsNothing) {
   cuda::DriverApi api = SoftwareDriver().api;
   InjectFault<&cuda::DriverApi::cuMemHostAlloc>(&api, 1,
                                                 CUDA_ERROR_OUT_OF_MEMORY);
-  const auto staging = Staging::Create(SoftwareContext(api), kBlockBytes, 2, 1);
+  const auto staging =
+      Staging::Create(SoftwareContext(api), NoLimit(), kBlockBytes, 2, 1);
   const auto place = staging->AwaitPlace(kNow);
   EXPECT_THAT(place->Acquire(kNow).status(),
               StatusIs(absl::StatusCode::kResourceExhausted, ""));
@@ -105,6 +110,20 @@ TEST(StagingTest, ABlockThatCannotBeMadeCostsNothing) {
   ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr second, place->Acquire(kNow));
   EXPECT_NE(first, nullptr);
   EXPECT_NE(second, nullptr);
+}
+
+TEST(StagingTest, BlocksAreChargedWhenTheyAreMadeAndReturnedAtTheEnd) {
+  const auto quota = Quota::Create({.limit = kBlockBytes});
+  auto staging = Staging::Create(SoftwareContext(), quota, kBlockBytes, 2, 0);
+  ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, staging->TryAcquire());
+  EXPECT_EQ(quota->used(), kBlockBytes);
+  EXPECT_THAT(staging->TryAcquire().status(),
+              StatusIs(absl::StatusCode::kResourceExhausted, "the limit is"));
+  // A block that waits to be used again is still there.
+  block = nullptr;
+  EXPECT_EQ(quota->used(), kBlockBytes);
+  staging->Close();
+  EXPECT_EQ(quota->used(), 0u);
 }
 
 TEST(StagingTest, BlocksThatComeBackAfterTheEndAreLeftAlone) {
@@ -123,7 +142,8 @@ TEST(StagingTest, BlocksThatComeBackAfterTheEndAreLeftAlone) {
 }
 
 TEST(InlineSpaceTest, SmallSpansShareABlockAndDoNotOverlap) {
-  const auto staging = Staging::Create(SoftwareContext(), kBlockBytes, 2, 0);
+  const auto staging =
+      Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 2, 0);
   InlineSpace space(staging);
   std::vector<InlineSpace::Span> spans;
   while (space.HasRoom(100, [] {})) {
@@ -140,7 +160,8 @@ TEST(InlineSpaceTest, SmallSpansShareABlockAndDoNotOverlap) {
 }
 
 TEST(InlineSpaceTest, AWholeBlockFitsAndComesBack) {
-  const auto staging = Staging::Create(SoftwareContext(), kBlockBytes, 1, 0);
+  const auto staging =
+      Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 1, 0);
   InlineSpace space(staging);
   for (int i = 0; i < 3; ++i) {
     bool called = false;

@@ -33,11 +33,13 @@ inline std::string Text(const grpc::Status& status) {
 // A client's session, with a KeepAlive stream from its beginning.
 class TestSession {
  public:
-  explicit TestSession(const Channel& channel, const std::string& name = "")
+  explicit TestSession(const Channel& channel, const std::string& name = "",
+                       uint64_t memory_limit = 0)
       : control_(v1::SessionService::NewStub(channel)) {
     v1::OpenSessionRequest request;
     request.set_protocol_version(1);
     request.set_name(name);
+    request.set_memory_limit(memory_limit);
     grpc::ClientContext context;
     const grpc::Status status =
         control_->OpenSession(&context, request, &opened_);

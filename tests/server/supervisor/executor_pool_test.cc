@@ -19,18 +19,19 @@ namespace {
 class ExecutorPoolTest : public testing::Test {
  protected:
   ExecutorPool::Options Options(const std::string& script) {
-    return {
-        .start =
-            [this, script] {
-              ++starts_;
-              return ExecutorProcess::Start(*spawner_, {"-c", script}, store_);
-            },
-        .first_pause = absl::Hours(1)};
+    return {.start =
+                [this, script] {
+                  ++starts_;
+                  return ExecutorProcess::Start(*spawner_, {"-c", script},
+                                                store_, ledger_);
+                },
+            .first_pause = absl::Hours(1)};
   }
 
   std::unique_ptr<Spawner> spawner_ =
       Spawner::Create({.executable = "/bin/sh"}).value();
   ObjectStore store_{1000};
+  MemoryLedger ledger_{0};
   std::atomic<int> starts_{0};
 };
 

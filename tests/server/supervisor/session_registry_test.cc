@@ -20,6 +20,7 @@ namespace {
 struct ExecutorControl {
   std::function<void(absl::Status)> on_end;
   int stops = 0;
+  internal::AccountLimits limits;
 };
 
 class FakeExecutor final : public Executor {
@@ -29,10 +30,11 @@ class FakeExecutor final : public Executor {
   pid_t pid() const override { return 4711; }
   internal::Usage AskUsage(absl::Time) override {
     internal::Usage usage;
-    usage.set_memory_bytes(1 << 20);
+    usage.mutable_usage()->mutable_device_bytes()->set_used(1 << 20);
     return usage;
   }
   absl::Status Serve(const internal::Assign& assign, int, absl::Time) override {
+    control_->limits = assign.limits();
     std::ofstream socket(assign.socket_path());
     std::ofstream descriptors(assign.descriptor_socket_path());
     return absl::OkStatus();
@@ -53,6 +55,7 @@ class SessionRegistryTest : public testing::Test {
     directory_ = mkdtemp(name);
     registry_ = std::make_unique<SessionRegistry>(SessionRegistry::Options{
         .max_sessions = 2,
+        .quotas = {.device_bytes = 1000, .pinned_bytes = 7, .handles = 5},
         .socket_directory = directory_,
         .take =
             [this](absl::Time) {
@@ -66,11 +69,13 @@ class SessionRegistryTest : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  absl::StatusOr<SessionRegistry::Opened> Open(absl::Duration grace = {}) {
+  absl::StatusOr<SessionRegistry::Opened> Open(absl::Duration grace = {},
+                                               uint64_t memory_limit = 0) {
     executor_ = std::make_shared<ExecutorControl>();
     v1::OpenSessionRequest request;
     request.set_protocol_version(1);
     request.set_name("test");
+    request.set_memory_limit(memory_limit);
     request.mutable_reconnect_grace()->set_seconds(absl::ToInt64Seconds(grace));
     return registry_->Open(request, "unix", absl::InfiniteFuture());
   }
@@ -208,6 +213,21 @@ TEST_F(SessionRegistryTest, DrainRefusesNewSessionsAndTellsWhenEmpty) {
   EXPECT_EQ(Open().status().code(), absl::StatusCode::kUnavailable);
   registry_->Close(*opened.session, "");
   EXPECT_TRUE(empty);
+}
+
+TEST_F(SessionRegistryTest, TheLeastOfClientsAndDaemonsLimitsHolds) {
+  ASSERT_TRUE(Open({}, 999).ok());
+  EXPECT_EQ(executor_->limits.device_bytes(), 999u);
+  EXPECT_EQ(executor_->limits.device_bytes_set_by(),
+            "memory_limit of OpenSession");
+  EXPECT_EQ(executor_->limits.pinned_bytes(), 7u);
+  EXPECT_EQ(executor_->limits.handles(), 5u);
+  ASSERT_TRUE(Open({}, 1001).ok());
+  EXPECT_EQ(executor_->limits.device_bytes(), 1000u);
+  EXPECT_EQ(executor_->limits.device_bytes_set_by(), "--session-memory");
+  registry_->CloseAll("");
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(executor_->limits.device_bytes(), 1000u);
 }
 
 TEST_F(SessionRegistryTest, ListIsOldestFirst) {

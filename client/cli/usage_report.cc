@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cli/usage_report.h"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "client/cli/command.h"
+
+namespace holdfast::cli {
+namespace {
+
+// One figure, by its name in the protocol.
+struct Row {
+  std::string name;
+  v1::QuotaUsage usage;
+};
+
+std::vector<Row> RowsOf(const v1::SessionUsage& usage) {
+  std::vector<Row> rows = {
+      {"device_bytes", usage.device_bytes()},
+      {"reserved_bytes", usage.reserved_bytes()},
+      {"pinned_bytes", usage.pinned_bytes()},
+      {"arena_bytes", usage.arena_bytes()},
+      {"staging_bytes", usage.staging_bytes()},
+      {"outstanding_commands", usage.outstanding_commands()}};
+  for (const v1::HandleUsage& handles : usage.handles()) {
+    const std::string kind = absl::AsciiStrToLower(
+        absl::StripPrefix(v1::HandleKind_Name(handles.kind()), "HANDLE_KIND_"));
+    rows.push_back({absl::StrCat(kind, "_handles"), handles.handles()});
+  }
+  return rows;
+}
+
+std::vector<Row> RowsOf(const v1::MemoryTotals& totals) {
+  std::vector<Row> rows = {{"host_bytes", totals.host_bytes()}};
+  for (const v1::MemoryTotals::Device& device : totals.devices()) {
+    rows.push_back({absl::StrCat("device_", device.device(), "_reserved_bytes"),
+                    device.reserved_bytes()});
+  }
+  return rows;
+}
+
+void WriteRows(const std::vector<Row>& rows, JsonWriter* json) {
+  for (const Row& row : rows) {
+    json->BeginObject(row.name)
+        .Member("used", row.usage.used())
+        .Member("limit", row.usage.limit())
+        .EndObject();
+  }
+}
+
+void PrintRows(const std::string& whose, const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    const bool bytes = absl::EndsWith(row.name, "_bytes");
+    const auto text = [bytes](uint64_t amount) {
+      return bytes ? HumanBytes(amount) : absl::StrCat(amount);
+    };
+    const std::string name = absl::StrReplaceAll(
+        absl::StripSuffix(row.name, "_bytes"), {{"_", " "}});
+    const uint64_t limit = row.usage.limit();
+    std::printf("%-8s %-24s %12s %12s\n", whose.c_str(), name.c_str(),
+                text(row.usage.used()).c_str(),
+                limit == 0 ? "-" : text(limit).c_str());
+  }
+}
+
+}  // namespace
+
+void WriteUsage(const v1::SessionUsage& usage, JsonWriter* json) {
+  WriteRows(RowsOf(usage), json);
+}
+
+void WriteTotals(const v1::MemoryTotals& totals, JsonWriter* json) {
+  WriteRows(RowsOf(totals), json);
+}
+
+void PrintUsage(const v1::ListSessionsResponse& sessions) {
+  std::printf("%-8s %-24s %12s %12s\n", "SESSION", "WHAT", "USED", "LIMIT");
+  for (const v1::SessionInfo& session : sessions.sessions()) {
+    PrintRows(session.session_id(), RowsOf(session.usage()));
+  }
+  PrintRows("all", RowsOf(sessions.totals()));
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The limits of the protocol: enforced by executors, told to clients by
+// OpenSession (SessionLimits), and assumed by a client whose daemon tells none.
+#ifndef HOLDFAST_PROTO_PROTOCOL_LIMITS_H_
+#define HOLDFAST_PROTO_PROTOCOL_LIMITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast {
+
+// Commands in one batch.
+inline constexpr int kMaxBatchCommands = 4096;
+// Bytes of one message.
+inline constexpr int kMaxMessageBytes = 4 << 20;
+// Bytes of inline data in one command.
+inline constexpr size_t kMaxInlineBytes = size_t{64} << 10;
+// Bytes of data in one message of Upload and Download.
+inline constexpr size_t kMaxChunkBytes = size_t{1} << 20;
+// Handles of one kind, unless the daemon's --max-handles is less.
+inline constexpr uint32_t kMaxHandles = 1u << 18;
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_PROTO_PROTOCOL_LIMITS_H_

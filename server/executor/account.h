@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_ACCOUNT_H_
+#define HOLDFAST_SERVER_EXECUTOR_ACCOUNT_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/handle.h"
+#include "holdfast/internal/executor.pb.h"
+#include "holdfast/v1/sessions.pb.h"
+#include "server/executor/quota.h"
+
+namespace holdfast::executor {
+
+// Everything that a session holds and its limits, one quota for each kind: the
+// only place in an executor that knows a limit. Sums over the session's
+// devices. Thread-safe. The account may end before the charges on its quotas.
+class Account {
+ public:
+  // Arenas that a session may have at a time.
+  static constexpr uint64_t kMaxArenas = 64;
+  // Bytes of the executor's own page-locked blocks.
+  static constexpr uint64_t kMaxStagingBytes = uint64_t{80} << 20;
+
+  struct Options {
+    internal::AccountLimits limits;
+    // Asks the supervisor for memory that sessions take from each other, and
+    // gives it back; see internal.Reserve. Null: there is no need to ask.
+    std::function<absl::Status(const internal::MemoryPlace&, uint64_t bytes)>
+        reserve;
+    std::function<void(const internal::MemoryPlace&, uint64_t bytes)> release;
+  };
+
+  explicit Account(Options options);
+  Account(const Account&) = delete;
+  Account& operator=(const Account&) = delete;
+
+  using QuotaPtr = std::shared_ptr<Quota>;
+
+  // Device memory in buffers: the bytes that clients asked for.
+  const QuotaPtr& device_memory() const { return device_memory_; }
+  // Device memory in chunks. Has no limit here: the supervisor sets one.
+  QuotaPtr reserved_memory(uint32_t device);
+  // Page-locked buffers, arenas, and the executor's own blocks.
+  const QuotaPtr& pinned_memory() const { return pinned_memory_; }
+  const QuotaPtr& arena_memory() const { return arena_memory_; }
+  const QuotaPtr& staging_memory() const { return staging_memory_; }
+  // Of one kind, among them arenas.
+  const QuotaPtr& handles(HandleKind kind) const { return handles_.at(kind); }
+  // Commands accepted and not yet carried out.
+  const QuotaPtr& outstanding_commands() const { return commands_; }
+
+  // Ends waits for room.
+  void Close() { commands_->Close(); }
+
+  void Report(v1::SessionUsage* usage) const;
+
+ private:
+  QuotaPtr OfHost(Quota::Options quota) const;
+  QuotaPtr OfPlace(const internal::MemoryPlace& place,
+                   Quota::Options quota) const;
+
+  const Options options_;
+  const QuotaPtr device_memory_;
+  const QuotaPtr pinned_memory_;
+  const QuotaPtr arena_memory_;
+  const QuotaPtr staging_memory_;
+  const QuotaPtr commands_;
+  std::map<HandleKind, QuotaPtr> handles_;  // constant
+  mutable absl::Mutex mutex_;
+  std::map<uint32_t, QuotaPtr> reserved_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_ACCOUNT_H_

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/supervisor/memory_ledger.h"
+
+#include <vector>
+
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast {
+namespace {
+
+using holdfast::testing::StatusIs;
+
+constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+internal::MemoryPlace Device(uint32_t ordinal) {
+  internal::MemoryPlace place;
+  place.set_device(ordinal);
+  return place;
+}
+
+internal::MemoryPlace Host() {
+  internal::MemoryPlace place;
+  place.set_host(true);
+  return place;
+}
+
+class MemoryLedgerTest : public ::testing::Test {
+ protected:
+  MemoryLedgerTest() { AddDevices(256 * kMiB); }
+
+  // 0 and 1.
+  void AddDevices(uint64_t bytes) {
+    internal::Ready ready;
+    for (uint32_t i = 0; i < 2; ++i) {
+      ready.add_devices()->set_ordinal(i);
+      ready.mutable_devices(static_cast<int>(i))->set_total_memory(bytes);
+    }
+    ledger_.AddDevices(ready);
+  }
+
+  // The sums: host, device 0, device 1.
+  std::vector<uint64_t> Used() const {
+    v1::MemoryTotals totals;
+    ledger_.Report(&totals);
+    std::vector<uint64_t> used = {totals.host_bytes().used()};
+    for (const auto& device : totals.devices()) {
+      used.push_back(device.reserved_bytes().used());
+    }
+    return used;
+  }
+
+  MemoryLedger ledger_{1000 * kMiB};
+};
+
+TEST_F(MemoryLedgerTest, SessionsShareADeviceToTheLastByte) {
+  MemoryGrants a(ledger_), b(ledger_);
+  a.Open({}, 0);
+  b.Open({}, 0);
+  EXPECT_OK(a.Reserve(Device(0), 200 * kMiB));
+  EXPECT_THAT(b.Reserve(Device(0), 56 * kMiB + 1),
+              StatusIs(kExhausted, "memory of device 0"));
+  EXPECT_OK(b.Reserve(Device(0), 56 * kMiB));
+  EXPECT_OK(b.Reserve(Device(1), 256 * kMiB));
+  EXPECT_THAT(Used(), (std::vector<uint64_t>{0, 256 * kMiB, 256 * kMiB}));
+  EXPECT_OK(a.Release(Device(0), 1));
+  EXPECT_OK(b.Reserve(Device(0), 1));
+}
+
+TEST_F(MemoryLedgerTest, WhatAnExecutorHeldIsBackWhenItIsClosedOrGone) {
+  {
+    MemoryGrants gone(ledger_);
+    gone.Open({}, 0);
+    EXPECT_OK(gone.Reserve(Device(0), 5));
+    EXPECT_OK(gone.Reserve(Host(), 6));
+    EXPECT_EQ(Used(), (std::vector<uint64_t>{6, 5, 0}));
+  }
+  EXPECT_EQ(Used(), (std::vector<uint64_t>{0, 0, 0}));
+  MemoryGrants closed(ledger_);
+  closed.Open({}, 0);
+  EXPECT_OK(closed.Reserve(Host(), 6));
+  closed.Close();
+  EXPECT_EQ(Used(), (std::vector<uint64_t>{0, 0, 0}));
+  // Messages of a dead process that are still to be read.
+  EXPECT_OK(closed.Release(Host(), 6));
+  EXPECT_FALSE(closed.Reserve(Host(), 6).ok());
+  EXPECT_EQ(Used(), (std::vector<uint64_t>{0, 0, 0}));
+}
+
+TEST_F(MemoryLedgerTest, NothingIsGrantedWithoutASession) {
+  MemoryGrants grants(ledger_);
+  EXPECT_THAT(grants.Reserve(Host(), 1),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "no session"));
+}
+
+TEST_F(MemoryLedgerTest, ASessionsChunksAreBoundedByItsLimit) {
+  internal::AccountLimits limits;
+  limits.set_device_bytes(kMiB);
+  MemoryGrants one(ledger_), both(ledger_);
+  one.Open(limits, 1);
+  EXPECT_OK(one.Reserve(Device(0), 66 * kMiB));
+  EXPECT_THAT(one.Reserve(Device(1), 1),
+              StatusIs(kExhausted, "reserved by the session"));
+  both.Open(limits, 0);
+  EXPECT_OK(both.Reserve(Device(1), 130 * kMiB));
+  EXPECT_FALSE(both.Reserve(Device(1), 1).ok());
+}
+
+TEST_F(MemoryLedgerTest, LimitsOfClientsDoNotOverflow) {
+  internal::AccountLimits limits;
+  limits.set_device_bytes(UINT64_MAX);
+  limits.set_pinned_bytes(UINT64_MAX - 1);
+  limits.set_arena_bytes(UINT64_MAX - 1);
+  MemoryGrants grants(ledger_);
+  grants.Open(limits, 1);
+  EXPECT_OK(grants.Reserve(Device(0), 256 * kMiB));
+  EXPECT_OK(grants.Reserve(Host(), 1000 * kMiB));
+  EXPECT_THAT(grants.Reserve(Host(), UINT64_MAX),
+              StatusIs(kExhausted, "host memory"));
+}
+
+TEST_F(MemoryLedgerTest, HostMemoryIsBoundedForOneAndForAll) {
+  internal::AccountLimits limits;
+  limits.set_pinned_bytes(100 * kMiB);
+  limits.set_arena_bytes(100 * kMiB);
+  MemoryGrants a(ledger_), b(ledger_);
+  a.Open(limits, 1);
+  EXPECT_OK(a.Reserve(Host(), 280 * kMiB));
+  EXPECT_THAT(a.Reserve(Host(), 1),
+              StatusIs(kExhausted, "host memory of the session"));
+  b.Open({}, 1);
+  EXPECT_THAT(b.Reserve(Host(), 720 * kMiB + 1),
+              StatusIs(kExhausted, "host memory of all sessions"));
+  EXPECT_OK(b.Reserve(Host(), 720 * kMiB));
+}
+
+TEST_F(MemoryLedgerTest, AHostileExecutorGetsNoMoreByItsMessages) {
+  MemoryGrants grants(ledger_);
+  grants.Open({}, 0);
+  EXPECT_THAT(grants.Release(Host(), 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, "were granted"));
+  EXPECT_OK(grants.Reserve(Device(0), 5));
+  EXPECT_FALSE(grants.Release(Device(1), 5).ok());
+  EXPECT_FALSE(grants.Release(Device(0), 6).ok());
+  EXPECT_THAT(grants.Reserve(Device(7), 1),
+              StatusIs(absl::StatusCode::kNotFound, "no device 7"));
+  EXPECT_EQ(Used(), (std::vector<uint64_t>{0, 5, 0}));
+  // A device that is known stays as it is.
+  AddDevices(UINT64_MAX);
+  EXPECT_FALSE(grants.Reserve(Device(0), 256 * kMiB).ok());
+}
+
+}  // namespace
+}  // namespace holdfast
