@@ -115,9 +115,11 @@ absl::StatusOr<Frame> ReceiveFrame(int socket) {
   do {
     size = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   } while (size < 0 && errno == EINTR);
-  if (size == 0 || (size < 0 && errno == ECONNRESET)) return Closed();
+  if (size < 0 && errno == ECONNRESET) return Closed();
   if (size < 0) return absl::ErrnoToStatus(errno, "recvmsg on a channel");
+  // First of all: an empty message, which looks like the end, may have some.
   TakeDescriptors(message, &frame.descriptors);
+  if (size == 0) return Closed();
   if (message.msg_flags & MSG_TRUNC) return Malformed("longer than the limit");
   if (message.msg_flags & MSG_CTRUNC) return Malformed("too many descriptors");
   if (static_cast<size_t>(size) < sizeof frame.header) {

@@ -24,6 +24,9 @@ namespace {
 constexpr absl::Duration kStartLimit = absl::Minutes(1);
 constexpr size_t kMaxLastWords = 4096;
 
+// A process that has closed its channel is exiting; one that stays is killed.
+constexpr absl::Duration kExitTime = absl::Seconds(1);
+
 absl::Status OverTime(absl::string_view what, absl::Duration limit) {
   return absl::DeadlineExceededError(
       absl::StrCat("the compilation took more than ", what, " of ",
@@ -100,7 +103,10 @@ absl::Status CompilerWorker::Failure(const absl::Status& received,
                                      absl::Duration time_limit) {
   usable_ = false;
   lost_ = true;
-  if (!absl::IsUnavailable(received)) process_->Kill();
+  if (!absl::IsUnavailable(received) ||
+      !process_->Wait(absl::Now() + kExitTime).has_value()) {
+    process_->Kill();
+  }
   const TerminationReport report = process_->Wait();
   if (absl::IsCancelled(received)) return received;
   if (absl::IsDeadlineExceeded(received)) {

@@ -8,6 +8,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "server/process/spawner_process.h"
 
@@ -89,11 +90,16 @@ void Spawner::OnSpawned(const internal::Spawned& spawned, UniqueFd pidfd) {
   const auto found = children_.find(spawned.child());
   if (found == children_.end()) return;
   Child& child = *found->second;
+  if (child.answered) return;
   child.pid = static_cast<pid_t>(spawned.pid());
   child.pidfd = std::move(pidfd);
   child.answered = true;
   if (!spawned.error().empty()) {
     child.status = absl::UnavailableError(spawned.error());
+    children_.erase(found);
+  } else if (!child.pidfd.valid()) {
+    child.status = absl::UnavailableError(absl::StrCat(
+        "the spawner sent no descriptor of process ", spawned.pid()));
     children_.erase(found);
   }
 }
@@ -107,7 +113,13 @@ void Spawner::OnExited(const internal::Exited& exited) {
   absl::MutexLock lock(&mutex_);
   const auto found = children_.find(exited.child());
   if (found == children_.end()) return;
-  found->second->exit->Set(report);
+  Child& child = *found->second;
+  if (!child.answered) {  // Or Spawn would wait for ever.
+    child.status = absl::UnavailableError(
+        absl::StrCat("the process ", report.ToString(), " unannounced"));
+    child.answered = true;
+  }
+  child.exit->Set(report);
   children_.erase(found);
 }
 

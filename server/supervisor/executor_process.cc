@@ -46,25 +46,26 @@ ExecutorProcess::~ExecutorProcess() {
 
 template <typename Answer>
 absl::StatusOr<Answer> ExecutorProcess::Await(
-    const std::optional<Answer>& answer, absl::string_view what,
+    std::optional<Answer> ExecutorProcess::*answer, absl::string_view what,
     absl::Time deadline) {
   absl::MutexLock lock(&mutex_);
-  const auto answered = [&] {
-    return answer.has_value() || ended_.has_value();
+  const auto answered = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return (this->*answer).has_value() || ended_.has_value();
   };
   if (!mutex_.AwaitWithDeadline(absl::Condition(&answered), deadline)) {
     return absl::DeadlineExceededError(absl::StrCat("the executor (pid ", pid(),
                                                     ") is not ", what,
                                                     " within the time limit"));
   }
-  if (!answer.has_value()) return *ended_;
-  if (answer->has_error()) return FromError(answer->error());
-  return *answer;
+  const std::optional<Answer>& given = this->*answer;
+  if (!given.has_value()) return *ended_;
+  if (given->has_error()) return FromError(given->error());
+  return *given;
 }
 
 absl::StatusOr<internal::Ready> ExecutorProcess::AwaitReady(
     absl::Time deadline) {
-  return Await(ready_, "ready", deadline);
+  return Await(&ExecutorProcess::ready_, "ready", deadline);
 }
 
 absl::Status ExecutorProcess::Serve(const internal::Assign& assign, int blocks,
@@ -76,7 +77,7 @@ absl::Status ExecutorProcess::Serve(const internal::Assign& assign, int blocks,
     grants_.Open(assign.limits(), static_cast<size_t>(assign.devices_size()));
   }
   HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message, blocks));
-  return Await(serving_, "serving", deadline).status();
+  return Await(&ExecutorProcess::serving_, "serving", deadline).status();
 }
 
 void ExecutorProcess::OnEnd(std::function<void(absl::Status)> callback) {
@@ -171,7 +172,7 @@ internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
   message.mutable_report_usage();
   const absl::Status sent = process_->channel().Send(message);
   absl::MutexLock lock(&mutex_);
-  const auto answered = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const auto answered = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return usages_ != before || ended_.has_value();
   };
   if (sent.ok()) {

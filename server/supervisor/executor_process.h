@@ -65,9 +65,9 @@ class ExecutorProcess final : public Executor {
   // The process has ended.
   void GiveBackMemory() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SetEnded(const absl::Status& channel_status);
-  // Waits for an answer of the process, its end or the deadline.
+  // Waits for one of the process's answers, its end or the deadline.
   template <typename Answer>
-  absl::StatusOr<Answer> Await(const std::optional<Answer>& answer,
+  absl::StatusOr<Answer> Await(std::optional<Answer> ExecutorProcess::*answer,
                                absl::string_view what, absl::Time deadline);
 
   const std::unique_ptr<ChildProcess> process_;

@@ -114,7 +114,7 @@ TEST_F(LaunchTest, GeometryOutsideTheLimitsIsRefused) {
   EXPECT_OK(Cuda().cuCtxSynchronize_v2(context_));
 }
 
-TEST_F(LaunchTest, ForeignStreamIsRefusedAndMissingParametersToo) {
+TEST_F(LaunchTest, MissingParametersAreRefused) {
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
               Cuda().cuLaunchKernel(scale_, 1, 1, 1, 1, 1, 1, 0, nullptr,
                                     nullptr, nullptr));

@@ -19,7 +19,7 @@ namespace holdfast::fuzz {
 namespace {
 
 constexpr uint64_t kArena = Handle{HandleKind::kArena, 1, 0}.Pack();
-constexpr uint64_t kArenaSize = uint64_t{8} << 20;
+constexpr uint64_t kArenaSize = uint64_t{128} << 10;
 constexpr uint64_t kMaxHostBytes = uint64_t{1} << 20;
 
 // What succeeds but takes long or much is made small: this process cannot be

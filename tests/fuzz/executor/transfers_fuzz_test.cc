@@ -29,8 +29,11 @@ namespace {
 constexpr uint64_t kStream = Handle{HandleKind::kStream, 1, 0}.Pack();
 constexpr uint64_t kBuffer = Handle{HandleKind::kBuffer, 1, 0}.Pack();
 constexpr uint64_t kHost = Handle{HandleKind::kBuffer, 1, 1}.Pack();
+// Hostile calls do not name it, since those that are open may write at any
+// time.
+constexpr uint64_t kOwn = Handle{HandleKind::kBuffer, 77, 900}.Pack();
 constexpr uint64_t kSize = (uint64_t{2} << 20) + 5;
-constexpr uint64_t kLastSequence = 3;
+constexpr uint64_t kLastSequence = 4;
 constexpr std::chrono::milliseconds kCallLimit{60'000};
 constexpr std::chrono::milliseconds kWaitLimit{50};
 
@@ -132,11 +135,11 @@ class Client {
     v1::CommandBatch batch;
     batch.set_first_sequence(1);
     batch.add_commands()->mutable_create_stream()->set_stream(kStream);
-    for (const uint64_t buffer : {kBuffer, kHost}) {
+    for (const uint64_t buffer : {kBuffer, kHost, kOwn}) {
       auto& allocate = *batch.add_commands()->mutable_allocate_buffer();
       allocate.set_buffer(buffer);
       allocate.set_size(kSize);
-      if (buffer == kBuffer) {
+      if (buffer != kHost) {
         allocate.set_device(0);
       } else {
         allocate.mutable_host();
@@ -155,13 +158,12 @@ class Client {
 
   // Bytes that go up and come down again, beside what is still open.
   absl::Status CheckServes() {
-    const uint64_t buffer = random_.OneIn(2) ? kBuffer : kHost;
     const uint64_t size = 1 + random_.Below(kSize);
     const uint64_t offset = random_.Below(kSize - size + 1);
     std::string bytes = random_.Bytes(std::min<uint64_t>(size, 4096));
     bytes.resize(size, static_cast<char>(random_.Next()));
     RawCall up(stub_, "Upload", Context(/*hostile=*/false));
-    up.Write(Header(Range(buffer, offset, size)));
+    up.Write(Header(Range(kOwn, offset, size)));
     for (uint64_t at = 0; at < size;) {
       const uint64_t piece = 1 + random_.Below(uint64_t{1} << 20);
       up.Write(Data(bytes.substr(at, piece)));
@@ -173,7 +175,7 @@ class Client {
     grpc::Status status = up.Finish();
     HOLDFAST_FUZZ_EXPECT(status.ok(), status.error_message());
     v1::DownloadRequest request;
-    *request.mutable_range() = Range(buffer, offset, size);
+    *request.mutable_range() = Range(kOwn, offset, size);
     std::string back;
     status = Download(request.SerializeAsString(), Context(false), &back);
     HOLDFAST_FUZZ_EXPECT(status.ok(), status.error_message());

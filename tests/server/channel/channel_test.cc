@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -139,6 +140,29 @@ TEST_F(ChannelTest, FrameOverTheLimitIsDataLoss) {
 TEST_F(ChannelTest, BytesThatAreNoMessageAreDataLoss) {
   SendRaw(absl::string_view("\3\0\0\0\0\0\0\0\xff\xff\xff", 11));
   EXPECT_EQ(ReceiveCode(), absl::StatusCode::kDataLoss);
+}
+
+// It looks like the end of the channel, and was taken for no more than that.
+TEST_F(ChannelTest, ADescriptorWithAnEmptyMessageIsClosed) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  const UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(rights), &ends[1], sizeof(int));
+  ASSERT_EQ(sendmsg(a_.fd(), &message, 0), 0);
+  write_end.Reset();
+  EXPECT_EQ(ReceiveCode(), absl::StatusCode::kUnavailable);
+  // With the last write end gone, the pipe has ended.
+  char byte;
+  EXPECT_EQ(read(read_end.get(), &byte, 1), 0);
 }
 
 TEST_F(ChannelTest, UsableAfterAMalformedFrame) {

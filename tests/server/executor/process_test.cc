@@ -39,7 +39,8 @@ TEST_F(ProcessTest, AClosedChannelEndsIt) {
   Fill();
   channel().Shutdown();
   const int status = AwaitExit();
-  EXPECT_TRUE(WIFEXITED(status)) << status;
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 1);
 }
 
 TEST_F(ProcessTest, AnOpenExecuteStreamDoesNotHoldUpTheEnd) {

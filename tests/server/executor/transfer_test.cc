@@ -2,6 +2,7 @@
 //
 // Upload and Download.
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -117,6 +118,17 @@ TEST_F(TransferTest, ATransferIsAnOperationOfItsStream) {
 TEST_F(TransferTest, ItWaitsForTheCommandsThatItNames) {
   v1::TransferRange range = Range(0, 4);
   range.set_after_sequence(10);
+  // A command that does not come is waited for until the client gives up.
+  const auto context = Context();
+  context->set_deadline(std::chrono::system_clock::now() +
+                        std::chrono::milliseconds(200));
+  v1::DownloadRequest request;
+  *request.mutable_range() = range;
+  const auto reader = transfers().Download(context.get(), request);
+  v1::DownloadResponse response;
+  EXPECT_FALSE(reader->Read(&response));
+  EXPECT_EQ(reader->Finish().error_code(), StatusCode::DEADLINE_EXCEEDED);
+
   std::string back;
   std::thread download([&] { EXPECT_TRUE(Download(range, &back).ok()); });
   Batch batch(10);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_TESTS_FUZZ_CHANNEL_HOSTILE_SENDER_H_
+#define HOLDFAST_TESTS_FUZZ_CHANNEL_HOSTILE_SENDER_H_
+
+#include <google/protobuf/message.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/unique_fd.h"
+#include "tests/fuzz/engine/random.h"
+
+namespace holdfast::fuzz {
+
+// Messages to start from, each one that its reader knows.
+using Corpus = std::vector<std::unique_ptr<google::protobuf::Message>>;
+
+// Returns messages of both ends of an executor's, a compiler's and the
+// spawner's channel.
+Corpus FromExecutorMessages();
+Corpus ToExecutorMessages();
+Corpus FromCompilerMessages();
+Corpus FromSpawnerMessages();
+
+// Sends one frame of server/channel on `socket`, past Channel: a message of the
+// corpus, mostly changed field by field or byte by byte, in a frame that mostly
+// is well-formed, with up to three descriptors of any kind. Returns false if
+// the other end is closed or does not read.
+bool SendHostileFrame(int socket, const Corpus& corpus, Random& random);
+
+}  // namespace holdfast::fuzz
+
+#endif  // HOLDFAST_TESTS_FUZZ_CHANNEL_HOSTILE_SENDER_H_

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The channels between the daemon's own processes, with one end hostile:
+//
+//   supervisor  reads what an executor, a compiler worker and the spawner say;
+//   executor    reads what its supervisor says.
+//
+// The processes are real: this program is the executor and the compiler that
+// it starts. The spawner's end is taken out of the real spawner.
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/base/log.h"
+#include "server/compile/compiler_worker.h"
+#include "server/compile/object_store.h"
+#include "server/executor/supervisor_link.h"
+#include "server/process/spawner.h"
+#include "server/supervisor/device_catalogue.h"
+#include "server/supervisor/executor_process.h"
+#include "server/supervisor/memory_ledger.h"
+#include "tests/fuzz/channel/hostile_sender.h"
+#include "tests/fuzz/engine/fuzzer.h"
+#include "tests/fuzz/engine/open_descriptors.h"
+
+namespace holdfast::fuzz {
+namespace {
+
+constexpr char kHostileExecutor[] = "--hostile-executor=";
+constexpr char kHostileCompiler[] = "--hostile-compiler=";
+constexpr char kVictim[] = "--victim=";
+
+// How long the supervisor waits for an answer that may never come.
+constexpr absl::Duration kPatience = absl::Milliseconds(40);
+constexpr absl::Duration kCloseLimit = absl::Seconds(10);
+
+// A process that says anything, and then ends in one of the ways that there
+// are.
+[[noreturn]] void BeHostile(const Corpus& corpus, uint64_t seed) {
+  Random random(seed);
+  Channel channel{UniqueFd(kChildChannelFd)};
+  // Half of them pass for what they should be.
+  if (random.OneIn(2)) static_cast<void>(channel.Send(*corpus.front()));
+  for (uint64_t frames = 1 + random.Below(30); frames > 0; --frames) {
+    if (!SendHostileFrame(channel.fd(), corpus, random)) break;
+  }
+  switch (random.Below(5)) {
+    case 0:
+      _exit(static_cast<int>(random.Below(256)));
+    case 1:
+      std::abort();
+    case 2:  // Stays and says nothing more.
+      while (true) pause();
+    case 3:
+      channel.Shutdown();
+      while (true) pause();
+    default:  // Answers whatever it is told.
+      internal::ToExecutor message;
+      while (channel.Receive(&message).ok()) {
+        SendHostileFrame(channel.fd(), corpus, random);
+      }
+      _exit(0);
+  }
+}
+
+// An executor without a device: what it hears decides nothing but its end.
+[[noreturn]] void BeVictim() {
+  SetLogLevel(static_cast<LogLevel>(static_cast<int>(LogLevel::kError) + 1));
+  executor::SupervisorLink link{UniqueFd(kChildChannelFd)};
+  link.OnUsageAsked([](internal::Usage* usage) {
+    usage->mutable_usage()->mutable_arena_bytes()->set_used(1);
+  });
+  link.SendReady({});
+  if (!link.AwaitAssign().ok()) _exit(0);
+  link.SendServing(absl::OkStatus());
+  for (int i = 0; i < 3; ++i) {
+    const auto object = link.FetchObject(std::string(32, 's'));
+    if (!object.ok()) continue;
+    // The mapping must be there to its end.
+    volatile char last = 0;
+    if (object->image.size() > 0) {
+      last = static_cast<const char*>(
+          object->image.data())[object->image.size() - 1];
+    }
+    static_cast<void>(last);
+  }
+  link.AwaitShutdown();
+  _exit(0);
+}
+
+class Target : public FuzzTarget {
+ public:
+  absl::Status Execute(Random& random) override {
+    const auto before = OpenDescriptors();
+    absl::Status status = Play(random);
+    const absl::Time deadline = absl::Now() + kCloseLimit;
+    std::string more;
+    while (!(more = NewDescriptors(before, OpenDescriptors())).empty() &&
+           absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    HOLDFAST_FUZZ_EXPECT(more.empty(), more);
+    return status;
+  }
+
+  std::string Summary() const override {
+    return absl::StrCat(ready_, " hostile executors and ", compilers_,
+                        " hostile compilers passed for ready, ", frames_,
+                        " frames to executors and spawners' readers");
+  }
+
+ private:
+  absl::Status Play(Random& random) {
+    // This process has one thread between executions.
+    auto spawner = Spawner::Create({});
+    if (!spawner.ok()) return spawner.status();
+    switch (random.Below(4)) {
+      case 0:
+        return PlayCompiler(**spawner, random);
+      case 1:
+        return PlayVictim(**spawner, random);
+      case 2:
+        return PlaySpawner(**spawner, random);
+      default:
+        return PlayExecutor(**spawner, random);
+    }
+  }
+
+  absl::Status PlayExecutor(Spawner& spawner, Random& random) {
+    ObjectStore store(1 << 20);
+    MemoryLedger ledger(1 << 20);
+    auto process = ExecutorProcess::Start(
+        spawner, {absl::StrCat(kHostileExecutor, random.Next())}, store,
+        ledger);
+    if (!process.ok()) return process.status();
+    int ends = 0;
+    if (random.OneIn(2))
+      (*process)->OnEnd([&](const absl::Status&) { ++ends; });
+    const auto ready = (*process)->AwaitReady(absl::Now() + kPatience);
+    if (ready.ok()) {
+      ++ready_;
+      const DeviceCatalogue catalogue(*ready);
+      static_cast<void>(catalogue.List());
+      static_cast<void>(catalogue.DefaultArch());
+      static_cast<void>(catalogue.DefaultTarget());
+      for (const uint32_t ordinal :
+           {0u, 1u, static_cast<uint32_t>(random.Boundary())}) {
+        static_cast<void>(catalogue.Find(ordinal).status());
+      }
+      internal::Assign assign;
+      assign.set_token("0123456789abcdef");
+      static_cast<void>(
+          (*process)->Serve(assign, /*blocks=*/-1, absl::Now() + kPatience));
+      static_cast<void>((*process)->AskUsage(absl::Now() + kPatience));
+    }
+    if (random.OneIn(2)) (*process)->Stop(absl::Now() + kPatience);
+    process->reset();
+    HOLDFAST_FUZZ_EXPECT(ends <= 1, ends, " ends of one process");
+    return CheckNothingGranted(ledger);
+  }
+
+  static absl::Status CheckNothingGranted(const MemoryLedger& ledger) {
+    v1::MemoryTotals totals;
+    ledger.Report(&totals);
+    uint64_t granted = totals.host_bytes().used();
+    for (const auto& device : totals.devices()) {
+      granted += device.reserved_bytes().used();
+    }
+    HOLDFAST_FUZZ_EXPECT(granted == 0, totals.ShortDebugString());
+    return absl::OkStatus();
+  }
+
+  absl::Status PlayCompiler(Spawner& spawner, Random& random) {
+    auto process =
+        spawner.Spawn({absl::StrCat(kHostileCompiler, random.Next())});
+    if (!process.ok()) return process.status();
+    auto worker = CompilerWorker::Create(*std::move(process));
+    if (!worker.ok()) return absl::OkStatus();
+    ++compilers_;
+    for (uint64_t jobs = random.Below(4); jobs > 0 && (*worker)->usable();
+         --jobs) {
+      internal::ToCompiler job;
+      job.mutable_compile()->set_name("a.cu");
+      static_cast<void>(
+          (*worker)->Run(job, /*fd=*/-1, kPatience, CompileCaller()).status());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PlayVictim(Spawner& spawner, Random& random) {
+    auto process = spawner.Spawn({absl::StrCat(kVictim, 0)});
+    if (!process.ok()) return process.status();
+    Channel& channel = (*process)->channel();
+    for (uint64_t frames = 1 + random.Below(30); frames > 0; --frames) {
+      ++frames_;
+      if (!SendHostileFrame(channel.fd(), to_executor_, random)) break;
+    }
+    // What is unread is read before the end.
+    channel.Shutdown();
+    const auto report = (*process)->Wait(absl::Now() + absl::Minutes(1));
+    HOLDFAST_FUZZ_EXPECT(report.has_value(), "the executor does not end");
+    HOLDFAST_FUZZ_EXPECT(
+        report->cause == TerminationReport::Cause::kExited && report->code <= 1,
+        report->ToString());
+    return absl::OkStatus();
+  }
+
+  // Frames in the name of the spawner, beside its own.
+  absl::Status PlaySpawner(Spawner& spawner, Random& random) {
+    // Once it has answered, it has its descriptors where it wants them.
+    const auto first = spawner.Spawn({absl::StrCat(kVictim, 0)});
+    if (!first.ok()) return first.status();
+    (*first)->channel().Shutdown();
+    const UniqueFd end = SpawnersEnd();
+    if (!end.valid()) return absl::OkStatus();  // The kernel forbids it.
+    std::thread sender([&] {
+      Random frames(random.Next());
+      for (uint64_t count = 1 + frames.Below(30); count > 0; --count) {
+        ++frames_;
+        if (!SendHostileFrame(end.get(), from_spawner_, frames)) break;
+      }
+    });
+    for (int i = 0; i < 2; ++i) {
+      const auto child = spawner.Spawn({absl::StrCat(kVictim, i)});
+      // It cannot be killed if its descriptor is another process's or none.
+      if (child.ok()) (*child)->channel().Shutdown();
+    }
+    sender.join();
+    return absl::OkStatus();
+  }
+
+  // A duplicate of the channel's end that the spawner, our only child, has.
+  static UniqueFd SpawnersEnd() {
+    std::FILE* const children = std::fopen(
+        absl::StrCat("/proc/self/task/", getpid(), "/children").c_str(), "r");
+    int pid = 0;
+    if (children == nullptr || std::fscanf(children, "%d", &pid) != 1) pid = 0;
+    if (children != nullptr) std::fclose(children);
+    const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    return UniqueFd(static_cast<int>(
+        syscall(SYS_pidfd_getfd, process.get(), kChildChannelFd, 0)));
+  }
+
+  const Corpus to_executor_ = ToExecutorMessages();
+  const Corpus from_spawner_ = FromSpawnerMessages();
+  uint64_t ready_ = 0;
+  uint64_t compilers_ = 0;
+  uint64_t frames_ = 0;
+};
+
+// Runs the role that a process was started for, if it was.
+void PlayRole(absl::string_view argument) {
+  uint64_t seed = 0;
+  absl::string_view rest = argument;
+  if (absl::ConsumePrefix(&rest, kHostileExecutor) &&
+      absl::SimpleAtoi(rest, &seed)) {
+    BeHostile(FromExecutorMessages(), seed);
+  }
+  rest = argument;
+  if (absl::ConsumePrefix(&rest, kHostileCompiler) &&
+      absl::SimpleAtoi(rest, &seed)) {
+    BeHostile(FromCompilerMessages(), seed);
+  }
+  if (absl::StartsWith(argument, kVictim)) BeVictim();
+}
+
+}  // namespace
+}  // namespace holdfast::fuzz
+
+int main(int argc, char** argv) {
+  if (argc == 2) holdfast::fuzz::PlayRole(argv[1]);
+  return holdfast::fuzz::FuzzMain(
+      argc, argv, [] { return std::make_unique<holdfast::fuzz::Target>(); });
+}
