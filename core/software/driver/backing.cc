@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/software/driver/trace.h"
-#include "core/software/runtime/executable.h"
+#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 namespace {

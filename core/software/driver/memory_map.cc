@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/software/driver/address_space.h"
+#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 
@@ -110,8 +110,8 @@ Location MemoryMap::Locate(uintptr_t address, size_t size,
   std::shared_lock lock(mutex_);
   auto it = FindLocked(address);
   if (it == regions_.end()) {
-    const bool reserved = GetAddressSpace().Contains(address) ||
-                          GetAddressSpace().Contains(address + size - 1);
+    const bool reserved = GetKernelWindow().Contains(address, 1) ||
+                          GetKernelWindow().Contains(address + size - 1, 1);
     return reserved ? Location::kInvalid : Location::kPageable;
   }
   const Location found =

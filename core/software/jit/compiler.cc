@@ -18,6 +18,7 @@
 #include "core/software/jit/object_writer.h"
 #include "core/software/lower/parting.h"
 #include "core/software/lower/shapes.h"
+#include "core/software/runtime/window.h"
 #include "core/software/semantics/scalar_operations.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -135,7 +136,8 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_lanes_ended);
   DEFINE(holdfast_yield);
   DEFINE(holdfast_trap);
-  DEFINE(holdfast_misaligned);
+  DEFINE(holdfast_check_addresses);
+  DEFINE(holdfast_bad_address);
   DEFINE(holdfast_mbarrier);
   DEFINE(holdfast_match_any32);
   DEFINE(holdfast_match_any64);
@@ -159,7 +161,9 @@ std::string CacheKey(const lower::Kernel& kernel,
   static const auto& machine = *new std::string([] {
     const auto builder = HostMachine();
     return builder.getCPU() + "\n" + builder.getFeatures().getString() + "\n" +
-           std::to_string(HostCpu().lanes) + "\n" + BuildId();
+           std::to_string(HostCpu().lanes) + "\n" +
+           std::to_string(GetKernelWindow().base) + "\n" +
+           std::to_string(GetKernelWindow().size) + "\n" + BuildId();
   }());
   if (kernel.fingerprint.empty() || BuildId().empty() ||
       std::getenv("HOLDFAST_SOFTWARE_DUMP") != nullptr) {
@@ -378,6 +382,10 @@ extern "C" void* holdfast_masked_function(WorkerContext* worker,
 std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
                                         const lower::BlockShape& block,
                                         std::string* error) {
+  if (GetKernelWindow().size == 0) {
+    *error = "this process has no room for the addresses of kernels";
+    return nullptr;
+  }
   LLJIT* jit = Jit(error);
   if (jit == nullptr) return nullptr;
   auto compiled = std::make_unique<JitKernel>(jit, kernel, block);

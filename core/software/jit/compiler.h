@@ -29,7 +29,7 @@ class CompiledKernel {
 // made when that first happens. On failure returns null and says why in *error.
 // Takes objects from the cache on disk if it has it, and puts it there: so code
 // holds no address of this process but symbols, the variables' and the
-// runtime's.
+// runtime's, and that of the window, by which objects are kept apart.
 std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
                                         const lower::BlockShape& block,
                                         std::string* error);

@@ -59,8 +59,8 @@ void KernelEmitter::EmitCopyAsync(const Instruction& instruction) {
   if (given > 3) valid = ValidBytes(operands[3], static_cast<int>(bytes));
   const Value from = Address(operands[1], Space::kGlobal);
   const Value to = Address(operands[0], Space::kShared);
-  CheckAlignment(operands[1], Space::kGlobal, from);
-  CheckAlignment(operands[0], Space::kShared, to);
+  CheckSource(operands[1], from, valid);
+  CheckAddress(operands[0], Space::kShared, to);
   std::vector<Value> pieces;
   for (size_t at = 0; at < bytes; at += kPieceBytes) {
     const Value piece = Displaced(from, at);
@@ -70,6 +70,27 @@ void KernelEmitter::EmitCopyAsync(const Instruction& instruction) {
   for (size_t at = 0; at < bytes; at += kPieceBytes) {
     StoreTo(Displaced(to, at), pieces[at / kPieceBytes]);
   }
+}
+
+// Lanes that copy nothing may have any address.
+void KernelEmitter::CheckSource(const Operand& operand, const Value& from,
+                                const std::optional<Value>& valid) {
+  if (!valid) return CheckAddress(operand, Space::kGlobal, from);
+  llvm::Value* const guard = guard_bits_;
+  llvm::Value* bits = BitsOfPredicate(WantedFrom(*valid, 0));
+  guard_bits_ = guard == nullptr ? bits : b_.CreateAnd(guard, bits);
+  CheckAddress(operand, Space::kGlobal, from);
+  guard_bits_ = guard;
+  if (operand.kind == Operand::Kind::kRegister) tested_.erase(operand.index);
+}
+
+// By lane: whether byte `at` of a copy is among the `valid` ones.
+Value KernelEmitter::WantedFrom(const Value& valid, uint32_t at) {
+  Value wanted{Shape::Varying(), Type::kPred, {}};
+  for (llvm::Value* part : valid.parts) {
+    wanted.parts.push_back(b_.CreateICmpUGT(part, b_.Splat(b_.I32(at))));
+  }
+  return wanted;
 }
 
 Value KernelEmitter::Displaced(const Value& address, uint64_t bytes) {
@@ -100,11 +121,8 @@ Value KernelEmitter::ValidBytes(const Operand& operand, int bytes) {
 // The four bytes `at` of a copy of which `valid` bytes are read.
 Value KernelEmitter::LoadValid(const Value& from, const Value& valid,
                                uint32_t at) {
-  Value wanted{Shape::Varying(), Type::kPred, {}};
+  const Value wanted = WantedFrom(valid, at);
   llvm::Value* offset = b_.Splat(b_.I32(at));
-  for (llvm::Value* part : valid.parts) {
-    wanted.parts.push_back(b_.CreateICmpUGT(part, offset));
-  }
   llvm::Value* const guard = guard_bits_;
   llvm::Value* bits = BitsOfPredicate(wanted);
   guard_bits_ = guard == nullptr ? bits : b_.CreateAnd(guard, bits);
@@ -138,7 +156,7 @@ void KernelEmitter::EmitMbarrier(const Instruction& instruction) {
   Value second = Uniform(Type::kU64, b_.getInt64(0));
   if (has_place) {
     address = Address(operands[at], SpaceOf(instruction));
-    CheckAlignment(operands[at], SpaceOf(instruction), address);
+    CheckAddress(operands[at], SpaceOf(instruction), address);
   }
   const size_t value = has_place ? at + 1 : at;
   if (operands.size() > value) {

@@ -71,7 +71,7 @@ void KernelEmitter::EmitAtomic(const Instruction& instruction) {
   const Value address = Address(operands[at], SpaceOf(instruction));
   const Operand* swapped =
       instruction.modifiers.Has(Modifier::kCas) ? &operands[at + 2] : nullptr;
-  CheckAlignment(operands[at], SpaceOf(instruction), address);
+  CheckAddress(operands[at], SpaceOf(instruction), address);
   if (operands[at + 1].kind != Operand::Kind::kVector) {
     return EmitAtomicElement(instruction, returns ? &operands[0] : nullptr,
                              address, operands[at + 1], swapped);

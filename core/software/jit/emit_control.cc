@@ -113,7 +113,7 @@ void KernelEmitter::EmitBlock(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
   block_at_ = k;
   predicates_.clear();
-  aligned_.clear();
+  tested_.clear();
   prefetch_ = {};
   if (mode_ == Mode::kFull && shapes_[0].lane_loops[k] >= 0) {
     return LeaveForLaneLoop(k);
@@ -135,7 +135,7 @@ void KernelEmitter::EmitBlock(size_t k) {
       b_.CreateBr(resume);
       b_.SetInsertPoint(resume);
       predicates_.clear();
-      aligned_.clear();
+      tested_.clear();
     }
     EmitInstruction(instruction);
   }

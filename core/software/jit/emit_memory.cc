@@ -76,21 +76,40 @@ llvm::Value* KernelEmitter::VariableAddress(const Operand& operand) {
                       b_.getInt64(static_cast<uint64_t>(operand.offset)));
 }
 
-// A 64-bit address in this process. Addresses of shared memory are offsets
-// that may stand in 32-bit registers. They are sign-extended: a lane that is
-// in bounds is then right even if another wraps, and no lane can leave the
-// reserved space around the arena.
+// A 64-bit address in this process.
 Value KernelEmitter::Address(const Operand& operand, Space space) {
   const bool variable = operand.kind == Operand::Kind::kVariable ||
                         operand.kind == Operand::Kind::kLocalVariable;
+  Value address = StartOf(operand, space);
+  if (variable || operand.offset == 0) return address;
+  // The constant comes last, where it becomes part of an access.
+  for (llvm::Value*& part : address.parts) {
+    llvm::Value* offset = b_.getInt64(static_cast<uint64_t>(operand.offset));
+    if (part->getType()->isVectorTy()) offset = b_.Splat(offset);
+    part = b_.CreateAdd(part, offset);
+  }
+  return address;
+}
+
+// The same without the offset of a register. Addresses of shared memory are
+// offsets that may stand in 32-bit registers. They are sign-extended: a lane
+// that is in bounds is then right even if another wraps.
+Value KernelEmitter::StartOf(const Operand& operand, Space space) {
+  const bool is_register = operand.kind == Operand::Kind::kRegister;
+  if (is_register) {
+    const auto found = tested_.find(operand.index);
+    if (found != tested_.end() && found->second.space == space) {
+      return found->second.start;
+    }
+  }
   Value address;
-  if (variable) {
+  if (operand.kind == Operand::Kind::kVariable ||
+      operand.kind == Operand::Kind::kLocalVariable) {
     address = OfLane(ReadAddress(operand));
   } else {
-    address =
-        Read(operand, operand.kind == Operand::Kind::kRegister
-                          ? kernel_.function->registers[operand.index].type
-                          : Type::kU64);
+    address = Read(operand,
+                   is_register ? kernel_.function->registers[operand.index].type
+                               : Type::kU64);
     if (ptx::BitsOf(address.type) < 32 || address.type == Type::kF32 ||
         address.type == Type::kF64) {
       address = As(address, Type::kU64);
@@ -104,23 +123,23 @@ Value KernelEmitter::Address(const Operand& operand, Space space) {
     llvm::Type* wide = part->getType()->isVectorTy()
                            ? b_.VectorOf(b_.getInt64Ty())
                            : static_cast<llvm::Type*>(b_.getInt64Ty());
+    if (is_register) part = b_.CreateFreeze(part);
     if (space == Space::kShared) {
       llvm::Type* narrow = b_.Like(part, b_.getInt32Ty());
       part = b_.CreateSExt(b_.CreateTrunc(part, narrow), wide);
     } else {
       part = b_.CreateZExtOrTrunc(part, wide);
     }
-    auto splat = [&](llvm::Value* scalar) {
-      return part->getType()->isVectorTy() ? b_.Splat(scalar) : scalar;
-    };
-    // The constant comes last, where it becomes part of an access.
-    if (base != nullptr) part = b_.CreateAdd(part, splat(base));
-    if (!variable && operand.offset != 0) {
-      part = b_.CreateAdd(part, splat(b_.getInt64(operand.offset)));
+    if (base != nullptr) {
+      part = b_.CreateAdd(
+          part, part->getType()->isVectorTy() ? b_.Splat(base) : base);
     }
   }
   address.type = Type::kU64;
   address.shape.zeros = 0;  // as far as is known
+  if (is_register && current_->guard.kind == Operand::Kind::kNone) {
+    tested_[operand.index] = {address, space};
+  }
   return address;
 }
 
@@ -128,7 +147,7 @@ void KernelEmitter::EmitLoad(const Instruction& instruction) {
   const Type type = instruction.type();
   const Operand& place = instruction.operands[1];
   const Value address = Address(place, SpaceOf(instruction));
-  CheckAlignment(place, SpaceOf(instruction), address);
+  CheckAddress(place, SpaceOf(instruction), address);
   Prefetch(place, address, /*write=*/false);
   uint64_t offset = 0;
   std::vector<Value> loaded;
@@ -154,7 +173,7 @@ void KernelEmitter::EmitStore(const Instruction& instruction) {
   const Type type = instruction.type();
   const Operand& place = instruction.operands[0];
   const Value address = Address(place, SpaceOf(instruction));
-  CheckAlignment(place, SpaceOf(instruction), address);
+  CheckAddress(place, SpaceOf(instruction), address);
   Prefetch(place, address, /*write=*/true);
   uint64_t offset = 0;
   if (IsOrdered(instruction)) CompilerFence();

@@ -10,6 +10,20 @@ using ptx::Instruction;
 using ptx::Operand;
 using ptx::Type;
 
+// Keeps, of the addresses that were tested in front of a region's block, those
+// of registers that it has not written. Addresses that only some lanes have
+// tested, or that were made where control may not come, are dropped.
+void KernelEmitter::ForgetTestsBut(const std::map<uint32_t, Tested>& before) {
+  std::map<uint32_t, Tested> kept;
+  for (const auto& [index, tested] : before) {
+    const auto now = tested_.find(index);
+    if (now != tested_.end() && now->second.start.parts == tested.start.parts) {
+      kept.emplace(index, tested);
+    }
+  }
+  tested_ = std::move(kept);
+}
+
 // `taken`: the lanes that take the branch at the end of block k.
 void KernelEmitter::EmitRegion(size_t k, llvm::Value* taken) {
   const lower::Block& block = kernel_.blocks[k];
@@ -28,7 +42,9 @@ void KernelEmitter::EmitRegion(size_t k, llvm::Value* taken) {
     region_ = LoadI32(region_bits_[at]);
     b_.CreateCondBr(b_.CreateICmpEQ(region_, b_.I32(0)), after, run);
     b_.SetInsertPoint(run);
+    const auto tested = tested_;
     EmitRegionBlock(static_cast<size_t>(at));
+    ForgetTestsBut(tested);
     b_.CreateBr(after);
     b_.SetInsertPoint(after);
   }
@@ -40,11 +56,6 @@ void KernelEmitter::EmitRegion(size_t k, llvm::Value* taken) {
 
 void KernelEmitter::EmitRegionBlock(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
-  // What was tested for all lanes that come here need not be tested again.
-  if (!aligned_.empty() && lower::Predecessors(kernel_, k) !=
-                               std::vector<int>{static_cast<int>(block_at_)}) {
-    aligned_.clear();
-  }
   block_at_ = k;
   predicates_.clear();
   const uint32_t last = block.branches ? block.last - 1 : block.last;

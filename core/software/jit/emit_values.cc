@@ -158,7 +158,7 @@ void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
                                   llvm::Value* mask) {
   const Type type = kernel_.function->registers[index].type;
   if (mode == mode_) {
-    aligned_.erase(index);
+    tested_.erase(index);
     prefetch_.offsets.erase(index);
   }
   if (lane_ != nullptr) {

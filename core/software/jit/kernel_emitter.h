@@ -118,6 +118,8 @@ class KernelEmitter {
   void EmitRegion(size_t k, llvm::Value* taken);
   void EmitRegionBlock(size_t k);
   void AddToRegion(int target, llvm::Value* bits);
+  struct Tested;
+  void ForgetTestsBut(const std::map<uint32_t, Tested>& before);
   void PendRegion();
 
   // emit_lanes.cc
@@ -208,14 +210,17 @@ class KernelEmitter {
                                  absl::Span<const Value> arguments);
   ptx::Type TypeOfOperand(const ptx::Operand& operand) const;
 
-  // emit_alignment.cc
-  bool IsAligned(const ptx::Operand& operand, uint64_t bytes) const;
-  void CheckAlignment(const ptx::Operand& operand, ptx::Space space,
-                      const Value& address);
-  void BranchIfAny(const Value& low, llvm::BasicBlock* bad,
-                   llvm::BasicBlock* good);
-  void ReportMisaligned(llvm::Value* mask, uint64_t bytes, int width,
-                        int64_t stride);
+  // emit_address_check.cc
+  bool IsGoodVariable(const ptx::Operand& operand, ptx::Space space,
+                      uint64_t bytes) const;
+  bool IsTested(const ptx::Operand& operand, ptx::Space space,
+                const Value& address, uint64_t bytes) const;
+  void CheckAddress(const ptx::Operand& operand, ptx::Space space,
+                    const Value& address);
+  bool BranchIfBad(const Value& address, ptx::Space space, uint64_t bytes,
+                   llvm::BasicBlock* bad, llvm::BasicBlock* good);
+  void ReportAddress(const Value& address, ptx::Space space, uint64_t bytes,
+                     bool sure);
 
   // emit_prefetch.cc
   void Prefetch(const ptx::Operand& place, const Value& address, bool write);
@@ -246,6 +251,9 @@ class KernelEmitter {
 
   // emit_async.cc
   void EmitCopyAsync(const ptx::Instruction& instruction);
+  void CheckSource(const ptx::Operand& operand, const Value& from,
+                   const std::optional<Value>& valid);
+  Value WantedFrom(const Value& valid, uint32_t at);
   Value Displaced(const Value& address, uint64_t bytes);
   Value ValidBytes(const ptx::Operand& operand, int bytes);
   Value LoadValid(const Value& from, const Value& valid, uint32_t at);
@@ -309,6 +317,7 @@ class KernelEmitter {
   // outlive the process.
   llvm::Value* VariableAddress(const ptx::Operand& operand);
   Value Address(const ptx::Operand& operand, ptx::Space space);
+  Value StartOf(const ptx::Operand& operand, ptx::Space space);
   Value LoadFrom(const Value& address, ptx::Type type);
   Value Gather(const Value& address, ptx::Type type, llvm::Value* bits);
   Value GatherListed(const Value& address, ptx::Type type, llvm::Value* bits);
@@ -415,13 +424,18 @@ class KernelEmitter {
   std::map<int, llvm::BasicBlock*> resume_blocks_;
   // Predicates written in the block at hand, as vectors.
   std::map<uint32_t, Value> predicates_;
-  // By register: of its value plus `offset`, which the block at hand has found
-  // to be a multiple of `bytes`.
-  struct Aligned {
-    uint64_t bytes;
-    uint64_t offset;
+  // By register: the address that the code at hand has made of its value, and
+  // has found to lie where it may and to be a multiple of `bytes` with `offset`
+  // added, if `good`. The parts are frozen, and stand for the register in
+  // whatever follows, so that what was tested is what is accessed.
+  struct Tested {
+    Value start;  // without an offset
+    ptx::Space space = ptx::Space::kGeneric;
+    bool good = false;
+    uint64_t bytes = 1;
+    int64_t offset = 0;
   };
-  std::map<uint32_t, Aligned> aligned_;
+  std::map<uint32_t, Tested> tested_;
   // In the block at hand: of accesses of so many bytes a lane; by register,
   // where something was fetched for it.
   struct PrefetchAhead {

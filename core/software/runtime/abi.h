@@ -15,7 +15,7 @@ class PrintBuffer;
 
 // One launch; the same for all its workers.
 struct LaunchContext {
-  const uint8_t* parameters = nullptr;
+  const uint8_t* parameters = nullptr;  // in the window
   const std::atomic<bool>* cancel = nullptr;
   // Another block has failed: who waits for it need not.
   const std::atomic<bool>* stopped = nullptr;
@@ -36,8 +36,9 @@ inline constexpr uint32_t kWarpThreads = 32;
 // its own. Generated code keeps `block` and `warp` up to date, so that a fault
 // can say where it happened.
 struct WorkerContext {
-  uint8_t* shared = nullptr;
-  // Local variables of the 32 lanes, one lane's behind the other's.
+  uint8_t* shared = nullptr;  // in the window
+  // In the window. Local variables of the 32 lanes, one lane's behind the
+  // other's.
   uint8_t* local = nullptr;
   const LaunchContext* launch = nullptr;
   uint64_t block = 0;
@@ -96,12 +97,22 @@ void holdfast_yield(WorkerContext* worker);
 [[noreturn]] void holdfast_trap(WorkerContext* worker, uint32_t lanes,
                                 uint32_t reason);
 
-// `lanes` access `bytes` each, some of them at an address that is not a
-// multiple of that. addresses[i] of the worker is the address of lane
-// i * width; from there to the next it grows by `stride` a lane.
-[[noreturn]] void holdfast_misaligned(WorkerContext* worker, uint32_t lanes,
-                                      uint32_t bytes, uint32_t width,
-                                      int64_t stride);
+// The addresses that an access may name.
+enum class AddressRoom : uint32_t {
+  kWindow,  // those of the window (window.h)
+  kShared,  // those of the block's shared memory
+};
+// `lanes` are about to access `bytes` each. addresses[i] of the worker is the
+// address of lane i * width; from there to the next it grows by `stride` a
+// lane. Returns if all addresses lie in `room` and are multiples of `bytes`;
+// else ends the launch with the fault of the lowest lane whose address is bad.
+void holdfast_check_addresses(WorkerContext* worker, uint32_t lanes,
+                              uint32_t bytes, uint32_t width, int64_t stride,
+                              AddressRoom room);
+// The same where it is known that an address is bad.
+[[noreturn]] void holdfast_bad_address(WorkerContext* worker, uint32_t lanes,
+                                       uint32_t bytes, uint32_t width,
+                                       int64_t stride, AddressRoom room);
 
 // Operation on the barriers (mbarrier) at `addresses`. `first` is a count, a
 // number of bytes, a state or a parity, `second` a number of bytes;

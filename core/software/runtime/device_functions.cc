@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// printf, assert, malloc, free and the timer of device code (abi.h). What a
-// kernel points at is copied by the kernel of the operating system, so that a
-// wild pointer gives an error and not a fault in here.
-#include <sys/uio.h>
-#include <unistd.h>
-
+// printf, assert, malloc, free and the timer of device code (abi.h). A wild
+// pointer that a kernel hands over is an illegal address of its thread.
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -13,43 +9,64 @@
 #include <cstring>
 #include <ctime>
 #include <string>
+#include <utility>
 
 #include "core/software/runtime/abi.h"
 #include "core/software/runtime/device_heap.h"
 #include "core/software/runtime/kernel_fault.h"
 #include "core/software/runtime/print_buffer.h"
+#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 namespace {
 
 constexpr size_t kMaxText = size_t{64} << 10;
 
-bool Copy(uint64_t from, void* to, size_t bytes) {
-  iovec local{to, bytes};
-  iovec remote{reinterpret_cast<void*>(from), bytes};
-  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) ==
-         static_cast<ssize_t>(bytes);
-}
+// Memory as one lane of a kernel sees it. Reads nothing outside of the window.
+// The first address that cannot be read is kept, and what was asked for there
+// counts as zeros; the caller then ends the launch, once nothing on its stack
+// needs a destructor.
+class LaneMemory {
+ public:
+  explicit LaneMemory(uint32_t lane) : lane_(lane) {}
 
-// A text that ends with zero, or at unmapped memory, or is too long.
-std::string Text(uint64_t from) {
-  std::string text;
-  char piece[256];
-  while (text.size() < kMaxText) {
-    // Not across a page, behind which there may be nothing.
-    const size_t bytes =
-        std::min<size_t>(sizeof piece, 4096 - (from + text.size()) % 4096);
-    if (!Copy(from + text.size(), piece, bytes)) break;
-    const size_t length = strnlen(piece, bytes);
-    text.append(piece, length);
-    if (length < bytes) break;
+  void Copy(uint64_t from, void* to, size_t bytes) {
+    if (failed_ || ReadKernelMemory(from, to, bytes)) return;
+    failed_ = true;
+    address_ = from;
+    std::memset(to, 0, bytes);
   }
-  return text;
-}
 
-// The same, for a line that must stay one.
-std::string LineOf(uint64_t from) {
-  std::string text = Text(from);
+  // A text that ends with zero, or is too long.
+  std::string Text(uint64_t from) {
+    std::string text;
+    char piece[256] = {};
+    while (text.size() < kMaxText && !failed_) {
+      // Not across a page, behind which there may be nothing.
+      const size_t bytes =
+          std::min<size_t>(sizeof piece, 4096 - (from + text.size()) % 4096);
+      Copy(from + text.size(), piece, bytes);
+      const size_t length = strnlen(piece, bytes);
+      text.append(piece, length);
+      if (length < bytes) break;
+    }
+    return text;
+  }
+
+  bool failed() const { return failed_; }
+  KernelFault fault() const {
+    return {KernelFault::Kind::kAddress, address_, uint32_t{1} << lane_};
+  }
+
+ private:
+  const uint32_t lane_;
+  bool failed_ = false;
+  uint64_t address_ = 0;
+};
+
+// A text, for a line that must stay one.
+std::string LineOf(LaneMemory* memory, uint64_t from) {
+  std::string text = memory->Text(from);
   std::replace_if(
       text.begin(), text.end(),
       [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; },
@@ -60,18 +77,21 @@ std::string LineOf(uint64_t from) {
 // The arguments of one call, in the order and with the alignment of a struct.
 class Arguments {
  public:
-  explicit Arguments(uint64_t address) : address_(address) {}
+  Arguments(LaneMemory* memory, uint64_t address)
+      : memory_(memory), address_(address) {}
 
   template <typename T>
   T Next() {
     address_ = (address_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
     T value{};
-    Copy(address_, &value, sizeof value);
+    memory_->Copy(address_, &value, sizeof value);
     address_ += sizeof(T);
     return value;
   }
+  std::string NextText() { return memory_->Text(Next<uint64_t>()); }
 
  private:
+  LaneMemory* memory_;
   uint64_t address_;
 };
 
@@ -129,8 +149,7 @@ class Conversion {
         return Append(out, shape_ + "p",
                       reinterpret_cast<void*>(arguments->Next<uint64_t>()));
       case 's':
-        return Append(out, shape_ + "s",
-                      Text(arguments->Next<uint64_t>()).c_str());
+        return Append(out, shape_ + "s", arguments->NextText().c_str());
       case 'e':
       case 'E':
       case 'f':
@@ -223,8 +242,14 @@ void holdfast_device_vprintf(WorkerContext* worker, uint32_t lanes,
       results[lane] = ~uint64_t{0};
       continue;
     }
-    worker->launch->printer->Add(
-        Format(Text(formats[lane]), Arguments(buffers[lane]), &results[lane]));
+    LaneMemory memory(static_cast<uint32_t>(lane));
+    {
+      std::string text =
+          Format(memory.Text(formats[lane]), Arguments(&memory, buffers[lane]),
+                 &results[lane]);
+      if (!memory.failed()) worker->launch->printer->Add(std::move(text));
+    }
+    if (memory.failed()) LeaveKernel(*worker, memory.fault());
   }
 }
 
@@ -236,11 +261,16 @@ void holdfast_device___assertfail(WorkerContext* worker, uint32_t lanes,
   KernelFault fault{KernelFault::Kind::kAssert, 0, lanes};
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    const std::string message = LineOf(messages[lane]);
-    PrintAssertion(*worker, static_cast<uint32_t>(lane), message,
-                   LineOf(files[lane]), lines[lane], LineOf(functions[lane]));
-    if (rest == lanes) {
-      message.copy(fault.assertion, sizeof fault.assertion - 1);
+    LaneMemory memory(static_cast<uint32_t>(lane));
+    {
+      const std::string message = LineOf(&memory, messages[lane]);
+      const std::string file = LineOf(&memory, files[lane]);
+      const std::string function = LineOf(&memory, functions[lane]);
+      PrintAssertion(*worker, static_cast<uint32_t>(lane), message, file,
+                     lines[lane], function);
+      if (rest == lanes) {
+        message.copy(fault.assertion, sizeof fault.assertion - 1);
+      }
     }
   }
   LeaveKernel(*worker, fault);
@@ -255,10 +285,14 @@ void holdfast_device_malloc(WorkerContext*, uint32_t lanes,
   }
 }
 
-void holdfast_device_free(WorkerContext*, uint32_t lanes,
+void holdfast_device_free(WorkerContext* worker, uint32_t lanes,
                           const uint64_t* pointers, uint64_t*) {
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
+    if (pointers[lane] != 0 && !GetKernelWindow().Contains(pointers[lane], 1)) {
+      LeaveKernel(*worker, {KernelFault::Kind::kAddress, pointers[lane],
+                            uint32_t{1} << lane});
+    }
     DeviceHeap::Get().Free(reinterpret_cast<void*>(pointers[lane]));
   }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/runtime/device_heap.h"
 
-#include <sys/mman.h>
-
 namespace holdfast::software {
 namespace {
 
@@ -17,19 +15,18 @@ DeviceHeap& DeviceHeap::Get() {
 
 bool DeviceHeap::SetLimit(size_t bytes) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (mapped_) return false;
+  if (memory_ != nullptr) return false;
   bytes_ = bytes;
   return true;
 }
 
 // At first use; a heap of nothing, or without memory, stays empty.
 bool DeviceHeap::Map() {
-  if (mapped_) return true;
-  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  free_[reinterpret_cast<uintptr_t>(memory)] = bytes_;
-  return mapped_ = true;
+  if (memory_ != nullptr) return true;
+  memory_ = WindowMemory::Map(bytes_);
+  if (memory_ == nullptr) return false;
+  free_[reinterpret_cast<uintptr_t>(memory_->data())] = bytes_;
+  return true;
 }
 
 void* DeviceHeap::Allocate(size_t bytes) {

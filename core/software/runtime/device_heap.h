@@ -5,14 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 
-// What malloc in device code draws on: 8 MiB, unless a limit says otherwise.
-// Blocks outlive launches, until device code frees them. Thread-safe.
+// The heap of malloc in device code, in the window: 8 MiB, unless a limit says
+// otherwise. Blocks outlive launches, until device code frees them. Its own
+// notes lie elsewhere, where no kernel can write. Thread-safe.
 class DeviceHeap {
  public:
   static DeviceHeap& Get();
@@ -30,7 +33,7 @@ class DeviceHeap {
 
   std::mutex mutex_;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = size_t{8} << 20;
-  bool mapped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<WindowMemory> memory_ ABSL_GUARDED_BY(mutex_);
   // Address to bytes: first fit, neighbours joined.
   std::map<uintptr_t, size_t> free_ ABSL_GUARDED_BY(mutex_);
   std::map<uintptr_t, size_t> used_ ABSL_GUARDED_BY(mutex_);

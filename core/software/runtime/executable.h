@@ -108,17 +108,6 @@ class Executable {
 // False once it has given something out.
 bool SetDeviceHeapBytes(size_t bytes);
 
-// The window of addresses that holds all device memory. Kernels may touch
-// only this window, their shared and their local memory; the driver maps every
-// allocation inside it.
-struct DeviceWindow {
-  uintptr_t base = 0;
-  size_t size = 0;
-};
-
-// Reserved on first use; never released.
-const DeviceWindow& GetDeviceWindow();
-
 }  // namespace holdfast::software
 
 #endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_EXECUTABLE_H_

@@ -120,7 +120,7 @@ Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
                 "the kernel keeps more values than a warp's stack holds"};
       }
       return {CUDA_ERROR_ILLEGAL_ADDRESS,
-              address == 0
+              address == 0 && report.fault.state.pc != 0
                   ? "access to an address that no memory can have"
                   : absl::StrCat("access to address 0x", absl::Hex(address),
                                  ", where no memory is mapped")};

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/software/runtime/fault_report.h"
 #include "core/software/runtime/kernel_fault.h"
+#include "core/software/runtime/launch_memory.h"
 #include "core/software/runtime/local_memory.h"
 #include "core/software/runtime/print_buffer.h"
 #include "core/software/runtime/shared_memory.h"
@@ -32,21 +33,28 @@ constexpr uint64_t kChunksPerThread = 16;
 
 const std::atomic<bool> kNeverCancelled{false};
 
+// cooperative_groups finds this number in the first word of the workspace.
+constexpr uint32_t kWorkspaceBytes = 2 * sizeof(uint32_t);
+
 // One launch while it runs. Thread-safe.
 class Grid {
  public:
   Grid(const GridKernel& kernel, const LaunchGeometry& geometry,
        const void* parameters, const std::atomic<bool>* cancel)
-      : kernel_(kernel), geometry_(geometry), printer_(geometry.print_bytes) {
+      : kernel_(kernel),
+        geometry_(geometry),
+        memory_(parameters, kernel.lowered->parameter_bytes),
+        printer_(geometry.print_bytes) {
+    if (!memory_.ok()) return;
     launch_.printer = &printer_;
-    launch_.parameters = static_cast<const uint8_t*>(parameters);
+    launch_.parameters = memory_.parameters();
     launch_.cancel = cancel != nullptr ? cancel : &kNeverCancelled;
     launch_.stopped = &stopped_;
     std::copy_n(geometry.grid, 3, launch_.grid);
     std::copy_n(geometry.block, 3, launch_.block);
     if (geometry.cooperative) {
-      workspace_[0] = sizeof workspace_;
-      launch_.grid_workspace = reinterpret_cast<uint64_t>(workspace_);
+      memory_.workspace()[0] = kWorkspaceBytes;
+      launch_.grid_workspace = reinterpret_cast<uint64_t>(memory_.workspace());
     }
     launch_.dynamic_shared_bytes =
         static_cast<uint32_t>(geometry.dynamic_shared_bytes);
@@ -56,7 +64,9 @@ class Grid {
   }
 
   LaunchOutcome Run() {
-    if (geometry_.cooperative) {
+    if (!memory_.ok()) {
+      FailForMemory();
+    } else if (geometry_.cooperative) {
       RunGang();
     } else if (!DoneAlone()) {
       WorkerPool& pool = WorkerPool::Get();
@@ -179,7 +189,8 @@ class Grid {
     std::lock_guard<std::mutex> lock(mutex_);
     outcome_ = {CUDA_ERROR_OUT_OF_MEMORY,
                 absl::StrCat("kernel ", kernel_.lowered->function->name,
-                             ": no memory for stacks and shared memory")};
+                             ": no memory for stacks, parameters and shared "
+                             "memory")};
   }
 
   bool Fail(const KernelFault& fault, const WorkerContext& worker) {
@@ -195,9 +206,9 @@ class Grid {
 
   const GridKernel kernel_;
   const LaunchGeometry& geometry_;
+  const LaunchMemory memory_;
   PrintBuffer printer_;
   LaunchContext launch_;
-  uint32_t workspace_[2] = {0, 0};
   uint64_t blocks_ = 0;
   uint64_t threads_ = 0;  // of a block
   uint64_t chunk_ = 1;    // blocks

@@ -12,6 +12,7 @@
 
 #include "core/software/lower/kernel.h"
 #include "core/software/runtime/fiber_notes.h"
+#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 namespace {
@@ -20,12 +21,13 @@ namespace {
 struct Escape {
   sigjmp_buf stack;
   KernelFault fault;
-  FiberNotes notes;  // of the stack
+  FiberNotes notes;         // of the stack
+  bool same_stack = false;  // as the one that it is left from
 };
 thread_local Escape* current = nullptr;
 
 [[noreturn]] void Leave(Escape* escape) {
-  BeforeJump(escape->notes);
+  if (!escape->same_stack) BeforeJump(escape->notes);
   siglongjmp(escape->stack, 1);
 }
 
@@ -143,6 +145,21 @@ KernelFault RunGuarded(WorkerContext* worker,
   return escape.fault;
 }
 
+bool ReadKernelMemory(uint64_t from, void* to, size_t bytes) {
+  if (!GetKernelWindow().Contains(from, bytes)) return false;
+  Escape* const outer = current;
+  Escape escape;
+  escape.same_stack = true;
+  volatile bool read = false;
+  if (sigsetjmp(escape.stack, kJumpsSaveSignals) == 0) {
+    current = &escape;
+    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+    read = true;
+  }
+  current = outer;
+  return read;
+}
+
 void LeaveKernel(const WorkerContext& worker, const KernelFault& fault) {
   auto* escape = static_cast<Escape*>(worker.escape);
   current = nullptr;
@@ -155,20 +172,6 @@ extern "C" void holdfast_trap(WorkerContext* worker, uint32_t lanes,
   KernelFault fault{KernelFault::Kind::kTrap, 0, lanes};
   if (reason == lower::kStackTrap) fault.kind = KernelFault::Kind::kStack;
   if (reason == lower::kFunctionTrap) fault.kind = KernelFault::Kind::kFunction;
-  LeaveKernel(*worker, fault);
-}
-
-extern "C" void holdfast_misaligned(WorkerContext* worker, uint32_t lanes,
-                                    uint32_t bytes, uint32_t width,
-                                    int64_t stride) {
-  KernelFault fault{KernelFault::Kind::kMisaligned};
-  for (uint32_t lane = 0; lane < kWarpThreads; ++lane) {
-    const uint64_t address = worker->addresses[lane / width] +
-                             static_cast<uint64_t>(stride) * (lane % width);
-    if ((lanes >> lane & 1) == 0 || address % bytes == 0) continue;
-    if (fault.lanes == 0) fault.address = address;
-    fault.lanes |= uint32_t{1} << lane;
-  }
   LeaveKernel(*worker, fault);
 }
 

@@ -5,6 +5,7 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_KERNEL_FAULT_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_KERNEL_FAULT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -41,6 +42,11 @@ struct KernelFault {
 // nothing there may need its destructor.
 KernelFault RunGuarded(WorkerContext* worker,
                        const std::function<void()>& code);
+
+// Copies `bytes` that a kernel points at. Returns false, with part of them
+// copied, if they do not lie in the window or something there is not mapped.
+// REQUIRES: called within RunGuarded.
+bool ReadKernelMemory(uint64_t from, void* to, size_t bytes);
 
 // Ends the RunGuarded that `worker` belongs to, from whichever stack.
 [[noreturn]] void LeaveKernel(const WorkerContext& worker,

@@ -7,8 +7,9 @@
 
 namespace holdfast::software {
 
-// `bytes` of memory for the local variables of the warps that the calling
-// thread runs, until it asks again; not cleared. Null if there is none.
+// Returns `bytes` of memory in the window for the local variables of the warps
+// that the calling thread runs, until it asks again; not cleared. Null if there
+// is none.
 uint8_t* ThreadLocalMemory(size_t bytes);
 
 }  // namespace holdfast::software

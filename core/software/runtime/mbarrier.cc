@@ -7,6 +7,7 @@
 
 #include "core/software/runtime/abi.h"
 #include "core/software/runtime/kernel_fault.h"
+#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 namespace {
@@ -90,6 +91,11 @@ bool ApplyAll(WorkerContext* worker, uint32_t lanes,
     Mbarrier barrier{};
     auto* place = reinterpret_cast<void*>(addresses[lane]);
     const bool has_place = operation != MbarrierOperation::kPendingCount;
+    if (has_place &&
+        !GetKernelWindow().Contains(addresses[lane], sizeof barrier)) {
+      LeaveKernel(*worker, {KernelFault::Kind::kAddress, addresses[lane],
+                            uint32_t{1} << lane});
+    }
     if (has_place) std::memcpy(&barrier, place, sizeof barrier);
     if (!Apply(operation, {first[lane], second[lane]}, &barrier,
                &results[lane])) {

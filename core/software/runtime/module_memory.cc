@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/runtime/module_memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -18,10 +16,6 @@ constexpr uint64_t kMaxModuleBytes = uint64_t{1} << 36;
 }  // namespace
 
 ModuleMemory::ModuleMemory(const ptx::Module& module) : module_(module) {}
-
-ModuleMemory::~ModuleMemory() {
-  if (base_ != nullptr) munmap(base_, bytes_);
-}
 
 std::unique_ptr<ModuleMemory> ModuleMemory::Create(const ptx::Module& module,
                                                    std::string* error) {
@@ -54,16 +48,14 @@ bool ModuleMemory::LayOut(std::string* error) {
     }
   }
   if (bytes_ == 0) return true;
-  void* base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) {
+  memory_ = WindowMemory::Map(bytes_);
+  if (memory_ == nullptr) {
     *error = absl::StrCat("no memory for ", bytes_, " bytes of variables");
     return false;
   }
-  base_ = static_cast<uint8_t*>(base);
   for (size_t i = 0; i < addresses_.size(); ++i) {
     if (module_.variables[i].space == ptx::Space::kShared) continue;
-    addresses_[i] += reinterpret_cast<uint64_t>(base_);
+    addresses_[i] += reinterpret_cast<uint64_t>(memory_->data());
   }
   return true;
 }

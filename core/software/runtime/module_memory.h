@@ -9,18 +9,19 @@
 #include <vector>
 
 #include "core/software/ptx/ast.h"
+#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 
 // The .global and .const variables of a module, initialised, in memory of their
-// own; and the places of its .shared variables. Immutable but for the bytes.
+// own in the window; and the places of its .shared variables. Immutable but for
+// the bytes.
 class ModuleMemory {
  public:
   // Null, with the reason in *error: a variable of another module, or no
   // memory.
   static std::unique_ptr<ModuleMemory> Create(const ptx::Module& module,
                                               std::string* error);
-  ~ModuleMemory();
   ModuleMemory(const ModuleMemory&) = delete;
   ModuleMemory& operator=(const ModuleMemory&) = delete;
 
@@ -38,7 +39,7 @@ class ModuleMemory {
   std::vector<uint64_t> addresses_;
   uint64_t shared_bytes_ = 0;
   uint64_t bytes_ = 0;
-  uint8_t* base_ = nullptr;
+  std::unique_ptr<WindowMemory> memory_;  // null: no variables
 };
 
 // Is it an array whose size the launch gives?

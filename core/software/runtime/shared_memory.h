@@ -7,14 +7,22 @@
 
 namespace holdfast::software {
 
-// The shared memory of the block that a thread runs, below 4 GiB where that is
-// free, so that 32-bit shared addresses are addresses; with a guard behind it.
-// A thread that runs several blocks side by side has an arena for each, by
-// `number`. Null if there is no memory.
+// Returns the shared memory of the block that the calling thread runs, in the
+// window. A thread that runs several blocks side by side has an arena for each,
+// by `number`. Null if there is no memory.
 uint8_t* ThreadSharedMemory(size_t number = 0);
 
 // Bytes of the arena; what a block may use at most.
 inline constexpr size_t kSharedMemoryBytes = size_t{228} << 10;
+
+// Generated code tests that an offset is below this power of two. Between the
+// end of the arena and here nothing is mapped.
+inline constexpr size_t kSharedWindowBytes = size_t{256} << 10;
+
+// Bytes that fault in front of an arena and behind kSharedWindowBytes.
+inline constexpr size_t kSharedReachBytes = size_t{1} << 20;
+inline constexpr size_t kSharedGuardBytes =
+    kSharedReachBytes + kSharedWindowBytes - kSharedMemoryBytes;
 
 }  // namespace holdfast::software
 

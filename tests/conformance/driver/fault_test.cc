@@ -101,6 +101,23 @@ TEST(FaultTest, IllegalAddressSticksToTheProcess) {
       Cuda().cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));
 }
 
+// Memory of the process that nobody has told the driver about.
+TEST(FaultTest, MemoryOfTheHostIsAnIllegalAddress) {
+  if (InParent()) return;
+  const CUcontext context = MakeContext();
+  int pageable = 0;
+  ASSERT_OK(Cuda().cuDeviceGetAttribute(
+      &pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0));
+  if (pageable != 0) GTEST_SKIP() << "kernels reach all memory of the process";
+  const CUfunction store = LoadStore();
+  volatile unsigned on_the_stack = 42;
+  ASSERT_OK(StoreTo(store, reinterpret_cast<CUdeviceptr>(&on_the_stack)));
+  EXPECT_CUDA(CUDA_ERROR_ILLEGAL_ADDRESS, Cuda().cuCtxSynchronize_v2(context));
+  EXPECT_EQ(on_the_stack, 42u);
+  CUdeviceptr other = 0;
+  EXPECT_CUDA(CUDA_ERROR_ILLEGAL_ADDRESS, Cuda().cuMemAlloc_v2(&other, 16));
+}
+
 TEST(FaultTest, AMisalignedAddressSticksToTheProcess) {
   if (InParent()) return;
   const CUcontext context = MakeContext();

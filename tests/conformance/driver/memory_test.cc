@@ -255,6 +255,15 @@ TEST_F(MemoryTest, HostMemoryIsRegisteredOnce) {
   ASSERT_OK(Cuda().cuMemsetD8_v2(*memory, 0x77, 8192));
   ASSERT_OK(Cuda().cuMemcpyDtoH_v2(host, *memory, 8192));
   EXPECT_EQ(static_cast<uint8_t*>(host)[8191], 0x77);
+  CUdeviceptr mapped = 0;
+  if (Attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) ==
+      0) {
+    EXPECT_CUDA(CUDA_ERROR_NOT_SUPPORTED,
+                Cuda().cuMemHostGetDevicePointer_v2(&mapped, host, 0));
+  } else {
+    EXPECT_OK(Cuda().cuMemHostGetDevicePointer_v2(&mapped, host, 0));
+    EXPECT_EQ(mapped, reinterpret_cast<CUdeviceptr>(host));
+  }
   EXPECT_OK(Cuda().cuMemHostUnregister(host));
   EXPECT_CUDA(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
               Cuda().cuMemHostUnregister(host));

@@ -118,6 +118,9 @@ CUresult GetPointerAttribute(Driver& driver, const Region& region,
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return Store(data, MemoryType(region));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      if (region.kind == MemoryKind::kRegistered) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
       return Store(data, pointer);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       if (!IsHost(region.kind) && region.kind != MemoryKind::kManaged) {
@@ -286,6 +289,9 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host,
     if (!region.has_value() || !IsHost(region->kind)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    // Kernels reach the window only, and the program's own memory lies outside.
+    if (region->kind == MemoryKind::kRegistered)
+      return CUDA_ERROR_NOT_SUPPORTED;
     *device = address;  // one address space
     return CUDA_SUCCESS;
   });

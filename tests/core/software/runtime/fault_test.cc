@@ -2,12 +2,12 @@
 //
 // What is said of a kernel that faults: kernel, block, thread, line of the PTX
 // and of the source.
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <string>
 
+#include "core/software/runtime/window.h"
 #include "gtest/gtest.h"
 #include "tests/core/software/runtime/kernel_program.h"
 
@@ -21,27 +21,22 @@ LaunchGeometry Geometry(uint32_t grid, uint32_t block) {
   return geometry;
 }
 
+// Of this program's own, before anything asks for it.
+const int kCacheIsSet =
+    setenv("HOLDFAST_SOFTWARE_CACHE",
+           (testing::TempDir() + "/holdfast-fault-test").c_str(), 1);
+
 // Memory that ends where nothing is mapped.
 class Ending {
  public:
-  Ending() {
-    base_ = static_cast<char*>(mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    mprotect(base_ + kBytes, kBytes, PROT_NONE);
-  }
-  ~Ending() { munmap(base_, 2 * kBytes); }
-  Ending(const Ending&) = delete;
-  Ending& operator=(const Ending&) = delete;
-
   // An array of which element `count` is the first that faults.
   template <typename T>
   T* Of(size_t count) const {
-    return reinterpret_cast<T*>(base_ + kBytes) - count;
+    return reinterpret_cast<T*>(memory_->data() + memory_->bytes()) - count;
   }
 
  private:
-  static constexpr size_t kBytes = 1 << 16;
-  char* base_;
+  const std::unique_ptr<WindowMemory> memory_ = WindowMemory::Map(1 << 16);
 };
 
 // The number of the line of `ptx` that holds `text`.
@@ -293,10 +288,3 @@ extern "C" __global__ void k(float* out, float x) {
 
 }  // namespace
 }  // namespace holdfast::software
-
-int main(int argc, char** argv) {
-  setenv("HOLDFAST_SOFTWARE_CACHE",
-         (testing::TempDir() + "/holdfast-fault-test").c_str(), 1);
-  testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}

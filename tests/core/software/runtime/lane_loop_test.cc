@@ -2,13 +2,12 @@
 //
 // Loops that lanes leave one by one, as their data say, and in which they load
 // from places of their own: each lane runs them by itself.
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "core/software/runtime/window.h"
 #include "gtest/gtest.h"
 #include "tests/core/software/runtime/kernel_program.h"
 
@@ -207,20 +206,14 @@ INSTANTIATE_TEST_SUITE_P(Blocks, LaneLoopTest,
 
 // The rows behind `row` are empty; that one leads out of memory.
 LaunchOutcome SumWithABadRow(KernelProgram* program, int row, int offset) {
-  constexpr size_t kBytes = 1 << 16;
-  char* base =
-      static_cast<char*>(mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  mprotect(base + kBytes, kBytes, PROT_NONE);
+  const auto memory = WindowMemory::Map(1 << 16);
+  const uint8_t* const end = memory->data() + memory->bytes();
   std::vector<int> starts(129, 0), sums(128);
   for (int r = 0; r < 128; ++r) starts[r + 1] = starts[r] + (r < row ? 3 : 0);
   for (int r = row; r < 128; ++r) starts[r + 1] += 40;
-  const LaunchOutcome outcome = program->Run(
-      Geometry(2, 64), starts.data(),
-      base + kBytes - 4 * (3 * static_cast<ptrdiff_t>(row) + 20) + offset,
-      sums.data());
-  munmap(base, 2 * kBytes);
-  return outcome;
+  return program->Run(Geometry(2, 64), starts.data(),
+                      end - 4 * (3 * static_cast<ptrdiff_t>(row) + 20) + offset,
+                      sums.data());
 }
 
 TEST(LaneLoopFaultTest, TheThreadThatLeavesMemoryIsNamed) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/driver/address_space.h"
+#include "core/software/runtime/address_space.h"
 
 #include <iterator>
-
-#include "core/software/runtime/executable.h"
 
 namespace holdfast::software {
 
@@ -65,12 +63,6 @@ void AddressSpace::Release(uintptr_t address, size_t size) {
     }
   }
   free_.emplace(address, size);
-}
-
-AddressSpace& GetAddressSpace() {
-  static AddressSpace& space =
-      *new AddressSpace(GetDeviceWindow().base, GetDeviceWindow().size);
-  return space;
 }
 
 }  // namespace holdfast::software

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who may map what inside the device window. Addresses are handed out here;
-// what lies behind them is mapped by backing.h.
-#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_ADDRESS_SPACE_H_
-#define HOLDFAST_CORE_SOFTWARE_DRIVER_ADDRESS_SPACE_H_
+// Who may map what inside a half of the window. Addresses are handed out here;
+// what lies behind them is mapped by driver/backing.h and by window.h.
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_SPACE_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_SPACE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -69,9 +69,6 @@ class AddressRange {
   const size_t size_;
 };
 
-// The space over the process's device window.
-AddressSpace& GetAddressSpace();
-
 }  // namespace holdfast::software
 
-#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_ADDRESS_SPACE_H_
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_SPACE_H_
