@@ -11,6 +11,7 @@
 #include "client/cli/json_writer.h"
 #include "client/cli/usage_report.h"
 #include "client/cpp/daemon.h"
+#include "core/base/printable.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {
@@ -57,15 +58,16 @@ void WriteSession(const v1::SessionInfo& session, JsonWriter* json) {
 }
 
 void PrintSession(const v1::SessionInfo& session) {
-  const std::string client =
-      absl::StrCat(session.client().program(), " ", session.client().pid());
+  const std::string client = ToPrintable(
+      absl::StrCat(session.client().program(), " ", session.client().pid()));
   const absl::Duration age =
       absl::Trunc(absl::Now() - OpenedAt(session), absl::Seconds(1));
   std::printf("%-8s %-10s %-20s %-24s %10s %8s   %s\n",
-              session.session_id().c_str(), StateName(session).c_str(),
-              session.name().c_str(), client.c_str(),
-              HumanBytes(session.memory_bytes()).c_str(),
-              absl::FormatDuration(age).c_str(), session.peer().c_str());
+              ToPrintable(session.session_id()).c_str(),
+              StateName(session).c_str(), ToPrintable(session.name()).c_str(),
+              client.c_str(), HumanBytes(session.memory_bytes()).c_str(),
+              absl::FormatDuration(age).c_str(),
+              ToPrintable(session.peer()).c_str());
 }
 
 absl::Status ListSessions(const CommonOptions& options, bool usage) {

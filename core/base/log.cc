@@ -4,14 +4,20 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/log_limiter.h"
+#include "core/base/printable.h"
 
 namespace holdfast {
 namespace {
+
+// Of a message; nothing that the daemon itself has to say is longer.
+constexpr size_t kMaxLineBytes = 4096;
 
 std::atomic<LogLevel> g_level{LogLevel::kInfo};
 
@@ -32,21 +38,6 @@ absl::string_view LevelName(LogLevel level) {
       return "ERROR";
   }
   return "?";
-}
-
-void AppendEscaped(absl::string_view text, std::string* line) {
-  for (const char c : text) {
-    switch (c) {
-      case '\n':
-        line->append("\\n");
-        break;
-      case '\r':
-        line->append("\\r");
-        break;
-      default:
-        line->push_back(c);
-    }
-  }
 }
 
 void WriteAll(const std::string& line) {
@@ -86,13 +77,29 @@ void SetLogProcessName(absl::string_view name) {
 
 void Log(LogLevel level, absl::string_view message) {
   if (level < GetLogLevel()) return;
+  const size_t cut = message.size() - std::min(message.size(), kMaxLineBytes);
+  message.remove_suffix(cut);
   std::string line = absl::StrCat(
       absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
                        absl::UTCTimeZone()),
       " ", LevelName(level), " ", ProcessName(), "[", getpid(), "] ");
-  AppendEscaped(message, &line);
+  line.append(ToPrintable(message));
+  if (cut > 0) absl::StrAppend(&line, " [", cut, " more bytes]");
   line.push_back('\n');
   WriteAll(line);  // One write a line keeps lines of several threads apart.
+}
+
+void LogOfClient(absl::string_view client, LogLevel level,
+                 absl::string_view message) {
+  static LogLimiter& limiter = *new LogLimiter(
+      {.burst = 200, .per_second = 5}, {.burst = 2000, .per_second = 50});
+  const auto dropped = limiter.Admit(client, absl::Now());
+  if (!dropped.has_value()) return;
+  if (*dropped > 0) {
+    Log(LogLevel::kWarning, absl::StrCat(*dropped, " lines about ", client,
+                                         " were dropped: it causes too many"));
+  }
+  Log(level, message);
 }
 
 }  // namespace holdfast

@@ -6,8 +6,9 @@
 //
 //   LogInfo("session ready device=", ordinal);
 //
-// The arguments are joined as absl::StrCat joins them; line breaks in them are
-// escaped, so that one event stays one line. Thread-safe; lines never mix.
+// The arguments are joined as absl::StrCat joins them. ToPrintable escapes line
+// breaks and terminal controls in them, so that one event stays one line. A
+// line has at most 4 KiB. Thread-safe; lines never mix.
 #ifndef HOLDFAST_CORE_BASE_LOG_H_
 #define HOLDFAST_CORE_BASE_LOG_H_
 
@@ -33,6 +34,16 @@ void Log(LogLevel level, absl::string_view message);
 template <typename... Args>
 void LogAt(LogLevel level, const Args&... args) {
   if (level >= GetLogLevel()) Log(level, absl::StrCat(args...));
+}
+
+// Writes what a client has caused, at most 200 lines of one client at once and
+// 5 a second. How many were dropped stands above the next one.
+void LogOfClient(absl::string_view client, LogLevel level,
+                 absl::string_view message);
+
+template <typename... Args>
+void LogFor(absl::string_view client, LogLevel level, const Args&... args) {
+  if (level >= GetLogLevel()) LogOfClient(client, level, absl::StrCat(args...));
 }
 
 template <typename... Args>

@@ -27,6 +27,25 @@ TEST_F(LogTest, OneEventIsOneLine) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
 }
 
+TEST_F(LogTest, TerminalControlsOfAClientAreEscapedAndLongTextIsCut) {
+  ::testing::internal::CaptureStderr();
+  LogInfo("\x1b[2J", std::string(10'000, 'x'));
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, HasSubstr("\\x1b[2Jxxx"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, HasSubstr(" more bytes]\n"));
+  EXPECT_LT(text.size(), 5000u);
+}
+
+TEST_F(LogTest, OneClientCannotFillTheLogAndAnotherIsStillHeard) {
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 10'000; ++i) LogFor("noisy", LogLevel::kInfo, "line ", i);
+  LogFor("other", LogLevel::kInfo, "heard");
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 1000);
+  EXPECT_THAT(text, HasSubstr("heard"));
+}
+
 TEST_F(LogTest, LevelDropsWhatIsBelow) {
   SetLogLevel(LogLevel::kWarning);
   ::testing::internal::CaptureStderr();

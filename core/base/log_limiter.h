@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_BASE_LOG_LIMITER_H_
+#define HOLDFAST_CORE_BASE_LOG_LIMITER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace holdfast {
+
+// Bounds the lines of a log that clients cause, each and together, so that none
+// can fill a disk. Thread-safe.
+class LogLimiter {
+ public:
+  // Lines that may come at once, and each second after that.
+  struct Rate {
+    double burst;
+    double per_second;
+  };
+  LogLimiter(Rate per_client, Rate all) : per_client_(per_client), all_(all) {}
+
+  // Returns nullopt if the line is to be dropped, else how many lines of this
+  // client were dropped since its last one.
+  std::optional<uint64_t> Admit(absl::string_view client, absl::Time now);
+
+ private:
+  static constexpr size_t kMaxClients = 4096;
+
+  struct Bucket {
+    double used = 0;
+    absl::Time since = absl::InfinitePast();
+    uint64_t dropped = 0;
+  };
+
+  static bool HasRoom(const Rate& rate, absl::Time now, Bucket* bucket);
+
+  const Rate per_client_;
+  const Rate all_;
+  absl::Mutex mutex_;
+  Bucket sum_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Bucket> clients_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CORE_BASE_LOG_LIMITER_H_
