@@ -30,6 +30,10 @@ absl::Status CheckMemfd(int fd, uint64_t size) {
   if ((seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0) {
     return Unfit("it is sealed against writing");
   }
+  const int mode = fcntl(fd, F_GETFL);
+  if (mode < 0 || (mode & O_ACCMODE) != O_RDWR || (mode & O_PATH) != 0) {
+    return Unfit("it is not open for reading and writing (O_RDWR)");
+  }
   // A hole in huge pages is filled only if the system has another one; if not,
   // the next access is a SIGBUS.
   struct statfs system {};

@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/handle.h"
@@ -34,6 +35,12 @@ namespace holdfast::executor {
 inline std::string DescribeHandle(uint64_t bits) {
   return absl::StrCat(HandleKindName(Handle::Unpack(bits).kind), " 0x",
                       absl::Hex(bits, absl::kZeroPad16));
+}
+
+// "a buffer", "an arena"
+inline std::string WithArticle(absl::string_view noun) {
+  const bool vowel = absl::StrContains("aeiou", noun.substr(0, 1));
+  return absl::StrCat(vowel ? "an " : "a ", noun);
 }
 
 // Not thread-safe: belongs to the submission thread. Pointers to values stay
@@ -133,8 +140,9 @@ class HandleTable {
           absl::StrCat("no ", HandleKindName(kind_), " given (handle 0)"));
     }
     if (handle.kind != kind_) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          DescribeHandle(bits), " is not a ", HandleKindName(kind_)));
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribeHandle(bits), " is not ",
+                       WithArticle(HandleKindName(kind_))));
     }
     if (handle.generation == 0 || handle.index > Handle::kMaxIndex) {
       return absl::InvalidArgumentError(

@@ -16,6 +16,8 @@
 namespace holdfast::executor {
 namespace {
 
+constexpr uint32_t kMaxCarveoutPercent = 100;
+
 using cuda::KernelArgument;
 
 // Values of arguments that do not stand in the message as the kernel wants
@@ -211,6 +213,27 @@ absl::Status SetAttribute(Resources& resources,
   return absl::InvalidArgumentError("an unknown launch attribute");
 }
 
+// INVALID_ARGUMENT: a number that the device would take for another, or take
+// without a word.
+absl::Status CheckRanges(const cuda::LaunchAttributes& attributes,
+                         const cuda::Context& context) {
+  const int least = context.least_stream_priority();
+  const int greatest = context.greatest_stream_priority();
+  const auto priority = attributes.priority;
+  if (priority.has_value() && (*priority < greatest || *priority > least)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("launch attribute priority: ", *priority, " is outside [",
+                     greatest, ", ", least, "]"));
+  }
+  const auto carveout = attributes.preferred_shared_memory_carveout;
+  if (carveout.has_value() && *carveout > kMaxCarveoutPercent) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "launch attribute preferred_shared_memory_carveout: ", *carveout,
+        " percent, the limit is ", kMaxCarveoutPercent));
+  }
+  return absl::OkStatus();
+}
+
 // Fills in a default config, in place: it is too large to be handed about for
 // every launch.
 absl::Status FillConfig(Resources& resources, const v1::Launch& launch,
@@ -237,6 +260,8 @@ absl::Status Handle(const CommandContext& context, const v1::Launch& command) {
                             resources.streams.Find(command.stream()));
   cuda::LaunchConfig config;
   HOLDFAST_RETURN_IF_ERROR(FillConfig(resources, command, &config));
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckRanges(config.attributes, stream->stream->context()));
   ArgumentCells cells(command.arguments_size());
   absl::InlinedVector<KernelArgument, 32> arguments;
   arguments.reserve(static_cast<size_t>(command.arguments_size()));

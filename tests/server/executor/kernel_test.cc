@@ -3,6 +3,7 @@
 // Modules, kernels and launches through the executor, on PTX that needs no
 // compiler.
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -201,6 +202,28 @@ TEST_F(KernelTest, UnknownAttributesAreNeverDropped) {
   Batch batch(10);
   AddScale(batch, 1, 0).add_attributes();
   EXPECT_EQ(ErrorOf(batch).code(), StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(KernelTest, AttributesOutOfTheirRangeAreRefused) {
+  uint64_t sequence = 10;
+  constexpr int32_t kLeast = std::numeric_limits<int32_t>::min();
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  for (const int32_t priority : {kLeast, kMost}) {
+    Batch batch(sequence++);
+    AddScale(batch, 1, 0).add_attributes()->set_priority(priority);
+    const v1::Error error = ErrorOf(batch);
+    EXPECT_EQ(error.code(), StatusCode::INVALID_ARGUMENT);
+    EXPECT_TRUE(absl::StrContains(error.message(), "priority"));
+  }
+  for (const uint32_t percent : {101u, 4294967295u}) {
+    Batch batch(sequence++);
+    AddScale(batch, 1, 0)
+        .add_attributes()
+        ->set_preferred_shared_memory_carveout(percent);
+    const v1::Error error = ErrorOf(batch);
+    EXPECT_EQ(error.code(), StatusCode::INVALID_ARGUMENT);
+    EXPECT_TRUE(absl::StrContains(error.message(), "limit is 100"));
+  }
 }
 
 TEST_F(KernelTest, KernelsAreListedWhenANameIsWrong) {
