@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/config.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,6 +38,12 @@ uint64_t MachineMemory() {
 
 size_t DefaultCompilerWorkers() {
   return std::clamp<size_t>(std::thread::hardware_concurrency(), 2, 16);
+}
+
+size_t DefaultMaxConnections() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  return static_cast<size_t>(std::clamp<rlim_t>(limit.rlim_max / 4, 16, 4096));
 }
 
 std::string DefaultRuntimeDirectory() {

@@ -25,6 +25,10 @@ size_t DefaultCompilerWorkers();
 // of our view of it may use, if that is less.
 uint64_t MachineMemory();
 
+// A quarter of the descriptors that the process may open, at least 16 and at
+// most 4096; each connection takes two.
+size_t DefaultMaxConnections();
+
 // What holdfastd was told, from flags and the configuration file; flags.h has
 // the text that users see for each.
 struct Config {
@@ -38,11 +42,14 @@ struct Config {
   TlsFiles tls;
   bool insecure = false;
   std::string runtime_dir;  // sockets of executors
+  size_t max_connections = DefaultMaxConnections();
 
   std::string device = "auto";  // "auto", "cpu" or "cuda"
   std::string software_driver;
   size_t warm_executors = 1;
   size_t max_sessions = 64;
+  size_t max_sessions_per_client = 0;  // 0: a share
+  std::string list_sessions = "own";   // "own" or "all"
 
   // Of one session, in bytes; 0: no limit.
   uint64_t session_memory = 0;

@@ -26,6 +26,7 @@
 #include "server/compile/object_store.h"
 #include "server/compile/program_compiler.h"
 #include "server/health.h"
+#include "server/rpc/call_threads.h"
 #include "server/rpc/peer_table.h"
 #include "server/rpc/rpc_server.h"
 #include "server/runtime_directory.h"
@@ -51,6 +52,9 @@ constexpr absl::Duration kLastCalls = absl::Milliseconds(200);
 
 // Calls of Compile that run, wait for another's program, or for the disk.
 constexpr size_t kMaxSharing = 256;
+
+// Calls that wait for an executor, the disk or a process's end.
+constexpr size_t kMaxWaitingCalls = 256;
 
 std::vector<std::string> ExecutorArguments(const Config& config) {
   std::vector<std::string> arguments = {
@@ -115,7 +119,12 @@ RpcServer::Options ServerOptions(const Config& config) {
   return {.endpoints = config.listen,
           .socket_mode = config.socket_mode,
           .tls = config.tls,
-          .insecure = config.insecure};
+          .insecure = config.insecure,
+          .max_connections = config.max_connections};
+}
+
+bool ListsAllSessions(const Config& config) {
+  return config.list_sessions == "all";
 }
 
 // A file of the protocol has one service.
@@ -165,6 +174,7 @@ struct Daemon::Parts {
             compilers, store, cache,
             [this](absl::Time deadline) { return CompileDefaults(deadline); }),
         sessions({.max_sessions = config.max_sessions,
+                  .max_sessions_per_client = config.max_sessions_per_client,
                   .quotas = QuotasOf(config),
                   .socket_directory = directory->path(),
                   .socket_mode = config.socket_mode,
@@ -172,16 +182,18 @@ struct Daemon::Parts {
                       [this](absl::Time deadline) {
                         return executors.Take(deadline);
                       }}),
-        session_service(sessions, peers, ledger),
-        device_service(executors),
+        session_service(sessions, peers, threads, ledger,
+                        ListsAllSessions(config)),
+        device_service(executors, peers, threads),
         compile_service(program_compiler, peers,
                         config.compile_queue + kMaxSharing),
-        object_service(store),
-        admin_service(sessions, compilers, cache, disk_cache, peers),
+        object_service(store, peers),
+        admin_service(sessions, compilers, cache, disk_cache, peers, threads),
         command_service(ServiceBeside(v1::CommandBatch::descriptor()), sessions,
-                        ForwardedService::Traffic::kCommands),
+                        ForwardedService::Traffic::kCommands, threads),
         transfer_service(ServiceBeside(v1::UploadRequest::descriptor()),
-                         sessions, ForwardedService::Traffic::kBytes) {}
+                         sessions, ForwardedService::Traffic::kBytes, threads) {
+  }
 
   absl::StatusOr<ProgramCompiler::Defaults> CompileDefaults(
       absl::Time deadline) {
@@ -213,6 +225,7 @@ struct Daemon::Parts {
   CompileCache cache;
   ProgramCompiler program_compiler;
   SessionRegistry sessions;
+  CallThreads threads{kMaxWaitingCalls};
   SessionService session_service;
   DeviceService device_service;
   CompileService compile_service;
@@ -245,14 +258,19 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
   parts->health.Watch([server = parts->server.get()](bool serving) {
     server->SetHealth(serving);
   });
-  std::unique_ptr<Daemon> daemon(new Daemon(config, events, std::move(parts)));
+  std::unique_ptr<Daemon> daemon(
+      new Daemon(config, spawner, events, std::move(parts)));
   daemon->Announce();
   return daemon;
 }
 
-Daemon::Daemon(const Config& config, StopEvents& events,
+Daemon::Daemon(const Config& config, Spawner& spawner, StopEvents& events,
                std::unique_ptr<Parts> parts)
-    : config_(config), events_(events), parts_(std::move(parts)) {
+    : config_(config),
+      spawner_(spawner),
+      events_(events),
+      parts_(std::move(parts)) {
+  spawner_.OnGone([this] { events_.NotifyFailed(); });
   parts_->expiry = std::thread([parts = parts_.get()] {
     while (parts->sessions.AwaitExpiry()) parts->sessions.CloseExpired();
   });
@@ -267,6 +285,7 @@ Daemon::Daemon(const Config& config, StopEvents& events,
 }
 
 Daemon::~Daemon() {
+  spawner_.OnGone(nullptr);
   parts_->health.Watch(nullptr);
   parts_->server->Shutdown(absl::Now() + kLastCalls);
   parts_->sessions.Stop();
@@ -288,15 +307,18 @@ void Daemon::Announce() {
   NotifySystemd(absl::StrCat("READY=1\nSTATUS=listening on ", addresses));
 }
 
-void Daemon::Run() {
-  const bool drained =
-      events_.Wait(absl::InfiniteFuture()) == StopEvents::Event::kSignal &&
-      Drain();
+absl::Status Daemon::Run() {
+  const StopEvents::Event event = events_.Wait(absl::InfiniteFuture());
+  const bool failed = event == StopEvents::Event::kFailed;
+  const bool drained = event == StopEvents::Event::kSignal && Drain();
   NotifySystemd("STOPPING=1");
   parts_->sessions.Drain(nullptr);
   parts_->sessions.CloseAll(
       "the daemon is stopping",
       drained ? Session::kStopTime : absl::ZeroDuration());
+  if (!failed) return absl::OkStatus();
+  return absl::UnavailableError(
+      "the spawner process has died, no executor can be started any more");
 }
 
 // False if it is in a hurry.

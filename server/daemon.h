@@ -22,18 +22,21 @@ class Daemon {
                                                        StopEvents& events);
   ~Daemon();
 
-  // Serves until something tells it to stop; drains if there is time.
-  void Run();
+  // Serves until something tells it to stop; drains if there is time. Returns
+  // an error if the daemon could not go on, so that a service manager restarts
+  // it.
+  absl::Status Run();
 
  private:
   struct Parts;
 
-  Daemon(const Config& config, StopEvents& events,
+  Daemon(const Config& config, Spawner& spawner, StopEvents& events,
          std::unique_ptr<Parts> parts);
   void Announce();
   bool Drain();
 
   const Config& config_;
+  Spawner& spawner_;
   StopEvents& events_;
   const std::unique_ptr<Parts> parts_;
 };

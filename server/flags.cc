@@ -40,6 +40,8 @@ CONFIGURATION FILE
 SIGNALS
   SIGTERM, SIGINT  drain: no new sessions; stop when the last one has ended or
                    --drain-timeout is over. A second one stops at once.
+  SIGHUP           is logged: there is nothing to reload yet.
+  SIGUSR1, SIGUSR2 are ignored.
 
 FILES
   /run/holdfast/holdfast.sock              where root's daemon listens
@@ -51,8 +53,8 @@ FILES
                                            has its own, $CACHE_DIRECTORY
 
 EXIT STATUS
-  0 after a stop that was asked for; 1 if it could not start; else a flag is
-  wrong.
+  0 after a stop that was asked for; 1 if it could not start, or could not go
+  on because its spawner process had died; else a flag is wrong.
 
 EXAMPLES
   holdfastd
@@ -146,6 +148,13 @@ void AddAddresses(CLI::App* app, Config* config) {
       ->type_name("DIR")
       ->default_str(DefaultRuntimeDirectory())
       ->group(group);
+  app->add_option("--max-connections", config->max_connections,
+                  "Connections that may be open at once. A client may have as "
+                  "many as it leaves free to others; where there is no room, "
+                  "an idle one is closed.")
+      ->check(CLI::Range(4, 1 << 20))
+      ->capture_default_str()
+      ->group(group);
 }
 
 void AddExecution(CLI::App* app, Config* config) {
@@ -171,6 +180,21 @@ void AddExecution(CLI::App* app, Config* config) {
   app->add_option("--max-sessions", config->max_sessions,
                   "Sessions that may be open at once.")
       ->check(CLI::Range(1, 1024))
+      ->capture_default_str()
+      ->group(group);
+  app->add_option("--max-sessions-per-client", config->max_sessions_per_client,
+                  "Sessions of one client: of one user on Unix sockets, one "
+                  "certificate or one address on TCP. 0: a client may open "
+                  "another one while it has fewer than are free, so half of "
+                  "all if it is alone. Does not count for the daemon's own "
+                  "user and root on a Unix socket.")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str()
+      ->group(group);
+  app->add_option("--list-sessions", config->list_sessions,
+                  "Whose sessions a client is shown: own, or all. The daemon's "
+                  "own user and root see all on a Unix socket.")
+      ->check(CLI::IsMember({"own", "all"}))
       ->capture_default_str()
       ->group(group);
 }
@@ -229,8 +253,8 @@ void AddCompilation(CLI::App* app, Config* config) {
       ->capture_default_str()
       ->group(group);
   app->add_option("--compile-queue", config->compile_queue,
-                  "Compilations that may wait for a compiler; one client's "
-                  "may be half of them.")
+                  "Compilations that may wait for a compiler; one client "
+                  "alone may have half of them.")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str()
       ->group(group);

@@ -69,8 +69,10 @@ int RunSupervisor(const Config& config) {
   if (!spawner.ok()) return Fail(spawner.status());
   const auto daemon = Daemon::Start(config, **spawner, **events);
   if (!daemon.ok()) return Fail(daemon.status());
-  (*daemon)->Run();
-  return 0;
+  const absl::Status ended = (*daemon)->Run();
+  if (ended.ok()) return 0;
+  LogError("stopping: ", ended.message());
+  return 1;
 }
 
 int Main(int argc, char** argv) {

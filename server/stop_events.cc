@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "absl/time/clock.h"
+#include "core/base/log.h"
 
 namespace holdfast {
 namespace {
@@ -23,6 +24,11 @@ int MillisecondsUntil(absl::Time deadline) {
   return static_cast<int>(std::clamp<int64_t>(left + 1, 0, INT_MAX));
 }
 
+void Set(const UniqueFd& event) {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(event.get(), &one, sizeof one);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StopEvents>> StopEvents::Create(int watch_fd) {
@@ -30,14 +36,18 @@ absl::StatusOr<std::unique_ptr<StopEvents>> StopEvents::Create(int watch_fd) {
   sigemptyset(&mask);
   sigaddset(&mask, SIGTERM);
   sigaddset(&mask, SIGINT);
+  sigaddset(&mask, SIGHUP);
   sigprocmask(SIG_BLOCK, &mask, nullptr);
+  signal(SIGUSR1, SIG_IGN);
+  signal(SIGUSR2, SIG_IGN);
   UniqueFd signals(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   UniqueFd drained(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!signals.valid() || !drained.valid()) {
+  UniqueFd failed(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!signals.valid() || !drained.valid() || !failed.valid()) {
     return absl::ErrnoToStatus(errno, "watch for signals");
   }
-  return std::unique_ptr<StopEvents>(
-      new StopEvents(std::move(signals), std::move(drained), watch_fd));
+  return std::unique_ptr<StopEvents>(new StopEvents(
+      std::move(signals), std::move(drained), std::move(failed), watch_fd));
 }
 
 StopEvents::Event StopEvents::Wait(absl::Time deadline) {
@@ -45,23 +55,28 @@ StopEvents::Event StopEvents::Wait(absl::Time deadline) {
     // poll skips a descriptor of -1. For the watched one only its end counts.
     pollfd events[] = {{.fd = signals_.get(), .events = POLLIN},
                        {.fd = drained_.get(), .events = POLLIN},
-                       {.fd = watch_fd_, .events = 0}};
-    const int ready = poll(events, 3, MillisecondsUntil(deadline));
+                       {.fd = watch_fd_, .events = 0},
+                       {.fd = failed_.get(), .events = POLLIN}};
+    const int ready = poll(events, 4, MillisecondsUntil(deadline));
     if (ready == 0) return Event::kTimeout;
     if (ready < 0) continue;
-    if (events[0].revents != 0) {
-      signalfd_siginfo info;
-      if (read(signals_.get(), &info, sizeof info) > 0) return Event::kSignal;
-    }
+    if (events[0].revents != 0 && TakeSignal()) return Event::kSignal;
+    if (events[3].revents != 0) return Event::kFailed;
     if (events[2].revents != 0) return Event::kParentGone;
     if (events[1].revents != 0) return Event::kDrained;
   }
 }
 
-void StopEvents::NotifyDrained() {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written =
-      write(drained_.get(), &one, sizeof one);
+bool StopEvents::TakeSignal() {
+  signalfd_siginfo info = {};
+  if (read(signals_.get(), &info, sizeof info) <= 0) return false;
+  if (info.ssi_signo != SIGHUP) return true;
+  LogInfo("SIGHUP: there is no configuration to reload; going on");
+  return false;
 }
+
+void StopEvents::NotifyDrained() { Set(drained_); }
+
+void StopEvents::NotifyFailed() { Set(failed_); }
 
 }  // namespace holdfast

@@ -12,12 +12,15 @@
 namespace holdfast {
 
 // What makes a daemon stop, as descriptors that its main thread sleeps on.
+// SIGHUP does not stop it: there is nothing to reload yet, so it is logged.
+// SIGUSR1 and SIGUSR2 are ignored.
 class StopEvents {
  public:
   enum class Event {
     kSignal,      // SIGTERM or SIGINT
     kParentGone,  // the watched descriptor was closed
     kDrained,     // NotifyDrained was called
+    kFailed,      // NotifyFailed was called
     kTimeout,
   };
 
@@ -29,15 +32,22 @@ class StopEvents {
 
   // From any thread.
   void NotifyDrained();
+  // The daemon cannot go on.
+  void NotifyFailed();
 
  private:
-  StopEvents(UniqueFd signals, UniqueFd drained, int watch_fd)
+  // True if it is one to stop for.
+  bool TakeSignal();
+
+  StopEvents(UniqueFd signals, UniqueFd drained, UniqueFd failed, int watch_fd)
       : signals_(std::move(signals)),
         drained_(std::move(drained)),
+        failed_(std::move(failed)),
         watch_fd_(watch_fd) {}
 
   const UniqueFd signals_;
   const UniqueFd drained_;
+  const UniqueFd failed_;
   const int watch_fd_;
 };
 

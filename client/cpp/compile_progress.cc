@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/compile_progress.h"
 
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "proto/transport.h"
 
 namespace holdfast {
+
+void AskForWholeLog(grpc::ClientContext* context) {
+  context->AddMetadata(kTrailerBytesKey, absl::StrCat(kMaxTrailerBytes));
+}
 
 absl::StatusOr<v1::CompileProgress> AwaitDone(
     Daemon& daemon, grpc::ClientReader<v1::CompileProgress>& reader,

@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_CLIENT_CPP_COMPILE_PROGRESS_H_
 #define HOLDFAST_CLIENT_CPP_COMPILE_PROGRESS_H_
 
+#include <grpcpp/client_context.h>
 #include <grpcpp/support/sync_stream.h>
 
 #include <functional>
@@ -14,6 +15,10 @@ namespace holdfast {
 
 // Called now and then while a compilation or a link waits or runs.
 using CompileProgressCallback = std::function<void(const v1::CompileProgress&)>;
+
+// To be called before a compilation or a link: if it fails, its whole log comes
+// with the error, and not the beginning that any gRPC client takes.
+void AskForWholeLog(grpc::ClientContext* context);
 
 // Reads the answers to a call with progress to their end; the last message,
 // which has the response.

@@ -12,6 +12,7 @@ namespace {
 absl::StatusOr<v1::LinkResponse> Call(Daemon& daemon,
                                       const v1::LinkRequest& request) {
   grpc::ClientContext context;
+  AskForWholeLog(&context);
   v1::LinkResponse response;
   HOLDFAST_RETURN_IF_ERROR(
       daemon.Explain(daemon.compiler().Link(&context, request, &response)));
@@ -22,6 +23,7 @@ absl::StatusOr<v1::LinkResponse> CallWithProgress(
     Daemon& daemon, const v1::LinkRequest& request,
     const CompileProgressCallback& on_progress) {
   grpc::ClientContext context;
+  AskForWholeLog(&context);
   const auto reader = daemon.compiler().LinkWithProgress(&context, request);
   HOLDFAST_ASSIGN_OR_RETURN(v1::CompileProgress done,
                             AwaitDone(daemon, *reader, on_progress));

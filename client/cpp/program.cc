@@ -12,6 +12,7 @@ namespace {
 absl::StatusOr<v1::CompileResponse> Call(Daemon& daemon,
                                          const v1::CompileRequest& request) {
   grpc::ClientContext context;
+  AskForWholeLog(&context);
   v1::CompileResponse response;
   HOLDFAST_RETURN_IF_ERROR(
       daemon.Explain(daemon.compiler().Compile(&context, request, &response)));
@@ -22,6 +23,7 @@ absl::StatusOr<v1::CompileResponse> CallWithProgress(
     Daemon& daemon, const v1::CompileRequest& request,
     const CompileProgressCallback& on_progress) {
   grpc::ClientContext context;
+  AskForWholeLog(&context);
   const auto reader = daemon.compiler().CompileWithProgress(&context, request);
   HOLDFAST_ASSIGN_OR_RETURN(v1::CompileProgress done,
                             AwaitDone(daemon, *reader, on_progress));

@@ -21,6 +21,7 @@
 #include "client/cpp/transfer_stream.h"
 #include "core/base/ring_pair.h"
 #include "core/base/status_macros.h"
+#include "core/base/utf8.h"
 #include "proto/protocol_limits.h"
 
 namespace holdfast {
@@ -31,9 +32,16 @@ constexpr absl::Duration kCloseTimeout = absl::Seconds(10);
 // Results come in batches of a megabyte or so, unless a single one is larger.
 constexpr size_t kMaxResultBytes = size_t{64} << 20;
 
+// A daemon refuses more than 256 bytes.
+std::string DescribeProgram() {
+  std::string name = ToValidUtf8(program_invocation_short_name);
+  if (name.size() > 240) name = ToValidUtf8(name.substr(0, 240));
+  return name;
+}
+
 v1::ClientInfo DescribeClient() {
   v1::ClientInfo info;
-  info.set_program(program_invocation_short_name);
+  info.set_program(DescribeProgram());
   char host[HOST_NAME_MAX + 1] = {};
   gethostname(host, sizeof host - 1);
   info.set_host(host);

@@ -34,12 +34,13 @@ absl::Status CompileQueue::Enter(const CompileCaller& caller) {
 absl::Status CompileQueue::Join(const std::string& name, Ticket* ticket) {
   auto line = LineOf(name);
   const size_t own = line == lines_.end() ? 0 : line->tickets.size();
-  const bool full = waiting_ >= max_waiting_ || own > max_waiting_ / 2;
-  if (full && free_ == 0) {
+  const size_t left = max_waiting_ - std::min(max_waiting_, waiting_);
+  if (own > 0 && own >= left && free_ == 0) {
     return absl::ResourceExhaustedError(
         absl::StrCat(waiting_, " requests wait for a compiler, ", own,
-                     " of them this client's; the limits are ", max_waiting_,
-                     " and ", max_waiting_ / 2 + 1, "; try again later"));
+                     " of them this client's; the limit is ", max_waiting_,
+                     ", and a client may have as many as are left to the "
+                     "others; try again later"));
   }
   if (line == lines_.end()) line = lines_.insert(line, Line{name, {}});
   line->tickets.push_back(ticket);

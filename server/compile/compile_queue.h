@@ -24,8 +24,9 @@ namespace holdfast {
 // Thread-safe.
 class CompileQueue {
  public:
-  // `slots` compilations run at once, `max_waiting` requests wait, of which
-  // one caller's may be half.
+  // `slots` compilations run at once, `max_waiting` requests wait. A caller may
+  // have another one wait as long as it has fewer than are left, and always
+  // one.
   CompileQueue(size_t slots, size_t max_waiting)
       : max_waiting_(max_waiting), free_(slots) {}
 

@@ -51,6 +51,16 @@ absl::StatusOr<std::shared_ptr<const StoredObject>> WithSymbols(
   return merged;
 }
 
+// Bytes that an object takes. Symbols are a client's word, and may be larger
+// than the code.
+uint64_t Cost(const StoredObject& object) {
+  uint64_t bytes = object.header.size();
+  for (const auto& [name, symbol] : object.header.symbols()) {
+    bytes += name.size() + symbol.size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 ObjectWriter::ObjectWriter(uint64_t size, UniqueFd memory)
@@ -113,13 +123,15 @@ bool ObjectStore::Put(std::shared_ptr<const StoredObject> object,
   if (origin == Origin::kCompiler &&
       !HasSymbols((*found->second)->header, object->header)) {
     auto merged = WithSymbols(**found->second, object->header);
+    bytes_ -= Cost(**found->second);
     *found->second = merged.ok() ? *std::move(merged) : std::move(object);
+    bytes_ += Cost(**found->second);
   }
   return true;
 }
 
 void ObjectStore::Insert(std::shared_ptr<const StoredObject> object) {
-  bytes_ += object->header.size();
+  bytes_ += Cost(*object);
   std::string sha256 = object->header.sha256();
   order_.push_front(std::move(object));
   by_sha256_[std::move(sha256)] = order_.begin();
@@ -127,8 +139,9 @@ void ObjectStore::Insert(std::shared_ptr<const StoredObject> object) {
 }
 
 void ObjectStore::Evict() {
-  while (bytes_ > max_bytes_ && order_.size() > 1) {
-    bytes_ -= order_.back()->header.size();
+  while ((bytes_ > max_bytes_ && order_.size() > 1) ||
+         order_.size() > max_objects_) {
+    bytes_ -= Cost(*order_.back());
     by_sha256_.erase(order_.back()->header.sha256());
     order_.pop_back();
   }

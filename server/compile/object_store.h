@@ -69,7 +69,12 @@ class ObjectStore {
   // one client cannot rename another's kernels.
   enum class Origin { kCompiler, kClient };
 
-  explicit ObjectStore(uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  // Each object takes a descriptor, so their number is bounded as well.
+  static constexpr size_t kMaxObjects = 4096;
+
+  // `max_bytes` counts code and symbols.
+  explicit ObjectStore(uint64_t max_bytes, size_t max_objects = kMaxObjects)
+      : max_bytes_(max_bytes), max_objects_(max_objects) {}
 
   // True if it was there before. An object larger than the whole store is
   // kept alone until the next one comes.
@@ -81,6 +86,8 @@ class ObjectStore {
 
   bool Has(absl::string_view sha256) const;
 
+  uint64_t max_bytes() const { return max_bytes_; }
+
  private:
   using Order = std::list<std::shared_ptr<const StoredObject>>;
 
@@ -89,6 +96,7 @@ class ObjectStore {
   void Evict() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const uint64_t max_bytes_;
+  const size_t max_objects_;
   mutable absl::Mutex mutex_;
   uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   Order order_ ABSL_GUARDED_BY(mutex_);  // most recently used first

@@ -41,6 +41,7 @@ Spawner::Spawner(pid_t pid, Channel channel)
 }
 
 Spawner::~Spawner() {
+  OnGone(nullptr);
   channel_.Shutdown();  // At which the spawner exits.
   reader_.join();
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
@@ -132,6 +133,13 @@ void Spawner::OnSpawnerGone() {
     child->exit->Set(TerminationReport());
   }
   children_.clear();
+  if (on_gone_) std::exchange(on_gone_, nullptr)();
+}
+
+void Spawner::OnGone(std::function<void()> callback) {
+  absl::MutexLock lock(&mutex_);
+  on_gone_ = std::move(callback);
+  if (gone_ && on_gone_) std::exchange(on_gone_, nullptr)();
 }
 
 }  // namespace holdfast

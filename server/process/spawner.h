@@ -16,6 +16,7 @@
 #define HOLDFAST_SERVER_PROCESS_SPAWNER_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -54,6 +55,11 @@ class Spawner {
   absl::StatusOr<std::unique_ptr<ChildProcess>> Spawn(
       const std::vector<std::string>& arguments);
 
+  // Calls `callback` once when the spawner process has died without being
+  // asked to; at once if that was earlier. No process can be started from then
+  // on. After OnGone(nullptr) has returned, the callback does not run.
+  void OnGone(std::function<void()> callback);
+
  private:
   // Guarded by mutex_.
   struct Child {
@@ -77,6 +83,7 @@ class Spawner {
   Channel channel_;
   absl::Mutex mutex_;
   bool gone_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> on_gone_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_child_ ABSL_GUARDED_BY(mutex_) = 0;
   // Those that have not ended.
   std::map<uint64_t, std::shared_ptr<Child>> children_ ABSL_GUARDED_BY(mutex_);

@@ -159,6 +159,7 @@ void RunSpawnerProcess(pid_t supervisor, const std::string& executable,
   if (channel != kChildChannelFd) dup2(channel, kChildChannelFd);
   syscall(SYS_close_range, kChildChannelFd + 1, ~0u, 0);
   fcntl(kChildChannelFd, F_SETFD, FD_CLOEXEC);
+  signal(SIGHUP, SIG_IGN);
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
   sigset_t mask;

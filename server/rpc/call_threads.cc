@@ -21,32 +21,19 @@ CallThreads::~CallThreads() {
 
 absl::Status CallThreads::Run(const std::string& client,
                               std::function<void()> call) {
-  const size_t share = (max_threads_ + 1) / 2;
+  HOLDFAST_RETURN_IF_ERROR(share_.Take(client, 1));
   absl::MutexLock lock(&mutex_);
-  const auto own = calls_of_.find(client);
-  if (own != calls_of_.end() && own->second >= share) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(own->second, " calls of this client wait already, the ",
-                     "limit is ", share, "; try again later"));
+  const absl::Status started = free_ > 0 ? absl::OkStatus() : AddThread();
+  if (!started.ok()) {
+    share_.Return(client, 1);
+    return started;
   }
-  if (free_ == 0) HOLDFAST_RETURN_IF_ERROR(AddThread());
   --free_;
-  ++calls_of_[client];
   calls_.push_back({client, std::move(call)});
   return absl::OkStatus();
 }
 
-void CallThreads::Leave(const std::string& client) {
-  const auto own = calls_of_.find(client);
-  if (--own->second == 0) calls_of_.erase(own);
-}
-
 absl::Status CallThreads::AddThread() {
-  if (threads_.size() >= max_threads_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(threads_.size(), " calls wait already, the limit is ",
-                     max_threads_, "; try again later"));
-  }
   try {
     threads_.emplace_back([this] { Serve(); });
   } catch (const std::system_error& error) {
@@ -70,8 +57,8 @@ void CallThreads::Serve() {
     call.run();
     call.run = nullptr;
     mutex_.Lock();
-    Leave(call.client);
     ++free_;
+    share_.Return(call.client, 1);
     mutex_.Await(absl::Condition(&due));
   }
   mutex_.Unlock();

@@ -10,19 +10,20 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "server/rpc/fair_share.h"
 
 namespace holdfast {
 
 // Threads for the calls of a callback service that have to wait: those that
 // serve the connections must not. A thread is started when all others are busy,
-// and kept for the calls to come. One client's calls take half of them at most.
+// and kept for the calls to come. Clients share the threads as FairShare says.
 // Thread-safe.
 class CallThreads {
  public:
-  explicit CallThreads(size_t max_threads) : max_threads_(max_threads) {}
+  explicit CallThreads(size_t max_threads)
+      : share_("calls that wait", max_threads) {}
 
   // Returns when every call has.
   ~CallThreads();
@@ -41,16 +42,13 @@ class CallThreads {
 
   // REQUIRES: no thread is free.
   absl::Status AddThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Leave(const std::string& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Serve();
 
-  const size_t max_threads_;
+  FairShare share_;  // of the threads
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   size_t free_ ABSL_GUARDED_BY(mutex_) = 0;  // threads less calls
   std::deque<Call> calls_ ABSL_GUARDED_BY(mutex_);
-  // Of each client that has any: those that run, or will at once.
-  absl::flat_hash_map<std::string, size_t> calls_of_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
 };
 

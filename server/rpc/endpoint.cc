@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rpc/endpoint.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -69,9 +72,18 @@ std::string Endpoint::ToString() const {
                       port);
 }
 
+// A name that only looks like such an address is one of DNS's.
 bool Endpoint::IsLoopback() const {
-  return kind == Kind::kTcp && (host == "localhost" || host == "::1" ||
-                                absl::StartsWith(host, "127."));
+  if (kind != Kind::kTcp) return false;
+  in_addr ipv4 = {};
+  if (inet_pton(AF_INET, host.c_str(), &ipv4) == 1) {
+    return ntohl(ipv4.s_addr) >> 24 == 127;
+  }
+  in6_addr ipv6 = {};
+  if (inet_pton(AF_INET6, host.c_str(), &ipv6) == 1) {
+    return IN6_IS_ADDR_LOOPBACK(&ipv6);
+  }
+  return host == "localhost";
 }
 
 }  // namespace holdfast

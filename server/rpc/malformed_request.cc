@@ -9,6 +9,13 @@ namespace {
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::ServerRpcInfo;
 
+// With these gRPC answers what it could not parse. It also reads no message
+// where it has no thread for the call, and says RESOURCE_EXHAUSTED.
+bool SaysNothing(grpc::StatusCode code) {
+  return code == grpc::StatusCode::INTERNAL ||
+         code == grpc::StatusCode::UNIMPLEMENTED;
+}
+
 class MalformedRequest : public grpc::experimental::Interceptor {
  public:
   explicit MalformedRequest(const char* method) : method_(method) {}
@@ -19,7 +26,8 @@ class MalformedRequest : public grpc::experimental::Interceptor {
       malformed_ = batch->GetRecvMessage() == nullptr;
     }
     if (malformed_ &&
-        batch->QueryInterceptionHookPoint(Hook::PRE_SEND_STATUS)) {
+        batch->QueryInterceptionHookPoint(Hook::PRE_SEND_STATUS) &&
+        SaysNothing(batch->GetSendStatus().error_code())) {
       batch->ModifySendStatus(
           {grpc::StatusCode::INVALID_ARGUMENT,
            std::string("the request of ") + method_ +

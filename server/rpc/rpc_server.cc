@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rpc/rpc_server.h"
 
+#include <arpa/inet.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <utility>
@@ -19,13 +22,17 @@
 namespace holdfast {
 namespace {
 
-constexpr int kMaxThreads = 256;
+// For reflection, whose streams hold a thread each. The daemon's own services
+// hold none of gRPC's threads.
+constexpr int kMaxThreads = 16;
+// Calls of one connection at once; a client that has more waits by itself.
+constexpr int kMaxConcurrentStreams = 1024;
+// Bytes that are read and parsed at once: the frames of a flood that are not
+// looked at before they have taken memory.
+constexpr int kMaxReadBytes = 512 << 10;
 constexpr size_t kMaxMemory = size_t{1} << 30;
 constexpr int kMaxMetadataBytes = 64 << 10;
 
-// A TCP client that is gone without a word is noticed within a minute.
-constexpr int kPingAfterMs = 30'000;
-constexpr int kPingTimeoutMs = 20'000;
 constexpr int kShortestClientPingMs = 10'000;
 
 void SetLimits(grpc::ServerBuilder* builder) {
@@ -38,17 +45,37 @@ void SetLimits(grpc::ServerBuilder* builder) {
     builder->AddChannelArgument(name, value);
   }
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingAfterMs);
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMs);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                              kMaxConcurrentStreams);
+  builder->AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kMaxReadBytes);
   builder->AddChannelArgument(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
       kShortestClientPingMs);
-  // A second daemon on the port must fail, not share it.
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
 
-std::string GrpcAddress(const Endpoint& endpoint) {
-  return endpoint.ToString().substr(sizeof("tcp:") - 1);
+// As grpc::ServerContext::peer() names it: "ipv4:10.0.0.7:50122".
+std::string PeerName(int fd) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof address;
+  char host[INET6_ADDRSTRLEN] = {};
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return "";
+  }
+  if (address.ss_family == AF_INET) {
+    const auto& ipv4 = reinterpret_cast<sockaddr_in&>(address);
+    inet_ntop(AF_INET, &ipv4.sin_addr, host, sizeof host);
+    return absl::StrCat("ipv4:", host, ":", ntohs(ipv4.sin_port));
+  }
+  const auto& ipv6 = reinterpret_cast<sockaddr_in6&>(address);
+  if (IN6_IS_ADDR_V4MAPPED(&ipv6.sin6_addr)) {
+    inet_ntop(AF_INET, &ipv6.sin6_addr.s6_addr[12], host, sizeof host);
+    return absl::StrCat("ipv4:", host, ":", ntohs(ipv6.sin6_port));
+  }
+  inet_ntop(AF_INET6, &ipv6.sin6_addr, host, sizeof host);
+  return absl::StrCat(
+      "ipv6:%5B", host,
+      ipv6.sin6_scope_id == 0 ? "" : absl::StrCat("%25", ipv6.sin6_scope_id),
+      "%5D:", ntohs(ipv6.sin6_port));
 }
 
 }  // namespace
@@ -70,62 +97,77 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     builder.RegisterService(service);
     server->service_names_.push_back(name);
   }
-  std::deque<int> ports;
-  HOLDFAST_RETURN_IF_ERROR(server->Listen(options, &builder, &ports));
+  server->monitor_ =
+      std::make_unique<ConnectionMonitor>(options.max_connections);
+  HOLDFAST_RETURN_IF_ERROR(server->Listen(options, &builder));
   server->server_ = builder.BuildAndStart();
-  HOLDFAST_RETURN_IF_ERROR(server->CheckPorts(ports));
-  for (const auto& listener : server->listeners_) {
-    listener->Start([grpc = server->server_.get(), &peers](UniqueFd fd) {
-      peers.Add(fd.get());
-      grpc::AddInsecureChannelFromFd(grpc, fd.Release());
-    });
+  if (server->server_ == nullptr) {
+    return absl::UnavailableError(
+        "the gRPC server could not be built: if TLS was asked for, the "
+        "certificate and key do not fit");
   }
+  server->StartAccepting(peers);
   return server;
 }
 
 absl::Status RpcServer::Listen(const Options& options,
-                               grpc::ServerBuilder* builder,
-                               std::deque<int>* ports) {
+                               grpc::ServerBuilder* builder) {
+  using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   endpoints_ = options.endpoints;
-  for (const Endpoint& endpoint : endpoints_) {
-    int& port = ports->emplace_back(0);
+  for (Endpoint& endpoint : endpoints_) {
     if (endpoint.kind == Endpoint::Kind::kUnix) {
       HOLDFAST_ASSIGN_OR_RETURN(
           auto listener,
           UnixListener::Listen(endpoint.path, options.socket_mode));
-      listeners_.push_back(std::move(listener));
+      unix_.push_back(std::move(listener));
       continue;
     }
     HOLDFAST_ASSIGN_OR_RETURN(
         auto credentials,
         MakeTcpCredentials(endpoint, options.tls, options.insecure));
-    builder->AddListeningPort(GrpcAddress(endpoint), credentials, &port);
+    TcpEntrance& entrance = tcp_.emplace_back();
+    HOLDFAST_ASSIGN_OR_RETURN(entrance.listener, TcpListener::Listen(endpoint));
+    endpoint.port = entrance.listener->port();
+    entrance.grpc = builder->experimental().AddExternalConnectionAcceptor(
+        Type::FROM_FD, credentials);
   }
   return absl::OkStatus();
 }
 
-absl::Status RpcServer::CheckPorts(const std::deque<int>& ports) {
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (endpoints_[i].kind != Endpoint::Kind::kTcp) continue;
-    if (server_ == nullptr || ports[i] == 0) {
-      return absl::UnavailableError(
-          absl::StrCat("cannot listen on ", endpoints_[i].ToString(),
-                       ": the address is in use or not of this machine, or the "
-                       "certificate and key do not fit"));
-    }
-    endpoints_[i].port = static_cast<uint16_t>(ports[i]);
+void RpcServer::StartAccepting(PeerTable& peers) {
+  for (const auto& listener : unix_) {
+    listener->Start([this, &peers](UniqueFd fd) {
+      const std::string client = peers.Add(fd.get());
+      if (!monitor_->Admit(fd.get(), absl::StrCat("fd:", fd.get()), client)) {
+        return;
+      }
+      grpc::AddInsecureChannelFromFd(server_.get(), fd.Release());
+    });
   }
-  if (server_ == nullptr) {
-    return absl::InternalError("the gRPC server could not be built");
+  for (TcpEntrance& entrance : tcp_) {
+    entrance.listener->Start([this, &peers,
+                              acceptor = entrance.grpc.get()](UniqueFd fd) {
+      const std::string peer = PeerName(fd.get());
+      if (peer.empty() ||
+          !monitor_->Admit(fd.get(), peer, peers.ClientOfPeer(peer))) {
+        return;
+      }
+      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
+          connection;
+      connection.listener_fd = -1;
+      connection.fd = fd.Release();
+      acceptor->HandleNewConnection(&connection);
+    });
   }
-  return absl::OkStatus();
 }
 
 void RpcServer::Shutdown(absl::Time deadline) {
-  listeners_.clear();
+  unix_.clear();
+  for (TcpEntrance& entrance : tcp_) entrance.listener = nullptr;
   if (server_ == nullptr) return;
   server_->Shutdown(absl::ToChronoTime(std::max(deadline, absl::UnixEpoch())));
   server_->Wait();
+  tcp_.clear();
   server_ = nullptr;
 }
 

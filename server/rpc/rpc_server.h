@@ -6,16 +6,17 @@
 #include <grpcpp/server_builder.h>
 #include <sys/types.h>
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/rpc/connection_monitor.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/endpoint.h"
 #include "server/rpc/peer_table.h"
+#include "server/rpc/tcp_listener.h"
 #include "server/rpc/unix_listener.h"
 
 namespace holdfast {
@@ -32,6 +33,7 @@ class RpcServer {
     mode_t socket_mode = 0600;
     TlsFiles tls;
     bool insecure = false;
+    size_t max_connections = 4096;
   };
 
   struct NamedService {
@@ -58,16 +60,24 @@ class RpcServer {
   void SetHealth(bool serving);
 
  private:
+  // How the connections of one TCP endpoint get to gRPC.
+  struct TcpEntrance {
+    std::unique_ptr<TcpListener> listener;
+    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc;
+  };
+
   RpcServer() = default;
-  // Opens what `endpoints_` says; the ports are known once it has started.
-  absl::Status Listen(const Options& options, grpc::ServerBuilder* builder,
-                      std::deque<int>* ports);
-  absl::Status CheckPorts(const std::deque<int>& ports);
+  // Opens the sockets of `endpoints_`.
+  absl::Status Listen(const Options& options, grpc::ServerBuilder* builder);
+  void StartAccepting(PeerTable& peers);
 
   std::vector<Endpoint> endpoints_;
   std::vector<std::string> service_names_;
   std::unique_ptr<grpc::Server> server_;
-  std::vector<std::unique_ptr<UnixListener>> listeners_;
+  // Below the server, whose connections it watches until they have ended.
+  std::unique_ptr<ConnectionMonitor> monitor_;
+  std::vector<std::unique_ptr<UnixListener>> unix_;
+  std::vector<TcpEntrance> tcp_;
 };
 
 }  // namespace holdfast

@@ -3,12 +3,16 @@
 
 #include <google/protobuf/any.pb.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/base/error_detail.h"
 #include "core/base/utf8.h"
+#include "proto/transport.h"
 
 namespace holdfast {
 namespace {
@@ -56,11 +60,31 @@ v1::Error MakeError(const absl::Status& status,
   return error;
 }
 
-void LimitLog(ErrorDetail* detail) {
-  if (detail->log.size() <= kMaxTrailerLogBytes) return;
-  const size_t cut = detail->log.size() - kMaxTrailerLogBytes;
-  detail->log.resize(kMaxTrailerLogBytes);
-  absl::StrAppend(&detail->log, "\n[", cut, " more bytes]\n");
+// Cuts `text` so that it has at most `limit` bytes, with a note of how many are
+// missing, and ends at a character's end.
+void Limit(size_t limit, std::string* text) {
+  constexpr size_t kNote = 40;
+  if (text->size() <= limit) return;
+  size_t kept = limit - std::min(limit, kNote);
+  while (kept > 0 && (static_cast<unsigned char>((*text)[kept]) & 0xC0) == 0x80)
+    --kept;
+  const size_t cut = text->size() - kept;
+  text->resize(kept);
+  absl::StrAppend(text, "\n[", cut, " more bytes]\n");
+}
+
+// The message is in both trailers; what is left over is the log's.
+void FitTrailers(size_t trailer_bytes, std::string* message,
+                 ErrorDetail* detail) {
+  constexpr size_t kFixed = 256;  // keys, tags, lengths
+  Limit(trailer_bytes / 4, message);
+  Limit(trailer_bytes / 16, &detail->call);
+  Limit(trailer_bytes / 16, &detail->result_name);
+  Limit(trailer_bytes / 8, &detail->explanation);
+  const size_t used = 2 * message->size() + detail->call.size() +
+                      detail->result_name.size() + detail->explanation.size() +
+                      kFixed;
+  Limit(trailer_bytes - std::min(trailer_bytes, used), &detail->log);
 }
 
 }  // namespace
@@ -78,16 +102,28 @@ absl::Status FromError(const v1::Error& error) {
   return status;
 }
 
-grpc::Status ToGrpcStatus(const absl::Status& status) {
+size_t TrailerBytesOf(const grpc::ServerContextBase& context) {
+  const auto found = context.client_metadata().find(kTrailerBytesKey);
+  if (found == context.client_metadata().end()) return kDefaultTrailerBytes;
+  uint64_t bytes = 0;
+  const absl::string_view text(found->second.data(), found->second.size());
+  if (!absl::SimpleAtoi(text, &bytes)) return kDefaultTrailerBytes;
+  return std::clamp<uint64_t>(bytes, kDefaultTrailerBytes, kMaxTrailerBytes);
+}
+
+grpc::Status ToGrpcStatus(const absl::Status& status, size_t trailer_bytes) {
   if (status.ok()) return grpc::Status::OK;
   const auto code = static_cast<grpc::StatusCode>(status.code());
+  std::string message = ToValidUtf8(status.message());
   std::optional<ErrorDetail> detail = GetErrorDetail(status);
   if (!detail.has_value()) {
-    return grpc::Status(code, ToValidUtf8(status.message()));
+    Limit(trailer_bytes / 2, &message);
+    return grpc::Status(code, message);
   }
-  LimitLog(&*detail);
-  const v1::Error error = MakeError(status, detail);
-  return grpc::Status(code, error.message(), error.SerializeAsString());
+  FitTrailers(trailer_bytes, &message, &*detail);
+  const v1::Error error =
+      MakeError(absl::Status(status.code(), message), detail);
+  return grpc::Status(code, message, error.SerializeAsString());
 }
 
 absl::Status FromGrpcStatus(const grpc::Status& status) {

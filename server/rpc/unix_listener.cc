@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/endpoint.h"
@@ -20,7 +19,6 @@ namespace holdfast {
 namespace {
 
 constexpr int kBacklog = 128;
-constexpr absl::Duration kNoDescriptorsPause = absl::Milliseconds(100);
 
 sockaddr_un Address(const std::string& path) {
   sockaddr_un address = {};
@@ -93,8 +91,7 @@ UnixListener::UnixListener(std::string path, UniqueFd socket)
 }
 
 UnixListener::~UnixListener() {
-  shutdown(socket_.get(), SHUT_RDWR);  // At which accept fails.
-  if (thread_.joinable()) thread_.join();
+  thread_ = nullptr;
   struct stat info = {};
   if (lstat(path_.c_str(), &info) == 0 && info.st_ino == inode_) {
     unlink(path_.c_str());
@@ -102,25 +99,8 @@ UnixListener::~UnixListener() {
 }
 
 void UnixListener::Start(std::function<void(UniqueFd)> on_connection) {
-  thread_ = std::thread([this, on_connection = std::move(on_connection)] {
-    Accept(on_connection);
-  });
-}
-
-void UnixListener::Accept(const std::function<void(UniqueFd)>& on_connection) {
-  while (true) {
-    UniqueFd connection(
-        accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (connection.valid()) {
-      on_connection(std::move(connection));
-      continue;
-    }
-    if (errno == EINTR || errno == ECONNABORTED) continue;
-    if (errno == EINVAL) return;  // Shut down.
-    // Out of descriptors or memory: some other connection has to end first.
-    LogWarning("accept on unix:", path_, ": ", strerror(errno));
-    absl::SleepFor(kNoDescriptorsPause);
-  }
+  thread_ = std::make_unique<AcceptThread>(std::move(socket_), "unix:" + path_,
+                                           std::move(on_connection));
 }
 
 }  // namespace holdfast

@@ -7,16 +7,14 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
+#include "server/rpc/accept_thread.h"
 
 namespace holdfast {
 
-// A listening Unix socket. We accept by ourselves and hand the connections to
-// gRPC, to know each client's user and process, and to set the file's mode
-// before anybody can connect.
+// A listening Unix socket. The file has its mode before a client can connect.
 class UnixListener {
  public:
   // Makes the file; a file that is left from a dead daemon is replaced.
@@ -29,18 +27,16 @@ class UnixListener {
 
   const std::string& path() const { return path_; }
 
-  // Starts accepting; each connection, not blocking and close-on-exec, goes
-  // to `on_connection` in the listener's own thread. Once.
+  // Starts accepting; see AcceptThread. Once.
   void Start(std::function<void(UniqueFd)> on_connection);
 
  private:
   UnixListener(std::string path, UniqueFd socket);
-  void Accept(const std::function<void(UniqueFd)>& on_connection);
 
   const std::string path_;
-  const UniqueFd socket_;
+  UniqueFd socket_;
   ino_t inode_ = 0;  // to remove no file but ours
-  std::thread thread_;
+  std::unique_ptr<AcceptThread> thread_;
 };
 
 }  // namespace holdfast

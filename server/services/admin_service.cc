@@ -12,6 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/base/status_macros.h"
+#include "server/rpc/unary_call.h"
 #include "server/version.h"
 
 namespace holdfast {
@@ -19,8 +21,9 @@ namespace {
 
 constexpr size_t kMaxListed = 10000;
 
-grpc::Status NotServed(const char* sentence) {
-  return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, sentence);
+grpc::ServerUnaryReactor* NotServed(grpc::CallbackServerContext* context,
+                                    const char* sentence) {
+  return Answer(context, absl::UnimplementedError(sentence));
 }
 
 std::string HostName() {
@@ -92,27 +95,28 @@ v1::ListCacheEntriesResponse ListEntries(const CompileCache& memory,
 
 AdminService::AdminService(const SessionRegistry& registry,
                            const CompilerPool& compilers, CompileCache& cache,
-                           DiskCache& disk_cache, const PeerTable& peers)
+                           DiskCache& disk_cache, const PeerTable& peers,
+                           CallThreads& threads)
     : registry_(registry),
       compilers_(compilers),
       cache_(cache),
       disk_cache_(disk_cache),
       peers_(peers),
+      threads_(threads),
       started_(absl::Now()) {}
 
-grpc::Status AdminService::CheckOwner(
-    const grpc::ServerContext& context) const {
-  if (peers_.IsOwner(context.peer())) return grpc::Status::OK;
-  return grpc::Status(
-      grpc::StatusCode::PERMISSION_DENIED,
+absl::Status AdminService::CheckOwner(
+    const grpc::ServerContextBase& context) const {
+  if (peers_.IsOwner(context.peer())) return absl::OkStatus();
+  return absl::PermissionDeniedError(
       absl::StrCat("the cache is for the daemon's own user on its Unix socket, "
                    "not for ",
                    peers_.Describe(context.peer())));
 }
 
-grpc::Status AdminService::GetServerInfo(grpc::ServerContext*,
-                                         const v1::GetServerInfoRequest*,
-                                         v1::GetServerInfoResponse* response) {
+grpc::ServerUnaryReactor* AdminService::GetServerInfo(
+    grpc::CallbackServerContext* context, const v1::GetServerInfoRequest*,
+    v1::GetServerInfoResponse* response) {
   response->set_version(kVersion);
   response->add_protocol_versions(SessionRegistry::kProtocolVersion);
   response->mutable_started()->set_seconds(absl::ToUnixSeconds(started_));
@@ -122,78 +126,89 @@ grpc::Status AdminService::GetServerInfo(grpc::ServerContext*,
   response->set_compiler_confinement(compilers_.confinement());
   response->set_sessions(static_cast<uint32_t>(registry_.List().size()));
   response->set_max_sessions(static_cast<uint32_t>(registry_.max_sessions()));
-  return grpc::Status::OK;
+  return Answer(context, absl::OkStatus());
 }
 
-grpc::Status AdminService::Drain(grpc::ServerContext*, const v1::DrainRequest*,
-                                 v1::DrainResponse*) {
-  return NotServed("send the daemon SIGTERM to drain it");
+grpc::ServerUnaryReactor* AdminService::Drain(
+    grpc::CallbackServerContext* context, const v1::DrainRequest*,
+    v1::DrainResponse*) {
+  return NotServed(context, "send the daemon SIGTERM to drain it");
 }
 
-grpc::Status AdminService::EndSession(grpc::ServerContext*,
-                                      const v1::EndSessionRequest*,
-                                      v1::EndSessionResponse*) {
+grpc::ServerUnaryReactor* AdminService::EndSession(
+    grpc::CallbackServerContext* context, const v1::EndSessionRequest*,
+    v1::EndSessionResponse*) {
   return NotServed(
+      context,
       "this daemon cannot end another's session; stop the client's process, or "
       "the executor whose pid ListSessions shows");
 }
 
-grpc::Status AdminService::GetCacheStatistics(
-    grpc::ServerContext* context, const v1::GetCacheStatisticsRequest*,
+grpc::ServerUnaryReactor* AdminService::GetCacheStatistics(
+    grpc::CallbackServerContext* context, const v1::GetCacheStatisticsRequest*,
     v1::GetCacheStatisticsResponse* response) {
-  const grpc::Status allowed = CheckOwner(*context);
-  if (!allowed.ok()) return allowed;
-  const CompileCache::Statistics statistics = cache_.statistics();
-  response->set_entries(statistics.entries);
-  response->set_bytes(statistics.bytes);
-  response->set_max_bytes(cache_.max_bytes());
-  response->set_hits(statistics.hits);
-  response->set_misses(statistics.misses);
-  response->set_evictions(statistics.evictions);
-  if (disk_cache_.enabled()) Describe(disk_cache_, response->mutable_disk());
-  return grpc::Status::OK;
+  return AnswerNow(context, [&]() -> absl::Status {
+    HOLDFAST_RETURN_IF_ERROR(CheckOwner(*context));
+    const CompileCache::Statistics statistics = cache_.statistics();
+    response->set_entries(statistics.entries);
+    response->set_bytes(statistics.bytes);
+    response->set_max_bytes(cache_.max_bytes());
+    response->set_hits(statistics.hits);
+    response->set_misses(statistics.misses);
+    response->set_evictions(statistics.evictions);
+    if (disk_cache_.enabled()) Describe(disk_cache_, response->mutable_disk());
+    return absl::OkStatus();
+  });
 }
 
-grpc::Status AdminService::ListCacheEntries(
-    grpc::ServerContext* context, const v1::ListCacheEntriesRequest* request,
+grpc::ServerUnaryReactor* AdminService::ListCacheEntries(
+    grpc::CallbackServerContext* context,
+    const v1::ListCacheEntriesRequest* request,
     v1::ListCacheEntriesResponse* response) {
-  const grpc::Status allowed = CheckOwner(*context);
-  if (!allowed.ok()) return allowed;
-  size_t max = request->max_entries();
-  if (max == 0 || max > kMaxListed) max = kMaxListed;
-  *response = ListEntries(cache_, disk_cache_, max);
-  return grpc::Status::OK;
+  const absl::Status allowed = CheckOwner(*context);
+  if (!allowed.ok()) return Answer(context, allowed);
+  return AnswerInThread(context, threads_, peers_.ClientOf(*context),
+                        [this, request, response] {
+                          size_t max = request->max_entries();
+                          if (max == 0 || max > kMaxListed) max = kMaxListed;
+                          *response = ListEntries(cache_, disk_cache_, max);
+                          return absl::OkStatus();
+                        });
 }
 
-grpc::Status AdminService::ClearCache(grpc::ServerContext* context,
-                                      const v1::ClearCacheRequest*,
-                                      v1::ClearCacheResponse* response) {
-  const grpc::Status allowed = CheckOwner(*context);
-  if (!allowed.ok()) return allowed;
-  response->set_entries(cache_.Clear());
-  response->set_disk_entries(disk_cache_.Clear());
-  return grpc::Status::OK;
+grpc::ServerUnaryReactor* AdminService::ClearCache(
+    grpc::CallbackServerContext* context, const v1::ClearCacheRequest*,
+    v1::ClearCacheResponse* response) {
+  const absl::Status allowed = CheckOwner(*context);
+  if (!allowed.ok()) return Answer(context, allowed);
+  return AnswerInThread(context, threads_, peers_.ClientOf(*context),
+                        [this, response] {
+                          response->set_entries(cache_.Clear());
+                          response->set_disk_entries(disk_cache_.Clear());
+                          return absl::OkStatus();
+                        });
 }
 
-grpc::Status AdminService::SetQuota(grpc::ServerContext*,
-                                    const v1::SetQuotaRequest*,
-                                    v1::SetQuotaResponse*) {
+grpc::ServerUnaryReactor* AdminService::SetQuota(
+    grpc::CallbackServerContext* context, const v1::SetQuotaRequest*,
+    v1::SetQuotaResponse*) {
   return NotServed(
+      context,
       "quotas are set by the daemon's flags, --session-memory and those beside "
       "it in --help; a client may limit itself further with "
       "OpenSessionRequest.memory_limit");
 }
 
-grpc::Status AdminService::SuspendSession(grpc::ServerContext*,
-                                          const v1::SuspendSessionRequest*,
-                                          v1::SuspendSessionResponse*) {
-  return NotServed("this daemon cannot suspend sessions");
+grpc::ServerUnaryReactor* AdminService::SuspendSession(
+    grpc::CallbackServerContext* context, const v1::SuspendSessionRequest*,
+    v1::SuspendSessionResponse*) {
+  return NotServed(context, "this daemon cannot suspend sessions");
 }
 
-grpc::Status AdminService::ResumeSession(grpc::ServerContext*,
-                                         const v1::ResumeSessionRequest*,
-                                         v1::ResumeSessionResponse*) {
-  return NotServed("this daemon cannot suspend sessions");
+grpc::ServerUnaryReactor* AdminService::ResumeSession(
+    grpc::CallbackServerContext* context, const v1::ResumeSessionRequest*,
+    v1::ResumeSessionResponse*) {
+  return NotServed(context, "this daemon cannot suspend sessions");
 }
 
 }  // namespace holdfast

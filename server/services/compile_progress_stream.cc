@@ -63,7 +63,8 @@ void CompileProgressStream::Proceed() {
     return StartWriteAndFinish(&message_, {}, grpc::Status::OK);
   }
   if (finished_) {
-    ServerWriteReactor<v1::CompileProgress>::Finish(ToGrpcStatus(*status_));
+    ServerWriteReactor<v1::CompileProgress>::Finish(
+        ToGrpcStatus(*status_, trailer_bytes_));
   }
 }
 

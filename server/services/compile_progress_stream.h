@@ -23,6 +23,10 @@ namespace holdfast {
 class CompileProgressStream final
     : public grpc::ServerWriteReactor<v1::CompileProgress> {
  public:
+  // `trailer_bytes` as for ToGrpcStatus.
+  explicit CompileProgressStream(size_t trailer_bytes)
+      : trailer_bytes_(trailer_bytes) {}
+
   // In the thread that works for the call; Finish last, and once.
   void Report(const CompileStage& stage);
   void Finish(absl::StatusOr<v1::CompileProgress> outcome);
@@ -34,6 +38,7 @@ class CompileProgressStream final
   // Sends what there is to send, unless a message is under way.
   void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const size_t trailer_bytes_;
   CompileStage last_;
   absl::Time last_time_ = absl::InfinitePast();
 

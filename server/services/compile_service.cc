@@ -33,7 +33,7 @@ absl::StatusOr<v1::CompileProgress> Done(
 CompileCaller CompileService::CallerOf(
     const grpc::ServerContextBase& context) const {
   CompileCaller caller;
-  caller.name = peers_.Describe(context.peer());
+  caller.name = peers_.ClientOf(context);
   caller.deadline = absl::FromChrono(context.deadline());
   caller.gone = [&context] { return context.IsCancelled(); };
   return caller;
@@ -45,11 +45,11 @@ grpc::ServerUnaryReactor* CompileService::Answer(
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   CompileCaller caller = CallerOf(*context);
   const absl::Status running =
-      threads_.Run(caller.name, [caller, response, reactor, make] {
+      threads_.Run(caller.name, [context, caller, response, reactor, make] {
         auto made = make(caller);
         const absl::Status status = made.status();
         if (made.ok()) *response = *std::move(made);
-        reactor->Finish(ToGrpcStatus(status));
+        reactor->Finish(ToGrpcStatus(status, TrailerBytesOf(*context)));
       });
   if (!running.ok()) reactor->Finish(ToGrpcStatus(running));
   return reactor;
@@ -58,7 +58,8 @@ grpc::ServerUnaryReactor* CompileService::Answer(
 template <typename Make>
 CompileService::ProgressReactor* CompileService::AnswerWithProgress(
     grpc::CallbackServerContext* context, Make make) {
-  auto* const stream = new CompileProgressStream;  // deletes itself
+  auto* const stream =
+      new CompileProgressStream(TrailerBytesOf(*context));  // deletes itself
   CompileCaller caller = CallerOf(*context);
   caller.report = [stream](const CompileStage& stage) {
     stream->Report(stage);
@@ -88,7 +89,8 @@ grpc::ServerUnaryReactor* CompileService::Compile(
 CompileService::ProgressReactor* CompileService::CompileWithProgress(
     grpc::CallbackServerContext* context, const v1::CompileRequest* request) {
   if (auto found = compiler_.Find(*request)) {
-    auto* const stream = new CompileProgressStream;  // deletes itself
+    auto* const stream =
+        new CompileProgressStream(TrailerBytesOf(*context));  // deletes itself
     stream->Finish(Done(*std::move(found)));
     return stream;
   }

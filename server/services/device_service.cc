@@ -1,30 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/services/device_service.h"
 
+#include <utility>
+
 #include "absl/time/time.h"
-#include "server/rpc/status_conversion.h"
+#include "core/base/status_macros.h"
+#include "server/rpc/unary_call.h"
 
 namespace holdfast {
 
-grpc::Status DeviceService::ListDevices(grpc::ServerContext* context,
-                                        const v1::ListDevicesRequest*,
-                                        v1::ListDevicesResponse* response) {
-  const auto devices = pool_.Devices(absl::FromChrono(context->deadline()));
-  if (!devices.ok()) return ToGrpcStatus(devices.status());
-  *response = (*devices)->List();
-  return grpc::Status::OK;
+grpc::ServerUnaryReactor* DeviceService::ListDevices(
+    grpc::CallbackServerContext* context, const v1::ListDevicesRequest*,
+    v1::ListDevicesResponse* response) {
+  return AnswerInThread(
+      context, threads_, peers_.ClientOf(*context),
+      [this, context, response]() -> absl::Status {
+        HOLDFAST_ASSIGN_OR_RETURN(
+            const auto devices,
+            pool_.Devices(absl::FromChrono(context->deadline())));
+        *response = devices->List();
+        return absl::OkStatus();
+      });
 }
 
-grpc::Status DeviceService::DescribeDevice(
-    grpc::ServerContext* context, const v1::DescribeDeviceRequest* request,
+grpc::ServerUnaryReactor* DeviceService::DescribeDevice(
+    grpc::CallbackServerContext* context,
+    const v1::DescribeDeviceRequest* request,
     v1::DescribeDeviceResponse* response) {
-  const auto devices = pool_.Devices(absl::FromChrono(context->deadline()));
-  if (!devices.ok()) return ToGrpcStatus(devices.status());
-  auto device = (*devices)->Find(request->ordinal());
-  if (!device.ok()) return ToGrpcStatus(device.status());
-  *response->mutable_device() = *std::move(device);
-  *response->mutable_driver() = (*devices)->driver();
-  return grpc::Status::OK;
+  return AnswerInThread(
+      context, threads_, peers_.ClientOf(*context),
+      [this, context, request, response]() -> absl::Status {
+        HOLDFAST_ASSIGN_OR_RETURN(
+            const auto devices,
+            pool_.Devices(absl::FromChrono(context->deadline())));
+        HOLDFAST_ASSIGN_OR_RETURN(*response->mutable_device(),
+                                  devices->Find(request->ordinal()));
+        *response->mutable_driver() = devices->driver();
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace holdfast

@@ -3,24 +3,33 @@
 #define HOLDFAST_SERVER_SERVICES_DEVICE_SERVICE_H_
 
 #include "holdfast/v1/devices.grpc.pb.h"
+#include "server/rpc/call_threads.h"
+#include "server/rpc/peer_table.h"
 #include "server/supervisor/executor_pool.h"
 
 namespace holdfast {
 
-class DeviceService final : public v1::DeviceService::Service {
+class DeviceService final : public v1::DeviceService::CallbackService {
  public:
-  // `pool` must outlive the service.
-  explicit DeviceService(ExecutorPool& pool) : pool_(pool) {}
+  // All must outlive the service. Calls wait in `threads` for the first
+  // executor.
+  DeviceService(ExecutorPool& pool, const PeerTable& peers,
+                CallThreads& threads)
+      : pool_(pool), peers_(peers), threads_(threads) {}
 
-  grpc::Status ListDevices(grpc::ServerContext* context,
-                           const v1::ListDevicesRequest* request,
-                           v1::ListDevicesResponse* response) override;
-  grpc::Status DescribeDevice(grpc::ServerContext* context,
-                              const v1::DescribeDeviceRequest* request,
-                              v1::DescribeDeviceResponse* response) override;
+  grpc::ServerUnaryReactor* ListDevices(
+      grpc::CallbackServerContext* context,
+      const v1::ListDevicesRequest* request,
+      v1::ListDevicesResponse* response) override;
+  grpc::ServerUnaryReactor* DescribeDevice(
+      grpc::CallbackServerContext* context,
+      const v1::DescribeDeviceRequest* request,
+      v1::DescribeDeviceResponse* response) override;
 
  private:
   ExecutorPool& pool_;
+  const PeerTable& peers_;
+  CallThreads& threads_;
 };
 
 }  // namespace holdfast

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "core/base/log.h"
@@ -31,11 +32,12 @@ ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
                              std::shared_ptr<Session> session,
                              std::shared_ptr<grpc::Channel> executor,
                              std::unique_ptr<TransferRelay> relay,
-                             StallGuard* stall_guard)
+                             StallGuard* stall_guard, CallThreads& threads)
     : context_(*context),
       session_(std::move(session)),
       relay_(std::move(relay)),
       stall_guard_(stall_guard),
+      threads_(threads),
       stub_(std::move(executor)),
       upstream_(*this) {
   PassMetadataOn();
@@ -98,8 +100,8 @@ bool ForwardedCall::RelayDown() {
     down_.Next() = *std::move(message);
     return true;
   }
-  LogError("session ", session_->id(),
-           ": from its executor: ", message.status().message());
+  LogFor(session_->client(), LogLevel::kError, "session ", session_->id(),
+         ": from its executor: ", message.status().message());
   upstream_context_.TryCancel();
   Close(down_);
   return false;
@@ -181,13 +183,20 @@ void ForwardedCall::Upstream::OnDone(const grpc::Status& status) {
 }
 
 void ForwardedCall::FinishWith(const grpc::Status& status) {
-  if (status.error_code() == grpc::StatusCode::UNAVAILABLE &&
-      status.error_details().empty() && !context_.IsCancelled()) {
-    // Not the executor's word, but that of a broken connection to it.
-    const absl::Status lost = session_->AwaitLoss(absl::Now() + kLossNoticed);
-    if (!lost.ok()) return Finish(ToGrpcStatus(lost));
+  if (status.error_code() != grpc::StatusCode::UNAVAILABLE ||
+      !status.error_details().empty() || context_.IsCancelled()) {
+    return Finish(status);
   }
-  Finish(status);
+  // Not the executor's word, but that of a broken connection to it. A thread of
+  // gRPC's must not wait for the reason: the executor may have closed its
+  // socket and live on.
+  const absl::Status waiting =
+      threads_.Run(absl::StrCat("session ", session_->id()), [this, status] {
+        const absl::Status lost =
+            session_->AwaitLoss(absl::Now() + kLossNoticed);
+        Finish(lost.ok() ? status : ToGrpcStatus(lost));
+      });
+  if (!waiting.ok()) Finish(status);
 }
 
 }  // namespace holdfast

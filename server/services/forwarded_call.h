@@ -17,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/relay/transfer_relay.h"
+#include "server/rpc/call_threads.h"
 #include "server/rpc/stall_guard.h"
 #include "server/supervisor/session.h"
 
@@ -33,11 +34,13 @@ class ForwardedCall final
  public:
   // With `relay`, bytes go through memory that the executor shares. With
   // `stall_guard`, which must outlive the call, a client that does not take
-  // what it is sent is given up.
+  // what it is sent is given up. `threads` is where a broken call waits to
+  // learn how its executor ended.
   ForwardedCall(grpc::CallbackServerContext* context, const std::string& method,
                 std::shared_ptr<Session> session,
                 std::shared_ptr<grpc::Channel> executor,
-                std::unique_ptr<TransferRelay> relay, StallGuard* stall_guard);
+                std::unique_ptr<TransferRelay> relay, StallGuard* stall_guard,
+                CallThreads& threads);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -99,6 +102,7 @@ class ForwardedCall final
   const std::shared_ptr<Session> session_;
   const std::unique_ptr<TransferRelay> relay_;
   StallGuard* const stall_guard_;
+  CallThreads& threads_;
   grpc::ClientContext upstream_context_;
   grpc::GenericStub stub_;
   Upstream upstream_;

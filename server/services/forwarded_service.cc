@@ -67,12 +67,13 @@ Reactor* ForwardedService::Forward(const SessionRegistry& registry,
   }
   return new ForwardedCall(context, method.name, *std::move(session),
                            std::move(channel), std::move(relay),
-                           stall_guard_.get());
+                           stall_guard_.get(), threads_);
 }
 
 ForwardedService::ForwardedService(
     const google::protobuf::ServiceDescriptor& descriptor,
-    const SessionRegistry& registry, Traffic traffic) {
+    const SessionRegistry& registry, Traffic traffic, CallThreads& threads)
+    : threads_(threads) {
   if (traffic == Traffic::kBytes) {
     stall_guard_ = std::make_unique<StallGuard>(kStallLimit);
   }

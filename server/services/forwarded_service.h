@@ -13,6 +13,7 @@
 #include <string>
 
 #include "server/relay/transfer_relay.h"
+#include "server/rpc/call_threads.h"
 #include "server/rpc/stall_guard.h"
 #include "server/supervisor/session_registry.h"
 
@@ -28,9 +29,10 @@ class ForwardedService final : public grpc::Service {
   // a message for a minute.
   enum class Traffic { kCommands, kBytes };
 
-  // `registry` must outlive the service.
+  // `registry` and `threads` must outlive the service.
   ForwardedService(const google::protobuf::ServiceDescriptor& descriptor,
-                   const SessionRegistry& registry, Traffic traffic);
+                   const SessionRegistry& registry, Traffic traffic,
+                   CallThreads& threads);
 
  private:
   struct Method {
@@ -43,6 +45,7 @@ class ForwardedService final : public grpc::Service {
       const SessionRegistry& registry, const Method& method,
       grpc::CallbackServerContext* context);
 
+  CallThreads& threads_;
   std::unique_ptr<StallGuard> stall_guard_;  // kBytes
   std::deque<Method> methods_;               // pinned
 };

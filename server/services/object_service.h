@@ -4,26 +4,32 @@
 
 #include "holdfast/v1/objects.grpc.pb.h"
 #include "server/compile/object_store.h"
+#include "server/rpc/peer_table.h"
+#include "server/services/object_transfers.h"
 
 namespace holdfast {
 
-class ObjectService final : public v1::ObjectService::Service {
+class ObjectService final : public v1::ObjectService::CallbackService {
  public:
-  // `store` must outlive the service.
-  explicit ObjectService(ObjectStore& store) : store_(store) {}
+  // Both must outlive the service.
+  ObjectService(ObjectStore& store, const PeerTable& peers)
+      : store_(store), peers_(peers), transfers_(store.max_bytes()) {}
 
-  grpc::Status PutObject(grpc::ServerContext* context,
-                         grpc::ServerReader<v1::PutObjectRequest>* reader,
-                         v1::PutObjectResponse* response) override;
-  grpc::Status GetObject(
-      grpc::ServerContext* context, const v1::GetObjectRequest* request,
-      grpc::ServerWriter<v1::GetObjectResponse>* writer) override;
-  grpc::Status HasObjects(grpc::ServerContext* context,
-                          const v1::HasObjectsRequest* request,
-                          v1::HasObjectsResponse* response) override;
+  grpc::ServerReadReactor<v1::PutObjectRequest>* PutObject(
+      grpc::CallbackServerContext* context,
+      v1::PutObjectResponse* response) override;
+  grpc::ServerWriteReactor<v1::GetObjectResponse>* GetObject(
+      grpc::CallbackServerContext* context,
+      const v1::GetObjectRequest* request) override;
+  grpc::ServerUnaryReactor* HasObjects(
+      grpc::CallbackServerContext* context,
+      const v1::HasObjectsRequest* request,
+      v1::HasObjectsResponse* response) override;
 
  private:
   ObjectStore& store_;
+  const PeerTable& peers_;
+  ObjectTransfers transfers_;
 };
 
 }  // namespace holdfast

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
 #include "proto/protocol_limits.h"
 #include "server/rpc/session_token.h"
 #include "server/rpc/status_conversion.h"
+#include "server/rpc/unary_call.h"
 #include "server/services/keep_alive_stream.h"
 
 namespace holdfast {
@@ -46,41 +48,64 @@ v1::SessionLimits Limits(const SessionQuotas& quotas) {
 
 }  // namespace
 
-grpc::Status SessionService::OpenSession(grpc::ServerContext* context,
-                                         const v1::OpenSessionRequest* request,
-                                         v1::OpenSessionResponse* response) {
+absl::Status SessionService::Open(const grpc::ServerContextBase& context,
+                                  const v1::OpenSessionRequest& request,
+                                  v1::OpenSessionResponse* response) {
+  const std::string peer = context.peer();
   const absl::Time deadline =
-      std::min(absl::FromChrono(context->deadline()), absl::Now() + kOpenLimit);
-  const auto opened =
-      registry_.Open(*request, peers_.Describe(context->peer()), deadline);
-  if (!opened.ok()) return ToGrpcStatus(opened.status());
-  response->set_session_id(opened->session->id());
-  response->set_token(opened->token);
-  if (PeerTable::IsLocal(context->peer())) {
-    response->set_local_address(opened->session->local_address());
-    response->set_descriptor_address(opened->session->descriptor_address());
+      std::min(absl::FromChrono(context.deadline()), absl::Now() + kOpenLimit);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const SessionRegistry::Opened opened,
+      registry_.Open(request,
+                     {.peer = peers_.Describe(peer),
+                      .client = peers_.ClientOf(context),
+                      .is_operator = peers_.IsOwner(peer)},
+                     deadline));
+  response->set_session_id(opened.session->id());
+  response->set_token(opened.token);
+  if (PeerTable::IsLocal(peer)) {
+    response->set_local_address(opened.session->local_address());
+    response->set_descriptor_address(opened.session->descriptor_address());
   }
   *response->mutable_limits() = Limits(registry_.quotas());
-  return grpc::Status::OK;
+  return absl::OkStatus();
 }
 
-grpc::Status SessionService::CloseSession(grpc::ServerContext* context,
-                                          const v1::CloseSessionRequest*,
-                                          v1::CloseSessionResponse*) {
-  const auto session = SessionOf(registry_, *context);
-  if (!session.ok()) return ToGrpcStatus(session.status());
-  registry_.Close(**session, "");
-  return grpc::Status::OK;
+grpc::ServerUnaryReactor* SessionService::OpenSession(
+    grpc::CallbackServerContext* context, const v1::OpenSessionRequest* request,
+    v1::OpenSessionResponse* response) {
+  return AnswerInThread(context, threads_, peers_.ClientOf(*context),
+                        [this, context, request, response] {
+                          return Open(*context, *request, response);
+                        });
 }
 
-grpc::Status SessionService::ListSessions(grpc::ServerContext*,
-                                          const v1::ListSessionsRequest*,
-                                          v1::ListSessionsResponse* response) {
-  for (const auto& session : registry_.List()) {
-    *response->add_sessions() = session->Info();
-  }
-  ledger_.Report(response->mutable_totals());
-  return grpc::Status::OK;
+grpc::ServerUnaryReactor* SessionService::CloseSession(
+    grpc::CallbackServerContext* context, const v1::CloseSessionRequest*,
+    v1::CloseSessionResponse*) {
+  auto session = SessionOf(registry_, *context);
+  if (!session.ok()) return Answer(context, session.status());
+  return AnswerInThread(context, threads_, peers_.ClientOf(*context),
+                        [this, session = *std::move(session)] {
+                          registry_.Close(*session, "");
+                          return absl::OkStatus();
+                        });
+}
+
+grpc::ServerUnaryReactor* SessionService::ListSessions(
+    grpc::CallbackServerContext* context, const v1::ListSessionsRequest*,
+    v1::ListSessionsResponse* response) {
+  const std::string client = peers_.ClientOf(*context);
+  const bool all = list_all_ || peers_.IsOwner(context->peer());
+  return AnswerInThread(context, threads_, client,
+                        [this, client, all, response] {
+                          for (const auto& session : registry_.List()) {
+                            if (!all && session->client() != client) continue;
+                            *response->add_sessions() = session->Info();
+                          }
+                          ledger_.Report(response->mutable_totals());
+                          return absl::OkStatus();
+                        });
 }
 
 KeepAliveReactor* SessionService::KeepAlive(

@@ -7,23 +7,28 @@
 namespace holdfast {
 
 // Answers that sharing is not served.
-class SharingService final : public v1::SharingService::Service {
+class SharingService final : public v1::SharingService::CallbackService {
  public:
-  grpc::Status ExportBuffer(grpc::ServerContext* context,
-                            const v1::ExportBufferRequest* request,
-                            v1::ExportBufferResponse* response) override;
-  grpc::Status ImportBuffer(grpc::ServerContext* context,
-                            const v1::ImportBufferRequest* request,
-                            v1::ImportBufferResponse* response) override;
-  grpc::Status ExportEvent(grpc::ServerContext* context,
-                           const v1::ExportEventRequest* request,
-                           v1::ExportEventResponse* response) override;
-  grpc::Status ImportEvent(grpc::ServerContext* context,
-                           const v1::ImportEventRequest* request,
-                           v1::ImportEventResponse* response) override;
-  grpc::Status RevokeExport(grpc::ServerContext* context,
-                            const v1::RevokeExportRequest* request,
-                            v1::RevokeExportResponse* response) override;
+  grpc::ServerUnaryReactor* ExportBuffer(
+      grpc::CallbackServerContext* context,
+      const v1::ExportBufferRequest* request,
+      v1::ExportBufferResponse* response) override;
+  grpc::ServerUnaryReactor* ImportBuffer(
+      grpc::CallbackServerContext* context,
+      const v1::ImportBufferRequest* request,
+      v1::ImportBufferResponse* response) override;
+  grpc::ServerUnaryReactor* ExportEvent(
+      grpc::CallbackServerContext* context,
+      const v1::ExportEventRequest* request,
+      v1::ExportEventResponse* response) override;
+  grpc::ServerUnaryReactor* ImportEvent(
+      grpc::CallbackServerContext* context,
+      const v1::ImportEventRequest* request,
+      v1::ImportEventResponse* response) override;
+  grpc::ServerUnaryReactor* RevokeExport(
+      grpc::CallbackServerContext* context,
+      const v1::RevokeExportRequest* request,
+      v1::RevokeExportResponse* response) override;
 };
 
 }  // namespace holdfast

@@ -72,7 +72,7 @@ v1::SessionInfo Session::Info() const {
   v1::SessionInfo info;
   info.set_session_id(options_.id);
   info.set_name(options_.name);
-  *info.mutable_client() = options_.client;
+  *info.mutable_client() = options_.client_info;
   info.set_peer(options_.peer);
   info.set_executor_pid(executor_->pid());
   info.mutable_opened()->set_seconds(absl::ToUnixSeconds(opened_));
@@ -119,7 +119,7 @@ int64_t Session::AddKeeper(Keeper on_end) {
   deadline_ = absl::InfiniteFuture();
   if (state_ == State::STATE_DETACHED) {
     state_ = State::STATE_ACTIVE;
-    LogInfo("session ", id(), " attached again");
+    LogFor(client(), LogLevel::kInfo, "session ", id(), " attached again");
   }
   if (lost_.ok() && state_ == State::STATE_ACTIVE) {
     keepers_[keeper] = std::move(on_end);
@@ -140,8 +140,8 @@ void Session::RemoveKeeper(int64_t keeper) {
                 (lost ? std::max(options_.grace, kLostKept) : options_.grace);
     if (state_ == State::STATE_ACTIVE) {
       state_ = State::STATE_DETACHED;
-      LogInfo("session ", id(), " detached; ends in ",
-              absl::FormatDuration(options_.grace), " unless it reconnects");
+      LogFor(client(), LogLevel::kInfo, "session ", id(), " detached; ends in ",
+             absl::FormatDuration(options_.grace), " unless it reconnects");
     }
   }
   options_.on_deadline_change();
@@ -162,7 +162,7 @@ void Session::OnExecutorEnd(const absl::Status& reason) {
     message = std::string(lost_.message());
     if (open_keepers_ == 0) deadline_ = options_.now() + kLostKept;
   }
-  LogError(message);
+  LogFor(client(), LogLevel::kError, message);
   NotifyKeepers(message);
   options_.on_deadline_change();
 }
@@ -185,7 +185,8 @@ void Session::Close(const std::string& reason, absl::Duration stop_time) {
   executor_->Stop(absl::Now() + stop_time);
   unlink(options_.socket_path.c_str());
   unlink(options_.descriptor_socket_path.c_str());
-  LogInfo("session ", id(), " closed", reason.empty() ? "" : ": ", reason);
+  LogFor(client(), LogLevel::kInfo, "session ", id(), " closed",
+         reason.empty() ? "" : ": ", reason);
 }
 
 }  // namespace holdfast

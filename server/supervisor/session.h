@@ -43,8 +43,9 @@ class Session {
     std::string id;
     std::string token;  // 16 bytes
     std::string name;
-    v1::ClientInfo client;
+    v1::ClientInfo client_info;
     std::string peer;
+    std::string client;  // as PeerTable says: who pays for it
     absl::Duration grace;
     std::string socket_path;  // of the executor
     std::string descriptor_socket_path;
@@ -57,6 +58,7 @@ class Session {
   ~Session();
 
   const std::string& id() const { return options_.id; }
+  const std::string& client() const { return options_.client; }
   std::string local_address() const { return "unix:" + options_.socket_path; }
   std::string descriptor_address() const {
     return "unix:" + options_.descriptor_socket_path;

@@ -19,6 +19,9 @@ namespace {
 
 constexpr size_t kTokenBytes = 16;
 
+// Executors that are tried for one session.
+constexpr int kMaxStarts = 3;
+
 absl::StatusOr<std::string> MakeToken() {
   std::string token(kTokenBytes, '\0');
   if (getrandom(token.data(), token.size(), 0) !=
@@ -40,17 +43,33 @@ absl::StatusOr<absl::Duration> GraceOf(const v1::OpenSessionRequest& request) {
   return grace;
 }
 
+absl::Status CheckLength(absl::string_view what, const std::string& text,
+                         size_t limit) {
+  if (text.size() <= limit) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " has ", text.size(), " bytes, the limit is ", limit));
+}
+
 absl::Status CheckRequest(const v1::OpenSessionRequest& request) {
-  if (request.protocol_version() != SessionRegistry::kProtocolVersion) {
+  using Registry = SessionRegistry;
+  if (request.protocol_version() != Registry::kProtocolVersion) {
     return absl::InvalidArgumentError(
         absl::StrCat("protocol version ", request.protocol_version(),
                      " is not supported; this daemon speaks version ",
-                     SessionRegistry::kProtocolVersion));
+                     Registry::kProtocolVersion));
   }
-  if (request.name().size() > SessionRegistry::kMaxNameBytes) {
+  HOLDFAST_RETURN_IF_ERROR(CheckLength("the session's name", request.name(),
+                                       Registry::kMaxNameBytes));
+  HOLDFAST_RETURN_IF_ERROR(CheckLength("ClientInfo.program",
+                                       request.client().program(),
+                                       Registry::kMaxClientInfoBytes));
+  HOLDFAST_RETURN_IF_ERROR(CheckLength("ClientInfo.host",
+                                       request.client().host(),
+                                       Registry::kMaxClientInfoBytes));
+  if (request.devices_size() > Registry::kMaxDevices) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the session's name has ", request.name().size(),
-                     " bytes, the limit is ", SessionRegistry::kMaxNameBytes));
+        absl::StrCat("the request names ", request.devices_size(),
+                     " devices, the limit is ", Registry::kMaxDevices));
   }
   return GraceOf(request).status();
 }
@@ -93,41 +112,102 @@ SessionRegistry::SessionRegistry(Options options)
 SessionRegistry::~SessionRegistry() { CloseAll("the daemon is stopping"); }
 
 absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Open(
-    const v1::OpenSessionRequest& request, const std::string& peer,
+    const v1::OpenSessionRequest& request, const Caller& caller,
     absl::Time deadline) {
   HOLDFAST_RETURN_IF_ERROR(CheckRequest(request));
-  {
-    absl::MutexLock lock(&mutex_);
-    if (draining_) {
-      return absl::UnavailableError(
-          "the daemon is draining and opens no new sessions");
-    }
-    const size_t open = static_cast<size_t>(std::count_if(
-        sessions_.begin(), sessions_.end(),
-        [](const auto& entry) { return !IsLost(*entry.second); }));
-    if (open + in_transit_ >= options_.max_sessions) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(open + in_transit_, " sessions are open, the limit is ",
-                       options_.max_sessions, " (--max-sessions)"));
-    }
-    ++in_transit_;
-  }
-  absl::StatusOr<Opened> opened = Start(request, peer, deadline);
+  HOLDFAST_RETURN_IF_ERROR(Enter(caller));
+  CloseLostForRoom();
+  absl::StatusOr<Opened> opened =
+      StartWithAnyExecutor(request, caller, deadline);
   if (!opened.ok()) {
-    LogWarning("no session", Label(request), " from ", peer, ": ",
-               opened.status().message());
+    LogFor(caller.client, LogLevel::kWarning, "no session", Label(request),
+           " from ", caller.peer, ": ", opened.status().message());
   }
   NotifyIfEmpty();
   return opened;
 }
 
-absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
-    const v1::OpenSessionRequest& request, const std::string& peer,
+absl::Status SessionRegistry::Enter(const Caller& caller) {
+  absl::MutexLock lock(&mutex_);
+  if (draining_) {
+    return absl::UnavailableError(
+        "the daemon is draining and opens no new sessions");
+  }
+  size_t open = in_transit_;
+  const auto moving = in_transit_of_.find(caller.client);
+  size_t own = moving == in_transit_of_.end() ? 0 : moving->second;
+  for (const auto& [number, session] : sessions_) {
+    if (IsLost(*session)) continue;
+    ++open;
+    if (session->client() == caller.client) ++own;
+  }
+  if (open >= options_.max_sessions) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(open, " sessions are open, the limit is ",
+                     options_.max_sessions, " (--max-sessions)"));
+  }
+  const size_t limit = options_.max_sessions_per_client > 0
+                           ? options_.max_sessions_per_client
+                           : options_.max_sessions - open;
+  if (!caller.is_operator && own >= limit) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(own, " sessions of this client (", caller.client,
+                     ") are open, its limit is now ", limit,
+                     " (--max-sessions-per-client)"));
+  }
+  ++in_transit_;
+  ++in_transit_of_[caller.client];
+  return absl::OkStatus();
+}
+
+void SessionRegistry::Leave(const std::string& client) {
+  --in_transit_;
+  const auto found = in_transit_of_.find(client);
+  if (--found->second == 0) in_transit_of_.erase(found);
+}
+
+void SessionRegistry::CloseLostForRoom() {
+  while (true) {
+    std::shared_ptr<Session> victim;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (sessions_.size() + in_transit_ <= options_.max_sessions) return;
+      std::map<std::string, std::vector<std::shared_ptr<Session>>> lost;
+      for (const auto& [number, session] : sessions_) {
+        if (IsLost(*session)) lost[session->client()].push_back(session);
+      }
+      const auto most = std::max_element(
+          lost.begin(), lost.end(), [](const auto& a, const auto& b) {
+            return a.second.size() < b.second.size();
+          });
+      if (most == lost.end()) return;
+      victim = most->second.front();
+    }
+    Close(*victim, "its place is needed, after it was lost");
+  }
+}
+
+absl::StatusOr<SessionRegistry::Opened> SessionRegistry::StartWithAnyExecutor(
+    const v1::OpenSessionRequest& request, const Caller& caller,
     absl::Time deadline) {
-  const auto started = absl::MakeCleanup([this] {
+  const auto started = absl::MakeCleanup([this, &caller] {
     absl::MutexLock lock(&mutex_);
-    --in_transit_;
+    Leave(caller.client);
   });
+  for (int attempt = 1;; ++attempt) {
+    absl::StatusOr<Opened> opened = Start(request, caller, deadline);
+    if (!absl::IsDeadlineExceeded(opened.status()) || absl::Now() >= deadline ||
+        attempt == kMaxStarts) {
+      return opened;
+    }
+    LogFor(caller.client, LogLevel::kWarning,
+           "killed an executor and take the next: ", opened.status().message());
+  }
+}
+
+absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
+    const v1::OpenSessionRequest& request, const Caller& caller,
+    absl::Time deadline) {
   HOLDFAST_ASSIGN_OR_RETURN(const std::string token, MakeToken());
   HOLDFAST_ASSIGN_OR_RETURN(auto executor, options_.take(deadline));
   uint64_t number = 0;
@@ -152,21 +232,24 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   HOLDFAST_ASSIGN_OR_RETURN(
       std::shared_ptr<SharedBlocks> blocks,
       SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
-  HOLDFAST_RETURN_IF_ERROR(executor->Serve(assign, memory.get(), deadline));
+  HOLDFAST_RETURN_IF_ERROR(executor->Serve(
+      assign, memory.get(), std::min(deadline, absl::Now() + kServeLimit)));
   for (const std::string& socket : {path, descriptor_path}) {
     if (chmod(socket.c_str(), options_.socket_mode) != 0) {
       return absl::ErrnoToStatus(errno,
                                  absl::StrCat("set the mode of ", socket));
     }
   }
-  LogInfo("session ", id, " opened", Label(request), " from ", peer,
-          ", executor pid ", executor->pid());
+  LogFor(caller.client, LogLevel::kInfo, "session ", id, " opened",
+         Label(request), " from ", caller.peer, ", executor pid ",
+         executor->pid());
   auto session = std::make_shared<Session>(
       Session::Options{.id = id,
                        .token = token,
                        .name = request.name(),
-                       .client = request.client(),
-                       .peer = peer,
+                       .client_info = request.client(),
+                       .peer = caller.peer,
+                       .client = caller.client,
                        .grace = *GraceOf(request),
                        .socket_path = path,
                        .descriptor_socket_path = descriptor_path,
@@ -201,7 +284,9 @@ std::shared_ptr<Session> SessionRegistry::TakeOut(const Session& session) {
     if (it->second.get() != &session) continue;
     std::shared_ptr<Session> taken = std::move(it->second);
     sessions_.erase(it);
-    ++in_transit_;  // Still holds its executor, until it is closed.
+    // Still holds its executor, until it is closed.
+    ++in_transit_;
+    ++in_transit_of_[taken->client()];
     return taken;
   }
   return nullptr;
@@ -214,7 +299,7 @@ void SessionRegistry::Close(const Session& session, const std::string& reason,
   taken->Close(reason, stop_time);
   {
     absl::MutexLock lock(&mutex_);
-    --in_transit_;
+    Leave(taken->client());
   }
   NotifyIfEmpty();
 }

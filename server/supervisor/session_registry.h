@@ -40,15 +40,31 @@ class SessionRegistry {
   static constexpr uint32_t kProtocolVersion = 1;
   static constexpr absl::Duration kMaxGrace = absl::Hours(1);
   static constexpr size_t kMaxNameBytes = 128;
+  // Of ClientInfo.program and .host each.
+  static constexpr size_t kMaxClientInfoBytes = 256;
+  static constexpr int kMaxDevices = 256;
+  // An executor that waited and does not answer for so long is replaced.
+  static constexpr absl::Duration kServeLimit = absl::Seconds(5);
 
   struct Options {
+    // A lost session counts until another one needs its place.
     size_t max_sessions = 64;
+    // 0: a client may open another session as long as it has fewer open than
+    // are free, so half of them if it is the only one.
+    size_t max_sessions_per_client = 0;
     SessionQuotas quotas;
     std::string socket_directory;  // of the executors' sockets
     mode_t socket_mode = 0600;
     // A ready executor, from the pool.
     std::function<absl::StatusOr<std::unique_ptr<Executor>>(absl::Time)> take;
     std::function<absl::Time()> now = absl::Now;  // for tests
+  };
+
+  // Who opens a session.
+  struct Caller {
+    std::string peer;    // how it is connected, for people
+    std::string client;  // as PeerTable says; its sessions are counted together
+    bool is_operator = false;  // no limit of its own
   };
 
   struct Opened {
@@ -60,9 +76,9 @@ class SessionRegistry {
   // Closes what is open.
   ~SessionRegistry();
 
-  // As SessionService.OpenSession says; `peer` is how the client is connected.
+  // As SessionService.OpenSession says.
   absl::StatusOr<Opened> Open(const v1::OpenSessionRequest& request,
-                              const std::string& peer, absl::Time deadline);
+                              const Caller& caller, absl::Time deadline);
 
   // NOT_FOUND: the token, of 16 bytes, names no session.
   absl::StatusOr<std::shared_ptr<Session>> Find(absl::string_view token) const;
@@ -90,8 +106,20 @@ class SessionRegistry {
   void Stop();
 
  private:
+  using Sessions = std::map<uint64_t, std::shared_ptr<Session>>;
+
+  // Counts a session for the caller, who is over no limit.
+  absl::Status Enter(const Caller& caller);
+  void Leave(const std::string& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Start until an executor answers.
+  absl::StatusOr<Opened> StartWithAnyExecutor(
+      const v1::OpenSessionRequest& request, const Caller& caller,
+      absl::Time deadline);
   absl::StatusOr<Opened> Start(const v1::OpenSessionRequest& request,
-                               const std::string& peer, absl::Time deadline);
+                               const Caller& caller, absl::Time deadline);
+  // Closes lost sessions until all sessions together leave room for one more:
+  // first those of the client that has most of them, oldest first.
+  void CloseLostForRoom();
   std::shared_ptr<Session> TakeOut(const Session& session);
   void NotifyIfEmpty();
 
@@ -101,12 +129,13 @@ class SessionRegistry {
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void()> on_empty_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Sessions that hold an executor but are not in sessions_ yet, or any more.
+  // Sessions that hold an executor but are not in sessions_ yet, or any more:
+  // how many, and whose.
   size_t in_transit_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, size_t> in_transit_of_ ABSL_GUARDED_BY(mutex_);
   uint64_t deadline_changes_ ABSL_GUARDED_BY(mutex_) = 0;
   // By number, so oldest first.
-  std::map<uint64_t, std::shared_ptr<Session>> sessions_
-      ABSL_GUARDED_BY(mutex_);
+  Sessions sessions_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast

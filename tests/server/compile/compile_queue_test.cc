@@ -46,7 +46,7 @@ class CompileQueueTest : public testing::Test {
     threads_.clear();
   }
 
-  CompileQueue queue_{/*slots=*/1, /*max_waiting=*/8};
+  CompileQueue queue_{/*slots=*/1, /*max_waiting=*/16};
   absl::Mutex mutex_;
   std::string served_;
   std::vector<std::thread> threads_;
@@ -84,23 +84,31 @@ TEST_F(CompileQueueTest, APlaceIsThatInTheOrderOfService) {
 
 TEST_F(CompileQueueTest, AFullQueueSaysHowLongItIs) {
   Take();
-  for (int i = 0; i < 8; ++i) StartWaiting(std::string(1, 'a' + i % 4));
-  const absl::Status status = queue_.Enter({.name = "z"});
+  for (int i = 0; i < 16; ++i) StartWaiting(std::string(1, 'a' + i));
+  const absl::Status status = queue_.Enter({.name = "a"});
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_NE(status.message().find("8 requests wait"), absl::string_view::npos)
+  EXPECT_NE(status.message().find("16 requests wait"), absl::string_view::npos)
       << status;
   ServeAll();
-  EXPECT_TRUE(queue_.Enter({.name = "z"}).ok());
+  EXPECT_TRUE(queue_.Enter({.name = "a"}).ok());
+}
+
+TEST_F(CompileQueueTest, ANewcomerGetsAPlaceInAFullQueue) {
+  Take();
+  for (int i = 0; i < 16; ++i) StartWaiting(std::string(1, 'a' + i));
+  StartWaiting("z");
+  ServeAll();
+  EXPECT_EQ(served_, "abcdefghijklmnopz");
 }
 
 TEST_F(CompileQueueTest, OneCallerCannotFillTheQueue) {
   Take();
-  for (int i = 0; i < 5; ++i) StartWaiting("a");
+  for (int i = 0; i < 8; ++i) StartWaiting("a");
   EXPECT_EQ(queue_.Enter({.name = "a"}).code(),
             absl::StatusCode::kResourceExhausted);
   StartWaiting("b");
   ServeAll();
-  EXPECT_EQ(served_, "abaaaa");
+  EXPECT_EQ(served_, "abaaaaaaa");
 }
 
 TEST_F(CompileQueueTest, WhoHasGoneIsNotServed) {

@@ -85,6 +85,25 @@ TEST(ObjectStoreTest, LeastRecentlyUsedGoesFirstAndItsHolderKeepsIt) {
   EXPECT_EQ(Bytes(*b), "bbbb");
 }
 
+TEST(ObjectStoreTest, SymbolsCountAsMuchAsCode) {
+  ObjectStore store(100);
+  const Object first = MakeObject("a", {{"name", std::string(80, 'x')}});
+  store.Put(first, Origin::kClient);
+  store.Put(MakeObject("b", {{"name", std::string(80, 'x')}}), Origin::kClient);
+  EXPECT_FALSE(store.Has(first->header.sha256()));
+}
+
+// Each takes a descriptor, however small it is.
+TEST(ObjectStoreTest, TheNumberOfObjectsIsBounded) {
+  ObjectStore store(1000, /*max_objects=*/2);
+  const Object first = MakeObject("a");
+  store.Put(first, Origin::kClient);
+  store.Put(MakeObject("b"), Origin::kClient);
+  EXPECT_TRUE(store.Has(first->header.sha256()));
+  store.Put(MakeObject("c"), Origin::kClient);
+  EXPECT_FALSE(store.Has(first->header.sha256()));
+}
+
 TEST(ObjectStoreTest, ClientCannotRenameTheKernelsOfAnObject) {
   ObjectStore store(1000);
   const Object object = MakeObject("code", {{"f<int>", "_Z1fi"}});

@@ -19,6 +19,7 @@
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/compile.grpc.pb.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
+#include "proto/transport.h"
 #include "tests/server/testing/daemon_process.h"
 
 namespace holdfast {
@@ -123,6 +124,7 @@ class DaemonTest : public testing::Test {
   grpc::Status Compile(const v1::CompileRequest& request,
                        v1::CompileResponse* response) {
     grpc::ClientContext context;
+    context.AddMetadata(kTrailerBytesKey, absl::StrCat(kMaxTrailerBytes));
     return v1::CompileService::NewStub(unix_)->Compile(&context, request,
                                                        response);
   }

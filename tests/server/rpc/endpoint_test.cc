@@ -38,7 +38,9 @@ TEST(EndpointTest, KnowsLoopback) {
     EXPECT_TRUE(Endpoint::Parse(text)->IsLoopback()) << text;
   }
   for (const char* text :
-       {"tcp:0.0.0.0:1", "tcp:[::]:1", "tcp:10.0.0.1:1", "unix:/x"}) {
+       {"tcp:0.0.0.0:1", "tcp:[::]:1", "tcp:10.0.0.1:1", "unix:/x",
+        "tcp:127.0.0.1.example.com:1", "tcp:127.:1", "tcp:127.0.0.256:1",
+        "tcp:localhost.example.com:1"}) {
     EXPECT_FALSE(Endpoint::Parse(text)->IsLoopback()) << text;
   }
 }

@@ -77,16 +77,53 @@ TEST(StatusConversionTest, TextThatIsNotUtf8CanStillBeParsed) {
   EXPECT_EQ(GetErrorDetail(back)->log, "source \xEF\xBF\xBD( quoted");
 }
 
+// Both trailers of a failed call, as gRPC counts them.
+size_t TrailerBytes(const grpc::Status& status) {
+  return status.error_message().size() + status.error_details().size();
+}
+
 TEST(StatusConversionTest, LongLogIsCutInTheTrailerAndWholeInAnError) {
   absl::Status status = absl::InvalidArgumentError("does not compile");
   ErrorDetail detail;
-  detail.log = std::string(kMaxTrailerLogBytes + 123, 'x');
+  detail.log = std::string(100'000, 'x');
   SetErrorDetail(detail, &status);
   EXPECT_EQ(GetErrorDetail(FromError(ToError(status)))->log, detail.log);
-  const std::string cut =
-      GetErrorDetail(FromGrpcStatus(ToGrpcStatus(status)))->log;
-  EXPECT_NE(cut.find("[123 more bytes]"), std::string::npos);
-  EXPECT_LT(cut.size(), kMaxTrailerLogBytes + 100);
+  const grpc::Status cut = ToGrpcStatus(status);
+  EXPECT_LE(TrailerBytes(cut), kDefaultTrailerBytes);
+  EXPECT_EQ(cut.error_message(), "does not compile");
+  EXPECT_NE(GetErrorDetail(FromGrpcStatus(cut))->log.find(" more bytes]"),
+            std::string::npos);
+  EXPECT_EQ(GetErrorDetail(FromGrpcStatus(ToGrpcStatus(status, 200'000)))->log,
+            detail.log);
+}
+
+TEST(StatusConversionTest, NothingOfALongErrorGoesOverTheTrailers) {
+  const std::string text(50'000, 'x');
+  absl::Status status = absl::InvalidArgumentError(text);
+  EXPECT_LE(TrailerBytes(ToGrpcStatus(status)), kDefaultTrailerBytes);
+  ErrorDetail detail;
+  detail.call = detail.result_name = detail.explanation = detail.log = text;
+  SetErrorDetail(detail, &status);
+  const grpc::Status cut = ToGrpcStatus(status);
+  EXPECT_LE(TrailerBytes(cut), kDefaultTrailerBytes);
+  EXPECT_GT(TrailerBytes(cut), kDefaultTrailerBytes / 2);
+}
+
+// A cut within a character would make the whole Error unreadable.
+TEST(StatusConversionTest, CutsBetweenCharacters) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "\xE2\x82\xAC";
+  for (int shift = 0; shift < 3; ++shift) {
+    text.insert(0, "x");
+    absl::Status status = absl::InvalidArgumentError(text);
+    ErrorDetail detail;
+    detail.log = text;
+    SetErrorDetail(detail, &status);
+    const absl::Status back = FromGrpcStatus(ToGrpcStatus(status));
+    ASSERT_TRUE(GetErrorDetail(back).has_value());
+    EXPECT_EQ(GetErrorDetail(back)->log.find("\xEF\xBF\xBD"),
+              std::string::npos);
+  }
 }
 
 }  // namespace

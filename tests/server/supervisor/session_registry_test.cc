@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "core/base/error_detail.h"
@@ -20,6 +21,8 @@ namespace {
 struct ExecutorControl {
   std::function<void(absl::Status)> on_end;
   int stops = 0;
+  absl::Status serve;  // what it answers to its session
+  bool destroyed = false;
   internal::AccountLimits limits;
 };
 
@@ -27,6 +30,7 @@ class FakeExecutor final : public Executor {
  public:
   explicit FakeExecutor(std::shared_ptr<ExecutorControl> control)
       : control_(std::move(control)) {}
+  ~FakeExecutor() override { control_->destroyed = true; }
   pid_t pid() const override { return 4711; }
   internal::Usage AskUsage(absl::Time) override {
     internal::Usage usage;
@@ -34,6 +38,7 @@ class FakeExecutor final : public Executor {
     return usage;
   }
   absl::Status Serve(const internal::Assign& assign, int, absl::Time) override {
+    if (!control_->serve.ok()) return control_->serve;
     control_->limits = assign.limits();
     std::ofstream socket(assign.socket_path());
     std::ofstream descriptors(assign.descriptor_socket_path());
@@ -55,13 +60,18 @@ class SessionRegistryTest : public testing::Test {
     directory_ = mkdtemp(name);
     registry_ = std::make_unique<SessionRegistry>(SessionRegistry::Options{
         .max_sessions = 2,
+        .max_sessions_per_client = 2,
         .quotas = {.device_bytes = 1000, .pinned_bytes = 7, .handles = 5},
         .socket_directory = directory_,
         .take =
-            [this](absl::Time) {
-              return absl::StatusOr<std::unique_ptr<Executor>>(
-                  std::make_unique<FakeExecutor>(executor_));
-            },
+            [this](absl::Time) -> absl::StatusOr<std::unique_ptr<Executor>> {
+          auto control = executor_;
+          if (!stopped_.empty()) {
+            control = stopped_.back();
+            stopped_.pop_back();
+          }
+          return std::make_unique<FakeExecutor>(std::move(control));
+        },
         .now = [this] { return now_; }});
   }
   ~SessionRegistryTest() override {
@@ -77,7 +87,8 @@ class SessionRegistryTest : public testing::Test {
     request.set_name("test");
     request.set_memory_limit(memory_limit);
     request.mutable_reconnect_grace()->set_seconds(absl::ToInt64Seconds(grace));
-    return registry_->Open(request, "unix", absl::InfiniteFuture());
+    return registry_->Open(request, {.peer = "unix", .client = client_},
+                           absl::InfiniteFuture());
   }
 
   void Pass(absl::Duration time) {
@@ -86,8 +97,11 @@ class SessionRegistryTest : public testing::Test {
   }
 
   std::string directory_;
+  std::string client_ = "uid 1";
   absl::Time now_ = absl::FromUnixSeconds(1'000'000);
   std::shared_ptr<ExecutorControl> executor_;
+  // Taken before that one.
+  std::vector<std::shared_ptr<ExecutorControl>> stopped_;
   std::unique_ptr<SessionRegistry> registry_;
 };
 
@@ -117,6 +131,38 @@ TEST_F(SessionRegistryTest, LimitCountsOpenSessions) {
   EXPECT_EQ(Open().status().code(), absl::StatusCode::kResourceExhausted);
   registry_->Close(*a.session, "");
   EXPECT_TRUE(Open().ok());
+}
+
+// As one that waited and was sent SIGSTOP.
+TEST_F(SessionRegistryTest, ExecutorThatDoesNotAnswerIsKilledAndTheNextTaken) {
+  const auto stopped = std::make_shared<ExecutorControl>();
+  stopped->serve = absl::DeadlineExceededError("not serving in time");
+  stopped_ = {stopped};
+  EXPECT_TRUE(Open().ok());
+  EXPECT_TRUE(stopped->destroyed);
+}
+
+TEST_F(SessionRegistryTest, NoExecutorThatAnswersIsAnErrorAndNoEndlessSearch) {
+  const auto stopped = std::make_shared<ExecutorControl>();
+  stopped->serve = absl::DeadlineExceededError("not serving in time");
+  stopped_.assign(100, stopped);
+  EXPECT_EQ(Open().status().code(), absl::StatusCode::kDeadlineExceeded);
+  stopped_.clear();
+  EXPECT_TRUE(Open().ok());
+  EXPECT_TRUE(Open().ok());
+}
+
+TEST_F(SessionRegistryTest, LostSessionsOfTheClientWithMostMakeRoomFirst) {
+  const auto quiet = Open().value();
+  executor_->on_end(absl::UnavailableError("killed"));
+  client_ = "uid 2";
+  const auto noisy = Open().value();
+  executor_->on_end(absl::UnavailableError("killed"));
+  EXPECT_TRUE(Open().ok());
+  executor_->on_end(absl::UnavailableError("killed"));
+  EXPECT_EQ(registry_->List().size(), 2u);
+  EXPECT_TRUE(Open().ok());
+  EXPECT_EQ(registry_->List().size(), 2u);
 }
 
 TEST_F(SessionRegistryTest, SessionThatIsNeverKeptAliveEnds) {

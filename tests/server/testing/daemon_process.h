@@ -21,6 +21,7 @@ class DaemonProcess {
   pid_t pid() const { return pid_; }
   const std::string& directory() const { return directory_; }
   std::string socket() const { return directory_ + "/holdfast.sock"; }
+  const std::string& tcp_address() const { return tcp_; }
 
   // New connections each.
   std::shared_ptr<grpc::Channel> Unix() const;

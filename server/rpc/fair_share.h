@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RPC_FAIR_SHARE_H_
+#define HOLDFAST_SERVER_RPC_FAIR_SHARE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+
+namespace holdfast {
+
+// Divides a capacity among clients that do not trust each other. A client may
+// take more as long as it would hold no more than was free before. One client
+// alone therefore gets half of the capacity; the second gets half of the rest
+// until the shares are even, and so on: a newcomer always finds room, and no
+// number of connections of one client changes that. Thread-safe.
+class FairShare {
+ public:
+  // `what` names a unit in errors: "bytes of unfinished uploads".
+  FairShare(absl::string_view what, uint64_t capacity)
+      : what_(what), capacity_(capacity) {}
+
+  // RESOURCE_EXHAUSTED: the amount is over the client's share. On success,
+  // Return has to follow.
+  absl::Status Take(const std::string& client, uint64_t amount);
+  void Return(const std::string& client, uint64_t amount);
+
+  uint64_t capacity() const { return capacity_; }
+  uint64_t used() const;
+  uint64_t HeldBy(const std::string& client) const;
+
+ private:
+  const std::string what_;
+  const uint64_t capacity_;
+  mutable absl::Mutex mutex_;
+  uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Clients that hold nothing have no entry.
+  absl::flat_hash_map<std::string, uint64_t> held_ ABSL_GUARDED_BY(mutex_);
+};
+
+// What a client holds of a FairShare; returned by the destructor. Not
+// thread-safe.
+class ShareHold {
+ public:
+  // Holds nothing. `share` must outlive the object.
+  ShareHold(FairShare& share, std::string client);
+  ~ShareHold();
+  ShareHold(const ShareHold&) = delete;
+  ShareHold& operator=(const ShareHold&) = delete;
+
+  // Adds to what is held. RESOURCE_EXHAUSTED: as FairShare::Take.
+  absl::Status Take(uint64_t amount);
+
+ private:
+  FairShare& share_;
+  const std::string client_;
+  uint64_t amount_ = 0;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_FAIR_SHARE_H_

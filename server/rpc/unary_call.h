@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a callback service answers a call of one request and one response. No
+// service holds a thread of gRPC's: those serve every client's connections, and
+// one client could take them all with calls that wait.
+//
+//   grpc::ServerUnaryReactor* HasObjects(context, request, response) {
+//     return AnswerNow(context, [&] { return store.Has(...); });
+//   }
+#ifndef HOLDFAST_SERVER_RPC_UNARY_CALL_H_
+#define HOLDFAST_SERVER_RPC_UNARY_CALL_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "server/rpc/call_threads.h"
+#include "server/rpc/status_conversion.h"
+
+namespace holdfast {
+
+// Ends a call with this status.
+inline grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
+                                        const absl::Status& status) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
+}
+
+// Answers with the status that `make()` returns. REQUIRES: it does not wait.
+template <typename Make>
+grpc::ServerUnaryReactor* AnswerNow(grpc::CallbackServerContext* context,
+                                    const Make& make) {
+  return Answer(context, make());
+}
+
+// The same for `make` that may wait: it runs in one of `threads`, of which the
+// client has a share. Request, response and context live until it returns.
+template <typename Make>
+grpc::ServerUnaryReactor* AnswerInThread(grpc::CallbackServerContext* context,
+                                         CallThreads& threads,
+                                         const std::string& client, Make make) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  const absl::Status running =
+      threads.Run(client, [reactor, make = std::move(make)] {
+        reactor->Finish(ToGrpcStatus(make()));
+      });
+  if (!running.ok()) reactor->Finish(ToGrpcStatus(running));
+  return reactor;
+}
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_UNARY_CALL_H_

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SERVICES_OBJECT_DOWNLOAD_H_
+#define HOLDFAST_SERVER_SERVICES_OBJECT_DOWNLOAD_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "core/base/memfd.h"
+#include "holdfast/v1/objects.pb.h"
+#include "server/compile/object_store.h"
+#include "server/rpc/fair_share.h"
+#include "server/rpc/stall_guard.h"
+#include "server/services/object_transfers.h"
+
+namespace holdfast {
+
+// One GetObject: one part is on its way at a time, and no thread waits until
+// the client has taken it. Deletes itself when the call is over.
+class ObjectDownload final
+    : public grpc::ServerWriteReactor<v1::GetObjectResponse> {
+ public:
+  // `transfers` must outlive the call.
+  ObjectDownload(grpc::CallbackServerContext* context,
+                 const std::string& client, absl::string_view sha256,
+                 ObjectStore& store, ObjectTransfers& transfers);
+
+  void OnWriteDone(bool ok) override;
+  void OnDone() override { delete this; }
+
+ private:
+  absl::Status Begin(absl::string_view sha256, ObjectStore& store);
+  void Write();
+
+  grpc::CallbackServerContext& context_;
+  ObjectTransfers& transfers_;
+  ShareHold stream_;
+  std::shared_ptr<const StoredObject> object_;
+  FileMapping mapping_;
+  absl::string_view left_;  // of mapping_
+  v1::GetObjectResponse part_;
+  std::optional<StallGuard::Watch> watch_;  // while a part is on its way
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SERVICES_OBJECT_DOWNLOAD_H_

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SERVICES_OBJECT_TRANSFERS_H_
+#define HOLDFAST_SERVER_SERVICES_OBJECT_TRANSFERS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "server/compile/object_store.h"
+#include "server/rpc/fair_share.h"
+#include "server/rpc/stall_guard.h"
+
+namespace holdfast {
+
+// Bounds the calls that put and get objects: by number, by the bytes of
+// uploads that are not finished, and by how long a client may take for one
+// message. One client may have half of each, so at least one upload of the
+// largest size. Thread-safe.
+struct ObjectTransfers {
+  static constexpr size_t kMaxPartBytes = size_t{1} << 20;
+  static constexpr size_t kMaxHeaderBytes = size_t{4} << 20;  // with symbols
+  static constexpr uint64_t kMaxStreams = 256;
+  static constexpr absl::Duration kStallLimit = absl::Minutes(1);
+
+  // `store_bytes` is what the store keeps; unfinished uploads may take as much
+  // beside it.
+  explicit ObjectTransfers(uint64_t store_bytes)
+      : streams("calls of PutObject and GetObject", kMaxStreams),
+        bytes("bytes of unfinished uploads",
+              std::max(store_bytes, 2 * ObjectWriter::kMaxObjectBytes)),
+        stall_guard(kStallLimit) {}
+
+  FairShare streams;
+  FairShare bytes;
+  StallGuard stall_guard;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SERVICES_OBJECT_TRANSFERS_H_
