@@ -9,11 +9,15 @@ cd "$(dirname "$0")/../.."
 flags="-std=c++20 -I. -Ibazel-bin -Ibazel-bin/proto -isystem ${CUDA_HOME:-/usr/local/cuda}/include"
 flags="$flags -isystem /usr/include/llvm-19 -isystem /usr/include/llvm-c-19"
 if [ $# -gt 0 ]; then files=("$@"); else mapfile -t files < <(git ls-files 'core/*.cc' 'server/*.cc' 'client/*.cc'); fi
-findings=$(printf '%s\n' "${files[@]}" |
-  xargs -P "$(nproc)" -I{} sh -c "clang-tidy --quiet {} -- $flags 2>/dev/null || true" |
-  grep -E '(warning|error):' | sort -u || true)
-if [ -n "$findings" ]; then
-  echo "$findings"
+# Also what ends clang-tidy without a finding, a crash or a file that is not there, fails the step.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+status=0
+printf '%s\n' "${files[@]}" |
+  xargs -P "$(nproc)" -I{} sh -c "clang-tidy --quiet {} -- $flags 2>/dev/null" >"$log" || status=$?
+if [ "$status" -ne 0 ]; then
+  grep -E '(warning|error):' "$log" | sort -u || true
+  echo "clang-tidy failed (xargs says $status)"
   exit 1
 fi
 
