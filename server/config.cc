@@ -54,6 +54,12 @@ std::string DefaultRuntimeDirectory() {
   return absl::StrCat("/tmp/holdfast-", user);
 }
 
+std::string DefaultUserRange() {
+  // systemd's account of user numbers lists those from 1879048192 to 2147483647
+  // as unused.
+  return geteuid() == 0 ? "2000000000-2000065535" : "";
+}
+
 std::string DefaultCacheDirectory() {
   constexpr absl::string_view kPrograms = "/programs";
   // With several directories, systemd joins them with colons.

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "proto/protocol_limits.h"
+#include "server/process/sandbox/sandbox.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/endpoint.h"
 
@@ -35,7 +36,10 @@ struct Config {
   // What this process is: the supervisor starts the others.
   enum class Role { kSupervisor, kExecutor, kCompiler };
   Role role = Role::kSupervisor;
-  int channel_fd = -1;  // of an executor or compiler: the way to its supervisor
+  // Of an executor or compiler: the way to its supervisor, and what it was
+  // given when it was started.
+  int channel_fd = -1;
+  SandboxStart sandbox;
 
   std::vector<Endpoint> listen;
   mode_t socket_mode = 0600;
@@ -47,6 +51,9 @@ struct Config {
   std::string device = "auto";  // "auto", "cpu" or "cuda"
   std::string software_driver;
   size_t warm_executors = 1;
+  bool require_sandbox = false;
+  bool trust_clients = false;
+  std::string user_range;  // of executors and compilers; empty: the daemon's
   size_t max_sessions = 64;
   size_t max_sessions_per_client = 0;  // 0: a share
   std::string list_sessions = "own";   // "own" or "all"
@@ -80,6 +87,9 @@ struct Config {
 // /run/holdfast for root; else $XDG_RUNTIME_DIR/holdfast, or
 // /tmp/holdfast-UID if that is not set.
 std::string DefaultRuntimeDirectory();
+
+// For root, numbers that distributions leave unused; else empty.
+std::string DefaultUserRange();
 
 // $CACHE_DIRECTORY, which systemd sets; else /var/cache/holdfast for root, and
 // $XDG_CACHE_HOME/holdfast or ~/.cache/holdfast for other users; in it,

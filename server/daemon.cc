@@ -4,6 +4,7 @@
 #include <grpc/grpc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -26,6 +27,7 @@
 #include "server/compile/object_store.h"
 #include "server/compile/program_compiler.h"
 #include "server/health.h"
+#include "server/process/sandbox/policy.h"
 #include "server/rpc/call_threads.h"
 #include "server/rpc/peer_table.h"
 #include "server/rpc/rpc_server.h"
@@ -37,6 +39,7 @@
 #include "server/services/object_service.h"
 #include "server/services/session_service.h"
 #include "server/services/sharing_service.h"
+#include "server/supervisor/code_cache.h"
 #include "server/supervisor/executor_pool.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
@@ -50,11 +53,31 @@ namespace {
 // connections, whose clients may not look at them.
 constexpr absl::Duration kLastCalls = absl::Milliseconds(200);
 
+// What --require-sandbox waits for an executor that says how it is confined.
+constexpr absl::Duration kFirstExecutor = absl::Minutes(2);
+
 // Calls of Compile that run, wait for another's program, or for the disk.
 constexpr size_t kMaxSharing = 256;
 
 // Calls that wait for an executor, the disk or a process's end.
 constexpr size_t kMaxWaitingCalls = 256;
+
+// Others than the daemon's own user may connect.
+bool ServesOthers(const Config& config) {
+  return (config.socket_mode & 0077) != 0 ||
+         std::any_of(config.listen.begin(), config.listen.end(),
+                     [](const Endpoint& endpoint) {
+                       return endpoint.kind == Endpoint::Kind::kTcp;
+                     });
+}
+
+// On the software device a kernel is native code of its executor.
+bool RequiresSandbox(const Config& config) {
+  const bool software =
+      ExecutorRole(config.device) == SandboxRole::kSoftwareExecutor;
+  return config.require_sandbox ||
+         (software && ServesOthers(config) && !config.trust_clients);
+}
 
 std::vector<std::string> ExecutorArguments(const Config& config) {
   std::vector<std::string> arguments = {
@@ -65,19 +88,28 @@ std::vector<std::string> ExecutorArguments(const Config& config) {
     arguments.push_back(
         absl::StrCat("--software-driver=", config.software_driver));
   }
+  if (RequiresSandbox(config)) arguments.push_back("--require-sandbox");
   return arguments;
 }
 
 std::vector<std::string> CompilerArguments(const Config& config) {
-  return {"--role=compiler", absl::StrCat("--channel-fd=", kChildChannelFd),
-          absl::StrCat("--compile-memory=", config.compile_memory),
-          absl::StrCat("--compile-timeout=",
-                       absl::FormatDuration(config.compile_timeout)),
-          absl::StrCat("--log-level=", config.log_level_name)};
+  std::vector<std::string> arguments = {
+      "--role=compiler", absl::StrCat("--channel-fd=", kChildChannelFd),
+      absl::StrCat("--compile-memory=", config.compile_memory),
+      absl::StrCat("--compile-timeout=",
+                   absl::FormatDuration(config.compile_timeout)),
+      absl::StrCat("--log-level=", config.log_level_name)};
+  if (config.require_sandbox) arguments.push_back("--require-sandbox");
+  return arguments;
 }
 
 bool KeepsOnDisk(const Config& config) {
   return config.cache_disk > 0 && !config.cache_directory.empty();
+}
+
+// Where generated code of the software device is kept.
+std::string CodeDirectory(const Config& config) {
+  return config.cache_directory.empty() ? "" : config.cache_directory + "/code";
 }
 
 internal::Installation KnownCompilers(const Config& config) {
@@ -148,17 +180,21 @@ struct Daemon::Parts {
         std::unique_ptr<RuntimeDirectory> runtime_directory)
       : directory(std::move(runtime_directory)),
         store(config.object_store),
+        code(CodeDirectory(config), config.cache_disk / 4),
         ledger(config.host_memory),
         executors({.start =
-                       [this, &spawner, arguments = ExecutorArguments(config)] {
-                         return ExecutorProcess::Start(spawner, arguments,
-                                                       store, ledger);
+                       [this, &config, &spawner,
+                        arguments = ExecutorArguments(config)] {
+                         return ExecutorProcess::Start(
+                             spawner, arguments,
+                             NamespacesOf(ExecutorRole(config.device)),
+                             {store, code, ledger});
                        },
                    .warm = config.warm_executors,
                    .on_health = [this](bool serving) { health.Set(serving); }}),
         compilers({.start =
                        [&spawner, arguments = CompilerArguments(config)] {
-                         return spawner.Spawn(arguments);
+                         return spawner.Spawn(arguments, Namespaces::kAll);
                        },
                    .workers = config.compiler_workers,
                    .max_queue = config.compile_queue,
@@ -218,6 +254,7 @@ struct Daemon::Parts {
   Health health;
   PeerTable peers;
   ObjectStore store;
+  CodeCache code;
   MemoryLedger ledger;
   ExecutorPool executors;
   CompilerPool compilers;
@@ -252,6 +289,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
       RuntimeDirectory::Create(config.runtime_dir, config.socket_mode));
   HOLDFAST_RETURN_IF_ERROR(MakeSocketDirectories(config));
   auto parts = std::make_unique<Parts>(config, spawner, std::move(directory));
+  if (config.require_sandbox) {
+    const absl::Time deadline = absl::Now() + kFirstExecutor;
+    HOLDFAST_RETURN_IF_ERROR(parts->executors.Devices(deadline).status());
+  }
   HOLDFAST_ASSIGN_OR_RETURN(
       parts->server,
       RpcServer::Start(ServerOptions(config), parts->Services(), parts->peers));

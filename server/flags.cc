@@ -177,6 +177,23 @@ void AddExecution(CLI::App* app, Config* config) {
       ->check(CLI::Range(0, 64))
       ->capture_default_str()
       ->group(group);
+  app->add_flag("--require-sandbox", config->require_sandbox,
+                "Do not serve unless executors and compilers can be confined: "
+                "files by Landlock or mounts, system calls by seccomp. "
+                "Implied on the software device, where kernels are native "
+                "code, if others than this user may connect.")
+      ->group(group);
+  app->add_flag("--trust-clients", config->trust_clients,
+                "Serve the software device to others although this machine "
+                "cannot confine what their kernels do.")
+      ->group(group);
+  app->add_option("--user-range", config->user_range,
+                  "Users that executors and compilers become, each one of its "
+                  "own, when the daemon runs as root; none: they stay root "
+                  "without its privileges.")
+      ->type_name("FIRST-LAST")
+      ->default_str(DefaultUserRange())
+      ->group(group);
   app->add_option("--max-sessions", config->max_sessions,
                   "Sessions that may be open at once.")
       ->check(CLI::Range(1, 1024))
@@ -330,6 +347,9 @@ void AddRole(CLI::App* app, Config* config) {
       ->transform(CLI::CheckedTransformer(roles))
       ->group("");
   app->add_option("--channel-fd", config->channel_fd)->group("");
+  app->add_option("--own-namespaces", config->sandbox.own_namespaces)
+      ->group("");
+  app->add_option("--user", config->sandbox.user)->group("");
 }
 
 void SetDefaults(Config* config) {
@@ -339,6 +359,8 @@ void SetDefaults(Config* config) {
   if (config->cache_directory.empty()) {
     config->cache_directory = DefaultCacheDirectory();
   }
+  if (config->user_range.empty()) config->user_range = DefaultUserRange();
+  if (config->user_range == "none") config->user_range.clear();
   if (config->listen.empty()) {
     Endpoint endpoint;
     endpoint.path = DefaultRuntimeDirectory() + "/holdfast.sock";

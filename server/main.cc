@@ -2,10 +2,12 @@
 //
 // holdfastd: the daemon, and in other roles the processes that it starts.
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <csignal>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -19,7 +21,9 @@
 #include "server/daemon.h"
 #include "server/executor/executor_main.h"
 #include "server/flags.h"
+#include "server/process/sandbox/policy.h"
 #include "server/process/spawner.h"
+#include "server/process/user_range.h"
 #include "server/stop_events.h"
 
 namespace holdfast {
@@ -44,20 +48,30 @@ UniqueFd TakeChannel(const Config& config) {
   return UniqueFd(config.channel_fd);
 }
 
+SandboxStart SandboxStartOf(const Config& config) {
+  SandboxStart start = config.sandbox;
+  start.required = config.require_sandbox;
+  return start;
+}
+
 int RunExecutor(const Config& config) {
   SetLogProcessName("executor");
   const auto choice = cuda::ParseDriverChoice(config.device);
   if (!choice.ok()) return Fail(choice.status());
   return ExecutorMain(
       TakeChannel(config),
-      {.choice = *choice, .software_driver_path = config.software_driver});
+      {.driver = {.choice = *choice,
+                  .software_driver_path = config.software_driver},
+       .role = ExecutorRole(config.device),
+       .sandbox = SandboxStartOf(config)});
 }
 
 int RunCompiler(const Config& config) {
   SetLogProcessName("compiler");
   return CompilerMain(Channel(TakeChannel(config)),
                       {.memory_bytes = config.compile_memory,
-                       .cpu_time = config.compile_timeout});
+                       .cpu_time = config.compile_timeout},
+                      SandboxStartOf(config));
 }
 
 int RunSupervisor(const Config& config) {
@@ -65,8 +79,16 @@ int RunSupervisor(const Config& config) {
   // any but its own does.
   const auto events = StopEvents::Create(config.watch_fd);
   if (!events.ok()) return Fail(events.status());
-  const auto spawner = Spawner::Create({});
+  std::shared_ptr<UserRange> users;
+  if (!config.user_range.empty()) {
+    auto range = UserRange::Parse(config.user_range);
+    if (!range.ok()) return Fail(range.status());
+    users = *std::move(range);
+  }
+  const auto spawner = Spawner::Create({.users = users});
   if (!spawner.ok()) return Fail(spawner.status());
+  // Whatever gets at a child shall not read its supervisor's memory.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   const auto daemon = Daemon::Start(config, **spawner, **events);
   if (!daemon.ok()) return Fail(daemon.status());
   const absl::Status ended = (*daemon)->Run();

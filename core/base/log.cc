@@ -8,6 +8,7 @@
 #include <atomic>
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/log_limiter.h"
@@ -20,6 +21,17 @@ namespace {
 constexpr size_t kMaxLineBytes = 4096;
 
 std::atomic<LogLevel> g_level{LogLevel::kInfo};
+
+// As the machine's process list has it: in a namespace of processes getpid()
+// says 1.
+pid_t OuterPid() {
+  char text[16] = {};
+  const ssize_t n = readlink("/proc/self", text, sizeof text - 1);
+  int pid = 0;
+  return n > 0 && absl::SimpleAtoi(text, &pid) ? pid : getpid();
+}
+
+std::atomic<pid_t> g_pid{0};
 
 std::string& ProcessName() {
   static std::string& name = *new std::string("holdfast");
@@ -73,16 +85,18 @@ bool ParseLogLevel(absl::string_view text, LogLevel* level) {
 
 void SetLogProcessName(absl::string_view name) {
   ProcessName() = std::string(name);
+  g_pid = OuterPid();
 }
 
 void Log(LogLevel level, absl::string_view message) {
   if (level < GetLogLevel()) return;
   const size_t cut = message.size() - std::min(message.size(), kMaxLineBytes);
   message.remove_suffix(cut);
-  std::string line = absl::StrCat(
-      absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
-                       absl::UTCTimeZone()),
-      " ", LevelName(level), " ", ProcessName(), "[", getpid(), "] ");
+  std::string line =
+      absl::StrCat(absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
+                                    absl::UTCTimeZone()),
+                   " ", LevelName(level), " ", ProcessName(), "[",
+                   g_pid.load() != 0 ? g_pid.load() : getpid(), "] ");
   line.append(ToPrintable(message));
   if (cut > 0) absl::StrAppend(&line, " [", cut, " more bytes]");
   line.push_back('\n');

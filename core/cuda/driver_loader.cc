@@ -2,6 +2,7 @@
 #include "core/cuda/driver_loader.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -47,16 +48,20 @@ std::string PathOf(void* symbol, const std::string& fallback) {
   return dladdr(symbol, &info) != 0 ? info.dli_fname : fallback;
 }
 
-// The driver's own account of a fault, beyond CUDA: where there is none, codes
-// must do.
-void FindFaultDescription(decltype(&::cuGetProcAddress) get) {
-  void* describe = nullptr;
+// A function beyond CUDA, which only the software driver has; else null.
+void* FindExtra(decltype(&::cuGetProcAddress) get, const char* name) {
+  void* function = nullptr;
   CUdriverProcAddressQueryResult found{};
-  const CUresult result = get("holdfastSoftwareLastFault", &describe, 12000,
-                              CU_GET_PROC_ADDRESS_DEFAULT, &found);
-  if (result == CUDA_SUCCESS && describe != nullptr) {
-    SetFaultDescription(reinterpret_cast<const char* (*)()>(describe));
-  }
+  const CUresult result =
+      get(name, &function, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &found);
+  return result == CUDA_SUCCESS ? function : nullptr;
+}
+
+// The driver's own account of a fault: where there is none, codes must do.
+void FindFaultDescription(decltype(&::cuGetProcAddress) get) {
+  void* const describe = FindExtra(get, "holdfastSoftwareLastFault");
+  if (describe == nullptr) return;
+  SetFaultDescription(reinterpret_cast<const char* (*)()>(describe));
 }
 
 absl::StatusOr<std::unique_ptr<const Driver>> Open(const std::string& path,
@@ -73,6 +78,8 @@ absl::StatusOr<std::unique_ptr<const Driver>> Open(const std::string& path,
   HOLDFAST_ASSIGN_OR_RETURN(driver->api, DriverApi::Resolve(get));
   FindFaultDescription(get);
   driver->software = software;
+  driver->set_code_store = reinterpret_cast<decltype(Driver::set_code_store)>(
+      FindExtra(get, "holdfastSoftwareSetCodeStore"));
   driver->path = PathOf(entry, path);
   const DriverApi& api = driver->api;
   HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuInit(0));
@@ -93,6 +100,14 @@ absl::StatusOr<DriverChoice> ParseDriverChoice(absl::string_view text) {
   if (text == "cpu") return DriverChoice::kSoftware;
   return absl::InvalidArgumentError(absl::StrCat(
       "device \"", text, "\" is none of \"auto\", \"cuda\", \"cpu\""));
+}
+
+std::string FindSoftwareDriver(const DriverOptions& options) {
+  for (const std::string& candidate : SoftwareCandidates(options)) {
+    char path[PATH_MAX];
+    if (realpath(candidate.c_str(), path) != nullptr) return path;
+  }
+  return "";
 }
 
 absl::StatusOr<std::unique_ptr<const Driver>> LoadDriver(

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/code_store.h"
 #include "core/cuda/driver_api.h"
 
 namespace holdfast::cuda {
@@ -35,6 +36,10 @@ struct DriverOptions {
   std::string cuda_library = "libcuda.so.1";
 };
 
+// The software driver's file that LoadDriver would open, without links; empty
+// if there is none.
+std::string FindSoftwareDriver(const DriverOptions& options);
+
 // An opened driver on which cuInit has succeeded. The library stays open until
 // the process ends: drivers leave threads behind that cannot be unloaded.
 struct Driver {
@@ -42,6 +47,9 @@ struct Driver {
   bool software = false;
   std::string path;
   int device_count = 0;
+  // Of the software driver alone, null for others: has the machine code that
+  // it generates kept by this program.
+  void (*set_code_store)(const CodeStore* store) = nullptr;
 };
 
 // UNAVAILABLE: no driver, or none with a device; the message lists what was

@@ -22,10 +22,10 @@
 #include "core/base/utf8.h"
 #include "core/compile/compiler.h"
 #include "holdfast/internal/executor.pb.h"
-#include "server/compile/confinement.h"
 #include "server/compile/installation.h"
 #include "server/compile/object_store.h"
 #include "server/compile/program_request.h"
+#include "server/process/sandbox/policy.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast {
@@ -160,9 +160,11 @@ absl::Status Serve(const compile::Compiler& compiler,
 
 }  // namespace
 
-int CompilerMain(Channel channel, const CompilerLimits& limits) {
-  Confinement confinement({.memory_bytes = limits.memory_bytes,
-                           .file_bytes = ObjectWriter::kMaxObjectBytes});
+int CompilerMain(Channel channel, const CompilerLimits& limits,
+                 const SandboxStart& start) {
+  Sandbox sandbox(
+      CompilerPolicy(limits.memory_bytes, ObjectWriter::kMaxObjectBytes),
+      start);
   std::set_new_handler([] { _exit(kOutOfMemoryExit); });
   KeepFreedMemory();  // Each compilation takes as much again.
   internal::FromCompiler hello;
@@ -180,9 +182,14 @@ int CompilerMain(Channel channel, const CompilerLimits& limits) {
   }
   WarmUp(*compiler);
   // A source may name any file in an #include, and errors quote what is there.
-  confinement.Close(compiler->directories());
+  sandbox.Close(SandboxRole::kCompiler, compiler->directories());
+  if (const absl::Status status = sandbox.Check(); !status.ok()) {
+    *ready.mutable_error() = ToError(status);
+    return channel.Send(hello).ok() ? 0 : 1;
+  }
   ready.set_backend(compiler->version());
-  ready.set_confinement(confinement.ToString());
+  ready.set_confinement(sandbox.ToString());
+  ready.set_confined(sandbox.complete());
   const UniqueFd stderr_memory = StderrToMemory();
   if (!channel.Send(hello, stderr_memory.get()).ok()) return 1;
   const absl::Status status = Serve(*compiler, limits, &channel);

@@ -6,6 +6,7 @@
 
 #include "absl/time/time.h"
 #include "server/channel/channel.h"
+#include "server/process/sandbox/sandbox.h"
 
 namespace holdfast {
 
@@ -20,7 +21,8 @@ inline constexpr int kOutOfMemoryExit = 70;
 // What a compiler worker does: loads the compilers, says so, and does the
 // jobs that come through the channel, one at a time, until it closes. Returns
 // the exit code. A source that takes too much costs this process.
-int CompilerMain(Channel channel, const CompilerLimits& limits);
+int CompilerMain(Channel channel, const CompilerLimits& limits,
+                 const SandboxStart& sandbox);
 
 }  // namespace holdfast
 

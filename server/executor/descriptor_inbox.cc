@@ -2,12 +2,11 @@
 #include "server/executor/descriptor_inbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,28 +43,15 @@ std::vector<UniqueFd> TakeDescriptors(msghdr& message) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<DescriptorInbox>> DescriptorInbox::Listen(
-    const std::string& path, std::string session_token) {
-  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                     /*protocol=*/0));
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (!fd.valid() || path.size() >= sizeof address.sun_path) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot make a socket for descriptors at ", path));
-  }
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  // The file gets the socket's own mode, so it is never open to others.
-  if (fchmod(fd.get(), 0600) != 0 ||
-      bind(fd.get(), reinterpret_cast<const sockaddr*>(&address),
-           sizeof address) != 0 ||
-      listen(fd.get(), kMaxConnections) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("listen on ", path));
-  }
+absl::StatusOr<std::unique_ptr<DescriptorInbox>> DescriptorInbox::Serve(
+    UniqueFd socket, std::string session_token) {
   UniqueFd stop(eventfd(0, EFD_CLOEXEC));
-  if (!stop.valid()) return absl::ErrnoToStatus(errno, "eventfd");
+  // Who has asked for a connection may be gone when it is accepted.
+  if (!stop.valid() || fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) {
+    return absl::ErrnoToStatus(errno, "serve a socket for descriptors");
+  }
   return std::unique_ptr<DescriptorInbox>(new DescriptorInbox(
-      std::move(fd), std::move(stop), std::move(session_token)));
+      std::move(socket), std::move(stop), std::move(session_token)));
 }
 
 DescriptorInbox::DescriptorInbox(UniqueFd socket, UniqueFd stop,
@@ -73,14 +59,14 @@ DescriptorInbox::DescriptorInbox(UniqueFd socket, UniqueFd stop,
     : socket_(std::move(socket)),
       stop_(std::move(stop)),
       session_token_(std::move(session_token)),
-      thread_([this] { Serve(); }) {}
+      thread_([this] { Loop(); }) {}
 
 DescriptorInbox::~DescriptorInbox() {
   eventfd_write(stop_.get(), 1);
   thread_.join();
 }
 
-void DescriptorInbox::Serve() {
+void DescriptorInbox::Loop() {
   std::deque<UniqueFd> connections;
   for (;;) {
     std::vector<pollfd> waits = {{stop_.get(), POLLIN, 0},

@@ -27,9 +27,9 @@ class DescriptorInbox {
   static constexpr size_t kMaxWaiting = 8;       // descriptors
   static constexpr size_t kMaxConnections = 16;  // that have said nothing yet
 
-  // Makes the socket, which only this user may connect to.
-  static absl::StatusOr<std::unique_ptr<DescriptorInbox>> Listen(
-      const std::string& path, std::string session_token);
+  // Serves a socket of type SOCK_SEQPACKET that listens already.
+  static absl::StatusOr<std::unique_ptr<DescriptorInbox>> Serve(
+      UniqueFd socket, std::string session_token);
   ~DescriptorInbox();
   DescriptorInbox(const DescriptorInbox&) = delete;
   DescriptorInbox& operator=(const DescriptorInbox&) = delete;
@@ -45,7 +45,7 @@ class DescriptorInbox {
 
   DescriptorInbox(UniqueFd socket, UniqueFd stop, std::string session_token);
 
-  void Serve();
+  void Loop();
   void AcceptOne(std::deque<UniqueFd>& connections);
   // Reads what there is and answers.
   void Answer(int connection);

@@ -3,7 +3,7 @@
 
 #include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
-#include <sys/stat.h>
+#include <grpcpp/server_posix.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/code_store.h"
 #include "core/base/freed_memory.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
@@ -27,6 +28,7 @@
 #include "server/executor/supervisor_link.h"
 #include "server/executor/transfer_service.h"
 #include "server/relay/shared_blocks.h"
+#include "server/rpc/accept_thread.h"
 #include "server/rpc/malformed_request.h"
 #include "server/rpc/status_conversion.h"
 
@@ -98,6 +100,25 @@ std::shared_ptr<executor::Account> MakeAccount(const internal::Assign& assign,
                          uint64_t bytes) { link.Release(place, bytes); }});
 }
 
+// Code that the software driver generates goes to the supervisor, since this
+// process can open no file; see supervisor/code_store.h.
+void KeepCodeWith(SupervisorLink& link, const cuda::Driver& driver) {
+  if (driver.set_code_store == nullptr) return;
+  CodeStore store;
+  store.context = &link;
+  store.load = [](void* context, const char* key,
+                  void (*append)(void*, const char*, size_t), void* sink) {
+    const std::string code =
+        static_cast<SupervisorLink*>(context)->LoadCode(key);
+    if (!code.empty()) append(sink, code.data(), code.size());
+  };
+  store.store = [](void* context, const char* key, const char* bytes,
+                   size_t size) {
+    static_cast<SupervisorLink*>(context)->StoreCode(key, {bytes, size});
+  };
+  driver.set_code_store(&store);
+}
+
 Session::Options SessionOptions(const internal::Assign& assign,
                                 const cuda::DriverApi& api,
                                 SupervisorLink& link, KernelOutput& output) {
@@ -135,14 +156,10 @@ Session::Options SessionOptions(const internal::Assign& assign,
   return options;
 }
 
-// Only the daemon's own user may connect.
-std::unique_ptr<grpc::Server> StartServer(const std::string& socket_path,
-                                          grpc::Service& commands,
+// Has no address of its own: connections are accepted and handed to it.
+std::unique_ptr<grpc::Server> BuildServer(grpc::Service& commands,
                                           grpc::Service& transfers) {
   grpc::ServerBuilder builder;
-  int bound = 0;
-  builder.AddListeningPort("unix:" + socket_path,
-                           grpc::InsecureServerCredentials(), &bound);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   // Of threads that wait for new calls: by default there is one a processor,
   // which takes longer to make than all else that opening a session is.
@@ -157,10 +174,7 @@ std::unique_ptr<grpc::Server> StartServer(const std::string& socket_path,
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
   builder.RegisterService(&commands);
   builder.RegisterService(&transfers);
-  const mode_t mask = umask(0177);
-  auto server = builder.BuildAndStart();
-  umask(mask);
-  return bound == 0 ? nullptr : std::move(server);
+  return builder.BuildAndStart();
 }
 
 // What gRPC does once in a process, before its first server, takes longer than
@@ -179,43 +193,61 @@ absl::StatusOr<std::shared_ptr<SharedBlocks>> MapBlocks(const UniqueFd& fd) {
   return SharedBlocks::Map(fd.get(), SharedBlocks::End::kExecutor);
 }
 
-int Serve(const SupervisorLink::Assigned& assigned, const cuda::DriverApi& api,
-          SupervisorLink& link, KernelOutput& output,
-          absl::Duration stall_limit) {
+// Serves the session until the supervisor says stop; returns why it cannot.
+absl::Status Serve(SupervisorLink::Assigned assigned,
+                   const cuda::DriverApi& api, SupervisorLink& link,
+                   KernelOutput& output, absl::Duration stall_limit) {
   const internal::Assign& assign = assigned.message;
-  const auto blocks = MapBlocks(assigned.blocks);
-  if (!blocks.ok()) {
-    link.SendServing(blocks.status());
-    return 1;
-  }
-  const auto inbox = executor::DescriptorInbox::Listen(
-      assign.descriptor_socket_path(), assign.token());
-  if (!inbox.ok()) {
-    link.SendServing(inbox.status());
-    return 1;
-  }
+  HOLDFAST_ASSIGN_OR_RETURN(const auto blocks, MapBlocks(assigned.blocks));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto inbox, executor::DescriptorInbox::Serve(
+                            std::move(assigned.descriptors), assign.token()));
   Session session(SessionOptions(assign, api, link, output));
-  executor::CommandService commands(session, **inbox, kMaxMessageBytes);
-  executor::TransferService transfers(session, **inbox, *blocks, stall_limit);
-  const auto server = StartServer(assign.socket_path(), commands, transfers);
+  executor::CommandService commands(session, *inbox, kMaxMessageBytes);
+  executor::TransferService transfers(session, *inbox, blocks, stall_limit);
+  const auto server = BuildServer(commands, transfers);
   if (server == nullptr) {
-    link.SendServing(absl::UnavailableError("cannot listen on unix:" +
-                                            assign.socket_path()));
-    return 1;
+    return absl::InternalError("the gRPC server could not be built");
   }
+  auto accepting = std::make_unique<AcceptThread>(
+      std::move(assigned.calls), assign.session_id(),
+      [&server](UniqueFd connection) {
+        grpc::AddInsecureChannelFromFd(server.get(), connection.Release());
+      });
   link.SendServing(absl::OkStatus());
   LogDebug("serving ", assign.session_id());
   link.AwaitShutdown();
+  accepting.reset();
   session.Stop();
   server->Shutdown(std::chrono::system_clock::now());
   server->Wait();
-  return 0;
+  return absl::OkStatus();
+}
+
+// The policy, with the driver's file resolved while all files can be seen.
+SandboxPolicy PolicyOf(SandboxRole role, cuda::DriverOptions* driver) {
+  std::string software;
+  if (driver->choice != cuda::DriverChoice::kCuda) {
+    software = cuda::FindSoftwareDriver(*driver);
+  }
+  // Where there is none, loading it says where it was looked for.
+  if (!software.empty()) driver->software_driver_path = software;
+  return role == SandboxRole::kCudaExecutor ? CudaExecutorPolicy(software)
+                                            : SoftwareExecutorPolicy(software);
+}
+
+int Fail(SupervisorLink& link, const absl::Status& status) {
+  internal::Ready ready;
+  *ready.mutable_error() = ToError(status);
+  link.SendReady(ready);
+  return 1;
 }
 
 }  // namespace
 
-int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options,
-                 absl::Duration stall_limit) {
+int ExecutorMain(UniqueFd channel, const ExecutorOptions& options) {
+  cuda::DriverOptions driver = options.driver;
+  Sandbox sandbox(PolicyOf(options.role, &driver), options.sandbox);
   KeepFreedMemoryOfManyReads();
   // The thread that waits for a message is woken by it, not by another thread
   // that waits for all.
@@ -224,18 +256,25 @@ int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options,
   // poller that a large write has left behind.
   grpc_init();
   SupervisorLink link(std::move(channel));
-  auto warm = WarmUp(options);
-  if (!warm.ok()) {
-    internal::Ready ready;
-    *ready.mutable_error() = ToError(warm.status());
-    link.SendReady(ready);
-    return 1;
-  }
-  link.SendReady(warm->ready);
+  auto warm = WarmUp(driver);
+  if (!warm.ok()) return Fail(link, warm.status());
+  KeepCodeWith(link, *warm->driver);
   StartGrpc();
-  const auto assigned = link.AwaitAssign();
+  sandbox.Close(warm->driver->software ? SandboxRole::kSoftwareExecutor
+                                       : SandboxRole::kCudaExecutor);
+  if (const absl::Status status = sandbox.Check(); !status.ok()) {
+    return Fail(link, status);
+  }
+  warm->ready.set_confinement(sandbox.ToString());
+  warm->ready.set_confined(sandbox.complete());
+  link.SendReady(warm->ready);
+  auto assigned = link.AwaitAssign();
   if (!assigned.ok()) return 0;
-  return Serve(*assigned, warm->driver->api, link, *warm->output, stall_limit);
+  const absl::Status served = Serve(*std::move(assigned), warm->driver->api,
+                                    link, *warm->output, options.stall_limit);
+  if (served.ok()) return 0;
+  link.SendServing(served);
+  return 1;
 }
 
 }  // namespace holdfast

@@ -5,17 +5,25 @@
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 #include "core/cuda/driver_loader.h"
+#include "server/process/sandbox/policy.h"
+#include "server/process/sandbox/sandbox.h"
 
 namespace holdfast {
 
-// The executor's life, from start to exit code: load the driver, make the
-// context of device 0, tell the supervisor on `channel` what there is, wait for
-// a session, serve it on its socket until told to stop, free everything. The
-// only role of the daemon's binary in which CUDA is called.
-//
-// `stall_limit` is what a client may take for one message of a transfer.
-int ExecutorMain(UniqueFd channel, const cuda::DriverOptions& options,
-                 absl::Duration stall_limit = absl::Minutes(1));
+struct ExecutorOptions {
+  cuda::DriverOptions driver;
+  SandboxRole role = SandboxRole::kSoftwareExecutor;
+  SandboxStart sandbox;
+  // What a client may take for one message of a transfer.
+  absl::Duration stall_limit = absl::Minutes(1);
+};
+
+// The executor's life, from start to exit code: enter the sandbox, load the
+// driver, make the context of device 0, close the sandbox, tell the supervisor
+// on `channel` what there is, wait for a session, serve it on its socket until
+// told to stop, free everything. The only role of the daemon's binary in which
+// CUDA is called.
+int ExecutorMain(UniqueFd channel, const ExecutorOptions& options);
 
 }  // namespace holdfast
 

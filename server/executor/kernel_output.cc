@@ -27,25 +27,28 @@ absl::StatusOr<std::unique_ptr<KernelOutput>> KernelOutput::Capture() {
   UniqueFd stop(eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return absl::ErrnoToStatus(errno, "eventfd");
   fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
+  UniqueFd nothing(open("/dev/null", O_WRONLY | O_CLOEXEC));
   const int pipe_bytes = fcntl(read_end.get(), F_GETPIPE_SZ);
   if (dup2(write_end.get(), STDOUT_FILENO) < 0 || pipe_bytes < 0) {
     return absl::ErrnoToStatus(errno, "taking standard output");
   }
-  return std::unique_ptr<KernelOutput>(new KernelOutput(
-      std::move(read_end), std::move(stop), static_cast<size_t>(pipe_bytes)));
+  return std::unique_ptr<KernelOutput>(
+      new KernelOutput(std::move(read_end), std::move(stop), std::move(nothing),
+                       static_cast<size_t>(pipe_bytes)));
 }
 
-KernelOutput::KernelOutput(UniqueFd pipe, UniqueFd stop, size_t pipe_bytes)
+KernelOutput::KernelOutput(UniqueFd pipe, UniqueFd stop, UniqueFd nothing,
+                           size_t pipe_bytes)
     : pipe_(std::move(pipe)),
       stop_(std::move(stop)),
+      nothing_(std::move(nothing)),
       pipe_bytes_(pipe_bytes),
       thread_([this] { Watch(); }) {}
 
 KernelOutput::~KernelOutput() {
   // A driver may still write when it is unloaded, and must not find a pipe that
   // nobody reads.
-  const UniqueFd null(open("/dev/null", O_WRONLY | O_CLOEXEC));
-  if (null.valid()) dup2(null.get(), STDOUT_FILENO);
+  if (nothing_.valid()) dup2(nothing_.get(), STDOUT_FILENO);
   eventfd_write(stop_.get(), 1);
   thread_.join();
 }

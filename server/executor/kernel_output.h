@@ -50,7 +50,8 @@ class KernelOutput {
   std::optional<v1::KernelOutput> Take();
 
  private:
-  KernelOutput(UniqueFd pipe, UniqueFd stop, size_t pipe_bytes);
+  KernelOutput(UniqueFd pipe, UniqueFd stop, UniqueFd nothing,
+               size_t pipe_bytes);
   // Reads what comes when nobody calls Flush.
   void Watch();
   void ReadAndSend();
@@ -60,6 +61,7 @@ class KernelOutput {
 
   const UniqueFd pipe_;
   const UniqueFd stop_;
+  const UniqueFd nothing_;   // /dev/null, for what is written in the end
   const size_t pipe_bytes_;  // that it holds
   absl::Mutex mutex_;
   v1::KernelOutput kept_ ABSL_GUARDED_BY(mutex_);

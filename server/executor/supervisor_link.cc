@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
+#include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/status_conversion.h"
 
@@ -122,10 +123,10 @@ void SupervisorLink::SendChunkReleased(uint32_t device,
 absl::StatusOr<SupervisorLink::Assigned> SupervisorLink::AwaitAssign() {
   absl::MutexLock lock(&mutex_);
   const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return shutdown_ || assigned_.has_value();
+    return shutdown_ || assigned_;
   };
   mutex_.Await(absl::Condition(&done));
-  if (assigned_.has_value()) return *std::move(assigned_);
+  if (assigned_) return std::move(assignment_);
   return absl::UnavailableError("shut down before there was a session");
 }
 
@@ -165,6 +166,32 @@ absl::StatusOr<FetchedObject> SupervisorLink::FetchObject(
   return object;
 }
 
+std::string SupervisorLink::LoadCode(const std::string& key) {
+  absl::MutexLock one_at_a_time(&code_mutex_);
+  internal::FromExecutor message;
+  message.mutable_load_code()->set_key(key);
+  if (!channel_.Send(message).ok()) return "";
+  absl::MutexLock lock(&mutex_);
+  const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return shutdown_ || code_.has_value();
+  };
+  mutex_.Await(absl::Condition(&done));
+  if (!code_.has_value()) return "";
+  const Code code = *std::exchange(code_, std::nullopt);
+  if (!code.message.found()) return "";
+  const auto mapping =
+      FileMapping::Map(code.memory.get(), FileMapping::Access::kReadOnly);
+  return mapping.ok() ? std::string(mapping->bytes()) : "";
+}
+
+void SupervisorLink::StoreCode(const std::string& key, absl::string_view code) {
+  const auto memory = CreateSealedMemfd("holdfast-code", code);
+  if (!memory.ok()) return;
+  internal::FromExecutor message;
+  message.mutable_store_code()->set_key(key);
+  Send(message, memory->get());
+}
+
 void SupervisorLink::ReadMessages() {
   while (true) {
     internal::ToExecutor message;
@@ -175,25 +202,42 @@ void SupervisorLink::ReadMessages() {
       LogError("the supervisor is gone: ", fd.status().message());
       _exit(1);
     }
-    switch (message.message_case()) {
-      case internal::ToExecutor::kAssign:
-        assigned_ = {std::move(*message.mutable_assign()), *std::move(fd)};
-        break;
-      case internal::ToExecutor::kObject:
-        reply_ = {std::move(*message.mutable_object()), *std::move(fd)};
-        break;
-      case internal::ToExecutor::kReserveReply:
-        granted_ = std::move(*message.mutable_reserve_reply());
-        break;
-      case internal::ToExecutor::kShutdown:
-        shutdown_ = true;
-        break;
-      case internal::ToExecutor::kReportUsage:
-        AnswerUsage();
-        break;
-      case internal::ToExecutor::MESSAGE_NOT_SET:
-        break;
-    }
+    Handle(message, *std::move(fd));
+  }
+}
+
+void SupervisorLink::Keep(const internal::ListeningSocket& message,
+                          UniqueFd fd) {
+  const bool calls =
+      message.purpose() == internal::ListeningSocket::PURPOSE_CALLS;
+  (calls ? assignment_.calls : assignment_.descriptors) = std::move(fd);
+}
+
+void SupervisorLink::Handle(internal::ToExecutor& message, UniqueFd fd) {
+  switch (message.message_case()) {
+    case internal::ToExecutor::kListeningSocket:
+      return Keep(message.listening_socket(), std::move(fd));
+    case internal::ToExecutor::kAssign:
+      assignment_.message = std::move(*message.mutable_assign());
+      assignment_.blocks = std::move(fd);
+      assigned_ = true;
+      return;
+    case internal::ToExecutor::kObject:
+      reply_ = {std::move(*message.mutable_object()), std::move(fd)};
+      return;
+    case internal::ToExecutor::kReserveReply:
+      granted_ = std::move(*message.mutable_reserve_reply());
+      return;
+    case internal::ToExecutor::kShutdown:
+      shutdown_ = true;
+      return;
+    case internal::ToExecutor::kReportUsage:
+      return AnswerUsage();
+    case internal::ToExecutor::kCode:
+      code_ = {std::move(*message.mutable_code()), std::move(fd)};
+      return;
+    case internal::ToExecutor::MESSAGE_NOT_SET:
+      return;
   }
 }
 

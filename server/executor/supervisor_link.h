@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
@@ -41,6 +42,9 @@ class SupervisorLink {
   struct Assigned {
     internal::Assign message;
     UniqueFd blocks;  // SharedBlocks; none: the supervisor relays nothing
+    // Sockets that listen: for rpcs, and for descriptors of clients.
+    UniqueFd calls;
+    UniqueFd descriptors;
   };
   // Waits for the session; UNAVAILABLE: shut down before there was one. Once.
   absl::StatusOr<Assigned> AwaitAssign();
@@ -54,6 +58,11 @@ class SupervisorLink {
   absl::Status Reserve(const internal::MemoryPlace& place, uint64_t bytes);
   void Release(const internal::MemoryPlace& place, uint64_t bytes);
 
+  // Machine code of kernels, which the supervisor keeps for the session's
+  // owner; `key` is 64 hexadecimal digits. Load: empty if there is none.
+  std::string LoadCode(const std::string& key);
+  void StoreCode(const std::string& key, absl::string_view code);
+
   // `report`, if any, is called by the reading thread when the supervisor asks
   // for Usage. Not after the next call returned.
   void OnUsageAsked(std::function<void(internal::Usage*)> report);
@@ -63,15 +72,26 @@ class SupervisorLink {
     internal::ObjectReply message;
     UniqueFd image;
   };
+  struct Code {
+    internal::CodeReply message;
+    UniqueFd memory;
+  };
 
   void Send(const internal::FromExecutor& message, int fd = -1);
   void ReadMessages();
+  void Handle(internal::ToExecutor& message, UniqueFd fd)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Keep(const internal::ListeningSocket& message, UniqueFd fd)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AnswerUsage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Channel channel_;
+  absl::Mutex code_mutex_;  // held while a thread waits for code
   absl::Mutex mutex_;
-  std::optional<Assigned> assigned_ ABSL_GUARDED_BY(mutex_);
+  Assigned assignment_ ABSL_GUARDED_BY(mutex_);  // as far as it has come
+  bool assigned_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<Reply> reply_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Code> code_ ABSL_GUARDED_BY(mutex_);
   bool shutdown_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void(internal::Usage*)> report_ ABSL_GUARDED_BY(mutex_);
   // Held while one Reserve waits for its reply.

@@ -32,11 +32,11 @@ absl::StatusOr<std::unique_ptr<Spawner>> Spawner::Create(
     RunSpawnerProcess(supervisor, options.executable, ends.second.Release());
   }
   return std::unique_ptr<Spawner>(
-      new Spawner(pid, Channel(std::move(ends.first))));
+      new Spawner(pid, Channel(std::move(ends.first)), options.users));
 }
 
-Spawner::Spawner(pid_t pid, Channel channel)
-    : pid_(pid), channel_(std::move(channel)) {
+Spawner::Spawner(pid_t pid, Channel channel, std::shared_ptr<UserRange> users)
+    : pid_(pid), channel_(std::move(channel)), users_(std::move(users)) {
   reader_ = std::thread([this] { ReadEvents(); });
 }
 
@@ -49,10 +49,10 @@ Spawner::~Spawner() {
 }
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> Spawner::Spawn(
-    const std::vector<std::string>& arguments) {
+    const std::vector<std::string>& arguments, Namespaces namespaces) {
   HOLDFAST_ASSIGN_OR_RETURN(auto ends, Channel::CreatePair());
   HOLDFAST_ASSIGN_OR_RETURN(const std::shared_ptr<Child> child,
-                            Request(arguments, ends.second.get()));
+                            Request(arguments, namespaces, ends.second.get()));
   absl::MutexLock lock(&mutex_);
   mutex_.Await(absl::Condition(&child->answered));
   HOLDFAST_RETURN_IF_ERROR(child->status);
@@ -62,16 +62,22 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> Spawner::Spawn(
 }
 
 absl::StatusOr<std::shared_ptr<Spawner::Child>> Spawner::Request(
-    const std::vector<std::string>& arguments, int child_channel) {
+    const std::vector<std::string>& arguments, Namespaces namespaces,
+    int child_channel) {
   internal::ToSpawner request;
   for (const std::string& argument : arguments) {
     request.add_arguments(argument);
+  }
+  request.set_namespaces(static_cast<internal::Namespaces>(namespaces));
+  auto child = std::make_shared<Child>();
+  child->user = UserRange::Take(users_);
+  if (child->user.user() != 0) {
+    request.add_arguments(absl::StrCat("--user=", child->user.user()));
   }
   absl::MutexLock lock(&mutex_);
   if (gone_) return SpawnerGone();
   request.set_child(++last_child_);
   HOLDFAST_RETURN_IF_ERROR(channel_.Send(request, child_channel));
-  auto child = std::make_shared<Child>();
   children_[request.child()] = child;
   return child;
 }

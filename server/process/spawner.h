@@ -9,8 +9,9 @@
 //   (*child)->channel().Receive(&ready);
 //
 // A child gets its end of the channel as descriptor kChildChannelFd, and none
-// but that and the standard ones. SIGINT and SIGTERM do not reach it: the
-// supervisor decides when it ends. When the supervisor ends, however that
+// but that and the standard ones, and of the environment what drivers and
+// compilers read. SIGINT and SIGTERM do not reach it: the supervisor decides
+// when it ends. When the supervisor ends, however that
 // happens, the kernel kills the spawner and every child.
 #ifndef HOLDFAST_SERVER_PROCESS_SPAWNER_H_
 #define HOLDFAST_SERVER_PROCESS_SPAWNER_H_
@@ -30,6 +31,8 @@
 #include "holdfast/internal/spawner.pb.h"
 #include "server/channel/channel.h"
 #include "server/process/child_process.h"
+#include "server/process/sandbox/policy.h"
+#include "server/process/user_range.h"
 
 namespace holdfast {
 
@@ -41,6 +44,8 @@ class Spawner {
   struct Options {
     // What the children execute; default: this process's own binary.
     std::string executable = "/proc/self/exe";
+    // Where Spawn takes a child's own user from. nullptr: there are none.
+    std::shared_ptr<UserRange> users;
   };
 
   // REQUIRES: the process has one thread, and it lives as long as the process.
@@ -50,10 +55,14 @@ class Spawner {
   // Kills the spawner and with it the children that are left.
   ~Spawner();
 
-  // UNAVAILABLE: no process could be started, or the spawner is gone. That
-  // the program cannot be executed shows as exit code 127.
+  // Starts the program in the namespaces that are wanted, as far as the kernel
+  // allows; --own-namespaces tells it which they are. --user is the user that
+  // it is to become, if there is a range of them. UNAVAILABLE: no process could
+  // be started, or the spawner is gone. That the program cannot be executed
+  // shows as exit code 127.
   absl::StatusOr<std::unique_ptr<ChildProcess>> Spawn(
-      const std::vector<std::string>& arguments);
+      const std::vector<std::string>& arguments,
+      Namespaces namespaces = Namespaces::kNone);
 
   // Calls `callback` once when the spawner process has died without being
   // asked to; at once if that was earlier. No process can be started from then
@@ -67,13 +76,15 @@ class Spawner {
     absl::Status status;
     pid_t pid = 0;
     UniqueFd pidfd;
+    UserRange::Lease user;
     std::shared_ptr<ChildExit> exit = std::make_shared<ChildExit>();
   };
 
-  Spawner(pid_t pid, Channel channel);
+  Spawner(pid_t pid, Channel channel, std::shared_ptr<UserRange> users);
   // Sends the request; the child's state is then set by the reader.
   absl::StatusOr<std::shared_ptr<Child>> Request(
-      const std::vector<std::string>& arguments, int child_channel);
+      const std::vector<std::string>& arguments, Namespaces namespaces,
+      int child_channel);
   void ReadEvents();
   void OnSpawned(const internal::Spawned& spawned, UniqueFd pidfd);
   void OnExited(const internal::Exited& exited);
@@ -81,6 +92,7 @@ class Spawner {
 
   const pid_t pid_;
   Channel channel_;
+  const std::shared_ptr<UserRange> users_;
   absl::Mutex mutex_;
   bool gone_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void()> on_gone_ ABSL_GUARDED_BY(mutex_);

@@ -21,6 +21,8 @@
 #include "absl/strings/str_cat.h"
 #include "holdfast/internal/spawner.pb.h"
 #include "server/channel/channel.h"
+#include "server/process/child_environment.h"
+#include "server/process/sandbox/namespaces.h"
 #include "server/process/spawner.h"
 
 namespace holdfast {
@@ -28,9 +30,30 @@ namespace {
 
 constexpr int kCannotExecute = 127;  // As a shell says it.
 
+// A pipe whose writing end the spawner alone holds: its other end tells that
+// the spawner is gone, also to a child that does not see its parent's pid.
+struct Lifeline {
+  UniqueFd reader;
+  UniqueFd writer;
+};
+
+Lifeline MakeLifeline() {
+  int ends[2] = {-1, -1};
+  if (pipe2(ends, O_CLOEXEC) != 0) _exit(1);
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
 void DieWithParent(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);  // It ended before the line above.
+}
+
+void DieWithSpawner(Lifeline& lifeline) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  lifeline.writer.Reset();
+  pollfd end = {.fd = lifeline.reader.get(), .events = 0};
+  // It ended before the first line.
+  if (poll(&end, 1, 0) > 0 && (end.revents & POLLHUP) != 0) _exit(0);
 }
 
 // When memory runs out, the kernel shall take a child, not the supervisor.
@@ -41,11 +64,7 @@ void OfferToOomKiller() {
   close(fd);
 }
 
-[[noreturn]] void ExecuteChild(pid_t spawner, const std::string& executable,
-                               const internal::ToSpawner& request,
-                               int channel) {
-  DieWithParent(spawner);
-  OfferToOomKiller();
+void KeepOnlyStandardDescriptorsAnd(int channel) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(null, STDIN_FILENO);
   if (channel == kChildChannelFd) {
@@ -54,15 +73,33 @@ void OfferToOomKiller() {
     dup2(channel, kChildChannelFd);
   }
   syscall(SYS_close_range, kChildChannelFd + 1, ~0u, 0);
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (std::string& text : strings) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+[[noreturn]] void ExecuteChild(const std::string& executable,
+                               const internal::ToSpawner& request,
+                               Namespaces own, int channel) {
+  OfferToOomKiller();
+  KeepOnlyStandardDescriptorsAnd(channel);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  std::vector<char*> argv = {const_cast<char*>("holdfastd")};
-  for (const std::string& argument : request.arguments()) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
+  std::vector<std::string> arguments = {"holdfastd"};
+  arguments.insert(arguments.end(), request.arguments().begin(),
+                   request.arguments().end());
+  if (own != Namespaces::kNone) {
+    arguments.push_back(
+        absl::StrCat("--own-namespaces=", static_cast<int>(own)));
   }
-  argv.push_back(nullptr);
-  execv(executable.c_str(), argv.data());
+  std::vector<std::string> environment = ChildEnvironment();
+  execve(executable.c_str(), Pointers(arguments).data(),
+         Pointers(environment).data());
   _exit(kCannotExecute);
 }
 
@@ -82,6 +119,7 @@ class SpawnerProcess {
 
   const std::string& executable_;
   Channel channel_;
+  Lifeline lifeline_ = MakeLifeline();
   std::map<pid_t, uint64_t> children_;
 };
 
@@ -112,9 +150,13 @@ internal::Spawned SpawnerProcess::Spawn(const internal::ToSpawner& request,
                                         int channel, UniqueFd* pidfd) {
   internal::Spawned spawned;
   spawned.set_child(request.child());
-  const pid_t spawner = getpid();
-  const pid_t pid = fork();
-  if (pid == 0) ExecuteChild(spawner, executable_, request, channel);
+  Namespaces own = Namespaces::kNone;
+  const pid_t pid =
+      ForkIntoNamespaces(static_cast<Namespaces>(request.namespaces()), &own);
+  if (pid == 0) {
+    DieWithSpawner(lifeline_);
+    ExecuteChild(executable_, request, own, channel);
+  }
   if (pid < 0) {
     spawned.set_error(absl::StrCat("fork: ", strerror(errno)));
     return spawned;

@@ -7,16 +7,23 @@
 
 namespace holdfast {
 
+namespace {
+
+// " (SIGSEGV)", or nothing.
+std::string SignalName(int signal) {
+  const char* name = signal > 0 ? sigabbrev_np(signal) : nullptr;
+  return name == nullptr ? "" : absl::StrCat(" (SIG", name, ")");
+}
+
+}  // namespace
+
 std::string TerminationReport::ToString() const {
   switch (cause) {
     case Cause::kExited:
-      return absl::StrCat("exited with code ", code);
-    case Cause::kSignaled: {
-      const char* name = sigabbrev_np(code);
-      return absl::StrCat(
-          "was killed by signal ", code,
-          name == nullptr ? "" : absl::StrCat(" (SIG", name, ")"));
-    }
+      // As shells and the sandbox say that it was by a signal.
+      return absl::StrCat("exited with code ", code, SignalName(code - 128));
+    case Cause::kSignaled:
+      return absl::StrCat("was killed by signal ", code, SignalName(code));
     case Cause::kUnknown:
       return "ended with the daemon's spawner";
   }

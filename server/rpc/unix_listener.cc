@@ -14,11 +14,10 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/endpoint.h"
+#include "server/rpc/unix_socket.h"
 
 namespace holdfast {
 namespace {
-
-constexpr int kBacklog = 128;
 
 sockaddr_un Address(const std::string& path) {
   sockaddr_un address = {};
@@ -43,6 +42,7 @@ bool SomebodyAnswers(const std::string& path) {
 
 absl::Status RemoveStale(const std::string& path) {
   struct stat info = {};
+  if (path.size() > kMaxSocketPathBytes) return absl::OkStatus();
   if (lstat(path.c_str(), &info) != 0) return absl::OkStatus();
   if (!S_ISSOCK(info.st_mode)) {
     return absl::AlreadyExistsError(
@@ -63,25 +63,10 @@ absl::Status RemoveStale(const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Listen(
     const std::string& path, mode_t mode) {
-  if (path.size() > kMaxSocketPathBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the path ", path, " has over ", kMaxSocketPathBytes, " bytes"));
-  }
   HOLDFAST_RETURN_IF_ERROR(RemoveStale(path));
-  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, MakeSocket());
-  // The file gets the socket's own mode, so it is never open to others.
-  const sockaddr_un address = Address(path);
-  if (fchmod(fd.get(), 0600) != 0 ||
-      bind(fd.get(), reinterpret_cast<const sockaddr*>(&address),
-           sizeof address) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("listen on unix:", path));
-  }
-  std::unique_ptr<UnixListener> listener(new UnixListener(path, std::move(fd)));
-  if (chmod(path.c_str(), mode) != 0 ||
-      listen(listener->socket_.get(), kBacklog) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("listen on unix:", path));
-  }
-  return listener;
+  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd,
+                            ListenOnUnixSocket(path, SOCK_STREAM, mode));
+  return std::unique_ptr<UnixListener>(new UnixListener(path, std::move(fd)));
 }
 
 UnixListener::UnixListener(std::string path, UniqueFd socket)

@@ -6,12 +6,23 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "holdfast/internal/executor.pb.h"
 
 namespace holdfast {
+
+// What an executor gets with its session; the descriptors are borrowed.
+struct SessionStart {
+  internal::Assign assign;
+  int calls = -1;        // a socket that listens for rpcs
+  int descriptors = -1;  // one that listens for clients' descriptors
+  int blocks = -1;       // of SharedBlocks
+  // Whose generated code it shares; empty: nobody's.
+  std::string owner;
+};
 
 // What a session needs of the process that holds its resources. Thread-safe.
 // The destructor ends the process.
@@ -25,9 +36,8 @@ class Executor {
   // the deadline; then it is as last reported.
   virtual internal::Usage AskUsage(absl::Time deadline) = 0;
 
-  // Gives it its session, and a descriptor of the SharedBlocks; returns when
-  // its socket accepts calls. Once.
-  virtual absl::Status Serve(const internal::Assign& assign, int blocks,
+  // Gives it its session; returns when its socket accepts calls. Once.
+  virtual absl::Status Serve(const SessionStart& start,
                              absl::Time deadline) = 0;
 
   // `callback` is called once when the process has ended, with how; at once

@@ -149,6 +149,7 @@ void ExecutorPool::Add(std::unique_ptr<ExecutorProcess> executor,
   {
     absl::MutexLock lock(&mutex_);
     if (devices_ == nullptr) {
+      LogInfo("executors: ", ready.confinement());
       devices_ = std::make_shared<DeviceCatalogue>(ready);
     }
     pause_ = options_.first_pause;

@@ -22,18 +22,19 @@ constexpr absl::Duration kExitTime = absl::Seconds(5);
 
 absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorProcess::Start(
     Spawner& spawner, const std::vector<std::string>& arguments,
-    ObjectStore& store, MemoryLedger& ledger) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto process, spawner.Spawn(arguments));
+    Namespaces namespaces, const Services& services) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto process, spawner.Spawn(arguments, namespaces));
   return std::unique_ptr<ExecutorProcess>(
-      new ExecutorProcess(std::move(process), store, ledger));
+      new ExecutorProcess(std::move(process), services));
 }
 
 ExecutorProcess::ExecutorProcess(std::unique_ptr<ChildProcess> process,
-                                 ObjectStore& store, MemoryLedger& ledger)
+                                 const Services& services)
     : process_(std::move(process)),
-      store_(store),
-      ledger_(ledger),
-      grants_(ledger) {
+      store_(services.store),
+      code_(services.code),
+      ledger_(services.ledger),
+      grants_(services.ledger) {
   reader_ = std::thread([this] { ReadMessages(); });
 }
 
@@ -68,15 +69,28 @@ absl::StatusOr<internal::Ready> ExecutorProcess::AwaitReady(
   return Await(&ExecutorProcess::ready_, "ready", deadline);
 }
 
-absl::Status ExecutorProcess::Serve(const internal::Assign& assign, int blocks,
-                                    absl::Time deadline) {
+absl::Status ExecutorProcess::SendSocket(
+    internal::ListeningSocket::Purpose purpose, int socket) {
   internal::ToExecutor message;
-  *message.mutable_assign() = assign;
+  message.mutable_listening_socket()->set_purpose(purpose);
+  return process_->channel().Send(message, socket);
+}
+
+absl::Status ExecutorProcess::Serve(const SessionStart& start,
+                                    absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
-    grants_.Open(assign.limits(), static_cast<size_t>(assign.devices_size()));
+    owner_ = start.owner;
+    grants_.Open(start.assign.limits(),
+                 static_cast<size_t>(start.assign.devices_size()));
   }
-  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message, blocks));
+  HOLDFAST_RETURN_IF_ERROR(
+      SendSocket(internal::ListeningSocket::PURPOSE_CALLS, start.calls));
+  HOLDFAST_RETURN_IF_ERROR(SendSocket(
+      internal::ListeningSocket::PURPOSE_DESCRIPTORS, start.descriptors));
+  internal::ToExecutor message;
+  *message.mutable_assign() = start.assign;
+  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message, start.blocks));
   return Await(&ExecutorProcess::serving_, "serving", deadline).status();
 }
 
@@ -131,6 +145,10 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
       return HoldChunk(message.chunk_created().chunk(), std::move(fd));
     case internal::FromExecutor::kReserve:
       return AnswerReserve(message.reserve());
+    case internal::FromExecutor::kLoadCode:
+      return AnswerLoadCode(message.load_code().key());
+    case internal::FromExecutor::kStoreCode:
+      return code_.Store(owner(), message.store_code().key(), fd.get());
     default:
       break;
   }
@@ -209,6 +227,21 @@ absl::Status ExecutorProcess::AnswerFetch(const std::string& sha256) {
   reply.set_size((*object)->header.size());
   *reply.mutable_symbols() = (*object)->header.symbols();
   return process_->channel().Send(message, (*object)->memory.get());
+}
+
+std::string ExecutorProcess::owner() const {
+  absl::MutexLock lock(&mutex_);
+  return owner_;
+}
+
+absl::Status ExecutorProcess::AnswerLoadCode(const std::string& key) {
+  internal::ToExecutor message;
+  internal::CodeReply& reply = *message.mutable_code();
+  reply.set_key(key);
+  const auto code = code_.Load(owner(), key);
+  if (code == nullptr) return process_->channel().Send(message);
+  reply.set_found(true);
+  return process_->channel().Send(message, code->memory.get());
 }
 
 absl::Status ExecutorProcess::HoldChunk(uint64_t chunk, UniqueFd fd) {

@@ -17,6 +17,7 @@
 #include "server/compile/object_store.h"
 #include "server/process/child_process.h"
 #include "server/process/spawner.h"
+#include "server/supervisor/code_cache.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/memory_ledger.h"
 
@@ -28,11 +29,17 @@ namespace holdfast {
 // that is given back when the process has ended.
 class ExecutorProcess final : public Executor {
  public:
-  // Starts the process; it is not ready yet. `store` and `ledger` must outlive
-  // it.
+  // Parts of the supervisor that the process may ask; they outlive it.
+  struct Services {
+    ObjectStore& store;
+    CodeCache& code;
+    MemoryLedger& ledger;
+  };
+
+  // Starts the process; it is not ready yet.
   static absl::StatusOr<std::unique_ptr<ExecutorProcess>> Start(
       Spawner& spawner, const std::vector<std::string>& arguments,
-      ObjectStore& store, MemoryLedger& ledger);
+      Namespaces namespaces, const Services& services);
 
   // Kills the process if it runs; waits for its end.
   ~ExecutorProcess() override;
@@ -46,21 +53,24 @@ class ExecutorProcess final : public Executor {
 
   pid_t pid() const override { return process_->pid(); }
   internal::Usage AskUsage(absl::Time deadline) override;
-  absl::Status Serve(const internal::Assign& assign, int blocks,
-                     absl::Time deadline) override;
+  absl::Status Serve(const SessionStart& start, absl::Time deadline) override;
   void OnEnd(std::function<void(absl::Status)> callback) override;
   void Stop(absl::Time deadline) override;
 
  private:
-  ExecutorProcess(std::unique_ptr<ChildProcess> process, ObjectStore& store,
-                  MemoryLedger& ledger);
+  ExecutorProcess(std::unique_ptr<ChildProcess> process,
+                  const Services& services);
 
+  std::string owner() const;
+  absl::Status SendSocket(internal::ListeningSocket::Purpose purpose,
+                          int socket);
   void ReadMessages();
   absl::Status Handle(const internal::FromExecutor& message, UniqueFd fd);
   void NoteUsage(const internal::Usage& usage)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status AnswerFetch(const std::string& sha256);
   absl::Status AnswerReserve(const internal::Reserve& reserve);
+  absl::Status AnswerLoadCode(const std::string& key);
   absl::Status HoldChunk(uint64_t chunk, UniqueFd fd);
   // The process has ended.
   void GiveBackMemory() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -72,6 +82,7 @@ class ExecutorProcess final : public Executor {
 
   const std::unique_ptr<ChildProcess> process_;
   ObjectStore& store_;
+  CodeCache& code_;
   MemoryLedger& ledger_;
 
   mutable absl::Mutex mutex_;
@@ -82,6 +93,7 @@ class ExecutorProcess final : public Executor {
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, UniqueFd> chunks_ ABSL_GUARDED_BY(mutex_);
   MemoryGrants grants_ ABSL_GUARDED_BY(mutex_);
+  std::string owner_ ABSL_GUARDED_BY(mutex_);  // of the session
 
   // Held while the callback runs.
   absl::Mutex callback_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);

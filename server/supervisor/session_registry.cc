@@ -2,17 +2,20 @@
 #include "server/supervisor/session_registry.h"
 
 #include <sys/random.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 #include "server/relay/shared_blocks.h"
+#include "server/rpc/unix_socket.h"
 
 namespace holdfast {
 namespace {
@@ -104,6 +107,12 @@ std::string Label(const v1::OpenSessionRequest& request) {
 
 bool IsLost(const Session& session) { return !session.Serving().ok(); }
 
+// Whose generated code a client shares: its own, if it has authenticated; an
+// address alone is nobody's name.
+std::string OwnerOf(const std::string& client) {
+  return absl::StartsWith(client, "ip ") ? "" : client;
+}
+
 }  // namespace
 
 SessionRegistry::SessionRegistry(Options options)
@@ -187,6 +196,30 @@ void SessionRegistry::CloseLostForRoom() {
   }
 }
 
+// The executor can make no socket itself. The files are removed with the
+// session, or here.
+absl::Status SessionRegistry::ServeOnSockets(Executor& executor,
+                                             SessionStart start,
+                                             const std::string& path,
+                                             const std::string& descriptor_path,
+                                             absl::Time deadline) {
+  auto remove = absl::MakeCleanup([&] {
+    unlink(path.c_str());
+    unlink(descriptor_path.c_str());
+  });
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const UniqueFd calls,
+      ListenOnUnixSocket(path, SOCK_STREAM, options_.socket_mode));
+  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd descriptors,
+                            ListenOnUnixSocket(descriptor_path, SOCK_SEQPACKET,
+                                               options_.socket_mode));
+  start.calls = calls.get();
+  start.descriptors = descriptors.get();
+  HOLDFAST_RETURN_IF_ERROR(executor.Serve(start, deadline));
+  std::move(remove).Cancel();
+  return absl::OkStatus();
+}
+
 absl::StatusOr<SessionRegistry::Opened> SessionRegistry::StartWithAnyExecutor(
     const v1::OpenSessionRequest& request, const Caller& caller,
     absl::Time deadline) {
@@ -221,10 +254,8 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   internal::Assign assign;
   assign.set_session_id(id);
   assign.set_token(token);
-  assign.set_socket_path(path);
   const std::string descriptor_path =
       absl::StrCat(options_.socket_directory, "/", id, ".fds");
-  assign.set_descriptor_socket_path(descriptor_path);
   *assign.mutable_devices() = request.devices();
   *assign.mutable_limits() = LimitsOf(request, options_.quotas);
   HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory,
@@ -232,14 +263,12 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   HOLDFAST_ASSIGN_OR_RETURN(
       std::shared_ptr<SharedBlocks> blocks,
       SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
-  HOLDFAST_RETURN_IF_ERROR(executor->Serve(
-      assign, memory.get(), std::min(deadline, absl::Now() + kServeLimit)));
-  for (const std::string& socket : {path, descriptor_path}) {
-    if (chmod(socket.c_str(), options_.socket_mode) != 0) {
-      return absl::ErrnoToStatus(errno,
-                                 absl::StrCat("set the mode of ", socket));
-    }
-  }
+  HOLDFAST_RETURN_IF_ERROR(ServeOnSockets(
+      *executor,
+      {.assign = assign,
+       .blocks = memory.get(),
+       .owner = OwnerOf(caller.client)},
+      path, descriptor_path, std::min(deadline, absl::Now() + kServeLimit)));
   LogFor(caller.client, LogLevel::kInfo, "session ", id, " opened",
          Label(request), " from ", caller.peer, ", executor pid ",
          executor->pid());

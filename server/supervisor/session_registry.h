@@ -120,6 +120,10 @@ class SessionRegistry {
   // Closes lost sessions until all sessions together leave room for one more:
   // first those of the client that has most of them, oldest first.
   void CloseLostForRoom();
+  absl::Status ServeOnSockets(Executor& executor, SessionStart start,
+                              const std::string& path,
+                              const std::string& descriptor_path,
+                              absl::Time deadline);
   std::shared_ptr<Session> TakeOut(const Session& session);
   void NotifyIfEmpty();
 

@@ -9,6 +9,7 @@
 #include "core/software/driver/fault.h"
 #include "core/software/driver/settings.h"
 #include "core/software/driver/trace.h"
+#include "core/software/jit/code_store.h"
 #include "cuda.h"
 
 // Deprecated is not gone.
@@ -21,6 +22,12 @@ extern "C" CUresult cuCtxCreate_v2(CUcontext*, unsigned, CUdevice);
 // as everything else; no driver of a GPU has it.
 extern "C" const char* holdfastSoftwareLastFault() {
   return holdfast::software::LastFaultMessage();
+}
+
+// Beyond CUDA: has generated code kept by the program; core/software/jit/
+// code_store.h says how.
+extern "C" void holdfastSoftwareSetCodeStore(const holdfast::CodeStore* store) {
+  holdfast::software::jit::SetCodeStore(*store);
 }
 
 namespace holdfast::software {
@@ -130,6 +137,9 @@ const std::vector<Entry>& Entries() {
       {"holdfastSoftwareLastFault", 0,
        reinterpret_cast<void*>(&holdfastSoftwareLastFault),
        reinterpret_cast<void*>(&holdfastSoftwareLastFault)},
+      {"holdfastSoftwareSetCodeStore", 0,
+       reinterpret_cast<void*>(&holdfastSoftwareSetCodeStore),
+       reinterpret_cast<void*>(&holdfastSoftwareSetCodeStore)},
   };
   return entries;
 }

@@ -81,6 +81,18 @@ bool ReadEntry(int fd, std::string* object) {
              Sha256Hex(*object);
 }
 
+bool LoadFrom(const CodeStore& store, const std::string& key,
+              std::string* object) {
+  object->clear();
+  store.load(
+      store.context, key.c_str(),
+      [](void* sink, const char* bytes, size_t size) {
+        static_cast<std::string*>(sink)->append(bytes, size);
+      },
+      object);
+  return !object->empty();
+}
+
 std::string DefaultFolder() {
   const char* setting = getenv("HOLDFAST_SOFTWARE_CACHE");
   if (setting != nullptr && *setting != '\0') {
@@ -101,7 +113,9 @@ std::string DefaultFolder() {
 
 const ObjectCache& ObjectCache::Default() {
   static const auto& cache =
-      *new ObjectCache(DefaultFolder(), kDefaultMaxBytes);
+      GetCodeStore() != nullptr
+          ? *new ObjectCache(GetCodeStore())
+          : *new ObjectCache(DefaultFolder(), kDefaultMaxBytes);
   return cache;
 }
 
@@ -122,6 +136,7 @@ bool ObjectCache::PrepareFolder() const {
 
 bool ObjectCache::Load(const std::string& key, std::string* object) const {
   if (!enabled()) return false;
+  if (store_ != nullptr) return LoadFrom(*store_, key, object);
   struct stat folder;
   if (stat(folder_.c_str(), &folder) != 0 || !IsTrusted(folder)) return false;
   const std::string path = PathOf(key);
@@ -138,7 +153,12 @@ bool ObjectCache::Load(const std::string& key, std::string* object) const {
 
 void ObjectCache::Store(const std::string& key,
                         absl::string_view object) const {
-  if (!enabled() || object.size() > kMaxObject || !PrepareFolder()) return;
+  if (!enabled() || object.size() > kMaxObject) return;
+  if (store_ != nullptr) {
+    return store_->store(store_->context, key.c_str(), object.data(),
+                         object.size());
+  }
+  if (!PrepareFolder()) return;
   static std::atomic<uint64_t> count{0};
   const std::string path =
       absl::StrCat(folder_, "/", key, ".", getpid(), ".", count++);

@@ -6,17 +6,19 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "core/software/jit/code_store.h"
 
 namespace holdfast::software::jit {
 
-// Generated objects on disk, one file each, for this user alone. Nothing here
-// ever fails a launch: an entry that is missing, damaged or not ours is a miss,
-// and what cannot be written is not kept. Several processes may share a folder;
-// all methods are thread-safe.
+// Generated objects on disk, one file each, for this user alone; or kept by the
+// program that loaded this library (code_store.h). Nothing here ever fails a
+// launch: an entry that is missing, damaged or not ours is a miss, and what
+// cannot be written is not kept. Several processes may share a folder; all
+// methods are thread-safe.
 class ObjectCache {
  public:
-  // The folder of $HOLDFAST_SOFTWARE_CACHE ("off": none), or holdfast/objects
-  // in $XDG_CACHE_HOME or ~/.cache.
+  // The CodeStore if one is set; else the folder of $HOLDFAST_SOFTWARE_CACHE
+  // ("off": none), or holdfast/objects in $XDG_CACHE_HOME or ~/.cache.
   static const ObjectCache& Default();
 
   // An empty folder name: no cache. Entries that were not used for the longest
@@ -24,7 +26,10 @@ class ObjectCache {
   ObjectCache(std::string folder, uint64_t max_bytes)
       : folder_(std::move(folder)), max_bytes_(max_bytes) {}
 
-  bool enabled() const { return !folder_.empty(); }
+  // Kept by a program, which must outlive it.
+  explicit ObjectCache(const CodeStore* store) : max_bytes_(0), store_(store) {}
+
+  bool enabled() const { return store_ != nullptr || !folder_.empty(); }
 
   // `key` is a file name: hexadecimal digits. A damaged entry is removed.
   bool Load(const std::string& key, std::string* object) const;
@@ -37,6 +42,7 @@ class ObjectCache {
 
   const std::string folder_;
   const uint64_t max_bytes_;
+  const CodeStore* const store_ = nullptr;
 };
 
 // 64 hexadecimal digits.

@@ -106,6 +106,9 @@ Corpus FromExecutorMessages() {
   auto& of_device = *Add<internal::FromExecutor>(&corpus).mutable_reserve();
   of_device.mutable_place()->set_device(0);
   of_device.set_bytes(4096);
+  Add<internal::FromExecutor>(&corpus).mutable_load_code()->set_key(
+      std::string(64, 'a'));
+  Add<internal::FromExecutor>(&corpus).mutable_store_code()->set_key("a");
   return corpus;
 }
 
@@ -114,7 +117,6 @@ Corpus ToExecutorMessages() {
   auto& assign = *Add<internal::ToExecutor>(&corpus).mutable_assign();
   assign.set_session_id("s-1");
   assign.set_token("0123456789abcdef");
-  assign.set_socket_path("/nowhere/socket");
   assign.add_devices(0);
   auto& object = *Add<internal::ToExecutor>(&corpus).mutable_object();
   object.set_sha256(std::string(32, 's'));
@@ -125,6 +127,11 @@ Corpus ToExecutorMessages() {
   Add<internal::ToExecutor>(&corpus).mutable_shutdown();
   Add<internal::ToExecutor>(&corpus).mutable_report_usage();
   Add<internal::ToExecutor>(&corpus).mutable_reserve_reply();
+  Add<internal::ToExecutor>(&corpus).mutable_listening_socket()->set_purpose(
+      internal::ListeningSocket::PURPOSE_DESCRIPTORS);
+  auto& code = *Add<internal::ToExecutor>(&corpus).mutable_code();
+  code.set_key(std::string(64, 'a'));
+  code.set_found(true);
   return corpus;
 }
 

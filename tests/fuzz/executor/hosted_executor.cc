@@ -6,6 +6,7 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <cstdio>
@@ -19,6 +20,7 @@
 #include "proto/protocol_limits.h"
 #include "server/relay/shared_blocks.h"
 #include "server/rpc/malformed_request.h"
+#include "server/rpc/unix_socket.h"
 
 namespace holdfast::fuzz {
 namespace {
@@ -43,8 +45,9 @@ HostedExecutor::HostedExecutor() : session_(std::make_unique<HostedSession>()) {
   static_cast<void>(kept);
   directory_ = std::filesystem::temp_directory_path() / "executor-XXXXXX";
   if (mkdtemp(directory_.data()) == nullptr) std::abort();
-  inbox_ = OrDie(executor::DescriptorInbox::Listen(descriptor_path(),
-                                                   HostedSession::token()));
+  inbox_ = OrDie(executor::DescriptorInbox::Serve(
+      OrDie(ListenOnUnixSocket(descriptor_path(), SOCK_SEQPACKET, 0600)),
+      HostedSession::token()));
   const UniqueFd memory = OrDie(SharedBlocks::CreateMemory());
   transfers_ = std::make_unique<executor::TransferService>(
       session_->session(), *inbox_,

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/memfd.h"
 #include "server/executor/executor_main.h"
+#include "server/rpc/unix_socket.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::testing {
@@ -152,11 +154,14 @@ void ExecutorTest::SetUp() {
   ASSERT_FALSE(ready_.has_error()) << ready_.error().message();
 
   token_ = "0123456789abcdef";
+  ASSERT_NO_FATAL_FAILURE(SendSocket(internal::ListeningSocket::PURPOSE_CALLS,
+                                     directory_ + "/socket", SOCK_STREAM));
+  ASSERT_NO_FATAL_FAILURE(
+      SendSocket(internal::ListeningSocket::PURPOSE_DESCRIPTORS,
+                 descriptor_path(), SOCK_SEQPACKET));
   internal::ToExecutor assign;
   assign.mutable_assign()->set_session_id("s-1");
   assign.mutable_assign()->set_token(token_);
-  assign.mutable_assign()->set_socket_path(directory_ + "/socket");
-  assign.mutable_assign()->set_descriptor_socket_path(descriptor_path());
   assign.mutable_assign()->mutable_limits()->set_arena_bytes(kArenaBytes);
   ASSERT_OK_AND_ASSIGN(const UniqueFd memory, SharedBlocks::CreateMemory());
   ASSERT_OK_AND_ASSIGN(
@@ -172,6 +177,15 @@ void ExecutorTest::SetUp() {
                           grpc::InsecureChannelCredentials());
   commands_ = v1::CommandService::NewStub(connection_);
   transfers_ = v1::TransferService::NewStub(connection_);
+}
+
+void ExecutorTest::SendSocket(internal::ListeningSocket::Purpose purpose,
+                              const std::string& path, int type) {
+  ASSERT_OK_AND_ASSIGN(const UniqueFd socket,
+                       ListenOnUnixSocket(path, type, 0600));
+  internal::ToExecutor message;
+  message.mutable_listening_socket()->set_purpose(purpose);
+  ASSERT_OK(channel_->Send(message, socket.get()));
 }
 
 void ExecutorTest::StartProcess() {
@@ -298,7 +312,8 @@ int main(int argc, char** argv) {
       absl::ParseDuration(argv[3], &stall_limit)) {
     return holdfast::ExecutorMain(
         holdfast::UniqueFd(atoi(argv[2])),
-        {.choice = holdfast::cuda::DriverChoice::kSoftware}, stall_limit);
+        {.driver = {.choice = holdfast::cuda::DriverChoice::kSoftware},
+         .stall_limit = stall_limit});
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -140,6 +140,9 @@ class ExecutorTest : public ::testing::Test {
   };
 
   void StartProcess();
+  // A socket that listens at `path`, for the executor.
+  void SendSocket(internal::ListeningSocket::Purpose purpose,
+                  const std::string& path, int type);
   void Supervise();
   void Handle(const internal::FromExecutor& message, UniqueFd fd);
 

@@ -23,7 +23,8 @@ class ExecutorPoolTest : public testing::Test {
                 [this, script] {
                   ++starts_;
                   return ExecutorProcess::Start(*spawner_, {"-c", script},
-                                                store_, ledger_);
+                                                Namespaces::kNone,
+                                                {store_, code_, ledger_});
                 },
             .first_pause = absl::Hours(1)};
   }
@@ -31,6 +32,7 @@ class ExecutorPoolTest : public testing::Test {
   std::unique_ptr<Spawner> spawner_ =
       Spawner::Create({.executable = "/bin/sh"}).value();
   ObjectStore store_{1000};
+  CodeCache code_{"", 0};
   MemoryLedger ledger_{0};
   std::atomic<int> starts_{0};
 };

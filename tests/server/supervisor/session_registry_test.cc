@@ -37,11 +37,9 @@ class FakeExecutor final : public Executor {
     usage.mutable_usage()->mutable_device_bytes()->set_used(1 << 20);
     return usage;
   }
-  absl::Status Serve(const internal::Assign& assign, int, absl::Time) override {
+  absl::Status Serve(const SessionStart& start, absl::Time) override {
     if (!control_->serve.ok()) return control_->serve;
-    control_->limits = assign.limits();
-    std::ofstream socket(assign.socket_path());
-    std::ofstream descriptors(assign.descriptor_socket_path());
+    control_->limits = start.assign.limits();
     return absl::OkStatus();
   }
   void OnEnd(std::function<void(absl::Status)> callback) override {

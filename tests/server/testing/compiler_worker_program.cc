@@ -15,5 +15,6 @@ int main(int argc, char** argv) {
   limits.cpu_time = absl::Seconds(std::atoi(argv[1]));
   limits.memory_bytes = static_cast<uint64_t>(std::atoi(argv[2])) << 20;
   return holdfast::CompilerMain(
-      holdfast::Channel(holdfast::UniqueFd(holdfast::kChildChannelFd)), limits);
+      holdfast::Channel(holdfast::UniqueFd(holdfast::kChildChannelFd)), limits,
+      {});
 }

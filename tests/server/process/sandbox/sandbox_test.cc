@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a process can still do once it is confined: each test in one of its own.
-#include "server/compile/confinement.h"
+#include "server/process/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,18 +27,22 @@
 
 #include "core/base/sanitizer.h"
 #include "core/base/unique_fd.h"
-#include "server/compile/namespaces.h"
-#include "server/compile/system_calls.h"
+#include "server/process/sandbox/namespaces.h"
+#include "server/process/sandbox/system_calls.h"
 
 namespace holdfast {
 namespace {
 
 constexpr int kNotOffered = 77;
 
-// The exit code of a process that runs `body`; 0 if it failed no expectation.
-int InAProcess(const std::function<void()>& body) {
-  const pid_t pid = fork();
+// The exit code of a process that runs `body`, in namespaces of its own if they
+// are `wanted` and offered; 0 if it failed no expectation.
+int InAProcess(const std::function<void()>& body,
+               Namespaces wanted = Namespaces::kNone) {
+  Namespaces own = Namespaces::kNone;
+  const pid_t pid = ForkIntoNamespaces(wanted, &own);
   if (pid == 0) {
+    if (own != wanted) _exit(kNotOffered);
     body();
     _exit(testing::Test::HasFailure() ? 1 : 0);
   }
@@ -53,17 +57,17 @@ bool CanRead(const std::string& path) {
   return fd.valid() && read(fd.get(), &byte, 1) == 1;
 }
 
-class ConfinementTest : public testing::Test {
+class SandboxTest : public testing::Test {
  protected:
-  ConfinementTest() {
-    char name[] = "/tmp/holdfast-confinement-XXXXXX";
+  SandboxTest() {
+    char name[] = "/tmp/holdfast-sandbox-XXXXXX";
     directory_ = mkdtemp(name);
     for (const char* folder : {"/in", "/out"}) {
       std::filesystem::create_directory(directory_ + folder);
       std::ofstream(directory_ + folder + "/file") << "text";
     }
   }
-  ~ConfinementTest() override { std::filesystem::remove_all(directory_); }
+  ~SandboxTest() override { std::filesystem::remove_all(directory_); }
 
   std::string In() const { return directory_ + "/in"; }
   std::string Out() const { return directory_ + "/out"; }
@@ -71,12 +75,11 @@ class ConfinementTest : public testing::Test {
   std::string directory_;
 };
 
-TEST_F(ConfinementTest, OnlySomeDirectoriesCanBeRead) {
+TEST_F(SandboxTest, OnlySomeDirectoriesCanBeRead) {
   const int code = InAProcess([this] {
-    Confinement confinement(
-        {.memory_bytes = uint64_t{1} << 40, .file_bytes = 1 << 20});
-    confinement.Close({In(), directory_ + "/none"});
-    if (confinement.ToString().find("files by") == std::string::npos) {
+    Sandbox sandbox(CompilerPolicy(uint64_t{1} << 40, 1 << 20), {});
+    sandbox.Close(SandboxRole::kCompiler, {In(), directory_ + "/none"});
+    if (sandbox.ToString().find("files by") == std::string::npos) {
       _exit(kNotOffered);
     }
     EXPECT_TRUE(CanRead(In() + "/file"));
@@ -95,31 +98,34 @@ TEST_F(ConfinementTest, OnlySomeDirectoriesCanBeRead) {
 }
 
 // Where the kernel has no Landlock.
-TEST_F(ConfinementTest, MountsAloneHideTheRestOfTheFiles) {
-  const int code = InAProcess([this] {
-    if (!EnterOwnNamespaces().ok()) _exit(kNotOffered);
-    const absl::Status status = ShowOnly({In(), "/usr/lib", "/nowhere"});
-    ASSERT_TRUE(status.ok()) << status;
-    EXPECT_TRUE(CanRead(In() + "/file"));
-    for (const std::string& path :
-         {Out() + "/file", In() + "/../out/file", std::string("/etc/passwd"),
-          std::string("/proc/self/environ"), std::string("/dev/zero")}) {
-      struct stat info;
-      EXPECT_NE(stat(path.c_str(), &info), 0) << path;
-    }
-    EXPECT_LT(open((In() + "/file").c_str(), O_WRONLY), 0);
-    EXPECT_LT(open("/new", O_WRONLY | O_CREAT, 0600), 0);
-    EXPECT_TRUE(DropCapabilities().ok());
-    EXPECT_NE(umount(In().c_str()), 0);
-  });
+TEST_F(SandboxTest, MountsAloneHideTheRestOfTheFiles) {
+  const int code = InAProcess(
+      [this] {
+        const absl::Status status =
+            ShowOnly({{In()}, {"/usr/lib"}, {"/nowhere"}});
+        ASSERT_TRUE(status.ok()) << status;
+        EXPECT_TRUE(CanRead(In() + "/file"));
+        for (const std::string& path :
+             {Out() + "/file", In() + "/../out/file",
+              std::string("/etc/passwd"), std::string("/proc/self/environ"),
+              std::string("/dev/zero")}) {
+          struct stat info;
+          EXPECT_NE(stat(path.c_str(), &info), 0) << path;
+        }
+        EXPECT_LT(open((In() + "/file").c_str(), O_WRONLY), 0);
+        EXPECT_LT(open("/new", O_WRONLY | O_CREAT, 0600), 0);
+        EXPECT_TRUE(DropCapabilities().ok());
+        EXPECT_NE(umount(In().c_str()), 0);
+      },
+      Namespaces::kAll);
   if (code == kNotOffered) GTEST_SKIP() << "no namespaces here";
   EXPECT_EQ(code, 0);
 }
 
-TEST_F(ConfinementTest, SystemCallsThatReachOutAreForbidden) {
+TEST_F(SandboxTest, SystemCallsThatReachOutAreForbidden) {
   const pid_t parent = getpid();
   const int code = InAProcess([this, parent] {
-    if (!ForbidSystemCalls().ok()) _exit(kNotOffered);
+    if (!AllowSystemCalls(SandboxRole::kCompiler).ok()) _exit(kNotOffered);
     const auto forbidden = [](long result) {
       return result == -1 && errno == EPERM;
     };
@@ -147,11 +153,10 @@ TEST_F(ConfinementTest, SystemCallsThatReachOutAreForbidden) {
   EXPECT_EQ(code, 0);
 }
 
-TEST_F(ConfinementTest, WhatCompilingTakesStillWorks) {
+TEST_F(SandboxTest, WhatCompilingTakesStillWorks) {
   EXPECT_EQ(InAProcess([this] {
-              Confinement confinement(
-                  {.memory_bytes = uint64_t{1} << 40, .file_bytes = 1 << 20});
-              confinement.Close({In()});
+              Sandbox sandbox(CompilerPolicy(uint64_t{1} << 40, 1 << 20), {});
+              sandbox.Close(SandboxRole::kCompiler, {In()});
               bool ran = false;
               std::thread([&ran] { ran = true; }).join();
               EXPECT_TRUE(ran);
@@ -171,10 +176,9 @@ TEST_F(ConfinementTest, WhatCompilingTakesStillWorks) {
             0);
 }
 
-TEST_F(ConfinementTest, DescriptorsAndMemoryAreLimited) {
+TEST_F(SandboxTest, DescriptorsAndMemoryAreLimited) {
   EXPECT_EQ(InAProcess([] {
-              Confinement confinement(
-                  {.memory_bytes = uint64_t{4} << 30, .file_bytes = 1 << 20});
+              Sandbox sandbox(CompilerPolicy(uint64_t{4} << 30, 1 << 20), {});
               int opened = 0;
               while (opened < 1000 && dup(0) >= 0) ++opened;
               EXPECT_LT(opened, 100);
@@ -188,12 +192,11 @@ TEST_F(ConfinementTest, DescriptorsAndMemoryAreLimited) {
 }
 
 // A change of privileges clears what makes it so.
-TEST_F(ConfinementTest, ItStillDiesWithItsParent) {
+TEST_F(SandboxTest, ItStillDiesWithItsParent) {
   EXPECT_EQ(InAProcess([] {
               prctl(PR_SET_PDEATHSIG, SIGKILL);
-              Confinement confinement(
-                  {.memory_bytes = uint64_t{1} << 40, .file_bytes = 1 << 20});
-              confinement.Close({});
+              Sandbox sandbox(CompilerPolicy(uint64_t{1} << 40, 1 << 20), {});
+              sandbox.Close(SandboxRole::kCompiler);
               int signal = 0;
               EXPECT_EQ(prctl(PR_GET_PDEATHSIG, &signal), 0);
               EXPECT_EQ(signal, SIGKILL);
@@ -201,15 +204,14 @@ TEST_F(ConfinementTest, ItStillDiesWithItsParent) {
             0);
 }
 
-TEST_F(ConfinementTest, ItSaysWhatHoldsAndWhatDoesNot) {
+TEST_F(SandboxTest, ItSaysWhatHoldsAndWhatDoesNot) {
   EXPECT_EQ(InAProcess([] {
-              Confinement confinement(
-                  {.memory_bytes = uint64_t{1} << 40, .file_bytes = 1 << 20});
-              EXPECT_NE(confinement.ToString().find("any system call"),
+              Sandbox sandbox(CompilerPolicy(uint64_t{1} << 40, 1 << 20), {});
+              EXPECT_NE(sandbox.ToString().find("any system call"),
                         std::string::npos);
-              confinement.Close({});
+              sandbox.Close(SandboxRole::kCompiler);
               if (prctl(PR_GET_SECCOMP) == 2) {
-                EXPECT_NE(confinement.ToString().find("by seccomp"),
+                EXPECT_NE(sandbox.ToString().find("by seccomp"),
                           std::string::npos);
               }
             }),

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/process/child_environment.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+
+namespace holdfast {
+namespace {
+
+// A name that ends with '_' stands for all that begin with it.
+constexpr absl::string_view kPassed[] = {
+    // Where drivers and compilers are.
+    "LD_LIBRARY_PATH", "CUDA_HOME", "HOLDFAST_SOFTWARE_",
+    // Which devices there are, and how libcuda treats them.
+    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_MODULE_LOADING",
+    "CUDA_MPS_", "CUDA_LOG_FILE", "NVIDIA_VISIBLE_DEVICES",
+    "NVIDIA_DRIVER_CAPABILITIES",
+    // Of gRPC and libc.
+    "GRPC_POLL_STRATEGY", "GRPC_VERBOSITY", "GRPC_TRACE", "TZ", "ASAN_OPTIONS",
+    "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"};
+
+// Where generated code is kept: the supervisor does that for executors.
+constexpr absl::string_view kKept[] = {"HOLDFAST_SOFTWARE_CACHE"};
+
+bool Names(absl::string_view entry, absl::string_view name) {
+  if (!absl::StartsWith(entry, name)) return false;
+  return absl::EndsWith(name, "_") || entry.substr(name.size(), 1) == "=";
+}
+
+bool IsPassed(absl::string_view entry) {
+  const auto names = [entry](absl::string_view name) {
+    return Names(entry, name);
+  };
+  return std::any_of(std::begin(kPassed), std::end(kPassed), names) &&
+         std::none_of(std::begin(kKept), std::end(kKept), names);
+}
+
+}  // namespace
+
+std::vector<std::string> ChildEnvironment() {
+  std::vector<std::string> passed;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (IsPassed(*entry)) passed.emplace_back(*entry);
+  }
+  return passed;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/process/user_range.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace holdfast {
+
+UserRange::Lease::Lease(std::shared_ptr<UserRange> range, uid_t user)
+    : range_(std::move(range)), user_(user) {}
+
+UserRange::Lease::Lease(Lease&& other) noexcept
+    : range_(std::move(other.range_)), user_(std::exchange(other.user_, 0)) {}
+
+UserRange::Lease& UserRange::Lease::operator=(Lease&& other) noexcept {
+  std::swap(range_, other.range_);
+  std::swap(user_, other.user_);
+  return *this;
+}
+
+UserRange::Lease::~Lease() {
+  if (range_ == nullptr) return;
+  absl::MutexLock lock(&range_->mutex_);
+  range_->taken_.erase(user_);
+}
+
+absl::StatusOr<std::shared_ptr<UserRange>> UserRange::Parse(
+    absl::string_view text) {
+  const std::vector<absl::string_view> ends = absl::StrSplit(text, '-');
+  uint32_t first = 0;
+  uint32_t last = 0;
+  if (ends.size() != 2 || !absl::SimpleAtoi(ends[0], &first) ||
+      !absl::SimpleAtoi(ends[1], &last) || first == 0 || last < first ||
+      last == UINT32_MAX) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        text, " is no range of user numbers; write 200000-265535"));
+  }
+  return std::shared_ptr<UserRange>(new UserRange(first, last));
+}
+
+UserRange::Lease UserRange::Take(const std::shared_ptr<UserRange>& range) {
+  if (range == nullptr) return Lease();
+  absl::MutexLock lock(&range->mutex_);
+  const uid_t count = range->last_ - range->first_ + 1;
+  if (range->taken_.size() >= count) return Lease();
+  uid_t user = 0;
+  do {
+    user = range->first_ + range->next_++ % count;
+  } while (!range->taken_.insert(user).second);
+  return Lease(range, user);
+}
+
+}  // namespace holdfast
