@@ -50,6 +50,10 @@ struct Config {
 
   std::string device = "auto";  // "auto", "cpu" or "cuda"
   std::string software_driver;
+  int software_devices = 0;  // 0: as the environment says, or 1
+  // Numbers and UUIDs of those that are served; empty: all.
+  std::vector<std::string> devices;
+  int warm_device = 0;  // of an executor: where it makes a context at once
   size_t warm_executors = 1;
   bool require_sandbox = false;
   bool trust_clients = false;

@@ -40,6 +40,8 @@
 #include "server/services/session_service.h"
 #include "server/services/sharing_service.h"
 #include "server/supervisor/code_cache.h"
+#include "server/supervisor/device_choice.h"
+#include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor_pool.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
@@ -89,6 +91,14 @@ std::vector<std::string> ExecutorArguments(const Config& config) {
         absl::StrCat("--software-driver=", config.software_driver));
   }
   if (RequiresSandbox(config)) arguments.push_back("--require-sandbox");
+  if (config.software_devices > 0) {
+    arguments.push_back(
+        absl::StrCat("--software-devices=", config.software_devices));
+  }
+  if (!config.devices.empty()) {
+    arguments.push_back(
+        absl::StrCat("--devices=", absl::StrJoin(config.devices, ",")));
+  }
   return arguments;
 }
 
@@ -100,6 +110,13 @@ std::vector<std::string> CompilerArguments(const Config& config) {
                    absl::FormatDuration(config.compile_timeout)),
       absl::StrCat("--log-level=", config.log_level_name)};
   if (config.require_sandbox) arguments.push_back("--require-sandbox");
+  return arguments;
+}
+
+// Of the device that the executor makes a context on before it has a session.
+std::vector<std::string> OnDevice(std::vector<std::string> arguments,
+                                  uint32_t device) {
+  arguments.push_back(absl::StrCat("--warm-device=", device));
   return arguments;
 }
 
@@ -182,16 +199,17 @@ struct Daemon::Parts {
         store(config.object_store),
         code(CodeDirectory(config), config.cache_disk / 4),
         ledger(config.host_memory),
-        executors({.start =
-                       [this, &config, &spawner,
-                        arguments = ExecutorArguments(config)] {
-                         return ExecutorProcess::Start(
-                             spawner, arguments,
-                             NamespacesOf(ExecutorRole(config.device)),
-                             {store, code, ledger});
-                       },
-                   .warm = config.warm_executors,
-                   .on_health = [this](bool serving) { health.Set(serving); }}),
+        executors(
+            {.start =
+                 [this, &config, &spawner,
+                  arguments = ExecutorArguments(config)](uint32_t device) {
+                   return ExecutorProcess::Start(
+                       spawner, OnDevice(arguments, device),
+                       NamespacesOf(ExecutorRole(config.device)),
+                       {store, code, ledger, memory});
+                 },
+             .warm = config.warm_executors,
+             .on_health = [this](bool serving) { health.Set(serving); }}),
         compilers({.start =
                        [&spawner, arguments = CompilerArguments(config)] {
                          return spawner.Spawn(arguments, Namespaces::kAll);
@@ -214,13 +232,19 @@ struct Daemon::Parts {
                   .quotas = QuotasOf(config),
                   .socket_directory = directory->path(),
                   .socket_mode = config.socket_mode,
+                  .choose_devices =
+                      [this](const v1::OpenSessionRequest& request,
+                             absl::Time deadline) {
+                        return ChooseDevices(request, deadline);
+                      },
                   .take =
-                      [this](absl::Time deadline) {
-                        return executors.Take(deadline);
+                      [this](const std::vector<uint32_t>& devices,
+                             absl::Time deadline) {
+                        return executors.Take(devices, deadline);
                       }}),
         session_service(sessions, peers, threads, ledger,
                         ListsAllSessions(config)),
-        device_service(executors, peers, threads),
+        device_service(executors, memory, peers, threads),
         compile_service(program_compiler, peers,
                         config.compile_queue + kMaxSharing),
         object_service(store, peers),
@@ -237,6 +261,12 @@ struct Daemon::Parts {
     return ProgramCompiler::Defaults{devices->DefaultTarget(),
                                      devices->DefaultArch(),
                                      devices->driver().version()};
+  }
+
+  absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
+      const v1::OpenSessionRequest& request, absl::Time deadline) {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto devices, executors.Devices(deadline));
+    return holdfast::ChooseDevices(request, devices->List(memory));
   }
 
   std::vector<RpcServer::NamedService> Services() {
@@ -256,6 +286,7 @@ struct Daemon::Parts {
   ObjectStore store;
   CodeCache code;
   MemoryLedger ledger;
+  DeviceMemory memory;
   ExecutorPool executors;
   CompilerPool compilers;
   DiskCache disk_cache;

@@ -157,6 +157,17 @@ void AddAddresses(CLI::App* app, Config* config) {
       ->group(group);
 }
 
+// An error text, or an empty one: what CLI11 wants of a check.
+std::string DeviceName(const std::string& text) {
+  uint32_t number = 0;
+  if (absl::SimpleAtoi(text, &number) || absl::StartsWith(text, "GPU-") ||
+      absl::StartsWith(text, "MIG-")) {
+    return "";
+  }
+  return absl::StrCat("'", text, "' is neither a number nor a UUID (GPU-..., ",
+                      "MIG-...)");
+}
+
 void AddExecution(CLI::App* app, Config* config) {
   const std::string group = "Devices and sessions";
   app->add_option("--device", config->device,
@@ -171,9 +182,24 @@ void AddExecution(CLI::App* app, Config* config) {
                   "program.")
       ->type_name("FILE")
       ->group(group);
+  app->add_option("--software-devices", config->software_devices,
+                  "Software devices to show. Default: "
+                  "$HOLDFAST_SOFTWARE_DEVICES, else 1.")
+      ->check(CLI::Range(1, 16))
+      ->group(group);
+  app->add_option("--devices", config->devices,
+                  "Devices to serve, in this order, as numbers (in the order "
+                  "of their PCI bus ids, as nvidia-smi has it) or UUIDs: 0,2 "
+                  "or GPU-b1f6...,MIG-... Clients number them from 0. "
+                  "Default: all.")
+      ->delimiter(',')
+      ->check(DeviceName)
+      ->type_name("LIST")
+      ->group(group);
   app->add_option("--warm-executors", config->warm_executors,
                   "Executors kept ready, so that a session opens in "
-                  "milliseconds; each has a device context.")
+                  "milliseconds; each has a context on one device, of those "
+                  "that sessions asked for last.")
       ->check(CLI::Range(0, 64))
       ->capture_default_str()
       ->group(group);
@@ -347,6 +373,7 @@ void AddRole(CLI::App* app, Config* config) {
       ->transform(CLI::CheckedTransformer(roles))
       ->group("");
   app->add_option("--channel-fd", config->channel_fd)->group("");
+  app->add_option("--warm-device", config->warm_device)->group("");
   app->add_option("--own-namespaces", config->sandbox.own_namespaces)
       ->group("");
   app->add_option("--user", config->sandbox.user)->group("");

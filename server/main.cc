@@ -7,10 +7,14 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/log.h"
 #include "core/base/unique_fd.h"
@@ -54,14 +58,33 @@ SandboxStart SandboxStartOf(const Config& config) {
   return start;
 }
 
+// Tells the driver, which is not loaded yet, what it is to show. REQUIRES: the
+// process has one thread.
+void ShowDevices(const Config& config) {
+  const auto set = [](const char* variable, const std::string& value) {
+    setenv(variable, value.c_str(), /*overwrite=*/1);
+  };
+  if (config.software_devices > 0) {
+    set("HOLDFAST_SOFTWARE_DEVICES", absl::StrCat(config.software_devices));
+  }
+  if (config.devices.empty()) return;
+  const std::string list = absl::StrJoin(config.devices, ",");
+  set("HOLDFAST_SOFTWARE_VISIBLE_DEVICES", list);
+  set("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+  set("CUDA_VISIBLE_DEVICES", list);
+}
+
 int RunExecutor(const Config& config) {
   SetLogProcessName("executor");
+  ShowDevices(config);
   const auto choice = cuda::ParseDriverChoice(config.device);
   if (!choice.ok()) return Fail(choice.status());
   return ExecutorMain(
       TakeChannel(config),
       {.driver = {.choice = *choice,
                   .software_driver_path = config.software_driver},
+       .devices = {.warm = config.warm_device,
+                   .expected = config.devices.size()},
        .role = ExecutorRole(config.device),
        .sandbox = SandboxStartOf(config)});
 }

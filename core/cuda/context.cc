@@ -41,6 +41,24 @@ absl::StatusOr<Context::MemoryInfo> Context::GetMemoryInfo() const {
   return MemoryInfo{free, total};
 }
 
+absl::Status Context::EnablePeerAccess(const Context& peer) const {
+  HOLDFAST_CUDA_REQUIRE(api(), cuCtxEnablePeerAccess);
+  ScopedContext current(*this);
+  HOLDFAST_RETURN_IF_ERROR(current.status());
+  const CUresult result = api().cuCtxEnablePeerAccess(peer.handle(), 0);
+  if (result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) return absl::OkStatus();
+  return ToStatus(result, "cuCtxEnablePeerAccess");
+}
+
+absl::Status Context::DisablePeerAccess(const Context& peer) const {
+  HOLDFAST_CUDA_REQUIRE(api(), cuCtxDisablePeerAccess);
+  ScopedContext current(*this);
+  HOLDFAST_RETURN_IF_ERROR(current.status());
+  const CUresult result = api().cuCtxDisablePeerAccess(peer.handle());
+  if (result == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED) return absl::OkStatus();
+  return ToStatus(result, "cuCtxDisablePeerAccess");
+}
+
 absl::Status Context::Synchronize() const {
   ScopedContext current(*this);
   HOLDFAST_RETURN_IF_ERROR(current.status());

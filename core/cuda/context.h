@@ -43,6 +43,12 @@ class Context {
   };
   absl::StatusOr<MemoryInfo> GetMemoryInfo() const;
 
+  // Kernels here may use what is allocated in `peer`, modules' variables too:
+  // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess. Memory that was mapped has
+  // access rights of its own. No error if it is so already.
+  absl::Status EnablePeerAccess(const Context& peer) const;
+  absl::Status DisablePeerAccess(const Context& peer) const;
+
   // Blocks until all work of the context is done: cuCtxSynchronize.
   absl::Status Synchronize() const;
 

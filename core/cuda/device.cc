@@ -45,6 +45,23 @@ absl::StatusOr<int> Device::Attribute(CUdevice_attribute attribute) const {
   return value;
 }
 
+absl::StatusOr<bool> Device::CanAccessPeer(const Device& peer) const {
+  HOLDFAST_CUDA_REQUIRE(*api_, cuDeviceCanAccessPeer);
+  int can = 0;
+  HOLDFAST_CUDA_RETURN_IF_ERROR(
+      *api_, cuDeviceCanAccessPeer(&can, handle_, peer.handle_));
+  return can != 0;
+}
+
+absl::StatusOr<int> Device::PeerAttribute(CUdevice_P2PAttribute attribute,
+                                          const Device& peer) const {
+  HOLDFAST_CUDA_REQUIRE(*api_, cuDeviceGetP2PAttribute);
+  int value = 0;
+  HOLDFAST_CUDA_RETURN_IF_ERROR(
+      *api_, cuDeviceGetP2PAttribute(&value, attribute, handle_, peer.handle_));
+  return value;
+}
+
 absl::StatusOr<uint64_t> Device::TotalMemory() const {
   size_t bytes = 0;
   HOLDFAST_CUDA_RETURN_IF_ERROR(*api_, cuDeviceTotalMem(&bytes, handle_));

@@ -55,6 +55,12 @@ class Device {
   // cuDeviceGetAttribute.
   absl::StatusOr<int> Attribute(CUdevice_attribute attribute) const;
 
+  // cuDeviceCanAccessPeer: can kernels here use memory of `peer`?
+  absl::StatusOr<bool> CanAccessPeer(const Device& peer) const;
+  // cuDeviceGetP2PAttribute. REQUIRES: another device.
+  absl::StatusOr<int> PeerAttribute(CUdevice_P2PAttribute attribute,
+                                    const Device& peer) const;
+
   absl::StatusOr<uint64_t> TotalMemory() const;
   absl::StatusOr<DeviceLimits> Limits() const;
   absl::StatusOr<DeviceDescription> Describe() const;

@@ -47,7 +47,19 @@ constexpr NamedAttribute kAttributes[] = {
 absl::StatusOr<std::shared_ptr<const Kernel>> Kernel::Find(
     std::shared_ptr<const Module> module, absl::string_view name) {
   HOLDFAST_ASSIGN_OR_RETURN(CUkernel handle, module->FindKernel(name));
-  std::shared_ptr<Kernel> kernel(new Kernel(std::move(module), name, handle));
+  auto context = module->shared_context();
+  return Make(std::shared_ptr<Kernel>(
+      new Kernel(std::move(module), std::move(context), name, handle)));
+}
+
+absl::StatusOr<std::shared_ptr<const Kernel>> Kernel::On(
+    std::shared_ptr<const Context> context) const {
+  return Make(std::shared_ptr<Kernel>(
+      new Kernel(module_, std::move(context), name_, handle_)));
+}
+
+absl::StatusOr<std::shared_ptr<const Kernel>> Kernel::Make(
+    std::shared_ptr<Kernel> kernel) {
   HOLDFAST_RETURN_IF_ERROR(kernel->ReadParameters());
   HOLDFAST_RETURN_IF_ERROR(kernel->ReadLimits());
   return kernel;

@@ -17,8 +17,8 @@
 
 namespace holdfast::cuda {
 
-// One kernel of a module, looked up once, with all that a launch is checked
-// against. Thread-safe.
+// One kernel of a module as one device has it, looked up once, with all that a
+// launch there is checked against. Thread-safe.
 class Kernel {
  public:
   // Bytes, within the kernel's parameter block.
@@ -27,17 +27,22 @@ class Kernel {
     size_t size = 0;
   };
 
-  // NOT_FOUND: no kernel of that (mangled) name. UNIMPLEMENTED: a driver
-  // before 12.4 does not tell parameters, and nothing is launched unchecked.
+  // On the device of the module's context. NOT_FOUND: no kernel of that
+  // (mangled) name. UNIMPLEMENTED: a driver before 12.4 does not tell
+  // parameters, and nothing is launched unchecked.
   static absl::StatusOr<std::shared_ptr<const Kernel>> Find(
       std::shared_ptr<const Module> module, absl::string_view name);
+
+  // The same kernel on the device of another context.
+  absl::StatusOr<std::shared_ptr<const Kernel>> On(
+      std::shared_ptr<const Context> context) const;
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
   const std::string& name() const { return name_; }
   CUkernel handle() const { return handle_; }
   const Module& module() const { return *module_; }
-  const Context& context() const { return module_->context(); }
+  const Context& context() const { return *context_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
 
   // Read when the kernel was found.
@@ -66,13 +71,20 @@ class Kernel {
       uint32_t threads, size_t dynamic_shared_bytes) const;
 
  private:
-  Kernel(std::shared_ptr<const Module> module, absl::string_view name,
+  Kernel(std::shared_ptr<const Module> module,
+         std::shared_ptr<const Context> context, absl::string_view name,
          CUkernel handle)
-      : module_(std::move(module)), name_(name), handle_(handle) {}
+      : module_(std::move(module)),
+        context_(std::move(context)),
+        name_(name),
+        handle_(handle) {}
+  static absl::StatusOr<std::shared_ptr<const Kernel>> Make(
+      std::shared_ptr<Kernel> kernel);
   absl::Status ReadParameters();
   absl::Status ReadLimits();
 
   const std::shared_ptr<const Module> module_;
+  const std::shared_ptr<const Context> context_;
   const std::string name_;
   const CUkernel handle_;
   std::vector<Parameter> parameters_;

@@ -70,6 +70,7 @@ struct KernelArgument {
   }
 };
 
+// REQUIRES: kernel and stream have the same context.
 // INVALID_ARGUMENT: wrong number or size of arguments; a zero dimension; a
 // cluster that does not divide the grid.
 // OUT_OF_RANGE: a grid, block, shared memory or cooperative grid over a limit.

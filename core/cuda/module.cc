@@ -125,8 +125,8 @@ absl::StatusOr<CUkernel> Module::FindKernel(absl::string_view name) const {
 }
 
 absl::StatusOr<Module::Global> Module::FindGlobal(
-    absl::string_view name) const {
-  ScopedContext current(*context_);
+    absl::string_view name, const Context& context) const {
+  ScopedContext current(context);
   HOLDFAST_RETURN_IF_ERROR(current.status());
   Global global;
   const CUresult result = context_->api().cuLibraryGetGlobal(

@@ -14,8 +14,9 @@
 
 namespace holdfast::cuda {
 
-// Loaded device code: cuLibraryLoadData. Thread-safe. Kernels hold a
-// shared_ptr to their module, so it unloads after the last of them.
+// Loaded device code: cuLibraryLoadData, of use on every device. Thread-safe.
+// Kernels hold a shared_ptr to their module, so it unloads after the last of
+// them.
 class Module {
  public:
   // A .global or .const variable of the module.
@@ -24,8 +25,9 @@ class Module {
     size_t size = 0;  // bytes
   };
 
-  // `image` is PTX, a cubin or a fatbin; the driver copies it. INVALID_ARGUMENT
-  // has the driver's JIT log in its ErrorDetail.
+  // `image` is PTX, a cubin or a fatbin; the driver copies it. `context` is the
+  // one that methods without a context of their own use. INVALID_ARGUMENT has
+  // the driver's JIT log in its ErrorDetail.
   static absl::StatusOr<std::shared_ptr<const Module>> Load(
       std::shared_ptr<const Context> context, absl::string_view image);
   ~Module();
@@ -34,6 +36,9 @@ class Module {
 
   CUlibrary handle() const { return handle_; }
   const Context& context() const { return *context_; }
+  const std::shared_ptr<const Context>& shared_context() const {
+    return context_;
+  }
 
   // What the driver's JIT compiler had to say; may be empty.
   const std::string& log() const { return log_; }
@@ -44,8 +49,10 @@ class Module {
   // NOT_FOUND: the message lists the kernels that there are.
   absl::StatusOr<CUkernel> FindKernel(absl::string_view name) const;
 
-  // NOT_FOUND: no variable of that name.
-  absl::StatusOr<Global> FindGlobal(absl::string_view name) const;
+  // The variable as `context` has it: each has its own. NOT_FOUND: no variable
+  // of that name.
+  absl::StatusOr<Global> FindGlobal(absl::string_view name,
+                                    const Context& context) const;
 
  private:
   Module(std::shared_ptr<const Context> context, CUlibrary handle,

@@ -105,11 +105,17 @@ absl::Status Chunk::Map(CUdeviceptr address, uint64_t size) {
   const cuda::DriverApi& api = context_->api();
   HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuMemMap(address, size, 0, handle_, 0));
   mapped_ = true;
+  return SetAccess(context_->device().handle(),
+                   CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+absl::Status Chunk::SetAccess(CUdevice device, CUmemAccess_flags rights) {
   CUmemAccessDesc access{};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  access.location.id = context_->device().ordinal();
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuMemSetAccess(address, size, &access, 1));
+  access.location.id = device;
+  access.flags = rights;
+  HOLDFAST_CUDA_RETURN_IF_ERROR(context_->api(),
+                                cuMemSetAccess(address_, size_, &access, 1));
   return absl::OkStatus();
 }
 

@@ -41,6 +41,10 @@ class Chunk {
   Chunk(const Chunk&) = delete;
   Chunk& operator=(const Chunk&) = delete;
 
+  // What kernels of a device may do with the chunk: cuMemSetAccess. Those of
+  // its own device may read and write.
+  absl::Status SetAccess(CUdevice device, CUmemAccess_flags rights);
+
   uint32_t id() const { return id_; }  // the allocator's name for it
   CUdeviceptr address() const { return address_; }
   uint64_t size() const { return size_; }

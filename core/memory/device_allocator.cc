@@ -122,8 +122,33 @@ absl::StatusOr<std::unique_ptr<Chunk>> DeviceAllocator::CreateReserved(
     uint64_t size) {
   if (options_.reserve) HOLDFAST_RETURN_IF_ERROR(options_.reserve(size));
   auto chunk = Chunk::Create(next_chunk_id_, context_, *range_, size);
-  if (!chunk.ok() && options_.release) options_.release(size);
-  return chunk;
+  absl::Status status = chunk.status();
+  for (const CUdevice peer : peers_) {
+    if (!status.ok()) break;
+    status = (*chunk)->SetAccess(peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  }
+  if (status.ok()) return chunk;
+  if (chunk.ok()) chunk->reset();
+  if (options_.release) options_.release(size);
+  return status;
+}
+
+absl::Status DeviceAllocator::AllowAccess(CUdevice peer) {
+  for (const auto& [id, chunk] : chunks_) {
+    HOLDFAST_RETURN_IF_ERROR(
+        chunk->SetAccess(peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+  }
+  peers_.insert(peer);
+  return absl::OkStatus();
+}
+
+absl::Status DeviceAllocator::RevokeAccess(CUdevice peer) {
+  peers_.erase(peer);
+  absl::Status status;
+  for (const auto& [id, chunk] : chunks_) {
+    status.Update(chunk->SetAccess(peer, CU_MEM_ACCESS_FLAGS_PROT_NONE));
+  }
+  return status;
 }
 
 absl::Status DeviceAllocator::CheckSize(uint64_t size) const {

@@ -87,6 +87,11 @@ class DeviceAllocator {
   // REQUIRES that nothing uses the memory. REQUIRES: allocated, not yet freed.
   absl::Status Free(const Allocation& allocation, const cuda::Stream* stream);
 
+  // Kernels of another device may use all that is and will be allocated here,
+  // or may not any more, which REQUIRES that none that does is running.
+  absl::Status AllowAccess(CUdevice peer);
+  absl::Status RevokeAccess(CUdevice peer);
+
   const MemoryStatistics& statistics() const { return statistics_; }
 
  private:
@@ -121,6 +126,7 @@ class DeviceAllocator {
   const uint64_t total_;  // bytes of the device
 
   std::map<uint32_t, std::unique_ptr<Chunk>> chunks_;
+  std::set<CUdevice> peers_;  // devices that have access
   uint32_t next_chunk_id_ = 1;
   BlockIndex shared_;  // free blocks of the chunks that allocations share
   std::set<uint32_t> shared_chunks_;

@@ -15,9 +15,10 @@ namespace {
 
 absl::StatusOr<BufferResource> AllocateHost(Resources& resources,
                                             uint64_t size) {
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, resources.Device(0));
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, resources.FirstDevice());
   BufferResource buffer;
   buffer.size = size;
+  buffer.device = resources.first_ordinal();
   buffer.is_host = true;
   if (size == 0) return buffer;
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -141,7 +142,7 @@ absl::Status Handle(const CommandContext& context,
   v1::Result result;
   result.mutable_buffer()->set_size(buffer->size);
   result.mutable_buffer()->set_host(buffer->is_host);
-  result.mutable_buffer()->set_device(buffer->device);
+  if (!buffer->is_host) result.mutable_buffer()->set_device(buffer->device);
   context.Reply(std::move(result));
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 #include "server/executor/launch_command.h"
 #include "server/executor/module_commands.h"
 #include "server/executor/occupancy_command.h"
+#include "server/executor/peer_commands.h"
 #include "server/executor/stream_commands.h"
 #include "server/rpc/status_conversion.h"
 
@@ -105,6 +106,12 @@ absl::Status CommandProcessor::Dispatch(const CommandContext& context,
       return Handle(context, command.get_global());
     case Operation::kQueryOccupancy:
       return Handle(context, command.query_occupancy());
+    case Operation::kQueryPeerAccess:
+      return Handle(context, command.query_peer_access());
+    case Operation::kEnablePeerAccess:
+      return Handle(context, command.enable_peer_access());
+    case Operation::kDisablePeerAccess:
+      return Handle(context, command.disable_peer_access());
     case Operation::kLaunch:
       return Handle(context, command.launch());
     case Operation::kFence:

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/code_store.h"
 #include "core/base/freed_memory.h"
 #include "core/base/log.h"
@@ -58,8 +59,38 @@ absl::Status DescribeDevice(const cuda::Driver& driver, int ordinal,
   return absl::OkStatus();
 }
 
-// A driver that is ready for a session, with the first device's context made:
-// what takes time when an executor starts.
+// Whose memory can its kernels be given access to?
+absl::Status DescribePeers(const cuda::DriverApi& api, v1::Device* message,
+                           int count) {
+  HOLDFAST_ASSIGN_OR_RETURN(const cuda::Device device,
+                            cuda::Device::Get(api, message->ordinal()));
+  for (int i = 0; i < count; ++i) {
+    if (i == device.ordinal()) continue;
+    HOLDFAST_ASSIGN_OR_RETURN(const cuda::Device peer,
+                              cuda::Device::Get(api, i));
+    HOLDFAST_ASSIGN_OR_RETURN(const bool can, device.CanAccessPeer(peer));
+    if (can) message->add_peers(static_cast<uint32_t>(i));
+  }
+  return absl::OkStatus();
+}
+
+// What only a context can tell.
+absl::Status DescribeContext(const cuda::Context& context,
+                             internal::Ready* ready) {
+  const int ordinal = context.device().ordinal();
+  HOLDFAST_ASSIGN_OR_RETURN(const auto memory, context.GetMemoryInfo());
+  ready->mutable_devices(ordinal)->set_free_memory(memory.free);
+  const std::string& name = ready->devices(ordinal).name();
+  for (v1::Device& device : *ready->mutable_devices()) {
+    if (device.name() != name) continue;
+    device.set_least_stream_priority(context.least_stream_priority());
+    device.set_greatest_stream_priority(context.greatest_stream_priority());
+  }
+  return absl::OkStatus();
+}
+
+// A driver that is ready for a session, with one device's context made: what
+// takes time when an executor starts.
 struct WarmDriver {
   std::unique_ptr<KernelOutput> output;
   std::unique_ptr<const cuda::Driver> driver;
@@ -67,25 +98,31 @@ struct WarmDriver {
   internal::Ready ready;
 };
 
-absl::StatusOr<WarmDriver> WarmUp(const cuda::DriverOptions& options) {
+absl::StatusOr<WarmDriver> WarmUp(const cuda::DriverOptions& options,
+                                  const ExecutorDevices& devices) {
   WarmDriver warm;
   HOLDFAST_ASSIGN_OR_RETURN(warm.output, KernelOutput::Capture());
   HOLDFAST_ASSIGN_OR_RETURN(warm.driver, cuda::LoadDriver(options));
+  const int count = warm.driver->device_count;
+  if (devices.expected != 0 && devices.expected != static_cast<size_t>(count)) {
+    return absl::NotFoundError(absl::StrCat(
+        "--devices names ", devices.expected, ", of which the driver shows ",
+        count, ": one does not exist, or is named twice"));
+  }
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Device device,
-                            cuda::Device::Get(warm.driver->api, 0));
+                            cuda::Device::Get(warm.driver->api, devices.warm));
   HOLDFAST_ASSIGN_OR_RETURN(warm.context, cuda::Context::RetainPrimary(device));
   v1::Driver& driver = *warm.ready.mutable_driver();
   driver.set_kind(warm.driver->software ? v1::Driver::KIND_SOFTWARE
                                         : v1::Driver::KIND_CUDA);
   driver.set_version(warm.driver->api.version);
   driver.set_path(warm.driver->path);
-  for (int i = 0; i < warm.driver->device_count; ++i) {
+  for (int i = 0; i < count; ++i) {
     v1::Device& message = *warm.ready.add_devices();
     HOLDFAST_RETURN_IF_ERROR(DescribeDevice(*warm.driver, i, &message));
-    message.set_least_stream_priority(warm.context->least_stream_priority());
-    message.set_greatest_stream_priority(
-        warm.context->greatest_stream_priority());
+    HOLDFAST_RETURN_IF_ERROR(DescribePeers(warm.driver->api, &message, count));
   }
+  HOLDFAST_RETURN_IF_ERROR(DescribeContext(*warm.context, &warm.ready));
   return warm;
 }
 
@@ -256,7 +293,7 @@ int ExecutorMain(UniqueFd channel, const ExecutorOptions& options) {
   // poller that a large write has left behind.
   grpc_init();
   SupervisorLink link(std::move(channel));
-  auto warm = WarmUp(driver);
+  auto warm = WarmUp(driver, options.devices);
   if (!warm.ok()) return Fail(link, warm.status());
   KeepCodeWith(link, *warm->driver);
   StartGrpc();

@@ -2,6 +2,8 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_EXECUTOR_MAIN_H_
 #define HOLDFAST_SERVER_EXECUTOR_EXECUTOR_MAIN_H_
 
+#include <cstddef>
+
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 #include "core/cuda/driver_loader.h"
@@ -10,8 +12,15 @@
 
 namespace holdfast {
 
+// What an executor is to find.
+struct ExecutorDevices {
+  int warm = 0;         // where to make a context before there is a session
+  size_t expected = 0;  // how many devices the driver must show; 0: any
+};
+
 struct ExecutorOptions {
   cuda::DriverOptions driver;
+  ExecutorDevices devices = {};
   SandboxRole role = SandboxRole::kSoftwareExecutor;
   SandboxStart sandbox;
   // What a client may take for one message of a transfer.
@@ -19,7 +28,7 @@ struct ExecutorOptions {
 };
 
 // The executor's life, from start to exit code: enter the sandbox, load the
-// driver, make the context of device 0, close the sandbox, tell the supervisor
+// driver, make a context on one device, close the sandbox, tell the supervisor
 // on `channel` what there is, wait for a session, serve it on its socket until
 // told to stop, free everything. The only role of the daemon's binary in which
 // CUDA is called.

@@ -49,9 +49,26 @@ absl::StatusOr<KernelArgument> StoreNarrow(ArgumentCells& cells, Wide value,
   return cells.Store(static_cast<T>(value));
 }
 
-absl::StatusOr<KernelArgument> BufferAddress(
-    Resources& resources, ArgumentCells& cells,
-    const v1::BufferArgument& argument) {
+// Can a kernel of `device` use this buffer?
+absl::Status CheckAccess(Resources& resources, uint64_t handle,
+                         uint32_t device) {
+  HOLDFAST_ASSIGN_OR_RETURN(BufferResource * buffer,
+                            resources.buffers.Find(handle));
+  if (buffer->is_host || resources.peers.Allows(device, buffer->device))
+      [[likely]] {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      DescribeHandle(handle), " is on device ", buffer->device,
+      ", the kernel runs on device ", device,
+      ", which has no access to the other's memory: enable it first "
+      "(EnablePeerAccess)"));
+}
+
+absl::StatusOr<KernelArgument> BufferAddress(Resources& resources,
+                                             ArgumentCells& cells,
+                                             const v1::BufferArgument& argument,
+                                             uint32_t device) {
   if (argument.buffer() == 0) {
     if (argument.offset() == 0) return cells.Store(CUdeviceptr{0});
     return absl::InvalidArgumentError("a null pointer with an offset");
@@ -59,15 +76,17 @@ absl::StatusOr<KernelArgument> BufferAddress(
   HOLDFAST_ASSIGN_OR_RETURN(
       const CUdeviceptr address,
       ResolveRange(resources, argument.buffer(), argument.offset(), 0));
+  HOLDFAST_RETURN_IF_ERROR(CheckAccess(resources, argument.buffer(), device));
   return cells.Store(address);
 }
 
 absl::StatusOr<KernelArgument> ToArgument(Resources& resources,
                                           ArgumentCells& cells,
-                                          const v1::Argument& argument) {
+                                          const v1::Argument& argument,
+                                          uint32_t device) {
   switch (argument.value_case()) {
     case v1::Argument::kBuffer:
-      return BufferAddress(resources, cells, argument.buffer());
+      return BufferAddress(resources, cells, argument.buffer(), device);
     case v1::Argument::kBoolean:
       return cells.Store(static_cast<uint8_t>(argument.boolean()));
     case v1::Argument::kI8:
@@ -254,10 +273,11 @@ absl::Status FillConfig(Resources& resources, const v1::Launch& launch,
 
 absl::Status Handle(const CommandContext& context, const v1::Launch& command) {
   Resources& resources = context.resources;
-  HOLDFAST_ASSIGN_OR_RETURN(KernelResource * kernel,
-                            resources.kernels.Find(command.kernel()));
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
                             resources.streams.Find(command.stream()));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const cuda::Kernel* kernel,
+      resources.KernelOn(command.kernel(), stream->device));
   cuda::LaunchConfig config;
   HOLDFAST_RETURN_IF_ERROR(FillConfig(resources, command, &config));
   HOLDFAST_RETURN_IF_ERROR(
@@ -266,14 +286,14 @@ absl::Status Handle(const CommandContext& context, const v1::Launch& command) {
   absl::InlinedVector<KernelArgument, 32> arguments;
   arguments.reserve(static_cast<size_t>(command.arguments_size()));
   for (const v1::Argument& argument : command.arguments()) {
-    auto converted = ToArgument(resources, cells, argument);
+    auto converted = ToArgument(resources, cells, argument, stream->device);
     if (!converted.ok()) {
       return WithPrefix(absl::StrCat("argument ", arguments.size()),
                         converted.status());
     }
     arguments.push_back(*converted);
   }
-  return cuda::Launch(*stream->stream, config, *kernel->kernel, arguments);
+  return cuda::Launch(*stream->stream, config, *kernel, arguments);
 }
 
 }  // namespace holdfast::executor

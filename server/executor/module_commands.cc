@@ -19,7 +19,8 @@ constexpr size_t kSha256Bytes = 32;
 
 absl::StatusOr<ModuleResource> Load(const CommandContext& context,
                                     const v1::LoadModule& command) {
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, context.resources.Device(0));
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            context.resources.FirstDevice());
   ModuleResource module;
   switch (command.image_case()) {
     case v1::LoadModule::kInline: {
@@ -129,7 +130,7 @@ absl::Status Handle(const CommandContext& context,
         if (!kernel.ok()) {
           return WithSourceNames(kernel.status(), *module, command.name());
         }
-        return KernelResource{*std::move(kernel)};
+        return KernelResource{{*std::move(kernel)}};
       }));
   (*resources.modules.Find(command.module()))
       ->kernels.push_back(command.kernel());
@@ -138,16 +139,16 @@ absl::Status Handle(const CommandContext& context,
 
 absl::Status Handle(const CommandContext& context,
                     const v1::DescribeKernel& command) {
-  HOLDFAST_ASSIGN_OR_RETURN(KernelResource * found,
-                            context.resources.kernels.Find(command.kernel()));
-  const cuda::Kernel& kernel = *found->kernel;
-  HOLDFAST_ASSIGN_OR_RETURN(const auto attributes, kernel.Attributes());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const cuda::Kernel* kernel,
+      context.resources.KernelOn(command.kernel(), command.device()));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto attributes, kernel->Attributes());
   v1::Result result;
-  result.mutable_kernel()->set_name(kernel.name());
+  result.mutable_kernel()->set_name(kernel->name());
   for (const auto& [name, value] : attributes) {
     (*result.mutable_kernel()->mutable_attributes())[name] = value;
   }
-  for (const cuda::Kernel::Parameter& parameter : kernel.parameters()) {
+  for (const cuda::Kernel::Parameter& parameter : kernel->parameters()) {
     v1::KernelParameter& added = *result.mutable_kernel()->add_parameters();
     added.set_offset(parameter.offset);
     added.set_size(parameter.size);
@@ -158,14 +159,15 @@ absl::Status Handle(const CommandContext& context,
 
 absl::Status Handle(const CommandContext& context,
                     const v1::SetKernelAttribute& command) {
-  HOLDFAST_ASSIGN_OR_RETURN(KernelResource * kernel,
-                            context.resources.kernels.Find(command.kernel()));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const cuda::Kernel* kernel,
+      context.resources.KernelOn(command.kernel(), command.device()));
   if (command.value() != static_cast<int>(command.value())) {
     return absl::OutOfRangeError(absl::StrCat(
         command.attribute(), " of ", command.value(), ": over 32 bits"));
   }
-  return kernel->kernel->SetAttribute(command.attribute(),
-                                      static_cast<int>(command.value()));
+  return kernel->SetAttribute(command.attribute(),
+                              static_cast<int>(command.value()));
 }
 
 absl::Status Handle(const CommandContext& context,
@@ -176,9 +178,12 @@ absl::Status Handle(const CommandContext& context,
       [&]() -> absl::StatusOr<BufferResource> {
         HOLDFAST_ASSIGN_OR_RETURN(ModuleResource * module,
                                   resources.modules.Find(command.module()));
+        HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                                  resources.Device(command.device()));
         HOLDFAST_ASSIGN_OR_RETURN(
             const cuda::Module::Global global,
-            module->module->FindGlobal(Lookup(*module, command.name())));
+            module->module->FindGlobal(Lookup(*module, command.name()),
+                                       *device->context));
         BufferResource buffer;
         buffer.address = global.address;
         buffer.size = global.size;

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/occupancy.h"
 
@@ -70,16 +69,10 @@ absl::StatusOr<v1::Occupancy> Query(const cuda::Kernel& kernel,
 
 absl::Status Handle(const CommandContext& context,
                     const v1::QueryOccupancy& command) {
-  HOLDFAST_ASSIGN_OR_RETURN(KernelResource * kernel,
-                            context.resources.kernels.Find(command.kernel()));
-  const int device = kernel->kernel->context().device().ordinal();
-  if (static_cast<uint32_t>(device) != command.device()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("kernel ", kernel->kernel->name(), " is on device ",
-                     device, ", not on ", command.device()));
-  }
-  HOLDFAST_ASSIGN_OR_RETURN(v1::Occupancy occupancy,
-                            Query(*kernel->kernel, command));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const cuda::Kernel* kernel,
+      context.resources.KernelOn(command.kernel(), command.device()));
+  HOLDFAST_ASSIGN_OR_RETURN(v1::Occupancy occupancy, Query(*kernel, command));
   v1::Result result;
   *result.mutable_occupancy() = std::move(occupancy);
   context.Reply(std::move(result));

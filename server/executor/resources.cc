@@ -105,7 +105,21 @@ absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
 }
 
 absl::StatusOr<DeviceState*> Resources::FirstDevice() {
-  return Device(options_.devices.empty() ? 0 : options_.devices.front());
+  return Device(first_ordinal());
+}
+
+absl::StatusOr<const cuda::Kernel*> Resources::KernelOn(uint64_t handle,
+                                                        uint32_t ordinal) {
+  HOLDFAST_ASSIGN_OR_RETURN(KernelResource * found, kernels.Find(handle));
+  for (const auto& kernel : found->by_device) {
+    if (kernel->context().device().ordinal() == static_cast<int>(ordinal)) {
+      return kernel.get();
+    }
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
+  HOLDFAST_ASSIGN_OR_RETURN(auto kernel,
+                            found->by_device.front()->On(device->context));
+  return found->by_device.emplace_back(std::move(kernel)).get();
 }
 
 absl::StatusOr<std::shared_ptr<Staging>> Resources::GetStaging(
@@ -138,11 +152,16 @@ absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(
     uint32_t ordinal) {
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
   absl::Status status;
-  streams.ForEach([&](StreamResource& stream) {
-    if (stream.device != ordinal || !status.ok()) return;
-    const auto mark = watcher_.Mark(*stream.stream);
+  const auto wait_for = [&](const cuda::Stream& stream) {
+    if (!status.ok()) return;
+    const auto mark = watcher_.Mark(stream);
     status = mark.ok() ? device->reaper->Wait(**mark) : mark.status();
-  });
+  };
+  streams.ForEach([&](StreamResource& stream) { wait_for(*stream.stream); });
+  // They wait for the streams that have been destroyed.
+  for (const auto& [other, state] : devices_) {
+    if (other != ordinal) wait_for(*state.reaper);
+  }
   HOLDFAST_RETURN_IF_ERROR(status);
   return device->reaper.get();
 }
@@ -197,17 +216,11 @@ absl::Status Resources::FreeBuffer(BufferResource buffer, uint64_t stream) {
 void Resources::UnloadModule(ModuleResource module) {
   for (const uint64_t kernel : module.kernels) (void)kernels.Take(kernel);
   DropViews(module.globals);
-  for (const auto& [ordinal, device] : devices_) {
-    Retire(ordinal, module.module);
-  }
+  Retire(first_ordinal(), std::move(module.module));
 }
 
 void Resources::FreeArena(ArenaResource arena) {
-  bool returns = true;
-  for (const auto& [ordinal, device] : devices_) {
-    returns = Retire(ordinal, arena.arena) && returns;
-  }
-  if (returns) arena.arena->BeginReturn();
+  if (Retire(first_ordinal(), arena.arena)) arena.arena->BeginReturn();
 }
 
 }  // namespace holdfast::executor

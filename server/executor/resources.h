@@ -30,6 +30,7 @@
 #include "server/executor/copy_counts.h"
 #include "server/executor/handle_table.h"
 #include "server/executor/inline_space.h"
+#include "server/executor/peer_access.h"
 #include "server/executor/pinned_memory.h"
 #include "server/executor/quota.h"
 #include "server/executor/staging.h"
@@ -74,13 +75,17 @@ struct ModuleResource {
   std::unordered_set<uint64_t> globals;
 };
 
+// Never without the kernel as the module's device has it, which is the first;
+// those of other devices are found when they are asked for.
 struct KernelResource {
-  std::shared_ptr<const cuda::Kernel> kernel;
+  std::vector<std::shared_ptr<const cuda::Kernel>> by_device;
 };
 
 struct ArenaResource {
   std::shared_ptr<Arena> arena;
 };
+
+class Resources;
 
 struct ResourceOptions {
   const cuda::DriverApi* api = nullptr;  // must outlive the resources
@@ -90,6 +95,9 @@ struct ResourceOptions {
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
   // Called, by any thread, before a client is told that its work is done.
   std::function<void()> work_completed;
+  // Has work done with the resources by the thread that they belong to, soon,
+  // or never if the session ends. Thread-safe.
+  std::function<void(std::function<void(Resources&)> work)> later;
   // For whoever wants to know what is going on.
   std::shared_ptr<CopyCounts> copies = std::make_shared<CopyCounts>();
 };
@@ -109,6 +117,7 @@ class Resources {
   HandleTable<ModuleResource> modules;
   HandleTable<KernelResource> kernels;
   HandleTable<ArenaResource> arenas;
+  PeerAccess peers;
 
   // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session.
   absl::StatusOr<DeviceState*> Device(uint32_t ordinal);
@@ -116,6 +125,13 @@ class Resources {
   // The first of the session's devices, where page-locked memory is made. It
   // serves all.
   absl::StatusOr<DeviceState*> FirstDevice();
+  uint32_t first_ordinal() const {
+    return options_.devices.empty() ? 0 : options_.devices.front();
+  }
+
+  // The kernel as this device has it. As Device.
+  absl::StatusOr<const cuda::Kernel*> KernelOn(uint64_t kernel,
+                                               uint32_t device);
 
   // Memory for inline bytes and blocks for the messages of transfers.
   absl::StatusOr<InlineSpace*> Inline();
@@ -124,12 +140,14 @@ class Resources {
   CompletionWatcher& watcher() { return watcher_; }
   CopyCounts& copies() { return *options_.copies; }
   Account& account() { return *options_.account; }
+  const auto& later() const { return options_.later; }
 
-  // Keeps `owner` alive until everything that the device's streams were given
+  // Keeps `owner` alive until everything that the session's streams were given
   // so far is done. False: that cannot be told; it is kept to the session's
   // end.
   bool Retire(uint32_t device, std::shared_ptr<const void> owner);
-  // The reaper, made to wait for all streams of the device.
+  // The device's reaper, made to wait for all streams of the session: one of
+  // another device may use this one's memory.
   absl::StatusOr<const cuda::Stream*> AfterAllStreams(uint32_t device);
 
   void DestroyStream(StreamResource stream);

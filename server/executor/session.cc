@@ -12,6 +12,13 @@
 namespace holdfast::executor {
 namespace {
 
+ResourceOptions WithLater(
+    ResourceOptions options,
+    std::function<void(std::function<void(Resources&)>)> later) {
+  options.later = std::move(later);
+  return options;
+}
+
 // How often a waiting call looks whether its client is still there.
 constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
 
@@ -20,7 +27,11 @@ constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
 Session::Session(Options options)
     : options_(std::move(options)),
       thread_(std::make_shared<SubmissionThread>()),
-      resources_(std::make_unique<Resources>(options_.resources)),
+      resources_(std::make_unique<Resources>(
+          WithLater(options_.resources,
+                    [this](std::function<void(Resources&)> work) {
+                      Post(std::move(work));
+                    }))),
       processor_(*resources_, options_.fetch_object,
                  [thread = std::weak_ptr<SubmissionThread>(thread_)] {
                    if (const auto alive = thread.lock()) alive->Wake();

@@ -18,7 +18,7 @@ grpc::ServerUnaryReactor* DeviceService::ListDevices(
         HOLDFAST_ASSIGN_OR_RETURN(
             const auto devices,
             pool_.Devices(absl::FromChrono(context->deadline())));
-        *response = devices->List();
+        *response = devices->List(memory_);
         return absl::OkStatus();
       });
 }
@@ -35,6 +35,7 @@ grpc::ServerUnaryReactor* DeviceService::DescribeDevice(
             pool_.Devices(absl::FromChrono(context->deadline())));
         HOLDFAST_ASSIGN_OR_RETURN(*response->mutable_device(),
                                   devices->Find(request->ordinal()));
+        SetFreeMemory(memory_, response->mutable_device());
         *response->mutable_driver() = devices->driver();
         return absl::OkStatus();
       });

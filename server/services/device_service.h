@@ -5,6 +5,7 @@
 #include "holdfast/v1/devices.grpc.pb.h"
 #include "server/rpc/call_threads.h"
 #include "server/rpc/peer_table.h"
+#include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor_pool.h"
 
 namespace holdfast {
@@ -13,9 +14,9 @@ class DeviceService final : public v1::DeviceService::CallbackService {
  public:
   // All must outlive the service. Calls wait in `threads` for the first
   // executor.
-  DeviceService(ExecutorPool& pool, const PeerTable& peers,
-                CallThreads& threads)
-      : pool_(pool), peers_(peers), threads_(threads) {}
+  DeviceService(ExecutorPool& pool, const DeviceMemory& memory,
+                const PeerTable& peers, CallThreads& threads)
+      : pool_(pool), memory_(memory), peers_(peers), threads_(threads) {}
 
   grpc::ServerUnaryReactor* ListDevices(
       grpc::CallbackServerContext* context,
@@ -28,6 +29,7 @@ class DeviceService final : public v1::DeviceService::CallbackService {
 
  private:
   ExecutorPool& pool_;
+  const DeviceMemory& memory_;
   const PeerTable& peers_;
   CallThreads& threads_;
 };

@@ -63,6 +63,8 @@ absl::Status SessionService::Open(const grpc::ServerContextBase& context,
                      deadline));
   response->set_session_id(opened.session->id());
   response->set_token(opened.token);
+  response->mutable_devices()->Add(opened.devices.begin(),
+                                   opened.devices.end());
   if (PeerTable::IsLocal(peer)) {
     response->set_local_address(opened.session->local_address());
     response->set_descriptor_address(opened.session->descriptor_address());

@@ -5,12 +5,34 @@
 
 namespace holdfast {
 
-v1::ListDevicesResponse DeviceCatalogue::List() const {
+std::shared_ptr<const DeviceCatalogue> DeviceCatalogue::With(
+    const internal::Ready& ready) const {
+  internal::Ready joined = ready;
+  for (v1::Device& device : *joined.mutable_devices()) {
+    if (device.greatest_stream_priority() != 0) continue;
+    const auto known = Find(device.ordinal());
+    if (!known.ok()) continue;
+    device.set_least_stream_priority(known->least_stream_priority());
+    device.set_greatest_stream_priority(known->greatest_stream_priority());
+  }
+  return std::make_shared<const DeviceCatalogue>(joined);
+}
+
+void SetFreeMemory(const DeviceMemory& memory, v1::Device* device) {
+  const auto free = memory.Free(device->ordinal());
+  device->clear_free_memory();
+  if (free.has_value()) device->set_free_memory(*free);
+}
+
+v1::ListDevicesResponse DeviceCatalogue::List(
+    const DeviceMemory& memory) const {
   v1::ListDevicesResponse response;
   *response.mutable_driver() = ready_.driver();
   for (const v1::Device& device : ready_.devices()) {
     *response.add_devices() = device;
-    response.mutable_devices()->rbegin()->clear_attributes();
+    v1::Device& added = *response.mutable_devices()->rbegin();
+    added.clear_attributes();
+    SetFreeMemory(memory, &added);
   }
   return response;
 }

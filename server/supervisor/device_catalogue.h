@@ -3,12 +3,14 @@
 #define HOLDFAST_SERVER_SUPERVISOR_DEVICE_CATALOGUE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/devices.pb.h"
 #include "holdfast/v1/objects.pb.h"
+#include "server/supervisor/device_memory.h"
 
 namespace holdfast {
 
@@ -17,9 +19,15 @@ class DeviceCatalogue {
  public:
   explicit DeviceCatalogue(const internal::Ready& ready) : ready_(ready) {}
 
+  // The same, with what another executor knows in addition: an executor tells
+  // stream priorities only of the device that it has a context on, and of
+  // those of the same name.
+  std::shared_ptr<const DeviceCatalogue> With(
+      const internal::Ready& ready) const;
+
   const v1::Driver& driver() const { return ready_.driver(); }
   // By ordinal, without their attributes.
-  v1::ListDevicesResponse List() const;
+  v1::ListDevicesResponse List(const DeviceMemory& memory) const;
   // With its attributes. NOT_FOUND names the devices that there are.
   absl::StatusOr<v1::Device> Find(uint32_t ordinal) const;
 
@@ -31,6 +39,9 @@ class DeviceCatalogue {
  private:
   const internal::Ready ready_;
 };
+
+// As it is known now; clears the field if nothing is.
+void SetFreeMemory(const DeviceMemory& memory, v1::Device* device);
 
 }  // namespace holdfast
 

@@ -19,7 +19,9 @@ constexpr int kMaxIdleDeaths = 3;
 }  // namespace
 
 ExecutorPool::ExecutorPool(Options options)
-    : options_(std::move(options)), pause_(options_.first_pause) {
+    : options_(std::move(options)),
+      plan_(options_.warm),
+      pause_(options_.first_pause) {
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -37,18 +39,22 @@ ExecutorPool::~ExecutorPool() {
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::Take(
-    absl::Time deadline) {
+    const std::vector<uint32_t>& devices, absl::Time deadline) {
   std::unique_ptr<ExecutorProcess> executor;
   {
     absl::MutexLock lock(&mutex_);
-    ++waiting_;
+    plan_.NoteDemand(devices.front());
+    const auto call = calls_.insert(calls_.end(), devices);
     const absl::Status status = AwaitStart(
-        [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !warm_.empty(); },
+        [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          return WarmPlan::Choose(WarmDevices(), devices).has_value();
+        },
         deadline);
-    --waiting_;
+    calls_.erase(call);
     HOLDFAST_RETURN_IF_ERROR(status);
-    executor = std::move(warm_.front());
-    warm_.pop_front();
+    const size_t chosen = *WarmPlan::Choose(WarmDevices(), devices);
+    executor = std::move(warm_[chosen].process);
+    warm_.erase(warm_.begin() + static_cast<ptrdiff_t>(chosen));
     idle_deaths_ = 0;
   }
   // Outside the lock, since its callback may be waiting for that.
@@ -83,19 +89,38 @@ absl::Status ExecutorPool::AwaitStart(const std::function<bool()>& done,
   return absl::UnavailableError("the daemon is stopping");
 }
 
-bool ExecutorPool::WantsMore() const {
-  const size_t wanted = std::max<size_t>(options_.warm, devices_ ? 0 : 1);
-  return warm_.size() < wanted + waiting_;
+std::vector<uint32_t> ExecutorPool::WarmDevices() const {
+  std::vector<uint32_t> devices;
+  for (const Waiting& waiting : warm_) devices.push_back(waiting.device);
+  return devices;
+}
+
+std::optional<WarmPlan::Step> ExecutorPool::NextStep() const {
+  const auto step = plan_.Next(WarmDevices(), {calls_.begin(), calls_.end()});
+  if (step.has_value() || devices_ != nullptr || !warm_.empty()) return step;
+  return WarmPlan::Step{.start = 0};
+}
+
+ExecutorPool::Warm ExecutorPool::TakeUnwanted() {
+  Warm unwanted;
+  for (auto step = NextStep(); step.has_value() && step->end.has_value();
+       step = NextStep()) {
+    unwanted.push_back(std::move(warm_[*step->end]));
+    warm_.erase(warm_.begin() + static_cast<ptrdiff_t>(*step->end));
+  }
+  return unwanted;
 }
 
 void ExecutorPool::Run() {
   while (true) {
-    Warm dead;  // Destroyed outside the lock.
+    Warm gone;  // Destroyed outside the lock.
     absl::Status crashed;
+    uint32_t device = 0;
     {
       absl::MutexLock lock(&mutex_);
       const auto due = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        return stopping_ || check_warm_ || (failure_.ok() && WantsMore());
+        return stopping_ || check_warm_ ||
+               (failure_.ok() && NextStep().has_value());
       };
       if (!mutex_.AwaitWithDeadline(
               absl::Condition(&due),
@@ -103,13 +128,20 @@ void ExecutorPool::Run() {
         failure_ = absl::OkStatus();  // The pause is over.
       }
       if (stopping_) return;
-      dead = TakeDead();
-      if (idle_deaths_ >= kMaxIdleDeaths && !dead.empty()) {
-        crashed = *dead.back()->ended();
+      gone = TakeDead();
+      if (idle_deaths_ >= kMaxIdleDeaths && !gone.empty()) {
+        crashed = *gone.back().process->ended();
       }
-      if (!failure_.ok() || !WantsMore()) continue;
+      if (!failure_.ok()) continue;
+      for (Waiting& unwanted : TakeUnwanted()) {
+        gone.push_back(std::move(unwanted));
+      }
+      const std::optional<WarmPlan::Step> step = NextStep();
+      if (!step.has_value()) continue;
+      device = *step->start;
     }
-    crashed.ok() ? StartOne() : SetFailed(crashed);
+    gone.clear();  // The device's memory first.
+    crashed.ok() ? StartOne(device) : SetFailed(crashed);
   }
 }
 
@@ -117,7 +149,7 @@ ExecutorPool::Warm ExecutorPool::TakeDead() {
   Warm dead;
   if (!std::exchange(check_warm_, false)) return dead;
   for (size_t i = 0; i < warm_.size();) {
-    const std::optional<absl::Status> reason = warm_[i]->ended();
+    const std::optional<absl::Status> reason = warm_[i].process->ended();
     if (!reason.has_value()) {
       ++i;
       continue;
@@ -130,19 +162,19 @@ ExecutorPool::Warm ExecutorPool::TakeDead() {
   return dead;
 }
 
-void ExecutorPool::StartOne() {
-  auto executor = options_.start();
+void ExecutorPool::StartOne(uint32_t device) {
+  auto executor = options_.start(device);
   if (!executor.ok()) return SetFailed(executor.status());
   const auto ready =
       (*executor)->AwaitReady(absl::Now() + options_.start_limit);
   if (!ready.ok()) return SetFailed(ready.status());
-  Add(*std::move(executor), *ready);
+  Add({*std::move(executor), device}, *ready);
 }
 
-void ExecutorPool::Add(std::unique_ptr<ExecutorProcess> executor,
-                       const internal::Ready& ready) {
-  LogDebug("executor ready pid=", executor->pid());
-  executor->OnEnd([this](absl::Status) {
+void ExecutorPool::Add(Waiting executor, const internal::Ready& ready) {
+  LogDebug("executor ready pid=", executor.process->pid(), " on device ",
+           executor.device);
+  executor.process->OnEnd([this](absl::Status) {
     absl::MutexLock lock(&mutex_);
     check_warm_ = true;
   });
@@ -150,7 +182,9 @@ void ExecutorPool::Add(std::unique_ptr<ExecutorProcess> executor,
     absl::MutexLock lock(&mutex_);
     if (devices_ == nullptr) {
       LogInfo("executors: ", ready.confinement());
-      devices_ = std::make_shared<DeviceCatalogue>(ready);
+      devices_ = std::make_shared<const DeviceCatalogue>(ready);
+    } else {
+      devices_ = devices_->With(ready);
     }
     pause_ = options_.first_pause;
     warm_.push_back(std::move(executor));

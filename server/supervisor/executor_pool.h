@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executors that have loaded their driver and wait for a session, so that
-// opening one takes milliseconds. A thread starts the next one when one is
-// taken or has died. When one cannot be started, the pool tries again after a
-// pause that doubles each time, and says until then why.
+// Executors that have loaded their driver, made a context on one device and
+// wait for a session that may use it, so that opening one takes milliseconds. A
+// thread starts the next one when one is taken or has died, on the devices that
+// are in demand (warm_plan.h). When one cannot be started, the pool tries again
+// after a pause that doubles each time, and says until then why.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_
 #define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -20,6 +25,7 @@
 #include "absl/time/time.h"
 #include "server/supervisor/device_catalogue.h"
 #include "server/supervisor/executor_process.h"
+#include "server/supervisor/warm_plan.h"
 
 namespace holdfast {
 
@@ -27,11 +33,12 @@ namespace holdfast {
 class ExecutorPool {
  public:
   using Starter =
-      std::function<absl::StatusOr<std::unique_ptr<ExecutorProcess>>()>;
+      std::function<absl::StatusOr<std::unique_ptr<ExecutorProcess>>(
+          uint32_t device)>;
   struct Options {
     Starter start;  // called by the pool's own thread
-    // Executors to keep waiting. One is always started first, to learn what
-    // devices there are.
+    // Executors to keep waiting. One is always started first, on device 0, to
+    // learn what devices there are.
     size_t warm = 1;
     absl::Duration start_limit = absl::Minutes(2);
     absl::Duration first_pause = absl::Seconds(1);
@@ -44,22 +51,34 @@ class ExecutorPool {
   // Ends the executors that wait.
   ~ExecutorPool();
 
-  // A ready executor: one that waited, else the next one that is started.
-  // UNAVAILABLE: none could be started; the message says why.
-  absl::StatusOr<std::unique_ptr<Executor>> Take(absl::Time deadline);
+  // A ready executor with a context on one of these devices and on no other:
+  // one that waited, else one that is started on the first of them. REQUIRES:
+  // there is a device. UNAVAILABLE: none could be started; the message says
+  // why.
+  absl::StatusOr<std::unique_ptr<Executor>> Take(
+      const std::vector<uint32_t>& devices, absl::Time deadline);
 
-  // What the first executor found; waits for it. UNAVAILABLE: as Take.
+  // What executors have found; waits for the first. UNAVAILABLE: as Take.
   absl::StatusOr<std::shared_ptr<const DeviceCatalogue>> Devices(
       absl::Time deadline);
 
  private:
-  using Warm = std::deque<std::unique_ptr<ExecutorProcess>>;
+  struct Waiting {
+    std::unique_ptr<ExecutorProcess> process;
+    uint32_t device = 0;
+  };
+  using Warm = std::deque<Waiting>;
 
   void Run();
-  bool WantsMore() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void StartOne();
-  void Add(std::unique_ptr<ExecutorProcess> executor,
-           const internal::Ready& ready);
+  std::vector<uint32_t> WarmDevices() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What to do next; none if there are as many executors as are wanted.
+  std::optional<WarmPlan::Step> NextStep() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes out those that wait for a demand that is gone.
+  Warm TakeUnwanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartOne(uint32_t device);
+  void Add(Waiting executor, const internal::Ready& ready);
   void SetFailed(const absl::Status& status);
   // Takes out those of warm_ that have ended.
   Warm TakeDead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -71,7 +90,9 @@ class ExecutorPool {
   const Options options_;
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  size_t waiting_ ABSL_GUARDED_BY(mutex_) = 0;  // calls of Take
+  // The devices of each call of Take, oldest first.
+  std::list<std::vector<uint32_t>> calls_ ABSL_GUARDED_BY(mutex_);
+  WarmPlan plan_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const DeviceCatalogue> devices_ ABSL_GUARDED_BY(mutex_);
   Warm warm_ ABSL_GUARDED_BY(mutex_);
   // An executor of warm_ may have ended; how many did since the last Take.

@@ -34,6 +34,7 @@ ExecutorProcess::ExecutorProcess(std::unique_ptr<ChildProcess> process,
       store_(services.store),
       code_(services.code),
       ledger_(services.ledger),
+      memory_(services.memory),
       grants_(services.ledger) {
   reader_ = std::thread([this] { ReadMessages(); });
 }
@@ -121,7 +122,7 @@ void ExecutorProcess::Stop(absl::Time deadline) {
 }
 
 void ExecutorProcess::GiveBackMemory() {
-  chunks_.clear();
+  while (!chunks_.empty()) ReleaseChunk(chunks_.begin()->first);
   grants_.Close();
   usage_.clear_usage();
 }
@@ -142,7 +143,7 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
     case internal::FromExecutor::kFetchObject:
       return AnswerFetch(message.fetch_object().sha256());
     case internal::FromExecutor::kChunkCreated:
-      return HoldChunk(message.chunk_created().chunk(), std::move(fd));
+      return HoldChunk(message.chunk_created(), std::move(fd));
     case internal::FromExecutor::kReserve:
       return AnswerReserve(message.reserve());
     case internal::FromExecutor::kLoadCode:
@@ -157,10 +158,11 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
   if (message.has_ready() && !ready_.has_value()) {
     ready_ = message.ready();
     ledger_.AddDevices(*ready_);
+    NoteReady(*ready_);
   }
   if (message.has_serving()) serving_ = message.serving();
   if (message.has_chunk_released()) {
-    chunks_.erase(message.chunk_released().chunk());
+    ReleaseChunk(message.chunk_released().chunk());
   }
   if (message.has_release()) {
     return grants_.Release(message.release().place(),
@@ -244,14 +246,32 @@ absl::Status ExecutorProcess::AnswerLoadCode(const std::string& key) {
   return process_->channel().Send(message, code->memory.get());
 }
 
-absl::Status ExecutorProcess::HoldChunk(uint64_t chunk, UniqueFd fd) {
+void ExecutorProcess::NoteReady(const internal::Ready& ready) {
+  for (const v1::Device& device : ready.devices()) {
+    if (!device.has_free_memory()) continue;
+    memory_.NoteMeasured(device.ordinal(), device.free_memory(),
+                         device.total_memory());
+  }
+}
+
+absl::Status ExecutorProcess::HoldChunk(const internal::ChunkCreated& created,
+                                        UniqueFd fd) {
   absl::MutexLock lock(&mutex_);
   if (chunks_.size() >= kMaxChunks) {
     return absl::ResourceExhaustedError(
         absl::StrCat("it made more than ", kMaxChunks, " chunks of memory"));
   }
-  chunks_[chunk] = std::move(fd);
+  ReleaseChunk(created.chunk());
+  chunks_[created.chunk()] = {std::move(fd), created.device(), created.size()};
+  memory_.NoteTaken(created.device(), created.size());
   return absl::OkStatus();
+}
+
+void ExecutorProcess::ReleaseChunk(uint64_t chunk) {
+  const auto it = chunks_.find(chunk);
+  if (it == chunks_.end()) return;
+  memory_.NoteReturned(it->second.device, it->second.size);
+  chunks_.erase(it);
 }
 
 void ExecutorProcess::SetEnded(const absl::Status& channel_status) {

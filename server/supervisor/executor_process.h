@@ -18,6 +18,7 @@
 #include "server/process/child_process.h"
 #include "server/process/spawner.h"
 #include "server/supervisor/code_cache.h"
+#include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/memory_ledger.h"
 
@@ -34,6 +35,7 @@ class ExecutorProcess final : public Executor {
     ObjectStore& store;
     CodeCache& code;
     MemoryLedger& ledger;
+    DeviceMemory& memory;  // is told of what the process takes
   };
 
   // Starts the process; it is not ready yet.
@@ -58,6 +60,13 @@ class ExecutorProcess final : public Executor {
   void Stop(absl::Time deadline) override;
 
  private:
+  // A chunk of device memory that is kept alive for it.
+  struct HeldChunk {
+    UniqueFd fd;
+    uint32_t device = 0;
+    uint64_t size = 0;
+  };
+
   ExecutorProcess(std::unique_ptr<ChildProcess> process,
                   const Services& services);
 
@@ -71,7 +80,9 @@ class ExecutorProcess final : public Executor {
   absl::Status AnswerFetch(const std::string& sha256);
   absl::Status AnswerReserve(const internal::Reserve& reserve);
   absl::Status AnswerLoadCode(const std::string& key);
-  absl::Status HoldChunk(uint64_t chunk, UniqueFd fd);
+  absl::Status HoldChunk(const internal::ChunkCreated& created, UniqueFd fd);
+  void ReleaseChunk(uint64_t chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteReady(const internal::Ready& ready);
   // The process has ended.
   void GiveBackMemory() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SetEnded(const absl::Status& channel_status);
@@ -84,6 +95,7 @@ class ExecutorProcess final : public Executor {
   ObjectStore& store_;
   CodeCache& code_;
   MemoryLedger& ledger_;
+  DeviceMemory& memory_;
 
   mutable absl::Mutex mutex_;
   internal::Usage usage_ ABSL_GUARDED_BY(mutex_);
@@ -91,7 +103,7 @@ class ExecutorProcess final : public Executor {
   std::optional<internal::Ready> ready_ ABSL_GUARDED_BY(mutex_);
   std::optional<internal::Serving> serving_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, UniqueFd> chunks_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, HeldChunk> chunks_ ABSL_GUARDED_BY(mutex_);
   MemoryGrants grants_ ABSL_GUARDED_BY(mutex_);
   std::string owner_ ABSL_GUARDED_BY(mutex_);  // of the session
 

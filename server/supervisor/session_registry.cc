@@ -242,7 +242,9 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
     const v1::OpenSessionRequest& request, const Caller& caller,
     absl::Time deadline) {
   HOLDFAST_ASSIGN_OR_RETURN(const std::string token, MakeToken());
-  HOLDFAST_ASSIGN_OR_RETURN(auto executor, options_.take(deadline));
+  HOLDFAST_ASSIGN_OR_RETURN(const std::vector<uint32_t> devices,
+                            options_.choose_devices(request, deadline));
+  HOLDFAST_ASSIGN_OR_RETURN(auto executor, options_.take(devices, deadline));
   uint64_t number = 0;
   {
     absl::MutexLock lock(&mutex_);
@@ -256,7 +258,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   assign.set_token(token);
   const std::string descriptor_path =
       absl::StrCat(options_.socket_directory, "/", id, ".fds");
-  *assign.mutable_devices() = request.devices();
+  assign.mutable_devices()->Add(devices.begin(), devices.end());
   *assign.mutable_limits() = LimitsOf(request, options_.quotas);
   HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory,
                             SharedBlocks::CreateMemory());
@@ -293,7 +295,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   absl::MutexLock lock(&mutex_);
   sessions_[number] = session;
   ++deadline_changes_;
-  return Opened{session, token};
+  return Opened{session, token, devices};
 }
 
 absl::StatusOr<std::shared_ptr<Session>> SessionRegistry::Find(

@@ -55,8 +55,14 @@ class SessionRegistry {
     SessionQuotas quotas;
     std::string socket_directory;  // of the executors' sockets
     mode_t socket_mode = 0600;
-    // A ready executor, from the pool.
-    std::function<absl::StatusOr<std::unique_ptr<Executor>>(absl::Time)> take;
+    // The devices that the request names; see device_choice.h. At least one.
+    std::function<absl::StatusOr<std::vector<uint32_t>>(
+        const v1::OpenSessionRequest&, absl::Time)>
+        choose_devices;
+    // A ready executor for these devices, from the pool.
+    std::function<absl::StatusOr<std::unique_ptr<Executor>>(
+        const std::vector<uint32_t>&, absl::Time)>
+        take;
     std::function<absl::Time()> now = absl::Now;  // for tests
   };
 
@@ -70,6 +76,7 @@ class SessionRegistry {
   struct Opened {
     std::shared_ptr<Session> session;
     std::string token;
+    std::vector<uint32_t> devices;
   };
 
   explicit SessionRegistry(Options options);

@@ -177,7 +177,7 @@ TEST_F(LaunchTest, KernelsAreListedWhenANameIsWrong) {
 
 TEST_F(LaunchTest, GlobalsCanBeFoundAndRead) {
   ASSERT_OK_AND_ASSIGN(const Module::Global global,
-                       module_->FindGlobal("answer"));
+                       module_->FindGlobal("answer", *context_));
   EXPECT_EQ(global.size, 4u);
   ASSERT_OK_AND_ASSIGN(auto memory, HostMemory::Allocate(context_, 4));
   ASSERT_OK(CopyAsync(*stream_, memory->device_address(), global.address, 4));
@@ -185,7 +185,7 @@ TEST_F(LaunchTest, GlobalsCanBeFoundAndRead) {
   uint32_t answer = 0;
   std::memcpy(&answer, memory->data(), 4);
   EXPECT_EQ(answer, 42u);
-  EXPECT_THAT(module_->FindGlobal("question"),
+  EXPECT_THAT(module_->FindGlobal("question", *context_),
               StatusIs(absl::StatusCode::kNotFound, "\"question\""));
 }
 

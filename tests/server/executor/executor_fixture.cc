@@ -163,6 +163,9 @@ void ExecutorTest::SetUp() {
   assign.mutable_assign()->set_session_id("s-1");
   assign.mutable_assign()->set_token(token_);
   assign.mutable_assign()->mutable_limits()->set_arena_bytes(kArenaBytes);
+  for (const uint32_t device : SessionDevices()) {
+    assign.mutable_assign()->add_devices(device);
+  }
   ASSERT_OK_AND_ASSIGN(const UniqueFd memory, SharedBlocks::CreateMemory());
   ASSERT_OK_AND_ASSIGN(
       blocks_, SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
@@ -194,13 +197,18 @@ void ExecutorTest::StartProcess() {
   const int child_end = pair->second.get();
   const std::string number = std::to_string(child_end);
   const std::string limit = absl::FormatDuration(StallLimit());
+  const std::string warm =
+      std::to_string(SessionDevices().empty() ? 0 : SessionDevices().front());
+  const std::string devices = std::to_string(SoftwareDevices());
+  setenv("HOLDFAST_SOFTWARE_DEVICES", devices.c_str(), /*overwrite=*/1);
   pid_ = fork();
   ASSERT_GE(pid_, 0);
   if (pid_ == 0) {
     // Only async-signal-safe calls between fork and exec.
     fcntl(child_end, F_SETFD, 0);
-    const char* const arguments[] = {"executor", kExecutorArgument,
-                                     number.c_str(), limit.c_str(), nullptr};
+    const char* const arguments[] = {"executor",     kExecutorArgument,
+                                     number.c_str(), limit.c_str(),
+                                     warm.c_str(),   nullptr};
     execv("/proc/self/exe", const_cast<char* const*>(arguments));
     _exit(127);
   }
@@ -308,11 +316,12 @@ uint64_t ExecutorTest::chunks_seen() {
 // The test program is its own executor.
 int main(int argc, char** argv) {
   absl::Duration stall_limit;
-  if (argc == 4 && strcmp(argv[1], holdfast::testing::kExecutorArgument) == 0 &&
+  if (argc == 5 && strcmp(argv[1], holdfast::testing::kExecutorArgument) == 0 &&
       absl::ParseDuration(argv[3], &stall_limit)) {
     return holdfast::ExecutorMain(
         holdfast::UniqueFd(atoi(argv[2])),
         {.driver = {.choice = holdfast::cuda::DriverChoice::kSoftware},
+         .devices = {.warm = atoi(argv[4])},
          .stall_limit = stall_limit});
   }
   testing::InitGoogleTest(&argc, argv);

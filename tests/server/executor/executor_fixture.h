@@ -97,6 +97,10 @@ class ExecutorTest : public ::testing::Test {
   // What a client may take for one message of a transfer.
   virtual absl::Duration StallLimit() const { return absl::Minutes(1); }
 
+  // Of the software driver, and those of them that the session may use.
+  virtual int SoftwareDevices() const { return 1; }
+  virtual std::vector<uint32_t> SessionDevices() const { return {}; }
+
   // Starts the process and gives it its session.
   void SetUp() override;
   void TearDown() override;

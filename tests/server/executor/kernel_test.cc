@@ -362,7 +362,7 @@ TEST_F(KernelTest, OccupancyIsThatOfTheDriver) {
   EXPECT_EQ(results.at(large).error().code(), StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(results.at(unset).error().code(), StatusCode::UNIMPLEMENTED);
   EXPECT_TRUE(results.at(cluster).has_error());
-  EXPECT_EQ(results.at(elsewhere).error().code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(results.at(elsewhere).error().code(), StatusCode::NOT_FOUND);
 }
 
 TEST_F(KernelTest, WaitingForOneStreamHoldsUpNoOther) {

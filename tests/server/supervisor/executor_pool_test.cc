@@ -20,11 +20,11 @@ class ExecutorPoolTest : public testing::Test {
  protected:
   ExecutorPool::Options Options(const std::string& script) {
     return {.start =
-                [this, script] {
+                [this, script](uint32_t) {
                   ++starts_;
-                  return ExecutorProcess::Start(*spawner_, {"-c", script},
-                                                Namespaces::kNone,
-                                                {store_, code_, ledger_});
+                  return ExecutorProcess::Start(
+                      *spawner_, {"-c", script}, Namespaces::kNone,
+                      {store_, code_, ledger_, memory_});
                 },
             .first_pause = absl::Hours(1)};
   }
@@ -34,6 +34,7 @@ class ExecutorPoolTest : public testing::Test {
   ObjectStore store_{1000};
   CodeCache code_{"", 0};
   MemoryLedger ledger_{0};
+  DeviceMemory memory_;
   std::atomic<int> starts_{0};
 };
 
@@ -45,7 +46,7 @@ TEST_F(ExecutorPoolTest, ReasonWhyNoneStartsReachesEveryCallerAtOnce) {
   };
   ExecutorPool pool(options);
   for (int i = 0; i < 3; ++i) {
-    const absl::Status status = pool.Take(absl::InfiniteFuture()).status();
+    const absl::Status status = pool.Take({0}, absl::InfiniteFuture()).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
     EXPECT_TRUE(absl::StrContains(status.message(), "SIGABRT")) << status;
   }
@@ -66,7 +67,7 @@ TEST_F(ExecutorPoolTest, ExecutorThatNeverGetsReadyIsGivenUp) {
   ExecutorPool::Options options = Options("sleep 1000");
   options.start_limit = absl::Milliseconds(10);
   ExecutorPool pool(options);
-  EXPECT_EQ(pool.Take(absl::InfiniteFuture()).status().code(),
+  EXPECT_EQ(pool.Take({0}, absl::InfiniteFuture()).status().code(),
             absl::StatusCode::kUnavailable);
 }
 
@@ -74,7 +75,7 @@ TEST_F(ExecutorPoolTest, TakeGivesUpAtItsDeadline) {
   ExecutorPool::Options options = Options("sleep 1000");
   options.start_limit = absl::Seconds(1);
   ExecutorPool pool(options);
-  EXPECT_EQ(pool.Take(absl::Now()).status().code(),
+  EXPECT_EQ(pool.Take({0}, absl::Now()).status().code(),
             absl::StatusCode::kDeadlineExceeded);
 }
 

@@ -61,8 +61,13 @@ class SessionRegistryTest : public testing::Test {
         .max_sessions_per_client = 2,
         .quotas = {.device_bytes = 1000, .pinned_bytes = 7, .handles = 5},
         .socket_directory = directory_,
-        .take =
-            [this](absl::Time) -> absl::StatusOr<std::unique_ptr<Executor>> {
+        .choose_devices = [](const v1::OpenSessionRequest& request, absl::Time)
+            -> absl::StatusOr<std::vector<uint32_t>> {
+          if (request.devices().empty()) return std::vector<uint32_t>{0};
+          return absl::NotFoundError("device 7 does not exist");
+        },
+        .take = [this](const std::vector<uint32_t>&, absl::Time)
+            -> absl::StatusOr<std::unique_ptr<Executor>> {
           auto control = executor_;
           if (!stopped_.empty()) {
             control = stopped_.back();

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which devices a session gets.
+#ifndef HOLDFAST_SERVER_SUPERVISOR_DEVICE_CHOICE_H_
+#define HOLDFAST_SERVER_SUPERVISOR_DEVICE_CHOICE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "holdfast/v1/devices.pb.h"
+#include "holdfast/v1/sessions.pb.h"
+
+namespace holdfast {
+
+// The ordinals that OpenSessionRequest.devices or device_choices name, in their
+// order; all devices where it has neither. NOT_FOUND: one does not exist, and
+// how many there are. INVALID_ARGUMENT: one is named twice, a beginning of a
+// UUID fits several, or both fields are set.
+absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
+    const v1::OpenSessionRequest& request,
+    const v1::ListDevicesResponse& devices);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_DEVICE_CHOICE_H_

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_WARM_PLAN_H_
+#define HOLDFAST_SERVER_SUPERVISOR_WARM_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace holdfast {
+
+// Decides on which devices executors wait for sessions. An executor has a
+// context on one device, and serves only sessions that may use that device,
+// since a context takes memory there. Those that wait are for the devices that
+// were asked for most recently. Not thread-safe.
+class WarmPlan {
+ public:
+  // `warm`: executors to keep waiting, on all devices together.
+  explicit WarmPlan(size_t warm) : warm_(warm) {}
+
+  using Devices = std::vector<uint32_t>;
+
+  // A session was asked for whose first device this is.
+  void NoteDemand(uint32_t device);
+
+  // One step that brings what waits closer to what is wanted.
+  struct Step {
+    std::optional<uint32_t> start;  // an executor on this device
+    std::optional<size_t> end;      // the executor at this index of `waiting`
+  };
+  // `waiting`: the device of each executor that waits. `calls`: the devices of
+  // each session that waits for an executor. No step: nothing is to be done.
+  std::optional<Step> Next(const Devices& waiting,
+                           const std::vector<Devices>& calls) const;
+
+  // The index in `waiting` of the executor to take for a session with these
+  // devices: one of the first of them that has any.
+  static std::optional<size_t> Choose(const Devices& waiting,
+                                      const Devices& devices);
+
+ private:
+  const size_t warm_;
+  Devices demand_ = {0};  // most recent first, each once
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_WARM_PLAN_H_

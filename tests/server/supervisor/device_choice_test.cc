@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/supervisor/device_choice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "server/supervisor/device_memory.h"
+
+namespace holdfast {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Devices 0 to 2 with UUIDs a0..., a1... and b2..., of which 1 has most free
+// memory.
+v1::ListDevicesResponse Devices() {
+  v1::ListDevicesResponse list;
+  const char first[] = {'\xa0', '\xa1', '\xb2'};
+  const uint64_t free[] = {10, 30, 20};
+  for (uint32_t i = 0; i < 3; ++i) {
+    v1::Device& device = *list.add_devices();
+    device.set_ordinal(i);
+    device.set_uuid(first[i] + std::string(15, '\0'));
+    device.set_total_memory(100);
+    device.set_free_memory(free[i]);
+  }
+  return list;
+}
+
+v1::OpenSessionRequest Ordinals(std::initializer_list<uint32_t> ordinals) {
+  v1::OpenSessionRequest request;
+  for (const uint32_t ordinal : ordinals) request.add_devices(ordinal);
+  return request;
+}
+
+v1::OpenSessionRequest Choices(std::initializer_list<const char*> choices) {
+  v1::OpenSessionRequest request;
+  for (const char* choice : choices) request.add_device_choices(choice);
+  return request;
+}
+
+TEST(DeviceChoiceTest, NoneMeansAllAndOrderIsKept) {
+  EXPECT_THAT(*ChooseDevices({}, Devices()), ElementsAre(0, 1, 2));
+  EXPECT_THAT(*ChooseDevices(Ordinals({2, 0}), Devices()), ElementsAre(2, 0));
+}
+
+TEST(DeviceChoiceTest, OneThatDoesNotExistIsRefusedWithTheirNumber) {
+  const auto status = ChooseDevices(Ordinals({0, 7}), Devices()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("device 7 does not exist: the daemon serves 3 devices, "
+                        "numbered 0 to 2"));
+}
+
+TEST(DeviceChoiceTest, OneThatIsNamedTwiceIsRefused) {
+  for (const auto& request : {Ordinals({1, 0, 1}), Choices({"1", "GPU-a1"})}) {
+    const auto status = ChooseDevices(request, Devices()).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("device 1"));
+  }
+}
+
+TEST(DeviceChoiceTest, WordsAreOrdinalsUuidsAndMostFree) {
+  EXPECT_THAT(*ChooseDevices(Choices({"2"}), Devices()), ElementsAre(2));
+  EXPECT_THAT(
+      *ChooseDevices(Choices({"GPU-B2000000-0000", "MIG-a0"}), Devices()),
+      ElementsAre(2, 0));
+  EXPECT_THAT(*ChooseDevices(Choices({"most-free", "most-free"}), Devices()),
+              ElementsAre(1, 2));
+}
+
+TEST(DeviceChoiceTest, WordsThatNameNoneAreRefused) {
+  const auto code = [](std::initializer_list<const char*> choices) {
+    return ChooseDevices(Choices(choices), Devices()).status().code();
+  };
+  EXPECT_EQ(code({"GPU-a"}), absl::StatusCode::kInvalidArgument);  // two
+  EXPECT_EQ(code({"GPU-c"}), absl::StatusCode::kNotFound);
+  EXPECT_EQ(code({"best"}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({"-1"}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({""}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({"most-free", "most-free", "most-free", "most-free"}),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(DeviceMemoryTest, FreeIsWhatWasFoundLessWhatWasTakenSince) {
+  DeviceMemory memory;
+  memory.NoteTaken(0, 10);
+  EXPECT_FALSE(memory.Free(0).has_value());
+  memory.NoteMeasured(0, 60, 100);  // others hold 30
+  EXPECT_EQ(memory.Free(0), 60u);
+  memory.NoteTaken(0, 20);
+  EXPECT_EQ(memory.Free(0), 40u);
+  memory.NoteReturned(0, 30);
+  EXPECT_EQ(memory.Free(0), 70u);
+  memory.NoteTaken(0, 500);
+  EXPECT_EQ(memory.Free(0), 0u);
+}
+
+}  // namespace
+}  // namespace holdfast
