@@ -38,6 +38,8 @@ constexpr Group kGroups[] = {
     {"compile", "programs found in the cache, new ones, many at once",
      MeasureCompiling},
     {"copy", "bytes in and out on this machine", MeasureCopies},
+    {"devices", "copies from device 0 to device 1, where there are two",
+     MeasureDevices},
     {"network", "bytes in and out over TCP and TLS, with --tcp and --tls",
      MeasureNetwork},
     {"application", "the whole of SAXPY", MeasureApplication},

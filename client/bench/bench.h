@@ -86,6 +86,7 @@ absl::Status MeasureSessions(Bench& bench);
 absl::Status MeasureCommands(Bench& bench);
 absl::Status MeasureLaunches(Bench& bench);
 absl::Status MeasureCopies(Bench& bench);
+absl::Status MeasureDevices(Bench& bench);
 absl::Status MeasureNetwork(Bench& bench);
 absl::Status MeasureMemory(Bench& bench);
 absl::Status MeasureEvents(Bench& bench);

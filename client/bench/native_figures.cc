@@ -17,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "core/compile/nvrtc_api.h"
 #include "core/compile/nvrtc_compiler.h"
+#include "core/cuda/scoped_context.h"
 
 namespace holdfast::bench {
 namespace {
@@ -131,6 +132,49 @@ absl::StatusOr<NativeFigures> Copy(bool quick,
   std::memset(pinned, 1, largest);
   HOLDFAST_RETURN_IF_ERROR(
       CopyRates(*driver, "pinned", device, pinned, quick, &figures));
+  return figures;
+}
+
+// cuMemcpyPeerAsync from device 0 to device 1, without and with peer access.
+absl::StatusOr<NativeFigures> Devices(bool quick,
+                                      const cuda::DriverOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(const Driver driver, NativeDriver::Open(options));
+  const cuda::DriverApi& api = driver->api();
+  HOLDFAST_CUDA_REQUIRE(api, cuMemAlloc);
+  const uint64_t largest = CopySizes(quick).back();
+  HOLDFAST_ASSIGN_OR_RETURN(const cuda::Device device,
+                            cuda::Device::Get(api, 1));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto peer,
+                            cuda::Context::RetainPrimary(device));
+  CUdeviceptr from = 0, to = 0;
+  HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuMemAlloc(&from, largest));
+  {
+    cuda::ScopedContext current(*peer);
+    HOLDFAST_RETURN_IF_ERROR(current.status());
+    HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuMemAlloc(&to, largest));
+  }
+  NativeFigures figures;
+  for (const bool access : {false, true}) {
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const bool can, driver->context()->device().CanAccessPeer(device));
+    if (access && !can) break;
+    if (access) {
+      HOLDFAST_RETURN_IF_ERROR(driver->context()->EnablePeerAccess(*peer));
+      HOLDFAST_RETURN_IF_ERROR(peer->EnablePeerAccess(*driver->context()));
+    }
+    for (const uint64_t size : CopySizes(quick)) {
+      const auto copy = [&]() -> absl::Status {
+        HOLDFAST_CUDA_RETURN_IF_ERROR(
+            api, cuMemcpyPeerAsync(to, peer->handle(), from,
+                                   driver->context()->handle(), size,
+                                   driver->stream()));
+        return driver->Synchronize();
+      };
+      HOLDFAST_ASSIGN_OR_RETURN(
+          figures[absl::StrCat(access ? "peer/" : "staged/", size)],
+          CopyRate(size, copy));
+    }
+  }
   return figures;
 }
 
@@ -257,6 +301,7 @@ constexpr struct {
 } kGroups[] = {
     {"session", Session}, {"launch", Launch}, {"copy", Copy},
     {"memory", Memory},   {"event", Event},   {"application", Application},
+    {"devices", Devices},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/devices_command.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -19,11 +20,20 @@ const char* KindName(const v1::Driver& driver) {
   return driver.kind() == v1::Driver::KIND_SOFTWARE ? "software" : "cuda";
 }
 
+// As CUDA_VISIBLE_DEVICES and nvidia-smi have it.
+std::string UuidText(const v1::Device& device) {
+  const std::string hex = absl::BytesToHexString(device.uuid());
+  if (hex.size() != 32) return hex;
+  return absl::StrCat("GPU-", hex.substr(0, 8), "-", hex.substr(8, 4), "-",
+                      hex.substr(12, 4), "-", hex.substr(16, 4), "-",
+                      hex.substr(20));
+}
+
 void WriteDevice(const v1::Device& device, JsonWriter* json) {
   json->BeginObject()
       .Member("ordinal", device.ordinal())
       .Member("name", device.name())
-      .Member("uuid", absl::BytesToHexString(device.uuid()))
+      .Member("uuid", UuidText(device))
       .Member("pci_bus_id", device.pci_bus_id())
       .Member("compute_capability",
               absl::StrCat(device.compute_capability_major(), ".",
@@ -31,6 +41,14 @@ void WriteDevice(const v1::Device& device, JsonWriter* json) {
       .Member("total_memory", device.total_memory())
       .Member("least_stream_priority", device.least_stream_priority())
       .Member("greatest_stream_priority", device.greatest_stream_priority());
+  if (device.has_free_memory()) {
+    json->Member("free_memory", device.free_memory());
+  }
+  json->BeginArray("peers");
+  for (const uint32_t peer : device.peers()) {
+    json->BeginObject().Member("ordinal", peer).EndObject();
+  }
+  json->EndArray();
   if (!device.attributes().empty()) {
     json->BeginObject("attributes");
     for (const auto& [name, value] : std::map<std::string, int64_t>(
@@ -51,11 +69,35 @@ void WriteDriver(const v1::Driver& driver, JsonWriter* json) {
 }
 
 void PrintDevice(const v1::Device& device) {
-  std::printf("%-3u %-32s compute %u.%u   %10s   %s\n", device.ordinal(),
-              device.name().c_str(), device.compute_capability_major(),
+  const std::string free = device.has_free_memory()
+                               ? HumanBytes(device.free_memory()) + " free"
+                               : "";
+  std::printf("%-3u %-32s compute %u.%u   %10s   %15s   %s\n    %s\n",
+              device.ordinal(), device.name().c_str(),
+              device.compute_capability_major(),
               device.compute_capability_minor(),
-              HumanBytes(device.total_memory()).c_str(),
-              device.pci_bus_id().c_str());
+              HumanBytes(device.total_memory()).c_str(), free.c_str(),
+              device.pci_bus_id().c_str(), UuidText(device).c_str());
+}
+
+// Whose kernels (rows) can be given access to whose memory (columns).
+void PrintPeers(const v1::ListDevicesResponse& list) {
+  if (list.devices_size() < 2) return;
+  std::printf("peers:");
+  for (const v1::Device& column : list.devices()) {
+    std::printf(" %3u", column.ordinal());
+  }
+  for (const v1::Device& row : list.devices()) {
+    std::printf("\n  %3u ", row.ordinal());
+    for (const v1::Device& column : list.devices()) {
+      const bool can = std::count(row.peers().begin(), row.peers().end(),
+                                  column.ordinal()) > 0;
+      std::printf(" %3s", column.ordinal() == row.ordinal() ? "."
+                          : can                             ? "yes"
+                                                            : "no");
+    }
+  }
+  std::printf("\n");
 }
 
 void PrintDriver(const v1::Driver& driver) {
@@ -76,6 +118,7 @@ absl::Status ListDevices(Daemon& daemon, bool as_json) {
     return absl::OkStatus();
   }
   for (const v1::Device& device : list.devices()) PrintDevice(device);
+  PrintPeers(list);
   PrintDriver(list.driver());
   return absl::OkStatus();
 }

@@ -33,7 +33,7 @@ struct RunFlags {
   uint32_t shared = 0;
   bool cooperative = false;
   uint32_t repeat = 1;
-  uint32_t device = 0;
+  std::string device;  // as SessionOptions.device_choices; empty: all
   std::vector<std::string> arguments;
 };
 
@@ -136,7 +136,10 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
       std::fwrite(text.data(), 1, text.size(), stderr);
     };
   }
+  if (!flags.device.empty()) opening.device_choices = {flags.device};
   HOLDFAST_ASSIGN_OR_RETURN(const auto session, Session::Open(opening));
+  const uint32_t ordinal =
+      session->devices().empty() ? 0 : session->devices().front();
   HOLDFAST_ASSIGN_OR_RETURN(
       const Compilation compilation,
       LoadSource(session->daemon(), flags.source, flags.kernel, flags.arch,
@@ -146,9 +149,9 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
                             session->Load(compilation.object));
   HOLDFAST_ASSIGN_OR_RETURN(const Kernel kernel,
                             module.GetKernel(flags.kernel));
-  HOLDFAST_RETURN_IF_ERROR(kernel.Describe(flags.device).status());
+  HOLDFAST_RETURN_IF_ERROR(kernel.Describe(ordinal).status());
 
-  const Device device = session->device(flags.device);
+  const Device device = session->device(ordinal);
   HOLDFAST_ASSIGN_OR_RETURN(const Stream stream, device.CreateStream());
   HOLDFAST_ASSIGN_OR_RETURN(const std::vector<Argument> list,
                             UploadArguments(device, stream, &arguments));
@@ -201,8 +204,9 @@ void AddFlags(CLI::App* command, RunFlags* flags) {
   command->add_option("--repeat", flags->repeat, "Launches")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--device", flags->device, "Ordinal")
-      ->capture_default_str();
+  command->add_option("--device", flags->device,
+                      "Ordinal, UUID (GPU-..., MIG-...) or most-free; "
+                      "default: the first");
   command->add_option("--arch", flags->arch,
                       "sm_90, compute_90, ... (default: that of device 0)");
   command->add_option("ARG", flags->arguments, "See below");

@@ -6,10 +6,12 @@
 #include <memory>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/event.h"
 #include "client/cpp/stream.h"
+#include "holdfast/v1/peer_commands.pb.h"
 
 namespace holdfast {
 
@@ -21,6 +23,15 @@ class Device {
       : session_(std::move(session)), ordinal_(ordinal) {}
 
   uint32_t ordinal() const { return ordinal_; }
+
+  // Can kernels of this device be given access to the peer's memory? Waits.
+  absl::StatusOr<bool> CanAccessPeer(const Device& peer) const;
+  // All that is known of the two. Waits.
+  absl::StatusOr<v1::PeerAccess> QueryPeerAccess(const Device& peer) const;
+  // Kernels of this device may use the peer's memory from now on, or launches
+  // with it fail. The other direction is another matter; copies need neither.
+  absl::Status EnablePeerAccess(const Device& peer) const;
+  absl::Status DisablePeerAccess(const Device& peer) const;
 
   absl::StatusOr<Stream> CreateStream(const StreamOptions& options = {}) const {
     return Stream::Create(session_, ordinal_, options);

@@ -58,6 +58,8 @@ v1::OpenSessionRequest MakeRequest(const SessionOptions& options) {
       absl::ToInt64Seconds(options.reconnect_grace));
   request.mutable_devices()->Add(options.devices.begin(),
                                  options.devices.end());
+  request.mutable_device_choices()->Add(options.device_choices.begin(),
+                                        options.device_choices.end());
   request.set_memory_limit(options.memory_limit);
   return request;
 }
@@ -177,13 +179,17 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
                                   : options.transfer_calls,
       std::move(route.descriptor_path));
   return std::unique_ptr<Session>(
-      new Session(std::move(daemon), response.session_id(), std::move(state)));
+      new Session(std::move(daemon), response.session_id(),
+                  {response.devices().begin(), response.devices().end()},
+                  std::move(state)));
 }
 
 Session::Session(std::shared_ptr<Daemon> daemon, std::string id,
+                 std::vector<uint32_t> devices,
                  std::shared_ptr<SessionState> state)
     : daemon_(std::move(daemon)),
       id_(std::move(id)),
+      devices_(std::move(devices)),
       state_(std::move(state)),
       keep_alive_(std::make_unique<KeepAlive>(
           [address = daemon_->address()] { return Connect(address); },

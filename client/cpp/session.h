@@ -34,6 +34,9 @@ struct SessionOptions {
   absl::Duration reconnect_grace;
   // Ordinals that the session may use; empty: all.
   std::vector<uint32_t> devices;
+  // The same in words, instead: an ordinal, a UUID or the beginning of one
+  // ("GPU-b1f6"), or "most-free" (memory).
+  std::vector<std::string> device_choices;
   // Bytes of device memory in buffers, over all devices, as asked for; 0: the
   // daemon's own limit.
   uint64_t memory_limit = 0;
@@ -83,6 +86,8 @@ class Session {
   const std::string& id() const { return id_; }
   Daemon& daemon() const { return *daemon_; }
 
+  // Those that the session may use, in the order that was asked for.
+  const std::vector<uint32_t>& devices() const { return devices_; }
   // There is no check here: using a device that does not exist fails.
   Device device(uint32_t ordinal) const { return Device(state_, ordinal); }
 
@@ -105,10 +110,11 @@ class Session {
 
  private:
   Session(std::shared_ptr<Daemon> daemon, std::string id,
-          std::shared_ptr<SessionState> state);
+          std::vector<uint32_t> devices, std::shared_ptr<SessionState> state);
 
   const std::shared_ptr<Daemon> daemon_;
   const std::string id_;
+  const std::vector<uint32_t> devices_;
   const std::shared_ptr<SessionState> state_;
   std::unique_ptr<KeepAlive> keep_alive_;
 };

@@ -158,6 +158,23 @@ TEST_F(CliTest, ListsDevicesAndVersions) {
   EXPECT_TRUE(absl::StrContains(version.out, "daemon 0.1.0")) << version.out;
 }
 
+TEST_F(CliTest, RunsOnTheDeviceThatItIsTold) {
+  const std::string list = Holdfast({"devices"}).out;
+  const size_t uuid = list.rfind("GPU-");  // of the last device
+  ASSERT_NE(uuid, std::string::npos) << list;
+  const auto run_on = [](const std::string& device) {
+    return Holdfast({"run", Path("kernels.cu"), "--kernel", "greet", "--grid",
+                     "1", "--block", "1", "f64:2.5", "--device=" + device});
+  };
+  for (const std::string& device :
+       {std::string("0"), std::string("most-free"), list.substr(uuid, 40)}) {
+    const Outcome outcome = run_on(device);
+    EXPECT_EQ(outcome.exit_code, 0) << device << ": " << outcome.err;
+  }
+  ExpectFailure(run_on("99"), 1, "device 99 does not exist");
+  ExpectFailure(run_on("fastest"), 1, "most-free");
+}
+
 TEST_F(CliTest, TheSameCompilationAgainComesFromTheCacheUntilItIsCleared) {
   const auto compile = [](const std::string& output) {
     const Outcome outcome =
