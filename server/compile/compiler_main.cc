@@ -162,6 +162,8 @@ absl::Status Serve(const compile::Compiler& compiler,
 
 int CompilerMain(Channel channel, const CompilerLimits& limits,
                  const SandboxStart& start) {
+  // Compilers write it into some objects, which shall be the same everywhere.
+  [[maybe_unused]] const int changed = chdir("/");
   Sandbox sandbox(
       CompilerPolicy(limits.memory_bytes, ObjectWriter::kMaxObjectBytes),
       start);

@@ -35,6 +35,7 @@ Driver& Driver::Get() {
 Driver::Driver() {
   const Settings& settings = GetSettings();
   std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(settings.devices));
   for (int i = 0; i < settings.devices; ++i) {
     names.push_back(Device::UuidText(i));
   }

@@ -67,6 +67,7 @@ void Sandbox::Close(SandboxRole role,
                     const std::vector<std::string>& readable) {
   if (policy_.files.empty()) {
     std::vector<VisiblePath> files;
+    files.reserve(readable.size());
     for (const std::string& path : readable) files.push_back({path});
     BoundFiles(files);
     GiveUpPrivileges();

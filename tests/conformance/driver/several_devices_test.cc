@@ -273,7 +273,7 @@ TEST_F(PeerAccessTest, ADeviceIsNoPeerOfItself) {
   int can = 1;
   EXPECT_OK(Cuda().cuDeviceCanAccessPeer(&can, 0, 0));
   EXPECT_EQ(can, 0);
-  EXPECT_CUDA(CUDA_ERROR_INVALID_CONTEXT,
+  EXPECT_CUDA(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
               Cuda().cuCtxEnablePeerAccess(first_, 0));
   int value;
   EXPECT_CUDA(CUDA_ERROR_INVALID_DEVICE,

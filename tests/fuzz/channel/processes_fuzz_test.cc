@@ -141,10 +141,12 @@ class Target : public FuzzTarget {
 
   absl::Status PlayExecutor(Spawner& spawner, Random& random) {
     ObjectStore store(1 << 20);
+    CodeCache code("", 0);
     MemoryLedger ledger(1 << 20);
+    DeviceMemory memory;
     auto process = ExecutorProcess::Start(
-        spawner, {absl::StrCat(kHostileExecutor, random.Next())}, store,
-        ledger);
+        spawner, {absl::StrCat(kHostileExecutor, random.Next())},
+        Namespaces::kNone, {store, code, ledger, memory});
     if (!process.ok()) return process.status();
     int ends = 0;
     if (random.OneIn(2))
@@ -153,17 +155,17 @@ class Target : public FuzzTarget {
     if (ready.ok()) {
       ++ready_;
       const DeviceCatalogue catalogue(*ready);
-      static_cast<void>(catalogue.List());
+      static_cast<void>(catalogue.List(memory));
       static_cast<void>(catalogue.DefaultArch());
       static_cast<void>(catalogue.DefaultTarget());
       for (const uint32_t ordinal :
            {0u, 1u, static_cast<uint32_t>(random.Boundary())}) {
         static_cast<void>(catalogue.Find(ordinal).status());
       }
-      internal::Assign assign;
-      assign.set_token("0123456789abcdef");
-      static_cast<void>(
-          (*process)->Serve(assign, /*blocks=*/-1, absl::Now() + kPatience));
+      SessionStart start;
+      start.assign.set_token("0123456789abcdef");
+      start.owner = "uid 1";
+      static_cast<void>((*process)->Serve(start, absl::Now() + kPatience));
       static_cast<void>((*process)->AskUsage(absl::Now() + kPatience));
     }
     if (random.OneIn(2)) (*process)->Stop(absl::Now() + kPatience);

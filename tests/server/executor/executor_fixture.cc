@@ -275,6 +275,11 @@ void ExecutorTest::Handle(const internal::FromExecutor& message, UniqueFd fd) {
     internal::ToExecutor reply;
     reply.mutable_reserve_reply();
     EXPECT_OK(channel_->Send(reply));
+  } else if (message.has_load_code()) {
+    // Nothing is kept: code is generated in each test.
+    internal::ToExecutor reply;
+    reply.mutable_code()->set_key(message.load_code().key());
+    EXPECT_OK(channel_->Send(reply));
   } else if (message.has_fetch_object()) {
     internal::ToExecutor reply;
     internal::ObjectReply& object = *reply.mutable_object();

@@ -209,7 +209,6 @@ CUresult cuCtxSynchronize_v2(CUcontext handle) {
 CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned flags) {
   return WithPeer(handle, [&](Context& context, Context& peer) {
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    if (&peer == &context) return CUDA_ERROR_INVALID_CONTEXT;
     return &peer.device() == &context.device()
                ? CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
                : context.EnablePeer(peer);
