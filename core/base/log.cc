@@ -17,7 +17,7 @@
 namespace holdfast {
 namespace {
 
-// Of a message; nothing that the daemon itself has to say is longer.
+// Bytes of a message that are printed; the daemon's own are shorter.
 constexpr size_t kMaxLineBytes = 4096;
 
 std::atomic<LogLevel> g_level{LogLevel::kInfo};

@@ -47,7 +47,7 @@ struct Driver {
   bool software = false;
   std::string path;
   int device_count = 0;
-  // Of the software driver alone, null for others: has the machine code that
+  // Null unless it is the software driver: has the machine code that
   // it generates kept by this program.
   void (*set_code_store)(const CodeStore* store) = nullptr;
 };

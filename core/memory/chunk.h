@@ -41,7 +41,7 @@ class Chunk {
   Chunk(const Chunk&) = delete;
   Chunk& operator=(const Chunk&) = delete;
 
-  // What kernels of a device may do with the chunk: cuMemSetAccess. Those of
+  // Sets how kernels of a device may access the chunk: cuMemSetAccess. Those of
   // its own device may read and write.
   absl::Status SetAccess(CUdevice device, CUmemAccess_flags rights);
 

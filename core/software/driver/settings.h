@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the environment says about the simulated devices.
+// Settings of the simulated devices, from the environment.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_SETTINGS_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_SETTINGS_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who may map what inside a half of the window. Addresses are handed out here;
-// what lies behind them is mapped by driver/backing.h and by window.h.
+// Hands out addresses inside one half of the window; driver/backing.h and
+// window.h map memory there.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_SPACE_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_SPACE_H_
 

@@ -32,9 +32,10 @@ struct SandboxStart {
 class Sandbox {
  public:
   // The first step: limits, the policy's files and no others, its user, no
-  // capability, no way to gain privileges, no memory dump or tracer. Libraries
-  // among the visible files can still be loaded. REQUIRES: the process has one
-  // thread.
+  // capability, no way to gain privileges, no core dump, and no
+  // tracer but of a CUDA executor, since libcuda fails in such a process.
+  // Libraries among the visible files can still be loaded. REQUIRES: the
+  // process has one thread.
   Sandbox(const SandboxPolicy& policy, const SandboxStart& start);
 
   // The second step: only the system calls of `role` work, which may be another
