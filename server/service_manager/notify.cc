@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/systemd.h"
+#include "server/service_manager/notify.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,7 +11,7 @@
 
 namespace holdfast {
 
-void NotifySystemd(absl::string_view state) {
+void NotifyServiceManager(absl::string_view state) {
   const char* variable = std::getenv("NOTIFY_SOCKET");
   if (variable == nullptr) return;
   const absl::string_view path = variable;
