@@ -1,6 +1,6 @@
 """A tarball that runs wherever it is unpacked."""
 
-def bundle(name, binaries = [], libraries = [], files = []):
+def bundle(name, binaries = [], libraries = [], files = [], carried = []):
     """Makes NAME.tar.gz with holdfast/bin, holdfast/lib and holdfast/.
 
     Args:
@@ -8,6 +8,8 @@ def bundle(name, binaries = [], libraries = [], files = []):
       binaries: programs, stripped, for bin.
       libraries: shared libraries, stripped, for lib.
       files: as they are, for the top folder.
+      carried: of `libraries`, those that need shared libraries which a bare system lacks: these are
+        copied beside them.
     """
     commands = ["root=$$(mktemp -d)/holdfast", "mkdir -p $$root"]
     for folder, targets in [("bin", binaries), ("lib", libraries)]:
@@ -15,6 +17,11 @@ def bundle(name, binaries = [], libraries = [], files = []):
             commands.append("install -D -t $$root/%s $(location %s)" % (folder, target))
             commands.append("chmod u+w $$root/%s/*" % folder)
             commands.append("strip $$root/%s/$$(basename $(location %s))" % (folder, target))
+    for target in carried:
+        commands.append(
+            "ldd $(location %s) | awk '$$2 == \"=>\" && $$1 !~ /^(libc|libm|libstdc\\+\\+|libgcc_s)\\.so/ { print $$3 }' | " % target +
+            "xargs -r install -m 755 -t $$root/lib",
+        )
     for target in files:
         commands.append("cp -L $(location %s) $$root/" % target)
     commands.append(

@@ -20,6 +20,16 @@ inline constexpr size_t kMaxInlineBytes = size_t{64} << 10;
 inline constexpr size_t kMaxChunkBytes = size_t{1} << 20;
 // Handles of one kind, unless the daemon's --max-handles is less.
 inline constexpr uint32_t kMaxHandles = 1u << 18;
+// Nodes of a graph's definition, and dependencies between them; those of child
+// graphs and branches included.
+inline constexpr uint32_t kMaxGraphNodes = 1u << 16;
+inline constexpr uint32_t kMaxGraphEdges = 1u << 18;
+// Definitions that lie in each other: a graph without children has a depth of
+// 1. Protobuf itself parses no more than a hundred messages in each other, of
+// which a branch takes three.
+inline constexpr uint32_t kMaxGraphDepth = 16;
+// Branches of one conditional node.
+inline constexpr uint32_t kMaxGraphBranches = 256;
 
 }  // namespace holdfast
 

@@ -6,16 +6,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/base/log.h"
+#include "core/base/log_format.h"
 #include "proto/protocol_limits.h"
 #include "server/process/sandbox/sandbox.h"
-#include "server/rpc/credentials.h"
 #include "server/rpc/endpoint.h"
+#include "server/rpc/tls_certificates.h"
 
 namespace holdfast {
 
@@ -30,14 +32,14 @@ uint64_t MachineMemory();
 // most 4096; each connection takes two.
 size_t DefaultMaxConnections();
 
-// What holdfastd was told, from flags and the configuration file; flags.h has
-// the text that users see for each.
+// The settings of holdfastd, from flags and the configuration file; flags.h has
+// the help text of each.
 struct Config {
-  // What this process is: the supervisor starts the others.
-  enum class Role { kSupervisor, kExecutor, kCompiler };
+  // This process's role: the supervisor starts the others.
+  enum class Role { kSupervisor, kExecutor, kCompiler, kProbe, kTelemetry };
   Role role = Role::kSupervisor;
-  // Of an executor or compiler: the way to its supervisor, and what it was
-  // given when it was started.
+  // For an executor or compiler: the channel to its supervisor, and how it is
+  // confined.
   int channel_fd = -1;
   SandboxStart sandbox;
 
@@ -53,22 +55,29 @@ struct Config {
   int software_devices = 0;  // 0: as the environment says, or 1
   // Numbers and UUIDs of those that are served; empty: all.
   std::vector<std::string> devices;
-  int warm_device = 0;  // of an executor: where it makes a context at once
+  int warm_device =
+      0;  // executor, probe: the device that it makes a context on at once
   size_t warm_executors = 1;
+  absl::Duration probe_interval = absl::Minutes(5);  // 0: only after faults
+  absl::Duration probe_timeout = absl::Seconds(30);
+  std::string telemetry = "auto";  // "auto", "on" or "off"
   bool require_sandbox = false;
   bool trust_clients = false;
   std::string user_range;  // of executors and compilers; empty: the daemon's
   size_t max_sessions = 64;
   size_t max_sessions_per_client = 0;  // 0: a share
-  std::string list_sessions = "own";   // "own" or "all"
+  absl::Duration detached_session_limit = absl::ZeroDuration();
+  uint32_t max_faults = 16;  // of one session; 0: no limit
+  absl::Duration kernel_time_limit = absl::ZeroDuration();  // 0: none
+  std::string list_sessions = "own";                        // "own" or "all"
 
-  // Of one session, in bytes; 0: no limit.
+  // Limit of one session, in bytes; 0: no limit.
   uint64_t session_memory = 0;
   uint64_t pinned_memory = MachineMemory() / 4;
   uint64_t arena_memory = MachineMemory() / 4;
-  // Of all sessions: pinned, arena and staging memory.
+  // Limit of all sessions together: pinned, arena and staging memory.
   uint64_t host_memory = MachineMemory() / 2;
-  // Of one session.
+  // Limit of one session.
   uint32_t max_handles = kMaxHandles;
   uint64_t outstanding_commands = kMaxHandles;
 
@@ -81,9 +90,20 @@ struct Config {
   uint64_t cache_disk = uint64_t{1} << 30;      // bytes
   std::string cache_directory;
 
+  // HTTP for operators, off without an address.
+  std::optional<Endpoint> metrics_address;
+  bool metrics_beyond_loopback = false;
+  std::string metrics_password_file;
+
+  std::string policy;     // a file; empty: none
+  std::string audit_log;  // a file; empty: none
+  bool check_config = false;
+
   absl::Duration drain_timeout = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;
   std::string log_level_name = "info";
+  LogFormat log_format = LogFormat::kText;
+  std::string log_format_name = "text";
   int ready_fd = -1;
   int watch_fd = -1;
 };

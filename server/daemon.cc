@@ -2,10 +2,12 @@
 #include "server/daemon.h"
 
 #include <grpc/grpc.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,32 +22,52 @@
 #include "core/base/status_macros.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
+#include "server/collections/collection_service.h"
 #include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
 #include "server/compile/disk_cache.h"
 #include "server/compile/installation.h"
 #include "server/compile/object_store.h"
 #include "server/compile/program_compiler.h"
-#include "server/health.h"
+#include "server/health/device_health_table.h"
+#include "server/health/device_probe.h"
+#include "server/health/device_prober.h"
+#include "server/health/device_telemetry.h"
+#include "server/health/health.h"
 #include "server/process/sandbox/policy.h"
 #include "server/rpc/call_threads.h"
 #include "server/rpc/peer_table.h"
 #include "server/rpc/rpc_server.h"
+#include "server/rpc/tls_certificates.h"
+#include "server/rpc/unix_socket.h"
 #include "server/runtime_directory.h"
+#include "server/service_manager/notify.h"
+#include "server/service_manager/watchdog.h"
 #include "server/services/admin_service.h"
 #include "server/services/compile_service.h"
 #include "server/services/device_service.h"
 #include "server/services/forwarded_service.h"
 #include "server/services/object_service.h"
 #include "server/services/session_service.h"
-#include "server/services/sharing_service.h"
+#include "server/services/tenant_admin.h"
+#include "server/sharing/descriptor_server.h"
+#include "server/sharing/export_registry.h"
 #include "server/supervisor/code_cache.h"
 #include "server/supervisor/device_choice.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor_pool.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
-#include "server/systemd.h"
+#include "server/telemetry/call_metrics.h"
+#include "server/telemetry/daemon_metrics.h"
+#include "server/telemetry/execution_totals.h"
+#include "server/telemetry/metric_sources.h"
+#include "server/telemetry/metrics_server.h"
+#include "server/telemetry/status_report.h"
+#include "server/tenants/audit_log.h"
+#include "server/tenants/callers.h"
+#include "server/tenants/policy_file.h"
+#include "server/tenants/tenant_table.h"
 #include "server/version.h"
 
 namespace holdfast {
@@ -55,8 +77,11 @@ namespace {
 // connections, whose clients may not look at them.
 constexpr absl::Duration kLastCalls = absl::Milliseconds(200);
 
-// What --require-sandbox waits for an executor that says how it is confined.
+// With --require-sandbox, the wait for an executor's report of its confinement.
 constexpr absl::Duration kFirstExecutor = absl::Minutes(2);
+
+// How often it is asked how many devices there are, until it is known.
+constexpr absl::Duration kCountTime = absl::Milliseconds(100);
 
 // Calls of Compile that run, wait for another's program, or for the disk.
 constexpr size_t kMaxSharing = 256;
@@ -81,11 +106,15 @@ bool RequiresSandbox(const Config& config) {
          (software && ServesOthers(config) && !config.trust_clients);
 }
 
-std::vector<std::string> ExecutorArguments(const Config& config) {
+// `role` is "executor", or "probe": the same driver in the same sandbox.
+std::vector<std::string> ExecutorArguments(const Config& config,
+                                           const char* role) {
   std::vector<std::string> arguments = {
-      "--role=executor", absl::StrCat("--channel-fd=", kChildChannelFd),
+      absl::StrCat("--role=", role),
+      absl::StrCat("--channel-fd=", kChildChannelFd),
       absl::StrCat("--device=", config.device),
-      absl::StrCat("--log-level=", config.log_level_name)};
+      absl::StrCat("--log-level=", config.log_level_name),
+      absl::StrCat("--log-format=", config.log_format_name)};
   if (!config.software_driver.empty()) {
     arguments.push_back(
         absl::StrCat("--software-driver=", config.software_driver));
@@ -104,20 +133,37 @@ std::vector<std::string> ExecutorArguments(const Config& config) {
 
 std::vector<std::string> CompilerArguments(const Config& config) {
   std::vector<std::string> arguments = {
-      "--role=compiler", absl::StrCat("--channel-fd=", kChildChannelFd),
+      "--role=compiler",
+      absl::StrCat("--channel-fd=", kChildChannelFd),
       absl::StrCat("--compile-memory=", config.compile_memory),
       absl::StrCat("--compile-timeout=",
                    absl::FormatDuration(config.compile_timeout)),
-      absl::StrCat("--log-level=", config.log_level_name)};
+      absl::StrCat("--log-level=", config.log_level_name),
+      absl::StrCat("--log-format=", config.log_format_name)};
   if (config.require_sandbox) arguments.push_back("--require-sandbox");
   return arguments;
 }
 
-// Of the device that the executor makes a context on before it has a session.
+// Adds the flag for the device that an executor makes a context on before it
+// has a session, or that a probe looks at.
 std::vector<std::string> OnDevice(std::vector<std::string> arguments,
                                   uint32_t device) {
   arguments.push_back(absl::StrCat("--warm-device=", device));
   return arguments;
+}
+
+// Null: NVML is not asked.
+DeviceTelemetry::Start TelemetryStart(const Config& config, Spawner& spawner) {
+  const bool gpus = ExecutorRole(config.device) == SandboxRole::kCudaExecutor;
+  if (config.telemetry == "off" || (config.telemetry == "auto" && !gpus)) {
+    return nullptr;
+  }
+  return [&spawner, arguments = std::vector<std::string>{
+                        "--role=telemetry",
+                        absl::StrCat("--channel-fd=", kChildChannelFd),
+                        absl::StrCat("--log-level=", config.log_level_name)}] {
+    return spawner.Spawn(arguments);
+  };
 }
 
 bool KeepsOnDisk(const Config& config) {
@@ -164,12 +210,16 @@ SessionQuotas QuotasOf(const Config& config) {
           .outstanding_commands = config.outstanding_commands};
 }
 
-RpcServer::Options ServerOptions(const Config& config) {
+RpcServer::Options ServerOptions(const Config& config,
+                                 std::shared_ptr<TlsCertificates> tls,
+                                 CallMetrics& calls, InheritedSockets sockets) {
   return {.endpoints = config.listen,
           .socket_mode = config.socket_mode,
-          .tls = config.tls,
+          .tls = std::move(tls),
           .insecure = config.insecure,
-          .max_connections = config.max_connections};
+          .max_connections = config.max_connections,
+          .inherited = std::move(sockets),
+          .make_interceptors = [&calls] { return calls.MakeInterceptors(); }};
 }
 
 bool ListsAllSessions(const Config& config) {
@@ -194,22 +244,37 @@ std::string Join(const std::vector<Endpoint>& endpoints) {
 // In the order of construction: each uses only what stands above it.
 struct Daemon::Parts {
   Parts(const Config& config, Spawner& spawner,
-        std::unique_ptr<RuntimeDirectory> runtime_directory)
+        std::unique_ptr<RuntimeDirectory> runtime_directory,
+        std::unique_ptr<AuditLog> audit_log)
       : directory(std::move(runtime_directory)),
+        audit(std::move(audit_log)),
         store(config.object_store),
         code(CodeDirectory(config), config.cache_disk / 4),
         ledger(config.host_memory),
+        device_health({.interval = config.probe_interval,
+                       .on_change =
+                           [this](uint32_t device, bool ready) {
+                             executors.SetUsable(device, ready);
+                             health.SetDevice(device, ready);
+                           }}),
+        telemetry(TelemetryStart(config, spawner)),
         executors(
             {.start =
                  [this, &config, &spawner,
-                  arguments = ExecutorArguments(config)](uint32_t device) {
+                  arguments =
+                      ExecutorArguments(config, "executor")](uint32_t device) {
                    return ExecutorProcess::Start(
                        spawner, OnDevice(arguments, device),
                        NamespacesOf(ExecutorRole(config.device)),
-                       {store, code, ledger, memory});
+                       {store, code, ledger, memory, exports, collections,
+                        totals,
+                        [this, device](const std::vector<uint32_t>& devices) {
+                          NoteDeath(device, devices);
+                        }});
                  },
              .warm = config.warm_executors,
-             .on_health = [this](bool serving) { health.Set(serving); }}),
+             .on_health =
+                 [this](bool startable) { health.SetExecutors(startable); }}),
         compilers({.start =
                        [&spawner, arguments = CompilerArguments(config)] {
                          return spawner.Spawn(arguments, Namespaces::kAll);
@@ -227,32 +292,81 @@ struct Daemon::Parts {
         program_compiler(
             compilers, store, cache,
             [this](absl::Time deadline) { return CompileDefaults(deadline); }),
-        sessions({.max_sessions = config.max_sessions,
+        sessions({.fault_limits = {.burst = config.max_faults},
+                  .max_sessions = config.max_sessions,
                   .max_sessions_per_client = config.max_sessions_per_client,
                   .quotas = QuotasOf(config),
+                  .kernel_time_limit = config.kernel_time_limit,
+                  .detached_limit = config.detached_session_limit,
                   .socket_directory = directory->path(),
                   .socket_mode = config.socket_mode,
                   .choose_devices =
                       [this](const v1::OpenSessionRequest& request,
-                             absl::Time deadline) {
-                        return ChooseDevices(request, deadline);
+                             const Tenant& tenant, absl::Time deadline) {
+                        return ChooseDevices(request, tenant, deadline);
                       },
                   .take =
                       [this](const std::vector<uint32_t>& devices,
                              absl::Time deadline) {
                         return executors.Take(devices, deadline);
                       }}),
-        session_service(sessions, peers, threads, ledger,
+        tenant_admin(tenants, sessions, collections),
+        session_service(sessions, callers, threads, ledger, exports,
                         ListsAllSessions(config)),
-        device_service(executors, memory, peers, threads),
-        compile_service(program_compiler, peers,
+        device_service(executors, memory, device_health, telemetry, sessions,
+                       callers, threads, ListsAllSessions(config)),
+        compile_service(program_compiler, callers,
                         config.compile_queue + kMaxSharing),
-        object_service(store, peers),
-        admin_service(sessions, compilers, cache, disk_cache, peers, threads),
+        object_service(store, callers),
+        collection_service(collections, sessions, callers),
+        admin_service(sessions, compilers, cache, disk_cache, tenant_admin,
+                      callers, threads),
         command_service(ServiceBeside(v1::CommandBatch::descriptor()), sessions,
                         ForwardedService::Traffic::kCommands, threads),
         transfer_service(ServiceBeside(v1::UploadRequest::descriptor()),
-                         sessions, ForwardedService::Traffic::kBytes, threads) {
+                         sessions, ForwardedService::Traffic::kBytes, threads),
+        prober(device_health,
+               {.count_devices = [this] { return CountDevices(); },
+                .probe =
+                    [this, &config, &spawner,
+                     arguments =
+                         ExecutorArguments(config, "probe")](uint32_t device) {
+                      return ProbeDevice(
+                          [&] {
+                            return spawner.Spawn(
+                                OnDevice(arguments, device),
+                                NamespacesOf(ExecutorRole(config.device)));
+                          },
+                          config.probe_timeout,
+                          [this] { return device_health.stopped(); });
+                    }}),
+        sources{sessions,
+                executors,
+                compilers,
+                cache,
+                disk_cache,
+                ledger,
+                memory,
+                totals,
+                calls,
+                [this] { return server->connections(); },
+                [this] { return server->refused_connections(); }},
+        metrics(sources),
+        status(sources, ListsAllSessions(config) ||
+                            !config.metrics_password_file.empty()) {}
+
+  // An executor has ended unasked: had it no session, on the device that it had
+  // a context on.
+  void NoteDeath(uint32_t device, const std::vector<uint32_t>& devices) {
+    if (devices.empty()) device_health.NoteFault(device);
+    for (const uint32_t used : devices) device_health.NoteFault(used);
+  }
+
+  std::optional<uint32_t> CountDevices() {
+    const auto devices = executors.Devices(absl::Now() + kCountTime);
+    if (devices.ok()) return (*devices)->size();
+    absl::SleepFor(kCountTime);
+    return std::nullopt;
   }
 
   absl::StatusOr<ProgramCompiler::Defaults> CompileDefaults(
@@ -264,9 +378,58 @@ struct Daemon::Parts {
   }
 
   absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
-      const v1::OpenSessionRequest& request, absl::Time deadline) {
-    HOLDFAST_ASSIGN_OR_RETURN(const auto devices, executors.Devices(deadline));
-    return holdfast::ChooseDevices(request, devices->List(memory));
+      const v1::OpenSessionRequest& request, const Tenant& tenant,
+      absl::Time deadline) {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto all, executors.Devices(deadline));
+    v1::ListDevicesResponse list = all->List(memory);
+    for (v1::Device& device : *list.mutable_devices()) {
+      *device.mutable_health() = device_health.Get(device.ordinal());
+    }
+    HOLDFAST_ASSIGN_OR_RETURN(const auto devices,
+                              DevicesOfTenant(list, tenant.devices()));
+    return holdfast::ChooseDevices(request, devices);
+  }
+
+  absl::Status LoadPolicy(const Config& config) {
+    if (config.policy.empty()) return absl::OkStatus();
+    HOLDFAST_ASSIGN_OR_RETURN(const Policy policy, ReadPolicy(config.policy));
+    return tenants.Apply(policy);
+  }
+
+  // Reads the TLS files for the first time, or again.
+  absl::Status LoadCertificates(const Config& config) {
+    if (config.tls.empty()) return absl::OkStatus();
+    if (tls != nullptr) return tls->Reload();
+    HOLDFAST_ASSIGN_OR_RETURN(tls, TlsCertificates::Load(config.tls));
+    return absl::OkStatus();
+  }
+
+  // Where processes outside Holdfast take exported memory.
+  absl::Status ServeDescriptors(mode_t mode) {
+    const std::string path = directory->path() + "/exports.fds";
+    HOLDFAST_ASSIGN_OR_RETURN(UniqueFd socket,
+                              ListenOnUnixSocket(path, SOCK_SEQPACKET, mode));
+    HOLDFAST_ASSIGN_OR_RETURN(
+        descriptors, DescriptorServer::Serve(std::move(socket), path, exports));
+    exports.SetDescriptorAddress(descriptors->address());
+    return absl::OkStatus();
+  }
+
+  // REQUIRES: the server has started.
+  absl::Status ServeMetrics(const Config& config) {
+    if (!config.metrics_address.has_value()) return absl::OkStatus();
+    MetricsServer::Options options;
+    options.endpoint = *config.metrics_address;
+    options.beyond_loopback = config.metrics_beyond_loopback;
+    if (!config.metrics_password_file.empty()) {
+      HOLDFAST_ASSIGN_OR_RETURN(options.password,
+                                ReadPassword(config.metrics_password_file));
+    }
+    options.collect = [this] { return metrics.Collect(); };
+    options.status = [this] { return status.Json(); };
+    HOLDFAST_ASSIGN_OR_RETURN(metrics_server,
+                              MetricsServer::Start(std::move(options)));
+    return absl::OkStatus();
   }
 
   std::vector<RpcServer::NamedService> Services() {
@@ -274,7 +437,7 @@ struct Daemon::Parts {
             {v1::DeviceService::service_full_name(), &device_service},
             {v1::CompileService::service_full_name(), &compile_service},
             {v1::ObjectService::service_full_name(), &object_service},
-            {v1::SharingService::service_full_name(), &sharing_service},
+            {v1::CollectionService::service_full_name(), &collection_service},
             {v1::AdminService::service_full_name(), &admin_service},
             {v1::CommandService::service_full_name(), &command_service},
             {v1::TransferService::service_full_name(), &transfer_service}};
@@ -283,33 +446,51 @@ struct Daemon::Parts {
   const std::unique_ptr<RuntimeDirectory> directory;
   Health health;
   PeerTable peers;
+  TenantTable tenants;
+  std::shared_ptr<TlsCertificates> tls;  // null: TCP is plain
+  const std::unique_ptr<AuditLog> audit;
+  const Callers callers{peers, tenants, *audit};
   ObjectStore store;
   CodeCache code;
   MemoryLedger ledger;
   DeviceMemory memory;
+  ExecutionTotals totals;
+  CallMetrics calls;
+  DeviceHealthTable device_health;
+  DeviceTelemetry telemetry;
+  ExportRegistry exports;
+  std::unique_ptr<DescriptorServer> descriptors;
+  CollectionTable collections;
   ExecutorPool executors;
   CompilerPool compilers;
   DiskCache disk_cache;
   CompileCache cache;
   ProgramCompiler program_compiler;
   SessionRegistry sessions;
+  TenantAdmin tenant_admin;
   CallThreads threads{kMaxWaitingCalls};
   SessionService session_service;
   DeviceService device_service;
   CompileService compile_service;
   ObjectService object_service;
-  SharingService sharing_service;
+  CollectionService collection_service;
   AdminService admin_service;
   ForwardedService command_service;
   ForwardedService transfer_service;
+  DeviceProber prober;
   std::unique_ptr<RpcServer> server;
+  MetricSources sources;
+  DaemonMetrics metrics;
+  StatusReport status;
+  std::unique_ptr<MetricsServer> metrics_server;  // if it is asked for
   std::thread expiry;    // closes sessions whose time is up
   std::thread prestart;  // of the first compiler worker
+  std::unique_ptr<Watchdog> watchdog;
 };
 
-absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
-                                                      Spawner& spawner,
-                                                      StopEvents& events) {
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
+    const Config& config, Spawner& spawner, StopEvents& events,
+    InheritedSockets sockets) {
   KeepFreedMemoryOfManyReads();
   // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
   // poller that a large write has left behind.
@@ -319,16 +500,27 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
       auto directory,
       RuntimeDirectory::Create(config.runtime_dir, config.socket_mode));
   HOLDFAST_RETURN_IF_ERROR(MakeSocketDirectories(config));
-  auto parts = std::make_unique<Parts>(config, spawner, std::move(directory));
+  HOLDFAST_ASSIGN_OR_RETURN(auto audit, AuditLog::Open(config.audit_log));
+  auto parts = std::make_unique<Parts>(config, spawner, std::move(directory),
+                                       std::move(audit));
+  HOLDFAST_RETURN_IF_ERROR(parts->LoadPolicy(config));
+  HOLDFAST_RETURN_IF_ERROR(parts->LoadCertificates(config));
+  HOLDFAST_RETURN_IF_ERROR(parts->ServeDescriptors(config.socket_mode));
   if (config.require_sandbox) {
     const absl::Time deadline = absl::Now() + kFirstExecutor;
     HOLDFAST_RETURN_IF_ERROR(parts->executors.Devices(deadline).status());
   }
   HOLDFAST_ASSIGN_OR_RETURN(
       parts->server,
-      RpcServer::Start(ServerOptions(config), parts->Services(), parts->peers));
-  parts->health.Watch([server = parts->server.get()](bool serving) {
-    server->SetHealth(serving);
+      RpcServer::Start(
+          ServerOptions(config, parts->tls, parts->calls, std::move(sockets)),
+          parts->Services(), parts->peers));
+  HOLDFAST_RETURN_IF_ERROR(parts->ServeMetrics(config));
+  parts->health.Watch([server = parts->server.get()](const Health::View& view) {
+    server->SetHealth(view.serving);
+    for (const auto& [device, serving] : view.devices) {
+      server->SetHealthOf(absl::StrCat("holdfast.device.", device), serving);
+    }
   });
   std::unique_ptr<Daemon> daemon(
       new Daemon(config, spawner, events, std::move(parts)));
@@ -359,6 +551,8 @@ Daemon::Daemon(const Config& config, Spawner& spawner, StopEvents& events,
 Daemon::~Daemon() {
   spawner_.OnGone(nullptr);
   parts_->health.Watch(nullptr);
+  parts_->watchdog = nullptr;
+  parts_->metrics_server = nullptr;
   parts_->server->Shutdown(absl::Now() + kLastCalls);
   parts_->sessions.Stop();
   parts_->expiry.join();
@@ -367,7 +561,10 @@ Daemon::~Daemon() {
 }
 
 void Daemon::Announce() {
-  const std::string addresses = Join(parts_->server->endpoints());
+  std::string addresses = Join(parts_->server->endpoints());
+  if (parts_->metrics_server != nullptr) {
+    absl::StrAppend(&addresses, " ", parts_->metrics_server->url());
+  }
   LogInfo("holdfastd ", kVersion, " listening on ", addresses);
   if (config_.ready_fd >= 0) {
     const std::string line = addresses + "\n";
@@ -376,14 +573,44 @@ void Daemon::Announce() {
     }
     close(config_.ready_fd);
   }
-  NotifySystemd(absl::StrCat("READY=1\nSTATUS=listening on ", addresses));
+  NotifyServiceManager(
+      absl::StrCat("READY=1\nSTATUS=listening on ", addresses));
+  // A deadlock in what every session needs is what a restart can mend.
+  parts_->watchdog = std::make_unique<Watchdog>(
+      Watchdog::Interval(), [this] { parts_->sessions.List(); });
+}
+
+StopEvents::Event Daemon::Await(absl::Time deadline) {
+  while (true) {
+    const StopEvents::Event event = events_.Wait(deadline);
+    if (event != StopEvents::Event::kReload) return event;
+    Reload();
+  }
+}
+
+void Daemon::Reload() {
+  const absl::Status policy = parts_->LoadPolicy(config_);
+  if (policy.ok()) {
+    LogInfo("SIGHUP: the policy is in force");
+  } else {
+    LogError("SIGHUP: the policy stays as it was: ", policy.message());
+  }
+  const absl::Status certificates = parts_->LoadCertificates(config_);
+  if (!certificates.ok()) {
+    LogError("SIGHUP: the certificates stay as they were: ",
+             certificates.message());
+  } else if (parts_->tls != nullptr) {
+    LogInfo("SIGHUP: new connections get the certificates as they are now");
+  }
+  const absl::Status audit = parts_->audit->Reopen();
+  if (!audit.ok()) LogError("SIGHUP: ", audit.message());
 }
 
 absl::Status Daemon::Run() {
-  const StopEvents::Event event = events_.Wait(absl::InfiniteFuture());
+  const StopEvents::Event event = Await(absl::InfiniteFuture());
   const bool failed = event == StopEvents::Event::kFailed;
   const bool drained = event == StopEvents::Event::kSignal && Drain();
-  NotifySystemd("STOPPING=1");
+  NotifyServiceManager("STOPPING=1");
   parts_->sessions.Drain(nullptr);
   parts_->sessions.CloseAll(
       "the daemon is stopping",
@@ -402,8 +629,8 @@ bool Daemon::Drain() {
             absl::FormatDuration(config_.drain_timeout),
             "; signal again to stop at once");
   }
-  NotifySystemd("STATUS=draining");
-  switch (events_.Wait(absl::Now() + config_.drain_timeout)) {
+  NotifyServiceManager("STATUS=draining");
+  switch (Await(absl::Now() + config_.drain_timeout)) {
     case StopEvents::Event::kDrained:
       return true;
     case StopEvents::Event::kTimeout:

@@ -6,8 +6,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "server/config.h"
 #include "server/process/spawner.h"
+#include "server/service_manager/inherited_sockets.h"
 #include "server/stop_events.h"
 
 namespace holdfast {
@@ -16,10 +18,11 @@ namespace holdfast {
 // reverse. Never touches the CUDA driver.
 class Daemon {
  public:
-  // Accepts calls when it returns. What is passed must outlive the daemon.
-  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Config& config,
-                                                       Spawner& spawner,
-                                                       StopEvents& events);
+  // Accepts calls when it returns. Arguments passed by reference must outlive
+  // the daemon. `sockets` are served as well as what the configuration says.
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(
+      const Config& config, Spawner& spawner, StopEvents& events,
+      InheritedSockets sockets);
   ~Daemon();
 
   // Serves until something tells it to stop; drains if there is time. Returns
@@ -33,6 +36,10 @@ class Daemon {
   Daemon(const Config& config, Spawner& spawner, StopEvents& events,
          std::unique_ptr<Parts> parts);
   void Announce();
+  // Waits for an event that is no SIGHUP; at each of those reads policy and
+  // certificates again.
+  StopEvents::Event Await(absl::Time deadline);
+  void Reload();
   bool Drain();
 
   const Config& config_;

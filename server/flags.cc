@@ -40,7 +40,9 @@ CONFIGURATION FILE
 SIGNALS
   SIGTERM, SIGINT  drain: no new sessions; stop when the last one has ended or
                    --drain-timeout is over. A second one stops at once.
-  SIGHUP           is logged: there is nothing to reload yet.
+  SIGHUP           reads --policy with its keys, and the --tls files again, and
+                   opens --audit-log again. A file that is wrong changes
+                   nothing; the log says where it is.
   SIGUSR1, SIGUSR2 are ignored.
 
 FILES
@@ -127,7 +129,7 @@ void AddAddresses(CLI::App* app, Config* config) {
       ->group(group);
   app->add_option("--tls-cert", config->tls.certificate,
                   "The server's certificate with its chain, PEM; makes TCP "
-                  "TLS.")
+                  "TLS. Read again on SIGHUP, as are key and CA.")
       ->type_name("FILE")
       ->group(group);
   app->add_option("--tls-key", config->tls.key, "Its private key, PEM.")
@@ -203,6 +205,26 @@ void AddExecution(CLI::App* app, Config* config) {
       ->check(CLI::Range(0, 64))
       ->capture_default_str()
       ->group(group);
+  AddDuration(app, "--detached-session-limit", &config->detached_session_limit,
+              "How long a session may live without any client, if its client "
+              "asked for that when it opened it. 0: it may not.");
+  app->get_option("--detached-session-limit")->group(group);
+  AddDuration(app, "--probe-interval", &config->probe_interval,
+              "How often a small kernel is run on each device, in a fresh "
+              "context, to see that it works. 0: only at the start and after "
+              "faults.");
+  app->get_option("--probe-interval")->group(group);
+  AddDuration(app, "--probe-timeout", &config->probe_timeout,
+              "What such a probe may take. New sessions are refused a device "
+              "that fails it, until it passes.");
+  app->get_option("--probe-timeout")->group(group);
+  app->add_option("--telemetry", config->telemetry,
+                  "Ask NVML, in a process of its own, for what `holdfast "
+                  "devices` shows of temperatures, clocks, errors and "
+                  "processes. auto: if devices are GPUs.")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->capture_default_str()
+      ->group(group);
   app->add_flag("--require-sandbox", config->require_sandbox,
                 "Do not serve unless executors and compilers can be confined: "
                 "files by Landlock or mounts, system calls by seccomp. "
@@ -234,11 +256,43 @@ void AddExecution(CLI::App* app, Config* config) {
       ->check(CLI::Range(0, 1024))
       ->capture_default_str()
       ->group(group);
+  app->add_option("--max-faults", config->max_faults,
+                  "Faults in short order after which a session is stopped "
+                  "instead of recovered; one is forgiven every 10 s. 0: it is "
+                  "never stopped.")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str()
+      ->group(group);
+  AddDuration(app, "--kernel-time-limit", &config->kernel_time_limit,
+              "How long a kernel, or a launch of a graph, may run. One that "
+              "runs longer is a fault of its session, which names it and goes "
+              "on in another executor. A session may ask for less. 0: for as "
+              "long as it likes.");
+  app->get_option("--kernel-time-limit")->group(group);
   app->add_option("--list-sessions", config->list_sessions,
                   "Whose sessions a client is shown: own, or all. The daemon's "
                   "own user and root see all on a Unix socket.")
       ->check(CLI::IsMember({"own", "all"}))
       ->capture_default_str()
+      ->group(group);
+}
+
+void AddTenants(CLI::App* app, Config* config) {
+  const std::string group = "Tenants";
+  app->add_option("--policy", config->policy,
+                  "Who may use the daemon, as which tenant, and how much: a "
+                  "TOML file, read again on SIGHUP. Default: whoever may "
+                  "connect is a tenant of its own.")
+      ->type_name("FILE")
+      ->group(group);
+  app->add_option("--audit-log", config->audit_log,
+                  "Where each refusal and each act of an operator is written, "
+                  "as JSON lines; opened again on SIGHUP.")
+      ->type_name("FILE")
+      ->group(group);
+  app->add_flag("--check-config", config->check_config,
+                "Check the options, the policy and the certificates, say what "
+                "is wrong, and do nothing else.")
       ->group(group);
 }
 
@@ -347,12 +401,27 @@ void AddOperation(CLI::App* app, Config* config) {
       ->type_name("LEVEL")
       ->capture_default_str()
       ->group(group);
+  app->add_option(
+         "--log-format", config->log_format_name,
+         "text: a line for people; json: one object a line, with time, "
+         "severity, process, pid and message, and session, tenant, "
+         "trace_id and span_id where they are known. Traces come from "
+         "the metadata `traceparent` of calls, as OpenTelemetry sends "
+         "it.")
+      ->check([config](const std::string& text) -> std::string {
+        if (ParseLogFormat(text, &config->log_format)) return "";
+        return text + " is neither text nor json";
+      })
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group(group);
   AddDuration(app, "--drain-timeout", &config->drain_timeout,
               "How long SIGTERM waits for sessions to end.");
   app->get_option("--drain-timeout")->group(group);
   app->add_option("--ready-fd", config->ready_fd,
                   "Descriptor that gets one line, the addresses, once they "
-                  "are served.")
+                  "are served; the last is that of metrics, if there are "
+                  "any.")
       ->type_name("N")
       ->group(group);
   app->add_option("--watch-fd", config->watch_fd,
@@ -363,12 +432,45 @@ void AddOperation(CLI::App* app, Config* config) {
       ->group(group);
 }
 
+void AddTelemetry(CLI::App* app, Config* config) {
+  const std::string group = "Operation";
+  app->add_option_function<std::string>(
+         "--metrics-address",
+         [config](const std::string& text) {
+           auto endpoint = Endpoint::Parse("tcp:" + text);
+           if (!endpoint.ok()) {
+             throw CLI::ValidationError(
+                 "--metrics-address",
+                 text + " is no HOST:PORT; for instance 127.0.0.1:9464");
+           }
+           config->metrics_address = *std::move(endpoint);
+         },
+         "Serve metrics for Prometheus, /metrics, and a status page for "
+         "browsers, /, over plain HTTP; HOST is an IP address or localhost. "
+         "Port 0 takes a free one and logs it. "
+         "Beyond loopback only with --metrics-beyond-loopback.")
+      ->type_name("HOST:PORT")
+      ->group(group);
+  app->add_flag("--metrics-beyond-loopback", config->metrics_beyond_loopback,
+                "Let other machines read --metrics-address; its port is not "
+                "encrypted.")
+      ->group(group);
+  app->add_option("--metrics-password-file", config->metrics_password_file,
+                  "The password, in its first line, that --metrics-address "
+                  "asks for by HTTP's basic authentication, with any user "
+                  "name; others must not be able to read the file.")
+      ->type_name("FILE")
+      ->group(group);
+}
+
 // How the supervisor starts its other processes; not for people.
 void AddRole(CLI::App* app, Config* config) {
   const std::map<std::string, Config::Role> roles = {
       {"supervisor", Config::Role::kSupervisor},
       {"executor", Config::Role::kExecutor},
-      {"compiler", Config::Role::kCompiler}};
+      {"compiler", Config::Role::kCompiler},
+      {"probe", Config::Role::kProbe},
+      {"telemetry", Config::Role::kTelemetry}};
   app->add_option("--role", config->role)
       ->transform(CLI::CheckedTransformer(roles))
       ->group("");
@@ -409,8 +511,10 @@ std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code) {
   AddAddresses(&app, &config);
   AddExecution(&app, &config);
   AddQuotas(&app, &config);
+  AddTenants(&app, &config);
   AddCompilation(&app, &config);
   AddOperation(&app, &config);
+  AddTelemetry(&app, &config);
   AddRole(&app, &config);
   try {
     app.parse(argc, argv);

@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/log.h"
+#include "core/base/log_format.h"
 #include "core/base/unique_fd.h"
 #include "core/cuda/driver_loader.h"
 #include "server/channel/channel.h"
@@ -25,10 +26,16 @@
 #include "server/daemon.h"
 #include "server/executor/executor_main.h"
 #include "server/flags.h"
+#include "server/health/probe_main.h"
+#include "server/health/telemetry_main.h"
 #include "server/process/sandbox/policy.h"
 #include "server/process/spawner.h"
 #include "server/process/user_range.h"
+#include "server/rpc/credentials.h"
+#include "server/rpc/tls_certificates.h"
+#include "server/service_manager/inherited_sockets.h"
 #include "server/stop_events.h"
+#include "server/tenants/policy_file.h"
 
 namespace holdfast {
 namespace {
@@ -89,6 +96,19 @@ int RunExecutor(const Config& config) {
        .sandbox = SandboxStartOf(config)});
 }
 
+int RunProbe(const Config& config) {
+  SetLogProcessName("probe");
+  ShowDevices(config);
+  const auto choice = cuda::ParseDriverChoice(config.device);
+  if (!choice.ok()) return Fail(choice.status());
+  return ProbeMain(Channel(TakeChannel(config)),
+                   {.driver = {.choice = *choice,
+                               .software_driver_path = config.software_driver},
+                    .device = config.warm_device,
+                    .role = ExecutorRole(config.device),
+                    .sandbox = SandboxStartOf(config)});
+}
+
 int RunCompiler(const Config& config) {
   SetLogProcessName("compiler");
   return CompilerMain(Channel(TakeChannel(config)),
@@ -97,9 +117,31 @@ int RunCompiler(const Config& config) {
                       SandboxStartOf(config));
 }
 
+int CheckConfig(const Config& config) {
+  std::shared_ptr<TlsCertificates> tls;
+  if (!config.tls.empty()) {
+    auto certificates = TlsCertificates::Load(config.tls);
+    if (!certificates.ok()) return Fail(certificates.status());
+    tls = *std::move(certificates);
+  }
+  for (const Endpoint& endpoint : config.listen) {
+    if (endpoint.kind != Endpoint::Kind::kTcp) continue;
+    const auto credentials = MakeTcpCredentials(endpoint, tls, config.insecure);
+    if (!credentials.ok()) return Fail(credentials.status());
+  }
+  if (config.policy.empty()) return 0;
+  const auto policy = ReadPolicy(config.policy);
+  if (!policy.ok()) return Fail(policy.status());
+  LogInfo(config.policy, " is right: ", policy->tenants.size(), " tenants");
+  return 0;
+}
+
 int RunSupervisor(const Config& config) {
+  if (config.check_config) return CheckConfig(config);
   // Signals are blocked before any thread exists, the spawner is forked before
   // any but its own does.
+  auto sockets = TakeInheritedSockets();
+  if (!sockets.ok()) return Fail(sockets.status());
   const auto events = StopEvents::Create(config.watch_fd);
   if (!events.ok()) return Fail(events.status());
   std::shared_ptr<UserRange> users;
@@ -112,7 +154,8 @@ int RunSupervisor(const Config& config) {
   if (!spawner.ok()) return Fail(spawner.status());
   // Whatever gets at a child shall not read its supervisor's memory.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  const auto daemon = Daemon::Start(config, **spawner, **events);
+  const auto daemon =
+      Daemon::Start(config, **spawner, **events, *std::move(sockets));
   if (!daemon.ok()) return Fail(daemon.status());
   const absl::Status ended = (*daemon)->Run();
   if (ended.ok()) return 0;
@@ -126,6 +169,7 @@ int Main(int argc, char** argv) {
   if (!config.has_value()) return exit_code;
   SetLogProcessName("holdfastd");
   SetLogLevel(config->log_level);
+  SetLogFormat(config->log_format);
   std::signal(SIGPIPE, SIG_IGN);
   umask(0077);
   // Distributions build Abseil with its deadlock detector on, which makes every
@@ -137,6 +181,11 @@ int Main(int argc, char** argv) {
       return RunExecutor(*config);
     case Config::Role::kCompiler:
       return RunCompiler(*config);
+    case Config::Role::kProbe:
+      return RunProbe(*config);
+    case Config::Role::kTelemetry:
+      SetLogProcessName("telemetry");
+      return TelemetryMain(Channel(TakeChannel(*config)));
     case Config::Role::kSupervisor:
       return RunSupervisor(*config);
   }

@@ -90,7 +90,7 @@ absl::StatusOr<std::unique_ptr<RuntimeDirectory>> RuntimeDirectory::Create(
                      " is too long for the paths of Unix sockets in it"));
   }
   std::error_code ignored;
-  fs::remove_all(path, ignored);  // Of an earlier daemon with this pid.
+  fs::remove_all(path, ignored);  // Left by an earlier daemon with this pid.
   HOLDFAST_RETURN_IF_ERROR(MakePrivateDirectory(path, socket_mode));
   return std::unique_ptr<RuntimeDirectory>(new RuntimeDirectory(path));
 }

@@ -60,19 +60,20 @@ StopEvents::Event StopEvents::Wait(absl::Time deadline) {
     const int ready = poll(events, 4, MillisecondsUntil(deadline));
     if (ready == 0) return Event::kTimeout;
     if (ready < 0) continue;
-    if (events[0].revents != 0 && TakeSignal()) return Event::kSignal;
+    if (events[0].revents != 0) {
+      const Event signal = TakeSignal();
+      if (signal != Event::kTimeout) return signal;
+    }
     if (events[3].revents != 0) return Event::kFailed;
     if (events[2].revents != 0) return Event::kParentGone;
     if (events[1].revents != 0) return Event::kDrained;
   }
 }
 
-bool StopEvents::TakeSignal() {
+StopEvents::Event StopEvents::TakeSignal() {
   signalfd_siginfo info = {};
-  if (read(signals_.get(), &info, sizeof info) <= 0) return false;
-  if (info.ssi_signo != SIGHUP) return true;
-  LogInfo("SIGHUP: there is no configuration to reload; going on");
-  return false;
+  if (read(signals_.get(), &info, sizeof info) <= 0) return Event::kTimeout;
+  return info.ssi_signo == SIGHUP ? Event::kReload : Event::kSignal;
 }
 
 void StopEvents::NotifyDrained() { Set(drained_); }

@@ -11,13 +11,13 @@
 
 namespace holdfast {
 
-// What makes a daemon stop, as descriptors that its main thread sleeps on.
-// SIGHUP does not stop it: there is nothing to reload yet, so it is logged.
-// SIGUSR1 and SIGUSR2 are ignored.
+// The signals that make a daemon stop, or read its files again, as descriptors
+// that its main thread sleeps on. SIGUSR1 and SIGUSR2 are ignored.
 class StopEvents {
  public:
   enum class Event {
     kSignal,      // SIGTERM or SIGINT
+    kReload,      // SIGHUP
     kParentGone,  // the watched descriptor was closed
     kDrained,     // NotifyDrained was called
     kFailed,      // NotifyFailed was called
@@ -36,8 +36,8 @@ class StopEvents {
   void NotifyFailed();
 
  private:
-  // True if it is one to stop for.
-  bool TakeSignal();
+  // Returns what the signal that has come stands for; kTimeout if none has.
+  Event TakeSignal();
 
   StopEvents(UniqueFd signals, UniqueFd drained, UniqueFd failed, int watch_fd)
       : signals_(std::move(signals)),

@@ -26,7 +26,7 @@ struct Application {
   Buffer x, y, out;
 };
 
-// What comes before the data.
+// Does all that comes before the data.
 absl::StatusOr<Application> Prepare(Bench& bench) {
   const size_t bytes = kSaxpyN * sizeof(float);
   HOLDFAST_ASSIGN_OR_RETURN(auto session, bench.OpenSession());

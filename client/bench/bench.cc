@@ -33,8 +33,12 @@ constexpr Group kGroups[] = {
     {"commands", "round trips, and commands that call no driver",
      MeasureCommands},
     {"launch", "kernels a second, launch and synchronise", MeasureLaunches},
+    {"graph", "instantiated graphs; over a slow network, too, with --tcp",
+     MeasureGraphs},
     {"memory", "allocate and free", MeasureMemory},
     {"event", "record and elapsed time", MeasureEvents},
+    {"sharing", "streams of two sessions that wait for each other",
+     MeasureSharing},
     {"compile", "programs found in the cache, new ones, many at once",
      MeasureCompiling},
     {"copy", "bytes in and out on this machine", MeasureCopies},
@@ -42,6 +46,8 @@ constexpr Group kGroups[] = {
      MeasureDevices},
     {"network", "bytes in and out over TCP and TLS, with --tcp and --tls",
      MeasureNetwork},
+    {"recovery", "from a fault to the next launch, with bytes held",
+     MeasureRecovery},
     {"application", "the whole of SAXPY", MeasureApplication},
 };
 

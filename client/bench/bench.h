@@ -24,7 +24,7 @@ namespace holdfast::bench {
 
 struct BenchOptions {
   std::string address;  // of the daemon; empty: the default
-  // Of a daemon on this machine, for the group of the network.
+  // Addresses of a daemon on this machine, for the group of the network.
   std::string tcp_address;
   std::string tls_address;
   // At once, over the network, beside one; 0: as many as the library makes.
@@ -41,7 +41,7 @@ absl::StatusOr<Report> Run(const BenchOptions& options);
 // "session: open a session and what it costs\n..."
 std::string DescribeGroups();
 
-// What the groups share. Of one thread.
+// The state that the groups share. Used by one thread.
 class Bench {
  public:
   static absl::StatusOr<std::unique_ptr<Bench>> Create(BenchOptions options);
@@ -85,12 +85,15 @@ class Bench {
 absl::Status MeasureSessions(Bench& bench);
 absl::Status MeasureCommands(Bench& bench);
 absl::Status MeasureLaunches(Bench& bench);
+absl::Status MeasureGraphs(Bench& bench);
 absl::Status MeasureCopies(Bench& bench);
 absl::Status MeasureDevices(Bench& bench);
 absl::Status MeasureNetwork(Bench& bench);
 absl::Status MeasureMemory(Bench& bench);
 absl::Status MeasureEvents(Bench& bench);
+absl::Status MeasureSharing(Bench& bench);
 absl::Status MeasureCompiling(Bench& bench);
+absl::Status MeasureRecovery(Bench& bench);
 absl::Status MeasureApplication(Bench& bench);
 
 }  // namespace holdfast::bench

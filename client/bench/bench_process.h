@@ -29,7 +29,7 @@ class BenchProcess {
   // To its stdin; false: it has gone.
   bool Write(absl::string_view text);
 
-  // Of its stdout: to the end of the line, and to the end.
+  // Reads its stdout: to the end of the line, and to the end.
   std::string ReadLine();
   std::string ReadAll();
 

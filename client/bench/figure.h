@@ -9,14 +9,14 @@
 
 namespace holdfast::bench {
 
-// What a figure is compared with, measured in the same run: "native",
+// A value that a figure is compared with, measured in the same run: "native",
 // "bare gRPC".
 struct Baseline {
   std::string name;
   Summary value;
 };
 
-// What a figure has to reach, in its own unit.
+// A bound that a figure has to reach, in its own unit.
 struct Bar {
   // "≥ 0.95 × native"
   std::string text;

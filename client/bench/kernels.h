@@ -31,6 +31,23 @@ inline constexpr char kEmptyKernels[] = R"(.version 7.0
 }
 )";
 
+// One that does nothing, and one that faults.
+inline constexpr char kFaultKernels[] = R"(.version 7.0
+.target sm_52
+.address_size 64
+
+.visible .entry work()
+{
+  ret;
+}
+
+.visible .entry fault()
+{
+  trap;
+  ret;
+}
+)";
+
 // The application of the CUDA documentation.
 inline constexpr char kSaxpySource[] = R"(
 extern "C" __global__ void saxpy(float a, float* x, float* y, float* out,
@@ -39,7 +56,7 @@ extern "C" __global__ void saxpy(float a, float* x, float* y, float* out,
   if (i < n) out[i] = a * x[i] + y[i];
 }
 )";
-// What new programs are compiled to, on every machine.
+// The architecture that new programs are compiled for, on every machine.
 inline constexpr char kCompileArch[] = "compute_80";
 inline constexpr uint32_t kSaxpyThreads = 512;
 inline constexpr uint32_t kSaxpyBlocks = 32768;

@@ -15,7 +15,7 @@
 namespace holdfast::bench {
 namespace {
 
-// What is launched, and where.
+// The kernel that is launched, and its stream.
 struct Target {
   Stream stream;
   Module module;

@@ -19,7 +19,8 @@
 namespace holdfast::bench {
 
 // Device 0 as a program without Holdfast has it: a driver, its context current
-// in the calling thread, one stream. Of one thread, for a process's whole life.
+// in the calling thread, one stream. For one thread, for a process's whole
+// life.
 class NativeDriver {
  public:
   static absl::StatusOr<std::unique_ptr<NativeDriver>> Open(

@@ -12,6 +12,8 @@
 #include "absl/strings/str_split.h"
 #include "client/bench/kernels.h"
 #include "client/bench/native_driver.h"
+#include "client/bench/native_graph.h"
+#include "client/bench/native_sharing.h"
 #include "client/bench/process_memory.h"
 #include "client/bench/workload.h"
 #include "core/base/status_macros.h"
@@ -299,9 +301,15 @@ constexpr struct {
   absl::string_view name;
   absl::StatusOr<NativeFigures> (*measure)(bool, const cuda::DriverOptions&);
 } kGroups[] = {
-    {"session", Session}, {"launch", Launch}, {"copy", Copy},
-    {"memory", Memory},   {"event", Event},   {"application", Application},
+    {"session", Session},
+    {"launch", Launch},
+    {"copy", Copy},
+    {"memory", Memory},
+    {"event", Event},
+    {"application", Application},
     {"devices", Devices},
+    {"graph", MeasureNativeGraphs},
+    {"sharing", MeasureNativeSharing},
 };
 
 }  // namespace

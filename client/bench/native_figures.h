@@ -20,7 +20,7 @@ namespace holdfast::bench {
 using NativeFigures = std::map<std::string, Summary>;
 
 // Measures one group: "session", "launch", "copy", "memory", "event",
-// "compile", "application", "devices". NOT_FOUND: no such group.
+// "compile", "application", "devices", "graph". NOT_FOUND: no such group.
 absl::StatusOr<NativeFigures> MeasureNative(absl::string_view group, bool quick,
                                             const cuda::DriverOptions& driver);
 

@@ -28,8 +28,8 @@ absl::StatusOr<Summary> OpenMilliseconds(Bench& bench) {
   return Summary::Of(std::move(samples), Better::kLess);
 }
 
-// Of the executor of an idle session, beyond what a process has that holds
-// only the driver and a context.
+// The memory of the executor of an idle session, beyond that of a process that
+// holds only the driver and a context.
 absl::StatusOr<double> OwnMemoryMiB(Bench& bench) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto session, bench.OpenSession());
   HOLDFAST_ASSIGN_OR_RETURN(const auto stream,

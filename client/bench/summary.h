@@ -14,7 +14,7 @@ namespace holdfast::bench {
 
 enum class Better { kLess, kMore };
 
-// What is kept of a row of samples, in the samples' unit.
+// The summary of a row of samples, in the samples' unit.
 struct Summary {
   double p50 = 0;
   // The worse end: of times the 99th percentile, of rates the first.
@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<double>> TimeRounds(int rounds, Action action) {
   return samples;
 }
 
-// Of rounds that do `work` units each: units a second.
+// Measures rounds that do `work` units each: units a second.
 template <typename Action>
 absl::StatusOr<Summary> RateOf(int rounds, double work, Action action) {
   auto samples = TimeRounds(rounds, action);
@@ -81,7 +81,7 @@ absl::StatusOr<Summary> RateOf(int rounds, double work, Action action) {
   return Summary::Of(*std::move(samples), Better::kMore);
 }
 
-// Of rounds that do `work` units each: microseconds a unit.
+// Measures rounds that do `work` units each: microseconds a unit.
 template <typename Action>
 absl::StatusOr<Summary> TimePerUnit(int rounds, double work, Action action) {
   auto samples = TimeRounds(rounds, action);

@@ -16,13 +16,13 @@ namespace {
 
 struct Flags {
   bench::BenchOptions bench;
-  // Of the process that measures the driver without Holdfast.
+  // For the process that measures the driver without Holdfast.
   std::string native_group;
   std::string device = "cuda";
   std::string driver_path;
-  // Of the process that is the other end of a bare gRPC stream.
+  // For the process that is the other end of a bare gRPC stream.
   bool echo = false;
-  // Of the process that compiles with NVRTC alone.
+  // For the process that compiles with NVRTC alone.
   bool nvrtc = false;
 };
 

@@ -10,7 +10,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "client/cpp/fault.h"
 #include "core/base/error_detail.h"
+#include "core/base/printable.h"
 
 namespace holdfast::cli {
 namespace {
@@ -20,6 +23,14 @@ std::string Kind(const absl::Status& status) {
   std::string kind = absl::StatusCodeToString(status.code());
   for (char& c : kind) c = c == '_' ? ' ' : static_cast<char>(std::tolower(c));
   return kind;
+}
+
+// Each line by itself, since line feeds are escaped.
+void PrintFault(const v1::FaultReport& fault) {
+  const std::string text = DescribeFault(fault);
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    std::fprintf(stderr, "%s\n", ToPrintable(line).c_str());
+  }
 }
 
 }  // namespace
@@ -46,6 +57,7 @@ int Report(const absl::Status& status) {
   if (status.ok()) return kExitOk;
   std::fprintf(stderr, "holdfast: %s: %s\n", Kind(status).c_str(),
                std::string(status.message()).c_str());
+  if (const auto fault = FaultOf(status)) PrintFault(*fault);
   if (const auto detail = GetErrorDetail(status)) {
     if (!detail->result_name.empty() &&
         !absl::StrContains(status.message(), detail->result_name)) {

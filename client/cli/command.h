@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the commands of `holdfast` have in common.
+// The common part of the commands of `holdfast`.
 #ifndef HOLDFAST_CLIENT_CLI_COMMAND_H_
 #define HOLDFAST_CLIENT_CLI_COMMAND_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said about a compilation or a link.
+// Reports the outcome of a compilation or a link.
 #ifndef HOLDFAST_CLIENT_CLI_COMPILATION_REPORT_H_
 #define HOLDFAST_CLIENT_CLI_COMPILATION_REPORT_H_
 

@@ -7,10 +7,18 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "client/cli/json_writer.h"
 #include "client/cpp/daemon.h"
+#include "core/base/printable.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {
@@ -27,6 +35,88 @@ std::string UuidText(const v1::Device& device) {
   return absl::StrCat("GPU-", hex.substr(0, 8), "-", hex.substr(8, 4), "-",
                       hex.substr(12, 4), "-", hex.substr(16, 4), "-",
                       hex.substr(20));
+}
+
+std::string StateName(const v1::DeviceHealth& health) {
+  const std::string name = v1::DeviceHealth::State_Name(health.state());
+  return absl::AsciiStrToLower(absl::StripPrefix(name, "STATE_"));
+}
+
+absl::Duration LastProbeTook(const v1::DeviceHealth& health) {
+  return absl::Seconds(health.last_probe_took().seconds()) +
+         absl::Nanoseconds(health.last_probe_took().nanos());
+}
+
+void WriteHealth(const v1::DeviceHealth& health, JsonWriter* json) {
+  json->BeginObject("health")
+      .Member("state", StateName(health))
+      .Member("reason", health.reason())
+      .Member("since",
+              absl::FormatTime(absl::FromUnixSeconds(health.since().seconds()),
+                               absl::UTCTimeZone()))
+      .Member("last_probe_ms", absl::ToInt64Milliseconds(LastProbeTook(health)))
+      .Member("probes", health.probes())
+      .Member("failed_probes", health.failed_probes())
+      .EndObject();
+}
+
+// Empty if the daemon does not tell.
+std::string HealthText(const v1::DeviceHealth& health) {
+  if (health.state() == v1::DeviceHealth::STATE_UNSPECIFIED) return "";
+  return absl::StrCat("   ", StateName(health),
+                      health.reason().empty() ? "" : ": ",
+                      ToPrintable(health.reason()));
+}
+
+// Leaves out figures that the device does not report.
+void WriteTelemetry(const v1::DeviceTelemetry& telemetry, JsonWriter* json) {
+  json->BeginObject("telemetry");
+  if (telemetry.has_memory_used())
+    json->Member("memory_used", telemetry.memory_used());
+  if (telemetry.has_gpu_utilization())
+    json->Member("gpu_utilization", telemetry.gpu_utilization());
+  if (telemetry.has_memory_utilization())
+    json->Member("memory_utilization", telemetry.memory_utilization());
+  if (telemetry.has_temperature())
+    json->Member("temperature", telemetry.temperature());
+  if (telemetry.has_sm_clock()) json->Member("sm_clock", telemetry.sm_clock());
+  if (telemetry.has_memory_clock())
+    json->Member("memory_clock", telemetry.memory_clock());
+  if (telemetry.has_power()) json->Member("power", telemetry.power());
+  if (telemetry.has_ecc_corrected())
+    json->Member("ecc_corrected", telemetry.ecc_corrected());
+  if (telemetry.has_ecc_uncorrected())
+    json->Member("ecc_uncorrected", telemetry.ecc_uncorrected());
+  if (telemetry.has_last_xid()) json->Member("last_xid", telemetry.last_xid());
+  json->BeginArray("processes");
+  for (const v1::DeviceProcess& process : telemetry.processes()) {
+    json->BeginObject()
+        .Member("pid", process.pid())
+        .Member("memory", process.memory())
+        .Member("session_id", process.session_id())
+        .EndObject();
+  }
+  json->EndArray().EndObject();
+}
+
+// "    73 % busy, 55 C, 1980 MHz, 620 W, last Xid 79"; empty: nothing is told.
+std::string TelemetryText(const v1::DeviceTelemetry& telemetry) {
+  std::vector<std::string> parts;
+  if (telemetry.has_gpu_utilization())
+    parts.push_back(absl::StrCat(telemetry.gpu_utilization(), " % busy"));
+  if (telemetry.has_temperature())
+    parts.push_back(absl::StrCat(telemetry.temperature(), " C"));
+  if (telemetry.has_sm_clock())
+    parts.push_back(absl::StrCat(telemetry.sm_clock(), " MHz"));
+  if (telemetry.has_power())
+    parts.push_back(absl::StrCat(telemetry.power() / 1000, " W"));
+  if (telemetry.ecc_uncorrected() > 0)
+    parts.push_back(absl::StrCat(telemetry.ecc_uncorrected(),
+                                 " uncorrected memory errors"));
+  if (telemetry.has_last_xid())
+    parts.push_back(absl::StrCat("last Xid ", telemetry.last_xid()));
+  return parts.empty() ? ""
+                       : absl::StrCat("\n    ", absl::StrJoin(parts, ", "));
 }
 
 void WriteDevice(const v1::Device& device, JsonWriter* json) {
@@ -49,6 +139,8 @@ void WriteDevice(const v1::Device& device, JsonWriter* json) {
     json->BeginObject().Member("ordinal", peer).EndObject();
   }
   json->EndArray();
+  WriteHealth(device.health(), json);
+  if (device.has_telemetry()) WriteTelemetry(device.telemetry(), json);
   if (!device.attributes().empty()) {
     json->BeginObject("attributes");
     for (const auto& [name, value] : std::map<std::string, int64_t>(
@@ -72,12 +164,14 @@ void PrintDevice(const v1::Device& device) {
   const std::string free = device.has_free_memory()
                                ? HumanBytes(device.free_memory()) + " free"
                                : "";
-  std::printf("%-3u %-32s compute %u.%u   %10s   %15s   %s\n    %s\n",
+  std::printf("%-3u %-32s compute %u.%u   %10s   %15s   %s\n    %s%s%s\n",
               device.ordinal(), device.name().c_str(),
               device.compute_capability_major(),
               device.compute_capability_minor(),
               HumanBytes(device.total_memory()).c_str(), free.c_str(),
-              device.pci_bus_id().c_str(), UuidText(device).c_str());
+              device.pci_bus_id().c_str(), UuidText(device).c_str(),
+              HealthText(device.health()).c_str(),
+              TelemetryText(device.telemetry()).c_str());
 }
 
 // Whose kernels (rows) can be given access to whose memory (columns).

@@ -5,15 +5,21 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "client/cli/admin_command.h"
 #include "client/cli/bench_command.h"
 #include "client/cli/cache_command.h"
+#include "client/cli/cdi_command.h"
+#include "client/cli/collection/collection_command.h"
 #include "client/cli/command.h"
 #include "client/cli/compile_command.h"
 #include "client/cli/devices_command.h"
+#include "client/cli/graph_command.h"
 #include "client/cli/kernels_command.h"
 #include "client/cli/link_command.h"
 #include "client/cli/run_command.h"
 #include "client/cli/sessions_command.h"
+#include "client/cli/tenants_command.h"
+#include "client/cli/top/top_command.h"
 #include "client/cli/version_command.h"
 
 namespace holdfast::cli {
@@ -33,12 +39,18 @@ int Main(int argc, char** argv) {
   AddCommonOptions(&app, &options);
   AddDevicesCommand(&app, &options, &status);
   AddSessionsCommand(&app, &options, &status);
+  AddTenantsCommand(&app, &options, &status);
+  AddTopCommand(&app, &options, &status);
   AddVersionCommand(&app, &options, &status);
+  AddAdminCommand(&app, &options, &status);
   AddCacheCommand(&app, &options, &status);
   AddCompileCommand(&app, &options, &status);
   AddKernelsCommand(&app, &options, &status);
   AddLinkCommand(&app, &options, &status);
+  AddCollectionCommand(&app, &options, &status);
   AddRunCommand(&app, &options, &status);
+  AddGraphCommand(&app, &options, &status);
+  AddCdiCommand(&app, &options, &status);
   AddBenchCommand(&app, &options, &status);
   try {
     app.parse(argc, argv);

@@ -8,7 +8,7 @@
 
 namespace holdfast::cli {
 
-// What compiling and linking make.
+// The flags about the output of compiling and linking.
 struct OutputFlags {
   std::string output;
   std::string target;

@@ -9,9 +9,9 @@
 
 namespace holdfast::cli {
 
-// What a compilation or a link waits for, on one line of a terminal that is
-// written over and gone in the end. Nothing is shown of what is quick, or
-// elsewhere than on a terminal.
+// Shows the progress of a compilation or a link on one line of a terminal,
+// which is written over and gone in the end. Shows nothing for quick work, or
+// where there is no terminal.
 class ProgressLine {
  public:
   // `fd` is borrowed; `work`, a literal: "compiling".

@@ -14,6 +14,7 @@
 #include "client/cli/compilation_report.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/kernel_buffers.h"
+#include "client/cli/session_flags.h"
 #include "client/cli/source.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/session.h"
@@ -33,7 +34,7 @@ struct RunFlags {
   uint32_t shared = 0;
   bool cooperative = false;
   uint32_t repeat = 1;
-  std::string device;  // as SessionOptions.device_choices; empty: all
+  SessionFlags session;
   std::vector<std::string> arguments;
 };
 
@@ -128,16 +129,9 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
   HOLDFAST_ASSIGN_OR_RETURN(std::deque<RunArgument> arguments,
                             ReadArguments(flags.arguments));
 
-  SessionOptions opening;
-  opening.address = options.address;
-  opening.name = flags.kernel;
-  if (options.json) {
-    opening.kernel_output = [](absl::string_view text) {
-      std::fwrite(text.data(), 1, text.size(), stderr);
-    };
-  }
-  if (!flags.device.empty()) opening.device_choices = {flags.device};
-  HOLDFAST_ASSIGN_OR_RETURN(const auto session, Session::Open(opening));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto session,
+      Session::Open(ToSessionOptions(options, flags.session, flags.kernel)));
   const uint32_t ordinal =
       session->devices().empty() ? 0 : session->devices().front();
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -204,9 +198,7 @@ void AddFlags(CLI::App* command, RunFlags* flags) {
   command->add_option("--repeat", flags->repeat, "Launches")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--device", flags->device,
-                      "Ordinal, UUID (GPU-..., MIG-...) or most-free; "
-                      "default: the first");
+  AddSessionFlags(command, &flags->session);
   command->add_option("--arch", flags->arch,
                       "sm_90, compute_90, ... (default: that of device 0)");
   command->add_option("ARG", flags->arguments, "See below");

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/usage_report.h"
+#include "client/cpp/admin/admin.h"
 #include "client/cpp/daemon.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
@@ -38,7 +39,11 @@ void WriteSession(const v1::SessionInfo& session, JsonWriter* json) {
       .Member("pid", session.client().pid())
       .EndObject()
       .Member("peer", session.peer())
+      .Member("tenant", session.tenant())
       .Member("executor_pid", session.executor_pid())
+      .Member("epoch", session.epoch())
+      .Member("faults", session.faults())
+      .Member("last_fault", session.last_fault().cause().message())
       .Member("opened",
               absl::FormatTime(OpenedAt(session), absl::UTCTimeZone()))
       .Member("memory_bytes", session.memory_bytes())
@@ -62,11 +67,12 @@ void PrintSession(const v1::SessionInfo& session) {
       absl::StrCat(session.client().program(), " ", session.client().pid()));
   const absl::Duration age =
       absl::Trunc(absl::Now() - OpenedAt(session), absl::Seconds(1));
-  std::printf("%-8s %-10s %-20s %-24s %10s %8s   %s\n",
+  std::printf("%-8s %-10s %-20s %-24s %10s %6u %8s   %-16s %s\n",
               ToPrintable(session.session_id()).c_str(),
               StateName(session).c_str(), ToPrintable(session.name()).c_str(),
               client.c_str(), HumanBytes(session.memory_bytes()).c_str(),
-              absl::FormatDuration(age).c_str(),
+              session.faults(), absl::FormatDuration(age).c_str(),
+              ToPrintable(session.tenant()).c_str(),
               ToPrintable(session.peer()).c_str());
 }
 
@@ -86,10 +92,33 @@ absl::Status ListSessions(const CommonOptions& options, bool usage) {
     PrintUsage(list);
     return absl::OkStatus();
   }
-  std::printf("%-8s %-10s %-20s %-24s %10s %8s   %s\n", "SESSION", "STATE",
-              "NAME", "CLIENT", "MEMORY", "AGE", "PEER");
+  std::printf("%-8s %-10s %-20s %-24s %10s %6s %8s   %-16s %s\n", "SESSION",
+              "STATE", "NAME", "CLIENT", "MEMORY", "FAULTS", "AGE", "TENANT",
+              "PEER");
   for (const auto& session : list.sessions()) PrintSession(session);
   return absl::OkStatus();
+}
+
+struct EndOptions {
+  std::string session_id;
+  std::string reason;
+};
+
+absl::Status End(const CommonOptions& options, const EndOptions& end) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
+  return EndSession(*daemon, end.session_id, end.reason);
+}
+
+void AddEndCommand(CLI::App* sessions, CommonOptions* options,
+                   absl::Status* status) {
+  const auto end = std::make_shared<EndOptions>();
+  CLI::App* command = AddCommand(
+      sessions, options, "end", "End a session, whoever has opened it",
+      [options, end] { return End(*options, *end); }, status);
+  command->add_option("SESSION", end->session_id, "Its name, e.g. s-7")
+      ->required();
+  command->add_option("--reason", end->reason,
+                      "What its client is told; at most 256 bytes");
 }
 
 }  // namespace
@@ -99,7 +128,13 @@ void AddSessionsCommand(CLI::App* app, CommonOptions* options,
   const auto usage = std::make_shared<bool>(false);
   CLI::App* command = AddCommand(
       app, options, "sessions", "List the open sessions, oldest first",
-      [options, usage] { return ListSessions(*options, *usage); }, status);
+      [options, usage, app] {
+        const CLI::App* command = app->get_subcommand("sessions");
+        if (!command->get_subcommands().empty()) return absl::OkStatus();
+        return ListSessions(*options, *usage);
+      },
+      status);
+  AddEndCommand(command, options, status);
   command->add_flag("--usage", *usage,
                     "Show what each holds, by kind, with its limits, and the "
                     "sums; --json always has it");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a file on the command line becomes: compiled, or put into the store.
+// Turns a file on the command line into an object: compiles it, or puts it into
+// the store.
 #ifndef HOLDFAST_CLIENT_CLI_SOURCE_H_
 #define HOLDFAST_CLIENT_CLI_SOURCE_H_
 
@@ -13,7 +14,7 @@
 
 namespace holdfast::cli {
 
-// What is left on a command line must be options: "--fmad=false".
+// Checks that the rest of a command line is options: "--fmad=false".
 absl::Status CheckCompilerOptions(const std::vector<std::string>& options);
 
 // The object of a .cu file, or of one that PutObjectFile takes. `kernel` is

@@ -21,6 +21,13 @@ struct Row {
   v1::QuotaUsage usage;
 };
 
+// A figure that has no limit of its own.
+v1::QuotaUsage UsedOnly(uint64_t used) {
+  v1::QuotaUsage usage;
+  usage.set_used(used);
+  return usage;
+}
+
 std::vector<Row> RowsOf(const v1::SessionUsage& usage) {
   std::vector<Row> rows = {
       {"device_bytes", usage.device_bytes()},
@@ -28,7 +35,10 @@ std::vector<Row> RowsOf(const v1::SessionUsage& usage) {
       {"pinned_bytes", usage.pinned_bytes()},
       {"arena_bytes", usage.arena_bytes()},
       {"staging_bytes", usage.staging_bytes()},
-      {"outstanding_commands", usage.outstanding_commands()}};
+      {"outstanding_commands", usage.outstanding_commands()},
+      {"exports", usage.exports()},
+      {"imports", usage.imports()},
+      {"imported_bytes", UsedOnly(usage.imported_bytes())}};
   for (const v1::HandleUsage& handles : usage.handles()) {
     const std::string kind = absl::AsciiStrToLower(
         absl::StripPrefix(v1::HandleKind_Name(handles.kind()), "HANDLE_KIND_"));
@@ -42,6 +52,8 @@ std::vector<Row> RowsOf(const v1::MemoryTotals& totals) {
   for (const v1::MemoryTotals::Device& device : totals.devices()) {
     rows.push_back({absl::StrCat("device_", device.device(), "_reserved_bytes"),
                     device.reserved_bytes()});
+    rows.push_back({absl::StrCat("device_", device.device(), "_orphaned_bytes"),
+                    UsedOnly(device.orphaned_bytes())});
   }
   return rows;
 }
@@ -70,10 +82,34 @@ void PrintRows(const std::string& whose, const std::vector<Row>& rows) {
   }
 }
 
+// Why a session stands still, if it does.
+void WriteWaits(const v1::SessionUsage& usage, JsonWriter* json) {
+  json->BeginArray("semaphore_waits");
+  for (const v1::SemaphoreWait& wait : usage.waits()) {
+    json->BeginObject()
+        .Member("stream", wait.stream())
+        .Member("semaphore", wait.semaphore())
+        .Member("value", wait.value())
+        .EndObject();
+  }
+  json->EndArray();
+}
+
+void PrintWaits(const std::string& whose, const v1::SessionUsage& usage) {
+  for (const v1::SemaphoreWait& wait : usage.waits()) {
+    std::printf(
+        "%-8s stream 0x%016llx waits until semaphore 0x%016llx is %llu\n",
+        whose.c_str(), static_cast<unsigned long long>(wait.stream()),
+        static_cast<unsigned long long>(wait.semaphore()),
+        static_cast<unsigned long long>(wait.value()));
+  }
+}
+
 }  // namespace
 
 void WriteUsage(const v1::SessionUsage& usage, JsonWriter* json) {
   WriteRows(RowsOf(usage), json);
+  WriteWaits(usage, json);
 }
 
 void WriteTotals(const v1::MemoryTotals& totals, JsonWriter* json) {
@@ -84,6 +120,7 @@ void PrintUsage(const v1::ListSessionsResponse& sessions) {
   std::printf("%-8s %-24s %12s %12s\n", "SESSION", "WHAT", "USED", "LIMIT");
   for (const v1::SessionInfo& session : sessions.sessions()) {
     PrintRows(session.session_id(), RowsOf(session.usage()));
+    PrintWaits(session.session_id(), session.usage());
   }
   PrintRows("all", RowsOf(sessions.totals()));
 }

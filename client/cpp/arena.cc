@@ -100,6 +100,7 @@ absl::Status Arena::Ready() const {
 }
 
 absl::Status Arena::CallRegister(int fd) {
+  const uint64_t faults = session_->queue.faults();
   HOLDFAST_RETURN_IF_ERROR(AwaitRelease(*session_, handle_));
   v1::RegisterArenaRequest request;
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -111,19 +112,21 @@ absl::Status Arena::CallRegister(int fd) {
   grpc::ClientContext context;
   context.AddMetadata("holdfast-session-token", session_->token);
   v1::RegisterArenaResponse response;
-  return ToStatus(
-      session_->transfers->RegisterArena(&context, request, &response));
+  return session_->queue.Explain(ToStatus(session_->transfers->RegisterArena(
+                                     &context, request, &response)),
+                                 faults);
 }
 
 Arena::~Arena() {
   if (background_.joinable()) background_.join();
   if (ready_.HasBeenNotified() && registered_.ok()) {
-    session_->queue
-        .Submit([this](v1::Command& command) {
-          command.mutable_free_arena()->set_arena(handle_);
-        })
-        .status()
-        .IgnoreError();
+    session_->queue.SubmitDestruction(
+        [this](WireWriter& writer) {
+          writer.Message(v1::Command::kFreeArenaFieldNumber, [this, &writer] {
+            writer.Fixed64(v1::FreeArena::kArenaFieldNumber, handle_);
+          });
+        },
+        /*creation=*/0);
   }
   session_->handles.Free(handle_);
 }

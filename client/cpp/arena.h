@@ -81,8 +81,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
   std::thread background_;
 };
 
-// Bytes of an arena, given back when it ends. What is still being copied then
-// may be given to somebody else: synchronize first. Move-only; a moved-from
+// Bytes of an arena, given back when it ends. They may then be given out again
+// even if a copy still uses them: synchronize first. Move-only; a moved-from
 // span is empty.
 class ArenaSpan {
  public:

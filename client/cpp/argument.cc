@@ -60,6 +60,9 @@ struct Encoder {
       writer.Varint(v1::BufferArgument::kOffsetFieldNumber, value.offset);
     });
   }
+  void operator()(GraphCondition condition) const {
+    writer.Varint(Fields::kGraphConditionFieldNumber, condition.id);
+  }
   void operator()(std::span<const std::byte> bytes) const {
     writer.Bytes(Fields::kRawFieldNumber, bytes.data(), bytes.size());
   }

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "client/cpp/buffer.h"
+#include "client/cpp/graph/condition.h"
 
 namespace holdfast {
 
@@ -45,6 +46,8 @@ class Argument {
   Argument(BufferAddress address) : value_(address) {}
   // A null pointer.
   Argument(std::nullptr_t) : value_(BufferAddress{}) {}
+  // The handle of a condition, in a launch that is part of a graph.
+  Argument(GraphCondition condition) : value_(condition) {}
   // A struct's bytes as they stand in memory.
   Argument(std::span<const std::byte> bytes) : value_(bytes) {}
   // NOLINTEND(google-explicit-constructor)
@@ -63,7 +66,7 @@ class Argument {
   using Value =
       std::variant<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
                    uint32_t, uint64_t, float, double, Half, BFloat16,
-                   BufferAddress, std::span<const std::byte>>;
+                   BufferAddress, GraphCondition, std::span<const std::byte>>;
 
   // `long long`, `char` and their kin are integers of their size and sign.
   template <typename T>

@@ -4,8 +4,10 @@
 #include <cstring>
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/arena.h"
+#include "client/cpp/descriptor.h"
 #include "client/cpp/session_state.h"
 #include "client/cpp/transfer.h"
 #include "core/base/status_macros.h"
@@ -35,27 +37,61 @@ absl::Status CopySpan(const Buffer& buffer, uint64_t offset,
         "the arena and the buffer belong to different sessions");
   }
   HOLDFAST_RETURN_IF_ERROR(span.arena().Ready());
-  return buffer.session()
-      ->queue
-      .Submit([&](WireWriter& writer) {
-        writer.Message(command, [&] {
-          writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
-          writer.Fixed64(Fields::kBufferFieldNumber, buffer.handle());
-          writer.Varint(Fields::kOffsetFieldNumber, offset);
-          writer.Fixed64(Fields::kArenaFieldNumber, span.arena().handle());
-          writer.Varint(Fields::kArenaOffsetFieldNumber,
-                        span.offset() + span_offset);
-          writer.Varint(Fields::kSizeFieldNumber, size);
-        });
-      })
-      .status();
+  return stream.Submit([&](WireWriter& writer) {
+    writer.Message(command, [&] {
+      writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
+      writer.Fixed64(Fields::kBufferFieldNumber, buffer.handle());
+      writer.Varint(Fields::kOffsetFieldNumber, offset);
+      writer.Fixed64(Fields::kArenaFieldNumber, span.arena().handle());
+      writer.Varint(Fields::kArenaOffsetFieldNumber,
+                    span.offset() + span_offset);
+      writer.Varint(Fields::kSizeFieldNumber, size);
+    });
+  });
+}
+
+// cudaMallocAsync on a capturing stream: a node that allocates.
+absl::StatusOr<Buffer> CaptureAllocation(const Stream& stream, uint64_t size) {
+  HOLDFAST_ASSIGN_OR_RETURN(Buffer buffer,
+                            Buffer::OfGraph(stream.session(), size));
+  v1::GraphNode node;
+  v1::GraphAllocation& allocation = *node.mutable_allocation();
+  allocation.set_buffer(buffer.handle());
+  allocation.set_size(size);
+  allocation.set_device(stream.device());
+  HOLDFAST_RETURN_IF_ERROR(
+      stream.session()
+          ->captures.AddNode(stream.handle(), stream.device(), std::move(node))
+          .status());
+  return buffer;
+}
+
+void CaptureFree(const Buffer& buffer, const Stream& stream) {
+  v1::GraphNode node;
+  node.mutable_free()->set_buffer(buffer.handle());
+  // Fails only if the capture is broken already; its end tells.
+  stream.session()
+      ->captures.AddNode(stream.handle(), stream.device(), std::move(node))
+      .status()
+      .IgnoreError();
 }
 
 }  // namespace
 
+absl::StatusOr<Buffer> Buffer::OfGraph(std::shared_ptr<SessionState> session,
+                                       uint64_t size) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Resource resource,
+      Reserve(std::move(session), HandleKind::kBuffer, WriteFree));
+  return Buffer(std::move(resource), size);
+}
+
 absl::StatusOr<Buffer> Buffer::Allocate(std::shared_ptr<SessionState> session,
                                         int device, uint64_t size,
-                                        const Stream* stream) {
+                                        const Stream* stream, Sharing sharing) {
+  if (stream != nullptr && stream->IsCapturing()) {
+    return CaptureAllocation(*stream, size);
+  }
   HOLDFAST_ASSIGN_OR_RETURN(
       Resource resource,
       Make(
@@ -74,10 +110,79 @@ absl::StatusOr<Buffer> Buffer::Allocate(std::shared_ptr<SessionState> session,
               if (stream != nullptr) {
                 writer.Fixed64(Fields::kStreamFieldNumber, stream->handle());
               }
+              if (sharing == Sharing::kExport) {
+                writer.Varint(Fields::kSharingFieldNumber, v1::SHARING_EXPORT);
+              }
             });
           },
           WriteFree));
   return Buffer(std::move(resource), size);
+}
+
+absl::StatusOr<Buffer> Buffer::ImportFrom(std::shared_ptr<SessionState> session,
+                                          v1::ImportResource source) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Resource resource,
+      Reserve(std::move(session), HandleKind::kBuffer, WriteFree));
+  source.set_resource(resource.handle());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const v1::Result result,
+      resource.session()->queue.Call([&](v1::Command& command) {
+        command.mutable_import_resource()->Swap(&source);
+      }));
+  return Buffer(std::move(resource), result.imported().size());
+}
+
+absl::StatusOr<Buffer> Buffer::Import(std::shared_ptr<SessionState> session,
+                                      uint32_t device,
+                                      absl::string_view token) {
+  v1::ImportResource source;
+  source.set_device(device);
+  source.set_token(std::string(token));
+  return ImportFrom(std::move(session), std::move(source));
+}
+
+absl::StatusOr<Buffer> Buffer::ImportDescriptor(
+    std::shared_ptr<SessionState> session, uint32_t device, int fd,
+    uint64_t offset, uint64_t size) {
+  if (session->descriptor_path.empty()) {
+    return absl::FailedPreconditionError(
+        "descriptors can only be handed to a daemon on the same machine, over "
+        "its Unix socket");
+  }
+  v1::ImportResource source;
+  source.set_device(device);
+  v1::ForeignMemory& memory = *source.mutable_memory();
+  memory.set_offset(offset);
+  memory.set_size(size);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      *memory.mutable_descriptor_token(),
+      HandOver(session->descriptor_path, absl::HexStringToBytes(session->token),
+               fd));
+  return ImportFrom(std::move(session), std::move(source));
+}
+
+absl::StatusOr<std::vector<Buffer>> Buffer::OpenCollection(
+    const std::shared_ptr<SessionState>& session, uint32_t device,
+    const std::string& name, uint64_t version,
+    absl::Span<const uint64_t> sizes) {
+  v1::OpenCollection open;
+  open.set_name(name);
+  open.set_version(version);
+  open.set_device(device);
+  std::vector<Buffer> buffers;
+  for (const uint64_t size : sizes) {
+    HOLDFAST_ASSIGN_OR_RETURN(Resource resource,
+                              Reserve(session, HandleKind::kBuffer, WriteFree));
+    open.add_buffers(resource.handle());
+    buffers.push_back(Buffer(std::move(resource), size));
+  }
+  HOLDFAST_RETURN_IF_ERROR(session->queue
+                               .Call([&](v1::Command& command) {
+                                 *command.mutable_open_collection() = open;
+                               })
+                               .status());
+  return buffers;
 }
 
 absl::StatusOr<Buffer> Buffer::OfGlobal(const Resource& module,
@@ -136,20 +241,17 @@ absl::Status Buffer::CopyFrom(const Buffer& source,
 absl::Status Buffer::CopyFrom(const Buffer& source, uint64_t source_offset,
                               uint64_t offset, uint64_t size,
                               const Stream& stream) const {
-  return session()
-      ->queue
-      .Submit([&](WireWriter& writer) {
-        writer.Message(v1::Command::kCopyBufferFieldNumber, [&] {
-          using Fields = v1::CopyBuffer;
-          writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
-          writer.Fixed64(Fields::kDestinationFieldNumber, handle());
-          writer.Varint(Fields::kDestinationOffsetFieldNumber, offset);
-          writer.Fixed64(Fields::kSourceFieldNumber, source.handle());
-          writer.Varint(Fields::kSourceOffsetFieldNumber, source_offset);
-          writer.Varint(Fields::kSizeFieldNumber, size);
-        });
-      })
-      .status();
+  return stream.Submit([&](WireWriter& writer) {
+    writer.Message(v1::Command::kCopyBufferFieldNumber, [&] {
+      using Fields = v1::CopyBuffer;
+      writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
+      writer.Fixed64(Fields::kDestinationFieldNumber, handle());
+      writer.Varint(Fields::kDestinationOffsetFieldNumber, offset);
+      writer.Fixed64(Fields::kSourceFieldNumber, source.handle());
+      writer.Varint(Fields::kSourceOffsetFieldNumber, source_offset);
+      writer.Varint(Fields::kSizeFieldNumber, size);
+    });
+  });
 }
 
 absl::Status Buffer::CopyFrom(const ArenaSpan& source, const Stream& stream,
@@ -181,40 +283,42 @@ absl::Status Buffer::FillBytes(const void* pattern, size_t pattern_size,
                                const Stream& stream) const {
   uint32_t value = 0;
   std::memcpy(&value, pattern, pattern_size);
-  return session()
-      ->queue
-      .Submit([&](WireWriter& writer) {
-        writer.Message(v1::Command::kFillBufferFieldNumber, [&] {
-          using Fields = v1::FillBuffer;
-          writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
-          writer.Fixed64(Fields::kBufferFieldNumber, handle());
-          writer.Varint(Fields::kOffsetFieldNumber, offset);
-          writer.Varint(Fields::kSizeFieldNumber, size);
-          if (pattern_size == 1) {
-            writer.Varint(Fields::kByteFieldNumber, value);
-          } else if (pattern_size == 2) {
-            writer.Varint(Fields::kHalfWordFieldNumber, value);
-          } else {
-            writer.Fixed32(Fields::kWordFieldNumber, value);
-          }
-        });
-      })
-      .status();
+  return stream.Submit([&](WireWriter& writer) {
+    writer.Message(v1::Command::kFillBufferFieldNumber, [&] {
+      using Fields = v1::FillBuffer;
+      writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
+      writer.Fixed64(Fields::kBufferFieldNumber, handle());
+      writer.Varint(Fields::kOffsetFieldNumber, offset);
+      writer.Varint(Fields::kSizeFieldNumber, size);
+      if (pattern_size == 1) {
+        writer.Varint(Fields::kByteFieldNumber, value);
+      } else if (pattern_size == 2) {
+        writer.Varint(Fields::kHalfWordFieldNumber, value);
+      } else {
+        writer.Fixed32(Fields::kWordFieldNumber, value);
+      }
+    });
+  });
 }
 
 absl::Status Buffer::Upload(const void* data, uint64_t size,
                             const Stream& stream, uint64_t offset) const {
+  HOLDFAST_RETURN_IF_ERROR(stream.RefuseIfCapturing(
+      "uploading ordinary memory (copy from an arena instead)"));
   return UploadBytes(*session(),
                      {handle(), offset, size, stream.handle(), size_}, data);
 }
 
 absl::Status Buffer::Download(void* data, uint64_t size, const Stream& stream,
                               uint64_t offset) const {
+  HOLDFAST_RETURN_IF_ERROR(stream.RefuseIfCapturing(
+      "downloading to ordinary memory (copy to an arena instead)"));
   return DownloadBytes(*session(),
                        {handle(), offset, size, stream.handle(), size_}, data);
 }
 
 void Buffer::Free(const Stream& stream) {
+  if (stream.IsCapturing()) return CaptureFree(*this, stream);
   const uint64_t buffer = handle();
   DestroyWith([&](WireWriter& writer) {
     writer.Message(v1::Command::kFreeBufferFieldNumber, [&] {

@@ -9,15 +9,26 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "client/cpp/resource.h"
+#include "client/cpp/sharing/export.h"
 #include "client/cpp/stream.h"
+#include "holdfast/v1/sharing_commands.pb.h"
 
 namespace holdfast {
 
 class ArenaSpan;
+
+// The users, beside this session, that a buffer on a device is made for.
+enum class Sharing {
+  kNone,    // this session alone
+  kExport,  // Buffer::Export: it takes a whole number of 2 MiB of the device
+};
 
 // Memory of a device, pinned memory of the daemon's host, or a part of either.
 // Made by Device::Allocate, Session::AllocateHost, Buffer::Sub and
@@ -32,7 +43,19 @@ class Buffer : public Resource {
   // `device` < 0: pinned memory of the host. `stream` may be null.
   static absl::StatusOr<Buffer> Allocate(std::shared_ptr<SessionState> session,
                                          int device, uint64_t size,
-                                         const Stream* stream);
+                                         const Stream* stream,
+                                         Sharing sharing = Sharing::kNone);
+  // Memory of another session, whose Export made the token, for a device of
+  // this session. Waits, since only the daemon knows the size. The memory lives
+  // as long as this buffer, whatever becomes of its maker.
+  static absl::StatusOr<Buffer> Import(std::shared_ptr<SessionState> session,
+                                       uint32_t device,
+                                       absl::string_view token);
+  // The buffers of a collection's version, of these sizes, for reading. Waits.
+  static absl::StatusOr<std::vector<Buffer>> OpenCollection(
+      const std::shared_ptr<SessionState>& session, uint32_t device,
+      const std::string& name, uint64_t version,
+      absl::Span<const uint64_t> sizes);
   // A variable of a module, which lives as long as the buffer. Waits, since
   // only the daemon knows the size.
   static absl::StatusOr<Buffer> OfGlobal(const Resource& module,
@@ -40,7 +63,36 @@ class Buffer : public Resource {
                                          const std::string& name,
                                          uint32_t device);
 
+  // Memory that a node of a graph will allocate: until then a name only. Must
+  // live until the graph was created.
+  static absl::StatusOr<Buffer> OfGraph(std::shared_ptr<SessionState> session,
+                                        uint64_t size);
+
+  // Memory of a process outside Holdfast, by a descriptor that
+  // cuMemExportToShareableHandle made of it: `size` bytes at `offset`. Waits.
+  // The session and the descriptor's maker both read and write it; it lives
+  // until both have let go. FAILED_PRECONDITION: the daemon is not on this
+  // machine.
+  static absl::StatusOr<Buffer> ImportDescriptor(
+      std::shared_ptr<SessionState> session, uint32_t device, int fd,
+      uint64_t offset, uint64_t size);
+
   uint64_t size() const { return size_; }
+
+  // A token for other sessions; see ExportResource. FAILED_PRECONDITION: the
+  // buffer is not of Device::AllocateShared. Importers may or may not see what
+  // streams still write at the time of the import: synchronize first, or share
+  // a semaphore.
+  absl::StatusOr<std::string> Export(const ExportOptions& options = {}) const {
+    return ExportResource(*this, options);
+  }
+
+  // The same for a process of the daemon's machine that has a CUDA context of
+  // its own, and no need of a session: see LocalMapping.
+  absl::StatusOr<LocalExport> ExportLocal(
+      const ExportOptions& options = {}) const {
+    return ExportLocally(*this, options);
+  }
 
   // A part of this buffer. Does not own: it ends with this buffer.
   absl::StatusOr<Buffer> Sub(uint64_t offset, uint64_t size) const;
@@ -100,7 +152,9 @@ class Buffer : public Resource {
   }
 
   // Frees when what `stream` was given so far is done. Destroying does so with
-  // the stream of the allocation, or without one, with all streams.
+  // the stream of the allocation, or without one, with all streams. While the
+  // stream captures, adds a node that frees what a node of the same capture
+  // allocated; the object keeps its handle.
   void Free(const Stream& stream);
 
  private:
@@ -108,6 +162,8 @@ class Buffer : public Resource {
          std::shared_ptr<const void> owner = nullptr)
       : Resource(std::move(resource)), size_(size), owner_(std::move(owner)) {}
 
+  static absl::StatusOr<Buffer> ImportFrom(
+      std::shared_ptr<SessionState> session, v1::ImportResource source);
   template <typename Range>
   static uint64_t SizeOf(const Range& range) {
     return std::ranges::size(range) * sizeof(*std::ranges::data(range));

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/channel.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "client/cpp/bearer_token.h"
 #include "core/base/freed_memory.h"
 #include "core/base/status_macros.h"
 #include "grpc/grpc.h"
@@ -62,6 +68,10 @@ grpc::ChannelArguments MakeArguments(const Address& address) {
     // Finds out within a minute that the other machine is gone.
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+    // Tries again soon when a connection could not be made: a network that
+    // breaks comes back, and nobody is served by a pause of two minutes.
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   }
   if (auto name = address.options.find("name"); name != address.options.end()) {
     arguments.SetSslTargetNameOverride(name->second);
@@ -87,6 +97,36 @@ void PrepareGrpc() {
   static_cast<void>(once);
 }
 
+// Says why a connection was refused: gRPC does not tell.
+absl::Status NotConnected(const Address& address) {
+  if (address.kind == Address::Kind::kUnix &&
+      access(address.target.c_str(), W_OK) != 0 && errno == EACCES) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("permission denied for this user at ", address.text,
+                     ": the daemon's operator says who may use its socket"));
+  }
+  return NoDaemonError(address, "nobody answers");
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(
+    const Address& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    const std::string& bearer_token) {
+  const std::string target = address.kind == Address::Kind::kUnix
+                                 ? absl::StrCat("unix:", address.target)
+                                 : address.target;
+  const grpc::ChannelArguments arguments = MakeArguments(address);
+  if (bearer_token.empty()) {
+    return grpc::CreateCustomChannel(target, credentials, arguments);
+  }
+  std::vector<
+      std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
+      interceptors;
+  interceptors.push_back(SendToken(bearer_token));
+  return grpc::experimental::CreateCustomChannelWithInterceptors(
+      target, credentials, arguments, std::move(interceptors));
+}
+
 }  // namespace
 
 absl::Status NoDaemonError(const Address& address, absl::string_view why) {
@@ -95,21 +135,18 @@ absl::Status NoDaemonError(const Address& address, absl::string_view why) {
                    "): start one with `holdfastd` or use --address=embedded:"));
 }
 
-absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Address& address,
-                                                       absl::Duration timeout) {
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(
+    const Address& address, absl::Duration timeout,
+    const std::string& bearer_token) {
   PrepareGrpc();
   HOLDFAST_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(address));
-  const std::string target = address.kind == Address::Kind::kUnix
-                                 ? absl::StrCat("unix:", address.target)
-                                 : address.target;
-  auto channel =
-      grpc::CreateCustomChannel(target, credentials, MakeArguments(address));
+  const auto channel = MakeChannel(address, credentials, bearer_token);
   const auto deadline = absl::ToChronoTime(absl::Now() + timeout);
   for (;;) {
     const grpc_connectivity_state state = channel->GetState(true);
     if (state == GRPC_CHANNEL_READY) return channel;
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE) {
-      return NoDaemonError(address, "nobody answers");
+      return NotConnected(address);
     }
     if (!channel->WaitForStateChange(state, deadline)) {
       return NoDaemonError(

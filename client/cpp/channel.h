@@ -3,6 +3,7 @@
 #define HOLDFAST_CLIENT_CPP_CHANNEL_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -11,11 +12,13 @@
 
 namespace holdfast {
 
-// A connected gRPC channel; `address` is not embedded. UNAVAILABLE: nobody
-// answers there, and what one can do about it; INVALID_ARGUMENT: a file of a
-// tls: address cannot be read.
+// A connected gRPC channel; `address` is not embedded. Each call carries
+// `bearer_token`, unless that is empty. UNAVAILABLE: nobody answers there, and
+// what one can do about it; INVALID_ARGUMENT: a file of a tls: address cannot
+// be read.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(
-    const Address& address, absl::Duration timeout = absl::Seconds(10));
+    const Address& address, absl::Duration timeout = absl::Seconds(10),
+    const std::string& bearer_token = "");
 
 // "no Holdfast daemon at unix:/x: <why>; start one with ..."
 absl::Status NoDaemonError(const Address& address, absl::string_view why);

@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/rpc_status.h"
+#include "client/cpp/wait_hook.h"
+#include "core/base/fault_epoch.h"
 #include "core/base/spin.h"
 #include "core/base/status_macros.h"
 
@@ -18,6 +20,10 @@ constexpr std::chrono::milliseconds kEagerTime(2);
 // The late flusher goes to sleep after so many looks at an empty batch.
 constexpr int kEmptyLooks = 20;
 
+// Ends that are remembered without a result that tells that they are over;
+// then one is asked for.
+constexpr size_t kMaxEnds = 4096;
+
 }  // namespace
 
 absl::StatusOr<v1::Result> PendingResult::Wait() const {
@@ -28,6 +34,7 @@ absl::StatusOr<v1::Result> PendingResult::Wait() const {
       },
       kEagerTime);
   state_->done.WaitForNotification();
+  state_->queue->NoteTold(state_->result.status());
   return state_->result;
 }
 
@@ -35,7 +42,8 @@ CommandQueue::CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
                            ExecuteStream::Options stream, Options options)
     : options_(std::move(options)),
       pool_(std::make_shared<CommandBatchPool>(options_.batch_bytes)),
-      stream_(std::move(channel), std::move(stream)),
+      stream_(std::make_shared<ExecuteStream>(std::move(channel),
+                                              std::move(stream))),
       filling_(pool_->Get()) {
   reader_ = std::thread([this] { ReadResults(); });
   late_flusher_ = std::thread([this] { FlushLate(); });
@@ -45,7 +53,7 @@ CommandQueue::~CommandQueue() { Close(); }
 
 void CommandQueue::Close() {
   Lose(absl::CancelledError("the session was closed"));
-  stream_.Cancel();
+  stream_.load()->Cancel();
   {
     absl::MutexLock lock(&mutex_);
     stop_ = true;
@@ -55,16 +63,16 @@ void CommandQueue::Close() {
   if (reader_.joinable()) reader_.join();
 }
 
-absl::StatusOr<uint64_t> CommandQueue::Append(Encode encode, bool* full) {
-  if (!lost_.ok()) return lost_;
+template <typename Write>
+absl::StatusOr<uint64_t> CommandQueue::AppendFrame(const Write& write,
+                                                   bool* full) {
   CommandBatch& batch = *filling_;
   if (batch.empty()) {
     batch.Begin(last_sequence_ + 1);
     if (flusher_sleeps_) flush_late_.Signal();
   }
   const size_t before = batch.bytes.size();
-  batch.bytes.Message(v1::CommandBatch::kCommandsFieldNumber,
-                      [&] { encode(batch.bytes); });
+  write(batch.bytes);
   const size_t bytes = batch.bytes.size() - before;
   if (bytes > options_.max_command_bytes) {
     batch.bytes.Truncate(batch.empty() ? 0 : before);
@@ -76,6 +84,42 @@ absl::StatusOr<uint64_t> CommandQueue::Append(Encode encode, bool* full) {
   *full = batch.bytes.size() >= options_.batch_bytes ||
           batch.commands >= options_.batch_commands;
   return ++last_sequence_;
+}
+
+absl::StatusOr<uint64_t> CommandQueue::Append(Encode encode, bool* full) {
+  if (!lost_.ok()) return lost_;
+  if (fault_untold_) [[unlikely]]
+    return TakeFault();
+  return AppendFrame(
+      [encode](WireWriter& writer) {
+        writer.Message(v1::CommandBatch::kCommandsFieldNumber,
+                       [&] { encode(writer); });
+      },
+      full);
+}
+
+template <typename Write>
+void CommandQueue::AppendEnd(const Write& write, bool* full) {
+  if (!lost_.ok()) return;  // With the session, all is at its end.
+  End end;
+  const auto sequence = AppendFrame(
+      [&](WireWriter& writer) {
+        const size_t before = writer.size();
+        write(writer);
+        end.bytes.assign(writer.data() + before, writer.size() - before);
+      },
+      full);
+  if (!sequence.ok()) return;
+  end.sequence = *sequence;
+  ends_.push_back(std::move(end));
+  if (ends_.size() % kMaxEnds == 0) AppendFence(full);
+}
+
+void CommandQueue::AppendFence(bool* full) {
+  v1::CommandBatch batch;
+  batch.add_commands()->mutable_fence();
+  AppendFrame([&](WireWriter& writer) { writer.Fields(batch); }, full)
+      .IgnoreError();
 }
 
 absl::StatusOr<uint64_t> CommandQueue::Submit(Encode encode) {
@@ -111,8 +155,12 @@ void CommandQueue::SubmitDestruction(Encode encode, uint64_t creation) {
   bool full = false;
   {
     absl::MutexLock lock(&mutex_);
-    // Fails only when the session, and with it the resource, is gone.
-    Append(encode, &full).IgnoreError();
+    AppendEnd(
+        [encode](WireWriter& writer) {
+          writer.Message(v1::CommandBatch::kCommandsFieldNumber,
+                         [&] { encode(writer); });
+        },
+        &full);
     failures_.Unwatch(creation);
   }
   if (full) Flush();
@@ -140,7 +188,19 @@ absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Fill fill) {
 absl::StatusOr<v1::Result> CommandQueue::Call(Encode encode) {
   HOLDFAST_ASSIGN_OR_RETURN(PendingResult result, SubmitForResult(encode));
   Flush();
-  return result.Wait();
+  const absl::Notification& done = result.state_->done;
+  NapUntil(
+      [&] {
+        ReadWhatHasCome();
+        return done.HasBeenNotified();
+      },
+      kEagerTime);
+  if (!AwaitWithHook(done)) {
+    return absl::CancelledError(absl::StrCat(
+        "the wait for command ", result.sequence(), " was interrupted"));
+  }
+  NoteTold(result.state_->result.status());
+  return result.state_->result;
 }
 
 absl::StatusOr<v1::Result> CommandQueue::Call(Fill fill) {
@@ -162,7 +222,7 @@ uint64_t CommandQueue::Flush() {
     pool_->GiveBack(std::move(batch));
   } else {
     // If this fails the call has ended; the reader learns why.
-    stream_.Write(*pool_, std::move(batch));
+    stream_.load()->Write(*pool_, std::move(batch));
   }
   return last;
 }
@@ -196,7 +256,7 @@ void CommandQueue::FlushLate() {
 
 ExecuteStream::Got CommandQueue::ReadBatch() {
   v1::ResultBatch batch;
-  const ExecuteStream::Got got = stream_.Read(&batch);
+  const ExecuteStream::Got got = stream_.load()->Read(&batch);
   if (got != ExecuteStream::Got::kBatch) return got;
   for (v1::Result& result : *batch.mutable_results()) {
     Deliver(std::move(result));
@@ -205,29 +265,113 @@ ExecuteStream::Got CommandQueue::ReadBatch() {
 }
 
 void CommandQueue::ReadWhatHasCome() {
-  if (!stream_.HasResults() || !read_mutex_.TryLock()) return;
+  const auto has_results = [this] { return stream_.load()->HasResults(); };
+  if (!has_results() || !read_mutex_.TryLock()) return;
   // Another thread may have read it meanwhile. The call's end is for the reader
   // to see.
-  if (stream_.HasResults()) ReadBatch();
+  if (has_results()) ReadBatch();
   read_mutex_.Unlock();
 }
 
-void CommandQueue::ReadResults() {
+absl::Status CommandQueue::ReadToEnd() {
+  const std::shared_ptr<ExecuteStream> stream = stream_.load();
   for (auto got = ExecuteStream::Got::kNothing;
        got != ExecuteStream::Got::kEnd;) {
-    stream_.Await();
+    stream->Await();
     absl::MutexLock lock(&read_mutex_);
     got = ReadBatch();
   }
-  const absl::Status status = stream_.Finish();
+  return stream->Finish();
+}
+
+void CommandQueue::ReadResults() {
+  while (true) {
+    const absl::Status status = ReadToEnd();
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!lost_.ok()) return;
+    }
+    if (!options_.recover) {
+      return Lose(absl::UnavailableError(status.message()));
+    }
+    absl::StatusOr<Recovery> recovery = options_.recover(status);
+    if (!recovery.ok()) return Lose(recovery.status());
+    GoOn(*std::move(recovery));
+  }
+}
+
+void CommandQueue::SendEndsAgain(uint64_t begun, ExecuteStream& stream) {
+  for (const End& end : std::exchange(ends_, {})) {
+    // The one that was begun last may not have been carried out; to end twice
+    // is no error.
+    if (end.sequence < begun) continue;
+    bool full = false;
+    AppendEnd([&](WireWriter& writer) { writer.Append(end.bytes); }, &full);
+    if (!full) continue;
+    std::unique_ptr<CommandBatch> batch = pool_->Get();
+    std::swap(filling_, batch);
+    stream.Write(*pool_, std::move(batch));
+  }
+}
+
+void CommandQueue::GoOn(Recovery recovery) {
+  const auto stream = std::make_shared<ExecuteStream>(
+      std::move(recovery.channel), std::move(recovery.stream));
+  decltype(pending_) pending;
   bool lost = false;
   {
+    absl::MutexLock write_lock(&write_mutex_);
     absl::MutexLock lock(&mutex_);
+    stream_ = stream;
     lost = !lost_.ok();
+    fault_ = recovery.fault;
+    fault_untold_ = true;
+    ++faults_;
+    pending.swap(pending_);
+    failures_.DropAfter(recovery.submitted_through, recovery.fault);
+    filling_->bytes.Truncate(0);
+    filling_->commands = 0;
+    SendEndsAgain(recovery.submitted_through, *stream);
+    // Transfers wait for the last number that was given out, which no command
+    // that was dropped will reach.
+    bool full = false;
+    AppendFence(&full);
   }
-  if (lost) return;
-  Lose(options_.explain_loss ? options_.explain_loss(status)
-                             : absl::UnavailableError(status.message()));
+  for (auto& [sequence, state] : pending) {
+    state->result = recovery.fault;
+    state->done.Notify();
+  }
+  // The reader sees the end of a stream that was cancelled.
+  if (lost) stream->Cancel();
+  Flush();
+}
+
+absl::Status CommandQueue::TakeFault() {
+  fault_untold_ = false;
+  return fault_;
+}
+
+void CommandQueue::NoteTold(const absl::Status& status) {
+  const uint64_t epoch = FaultEpochOf(status);
+  if (epoch == 0) [[likely]]
+    return;
+  absl::MutexLock lock(&mutex_);
+  if (FaultEpochOf(fault_) == epoch) fault_untold_ = false;
+}
+
+uint64_t CommandQueue::faults() const {
+  absl::MutexLock lock(&mutex_);
+  return faults_;
+}
+
+absl::Status CommandQueue::Explain(const absl::Status& status,
+                                   uint64_t faults) {
+  if (!absl::IsUnavailable(status) && FaultEpochOf(status) == 0) return status;
+  // Its outcome is that of the session.
+  HOLDFAST_RETURN_IF_ERROR(
+      Call([](v1::Command& command) { command.mutable_fence(); }).status());
+  absl::MutexLock lock(&mutex_);
+  return faults_ > faults ? fault_ : status;
 }
 
 void CommandQueue::Deliver(v1::Result result) {
@@ -242,6 +386,10 @@ void CommandQueue::Deliver(v1::Result result) {
   std::shared_ptr<PendingResult::State> waiter;
   {
     absl::MutexLock lock(&mutex_);
+    // Commands before one with a result were carried out.
+    while (!ends_.empty() && ends_.front().sequence < result.sequence()) {
+      ends_.pop_front();
+    }
     if (auto found = pending_.find(result.sequence());
         found != pending_.end()) {
       waiter = std::move(found->second);
@@ -261,6 +409,7 @@ void CommandQueue::Deliver(v1::Result result) {
 
 absl::Status CommandQueue::TakeFailure() {
   absl::MutexLock lock(&mutex_);
+  if (fault_untold_) return TakeFault();
   absl::Status failure = failures_.Take();
   return failure.ok() ? lost_ : failure;
 }

@@ -11,10 +11,13 @@
 #ifndef HOLDFAST_CLIENT_CPP_COMMAND_QUEUE_H_
 #define HOLDFAST_CLIENT_CPP_COMMAND_QUEUE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
@@ -61,6 +64,17 @@ class PendingResult {
 // Thread-safe; the commands of one thread keep their order.
 class CommandQueue {
  public:
+  // How a session goes on after a fault.
+  struct Recovery {
+    // The status that the user gets, once; from FaultStatus.
+    absl::Status fault;
+    // Commands after this one have not run.
+    uint64_t submitted_through = 0;
+    // Where the new Execute stream goes, and its options.
+    std::shared_ptr<grpc::ChannelInterface> channel;
+    ExecuteStream::Options stream;
+  };
+
   struct Options {
     // A batch of this many commands or bytes goes out at once.
     uint32_t batch_commands = 1024;
@@ -72,8 +86,9 @@ class CommandQueue {
     // Takes what kernels print. Called with a lock held, by whichever thread
     // reads results: must not call the queue.
     std::function<void(const v1::KernelOutput&)> take_output;
-    // Turns the end of the stream into what the user is told. May block.
-    std::function<absl::Status(const absl::Status&)> explain_loss;
+    // Finds out why the stream has ended, and how to go on; an error is what
+    // the user is told of the session's loss. May block.
+    std::function<absl::StatusOr<Recovery>(const absl::Status&)> recover;
   };
   // Writes the fields of one v1::Command: those of the message object, or
   // directly, for the commands of which there are many. Called with a lock
@@ -90,8 +105,8 @@ class CommandQueue {
   absl::StatusOr<uint64_t> Submit(Encode encode);
   absl::StatusOr<uint64_t> Submit(Fill fill);
 
-  // Of a command that makes a resource: FailureOf tells its failure until the
-  // one that destroys it, or Forget.
+  // Submits a command that makes a resource: FailureOf tells its failure until
+  // the one that destroys it, or Forget.
   absl::StatusOr<uint64_t> SubmitCreation(Encode encode);
   void SubmitDestruction(Encode encode, uint64_t creation);
 
@@ -110,6 +125,13 @@ class CommandQueue {
   absl::Status FailureOf(uint64_t sequence) const;
   void Forget(uint64_t sequence);
 
+  // Counts the faults that the session has recovered from.
+  uint64_t faults() const;
+  // The status for the user of another call of the session that failed with
+  // `status`: the loss or the fault, if that was the cause and began after
+  // `faults` faults.
+  absl::Status Explain(const absl::Status& status, uint64_t faults);
+
   // Fails everything that waits or comes from now on with `reason`. The first
   // reason stays.
   void Lose(const absl::Status& reason);
@@ -124,7 +146,30 @@ class CommandQueue {
   // Appends one command. `*full`: the batch should go out.
   absl::StatusOr<uint64_t> Append(Encode encode, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Adds what `write` writes, which is one command as it stands in a batch.
+  template <typename Write>
+  absl::StatusOr<uint64_t> AppendFrame(const Write& write, bool* full)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // As AppendFrame, for a command that ends something: it is sent again if a
+  // fault drops it.
+  template <typename Write>
+  void AppendEnd(const Write& write, bool* full)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Asks for a result, so that it becomes known which ends were carried out.
+  void AppendFence(bool* full) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadResults();
+  // Reads until the stream has ended; returns why.
+  absl::Status ReadToEnd();
+  // Drops what was on its way, and goes on with another stream.
+  void GoOn(Recovery recovery);
+  // Those of ends_ that the executor may not have carried out, which had begun
+  // the commands up to `begun`. Nothing that uses their handles again may come
+  // first.
+  void SendEndsAgain(uint64_t begun, ExecuteStream& stream)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_, mutex_);
+  // A caller is told of the fault.
+  absl::Status TakeFault() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteTold(const absl::Status& status);
   // Reads and delivers one batch of results.
   ExecuteStream::Got ReadBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
   // The same, if results have come and nobody is reading; does not wait.
@@ -134,7 +179,8 @@ class CommandQueue {
 
   const Options options_;
   const std::shared_ptr<CommandBatchPool> pool_;
-  ExecuteStream stream_;
+  // Another one after a fault. Written with the locks below held.
+  std::atomic<std::shared_ptr<ExecuteStream>> stream_;
 
   // Held while a batch is written, so that batches keep their order. Before
   // mutex_.
@@ -149,6 +195,17 @@ class CommandQueue {
   absl::flat_hash_map<uint64_t, std::shared_ptr<PendingResult::State>> pending_
       ABSL_GUARDED_BY(mutex_);
   FailureLog failures_ ABSL_GUARDED_BY(mutex_);
+  // The last fault, and whether a caller has yet to be told.
+  absl::Status fault_ ABSL_GUARDED_BY(mutex_);
+  bool fault_untold_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t faults_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Commands that end something and may not have been carried out, as they
+  // stand in a batch: sent again if a fault drops them.
+  struct End {
+    uint64_t sequence = 0;
+    std::string bytes;
+  };
+  std::deque<End> ends_ ABSL_GUARDED_BY(mutex_);
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   // The late flusher sleeps until it is signalled; otherwise it looks by

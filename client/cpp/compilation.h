@@ -11,7 +11,7 @@
 
 namespace holdfast {
 
-// What Program::Compile and Linker::Link give. A value.
+// The result of Program::Compile and Linker::Link. A value.
 struct Compilation {
   ObjectCode object;
   // Warnings and remarks of the compiler.

@@ -4,12 +4,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/cpp/bearer_token.h"
 #include "client/cpp/channel.h"
 #include "client/cpp/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
+namespace {
+
+constexpr absl::Duration kConnectTimeout = absl::Seconds(10);
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<Daemon>> Daemon::Connect(
     absl::string_view text) {
@@ -18,11 +25,15 @@ absl::StatusOr<std::shared_ptr<Daemon>> Daemon::Connect(
       Address::Parse(text.empty() ? DefaultAddress() : std::string(text)));
   std::unique_ptr<EmbeddedDaemon> embedded;
   Address reachable = address;
+  std::string token;
   if (address.kind == Address::Kind::kEmbedded) {
     HOLDFAST_ASSIGN_OR_RETURN(embedded, EmbeddedDaemon::Start(address.options));
     HOLDFAST_ASSIGN_OR_RETURN(reachable, Address::Parse(embedded->address()));
+  } else {
+    HOLDFAST_ASSIGN_OR_RETURN(token, DefaultToken());
   }
-  HOLDFAST_ASSIGN_OR_RETURN(auto channel, holdfast::Connect(reachable));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      auto channel, holdfast::Connect(reachable, kConnectTimeout, token));
   return std::shared_ptr<Daemon>(new Daemon(
       std::move(reachable), std::move(embedded), std::move(channel)));
 }

@@ -22,30 +22,8 @@ constexpr size_t kMaxAnswerBytes = 512;
 constexpr timeval kPatience = {.tv_sec = 10, .tv_usec = 0};
 
 absl::Status Unavailable(const std::string& path) {
-  return absl::UnavailableError(
-      absl::StrCat("the executor's descriptor socket unix:", path, ": ",
-                   std::strerror(errno)));
-}
-
-absl::StatusOr<UniqueFd> Connect(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the path of a socket is too long: ", path));
-  }
-  path.copy(address.sun_path, path.size());
-  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  const auto limit = [&socket](int option) {
-    return setsockopt(socket.get(), SOL_SOCKET, option, &kPatience,
-                      sizeof kPatience) == 0;
-  };
-  if (!socket.valid() || !limit(SO_RCVTIMEO) || !limit(SO_SNDTIMEO) ||
-      connect(socket.get(), reinterpret_cast<const sockaddr*>(&address),
-              sizeof address) != 0) {
-    return Unavailable(path);
-  }
-  return socket;
+  return absl::UnavailableError(absl::StrCat(
+      "the descriptor socket unix:", path, ": ", std::strerror(errno)));
 }
 
 bool SendWithDescriptor(int socket, std::string bytes, int fd) {
@@ -67,6 +45,27 @@ bool SendWithDescriptor(int socket, std::string bytes, int fd) {
 
 }  // namespace
 
+absl::StatusOr<UniqueFd> ConnectToDescriptorSocket(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the path of a socket is too long: ", path));
+  }
+  path.copy(address.sun_path, path.size());
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  const auto limit = [&socket](int option) {
+    return setsockopt(socket.get(), SOL_SOCKET, option, &kPatience,
+                      sizeof kPatience) == 0;
+  };
+  if (!socket.valid() || !limit(SO_RCVTIMEO) || !limit(SO_SNDTIMEO) ||
+      connect(socket.get(), reinterpret_cast<const sockaddr*>(&address),
+              sizeof address) != 0) {
+    return Unavailable(path);
+  }
+  return socket;
+}
+
 absl::StatusOr<std::string> HandOver(const std::string& path,
                                      const std::string& session_token, int fd) {
   std::string token(kTokenBytes, '\0');
@@ -74,7 +73,8 @@ absl::StatusOr<std::string> HandOver(const std::string& path,
       static_cast<ssize_t>(token.size())) {
     return absl::ErrnoToStatus(errno, "make a token");
   }
-  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd socket, Connect(path));
+  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd socket,
+                            ConnectToDescriptorSocket(path));
   if (!SendWithDescriptor(socket.get(), session_token + token, fd)) {
     return Unavailable(path);
   }

@@ -5,8 +5,13 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/base/unique_fd.h"
 
 namespace holdfast {
+
+// A connection to the SOCK_SEQPACKET socket at `path`, which gives up on an
+// answer after 10 s. UNAVAILABLE: nobody there.
+absl::StatusOr<UniqueFd> ConnectToDescriptorSocket(const std::string& path);
 
 // Hands a duplicate of `fd` to the executor whose descriptor socket is at
 // `path`, as transfers.proto says; returns the token, 16 bytes, by which a call

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/event.h"
+#include "client/cpp/sharing/semaphore.h"
 #include "client/cpp/stream.h"
 #include "holdfast/v1/peer_commands.pb.h"
 
@@ -23,6 +24,7 @@ class Device {
       : session_(std::move(session)), ordinal_(ordinal) {}
 
   uint32_t ordinal() const { return ordinal_; }
+  const std::shared_ptr<SessionState>& session() const { return session_; }
 
   // Can kernels of this device be given access to the peer's memory? Waits.
   absl::StatusOr<bool> CanAccessPeer(const Device& peer) const;
@@ -50,6 +52,37 @@ class Device {
   absl::StatusOr<Buffer> Allocate(uint64_t size, const Stream& stream) const {
     return Buffer::Allocate(session_, static_cast<int>(ordinal_), size,
                             &stream);
+  }
+
+  // Memory that Buffer::Export can share. It has chunks of its own, a whole
+  // number of 2 MiB.
+  absl::StatusOr<Buffer> AllocateShared(uint64_t size) const {
+    return Buffer::Allocate(session_, static_cast<int>(ordinal_), size, nullptr,
+                            Sharing::kExport);
+  }
+  // Memory that another session has exported. Waits.
+  absl::StatusOr<Buffer> Import(absl::string_view token) const {
+    return Buffer::Import(session_, ordinal_, token);
+  }
+  // The memory of a collection's version: Collection::Open is how to get it.
+  absl::StatusOr<std::vector<Buffer>> OpenCollection(
+      const std::string& name, uint64_t version,
+      absl::Span<const uint64_t> sizes) const {
+    return Buffer::OpenCollection(session_, ordinal_, name, version, sizes);
+  }
+
+  // Memory of a process outside Holdfast; see Buffer::ImportDescriptor. Waits.
+  absl::StatusOr<Buffer> ImportDescriptor(int fd, uint64_t offset,
+                                          uint64_t size) const {
+    return Buffer::ImportDescriptor(session_, ordinal_, fd, offset, size);
+  }
+
+  // A counter that streams of several sessions signal and wait for.
+  absl::StatusOr<Semaphore> CreateSemaphore(uint64_t initial_value = 0) const {
+    return Semaphore::Create(session_, ordinal_, initial_value);
+  }
+  absl::StatusOr<Semaphore> ImportSemaphore(absl::string_view token) const {
+    return Semaphore::Import(session_, ordinal_, token);
   }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/embedded_daemon.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -36,6 +37,17 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// The folder of the shared library that this code is part of; empty if it is
+// part of the program.
+fs::path PlaceOfLibrary() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&PlaceOfLibrary), &info) == 0) return {};
+  std::error_code error;
+  const fs::path library = fs::canonical(info.dli_fname, error);
+  if (error || library == fs::read_symlink("/proc/self/exe", error)) return {};
+  return library.parent_path();
+}
+
 absl::StatusOr<std::string> FindDaemon() {
   std::vector<std::string> candidates;
   if (std::string named = Environment("HOLDFAST_DAEMON"); !named.empty()) {
@@ -44,9 +56,12 @@ absl::StatusOr<std::string> FindDaemon() {
     std::error_code error;
     const fs::path here =
         fs::read_symlink("/proc/self/exe", error).parent_path();
-    candidates.push_back(here / "holdfastd");
-    candidates.push_back(here.parent_path().parent_path() / "server" /
-                         "holdfastd");
+    for (const fs::path& place : {here, PlaceOfLibrary()}) {
+      if (place.empty()) continue;
+      candidates.push_back(place / "holdfastd");
+      candidates.push_back(place.parent_path().parent_path() / "server" /
+                           "holdfastd");
+    }
     for (absl::string_view directory :
          absl::StrSplit(Environment("PATH"), ':', absl::SkipEmpty())) {
       candidates.push_back(absl::StrCat(directory, "/holdfastd"));

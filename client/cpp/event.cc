@@ -35,7 +35,14 @@ absl::StatusOr<Event> Event::Create(std::shared_ptr<SessionState> session,
   return Event(std::move(resource));
 }
 
+absl::Status Event::RefuseIfCaptured(absl::string_view call) const {
+  CaptureRegistry& captures = session()->captures;
+  if (!captures.any()) return absl::OkStatus();
+  return captures.RefuseOnEvent(handle(), call);
+}
+
 absl::Status Event::Synchronize() const {
+  HOLDFAST_RETURN_IF_ERROR(RefuseIfCaptured("waiting for an event"));
   HOLDFAST_RETURN_IF_ERROR(
       session()
           ->queue
@@ -49,6 +56,7 @@ absl::Status Event::Synchronize() const {
 }
 
 absl::StatusOr<bool> Event::IsDone() const {
+  HOLDFAST_RETURN_IF_ERROR(RefuseIfCaptured("asking an event if it is done"));
   HOLDFAST_ASSIGN_OR_RETURN(
       const v1::Result result, session()->queue.Call([&](v1::Command& command) {
         command.mutable_query_event()->set_event(handle());
@@ -57,6 +65,8 @@ absl::StatusOr<bool> Event::IsDone() const {
 }
 
 absl::StatusOr<float> Event::MillisecondsSince(const Event& start) const {
+  HOLDFAST_RETURN_IF_ERROR(RefuseIfCaptured("the time between events"));
+  HOLDFAST_RETURN_IF_ERROR(start.RefuseIfCaptured("the time between events"));
   HOLDFAST_ASSIGN_OR_RETURN(
       const v1::Result result, session()->queue.Call([&](v1::Command& command) {
         command.mutable_elapsed_time()->set_start(start.handle());

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "client/cpp/resource.h"
 
 namespace holdfast {
@@ -38,6 +39,9 @@ class Event : public Resource {
 
  private:
   explicit Event(Resource resource) : Resource(std::move(resource)) {}
+
+  // FAILED_PRECONDITION if the last recording is one of a capture.
+  absl::Status RefuseIfCaptured(absl::string_view call) const;
 };
 
 }  // namespace holdfast

@@ -15,20 +15,31 @@ namespace {
 constexpr char kExecuteMethod[] = "/holdfast.v1.CommandService/Execute";
 constexpr char kRings[] = "holdfast-rings";
 
-// What comes and the end of the call wake the one who waits; he looks by
-// himself in case that they do not.
+// Messages and the end of the call wake the thread that waits; it also looks by
+// itself, in case that they do not.
 constexpr absl::Duration kLookAnyway = absl::Seconds(10);
+
+// The last that a relay of this process says: why it ends.
+bool IsEndOfRelay(const v1::ResultBatch& results) {
+  return results.results_size() == 1 && results.results(0).sequence() == 0 &&
+         results.results(0).has_error();
+}
 
 }  // namespace
 
 ExecuteStream::ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
                              Options options)
     : channel_(std::move(channel)) {
+  if (options.rings != nullptr && options.ring_token.empty()) {
+    // They lead to a relay of this process, which makes the calls.
+    rings_ = std::move(options.rings);
+    return;
+  }
   context_.AddMetadata("holdfast-session-token", options.session_token);
   if (options.rings != nullptr) {
     context_.AddMetadata(kRings, options.ring_token);
   }
-  // What a generated stub does, but for bytes that are encoded already.
+  // As a generated stub does, but for bytes that are encoded already.
   const grpc::internal::RpcMethod method(
       kExecuteMethod, grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
   stream_.reset(grpc::internal::ClientReaderWriterFactory<
@@ -63,7 +74,7 @@ void ExecuteStream::Await() {
 
 ExecuteStream::Got ExecuteStream::Read(v1::ResultBatch* results) {
   if (!has_rings()) return stream_->Read(results) ? Got::kBatch : Got::kEnd;
-  // What came before the end is read before it.
+  // Messages that came before the end are read before it.
   const bool ended = rings_->reader().closed();
   const auto message = rings_->reader().Read();
   if (message.ok() && !message->has_value()) {
@@ -72,7 +83,13 @@ ExecuteStream::Got ExecuteStream::Read(v1::ResultBatch* results) {
   absl::Status status = message.status();
   if (message.ok()) {
     const int size = static_cast<int>((*message)->size());
-    if (results->ParseFromArray((*message)->data(), size)) return Got::kBatch;
+    if (results->ParseFromArray((*message)->data(), size)) {
+      if (stream_ != nullptr || !IsEndOfRelay(*results)) return Got::kBatch;
+      status = ToStatus(results->results(0).error());
+      broken_.Update(status);
+      Cancel();
+      return Got::kEnd;
+    }
     status = absl::DataLossError(
         absl::StrCat("the executor sent ", size, " bytes that are no results"));
   }
@@ -81,10 +98,14 @@ ExecuteStream::Got ExecuteStream::Read(v1::ResultBatch* results) {
   return Got::kEnd;
 }
 
-void ExecuteStream::Cancel() { context_.TryCancel(); }
+void ExecuteStream::Cancel() {
+  context_.TryCancel();
+  if (stream_ == nullptr) rings_->Close();
+}
 
 absl::Status ExecuteStream::Finish() {
   if (end_.joinable()) end_.join();
+  if (stream_ == nullptr) return broken_;
   const absl::Status status = ToStatus(stream_->Finish());
   return broken_.ok() ? status : broken_;
 }

@@ -19,6 +19,12 @@ void FailureLog::Add(uint64_t sequence, const absl::Status& status) {
   }
 }
 
+void FailureLog::DropAfter(uint64_t sequence, const absl::Status& status) {
+  for (auto& [creation, outcome] : creations_) {
+    if (creation > sequence && outcome.ok()) outcome = status;
+  }
+}
+
 absl::Status FailureLog::Take() {
   if (count_ == 0) return absl::OkStatus();
   std::string prefix = absl::StrCat("command ", first_sequence_, " failed");

@@ -25,11 +25,15 @@ class FailureLog {
 
   void Add(uint64_t sequence, const absl::Status& status);
 
+  // The watched commands after `sequence` were dropped: their resources do not
+  // exist. Take does not tell that.
+  void DropAfter(uint64_t sequence, const absl::Status& status);
+
   // The failure of the lowest sequence number since the last Take, "command 17
   // failed: ...", with the number of those that followed. OK: there was none.
   absl::Status Take();
 
-  // Of a watched command; OK if it has not failed, so far as is known.
+  // The status of a watched command; OK if no failure is known yet.
   absl::Status Of(uint64_t sequence) const;
 
  private:

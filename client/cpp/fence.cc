@@ -9,6 +9,13 @@ namespace holdfast {
 absl::StatusOr<Fence> Fence::Create(std::shared_ptr<SessionState> session,
                                     std::span<const Stream* const> streams,
                                     bool all_streams) {
+  for (const Stream* stream : streams) {
+    HOLDFAST_RETURN_IF_ERROR(stream->RefuseIfCapturing("a fence"));
+  }
+  if (all_streams && session->captures.any()) {
+    HOLDFAST_RETURN_IF_ERROR(
+        session->captures.RefuseOnAny("waiting for all streams"));
+  }
   HOLDFAST_ASSIGN_OR_RETURN(
       PendingResult result,
       session->queue.SubmitForResult([&](v1::Command& command) {

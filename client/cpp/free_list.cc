@@ -6,7 +6,7 @@
 
 namespace holdfast {
 
-// What is larger than everything stays so, instead of overflowing.
+// A size larger than everything stays so, instead of overflowing.
 uint64_t FreeList::RoundUp(uint64_t size) const {
   if (size > size_) return size;
   return (size + kAlignment - 1) / kAlignment * kAlignment;

@@ -23,7 +23,7 @@ class FreeList {
   // Where `size` bytes, not 0, are from now on in use; nullopt: nowhere.
   std::optional<uint64_t> Take(uint64_t size);
 
-  // What Take gave, with the same size.
+  // Takes back a result of Take, with the same size.
   void GiveBack(uint64_t offset, uint64_t size);
 
   // Bytes of the largest free place.

@@ -1,48 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/keep_alive.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cpp/rpc_status.h"
+#include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
 
 namespace holdfast {
+namespace {
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(10);
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
+
+// The session is not there any more, as the daemon says.
+bool IsFinal(const absl::Status& status) {
+  const auto detail = GetErrorDetail(status);
+  return absl::IsNotFound(status) || absl::IsUnauthenticated(status) ||
+         (detail.has_value() && detail->session_lost);
+}
+
+}  // namespace
 
 KeepAlive::KeepAlive(Connect connect, const std::string& token,
+                     absl::Duration grace,
                      std::function<void(const std::string& reason)> ended)
-    : connect_(std::move(connect)), ended_(std::move(ended)) {
-  context_.AddMetadata("holdfast-session-token", token);
+    : connect_(std::move(connect)),
+      token_(token),
+      grace_(grace),
+      ended_(std::move(ended)) {
   reader_ = std::thread([this] { Run(); });
 }
 
-// A call that is made after TryCancel is cancelled, too.
 KeepAlive::~KeepAlive() {
-  closing_ = true;
-  context_.TryCancel();
+  {
+    absl::MutexLock lock(&mutex_);
+    closing_ = true;
+    if (context_ != nullptr) context_->TryCancel();
+  }
   reader_.join();
 }
 
 void KeepAlive::Run() {
-  const auto channel = connect_();
-  if (closing_) return;
-  if (!channel.ok()) {
-    return ended_(
-        absl::StrCat("the daemon is gone (", channel.status().message(), ")"));
+  absl::Duration pause = kFirstPause;
+  while (true) {
+    const absl::Time before = lost_;
+    const absl::Status status = Hold();
+    if (status.ok() || !Pause(absl::ZeroDuration())) return;
+    if (IsFinal(status)) return ended_(std::string(status.message()));
+    if (lost_ != before) pause = kFirstPause;  // There was a stream meanwhile.
+    if (lost_ == absl::InfinitePast()) lost_ = absl::Now();
+    if (absl::Now() - lost_ >= grace_) {
+      return ended_(
+          absl::StrCat("the daemon is gone (", status.message(), ")"));
+    }
+    if (!Pause(pause)) return;
+    pause = std::min(pause * 2, kLongestPause);
   }
-  const grpc::Status status = Read(*channel);
-  if (status.error_code() == grpc::StatusCode::CANCELLED) return;
-  ended_("the daemon is gone (" + status.error_message() + ")");
 }
 
-grpc::Status KeepAlive::Read(const std::shared_ptr<grpc::Channel>& channel) {
+bool KeepAlive::Pause(absl::Duration pause) {
+  absl::MutexLock lock(&mutex_);
+  mutex_.AwaitWithTimeout(absl::Condition(&closing_), pause);
+  return !closing_;
+}
+
+absl::Status KeepAlive::Hold() {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto channel, connect_());
+  grpc::ClientContext context;
+  context.AddMetadata("holdfast-session-token", token_);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closing_) return absl::OkStatus();
+    context_ = &context;
+  }
+  const absl::Status status = Read(context, channel);
+  absl::MutexLock lock(&mutex_);
+  context_ = nullptr;
+  return status;
+}
+
+absl::Status KeepAlive::Read(grpc::ClientContext& context,
+                             const std::shared_ptr<grpc::Channel>& channel) {
   const auto sessions = v1::SessionService::NewStub(channel);
-  const auto stream = sessions->KeepAlive(&context_);
+  const auto stream = sessions->KeepAlive(&context);
   stream->Write({});
   v1::KeepAliveResponse response;
+  bool told = false;
+  bool open = false;
   while (stream->Read(&response)) {
-    if (!response.ended_because().empty()) ended_(response.ended_because());
+    open = true;
+    if (response.ended_because().empty() || told) continue;
+    told = true;
+    ended_(response.ended_because());
   }
-  return stream->Finish();
+  const absl::Status status = ToStatus(stream->Finish());
+  if (told) return absl::OkStatus();
+  if (open) lost_ = absl::Now();
+  return status.ok() ? absl::UnavailableError("it has ended the stream")
+                     : status;
 }
 
 }  // namespace holdfast

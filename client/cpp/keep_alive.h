@@ -2,16 +2,18 @@
 #ifndef HOLDFAST_CLIENT_CPP_KEEP_ALIVE_H_
 #define HOLDFAST_CLIENT_CPP_KEEP_ALIVE_H_
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
-#include "grpcpp/support/status.h"
 
 namespace holdfast {
 
@@ -19,26 +21,39 @@ namespace holdfast {
 // stream breaks, and the daemon frees the session. It has a connection of its
 // own: of the threads that wait for messages of one connection, gRPC has one
 // read them all and wake up the others, and this one waits all the time.
+//
+// A session with a grace outlives the stream for so long: when it breaks, it is
+// opened again.
 class KeepAlive {
  public:
   using Connect =
       std::function<absl::StatusOr<std::shared_ptr<grpc::Channel>>()>;
 
   // `ended` is called at most once, from a thread of this object, when the
-  // daemon ends the session; not after the destructor has begun.
-  KeepAlive(Connect connect, const std::string& token,
+  // daemon ends the session or has been away for longer than `grace`; not after
+  // the destructor has begun.
+  KeepAlive(Connect connect, const std::string& token, absl::Duration grace,
             std::function<void(const std::string& reason)> ended);
   ~KeepAlive();
 
  private:
   void Run();
+  // One stream until it ends. OK: the session has ended, and was said to.
+  absl::Status Hold();
   // Until the stream ends, which is when the daemon has gone.
-  grpc::Status Read(const std::shared_ptr<grpc::Channel>& channel);
+  absl::Status Read(grpc::ClientContext& context,
+                    const std::shared_ptr<grpc::Channel>& channel);
+  // False: closing.
+  bool Pause(absl::Duration pause);
 
   const Connect connect_;
-  std::atomic<bool> closing_ = false;
+  const std::string token_;
+  const absl::Duration grace_;
   const std::function<void(const std::string&)> ended_;
-  grpc::ClientContext context_;
+  absl::Time lost_ = absl::InfinitePast();  // since when there is no stream
+  absl::Mutex mutex_;
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+  grpc::ClientContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::thread reader_;
 };
 

@@ -14,13 +14,14 @@ void WriteDim3(int field, const Dim3& dim, WireWriter& writer) {
   });
 }
 
-// The fields of a v1::Launch.
-void WriteLaunch(const Stream& stream, const LaunchConfig& config,
-                 const Kernel& kernel, std::span<const Argument> arguments,
-                 WireWriter& writer) {
+}  // namespace
+
+void EncodeLaunch(uint64_t stream, const LaunchConfig& config,
+                  const Kernel& kernel, std::span<const Argument> arguments,
+                  WireWriter& writer) {
   using Fields = v1::Launch;
   writer.Fixed64(Fields::kKernelFieldNumber, kernel.handle());
-  writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
+  if (stream != 0) writer.Fixed64(Fields::kStreamFieldNumber, stream);
   WriteDim3(Fields::kGridFieldNumber, config.grid, writer);
   WriteDim3(Fields::kBlockFieldNumber, config.block, writer);
   if (config.cluster) {
@@ -38,18 +39,13 @@ void WriteLaunch(const Stream& stream, const LaunchConfig& config,
   }
 }
 
-}  // namespace
-
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, std::span<const Argument> arguments) {
-  return stream.session()
-      ->queue
-      .Submit([&](WireWriter& writer) {
-        writer.Message(v1::Command::kLaunchFieldNumber, [&] {
-          WriteLaunch(stream, config, kernel, arguments, writer);
-        });
-      })
-      .status();
+  return stream.Submit([&](WireWriter& writer) {
+    writer.Message(v1::Command::kLaunchFieldNumber, [&] {
+      EncodeLaunch(stream.handle(), config, kernel, arguments, writer);
+    });
+  });
 }
 
 }  // namespace holdfast

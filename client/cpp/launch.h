@@ -37,6 +37,12 @@ struct LaunchConfig {
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, std::span<const Argument> arguments);
 
+// Writes the fields of a v1::Launch; `stream` is a handle, 0 in a node of a
+// graph.
+void EncodeLaunch(uint64_t stream, const LaunchConfig& config,
+                  const Kernel& kernel, std::span<const Argument> arguments,
+                  WireWriter& writer);
+
 template <typename... Arguments>
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, const Arguments&... arguments) {

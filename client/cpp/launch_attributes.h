@@ -22,8 +22,8 @@ struct Dim3 {
   uint32_t z;
 };
 
-// CUlaunchAttribute, by name; what is not set has the driver's default. What
-// each means stands in proto/holdfast/v1/launch.proto.
+// CUlaunchAttribute, by name; an attribute that is not set has the driver's
+// default. proto/holdfast/v1/launch.proto describes each.
 struct LaunchAttributes {
   std::optional<bool> programmatic_stream_serialization;
   std::optional<int32_t> priority;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Module and its Kernels share.
+// The state that a Module and its Kernels share.
 #ifndef HOLDFAST_CLIENT_CPP_LOADED_MODULE_H_
 #define HOLDFAST_CLIENT_CPP_LOADED_MODULE_H_
 

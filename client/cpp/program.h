@@ -16,13 +16,13 @@
 namespace holdfast {
 
 struct ProgramOptions {
-  // What the compiler's messages call the source.
+  // The name of the source in the compiler's messages.
   std::string name = "source.cu";
   // "sm_90", "compute_90", "90" ...; empty: what device 0 is.
   std::string arch;
   // As NVRTC spells them, one word each: "--fmad=false".
   std::vector<std::string> options;
-  // What the source may include: name in #include -> text.
+  // Headers that the source may include: name in #include -> text.
   std::map<std::string, std::string> headers;
   v1::SourceLanguage language = v1::SOURCE_LANGUAGE_CUDA_CPP;
   // NVVM IR only: more modules of the program, name -> IR.

@@ -22,6 +22,13 @@ absl::StatusOr<Resource> Resource::Make(std::shared_ptr<SessionState> session,
   return Resource(std::move(session), handle, *sequence, destroy);
 }
 
+absl::StatusOr<Resource> Resource::Reserve(
+    std::shared_ptr<SessionState> session, HandleKind kind, Destroy destroy) {
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t handle,
+                            session->handles.Allocate(kind));
+  return Resource(std::move(session), handle, /*sequence=*/0, destroy);
+}
+
 Resource::Resource(std::shared_ptr<SessionState> session, uint64_t handle,
                    uint64_t sequence, Destroy destroy)
     : session_(std::move(session)),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What streams, events, buffers and modules have in common: a handle that was
+// The common part of streams, events, buffers and modules: a handle that was
 // chosen here, made by a command without an answer, and destroyed by another.
 #ifndef HOLDFAST_CLIENT_CPP_RESOURCE_H_
 #define HOLDFAST_CLIENT_CPP_RESOURCE_H_
@@ -45,6 +45,10 @@ class Resource {
   static absl::StatusOr<Resource> Make(std::shared_ptr<SessionState> session,
                                        HandleKind kind, Create create,
                                        Destroy destroy);
+  // A handle without a creating command: something else, such as a node of a
+  // graph, makes what it names.
+  static absl::StatusOr<Resource> Reserve(std::shared_ptr<SessionState> session,
+                                          HandleKind kind, Destroy destroy);
   // Destroys now, with this command instead.
   void DestroyWith(absl::FunctionRef<void(WireWriter&)> destroy);
 

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "core/base/error_detail.h"
+#include "core/base/fault_epoch.h"
+#include "core/base/quota_exceeded.h"
 
 namespace holdfast {
 namespace {
@@ -28,7 +30,19 @@ void CopyDetail(const v1::Error& error, absl::Status* status) {
     detail.log = message.log();
     detail.session_lost = message.session_lost();
     detail.handle = message.handle();
+    detail.graph_node.assign(message.graph_node().begin(),
+                             message.graph_node().end());
+    detail.graph_update_result = message.graph_update_result();
     SetErrorDetail(detail, status);
+    if (message.fault_epoch() != 0) {
+      SetFaultEpoch(message.fault_epoch(), status);
+    }
+    if (message.quota().empty()) return;
+    SetQuotaExceeded({.quota = message.quota(),
+                      .limit = message.quota_limit(),
+                      .used = message.quota_used(),
+                      .requested = message.quota_requested()},
+                     status);
     return;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the daemon says went wrong, as an absl::Status with its ErrorDetail
+// The daemon's error as an absl::Status with its ErrorDetail
 // (core/base/error_detail.h).
 #ifndef HOLDFAST_CLIENT_CPP_RPC_STATUS_H_
 #define HOLDFAST_CLIENT_CPP_RPC_STATUS_H_
@@ -11,10 +11,10 @@
 
 namespace holdfast {
 
-// Of a call. Reads the trailer grpc-status-details-bin.
+// The status of a call. Reads the trailer grpc-status-details-bin.
 absl::Status ToStatus(const grpc::Status& status);
 
-// Of a command.
+// The status of a command.
 absl::Status ToStatus(const v1::Error& error);
 
 }  // namespace holdfast

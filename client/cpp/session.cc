@@ -11,14 +11,17 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "client/cpp/attach/resuming_relay.h"
 #include "client/cpp/channel.h"
 #include "client/cpp/descriptor.h"
+#include "client/cpp/fault.h"
 #include "client/cpp/keep_alive.h"
 #include "client/cpp/rpc_status.h"
 #include "client/cpp/session_loss.h"
 #include "client/cpp/session_state.h"
 #include "client/cpp/staging_ring.h"
 #include "client/cpp/transfer_stream.h"
+#include "core/base/fault_epoch.h"
 #include "core/base/ring_pair.h"
 #include "core/base/status_macros.h"
 #include "core/base/utf8.h"
@@ -61,6 +64,12 @@ v1::OpenSessionRequest MakeRequest(const SessionOptions& options) {
   request.mutable_device_choices()->Add(options.device_choices.begin(),
                                         options.device_choices.end());
   request.set_memory_limit(options.memory_limit);
+  request.mutable_kernel_time_limit()->set_seconds(
+      absl::ToInt64Seconds(options.kernel_time_limit));
+  request.mutable_kernel_time_limit()->set_nanos(static_cast<int32_t>(
+      absl::ToInt64Nanoseconds(options.kernel_time_limit % absl::Seconds(1))));
+  request.set_recover(options.recover ? v1::RECOVERY_POLICY_ALWAYS
+                                      : v1::RECOVERY_POLICY_NEVER);
   return request;
 }
 
@@ -130,6 +139,64 @@ ExecuteStream::Options OfferRings(const Route& route,
   return options;
 }
 
+// Reconnects a remote session that outlives its connection. Lives as long as
+// the queue; its rings are `stream`'s. Null: the session ends with its
+// connection.
+std::shared_ptr<ResumingRelay> ResumeOver(const Route& route,
+                                          absl::Duration grace,
+                                          ExecuteStream::Options* stream) {
+  if (!route.descriptor_path.empty() || grace <= absl::ZeroDuration()) {
+    return nullptr;
+  }
+  const auto memory = RingPair::CreateMemory();
+  if (!memory.ok()) return nullptr;
+  auto mine =
+      RingPair::Map(memory->get(), RingPair::End::kClient, kMaxResultBytes);
+  auto relays =
+      RingPair::Map(memory->get(), RingPair::End::kExecutor, kMaxResultBytes);
+  if (!mine.ok() || !relays.ok()) return nullptr;
+  stream->rings = *std::move(mine);
+  return std::make_shared<ResumingRelay>(
+      ResumingRelay::Options{
+          .session_token = stream->session_token,
+          .grace = grace,
+          .connect = [address = route.address] { return Connect(address); }},
+      *std::move(relays), route.channel);
+}
+
+std::unique_ptr<KeepAlive> KeepAliveOf(const Session& session,
+                                       absl::Duration grace) {
+  return std::make_unique<KeepAlive>(
+      [address = session.daemon().address()] { return Connect(address); },
+      session.token(), grace,
+      [state = session.state(), id = session.id()](const std::string& reason) {
+        state->queue.Lose(LostSession(id, absl::UnavailableError(reason)));
+      });
+}
+
+// Why the command stream has ended, and how the session goes on, if it does.
+absl::StatusOr<CommandQueue::Recovery> Recover(
+    Daemon& daemon, const v1::OpenSessionResponse& session,
+    absl::Duration grace, std::shared_ptr<ResumingRelay>* relay,
+    const absl::Status& ended) {
+  const std::string& id = session.session_id();
+  const std::string token = absl::BytesToHexString(session.token());
+  const absl::Status reason = ExplainLoss(daemon, id, token, ended);
+  const uint64_t epoch = FaultEpochOf(reason);
+  if (epoch == 0) return reason;
+  const auto acknowledged = AcknowledgeFault(daemon, token, epoch);
+  if (!acknowledged.ok()) return LostSession(id, acknowledged.status());
+  const Route route = RouteToExecutor(daemon, session);
+  CommandQueue::Recovery recovery;
+  recovery.fault =
+      FaultStatus(id, acknowledged->fault(), acknowledged->epoch());
+  recovery.submitted_through = acknowledged->fault().submitted_through();
+  recovery.channel = route.channel;
+  recovery.stream = OfferRings(route, session.token());
+  *relay = ResumeOver(route, grace, &recovery.stream);
+  return recovery;
+}
+
 // Those of the protocol where the daemon says nothing.
 v1::SessionLimits WithDefaults(v1::SessionLimits limits) {
   const auto value = [](uint64_t given, uint64_t otherwise) {
@@ -164,10 +231,11 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
   Route route = RouteToExecutor(*daemon, response);
   ExecuteStream::Options stream = OfferRings(route, response.token());
   CommandQueue::Options queue = QueueOptions(limits);
-  queue.explain_loss = [daemon = daemon, id = response.session_id(),
-                        token =
-                            stream.session_token](const absl::Status& status) {
-    return ExplainLoss(*daemon, id, token, status);
+  const auto relay = std::make_shared<std::shared_ptr<ResumingRelay>>(
+      ResumeOver(route, options.reconnect_grace, &stream));
+  queue.recover = [daemon = daemon, response, grace = options.reconnect_grace,
+                   relay](const absl::Status& status) {
+    return Recover(*daemon, response, grace, relay.get(), status);
   };
   queue.take_output =
       [take = options.kernel_output ? options.kernel_output : Print](
@@ -178,10 +246,12 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
       options.transfer_calls == 0 ? UsefulTransferCalls()
                                   : options.transfer_calls,
       std::move(route.descriptor_path));
-  return std::unique_ptr<Session>(
+  std::unique_ptr<Session> session(
       new Session(std::move(daemon), response.session_id(),
                   {response.devices().begin(), response.devices().end()},
                   std::move(state)));
+  session->keep_alive_ = KeepAliveOf(*session, options.reconnect_grace);
+  return session;
 }
 
 Session::Session(std::shared_ptr<Daemon> daemon, std::string id,
@@ -190,15 +260,11 @@ Session::Session(std::shared_ptr<Daemon> daemon, std::string id,
     : daemon_(std::move(daemon)),
       id_(std::move(id)),
       devices_(std::move(devices)),
-      state_(std::move(state)),
-      keep_alive_(std::make_unique<KeepAlive>(
-          [address = daemon_->address()] { return Connect(address); },
-          state_->token,
-          [state = state_, id = id_](const std::string& reason) {
-            state->queue.Lose(LostSession(id, absl::UnavailableError(reason)));
-          })) {}
+      state_(std::move(state)) {}
 
 Session::~Session() { Close().IgnoreError(); }
+
+const std::string& Session::token() const { return state_->token; }
 
 absl::Status Session::Close() {
   if (keep_alive_ == nullptr) return absl::OkStatus();
@@ -235,10 +301,16 @@ absl::StatusOr<Fence> Session::Fence(
 }
 
 absl::Status Session::Synchronize() const {
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const holdfast::Fence fence,
-      holdfast::Fence::Create(state_, {}, /*all_streams=*/true));
-  return fence.Wait();
+  if (state_->captures.any()) {
+    HOLDFAST_RETURN_IF_ERROR(
+        state_->captures.RefuseOnAny("waiting for all streams"));
+  }
+  HOLDFAST_RETURN_IF_ERROR(state_->queue
+                               .Call([](v1::Command& command) {
+                                 command.mutable_fence()->set_all_streams(true);
+                               })
+                               .status());
+  return state_->queue.TakeFailure();
 }
 
 }  // namespace holdfast

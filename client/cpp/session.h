@@ -40,11 +40,19 @@ struct SessionOptions {
   // Bytes of device memory in buffers, over all devices, as asked for; 0: the
   // daemon's own limit.
   uint64_t memory_limit = 0;
+  // A kernel, or a launch of a graph, that runs longer is a fault that names
+  // it; 0: the daemon's own limit, if it has one, which also holds if it is
+  // less. Waiting in a stream is not running.
+  absl::Duration kernel_time_limit;
+  // A fault costs the session no resource: it goes on in another executor, with
+  // the same handles and the same bytes in device memory (fault.h). If false,
+  // it is lost.
+  bool recover = true;
   // Calls at once, each on a connection of its own, that carry the bytes of one
   // large copy; 0: as many as are useful.
   uint32_t transfer_calls = 0;
   // Takes what kernels print (printf), in pieces that need not end with a line.
-  // What a kernel has printed comes before a wait for it returns. Called by one
+  // A kernel's output comes before a wait for it returns. Called by one
   // thread at a time, but by any that waits for results, so it must not call
   // the session. Null: it goes to standard output, as CUDA has it.
   std::function<void(absl::string_view text)> kernel_output;
@@ -60,9 +68,14 @@ struct SessionOptions {
 // Commands are asynchronous and need no answer: an operation that returns OK
 // was submitted. A failure is reported by the next call that waits
 // (Synchronize, Wait, Download), with the sequence number of the command; the
-// commands that used what it should have made, fail with the same cause. Once
-// the executor or the daemon is gone, every call returns UNAVAILABLE with the
-// reason.
+// commands that used what it should have made, fail with the same cause.
+//
+// When the executor dies, of a kernel's illegal address, say, the session goes
+// on in another one. Unfinished commands are dropped; one call,
+// the first that would depend on it, returns ABORTED with the report (FaultOf
+// in fault.h). Until then nothing runs that is submitted, and after that the
+// session is as before, all handles valid. Once the session or the daemon is
+// lost, every call returns UNAVAILABLE with the reason.
 class Session {
  public:
   // UNAVAILABLE: no daemon there, or it has no executor; RESOURCE_EXHAUSTED:
@@ -75,16 +88,22 @@ class Session {
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  // Closes. What was submitted and is not finished, is dropped: synchronize
+  // Closes the session. Work that is not finished is dropped: synchronize
   // first. Resources that are left are of no more use.
   ~Session();
 
   // Returns when the executor is gone and all memory is free.
   absl::Status Close();
 
+  // For resources that are made by functions of their own.
+  const std::shared_ptr<SessionState>& state() const { return state_; }
+
   // "s-7"
   const std::string& id() const { return id_; }
   Daemon& daemon() const { return *daemon_; }
+  const std::shared_ptr<Daemon>& shared_daemon() const { return daemon_; }
+  // Authenticates calls of this session: 32 hexadecimal digits. A secret.
+  const std::string& token() const;
 
   // Those that the session may use, in the order that was asked for.
   const std::vector<uint32_t>& devices() const { return devices_; }
@@ -101,11 +120,18 @@ class Session {
   // Makes compiled code usable: on every device.
   absl::StatusOr<Module> Load(const ObjectCode& object) const;
 
+  // A token that this session's Export made cannot be redeemed any more; what
+  // was imported stays. Waits.
+  absl::Status RevokeExport(absl::string_view token) const {
+    return holdfast::RevokeExport(*state_, token);
+  }
+
   // A place to wait for: until all commands so far were processed, and the work
   // of these streams is done.
   absl::StatusOr<holdfast::Fence> Fence(
       std::initializer_list<const Stream*> streams = {}) const;
   // Waits for all streams. Reports failures as Stream::Synchronize does.
+  // FAILED_PRECONDITION while a stream captures.
   absl::Status Synchronize() const;
 
  private:

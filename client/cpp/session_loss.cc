@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/session_loss.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cpp/rpc_status.h"
 #include "core/base/error_detail.h"
+#include "core/base/fault_epoch.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 
 namespace holdfast {
@@ -13,11 +16,16 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(5);
 constexpr absl::Duration kInterval = absl::Milliseconds(20);
+// One question may wait for an executor that is dead: then it is asked again.
+constexpr absl::Duration kAnswerTime = absl::Seconds(1);
+
+constexpr absl::Duration kRecoveryTime = absl::Minutes(2);
 
 bool TellsWhy(const absl::Status& status) {
   const auto detail = GetErrorDetail(status);
   return (detail.has_value() && detail->session_lost) ||
-         absl::IsNotFound(status) || absl::IsUnauthenticated(status);
+         FaultEpochOf(status) != 0 || absl::IsNotFound(status) ||
+         absl::IsUnauthenticated(status);
 }
 
 // Commands that do nothing, by way of the daemon.
@@ -50,14 +58,35 @@ absl::Status ExplainLoss(const Daemon& daemon, const std::string& session_id,
   absl::Status reason = status;
   const absl::Time deadline = absl::Now() + kPatience;
   while (!TellsWhy(reason) && absl::Now() < deadline) {
-    const grpc::Status answer = Ask(daemon, token, deadline);
+    const grpc::Status answer =
+        Ask(daemon, token, std::min(deadline, absl::Now() + kAnswerTime));
     // A session that still works lost its stream for the reason at hand.
     if (answer.ok()) break;
     reason = daemon.Explain(answer);
     if (daemon.channel()->GetState(false) != GRPC_CHANNEL_READY) break;
     if (!TellsWhy(reason)) absl::SleepFor(kInterval);
   }
+  if (FaultEpochOf(reason) != 0) return reason;
   return LostSession(session_id, reason);
+}
+
+absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
+    Daemon& daemon, const std::string& token, uint64_t epoch) {
+  const absl::Time deadline = absl::Now() + kRecoveryTime;
+  while (true) {
+    grpc::ClientContext context;
+    context.AddMetadata("holdfast-session-token", token);
+    context.set_deadline(absl::ToChronoTime(deadline));
+    v1::AcknowledgeFaultRequest request;
+    request.set_epoch(epoch);
+    v1::AcknowledgeFaultResponse response;
+    const absl::Status status = daemon.Explain(
+        daemon.sessions().AcknowledgeFault(&context, request, &response));
+    if (status.ok()) return response;
+    // Another fault has come meanwhile.
+    epoch = FaultEpochOf(status);
+    if (epoch == 0) return status;
+  }
 }
 
 }  // namespace holdfast

@@ -2,10 +2,13 @@
 #ifndef HOLDFAST_CLIENT_CPP_SESSION_LOSS_H_
 #define HOLDFAST_CLIENT_CPP_SESSION_LOSS_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "client/cpp/daemon.h"
+#include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast {
 
@@ -16,9 +19,15 @@ absl::Status LostSession(const std::string& session_id,
 
 // Why the command stream of a session ended with `status`. An executor that was
 // killed cannot tell; the daemon, which outlives it, can, and is asked. Waits
-// some seconds at most, while the daemon finds out.
+// some seconds at most, while the daemon finds out. ABORTED with a fault epoch:
+// the session is not lost and waits for AcknowledgeFault.
 absl::Status ExplainLoss(const Daemon& daemon, const std::string& session_id,
                          const std::string& token, const absl::Status& status);
+
+// Acknowledges the fault that ended `epoch`, or one that came after it, and
+// waits until the session is ready. Any error means that it is lost.
+absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
+    Daemon& daemon, const std::string& token, uint64_t epoch);
 
 }  // namespace holdfast
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the resources of one session share. A resource holds it by shared_ptr,
-// so that it may outlive the Session; it is then of no more use, but harmless.
+// The state that the resources of one session share. A resource holds it by
+// shared_ptr, so that it may outlive the Session; it is then of no more use,
+// but harmless.
 #ifndef HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
 #define HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
 
@@ -14,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/command_queue.h"
+#include "client/cpp/graph/capture_registry.h"
 #include "client/cpp/handle_pool.h"
 #include "client/cpp/transfer_channels.h"
 #include "holdfast/v1/sessions.pb.h"
@@ -42,10 +44,11 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
   const v1::SessionLimits limits;
   // 32 hexadecimal digits.
   const std::string token;
-  // Of the socket that takes descriptors; empty: the executor is not reached
+  // The socket that takes descriptors; empty: the executor is not reached
   // directly, by a socket of this machine.
   const std::string descriptor_path;
   HandlePool handles;
+  CaptureRegistry captures;
   // At once, of one copy.
   const uint32_t transfer_calls;
   TransferChannels transfer_channels;

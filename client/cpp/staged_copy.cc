@@ -102,7 +102,7 @@ absl::StatusOr<bool> BeginOne(StagingRing& ring, Pieces& pieces,
   return true;
 }
 
-// What each thread does.
+// The loop of each thread.
 absl::Status CopyPieces(StagingRing& ring, Pieces& pieces,
                         const Direction& direction) {
   std::deque<Started> started;

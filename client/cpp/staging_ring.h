@@ -52,8 +52,8 @@ class StagingRing {
   // Gives up the session's ring, and makes no other.
   static void Close(SessionState& session);
 
-  // Waits for a slot. Whoever holds one must not: two would wait for each
-  // other.
+  // Blocks until there is a slot. REQUIRES: the thread holds none, or two
+  // threads could wait for each other.
   Slot Acquire();
   // nullopt rather than waiting.
   std::optional<Slot> TryAcquire();

@@ -40,6 +40,10 @@ absl::StatusOr<Event> Stream::Record(const EventOptions& options) const {
 }
 
 absl::Status Stream::Record(const Event& event) const {
+  if (CaptureRegistry& captures = session()->captures; captures.any()) {
+    const auto recorded = captures.Record(handle(), event.handle());
+    if (recorded.has_value()) return *recorded;
+  }
   return session()
       ->queue
       .Submit([&](WireWriter& writer) {
@@ -52,6 +56,13 @@ absl::Status Stream::Record(const Event& event) const {
 }
 
 absl::Status Stream::Wait(const Event& event) const {
+  if (CaptureRegistry& captures = session()->captures; captures.any()) {
+    const auto joined = captures.Wait(handle(), event.handle());
+    if (joined.has_value()) {
+      captures_.Set(true);
+      return *joined;
+    }
+  }
   return session()
       ->queue
       .Submit([&](WireWriter& writer) {
@@ -69,6 +80,7 @@ absl::Status Stream::Wait(const Stream& other) const {
 }
 
 absl::Status Stream::Synchronize() const {
+  HOLDFAST_RETURN_IF_ERROR(RefuseIfCapturing("waiting for a stream"));
   HOLDFAST_RETURN_IF_ERROR(
       session()
           ->queue
@@ -83,11 +95,49 @@ absl::Status Stream::Synchronize() const {
 }
 
 absl::StatusOr<bool> Stream::IsDone() const {
+  HOLDFAST_RETURN_IF_ERROR(RefuseIfCapturing("asking a stream if it is done"));
   HOLDFAST_ASSIGN_OR_RETURN(
       const v1::Result result, session()->queue.Call([&](v1::Command& command) {
         command.mutable_query_stream()->set_stream(handle());
       }));
   return result.readiness().finished();
+}
+
+bool Stream::IsCapturing() const {
+  return captures_.IsSet() && session()->captures.IsCapturing(handle());
+}
+
+absl::Status Stream::Submit(absl::FunctionRef<void(WireWriter&)> encode) const {
+  if (captures_.IsSet()) [[unlikely]] {
+    const std::optional<absl::Status> captured = Capture(encode);
+    if (captured.has_value()) return *captured;
+  }
+  return session()->queue.Submit(encode).status();
+}
+
+absl::Status Stream::Submit(absl::FunctionRef<void(v1::Command&)> fill) const {
+  v1::Command command;
+  fill(command);
+  return Submit([&](WireWriter& writer) { writer.Fields(command); });
+}
+
+std::optional<absl::Status> Stream::Capture(
+    absl::FunctionRef<void(WireWriter&)> encode) const {
+  WireWriter writer(256);
+  encode(writer);
+  v1::Command command;
+  if (!command.ParseFromArray(writer.data(), static_cast<int>(writer.size()))) {
+    return absl::InternalError("a command that cannot be read back");
+  }
+  const auto captured = session()->captures.Add(handle(), device_, command);
+  if (!captured.has_value()) captures_.Set(false);
+  return captured;
+}
+
+absl::Status Stream::RefuseIfCapturing(absl::string_view call) const {
+  if (!captures_.IsSet()) [[likely]]
+    return absl::OkStatus();
+  return session()->captures.RefuseOnStream(handle(), call);
 }
 
 }  // namespace holdfast

@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "client/cpp/attach/retried_transfer.h"
 #include "client/cpp/staged_copy.h"
 #include "client/cpp/staging_ring.h"
 #include "client/cpp/transfer_stream.h"
@@ -56,30 +59,40 @@ absl::Status ReadInline(SessionState& session, const TransferTarget& target,
   return session.queue.TakeFailure();
 }
 
-// A transfer that failed because the session did, says why.
-absl::Status Explain(SessionState& session, absl::Status status) {
-  if (absl::IsUnavailable(status)) {
-    HOLDFAST_RETURN_IF_ERROR(
-        session.queue
-            .Call([](v1::Command& command) { command.mutable_fence(); })
-            .status());
-  }
-  return status;
+// Before a transfer is tried again: its connection is made anew meanwhile.
+constexpr absl::Duration kRetryPause = absl::Milliseconds(50);
+
+// Blocks until commands get through, or says why none will.
+absl::Status AwaitConnection(SessionState& session) {
+  absl::SleepFor(kRetryPause);
+  return session.queue
+      .Call([](v1::Command& command) { command.mutable_fence(); })
+      .status();
 }
 
-TransferRoute RouteOf(SessionState& session) {
+TransferRoute RouteOf(SessionState& session, const TransferTry& which) {
   return {session.transfer_channels, session.token,
-          session.limits.max_chunk_bytes(), session.transfer_calls};
+          session.limits.max_chunk_bytes(), session.transfer_calls,
+          which.ToString()};
 }
 
 absl::Status UploadLarge(SessionState& session, const TransferTarget& target,
                          const char* data) {
-  return Explain(
-      session, UploadStream(RouteOf(session), RangeOf(session, target), data));
+  const uint64_t faults = session.queue.faults();
+  return session.queue.Explain(
+      RetriedTransfer(
+          RangeOf(session, target), session.limits.max_chunk_bytes(),
+          [&](const v1::TransferRange& part, uint64_t begin,
+              const TransferTry& which) {
+            return UploadStream(RouteOf(session, which), part, data + begin);
+          },
+          [&] { return AwaitConnection(session); }),
+      faults);
 }
 
 absl::Status DownloadLarge(SessionState& session, const TransferTarget& target,
                            char* data) {
+  const uint64_t faults = session.queue.faults();
   const v1::TransferRange range = RangeOf(session, target);
   // Its result brings the failures of the commands before, while bytes flow.
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -87,8 +100,15 @@ absl::Status DownloadLarge(SessionState& session, const TransferTarget& target,
       session.queue.SubmitForResult(
           [](v1::Command& command) { command.mutable_fence(); }));
   session.queue.Flush();
-  HOLDFAST_RETURN_IF_ERROR(
-      Explain(session, DownloadStream(RouteOf(session), range, data)));
+  HOLDFAST_RETURN_IF_ERROR(session.queue.Explain(
+      RetriedTransfer(
+          range, session.limits.max_chunk_bytes(),
+          [&](const v1::TransferRange& part, uint64_t begin,
+              const TransferTry& which) {
+            return DownloadStream(RouteOf(session, which), part, data + begin);
+          },
+          [&] { return AwaitConnection(session); }),
+      faults));
   HOLDFAST_RETURN_IF_ERROR(fence.Wait().status());
   return session.queue.TakeFailure();
 }

@@ -20,6 +20,12 @@ std::shared_ptr<grpc::Channel> TransferChannels::Use(Entry& entry) {
 absl::StatusOr<std::shared_ptr<grpc::Channel>> TransferChannels::Take() {
   {
     absl::MutexLock lock(&mutex_);
+    // One that could not connect again makes no new attempt while nobody calls,
+    // and a call on it fails at once.
+    std::erase_if(entries_, [](const std::unique_ptr<Entry>& entry) {
+      return entry->users == 0 &&
+             entry->channel->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE;
+    });
     const auto least = std::min_element(
         entries_.begin(), entries_.end(),
         [](const auto& a, const auto& b) { return a->users < b->users; });

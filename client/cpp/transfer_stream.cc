@@ -62,6 +62,9 @@ class Call {
  public:
   Call(const TransferRoute& route, CallGroup& group) : group_(group) {
     context_.AddMetadata("holdfast-session-token", route.token);
+    if (!route.which_try.empty()) {
+      context_.AddMetadata("holdfast-transfer", route.which_try);
+    }
     group_.Add(&context_);
   }
   ~Call() { group_.Remove(&context_); }

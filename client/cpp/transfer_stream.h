@@ -20,9 +20,11 @@ struct TransferRoute {
   TransferChannels& channels;
   // 32 hexadecimal digits.
   const std::string& token;
-  // Of one message.
+  // Bytes in one message.
   uint64_t max_chunk_bytes = 0;
   uint32_t max_calls = 1;
+  // The metadata of retried_transfer.h for the calls of one try; may be empty.
+  std::string which_try = {};
 };
 
 // How many calls at once are of use on this machine, if the bytes are many.

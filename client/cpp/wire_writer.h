@@ -17,6 +17,7 @@
 #include <cstring>
 #include <memory>
 
+#include "absl/strings/string_view.h"
 #include "google/protobuf/message_lite.h"
 
 namespace holdfast {
@@ -83,6 +84,12 @@ class WireWriter {
     } else {
       MakeRoomForLength(start, length);
     }
+  }
+
+  // Bytes that another writer, or this one, has written.
+  void Append(absl::string_view bytes) {
+    Reserve(bytes.size());
+    Copy(bytes.data(), bytes.size());
   }
 
   // The fields of a message object, as if they had been written here.

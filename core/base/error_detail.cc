@@ -25,6 +25,10 @@ class Writer {
     Put<uint64_t>(text.size());
     bytes_.append(text);
   }
+  void Put(const std::vector<uint32_t>& numbers) {
+    Put<uint64_t>(numbers.size());
+    for (const uint32_t number : numbers) Put(number);
+  }
   std::string&& Take() { return std::move(bytes_); }
 
  private:
@@ -49,6 +53,13 @@ class Reader {
     bytes_.remove_prefix(size);
     return true;
   }
+  bool Get(std::vector<uint32_t>* numbers) {
+    uint64_t size = 0;
+    if (!Get(&size) || bytes_.size() / sizeof(uint32_t) < size) return false;
+    numbers->resize(size);
+    for (uint32_t& number : *numbers) Get(&number);
+    return true;
+  }
   bool done() const { return bytes_.empty(); }
 
  private:
@@ -66,6 +77,8 @@ void SetErrorDetail(const ErrorDetail& detail, absl::Status* status) {
   writer.Put(detail.log);
   writer.Put(static_cast<uint8_t>(detail.session_lost));
   writer.Put(detail.handle);
+  writer.Put(detail.graph_node);
+  writer.Put(detail.graph_update_result);
   status->SetPayload(kTypeUrl, absl::Cord(writer.Take()));
 }
 
@@ -79,7 +92,8 @@ std::optional<ErrorDetail> GetErrorDetail(const absl::Status& status) {
   if (!reader.Get(&detail.call) || !reader.Get(&detail.result) ||
       !reader.Get(&detail.result_name) || !reader.Get(&detail.explanation) ||
       !reader.Get(&detail.log) || !reader.Get(&session_lost) ||
-      !reader.Get(&detail.handle) || !reader.done()) {
+      !reader.Get(&detail.handle) || !reader.Get(&detail.graph_node) ||
+      !reader.Get(&detail.graph_update_result) || !reader.done()) {
     return std::nullopt;
   }
   detail.session_lost = session_lost != 0;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -24,6 +25,10 @@ struct ErrorDetail {
   std::string log;          // the compiler's or linker's whole log
   bool session_lost = false;
   uint64_t handle = 0;  // that the failure is about; 0: none
+  // Ids that lead to the node of a graph that the failure is about, outermost
+  // first.
+  std::vector<uint32_t> graph_node;
+  std::string graph_update_result;  // a CUgraphExecUpdateResult, by name
 
   bool operator==(const ErrorDetail&) const = default;
 };

@@ -9,8 +9,8 @@
 
 namespace holdfast {
 
-// Of any process, a client's too: has it keep memory that was freed, as after a
-// large read from the network or a compilation, for the next one, instead of
+// For any process, a client's too: has it keep memory that was freed, as after
+// a large read from the network or a compilation, for the next one, instead of
 // returning it to the system and having each page made and cleared anew: for a
 // read, that costs as much as the copying. The C library adapts what it keeps
 // to the largest block that it has seen freed, unless it was told otherwise, so
@@ -22,7 +22,7 @@ inline void KeepFreedMemory() {
   std::free(block);
 }
 
-// Of a process of our own that reads much from the network in several threads.
+// For a process of our own that reads much from the network in several threads.
 // Each thread of the C library's that meets another makes an arena, and arenas
 // that are free for a moment go back to the system as a whole: where eight
 // connections read, up to a million pages were made anew in a run of the

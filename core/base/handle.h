@@ -34,13 +34,14 @@ enum class HandleKind : uint8_t {
   kTexture = 10,
   kSurface = 11,
   kTensorMap = 12,
+  kSemaphore = 13,
 };
 
 inline constexpr absl::string_view HandleKindName(HandleKind kind) {
   constexpr absl::string_view kNames[] = {
-      "none",    "stream",  "event",      "buffer", "module",
-      "kernel",  "graph",   "graph exec", "arena",  "array",
-      "texture", "surface", "tensor map"};
+      "none",    "stream",  "event",      "buffer",   "module",
+      "kernel",  "graph",   "graph exec", "arena",    "array",
+      "texture", "surface", "tensor map", "semaphore"};
   const auto index = static_cast<size_t>(kind);
   return index < sizeof kNames / sizeof kNames[0] ? kNames[index] : "unknown";
 }

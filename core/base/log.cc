@@ -22,6 +22,15 @@ constexpr size_t kMaxLineBytes = 4096;
 
 std::atomic<LogLevel> g_level{LogLevel::kInfo};
 
+std::string TextLine(absl::string_view time, absl::string_view severity,
+                     absl::string_view process, int pid,
+                     absl::string_view message) {
+  return absl::StrCat(time, " ", severity, " ", process, "[", pid, "] ",
+                      message, "\n");
+}
+
+std::atomic<decltype(&TextLine)> g_formatter{TextLine};
+
 // As the machine's process list has it: in a namespace of processes getpid()
 // says 1.
 pid_t OuterPid() {
@@ -65,6 +74,10 @@ void WriteAll(const std::string& line) {
 
 }  // namespace
 
+// log_formatter.h declares it, for log_format alone: everything logs, and
+// nothing else need know that there are other formats.
+void SetLogFormatter(decltype(&TextLine) formatter) { g_formatter = formatter; }
+
 void SetLogLevel(LogLevel level) { g_level = level; }
 LogLevel GetLogLevel() { return g_level.load(std::memory_order_relaxed); }
 
@@ -92,14 +105,13 @@ void Log(LogLevel level, absl::string_view message) {
   if (level < GetLogLevel()) return;
   const size_t cut = message.size() - std::min(message.size(), kMaxLineBytes);
   message.remove_suffix(cut);
-  std::string line =
-      absl::StrCat(absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
-                                    absl::UTCTimeZone()),
-                   " ", LevelName(level), " ", ProcessName(), "[",
-                   g_pid.load() != 0 ? g_pid.load() : getpid(), "] ");
-  line.append(ToPrintable(message));
-  if (cut > 0) absl::StrAppend(&line, " [", cut, " more bytes]");
-  line.push_back('\n');
+  std::string text = ToPrintable(message);
+  if (cut > 0) absl::StrAppend(&text, " [", cut, " more bytes]");
+  const std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
+                                            absl::UTCTimeZone());
+  const std::string line =
+      g_formatter.load()(time, LevelName(level), ProcessName(),
+                         g_pid.load() != 0 ? g_pid.load() : getpid(), text);
   WriteAll(line);  // One write a line keeps lines of several threads apart.
 }
 

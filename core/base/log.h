@@ -19,7 +19,7 @@ namespace holdfast {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-// What is below the level is dropped. Default: kInfo.
+// Messages below the level are dropped. Default: kInfo.
 void SetLogLevel(LogLevel level);
 LogLevel GetLogLevel();
 

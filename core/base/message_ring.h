@@ -25,7 +25,7 @@
 
 namespace holdfast {
 
-// What the ends tell each other, in the shared memory.
+// The counters through which the ends synchronise, in the shared memory.
 struct RingCounts {
   alignas(64) std::atomic<uint64_t> written;  // bytes since the beginning
   alignas(64) std::atomic<uint64_t> read;
@@ -95,20 +95,21 @@ class RingReader {
   // INVALID_ARGUMENT: the message is too large.
   absl::StatusOr<std::optional<absl::string_view>> Read();
 
-  // Ends an Await, and all others. What is there may still be read. Any thread.
+  // Ends this Await and all later ones. Messages that are there may still be
+  // read. Thread-safe.
   void Close();
   bool closed() const { return closed_; }
 
  private:
-  // Of `available` bytes, as many as still fit into `size` after `got_`.
+  // Takes as many of `available` bytes as still fit into `size` after `got_`.
   void Take(char* bytes, size_t size, uint64_t* available);
   void Publish();
 
   const RingMemory memory_;
   const size_t max_message_bytes_;
   std::atomic<uint64_t> read_{0};
-  // Of the message that is being read: its length, its bytes, and how much of
-  // each has come.
+  // The message that is being read: its length, its bytes, and how much of each
+  // has come.
   uint32_t length_ = 0;
   size_t length_got_ = 0;
   std::vector<char> message_;

@@ -65,7 +65,8 @@ constexpr Refused kRefused[] = {
      "is of no use: libdevice is added where NVVM IR calls it"},
 };
 
-// What may be handed on to ptxas, which has options of its own for files.
+// The options that may be handed on to ptxas, which also has options that name
+// files.
 constexpr absl::string_view kPtxasPrefixes[] = {
     "-v",
     "--verbose",

@@ -29,7 +29,7 @@ enum class Backend { kNvrtc, kNvvm, kNvJitLink };
 // "NVRTC", "libNVVM", "nvJitLink".
 absl::string_view BackendName(Backend backend);
 
-// What an option takes.
+// The kind of value that an option takes.
 enum class Value {
   kNone,
   kBool,     // true, false, 1, 0

@@ -28,8 +28,9 @@ absl::Status CannotMake(const ProgramSource& program) {
                    ObjectFormatName(program.target)));
 }
 
-// Of the options of an NVVM program that becomes a cubin, what libNVVM honours
-// goes there, and the rest to nvJitLink; how much to tell debuggers, to both.
+// Divides the options of an NVVM program that becomes a cubin: those that
+// libNVVM honours go there, the rest to nvJitLink, and debug information to
+// both.
 void Divide(std::vector<Option> options, std::vector<Option>* nvvm,
             std::vector<Option>* nvjitlink) {
   for (Option& option : options) {

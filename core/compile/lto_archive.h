@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Several pieces of LTO IR as one object: an ar archive of them, since
-// nvJitLink 13.0 links LTO IR to code only. What takes LTO IR here takes such
-// an archive; `ar x` takes it apart for others.
+// nvJitLink 13.0 links LTO IR to code only. All that takes LTO IR here takes
+// such an archive; `ar x` takes it apart for others.
 #ifndef HOLDFAST_CORE_COMPILE_LTO_ARCHIVE_H_
 #define HOLDFAST_CORE_COMPILE_LTO_ARCHIVE_H_
 
@@ -16,7 +16,8 @@
 
 namespace holdfast::compile {
 
-// Of one piece: the piece itself. Equal pieces make equal bytes.
+// Returns the archive; a single piece is returned as it is. Equal pieces make
+// equal bytes.
 std::string MakeLtoArchive(absl::Span<const LinkInput> pieces);
 
 // `inputs`, each archive of LTO IR as its pieces: "ab.ltoir(0)", "ab.ltoir(1)".

@@ -15,7 +15,7 @@
 namespace holdfast::compile {
 namespace {
 
-// Of a source that does not compile.
+// Explains why a source does not compile.
 std::string Explain(absl::string_view log) {
   if (absl::StrContains(log, "cannot open source file")) {
     return "A header is not found; see the log. The CUDA toolkit's are, among "

@@ -16,7 +16,7 @@ namespace holdfast::compile {
 struct NvvmApi {
   int major = 0;
   int minor = 0;
-  // Of the IR that it reads.
+  // The version of the IR that it reads.
   int ir_major = 0;
   int ir_minor = 0;
   std::string path;  // of the library

@@ -16,7 +16,7 @@
 namespace holdfast::compile {
 namespace {
 
-// What names of libdevice begin with. Bitcode keeps names as bytes, too.
+// The prefix of names in libdevice. Bitcode keeps names as bytes, too.
 constexpr absl::string_view kLibdevicePrefix = "__nv_";
 
 absl::Status NvvmStatus(const NvvmApi& api, nvvmResult result,

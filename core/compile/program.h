@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What compilers and linkers take, and what they make.
+// The inputs and outputs of compilers and linkers.
 #ifndef HOLDFAST_CORE_COMPILE_PROGRAM_H_
 #define HOLDFAST_CORE_COMPILE_PROGRAM_H_
 

@@ -175,8 +175,8 @@ class PtxLinker {
                     "\n.address_size 64\n\n");
   }
 
-  // Of all functions, in their definitions' words, so that order matters no
-  // more.
+  // Writes declarations of all functions, in their definitions' words, so that
+  // order matters no more.
   void WriteDeclarations() {
     for (const auto& [name, statement] : undefined_) {
       absl::StrAppend(&text_, RenamePtx(statement->text, {}), "\n");

@@ -90,7 +90,7 @@ bool IsName(absl::string_view word) {
          !absl::ascii_isdigit(static_cast<unsigned char>(word[0]));
 }
 
-// What a word says about the statement that it begins.
+// Notes in `statement` what a word at its beginning says about it.
 void Note(absl::string_view word, PtxStatement* statement) {
   if (word == ".visible") statement->linkage = Linkage::kVisible;
   if (word == ".extern") statement->linkage = Linkage::kExtern;

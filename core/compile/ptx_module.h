@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PTX as text that can be taken apart and put together: its module-level
-// statements, what each declares, and where names stand in it. What
-// instructions mean is of no concern here.
+// statements, what each declares, and where names stand in it. It
+// does not interpret instructions.
 #ifndef HOLDFAST_CORE_COMPILE_PTX_MODULE_H_
 #define HOLDFAST_CORE_COMPILE_PTX_MODULE_H_
 

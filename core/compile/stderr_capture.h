@@ -18,7 +18,7 @@ class StderrCapture {
   StderrCapture(const StderrCapture&) = delete;
   StderrCapture& operator=(const StderrCapture&) = delete;
 
-  // What was written until now; at most 64 KiB of it.
+  // Returns the output so far; at most 64 KiB of it.
   std::string Text() const;
 
  private:

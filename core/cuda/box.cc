@@ -45,8 +45,8 @@ bool Interleaved(const Box& box, const Pitches& pitches, uint64_t distance) {
 }
 
 template <typename Copy>
-Copy DescribeCopy(const Box& box, const BoxPlace& destination,
-                  const BoxPlace& source) {
+Copy DescribeAs(const Box& box, const BoxPlace& destination,
+                const BoxPlace& source) {
   Copy copy = {};
   copy.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
   copy.srcDevice = source.address;
@@ -118,6 +118,24 @@ absl::Status CheckApart(const Box& box, CUdeviceptr a, const Pitches& a_pitches,
   return Refuse(box, "source and destination overlap");
 }
 
+CUDA_MEMCPY3D DescribeCopy(const Box& box, const BoxPlace& destination,
+                           const BoxPlace& source) {
+  return DescribeAs<CUDA_MEMCPY3D>(box, destination, source);
+}
+
+absl::Status CheckFill(const Box& box, CUdeviceptr destination,
+                       const Pitches& pitches, uint32_t pattern,
+                       uint32_t pattern_bytes) {
+  const bool one_row = box.height == 1 || pitches.row == box.width;
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckPattern(destination, pattern, pattern_bytes,
+                   one_row ? box.width * box.height : box.width));
+  if (one_row || pitches.row % pattern_bytes == 0) return absl::OkStatus();
+  return Refuse(box, absl::StrCat("a row pitch of ", pitches.row,
+                                  " bytes is not a multiple of the pattern's ",
+                                  pattern_bytes));
+}
+
 absl::Status CopyBoxAsync(const Stream& stream, const Box& box,
                           const BoxPlace& destination, const BoxPlace& source) {
   const DriverApi& api = stream.context().api();
@@ -125,12 +143,12 @@ absl::Status CopyBoxAsync(const Stream& stream, const Box& box,
   HOLDFAST_RETURN_IF_ERROR(current.status());
   if (destination.context == source.context) {
     HOLDFAST_CUDA_REQUIRE(api, cuMemcpy3DAsync);
-    const auto copy = DescribeCopy<CUDA_MEMCPY3D>(box, destination, source);
+    const auto copy = DescribeCopy(box, destination, source);
     HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuMemcpy3DAsync(&copy, stream.handle()));
     return absl::OkStatus();
   }
   HOLDFAST_CUDA_REQUIRE(api, cuMemcpy3DPeerAsync);
-  auto copy = DescribeCopy<CUDA_MEMCPY3D_PEER>(box, destination, source);
+  auto copy = DescribeAs<CUDA_MEMCPY3D_PEER>(box, destination, source);
   copy.srcContext = source.context->handle();
   copy.dstContext = destination.context->handle();
   HOLDFAST_CUDA_RETURN_IF_ERROR(api,
@@ -147,12 +165,7 @@ absl::Status FillBoxAsync(const Stream& stream, const Box& box,
                      box.width * box.height);
   }
   HOLDFAST_RETURN_IF_ERROR(
-      CheckPattern(destination, pattern, pattern_bytes, box.width));
-  if (pitches.row % pattern_bytes != 0) {
-    return Refuse(box, absl::StrCat("a row pitch of ", pitches.row,
-                                    " bytes is not a multiple of the ",
-                                    "pattern's ", pattern_bytes));
-  }
+      CheckFill(box, destination, pitches, pattern, pattern_bytes));
   const DriverApi& api = stream.context().api();
   ScopedContext current(stream.context());
   HOLDFAST_RETURN_IF_ERROR(current.status());

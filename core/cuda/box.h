@@ -50,9 +50,18 @@ struct BoxPlace {
   const Context* context = nullptr;  // whose memory it is; not owned
 };
 
+// The driver's form of a copy whose sides are told by their addresses.
+CUDA_MEMCPY3D DescribeCopy(const Box& box, const BoxPlace& destination,
+                           const BoxPlace& source);
+
 // cuMemcpy3DAsync; between contexts, cuMemcpy3DPeerAsync.
 absl::Status CopyBoxAsync(const Stream& stream, const Box& box,
                           const BoxPlace& destination, const BoxPlace& source);
+
+// INVALID_ARGUMENT as FillBoxAsync says.
+absl::Status CheckFill(const Box& box, CUdeviceptr destination,
+                       const Pitches& pitches, uint32_t pattern,
+                       uint32_t pattern_bytes);
 
 // cuMemsetD2D8Async, D16, D32, of a box of one slice; as FillAsync.
 absl::Status FillBoxAsync(const Stream& stream, const Box& box,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies and fills in stream order. Addresses are unified: device memory and
-// page-locked host memory alike. Whoever calls has checked ranges with
-// CheckRange; pageable memory is never passed.
+// page-locked host memory alike. REQUIRES: ranges were checked with CheckRange,
+// and no memory is pageable.
 #ifndef HOLDFAST_CORE_CUDA_COPY_H_
 #define HOLDFAST_CORE_CUDA_COPY_H_
 

@@ -14,7 +14,7 @@
 
 namespace holdfast::cuda {
 
-// What does not change while the driver is loaded.
+// The properties of a device that do not change while the driver is loaded.
 struct DeviceDescription {
   int ordinal = 0;
   std::string name;
@@ -29,7 +29,7 @@ struct DeviceDescription {
   std::vector<std::pair<std::string, int>> attributes;
 };
 
-// What launches are checked against; read once for each context.
+// The limits that launches are checked against; read once for each context.
 struct DeviceLimits {
   std::array<uint32_t, 3> max_grid{};
   std::array<uint32_t, 3> max_block{};

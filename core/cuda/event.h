@@ -39,6 +39,9 @@ class Event {
   // earlier record.
   absl::Status Record(const Stream& stream);
 
+  // A graph that was launched records it.
+  void SetRecorded() { recorded_ = true; }
+
   // True if all that was marked is done, or nothing was: cuEventQuery.
   absl::StatusOr<bool> Query() const;
 

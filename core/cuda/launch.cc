@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "core/cuda/launch_attribute_list.h"
 #include "core/cuda/result.h"
 #include "core/cuda/scoped_context.h"
 
@@ -93,107 +94,8 @@ absl::Status CheckCooperative(const LaunchConfig& config,
   return absl::OkStatus();
 }
 
-// The driver's form of what a LaunchConfig has set.
-class AttributeList {
- public:
-  explicit AttributeList(const LaunchConfig& config) {
-    if (config.cooperative) {
-      Add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
-    }
-    if (config.cluster.has_value()) {
-      SetDim(*config.cluster,
-             &Add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim);
-    }
-    AddScheduling(config.attributes);
-    AddMemory(config.attributes);
-    AddEvents(config.attributes);
-  }
-
-  CUlaunchAttribute* data() { return list_.data(); }
-  unsigned size() const { return size_; }
-
- private:
-  CUlaunchAttributeValue& Add(CUlaunchAttributeID id) {
-    CUlaunchAttribute& attribute = list_[size_++];
-    attribute = {};
-    attribute.id = id;
-    return attribute.value;
-  }
-
-  template <typename T>
-  static void SetDim(const Dim3& dim, T* value) {
-    value->x = dim.x;
-    value->y = dim.y;
-    value->z = dim.z;
-  }
-
-  void AddScheduling(const LaunchAttributes& set) {
-    if (set.cluster_scheduling_policy.has_value()) {
-      Add(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
-          .clusterSchedulingPolicyPreference = *set.cluster_scheduling_policy;
-    }
-    if (set.programmatic_stream_serialization.has_value()) {
-      Add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
-          .programmaticStreamSerializationAllowed =
-          *set.programmatic_stream_serialization;
-    }
-    if (set.priority.has_value()) {
-      Add(CU_LAUNCH_ATTRIBUTE_PRIORITY).priority = *set.priority;
-    }
-    if (set.preferred_cluster.has_value()) {
-      SetDim(*set.preferred_cluster,
-             &Add(CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION)
-                  .preferredClusterDim);
-    }
-    if (set.synchronization_policy.has_value()) {
-      Add(CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY).syncPolicy =
-          *set.synchronization_policy;
-    }
-  }
-
-  void AddMemory(const LaunchAttributes& set) {
-    if (set.access_policy_window.has_value()) {
-      Add(CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW).accessPolicyWindow =
-          *set.access_policy_window;
-    }
-    if (set.memory_sync_domain_map.has_value()) {
-      Add(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP).memSyncDomainMap =
-          *set.memory_sync_domain_map;
-    }
-    if (set.memory_sync_domain.has_value()) {
-      Add(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN).memSyncDomain =
-          *set.memory_sync_domain;
-    }
-    if (set.preferred_shared_memory_carveout.has_value()) {
-      Add(CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
-          .sharedMemCarveout = *set.preferred_shared_memory_carveout;
-    }
-  }
-
-  void AddEvents(const LaunchAttributes& set) {
-    if (set.programmatic_event.has_value()) {
-      auto& value =
-          Add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT).programmaticEvent;
-      value.event = set.programmatic_event->event->handle();
-      value.flags = 0;
-      value.triggerAtBlockStart =
-          set.programmatic_event->trigger_at_block_start;
-    }
-    if (set.launch_completion_event != nullptr) {
-      auto& value = Add(CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
-                        .launchCompletionEvent;
-      value.event = set.launch_completion_event->handle();
-      value.flags = 0;
-    }
-  }
-
-  // More than there are fields; those that are used are written whole.
-  std::array<CUlaunchAttribute, 16> list_;
-  unsigned size_ = 0;
-};
-
 CUlaunchConfig ToDriver(const LaunchConfig& config, const Stream& stream,
-                        AttributeList* attributes) {
+                        LaunchAttributeList* attributes) {
   CUlaunchConfig launch{};
   launch.gridDimX = config.grid.x;
   launch.gridDimY = config.grid.y;
@@ -238,21 +140,26 @@ absl::Status CheckArguments(const Kernel& kernel,
   return absl::OkStatus();
 }
 
-absl::Status Launch(const Stream& stream, const LaunchConfig& config,
-                    const Kernel& kernel,
-                    absl::Span<const KernelArgument> arguments) {
+absl::Status PrepareLaunch(const LaunchConfig& config, const Kernel& kernel,
+                           absl::Span<const KernelArgument> arguments) {
   HOLDFAST_RETURN_IF_ERROR(CheckArguments(kernel, arguments));
   HOLDFAST_RETURN_IF_ERROR(CheckGeometry(config, kernel));
   HOLDFAST_RETURN_IF_ERROR(
       kernel.EnsureDynamicShared(config.dynamic_shared_bytes));
-  HOLDFAST_RETURN_IF_ERROR(CheckCooperative(config, kernel));
+  return CheckCooperative(config, kernel);
+}
+
+absl::Status Launch(const Stream& stream, const LaunchConfig& config,
+                    const Kernel& kernel,
+                    absl::Span<const KernelArgument> arguments) {
+  HOLDFAST_RETURN_IF_ERROR(PrepareLaunch(config, kernel, arguments));
   ScopedContext current(stream.context());
   HOLDFAST_RETURN_IF_ERROR(current.status());
   absl::FixedArray<void*, 16> values(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
     values[i] = const_cast<void*>(arguments[i].data);
   }
-  AttributeList attributes(config);
+  LaunchAttributeList attributes(config);
   const CUlaunchConfig launch = ToDriver(config, stream, &attributes);
   const CUresult result = stream.context().api().cuLaunchKernelEx(
       &launch, reinterpret_cast<CUfunction>(kernel.handle()), values.data(),

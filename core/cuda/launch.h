@@ -79,7 +79,12 @@ absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel,
                     absl::Span<const KernelArgument> arguments);
 
-// The parts of Launch that need no driver; the rest of the checks is Launch's.
+// All of Launch but the launch itself: its checks, and room for the shared
+// memory. For launches that are kept, as a graph's nodes are.
+absl::Status PrepareLaunch(const LaunchConfig& config, const Kernel& kernel,
+                           absl::Span<const KernelArgument> arguments);
+
+// The parts of PrepareLaunch that need no driver.
 absl::Status CheckGeometry(const LaunchConfig& config, const Kernel& kernel);
 absl::Status CheckArguments(const Kernel& kernel,
                             absl::Span<const KernelArgument> arguments);

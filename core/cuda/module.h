@@ -40,7 +40,7 @@ class Module {
     return context_;
   }
 
-  // What the driver's JIT compiler had to say; may be empty.
+  // The log of the driver's JIT compiler; may be empty.
   const std::string& log() const { return log_; }
 
   // Names as in the image, i.e. mangled. UNIMPLEMENTED before driver 12.4.

@@ -12,6 +12,7 @@ namespace holdfast::cuda {
 namespace {
 
 std::atomic<const char* (*)()> describe_fault{nullptr};
+std::atomic<void (*)(const absl::Status&)> on_sticky_error{nullptr};
 
 struct Meaning {
   absl::string_view name;
@@ -57,6 +58,10 @@ void SetFaultDescription(const char* (*describe)()) {
   describe_fault = describe;
 }
 
+void OnStickyError(void (*handle)(const absl::Status&)) {
+  on_sticky_error = handle;
+}
+
 absl::Status ToStatus(CUresult result, absl::string_view call) {
   if (result == CUDA_SUCCESS) return absl::OkStatus();
   const Meaning meaning = MeaningOf(result);
@@ -73,6 +78,10 @@ absl::Status ToStatus(CUresult result, absl::string_view call) {
                       absl::StrCat(detail.call, ": ", detail.result_name, ": ",
                                    detail.explanation));
   SetErrorDetail(detail, &status);
+  if (const auto handle = on_sticky_error.load();
+      handle != nullptr && IsSticky(result)) [[unlikely]] {
+    handle(status);
+  }
   return status;
 }
 

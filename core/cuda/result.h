@@ -41,6 +41,11 @@ bool IsSticky(const absl::Status& status);
 // the driver is used.
 void SetFaultDescription(const char* (*describe)());
 
+// Called by ToStatus with the status of a sticky error before it returns, by
+// whichever thread found the error: where a process ends that is of no more
+// use. Set once, by a thread that has not used the driver yet; null: nothing.
+void OnStickyError(void (*handle)(const absl::Status&));
+
 // `call` is the driver call, e.g. "cuMemCreate"; whatever follows a '(' is
 // ignored.
 absl::Status ToStatus(CUresult result, absl::string_view call);

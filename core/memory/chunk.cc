@@ -63,14 +63,15 @@ absl::StatusOr<std::unique_ptr<Chunk>> Chunk::Create(
       new Chunk(id, std::move(context), range, handle));
   HOLDFAST_RETURN_IF_ERROR(chunk->Export());
   HOLDFAST_ASSIGN_OR_RETURN(const CUdeviceptr address, range.Take(size));
-  HOLDFAST_RETURN_IF_ERROR(chunk->Map(address, size));
+  HOLDFAST_RETURN_IF_ERROR(
+      chunk->Map(address, size, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
   return chunk;
 }
 
 absl::StatusOr<std::unique_ptr<Chunk>> Chunk::Import(
     uint32_t id, std::shared_ptr<const cuda::Context> context,
     AddressRange& range, UniqueFd descriptor, CUdeviceptr address,
-    uint64_t size) {
+    uint64_t size, CUmemAccess_flags rights) {
   cuda::ScopedContext current(*context);
   HOLDFAST_RETURN_IF_ERROR(current.status());
   CUmemGenericAllocationHandle handle = 0;
@@ -84,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Chunk>> Chunk::Import(
       new Chunk(id, std::move(context), range, handle));
   chunk->descriptor_ = std::move(descriptor);
   HOLDFAST_RETURN_IF_ERROR(range.TakeAt(address, size));
-  HOLDFAST_RETURN_IF_ERROR(chunk->Map(address, size));
+  HOLDFAST_RETURN_IF_ERROR(chunk->Map(address, size, rights));
   return chunk;
 }
 
@@ -99,14 +100,14 @@ absl::Status Chunk::Export() {
 }
 
 // Takes over [address, address + size) of the range, also when it fails.
-absl::Status Chunk::Map(CUdeviceptr address, uint64_t size) {
+absl::Status Chunk::Map(CUdeviceptr address, uint64_t size,
+                        CUmemAccess_flags rights) {
   address_ = address;
   size_ = size;
   const cuda::DriverApi& api = context_->api();
   HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuMemMap(address, size, 0, handle_, 0));
   mapped_ = true;
-  return SetAccess(context_->device().handle(),
-                   CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  return SetAccess(context_->device().handle(), rights);
 }
 
 absl::Status Chunk::SetAccess(CUdevice device, CUmemAccess_flags rights) {

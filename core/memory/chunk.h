@@ -15,7 +15,7 @@ namespace holdfast::memory {
 
 // A piece of device memory that outlives this process: made by cuMemCreate,
 // exported as a POSIX descriptor and mapped in the session's address range.
-// Whoever holds a copy of the descriptor keeps the bytes alive. Immutable;
+// A copy of the descriptor keeps the bytes alive, in any process. Immutable;
 // thread-safe.
 class Chunk {
  public:
@@ -28,12 +28,15 @@ class Chunk {
       uint32_t id, std::shared_ptr<const cuda::Context> context,
       AddressRange& range, uint64_t size);
 
-  // Maps the memory behind a chunk's descriptor again, at the address that it
-  // had. The bytes are as its last user left them.
+  // Maps the memory behind a chunk's descriptor, at an address of the range
+  // that is free, for kernels of the context's device with these rights. The
+  // bytes are as its last user left them. `descriptor` may be anything: an
+  // error says that it is no memory of this size.
   static absl::StatusOr<std::unique_ptr<Chunk>> Import(
       uint32_t id, std::shared_ptr<const cuda::Context> context,
       AddressRange& range, UniqueFd descriptor, CUdeviceptr address,
-      uint64_t size);
+      uint64_t size,
+      CUmemAccess_flags rights = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
   // Unmaps. The bytes go with the last descriptor and mapping of any process.
   // The device must have finished with them.
@@ -55,7 +58,8 @@ class Chunk {
         AddressRange& range, CUmemGenericAllocationHandle handle)
       : id_(id), context_(std::move(context)), range_(range), handle_(handle) {}
   absl::Status Export();
-  absl::Status Map(CUdeviceptr address, uint64_t size);
+  absl::Status Map(CUdeviceptr address, uint64_t size,
+                   CUmemAccess_flags rights);
 
   const uint32_t id_;
   const std::shared_ptr<const cuda::Context> context_;

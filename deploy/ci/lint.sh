@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# clang-tidy over the C++ sources, with the checks of .clang-tidy; warnings are errors; and shellcheck over
-# the scripts if it is installed. Needs a finished build, for generated headers. With arguments: those
-# files only.
+# clang-tidy over the C++ sources, with the checks of .clang-tidy and Clang's analysis of locks; warnings are
+# errors; and shellcheck over the scripts if it is installed. Needs a finished build, for generated headers.
+# With arguments: those files only.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ -d bazel-bin/proto ] || bazel build //proto/...
 
-flags="-std=c++20 -I. -Ibazel-bin -Ibazel-bin/proto -isystem ${CUDA_HOME:-/usr/local/cuda}/include"
+flags="-std=c++20 -Wthread-safety -I. -Ibazel-bin -Ibazel-bin/proto -isystem ${CUDA_HOME:-/usr/local/cuda}/include"
 flags="$flags -isystem /usr/include/llvm-19 -isystem /usr/include/llvm-c-19"
-if [ $# -gt 0 ]; then files=("$@"); else mapfile -t files < <(git ls-files 'core/*.cc' 'server/*.cc' 'client/*.cc'); fi
+python_headers=$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')
+flags="$flags -isystem $python_headers -DPy_LIMITED_API=0x030A0000"
+if [ $# -gt 0 ]; then files=("$@"); else
+  mapfile -t files < <(git ls-files {core,server,client,deploy/{node,slurm,kubernetes}}/'*.cc')
+fi
 # Also what ends clang-tidy without a finding, a crash or a file that is not there, fails the step.
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The directory of the cache on disk. What lies there is code that will run, so
-// nobody but this user may be able to write to it; and a file there is whole,
+// The directory of the cache on disk. Its files are code that will run, so no
+// other user may be able to write to it; and a file there is whole,
 // or not there, whenever a daemon is killed.
 #ifndef HOLDFAST_SERVER_COMPILE_CACHE_DIRECTORY_H_
 #define HOLDFAST_SERVER_COMPILE_CACHE_DIRECTORY_H_
@@ -33,8 +33,8 @@ absl::Status MakeDirectories(const std::string& path);
 absl::Status ReplaceFile(const std::string& path,
                          const std::function<absl::Status(int fd)>& write);
 
-// Of a file that ReplaceFile is writing, or was when its process was killed:
-// the name that it was to get. Empty: it is no such file.
+// Returns the final name of a file that ReplaceFile is writing, or was writing
+// when its process was killed. Empty: it is no such file.
 absl::string_view NameToBe(absl::string_view name);
 
 // True for such a file if its writer is gone.

@@ -26,8 +26,8 @@ struct CompileCache::Flight {
   size_t joined = 0;  // who wait beside the one who began it
   CompileStage stage;
 
-  // Who wait hold this as readers, so that all are woken at once: each on its
-  // own would have to wake the next one.
+  // Waiting threads hold this as readers, so that all are woken at once; one
+  // after the other, each would have to wake the next.
   absl::Mutex mutex;
   bool done ABSL_GUARDED_BY(mutex) = false;
   // Not changed any more once it is done.

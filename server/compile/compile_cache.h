@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was compiled, by CompileKey, in two tiers: memory, and a disk that
+// Compiled programs by CompileKey, in two tiers: memory, and a disk that
 // outlives the daemon. Identical requests that are in flight at once share one
 // compilation, or one look at the disk.
 //
@@ -44,7 +44,7 @@ class CompileCache {
   using Compile =
       std::function<absl::StatusOr<Outcome>(const CompileCaller& callers)>;
 
-  // Where a program was found; kNone: it was compiled. What somebody else's
+  // Where a program was found; kNone: it was compiled. A program that another
   // request has just made counts as found in memory.
   enum class Tier { kNone, kMemory, kDisk };
 
@@ -53,7 +53,7 @@ class CompileCache {
     Tier tier = Tier::kNone;
   };
 
-  // Of the tier in memory; misses are those of both.
+  // Figures of the tier in memory; misses are those of both.
   struct Statistics {
     uint64_t entries = 0;
     uint64_t bytes = 0;  // objects, logs and symbols
@@ -88,8 +88,8 @@ class CompileCache {
   // disk has to be told that it is still in use, which is for Get.
   Program Find(const std::string& key);
 
-  // Drops all entries in memory and returns how many there were. Who holds a
-  // program keeps it; what is in flight is kept when it is done.
+  // Drops all entries in memory and returns how many there were. Programs that
+  // are held stay alive; those in flight are kept when they are done.
   size_t Clear();
 
   // Those in memory, the last used first.

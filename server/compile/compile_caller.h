@@ -10,9 +10,10 @@
 
 namespace holdfast {
 
-// What a request for a compilation waits for.
+// The stage of a request for a compilation.
 struct CompileStage {
-  // Of those that wait for a compiler: 1 is the next. 0: it is being compiled.
+  // The place among those that wait for a compiler: 1 is the next. 0: it is
+  // being compiled.
   size_t queue_position = 0;
   size_t queue_length = 0;
 
@@ -22,9 +23,9 @@ struct CompileStage {
 // How often those who wait look whether their caller is still there.
 inline constexpr absl::Duration kCallerInterval = absl::Milliseconds(20);
 
-// Who wants something compiled, as those see it who work for it. The functions
-// are called every kCallerInterval, in the thread that brought the request and
-// with no lock held.
+// The caller of a compilation, as the code that works for it sees it. The
+// functions are called every kCallerInterval, in the thread that brought the
+// request and with no lock held.
 struct CompileCaller {
   // Callers with the same name share one turn.
   std::string name;

@@ -9,8 +9,8 @@
 
 namespace holdfast {
 
-// What stands for a compilation or a link in the cache: 32 bytes, the SHA-256
-// over all that decides its outcome. `compiler` identifies the compiler itself
+// The key of a compilation or a link in the cache: 32 bytes, the SHA-256 over
+// all that decides its outcome. `compiler` identifies the compiler itself
 // (CompilerPool::Identity); `request` is complete, with target and arch. Every
 // field counts, also the source's name, which messages and PTX may show; so
 // does the order of options, which may matter to the compiler, while the order

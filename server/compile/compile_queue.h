@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who may compile next. Each caller has a line of its own, and the lines take
-// turns: however much one asks for, another waits for one compilation at most.
+// Decides which caller may compile next. Each caller has a line of its own, and
+// the lines take turns: however much one asks for, another waits for one
+// compilation at most.
 //
 //   HOLDFAST_RETURN_IF_ERROR(queue.Enter(caller));
 //   ...

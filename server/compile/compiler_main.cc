@@ -51,8 +51,8 @@ bool RanOutOfMemory(const absl::Status& status) {
          absl::StrContains(detail->log, "catastrophic error: out of memory");
 }
 
-// What compilers say on stderr, for the daemon, which may have to say why one
-// is no more.
+// Collects the compilers' stderr for the daemon, which may have to say why one
+// died.
 UniqueFd StderrToMemory() {
   UniqueFd memory(memfd_create("holdfast-compiler-stderr", MFD_CLOEXEC));
   if (memory.valid()) dup2(memory.get(), STDERR_FILENO);

@@ -18,9 +18,9 @@ struct CompilerLimits {
 // Exit code of a worker that had no more memory.
 inline constexpr int kOutOfMemoryExit = 70;
 
-// What a compiler worker does: loads the compilers, says so, and does the
-// jobs that come through the channel, one at a time, until it closes. Returns
-// the exit code. A source that takes too much costs this process.
+// Runs a compiler worker: loads the compilers, says so, and does the jobs that
+// come through the channel, one at a time, until it closes. Returns the exit
+// code. A source that takes too much costs this process.
 int CompilerMain(Channel channel, const CompilerLimits& limits,
                  const SandboxStart& sandbox);
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 
@@ -77,13 +78,31 @@ absl::StatusOr<CompilerWorker::Result> CompilerPool::RunNow(
     HOLDFAST_ASSIGN_OR_RETURN(fd, parts());
   }
   HOLDFAST_ASSIGN_OR_RETURN(Worker worker, Acquire());
+  const absl::Time started = absl::Now();
   absl::StatusOr<CompilerWorker::Result> result =
       worker->Run(job, fd.get(), options_.time_limit, caller);
+  Count(result.status(), worker->lost(), absl::Now() - started);
   if (worker->lost()) {
     LogWarning("compiler worker lost: ", result.status().message());
   }
   Release(std::move(worker));
   return result;
+}
+
+void CompilerPool::Count(const absl::Status& status, bool lost,
+                         absl::Duration time) {
+  durations_.Observe(time);
+  absl::MutexLock lock(&mutex_);
+  ++(status.ok() ? statistics_.done : statistics_.failed);
+  if (lost) ++statistics_.workers_lost;
+}
+
+CompilerPool::Statistics CompilerPool::statistics() const {
+  absl::MutexLock lock(&mutex_);
+  Statistics statistics = statistics_;
+  statistics.waiting = queue_.length();
+  statistics.max_waiting = options_.max_queue;
+  return statistics;
 }
 
 absl::StatusOr<CompilerPool::Worker> CompilerPool::Acquire() {

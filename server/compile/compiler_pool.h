@@ -19,6 +19,7 @@
 #include "server/compile/compile_caller.h"
 #include "server/compile/compile_queue.h"
 #include "server/compile/compiler_worker.h"
+#include "server/telemetry/duration_histogram.h"
 
 namespace holdfast {
 
@@ -47,14 +48,14 @@ class CompilerPool {
 
   // "NVRTC 13.0, nvJitLink 13.0"; empty if no worker could ever be started.
   std::string backend() const;
-  // What confines the workers, for people.
+  // The workers' sandbox, for people.
   std::string confinement() const;
 
   using Installed = std::shared_ptr<const internal::Installation>;
 
-  // What is installed, as the worker that was started last says, or as was
-  // known before; starts the first worker if neither is. Without identity: that
-  // cannot be found out. Errors as Run has them.
+  // Returns the installation as the worker that was started last describes it,
+  // or as it was known before; starts the first worker if neither is there.
+  // Without identity: it cannot be found out. Errors as Run has them.
   absl::StatusOr<Installed> Installation();
 
   // The same without waiting; without identity if it is not known, or not yet.
@@ -70,6 +71,18 @@ class CompilerPool {
                                              const internal::ToCompiler& job,
                                              const Parts& parts = nullptr);
 
+  struct Statistics {
+    size_t waiting = 0;  // requests that wait for a worker
+    size_t max_waiting = 0;
+    // Since the daemon's start; a source with errors has failed.
+    uint64_t done = 0;
+    uint64_t failed = 0;
+    uint64_t workers_lost = 0;
+  };
+  Statistics statistics() const;
+  // The time that workers took, one sample a job.
+  const DurationHistogram& durations() const { return durations_; }
+
  private:
   using Worker = std::unique_ptr<CompilerWorker>;
 
@@ -80,12 +93,16 @@ class CompilerPool {
   absl::StatusOr<Worker> Acquire();
   Worker TakeIdle();
   void Release(Worker worker);
+  // A worker has ended a job.
+  void Count(const absl::Status& status, bool lost, absl::Duration time);
   absl::StatusOr<Worker> Start();
   void Replace();  // in its own thread
 
   const Options options_;
   CompileQueue queue_;
+  DurationHistogram durations_;
   mutable absl::Mutex mutex_;
+  Statistics statistics_ ABSL_GUARDED_BY(mutex_);  // the sums
   std::string backend_ ABSL_GUARDED_BY(mutex_);
   Installed installation_ ABSL_GUARDED_BY(mutex_);  // never null
   std::string confinement_ ABSL_GUARDED_BY(mutex_);

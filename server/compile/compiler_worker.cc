@@ -88,6 +88,7 @@ absl::StatusOr<UniqueFd> CompilerWorker::Await(internal::FromCompiler* reply,
                                                absl::Time deadline,
                                                const CompileCaller& caller) {
   while (true) {
+    caller.report(CompileStage());
     const absl::Time look = absl::Now() + kCallerInterval;
     absl::StatusOr<UniqueFd> object =
         process_->channel().Receive(reply, std::min(look, deadline));
@@ -95,7 +96,6 @@ absl::StatusOr<UniqueFd> CompilerWorker::Await(internal::FromCompiler* reply,
       return object;
     }
     if (caller.gone()) return absl::CancelledError("the caller has gone");
-    caller.report(CompileStage());
   }
 }
 

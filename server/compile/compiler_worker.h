@@ -33,10 +33,10 @@ class CompilerWorker {
   // "NVRTC 13.0, nvJitLink 13.0, libNVVM 2.0".
   const std::string& backend() const { return backend_; }
 
-  // What it has loaded.
+  // The compilers that it has loaded.
   const internal::Installation& installation() const { return installation_; }
 
-  // What confines the process, for people.
+  // The sandbox of the process, for people.
   const std::string& confinement() const { return confinement_; }
 
   // How many it has run.
@@ -73,7 +73,7 @@ class CompilerWorker {
   // The process did not answer: what became of it.
   absl::Status Failure(const absl::Status& received, absl::Duration time_limit);
 
-  // What it has written to stderr in this job; the end, if that is long.
+  // Returns its output to stderr in this job; the end, if that is long.
   std::string LastWords() const;
   absl::Status Crash(const TerminationReport& report) const;
 

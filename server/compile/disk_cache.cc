@@ -32,7 +32,7 @@ uint64_t BlocksOf(uint64_t bytes) {
   return (bytes + kBlock - 1) / kBlock * kBlock;
 }
 
-// What the kernel would set is as coarse as its tick.
+// The time that the kernel would set is as coarse as its tick.
 void SetUsedNow(int fd) {
   timespec now[2] = {};
   clock_gettime(CLOCK_REALTIME, &now[0]);

@@ -26,7 +26,7 @@
 
 namespace holdfast {
 
-// Keys are CompileKeys. What was least recently used goes first. Thread-safe.
+// Keys are CompileKeys. The least recently used entry goes first. Thread-safe.
 class DiskCache {
  public:
   struct Statistics {

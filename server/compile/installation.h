@@ -21,8 +21,8 @@ namespace holdfast {
 // at.
 std::string InstallationState(const std::vector<std::string>& files);
 
-// What is loaded, with the state as it is now; identity and state are empty if
-// a file cannot be looked at.
+// Describes the compilers that are loaded, with the state as it is now;
+// identity and state are empty if a file cannot be looked at.
 internal::Installation DescribeInstallation(const compile::Compiler& compiler);
 
 // The note in the cache's directory. Like a program there, it must be this

@@ -13,7 +13,7 @@
 
 namespace holdfast {
 
-// What a link request means: its inputs, found and named by their hashes.
+// A link request with its inputs, found and named by their hashes.
 class LinkJob {
  public:
   // Inputs that came with the request are hashed; those that are stored are

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiled code by the SHA-256 of its bytes, in sealed memfds: an object can be
-// handed to an executor as a descriptor, and nobody can change it. Bounded;
-// what was least recently used goes first. Who holds an object keeps it.
+// handed to an executor as a descriptor, and nothing can change it. Bounded:
+// the least recently used goes first. An object that is held stays alive.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(auto writer, ObjectWriter::Create(size));
 //   HOLDFAST_RETURN_IF_ERROR(writer->Append(bytes));

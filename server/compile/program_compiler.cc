@@ -19,8 +19,8 @@
 namespace holdfast {
 namespace {
 
-// Of a request that is looked for where nothing may take long: this much is
-// hashed in less than a millisecond.
+// The longest request that is looked up where nothing may take long: this much
+// is hashed in less than a millisecond.
 constexpr size_t kMaxFoundBytes = size_t{256} << 10;
 
 template <typename Request>

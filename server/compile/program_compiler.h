@@ -20,7 +20,7 @@ namespace holdfast {
 // is left out, the cache or a worker, the store. Thread-safe.
 class ProgramCompiler {
  public:
-  // What to make if the request does not say.
+  // The target of requests that name none.
   struct Defaults {
     v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED;
     std::string arch;
@@ -38,8 +38,8 @@ class ProgramCompiler {
         cache_(cache),
         defaults_(std::move(defaults)) {}
 
-  // What Compile would answer from memory; never waits. Nothing for a request
-  // that is so long that looking for it takes its time.
+  // Returns what Compile would answer from memory; never blocks. Nothing for a
+  // request that is so long that hashing it takes its time.
   std::optional<v1::CompileResponse> Find(const v1::CompileRequest& request);
 
   // As CompileService says.
@@ -49,7 +49,8 @@ class ProgramCompiler {
                                         const CompileCaller& caller);
 
  private:
-  // What the request leaves to the device, as far as the compilers can make it.
+  // Fills in what the request leaves to the device, as far as the compilers can
+  // make it.
   template <typename Request>
   absl::Status FillIn(absl::Time deadline,
                       const internal::Installation& installed,
@@ -67,7 +68,7 @@ class ProgramCompiler {
   absl::StatusOr<CompileCache::Outcome> MakeAnew(const Making& making,
                                                  const CompileCaller& callers);
   v1::CompileResponse ToResponse(const CompileCache::Answer& answer);
-  // What is to be said about a program, beside what its compiler says.
+  // Adds warnings about a program beside those of its compiler.
   void AddWarnings(const CompiledProgram& program,
                    v1::CompileResponse* response);
 

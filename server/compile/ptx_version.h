@@ -12,11 +12,11 @@ namespace holdfast {
 // 90: PTX 9.0; 0 if it does not say. `head` is the module's beginning.
 int PtxVersionOf(absl::string_view head);
 
-// Of an object; 0 if it is no PTX.
+// Returns the version of an object's PTX; 0 if it is no PTX.
 int PtxVersionOf(const StoredObject& object);
 
-// What is to be said about PTX that this driver cannot load because it is of a
-// later version; empty if there is nothing. `driver_version`: as
+// Returns a warning about PTX that this driver cannot load because it is of a
+// later version; empty if there is nothing to warn of. `driver_version`: as
 // cuDriverGetVersion has it, 13000. 0 stands for unknown.
 std::string PtxVersionWarning(int ptx_version, int driver_version);
 

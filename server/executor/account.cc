@@ -12,9 +12,10 @@ namespace {
 
 constexpr char kBytes[] = "bytes";
 
-constexpr HandleKind kKinds[] = {HandleKind::kStream, HandleKind::kEvent,
-                                 HandleKind::kBuffer, HandleKind::kModule,
-                                 HandleKind::kKernel, HandleKind::kArena};
+constexpr HandleKind kKinds[] = {
+    HandleKind::kStream, HandleKind::kEvent,     HandleKind::kBuffer,
+    HandleKind::kModule, HandleKind::kKernel,    HandleKind::kArena,
+    HandleKind::kGraph,  HandleKind::kGraphExec, HandleKind::kSemaphore};
 
 // 0 stands for none.
 uint64_t Limit(uint64_t limit) {
@@ -34,21 +35,27 @@ Quota::Options HandleQuota(HandleKind kind, uint64_t limit) {
 Account::Account(Options options)
     : options_(std::move(options)),
       device_memory_(
-          Quota::Create({.name = "device memory of the session",
-                         .unit = kBytes,
-                         .limit = Limit(options_.limits.device_bytes()),
-                         .set_by = options_.limits.device_bytes_set_by()})),
-      pinned_memory_(OfHost({.name = "pinned memory of the session",
+          OfBuffers({.name = "device memory of the session",
+                     .unit = kBytes,
+                     .limit = Limit(options_.limits.device_bytes()),
+                     .set_by = options_.limits.device_bytes_set_by()})),
+      pinned_memory_(OfHost(internal::HOST_MEMORY_PINNED,
+                            {.name = "pinned memory of the session",
                              .unit = kBytes,
                              .limit = Limit(options_.limits.pinned_bytes()),
                              .set_by = "--pinned-memory"})),
-      arena_memory_(OfHost({.name = "arenas of the session",
+      arena_memory_(OfHost(internal::HOST_MEMORY_ARENA,
+                           {.name = "arenas of the session",
                             .unit = kBytes,
                             .limit = Limit(options_.limits.arena_bytes()),
                             .set_by = "--arena-memory"})),
-      staging_memory_(OfHost({.name = "staging memory of the session",
+      staging_memory_(OfHost(internal::HOST_MEMORY_STAGING,
+                             {.name = "staging memory of the session",
                               .unit = kBytes,
                               .limit = kMaxStagingBytes})),
+      graph_nodes_(Quota::Create({.name = "graph nodes of the session",
+                                  .unit = "nodes",
+                                  .limit = kMaxGraphNodes})),
       commands_(
           Quota::Create({.name = "outstanding commands of the session",
                          .unit = "commands",
@@ -73,9 +80,19 @@ Account::QuotaPtr Account::OfPlace(const internal::MemoryPlace& place,
   return Quota::Create(std::move(quota));
 }
 
-Account::QuotaPtr Account::OfHost(Quota::Options quota) const {
+Account::QuotaPtr Account::OfBuffers(Quota::Options quota) const {
+  if (!options_.limits.reserve_buffers()) {
+    return Quota::Create(std::move(quota));
+  }
+  internal::MemoryPlace buffers;
+  buffers.set_buffers(true);
+  return OfPlace(buffers, std::move(quota));
+}
+
+Account::QuotaPtr Account::OfHost(internal::HostMemory memory,
+                                  Quota::Options quota) const {
   internal::MemoryPlace host;
-  host.set_host(true);
+  host.set_host(memory);
   return OfPlace(host, std::move(quota));
 }
 

@@ -24,6 +24,8 @@ class Account {
  public:
   // Arenas that a session may have at a time.
   static constexpr uint64_t kMaxArenas = 64;
+  // Nodes that all its graphs may have together.
+  static constexpr uint64_t kMaxGraphNodes = uint64_t{1} << 20;
   // Bytes of the executor's own page-locked blocks.
   static constexpr uint64_t kMaxStagingBytes = uint64_t{80} << 20;
 
@@ -50,8 +52,11 @@ class Account {
   const QuotaPtr& pinned_memory() const { return pinned_memory_; }
   const QuotaPtr& arena_memory() const { return arena_memory_; }
   const QuotaPtr& staging_memory() const { return staging_memory_; }
-  // Of one kind, among them arenas.
+  // Live handles of one kind; arenas have a kind, too.
   const QuotaPtr& handles(HandleKind kind) const { return handles_.at(kind); }
+  // Nodes of graphs, and of graphs that are instantiated: what they take of the
+  // executor's own memory.
+  const QuotaPtr& graph_nodes() const { return graph_nodes_; }
   // Commands accepted and not yet carried out.
   const QuotaPtr& outstanding_commands() const { return commands_; }
 
@@ -61,7 +66,8 @@ class Account {
   void Report(v1::SessionUsage* usage) const;
 
  private:
-  QuotaPtr OfHost(Quota::Options quota) const;
+  QuotaPtr OfBuffers(Quota::Options quota) const;
+  QuotaPtr OfHost(internal::HostMemory memory, Quota::Options quota) const;
   QuotaPtr OfPlace(const internal::MemoryPlace& place,
                    Quota::Options quota) const;
 
@@ -70,6 +76,7 @@ class Account {
   const QuotaPtr pinned_memory_;
   const QuotaPtr arena_memory_;
   const QuotaPtr staging_memory_;
+  const QuotaPtr graph_nodes_;
   const QuotaPtr commands_;
   std::map<HandleKind, QuotaPtr> handles_;  // constant
   mutable absl::Mutex mutex_;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/arena_commands.h"
-
 #include <utility>
 
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
-#include "server/executor/buffer_commands.h"
+#include "server/executor/buffer_range.h"
+#include "server/executor/command_handlers.h"
 
 namespace holdfast::executor {
 namespace {
@@ -32,7 +31,8 @@ absl::Status CopyBytes(const CommandContext& context, const Copy& command,
                             resources.streams.Find(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(
       const CUdeviceptr buffer,
-      ResolveRange(resources, command.buffer(), command.offset(), size));
+      ResolveRange(resources, command.buffer(), command.offset(), size,
+                   in ? Access::kWrite : Access::kRead));
   HOLDFAST_ASSIGN_OR_RETURN(
       const CUdeviceptr arena,
       ResolveArena(resources, command.arena(), command.arena_offset(), size));

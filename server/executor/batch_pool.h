@@ -22,7 +22,7 @@ class DecodedBatch {
   DecodedBatch& operator=(const DecodedBatch&) = delete;
 
   v1::CommandBatch& message() { return *message_; }
-  // Of the memory that the commands take: objects, and what they hold.
+  // Bytes that the commands take: the objects, and the memory that they hold.
   size_t bytes() const { return arena_.SpaceUsed() + message_->ByteSizeLong(); }
   void Clear();
 
@@ -39,7 +39,7 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
   std::shared_ptr<DecodedBatch> Get();
 
  private:
-  // What an idle session keeps.
+  // Batches that an idle session keeps.
   static constexpr size_t kMaxFree = 8;
 
   void GiveBack(std::unique_ptr<DecodedBatch> batch);

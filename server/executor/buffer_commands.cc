@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/buffer_commands.h"
-
 #include <cstring>
 #include <string>
 #include <utility>
@@ -8,10 +6,28 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
-#include "server/executor/fill_pattern.h"
+#include "server/executor/buffer_range.h"
+#include "server/executor/command_handlers.h"
+#include "server/executor/fill_operands.h"
 
 namespace holdfast::executor {
 namespace {
+
+absl::Status CheckSharing(const v1::AllocateBuffer& command) {
+  switch (command.sharing()) {
+    case v1::SHARING_NONE:
+      return absl::OkStatus();
+    case v1::SHARING_EXPORT:
+      if (command.has_device()) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          "SHARING_EXPORT is for memory of a device");
+    case v1::SHARING_IPC:
+      return absl::UnimplementedError("SHARING_IPC is not served");
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("sharing ", command.sharing(), " does not exist"));
+  }
+}
 
 absl::StatusOr<BufferResource> AllocateHost(Resources& resources,
                                             uint64_t size) {
@@ -31,10 +47,10 @@ absl::StatusOr<BufferResource> AllocateHost(Resources& resources,
 
 absl::StatusOr<BufferResource> AllocateDevice(
     Resources& resources, const v1::AllocateBuffer& command) {
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(command.device()));
+  HOLDFAST_RETURN_IF_ERROR(resources.Device(command.device()).status());
   const cuda::Stream* stream = nullptr;
-  if (command.stream() != 0) {
+  // The stream of a restored buffer may be gone; its work is, in any case.
+  if (command.stream() != 0 && !resources.restoring()) {
     HOLDFAST_ASSIGN_OR_RETURN(StreamResource * found,
                               resources.streams.Find(command.stream()));
     if (found->device != command.device()) {
@@ -48,10 +64,18 @@ absl::StatusOr<BufferResource> AllocateDevice(
   buffer.size = command.size();
   buffer.device = command.device();
   buffer.stream = command.stream();
+  buffer.sharing = command.sharing();
   HOLDFAST_ASSIGN_OR_RETURN(
       buffer.charge, resources.account().device_memory()->Take(command.size()));
   HOLDFAST_ASSIGN_OR_RETURN(
-      buffer.allocation, device->allocator->Allocate(command.size(), stream));
+      buffer.allocation,
+      resources.Allocate(command.buffer(), command.device(), command.size(),
+                         stream, command.sharing() == v1::SHARING_EXPORT));
+  if (resources.restoring()) {
+    const Inheritance& inheritance = resources.inheritance();
+    buffer.read_only = inheritance.read_only.contains(
+        inheritance.PlacementOf(command.buffer())->chunk());
+  }
   buffer.address = buffer.allocation->address;
   return buffer;
 }
@@ -65,23 +89,12 @@ absl::Status CheckInline(absl::string_view what, uint64_t size) {
 
 }  // namespace
 
-absl::StatusOr<CUdeviceptr> ResolveRange(Resources& resources, uint64_t buffer,
-                                         uint64_t offset, uint64_t size) {
-  HOLDFAST_ASSIGN_OR_RETURN(BufferResource * found,
-                            resources.buffers.Find(buffer));
-  // The description is dear: only for an error.
-  if (offset > found->size || size > found->size - offset) [[unlikely]] {
-    HOLDFAST_RETURN_IF_ERROR(
-        cuda::CheckRange(DescribeHandle(buffer), offset, size, found->size));
-  }
-  return found->address + offset;
-}
-
 absl::Status Handle(const CommandContext& context,
                     const v1::AllocateBuffer& command) {
   Resources& resources = context.resources;
   return Create(resources.buffers, command.buffer(),
                 [&]() -> absl::StatusOr<BufferResource> {
+                  HOLDFAST_RETURN_IF_ERROR(CheckSharing(command));
                   switch (command.placement_case()) {
                     case v1::AllocateBuffer::kDevice:
                       return AllocateDevice(resources, command);
@@ -128,6 +141,7 @@ absl::Status Handle(const CommandContext& context,
         view.size = command.size();
         view.device = parent.device;
         view.is_host = parent.is_host;
+        view.read_only = parent.read_only;
         view.parent = command.parent();
         return view;
       }));
@@ -156,7 +170,8 @@ absl::Status Handle(const CommandContext& context,
                             resources.streams.Find(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(
       const CUdeviceptr address,
-      ResolveRange(resources, command.buffer(), command.offset(), data.size()));
+      ResolveRange(resources, command.buffer(), command.offset(), data.size(),
+                   Access::kWrite));
   if (data.empty()) return absl::OkStatus();
   HOLDFAST_ASSIGN_OR_RETURN(InlineSpace * space, resources.Inline());
   HOLDFAST_ASSIGN_OR_RETURN(const InlineSpace::Span span,
@@ -200,16 +215,13 @@ absl::Status Handle(const CommandContext& context,
 
 absl::Status Handle(const CommandContext& context,
                     const v1::FillBuffer& command) {
-  Resources& resources = context.resources;
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            resources.streams.Find(command.stream()));
-  HOLDFAST_ASSIGN_OR_RETURN(const CUdeviceptr address,
-                            ResolveRange(resources, command.buffer(),
-                                         command.offset(), command.size()));
-  HOLDFAST_ASSIGN_OR_RETURN(const FillPattern pattern, PatternOf(command));
-  HOLDFAST_RETURN_IF_ERROR(CheckAlignment(pattern, command.offset()));
-  return cuda::FillAsync(*stream->stream, address, pattern.value, pattern.bytes,
-                         command.size());
+                            context.resources.streams.Find(command.stream()));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const FillOperands fill,
+      ResolveFill({context.resources, stream->device}, command));
+  return cuda::FillAsync(*stream->stream, fill.address, fill.pattern.value,
+                         fill.pattern.bytes, fill.box.width);
 }
 
 }  // namespace holdfast::executor

@@ -29,11 +29,13 @@ struct FetchedObject {
 using ObjectFetcher =
     std::function<absl::StatusOr<FetchedObject>(absl::string_view sha256)>;
 
-// What the handler of one command works on. Lives as long as its batch.
+// The context of one command's handler. Lives as long as its batch.
 struct CommandContext {
   Resources& resources;
   const ObjectFetcher& fetch_object;
   const std::shared_ptr<ResultQueue>& results;
+  // The failures since the last fence, which reports and clears them.
+  v1::FenceResult& failures;
   uint64_t sequence = 0;  // of the command
 
   // Sends a result now: fills in the number.

@@ -10,8 +10,10 @@
 #include "absl/status/status.h"
 #include "holdfast/v1/commands.pb.h"
 #include "server/executor/command.h"
+#include "server/executor/recovery/session_journal.h"
 #include "server/executor/resources.h"
 #include "server/executor/result_queue.h"
+#include "server/telemetry/command_counts.h"
 
 namespace holdfast::executor {
 
@@ -20,10 +22,14 @@ namespace holdfast::executor {
 class CommandProcessor {
  public:
   // `wake` is called, from any thread, when a batch that had to wait may go on.
-  CommandProcessor(Resources& resources, ObjectFetcher fetch_object,
+  // `counts` must outlive it. `journal` may be null: then there is none.
+  CommandProcessor(Resources& resources, CommandCounts& counts,
+                   ObjectFetcher fetch_object, SessionJournal* journal,
                    std::function<void()> wake)
       : resources_(resources),
+        counts_(counts),
         fetch_object_(std::move(fetch_object)),
+        journal_(journal),
         wake_(std::move(wake)) {}
 
   // The commands of the batch from `*next` on, which it moves on; their results
@@ -35,14 +41,14 @@ class CommandProcessor {
 
  private:
   bool MayProceed(const v1::Command& command, ResultQueue& results);
-  absl::Status Dispatch(const CommandContext& context,
-                        const v1::Command& command);
-  absl::Status HandleFence(const CommandContext& context,
-                           const v1::Fence& fence);
   void NoteFailure(const CommandContext& context, const absl::Status& status);
 
+  absl::Status Carry(const CommandContext& context, const v1::Command& command);
+
   Resources& resources_;
+  CommandCounts& counts_;
   const ObjectFetcher fetch_object_;
+  SessionJournal* const journal_;
   const std::function<void()> wake_;
   v1::FenceResult failures_;  // since the last fence
 };

@@ -2,10 +2,13 @@
 #include "server/executor/command_service.h"
 
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "server/executor/batch_pool.h"
@@ -16,6 +19,24 @@ namespace {
 
 // How often a waiting call looks whether its client is still there.
 constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
+
+// A client is told that its commands have arrived after so many bytes or
+// batches of them: it keeps them until then.
+constexpr size_t kAcknowledgedBytes = size_t{256} << 10;
+constexpr int kAcknowledgedBatches = 16;
+
+// How many results the client has read before; nullopt: it does not come back
+// when its connection breaks.
+absl::StatusOr<std::optional<uint64_t>> ResultsRead(
+    const grpc::ServerContext& context) {
+  const auto found = context.client_metadata().find("holdfast-results-read");
+  if (found == context.client_metadata().end()) return std::nullopt;
+  const absl::string_view text(found->second.data(), found->second.size());
+  uint64_t count = 0;
+  if (absl::SimpleAtoi(text, &count)) return count;
+  return absl::InvalidArgumentError(
+      "holdfast-results-read is no number of results");
+}
 
 }  // namespace
 
@@ -47,6 +68,12 @@ grpc::Status CommandService::Execute(
     grpc::ServerReaderWriter<v1::ResultBatch, v1::CommandBatch>* stream) {
   absl::Status status = session_.Authenticate(*context);
   if (!status.ok()) return ToGrpcStatus(status);
+  const auto results_read = ResultsRead(*context);
+  if (!results_read.ok()) return ToGrpcStatus(results_read.status());
+  if (results_read->has_value()) {
+    CommandStream commands(*context, *stream, inbox_, max_batch_bytes_);
+    return ToGrpcStatus(ExecuteAttached(commands, *context, **results_read));
+  }
   const auto results = std::make_shared<ResultQueue>();
   if (!session_.TakeExecute(results)) {
     return ToGrpcStatus(absl::FailedPreconditionError(
@@ -76,6 +103,54 @@ grpc::Status CommandService::Execute(
   writer.join();
   results->SendDirectly(nullptr);
   return ToGrpcStatus(status);
+}
+
+absl::Status CommandService::ExecuteAttached(CommandStream& commands,
+                                             grpc::ServerContext& context,
+                                             uint64_t results_read) {
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t call,
+                            attachment_.Begin(context, results_read));
+  std::thread writer([this, &commands, call] {
+    v1::ResultBatch batch;
+    while (attachment_.Next(call, &batch) && commands.Write(batch)) {
+    }
+  });
+  const absl::Status status = ReadAttached(commands, call);
+  attachment_.End(call);
+  writer.join();
+  return status;
+}
+
+absl::Status CommandService::ReadAttached(CommandStream& commands,
+                                          uint64_t call) {
+  if (!attachment_.AwaitTurn(call)) {
+    return absl::UnavailableError("another Execute stream took the place");
+  }
+  const std::shared_ptr<ResultQueue>& results = attachment_.results();
+  if (!session_.TakeExecute(results)) {
+    return absl::FailedPreconditionError(
+        "the session has an Execute stream already");
+  }
+  const auto taken = absl::MakeCleanup([this] { session_.ReturnExecute(); });
+  attachment_.Acknowledge(call, session_.received_through());
+  const auto batches = std::make_shared<BatchPool>();
+  size_t bytes = 0;
+  for (int count = 1; attachment_.AwaitRoom(call); ++count) {
+    const std::shared_ptr<DecodedBatch> batch = batches->Get();
+    HOLDFAST_ASSIGN_OR_RETURN(const bool more,
+                              commands.Read(&batch->message()));
+    if (!more) break;
+    bytes += batch->bytes();
+    HOLDFAST_RETURN_IF_ERROR(session_.Submit(
+        std::shared_ptr<v1::CommandBatch>(batch, &batch->message()),
+        batch->bytes(), results));
+    if (bytes < kAcknowledgedBytes && count % kAcknowledgedBatches != 0) {
+      continue;
+    }
+    bytes = 0;
+    attachment_.Acknowledge(call, session_.received_through());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CommandService::ReadBatches(

@@ -3,10 +3,12 @@
 #define HOLDFAST_SERVER_EXECUTOR_COMMAND_SERVICE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
 #include "holdfast/v1/commands.grpc.pb.h"
+#include "server/executor/attach/attachment.h"
 #include "server/executor/command_stream.h"
 #include "server/executor/descriptor_inbox.h"
 #include "server/executor/result_queue.h"
@@ -35,10 +37,17 @@ class CommandService final : public v1::CommandService::Service {
  private:
   absl::Status ReadBatches(CommandStream& commands,
                            const std::shared_ptr<ResultQueue>& results);
+  // Execute for a client that may lose its connection, and has read so many
+  // results.
+  absl::Status ExecuteAttached(CommandStream& commands,
+                               grpc::ServerContext& context,
+                               uint64_t results_read);
+  absl::Status ReadAttached(CommandStream& commands, uint64_t call);
 
   Session& session_;
   DescriptorInbox& inbox_;
   const size_t max_batch_bytes_;
+  Attachment attachment_;
 };
 
 }  // namespace holdfast::executor

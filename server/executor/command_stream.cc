@@ -17,14 +17,14 @@ namespace {
 
 constexpr char kRings[] = "holdfast-rings";
 
-// What comes and the end of the call wake a reader; it looks by itself in case
-// that the client has seen to it that they do not.
+// Arrivals and the end of the call wake a reader. It also polls, in case that
+// the client suppresses the wake-ups.
 constexpr absl::Duration kLookAnyway = absl::Seconds(10);
 
 // How often a call whose client sends no more is looked at: does it still take?
 constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
 
-// What a thread with other things to do sends by itself.
+// Results of at most so many bytes are sent by the thread that made them.
 constexpr size_t kSmallBytes = 2048;
 
 // Null: the client offers none, or none that can be used.
@@ -81,7 +81,7 @@ absl::StatusOr<bool> CommandStream::Read(v1::CommandBatch* batch) {
   if (rings_ == nullptr) return grpc_.Read(batch);
   RingReader& reader = rings_->reader();
   for (;;) {
-    // What was sent before the end is read before it.
+    // Batches sent before the end are read before it.
     const bool ended = reader.closed();
     if (ended && context_.IsCancelled()) return false;
     HOLDFAST_ASSIGN_OR_RETURN(const std::optional<absl::string_view> message,

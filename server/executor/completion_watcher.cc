@@ -40,8 +40,8 @@ std::optional<absl::Status> CompletionWatcher::Outcome(Events& events) {
     const absl::StatusOr<bool> complete = events.back()->Query();
     if (!complete.ok()) return complete.status();
     if (!*complete) return std::nullopt;
-    // What kernels have printed is written when their end is waited for; an
-    // event that is complete does not mean that it is (CUDA 13, on an H200).
+    // The driver writes the output of kernels when their end is waited for; a
+    // complete event does not imply it (CUDA 13, on an H200).
     const absl::Status written = events.back()->Synchronize();
     if (!written.ok()) return written;
     events.pop_back();

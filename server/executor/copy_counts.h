@@ -12,13 +12,13 @@
 
 namespace holdfast::executor {
 
-// What a session has copied, by the path that the bytes took. Counted when the
+// Bytes that a session has copied, by path. Counted when the
 // device is given the copy. Thread-safe.
 class CopyCounts {
  public:
-  void Add(v1::CopyPath path, uint64_t bytes) {
+  void Add(v1::CopyPath path, uint64_t bytes, uint64_t copies = 1) {
     Count& count = counts_[static_cast<size_t>(path)];
-    count.copies.fetch_add(1, std::memory_order_relaxed);
+    count.copies.fetch_add(copies, std::memory_order_relaxed);
     count.bytes.fetch_add(bytes, std::memory_order_relaxed);
   }
 

@@ -20,7 +20,8 @@ absl::Status CheckPlace(uint64_t handle, uint64_t offset, uint64_t size,
 }  // namespace
 
 absl::StatusOr<CopyPlace> ResolvePlace(Resources& resources, uint64_t handle,
-                                       uint64_t offset, uint64_t size) {
+                                       uint64_t offset, uint64_t size,
+                                       Access access) {
   if (Handle::Unpack(handle).kind == HandleKind::kArena) {
     HOLDFAST_ASSIGN_OR_RETURN(ArenaResource * found,
                               resources.arenas.Find(handle));
@@ -32,6 +33,7 @@ absl::StatusOr<CopyPlace> ResolvePlace(Resources& resources, uint64_t handle,
   HOLDFAST_ASSIGN_OR_RETURN(BufferResource * found,
                             resources.buffers.Find(handle));
   HOLDFAST_RETURN_IF_ERROR(CheckPlace(handle, offset, size, found->size));
+  HOLDFAST_RETURN_IF_ERROR(CheckAccess(handle, *found, access));
   CopyPlace place{.address = found->address + offset};
   if (!found->is_host) place.device = found->device;
   return place;

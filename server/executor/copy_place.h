@@ -21,9 +21,10 @@ struct CopyPlace {
 };
 
 // `size` bytes at `offset` of what `handle` names. OUT_OF_RANGE: beyond its
-// end.
+// end; otherwise as CheckAccess.
 absl::StatusOr<CopyPlace> ResolvePlace(Resources& resources, uint64_t handle,
-                                       uint64_t offset, uint64_t size);
+                                       uint64_t offset, uint64_t size,
+                                       Access access);
 
 // Does one device copy to or from another's memory?
 inline bool IsPeerCopy(const CopyPlace& a, const CopyPlace& b) {

@@ -16,11 +16,11 @@
 
 namespace holdfast::executor {
 
-// Where clients on this machine hand descriptors over, which an rpc then names;
-// transfers.proto says how. What comes in is hostile: a connection says one
-// thing and is closed, without the session's token nothing is kept, and
-// neither connections nor descriptors pile up: the oldest goes. What a
-// descriptor is, is for those who claim it to check. Thread-safe.
+// Receives descriptors from clients on this machine, which an rpc then names;
+// transfers.proto describes the protocol. Its input is hostile: a connection
+// says one thing and is closed, without the session's token nothing is kept,
+// and neither connections nor descriptors pile up: the oldest goes. The
+// claimant checks what kind of file a descriptor is. Thread-safe.
 class DescriptorInbox {
  public:
   static constexpr size_t kTokenBytes = 16;

@@ -4,18 +4,22 @@
 #include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/code_store.h"
 #include "core/base/freed_memory.h"
 #include "core/base/log.h"
+#include "core/base/log_scope.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/context.h"
 #include "core/cuda/device.h"
@@ -25,19 +29,28 @@
 #include "server/executor/command_service.h"
 #include "server/executor/descriptor_inbox.h"
 #include "server/executor/kernel_output.h"
+#include "server/executor/recovery/fault_exit.h"
+#include "server/executor/recovery/kernel_watch.h"
+#include "server/executor/recovery/restore.h"
+#include "server/executor/recovery/session_journal.h"
 #include "server/executor/session.h"
 #include "server/executor/supervisor_link.h"
 #include "server/executor/transfer_service.h"
+#include "server/journal/journal_reader.h"
+#include "server/journal/journal_writer.h"
 #include "server/relay/shared_blocks.h"
 #include "server/rpc/accept_thread.h"
 #include "server/rpc/malformed_request.h"
 #include "server/rpc/status_conversion.h"
+#include "server/telemetry/counter_page.h"
 
 namespace holdfast {
 namespace {
 
 using executor::KernelOutput;
+using executor::KernelWatch;
 using executor::Session;
+using executor::SessionJournal;
 using executor::SupervisorLink;
 
 absl::Status DescribeDevice(const cuda::Driver& driver, int ordinal,
@@ -74,7 +87,7 @@ absl::Status DescribePeers(const cuda::DriverApi& api, v1::Device* message,
   return absl::OkStatus();
 }
 
-// What only a context can tell.
+// Facts that need a context.
 absl::Status DescribeContext(const cuda::Context& context,
                              internal::Ready* ready) {
   const int ordinal = context.device().ordinal();
@@ -137,6 +150,29 @@ std::shared_ptr<executor::Account> MakeAccount(const internal::Assign& assign,
                          uint64_t bytes) { link.Release(place, bytes); }});
 }
 
+// Null: kernels may run for as long as they like.
+std::shared_ptr<KernelWatch> MakeKernelWatch(
+    const internal::Assign& assign,
+    const std::shared_ptr<SessionJournal>& journal) {
+  if (assign.kernel_time_limit_ns() <= 0) return nullptr;
+  const absl::Duration limit = absl::Nanoseconds(assign.kernel_time_limit_ns());
+  return std::make_shared<KernelWatch>(KernelWatch::Options{
+      .limit = limit,
+      .exceeded =
+          [limit, set_by = assign.kernel_time_limit_set_by()](
+              const KernelWatch::Overrun& overrun) {
+            executor::ExitWith(
+                executor::TimeLimitFault(overrun, limit, set_by));
+          },
+      .looked =
+          [journal](std::optional<KernelWatch::Clock::time_point> at) {
+            if (journal == nullptr) return;
+            const auto now = at.value_or(KernelWatch::Clock::time_point());
+            journal->SetLooked(static_cast<uint64_t>(absl::ToInt64Nanoseconds(
+                absl::FromChrono(now.time_since_epoch()))));
+          }});
+}
+
 // Code that the software driver generates goes to the supervisor, since this
 // process can open no file; see supervisor/code_store.h.
 void KeepCodeWith(SupervisorLink& link, const cuda::Driver& driver) {
@@ -156,10 +192,40 @@ void KeepCodeWith(SupervisorLink& link, const cuda::Driver& driver) {
   driver.set_code_store(&store);
 }
 
+// State that outlives this process goes to the supervisor, and into the
+// journal.
+void KeepForSuccessor(const std::shared_ptr<SessionJournal>& journal,
+                      SupervisorLink& link, Session::Options* options) {
+  options->journal = journal;
+  executor::ResourceOptions& resources = options->resources;
+  if (journal != nullptr) {
+    resources.device_opened = [journal](uint32_t device, CUdeviceptr base) {
+      journal->DeviceOpened(device, base);
+    };
+    resources.completed = [journal](uint64_t sequence) {
+      journal->SetCompleted(sequence);
+    };
+    resources.host_memory_created =
+        [journal, &link](uint64_t handle, uint64_t size, int memory) {
+          link.SendHostMemoryCreated(handle, size, memory);
+          journal->ArenaRegistered(handle, size);
+        };
+    resources.host_memory_released = [&link](uint64_t handle) {
+      link.SendHostMemoryReleased(handle);
+    };
+  }
+}
+
 Session::Options SessionOptions(const internal::Assign& assign,
                                 const cuda::DriverApi& api,
-                                SupervisorLink& link, KernelOutput& output) {
+                                SupervisorLink& link, KernelOutput& output,
+                                const std::shared_ptr<CounterPage>& counters) {
   Session::Options options;
+  // Both keep the page.
+  options.counts = {counters, &counters->commands};
+  options.resources.copies = {counters, &counters->copies};
+  options.epoch = assign.epoch();
+  options.received_through = assign.received_through();
   options.token = assign.token();
   options.output = &output;
   options.resources.work_completed = [&output] { output.Flush(); };
@@ -176,6 +242,13 @@ Session::Options SessionOptions(const internal::Assign& assign,
                                              const memory::Chunk& chunk) {
     link.SendChunkReleased(device, chunk);
   };
+  options.resources.sharing = {
+      .ask =
+          [&link](const internal::SharingRequest& request, int descriptor) {
+            return link.AskSharing(request, descriptor);
+          },
+      .released =
+          [&link](uint64_t import) { link.SendImportReleased(import); }};
   options.fetch_object = [&link](absl::string_view sha256) {
     return link.FetchObject(sha256);
   };
@@ -185,11 +258,13 @@ Session::Options SessionOptions(const internal::Assign& assign,
         usage.mutable_usage()->mutable_device_bytes());
     link.SendUsage(usage);
   };
-  link.OnUsageAsked(
-      [copies = options.resources.copies, account](internal::Usage* usage) {
-        copies->Report(usage->mutable_copies());
-        account->Report(usage->mutable_usage());
-      });
+  link.OnUsageAsked([copies = options.resources.copies,
+                     waits = options.resources.waits,
+                     account](internal::Usage* usage) {
+    copies->Report(usage->mutable_copies());
+    account->Report(usage->mutable_usage());
+    waits->Report(usage->mutable_usage());
+  });
   return options;
 }
 
@@ -198,8 +273,8 @@ std::unique_ptr<grpc::Server> BuildServer(grpc::Service& commands,
                                           grpc::Service& transfers) {
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  // Of threads that wait for new calls: by default there is one a processor,
-  // which takes longer to make than all else that opening a session is.
+  // The number of threads that wait for new calls. gRPC's default is one a
+  // processor, which takes longer to make than the rest of opening a session.
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   for (const auto& [name, value] : kTransportArguments) {
     builder.AddChannelArgument(name, value);
@@ -214,8 +289,8 @@ std::unique_ptr<grpc::Server> BuildServer(grpc::Service& commands,
   return builder.BuildAndStart();
 }
 
-// What gRPC does once in a process, before its first server, takes longer than
-// all else that opening a session is: done while nobody waits.
+// gRPC's initialisation, once in a process, takes longer than the rest of
+// opening a session: done while no client waits.
 void StartGrpc() {
   grpc::Service nothing;
   grpc::ServerBuilder builder;
@@ -230,16 +305,105 @@ absl::StatusOr<std::shared_ptr<SharedBlocks>> MapBlocks(const UniqueFd& fd) {
   return SharedBlocks::Map(fd.get(), SharedBlocks::End::kExecutor);
 }
 
+// nullptr: the supervisor keeps no journal.
+absl::StatusOr<std::shared_ptr<SessionJournal>> OpenJournal(
+    const SupervisorLink::Assigned& assigned) {
+  if (!assigned.journal.valid()) return nullptr;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      auto writer, journal::JournalWriter::Map(assigned.journal.get()));
+  return std::make_shared<SessionJournal>(std::move(writer),
+                                          assigned.message.received_through());
+}
+
+absl::Status RestoreArena(executor::Resources& resources, uint64_t handle,
+                          uint64_t size, UniqueFd memory) {
+  HOLDFAST_RETURN_IF_ERROR(resources.arenas.CheckNew(handle));
+  HOLDFAST_ASSIGN_OR_RETURN(auto* device, resources.FirstDevice());
+  HOLDFAST_ASSIGN_OR_RETURN(Charge charge, resources.arenas.Reserve());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      auto arena,
+      executor::Arena::Create(device->context, std::move(memory), size,
+                              *resources.account().arena_memory()));
+  PutArena(resources, handle, std::move(arena), std::move(charge));
+  return absl::OkStatus();
+}
+
+// Makes what the executor before this one had, if there was one; the session
+// then waits for its client to acknowledge the fault.
+absl::StatusOr<executor::Losses> RestoreSession(
+    SupervisorLink::Assigned& assigned, SessionJournal& journal,
+    const executor::ObjectFetcher& fetch_object, SupervisorLink& link,
+    Session& session) {
+  session.Pause();
+  link.OnResume([&session] { session.Resume(); });
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string records,
+                            journal::ReadRecords(assigned.old_journal.get()));
+  absl::StatusOr<executor::Losses> losses =
+      absl::UnavailableError("the session is being closed");
+  session.Run([&](executor::Resources& resources) {
+    losses = executor::Restore(
+        resources, std::move(assigned.inheritance), records,
+        {.fetch_object = fetch_object,
+         .journal = journal,
+         .restore_arena = RestoreArena,
+         .chunk_released =
+             [&link](uint64_t chunk) { link.SendChunkReleased(chunk); },
+         .host_memory_released =
+             [&link](uint64_t handle) {
+               link.SendHostMemoryReleased(handle);
+             }});
+  });
+  return losses;
+}
+
+internal::Serving ServingWith(const executor::Losses& losses) {
+  internal::Serving serving;
+  for (const v1::LostResource& lost : losses.named) *serving.add_lost() = lost;
+  serving.set_lost_count(losses.count);
+  return serving;
+}
+
+// A stream that waits for a semaphore may wait for ever, and all that frees
+// memory waits for streams: the end of the process frees it as well.
+void ExitIfBlocked(executor::SemaphoreWaits& waits) {
+  if (!waits.AnyPending()) return;
+  LogInfo("ends with streams that wait for a semaphore");
+  _exit(0);
+}
+
 // Serves the session until the supervisor says stop; returns why it cannot.
 absl::Status Serve(SupervisorLink::Assigned assigned,
                    const cuda::DriverApi& api, SupervisorLink& link,
                    KernelOutput& output, absl::Duration stall_limit) {
   const internal::Assign& assign = assigned.message;
+  SetProcessLogFields({.session = assign.session_id()});
   HOLDFAST_ASSIGN_OR_RETURN(const auto blocks, MapBlocks(assigned.blocks));
   HOLDFAST_ASSIGN_OR_RETURN(
       const auto inbox, executor::DescriptorInbox::Serve(
                             std::move(assigned.descriptors), assign.token()));
-  Session session(SessionOptions(assign, api, link, output));
+  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd counter_memory, CreateCounterPage());
+  HOLDFAST_ASSIGN_OR_RETURN(const auto counters,
+                            MapCounterPage(counter_memory.get()));
+  Session::Options options =
+      SessionOptions(assign, api, link, output, counters);
+  const auto waits = options.resources.waits;
+  options.resources.sharing.claim = [&inbox](absl::string_view token) {
+    return inbox->Claim(token);
+  };
+  HOLDFAST_ASSIGN_OR_RETURN(const auto journal, OpenJournal(assigned));
+  KeepForSuccessor(journal, link, &options);
+  options.resources.kernel_watch = MakeKernelWatch(assign, journal);
+  executor::ExitOnFault(link, output);
+  const auto fetch_object = options.fetch_object;
+  Session session(std::move(options));
+  const auto no_more = absl::MakeCleanup([&link] { link.OnResume(nullptr); });
+  internal::Serving serving;
+  if (assigned.old_journal.valid() && journal != nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const executor::Losses losses,
+        RestoreSession(assigned, *journal, fetch_object, link, session));
+    serving = ServingWith(losses);
+  }
   executor::CommandService commands(session, *inbox, kMaxMessageBytes);
   executor::TransferService transfers(session, *inbox, blocks, stall_limit);
   const auto server = BuildServer(commands, transfers);
@@ -251,11 +415,12 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
       [&server](UniqueFd connection) {
         grpc::AddInsecureChannelFromFd(server.get(), connection.Release());
       });
-  link.SendServing(absl::OkStatus());
+  link.SendServing(serving, counter_memory.get());
   LogDebug("serving ", assign.session_id());
   link.AwaitShutdown();
   accepting.reset();
   session.Stop();
+  ExitIfBlocked(*waits);
   server->Shutdown(std::chrono::system_clock::now());
   server->Wait();
   return absl::OkStatus();

@@ -12,7 +12,7 @@
 
 namespace holdfast {
 
-// What an executor is to find.
+// The inputs of an executor.
 struct ExecutorDevices {
   int warm = 0;         // where to make a context before there is a session
   size_t expected = 0;  // how many devices the driver must show; 0: any
@@ -23,7 +23,7 @@ struct ExecutorOptions {
   ExecutorDevices devices = {};
   SandboxRole role = SandboxRole::kSoftwareExecutor;
   SandboxStart sandbox;
-  // What a client may take for one message of a transfer.
+  // The time that a client may take for one message of a transfer.
   absl::Duration stall_limit = absl::Minutes(1);
 };
 

@@ -15,7 +15,7 @@ struct FillPattern {
   uint32_t bytes = 0;  // 1, 2 or 4
 };
 
-// Of FillBuffer or FillRect. INVALID_ARGUMENT: there is none.
+// The pattern of FillBuffer or FillRect. INVALID_ARGUMENT: there is none.
 template <typename Command>
 absl::StatusOr<FillPattern> PatternOf(const Command& command) {
   switch (command.pattern_case()) {

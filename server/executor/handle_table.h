@@ -69,7 +69,7 @@ class HandleTable {
     return absl::OkStatus();
   }
 
-  // What one handle is charged; for Put or PutError. RESOURCE_EXHAUSTED: there
+  // The charge of one handle; for Put or PutError. RESOURCE_EXHAUSTED: there
   // are as many as there may be.
   absl::StatusOr<Charge> Reserve() { return quota_->Take(1); }
 
@@ -83,6 +83,15 @@ class HandleTable {
   // Its creation failed. REQUIRES: as Put.
   void PutError(uint64_t bits, absl::Status cause, Charge charge) {
     Renew(bits, std::move(charge)).error = std::move(cause);
+  }
+
+  // Takes the value out and leaves the handle in error, because a later step of
+  // making the resource failed. nullopt: it has no value.
+  std::optional<T> Fail(uint64_t bits, absl::Status cause) {
+    if (!Find(bits).ok()) return std::nullopt;
+    Slot& slot = slots_[Handle::Unpack(bits).index];
+    slot.error = std::move(cause);
+    return std::exchange(slot.value, std::nullopt);
   }
 
   absl::StatusOr<T*> Find(uint64_t bits) {
@@ -100,6 +109,24 @@ class HandleTable {
     return &*slot.value;
   }
 
+  // Did the handle's creation fail?
+  bool IsInError(uint64_t bits) const {
+    const Slot* slot = SlotOf(bits);
+    return slot != nullptr && !slot->error.ok();
+  }
+  // Does the handle name a value?
+  bool Contains(uint64_t bits) const {
+    const Slot* slot = SlotOf(bits);
+    return slot != nullptr && slot->value.has_value();
+  }
+
+  // Handles in use, those in error included.
+  uint64_t size() const { return charge_.amount(); }
+
+  // From now on Take ignores handles that were never created: the commands that
+  // should have made them may have been dropped by a fault.
+  void SetForgiving() { forgiving_ = true; }
+
   // Frees the handle and gives up its value; nullopt for 0, for a handle in
   // error and for what is gone already.
   absl::StatusOr<std::optional<T>> Take(uint64_t bits) {
@@ -108,6 +135,7 @@ class HandleTable {
     const Handle handle = Handle::Unpack(bits);
     if (handle.index >= slots_.size() ||
         slots_[handle.index].generation < handle.generation) {
+      if (forgiving_) return std::optional<T>();
       return absl::NotFoundError(
           absl::StrCat(DescribeHandle(bits), " does not exist"));
     }
@@ -174,10 +202,19 @@ class HandleTable {
     return slot;
   }
 
+  // Null: the handle has no slot, or another one has it.
+  const Slot* SlotOf(uint64_t bits) const {
+    const Handle handle = Handle::Unpack(bits);
+    if (handle.kind != kind_ || handle.index >= slots_.size()) return nullptr;
+    const Slot& slot = slots_[handle.index];
+    return slot.generation == handle.generation ? &slot : nullptr;
+  }
+
   const HandleKind kind_;
   const std::shared_ptr<Quota> quota_;
   Charge charge_;  // one for each slot in use
   std::vector<Slot> slots_;
+  bool forgiving_ = false;
 };
 
 }  // namespace holdfast::executor

@@ -58,6 +58,16 @@ void KernelOutput::Flush() {
   ReadAndSend();
 }
 
+void KernelOutput::FlushAndAwait(absl::Duration limit) {
+  Flush();
+  std::shared_ptr<ResultQueue> results;
+  {
+    absl::MutexLock lock(&mutex_);
+    results = results_;
+  }
+  if (results != nullptr) results->AwaitSent(limit);
+}
+
 void KernelOutput::SendTo(std::shared_ptr<ResultQueue> results) {
   absl::MutexLock lock(&mutex_);
   results_ = std::move(results);

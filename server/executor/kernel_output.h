@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kernels print (printf). The driver writes it to the standard output of
-// its process: in an executor that is a pipe, whose bytes go to the session's
-// client among its results, and nowhere else.
+// The output of kernels (printf). The driver writes it to the standard output
+// of its process: in an executor that is a pipe, whose bytes go to the
+// session's client among its results, and nowhere else.
 //
 // Nothing here waits for the client: of what it does not take, kMaxKept are
 // kept, what follows is counted and lost.
@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/commands.pb.h"
 #include "server/executor/result_queue.h"
@@ -34,19 +35,21 @@ class KernelOutput {
 
   // Takes the process's standard output: once, before the driver is loaded.
   static absl::StatusOr<std::unique_ptr<KernelOutput>> Capture();
-  // What is written to standard output from now on is dropped.
+  // Drops the bytes that are written to standard output from now on.
   ~KernelOutput();
   KernelOutput(const KernelOutput&) = delete;
   KernelOutput& operator=(const KernelOutput&) = delete;
 
   // Hands on all that the driver has written before the call.
   void Flush();
+  // The same; waits until the client has it, for `limit` at most.
+  void FlushAndAwait(absl::Duration limit);
 
   // Where it goes from now on. Null: it is kept until there is a queue again,
   // or Take.
   void SendTo(std::shared_ptr<ResultQueue> results);
 
-  // What is kept; nullopt: nothing, or there is a queue for it.
+  // The output that is kept; nullopt: none, or a queue takes it.
   std::optional<v1::KernelOutput> Take();
 
  private:

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/module_commands.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -11,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "server/executor/command_handlers.h"
 
 namespace holdfast::executor {
 namespace {
@@ -188,6 +187,7 @@ absl::Status Handle(const CommandContext& context,
         buffer.address = global.address;
         buffer.size = global.size;
         buffer.device = command.device();
+        buffer.module = module->module;
         return buffer;
       }));
   (*resources.modules.Find(command.module()))->globals.insert(command.buffer());

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/occupancy_command.h"
-
 #include <utility>
 
 #include "core/base/status_macros.h"
 #include "core/cuda/occupancy.h"
+#include "server/executor/command_handlers.h"
 
 namespace holdfast::executor {
 namespace {

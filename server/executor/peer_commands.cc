@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/peer_commands.h"
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "server/executor/command_handlers.h"
 
 namespace holdfast::executor {
 namespace {
@@ -33,7 +32,7 @@ absl::StatusOr<bool> CanAccess(const Pair& pair) {
       pair.peer->context->device());
 }
 
-// What is done when the last work that might use the peer's memory is.
+// Runs when the last work that might use the peer's memory has ended.
 void Revoke(Resources& resources, const v1::DisablePeerAccess& command) {
   const auto pair = Find(resources, command);
   absl::Status status = pair.status();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/quota.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "core/base/quota_exceeded.h"
 
 namespace holdfast {
 
@@ -35,6 +38,11 @@ void Charge::Return(uint64_t part) {
   quota_->Return(part, returning_);
 }
 
+Charge Charge::Split(uint64_t part) {
+  amount_ -= part;
+  return Charge(quota_, part);
+}
+
 void Charge::BeginReturn() {
   if (amount_ == 0 || std::exchange(returning_, true)) return;
   absl::MutexLock lock(&quota_->mutex_);
@@ -49,7 +57,7 @@ absl::StatusOr<Charge> Quota::Take(uint64_t amount) {
   {
     absl::MutexLock lock(&mutex_);
     if (!Fits(amount)) return Refusal(amount);
-    used_ += amount;
+    Add(amount);
   }
   return Confirm(amount);
 }
@@ -57,13 +65,13 @@ absl::StatusOr<Charge> Quota::Take(uint64_t amount) {
 absl::StatusOr<Charge> Quota::Await(uint64_t amount) {
   {
     absl::MutexLock lock(&mutex_);
-    if (amount > options_.limit) return Refusal(amount);
+    if (amount > limit_) return Refusal(amount);
     const auto decided = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return closed_ || Fits(amount);
     };
     mutex_.Await(absl::Condition(&decided));
     if (closed_) return absl::UnavailableError("the session is being closed");
-    used_ += amount;
+    Add(amount);
   }
   return Confirm(amount);
 }
@@ -80,8 +88,8 @@ absl::StatusOr<Charge> Quota::Confirm(uint64_t amount) {
 }
 
 bool Quota::Settled(uint64_t amount) const {
-  return returning_ == 0 || Fits(amount) || amount > options_.limit ||
-         used_ - returning_ > options_.limit - amount;
+  return returning_ == 0 || Fits(amount) || amount > limit_ ||
+         used_ - returning_ > limit_ - amount;
 }
 
 bool Quota::IsSettled(uint64_t amount,
@@ -103,11 +111,22 @@ bool Quota::AwaitSettled(uint64_t amount, absl::Duration limit) {
 absl::Status Quota::Refusal(uint64_t amount) const {
   std::string message = absl::StrCat(
       options_.name, ": ", amount, " ", options_.unit, " asked for, ", used_,
-      " are in use, the limit is ", options_.limit, " ", options_.unit);
+      " are in use, the limit is ", limit_, " ", options_.unit);
   if (!options_.set_by.empty()) {
     absl::StrAppend(&message, " (", options_.set_by, ")");
   }
-  return absl::ResourceExhaustedError(message);
+  absl::Status status = absl::ResourceExhaustedError(message);
+  SetQuotaExceeded({.quota = options_.name,
+                    .limit = limit_,
+                    .used = used_,
+                    .requested = amount},
+                   &status);
+  return status;
+}
+
+void Quota::Add(uint64_t amount) {
+  used_ += amount;
+  peak_ = std::max(peak_, used_);
 }
 
 void Quota::Subtract(uint64_t amount, bool returning) {
@@ -137,9 +156,25 @@ uint64_t Quota::used() const {
   return used_;
 }
 
+uint64_t Quota::peak() const {
+  absl::MutexLock lock(&mutex_);
+  return peak_;
+}
+
+uint64_t Quota::limit() const {
+  absl::MutexLock lock(&mutex_);
+  return limit_;
+}
+
+void Quota::SetLimit(uint64_t limit) {
+  absl::MutexLock lock(&mutex_);
+  limit_ = limit;
+}
+
 void Quota::Report(v1::QuotaUsage* usage) const {
-  usage->set_used(used());
-  usage->set_limit(options_.limit == kUnlimited ? 0 : options_.limit);
+  absl::MutexLock lock(&mutex_);
+  usage->set_used(used_);
+  usage->set_limit(limit_ == kUnlimited ? 0 : limit_);
 }
 
 }  // namespace holdfast

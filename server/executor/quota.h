@@ -43,6 +43,9 @@ class Charge {
   void Add(Charge other);
   // Returns `part` of the amount. REQUIRES: part <= amount().
   void Return(uint64_t part);
+  // Takes `part` of the amount out into a charge of its own. REQUIRES:
+  // part <= amount().
+  Charge Split(uint64_t part);
   // Announces that the amount is returned as soon as a device has finished with
   // what it stands for. It still counts; see Quota::IsSettled.
   void BeginReturn();
@@ -78,7 +81,7 @@ class Quota : public std::enable_shared_from_this<Quota> {
   static std::shared_ptr<Quota> Create(Options options);
 
   // All or nothing. RESOURCE_EXHAUSTED names the quota, its limit, the amount
-  // in use and the amount asked for.
+  // in use and the amount asked for, also as a QuotaExceeded.
   absl::StatusOr<Charge> Take(uint64_t amount);
 
   // Blocks until the amount fits. RESOURCE_EXHAUSTED: it never will;
@@ -96,31 +99,40 @@ class Quota : public std::enable_shared_from_this<Quota> {
   void Close();
 
   uint64_t used() const;
+  // The most that was in use at a time.
+  uint64_t peak() const;
   // kUnlimited: there is none.
-  uint64_t limit() const { return options_.limit; }
+  uint64_t limit() const;
+  // Nothing that is held is taken away: if that is more, nothing can be taken
+  // until enough has been returned.
+  void SetLimit(uint64_t limit);
   // As clients are told: a limit of 0 stands for none.
   void Report(v1::QuotaUsage* usage) const;
 
  private:
   friend class Charge;
 
-  explicit Quota(Options options) : options_(std::move(options)) {}
+  explicit Quota(Options options)
+      : options_(std::move(options)), limit_(options_.limit) {}
 
   bool Fits(uint64_t amount) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return amount <= options_.limit && used_ <= options_.limit - amount;
+    return amount <= limit_ && used_ <= limit_ - amount;
   }
   bool Settled(uint64_t amount) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Refusal(uint64_t amount) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `amount` is counted already: asks the other process, if there is one.
   absl::StatusOr<Charge> Confirm(uint64_t amount);
+  void Add(uint64_t amount) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Subtract(uint64_t amount, bool returning);
   void Return(uint64_t amount, bool returning);
 
   const Options options_;
   mutable absl::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t limit_ ABSL_GUARDED_BY(mutex_);
   uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t peak_ ABSL_GUARDED_BY(mutex_) = 0;       // of used_
   uint64_t returning_ ABSL_GUARDED_BY(mutex_) = 0;  // part of used_
   std::function<void()> when_returned_ ABSL_GUARDED_BY(mutex_);
 };

@@ -2,9 +2,12 @@
 #include "server/executor/resources.h"
 
 #include <algorithm>
+#include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/handle.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/result.h"
@@ -42,7 +45,52 @@ void ChargeChunks(std::shared_ptr<Quota> quota,
   allocator->release = [held](uint64_t bytes) { held->Return(bytes); };
 }
 
+// Leaves a resource whose handle is gone to the graphs that still use it.
+// False: none does.
+template <typename T>
+bool LeaveToHolders(T& resource) {
+  const auto held = std::exchange(resource.held, nullptr);
+  if (held == nullptr || held.use_count() == 1) return false;
+  held->freed = std::move(resource);
+  return true;
+}
+
+template <typename T>
+std::shared_ptr<Held<T>> HoldOn(T& resource) {
+  if (resource.held == nullptr) resource.held = std::make_shared<Held<T>>();
+  return resource.held;
+}
+
+// The resource, if this was the last hold on it and its handle is gone.
+template <typename T>
+std::optional<T> LetGo(std::shared_ptr<Held<T>> held) {
+  if (held.use_count() > 1) return std::nullopt;
+  return std::exchange(held->freed, std::nullopt);
+}
+
 }  // namespace
+
+absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
+                         Access access) {
+  if (access == Access::kRead || !buffer.read_only) [[likely]] {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat(DescribeHandle(handle),
+                   " was imported with RIGHTS_READ, or is a collection's"));
+}
+
+void PutArena(Resources& resources, uint64_t handle,
+              std::unique_ptr<Arena> arena, Charge charge) {
+  std::shared_ptr<Arena> shared(
+      arena.release(),
+      [handle,
+       released = resources.options().host_memory_released](const Arena* last) {
+        delete last;
+        if (released) released(handle);
+      });
+  resources.arenas.Put(handle, {std::move(shared)}, std::move(charge));
+}
 
 Resources::Resources(ResourceOptions options)
     : streams(Table<StreamResource>(HandleKind::kStream, options)),
@@ -51,6 +99,9 @@ Resources::Resources(ResourceOptions options)
       modules(Table<ModuleResource>(HandleKind::kModule, options)),
       kernels(Table<KernelResource>(HandleKind::kKernel, options)),
       arenas(Table<ArenaResource>(HandleKind::kArena, options)),
+      graphs(Table<GraphResource>(HandleKind::kGraph, options)),
+      graph_execs(Table<GraphExecResource>(HandleKind::kGraphExec, options)),
+      semaphores(Table<SemaphoreResource>(HandleKind::kSemaphore, options)),
       options_(std::move(options)),
       watcher_(options_.work_completed) {}
 
@@ -82,6 +133,9 @@ absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
   memory::AllocatorOptions allocator;
   ChargeChunks(account().reserved_memory(ordinal), &allocator);
   allocator.address_hint = kAddressHint + ordinal * kAddressStride;
+  if (inheritance_ != nullptr && inheritance_->bases.contains(ordinal)) {
+    allocator.address_hint = inheritance_->bases.at(ordinal);
+  }
   if (options_.chunk_created) {
     allocator.chunk_created = [this, ordinal](const memory::Chunk& chunk) {
       options_.chunk_created(ordinal, chunk);
@@ -95,6 +149,10 @@ absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
       memory::DeviceAllocator::Create(state.context, std::move(allocator)));
   HOLDFAST_ASSIGN_OR_RETURN(state.reaper,
                             cuda::Stream::Create(state.context, {}));
+  if (inheritance_ != nullptr) state.allocator->BeginAdoption();
+  if (options_.device_opened) {
+    options_.device_opened(ordinal, state.allocator->base());
+  }
   // Stays current in this thread, so that calls for the first device switch
   // nothing.
   if (devices_.empty()) {
@@ -102,6 +160,119 @@ absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
                                   cuCtxSetCurrent(state.context->handle()));
   }
   return &devices_.emplace(ordinal, std::move(state)).first->second;
+}
+
+absl::StatusOr<memory::Allocation> Resources::Allocate(
+    uint64_t handle, uint32_t ordinal, uint64_t size,
+    const cuda::Stream* stream, bool alone) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
+  if (inheritance_ != nullptr) [[unlikely]] {
+    return AllocateInherited(*device->allocator, handle, ordinal, size);
+  }
+  return alone ? device->allocator->AllocateAlone(size)
+               : device->allocator->Allocate(size, stream);
+}
+
+absl::Status Resources::Adopt(memory::DeviceAllocator& allocator,
+                              const internal::Placement& placement) {
+  const auto found = inheritance_->chunks.find(placement.chunk());
+  if (found == inheritance_->chunks.end()) return absl::OkStatus();
+  Inheritance::Chunk chunk = std::move(found->second);
+  inheritance_->chunks.erase(found);
+  if (chunk.place.read_only())
+    inheritance_->read_only.insert(placement.chunk());
+  return allocator.Adopt(static_cast<uint32_t>(placement.chunk()),
+                         std::move(chunk.descriptor), chunk.place.address(),
+                         chunk.place.size(),
+                         /*shared=*/placement.size() != chunk.place.size());
+}
+
+absl::StatusOr<memory::Allocation> Resources::AllocateInherited(
+    memory::DeviceAllocator& allocator, uint64_t handle, uint32_t ordinal,
+    uint64_t size) {
+  const internal::Placement* placement = inheritance_->PlacementOf(handle);
+  if (placement == nullptr || placement->chunk() >> 32 != ordinal) {
+    return absl::DataLossError("the session's journal has no place for it");
+  }
+  HOLDFAST_RETURN_IF_ERROR(Adopt(allocator, *placement));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const memory::Allocation allocation,
+      allocator.AllocateAt({static_cast<uint32_t>(placement->chunk()),
+                            placement->offset(), placement->size()},
+                           size, placement->alone()));
+  if (inheritance_->read_only.contains(placement->chunk())) {
+    HOLDFAST_RETURN_IF_ERROR(allocator.SetWritable(allocation, false));
+  }
+  return allocation;
+}
+
+template <typename Self, typename Visit>
+auto Resources::InTable(Self& self, uint64_t handle, Visit visit) {
+  switch (Handle::Unpack(handle).kind) {
+    case HandleKind::kStream:
+      return visit(self.streams);
+    case HandleKind::kEvent:
+      return visit(self.events);
+    case HandleKind::kBuffer:
+      return visit(self.buffers);
+    case HandleKind::kModule:
+      return visit(self.modules);
+    case HandleKind::kKernel:
+      return visit(self.kernels);
+    case HandleKind::kArena:
+      return visit(self.arenas);
+    case HandleKind::kGraph:
+      return visit(self.graphs);
+    case HandleKind::kGraphExec:
+      return visit(self.graph_execs);
+    case HandleKind::kSemaphore:
+      return visit(self.semaphores);
+    default:
+      return decltype(visit(self.streams))();
+  }
+}
+
+void Resources::EndRestore() {
+  inheritance_ = nullptr;
+  for (auto& [ordinal, device] : devices_) device.allocator->EndAdoption();
+  streams.SetForgiving();
+  events.SetForgiving();
+  buffers.SetForgiving();
+  modules.SetForgiving();
+  kernels.SetForgiving();
+  arenas.SetForgiving();
+  graphs.SetForgiving();
+  graph_execs.SetForgiving();
+  semaphores.SetForgiving();
+}
+
+absl::Status Resources::PutError(uint64_t handle, const absl::Status& cause) {
+  return InTable(*this, handle, [&](auto& table) -> absl::Status {
+    HOLDFAST_RETURN_IF_ERROR(table.CheckNew(handle));
+    HOLDFAST_ASSIGN_OR_RETURN(Charge charge, table.Reserve());
+    table.PutError(handle, cause, std::move(charge));
+    return absl::OkStatus();
+  });
+}
+
+bool Resources::IsInError(uint64_t handle) const {
+  return InTable(*this, handle,
+                 [&](const auto& table) { return table.IsInError(handle); });
+}
+
+bool Resources::Contains(uint64_t handle) const {
+  return InTable(*this, handle,
+                 [&](const auto& table) { return table.Contains(handle); });
+}
+
+std::function<void(const absl::Status&)> Resources::NoteCompletion(
+    uint64_t sequence) {
+  if (!options_.completed || *leaving_streams_ > 0) {
+    return [](const absl::Status&) {};
+  }
+  return [sequence, completed = options_.completed](const absl::Status& done) {
+    if (done.ok()) completed(sequence);
+  };
 }
 
 absl::StatusOr<DeviceState*> Resources::FirstDevice() {
@@ -158,6 +329,7 @@ absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(
     status = mark.ok() ? device->reaper->Wait(**mark) : mark.status();
   };
   streams.ForEach([&](StreamResource& stream) { wait_for(*stream.stream); });
+  if (device->host != nullptr) wait_for(*device->host);
   // They wait for the streams that have been destroyed.
   for (const auto& [other, state] : devices_) {
     if (other != ordinal) wait_for(*state.reaper);
@@ -184,8 +356,38 @@ void Resources::DestroyStream(StreamResource stream) {
   const auto device = Device(stream.device);
   const auto mark = watcher_.Mark(*stream.stream);
   if (!device.ok() || !mark.ok()) return;
+  ++*leaving_streams_;
+  watcher_.Watch({*mark},
+                 [leaving = leaving_streams_](const absl::Status& done) {
+                   if (done.ok()) --*leaving;
+                 });
   const absl::Status status = (*device)->reaper->Wait(**mark);
   if (!status.ok()) LogWarning("destroying a stream: ", status.message());
+}
+
+absl::StatusOr<const cuda::Stream*> Resources::HostStream(uint32_t ordinal) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
+  if (device->host == nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(device->host,
+                              cuda::Stream::Create(device->context, {}));
+  }
+  return device->host.get();
+}
+
+// Streams may still be about to come to it.
+absl::Status Resources::DestroySemaphore(SemaphoreResource semaphore) {
+  if (LeaveToHolders(semaphore)) return absl::OkStatus();
+  if (semaphore.imported != nullptr) {
+    Retire(semaphore.device, std::move(semaphore.imported));
+    return absl::OkStatus();
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(semaphore.device));
+  if (restoring()) {
+    return device->allocator->Free(*semaphore.allocation, nullptr);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* after,
+                            AfterAllStreams(semaphore.device));
+  return device->allocator->Free(*semaphore.allocation, after);
 }
 
 void Resources::DropViews(const std::unordered_set<uint64_t>& views) {
@@ -197,13 +399,20 @@ void Resources::DropViews(const std::unordered_set<uint64_t>& views) {
 
 absl::Status Resources::FreeBuffer(BufferResource buffer, uint64_t stream) {
   DropViews(buffer.views);
+  if (LeaveToHolders(buffer)) return absl::OkStatus();
   if (buffer.host != nullptr) {
     if (Retire(buffer.device, buffer.host)) buffer.host->BeginReturn();
+    return absl::OkStatus();
+  }
+  if (buffer.imported != nullptr) {
+    Retire(buffer.device, std::move(buffer.imported));
     return absl::OkStatus();
   }
   if (!buffer.allocation.has_value()) return absl::OkStatus();
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(buffer.device));
   const cuda::Stream* after = nullptr;
+  // No work has been given yet, and the place may be another's next.
+  if (restoring()) return device->allocator->Free(*buffer.allocation, nullptr);
   const auto found = streams.Find(stream != 0 ? stream : buffer.stream);
   if (found.ok() && (*found)->device == buffer.device) {
     after = (*found)->stream.get();
@@ -220,7 +429,55 @@ void Resources::UnloadModule(ModuleResource module) {
 }
 
 void Resources::FreeArena(ArenaResource arena) {
+  if (LeaveToHolders(arena)) return;
   if (Retire(first_ordinal(), arena.arena)) arena.arena->BeginReturn();
+}
+
+absl::StatusOr<Hold> Resources::HoldMemory(uint64_t handle) {
+  if (Handle::Unpack(handle).kind == HandleKind::kArena) {
+    HOLDFAST_ASSIGN_OR_RETURN(ArenaResource * arena, arenas.Find(handle));
+    return HoldOn(*arena);
+  }
+  if (Handle::Unpack(handle).kind == HandleKind::kSemaphore) {
+    HOLDFAST_ASSIGN_OR_RETURN(SemaphoreResource * semaphore,
+                              semaphores.Find(handle));
+    return HoldOn(*semaphore);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(BufferResource * buffer, buffers.Find(handle));
+  // A part of a buffer is kept by keeping the whole.
+  while (buffer->parent != 0) {
+    HOLDFAST_ASSIGN_OR_RETURN(buffer, buffers.Find(buffer->parent));
+  }
+  if (buffer->module != nullptr)
+    return std::shared_ptr<const void>(buffer->module);
+  return HoldOn(*buffer);
+}
+
+void Resources::Release(std::vector<Hold> holds) {
+  auto others = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  for (Hold& hold : holds) {
+    if (auto* held =
+            std::get_if<std::shared_ptr<Held<BufferResource>>>(&hold)) {
+      auto buffer = LetGo(std::move(*held));
+      if (!buffer.has_value()) continue;
+      const absl::Status status = FreeBuffer(*std::move(buffer), /*stream=*/0);
+      if (!status.ok()) LogWarning("freeing a buffer: ", status.message());
+    } else if (auto* arenas_held =
+                   std::get_if<std::shared_ptr<Held<ArenaResource>>>(&hold)) {
+      auto arena = LetGo(std::move(*arenas_held));
+      if (arena.has_value()) FreeArena(*std::move(arena));
+    } else if (auto* semaphores_held =
+                   std::get_if<std::shared_ptr<Held<SemaphoreResource>>>(
+                       &hold)) {
+      auto semaphore = LetGo(std::move(*semaphores_held));
+      if (!semaphore.has_value()) continue;
+      const absl::Status status = DestroySemaphore(*std::move(semaphore));
+      if (!status.ok()) LogWarning("freeing a semaphore: ", status.message());
+    } else {
+      others->push_back(std::get<std::shared_ptr<const void>>(std::move(hold)));
+    }
+  }
+  if (!others->empty()) Retire(first_ordinal(), std::move(others));
 }
 
 }  // namespace holdfast::executor

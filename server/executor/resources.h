@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a session owns, by handle, and how it is taken down again without
-// waiting for the device: memory and code that the device may still be using
+// A session's resources by handle, and their release without waiting for the
+// device: memory and code that the device may still be using
 // go when it has come to the end of all that it was given so far.
 #ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_H_
 #define HOLDFAST_SERVER_EXECUTOR_RESOURCES_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,15 +25,22 @@
 #include "core/cuda/module.h"
 #include "core/cuda/stream.h"
 #include "core/memory/device_allocator.h"
+#include "holdfast/v1/buffer_commands.pb.h"
 #include "server/executor/account.h"
 #include "server/executor/arena.h"
 #include "server/executor/completion_watcher.h"
 #include "server/executor/copy_counts.h"
 #include "server/executor/handle_table.h"
+#include "server/executor/hold.h"
 #include "server/executor/inline_space.h"
 #include "server/executor/peer_access.h"
 #include "server/executor/pinned_memory.h"
 #include "server/executor/quota.h"
+#include "server/executor/recovery/inheritance.h"
+#include "server/executor/recovery/kernel_watch.h"
+#include "server/executor/sharing/imported_memory.h"
+#include "server/executor/sharing/semaphore_waits.h"
+#include "server/executor/sharing/sharing_link.h"
 #include "server/executor/staging.h"
 
 namespace holdfast::executor {
@@ -43,6 +51,8 @@ struct DeviceState {
   std::unique_ptr<memory::DeviceAllocator> allocator;
   // Waits for whatever has to be finished before something may go.
   std::unique_ptr<cuda::Stream> reaper;
+  // Nothing ever holds it up; made on first use.
+  std::unique_ptr<cuda::Stream> host;
 };
 
 struct StreamResource {
@@ -63,10 +73,22 @@ struct BufferResource {
   std::optional<memory::Allocation> allocation;
   Charge charge;  // of device memory
   std::shared_ptr<PinnedMemory> host;
+  std::shared_ptr<ImportedMemory> imported;  // of another session
   bool is_host = false;
-  uint64_t parent = 0;                 // handle, of a sub-buffer
-  std::unordered_set<uint64_t> views;  // handles that end with it
+  bool read_only = false;
+  v1::Sharing sharing = v1::SHARING_NONE;
+  std::shared_ptr<const cuda::Module> module;  // whose variable it is
+  std::shared_ptr<Held<BufferResource>> held;  // by graphs; null: by none
+  uint64_t parent = 0;                         // handle, of a sub-buffer
+  std::unordered_set<uint64_t> views;          // handles that end with it
 };
+
+// How a command uses the bytes of a buffer.
+enum class Access { kRead, kWrite };
+
+// PERMISSION_DENIED: it is to be written to, and was imported for reading.
+absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
+                         Access access);
 
 struct ModuleResource {
   std::shared_ptr<const cuda::Module> module;
@@ -81,11 +103,38 @@ struct KernelResource {
   std::vector<std::shared_ptr<const cuda::Kernel>> by_device;
 };
 
+// A counter in device memory.
+struct SemaphoreResource {
+  CUdeviceptr address = 0;
+  uint32_t device = 0;
+  std::optional<memory::Allocation> allocation;
+  std::shared_ptr<ImportedMemory> imported;  // of another session
+  bool read_only = false;
+  std::shared_ptr<Held<SemaphoreResource>> held;  // by graphs; null: by none
+};
+
 struct ArenaResource {
   std::shared_ptr<Arena> arena;
+  std::shared_ptr<Held<ArenaResource>> held;  // by graphs; null: by none
+};
+
+// See graph/built_graph.h and graph/graph_instance.h.
+class BuiltGraph;
+class GraphInstance;
+struct GraphResource {
+  std::shared_ptr<const BuiltGraph> graph;
+  std::weak_ptr<const GraphInstance> instance;  // the last one
+};
+struct GraphExecResource {
+  std::shared_ptr<GraphInstance> instance;
 };
 
 class Resources;
+
+// Puts an arena under its handle; the supervisor lets go of its memory when the
+// last device has. REQUIRES: as HandleTable::Put.
+void PutArena(Resources& resources, uint64_t handle,
+              std::unique_ptr<Arena> arena, Charge charge);
 
 struct ResourceOptions {
   const cuda::DriverApi* api = nullptr;  // must outlive the resources
@@ -93,6 +142,18 @@ struct ResourceOptions {
   std::shared_ptr<Account> account;      // what the session may hold
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_created;
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
+  // The first of the addresses at which the device's chunks will lie.
+  std::function<void(uint32_t device, CUdeviceptr base)> device_opened;
+  // Memory of the host that outlives this process; its descriptor is borrowed.
+  std::function<void(uint64_t handle, uint64_t size, int memory)>
+      host_memory_created;
+  std::function<void(uint64_t handle)> host_memory_released;
+  // Every command with a number up to this has taken effect. Thread-safe.
+  std::function<void(uint64_t sequence)> completed;
+  SharingLink sharing;
+  std::shared_ptr<SemaphoreWaits> waits = std::make_shared<SemaphoreWaits>();
+  // Null: kernels may run for as long as they like.
+  std::shared_ptr<KernelWatch> kernel_watch;
   // Called, by any thread, before a client is told that its work is done.
   std::function<void()> work_completed;
   // Has work done with the resources by the thread that they belong to, soon,
@@ -117,6 +178,9 @@ class Resources {
   HandleTable<ModuleResource> modules;
   HandleTable<KernelResource> kernels;
   HandleTable<ArenaResource> arenas;
+  HandleTable<GraphResource> graphs;
+  HandleTable<GraphExecResource> graph_execs;
+  HandleTable<SemaphoreResource> semaphores;
   PeerAccess peers;
 
   // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session.
@@ -141,6 +205,38 @@ class Resources {
   CopyCounts& copies() { return *options_.copies; }
   Account& account() { return *options_.account; }
   const auto& later() const { return options_.later; }
+  const SharingLink& sharing() const { return options_.sharing; }
+  SemaphoreWaits& waits() { return *options_.waits; }
+  // Null: there is no limit.
+  KernelWatch* kernel_watch() { return options_.kernel_watch.get(); }
+
+  const ResourceOptions& options() const { return options_; }
+
+  // Device memory for a resource: the place that it had, while a session is
+  // restored; else as DeviceAllocator::Allocate, or AllocateAlone.
+  absl::StatusOr<memory::Allocation> Allocate(uint64_t handle, uint32_t device,
+                                              uint64_t size,
+                                              const cuda::Stream* stream,
+                                              bool alone);
+
+  // From BeginRestore on, resources are made where they were in the process
+  // that this one succeeds; EndRestore forgives the destruction of handles
+  // whose creation the fault has dropped.
+  void BeginRestore(Inheritance* inheritance) { inheritance_ = inheritance; }
+  void EndRestore();
+  bool restoring() const { return inheritance_ != nullptr; }
+  // REQUIRES: restoring().
+  const Inheritance& inheritance() const { return *inheritance_; }
+
+  // Puts a handle of any kind in error, as a failed creation does.
+  absl::Status PutError(uint64_t handle, const absl::Status& cause);
+  // As HandleTable::IsInError and Contains.
+  bool IsInError(uint64_t handle) const;
+  bool Contains(uint64_t handle) const;
+
+  // Notes, when a wait for all streams that begins now has ended well, that the
+  // commands up to `sequence` are completed.
+  std::function<void(const absl::Status&)> NoteCompletion(uint64_t sequence);
 
   // Keeps `owner` alive until everything that the session's streams were given
   // so far is done. False: that cannot be told; it is kept to the session's
@@ -150,10 +246,21 @@ class Resources {
   // another device may use this one's memory.
   absl::StatusOr<const cuda::Stream*> AfterAllStreams(uint32_t device);
 
+  // A stream of the device for what the host does at once. As Device.
+  absl::StatusOr<const cuda::Stream*> HostStream(uint32_t device);
+
   void DestroyStream(StreamResource stream);
+  absl::Status DestroySemaphore(SemaphoreResource semaphore);
   absl::Status FreeBuffer(BufferResource buffer, uint64_t stream);
   void UnloadModule(ModuleResource module);
   void FreeArena(ArenaResource arena);
+
+  // Keeps the memory of a buffer, an arena or a semaphore beyond the life of
+  // its handle.
+  absl::StatusOr<Hold> HoldMemory(uint64_t handle);
+  // Lets go. Frees, after all that the streams were given so far, whatever has
+  // no handle and no other hold any more.
+  void Release(std::vector<Hold> holds);
 
  private:
   void DropViews(const std::unordered_set<uint64_t>& views);
@@ -169,7 +276,22 @@ class Resources {
                                                       size_t max_blocks,
                                                       size_t max_places);
 
+  absl::StatusOr<memory::Allocation> AllocateInherited(
+      memory::DeviceAllocator& allocator, uint64_t handle, uint32_t device,
+      uint64_t size);
+  // Maps the chunk, unless that was done.
+  absl::Status Adopt(memory::DeviceAllocator& allocator,
+                     const internal::Placement& placement);
+  // Calls `visit` with the table of the handle's kind; without one, returns a
+  // default.
+  template <typename Self, typename Visit>
+  static auto InTable(Self& self, uint64_t handle, Visit visit);
+
   const ResourceOptions options_;
+  Inheritance* inheritance_ = nullptr;
+  // Destroyed streams whose work is not known to be done.
+  const std::shared_ptr<std::atomic<int>> leaving_streams_ =
+      std::make_shared<std::atomic<int>>(0);
   std::map<uint32_t, DeviceState> devices_;
   std::vector<std::shared_ptr<const void>> kept_;
   OwnedStaging inline_staging_;

@@ -111,6 +111,14 @@ void ResultQueue::LookForAMoment() {
   NapUntil([&] { return changes_ != seen; });
 }
 
+void ResultQueue::AwaitSent(absl::Duration limit) {
+  absl::MutexLock lock(&mutex_);
+  const auto sent = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return abandoned_ || (results_.empty() && !sending_);
+  };
+  mutex_.AwaitWithTimeout(absl::Condition(&sent), limit);
+}
+
 bool ResultQueue::Take(v1::ResultBatch* batch) {
   batch->Clear();
   {

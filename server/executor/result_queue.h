@@ -58,8 +58,11 @@ class ResultQueue {
   bool Await(absl::Duration limit);
 
   // Waits for results and moves them, up to about 1 MiB, into `batch`; false
-  // when there will be none any more. What the last call gave has been sent.
+  // when there will be none any more. REQUIRES: the last call's batch was sent.
   bool Take(v1::ResultBatch* batch);
+
+  // Waits until all results that have come are sent, for `limit` at most.
+  void AwaitSent(absl::Duration limit);
 
   // May a command be carried out that has a result? If not, `when_room` is
   // called once it may, by the thread that takes results or finds one.
@@ -68,7 +71,7 @@ class ResultQueue {
   // Waits until there is room; false if abandoned.
   bool AwaitRoom();
 
-  // What waits or is promised.
+  // Results that wait or are promised, and their bytes.
   size_t waiting() const { return count_; }
   size_t waiting_bytes() const { return bytes_; }
 

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "proto/protocol_limits.h"
+#include "server/rpc/fault_status.h"
 #include "server/rpc/session_token.h"
 
 namespace holdfast::executor {
@@ -26,13 +27,17 @@ constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
 
 Session::Session(Options options)
     : options_(std::move(options)),
+      accepted_(options_.received_through),
+      arrived_(options_.received_through),
+      processed_(options_.received_through),
       thread_(std::make_shared<SubmissionThread>()),
       resources_(std::make_unique<Resources>(
           WithLater(options_.resources,
                     [this](std::function<void(Resources&)> work) {
                       Post(std::move(work));
                     }))),
-      processor_(*resources_, options_.fetch_object,
+      processor_(*resources_, *options_.counts, options_.fetch_object,
+                 options_.journal.get(),
                  [thread = std::weak_ptr<SubmissionThread>(thread_)] {
                    if (const auto alive = thread.lock()) alive->Wake();
                  }) {}
@@ -54,9 +59,17 @@ void Session::Stop() {
 absl::Status Session::Authenticate(
     const grpc::ServerContextBase& context) const {
   HOLDFAST_ASSIGN_OR_RETURN(const std::string token, SessionTokenOf(context));
-  if (EqualTokens(token, options_.token)) return absl::OkStatus();
-  return absl::NotFoundError("the token names no session");
+  if (!EqualTokens(token, options_.token)) {
+    return absl::NotFoundError("the token names no session");
+  }
+  if (paused_) [[unlikely]] {
+    return FaultedError(options_.epoch - 1);
+  }
+  return absl::OkStatus();
 }
+
+void Session::Pause() { paused_ = true; }
+void Session::Resume() { paused_ = false; }
 
 absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
                              size_t bytes,
@@ -90,6 +103,8 @@ absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
       bytes);
   if (!posted) return absl::UnavailableError("the session is being closed");
   accepted_ = last;
+  arrived_ = last;
+  if (options_.journal != nullptr) options_.journal->SetReceived(last);
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 
 #include <grpcpp/server_context.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,13 +16,15 @@
 #include "holdfast/v1/commands.pb.h"
 #include "server/executor/command_processor.h"
 #include "server/executor/kernel_output.h"
+#include "server/executor/recovery/session_journal.h"
 #include "server/executor/resources.h"
 #include "server/executor/result_queue.h"
 #include "server/executor/submission_thread.h"
+#include "server/telemetry/command_counts.h"
 
 namespace holdfast::executor {
 
-// What the executor's services share: the one session, its resources, and the
+// Shared by the executor's services: the one session, its resources, and the
 // thread that owns them. Thread-safe.
 class Session {
  public:
@@ -29,10 +32,19 @@ class Session {
     std::string token;  // 16 bytes
     ResourceOptions resources;
     ObjectFetcher fetch_object;
+    // Where commands are counted.
+    std::shared_ptr<CommandCounts> counts = std::make_shared<CommandCounts>();
     // Called on the submission thread when the device memory in buffers has
     // changed.
     std::function<void()> usage_changed;
-    // What kernels print; must outlive the session. Null: it goes nowhere.
+    // Null: nothing is written down for a successor.
+    std::shared_ptr<SessionJournal> journal;
+    // The epoch that this executor serves; from 1.
+    uint64_t epoch = 1;
+    // Sequence numbers up to here are used up.
+    uint64_t received_through = 0;
+    // Takes the output of kernels; must outlive the session. Null: the output
+    // is dropped.
     KernelOutput* output = nullptr;
   };
 
@@ -42,6 +54,11 @@ class Session {
 
   // Drops what has not been processed; later work is refused.
   void Stop();
+
+  // From Pause to Resume every call fails with ABORTED: the client has to
+  // acknowledge the fault that ended the epoch before this one.
+  void Pause();
+  void Resume();
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -55,6 +72,9 @@ class Session {
   // commands, or numbers that do not increase.
   absl::Status Submit(std::shared_ptr<const v1::CommandBatch> batch,
                       size_t bytes, std::shared_ptr<ResultQueue> results);
+
+  // Every command up to this sequence number has arrived. Does not block.
+  uint64_t received_through() const { return arrived_; }
 
   // Waits until every command up to `sequence` has been processed. CANCELLED:
   // the call was given up; UNAVAILABLE: the session is being closed.
@@ -81,11 +101,13 @@ class Session {
   // numbers; may be held for as long as the queue is full.
   absl::Mutex submit_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   // The last sequence number that was queued.
-  uint64_t accepted_ ABSL_GUARDED_BY(submit_mutex_) = 0;
+  uint64_t accepted_ ABSL_GUARDED_BY(submit_mutex_);
+  std::atomic<uint64_t> arrived_;  // the same, read without the lock
 
   absl::Mutex mutex_;
-  uint64_t processed_ ABSL_GUARDED_BY(mutex_) = 0;  // the last that was run
+  uint64_t processed_ ABSL_GUARDED_BY(mutex_);  // the last that was run
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> paused_ = false;
   bool executing_ ABSL_GUARDED_BY(mutex_) = false;
   // Shared with those who wake it, who may outlive the session.
   const std::shared_ptr<SubmissionThread> thread_;

@@ -25,8 +25,8 @@ class Staging : public std::enable_shared_from_this<Staging> {
  public:
   class Place;
 
-  // Of the blocks one is kept for each of the places; the others are for who
-  // comes first. They are charged to `quota` when they are made.
+  // One block is reserved for each of the places; the others go to whichever
+  // transfer asks first. They are charged to `quota` when they are made.
   static std::shared_ptr<Staging> Create(
       std::shared_ptr<const cuda::Context> context,
       std::shared_ptr<Quota> quota, size_t block_bytes, size_t max_blocks,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/stream_commands.h"
-
 #include <utility>
 
 #include "core/base/status_macros.h"
+#include "server/executor/command_handlers.h"
 
 namespace holdfast::executor {
 namespace {
@@ -58,6 +57,17 @@ absl::Status Handle(const CommandContext& context,
                             context.resources.streams.Find(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(auto mark,
                             context.resources.watcher().Mark(*stream->stream));
+  // With one stream its end is that of all work.
+  if (context.resources.streams.size() == 1) {
+    context.resources.watcher().Watch(
+        {std::move(mark)},
+        [note = context.resources.NoteCompletion(context.sequence),
+         reply = DoneLater(context)](const absl::Status& status) {
+          note(status);
+          reply(status);
+        });
+    return absl::OkStatus();
+  }
   context.resources.watcher().Watch({std::move(mark)}, DoneLater(context));
   return absl::OkStatus();
 }

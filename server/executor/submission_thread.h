@@ -24,10 +24,10 @@ namespace holdfast::executor {
 // and the batches behind it with it, while steps go on.
 class SubmissionThread {
  public:
-  // What may wait, of each kind; whoever posts more is blocked, which holds up
-  // only its own stream.
+  // Tasks of each kind that may wait. Posting more blocks the caller, which
+  // holds up only its own stream.
   static constexpr size_t kMaxWaiting = 64;
-  // Of the batches that wait, all together. One alone may have more.
+  // Bytes of the batches that wait, in sum. One alone may have more.
   static constexpr size_t kMaxWaitingBytes = size_t{16} << 20;
 
   SubmissionThread();
@@ -56,7 +56,7 @@ class SubmissionThread {
     bool is_batch = false;
     size_t bytes = 0;
   };
-  // What waits of one kind.
+  // The waiting tasks of one kind.
   struct Waiting {
     size_t count = 0;
     size_t bytes = 0;

@@ -14,14 +14,6 @@
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast::executor {
-namespace {
-
-// Chunks are unique in the session: by device and the allocator's own number.
-uint64_t ChunkId(uint32_t device, const memory::Chunk& chunk) {
-  return uint64_t{device} << 32 | chunk.id();
-}
-
-}  // namespace
 
 SupervisorLink::SupervisorLink(UniqueFd channel)
     : channel_(std::move(channel)), reader_([this] { ReadMessages(); }) {}
@@ -46,13 +38,31 @@ void SupervisorLink::SendReady(const internal::Ready& ready) {
   Send(message);
 }
 
-void SupervisorLink::SendServing(const absl::Status& status) {
+void SupervisorLink::SendServing(const absl::Status& status, int counters) {
   internal::FromExecutor message;
   message.mutable_serving();
   if (!status.ok()) {
     *message.mutable_serving()->mutable_error() = ToError(status);
   }
+  Send(message, counters);
+}
+
+void SupervisorLink::SendServing(const internal::Serving& serving,
+                                 int counters) {
+  internal::FromExecutor message;
+  *message.mutable_serving() = serving;
+  Send(message, counters);
+}
+
+void SupervisorLink::SendFault(const internal::Fault& fault) {
+  internal::FromExecutor message;
+  *message.mutable_fault() = fault;
   Send(message);
+}
+
+void SupervisorLink::OnResume(std::function<void()> resume) {
+  absl::MutexLock lock(&mutex_);
+  resume_ = std::move(resume);
 }
 
 void SupervisorLink::SendUsage(const internal::Usage& usage) {
@@ -106,7 +116,7 @@ void SupervisorLink::SendChunkCreated(uint32_t device,
                                       const memory::Chunk& chunk) {
   internal::FromExecutor message;
   internal::ChunkCreated& created = *message.mutable_chunk_created();
-  created.set_chunk(ChunkId(device, chunk));
+  created.set_chunk(ChunkName(device, chunk.id()));
   created.set_device(device);
   created.set_address(chunk.address());
   created.set_size(chunk.size());
@@ -115,8 +125,26 @@ void SupervisorLink::SendChunkCreated(uint32_t device,
 
 void SupervisorLink::SendChunkReleased(uint32_t device,
                                        const memory::Chunk& chunk) {
+  SendChunkReleased(ChunkName(device, chunk.id()));
+}
+
+void SupervisorLink::SendChunkReleased(uint64_t chunk) {
   internal::FromExecutor message;
-  message.mutable_chunk_released()->set_chunk(ChunkId(device, chunk));
+  message.mutable_chunk_released()->set_chunk(chunk);
+  Send(message);
+}
+
+void SupervisorLink::SendHostMemoryCreated(uint64_t handle, uint64_t size,
+                                           int memory) {
+  internal::FromExecutor message;
+  message.mutable_host_memory_created()->set_handle(handle);
+  message.mutable_host_memory_created()->set_size(size);
+  Send(message, memory);
+}
+
+void SupervisorLink::SendHostMemoryReleased(uint64_t handle) {
+  internal::FromExecutor message;
+  message.mutable_host_memory_released()->set_handle(handle);
   Send(message);
 }
 
@@ -164,6 +192,31 @@ absl::StatusOr<FetchedObject> SupervisorLink::FetchObject(
   object.symbols.insert(reply.message.symbols().begin(),
                         reply.message.symbols().end());
   return object;
+}
+
+absl::StatusOr<SharingAnswer> SupervisorLink::AskSharing(
+    const internal::SharingRequest& request, int descriptor) {
+  internal::FromExecutor message;
+  *message.mutable_sharing() = request;
+  absl::MutexLock one_at_a_time(&sharing_mutex_);
+  HOLDFAST_RETURN_IF_ERROR(channel_.Send(message, descriptor));
+  absl::MutexLock lock(&mutex_);
+  const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return shutdown_ || shared_.has_value();
+  };
+  mutex_.Await(absl::Condition(&done));
+  if (!shared_.has_value()) {
+    return absl::UnavailableError("the session is being closed");
+  }
+  SharingAnswer answer = *std::exchange(shared_, std::nullopt);
+  if (answer.reply.has_error()) return FromError(answer.reply.error());
+  return answer;
+}
+
+void SupervisorLink::SendImportReleased(uint64_t import) {
+  internal::FromExecutor message;
+  message.mutable_import_released()->set_import(import);
+  Send(message);
 }
 
 std::string SupervisorLink::LoadCode(const std::string& key) {
@@ -228,11 +281,31 @@ void SupervisorLink::Handle(internal::ToExecutor& message, UniqueFd fd) {
     case internal::ToExecutor::kReserveReply:
       granted_ = std::move(*message.mutable_reserve_reply());
       return;
+    case internal::ToExecutor::kSharing:
+      shared_ = {std::move(*message.mutable_sharing()), std::move(fd)};
+      return;
     case internal::ToExecutor::kShutdown:
       shutdown_ = true;
       return;
     case internal::ToExecutor::kReportUsage:
       return AnswerUsage();
+    case internal::ToExecutor::kJournal:
+      assignment_.journal = std::move(fd);
+      return;
+    case internal::ToExecutor::kRestoreJournal:
+      assignment_.old_journal = std::move(fd);
+      return;
+    case internal::ToExecutor::kRestoreChunk:
+      assignment_.inheritance.chunks[message.restore_chunk().chunk()] = {
+          message.restore_chunk(), std::move(fd)};
+      return;
+    case internal::ToExecutor::kRestoreHostMemory:
+      assignment_.inheritance.host[message.restore_host_memory().handle()] =
+          std::move(fd);
+      return;
+    case internal::ToExecutor::kResume:
+      if (resume_) resume_();
+      return SendServing(absl::OkStatus());
     case internal::ToExecutor::kCode:
       code_ = {std::move(*message.mutable_code()), std::move(fd)};
       return;

@@ -18,6 +18,8 @@
 #include "holdfast/internal/executor.pb.h"
 #include "server/channel/channel.h"
 #include "server/executor/command.h"
+#include "server/executor/recovery/inheritance.h"
+#include "server/executor/sharing/sharing_link.h"
 
 namespace holdfast::executor {
 
@@ -31,13 +33,21 @@ class SupervisorLink {
   ~SupervisorLink();
 
   void SendReady(const internal::Ready& ready);
-  void SendServing(const absl::Status& status);
+  // `counters`, if any, is the memory of a CounterPage.
+  void SendServing(const absl::Status& status, int counters = -1);
   // Tells what is known at once; see OnUsageAsked.
   void SendUsage(const internal::Usage& usage);
+  void SendServing(const internal::Serving& serving, int counters = -1);
+  // The last message: the driver has failed for good.
+  void SendFault(const internal::Fault& fault);
   // Hands the supervisor a descriptor of the chunk, so that its bytes outlive
   // this process; and takes that back.
   void SendChunkCreated(uint32_t device, const memory::Chunk& chunk);
   void SendChunkReleased(uint32_t device, const memory::Chunk& chunk);
+  void SendChunkReleased(uint64_t chunk);
+  // The same for memory of the host.
+  void SendHostMemoryCreated(uint64_t handle, uint64_t size, int memory);
+  void SendHostMemoryReleased(uint64_t handle);
 
   struct Assigned {
     internal::Assign message;
@@ -45,6 +55,11 @@ class SupervisorLink {
     // Sockets that listen: for rpcs, and for descriptors of clients.
     UniqueFd calls;
     UniqueFd descriptors;
+    UniqueFd journal;
+    // The journal of the executor that this one succeeds; none: it is the
+    // first.
+    UniqueFd old_journal;
+    Inheritance inheritance;
   };
   // Waits for the session; UNAVAILABLE: shut down before there was one. Once.
   absl::StatusOr<Assigned> AwaitAssign();
@@ -58,10 +73,19 @@ class SupervisorLink {
   absl::Status Reserve(const internal::MemoryPlace& place, uint64_t bytes);
   void Release(const internal::MemoryPlace& place, uint64_t bytes);
 
+  // As SharingLink has them.
+  absl::StatusOr<SharingAnswer> AskSharing(
+      const internal::SharingRequest& request, int descriptor);
+  void SendImportReleased(uint64_t import);
+
   // Machine code of kernels, which the supervisor keeps for the session's
   // owner; `key` is 64 hexadecimal digits. Load: empty if there is none.
   std::string LoadCode(const std::string& key);
   void StoreCode(const std::string& key, absl::string_view code);
+
+  // `resume` is called by the reading thread when the client has acknowledged
+  // the fault; the supervisor is told afterwards. As OnUsageAsked.
+  void OnResume(std::function<void()> resume);
 
   // `report`, if any, is called by the reading thread when the supervisor asks
   // for Usage. Not after the next call returned.
@@ -94,9 +118,13 @@ class SupervisorLink {
   std::optional<Code> code_ ABSL_GUARDED_BY(mutex_);
   bool shutdown_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void(internal::Usage*)> report_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> resume_ ABSL_GUARDED_BY(mutex_);
   // Held while one Reserve waits for its reply.
   absl::Mutex reserve_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   std::optional<internal::ReserveReply> granted_ ABSL_GUARDED_BY(mutex_);
+  // Held while one SharingRequest waits for its reply.
+  absl::Mutex sharing_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  std::optional<SharingAnswer> shared_ ABSL_GUARDED_BY(mutex_);
   std::thread reader_;
 };
 

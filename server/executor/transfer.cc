@@ -7,7 +7,7 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
-#include "server/executor/buffer_commands.h"
+#include "server/executor/buffer_range.h"
 
 namespace holdfast::executor {
 namespace {
@@ -22,14 +22,21 @@ absl::Status Closing() {
   return absl::UnavailableError("the session is being closed");
 }
 
+Access AccessOf(Transfer::Direction direction) {
+  return direction == Transfer::Direction::kUpload ? Access::kWrite
+                                                   : Access::kRead;
+}
+
 // Checks the range as a whole and finds the staging blocks.
-absl::StatusOr<std::shared_ptr<Staging>> Prepare(
-    Session& session, const v1::TransferRange& range) {
+absl::StatusOr<std::shared_ptr<Staging>> Prepare(Session& session,
+                                                 const v1::TransferRange& range,
+                                                 Access access) {
   absl::StatusOr<std::shared_ptr<Staging>> staging = Closing();
   (void)session.Run([&](Resources& resources) {
     const absl::Status stream = resources.streams.Find(range.stream()).status();
     const absl::Status address =
-        ResolveRange(resources, range.buffer(), range.offset(), range.size())
+        ResolveRange(resources, range.buffer(), range.offset(), range.size(),
+                     access)
             .status();
     if (!stream.ok()) {
       staging = stream;
@@ -70,7 +77,8 @@ absl::StatusOr<std::unique_ptr<Transfer>> Transfer::Begin(
     const grpc::ServerContext& context) {
   HOLDFAST_RETURN_IF_ERROR(
       session.AwaitSequence(range.after_sequence(), context));
-  HOLDFAST_ASSIGN_OR_RETURN(auto staging, Prepare(session, range));
+  HOLDFAST_ASSIGN_OR_RETURN(auto staging,
+                            Prepare(session, range, AccessOf(direction)));
   std::shared_ptr<Staging::Place> place;
   while ((place = staging->AwaitPlace(kCancelPoll)) == nullptr) {
     if (context.IsCancelled()) return absl::CancelledError("given up");
@@ -95,7 +103,7 @@ Transfer::Transfer(Direction direction, Session& session,
 absl::StatusOr<Staging::BlockPtr> Transfer::NextBlock() {
   if (pieces_.size() >= kMaxPieces) return nullptr;
   if (HasPieces()) return place_->Acquire(absl::ZeroDuration());
-  // What it holds then is with the network.
+  // All blocks are with the network: waits for one to come back.
   while (!context_.IsCancelled()) {
     HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block,
                               place_->Acquire(kCancelPoll));
@@ -112,7 +120,8 @@ absl::Status Transfer::Copy(Direction direction, Resources& resources,
                             resources.streams.Find(piece.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(
       const CUdeviceptr address,
-      ResolveRange(resources, piece.buffer(), piece.offset(), piece.size()));
+      ResolveRange(resources, piece.buffer(), piece.offset(), piece.size(),
+                   AccessOf(direction)));
   const CUdeviceptr staged = block->device_address();
   const bool upload = direction == Direction::kUpload;
   HOLDFAST_RETURN_IF_ERROR(

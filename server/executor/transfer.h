@@ -19,7 +19,7 @@ namespace holdfast::executor {
 
 // Bytes on their way between a client and a buffer, in pieces of a staging
 // block, in order: while the device copies some of them, the network has
-// others. Of one thread.
+// others. Not thread-safe.
 class Transfer {
  public:
   enum class Direction { kUpload, kDownload };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/transfer_service.h"
 
+#include <fcntl.h>
 #include <grpcpp/support/method_handler.h>
 
 #include <algorithm>
@@ -152,17 +153,19 @@ absl::Status MakeArena(Session& session, const grpc::ServerContext& call,
   });
   HOLDFAST_RETURN_IF_ERROR(status);
   HOLDFAST_RETURN_IF_ERROR(AwaitRoom(call, request.size(), *quota));
+  const int memory = descriptor.get();
+  const UniqueFd kept(memory < 0 ? -1 : fcntl(memory, F_DUPFD_CLOEXEC, 0));
   HOLDFAST_ASSIGN_OR_RETURN(
-      std::shared_ptr<Arena> arena,
-      Arena::Create(std::move(context), std::move(descriptor), request.size(),
-                    *quota));
+      auto arena, Arena::Create(std::move(context), std::move(descriptor),
+                                request.size(), *quota));
   status = absl::UnavailableError("the session is being closed");
   (void)session.Run([&](Resources& resources) {
     // Another call may have taken the handle meanwhile.
     status = resources.arenas.CheckNew(request.arena());
     if (!status.ok()) return;
-    resources.arenas.Put(request.arena(), {std::move(arena)},
-                         *std::move(charge));
+    const auto& created = resources.options().host_memory_created;
+    if (created) created(request.arena(), request.size(), kept.get());
+    PutArena(resources, request.arena(), std::move(arena), *std::move(charge));
   });
   return status;
 }
@@ -281,6 +284,8 @@ grpc::Status TransferService::Upload(grpc::ServerContext* context,
   const auto count = Count();
   absl::Status status = Admit(*context);
   if (!status.ok()) return ToGrpcStatus(status);
+  const auto entered = tries_.Enter(*context);
+  if (!entered.ok()) return ToGrpcStatus(entered.status());
   const auto size = ReceiveAll(*context, *reader);
   if (size.ok()) {
     response->set_size(*size);

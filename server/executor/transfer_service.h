@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
+#include "server/executor/attach/upload_tries.h"
 #include "server/executor/descriptor_inbox.h"
 #include "server/executor/session.h"
 #include "server/relay/shared_blocks.h"
@@ -23,9 +24,9 @@ namespace holdfast::executor {
 
 // TransferService of one session; that and the inbox must outlive it. Messages
 // with bytes come and go as gRPC's own slices: uploads are copied once, into
-// page-locked staging blocks, and downloads are sent from there. What the
-// daemon relays for a remote client is in blocks of memory that both share
-// instead.
+// page-locked staging blocks, and downloads are sent from there. Bytes
+// that the daemon relays for a remote client are in blocks of memory that both
+// share instead.
 class TransferService final : public grpc::Service {
  public:
   // Calls at a time; more are refused.
@@ -72,6 +73,7 @@ class TransferService final : public grpc::Service {
   const std::shared_ptr<SharedBlocks> blocks_;
   StallGuard stall_guard_;
   std::atomic<int> transfers_{0};
+  UploadTries tries_;
 };
 
 }  // namespace holdfast::executor

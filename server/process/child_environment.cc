@@ -20,7 +20,7 @@ constexpr absl::string_view kPassed[] = {
     "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_MODULE_LOADING",
     "CUDA_MPS_", "CUDA_LOG_FILE", "NVIDIA_VISIBLE_DEVICES",
     "NVIDIA_DRIVER_CAPABILITIES",
-    // Of gRPC and libc.
+    // Read by gRPC and libc.
     "GRPC_POLL_STRATEGY", "GRPC_VERBOSITY", "GRPC_TRACE", "TZ", "ASAN_OPTIONS",
     "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"};
 

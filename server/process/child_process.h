@@ -17,7 +17,8 @@
 
 namespace holdfast {
 
-// What the spawner's thread tells about one child. Set once; thread-safe.
+// The end of one child, as the spawner's thread reports it. Set once;
+// thread-safe.
 class ChildExit {
  public:
   void Set(TerminationReport report);

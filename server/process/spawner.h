@@ -42,7 +42,7 @@ inline constexpr int kChildChannelFd = 3;
 class Spawner {
  public:
   struct Options {
-    // What the children execute; default: this process's own binary.
+    // The binary that the children execute; default: this process's own binary.
     std::string executable = "/proc/self/exe";
     // Where Spawn takes a child's own user from. nullptr: there are none.
     std::shared_ptr<UserRange> users;

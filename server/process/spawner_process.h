@@ -8,9 +8,9 @@
 
 namespace holdfast {
 
-// What the spawner does from its fork to its exit, which comes when the
-// channel, given by its descriptor, closes or the supervisor ends. It has one
-// thread, always, and closes every other descriptor that it inherited.
+// Runs the spawner from its fork to its exit, which comes when the channel,
+// given by its descriptor, closes or the supervisor ends. It has one thread,
+// always, and closes every other descriptor that it inherited.
 [[noreturn]] void RunSpawnerProcess(pid_t supervisor,
                                     const std::string& executable, int channel);
 

@@ -16,7 +16,7 @@
 
 namespace holdfast {
 
-// The bytes that one call sends in blocks. Of one thread at a time.
+// The bytes that one call sends in blocks. Used by one thread at a time.
 class BlockSender {
  public:
   // One call's, of those that all calls of a session share.

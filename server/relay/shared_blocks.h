@@ -62,9 +62,9 @@ class SharedBlocks {
     return bytes_ + block.index * kBlockBytes;
   }
 
-  // By the one who took it: the bytes are there. Whoever takes the block next
-  // comes after that, by way of the other process, where ThreadSanitizer does
-  // not look; it is told here.
+  // Called by the holder of the block: its bytes are written. The next holder
+  // is ordered after this call by way of the other process, which
+  // ThreadSanitizer does not see; this tells it.
   void NoteWritten(const Block& block);
 
   // By either end. Nothing happens if the ticket does not hold it any more.

@@ -10,7 +10,7 @@
 
 namespace holdfast {
 
-// What is wrong with a message is the executor's to tell.
+// A malformed message is passed on: the executor reports what is wrong.
 grpc::ByteBuffer TransferRelay::Up(const grpc::ByteBuffer& message) {
   if (direction_ != Direction::kUpload) return message;
   if (message.Length() >= BlockSender::kLeastBytes) {

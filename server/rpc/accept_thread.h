@@ -20,7 +20,8 @@ class AcceptThread {
   AcceptThread(UniqueFd socket, std::string address,
                std::function<void(UniqueFd)> on_connection);
 
-  // Ends the thread and closes the socket.
+  // Ends the thread and closes the socket; another process that has the socket
+  // goes on listening.
   ~AcceptThread();
   AcceptThread(const AcceptThread&) = delete;
   AcceptThread& operator=(const AcceptThread&) = delete;
@@ -29,6 +30,7 @@ class AcceptThread {
   void Run();
 
   const UniqueFd socket_;
+  const UniqueFd stop_;  // an eventfd
   const std::string address_;
   const std::function<void(UniqueFd)> on_connection_;
   std::thread thread_;

@@ -5,26 +5,20 @@
 #include <grpcpp/security/server_credentials.h>
 
 #include <memory>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "server/rpc/endpoint.h"
+#include "server/rpc/tls_certificates.h"
 
 namespace holdfast {
 
-// PEM files for TCP. Without certificate and key, TCP is plain.
-struct TlsFiles {
-  std::string certificate;  // the server's, with its chain
-  std::string key;
-  std::string client_ca;  // if set, clients must show a certificate of it
-};
-
-// How clients of a TCP endpoint are spoken to. FAILED_PRECONDITION: plain TCP
-// beyond loopback, which needs `insecure`, since a session token could be
-// read on the way. INVALID_ARGUMENT: files that are missing or do not go
-// together.
+// Returns how clients of a TCP endpoint are spoken to: by TLS with
+// `certificates`, of which each new connection gets the latest, or plainly if
+// there are none. FAILED_PRECONDITION: plain TCP beyond loopback, which needs
+// `insecure`, since a session token could be read on the way.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeTcpCredentials(
-    const Endpoint& endpoint, const TlsFiles& files, bool insecure);
+    const Endpoint& endpoint, std::shared_ptr<TlsCertificates> certificates,
+    bool insecure);
 
 }  // namespace holdfast
 

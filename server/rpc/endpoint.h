@@ -29,7 +29,7 @@ struct Endpoint {
   uint16_t port = 0;  // 0: any free one
 };
 
-// What fits into sockaddr_un with its final zero.
+// The longest path that fits into sockaddr_un with its final zero.
 inline constexpr size_t kMaxSocketPathBytes = 107;
 
 }  // namespace holdfast

@@ -42,7 +42,7 @@ class FairShare {
   absl::flat_hash_map<std::string, uint64_t> held_ ABSL_GUARDED_BY(mutex_);
 };
 
-// What a client holds of a FairShare; returned by the destructor. Not
+// The part of a FairShare that a client holds; returned by the destructor. Not
 // thread-safe.
 class ShareHold {
  public:

@@ -2,9 +2,13 @@
 #include "server/rpc/peer_table.h"
 
 #include <arpa/inet.h>
+#include <grpc/grpc_security_constants.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/socket.h>
+
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,13 +19,45 @@ namespace {
 
 constexpr absl::string_view kLocalPrefix = "fd:";
 
-std::string UnixClient(const ucred& peer) {
-  return absl::StrCat("uid ", peer.uid);
+// Groups of the process at the other end; empty where the kernel does not tell.
+std::vector<gid_t> GroupsOf(int fd) {
+  constexpr size_t kMaxGroups = 65536;
+  std::vector<gid_t> groups(32);
+  while (true) {
+    auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) == 0) {
+      groups.resize(size / sizeof(gid_t));
+      return groups;
+    }
+    if (errno != ERANGE || groups.size() >= kMaxGroups) return {};
+    groups.resize(2 * groups.size());
+  }
+}
+
+std::vector<std::string> Properties(const grpc::AuthContext& context,
+                                    const char* name) {
+  std::vector<std::string> values;
+  for (const grpc::string_ref& value : context.FindPropertyValues(name)) {
+    values.emplace_back(value.data(), value.size());
+  }
+  return values;
+}
+
+std::string Property(const grpc::AuthContext& context, const char* name) {
+  const std::vector<std::string> values = Properties(context, name);
+  return values.empty() ? "" : values[0];
+}
+
+CertificateIdentity CertificateOf(const grpc::AuthContext& context) {
+  return {
+      .subject = Property(context, GRPC_X509_SUBJECT_PROPERTY_NAME),
+      .common_name = Property(context, GRPC_X509_CN_PROPERTY_NAME),
+      .alternative_names = Properties(context, GRPC_X509_SAN_PROPERTY_NAME)};
 }
 
 // "[2001:db8::7]:50122" -> "2001:db8::/64"; an IPv4 address in IPv6's clothes
 // is that IPv4 address. Empty: it is no IPv6 address.
-std::string Ipv6Client(absl::string_view address) {
+std::string Ipv6Network(absl::string_view address) {
   const size_t end = address.rfind(']');
   if (!absl::StartsWith(address, "[") || end == absl::string_view::npos) {
     return "";
@@ -43,12 +79,14 @@ std::string Ipv6Client(absl::string_view address) {
 std::string PeerTable::Add(int fd) {
   ucred peer = {};
   socklen_t size = sizeof peer;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    peer.uid = static_cast<uid_t>(-1);
+  UserIdentity user;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {
+    user = {.uid = peer.uid, .gid = peer.gid, .groups = GroupsOf(fd)};
   }
+  std::string name = NameOf(user);
   absl::MutexLock lock(&mutex_);
-  peers_[absl::StrCat(kLocalPrefix, fd)] = peer;
-  return UnixClient(peer);
+  peers_[absl::StrCat(kLocalPrefix, fd)] = {std::move(user), peer.pid};
+  return name;
 }
 
 std::string PeerTable::Describe(absl::string_view peer) const {
@@ -62,44 +100,35 @@ std::string PeerTable::Describe(absl::string_view peer) const {
   absl::MutexLock lock(&mutex_);
   const auto found = peers_.find(peer);
   if (found == peers_.end()) return "unix";
-  return absl::StrCat("unix uid=", found->second.uid,
-                      " pid=", found->second.pid);
+  const Peer& local = found->second;
+  return absl::StrCat("unix uid=", local.user.uid, " pid=", local.pid);
 }
 
-std::string PeerTable::ClientOf(const grpc::ServerContextBase& context) const {
+Identity PeerTable::IdentityOf(const grpc::ServerContextBase& context) const {
   const std::string peer = context.peer();
-  if (IsLocal(peer)) return ClientOfPeer(peer);
+  if (IsLocal(peer)) return IdentityOfPeer(peer);
   const auto authenticated = context.auth_context();
   if (authenticated != nullptr && authenticated->IsPeerAuthenticated()) {
-    const auto names = authenticated->GetPeerIdentity();
-    if (!names.empty()) {
-      return absl::StrCat("certificate ",
-                          absl::string_view(names[0].data(), names[0].size()));
-    }
+    return CertificateOf(*authenticated);
   }
-  return ClientOfPeer(peer);
+  return IdentityOfPeer(peer);
 }
 
-std::string PeerTable::ClientOfPeer(absl::string_view peer) const {
+Identity PeerTable::IdentityOfPeer(absl::string_view peer) const {
   if (IsLocal(peer)) {
     absl::MutexLock lock(&mutex_);
     const auto found = peers_.find(peer);
-    return found == peers_.end() ? "unix" : UnixClient(found->second);
+    return found == peers_.end() ? UserIdentity() : found->second.user;
   }
   const size_t scheme = peer.find(':');
-  if (scheme == absl::string_view::npos) return absl::StrCat("ip ", peer);
+  if (scheme == absl::string_view::npos) {
+    return AddressIdentity{std::string(peer)};
+  }
   const std::string address = absl::StrReplaceAll(
       peer.substr(scheme + 1), {{"%5B", "["}, {"%5D", "]"}, {"%25", "%"}});
-  const std::string ipv6 = Ipv6Client(address);
-  if (!ipv6.empty()) return absl::StrCat("ip ", ipv6);
-  return absl::StrCat("ip ", address.substr(0, address.rfind(':')));
-}
-
-bool PeerTable::IsOwner(absl::string_view peer) const {
-  absl::MutexLock lock(&mutex_);
-  const auto found = peers_.find(peer);
-  if (found == peers_.end()) return false;
-  return found->second.uid == geteuid() || found->second.uid == 0;
+  std::string ipv6 = Ipv6Network(address);
+  if (!ipv6.empty()) return AddressIdentity{std::move(ipv6)};
+  return AddressIdentity{address.substr(0, address.rfind(':'))};
 }
 
 bool PeerTable::IsLocal(absl::string_view peer) {

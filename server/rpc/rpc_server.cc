@@ -18,6 +18,7 @@
 #include "core/base/status_macros.h"
 #include "proto/transport.h"
 #include "server/rpc/malformed_request.h"
+#include "server/tenants/identity.h"
 
 namespace holdfast {
 namespace {
@@ -78,10 +79,32 @@ std::string PeerName(int fd) {
       "%5D:", ntohs(ipv6.sin6_port));
 }
 
+// The service manager's socket where there is one, else one of our own.
+absl::StatusOr<std::unique_ptr<UnixListener>> ListenerAt(
+    const std::string& path, mode_t mode, InheritedSockets& inherited) {
+  const auto found = inherited.find(path);
+  if (found == inherited.end()) return UnixListener::Listen(path, mode);
+  return UnixListener::Adopt(path, std::move(found->second), mode);
+}
+
+// A socket that nobody serves would let its clients wait for ever.
+void AddInherited(const InheritedSockets& inherited,
+                  std::vector<Endpoint>* endpoints) {
+  for (const auto& [path, socket] : inherited) {
+    const bool named =
+        std::any_of(endpoints->begin(), endpoints->end(),
+                    [&path = path](const Endpoint& endpoint) {
+                      return endpoint.kind == Endpoint::Kind::kUnix &&
+                             endpoint.path == path;
+                    });
+    if (!named) endpoints->push_back({.path = path});
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
-    const Options& options, const std::vector<NamedService>& services,
+    Options options, const std::vector<NamedService>& services,
     PeerTable& peers) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -92,6 +115,9 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
       std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
       interceptors;
   interceptors.push_back(std::make_unique<MalformedRequestFactory>());
+  if (options.make_interceptors) {
+    interceptors.push_back(options.make_interceptors());
+  }
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
   for (const auto& [name, service] : services) {
     builder.RegisterService(service);
@@ -110,15 +136,15 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   return server;
 }
 
-absl::Status RpcServer::Listen(const Options& options,
-                               grpc::ServerBuilder* builder) {
+absl::Status RpcServer::Listen(Options& options, grpc::ServerBuilder* builder) {
   using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   endpoints_ = options.endpoints;
+  AddInherited(options.inherited, &endpoints_);
   for (Endpoint& endpoint : endpoints_) {
     if (endpoint.kind == Endpoint::Kind::kUnix) {
       HOLDFAST_ASSIGN_OR_RETURN(
           auto listener,
-          UnixListener::Listen(endpoint.path, options.socket_mode));
+          ListenerAt(endpoint.path, options.socket_mode, options.inherited));
       unix_.push_back(std::move(listener));
       continue;
     }
@@ -134,11 +160,18 @@ absl::Status RpcServer::Listen(const Options& options,
   return absl::OkStatus();
 }
 
+bool RpcServer::Admit(int fd, const std::string& peer,
+                      const std::string& client) {
+  if (monitor_->Admit(fd, peer, client)) return true;
+  refused_connections_.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
 void RpcServer::StartAccepting(PeerTable& peers) {
   for (const auto& listener : unix_) {
     listener->Start([this, &peers](UniqueFd fd) {
       const std::string client = peers.Add(fd.get());
-      if (!monitor_->Admit(fd.get(), absl::StrCat("fd:", fd.get()), client)) {
+      if (!Admit(fd.get(), absl::StrCat("fd:", fd.get()), client)) {
         return;
       }
       grpc::AddInsecureChannelFromFd(server_.get(), fd.Release());
@@ -149,7 +182,7 @@ void RpcServer::StartAccepting(PeerTable& peers) {
                               acceptor = entrance.grpc.get()](UniqueFd fd) {
       const std::string peer = PeerName(fd.get());
       if (peer.empty() ||
-          !monitor_->Admit(fd.get(), peer, peers.ClientOfPeer(peer))) {
+          !Admit(fd.get(), peer, NameOf(peers.IdentityOfPeer(peer)))) {
         return;
       }
       grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
@@ -177,6 +210,10 @@ void RpcServer::SetHealth(bool serving) {
   for (const std::string& name : service_names_) {
     health->SetServingStatus(name, serving);
   }
+}
+
+void RpcServer::SetHealthOf(const std::string& name, bool serving) {
+  server_->GetHealthCheckService()->SetServingStatus(name, serving);
 }
 
 }  // namespace holdfast

@@ -4,8 +4,12 @@
 
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/support/server_interceptor.h>
 #include <sys/types.h>
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +22,7 @@
 #include "server/rpc/peer_table.h"
 #include "server/rpc/tcp_listener.h"
 #include "server/rpc/unix_listener.h"
+#include "server/service_manager/inherited_sockets.h"
 
 namespace holdfast {
 
@@ -25,15 +30,22 @@ namespace holdfast {
 // Unix sockets and TCP.
 class RpcServer {
  public:
-  // Of one message; a compile request with its headers is the largest.
+  // Bytes of one message; a compile request with its headers is the largest.
   static constexpr int kMaxMessageBytes = 48 << 20;
 
   struct Options {
     std::vector<Endpoint> endpoints;
     mode_t socket_mode = 0600;
-    TlsFiles tls;
+    std::shared_ptr<TlsCertificates> tls;  // null: TCP is plain
     bool insecure = false;
     size_t max_connections = 4096;
+    // Served instead of sockets of our own at the same paths, and beside
+    // `endpoints` at others.
+    InheritedSockets inherited;
+    // Sees each call, if there is one.
+    std::function<std::unique_ptr<
+        grpc::experimental::ServerInterceptorFactoryInterface>()>
+        make_interceptors;
   };
 
   struct NamedService {
@@ -44,7 +56,7 @@ class RpcServer {
   // Accepts calls when it returns. The services and `peers` must outlive the
   // server.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
-      const Options& options, const std::vector<NamedService>& services,
+      Options options, const std::vector<NamedService>& services,
       PeerTable& peers);
 
   // Takes no new connections; calls that are still open at the deadline are
@@ -56,8 +68,14 @@ class RpcServer {
   // Where it listens, with the ports that were chosen for port 0.
   const std::vector<Endpoint>& endpoints() const { return endpoints_; }
 
-  // What grpc.health.v1 answers, for the server and each of its services.
+  // Open connections, and those that were refused since the start.
+  size_t connections() const { return monitor_->connections(); }
+  uint64_t refused_connections() const { return refused_connections_; }
+
+  // The answer of grpc.health.v1, for the server and each of its services.
   void SetHealth(bool serving);
+  // The same for another name that is asked for.
+  void SetHealthOf(const std::string& name, bool serving);
 
  private:
   // How the connections of one TCP endpoint get to gRPC.
@@ -68,14 +86,17 @@ class RpcServer {
 
   RpcServer() = default;
   // Opens the sockets of `endpoints_`.
-  absl::Status Listen(const Options& options, grpc::ServerBuilder* builder);
+  absl::Status Listen(Options& options, grpc::ServerBuilder* builder);
   void StartAccepting(PeerTable& peers);
+  // Asks the monitor, and counts what it refuses.
+  bool Admit(int fd, const std::string& peer, const std::string& client);
 
   std::vector<Endpoint> endpoints_;
   std::vector<std::string> service_names_;
   std::unique_ptr<grpc::Server> server_;
   // Below the server, whose connections it watches until they have ended.
   std::unique_ptr<ConnectionMonitor> monitor_;
+  std::atomic<uint64_t> refused_connections_{0};
   std::vector<std::unique_ptr<UnixListener>> unix_;
   std::vector<TcpEntrance> tcp_;
 };

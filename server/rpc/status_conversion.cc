@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/error_detail.h"
+#include "core/base/fault_epoch.h"
+#include "core/base/quota_exceeded.h"
 #include "core/base/utf8.h"
 #include "proto/transport.h"
 
@@ -28,6 +30,9 @@ v1::ErrorDetail ToProto(const ErrorDetail& detail) {
   proto.set_log(ToValidUtf8(detail.log));
   proto.set_session_lost(detail.session_lost);
   proto.set_handle(detail.handle);
+  proto.mutable_graph_node()->Add(detail.graph_node.begin(),
+                                  detail.graph_node.end());
+  proto.set_graph_update_result(ToValidUtf8(detail.graph_update_result));
   return proto;
 }
 
@@ -40,6 +45,9 @@ ErrorDetail FromProto(const v1::ErrorDetail& proto) {
   detail.log = proto.log();
   detail.session_lost = proto.session_lost();
   detail.handle = proto.handle();
+  detail.graph_node.assign(proto.graph_node().begin(),
+                           proto.graph_node().end());
+  detail.graph_update_result = proto.graph_update_result();
   return detail;
 }
 
@@ -48,14 +56,34 @@ absl::StatusCode CanonicalCode(int code) {
   return static_cast<absl::StatusCode>(code);
 }
 
+void SetQuota(const QuotaExceeded& exceeded, v1::ErrorDetail* proto) {
+  proto->set_quota(ToValidUtf8(exceeded.quota));
+  proto->set_quota_limit(exceeded.limit);
+  proto->set_quota_used(exceeded.used);
+  proto->set_quota_requested(exceeded.requested);
+}
+
+// `detail`, with the quota that refused and the fault's epoch, if the status
+// has them; nullopt if there is nothing to tell.
+std::optional<v1::ErrorDetail> DetailOf(
+    const absl::Status& status, const std::optional<ErrorDetail>& detail) {
+  const std::optional<QuotaExceeded> exceeded = GetQuotaExceeded(status);
+  if (!detail.has_value() && !exceeded.has_value()) return std::nullopt;
+  v1::ErrorDetail proto;
+  if (detail.has_value()) proto = ToProto(*detail);
+  if (exceeded.has_value()) SetQuota(*exceeded, &proto);
+  proto.set_fault_epoch(FaultEpochOf(status));
+  return proto;
+}
+
 v1::Error MakeError(const absl::Status& status,
-                    const std::optional<ErrorDetail>& detail) {
+                    const std::optional<v1::ErrorDetail>& detail) {
   v1::Error error;
   error.set_code(static_cast<int>(status.ok() ? absl::StatusCode::kUnknown
                                               : status.code()));
   error.set_message(ToValidUtf8(status.message()));
   if (detail.has_value()) {
-    error.add_details()->PackFrom(ToProto(*detail));
+    error.add_details()->PackFrom(*detail);
   }
   return error;
 }
@@ -90,14 +118,22 @@ void FitTrailers(size_t trailer_bytes, std::string* message,
 }  // namespace
 
 v1::Error ToError(const absl::Status& status) {
-  return MakeError(status, GetErrorDetail(status));
+  return MakeError(status, DetailOf(status, GetErrorDetail(status)));
 }
 
 absl::Status FromError(const v1::Error& error) {
   absl::Status status(CanonicalCode(error.code()), error.message());
   for (const google::protobuf::Any& any : error.details()) {
     v1::ErrorDetail proto;
-    if (any.UnpackTo(&proto)) SetErrorDetail(FromProto(proto), &status);
+    if (!any.UnpackTo(&proto)) continue;
+    SetErrorDetail(FromProto(proto), &status);
+    if (proto.fault_epoch() != 0) SetFaultEpoch(proto.fault_epoch(), &status);
+    if (proto.quota().empty()) continue;
+    SetQuotaExceeded({.quota = proto.quota(),
+                      .limit = proto.quota_limit(),
+                      .used = proto.quota_used(),
+                      .requested = proto.quota_requested()},
+                     &status);
   }
   return status;
 }
@@ -116,13 +152,14 @@ grpc::Status ToGrpcStatus(const absl::Status& status, size_t trailer_bytes) {
   const auto code = static_cast<grpc::StatusCode>(status.code());
   std::string message = ToValidUtf8(status.message());
   std::optional<ErrorDetail> detail = GetErrorDetail(status);
-  if (!detail.has_value()) {
+  if (!detail.has_value() && !GetQuotaExceeded(status).has_value()) {
     Limit(trailer_bytes / 2, &message);
     return grpc::Status(code, message);
   }
+  if (!detail.has_value()) detail.emplace();
   FitTrailers(trailer_bytes, &message, &*detail);
   const v1::Error error =
-      MakeError(absl::Status(status.code(), message), detail);
+      MakeError(absl::Status(status.code(), message), DetailOf(status, detail));
   return grpc::Status(code, message, error.SerializeAsString());
 }
 

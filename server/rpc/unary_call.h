@@ -4,6 +4,8 @@
 // service holds a thread of gRPC's: those serve every client's connections, and
 // one client could take them all with calls that wait.
 //
+// Lines of the log that `make` writes have the call's trace (trace_context.h).
+//
 //   grpc::ServerUnaryReactor* HasObjects(context, request, response) {
 //     return AnswerNow(context, [&] { return store.Has(...); });
 //   }
@@ -18,6 +20,7 @@
 #include "absl/status/status.h"
 #include "server/rpc/call_threads.h"
 #include "server/rpc/status_conversion.h"
+#include "server/rpc/trace_context.h"
 
 namespace holdfast {
 
@@ -33,6 +36,7 @@ inline grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
 template <typename Make>
 grpc::ServerUnaryReactor* AnswerNow(grpc::CallbackServerContext* context,
                                     const Make& make) {
+  const LogScope scope(TraceOf(*context));
   return Answer(context, make());
 }
 
@@ -43,8 +47,9 @@ grpc::ServerUnaryReactor* AnswerInThread(grpc::CallbackServerContext* context,
                                          CallThreads& threads,
                                          const std::string& client, Make make) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const absl::Status running =
-      threads.Run(client, [reactor, make = std::move(make)] {
+  const absl::Status running = threads.Run(
+      client, [reactor, trace = TraceOf(*context), make = std::move(make)] {
+        const LogScope scope(trace);
         reactor->Finish(ToGrpcStatus(make()));
       });
   if (!running.ok()) reactor->Finish(ToGrpcStatus(running));

@@ -2,6 +2,7 @@
 #include "server/rpc/unix_listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/endpoint.h"
@@ -66,19 +68,41 @@ absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Listen(
   HOLDFAST_RETURN_IF_ERROR(RemoveStale(path));
   HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd,
                             ListenOnUnixSocket(path, SOCK_STREAM, mode));
-  return std::unique_ptr<UnixListener>(new UnixListener(path, std::move(fd)));
+  return std::unique_ptr<UnixListener>(
+      new UnixListener(path, std::move(fd), /*owns_file=*/true));
 }
 
-UnixListener::UnixListener(std::string path, UniqueFd socket)
+absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Adopt(
+    const std::string& path, UniqueFd socket, mode_t mode) {
+  struct stat info = {};
+  if (lstat(path.c_str(), &info) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("look at ", path));
+  }
+  // The sockets of sessions get --socket-mode: with another mode here, clients
+  // could connect that cannot use a session, or that nobody reckons with.
+  if ((info.st_mode & 0777) != mode) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "unix:%s was made by the service manager with mode %04o, and "
+        "--socket-mode is %04o: make both the same",
+        path, info.st_mode & 0777, mode));
+  }
+  // Another process that has the socket may accept first.
+  fcntl(socket.get(), F_SETFL, fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
+  return std::unique_ptr<UnixListener>(
+      new UnixListener(path, std::move(socket), /*owns_file=*/false));
+}
+
+UnixListener::UnixListener(std::string path, UniqueFd socket, bool owns_file)
     : path_(std::move(path)), socket_(std::move(socket)) {
   struct stat info = {};
-  if (lstat(path_.c_str(), &info) == 0) inode_ = info.st_ino;
+  if (owns_file && lstat(path_.c_str(), &info) == 0) inode_ = info.st_ino;
 }
 
 UnixListener::~UnixListener() {
   thread_ = nullptr;
   struct stat info = {};
-  if (lstat(path_.c_str(), &info) == 0 && info.st_ino == inode_) {
+  if (inode_ != 0 && lstat(path_.c_str(), &info) == 0 &&
+      info.st_ino == inode_) {
     unlink(path_.c_str());
   }
 }

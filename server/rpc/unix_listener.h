@@ -22,7 +22,13 @@ class UnixListener {
   static absl::StatusOr<std::unique_ptr<UnixListener>> Listen(
       const std::string& path, mode_t mode);
 
-  // Ends the thread, closes the socket and removes the file.
+  // Takes a socket over that the service manager listens on at `path`, and that
+  // it keeps when this process ends; the file is never removed.
+  // FAILED_PRECONDITION: the file's mode is not `mode`.
+  static absl::StatusOr<std::unique_ptr<UnixListener>> Adopt(
+      const std::string& path, UniqueFd socket, mode_t mode);
+
+  // Ends the thread and closes the socket; removes the file that Listen made.
   ~UnixListener();
 
   const std::string& path() const { return path_; }
@@ -31,11 +37,11 @@ class UnixListener {
   void Start(std::function<void(UniqueFd)> on_connection);
 
  private:
-  UnixListener(std::string path, UniqueFd socket);
+  UnixListener(std::string path, UniqueFd socket, bool owns_file);
 
   const std::string path_;
   UniqueFd socket_;
-  ino_t inode_ = 0;  // to remove no file but ours
+  ino_t inode_ = 0;  // to remove no file but ours; 0: none is
   std::unique_ptr<AcceptThread> thread_;
 };
 

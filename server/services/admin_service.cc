@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/unary_call.h"
 #include "server/version.h"
@@ -20,6 +21,28 @@ namespace holdfast {
 namespace {
 
 constexpr size_t kMaxListed = 10000;
+
+// How often a waiting call looks whether its client is still there.
+constexpr absl::Duration kCancelPoll = absl::Milliseconds(200);
+
+constexpr size_t kMaxReasonBytes = 256;
+
+// INVALID_ARGUMENT: the timeout is negative.
+absl::StatusOr<absl::Time> DeadlineOf(const v1::DrainRequest& request) {
+  if (!request.has_timeout()) return absl::InfiniteFuture();
+  const absl::Duration timeout = absl::Seconds(request.timeout().seconds()) +
+                                 absl::Nanoseconds(request.timeout().nanos());
+  if (timeout >= absl::ZeroDuration()) return absl::Now() + timeout;
+  return absl::InvalidArgumentError(absl::StrCat("timeout is ",
+                                                 absl::FormatDuration(timeout),
+                                                 ", it must not be negative"));
+}
+
+// For the session's client and the log.
+std::string EndedBy(const v1::EndSessionRequest& request) {
+  return absl::StrCat("an operator has ended it",
+                      request.reason().empty() ? "" : ": ", request.reason());
+}
 
 grpc::ServerUnaryReactor* NotServed(grpc::CallbackServerContext* context,
                                     const char* sentence) {
@@ -65,7 +88,7 @@ bool UsedLater(const v1::CacheEntry& a, const v1::CacheEntry& b) {
          std::make_pair(b.used().seconds(), b.used().nanos());
 }
 
-// Of both tiers; what is in both is one entry.
+// Entries of both tiers; an entry in both counts once.
 v1::ListCacheEntriesResponse ListEntries(const CompileCache& memory,
                                          const DiskCache& disk, size_t max) {
   std::map<std::string, v1::CacheEntry> by_key;
@@ -93,26 +116,18 @@ v1::ListCacheEntriesResponse ListEntries(const CompileCache& memory,
 
 }  // namespace
 
-AdminService::AdminService(const SessionRegistry& registry,
+AdminService::AdminService(SessionRegistry& registry,
                            const CompilerPool& compilers, CompileCache& cache,
-                           DiskCache& disk_cache, const PeerTable& peers,
-                           CallThreads& threads)
+                           DiskCache& disk_cache, TenantAdmin& tenants,
+                           const Callers& callers, CallThreads& threads)
     : registry_(registry),
       compilers_(compilers),
       cache_(cache),
       disk_cache_(disk_cache),
-      peers_(peers),
+      tenants_(tenants),
+      callers_(callers),
       threads_(threads),
       started_(absl::Now()) {}
-
-absl::Status AdminService::CheckOwner(
-    const grpc::ServerContextBase& context) const {
-  if (peers_.IsOwner(context.peer())) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat("the cache is for the daemon's own user on its Unix socket, "
-                   "not for ",
-                   peers_.Describe(context.peer())));
-}
 
 grpc::ServerUnaryReactor* AdminService::GetServerInfo(
     grpc::CallbackServerContext* context, const v1::GetServerInfoRequest*,
@@ -129,26 +144,63 @@ grpc::ServerUnaryReactor* AdminService::GetServerInfo(
   return Answer(context, absl::OkStatus());
 }
 
+absl::Status AdminService::AwaitDrained(
+    const grpc::CallbackServerContext& context, absl::Time deadline,
+    v1::DrainResponse* response) const {
+  size_t left = 0;
+  do {
+    left = registry_.AwaitPausedEmpty(
+        std::min(deadline, absl::Now() + kCancelPoll));
+    if (context.IsCancelled()) return absl::CancelledError("given up");
+  } while (left > 0 && registry_.paused() && absl::Now() < deadline);
+  response->set_sessions_left(static_cast<uint32_t>(left));
+  return absl::OkStatus();
+}
+
 grpc::ServerUnaryReactor* AdminService::Drain(
-    grpc::CallbackServerContext* context, const v1::DrainRequest*,
-    v1::DrainResponse*) {
-  return NotServed(context, "send the daemon SIGTERM to drain it");
+    grpc::CallbackServerContext* context, const v1::DrainRequest* request,
+    v1::DrainResponse* response) {
+  const auto caller = callers_.OperatorOf(*context, "Drain");
+  if (!caller.ok()) return Answer(context, caller.status());
+  const absl::StatusOr<absl::Time> deadline = DeadlineOf(*request);
+  if (!deadline.ok()) return Answer(context, deadline.status());
+  registry_.SetPaused(!request->stop());
+  LogInfo(request->stop() ? "sessions are opened again"
+                          : "no new sessions are opened",
+          ", as ", caller->client(), " has asked");
+  return AnswerInThread(context, threads_, caller->client(),
+                        [this, context, deadline = *deadline, response] {
+                          return AwaitDrained(*context, deadline, response);
+                        });
 }
 
 grpc::ServerUnaryReactor* AdminService::EndSession(
-    grpc::CallbackServerContext* context, const v1::EndSessionRequest*,
+    grpc::CallbackServerContext* context, const v1::EndSessionRequest* request,
     v1::EndSessionResponse*) {
-  return NotServed(
-      context,
-      "this daemon cannot end another's session; stop the client's process, or "
-      "the executor whose pid ListSessions shows");
+  const auto caller =
+      callers_.OperatorOf(*context, "EndSession", request->session_id());
+  if (!caller.ok()) return Answer(context, caller.status());
+  if (request->reason().size() > kMaxReasonBytes) {
+    return Answer(context, absl::InvalidArgumentError(absl::StrCat(
+                               "the reason has ", request->reason().size(),
+                               " bytes, the limit is ", kMaxReasonBytes)));
+  }
+  auto session = registry_.FindById(request->session_id());
+  if (!session.ok()) return Answer(context, session.status());
+  return AnswerInThread(
+      context, threads_, caller->client(),
+      [this, session = *std::move(session), reason = EndedBy(*request)] {
+        registry_.Close(*session, reason);
+        return absl::OkStatus();
+      });
 }
 
 grpc::ServerUnaryReactor* AdminService::GetCacheStatistics(
     grpc::CallbackServerContext* context, const v1::GetCacheStatisticsRequest*,
     v1::GetCacheStatisticsResponse* response) {
   return AnswerNow(context, [&]() -> absl::Status {
-    HOLDFAST_RETURN_IF_ERROR(CheckOwner(*context));
+    HOLDFAST_RETURN_IF_ERROR(
+        callers_.OperatorOf(*context, "GetCacheStatistics").status());
     const CompileCache::Statistics statistics = cache_.statistics();
     response->set_entries(statistics.entries);
     response->set_bytes(statistics.bytes);
@@ -165,9 +217,9 @@ grpc::ServerUnaryReactor* AdminService::ListCacheEntries(
     grpc::CallbackServerContext* context,
     const v1::ListCacheEntriesRequest* request,
     v1::ListCacheEntriesResponse* response) {
-  const absl::Status allowed = CheckOwner(*context);
-  if (!allowed.ok()) return Answer(context, allowed);
-  return AnswerInThread(context, threads_, peers_.ClientOf(*context),
+  const auto caller = callers_.OperatorOf(*context, "ListCacheEntries");
+  if (!caller.ok()) return Answer(context, caller.status());
+  return AnswerInThread(context, threads_, caller->client(),
                         [this, request, response] {
                           size_t max = request->max_entries();
                           if (max == 0 || max > kMaxListed) max = kMaxListed;
@@ -179,24 +231,69 @@ grpc::ServerUnaryReactor* AdminService::ListCacheEntries(
 grpc::ServerUnaryReactor* AdminService::ClearCache(
     grpc::CallbackServerContext* context, const v1::ClearCacheRequest*,
     v1::ClearCacheResponse* response) {
-  const absl::Status allowed = CheckOwner(*context);
-  if (!allowed.ok()) return Answer(context, allowed);
-  return AnswerInThread(context, threads_, peers_.ClientOf(*context),
-                        [this, response] {
-                          response->set_entries(cache_.Clear());
-                          response->set_disk_entries(disk_cache_.Clear());
+  const auto caller = callers_.OperatorOf(*context, "ClearCache");
+  if (!caller.ok()) return Answer(context, caller.status());
+  return AnswerInThread(context, threads_, caller->client(), [this, response] {
+    response->set_entries(cache_.Clear());
+    response->set_disk_entries(disk_cache_.Clear());
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* AdminService::SetQuota(
+    grpc::CallbackServerContext* context, const v1::SetQuotaRequest* request,
+    v1::SetQuotaResponse*) {
+  return AnswerNow(context, [&]() -> absl::Status {
+    HOLDFAST_RETURN_IF_ERROR(
+        callers_.OperatorOf(*context, "SetQuota", request->tenant()).status());
+    if (request->has_tenant()) {
+      return tenants_.SetQuota(request->tenant(), request->quota());
+    }
+    return absl::UnimplementedError(
+        "quotas are set of tenants; a session's are the daemon's flags and its "
+        "own OpenSessionRequest.memory_limit");
+  });
+}
+
+grpc::ServerUnaryReactor* AdminService::CreateTenant(
+    grpc::CallbackServerContext* context,
+    const v1::CreateTenantRequest* request,
+    v1::CreateTenantResponse* response) {
+  return AnswerNow(context, [&]() -> absl::Status {
+    HOLDFAST_RETURN_IF_ERROR(
+        callers_.OperatorOf(*context, "CreateTenant", request->name())
+            .status());
+    HOLDFAST_ASSIGN_OR_RETURN(*response->mutable_token(),
+                              tenants_.Create(*request));
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* AdminService::EndTenant(
+    grpc::CallbackServerContext* context, const v1::EndTenantRequest* request,
+    v1::EndTenantResponse* response) {
+  const auto caller =
+      callers_.OperatorOf(*context, "EndTenant", request->name());
+  if (!caller.ok()) return Answer(context, caller.status());
+  return AnswerInThread(context, threads_, caller->client(),
+                        [this, request, response]() -> absl::Status {
+                          HOLDFAST_ASSIGN_OR_RETURN(
+                              *response->mutable_final(),
+                              tenants_.End(request->name(), request->reason()));
                           return absl::OkStatus();
                         });
 }
 
-grpc::ServerUnaryReactor* AdminService::SetQuota(
-    grpc::CallbackServerContext* context, const v1::SetQuotaRequest*,
-    v1::SetQuotaResponse*) {
-  return NotServed(
-      context,
-      "quotas are set by the daemon's flags, --session-memory and those beside "
-      "it in --help; a client may limit itself further with "
-      "OpenSessionRequest.memory_limit");
+grpc::ServerUnaryReactor* AdminService::ListTenants(
+    grpc::CallbackServerContext* context, const v1::ListTenantsRequest*,
+    v1::ListTenantsResponse* response) {
+  const auto caller = callers_.Of(*context);
+  if (!caller.ok()) return Answer(context, caller.status());
+  return AnswerInThread(context, threads_, caller->client(),
+                        [this, caller = *caller, response] {
+                          *response = tenants_.List(caller);
+                          return absl::OkStatus();
+                        });
 }
 
 grpc::ServerUnaryReactor* AdminService::SuspendSession(

@@ -9,19 +9,21 @@
 #include "server/compile/compiler_pool.h"
 #include "server/compile/disk_cache.h"
 #include "server/rpc/call_threads.h"
-#include "server/rpc/peer_table.h"
+#include "server/services/tenant_admin.h"
 #include "server/supervisor/session_registry.h"
+#include "server/tenants/callers.h"
 
 namespace holdfast {
 
-// Serves GetServerInfo and, for the daemon's own user and root on its Unix
-// sockets, the cache. Of the rest, each says what to do instead.
+// Serves GetServerInfo and ListTenants to everybody; to operators the cache,
+// tenants, EndSession and Drain too. The rpcs that are not served say what to
+// do instead.
 class AdminService final : public v1::AdminService::CallbackService {
  public:
-  // All must outlive the service. Calls that read the disk have `threads`.
-  AdminService(const SessionRegistry& registry, const CompilerPool& compilers,
-               CompileCache& cache, DiskCache& disk_cache,
-               const PeerTable& peers, CallThreads& threads);
+  // All must outlive the service. Calls that wait have `threads`.
+  AdminService(SessionRegistry& registry, const CompilerPool& compilers,
+               CompileCache& cache, DiskCache& disk_cache, TenantAdmin& tenants,
+               const Callers& callers, CallThreads& threads);
 
   grpc::ServerUnaryReactor* GetServerInfo(
       grpc::CallbackServerContext* context,
@@ -49,6 +51,17 @@ class AdminService final : public v1::AdminService::CallbackService {
   grpc::ServerUnaryReactor* SetQuota(grpc::CallbackServerContext* context,
                                      const v1::SetQuotaRequest* request,
                                      v1::SetQuotaResponse* response) override;
+  grpc::ServerUnaryReactor* CreateTenant(
+      grpc::CallbackServerContext* context,
+      const v1::CreateTenantRequest* request,
+      v1::CreateTenantResponse* response) override;
+  grpc::ServerUnaryReactor* EndTenant(grpc::CallbackServerContext* context,
+                                      const v1::EndTenantRequest* request,
+                                      v1::EndTenantResponse* response) override;
+  grpc::ServerUnaryReactor* ListTenants(
+      grpc::CallbackServerContext* context,
+      const v1::ListTenantsRequest* request,
+      v1::ListTenantsResponse* response) override;
   grpc::ServerUnaryReactor* SuspendSession(
       grpc::CallbackServerContext* context,
       const v1::SuspendSessionRequest* request,
@@ -59,14 +72,17 @@ class AdminService final : public v1::AdminService::CallbackService {
       v1::ResumeSessionResponse* response) override;
 
  private:
-  // PERMISSION_DENIED: the caller is neither the daemon's user nor root.
-  absl::Status CheckOwner(const grpc::ServerContextBase& context) const;
+  // Blocks while sessions are left; gives up with its caller.
+  absl::Status AwaitDrained(const grpc::CallbackServerContext& context,
+                            absl::Time deadline,
+                            v1::DrainResponse* response) const;
 
-  const SessionRegistry& registry_;
+  SessionRegistry& registry_;
   const CompilerPool& compilers_;
   CompileCache& cache_;
   DiskCache& disk_cache_;
-  const PeerTable& peers_;
+  TenantAdmin& tenants_;
+  const Callers& callers_;
   CallThreads& threads_;
   const absl::Time started_;
 };

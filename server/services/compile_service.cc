@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/status_conversion.h"
+#include "server/rpc/trace_context.h"
 #include "server/services/compile_progress_stream.h"
 
 namespace holdfast {
@@ -30,10 +31,11 @@ absl::StatusOr<v1::CompileProgress> Done(
 
 }  // namespace
 
-CompileCaller CompileService::CallerOf(
+absl::StatusOr<CompileCaller> CompileService::CallerOf(
     const grpc::ServerContextBase& context) const {
+  HOLDFAST_ASSIGN_OR_RETURN(const Caller who, callers_.Of(context));
   CompileCaller caller;
-  caller.name = peers_.ClientOf(context);
+  caller.name = who.client();
   caller.deadline = absl::FromChrono(context.deadline());
   caller.gone = [&context] { return context.IsCancelled(); };
   return caller;
@@ -43,9 +45,15 @@ template <typename Response, typename Make>
 grpc::ServerUnaryReactor* CompileService::Answer(
     grpc::CallbackServerContext* context, Response* response, Make make) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  CompileCaller caller = CallerOf(*context);
+  const auto of = CallerOf(*context);
+  if (!of.ok()) {
+    reactor->Finish(ToGrpcStatus(of.status()));
+    return reactor;
+  }
+  const CompileCaller& caller = *of;
   const absl::Status running =
       threads_.Run(caller.name, [context, caller, response, reactor, make] {
+        const LogScope scope(TraceOf(*context));
         auto made = make(caller);
         const absl::Status status = made.status();
         if (made.ok()) *response = *std::move(made);
@@ -60,13 +68,20 @@ CompileService::ProgressReactor* CompileService::AnswerWithProgress(
     grpc::CallbackServerContext* context, Make make) {
   auto* const stream =
       new CompileProgressStream(TrailerBytesOf(*context));  // deletes itself
-  CompileCaller caller = CallerOf(*context);
+  const auto of = CallerOf(*context);
+  if (!of.ok()) {
+    stream->Finish(of.status());
+    return stream;
+  }
+  CompileCaller caller = *of;
   caller.report = [stream](const CompileStage& stage) {
     stream->Report(stage);
   };
   const absl::Status running = threads_.Run(
-      caller.name,
-      [caller, stream, make] { stream->Finish(Done(make(caller))); });
+      caller.name, [caller, stream, make, trace = TraceOf(*context)] {
+        const LogScope scope(trace);
+        stream->Finish(Done(make(caller)));
+      });
   if (!running.ok()) stream->Finish(running);
   return stream;
 }
@@ -74,7 +89,8 @@ CompileService::ProgressReactor* CompileService::AnswerWithProgress(
 grpc::ServerUnaryReactor* CompileService::Compile(
     grpc::CallbackServerContext* context, const v1::CompileRequest* request,
     v1::CompileResponse* response) {
-  if (auto found = compiler_.Find(*request)) {
+  auto found = compiler_.Find(*request);
+  if (found.has_value() && callers_.Of(*context).ok()) {
     *response = *std::move(found);
     grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
     reactor->Finish(grpc::Status::OK);
@@ -88,7 +104,8 @@ grpc::ServerUnaryReactor* CompileService::Compile(
 
 CompileService::ProgressReactor* CompileService::CompileWithProgress(
     grpc::CallbackServerContext* context, const v1::CompileRequest* request) {
-  if (auto found = compiler_.Find(*request)) {
+  auto found = compiler_.Find(*request);
+  if (found.has_value() && callers_.Of(*context).ok()) {
     auto* const stream =
         new CompileProgressStream(TrailerBytesOf(*context));  // deletes itself
     stream->Finish(Done(*std::move(found)));

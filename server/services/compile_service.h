@@ -6,7 +6,7 @@
 #include "server/compile/compile_caller.h"
 #include "server/compile/program_compiler.h"
 #include "server/rpc/call_threads.h"
-#include "server/rpc/peer_table.h"
+#include "server/tenants/callers.h"
 
 namespace holdfast {
 
@@ -18,12 +18,12 @@ class CompileService final : public v1::CompileService::CallbackService {
 
   // Both must outlive the service; so many calls may wait, half of them one
   // client's.
-  CompileService(ProgramCompiler& compiler, const PeerTable& peers,
+  CompileService(ProgramCompiler& compiler, const Callers& callers,
                  size_t max_waiting)
-      : compiler_(compiler), peers_(peers), threads_(max_waiting) {}
+      : compiler_(compiler), callers_(callers), threads_(max_waiting) {}
 
-  // What is found in memory is answered in the thread that read the request
-  // from the connection: each other one would have to be woken up first.
+  // A program found in memory is answered in the thread that read the request
+  // from the connection: any other thread would have to be woken up first.
   grpc::ServerUnaryReactor* Compile(grpc::CallbackServerContext* context,
                                     const v1::CompileRequest* request,
                                     v1::CompileResponse* response) override;
@@ -46,10 +46,11 @@ class CompileService final : public v1::CompileService::CallbackService {
                                       Make make);
 
   // REQUIRES: the context outlives it.
-  CompileCaller CallerOf(const grpc::ServerContextBase& context) const;
+  absl::StatusOr<CompileCaller> CallerOf(
+      const grpc::ServerContextBase& context) const;
 
   ProgramCompiler& compiler_;
-  const PeerTable& peers_;
+  const Callers& callers_;
   CallThreads threads_;
 };
 

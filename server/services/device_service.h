@@ -2,21 +2,40 @@
 #ifndef HOLDFAST_SERVER_SERVICES_DEVICE_SERVICE_H_
 #define HOLDFAST_SERVER_SERVICES_DEVICE_SERVICE_H_
 
+#include <cstdint>
+#include <map>
+#include <string>
+
 #include "holdfast/v1/devices.grpc.pb.h"
+#include "server/health/device_health_table.h"
+#include "server/health/device_telemetry.h"
 #include "server/rpc/call_threads.h"
-#include "server/rpc/peer_table.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor_pool.h"
+#include "server/supervisor/session_registry.h"
+#include "server/tenants/callers.h"
 
 namespace holdfast {
 
 class DeviceService final : public v1::DeviceService::CallbackService {
  public:
   // All must outlive the service. Calls wait in `threads` for the first
-  // executor.
+  // executor. With `show_all`, every client sees the sessions of processes that
+  // use a device; else only the daemon's own user and root see more than their
+  // own.
   DeviceService(ExecutorPool& pool, const DeviceMemory& memory,
-                const PeerTable& peers, CallThreads& threads)
-      : pool_(pool), memory_(memory), peers_(peers), threads_(threads) {}
+                const DeviceHealthTable& health,
+                const DeviceTelemetry& telemetry,
+                const SessionRegistry& sessions, const Callers& callers,
+                CallThreads& threads, bool show_all)
+      : pool_(pool),
+        memory_(memory),
+        health_(health),
+        telemetry_(telemetry),
+        sessions_(sessions),
+        callers_(callers),
+        threads_(threads),
+        show_all_(show_all) {}
 
   grpc::ServerUnaryReactor* ListDevices(
       grpc::CallbackServerContext* context,
@@ -28,10 +47,20 @@ class DeviceService final : public v1::DeviceService::CallbackService {
       v1::DescribeDeviceResponse* response) override;
 
  private:
+  // By the pid of its executor; those that the caller may see.
+  using SessionNames = std::map<int64_t, std::string>;
+  SessionNames NamesFor(const Caller& caller) const;
+  // State that changes while the daemon runs.
+  void Update(const SessionNames& names, v1::Device* device) const;
+
   ExecutorPool& pool_;
   const DeviceMemory& memory_;
-  const PeerTable& peers_;
+  const DeviceHealthTable& health_;
+  const DeviceTelemetry& telemetry_;
+  const SessionRegistry& sessions_;
+  const Callers& callers_;
   CallThreads& threads_;
+  const bool show_all_;
 };
 
 }  // namespace holdfast

@@ -107,7 +107,7 @@ bool ForwardedCall::RelayDown() {
   return false;
 }
 
-// What was read, and whether nothing is being written that it has to wait for.
+// Takes in a message that was read. Returns whether it can be written at once.
 bool ForwardedCall::Flow::Take(bool ok) {
   const bool idle = waiting.empty();
   reading = false;

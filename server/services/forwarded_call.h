@@ -62,7 +62,7 @@ class ForwardedCall final
     ForwardedCall& call_;
   };
 
-  // Of one direction.
+  // The state of one direction.
   struct Flow {
     // As much may wait, and one message more.
     static constexpr size_t kMaxWaitingBytes = size_t{2} << 20;

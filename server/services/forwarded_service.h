@@ -37,7 +37,8 @@ class ForwardedService final : public grpc::Service {
  private:
   struct Method {
     std::string name;  // "/holdfast.v1.CommandService/Run"
-    // Of the bytes, if they are many.
+    // The direction of a transfer's bytes, which take the relay's shared
+    // blocks.
     std::optional<TransferRelay::Direction> direction;
   };
 

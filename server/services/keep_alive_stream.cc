@@ -4,11 +4,19 @@
 #include <utility>
 
 namespace holdfast {
+namespace {
+
+constexpr size_t kMaxNews = 4;
+
+}  // namespace
 
 KeepAliveStream::KeepAliveStream(std::shared_ptr<Session> session)
     : session_(std::move(session)) {
   keeper_ = session_->AddKeeper(
-      [this](const std::string& reason) { OnSessionEnd(reason); });
+      [this](const std::string& reason) { OnSessionEnd(reason); },
+      [this](const v1::FaultReport& report, uint64_t epoch) {
+        OnFault(report, epoch);
+      });
   StartRead(&request_);
 }
 
@@ -25,9 +33,20 @@ void KeepAliveStream::OnReadDone(bool ok) {
 void KeepAliveStream::OnWriteDone(bool ok) {
   absl::MutexLock lock(&mutex_);
   writing_ = false;
+  const bool answered = std::exchange(answering_, false);
   // The client has left. No read is under way that would tell so as well.
   if (!ok && !ended_.has_value()) ended_ = "";
-  if (!ended_.has_value()) StartRead(&request_);
+  if (answered && !ended_.has_value()) StartRead(&request_);
+  Proceed();
+}
+
+void KeepAliveStream::OnFault(const v1::FaultReport& report, uint64_t epoch) {
+  absl::MutexLock lock(&mutex_);
+  // A client that does not read gets the latest.
+  if (news_.size() == kMaxNews) news_.pop_front();
+  v1::KeepAliveResponse& response = news_.emplace_back();
+  *response.mutable_fault() = report;
+  response.set_epoch(epoch);
   Proceed();
 }
 
@@ -42,14 +61,20 @@ void KeepAliveStream::Proceed() {
   if (ended_.has_value()) {
     finished_ = true;
     if (ended_->empty()) return Finish(grpc::Status::OK);
+    response_.Clear();
     response_.set_ended_because(*ended_);
     return StartWriteAndFinish(&response_, {}, grpc::Status::OK);
   }
-  if (answer_due_) {
-    answer_due_ = false;
-    writing_ = true;
-    StartWrite(&response_);
+  if (!answer_due_ && news_.empty()) return;
+  response_.Clear();
+  writing_ = true;
+  if (!news_.empty()) {
+    response_.Swap(&news_.front());
+    news_.pop_front();
+  } else {
+    answering_ = std::exchange(answer_due_, false);
   }
+  StartWrite(&response_);
 }
 
 // gRPC calls it when all of its other calls have returned; RemoveKeeper waits

@@ -5,6 +5,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,7 @@ class KeepAliveStream final
 
  private:
   void OnSessionEnd(const std::string& reason);
+  void OnFault(const v1::FaultReport& report, uint64_t epoch);
   // Sends what there is to say, unless a message is under way.
   void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -40,7 +42,10 @@ class KeepAliveStream final
   absl::Mutex mutex_;
   v1::KeepAliveResponse response_ ABSL_GUARDED_BY(mutex_);
   bool answer_due_ ABSL_GUARDED_BY(mutex_) = false;
+  // Responses that nobody has asked for; the latest of each epoch.
+  std::deque<v1::KeepAliveResponse> news_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool answering_ ABSL_GUARDED_BY(mutex_) = false;  // a request
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   // Why the session has ended; "" if the client wanted it.
   std::optional<std::string> ended_ ABSL_GUARDED_BY(mutex_);

@@ -2,6 +2,7 @@
 #include "server/services/object_service.h"
 
 #include "absl/strings/str_cat.h"
+#include "server/rpc/refused_stream.h"
 #include "server/rpc/unary_call.h"
 #include "server/services/object_download.h"
 #include "server/services/object_upload.h"
@@ -15,19 +16,31 @@ constexpr int kMaxAsked = 1024;
 
 grpc::ServerReadReactor<v1::PutObjectRequest>* ObjectService::PutObject(
     grpc::CallbackServerContext* context, v1::PutObjectResponse* response) {
-  return new ObjectUpload(context, peers_.ClientOf(*context), store_,
-                          transfers_, response);
+  const auto caller = callers_.Of(*context);
+  if (!caller.ok()) {
+    return new RefusedStream<grpc::ServerReadReactor<v1::PutObjectRequest>>(
+        caller.status());
+  }
+  return new ObjectUpload(context, caller->client(), store_, transfers_,
+                          response);
 }
 
 grpc::ServerWriteReactor<v1::GetObjectResponse>* ObjectService::GetObject(
     grpc::CallbackServerContext* context, const v1::GetObjectRequest* request) {
-  return new ObjectDownload(context, peers_.ClientOf(*context),
-                            request->sha256(), store_, transfers_);
+  const auto caller = callers_.Of(*context);
+  if (!caller.ok()) {
+    return new RefusedStream<grpc::ServerWriteReactor<v1::GetObjectResponse>>(
+        caller.status());
+  }
+  return new ObjectDownload(context, caller->client(), request->sha256(),
+                            store_, transfers_);
 }
 
 grpc::ServerUnaryReactor* ObjectService::HasObjects(
     grpc::CallbackServerContext* context, const v1::HasObjectsRequest* request,
     v1::HasObjectsResponse* response) {
+  const auto caller = callers_.Of(*context);
+  if (!caller.ok()) return Answer(context, caller.status());
   if (request->sha256_size() > kMaxAsked) {
     return Answer(context,
                   absl::InvalidArgumentError(absl::StrCat(

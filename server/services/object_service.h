@@ -4,16 +4,16 @@
 
 #include "holdfast/v1/objects.grpc.pb.h"
 #include "server/compile/object_store.h"
-#include "server/rpc/peer_table.h"
 #include "server/services/object_transfers.h"
+#include "server/tenants/callers.h"
 
 namespace holdfast {
 
 class ObjectService final : public v1::ObjectService::CallbackService {
  public:
   // Both must outlive the service.
-  ObjectService(ObjectStore& store, const PeerTable& peers)
-      : store_(store), peers_(peers), transfers_(store.max_bytes()) {}
+  ObjectService(ObjectStore& store, const Callers& callers)
+      : store_(store), callers_(callers), transfers_(store.max_bytes()) {}
 
   grpc::ServerReadReactor<v1::PutObjectRequest>* PutObject(
       grpc::CallbackServerContext* context,
@@ -28,7 +28,7 @@ class ObjectService final : public v1::ObjectService::CallbackService {
 
  private:
   ObjectStore& store_;
-  const PeerTable& peers_;
+  const Callers& callers_;
   ObjectTransfers transfers_;
 };
 

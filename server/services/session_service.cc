@@ -9,8 +9,9 @@
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
 #include "proto/protocol_limits.h"
+#include "server/rpc/peer_table.h"
+#include "server/rpc/refused_stream.h"
 #include "server/rpc/session_token.h"
-#include "server/rpc/status_conversion.h"
 #include "server/rpc/unary_call.h"
 #include "server/services/keep_alive_stream.h"
 
@@ -21,14 +22,6 @@ constexpr absl::Duration kOpenLimit = absl::Minutes(2);
 
 using KeepAliveReactor =
     grpc::ServerBidiReactor<v1::KeepAliveRequest, v1::KeepAliveResponse>;
-
-class RefusedKeepAlive final : public KeepAliveReactor {
- public:
-  explicit RefusedKeepAlive(const absl::Status& status) {
-    Finish(ToGrpcStatus(status));
-  }
-  void OnDone() override { delete this; }
-};
 
 absl::StatusOr<std::shared_ptr<Session>> SessionOf(
     const SessionRegistry& registry, const grpc::ServerContextBase& context) {
@@ -43,43 +36,70 @@ v1::SessionLimits Limits(const SessionQuotas& quotas) {
   limits.set_max_inline_bytes(kMaxInlineBytes);
   limits.set_max_chunk_bytes(kMaxChunkBytes);
   limits.set_max_handles(quotas.handles);
+  limits.set_max_graph_nodes(kMaxGraphNodes);
+  limits.set_max_graph_edges(kMaxGraphEdges);
+  limits.set_max_graph_depth(kMaxGraphDepth);
+  limits.set_max_graph_branches(kMaxGraphBranches);
   return limits;
+}
+
+// All that a client is told of its session, but for the token. `local`: it is
+// on this machine.
+void Describe(const Session& session, bool local, const SessionQuotas& quotas,
+              v1::OpenSessionResponse* response) {
+  response->set_session_id(session.id());
+  response->mutable_devices()->Add(session.devices().begin(),
+                                   session.devices().end());
+  if (local) {
+    response->set_local_address(session.local_address());
+    response->set_descriptor_address(session.descriptor_address());
+  }
+  *response->mutable_limits() = Limits(quotas);
 }
 
 }  // namespace
 
 absl::Status SessionService::Open(const grpc::ServerContextBase& context,
+                                  const Caller& caller,
                                   const v1::OpenSessionRequest& request,
                                   v1::OpenSessionResponse* response) {
-  const std::string peer = context.peer();
   const absl::Time deadline =
       std::min(absl::FromChrono(context.deadline()), absl::Now() + kOpenLimit);
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const SessionRegistry::Opened opened,
-      registry_.Open(request,
-                     {.peer = peers_.Describe(peer),
-                      .client = peers_.ClientOf(context),
-                      .is_operator = peers_.IsOwner(peer)},
-                     deadline));
-  response->set_session_id(opened.session->id());
+  HOLDFAST_ASSIGN_OR_RETURN(const SessionRegistry::Opened opened,
+                            registry_.Open(request, caller, deadline));
+  Describe(*opened.session, PeerTable::IsLocal(context.peer()),
+           registry_.quotas(), response);
   response->set_token(opened.token);
-  response->mutable_devices()->Add(opened.devices.begin(),
-                                   opened.devices.end());
-  if (PeerTable::IsLocal(peer)) {
-    response->set_local_address(opened.session->local_address());
-    response->set_descriptor_address(opened.session->descriptor_address());
-  }
-  *response->mutable_limits() = Limits(registry_.quotas());
+  response->set_tenant(caller.tenant->name());
+  response->set_epoch(1);
   return absl::OkStatus();
 }
 
 grpc::ServerUnaryReactor* SessionService::OpenSession(
     grpc::CallbackServerContext* context, const v1::OpenSessionRequest* request,
     v1::OpenSessionResponse* response) {
-  return AnswerInThread(context, threads_, peers_.ClientOf(*context),
-                        [this, context, request, response] {
-                          return Open(*context, *request, response);
+  auto caller = callers_.Of(*context);
+  if (!caller.ok()) return Answer(context, caller.status());
+  return AnswerInThread(context, threads_, caller->client(),
+                        [this, context, caller = *caller, request, response] {
+                          return Open(*context, caller, *request, response);
                         });
+}
+
+grpc::ServerUnaryReactor* SessionService::AttachSession(
+    grpc::CallbackServerContext* context, const v1::AttachSessionRequest*,
+    v1::AttachSessionResponse* response) {
+  auto session = SessionOf(registry_, *context);
+  if (!session.ok()) return Answer(context, session.status());
+  return AnswerInThread(
+      context, threads_, (*session)->client(),
+      [this, context, response, session = *session]() -> absl::Status {
+        HOLDFAST_RETURN_IF_ERROR(session->Serving());
+        session->NoteAttach();
+        Describe(*session, PeerTable::IsLocal(context->peer()),
+                 registry_.quotas(), response->mutable_session());
+        return absl::OkStatus();
+      });
 }
 
 grpc::ServerUnaryReactor* SessionService::CloseSession(
@@ -87,18 +107,37 @@ grpc::ServerUnaryReactor* SessionService::CloseSession(
     v1::CloseSessionResponse*) {
   auto session = SessionOf(registry_, *context);
   if (!session.ok()) return Answer(context, session.status());
-  return AnswerInThread(context, threads_, peers_.ClientOf(*context),
-                        [this, session = *std::move(session)] {
+  return AnswerInThread(context, threads_, (*session)->client(),
+                        [this, session = *session] {
                           registry_.Close(*session, "");
                           return absl::OkStatus();
                         });
 }
 
+grpc::ServerUnaryReactor* SessionService::AcknowledgeFault(
+    grpc::CallbackServerContext* context,
+    const v1::AcknowledgeFaultRequest* request,
+    v1::AcknowledgeFaultResponse* response) {
+  auto session = SessionOf(registry_, *context);
+  if (!session.ok()) return Answer(context, session.status());
+  return AnswerInThread(
+      context, threads_, (*session)->client(),
+      [context, request, response, session = *session]() -> absl::Status {
+        const absl::Time deadline = std::min(
+            absl::FromChrono(context->deadline()), absl::Now() + kOpenLimit);
+        HOLDFAST_ASSIGN_OR_RETURN(
+            *response, session->AcknowledgeFault(request->epoch(), deadline));
+        return absl::OkStatus();
+      });
+}
+
 grpc::ServerUnaryReactor* SessionService::ListSessions(
     grpc::CallbackServerContext* context, const v1::ListSessionsRequest*,
     v1::ListSessionsResponse* response) {
-  const std::string client = peers_.ClientOf(*context);
-  const bool all = list_all_ || peers_.IsOwner(context->peer());
+  const auto caller = callers_.Of(*context);
+  if (!caller.ok()) return Answer(context, caller.status());
+  const std::string& client = caller->client();
+  const bool all = list_all_ || caller->is_operator();
   return AnswerInThread(context, threads_, client,
                         [this, client, all, response] {
                           for (const auto& session : registry_.List()) {
@@ -106,6 +145,7 @@ grpc::ServerUnaryReactor* SessionService::ListSessions(
                             *response->add_sessions() = session->Info();
                           }
                           ledger_.Report(response->mutable_totals());
+                          exports_.ReportOrphans(response->mutable_totals());
                           return absl::OkStatus();
                         });
 }
@@ -113,7 +153,9 @@ grpc::ServerUnaryReactor* SessionService::ListSessions(
 KeepAliveReactor* SessionService::KeepAlive(
     grpc::CallbackServerContext* context) {
   auto session = SessionOf(registry_, *context);
-  if (!session.ok()) return new RefusedKeepAlive(session.status());
+  if (!session.ok()) {
+    return new RefusedStream<KeepAliveReactor>(session.status());
+  }
   return new KeepAliveStream(*std::move(session));
 }
 

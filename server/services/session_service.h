@@ -4,9 +4,10 @@
 
 #include "holdfast/v1/sessions.grpc.pb.h"
 #include "server/rpc/call_threads.h"
-#include "server/rpc/peer_table.h"
+#include "server/sharing/export_registry.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
+#include "server/tenants/callers.h"
 
 namespace holdfast {
 
@@ -15,25 +16,33 @@ namespace holdfast {
 class SessionService final : public v1::SessionService::CallbackService {
  public:
   // All must outlive the service. With `list_all`, ListSessions shows every
-  // session to every client; else only the daemon's own user and root, on a
-  // Unix socket, see more than their own.
-  SessionService(SessionRegistry& registry, const PeerTable& peers,
+  // session to every client; else only operators see more than their tenant's.
+  SessionService(SessionRegistry& registry, const Callers& callers,
                  CallThreads& threads, const MemoryLedger& ledger,
-                 bool list_all)
+                 const ExportRegistry& exports, bool list_all)
       : registry_(registry),
-        peers_(peers),
+        callers_(callers),
         threads_(threads),
         ledger_(ledger),
+        exports_(exports),
         list_all_(list_all) {}
 
   grpc::ServerUnaryReactor* OpenSession(
       grpc::CallbackServerContext* context,
       const v1::OpenSessionRequest* request,
       v1::OpenSessionResponse* response) override;
+  grpc::ServerUnaryReactor* AttachSession(
+      grpc::CallbackServerContext* context,
+      const v1::AttachSessionRequest* request,
+      v1::AttachSessionResponse* response) override;
   grpc::ServerUnaryReactor* CloseSession(
       grpc::CallbackServerContext* context,
       const v1::CloseSessionRequest* request,
       v1::CloseSessionResponse* response) override;
+  grpc::ServerUnaryReactor* AcknowledgeFault(
+      grpc::CallbackServerContext* context,
+      const v1::AcknowledgeFaultRequest* request,
+      v1::AcknowledgeFaultResponse* response) override;
   grpc::ServerUnaryReactor* ListSessions(
       grpc::CallbackServerContext* context,
       const v1::ListSessionsRequest* request,
@@ -43,13 +52,14 @@ class SessionService final : public v1::SessionService::CallbackService {
 
  private:
   absl::Status Open(const grpc::ServerContextBase& context,
-                    const v1::OpenSessionRequest& request,
+                    const Caller& caller, const v1::OpenSessionRequest& request,
                     v1::OpenSessionResponse* response);
 
   SessionRegistry& registry_;
-  const PeerTable& peers_;
+  const Callers& callers_;
   CallThreads& threads_;
   const MemoryLedger& ledger_;
+  const ExportRegistry& exports_;
   const bool list_all_;
 };
 

@@ -26,12 +26,15 @@ class DeviceCatalogue {
       const internal::Ready& ready) const;
 
   const v1::Driver& driver() const { return ready_.driver(); }
+  // Ordinals are below it.
+  uint32_t size() const { return static_cast<uint32_t>(ready_.devices_size()); }
   // By ordinal, without their attributes.
   v1::ListDevicesResponse List(const DeviceMemory& memory) const;
   // With its attributes. NOT_FOUND names the devices that there are.
   absl::StatusOr<v1::Device> Find(uint32_t ordinal) const;
 
-  // What device 0 runs best: a cubin on a GPU, PTX on the software device.
+  // The code format that device 0 runs best: a cubin on a GPU, PTX on the
+  // software device.
   v1::ObjectFormat DefaultTarget() const;
   // Its compute capability: "90".
   std::string DefaultArch() const;

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
@@ -28,20 +29,45 @@ bool Contains(const Ordinals& ordinals, uint32_t ordinal) {
 absl::Status NoDevice(absl::string_view what,
                       const v1::ListDevicesResponse& devices) {
   const int count = devices.devices_size();
+  const bool all = count > 0 && devices.devices(count - 1).ordinal() + 1 ==
+                                    static_cast<uint32_t>(count);
+  if (!all) {
+    const std::string ordinals =
+        absl::StrJoin(devices.devices(), ", ",
+                      [](std::string* out, const v1::Device& device) {
+                        absl::StrAppend(out, device.ordinal());
+                      });
+    return absl::NotFoundError(absl::StrCat(
+        what, " does not exist for this tenant, which may use: ", ordinals));
+  }
   return absl::NotFoundError(absl::StrCat(
       what, " does not exist: the daemon serves ", count,
       count == 1 ? " device, number 0"
                  : absl::StrCat(" devices, numbered 0 to ", count - 1)));
 }
 
+bool IsQuarantined(const v1::Device& device) {
+  return device.health().state() == v1::DeviceHealth::STATE_QUARANTINED;
+}
+
+absl::Status Quarantined(const v1::Device& device) {
+  return absl::UnavailableError(absl::StrCat("device ", device.ordinal(),
+                                             " is quarantined until a probe "
+                                             "of it passes: ",
+                                             device.health().reason()));
+}
+
 absl::Status Add(uint32_t ordinal, const v1::ListDevicesResponse& devices,
                  Ordinals* chosen) {
   const auto& list = devices.devices();
-  if (std::none_of(list.begin(), list.end(), [&](const v1::Device& device) {
-        return device.ordinal() == ordinal;
-      })) {
+  const auto device =
+      std::find_if(list.begin(), list.end(), [&](const v1::Device& candidate) {
+        return candidate.ordinal() == ordinal;
+      });
+  if (device == list.end()) {
     return NoDevice(absl::StrCat("device ", ordinal), devices);
   }
+  if (IsQuarantined(*device)) return Quarantined(*device);
   if (Contains(*chosen, ordinal)) {
     return absl::InvalidArgumentError(
         absl::StrCat("device ", ordinal, " is named twice"));
@@ -81,13 +107,25 @@ absl::StatusOr<uint32_t> FindMostFree(const Ordinals& chosen,
                                       const v1::ListDevicesResponse& devices) {
   const v1::Device* best = nullptr;
   for (const v1::Device& device : devices.devices()) {
-    if (Contains(chosen, device.ordinal())) continue;
+    if (Contains(chosen, device.ordinal()) || IsQuarantined(device)) continue;
     if (best == nullptr || FreeMemory(device) > FreeMemory(*best)) {
       best = &device;
     }
   }
   if (best == nullptr) return NoDevice("one more device", devices);
   return best->ordinal();
+}
+
+// Those that work.
+absl::StatusOr<Ordinals> All(const v1::ListDevicesResponse& devices) {
+  Ordinals usable;
+  for (const v1::Device& device : devices.devices()) {
+    if (!IsQuarantined(device)) usable.push_back(device.ordinal());
+  }
+  if (usable.empty() && devices.devices_size() > 0) {
+    return Quarantined(devices.devices(0));
+  }
+  return usable;
 }
 
 absl::StatusOr<uint32_t> Find(const std::string& choice, const Ordinals& chosen,
@@ -106,6 +144,20 @@ absl::StatusOr<uint32_t> Find(const std::string& choice, const Ordinals& chosen,
 
 }  // namespace
 
+absl::StatusOr<v1::ListDevicesResponse> DevicesOfTenant(
+    const v1::ListDevicesResponse& all, const Ordinals& ordinals) {
+  if (ordinals.empty()) return all;
+  v1::ListDevicesResponse devices = all;
+  devices.clear_devices();
+  for (const v1::Device& device : all.devices()) {
+    if (Contains(ordinals, device.ordinal())) *devices.add_devices() = device;
+  }
+  if (devices.devices_size() > 0) return devices;
+  return absl::NotFoundError(absl::StrCat("the tenant may use devices ",
+                                          absl::StrJoin(ordinals, ", "),
+                                          ", and none of them exists"));
+}
+
 absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
     const v1::OpenSessionRequest& request,
     const v1::ListDevicesResponse& devices) {
@@ -122,12 +174,7 @@ absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
                               Find(choice, chosen, devices));
     HOLDFAST_RETURN_IF_ERROR(Add(ordinal, devices, &chosen));
   }
-  if (chosen.empty()) {
-    for (const v1::Device& device : devices.devices()) {
-      chosen.push_back(device.ordinal());
-    }
-  }
-  return chosen;
+  return chosen.empty() ? All(devices) : chosen;
 }
 
 }  // namespace holdfast

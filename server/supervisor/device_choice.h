@@ -13,10 +13,16 @@
 
 namespace holdfast {
 
+// The devices of `all` that have these ordinals; all if there are none.
+// NOT_FOUND: none of them exists.
+absl::StatusOr<v1::ListDevicesResponse> DevicesOfTenant(
+    const v1::ListDevicesResponse& all, const std::vector<uint32_t>& ordinals);
+
 // The ordinals that OpenSessionRequest.devices or device_choices name, in their
-// order; all devices where it has neither. NOT_FOUND: one does not exist, and
-// how many there are. INVALID_ARGUMENT: one is named twice, a beginning of a
-// UUID fits several, or both fields are set.
+// order; all devices that are not in quarantine where it has neither.
+// NOT_FOUND: one does not exist, and how many there are. UNAVAILABLE: one that
+// is named is in quarantine, or all are, and why. INVALID_ARGUMENT: one is
+// named twice, a beginning of a UUID fits several, or both fields are set.
 absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
     const v1::OpenSessionRequest& request,
     const v1::ListDevicesResponse& devices);

@@ -6,39 +6,60 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "holdfast/internal/executor.pb.h"
+#include "server/tenants/tenant.h"
 
 namespace holdfast {
 
-// What an executor gets with its session; the descriptors are borrowed.
+// An executor's assignment to its session; the descriptors are borrowed.
 struct SessionStart {
   internal::Assign assign;
   int calls = -1;        // a socket that listens for rpcs
   int descriptors = -1;  // one that listens for clients' descriptors
   int blocks = -1;       // of SharedBlocks
-  // Whose generated code it shares; empty: nobody's.
-  std::string owner;
+  // Who pays for the session.
+  std::shared_ptr<Tenant> tenant;
 };
 
-// What a session needs of the process that holds its resources. Thread-safe.
-// The destructor ends the process.
+class SessionHoldings;
+
+// A session's view of the process that holds its resources. Thread-safe. The
+// destructor ends the process.
 class Executor {
  public:
   virtual ~Executor() = default;
 
   virtual pid_t pid() const = 0;
 
-  // What its session holds and has done. Asks, and waits for the answer until
-  // the deadline; then it is as last reported.
+  // The account of its session. Asks the process, and waits for the answer
+  // until the deadline; after that returns the last report.
   virtual internal::Usage AskUsage(absl::Time deadline) = 0;
 
-  // Gives it its session; returns when its socket accepts calls. Once.
-  virtual absl::Status Serve(const SessionStart& start,
-                             absl::Time deadline) = 0;
+  // Gives it its session; returns when its socket accepts calls. Once. If it
+  // succeeds another executor, all that one had is there again, but for what
+  // the answer names, and it serves after Resume.
+  virtual absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
+                                                  absl::Time deadline) = 0;
+
+  // The client has acknowledged the fault of the executor before this one.
+  // Returns when calls are answered.
+  virtual absl::Status Resume(absl::Time deadline) = 0;
+
+  // Before Serve: it is to succeed the executor that had these.
+  virtual void Inherit(std::unique_ptr<SessionHoldings> holdings) = 0;
+  // Takes out all that is held for its session, for a successor; the process is
+  // of no more use then. Null: there is no session. If nobody takes it until
+  // the process has ended and OnEnd's callback has returned, it is given up.
+  virtual std::unique_ptr<SessionHoldings> TakeHoldings() = 0;
+  // The process's own report of its end, if that was a fault.
+  virtual std::optional<internal::Fault> fault() const = 0;
 
   // `callback` is called once when the process has ended, with how; at once
   // if that was earlier. Replaces the callback before it. It must not destroy

@@ -71,6 +71,29 @@ absl::StatusOr<std::shared_ptr<const DeviceCatalogue>> ExecutorPool::Devices(
   return devices_;
 }
 
+ExecutorPool::Statistics ExecutorPool::statistics() const {
+  absl::MutexLock lock(&mutex_);
+  Statistics statistics = statistics_;
+  statistics.waiting = warm_.size();
+  statistics.failing = !failure_.ok();
+  return statistics;
+}
+
+void ExecutorPool::SetUsable(uint32_t device, bool usable) {
+  bool startable = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (usable) {
+      if (plan_.empty()) plan_.NoteDemand(device);
+      return;
+    }
+    plan_.Forget(device);
+    startable = !failure_.ok() && devices_ != nullptr;
+    if (startable) failure_ = absl::OkStatus();
+  }
+  if (startable && options_.on_health) options_.on_health(true);
+}
+
 absl::Status ExecutorPool::AwaitStart(const std::function<bool()>& done,
                                       absl::Time deadline) {
   const auto decided = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -158,6 +181,7 @@ ExecutorPool::Warm ExecutorPool::TakeDead() {
     dead.push_back(std::move(warm_[i]));
     warm_.erase(warm_.begin() + static_cast<ptrdiff_t>(i));
     ++idle_deaths_;
+    ++statistics_.lost;
   }
   return dead;
 }
@@ -187,6 +211,7 @@ void ExecutorPool::Add(Waiting executor, const internal::Ready& ready) {
       devices_ = devices_->With(ready);
     }
     pause_ = options_.first_pause;
+    ++statistics_.started;
     warm_.push_back(std::move(executor));
   }
   if (options_.on_health) options_.on_health(true);
@@ -198,6 +223,7 @@ void ExecutorPool::SetFailed(const absl::Status& status) {
     absl::MutexLock lock(&mutex_);
     if (stopping_) return;
     pause = pause_;
+    ++statistics_.failed;
     failure_ = status;
     retry_ = absl::Now() + pause_;
     pause_ = std::min(pause_ * 2, options_.longest_pause);

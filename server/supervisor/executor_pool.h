@@ -58,9 +58,24 @@ class ExecutorPool {
   absl::StatusOr<std::unique_ptr<Executor>> Take(
       const std::vector<uint32_t>& devices, absl::Time deadline);
 
-  // What executors have found; waits for the first. UNAVAILABLE: as Take.
+  // While a device is not usable, no executor is kept waiting there, and that
+  // none could be started on it is not held against the other devices.
+  void SetUsable(uint32_t device, bool usable);
+
+  // The devices that executors have found; waits for the first report.
+  // UNAVAILABLE: as Take.
   absl::StatusOr<std::shared_ptr<const DeviceCatalogue>> Devices(
       absl::Time deadline);
+
+  struct Statistics {
+    size_t waiting = 0;
+    bool failing = false;  // the last start failed
+    // Since the daemon's start.
+    uint64_t started = 0;
+    uint64_t failed = 0;  // starts
+    uint64_t lost = 0;    // while they waited
+  };
+  Statistics statistics() const;
 
  private:
   struct Waiting {
@@ -72,7 +87,7 @@ class ExecutorPool {
   void Run();
   std::vector<uint32_t> WarmDevices() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What to do next; none if there are as many executors as are wanted.
+  // The next step; none if there are as many executors as are wanted.
   std::optional<WarmPlan::Step> NextStep() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes out those that wait for a demand that is gone.
@@ -88,7 +103,7 @@ class ExecutorPool {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   // The devices of each call of Take, oldest first.
   std::list<std::vector<uint32_t>> calls_ ABSL_GUARDED_BY(mutex_);
@@ -102,6 +117,7 @@ class ExecutorPool {
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   absl::Time retry_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Duration pause_ ABSL_GUARDED_BY(mutex_);
+  Statistics statistics_ ABSL_GUARDED_BY(mutex_);  // the sums
   std::thread thread_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/supervisor/executor_process.h"
 
+#include <fcntl.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,12 +13,12 @@
 namespace holdfast {
 namespace {
 
-// Descriptors that one executor may have the supervisor hold.
-constexpr size_t kMaxChunks = 4096;
-
 // A process that has closed its channel is exiting; one that lingers in the
 // driver's exit code is killed.
 constexpr absl::Duration kExitTime = absl::Seconds(5);
+
+// One that looks after its kernels does so ten times a second.
+constexpr absl::Duration kLookTime = absl::Seconds(10);
 
 }  // namespace
 
@@ -30,19 +32,20 @@ absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorProcess::Start(
 
 ExecutorProcess::ExecutorProcess(std::unique_ptr<ChildProcess> process,
                                  const Services& services)
-    : process_(std::move(process)),
-      store_(services.store),
-      code_(services.code),
-      ledger_(services.ledger),
-      memory_(services.memory),
-      grants_(services.ledger) {
+    : process_(std::move(process)), services_(services) {
   reader_ = std::thread([this] { ReadMessages(); });
 }
 
 ExecutorProcess::~ExecutorProcess() {
   OnEnd(nullptr);
+  guard_ = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    end_wanted_ = true;
+  }
   process_->Kill();
-  process_->channel().Shutdown();  // Whoever else may hold its other end.
+  process_->channel()
+      .Shutdown();  // Also if another process holds its other end.
   reader_.join();
 }
 
@@ -77,13 +80,41 @@ absl::Status ExecutorProcess::SendSocket(
   return process_->channel().Send(message, socket);
 }
 
-absl::Status ExecutorProcess::Serve(const SessionStart& start,
-                                    absl::Time deadline) {
+void ExecutorProcess::Inherit(std::unique_ptr<SessionHoldings> holdings) {
+  absl::MutexLock lock(&mutex_);
+  holdings_ = std::move(holdings);
+  succeeds_ = true;
+}
+
+std::unique_ptr<SessionHoldings> ExecutorProcess::TakeHoldings() {
+  absl::MutexLock lock(&mutex_);
+  return std::move(holdings_);
+}
+
+std::optional<internal::Fault> ExecutorProcess::fault() const {
+  absl::MutexLock lock(&mutex_);
+  return fault_;
+}
+
+absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
+    const SessionStart& start, absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
-    owner_ = start.owner;
-    grants_.Open(start.assign.limits(),
-                 static_cast<size_t>(start.assign.devices_size()));
+    owner_ = start.tenant->code_owner();
+    devices_.assign(start.assign.devices().begin(),
+                    start.assign.devices().end());
+    if (holdings_ == nullptr) {
+      holdings_ = std::make_unique<SessionHoldings>(SessionHoldings::Services{
+          services_.store, services_.ledger, services_.exports,
+          services_.collections, services_.memory});
+      HOLDFAST_RETURN_IF_ERROR(holdings_->Open(start.assign, start.tenant));
+    } else {
+      HOLDFAST_RETURN_IF_ERROR(holdings_->BeginRestore());
+    }
+    HOLDFAST_RETURN_IF_ERROR(holdings_->SendTo(process_->channel()));
+    if (start.assign.kernel_time_limit_ns() > 0) {
+      GuardKernels(holdings_->journal());
+    }
   }
   HOLDFAST_RETURN_IF_ERROR(
       SendSocket(internal::ListeningSocket::PURPOSE_CALLS, start.calls));
@@ -92,7 +123,23 @@ absl::Status ExecutorProcess::Serve(const SessionStart& start,
   internal::ToExecutor message;
   *message.mutable_assign() = start.assign;
   HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message, start.blocks));
-  return Await(&ExecutorProcess::serving_, "serving", deadline).status();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      internal::Serving serving,
+      Await(&ExecutorProcess::serving_, "serving", deadline));
+  absl::MutexLock lock(&mutex_);
+  if (succeeds_ && holdings_ != nullptr) holdings_->EndRestore();
+  return serving;
+}
+
+absl::Status ExecutorProcess::Resume(absl::Time deadline) {
+  {
+    absl::MutexLock lock(&mutex_);
+    serving_.reset();
+  }
+  internal::ToExecutor message;
+  message.mutable_resume();
+  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message));
+  return Await(&ExecutorProcess::serving_, "serving again", deadline).status();
 }
 
 void ExecutorProcess::OnEnd(std::function<void(absl::Status)> callback) {
@@ -110,6 +157,10 @@ std::optional<absl::Status> ExecutorProcess::ended() const {
 }
 
 void ExecutorProcess::Stop(absl::Time deadline) {
+  {
+    absl::MutexLock lock(&mutex_);
+    end_wanted_ = true;
+  }
   internal::ToExecutor message;
   message.mutable_shutdown();
   if (!process_->channel().Send(message).ok() ||
@@ -118,12 +169,7 @@ void ExecutorProcess::Stop(absl::Time deadline) {
   }
   process_->Wait();
   absl::MutexLock lock(&mutex_);
-  GiveBackMemory();
-}
-
-void ExecutorProcess::GiveBackMemory() {
-  while (!chunks_.empty()) ReleaseChunk(chunks_.begin()->first);
-  grants_.Close();
+  holdings_ = nullptr;
   usage_.clear_usage();
 }
 
@@ -149,7 +195,10 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
     case internal::FromExecutor::kLoadCode:
       return AnswerLoadCode(message.load_code().key());
     case internal::FromExecutor::kStoreCode:
-      return code_.Store(owner(), message.store_code().key(), fd.get());
+      return services_.code.Store(owner(), message.store_code().key(),
+                                  fd.get());
+    case internal::FromExecutor::kSharing:
+      return AnswerSharing(message.sharing(), fd.get());
     default:
       break;
   }
@@ -157,16 +206,42 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
   if (message.has_usage()) NoteUsage(message.usage());
   if (message.has_ready() && !ready_.has_value()) {
     ready_ = message.ready();
-    ledger_.AddDevices(*ready_);
+    services_.ledger.AddDevices(*ready_);
     NoteReady(*ready_);
   }
-  if (message.has_serving()) serving_ = message.serving();
+  if (message.has_serving()) {
+    NoteServing(message.serving(), std::move(fd));
+    return absl::OkStatus();
+  }
+  if (message.has_fault()) {
+    // Its last word. An endless kernel, or a driver that does not let go of the
+    // device, must not keep it.
+    if (!fault_.has_value()) fault_ = message.fault();
+    process_->Kill();
+    return absl::OkStatus();
+  }
+  if (holdings_ == nullptr) return absl::OkStatus();
+  return NoteHoldings(message, std::move(fd));
+}
+
+absl::Status ExecutorProcess::NoteHoldings(
+    const internal::FromExecutor& message, UniqueFd fd) {
   if (message.has_chunk_released()) {
-    ReleaseChunk(message.chunk_released().chunk());
+    holdings_->ReleaseChunk(message.chunk_released().chunk());
+  }
+  if (message.has_import_released()) {
+    holdings_->ReleaseImport(message.import_released().import());
+  }
+  if (message.has_host_memory_created()) {
+    return holdings_->HoldHostMemory(message.host_memory_created(),
+                                     std::move(fd));
+  }
+  if (message.has_host_memory_released()) {
+    holdings_->ReleaseHostMemory(message.host_memory_released().handle());
   }
   if (message.has_release()) {
-    return grants_.Release(message.release().place(),
-                           message.release().bytes());
+    return holdings_->grants().Release(message.release().place(),
+                                       message.release().bytes());
   }
   return absl::OkStatus();
 }
@@ -198,18 +273,23 @@ internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
   if (sent.ok()) {
     mutex_.AwaitWithDeadline(absl::Condition(&answered), deadline);
   }
-  if (ended_.has_value()) return usage_;
+  if (ended_.has_value() || holdings_ == nullptr) return usage_;
   internal::Usage usage = usage_;
   // Known here, whatever the executor says.
-  grants_.ReportReserved(usage.mutable_usage()->mutable_reserved_bytes());
+  holdings_->grants().ReportReserved(
+      usage.mutable_usage()->mutable_reserved_bytes());
+  holdings_->memory().Report(usage.mutable_usage());
   return usage;
 }
 
 absl::Status ExecutorProcess::AnswerReserve(const internal::Reserve& reserve) {
-  absl::Status granted;
+  absl::Status granted =
+      absl::FailedPreconditionError("no session to reserve memory for");
   {
     absl::MutexLock lock(&mutex_);
-    granted = grants_.Reserve(reserve.place(), reserve.bytes());
+    if (holdings_ != nullptr) {
+      granted = holdings_->grants().Reserve(reserve.place(), reserve.bytes());
+    }
   }
   internal::ToExecutor message;
   message.mutable_reserve_reply();
@@ -223,7 +303,12 @@ absl::Status ExecutorProcess::AnswerFetch(const std::string& sha256) {
   internal::ToExecutor message;
   internal::ObjectReply& reply = *message.mutable_object();
   reply.set_sha256(sha256);
-  const auto object = store_.Get(sha256);
+  absl::StatusOr<std::shared_ptr<const StoredObject>> object =
+      absl::NotFoundError("no session");
+  {
+    absl::MutexLock lock(&mutex_);
+    if (holdings_ != nullptr) object = holdings_->FindObject(sha256);
+  }
   if (!object.ok()) return process_->channel().Send(message);
   reply.set_found(true);
   reply.set_size((*object)->header.size());
@@ -240,38 +325,68 @@ absl::Status ExecutorProcess::AnswerLoadCode(const std::string& key) {
   internal::ToExecutor message;
   internal::CodeReply& reply = *message.mutable_code();
   reply.set_key(key);
-  const auto code = code_.Load(owner(), key);
+  const auto code = services_.code.Load(owner(), key);
   if (code == nullptr) return process_->channel().Send(message);
   reply.set_found(true);
   return process_->channel().Send(message, code->memory.get());
 }
 
+void ExecutorProcess::GuardKernels(int journal) {
+  guard_ = std::make_unique<HangGuard>(HangGuard::Options{
+      .journal = UniqueFd(fcntl(journal, F_DUPFD_CLOEXEC, 0)),
+      .patience = kLookTime,
+      .alarm = [this](absl::Duration since) { EndHanging(since); }});
+}
+
+void ExecutorProcess::EndHanging(absl::Duration since) {
+  absl::MutexLock lock(&mutex_);
+  if (ended_.has_value() || fault_.has_value()) return;
+  fault_.emplace();
+  *fault_->mutable_error() = ToError(absl::DeadlineExceededError(absl::StrCat(
+      "the executor (pid ", pid(),
+      ") hangs: it has not looked for kernels over their limit of time for ",
+      absl::FormatDuration(absl::Trunc(since, absl::Milliseconds(1))))));
+  process_->Kill();
+}
+
+void ExecutorProcess::NoteServing(const internal::Serving& serving,
+                                  UniqueFd counters) {
+  if (!serving_.has_value() && counters.valid()) {
+    counts_ = services_.totals.Open(counters);
+  }
+  serving_ = serving;
+}
+
 void ExecutorProcess::NoteReady(const internal::Ready& ready) {
   for (const v1::Device& device : ready.devices()) {
     if (!device.has_free_memory()) continue;
-    memory_.NoteMeasured(device.ordinal(), device.free_memory(),
-                         device.total_memory());
+    services_.memory.NoteMeasured(device.ordinal(), device.free_memory(),
+                                  device.total_memory());
   }
 }
 
 absl::Status ExecutorProcess::HoldChunk(const internal::ChunkCreated& created,
                                         UniqueFd fd) {
   absl::MutexLock lock(&mutex_);
-  if (chunks_.size() >= kMaxChunks) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("it made more than ", kMaxChunks, " chunks of memory"));
-  }
-  ReleaseChunk(created.chunk());
-  chunks_[created.chunk()] = {std::move(fd), created.device(), created.size()};
-  memory_.NoteTaken(created.device(), created.size());
-  return absl::OkStatus();
+  if (holdings_ == nullptr) return absl::OkStatus();
+  return holdings_->memory().Hold(created, std::move(fd));
 }
 
-void ExecutorProcess::ReleaseChunk(uint64_t chunk) {
-  const auto it = chunks_.find(chunk);
-  if (it == chunks_.end()) return;
-  memory_.NoteReturned(it->second.device, it->second.size);
-  chunks_.erase(it);
+absl::Status ExecutorProcess::AnswerSharing(
+    const internal::SharingRequest& request, int fd) {
+  SessionMemory::Answer answer;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (holdings_ != nullptr) {
+      answer = holdings_->memory().Ask(request, fd);
+    } else {
+      *answer.reply.mutable_error() =
+          ToError(absl::FailedPreconditionError("no session to share for"));
+    }
+  }
+  internal::ToExecutor message;
+  *message.mutable_sharing() = std::move(answer.reply);
+  return process_->channel().Send(message, answer.descriptor.get());
 }
 
 void ExecutorProcess::SetEnded(const absl::Status& channel_status) {
@@ -286,13 +401,21 @@ void ExecutorProcess::SetEnded(const absl::Status& channel_status) {
   process_->Wait();
   const absl::Status reason = absl::UnavailableError(
       absl::StrCat("the executor (pid ", pid(), ") ", how));
+  bool wanted = false;
+  std::vector<uint32_t> devices;
   absl::MutexLock callback_lock(&callback_mutex_);
   {
     absl::MutexLock lock(&mutex_);
     ended_ = reason;
-    GiveBackMemory();
+    wanted = end_wanted_;
+    devices = devices_;
+    if (serving_.has_value() && !wanted) services_.totals.NoteLost();
   }
+  if (!wanted && services_.died) services_.died(devices);
   if (callback_) std::exchange(callback_, nullptr)(reason);
+  // The holdings stay: a session that recovers takes them, perhaps only now.
+  absl::MutexLock lock(&mutex_);
+  usage_.clear_usage();
 }
 
 }  // namespace holdfast

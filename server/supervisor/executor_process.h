@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,13 +13,19 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "server/collections/collection_table.h"
 #include "server/compile/object_store.h"
 #include "server/process/child_process.h"
 #include "server/process/spawner.h"
+#include "server/sharing/export_registry.h"
+#include "server/sharing/session_memory.h"
 #include "server/supervisor/code_cache.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor.h"
+#include "server/supervisor/hang_guard.h"
 #include "server/supervisor/memory_ledger.h"
+#include "server/supervisor/session_holdings.h"
+#include "server/telemetry/execution_totals.h"
 
 namespace holdfast {
 
@@ -36,6 +41,12 @@ class ExecutorProcess final : public Executor {
     CodeCache& code;
     MemoryLedger& ledger;
     DeviceMemory& memory;  // is told of what the process takes
+    ExportRegistry& exports;
+    CollectionTable& collections;
+    ExecutionTotals& totals;  // of what executors have done
+    // Called when the process has ended unasked, with its session's devices;
+    // none if it had no session yet. By the thread that reads its messages.
+    std::function<void(const std::vector<uint32_t>& devices)> died;
   };
 
   // Starts the process; it is not ready yet.
@@ -55,18 +66,16 @@ class ExecutorProcess final : public Executor {
 
   pid_t pid() const override { return process_->pid(); }
   internal::Usage AskUsage(absl::Time deadline) override;
-  absl::Status Serve(const SessionStart& start, absl::Time deadline) override;
+  absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
+                                          absl::Time deadline) override;
+  absl::Status Resume(absl::Time deadline) override;
+  void Inherit(std::unique_ptr<SessionHoldings> holdings) override;
+  std::unique_ptr<SessionHoldings> TakeHoldings() override;
+  std::optional<internal::Fault> fault() const override;
   void OnEnd(std::function<void(absl::Status)> callback) override;
   void Stop(absl::Time deadline) override;
 
  private:
-  // A chunk of device memory that is kept alive for it.
-  struct HeldChunk {
-    UniqueFd fd;
-    uint32_t device = 0;
-    uint64_t size = 0;
-  };
-
   ExecutorProcess(std::unique_ptr<ChildProcess> process,
                   const Services& services);
 
@@ -81,10 +90,17 @@ class ExecutorProcess final : public Executor {
   absl::Status AnswerReserve(const internal::Reserve& reserve);
   absl::Status AnswerLoadCode(const std::string& key);
   absl::Status HoldChunk(const internal::ChunkCreated& created, UniqueFd fd);
-  void ReleaseChunk(uint64_t chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status AnswerSharing(const internal::SharingRequest& request, int fd);
+  void NoteServing(const internal::Serving& serving, UniqueFd counters)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Messages about what is held for the session.
+  absl::Status NoteHoldings(const internal::FromExecutor& message, UniqueFd fd)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteReady(const internal::Ready& ready);
+  // Its kernels have a limit of time: it has to look after them.
+  void GuardKernels(int journal);
+  void EndHanging(absl::Duration since);
   // The process has ended.
-  void GiveBackMemory() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SetEnded(const absl::Status& channel_status);
   // Waits for one of the process's answers, its end or the deadline.
   template <typename Answer>
@@ -92,10 +108,7 @@ class ExecutorProcess final : public Executor {
                                absl::string_view what, absl::Time deadline);
 
   const std::unique_ptr<ChildProcess> process_;
-  ObjectStore& store_;
-  CodeCache& code_;
-  MemoryLedger& ledger_;
-  DeviceMemory& memory_;
+  const Services services_;
 
   mutable absl::Mutex mutex_;
   internal::Usage usage_ ABSL_GUARDED_BY(mutex_);
@@ -103,15 +116,22 @@ class ExecutorProcess final : public Executor {
   std::optional<internal::Ready> ready_ ABSL_GUARDED_BY(mutex_);
   std::optional<internal::Serving> serving_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, HeldChunk> chunks_ ABSL_GUARDED_BY(mutex_);
-  MemoryGrants grants_ ABSL_GUARDED_BY(mutex_);
+  // The session's; null before there is one, and after its end.
+  std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
+  bool succeeds_ ABSL_GUARDED_BY(mutex_) = false;  // another executor
+  std::optional<internal::Fault> fault_ ABSL_GUARDED_BY(mutex_);
   std::string owner_ ABSL_GUARDED_BY(mutex_);  // of the session
+  // Once it serves.
+  std::unique_ptr<ExecutionTotals::Page> counts_ ABSL_GUARDED_BY(mutex_);
+  std::vector<uint32_t> devices_ ABSL_GUARDED_BY(mutex_);  // of the session
+  bool end_wanted_ ABSL_GUARDED_BY(mutex_) = false;
 
   // Held while the callback runs.
   absl::Mutex callback_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   std::function<void(absl::Status)> callback_ ABSL_GUARDED_BY(callback_mutex_);
 
   std::thread reader_;
+  std::unique_ptr<HangGuard> guard_;  // null: there is no limit
 };
 
 }  // namespace holdfast

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/supervisor/memory_ledger.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -78,7 +79,9 @@ void MemoryLedger::Report(v1::MemoryTotals* totals) const {
   }
 }
 
-void MemoryGrants::Open(const internal::AccountLimits& limits, size_t devices) {
+void MemoryGrants::Open(const internal::AccountLimits& limits, size_t devices,
+                        std::shared_ptr<Tenant> tenant) {
+  tenant_ = std::move(tenant);
   if (devices == 0) devices = ledger_.device_count();
   devices_ = Quota::Create({.name = "device memory reserved by the session",
                             .unit = kBytes,
@@ -90,40 +93,133 @@ void MemoryGrants::Open(const internal::AccountLimits& limits, size_t devices) {
                          .set_by = "--pinned-memory, --arena-memory"});
 }
 
+// A kind of host memory that does not exist counts as the executor's own.
+MemoryGrants::PlaceKey MemoryGrants::KeyOf(const internal::MemoryPlace& place) {
+  const auto place_case = place.place_case();
+  if (place.has_device()) return {place_case, place.device()};
+  if (!place.has_host()) return {place_case, 0};
+  const bool known = internal::HostMemory_IsValid(place.host());
+  return {place_case, known ? static_cast<uint32_t>(place.host()) : 0};
+}
+
+absl::StatusOr<MemoryGrants::Quotas> MemoryGrants::QuotasOf(
+    const internal::MemoryPlace& place) const {
+  if (place.has_buffers()) {
+    if (tenant_ != nullptr) return Quotas{tenant_->device_bytes()};
+    return absl::InvalidArgumentError("no tenant to reserve buffers of");
+  }
+  if (!place.has_device() && !place.has_host()) {
+    return absl::InvalidArgumentError("no place to reserve memory of");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(auto of_all, ledger_.Find(place));
+  if (place.has_device()) return Quotas{devices_, std::move(of_all)};
+  Quotas quotas = {host_, std::move(of_all)};
+  if (tenant_ != nullptr && place.host() == internal::HOST_MEMORY_PINNED) {
+    quotas.push_back(tenant_->pinned_bytes());
+  }
+  if (tenant_ != nullptr && place.host() == internal::HOST_MEMORY_ARENA) {
+    quotas.push_back(tenant_->arena_bytes());
+  }
+  return quotas;
+}
+
 absl::Status MemoryGrants::Reserve(const internal::MemoryPlace& place,
                                    uint64_t bytes) {
   if (devices_ == nullptr) {
     return absl::FailedPreconditionError("no session to reserve memory for");
   }
-  HOLDFAST_ASSIGN_OR_RETURN(const auto of_all, ledger_.Find(place));
-  Quota& of_session = place.has_host() ? *host_ : *devices_;
-  HOLDFAST_ASSIGN_OR_RETURN(Charge first, of_session.Take(bytes));
-  HOLDFAST_ASSIGN_OR_RETURN(Charge second, of_all->Take(bytes));
-  Granted& granted = granted_[of_all.get()];
-  granted.of_session.Add(std::move(first));
-  granted.of_all.Add(std::move(second));
+  HOLDFAST_ASSIGN_OR_RETURN(const Quotas quotas, QuotasOf(place));
+  Granted& granted = granted_[KeyOf(place)];
+  const uint64_t credit = std::min(bytes, granted.credit);
+  const uint64_t inherited =
+      granted.inherited.empty()
+          ? 0
+          : std::min(bytes - credit, granted.inherited[0].amount());
+  std::vector<Charge> charges;
+  for (const auto& quota : quotas) {
+    HOLDFAST_ASSIGN_OR_RETURN(Charge charge,
+                              quota->Take(bytes - credit - inherited));
+    charges.push_back(std::move(charge));
+  }
+  granted.credit -= credit;
+  granted.charges.resize(charges.size());
+  for (size_t i = 0; i < charges.size(); ++i) {
+    if (inherited > 0) {
+      granted.charges[i].Add(granted.inherited[i].Split(inherited));
+    }
+    granted.charges[i].Add(std::move(charges[i]));
+  }
   return absl::OkStatus();
 }
 
 absl::Status MemoryGrants::Release(const internal::MemoryPlace& place,
                                    uint64_t bytes) {
   if (devices_ == nullptr) return absl::OkStatus();  // It is back already.
-  HOLDFAST_ASSIGN_OR_RETURN(const auto of_all, ledger_.Find(place));
-  Granted& granted = granted_[of_all.get()];
-  if (bytes > granted.of_all.amount()) {
+  const auto found = granted_.find(KeyOf(place));
+  if (found == granted_.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it gave back ", bytes,
+                     " bytes of memory, of which none were granted"));
+  }
+  Granted& granted = found->second;
+  const uint64_t forgiven = std::min(bytes, granted.forgiven);
+  granted.forgiven -= forgiven;
+  bytes -= forgiven;
+  if (bytes > granted.amount()) {
     return absl::InvalidArgumentError(
         absl::StrCat("it gave back ", bytes, " bytes of memory, of which ",
-                     granted.of_all.amount(), " were granted"));
+                     granted.amount(), " were granted"));
   }
-  granted.of_all.Return(bytes);
-  granted.of_session.Return(bytes);
+  for (Charge& charge : granted.charges) charge.Return(bytes);
   return absl::OkStatus();
+}
+
+absl::StatusOr<MemoryGrants::Detached> MemoryGrants::Detach(
+    const internal::MemoryPlace& place, uint64_t bytes) {
+  const auto found = granted_.find(KeyOf(place));
+  const uint64_t amount = found == granted_.end() ? 0 : found->second.amount();
+  if (found == granted_.end() || !place.has_device() || bytes > amount) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it shares ", bytes, " bytes of memory, of which ", amount,
+                     " were granted"));
+  }
+  std::vector<Charge>& charges = found->second.charges;
+  return Detached{charges[0].Split(bytes), charges[1].Split(bytes)};
+}
+
+void MemoryGrants::Forgive(const internal::MemoryPlace& place, uint64_t bytes) {
+  const auto found = granted_.find(KeyOf(place));
+  if (found != granted_.end()) found->second.forgiven += bytes;
+}
+
+void MemoryGrants::BeginInheritance() {
+  for (auto& [place, granted] : granted_) {
+    granted.inherited.resize(granted.charges.size());
+    for (size_t i = 0; i < granted.charges.size(); ++i) {
+      granted.inherited[i].Add(std::move(granted.charges[i]));
+    }
+    granted.charges.clear();
+    granted.credit = 0;
+    granted.forgiven = 0;
+  }
+}
+
+void MemoryGrants::EndInheritance() {
+  for (auto& [place, granted] : granted_) {
+    granted.inherited.clear();
+    granted.credit = 0;
+  }
+}
+
+void MemoryGrants::Credit(const internal::MemoryPlace& place, uint64_t bytes) {
+  if (devices_ != nullptr) granted_[KeyOf(place)].credit += bytes;
 }
 
 void MemoryGrants::Close() {
   granted_.clear();
   devices_ = nullptr;
   host_ = nullptr;
+  tenant_ = nullptr;
 }
 
 void MemoryGrants::ReportReserved(v1::QuotaUsage* usage) const {

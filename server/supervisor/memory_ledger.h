@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What executors have been granted of the memory that sessions take from each
-// other: of each device, and of the host. An executor asks before it takes any
-// (internal.Reserve), all or nothing, and what it was granted counts until it
-// is released or the process has ended.
+// The memory granted to executors: of each device and of the host, which all
+// sessions share, and of their tenants' quotas. An
+// executor asks before it takes any (internal.Reserve), all or nothing, and
+// what it was granted counts until it is released or the process has ended.
 //
 // The sums hold as long as executors ask. One that its client's kernel has
 // taken over could take host memory without asking; then the limits of its
@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -24,6 +26,7 @@
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "server/executor/quota.h"
+#include "server/tenants/tenant.h"
 
 namespace holdfast {
 
@@ -40,7 +43,8 @@ class MemoryLedger {
   void AddDevices(const internal::Ready& ready);
   size_t device_count() const;
 
-  // NOT_FOUND: there is no such device.
+  // The sum of a device's chunks, or of host memory. NOT_FOUND: there is no
+  // such device.
   absl::StatusOr<std::shared_ptr<Quota>> Find(
       const internal::MemoryPlace& place) const;
 
@@ -52,8 +56,8 @@ class MemoryLedger {
   std::map<uint32_t, std::shared_ptr<Quota>> devices_ ABSL_GUARDED_BY(mutex_);
 };
 
-// What one executor has been granted, within what its session may hold. Given
-// back when it ends. Not thread-safe.
+// The memory granted to one executor, within its session's limits. Given back
+// when it ends. Not thread-safe.
 class MemoryGrants {
  public:
   // `ledger` must outlive it.
@@ -61,32 +65,69 @@ class MemoryGrants {
 
   // From now on memory is granted: for a session on `devices` devices, 0 for
   // all. Chunks may take twice the bytes that the session may ask for, and
-  // 64 MiB a device, for rounding and for what is freed but still in use.
-  void Open(const internal::AccountLimits& limits, size_t devices);
+  // 64 MiB a device, for rounding and for what is freed but still in use. Host
+  // memory and buffers count against the tenant, if there is one.
+  void Open(const internal::AccountLimits& limits, size_t devices,
+            std::shared_ptr<Tenant> tenant = nullptr);
 
-  // RESOURCE_EXHAUSTED: over the session's part or the sum;
+  // RESOURCE_EXHAUSTED: over the session's part, the tenant's or the sum;
   // FAILED_PRECONDITION: not between Open and Close.
   absl::Status Reserve(const internal::MemoryPlace& place, uint64_t bytes);
   // INVALID_ARGUMENT: not that much was granted. Does nothing after Close.
   absl::Status Release(const internal::MemoryPlace& place, uint64_t bytes);
 
-  // Gives everything back; nothing is granted any more.
-  void Close();
-
-  // Of all devices.
-  void ReportReserved(v1::QuotaUsage* usage) const;
-
- private:
-  // Of one place.
-  struct Granted {
+  // A part of what was granted, which counts for as long as this object lives.
+  struct Detached {
     Charge of_session;
     Charge of_all;
   };
+  // Takes `bytes` of the grants out, for memory that may outlive the session.
+  // INVALID_ARGUMENT: not that much is granted.
+  absl::StatusOr<Detached> Detach(const internal::MemoryPlace& place,
+                                  uint64_t bytes);
+  // The executor has let go of memory that was detached: its next Release of
+  // as many bytes returns nothing.
+  void Forgive(const internal::MemoryPlace& place, uint64_t bytes);
+
+  // The executor has died, and a successor will ask for the same memory again.
+  // Until EndInheritance it is granted what the first one had, so that nobody
+  // else gets that in between; what it does not ask for is then given back.
+  void BeginInheritance();
+  void EndInheritance();
+  // The successor may reserve so much without being charged, once: for memory
+  // that was detached.
+  void Credit(const internal::MemoryPlace& place, uint64_t bytes);
+
+  // Gives back everything but what was detached; nothing is granted any more.
+  void Close();
+
+  // Sum over all devices.
+  void ReportReserved(v1::QuotaUsage* usage) const;
+
+ private:
+  // Which quotas a grant is charged to, in order.
+  using Quotas = std::vector<std::shared_ptr<Quota>>;
+  // The charges for one place: one for each of its quotas.
+  struct Granted {
+    std::vector<Charge> charges;
+    std::vector<Charge> inherited;
+    uint64_t credit = 0;    // bytes that Reserve does not charge
+    uint64_t forgiven = 0;  // bytes that Release does not return
+
+    uint64_t amount() const {
+      return charges.empty() ? 0 : charges[0].amount();
+    }
+  };
+  using PlaceKey = std::pair<internal::MemoryPlace::PlaceCase, uint32_t>;
+
+  static PlaceKey KeyOf(const internal::MemoryPlace& place);
+  absl::StatusOr<Quotas> QuotasOf(const internal::MemoryPlace& place) const;
 
   const MemoryLedger& ledger_;
   std::shared_ptr<Quota> devices_;  // null: not open
   std::shared_ptr<Quota> host_;
-  std::map<const Quota*, Granted> granted_;  // by the ledger's quota
+  std::shared_ptr<Tenant> tenant_;
+  std::map<PlaceKey, Granted> granted_;
 };
 
 }  // namespace holdfast

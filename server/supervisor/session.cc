@@ -13,19 +13,22 @@
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
 #include "core/base/log.h"
+#include "core/base/log_scope.h"
+#include "core/base/status_macros.h"
 #include "proto/transport.h"
+#include "server/journal/journal_reader.h"
+#include "server/rpc/fault_status.h"
+#include "server/rpc/status_conversion.h"
 
 namespace holdfast {
 namespace {
-
-using State = v1::SessionInfo;
 
 // An executor that is slow to answer is shown as it was.
 constexpr absl::Duration kUsageTime = absl::Milliseconds(200);
 
 std::shared_ptr<grpc::Channel> ConnectToExecutor(const std::string& path) {
   grpc::ChannelArguments arguments;
-  // What may be sent is the executor's to decide, not the forwarder's.
+  // The executor decides the size of messages, not the forwarder.
   for (const auto& [name, value] : kTransportArguments) {
     arguments.SetInt(name, value);
   }
@@ -42,21 +45,47 @@ std::shared_ptr<grpc::Channel> ConnectToExecutor(const std::string& path) {
 absl::Status LostStatus(const std::string& id, const absl::Status& reason) {
   absl::Status status = absl::UnavailableError(absl::StrCat(
       "session ", id, " is lost with all its resources: ", reason.message()));
-  ErrorDetail detail;
+  // A CUDA error keeps its name.
+  ErrorDetail detail = GetErrorDetail(reason).value_or(ErrorDetail());
   detail.session_lost = true;
   SetErrorDetail(detail, &status);
   return status;
+}
+
+// Answers AcknowledgeFault for a session that will not go on.
+absl::Status StoppedError(const absl::Status& lost) {
+  absl::Status status = absl::AbortedError(lost.message());
+  if (const auto detail = GetErrorDetail(lost); detail.has_value()) {
+    SetErrorDetail(*detail, &status);
+  }
+  return status;
+}
+
+// Lines about the session have the trace of the call that opened it.
+LogFields FieldsOf(const Session::Options& options) {
+  LogFields fields = LogScope::Current();
+  fields.session = options.id;
+  return fields;
 }
 
 }  // namespace
 
 Session::Session(Options options, std::unique_ptr<Executor> executor)
     : options_(std::move(options)),
+      log_fields_(FieldsOf(options_)),
       opened_(options_.now()),
       channel_(ConnectToExecutor(options_.socket_path)),
       executor_(std::move(executor)),
+      blocks_(options_.blocks),
+      faults_(options_.fault_limits),
       deadline_(opened_ + kFirstKeepAlive) {
-  executor_->OnEnd([this](absl::Status reason) { OnExecutorEnd(reason); });
+  this->executor()->OnEnd(
+      [this](absl::Status reason) { OnExecutorEnd(reason); });
+}
+
+std::shared_ptr<Executor> Session::executor() const {
+  absl::MutexLock lock(&mutex_);
+  return executor_;
 }
 
 Session::~Session() { Close("the daemon has dropped it"); }
@@ -74,19 +103,30 @@ v1::SessionInfo Session::Info() const {
   info.set_name(options_.name);
   *info.mutable_client() = options_.client_info;
   info.set_peer(options_.peer);
-  info.set_executor_pid(executor_->pid());
+  info.set_tenant(options_.client);
+  const std::shared_ptr<Executor> executor = this->executor();
+  info.set_executor_pid(executor->pid());
   info.mutable_opened()->set_seconds(absl::ToUnixSeconds(opened_));
   info.mutable_opened()->set_nanos(
       static_cast<int32_t>(absl::ToInt64Nanoseconds(
           opened_ - absl::FromUnixSeconds(absl::ToUnixSeconds(opened_)))));
-  const internal::Usage usage = executor_->AskUsage(absl::Now() + kUsageTime);
+  const internal::Usage usage = executor->AskUsage(absl::Now() + kUsageTime);
   *info.mutable_usage() = usage.usage();
   info.set_memory_bytes(usage.usage().device_bytes().used());
   info.set_arena_bytes(usage.usage().arena_bytes().used());
   *info.mutable_copies() = usage.copies();
   absl::MutexLock lock(&mutex_);
   info.set_state(state_);
+  info.set_epoch(epoch_);
+  info.set_faults(faults_.count());
+  if (faults_.count() > 0) *info.mutable_last_fault() = last_fault_;
   return info;
+}
+
+void Session::NoteAttach() {
+  absl::MutexLock lock(&mutex_);
+  if (open_keepers_ > 0) return;
+  deadline_ = std::max(deadline_, options_.now() + kFirstKeepAlive);
 }
 
 bool Session::HasToken(absl::string_view token) const {
@@ -101,31 +141,40 @@ absl::Status Session::Serving() const {
 absl::Status Session::AwaitLoss(absl::Time deadline) const {
   absl::MutexLock lock(&mutex_);
   const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return !lost_.ok() || state_ == State::STATE_CLOSING;
+    return !lost_.ok() || state_ == State::STATE_CLOSING || Faulted();
   };
   mutex_.AwaitWithDeadline(absl::Condition(&over), deadline);
   if (!lost_.ok()) return lost_;
+  if (Faulted()) return FaultedError(last_fault_.epoch());
   if (state_ == State::STATE_CLOSING) {
-    return LostStatus(id(), absl::CancelledError("it is being closed"));
+    return LostStatus(id(), absl::CancelledError(closed_because_));
   }
   return absl::OkStatus();
 }
 
-int64_t Session::AddKeeper(Keeper on_end) {
+bool Session::lost() const {
+  absl::MutexLock lock(&mutex_);
+  return !lost_.ok() || state_ == State::STATE_CLOSING;
+}
+
+int64_t Session::AddKeeper(Keeper on_end, FaultKeeper on_fault) {
   absl::MutexLock keepers_lock(&keepers_mutex_);
   absl::MutexLock lock(&mutex_);
   const int64_t keeper = ++last_keeper_;
   ++open_keepers_;
   deadline_ = absl::InfiniteFuture();
+  detached_ = false;
   if (state_ == State::STATE_DETACHED) {
     state_ = State::STATE_ACTIVE;
+    const LogScope scope(log_fields_);
     LogFor(client(), LogLevel::kInfo, "session ", id(), " attached again");
   }
-  if (lost_.ok() && state_ == State::STATE_ACTIVE) {
-    keepers_[keeper] = std::move(on_end);
-  } else {
-    on_end(std::string(lost_.message()));
+  if (!lost_.ok() || state_ == State::STATE_CLOSING) {
+    on_end(lost_.ok() ? closed_because_ : std::string(lost_.message()));
+    return keeper;
   }
+  if (Faulted() && on_fault) on_fault(last_fault_, epoch_);
+  keepers_[keeper] = {std::move(on_end), std::move(on_fault)};
   return keeper;
 }
 
@@ -135,11 +184,13 @@ void Session::RemoveKeeper(int64_t keeper) {
     keepers_.erase(keeper);
     absl::MutexLock lock(&mutex_);
     if (--open_keepers_ > 0) return;
+    detached_ = true;
     const bool lost = state_ == State::STATE_LOST;
     deadline_ = options_.now() +
                 (lost ? std::max(options_.grace, kLostKept) : options_.grace);
     if (state_ == State::STATE_ACTIVE) {
       state_ = State::STATE_DETACHED;
+      const LogScope scope(log_fields_);
       LogFor(client(), LogLevel::kInfo, "session ", id(), " detached; ends in ",
              absl::FormatDuration(options_.grace), " unless it reconnects");
     }
@@ -153,24 +204,211 @@ absl::Time Session::deadline() const {
 }
 
 void Session::OnExecutorEnd(const absl::Status& reason) {
-  std::string message;
+  std::unique_ptr<SessionHoldings> given_up;
+  v1::FaultReport report;
+  absl::Status lost;
+  uint64_t epoch = 0;
   {
     absl::MutexLock lock(&mutex_);
     if (state_ == State::STATE_CLOSING) return;
-    lost_ = LostStatus(id(), reason);
-    state_ = State::STATE_LOST;
-    message = std::string(lost_.message());
-    if (open_keepers_ == 0) deadline_ = options_.now() + kLostKept;
+    holdings_ = executor_->TakeHoldings();
+    lost = NoteFault(reason);
+    report = last_fault_;
+    epoch = epoch_;
+    if (!lost.ok()) {
+      given_up = std::move(holdings_);
+      SetLost(lost);
+      lost = lost_;
+    } else {
+      state_ = options_.recover == v1::RECOVERY_POLICY_ASK
+                   ? State::STATE_FAULTED
+                   : State::STATE_RECOVERING;
+    }
   }
-  LogFor(client(), LogLevel::kError, message);
-  NotifyKeepers(message);
+  const LogScope scope(log_fields_);
+  if (!lost.ok()) {
+    LogFor(client(), LogLevel::kError, lost.message());
+    NotifyKeepers(std::string(lost.message()));
+    return options_.on_deadline_change();
+  }
+  LogFor(client(), LogLevel::kWarning, "session ", id(),
+         " has faulted: ", report.cause().message());
+  // Before the recovery tells them of its end.
+  TellKeepers(report, epoch);
+  absl::MutexLock lock(&mutex_);
+  if (state_ == State::STATE_RECOVERING && holdings_ != nullptr) {
+    StartRecovery();
+  }
+}
+
+absl::Status Session::NoteFault(const absl::Status& reason) {
+  const auto fault = executor_->fault();
+  const auto progress =
+      holdings_ == nullptr
+          ? absl::StatusOr<journal::Progress>(absl::NotFoundError("no journal"))
+          : journal::ReadProgress(holdings_->journal());
+  last_fault_ = MakeFaultReport({.epoch = epoch_,
+                                 .time = options_.now(),
+                                 .reason = reason,
+                                 .fault = fault,
+                                 .progress = progress});
+  const absl::Status too_many = faults_.Note(options_.now());
+  absl::Status why = reason;
+  if (fault.has_value()) {
+    why = absl::UnavailableError(last_fault_.cause().message());
+    const auto detail = GetErrorDetail(FromError(last_fault_.cause()));
+    if (detail.has_value()) SetErrorDetail(*detail, &why);
+  }
+  if (options_.recovery == nullptr || holdings_ == nullptr ||
+      options_.recover == v1::RECOVERY_POLICY_NEVER) {
+    return why;
+  }
+  if (!progress.ok()) return WithPrefix(why.message(), progress.status());
+  return WithPrefix(why.message(), too_many);
+}
+
+void Session::SetLost(const absl::Status& reason) {
+  lost_ = LostStatus(id(), reason);
+  state_ = State::STATE_LOST;
+  if (open_keepers_ == 0) deadline_ = options_.now() + kLostKept;
+}
+
+void Session::StartRecovery() {
+  state_ = State::STATE_RECOVERING;
+  if (std::exchange(recovering_, true)) return;
+  // One that has said so has nothing more to do.
+  if (recovery_thread_.joinable()) recovery_thread_.join();
+  recovery_thread_ = std::thread([this] {
+    const LogScope scope(log_fields_);
+    while (RecoverOnce()) {
+    }
+  });
+}
+
+bool Session::RecoverOnce() {
+  std::unique_ptr<SessionHoldings> holdings;
+  uint64_t epoch = 0;
+  uint64_t received = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (holdings_ == nullptr || state_ != State::STATE_RECOVERING) {
+      return recovering_ = false;
+    }
+    holdings = std::move(holdings_);
+    epoch = last_fault_.epoch() + 1;
+    received = last_fault_.received_through();
+  }
+  const absl::Time began = absl::Now();
+  auto recovered =
+      options_.recovery->Run(std::move(holdings), epoch, received,
+                             [this](std::shared_ptr<Executor> executor) {
+                               return Adopt(std::move(executor));
+                             });
+  if (!recovered.ok()) return GiveUp(recovered.status());
+  v1::FaultReport report;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (state_ == State::STATE_CLOSING) return recovering_ = false;
+    state_ = State::STATE_FAULTED;
+    epoch_ = epoch;
+    blocks_ = std::move(recovered->blocks);
+    *last_fault_.mutable_lost() = recovered->serving.lost();
+    last_fault_.set_lost_count(recovered->serving.lost_count());
+    report = last_fault_;
+  }
+  LogFor(client(), LogLevel::kInfo, "session ", id(), " recovered in ",
+         absl::FormatDuration(absl::Now() - began), ", epoch ", epoch, ", ",
+         report.lost_count(), " resources lost");
+  TellKeepers(report, epoch);
+  // May find at once that it has ended; the next turn sees to that.
+  executor()->OnEnd([this](absl::Status reason) { OnExecutorEnd(reason); });
+  return true;
+}
+
+bool Session::GiveUp(const absl::Status& failure) {
+  absl::Status lost;
+  {
+    absl::MutexLock lock(&mutex_);
+    recovering_ = false;
+    if (state_ == State::STATE_CLOSING) return false;
+    SetLost(WithPrefix(
+        absl::StrCat(last_fault_.cause().message(), "; it was not recovered"),
+        failure));
+    lost = lost_;
+  }
+  LogFor(client(), LogLevel::kError, lost.message());
+  NotifyKeepers(std::string(lost.message()));
   options_.on_deadline_change();
+  return false;
+}
+
+bool Session::Adopt(std::shared_ptr<Executor> executor) {
+  // The one before it ends outside the lock, since its callback may wait for
+  // that.
+  absl::MutexLock lock(&mutex_);
+  if (state_ == State::STATE_CLOSING) return false;
+  executor_.swap(executor);
+  return true;
+}
+
+absl::StatusOr<v1::AcknowledgeFaultResponse> Session::AcknowledgeFault(
+    uint64_t epoch, absl::Time deadline) {
+  while (true) {
+    std::shared_ptr<Executor> executor;
+    {
+      absl::MutexLock lock(&mutex_);
+      HOLDFAST_RETURN_IF_ERROR(CheckAcknowledged(epoch));
+      if (holdings_ != nullptr && !recovering_) StartRecovery();
+      const auto ready = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return state_ != State::STATE_RECOVERING;
+      };
+      if (!mutex_.AwaitWithDeadline(absl::Condition(&ready), deadline)) {
+        return absl::DeadlineExceededError("the session is still recovering");
+      }
+      if (state_ != State::STATE_FAULTED) continue;
+      executor = executor_;
+    }
+    const absl::Status resumed = executor->Resume(deadline);
+    absl::MutexLock lock(&mutex_);
+    if (resumed.ok() && executor == executor_ && Faulted()) {
+      state_ = detached_ ? State::STATE_DETACHED : State::STATE_ACTIVE;
+      v1::AcknowledgeFaultResponse response;
+      *response.mutable_fault() = last_fault_;
+      response.set_epoch(epoch_);
+      return response;
+    }
+    // It has died meanwhile, which will be noted.
+    const auto noted = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return executor != executor_ || state_ != State::STATE_FAULTED ||
+             holdings_ != nullptr;
+    };
+    if (!mutex_.AwaitWithDeadline(absl::Condition(&noted), deadline)) {
+      return WithPrefix("the session does not go on", resumed);
+    }
+  }
+}
+
+absl::Status Session::CheckAcknowledged(uint64_t epoch) const {
+  if (!lost_.ok()) return StoppedError(lost_);
+  if (!Faulted()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("session ", id(), " has no fault to take note of"));
+  }
+  if (epoch != last_fault_.epoch()) return FaultedError(last_fault_.epoch());
+  return absl::OkStatus();
 }
 
 void Session::NotifyKeepers(const std::string& reason) {
   absl::MutexLock lock(&keepers_mutex_);
-  std::map<int64_t, Keeper> keepers = std::exchange(keepers_, {});
-  for (const auto& [keeper, on_end] : keepers) on_end(reason);
+  const auto keepers = std::exchange(keepers_, {});
+  for (const auto& [number, keeper] : keepers) keeper.on_end(reason);
+}
+
+void Session::TellKeepers(const v1::FaultReport& report, uint64_t epoch) {
+  absl::MutexLock lock(&keepers_mutex_);
+  for (const auto& [number, keeper] : keepers_) {
+    if (keeper.on_fault) keeper.on_fault(report, epoch);
+  }
 }
 
 void Session::Close(const std::string& reason, absl::Duration stop_time) {
@@ -179,12 +417,23 @@ void Session::Close(const std::string& reason, absl::Duration stop_time) {
     absl::MutexLock lock(&mutex_);
     if (state_ == State::STATE_CLOSING) return;
     state_ = State::STATE_CLOSING;
+    closed_because_ = reason.empty() ? "it is being closed" : reason;
   }
   NotifyKeepers(reason);
-  executor_->OnEnd(nullptr);
-  executor_->Stop(absl::Now() + stop_time);
+  std::thread recovery;
+  std::unique_ptr<SessionHoldings> holdings;
+  const std::shared_ptr<Executor> last = executor();
+  last->OnEnd(nullptr);
+  last->Stop(absl::Now() + stop_time);
+  {
+    absl::MutexLock lock(&mutex_);
+    recovery.swap(recovery_thread_);
+    holdings.swap(holdings_);
+  }
+  if (recovery.joinable()) recovery.join();
   unlink(options_.socket_path.c_str());
   unlink(options_.descriptor_socket_path.c_str());
+  const LogScope scope(log_fields_);
   LogFor(client(), LogLevel::kInfo, "session ", id(), " closed",
          reason.empty() ? "" : ": ", reason);
 }

@@ -5,7 +5,12 @@
 //   ACTIVE    at least one KeepAlive stream is open, or none was yet and the
 //             session is younger than kFirstKeepAlive
 //   DETACHED  none is open any more; ends after the client's reconnect_grace
-//   LOST      the executor has died; kept for the sake of its error message
+//   RECOVERING, FAULTED
+//             the executor has died, and another one is made ready, or waits
+//             for the client to acknowledge the fault; then ACTIVE or DETACHED
+//             again, in the next epoch
+//   LOST      the executor has died and there will be no other; kept for the
+//             sake of its error message
 //   CLOSING   being taken down
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SESSION_H_
@@ -18,15 +23,21 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "core/base/log_scope.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "server/relay/shared_blocks.h"
 #include "server/supervisor/executor.h"
+#include "server/supervisor/fault_history.h"
+#include "server/supervisor/session_recovery.h"
 
 namespace holdfast {
 
@@ -45,11 +56,16 @@ class Session {
     std::string name;
     v1::ClientInfo client_info;
     std::string peer;
-    std::string client;  // as PeerTable says: who pays for it
+    std::string client;  // the name of the tenant that pays for it
     absl::Duration grace;
+    std::vector<uint32_t> devices;
     std::string socket_path;  // of the executor
     std::string descriptor_socket_path;
     std::shared_ptr<SharedBlocks> blocks;  // shared with the executor
+    v1::RecoveryPolicy recover = v1::RECOVERY_POLICY_NEVER;
+    FaultLimits fault_limits;
+    // Gives it another executor; null: nobody can.
+    std::unique_ptr<SessionRecovery> recovery;
     std::function<absl::Time()> now;
     std::function<void()> on_deadline_change;  // not called under a lock
   };
@@ -59,12 +75,17 @@ class Session {
 
   const std::string& id() const { return options_.id; }
   const std::string& client() const { return options_.client; }
+  const std::vector<uint32_t>& devices() const { return options_.devices; }
+  pid_t executor_pid() const { return executor()->pid(); }
   std::string local_address() const { return "unix:" + options_.socket_path; }
   std::string descriptor_address() const {
     return "unix:" + options_.descriptor_socket_path;
   }
   // Asks the executor, which may take a moment.
   v1::SessionInfo Info() const;
+
+  // A client says that it is back: it has a while for its KeepAlive stream.
+  void NoteAttach();
 
   // In constant time.
   bool HasToken(absl::string_view token) const;
@@ -75,22 +96,34 @@ class Session {
   // another one each time, so that calls at once do not share a thread.
   std::shared_ptr<grpc::Channel> NextTransferChannel();
 
-  // What the bytes of relayed calls go through.
-  const std::shared_ptr<SharedBlocks>& blocks() const {
-    return options_.blocks;
+  // The memory that the bytes of relayed calls go through.
+  std::shared_ptr<SharedBlocks> blocks() const {
+    absl::MutexLock lock(&mutex_);
+    return blocks_;
   }
 
-  // OK, or why the session does not serve commands (ErrorDetail.session_lost).
+  // OK, or why the session does not serve commands: UNAVAILABLE with
+  // ErrorDetail.session_lost, or ABORTED with its fault_epoch.
   absl::Status Serving() const;
-  // Like Serving, but waits, until the deadline, for the loss to be known: for
-  // a caller whose call to the executor broke.
+  // It will never serve commands again.
+  bool lost() const;
+
+  // As SessionService.AcknowledgeFault says; waits for the recovery.
+  absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
+      uint64_t epoch, absl::Time deadline);
+  // Like Serving, but waits, until the deadline, for the loss or the fault to
+  // be known: for a caller whose call to the executor broke.
   absl::Status AwaitLoss(absl::Time deadline) const;
 
   // A KeepAlive stream opens and closes. `on_end` is called at most once, not
   // after RemoveKeeper has returned: with the reason when the session ends by
   // itself, with "" when the client closes it.
   using Keeper = std::function<void(const std::string& reason)>;
-  int64_t AddKeeper(Keeper on_end);
+  // Called with the report of each fault, and again when the session has
+  // another executor, with the epoch that began.
+  using FaultKeeper =
+      std::function<void(const v1::FaultReport& report, uint64_t epoch)>;
+  int64_t AddKeeper(Keeper on_end, FaultKeeper on_fault = nullptr);
   void RemoveKeeper(int64_t keeper);
 
   // When to close it, if nothing else happens.
@@ -101,13 +134,37 @@ class Session {
   void Close(const std::string& reason, absl::Duration stop_time = kStopTime);
 
  private:
+  using State = v1::SessionInfo;
+
   void OnExecutorEnd(const absl::Status& reason);
+  // Notes the fault of executor_, which has ended. OK: the session is to
+  // recover; else why it is lost.
+  absl::Status NoteFault(const absl::Status& reason)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetLost(const absl::Status& reason)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has a thread recover the session.
+  void StartRecovery() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Brings the session back from its last fault. Returns false when there is
+  // nothing (more) to do.
+  bool RecoverOnce();
+  // The session cannot be recovered. Returns false.
+  bool GiveUp(const absl::Status& failure);
+  // Is there a fault of this epoch to acknowledge?
+  absl::Status CheckAcknowledged(uint64_t epoch) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Adopt(std::shared_ptr<Executor> executor);
+  bool Faulted() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return state_ == State::STATE_RECOVERING || state_ == State::STATE_FAULTED;
+  }
+  std::shared_ptr<Executor> executor() const;
   void NotifyKeepers(const std::string& reason);
+  void TellKeepers(const v1::FaultReport& report, uint64_t epoch);
 
   const Options options_;
+  const LogFields log_fields_;
   const absl::Time opened_;
   const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<Executor> executor_;
 
   absl::Mutex transfer_mutex_;
   size_t transfers_ ABSL_GUARDED_BY(transfer_mutex_) = 0;
@@ -115,9 +172,20 @@ class Session {
       ABSL_GUARDED_BY(transfer_mutex_);
 
   mutable absl::Mutex mutex_;
+  std::shared_ptr<Executor> executor_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<SharedBlocks> blocks_ ABSL_GUARDED_BY(mutex_);
   v1::SessionInfo::State state_ ABSL_GUARDED_BY(mutex_) =
       v1::SessionInfo::STATE_ACTIVE;
+  bool detached_ ABSL_GUARDED_BY(mutex_) = false;  // while it recovers
+  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 1;
+  FaultHistory faults_ ABSL_GUARDED_BY(mutex_);
+  v1::FaultReport last_fault_ ABSL_GUARDED_BY(mutex_);
+  // The successor's inheritance; null: there is nothing to recover from.
+  std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
+  bool recovering_ ABSL_GUARDED_BY(mutex_) = false;  // a thread is at it
+  std::thread recovery_thread_ ABSL_GUARDED_BY(mutex_);
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
+  std::string closed_because_ ABSL_GUARDED_BY(mutex_);  // once it is closing
   absl::Time deadline_ ABSL_GUARDED_BY(mutex_);
   int64_t last_keeper_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t open_keepers_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -125,7 +193,11 @@ class Session {
 
   // Held while keepers are called.
   absl::Mutex keepers_mutex_;
-  std::map<int64_t, Keeper> keepers_ ABSL_GUARDED_BY(keepers_mutex_);
+  struct Keepers {
+    Keeper on_end;
+    FaultKeeper on_fault;
+  };
+  std::map<int64_t, Keepers> keepers_ ABSL_GUARDED_BY(keepers_mutex_);
 };
 
 }  // namespace holdfast

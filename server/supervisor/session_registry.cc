@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
+#include "core/base/log_scope.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 #include "server/relay/shared_blocks.h"
@@ -34,16 +36,51 @@ absl::StatusOr<std::string> MakeToken() {
   return token;
 }
 
+absl::Duration ToDuration(const google::protobuf::Duration& proto) {
+  return absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
+}
+
 absl::StatusOr<absl::Duration> GraceOf(const v1::OpenSessionRequest& request) {
-  const auto& proto = request.reconnect_grace();
-  const absl::Duration grace =
-      absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
+  const absl::Duration grace = ToDuration(request.reconnect_grace());
   if (grace < absl::ZeroDuration() || grace > SessionRegistry::kMaxGrace) {
     return absl::InvalidArgumentError(absl::StrCat("reconnect_grace is ",
                                                    absl::FormatDuration(grace),
                                                    ", allowed is 0 to 1 hour"));
   }
   return grace;
+}
+
+// How long the session is to live without any client.
+absl::StatusOr<absl::Duration> LifetimeOf(const v1::OpenSessionRequest& request,
+                                          absl::Duration limit) {
+  HOLDFAST_ASSIGN_OR_RETURN(const absl::Duration grace, GraceOf(request));
+  const absl::Duration detached = ToDuration(request.detached_lifetime());
+  if (detached < absl::ZeroDuration() || detached > limit) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("detached_lifetime is ", absl::FormatDuration(detached),
+                     ", allowed is 0 to ", absl::FormatDuration(limit),
+                     " (--detached-session-limit)"));
+  }
+  return std::max(grace, detached);
+}
+
+// 0: there is no limit.
+absl::Status SetKernelTimeLimit(const v1::OpenSessionRequest& request,
+                                absl::Duration limit,
+                                internal::Assign* assign) {
+  const absl::Duration wish = ToDuration(request.kernel_time_limit());
+  if (wish < absl::ZeroDuration()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernel_time_limit is ", absl::FormatDuration(wish),
+                     ", which is less than nothing"));
+  }
+  const bool by_client = wish != absl::ZeroDuration() &&
+                         (limit == absl::ZeroDuration() || wish < limit);
+  assign->set_kernel_time_limit_ns(
+      absl::ToInt64Nanoseconds(by_client ? wish : limit));
+  assign->set_kernel_time_limit_set_by(
+      by_client ? "kernel_time_limit of OpenSession" : "--kernel-time-limit");
+  return absl::OkStatus();
 }
 
 absl::Status CheckLength(absl::string_view what, const std::string& text,
@@ -74,12 +111,25 @@ absl::Status CheckRequest(const v1::OpenSessionRequest& request) {
         absl::StrCat("the request names ", request.devices_size(),
                      " devices, the limit is ", Registry::kMaxDevices));
   }
+  if (!v1::RecoveryPolicy_IsValid(request.recover())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("recover is ", request.recover(), ", which is no policy"));
+  }
   return GraceOf(request).status();
 }
 
-// The least of what the client asks for and what the daemon allows.
+// 0 stands for no limit.
+template <typename T>
+T LeastLimit(T a, T b) {
+  return a == 0 ? b : b == 0 ? a : std::min(a, b);
+}
+
+// The least of what the client asks for, what the daemon allows a session, and
+// of the tenant's quota what holds for each of its sessions. The rest of that
+// is the supervisor's to grant.
 internal::AccountLimits LimitsOf(const v1::OpenSessionRequest& request,
-                                 const SessionQuotas& quotas) {
+                                 const SessionQuotas& quotas,
+                                 const Tenant& tenant) {
   internal::AccountLimits limits;
   const uint64_t wish = request.memory_limit();
   const bool by_client =
@@ -89,8 +139,11 @@ internal::AccountLimits LimitsOf(const v1::OpenSessionRequest& request,
                                            : "--session-memory");
   limits.set_pinned_bytes(quotas.pinned_bytes);
   limits.set_arena_bytes(quotas.arena_bytes);
-  limits.set_handles(quotas.handles);
-  limits.set_outstanding_commands(quotas.outstanding_commands);
+  const v1::Quota of_tenant = tenant.quota();
+  limits.set_handles(LeastLimit<uint64_t>(quotas.handles, of_tenant.handles()));
+  limits.set_outstanding_commands(LeastLimit(quotas.outstanding_commands,
+                                             of_tenant.outstanding_commands()));
+  limits.set_reserve_buffers(tenant.counts_buffers());
   return limits;
 }
 
@@ -105,12 +158,12 @@ std::string Label(const v1::OpenSessionRequest& request) {
   return label;
 }
 
-bool IsLost(const Session& session) { return !session.Serving().ok(); }
+bool IsLost(const Session& session) { return session.lost(); }
 
-// Whose generated code a client shares: its own, if it has authenticated; an
-// address alone is nobody's name.
-std::string OwnerOf(const std::string& client) {
-  return absl::StartsWith(client, "ip ") ? "" : client;
+v1::RecoveryPolicy PolicyOf(const v1::OpenSessionRequest& request) {
+  return request.recover() == v1::RECOVERY_POLICY_UNSPECIFIED
+             ? v1::RECOVERY_POLICY_ALWAYS
+             : request.recover();
 }
 
 }  // namespace
@@ -124,12 +177,14 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Open(
     const v1::OpenSessionRequest& request, const Caller& caller,
     absl::Time deadline) {
   HOLDFAST_RETURN_IF_ERROR(CheckRequest(request));
+  HOLDFAST_RETURN_IF_ERROR(
+      LifetimeOf(request, options_.detached_limit).status());
   HOLDFAST_RETURN_IF_ERROR(Enter(caller));
   CloseLostForRoom();
   absl::StatusOr<Opened> opened =
       StartWithAnyExecutor(request, caller, deadline);
   if (!opened.ok()) {
-    LogFor(caller.client, LogLevel::kWarning, "no session", Label(request),
+    LogFor(caller.client(), LogLevel::kWarning, "no session", Label(request),
            " from ", caller.peer, ": ", opened.status().message());
   }
   NotifyIfEmpty();
@@ -138,18 +193,19 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Open(
 
 absl::Status SessionRegistry::Enter(const Caller& caller) {
   absl::MutexLock lock(&mutex_);
-  if (draining_) {
+  if (draining_ || paused_) {
     return absl::UnavailableError(
         "the daemon is draining and opens no new sessions");
   }
   size_t open = in_transit_;
-  const auto moving = in_transit_of_.find(caller.client);
+  const auto moving = in_transit_of_.find(caller.client());
   size_t own = moving == in_transit_of_.end() ? 0 : moving->second;
   for (const auto& [number, session] : sessions_) {
     if (IsLost(*session)) continue;
     ++open;
-    if (session->client() == caller.client) ++own;
+    if (session->client() == caller.client()) ++own;
   }
+  HOLDFAST_RETURN_IF_ERROR(caller.tenant->CheckMayOpen(own));
   if (open >= options_.max_sessions) {
     return absl::ResourceExhaustedError(
         absl::StrCat(open, " sessions are open, the limit is ",
@@ -158,14 +214,14 @@ absl::Status SessionRegistry::Enter(const Caller& caller) {
   const size_t limit = options_.max_sessions_per_client > 0
                            ? options_.max_sessions_per_client
                            : options_.max_sessions - open;
-  if (!caller.is_operator && own >= limit) {
+  if (!caller.is_operator() && own >= limit) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(own, " sessions of this client (", caller.client,
+        absl::StrCat(own, " sessions of this client (", caller.client(),
                      ") are open, its limit is now ", limit,
                      " (--max-sessions-per-client)"));
   }
   ++in_transit_;
-  ++in_transit_of_[caller.client];
+  ++in_transit_of_[caller.client()];
   return absl::OkStatus();
 }
 
@@ -198,26 +254,25 @@ void SessionRegistry::CloseLostForRoom() {
 
 // The executor can make no socket itself. The files are removed with the
 // session, or here.
-absl::Status SessionRegistry::ServeOnSockets(Executor& executor,
-                                             SessionStart start,
-                                             const std::string& path,
-                                             const std::string& descriptor_path,
-                                             absl::Time deadline) {
+absl::StatusOr<SessionRegistry::Sockets> SessionRegistry::ServeOnSockets(
+    Executor& executor, SessionStart start, const std::string& path,
+    const std::string& descriptor_path, absl::Time deadline) {
   auto remove = absl::MakeCleanup([&] {
     unlink(path.c_str());
     unlink(descriptor_path.c_str());
   });
+  Sockets sockets;
   HOLDFAST_ASSIGN_OR_RETURN(
-      const UniqueFd calls,
+      sockets.calls,
       ListenOnUnixSocket(path, SOCK_STREAM, options_.socket_mode));
-  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd descriptors,
+  HOLDFAST_ASSIGN_OR_RETURN(sockets.descriptors,
                             ListenOnUnixSocket(descriptor_path, SOCK_SEQPACKET,
                                                options_.socket_mode));
-  start.calls = calls.get();
-  start.descriptors = descriptors.get();
-  HOLDFAST_RETURN_IF_ERROR(executor.Serve(start, deadline));
+  start.calls = sockets.calls.get();
+  start.descriptors = sockets.descriptors.get();
+  HOLDFAST_RETURN_IF_ERROR(executor.Serve(start, deadline).status());
   std::move(remove).Cancel();
-  return absl::OkStatus();
+  return sockets;
 }
 
 absl::StatusOr<SessionRegistry::Opened> SessionRegistry::StartWithAnyExecutor(
@@ -225,7 +280,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::StartWithAnyExecutor(
     absl::Time deadline) {
   const auto started = absl::MakeCleanup([this, &caller] {
     absl::MutexLock lock(&mutex_);
-    Leave(caller.client);
+    Leave(caller.client());
   });
   for (int attempt = 1;; ++attempt) {
     absl::StatusOr<Opened> opened = Start(request, caller, deadline);
@@ -233,7 +288,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::StartWithAnyExecutor(
         attempt == kMaxStarts) {
       return opened;
     }
-    LogFor(caller.client, LogLevel::kWarning,
+    LogFor(caller.client(), LogLevel::kWarning,
            "killed an executor and take the next: ", opened.status().message());
   }
 }
@@ -241,9 +296,13 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::StartWithAnyExecutor(
 absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
     const v1::OpenSessionRequest& request, const Caller& caller,
     absl::Time deadline) {
+  internal::Assign assign;
+  HOLDFAST_RETURN_IF_ERROR(
+      SetKernelTimeLimit(request, options_.kernel_time_limit, &assign));
   HOLDFAST_ASSIGN_OR_RETURN(const std::string token, MakeToken());
-  HOLDFAST_ASSIGN_OR_RETURN(const std::vector<uint32_t> devices,
-                            options_.choose_devices(request, deadline));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const std::vector<uint32_t> devices,
+      options_.choose_devices(request, *caller.tenant, deadline));
   HOLDFAST_ASSIGN_OR_RETURN(auto executor, options_.take(devices, deadline));
   uint64_t number = 0;
   {
@@ -253,25 +312,26 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   const std::string id = absl::StrCat("s-", number);
   const std::string path =
       absl::StrCat(options_.socket_directory, "/", id, ".sock");
-  internal::Assign assign;
   assign.set_session_id(id);
   assign.set_token(token);
   const std::string descriptor_path =
       absl::StrCat(options_.socket_directory, "/", id, ".fds");
   assign.mutable_devices()->Add(devices.begin(), devices.end());
-  *assign.mutable_limits() = LimitsOf(request, options_.quotas);
+  *assign.mutable_limits() = LimitsOf(request, options_.quotas, *caller.tenant);
   HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory,
                             SharedBlocks::CreateMemory());
   HOLDFAST_ASSIGN_OR_RETURN(
       std::shared_ptr<SharedBlocks> blocks,
       SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
-  HOLDFAST_RETURN_IF_ERROR(ServeOnSockets(
-      *executor,
-      {.assign = assign,
-       .blocks = memory.get(),
-       .owner = OwnerOf(caller.client)},
-      path, descriptor_path, std::min(deadline, absl::Now() + kServeLimit)));
-  LogFor(caller.client, LogLevel::kInfo, "session ", id, " opened",
+  assign.set_epoch(1);
+  const SessionStart start = {
+      .assign = assign, .blocks = memory.get(), .tenant = caller.tenant};
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Sockets sockets,
+      ServeOnSockets(*executor, start, path, descriptor_path,
+                     std::min(deadline, absl::Now() + kServeLimit)));
+  const LogScope scope({.session = id});
+  LogFor(caller.client(), LogLevel::kInfo, "session ", id, " opened",
          Label(request), " from ", caller.peer, ", executor pid ",
          executor->pid());
   auto session = std::make_shared<Session>(
@@ -280,11 +340,20 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
                        .name = request.name(),
                        .client_info = request.client(),
                        .peer = caller.peer,
-                       .client = caller.client,
-                       .grace = *GraceOf(request),
+                       .client = caller.client(),
+                       .grace = *LifetimeOf(request, options_.detached_limit),
+                       .devices = devices,
                        .socket_path = path,
                        .descriptor_socket_path = descriptor_path,
                        .blocks = std::move(blocks),
+                       .recover = PolicyOf(request),
+                       .fault_limits = options_.fault_limits,
+                       .recovery = std::make_unique<SessionRecovery>(
+                           SessionRecovery::Options{
+                               .start = start,
+                               .calls = std::move(sockets.calls),
+                               .descriptors = std::move(sockets.descriptors),
+                               .take = options_.take}),
                        .now = options_.now,
                        .on_deadline_change =
                            [this] {
@@ -307,6 +376,16 @@ absl::StatusOr<std::shared_ptr<Session>> SessionRegistry::Find(
   return absl::NotFoundError(
       "the token names no session of this daemon; the session has been closed "
       "or has expired");
+}
+
+absl::StatusOr<std::shared_ptr<Session>> SessionRegistry::FindById(
+    absl::string_view id) const {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [number, session] : sessions_) {
+    if (session->id() == id) return session;
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "there is no session ", absl::CEscape(id.substr(0, kMaxNameBytes))));
 }
 
 std::shared_ptr<Session> SessionRegistry::TakeOut(const Session& session) {
@@ -340,6 +419,29 @@ void SessionRegistry::CloseAll(const std::string& reason,
   for (const auto& session : List()) Close(*session, reason, stop_time);
 }
 
+void SessionRegistry::CloseAllOf(const Tenant& tenant,
+                                 const std::string& reason) {
+  while (true) {
+    std::vector<std::thread> closing;
+    for (const auto& session : List()) {
+      if (session->client() != tenant.name()) continue;
+      // Each may take as long as its executor needs to stop.
+      closing.emplace_back(
+          [this, session, &reason] { Close(*session, reason); });
+    }
+    for (std::thread& thread : closing) thread.join();
+    absl::MutexLock lock(&mutex_);
+    const auto settled = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return !in_transit_of_.contains(tenant.name());
+    };
+    mutex_.Await(absl::Condition(&settled));
+    const auto is_left = [&](const auto& entry) {
+      return entry.second->client() == tenant.name();
+    };
+    if (std::none_of(sessions_.begin(), sessions_.end(), is_left)) return;
+  }
+}
+
 std::vector<std::shared_ptr<Session>> SessionRegistry::List() const {
   absl::MutexLock lock(&mutex_);
   std::vector<std::shared_ptr<Session>> list;
@@ -354,6 +456,20 @@ void SessionRegistry::Drain(std::function<void()> on_empty) {
     on_empty_ = std::move(on_empty);
   }
   NotifyIfEmpty();
+}
+
+void SessionRegistry::SetPaused(bool paused) {
+  absl::MutexLock lock(&mutex_);
+  paused_ = paused;
+}
+
+size_t SessionRegistry::AwaitPausedEmpty(absl::Time deadline) const {
+  absl::MutexLock lock(&mutex_);
+  const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return !paused_ || sessions_.size() + in_transit_ == 0;
+  };
+  mutex_.AwaitWithDeadline(absl::Condition(&over), deadline);
+  return sessions_.size() + in_transit_;
 }
 
 void SessionRegistry::NotifyIfEmpty() {

@@ -17,10 +17,13 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/unique_fd.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "proto/protocol_limits.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/session.h"
+#include "server/tenants/caller.h"
+#include "server/tenants/tenant.h"
 
 namespace holdfast {
 
@@ -40,37 +43,36 @@ class SessionRegistry {
   static constexpr uint32_t kProtocolVersion = 1;
   static constexpr absl::Duration kMaxGrace = absl::Hours(1);
   static constexpr size_t kMaxNameBytes = 128;
-  // Of ClientInfo.program and .host each.
+  // Bytes of ClientInfo.program and .host each.
   static constexpr size_t kMaxClientInfoBytes = 256;
   static constexpr int kMaxDevices = 256;
   // An executor that waited and does not answer for so long is replaced.
   static constexpr absl::Duration kServeLimit = absl::Seconds(5);
 
   struct Options {
+    FaultLimits fault_limits;
     // A lost session counts until another one needs its place.
     size_t max_sessions = 64;
     // 0: a client may open another session as long as it has fewer open than
     // are free, so half of them if it is the only one.
     size_t max_sessions_per_client = 0;
     SessionQuotas quotas;
+    // The kernel time limit of every session, which may ask for less. 0: none.
+    absl::Duration kernel_time_limit = absl::ZeroDuration();
+    // The longest detached_lifetime that a client may ask for.
+    absl::Duration detached_limit = absl::ZeroDuration();
     std::string socket_directory;  // of the executors' sockets
     mode_t socket_mode = 0600;
-    // The devices that the request names; see device_choice.h. At least one.
+    // The devices of the tenant that the request names; see device_choice.h. At
+    // least one.
     std::function<absl::StatusOr<std::vector<uint32_t>>(
-        const v1::OpenSessionRequest&, absl::Time)>
+        const v1::OpenSessionRequest&, const Tenant&, absl::Time)>
         choose_devices;
     // A ready executor for these devices, from the pool.
     std::function<absl::StatusOr<std::unique_ptr<Executor>>(
         const std::vector<uint32_t>&, absl::Time)>
         take;
     std::function<absl::Time()> now = absl::Now;  // for tests
-  };
-
-  // Who opens a session.
-  struct Caller {
-    std::string peer;    // how it is connected, for people
-    std::string client;  // as PeerTable says; its sessions are counted together
-    bool is_operator = false;  // no limit of its own
   };
 
   struct Opened {
@@ -83,18 +85,25 @@ class SessionRegistry {
   // Closes what is open.
   ~SessionRegistry();
 
-  // As SessionService.OpenSession says.
+  // As SessionService.OpenSession says. The sessions of a tenant are counted
+  // together.
   absl::StatusOr<Opened> Open(const v1::OpenSessionRequest& request,
                               const Caller& caller, absl::Time deadline);
 
   // NOT_FOUND: the token, of 16 bytes, names no session.
   absl::StatusOr<std::shared_ptr<Session>> Find(absl::string_view token) const;
+  // NOT_FOUND: no session has this name ("s-7").
+  absl::StatusOr<std::shared_ptr<Session>> FindById(absl::string_view id) const;
 
   // Takes the session out and closes it; see Session::Close.
   void Close(const Session& session, const std::string& reason,
              absl::Duration stop_time = Session::kStopTime);
   void CloseAll(const std::string& reason,
                 absl::Duration stop_time = Session::kStopTime);
+
+  // Closes every session of a tenant that is ending; returns when none is left,
+  // nor one that was being opened. REQUIRES: Tenant::BeginEnd was called.
+  void CloseAllOf(const Tenant& tenant, const std::string& reason);
 
   // Oldest first.
   std::vector<std::shared_ptr<Session>> List() const;
@@ -105,6 +114,17 @@ class SessionRegistry {
   // From now on Open is refused; `on_empty` is called once, when no session
   // is left, from whatever thread closed the last one.
   void Drain(std::function<void()> on_empty);
+
+  // The same for an operator who may take it back: while `paused`, Open is
+  // refused. Does not change a Drain that has begun.
+  void SetPaused(bool paused);
+  bool paused() const {
+    absl::MutexLock lock(&mutex_);
+    return paused_;
+  }
+  // Blocks until no session is left, SetPaused(false) or the deadline. Returns
+  // how many are left.
+  size_t AwaitPausedEmpty(absl::Time deadline) const;
 
   // Closes the sessions whose time is up.
   void CloseExpired();
@@ -127,10 +147,15 @@ class SessionRegistry {
   // Closes lost sessions until all sessions together leave room for one more:
   // first those of the client that has most of them, oldest first.
   void CloseLostForRoom();
-  absl::Status ServeOnSockets(Executor& executor, SessionStart start,
-                              const std::string& path,
-                              const std::string& descriptor_path,
-                              absl::Time deadline);
+  // The sockets that executors of a session listen on.
+  struct Sockets {
+    UniqueFd calls;
+    UniqueFd descriptors;
+  };
+  absl::StatusOr<Sockets> ServeOnSockets(Executor& executor, SessionStart start,
+                                         const std::string& path,
+                                         const std::string& descriptor_path,
+                                         absl::Time deadline);
   std::shared_ptr<Session> TakeOut(const Session& session);
   void NotifyIfEmpty();
 
@@ -138,6 +163,7 @@ class SessionRegistry {
   mutable absl::Mutex mutex_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  bool paused_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void()> on_empty_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   // Sessions that hold an executor but are not in sessions_ yet, or any more:

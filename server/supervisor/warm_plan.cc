@@ -29,7 +29,8 @@ std::optional<size_t> WarmPlan::Choose(const Devices& waiting,
 
 std::optional<WarmPlan::Step> WarmPlan::Next(
     const Devices& waiting, const std::vector<Devices>& calls) const {
-  // What no call is about to take, with its place in `waiting`.
+  // The executors that no call is about to take, with their places in
+  // `waiting`.
   Devices left = waiting;
   std::vector<size_t> places(waiting.size());
   for (size_t i = 0; i < places.size(); ++i) places[i] = i;
@@ -43,7 +44,7 @@ std::optional<WarmPlan::Step> WarmPlan::Next(
     take(*chosen);
   }
   std::optional<uint32_t> missing;
-  for (size_t i = 0; i < warm_; ++i) {
+  for (size_t i = 0; i < warm_ && !demand_.empty(); ++i) {
     const uint32_t wanted = demand_[i % demand_.size()];
     if (const auto found = Choose(left, {wanted}); found.has_value()) {
       take(*found);

@@ -22,6 +22,10 @@ class WarmPlan {
 
   // A session was asked for whose first device this is.
   void NoteDemand(uint32_t device);
+  // No executor is to wait on this device until NoteDemand.
+  void Forget(uint32_t device) { std::erase(demand_, device); }
+  // Is there no device on which executors are to wait?
+  bool empty() const { return demand_.empty(); }
 
   // One step that brings what waits closer to what is wanted.
   struct Step {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a client can do wrong: each a clear status, after which the daemon and
+// Mistakes of clients: each gives a clear status, after which the daemon and
 // the session go on.
 #include <gtest/gtest.h>
 
@@ -153,7 +153,7 @@ TEST_F(BadInputTest, AnAllocationLargerThanTheDeviceFailsAlone) {
   EXPECT_SAYS(stream.Synchronize(), kResourceExhausted, "1152921504606846976");
   EXPECT_SAYS(huge.status(), kResourceExhausted, "1152921504606846976");
   EXPECT_FALSE(absurd.status().ok());
-  // What uses it repeats the cause.
+  // A command that uses it repeats the cause.
   ASSERT_TRUE(huge.Fill(uint8_t{1}, stream).ok());
   EXPECT_SAYS(stream.Synchronize(), kResourceExhausted, "1152921504606846976");
 }

@@ -105,6 +105,21 @@ TEST_F(CliTest, RunsAnyKernelOnNumpyFiles) {
   EXPECT_EQ(Values<double>(*result), (std::vector<double>{321, 654}));
 }
 
+TEST_F(CliTest, AKernelThatRunsTooLongIsGivenUp) {
+  ASSERT_TRUE(cli::WriteFile(Path("spin.cu"),
+                             "extern \"C\" __global__ void spin(volatile int* "
+                             "x) { while (*x == 0) {} }")
+                  .ok());
+  const std::vector<std::string> run = {
+      "run", Path("spin.cu"), "--kernel", "spin",     "--grid",
+      "1",   "--block",       "1",        "scratch:4"};
+  std::vector<std::string> limited = run;
+  limited.push_back("--kernel-time-limit=300ms");
+  ExpectFailure(Holdfast(limited), 1, "kernel spin");
+  limited.back() = "--kernel-time-limit=soon";
+  ExpectFailure(Holdfast(limited), 2, "soon is no duration");
+}
+
 TEST_F(CliTest, CompiledCodeRunsInPlaceOnABuffer) {
   const Outcome compiled =
       Holdfast({"compile", Path("kernels.cu"), "-o", Path("kernels.ptx"),
@@ -207,11 +222,11 @@ TEST_F(CliTest, TheSameCompilationAgainComesFromTheCacheUntilItIsCleared) {
   EXPECT_FALSE(compile("again.ptx"));
 }
 
-TEST_F(CliTest, TheCacheIsForTheDaemonsOwnUser) {
+TEST_F(CliTest, TheCacheIsForOperators) {
   for (const char* action : {"stats", "list", "clear"}) {
     ExpectFailure(
         Holdfast({"cache", action, "--address", daemon_->tcp_address()}), 1,
-        "own user");
+        "for operators");
   }
   ExpectFailure(Holdfast({"cache", "frobnicate"}), 2, "subcommand");
 }
@@ -302,6 +317,16 @@ TEST_F(CliTest, BenchSetsFiguresBesideTheDriversOwn) {
   for (const char* text :
        {"launch and synchronise", "record two", R"("name": "native")",
         "≥ 0.95 × native", R"("met": )"}) {
+    EXPECT_TRUE(absl::StrContains(outcome.out, text)) << outcome.out;
+  }
+}
+
+TEST_F(CliTest, BenchSetsRecoveryBesideOpeningAnew) {
+  const Outcome outcome =
+      Holdfast({"bench", "--quick", "--only=recovery", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* text :
+       {"fault to the next launch, 64.0 MiB held", "open anew, copy in"}) {
     EXPECT_TRUE(absl::StrContains(outcome.out, text)) << outcome.out;
   }
 }

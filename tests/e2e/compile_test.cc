@@ -94,7 +94,7 @@ class CompileTest : public ::testing::Test {
     ExpectSays(outcome.err, text);
   }
 
-  // What a kernel makes of these numbers.
+  // The kernel's results for these numbers.
   static std::vector<int> Run(const std::string& file,
                               const std::string& kernel,
                               const std::vector<int>& values) {

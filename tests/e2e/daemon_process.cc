@@ -14,12 +14,14 @@
 namespace holdfast::e2e {
 
 DaemonProcess::DaemonProcess() {
+  const char* const device = getenv("HOLDFAST_TEST_DEVICE");
   directory_ = "/tmp/holdfast-e2e-XXXXXX";
   if (mkdtemp(directory_.data()) == nullptr) std::abort();
   // Descriptor 1 is the way in which it reports that it is ready.
   process_ = std::make_unique<Process>(std::vector<std::string>{
-      ProgramPath("HOLDFAST_DAEMON"), "--device=cpu", "--log-level=warning",
-      "--listen=unix:" + directory_ + "/holdfast.sock",
+      ProgramPath("HOLDFAST_DAEMON"),
+      std::string("--device=") + (device == nullptr ? "cpu" : device),
+      "--log-level=warning", "--listen=unix:" + directory_ + "/holdfast.sock",
       "--listen=tcp:127.0.0.1:0", "--runtime-dir=" + directory_,
       "--cache-directory=" + directory_ + "/programs", "--ready-fd=1"});
   for (const std::string& address : std::vector<std::string>(

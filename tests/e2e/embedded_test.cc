@@ -58,6 +58,27 @@ TEST_F(EmbeddedTest, Scale) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
+TEST_F(EmbeddedTest, CapturedPipeline) {
+  const Outcome outcome =
+      RunProgram({ProgramPath("CAPTURED_PIPELINE"), kAddress});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
+TEST_F(EmbeddedTest, Converge) {
+  const Outcome outcome = RunProgram({ProgramPath("CONVERGE"), kAddress});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
+TEST_F(EmbeddedTest, UpdateGraph) {
+  const Outcome outcome = RunProgram({ProgramPath("UPDATE_GRAPH"), kAddress});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
+TEST_F(EmbeddedTest, Survive) {
+  const Outcome outcome = RunProgram({ProgramPath("SURVIVE"), kAddress});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
 TEST_F(EmbeddedTest, AClientThatIsKilledLeavesNothing) {
   Process client({ProgramPath("HOLDING_CLIENT"), "embedded:device=cpu"});
   ASSERT_NE(client.ReadLine(), "");

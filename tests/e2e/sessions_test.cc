@@ -102,12 +102,48 @@ TEST_F(SessionsTest, TheCommandLineShowsWhatASessionHoldsAndMayHold) {
       << ListSessions();
 }
 
+TEST_F(SessionsTest, TheOperatorEndsASessionAndItsClientIsToldWhy) {
+  auto session = Session::Open({.address = daemon_.tcp_address()});
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto end = [&](const std::string& id) {
+    return RunProgram({ProgramPath("HOLDFAST_CLI"), "sessions", "end", id,
+                       "--reason=maintenance",
+                       "--address=" + daemon_.address()});
+  };
+  const Outcome ended = end((*session)->id());
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  ASSERT_TRUE(Eventually([&] { return !(*session)->Synchronize().ok(); }));
+  const absl::Status status = (*session)->Synchronize();
+  EXPECT_TRUE(absl::StrContains(status.message(),
+                                "an operator has ended it: maintenance"))
+      << status;
+  EXPECT_EQ(end((*session)->id()).exit_code, 1);
+}
+
+TEST_F(SessionsTest, TheOperatorDrainsAndTakesItBack) {
+  Process holding({ProgramPath("HOLDING_CLIENT"), daemon_.address()});
+  ASSERT_NE(holding.ReadLine(), "");
+  const auto drain = [&](const std::string& flag) {
+    return RunProgram({ProgramPath("HOLDFAST_CLI"), "admin", "drain", flag,
+                       "--address=" + daemon_.address()});
+  };
+  const Outcome drained = drain("--timeout=0s");
+  EXPECT_EQ(drained.exit_code, 1);
+  EXPECT_TRUE(absl::StrContains(drained.err, "1 session is still open"))
+      << drained.err;
+  EXPECT_TRUE(absl::IsUnavailable(
+      Session::Open({.address = daemon_.address()}).status()));
+  EXPECT_EQ(drain("--stop").exit_code, 0);
+  EXPECT_TRUE(Session::Open({.address = daemon_.address()}).ok());
+  EXPECT_EQ(holding.Finish(), 0);
+}
+
 TEST_F(SessionsTest, AKilledExecutorIsAClearStatusAndHarmsNobodyElse) {
   for (const std::string& address :
        {daemon_.address(), daemon_.tcp_address()}) {
     Process other({ProgramPath("HOLDING_CLIENT"), daemon_.address()});
     ASSERT_NE(other.ReadLine(), "");
-    auto session = Session::Open({.address = address});
+    auto session = Session::Open({.address = address, .recover = false});
     ASSERT_TRUE(session.ok()) << session.status();
     const Stream stream = *(*session)->device(0).CreateStream();
     ASSERT_TRUE(stream.Synchronize().ok());

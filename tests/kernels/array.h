@@ -103,7 +103,7 @@ constexpr unsigned BlocksFor(size_t threads, size_t block) {
   return static_cast<unsigned>((threads + block - 1) / block);
 }
 
-// What a launch passes for an argument: an Array stands for its address,
+// The parameter of a launch for an argument: an Array stands for its address,
 // anything else for itself.
 template <typename T>
 void* Argument(const T& value) {

@@ -156,7 +156,7 @@ TEST_F(Cooperation, ListsOnTheDeviceHeap) {
   ExpectBits(out, expected);
 }
 
-// What the process wrote to its standard output while one lives.
+// Captures the process's standard output while an object lives.
 class CapturedOutput {
  public:
   CapturedOutput() {

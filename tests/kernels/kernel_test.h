@@ -50,7 +50,7 @@ class KernelTest : public testing::Test {
     ASSERT_EQ(result, CUDA_SUCCESS) << name << ": " << log.data();
   }
 
-  // Of the next launch.
+  // The attributes of the next launch.
   void SetDynamicShared(unsigned bytes) { shared_ = bytes; }
   void SetCooperative() { cooperative_ = true; }
 

@@ -13,12 +13,12 @@
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
 #include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/collections.pb.h"
 #include "holdfast/v1/commands.pb.h"
 #include "holdfast/v1/compile.pb.h"
 #include "holdfast/v1/devices.pb.h"
 #include "holdfast/v1/objects.pb.h"
 #include "holdfast/v1/sessions.pb.h"
-#include "holdfast/v1/sharing.pb.h"
 #include "holdfast/v1/transfers.pb.h"
 
 namespace holdfast {
@@ -101,11 +101,11 @@ Lines Protocol() {
   for (const FileDescriptor* file :
        {v1::GetServerInfoRequest::descriptor()->file(),
         v1::Command::descriptor()->file(),
+        v1::ListCollectionsRequest::descriptor()->file(),
         v1::CompileRequest::descriptor()->file(),
         v1::ListDevicesRequest::descriptor()->file(),
         v1::PutObjectRequest::descriptor()->file(),
         v1::OpenSessionRequest::descriptor()->file(),
-        v1::ExportBufferRequest::descriptor()->file(),
         v1::UploadRequest::descriptor()->file()}) {
     Describe(*file, lines);
   }

@@ -34,6 +34,15 @@ TEST(FlagsTest, DefaultsServeThisMachineAlone) {
   EXPECT_EQ(config->role, Config::Role::kSupervisor);
 }
 
+TEST(FlagsTest, ServesNoMetricsUnlessGivenAnAddress) {
+  EXPECT_FALSE(Parse({})->metrics_address.has_value());
+  const auto config = Parse({"--metrics-address=[::1]:9464"});
+  ASSERT_TRUE(config.has_value());
+  EXPECT_EQ(config->metrics_address->ToString(), "tcp:[::1]:9464");
+  EXPECT_FALSE(config->metrics_beyond_loopback);
+  EXPECT_FALSE(Parse({"--metrics-address=9464"}).has_value());
+}
+
 TEST(FlagsTest, ReadsUnits) {
   const auto config = Parse({"--listen=unix:/tmp/a", "--listen=tcp:[::1]:0",
                              "--socket-mode=0660", "--compile-timeout=1m30s",

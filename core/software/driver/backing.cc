@@ -107,12 +107,16 @@ CUresult Block::Create(size_t size, Place place, MemoryBudget* budget, int fd,
   return CUDA_SUCCESS;
 }
 
+void Block::Discard() {
+  // Best effort: without it the pages stay with the process.
+  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+            static_cast<off_t>(file_offset()), static_cast<off_t>(mapped_));
+}
+
 Block::~Block() {
   if (address_ != 0) {
     Unmap(range_->address(), mapped_);
-    // Best effort: without it the pages stay with the process.
-    fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-              static_cast<off_t>(file_offset()), static_cast<off_t>(mapped_));
+    Discard();
   }
   if (budget_ != nullptr) budget_->Return(mapped_);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lies behind addresses of the device window. Everything device-like is
+// The memory behind addresses of the device window. Everything device-like is
 // a memfd, so that another process can map the same bytes.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_BACKING_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_BACKING_H_
@@ -55,7 +55,7 @@ class Block : public Backing {
     kEnd,    // ends within 256 bytes of the gap: small overruns are found, too
   };
 
-  // What the memfds are called, as other processes see it.
+  // The names of the memfds, as other processes see them.
   static constexpr char kMemfdName[] = "holdfast-device-memory";
   static constexpr char kPoolMemfdName[] = "holdfast-memory-pool";
   // A memfd for blocks, as large as the window.
@@ -67,6 +67,9 @@ class Block : public Backing {
   static CUresult Create(size_t size, Place place, MemoryBudget* budget, int fd,
                          std::unique_ptr<Block>* block);
   ~Block() override;
+
+  // Gives the pages back to the system. They stay mapped and become zeros.
+  void Discard();
 
   uintptr_t address() const { return address_; }
   size_t size() const { return size_; }

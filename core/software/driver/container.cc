@@ -16,8 +16,8 @@ constexpr char kOnlyMachineCode[] =
     "the image holds machine code of a GPU only; the software driver runs "
     "PTX: compile with -arch=compute_XX instead of -arch=sm_XX";
 
-// A fat binary: a header, then entries, each a header and a payload. What the
-// CUDA compilers emit into __nv_fatbin sections, and pass by a wrapper.
+// A fat binary: a header, then entries, each a header and a payload. The CUDA
+// compilers emit it into __nv_fatbin sections, and pass it by a wrapper.
 constexpr uint32_t kWrapperMagic = 0x466243b1;
 constexpr uint32_t kFatbinMagic = 0xba55ed50;
 constexpr uint16_t kKindPtx = 1;
@@ -159,7 +159,7 @@ void Append(T value, std::string* bytes) {
 
 CUresult ReadContainer(const void* image, size_t size,
                        std::vector<std::string>* modules, std::string* log) {
-  // What is empty may be nowhere.
+  // The address of an empty image may be null.
   const char* bytes = size == 0 ? "" : static_cast<const char*>(image);
   uint32_t magic = 0;
   // Short texts end before the fourth byte.

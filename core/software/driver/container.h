@@ -23,7 +23,7 @@ inline constexpr size_t kUnknownSize = SIZE_MAX;
 CUresult ReadContainer(const void* image, size_t size,
                        std::vector<std::string>* modules, std::string* log);
 
-// What cuLinkComplete hands out.
+// Returns the image that cuLinkComplete hands out.
 std::string WriteLinkedImage(const std::vector<std::string>& modules);
 
 }  // namespace holdfast::software

@@ -72,6 +72,12 @@ void Context::Synchronize() {
   for (const std::shared_ptr<Stream>& stream : Streams()) stream->Drain();
 }
 
+void Context::DrainUnlessHeldUp() {
+  for (const std::shared_ptr<Stream>& stream : Streams()) {
+    stream->DrainUnlessHeldUp();
+  }
+}
+
 void Context::End() {
   Synchronize();
   alive_ = false;

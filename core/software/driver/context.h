@@ -42,13 +42,15 @@ class Context : public std::enable_shared_from_this<Context> {
 
   // Waits for everything that is enqueued in any stream, destroyed ones too.
   void Synchronize();
+  // The same, but for streams that are held up.
+  void DrainUnlessHeldUp();
 
   // Synchronizes and lets go of the streams. Calls that need a living context
   // fail from now on.
   void End();
 
-  // What the default stream's semantics demand of work that is about to enter
-  // `stream`.
+  // Adds to `after` the work that, by the default stream's semantics, comes
+  // before work that is about to enter `stream`.
   void AddImplicitOrder(const Stream& stream, std::vector<Ticket>* after);
 
   // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess: CUDA_ERROR_PEER_ACCESS_...

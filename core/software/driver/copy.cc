@@ -38,25 +38,8 @@ bool Dense(const CopyEnd& end, const Copy& copy) {
          (copy.depth == 1 || end.rows == copy.height);
 }
 
-void Run(const Copy& copy) {
-  const CopyEnd& to = copy.destination;
-  const CopyEnd& from = copy.source;
-  if (Dense(to, copy) && Dense(from, copy)) {
-    memmove(Pointer(to.address), Pointer(from.address),
-            copy.width * copy.height * copy.depth);
-    return;
-  }
-  for (size_t z = 0; z < copy.depth; ++z) {
-    for (size_t y = 0; y < copy.height; ++y) {
-      memmove(Pointer(to.address) + (z * to.rows + y) * to.pitch,
-              Pointer(from.address) + (z * from.rows + y) * from.pitch,
-              copy.width);
-    }
-  }
-}
-
-Location Locate(const MemoryMap& memory, const CopyEnd& end, const Copy& copy,
-                MemoryMap::Access access) {
+Location LocateEnd(const MemoryMap& memory, const CopyEnd& end,
+                   const Copy& copy, MemoryMap::Access access) {
   const Location location =
       memory.Locate(end.address, Extent(end, copy), access);
   const bool unknown = location == Location::kPageable;
@@ -91,31 +74,53 @@ void FillRows(const Fill& fill) {
   }
 }
 
-void Run(const Fill& fill) {
-  switch (fill.element) {
-    case 1:
-      return FillRows<uint8_t>(fill);
-    case 2:
-      return FillRows<uint16_t>(fill);
-    default:
-      return FillRows<uint32_t>(fill);
-  }
+// The bytes of one row, and of all rows from first byte to last.
+size_t RowBytes(const Fill& fill) {
+  return MultiplyAdd(fill.width, fill.element, 0);
 }
+size_t Extent(const Fill& fill) {
+  const size_t row = RowBytes(fill);
+  return fill.height > 1 ? MultiplyAdd(fill.height - 1, fill.pitch, row) : row;
+}
+
+bool Empty(const Fill& fill) { return RowBytes(fill) == 0 || fill.height == 0; }
 
 }  // namespace
 
+size_t BytesOf(const Copy& copy) {
+  return MultiplyAdd(MultiplyAdd(copy.width, copy.height, 0), copy.depth, 0);
+}
+
+CopyLocations Locate(const MemoryMap& memory, const Copy& copy) {
+  return {LocateEnd(memory, copy.destination, copy, MemoryMap::Access::kWrite),
+          LocateEnd(memory, copy.source, copy, MemoryMap::Access::kRead)};
+}
+
+void Run(const Copy& copy) {
+  const CopyEnd& to = copy.destination;
+  const CopyEnd& from = copy.source;
+  if (Dense(to, copy) && Dense(from, copy)) {
+    memmove(Pointer(to.address), Pointer(from.address),
+            copy.width * copy.height * copy.depth);
+    return;
+  }
+  for (size_t z = 0; z < copy.depth; ++z) {
+    for (size_t y = 0; y < copy.height; ++y) {
+      memmove(Pointer(to.address) + (z * to.rows + y) * to.pitch,
+              Pointer(from.address) + (z * from.rows + y) * from.pitch,
+              copy.width);
+    }
+  }
+}
+
 CUresult EnqueueCopy(Driver& driver, Stream& stream, const Copy& copy,
                      bool wait) {
-  const size_t bytes =
-      MultiplyAdd(MultiplyAdd(copy.width, copy.height, 0), copy.depth, 0);
+  const size_t bytes = BytesOf(copy);
   if (bytes == 0) return CUDA_SUCCESS;
-  const Location to =
-      Locate(driver.memory, copy.destination, copy, MemoryMap::Access::kWrite);
-  const Location from =
-      Locate(driver.memory, copy.source, copy, MemoryMap::Access::kRead);
-  if (to == Location::kInvalid || from == Location::kInvalid) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
+  const CopyLocations locations = Locate(driver.memory, copy);
+  if (!locations.valid()) return CUDA_ERROR_INVALID_VALUE;
+  const Location to = locations.destination;
+  const Location from = locations.source;
   if (from == Location::kPageable && to != Location::kPageable && !wait) {
     if (bytes <= kShort) {
       EnqueueFromStaging(stream, copy, bytes);
@@ -133,21 +138,36 @@ CUresult EnqueueCopy(Driver& driver, Stream& stream, const Copy& copy,
   return CUDA_SUCCESS;
 }
 
-CUresult EnqueueFill(Driver& driver, Stream& stream, const Fill& fill) {
-  const size_t row = MultiplyAdd(fill.width, fill.element, 0);
-  if (row == 0 || fill.height == 0) return CUDA_SUCCESS;
-  const bool rows = fill.height > 1;
+CUresult CheckFill(const MemoryMap& memory, const Fill& fill) {
+  if (Empty(fill)) return CUDA_SUCCESS;
   if (fill.address % fill.element != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (rows && (fill.pitch < row || fill.pitch % fill.element != 0)) {
+  if (fill.height > 1 &&
+      (fill.pitch < RowBytes(fill) || fill.pitch % fill.element != 0)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const size_t extent = MultiplyAdd(fill.height - 1, fill.pitch, row);
-  const Location location = driver.memory.Locate(
-      fill.address, rows ? extent : row, MemoryMap::Access::kWrite);
-  if (location == Location::kInvalid || location == Location::kPageable) {
-    return CUDA_ERROR_INVALID_VALUE;
+  const Location location =
+      memory.Locate(fill.address, Extent(fill), MemoryMap::Access::kWrite);
+  return location == Location::kInvalid || location == Location::kPageable
+             ? CUDA_ERROR_INVALID_VALUE
+             : CUDA_SUCCESS;
+}
+
+void Run(const Fill& fill) {
+  switch (fill.element) {
+    case 1:
+      return FillRows<uint8_t>(fill);
+    case 2:
+      return FillRows<uint16_t>(fill);
+    default:
+      return FillRows<uint32_t>(fill);
   }
-  stream.Enqueue({.run = [fill] { Run(fill); }}, extent <= kShort
+}
+
+CUresult EnqueueFill(Driver& driver, Stream& stream, const Fill& fill) {
+  if (Empty(fill)) return CUDA_SUCCESS;
+  const CUresult result = CheckFill(driver.memory, fill);
+  if (result != CUDA_SUCCESS) return result;
+  stream.Enqueue({.run = [fill] { Run(fill); }}, Extent(fill) <= kShort
                                                      ? Stream::Runner::kCaller
                                                      : Stream::Runner::kWorker);
   return CUDA_SUCCESS;

@@ -8,12 +8,13 @@
 #include <cstdint>
 
 #include "core/software/driver/driver.h"
+#include "core/software/driver/memory_map.h"
 #include "core/software/driver/stream.h"
 #include "cuda.h"
 
 namespace holdfast::software {
 
-// What a call says about one of its pointers.
+// The kind of memory that a call says one of its pointers has.
 enum class Side {
   kHost,
   kDevice,  // must be known to CUDA
@@ -37,6 +38,23 @@ struct Copy {
   size_t depth = 1;
 };
 
+// The bytes that a copy moves; SIZE_MAX if they are too many to count.
+size_t BytesOf(const Copy& copy);
+
+// Where both ends of a copy lie.
+struct CopyLocations {
+  Location destination = Location::kInvalid;
+  Location source = Location::kInvalid;
+
+  bool valid() const {
+    return destination != Location::kInvalid && source != Location::kInvalid;
+  }
+};
+CopyLocations Locate(const MemoryMap& memory, const Copy& copy);
+
+// Copies at once. REQUIRES: Locate() finds both ends valid.
+void Run(const Copy& copy);
+
 // CUDA_ERROR_INVALID_VALUE unless every byte may be accessed. With `wait` it
 // returns after the copy. Without, it still does so for pageable memory, as
 // CUDA does, unless the source is small enough to be set aside.
@@ -52,6 +70,13 @@ struct Fill {
   size_t width = 0;    // elements
   size_t height = 1;
 };
+
+// Returns CUDA_ERROR_INVALID_VALUE unless pitch and element fit each other and
+// every byte may be written. A fill of nothing is valid.
+CUresult CheckFill(const MemoryMap& memory, const Fill& fill);
+
+// Fills at once. REQUIRES: CheckFill() succeeds.
+void Run(const Fill& fill);
 
 CUresult EnqueueFill(Driver& driver, Stream& stream, const Fill& fill);
 

@@ -11,7 +11,7 @@
 
 namespace holdfast::software {
 
-// What the simulated device can hold; launches and occupancy use it, too.
+// The limits of the simulated device; launches and occupancy use them, too.
 struct DeviceLimits {
   static constexpr int kWarpSize = 32;
   static constexpr int kThreadsPerBlock = 1024;

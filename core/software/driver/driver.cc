@@ -19,7 +19,6 @@ struct CurrentContext {
 
 thread_local std::vector<CurrentContext> stack;
 thread_local bool per_thread_default = false;
-thread_local bool in_host_function = false;
 
 CurrentContext MakeCurrent(CUcontext handle) {
   return {handle, Driver::Get().contexts.Find(handle)};
@@ -186,7 +185,7 @@ void Driver::WithdrawKernels(Library& library) {
 
 void Driver::DrainAll() {
   for (const std::shared_ptr<Context>& context : contexts.All()) {
-    context->Synchronize();
+    context->DrainUnlessHeldUp();
   }
 }
 
@@ -228,9 +227,5 @@ PerThreadDefaultStream::~PerThreadDefaultStream() {
   per_thread_default = before_;
 }
 bool PerThreadDefaultStream::Active() { return per_thread_default; }
-
-HostFunctionScope::HostFunctionScope() { in_host_function = true; }
-HostFunctionScope::~HostFunctionScope() { in_host_function = false; }
-bool HostFunctionScope::Active() { return in_host_function; }
 
 }  // namespace holdfast::software

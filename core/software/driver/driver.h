@@ -14,7 +14,9 @@
 #include "core/software/driver/context.h"
 #include "core/software/driver/device.h"
 #include "core/software/driver/event.h"
+#include "core/software/driver/graph/handles.h"
 #include "core/software/driver/handle_table.h"
+#include "core/software/driver/host_function.h"
 #include "core/software/driver/ipc_imports.h"
 #include "core/software/driver/library.h"
 #include "core/software/driver/linker.h"
@@ -53,6 +55,7 @@ class Driver {
   HandleTable<CUlinkState, Linker> linkers;
   HandleTable<CUmemoryPool, MemoryPool> pools;
   HandleTable<CUmemGenericAllocationHandle, PhysicalMemory> physical;
+  GraphHandles graphs;
 
   // cuMemAddressReserve's ranges by their address.
   void AddReservation(std::unique_ptr<AddressRange> range);
@@ -78,7 +81,9 @@ class Driver {
   void PublishKernels(Library& library);
   void WithdrawKernels(Library& library);
 
-  // Waits until nothing runs any more that could touch memory.
+  // Waits until nothing runs any more that could touch memory, but for streams
+  // that wait for a value in memory, perhaps for ever: what comes behind such a
+  // wait may not use memory that is freed before it, as on a GPU.
   void DrainAll();
 
  private:
@@ -126,15 +131,6 @@ class PerThreadDefaultStream {
 
  private:
   const bool before_;
-};
-
-// While one lives, the calling thread runs the application's host function,
-// which must not call CUDA.
-class HostFunctionScope {
- public:
-  HostFunctionScope();
-  ~HostFunctionScope();
-  static bool Active();
 };
 
 }  // namespace holdfast::software

@@ -19,19 +19,57 @@ std::shared_ptr<Event::Mark> Event::mark() const {
   return mark_;
 }
 
-void Event::Record(Stream& stream) {
-  auto mark = std::make_shared<Mark>();
+std::function<void()> Event::ReachOf(const std::shared_ptr<Mark>& mark) {
   const uint64_t recording = shared_ == nullptr ? 0 : shared_->Record();
-  const auto reach = [mark, shared = shared_, recording] {
+  return [mark, shared = shared_, recording] {
     mark->reached_ns = Now();
     if (shared != nullptr) shared->Reach(recording);
   };
-  // Other processes must not wait for ever because of a fault here.
-  mark->ticket = stream.Enqueue(
-      {.run = reach, .after = {}, .even_after_fault = shared_ != nullptr},
-      Stream::Runner::kCaller);
+}
+
+void Event::Move(std::shared_ptr<Mark> mark) {
   std::lock_guard lock(mutex_);
   mark_ = std::move(mark);
+}
+
+void Event::Record(Stream& stream) {
+  auto mark = std::make_shared<Mark>();
+  // Other processes must not wait for ever because of a fault here.
+  mark->ticket = stream.Enqueue({.run = ReachOf(mark),
+                                 .after = {},
+                                 .even_after_fault = shared_ != nullptr},
+                                Stream::Runner::kCaller);
+  Move(std::move(mark));
+}
+
+Event::Recording Event::BeginRecording() {
+  auto mark = std::make_shared<Mark>();
+  Recording recording;
+  recording.latch_ = std::make_shared<Latch>();
+  recording.reach_ = ReachOf(mark);
+  mark->ticket = Ticket(recording.latch_);
+  Move(std::move(mark));
+  return recording;
+}
+
+void Event::Recording::Reach() {
+  reach_();
+  latch_->Open();
+}
+
+Event::Point Event::LastPoint() const {
+  Point point;
+  if (shared_ == nullptr) {
+    point.ticket_ = ticket();
+  } else {
+    point.shared_ = shared_;
+    point.recording_ = shared_->recorded();
+  }
+  return point;
+}
+
+bool Event::Point::Reached() const {
+  return shared_ == nullptr ? ticket_.Done() : shared_->Reached(recording_);
 }
 
 Ticket Event::ticket() const {

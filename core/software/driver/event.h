@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -15,6 +16,8 @@
 
 namespace holdfast::software {
 
+struct EventCapture;
+
 // Marks a point in a stream. Recording again moves the mark; who waits for
 // the old one goes on waiting for that. Thread-safe.
 class Event {
@@ -24,7 +27,36 @@ class Event {
         std::shared_ptr<SharedProgress> shared = nullptr)
       : context_id_(context_id), flags_(flags), shared_(std::move(shared)) {}
 
+  // A point that was recorded. A default one lies in the past.
+  class Point {
+   public:
+    Point() = default;
+    bool Reached() const;
+
+   private:
+    friend class Event;
+    Ticket ticket_;
+    std::shared_ptr<SharedProgress> shared_;
+    uint64_t recording_ = 0;
+  };
+
+  // A recording whose point is reached when a thread says so, not a stream.
+  class Recording {
+   public:
+    void Reach();
+
+   private:
+    friend class Event;
+    std::shared_ptr<Latch> latch_;
+    std::function<void()> reach_;
+  };
+
   void Record(Stream& stream);
+  // Moves the mark, for a graph that is being launched. REQUIRES: the graph's
+  // run calls Reach() in any case, since others may wait.
+  Recording BeginRecording();
+  // The point last recorded.
+  Point LastPoint() const;
   // CUDA_SUCCESS, also if never recorded, or CUDA_ERROR_NOT_READY.
   CUresult Query() const;
   // Makes the stream wait for the point last recorded.
@@ -41,12 +73,18 @@ class Event {
   const std::shared_ptr<SharedProgress>& shared() const { return shared_; }
   bool timed() const { return (flags_ & CU_EVENT_DISABLE_TIMING) == 0; }
 
+  // Where in a capture it was recorded, if it was recorded there last. Guarded
+  // by the lock of graphs (graph/capture.h).
+  std::shared_ptr<EventCapture> capture;
+
  private:
   struct Mark {
     Ticket ticket;
     std::atomic<int64_t> reached_ns{0};  // steady clock
   };
 
+  std::function<void()> ReachOf(const std::shared_ptr<Mark>& mark);
+  void Move(std::shared_ptr<Mark> mark);
   std::shared_ptr<Mark> mark() const;
   // The point last recorded here; in the past if there is none.
   Ticket ticket() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an application hands to cuModuleLoadData and its kin.
+// The images that an application hands to cuModuleLoadData and its kin.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_IMAGE_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_IMAGE_H_
 

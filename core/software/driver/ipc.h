@@ -17,7 +17,7 @@
 
 namespace holdfast::software {
 
-// What the 64 bytes of CUipcMemHandle and CUipcEventHandle hold, and of
+// The content of the 64 bytes of CUipcMemHandle, CUipcEventHandle and
 // CUmemPoolPtrExportData (with neither process nor descriptor).
 struct IpcHandle {
   enum class Kind : uint32_t { kMemory = 1, kEvent = 2, kPoolPointer = 3 };

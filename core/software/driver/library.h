@@ -21,8 +21,8 @@ namespace holdfast::software {
 
 class Library;
 
-// What CUkernel and CUfunction stand for. Keeps its library's code alive, and
-// so does every launch of it. Thread-safe.
+// The object behind a CUkernel or CUfunction. Keeps its library's code alive,
+// and so does every launch of it. Thread-safe.
 class Kernel {
  public:
   Kernel(std::shared_ptr<Code> code, size_t index);

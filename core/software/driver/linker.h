@@ -13,7 +13,7 @@
 
 namespace holdfast::software {
 
-// What CUlinkState stands for: modules that become one image. Thread-safe.
+// The object behind a CUlinkState: modules that become one image. Thread-safe.
 class Linker {
  public:
   // The options' buffers get the logs of every later call.

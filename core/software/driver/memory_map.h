@@ -25,6 +25,7 @@ enum class MemoryKind {
   kPool,        // cuMemAllocAsync
   kMapped,      // cuMemMap
   kImported,    // cuIpcOpenMemHandle, cuMemPoolImportPointer
+  kGraph,       // cuGraphAddMemAllocNode
   kGlobal,      // a module's variable
   kHost,        // cuMemHostAlloc
   kRegistered,  // cuMemHostRegister; outside the device window
@@ -40,7 +41,7 @@ using DeviceSet = uint32_t;
 constexpr DeviceSet kAllDevices = ~DeviceSet{0};
 constexpr DeviceSet SetOf(CUdevice device) { return DeviceSet{1} << device; }
 
-// What cuMemAdvise and cuMemPrefetchAsync said about managed memory.
+// The hints of cuMemAdvise and cuMemPrefetchAsync about managed memory.
 struct MemoryAdvice {
   bool read_mostly = false;
   DeviceSet accessed_by_devices = 0;
@@ -102,8 +103,8 @@ class MemoryMap {
 
   void Advise(uintptr_t address, const MemoryAdvice& advice);
 
-  // What [address, address + size) is: kInvalid if any byte of it may not be
-  // accessed. Memory that nobody told CUDA about is kPageable.
+  // Returns the location of [address, address + size): kInvalid if any byte of
+  // it may not be accessed. Memory that nobody told CUDA about is kPageable.
   enum class Access { kRead, kWrite };
   Location Locate(uintptr_t address, size_t size, Access access) const;
 

@@ -15,7 +15,7 @@
 // Deprecated is not gone.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-// Of CUDA 12; cuda.h no longer declares it.
+// A function of CUDA 12 that cuda.h no longer declares.
 extern "C" CUresult cuCtxCreate_v2(CUcontext*, unsigned, CUdevice);
 
 // Beyond CUDA: why the process has a sticky error, or null. Asked for by name

@@ -18,17 +18,32 @@ namespace {
 // short enough that thousands of idle streams cost nothing.
 constexpr std::chrono::seconds kIdleThread{1};
 
+// How long one that waits for a stream does not look whether it is held up.
+constexpr std::chrono::milliseconds kMoment{1};
+
 std::atomic<uint64_t> last_stream_id{0};
 
 }  // namespace
 
 bool Ticket::Done() const {
+  if (latch_ != nullptr) return latch_->open();
   return stream_ == nullptr || stream_->Done(sequence_);
 }
 
 void Ticket::Wait(bool help) const {
-  if (!Done()) stream_->Wait(sequence_, help);
+  if (Done()) return;
+  if (latch_ != nullptr) return latch_->Wait();
+  stream_->Wait(sequence_, help);
 }
+
+bool Ticket::WaitBriefly() const {
+  if (Done()) return true;
+  if (latch_ == nullptr) return stream_->WaitBriefly(sequence_);
+  latch_->Wait();
+  return true;
+}
+
+bool Ticket::HeldUp() const { return stream_ != nullptr && stream_->held_up(); }
 
 Stream::Stream(std::shared_ptr<Context> context, Kind kind, unsigned flags,
                int priority)
@@ -67,10 +82,23 @@ void Stream::Wait(uint64_t sequence, bool help) {
     if (help && ReadyLocked()) {
       RunNext(lock);
     } else {
-      ++waiters_;
+      next_wanted_ = std::min(next_wanted_, sequence);
       done_.wait(lock);
-      --waiters_;
     }
+  }
+}
+
+bool Stream::WaitBriefly(uint64_t sequence) {
+  Lock lock(mutex_);
+  if (completed_.load() >= sequence) return true;
+  next_wanted_ = std::min(next_wanted_, sequence);
+  done_.wait_for(lock, kMoment);
+  return completed_.load() >= sequence;
+}
+
+void Stream::DrainUnlessHeldUp() {
+  const uint64_t last = enqueued_;
+  while (!held_up_ && !WaitBriefly(last)) {
   }
 }
 
@@ -85,7 +113,10 @@ void Stream::Run(Operation operation, Lock& lock) {
   lock.unlock();
   // Without help: the other stream has a runner of its own, and a chain of
   // dependencies must not become a chain of calls.
-  for (const Ticket& ticket : operation.after) ticket.Wait(/*help=*/false);
+  for (const Ticket& ticket : operation.after) {
+    while (!ticket.WaitBriefly()) held_up_ = ticket.HeldUp();
+  }
+  held_up_ = false;
   if (operation.even_after_fault || LastFault() == CUDA_SUCCESS) {
     operation.run();
   }
@@ -93,8 +124,15 @@ void Stream::Run(Operation operation, Lock& lock) {
   lock.lock();
   running_ = false;
   ++completed_;
-  if (waiters_ > 0) done_.notify_all();
+  WakeWaiters();
   if (!queue_.empty() && worker_sleeps_) work_.notify_one();
+}
+
+void Stream::WakeWaiters() {
+  // Without a worker, one of them may have to run what is left.
+  if (completed_.load() < next_wanted_ && has_worker_) return;
+  next_wanted_ = kNothing;
+  done_.notify_all();
 }
 
 void Stream::WakeWorker() {

@@ -15,28 +15,37 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/driver/latch.h"
 #include "cuda.h"
 
 namespace holdfast::software {
 
 class Context;
 class Stream;
+struct StreamCapture;
 
-// A point in a stream's order of work. A default one lies in the past.
+// A point in the order of work of a stream, or within a graph that runs. A
+// default one lies in the past.
 class Ticket {
  public:
   Ticket() = default;
   Ticket(std::shared_ptr<Stream> stream, uint64_t sequence)
       : stream_(std::move(stream)), sequence_(sequence) {}
+  explicit Ticket(std::shared_ptr<Latch> latch) : latch_(std::move(latch)) {}
 
   bool Done() const;
   // Returns when all work up to here is done. Lends the calling thread to the
   // stream if `help` is true.
   void Wait(bool help) const;
+  // Returns whether it is, after a moment at most; and whether the stream is
+  // held up.
+  bool WaitBriefly() const;
+  bool HeldUp() const;
 
  private:
   std::shared_ptr<Stream> stream_;
   uint64_t sequence_ = 0;
+  std::shared_ptr<Latch> latch_;  // instead of a stream
 };
 
 // One queue of operations. A thread of its own works it off; it is started
@@ -58,7 +67,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     bool even_after_fault = false;
   };
 
-  // Who runs an operation.
+  // The thread that runs an operation.
   enum class Runner {
     kWorker,  // the stream's thread
     kCaller,  // the caller at once, if the stream is idle: for short work
@@ -73,6 +82,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Ticket Tail();
   // Both wait for Tail().
   void Drain() { Tail().Wait(/*help=*/true); }
+  // The same, but gives up when the stream is held up: for those who free
+  // memory, which must not wait for something that may never come.
+  void DrainUnlessHeldUp();
+
+  // It waits for a value in memory, or for a stream that does.
+  bool held_up() const { return held_up_; }
+  // REQUIRES: called by an operation that this stream is running.
+  void SetHeldUp(bool held_up) { held_up_ = held_up; }
+
   bool Idle() const { return completed_.load() == enqueued_.load(); }
 
   Context& context() const { return *context_; }
@@ -82,18 +100,24 @@ class Stream : public std::enable_shared_from_this<Stream> {
   int priority() const { return priority_; }
   uint64_t id() const { return id_; }
 
+  // The capture of a stream that builds a graph instead of working; else null.
+  // Guarded by the lock of graphs (graph/capture.h).
+  std::shared_ptr<StreamCapture> capture;
+
  private:
   friend class Ticket;
   using Lock = std::unique_lock<std::mutex>;
 
   bool Done(uint64_t sequence) const { return completed_.load() >= sequence; }
   void Wait(uint64_t sequence, bool help);
+  bool WaitBriefly(uint64_t sequence);
   bool ReadyLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !running_ && !queue_.empty();
   }
   // Runs the oldest operation; unlocks while it runs.
   void RunNext(Lock& lock);
   void Run(Operation operation, Lock& lock);
+  void WakeWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Work();
 
@@ -110,7 +134,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool running_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_worker_ ABSL_GUARDED_BY(mutex_) = false;
   bool worker_sleeps_ ABSL_GUARDED_BY(mutex_) = false;
-  int waiters_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The least sequence number that a sleeping thread waits for.
+  static constexpr uint64_t kNothing = UINT64_MAX;
+  uint64_t next_wanted_ ABSL_GUARDED_BY(mutex_) = kNothing;
+  std::atomic<bool> held_up_{false};
   // Sequence numbers; written under the mutex, read without.
   std::atomic<uint64_t> enqueued_{0};
   std::atomic<uint64_t> completed_{0};

@@ -21,7 +21,7 @@
 namespace holdfast::software::jit {
 namespace {
 
-// What of LLVM decodes one instruction.
+// Decodes one machine instruction with LLVM's disassembler.
 class Decoder {
  public:
   Decoder() {

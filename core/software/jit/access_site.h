@@ -39,7 +39,7 @@ struct AccessSite {
   }
 };
 
-// What the CPU held when it stopped in generated code.
+// The CPU's registers when it stopped in generated code.
 struct MachineState {
   uint64_t pc = 0;
   uint64_t registers[16] = {};  // in the order of their numbers: rax, rcx, ...

@@ -41,7 +41,7 @@ using llvm::orc::LLJIT;
 
 class JitKernel;
 
-// What a SlotSymbolOf() names.
+// The object that a SlotSymbolOf() symbol names.
 struct MaskedSlot {
   std::atomic<void*> function{nullptr};
   JitKernel* kernel = nullptr;
@@ -108,7 +108,8 @@ void Optimise(llvm::Function* function, llvm::TargetMachine* machine) {
   passes.run(*function, functions);
 }
 
-// What generated code may call (abi.h), and the module's variables.
+// Defines the functions that generated code may call (abi.h), and the module's
+// variables.
 llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
                               const lower::Kernel& kernel,
                               absl::Span<MaskedSlot> slots) {
@@ -148,6 +149,7 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_device___assertfail);
   DEFINE(holdfast_device_malloc);
   DEFINE(holdfast_device_free);
+  DEFINE(holdfast_device_cudaGraphSetConditional);
 #define DEFINE_SCALAR(name) DEFINE(holdfast_scalar_##name);
   HOLDFAST_SCALAR_OPERATIONS(DEFINE_SCALAR)
 #undef DEFINE_SCALAR

@@ -66,9 +66,9 @@ bool IsNear(int64_t offset, Space space) {
 
 }  // namespace
 
-// By its declaration a variable lies where it may, and is aligned. What is
-// added to it may lead elsewhere, and so may an instruction that takes it for a
-// variable of another memory.
+// By its declaration a variable lies where it may, and is aligned. An offset
+// that is added to it may lead elsewhere, and so may an instruction that takes
+// it for a variable of another memory.
 bool KernelEmitter::IsGoodVariable(const Operand& operand, Space space,
                                    uint64_t bytes) const {
   const ptx::Variable& variable = kernel_.VariableOf(operand);

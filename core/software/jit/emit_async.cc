@@ -101,7 +101,7 @@ Value KernelEmitter::Displaced(const Value& address, uint64_t bytes) {
   return result;
 }
 
-// Of a copy, how many bytes come from the source; zeros follow.
+// Returns how many of a copy's bytes come from the source; zeros follow.
 Value KernelEmitter::ValidBytes(const Operand& operand, int bytes) {
   const bool predicate =
       operand.kind == Operand::Kind::kRegister &&

@@ -287,7 +287,7 @@ llvm::Value* KernelEmitter::CombineHalf(const Instruction& instruction,
   const bool min = words.Has(Modifier::kMin);
   llvm::Value* first = min ? b_.CreateFCmpOLT(x, y) : b_.CreateFCmpOGT(x, y);
   llvm::Value* result = b_.CreateSelect(first, a, b);
-  // Of two zeros the one with the right sign; a number rather than a NaN.
+  // Two zeros: the one with the right sign. A NaN and a number: the number.
   llvm::Value* zero = min ? b_.CreateOr(a, b) : b_.CreateAnd(a, b);
   result = b_.CreateSelect(b_.CreateFCmpOEQ(x, y), zero, result);
   return b_.CreateSelect(b_.CreateFCmpUNO(y, y), a, result);

@@ -144,7 +144,7 @@ llvm::Value* KernelEmitter::GatherOneByOne(llvm::Value* from, Type type,
   return part;
 }
 
-// Of all lanes, whose addresses are affine.
+// Returns the pointer of one lane. REQUIRES: the addresses are affine.
 llvm::Value* KernelEmitter::LanePointer(const Value& address, int lane) {
   const uint64_t offset = static_cast<uint64_t>(address.shape.stride) *
                           static_cast<uint64_t>(lane % lanes_);
@@ -218,7 +218,8 @@ void KernelEmitter::ForEachLane(llvm::Value* bits,
   b_.SetInsertPoint(after);
 }
 
-// Of two lanes that store to one place, the CPU takes the higher one last.
+// Where two lanes store to one place, the higher lane's value stays, since the
+// CPU writes lanes in ascending order.
 void KernelEmitter::ScatterByEight(const Value& address, const Value& value,
                                    llvm::Value* bits) {
   for (int c = 0; c < chunks_; ++c) {

@@ -198,7 +198,7 @@ llvm::Value* KernelEmitter::Reach(llvm::Value* base, const Shape& shape,
                       llvm::ConstantInt::get(type, shape.stride, true));
 }
 
-// What one lane sees of a value.
+// Returns a value as one lane has it.
 Value KernelEmitter::AtLane(const Value& value, llvm::Value* lane) {
   if (value.shape.uniform()) return value;
   if (value.type == Type::kPred) {

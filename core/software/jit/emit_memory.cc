@@ -242,7 +242,7 @@ llvm::Value* KernelEmitter::IsIn(Modifier space, llvm::Value* address) {
       return inside;
     }
     default: {
-      // What PTX says of kernels' parameters: in the global window.
+      // By the PTX specification, kernel parameters are in the global window.
       llvm::Value* elsewhere = IsIn(Modifier::kShared, address);
       for (const Modifier other : {Modifier::kLocal, Modifier::kConst}) {
         elsewhere = b_.CreateOr(elsewhere, IsIn(other, address));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lanes load or store side by side is fetched ahead. A CPU holds the
+// Emits prefetches for contiguous loads and stores. A CPU holds the
 // instructions of only a few warps, or rounds of a loop, at a time, so few of
 // their accesses are under way; and what it fetches ahead by itself ends with
 // the page. Fetching never faults, and what is fetched in vain is forgotten.
@@ -21,7 +21,7 @@ constexpr uint64_t kRounds = 4;  // of a loop
 // In a loop, how many times as far ahead the second-level cache fetches. Not
 // where other warps run between two rounds, at a barrier: that is time enough.
 constexpr uint64_t kFurther = 4;
-// What the prefetch instructions call locality.
+// Locality hints, as the prefetch instructions number them.
 constexpr uint32_t kFirstLevel = 3;
 constexpr uint32_t kSecondLevel = 2;
 

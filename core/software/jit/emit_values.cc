@@ -146,8 +146,8 @@ Value KernelEmitter::ReadRegister(uint32_t index, Mode mode) {
   return value;
 }
 
-// What lanes outside of a mask keep: if nothing was written yet, any number,
-// but the same wherever it is read.
+// Loads the value that lanes outside of a mask keep: if nothing was written
+// yet, any number, but the same wherever it is read.
 llvm::Value* KernelEmitter::LoadKept(const Place& place) {
   llvm::Value* kept = b_.CreateLoad(place.type, place.pointer);
   return llvm::isa<llvm::AllocaInst>(place.pointer) ? b_.CreateFreeze(kept)
@@ -263,8 +263,8 @@ Value KernelEmitter::ReadClock(Special special) {
   return Uniform(type, b_.CreateTrunc(now, b_.TypeOf(type)));
 }
 
-// What is the same for the whole launch. A block is a cluster of its own, and
-// all run on multiprocessor 0.
+// Reads a special register that is the same for the whole launch. A block is a
+// cluster of its own, and all run on multiprocessor 0.
 Value KernelEmitter::ReadLaunch(Special special) {
   const Type type = ptx::TypeOf(special);
   auto field = [&](size_t offset, llvm::Type* kind) {
@@ -314,7 +314,7 @@ Value KernelEmitter::ReadLaunch(Special special) {
   return Uniform(type, value);
 }
 
-// Of a local variable each lane has its own.
+// Each lane has its own copy of a local variable, hence its own address.
 Value KernelEmitter::ReadAddress(const Operand& operand) {
   if (kernel_.VariableOf(operand).space != ptx::Space::kLocal) {
     return Uniform(Type::kU64, VariableAddress(operand));

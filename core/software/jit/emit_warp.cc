@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the lanes of a warp tell each other.
+// Emits the operations by which the lanes of a warp exchange values: votes,
+// shuffles, matches, reductions.
 #include "core/software/jit/kernel_emitter.h"
 #include "core/software/runtime/abi.h"
 #include "llvm/IR/IntrinsicsX86.h"

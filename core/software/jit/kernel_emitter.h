@@ -29,7 +29,7 @@
 
 namespace holdfast::software::jit {
 
-// What code calls the address of Module::variables[index].
+// The symbol of the address of Module::variables[index].
 inline std::string VariableSymbol(uint32_t index) {
   return "holdfast_variable_" + std::to_string(index);
 }
@@ -313,8 +313,8 @@ class KernelEmitter {
   llvm::Value* IsIn(ptx::Modifier space, llvm::Value* address);
   void EmitLoad(const ptx::Instruction& instruction);
   void EmitStore(const ptx::Instruction& instruction);
-  // Of a variable. In global and constant memory it is a symbol, since objects
-  // outlive the process.
+  // The address of a variable. In global and constant memory it is a symbol,
+  // since objects outlive the process.
   llvm::Value* VariableAddress(const ptx::Operand& operand);
   Value Address(const ptx::Operand& operand, ptx::Space space);
   Value StartOf(const ptx::Operand& operand, ptx::Space space);
@@ -366,7 +366,7 @@ class KernelEmitter {
   llvm::AllocaInst* room_ = nullptr;  // for the frame, in the full function
   llvm::CallInst* clear_ = nullptr;   // of its fields
   llvm::Function* masked_function_ = nullptr;
-  // Of the function at hand:
+  // The function that is being emitted:
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   llvm::BasicBlock* done_ = nullptr;  // the warp has ended
@@ -383,7 +383,7 @@ class KernelEmitter {
   Mode mode_ = Mode::kFull;
   lower::Shapes shapes_[2];  // by Mode
   size_t block_at_ = 0;      // whose code is being emitted
-  // Of registers that are values, not in the frame.
+  // Storage of registers that are values, not in the frame.
   std::vector<llvm::SmallVector<llvm::AllocaInst*, 4>> storage_[2];
   std::vector<llvm::BasicBlock*> full_;      // code of a block
   std::vector<llvm::BasicBlock*> masked_;    // code of a block

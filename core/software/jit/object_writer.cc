@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Code generation gives the instruction into which a load has been folded the
-// place of its consumer, and splits vectors. What survives all of this is the
-// alias scope of an access, so that is where its site travels; a last pass
+// place of its consumer, and splits vectors. The alias scope of an access
+// survives all of this, so its site travels there; a last pass
 // over the machine code turns it into a place for the line table.
 #include "core/software/jit/object_writer.h"
 
@@ -46,7 +46,7 @@ std::optional<AccessSite> SiteOf(const llvm::MachineMemOperand& operand) {
       AccessSite::Of(static_cast<uint32_t>(bits >> kColumnBits),
                      static_cast<uint32_t>(bits & ((1u << kColumnBits) - 1)));
   if (site.kind == AccessSite::Kind::kLanes) {
-    // Of a vector that has become several, the parts lie behind the first.
+    // A vector was split: its parts lie behind the first.
     const int64_t lanes = operand.getOffset() / site.bytes;
     site.lane = static_cast<uint8_t>((site.lane + lanes) % 32);
   }
@@ -140,7 +140,7 @@ size_t CountInstructions(const llvm::Module& module) {
   return count;
 }
 
-// What is not worth its time in code of `size` instructions.
+// Disables the passes that do not pay off in code of `size` instructions.
 void LeaveOut(size_t size, llvm::TargetPassConfig* config) {
   // Sinking would move the sums of a long block, one after the other, behind
   // the test in its middle, and keep all that they are made of until then.

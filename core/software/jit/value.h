@@ -15,8 +15,8 @@ struct Value {
   lower::Shape shape;
   ptx::Type type = ptx::Type::kNone;
   llvm::SmallVector<llvm::Value*, 4> parts;
-  // Of a varying predicate that has been kept as i32, lane i as bit i: that, of
-  // which the vectors are made where they are needed.
+  // A varying predicate as an i32, lane i as bit i, if it has been kept so;
+  // vectors are made of it where they are needed.
   llvm::Value* bits = nullptr;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the full and the masked code of a warp hand to each other: registers,
-// and which lanes are to run where. It lies in memory, since masked code can
-// go from any block to any other: as values, with a phi for each register in
-// each block, it would take LLVM seconds.
+// The frame through which the full and the masked code of a warp hand over to
+// each other: registers, and which lanes are to run where. It lies in memory,
+// since masked code can go from any block to any other: as values, with a phi
+// for each register in each block, it would take LLVM seconds.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_WARP_FRAME_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_WARP_FRAME_H_
 
@@ -30,7 +30,7 @@ class WarpFrame {
   uint64_t Spins() const { return Live() + 8; }
   // Lanes that go on in front of an instruction in the middle of a block.
   uint64_t Resumed() const { return Live() + 12; }
-  // Of lanes that wait at block k: the lanes, the barrier and its round.
+  // The lanes that wait at block k, their barrier and its round.
   uint64_t Parked(size_t k) const { return Live() + 16 + 12 * k; }
 
   // Makes room for a register of masked code at the first call.
@@ -44,7 +44,7 @@ class WarpFrame {
     return Room(&handed_[index], bytes);
   }
 
-  // Of all fields but registers, which come behind them.
+  // Bytes of all fields but registers, which come behind them.
   uint64_t field_bytes() const { return Parked(blocks_); }
   uint64_t bytes() const { return bytes_; }
 

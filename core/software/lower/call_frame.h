@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lies where in the frame of a function that is called, not inlined
-// (far_calls.h): who called, parameters, results, local variables, registers
+// The layout of the frame of a function that is called, not inlined
+// (far_calls.h): the caller, parameters, results, local variables, registers
 // that calls must preserve.
 #ifndef HOLDFAST_CORE_SOFTWARE_LOWER_CALL_FRAME_H_
 #define HOLDFAST_CORE_SOFTWARE_LOWER_CALL_FRAME_H_
@@ -26,7 +26,7 @@ class FrameLayout {
   uint64_t end_ = 8;
 };
 
-// What a call passes: a .param variable or a register.
+// A value that a call passes: a .param variable or a register.
 struct Passed {
   uint64_t bytes;
   uint64_t alignment;
@@ -41,7 +41,8 @@ struct CallInterface {
 };
 
 CallInterface InterfaceOf(const ptx::Function& function);
-// What a call through a register passes says what is called.
+// As a call through a register passes it, which also tells which functions can
+// be meant.
 CallInterface InterfaceOf(const ptx::Function& caller,
                           const ptx::Instruction& call);
 

@@ -19,8 +19,8 @@ void Mark(const Operand& operand, std::vector<bool>* functions) {
   for (const Operand& element : operand.elements) Mark(element, functions);
 }
 
-// Who calls whom, of what the kernel reaches: a module may have hundreds of
-// others. Node `count` is the kernel.
+// The call graph of the functions that the kernel reaches: a module may have
+// hundreds of others. Node `count` is the kernel.
 class Graph {
  public:
   Graph(const ptx::Module& module, const Function& kernel)
@@ -88,7 +88,7 @@ class Graph {
     indirect_[node] = indirect;
   }
 
-  // What can be reached from `start`, each behind what it leads to.
+  // Returns the nodes that can be reached from `start`, in postorder.
   static std::vector<int> Visit(int start,
                                 const std::vector<std::vector<int>>& edges,
                                 std::vector<bool>* seen) {

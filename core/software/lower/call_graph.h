@@ -9,8 +9,8 @@
 
 namespace holdfast::software::lower {
 
-// What device code holds as a pointer to Module::functions[index]. Nothing else
-// has such an address.
+// The base of function pointers: device code holds this plus an index for
+// Module::functions[index]. Nothing else has such an address.
 constexpr uint64_t kFunctionAddresses = uint64_t{1} << 62;
 inline uint64_t FunctionAddress(uint32_t index) {
   return kFunctionAddresses + uint64_t{index} * 16;

@@ -19,7 +19,7 @@ using ptx::Type;
 
 using Constants = std::vector<std::optional<uint64_t>>;  // by register
 
-// What `mov` gives its register; nothing if that is not a number.
+// Returns the number that `mov` moves; nothing if it moves something else.
 std::optional<uint64_t> NumberOf(const Instruction& mov) {
   const Operand& source = mov.operands[1];
   switch (source.kind) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the shape analysis and the emitter ask about a kernel's control flow:
+// Control-flow analyses for the shape analysis and the emitter:
 // where diverged lanes meet again, and which registers are still needed there.
 #ifndef HOLDFAST_CORE_SOFTWARE_LOWER_CONTROL_FLOW_H_
 #define HOLDFAST_CORE_SOFTWARE_LOWER_CONTROL_FLOW_H_

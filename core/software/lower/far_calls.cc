@@ -137,7 +137,7 @@ class Joiner {
       if (variable.space != Space::kLocal) continue;
       copy->in_frame[i] = layout.Place(variable.bytes, variable.alignment);
     }
-    // What lies in frames needs no place of its own.
+    // Variables in frames need no place of their own.
     for (const auto& [variable, offset] : copy->in_frame) {
       result_.variables[copy->variables[variable]].space = Space::kRegister;
     }
@@ -268,7 +268,7 @@ class Joiner {
     }
   }
 
-  // What a call passes, to or from the frame of the callee.
+  // Moves a value that a call passes to or from the frame of the callee.
   void MoveActual(const Operand& actual, const Copy& copy, const Passed& passed,
                   uint64_t frame_bytes, bool load) {
     const auto base = static_cast<int64_t>(frame_bytes + passed.offset);
@@ -459,7 +459,7 @@ class Joiner {
   uint32_t stack_ = 0;   // variable
   uint32_t dispatch_ = 0;
   uint32_t sites_ = 0;
-  // Of calls through registers.
+  // Call sites of calls through registers.
   std::vector<std::pair<uint32_t, uint32_t>> any_site_;
 };
 

@@ -15,7 +15,7 @@
 
 namespace holdfast::software::lower {
 
-// Of each thread, for what CU_LIMIT_STACK_SIZE says: twice of that, since
+// The stack of each thread for a CU_LIMIT_STACK_SIZE: twice of that, since
 // frames here keep each register in 8 bytes, and never less than 64 KiB. Not a
 // power of two, so that threads do not meet in the sets of a cache.
 constexpr uint64_t StackBytes(uint64_t limit) {

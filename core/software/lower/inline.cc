@@ -186,7 +186,7 @@ class Inliner {
     result_.body.push_back(std::move(copy));
   }
 
-  // Branches by comparison. What the table does not have goes to its end.
+  // Branches by comparison. A value that is not in the table goes to its end.
   bool AppendBranchTable(const Instruction& branch, const Frame& frame) {
     const Function& function = *active_.back();
     const uint32_t table = branch.operands[1].index;
@@ -297,7 +297,7 @@ bool CallsThroughRegisters(const Function& function) {
 
 bool IsRuntimeFunction(absl::string_view name) {
   return name == "vprintf" || name == "malloc" || name == "free" ||
-         name == "__assertfail";
+         name == "__assertfail" || name == "cudaGraphSetConditional";
 }
 
 InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel,

@@ -106,7 +106,7 @@ void LayOutVariables(Kernel* kernel, uint64_t module_shared_bytes) {
                                                 : &kernel->local_bytes;
     const uint64_t offset = AlignUp(*end, variable.alignment);
     kernel->variable_offsets.push_back(offset);
-    // What has become registers has no place.
+    // A variable that became registers has no place in memory.
     if (variable.space != ptx::Space::kRegister) *end = offset + variable.bytes;
   }
   // A lane's variables begin where those of the one before end.

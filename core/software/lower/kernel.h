@@ -70,11 +70,12 @@ Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
                    const std::vector<uint64_t>& global_addresses,
                    uint64_t module_shared_bytes);
 
-// Of instructions with a carry: it is an input.
+// Does the instruction read the carry?
 bool TakesCarry(const ptx::Instruction& instruction);
 
-// Of an instruction that touches memory: how many bytes each lane does at once;
-// that is what its address must be a multiple of.
+// Returns how many bytes each lane accesses at once, which is also the
+// alignment that its address must have. REQUIRES: the instruction touches
+// memory.
 int AccessBytes(const ptx::Instruction& instruction);
 
 // How many of the operands, from the first, are destinations.

@@ -77,8 +77,8 @@ class Finder {
         divergent_(divergent),
         data_(RegistersFromData(kernel)) {}
 
-  // What lies between the first and the last block of a loop counts with it.
-  // Of loops in each other, the outermost that will do.
+  // All blocks between the first and the last of a loop count as the loop's.
+  // Takes the outermost of nested loops that qualifies.
   std::vector<int> Run() const {
     std::vector<Range> found;
     for (size_t k = 0; k < kernel_.blocks.size(); ++k) {

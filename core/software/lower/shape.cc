@@ -208,7 +208,7 @@ class Rule {
                   s_[1].zeros + static_cast<int>(k->bits));
   }
 
-  // What the lanes differ in is shifted out.
+  // The bits in which the lanes differ are shifted out.
   Shape ShiftRight() const {
     const Operand* k = Constant(i_, 2);
     const auto bits = LaneBits(s_[1]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known about a value across the 32 lanes of a warp. It decides
-// whether a value is kept as one scalar or as vectors, and whether a memory
-// access becomes one vector access or 32 scalar ones.
+// The shape of a value: what is known about it across the 32 lanes of a warp.
+// It decides whether a value is kept as one scalar or as vectors, and whether a
+// memory access becomes one vector access or 32 scalar ones.
 #ifndef HOLDFAST_CORE_SOFTWARE_LOWER_SHAPE_H_
 #define HOLDFAST_CORE_SOFTWARE_LOWER_SHAPE_H_
 
@@ -56,7 +56,7 @@ Shape ShapeOfSpecial(ptx::Special special, const BlockShape& block,
 Shape ResultShape(const ptx::Instruction& instruction,
                   absl::Span<const Shape> operands, Mode mode, int chunk_lanes);
 
-// Of a register that holds values of either shape.
+// Returns the shape of a register that holds values of either shape.
 Shape Join(const Shape& a, const Shape& b, int chunk_lanes);
 
 // True if the instruction turns 32-bit values into 64-bit ones, which keeps an

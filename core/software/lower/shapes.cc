@@ -34,8 +34,8 @@ class Analysis {
       FindUnsafe(std::vector<bool>(forced_.size(), true), &result.overwrite);
       Iterate();
     } else {
-      // What is varying can make branches part the lanes, and that can make
-      // more varying.
+      // A varying value can make a branch divergent, and divergence can make
+      // more values varying.
       const std::vector<int> meetings = ImmediatePostDominators(kernel_);
       const auto live = LiveRegisters(kernel_);
       std::vector<std::vector<int>> regions;
@@ -222,7 +222,7 @@ class Analysis {
     }
   }
 
-  // Of a variable that all lanes share.
+  // The address of a variable that all lanes share.
   Shape ShapeOfAddress(const Operand& operand) {
     const ptx::Variable& variable = kernel_.VariableOf(operand);
     Shape shape;

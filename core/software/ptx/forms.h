@@ -23,7 +23,7 @@ enum class Opcode : uint8_t {
 
 absl::string_view SpellingOf(Opcode opcode);
 
-// What stood behind the opcode, in a form that lowering can ask.
+// The modifiers behind an opcode, in a form that lowering can query.
 struct Modifiers {
   Type types[4] = {};
   uint8_t type_count = 0;

@@ -137,7 +137,7 @@ class Linker {
   Module& joined_;
   std::vector<std::string>& errors_;
   Names variable_names_, function_names_;
-  // Of the module that is being added: its indices to the joined ones.
+  // Maps the indices of the module that is being added to the joined ones.
   std::vector<uint32_t> variables_, functions_;
   uint32_t first_file_ = 0;
 };

@@ -101,8 +101,8 @@ class ModuleParser {
   Function* function_ = nullptr;
   std::vector<Names> scopes_;
   std::vector<std::map<std::string, RegisterRange, std::less<>>> ranges_;
-  // Of each scope. One that a scope uses and does not define is of the scope
-  // around it: then both numbers are here, the inner one first.
+  // The labels of each scope. A label that a scope uses and does not define is
+  // of the scope around it: then both numbers are here, the inner one first.
   std::vector<std::map<std::string, uint32_t, std::less<>>> labels_;
   std::vector<std::pair<uint32_t, uint32_t>> same_labels_;
   uint64_t register_limit_ = 0;

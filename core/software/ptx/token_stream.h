@@ -78,8 +78,8 @@ class TokenStream {
     return false;
   }
 
-  // Behind the next ';' or block, or in front of the next '}' or the end. What
-  // stands in braces inside of a statement, such as a vector, belongs to it.
+  // Behind the next ';' or block, or in front of the next '}' or the end.
+  // Braces inside a statement, such as a vector's, belong to it.
   void SkipStatement() {
     size_t open = 0;
     while (!AtEnd() && (open > 0 || !PeekIs('}'))) {

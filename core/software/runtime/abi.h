@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What generated code and the runtime agree on. The emitter reads these
+// The interface between generated code and the runtime. The emitter reads these
 // structures by offset.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_ABI_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_ABI_H_
@@ -23,8 +23,8 @@ struct LaunchContext {
   uint32_t block[3] = {1, 1, 1};
   uint32_t dynamic_shared_bytes = 0;
   PrintBuffer* printer = nullptr;
-  // Of a cooperative launch: what cooperative_groups keeps its grid barrier in
-  // (the driver's part of its ABI: a size and a counter); else 0.
+  // In a cooperative launch, the memory in which cooperative_groups keeps its
+  // grid barrier (the driver's part of its ABI: a size and a counter); else 0.
   uint64_t grid_workspace = 0;
 };
 
@@ -46,13 +46,14 @@ struct WorkerContext {
   void* escape = nullptr;  // the stack to return to when a launch is given up
   // Null unless the warps of a block run side by side.
   Warp* fiber = nullptr;
-  // Of the last access to memory that some lanes may have stayed away from:
-  // those that take part. Of the last access lane by lane: its addresses.
+  // The lanes that took part in the last access that not all lanes had to make;
+  // for the last access lane by lane, its addresses.
   uint32_t lanes = 0;
-  // Of the last call of the runtime that can fail: its index in the body of
-  // the lowered kernel.
+  // The last call of the runtime that can fail: its index in the body of the
+  // lowered kernel.
   uint32_t instruction = 0;
-  uint64_t addresses[kWarpThreads] = {};
+  // Without a value until then, since every launch makes such a structure.
+  uint64_t addresses[kWarpThreads];
 };
 
 // Runs warps [warp_begin, warp_end) of each of blocks [block_begin, block_end).
@@ -60,7 +61,7 @@ using KernelFunction = void(const LaunchContext*, WorkerContext*,
                             uint64_t block_begin, uint64_t block_end,
                             uint64_t warp_begin, uint64_t warp_end);
 
-// What generated code calls, by these names.
+// The functions that generated code calls, by these names.
 extern "C" {
 
 // The launch's cancel flag is set.
@@ -78,14 +79,14 @@ void holdfast_barrier_sync(WorkerContext* worker, uint32_t barrier,
 // Whether the barrier has completed `round`.
 bool holdfast_barrier_passed(WorkerContext* worker, uint32_t barrier,
                              uint32_t round);
-// Of a completed round: how many predicates were true; with bit 31 set if all
-// were.
+// Returns how many predicates of a completed round were true, with bit 31 set
+// if all were.
 uint32_t holdfast_barrier_result(WorkerContext* worker, uint32_t barrier,
                                  uint32_t round);
 // Lets other warps run until a barrier completes.
 void holdfast_wait(WorkerContext* worker);
-// Of a warp that runs beside others: it has ended with a block and is about to
-// run the same warp of the next one, which begins when all of its warps come.
+// A warp that runs beside others has ended with a block and is about to run the
+// same warp of the next one, which begins when all of its warps come.
 void holdfast_block_ended(WorkerContext* worker);
 // `lanes` of a warp have ended while others go on.
 void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes);
@@ -162,6 +163,11 @@ void holdfast_device_malloc(WorkerContext* worker, uint32_t lanes,
                             const uint64_t* sizes, uint64_t* results);
 void holdfast_device_free(WorkerContext* worker, uint32_t lanes,
                           const uint64_t* pointers, uint64_t* results);
+void holdfast_device_cudaGraphSetConditional(WorkerContext* worker,
+                                             uint32_t lanes,
+                                             const uint64_t* handles,
+                                             const uint64_t* values,
+                                             uint64_t* results);
 
 }  // extern "C"
 

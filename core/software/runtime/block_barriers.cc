@@ -4,8 +4,8 @@
 namespace holdfast::software {
 BlockBarriers::BlockBarriers(uint32_t threads) : living_(threads) {}
 
-// Rounds go on counting, for nobody waits for one any more. What a round
-// starts with is reset at its end, so only those that never ended are left.
+// Rounds go on counting, since nothing waits for one any more. A round resets
+// its state at its end, so only rounds that never ended are left.
 void BlockBarriers::Restart(uint32_t threads) {
   for (uint32_t rest = open_; rest != 0; rest &= rest - 1) {
     Barrier& barrier = barriers_[std::countr_zero(rest)];

@@ -45,8 +45,8 @@ class BlockBarriers {
     uint32_t arrived = 0;
     uint32_t lanes = 0;  // that have contributed to the reduction
     uint32_t truths = 0;
-    // Of the last two rounds: a round cannot end before all have read the
-    // result of the one before the last.
+    // Results of the last two rounds: a round cannot end before all have read
+    // the result of the one before the last.
     uint32_t results[2] = {0, 0};
   };
 

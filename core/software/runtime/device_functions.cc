@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// printf, assert, malloc, free and the timer of device code (abi.h). A wild
-// pointer that a kernel hands over is an illegal address of its thread.
+// printf, assert, malloc, free, cudaGraphSetConditional and the timer of device
+// code (abi.h). A wild pointer that a kernel hands over is an illegal address
+// of its thread.
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -13,6 +14,7 @@
 
 #include "core/software/runtime/abi.h"
 #include "core/software/runtime/device_heap.h"
+#include "core/software/runtime/graph_condition.h"
 #include "core/software/runtime/kernel_fault.h"
 #include "core/software/runtime/print_buffer.h"
 #include "core/software/runtime/window.h"
@@ -294,6 +296,21 @@ void holdfast_device_free(WorkerContext* worker, uint32_t lanes,
                             uint32_t{1} << lane});
     }
     DeviceHeap::Get().Free(reinterpret_cast<void*>(pointers[lane]));
+  }
+}
+
+void holdfast_device_cudaGraphSetConditional(WorkerContext* worker,
+                                             uint32_t lanes,
+                                             const uint64_t* handles,
+                                             const uint64_t* values,
+                                             uint64_t*) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    if (!GraphCondition::Set(handles[lane],
+                             static_cast<uint32_t>(values[lane]))) {
+      LeaveKernel(*worker, {KernelFault::Kind::kAddress, handles[lane],
+                            uint32_t{1} << lane});
+    }
   }
 }
 

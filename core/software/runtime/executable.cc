@@ -122,6 +122,21 @@ class KernelCode {
       code_ ABSL_GUARDED_BY(mutex_);
 };
 
+class PreparedGrid final : public PreparedLaunch {
+ public:
+  PreparedGrid(const GridKernel& kernel, const LaunchGeometry& geometry)
+      : kernel_(kernel), geometry_(geometry) {}
+
+  LaunchOutcome Run(const void* parameters,
+                    const std::atomic<bool>* cancel) const override {
+    return RunGrid(kernel_, geometry_, parameters, cancel);
+  }
+
+ private:
+  const GridKernel kernel_;
+  const LaunchGeometry geometry_;
+};
+
 class PtxExecutable final : public Executable {
  public:
   // `fingerprints`: of the module's functions.
@@ -165,17 +180,20 @@ class PtxExecutable final : public Executable {
   LaunchOutcome Launch(size_t index, const LaunchGeometry& geometry,
                        const void* parameters,
                        const std::atomic<bool>* cancel) override {
-    const lower::BlockShape block{geometry.block[0], geometry.block[1],
-                                  geometry.block[2]};
+    GridKernel kernel;
     std::string error;
-    KernelCode* kernel = ForStack(index, geometry.stack_bytes, &error);
-    const jit::CompiledKernel* code =
-        kernel == nullptr ? nullptr : kernel->ForBlock(block, &error);
-    if (code == nullptr) {
-      return {CUDA_ERROR_INVALID_PTX,
-              absl::StrCat("kernel ", kernels_[index].name, ": ", error)};
+    if (!FindCode(index, geometry, &kernel, &error)) {
+      return {CUDA_ERROR_INVALID_PTX, error};
     }
-    return RunGrid({&kernel->lowered(), code}, geometry, parameters, cancel);
+    return RunGrid(kernel, geometry, parameters, cancel);
+  }
+
+  std::unique_ptr<PreparedLaunch> PrepareLaunch(size_t index,
+                                                const LaunchGeometry& geometry,
+                                                std::string* error) override {
+    GridKernel kernel;
+    if (!FindCode(index, geometry, &kernel, error)) return nullptr;
+    return std::make_unique<PreparedGrid>(kernel, geometry);
   }
 
  private:
@@ -185,6 +203,21 @@ class PtxExecutable final : public Executable {
     bool has_stack = false;
     std::map<uint64_t, std::unique_ptr<KernelCode>> by_stack;
   };
+
+  bool FindCode(size_t index, const LaunchGeometry& geometry, GridKernel* found,
+                std::string* error) {
+    const lower::BlockShape block{geometry.block[0], geometry.block[1],
+                                  geometry.block[2]};
+    KernelCode* kernel = ForStack(index, geometry.stack_bytes, error);
+    const jit::CompiledKernel* code =
+        kernel == nullptr ? nullptr : kernel->ForBlock(block, error);
+    if (code == nullptr) {
+      *error = absl::StrCat("kernel ", kernels_[index].name, ": ", *error);
+      return false;
+    }
+    *found = {&kernel->lowered(), code};
+    return true;
+  }
 
   KernelCode* Translate(OneKernel* kernel, uint64_t stack_bytes,
                         std::string* error) const {

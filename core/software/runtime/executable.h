@@ -24,7 +24,8 @@ struct KernelParameter {
   size_t size = 0;
 };
 
-// What cuKernelGetAttribute, cuKernelGetParamInfo and the launch checks need.
+// The properties for cuKernelGetAttribute, cuKernelGetParamInfo and the checks
+// of launches.
 struct KernelProperties {
   std::string name;
   std::vector<KernelParameter> parameters;
@@ -50,9 +51,9 @@ struct LaunchGeometry {
   uint32_t block[3] = {1, 1, 1};  // in threads
   size_t dynamic_shared_bytes = 0;
   bool cooperative = false;
-  // Of what its threads print (CU_LIMIT_PRINTF_FIFO_SIZE).
+  // The room for its threads' output (CU_LIMIT_PRINTF_FIFO_SIZE).
   size_t print_bytes = size_t{8} << 20;
-  // Of each thread, for calls that nest (CU_LIMIT_STACK_SIZE).
+  // The stack of each thread, for calls that nest (CU_LIMIT_STACK_SIZE).
   size_t stack_bytes = 1024;
 };
 
@@ -61,6 +62,17 @@ struct LaunchGeometry {
 struct LaunchOutcome {
   CUresult result = CUDA_SUCCESS;
   std::string message;
+};
+
+// A kernel with the code for one launch geometry, for launches that repeat.
+// Thread-safe.
+class PreparedLaunch {
+ public:
+  virtual ~PreparedLaunch() = default;
+
+  // As Executable::Launch with the geometry that it was prepared for.
+  virtual LaunchOutcome Run(const void* parameters,
+                            const std::atomic<bool>* cancel) const = 0;
 };
 
 // One PTX module translated for this CPU. Immutable after Load, apart from the
@@ -84,7 +96,8 @@ class Executable {
                              std::unique_ptr<Executable>* executable,
                              std::string* error_log);
 
-  // What Load says about one module before anything is linked to it.
+  // Returns the result that Load has for one module before anything is linked
+  // to it.
   static CUresult Check(absl::string_view ptx, std::string* error_log);
 
   // The same code with variables of its own, which have their initial values.
@@ -102,6 +115,12 @@ class Executable {
   virtual LaunchOutcome Launch(size_t index, const LaunchGeometry& geometry,
                                const void* parameters,
                                const std::atomic<bool>* cancel) = 0;
+
+  // Finds the code for a launch, or compiles it, so that PreparedLaunch::Run()
+  // need not. Returns null with the reason in *error. REQUIRES: the executable
+  // outlives the result.
+  virtual std::unique_ptr<PreparedLaunch> PrepareLaunch(
+      size_t index, const LaunchGeometry& geometry, std::string* error) = 0;
 };
 
 // How much malloc in device code may give out (CU_LIMIT_MALLOC_HEAP_SIZE).

@@ -39,7 +39,7 @@ struct FaultingAccess {
         return First(site.lane, [](uint32_t) { return true; });
       case AccessSite::Kind::kLanes:
         if (!access.has_address) return std::nullopt;
-        // Of the parts of a vector any may come first.
+        // The CPU may access the parts of a vector in any order.
         return First(site.lane / 8 * 8, [this](uint32_t lane) {
           return Reaches(access.address + (uint64_t{lane} - access.site.lane) *
                                               access.site.bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the sanitizers are told of stacks that take turns on one thread, and of
-// jumps from one to another. In ordinary builds there is nothing of it.
+// Tells the sanitizers of stacks that take turns on one thread, and of jumps
+// from one to another. Does nothing in ordinary builds.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_FIBER_NOTES_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_FIBER_NOTES_H_
 
@@ -28,7 +28,7 @@ struct FiberNotes {
   void* fake_stack = nullptr;
 };
 
-// Of the thread's own stack, which must be the running one.
+// Returns the notes of the thread's own stack. REQUIRES: it is the running one.
 FiberNotes NotesOfThread();
 
 inline FiberNotes NotesOfNewStack(const void* bottom, size_t bytes,

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -73,8 +74,9 @@ class Grid {
       chunk_ = ChunkFor(pool.threads());
       pool.Run([this] { RunChunks(); });
     }
+    if (!stopped_) return {};
     std::lock_guard<std::mutex> lock(mutex_);
-    return outcome_;
+    return std::move(outcome_);
   }
 
  private:
@@ -94,10 +96,12 @@ class Grid {
   bool DoneAlone() {
     if (blocks_ > 1 && blocks_ > kSmallGridThreads / threads_) return false;
     chunk_ = ChunkFor(1);
+    // To read a clock takes as long as a small block.
+    if (blocks_ == 1) return RunChunksUntil(std::nullopt);
     return RunChunksUntil(Clock::now() + kWaking);
   }
 
-  // Of what is left.
+  // The blocks that each of `threads` takes next of those that are left.
   uint64_t ChunkFor(int threads) const {
     return std::max<uint64_t>(1,
                               (blocks_ - next_) / (kChunksPerThread * threads));
@@ -133,12 +137,12 @@ class Grid {
     const uint64_t begin = next_.fetch_add(chunk_);
     if (begin >= blocks_) return false;
     const uint64_t end = std::min(begin + chunk_, blocks_);
-    const KernelFault fault =
+    const std::optional<KernelFault> fault =
         RunGuarded(worker, [&] { RunBlocks(worker, begin, end); });
-    if (fault.kind == KernelFault::Kind::kNone) return true;
+    if (!fault.has_value()) return true;
     const bool ring =
         kernel_.lowered->concurrent_warps || geometry_.cooperative;
-    return Fail(fault, ring ? WarpRing::OfThread().last() : *worker);
+    return Fail(*fault, ring ? WarpRing::OfThread().last() : *worker);
   }
 
   void RunBlocks(WorkerContext* worker, uint64_t begin, uint64_t end) {
@@ -213,7 +217,7 @@ class Grid {
   uint64_t threads_ = 0;  // of a block
   uint64_t chunk_ = 1;    // blocks
   std::atomic<uint64_t> next_{0};
-  std::atomic<bool> stopped_{false};
+  std::atomic<bool> stopped_{false};  // it has failed
   std::mutex mutex_;
   LaunchOutcome outcome_ ABSL_GUARDED_BY(mutex_);
 };

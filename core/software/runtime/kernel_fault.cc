@@ -17,12 +17,12 @@
 namespace holdfast::software {
 namespace {
 
-// Of the thread that runs generated code; null anywhere else.
+// The escape of a thread that runs generated code; null anywhere else.
 struct Escape {
   sigjmp_buf stack;
-  KernelFault fault;
-  FiberNotes notes;         // of the stack
-  bool same_stack = false;  // as the one that it is left from
+  std::optional<KernelFault> fault;  // hundreds of bytes that most runs spare
+  FiberNotes notes;                  // of the stack
+  bool same_stack = false;           // as the one that it is left from
 };
 thread_local Escape* current = nullptr;
 
@@ -84,14 +84,14 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   if (escape == nullptr) return PassOn(signal, info, context);
   current = nullptr;
   if (signal == SIGSEGV || signal == SIGBUS) {
-    escape->fault = {KernelFault::Kind::kAddress,
-                     reinterpret_cast<uintptr_t>(info->si_addr)};
-    // Of an address that no process can have the CPU tells nothing.
-    if (info->si_code == SI_KERNEL) escape->fault.address = 0;
+    escape->fault = KernelFault{KernelFault::Kind::kAddress,
+                                reinterpret_cast<uintptr_t>(info->si_addr)};
+    // The CPU does not report an address that no process can have.
+    if (info->si_code == SI_KERNEL) escape->fault->address = 0;
   } else {
-    escape->fault = {KernelFault::Kind::kSignal};
+    escape->fault = KernelFault{KernelFault::Kind::kSignal};
   }
-  escape->fault.state = StateOf(*static_cast<const ucontext_t*>(context));
+  escape->fault->state = StateOf(*static_cast<const ucontext_t*>(context));
   Leave(escape);
 }
 
@@ -127,8 +127,8 @@ void InstallHandlers() {
 
 }  // namespace
 
-KernelFault RunGuarded(WorkerContext* worker,
-                       const std::function<void()>& code) {
+std::optional<KernelFault> RunGuarded(WorkerContext* worker,
+                                      absl::FunctionRef<void()> code) {
   static std::once_flag installed;
   std::call_once(installed, InstallHandlers);
   thread_local SignalStack stack;
@@ -142,6 +142,8 @@ KernelFault RunGuarded(WorkerContext* worker,
     AfterJump(escape.notes);
   }
   current = nullptr;
+  // To copy an empty one would copy all its bytes.
+  if (!escape.fault.has_value()) return std::nullopt;
   return escape.fault;
 }
 

@@ -7,8 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "core/software/jit/access_site.h"
 #include "core/software/runtime/abi.h"
 
@@ -36,12 +37,12 @@ struct KernelFault {
   char assertion[128] = {};  // kAssert: what was asserted, cut
 };
 
-// Calls `code`, which runs generated code for `worker`, and says how it ended.
-// Signals of this thread that come from anything else go to whoever had
-// handled them before. What `code` has on its stack is abandoned at a fault:
+// Calls `code`, which runs generated code for `worker`. Returns the fault that
+// ended it, if one did. Signals of this thread that come from anything else go
+// to the handler that was there before. A fault abandons the stack of `code`:
 // nothing there may need its destructor.
-KernelFault RunGuarded(WorkerContext* worker,
-                       const std::function<void()>& code);
+std::optional<KernelFault> RunGuarded(WorkerContext* worker,
+                                      absl::FunctionRef<void()> code);
 
 // Copies `bytes` that a kernel points at. Returns false, with part of them
 // copied, if they do not lie in the window or something there is not mapped.

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+
 namespace holdfast::software {
 namespace {
 
@@ -15,35 +17,64 @@ constexpr size_t kWorkspaceBytes = 64;
 // get memory of their own.
 constexpr size_t kPlaceBytes = size_t{36} << 10;
 
-std::mutex& PlacesMutex() {
-  static std::mutex& mutex = *new std::mutex;
-  return mutex;
-}
-
-// Places that no launch uses, under the mutex. The last one comes first, since
-// it is in the cache.
-std::vector<std::unique_ptr<WindowMemory>>& Places() {
-  static auto& places = *new std::vector<std::unique_ptr<WindowMemory>>;
-  return places;
-}
-
-std::unique_ptr<WindowMemory> TakePlace() {
-  {
-    std::lock_guard<std::mutex> lock(PlacesMutex());
-    if (!Places().empty()) {
-      auto place = std::move(Places().back());
-      Places().pop_back();
-      return place;
-    }
+// Places that no launch uses, of all threads.
+class Places {
+ public:
+  static Places& Get() {
+    static Places& places = *new Places;
+    return places;
   }
-  return WindowMemory::Map(kPlaceBytes);
-}
+
+  // The place that came back last, since it is in the cache.
+  std::unique_ptr<WindowMemory> Take() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!free_.empty()) {
+        auto place = std::move(free_.back());
+        free_.pop_back();
+        return place;
+      }
+    }
+    return WindowMemory::Map(kPlaceBytes);
+  }
+
+  void Return(std::unique_ptr<WindowMemory> place) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    free_.push_back(std::move(place));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<WindowMemory>> free_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The place that a thread keeps for its next launch, so that a row of launches
+// needs no lock.
+class Spare {
+ public:
+  ~Spare() {
+    if (place_ != nullptr) Places::Get().Return(std::move(place_));
+  }
+
+  std::unique_ptr<WindowMemory> Take() {
+    return place_ == nullptr ? Places::Get().Take() : std::move(place_);
+  }
+  void Return(std::unique_ptr<WindowMemory> place) {
+    if (place_ != nullptr) return Places::Get().Return(std::move(place));
+    place_ = std::move(place);
+  }
+
+ private:
+  std::unique_ptr<WindowMemory> place_;
+};
+
+thread_local Spare spare;
 
 }  // namespace
 
 LaunchMemory::LaunchMemory(const void* parameters, size_t bytes)
     : reused_(bytes <= kPlaceBytes - kWorkspaceBytes) {
-  memory_ = reused_ ? TakePlace() : WindowMemory::Map(kWorkspaceBytes + bytes);
+  memory_ = reused_ ? spare.Take() : WindowMemory::Map(kWorkspaceBytes + bytes);
   if (memory_ == nullptr) return;
   std::memset(memory_->data(), 0, kWorkspaceBytes);
   if (bytes > 0) {
@@ -53,8 +84,7 @@ LaunchMemory::LaunchMemory(const void* parameters, size_t bytes)
 
 LaunchMemory::~LaunchMemory() {
   if (memory_ == nullptr || !reused_) return;
-  std::lock_guard<std::mutex> lock(PlacesMutex());
-  Places().push_back(std::move(memory_));
+  spare.Return(std::move(memory_));
 }
 
 const uint8_t* LaunchMemory::parameters() const {

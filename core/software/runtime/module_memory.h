@@ -26,7 +26,7 @@ class ModuleMemory {
   ModuleMemory& operator=(const ModuleMemory&) = delete;
 
   // By index into Module::variables: an address, or for .shared an offset.
-  // What is 0 for an extern .shared array, whose place depends on the kernel.
+  // 0 for an extern .shared array, whose place depends on the kernel.
   const std::vector<uint64_t>& addresses() const { return addresses_; }
   uint64_t shared_bytes() const { return shared_bytes_; }
 

@@ -11,8 +11,8 @@
 
 namespace holdfast::software {
 
-// What the threads of one launch print, in the order in which they do. As on a
-// GPU, of more than there is room for the oldest is lost, and all comes out
+// The output of the threads of one launch, in the order in which they print. As
+// on a GPU, the oldest output is lost when there is no room, and all comes out
 // when the launch has ended. Thread-safe.
 class PrintBuffer {
  public:

@@ -21,8 +21,8 @@ struct StackPosition {
   [[no_unique_address]] FiberNotes notes;
 };
 
-// Leaves the running stack at *from and goes on where `to` was left. What
-// begins on a new stack calls AfterSwitch(to.notes) first.
+// Leaves the running stack at *from and goes on where `to` was left. Code
+// that begins on a new stack calls AfterSwitch(to.notes) first.
 inline void SwitchStack(StackPosition* from, const StackPosition& to) {
   BeforeSwitch(&from->notes, to.notes);
   holdfast_switch_stack(&from->pointer, to.pointer);
@@ -44,7 +44,7 @@ class Stack {
 
   bool ok() const { return base_ != nullptr; }
   // For SwitchStack, which then enters function(argument); that must not
-  // return. What ran on the stack before is forgotten.
+  // return. The code that ran on the stack before is forgotten.
   StackPosition Enter(void (*function)(void*), void* argument);
 
  private:

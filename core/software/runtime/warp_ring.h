@@ -28,9 +28,9 @@ struct RingLaunch {
   // Blocks that run one after the other in each of the places that `shared`
   // has for them: place p has the blocks from begin + p * in_turn.
   uint64_t in_turn;
-  // Of each place, its shared memory.
+  // The shared memory of each place.
   const std::vector<uint8_t*>* shared;
-  // Of all warps, one behind the other.
+  // The local memory of all warps, one behind the other.
   uint8_t* local;
   size_t local_bytes;  // of a warp
   uint32_t block_threads;
@@ -47,7 +47,7 @@ struct ResidentBlock {
 };
 
 // A warp of the blocks of one place. Only the thread of its ring touches it.
-// What a switch touches comes first, in one line of the cache.
+// The fields that a switch touches come first, in one line of the cache.
 class alignas(64) Warp {
  public:
   enum class State : uint32_t { kReady, kWaiting, kDone, kEnded };

@@ -45,23 +45,39 @@ void WorkerPool::Work() {
     lock.unlock();
     (*job->function)();
     lock.lock();
-    // Who comes back has found nothing left to do.
-    jobs_.remove(job);
+    // It returned because nothing was left to do.
+    if (job->posted) jobs_.remove(job);
+    job->posted = false;
     if (--job->running == 0) left_.notify_all();
   }
 }
 
-void WorkerPool::Run(const std::function<void()>& job) {
-  Job entry{&job};
+void WorkerPool::Post(Job* job, int wanted) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    jobs_.push_back(&entry);
+    if (job->posted) return;
+    job->posted = true;
+    jobs_.push_back(job);
   }
-  added_.notify_all();
-  job();
+  if (wanted >= threads() - 1) {
+    added_.notify_all();
+  } else {
+    for (int i = 0; i < wanted; ++i) added_.notify_one();
+  }
+}
+
+void WorkerPool::Withdraw(Job* job) {
   std::unique_lock<std::mutex> lock(mutex_);
-  jobs_.remove(&entry);
-  left_.wait(lock, [&entry] { return entry.running == 0; });
+  if (job->posted) jobs_.remove(job);
+  job->posted = false;
+  left_.wait(lock, [job] { return job->running == 0; });
+}
+
+void WorkerPool::Run(const std::function<void()>& job) {
+  Job entry{&job};
+  Post(&entry, threads() - 1);
+  job();
+  Withdraw(&entry);
 }
 
 }  // namespace holdfast::software

@@ -7,6 +7,7 @@
 #include <list>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -16,7 +17,40 @@ namespace holdfast::software {
 // The threads that run blocks, shared by all streams: as many as the machine
 // has cores, or as $HOLDFAST_SOFTWARE_THREADS says. Thread-safe.
 class WorkerPool {
+  struct Job {
+    const std::function<void()>* function;
+    int running = 0;
+    bool posted = false;  // takes workers
+  };
+
  public:
+  // Workers that a thread calls in as work turns up. Not thread-safe, but for
+  // the job itself.
+  class Helpers {
+   public:
+    // `job` does what there is to do, and returns.
+    Helpers(WorkerPool& pool, std::function<void()> job)
+        : pool_(pool), function_(std::move(job)), job_{&function_} {}
+    // Blocks until no worker is in the job.
+    ~Helpers() {
+      if (called_) pool_.Withdraw(&job_);
+    }
+    Helpers(const Helpers&) = delete;
+    Helpers& operator=(const Helpers&) = delete;
+
+    // Has up to `count` idle workers run the job. Returns at once.
+    void Call(int count) {
+      called_ = true;
+      pool_.Post(&job_, count);
+    }
+
+   private:
+    WorkerPool& pool_;
+    const std::function<void()> function_;
+    Job job_;
+    bool called_ = false;
+  };
+
   // Started on first use; lives as long as the process.
   static WorkerPool& Get();
 
@@ -28,13 +62,10 @@ class WorkerPool {
   void Run(const std::function<void()>& job);
 
  private:
-  struct Job {
-    const std::function<void()>* function;
-    int running = 0;
-  };
-
   explicit WorkerPool(int threads);
   void Work();
+  void Post(Job* job, int wanted);
+  void Withdraw(Job* job);
 
   std::mutex mutex_;
   std::condition_variable added_;                 // a job

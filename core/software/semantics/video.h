@@ -8,7 +8,7 @@
 
 namespace holdfast::software {
 
-// What a video instruction does with each part of its operands.
+// The operation of a video instruction on each part of its operands.
 struct Video {
   enum class Operation : uint8_t {
     kAdd,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ThreadSanitizer is to let pass. gRPC, protobuf and Abseil come from the
+// Suppressions for ThreadSanitizer. gRPC, protobuf and Abseil come from the
 // distribution and are not instrumented: the order that their reference counts
 // and lock-free queues make is not seen, only the memory that they touch by way
 // of memcpy, new and delete.
@@ -27,8 +27,8 @@ extern "C" const char* __tsan_default_suppressions() {
       // parses, and the other way round.
       "race:^google::protobuf::internal::\n"
       "race:^google::protobuf::io::\n"
-      // What gRPC's headers compile into our files: who else uses the objects
-      // is in the library, and counts its references there.
+      // Code of gRPC's headers in our files: the other users of its objects
+      // are in the library, and count their references there.
       "race_top:^grpc::\n"
       // The same, where the standard library's function is on top.
       "race:^grpc::internal::CallbackWithSuccessTag::\n"

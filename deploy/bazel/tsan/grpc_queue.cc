@@ -57,8 +57,8 @@ grpc_event __wrap_grpc_completion_queue_pluck(grpc_completion_queue* queue,
   return event;
 }
 
-// grpc_cq_end_op: completes an operation. What is no pointer in gRPC's own
-// declaration, an absl::Status, is passed by one.
+// grpc_cq_end_op: completes an operation. The absl::Status, which is no pointer
+// in gRPC's own declaration, is passed by one.
 // clang-format off
 #define END_OP(prefix) prefix##_Z14grpc_cq_end_opP21grpc_completion_queuePvN4absl7debian36StatusEPFvS1_P18grpc_cq_completionES1_S6_b
 // clang-format on

@@ -60,6 +60,9 @@ void AddSoftwareDriver(const std::string& path,
   files->push_back({path, Access::kRead});
   // Makes the device's UUID the same in each process.
   files->push_back({"/etc/machine-id", Access::kRead});
+  // Tests name the devices that are to fail.
+  const char* const defects = std::getenv("HOLDFAST_SOFTWARE_DEFECTS");
+  if (defects != nullptr) files->push_back({defects, Access::kRead});
 }
 
 // The directories in which the loader looks for libcuda before the system's.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process that runs or compiles what clients send may reach: one policy
-// for each role. README.md explains each rule; system_calls.inc has a row for
-// each system call.
+// The sandbox policies: the files, system calls and resources that a process
+// which runs or compiles clients' code may reach. One policy for each role.
+// README.md explains each rule; system_calls.inc has a row for each system
+// call.
 #ifndef HOLDFAST_SERVER_PROCESS_SANDBOX_POLICY_H_
 #define HOLDFAST_SERVER_PROCESS_SANDBOX_POLICY_H_
 
@@ -41,8 +42,8 @@ enum class Namespaces {
 struct SandboxPolicy {
   SandboxRole role = SandboxRole::kCompiler;
 
-  // What the first step of the sandbox leaves visible. Empty: files are
-  // bounded by the second step alone.
+  // The files that the first step of the sandbox leaves visible. Empty: files
+  // are bounded by the second step alone.
   std::vector<VisiblePath> files;
 
   // Limits; 0: none. Bytes of the address space, and of one file: the only

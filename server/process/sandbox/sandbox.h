@@ -22,7 +22,7 @@
 
 namespace holdfast {
 
-// What the spawner gave the process when it started it.
+// The isolation that the spawner gave the process when it started it.
 struct SandboxStart {
   Namespaces own_namespaces = Namespaces::kNone;
   uid_t user = 0;         // to become, or 0: the one that it is

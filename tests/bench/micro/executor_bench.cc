@@ -76,7 +76,7 @@ class Dispatch : public benchmark::Fixture {
     options.account = std::make_shared<Account>(Account::Options{});
     resources_ = std::make_unique<Resources>(options);
     processor_ = std::make_unique<CommandProcessor>(
-        *resources_,
+        *resources_, counts_,
         [](absl::string_view) {
           return absl::StatusOr<FetchedObject>(absl::NotFoundError("none"));
         },
@@ -118,6 +118,7 @@ class Dispatch : public benchmark::Fixture {
   }
 
   std::unique_ptr<Resources> resources_;
+  CommandCounts counts_;
   std::unique_ptr<CommandProcessor> processor_;
   std::shared_ptr<ResultQueue> results_ = std::make_shared<ResultQueue>();
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernels compute, as C++ that the compiler vectorises for this very
+// The kernels' computations as C++ that the compiler vectorises for this very
 // machine. Each function does its part [begin, end) of the work on the calling
 // thread.
 #ifndef HOLDFAST_TESTS_BENCH_SOFTWARE_NATIVE_H_

@@ -15,7 +15,7 @@ constexpr char kSource[] =
 #include "tests/bench/software/kernels.inc"
     ;
 
-// What is used of OpenCL's ABI, from its specification.
+// The part of OpenCL's ABI that is used, from its specification.
 using Handle = void*;
 using Code = int32_t;
 constexpr uint64_t kDeviceTypeCpu = 1 << 1;

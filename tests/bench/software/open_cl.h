@@ -16,7 +16,7 @@ namespace holdfast::bench {
 
 class OpenClKernel {
  public:
-  // Of kernels.cl; compiled when it first runs.
+  // A kernel of kernels.cl; compiled when it first runs.
   explicit OpenClKernel(std::string name) : name_(std::move(name)) {}
   OpenClKernel(const OpenClKernel&) = delete;
   OpenClKernel& operator=(const OpenClKernel&) = delete;
@@ -60,7 +60,7 @@ class OpenClKernel {
   void* kernel_ = nullptr;
 };
 
-// Of the device, for the table; empty if there is none.
+// The device's name, for the table; empty if there is none.
 std::string OpenClName();
 
 }  // namespace holdfast::bench

@@ -45,7 +45,7 @@ bool Near(const Array<T>& device, const std::vector<T>& native,
   return true;
 }
 
-// Of what OpenCL came to; its functions round in their own ways.
+// Compares OpenCL's results; its functions round in their own ways.
 template <typename T>
 bool Close(const std::vector<T>& got, const std::vector<T>& native) {
   for (size_t i = 0; i < native.size(); ++i) {
@@ -490,7 +490,7 @@ class Spmv : public Workload {
   std::vector<float> open_cl_ = std::vector<float>(rows_);
 };
 
-// What the PTX of it can be compared with: NVRTC unrolls the loop, so that each
+// The counterpart of its PTX: NVRTC unrolls the loop, so that each
 // row ends two, and a CPU foresees neither end. OpenCL's has one.
 class SpmvUnrolled : public Spmv {
  public:

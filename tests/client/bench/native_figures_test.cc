@@ -26,7 +26,7 @@ TEST(NativeFiguresTest, OtherOutputIsRefused) {
 TEST(NativeFiguresTest, EveryGroupButTheCompilersRunsOnTheSoftwareDriver) {
   cuda::DriverOptions driver;
   driver.choice = cuda::DriverChoice::kSoftware;
-  for (const char* group : {"session", "launch", "memory", "event"}) {
+  for (const char* group : {"session", "launch", "memory", "event", "graph"}) {
     const auto figures = MeasureNative(group, /*quick=*/true, driver);
     ASSERT_TRUE(figures.ok()) << group << ": " << figures.status();
     EXPECT_FALSE(figures->empty()) << group;

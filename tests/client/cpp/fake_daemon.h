@@ -41,7 +41,7 @@ class FakeDaemon {
   // Execute takes rings, whose executor's end this is: batches and results go
   // through them. Before there is a stream.
   void TakeRings(std::unique_ptr<RingPair> rings);
-  // What no executor would send, through the rings.
+  // Sends bytes that no executor would send, through the rings.
   absl::Status Send(const std::string& bytes);
 
   // The Execute stream breaks, as a killed executor's does; Run then answers
@@ -50,7 +50,7 @@ class FakeDaemon {
   // The keep-alive stream tells the client.
   void EndSession(const std::string& reason);
 
-  // What came so far.
+  // The commands received so far.
   std::vector<v1::CommandBatch> batches();
   std::vector<v1::Command> commands();
   std::string uploaded();

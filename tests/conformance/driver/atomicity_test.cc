@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What threads do at once to one place happens as a whole: additions are all
-// counted, and no vector is seen half stored.
+// Concurrent accesses to one place are atomic: all additions are counted, and
+// no vector is seen half stored.
 #include <string>
 #include <vector>
 

@@ -95,7 +95,7 @@ TEST(FaultTest, IllegalAddressSticksToTheProcess) {
   EXPECT_CUDA(CUDA_ERROR_ILLEGAL_ADDRESS, Cuda().cuMemsetD8_v2(memory, 0, 16));
   EXPECT_CUDA(CUDA_ERROR_ILLEGAL_ADDRESS, Cuda().cuStreamCreate(&stream, 0));
   EXPECT_CUDA(CUDA_ERROR_ILLEGAL_ADDRESS, Cuda().cuStreamQuery(nullptr));
-  // What needs no context goes on.
+  // Calls that need no context still work.
   int value = 0;
   EXPECT_OK(
       Cuda().cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));

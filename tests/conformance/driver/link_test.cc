@@ -68,7 +68,7 @@ class LinkTest : public ContextTest {
                                    ptx.size() + 1, name, 0, nullptr, nullptr);
   }
 
-  // What a kernel with one pointer to an integer stores there.
+  // The integer that a kernel with one pointer stores there.
   unsigned Run(CUmodule module, const char* name) {
     CUfunction function;
     EXPECT_OK(Cuda().cuModuleGetFunction(&function, module, name));

@@ -11,7 +11,7 @@
 namespace holdfast::conformance {
 namespace {
 
-// What a run of all threads has read, and what the places hold in the end.
+// The values that a run of all threads has read, and the final memory.
 struct Seen {
   unsigned r[4];
   unsigned x, y, z;
@@ -60,8 +60,8 @@ const Litmus kTests[] = {
       "red.relaxed.STRONG.add.u32 [Y], 1;",
       "ld.acquire.STRONG.u32 R0, [Y]; ld.relaxed.STRONG.u32 R1, [X];"},
      MessageWithoutData},
-    // What a compiler would like to do once: the first store goes unseen by
-    // this thread, and the last load has been done before.
+    // A tempting optimization: the first store is invisible to this thread,
+    // and the last load was done before.
     {"DataWrittenAgainBehindTheMessage",
      {"st.relaxed.STRONG.u32 [X], 1; st.release.STRONG.u32 [Y], 1;"
       "st.relaxed.STRONG.u32 [X], 2;",
@@ -179,7 +179,7 @@ std::string CodeOf(const Litmus& litmus, Where where) {
   for (size_t i = 0; i < litmus.threads.size(); ++i) {
     const std::string number = std::to_string(i);
     std::string text = Replaced(litmus.threads[i], "STRONG", scope);
-    // What a load writes goes to the results.
+    // The register of a load goes to the results.
     std::string results;
     for (const char* r : {"R0", "R1", "R2", "R3"}) {
       if (text.find(r) == std::string::npos) continue;

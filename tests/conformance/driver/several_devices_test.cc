@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a driver with more than one device answers; skipped where there is one.
+// A driver with more than one device; skipped where there is one.
 #include <cstdint>
 #include <set>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests of threads that share memory have in common: kernels out of PTX
-// with places to fill in, and words for them to work on.
+// Shared by the tests of threads that share memory: kernels from PTX with
+// places to fill in, and words for them to work on.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_DRIVER_SHARED_WORDS_H_
 #define HOLDFAST_TESTS_CONFORMANCE_DRIVER_SHARED_WORDS_H_
 

@@ -92,7 +92,7 @@ Approximation::Bound BoundOf(const Words& words, const Kind& kind, uint64_t a,
   if (kind == "f64") error = Relative(-20, exact);
   if (kind == "f16" || kind == "bf16") {
     error = std::max(error, PlaceOf(kind, exact));
-    // Of halves the error is absolute; an H200 exceeds 2^-8 by a little.
+    // For halves the error is absolute; an H200 exceeds 2^-8 by a little.
     if (words.opcode() == "tanh") {
       error = std::max(error,
                        std::exp2(kind == "f16" ? Real{-10.987} : Real{-7.99}));

@@ -88,7 +88,7 @@ std::vector<Operation> Transactions(const Words& words) {
                })};
 }
 
-// What is pending before and behind it, and whether that ended the phase.
+// The pending counts before and after it, and whether it ended the phase.
 std::vector<Operation> Arrivals(const Words& words) {
   const bool drops = words.opcode() == "mbarrier" && words.Has("arrive_drop");
   const bool stays = words.Has("noComplete");

@@ -45,7 +45,7 @@ struct Comparison {
   std::string with;  // and, or, xor, or empty
   bool ftz;
 
-  // Of the half at `shift` of packed numbers.
+  // For the half at `shift` of packed numbers.
   bool Of(const Sources& in, int shift = 0) const {
     return Holds(name, Order(kind, in[0] >> shift, in[1] >> shift, ftz));
   }

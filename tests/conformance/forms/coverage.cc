@@ -36,7 +36,7 @@ constexpr std::pair<const char*, const char*> kOptional[] = {
      "video instructions of packed numbers"},
 };
 
-// What opcodes that are there lack.
+// The missing forms of opcodes that exist.
 constexpr absl::string_view kMissingForms[] = {
     "`fma.oob`: which NaN marks what is out of bounds is not documented",
     "`barrier.cluster`, `st.async`, `red.async`, `.shared::cluster` addresses "
@@ -113,7 +113,7 @@ const Form* FormOf(const std::string& spelling) {
                                   &modifiers);
 }
 
-// Of each form that computes no value, what is tried of it.
+// For each form that computes no value, the tests of it.
 std::map<const Form*, Count> TriedForms(const Goldens& goldens) {
   std::map<const Form*, Count> tried;
   for (const Form& form : AllForms()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of PTX the software driver runs and how well it is tested, in words:
-// the table of core/software/README.md.
+// The part of PTX that the software driver runs, and how well it is tested: the
+// table of core/software/README.md.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_FORMS_COVERAGE_H_
 #define HOLDFAST_TESTS_CONFORMANCE_FORMS_COVERAGE_H_
 

@@ -54,7 +54,7 @@ uint64_t Finish(const Options& options, uint64_t bits) {
   return bits;
 }
 
-// What .ftz flushes: GPUs look at the result before it loses digits for being
+// The rule of .ftz: GPUs look at the result before it loses digits for being
 // subnormal, so that what would round up to the least normal number is flushed.
 bool IsTiny(const Options& options, long double exact) {
   const int scale = options.kind == "f16" ? 8 : 64;

@@ -13,7 +13,7 @@ namespace {
 
 std::string Hex(uint64_t bits) { return absl::StrCat(absl::Hex(bits)); }
 
-// What a case must give, by input.
+// The required results of a case, by input.
 class Oracle {
  public:
   Oracle(const Case& one, const std::vector<Sources>& inputs)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said of the results of a case: by the oracle, and by what a GPU
-// computed from the same PTX and the same inputs.
+// Judges the results of a case: by the oracle, and by a GPU's results from the
+// same PTX and the same inputs.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_FORMS_JUDGE_H_
 #define HOLDFAST_TESTS_CONFORMANCE_FORMS_JUDGE_H_
 

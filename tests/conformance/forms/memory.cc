@@ -68,7 +68,7 @@ std::string HintOf(const Words& words) {
 Operation Load(const Words& words, const Place& place) {
   const Kind element = words.Type();
   const size_t count = CountOf(words);
-  // What the kernel itself has written must not be read this way.
+  // The kernel's own stores must not be read this way.
   const bool constant = words.Has("nc") || words.opcode() == "ldu";
   Operation operation;
   operation.sources = {"b64", "b64"};
@@ -122,7 +122,7 @@ Operation Store(const Words& words, const Place& place) {
 
 using Combine = std::function<uint64_t(const Sources&)>;
 
-// What memory holds behind the operation, of what it held and the operands.
+// The memory after the operation, from the memory before it and the operands.
 Combine CombineOf(const Words& words) {
   const Kind kind = words.Type();
   const std::string name = words.OneOf(
@@ -225,7 +225,7 @@ std::vector<Operation> InSpace(const Words& words) {
   return list;
 }
 
-// Of what nobody can write.
+// Loads of memory that cannot be written.
 std::vector<Operation> ConvertedConstant(bool to) {
   Operation operation;
   operation.sources = {"b32"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a spelled instruction form takes, gives and means.
+// The operands, results and meaning of a spelled instruction form.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_FORMS_OPERATION_H_
 #define HOLDFAST_TESTS_CONFORMANCE_FORMS_OPERATION_H_
 
@@ -35,7 +35,7 @@ class Words {
 using Sources = std::array<uint64_t, 4>;
 using Results = std::array<uint64_t, 4>;
 
-// What an approximation may be off by.
+// The allowed error of an approximation.
 struct Approximation {
   // By half of a packed result, else one: the exact value and the largest
   // permitted distance from it; infinite: any number will do.

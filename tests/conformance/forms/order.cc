@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What orders memory, hints at what comes, or waits: the thread's own bytes
+// Instructions that order memory, prefetch or wait: the thread's own bytes
 // are as before, whatever else it does.
 #include "tests/conformance/forms/operation.h"
 

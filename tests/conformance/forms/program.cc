@@ -24,7 +24,7 @@ int RegisterBits(const Kind& kind) {
   return std::max(16, BitsOf(kind));
 }
 
-// What cases of one batch have in common: the sources above all.
+// Shared by the cases of one batch, mostly the sources.
 std::string Layout(const Operation& operation, const std::string& name) {
   std::string layout = absl::StrCat(operation.target, " ", operation.group,
                                     operation.alone ? name : "", " ");
@@ -84,7 +84,7 @@ std::string Store(size_t index, const Kind& kind) {
                       "add.s64 %out, %out, %step;\n");
 }
 
-// What code of memory.cc refers to; 16 bytes in each space.
+// The variables that memory.cc's code refers to; 16 bytes in each space.
 constexpr size_t kMostThreads = 65536;
 
 bool TouchesMemory(const Batch& batch) {

@@ -60,7 +60,7 @@ bool Contains(absl::Span<const absl::string_view> list,
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-// What the table lets pass, but the assembler does not: an order has a scope.
+// Allowed by the table, refused by the assembler: an order needs a scope.
 bool IsHalfOrdered(const std::string& spelling) {
   if (!absl::StartsWith(spelling, "mbarrier")) return false;
   const std::vector<absl::string_view> words = absl::StrSplit(spelling, '.');

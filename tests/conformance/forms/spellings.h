@@ -15,11 +15,11 @@ namespace holdfast::forms {
 bool ComputesValue(const software::ptx::Form& form);
 std::string TestOf(const software::ptx::Form& form);
 
-// Of all forms that compute a value, without repetition.
+// Spellings of all forms that compute a value, without repetition.
 std::vector<std::string> ValueSpellings();
 
-// Of those that load, store and convert addresses: each type, vector, order,
-// scope and hint once, not all that may be combined.
+// Spellings of forms that load, store and convert addresses: each type, vector,
+// order, scope and hint once, not all that may be combined.
 std::vector<std::string> MemorySpellings();
 
 // Both.

@@ -61,7 +61,7 @@ constexpr Entry kEntries[] = {
     {"b128", {128, 'b'}},
 };
 
-// Of at most eight characters: oracles look these up millions of times.
+// A name of at most eight characters: oracles look these up millions of times.
 constexpr uint64_t KeyOf(std::string_view kind) {
   uint64_t key = 0;
   for (const char letter : kind) key = key << 8 | static_cast<uint8_t>(letter);

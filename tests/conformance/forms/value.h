@@ -31,7 +31,7 @@ long double Decode(const Kind& kind, uint64_t bits);
 // must have been rounded to odd.
 uint64_t Encode(const Kind& kind, long double value,
                 Rounding rounding = Rounding::kNearest);
-// Of magnitude next above the largest finite number.
+// The magnitude next above the largest finite number.
 uint64_t Largest(const Kind& kind);
 
 // The result of `compute` in double, rounded to odd: rounding it again to a

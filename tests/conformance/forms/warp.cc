@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the lanes of a warp do together: all of them; the two sides of a
-// branch, each among itself; those alone that a guard lets through.
+// Operations of a warp's lanes together: by all of them; by the two sides of a
+// branch, each among itself; by those alone that a guard lets through.
 #include <algorithm>
 
 #include "tests/conformance/forms/operation.h"
@@ -13,7 +13,7 @@ constexpr unsigned kLanes = 32;
 
 // By lane; null: not among those who do it together.
 using Members = std::array<const Sources*, kLanes>;
-// What a member gets; none: open.
+// The result of a member; none: undefined.
 using Meaning = std::function<std::optional<Results>(const Members&, unsigned)>;
 
 enum class Way { kWhole, kParted, kGuarded };
@@ -186,7 +186,7 @@ std::vector<Operation> Votes(const Words& words) {
   return list;
 }
 
-// Of whole values, and of so few bits that many are equal, or all.
+// On whole values, and on so few bits that many are equal, or all.
 std::vector<Operation> Matches(const Words& words) {
   const Kind kind = words.Type();
   const bool all = words.Has("all");
@@ -270,7 +270,7 @@ std::vector<Operation> Presence(const Words& words) {
   return list;
 }
 
-// What a lane wrote, its neighbour reads.
+// Each lane reads its neighbour's store.
 std::vector<Operation> WarpBarrier() {
   Form form;
   form.results = {"b32"};

@@ -54,7 +54,7 @@ Operation Of128(const Words& words, const std::string& place) {
                       Look(there, "D2", "D3");
     operation.compute = [](const Sources& in) { return in; };
   } else {
-    // What it compares with is there if sources 1 and 2 are the same.
+    // The comparison succeeds if sources 1 and 2 are the same.
     operation.code += "mov.b128 W0, {S0, S2};\nmov.b128 W1, {S3, S0};\n$ W0, " +
                       at + ", W0, W1;\nmov.b128 {D0, D1}, W0;\n" +
                       Look(there, "D2", "D3");

@@ -32,8 +32,8 @@ class Random {
   uint64_t state_;
 };
 
-// What registers hold. Floating point has classes of its own, since the bits
-// of a NaN are nobody's business: they reach integers through Canonical only.
+// The classes of registers. Floating point has classes of its own, since the
+// bits of a NaN are unspecified: they reach integers through Canonical only.
 enum class Class {
   kPred,
   k16,
@@ -87,7 +87,7 @@ class Builder {
   Instruction& Emit(Instruction instruction);
   // With a predicate in front now and then, if it is optional.
   Instruction& Plain(std::string text, Act act, bool optional = true);
-  // What a program cannot do without.
+  // The parts that every program has.
   Instruction& Fixed(std::string text, Act act) {
     return Plain(std::move(text), std::move(act), false);
   }

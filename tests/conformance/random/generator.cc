@@ -100,7 +100,7 @@ void StartWith(Builder& b, size_t at, const std::string& text,
           [=](Thread& t) { t[to] = static_cast<uint32_t>(value(t)); });
 }
 
-// What addresses usually come from.
+// The usual sources of addresses.
 void StartFromThread(Builder& b) {
   const unsigned columns = b.program.threads / b.program.rows;
   StartWith(b, 0, "%tid.x", [=](Thread& t) { return t.index % columns; });

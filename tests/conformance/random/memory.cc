@@ -231,7 +231,7 @@ std::string List(Builder& b, const std::vector<size_t>& registers) {
   return list + "}";
 }
 
-// What may stand in front of the space: how others see the access.
+// Qualifiers before the space: how other threads see the access.
 std::string Order(Random& random, const Address& address, bool store) {
   const bool ordered = address.space == ".global" || address.space == ".shared";
   switch (random.Below(8)) {

@@ -34,7 +34,7 @@ struct Frame {
   std::array<uint8_t, kLocalBytes> local = {};
 };
 
-// What a grid reads and leaves.
+// The inputs and results of a grid.
 struct Memory {
   std::vector<uint8_t> input, table, blob;
   std::vector<uint8_t> own, dump;  // by thread of the grid
@@ -110,7 +110,7 @@ struct Program {
 // clears it.
 extern thread_local bool undefined;
 
-// What each thread puts into its word of `shared_sums` at the start.
+// The initial value of each thread's word of `shared_sums`.
 inline constexpr uint32_t kFirstSum = 0x5A5A00FF;
 
 std::string PtxOf(const Program& program);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What random programs are made of, by family; each writes one statement.
+// The statements of random programs, by family; each function writes one.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_RANDOM_STATEMENTS_H_
 #define HOLDFAST_TESTS_CONFORMANCE_RANDOM_STATEMENTS_H_
 

@@ -75,7 +75,7 @@ Shuffle AnyShuffle(Random& random) {
   return {mode, kSegments[random.Below(6)] << 8 | clamp};
 }
 
-// What a lane outside of the mask holds is nobody's business: 0 instead.
+// The value of a lane outside the mask is unspecified: 0 instead.
 void ShuffleLanes(Builder& b) {
   const Shuffle shuffle = AnyShuffle(b.random);
   const size_t to = b.Any(Class::k32), from = b.Any(Class::k32),

@@ -208,7 +208,7 @@ Program CutOff(const Program& program, size_t count, Instruction* last) {
   return cut;
 }
 
-// What the kernel stores at the byte of the dump that a difference names first.
+// The kernel's store to the byte of the dump that a difference names first.
 std::string RegisterAt(const Program& program, const std::string& difference) {
   const size_t found = difference.find("byte ");
   if (difference.rfind("dump of thread", 0) != 0) return "no register";

@@ -12,7 +12,7 @@
 
 namespace holdfast::random_ptx {
 
-// What a driver leaves of it; an error's text, or "".
+// A driver's results; an error's text, or "".
 std::string RunOn(const cuda::DriverApi& api, const Program& program,
                   Memory* memory);
 

@@ -71,7 +71,7 @@ std::vector<Choices> ByOpcode() {
   return list;
 }
 
-// What addresses and counters are made of: shapes of values live there.
+// Addresses and counters: the values whose shapes are analysed.
 Choices Common() {
   Choices list;
   for (const char* spelling :

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a daemon says of kernels is what the driver says.
+// A daemon's answers about kernels equal the driver's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ class KernelTest : public ServiceTest {
     }
   }
 
-  // What a block of this kernel may have, of these numbers.
+  // The limits of a block of this kernel.
   static std::vector<uint32_t> Threads(const DirectKernel& direct) {
     std::vector<uint32_t> threads;
     const int64_t most = direct.Attributes().at("max_threads_per_block");

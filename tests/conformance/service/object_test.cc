@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a daemon compiles, keeps and links is what the compilers of its machine
-// make.
+// The objects that a daemon compiles, keeps and links equal those of its
+// machine's compilers.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -33,7 +33,7 @@ constexpr char kCallee[] = "__device__ int twice(int x) { return 2 * x; }";
 
 class ObjectTest : public ServiceTest {
  protected:
-  // What the kernel makes of 0 to 31.
+  // The kernel's results for 0 to 31.
   static absl::StatusOr<std::vector<int>> Run(const ObjectCode& object,
                                               const std::string& name) {
     std::vector<int> numbers(32);

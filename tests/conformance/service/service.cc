@@ -20,8 +20,10 @@ void ServiceTest::SetUpTestSuite() {
   CUcontext context = nullptr;
   ASSERT_EQ(driver_->api.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
   ASSERT_EQ(driver_->api.cuCtxSetCurrent(context), CUDA_SUCCESS);
-  auto session =
-      Session::Open({.address = given ? address : "embedded:device=cpu"});
+  auto daemon = Daemon::Connect(given ? address : "embedded:device=cpu");
+  ASSERT_OK(daemon);
+  daemon_ = new std::shared_ptr<Daemon>(*std::move(daemon));
+  auto session = OpenSession();
   ASSERT_OK(session);
   session_ = session->release();
 }
@@ -29,6 +31,8 @@ void ServiceTest::SetUpTestSuite() {
 void ServiceTest::TearDownTestSuite() {
   delete session_;
   session_ = nullptr;
+  delete daemon_;
+  daemon_ = nullptr;
 }
 
 }  // namespace holdfast::conformance

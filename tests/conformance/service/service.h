@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+
 #include "client/cpp/session.h"
 #include "core/cuda/driver_loader.h"
 
@@ -19,13 +22,22 @@ class ServiceTest : public ::testing::Test {
 
   static Session& session() { return *session_; }
   static Daemon& daemon() { return session_->daemon(); }
+  // Another one of the same daemon.
+  static absl::StatusOr<std::unique_ptr<Session>> OpenSession(
+      const SessionOptions& options = {}) {
+    return Session::Open(*daemon_, options);
+  }
   static const cuda::DriverApi& driver() { return driver_->api; }
+
+  // The file of that driver.
+  static const std::string& driver_path() { return driver_->path; }
 
   // The device runs machine code, not PTX.
   static bool IsGpu() { return !driver_->software; }
 
  private:
   static inline const cuda::Driver* driver_ = nullptr;
+  static inline const std::shared_ptr<Daemon>* daemon_ = nullptr;
   static inline Session* session_ = nullptr;
 };
 

@@ -18,6 +18,8 @@ ErrorDetail FullDetail() {
   detail.log = std::string("line 1\nline 2\0 binary", 22);
   detail.session_lost = true;
   detail.handle = 0xfedcba9876543210;
+  detail.graph_node = {7, 0, 3};
+  detail.graph_update_result = "CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED";
   return detail;
 }
 

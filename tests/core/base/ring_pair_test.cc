@@ -54,7 +54,7 @@ TEST(RingPairTest, TheCountsAndBytesLieWhereTheProtocolSays) {
   EXPECT_EQ(bytes.substr(4096, 7), absl::string_view("\3\0\0\0abc", 7));
 }
 
-// What could take the pages away from under the executor is never mapped.
+// A file that could shrink under the executor is never mapped.
 TEST(RingPairTest, MemoryThatCanShrinkIsRefused) {
   const auto memory = CreateMemfd("test", kBytes);
   ASSERT_TRUE(memory.ok()) << memory.status();

@@ -138,7 +138,7 @@ TEST(LtoLinkTest, LtoIrCallsWhatPtxDefines) {
   EXPECT_TRUE(IsCubin(*cubin, "caller"));
 }
 
-// What only PTX calls, optimizing the LTO IR alone would drop.
+// Functions that only PTX calls: optimizing the LTO IR alone would drop them.
 TEST(LtoLinkTest, PtxCallsWhatLtoIrDefines) {
   const auto ptx =
       Link({{kPtx, Cpp(kCaller, kPtx)},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each option does, as it can be seen in the code, the log or an error.
+// The effect of each option on the code, the log or an error.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -190,7 +190,7 @@ TEST(OptionEffectsTest, RelocatableCodeKeepsFunctions) {
   const std::string device = "__device__ " + plain;
   ExpectHas(Ptx(device, {"--relocatable-device-code=true"}), "_Z5twicei");
   ExpectHasNot(Ptx(device, {"--relocatable-device-code=false"}), "_Z5twicei");
-  // What --device-w asks for is the default; the other is not, and not both.
+  // The effect of --device-w is the default; the other's is not, and not both.
   ExpectNeeds(device, {"--device-w"}, {"--device-w", "--device-c"});
 }
 

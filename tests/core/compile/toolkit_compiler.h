@@ -43,7 +43,7 @@ absl::StatusOr<ObjectCode> Link(ObjectFormat format,
                                 std::vector<std::string> options = {},
                                 const std::string& arch = "90");
 
-// What `link` says in a process of its own: after a failure, nvJitLink 13.0
+// The result of `link` in a process of its own: after a failure, nvJitLink 13.0
 // takes wrong links for right ones, or crashes. Code and message, log included.
 absl::Status InChild(const std::function<absl::Status()>& link);
 

@@ -93,15 +93,31 @@ Corpus FromExecutorMessages() {
   chunk.set_address(uint64_t{6} << 44);
   chunk.set_size(32 << 20);
   Add<internal::FromExecutor>(&corpus).mutable_chunk_released()->set_chunk(7);
+  auto& shared = *Add<internal::FromExecutor>(&corpus)
+                      .mutable_sharing()
+                      ->mutable_export_resource();
+  shared.set_kind(v1::HANDLE_KIND_BUFFER);
+  shared.set_chunk(7);
+  shared.set_size(4096);
+  shared.mutable_terms()->set_max_imports(2);
+  shared.mutable_terms()->mutable_lifetime()->set_seconds(1);
+  auto& imported = *Add<internal::FromExecutor>(&corpus)
+                        .mutable_sharing()
+                        ->mutable_import_resource();
+  imported.set_kind(v1::HANDLE_KIND_BUFFER);
+  imported.set_token(std::string(16, 't'));
+  Add<internal::FromExecutor>(&corpus).mutable_sharing()->set_revoke(
+      std::string(16, 't'));
+  Add<internal::FromExecutor>(&corpus).mutable_import_released()->set_import(1);
   auto& usage = *Add<internal::FromExecutor>(&corpus).mutable_usage();
   usage.mutable_usage()->mutable_device_bytes()->set_used(4096);
   usage.set_asked_for(true);
   usage.add_copies()->set_bytes(1);
   auto& reserve = *Add<internal::FromExecutor>(&corpus).mutable_reserve();
-  reserve.mutable_place()->set_host(true);
+  reserve.mutable_place()->set_host(internal::HOST_MEMORY_PINNED);
   reserve.set_bytes(4096);
   auto& release = *Add<internal::FromExecutor>(&corpus).mutable_release();
-  release.mutable_place()->set_host(true);
+  release.mutable_place()->set_host(internal::HOST_MEMORY_PINNED);
   release.set_bytes(4096);
   auto& of_device = *Add<internal::FromExecutor>(&corpus).mutable_reserve();
   of_device.mutable_place()->set_device(0);

@@ -32,6 +32,7 @@
 #include "server/supervisor/device_catalogue.h"
 #include "server/supervisor/executor_process.h"
 #include "server/supervisor/memory_ledger.h"
+#include "server/tenants/tenant.h"
 #include "tests/fuzz/channel/hostile_sender.h"
 #include "tests/fuzz/engine/fuzzer.h"
 #include "tests/fuzz/engine/open_descriptors.h"
@@ -144,9 +145,13 @@ class Target : public FuzzTarget {
     CodeCache code("", 0);
     MemoryLedger ledger(1 << 20);
     DeviceMemory memory;
+    ExportRegistry exports;
+    CollectionTable collections;
+    ExecutionTotals totals;
     auto process = ExecutorProcess::Start(
         spawner, {absl::StrCat(kHostileExecutor, random.Next())},
-        Namespaces::kNone, {store, code, ledger, memory});
+        Namespaces::kNone,
+        {store, code, ledger, memory, exports, collections, totals});
     if (!process.ok()) return process.status();
     int ends = 0;
     if (random.OneIn(2))
@@ -164,7 +169,7 @@ class Target : public FuzzTarget {
       }
       SessionStart start;
       start.assign.set_token("0123456789abcdef");
-      start.owner = "uid 1";
+      start.tenant = std::make_shared<Tenant>(Tenant::Options{.name = "uid 1"});
       static_cast<void>((*process)->Serve(start, absl::Now() + kPatience));
       static_cast<void>((*process)->AskUsage(absl::Now() + kPatience));
     }
@@ -210,7 +215,7 @@ class Target : public FuzzTarget {
       ++frames_;
       if (!SendHostileFrame(channel.fd(), to_executor_, random)) break;
     }
-    // What is unread is read before the end.
+    // Unread messages are read before the end.
     channel.Shutdown();
     const auto report = (*process)->Wait(absl::Now() + absl::Minutes(1));
     HOLDFAST_FUZZ_EXPECT(report.has_value(), "the executor does not end");

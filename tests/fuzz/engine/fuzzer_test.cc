@@ -35,7 +35,7 @@ int Fuzz(std::vector<std::string> flags, Target::Body body) {
   });
 }
 
-// What is wrong with one number in a hundred.
+// A defect for one number in a hundred.
 absl::Status FailAtSome(Random& random) {
   return random.OneIn(100) ? absl::DataLossError("wrong") : absl::OkStatus();
 }

@@ -41,7 +41,7 @@ using executor::DescriptorInbox;
 constexpr uint64_t kPage = 4096;
 constexpr std::chrono::seconds kCallLimit{30};
 
-// What a client may hand over.
+// The descriptors that a client may hand over.
 struct Descriptor {
   UniqueFd fd;
   // An arena of up to so many bytes can be made of it.
@@ -329,7 +329,7 @@ class Client {
   HostedExecutor executor_;
   std::unique_ptr<v1::TransferService::Stub> transfers_;
   std::vector<UniqueFd> silent_;
-  // What the executor keeps: token, and how large an arena it can be.
+  // The executor's record: a token, and the largest arena that it can be.
   std::deque<std::pair<std::string, uint64_t>> waiting_;
   std::vector<std::string> tokens_;  // that were ever taken
   std::map<uint64_t, uint64_t> arenas_;

@@ -22,8 +22,9 @@ constexpr uint64_t kArena = Handle{HandleKind::kArena, 1, 0}.Pack();
 constexpr uint64_t kArenaSize = uint64_t{128} << 10;
 constexpr uint64_t kMaxHostBytes = uint64_t{1} << 20;
 
-// What succeeds but takes long or much is made small: this process cannot be
-// killed for it as an executor can. What is refused stays as it is.
+// Makes commands small that would succeed but take long or much: this process
+// cannot be killed for it as an executor can. Refused commands stay as they
+// are.
 void TameGrid(v1::Dim3* grid) {
   constexpr uint32_t kMaxYZ = 65535;
   if (grid->x() == 0 || grid->x() > INT32_MAX || grid->y() == 0 ||
@@ -36,9 +37,45 @@ void TameGrid(v1::Dim3* grid) {
   grid->set_z(1 + grid->z() % 4);
 }
 
+// A loop whose condition nobody clears would not end.
+void TameGraph(v1::GraphDefinition* definition);
+
+void TameNode(v1::GraphNode* node) {
+  if (node->has_launch() && node->launch().has_grid()) {
+    TameGrid(node->mutable_launch()->mutable_grid());
+  }
+  if (node->has_child()) TameGraph(node->mutable_child());
+  if (node->has_wait_semaphore()) node->mutable_wait_semaphore()->set_value(0);
+  if (!node->has_conditional()) return;
+  if (node->conditional().kind() == v1::ConditionalNode::KIND_WHILE) {
+    node->mutable_conditional()->set_kind(v1::ConditionalNode::KIND_IF);
+  }
+  for (auto& branch : *node->mutable_conditional()->mutable_branches()) {
+    TameGraph(&branch);
+  }
+}
+
+void TameGraph(v1::GraphDefinition* definition) {
+  for (v1::GraphNode& node : *definition->mutable_nodes()) TameNode(&node);
+}
+
 void Tame(v1::Command* command) {
+  // A wait for a value that nobody sets does not end.
+  if (command->has_wait_semaphore()) {
+    command->mutable_wait_semaphore()->set_value(0);
+  }
   if (command->has_launch() && command->launch().has_grid()) {
     TameGrid(command->mutable_launch()->mutable_grid());
+  }
+  if (command->has_create_graph()) {
+    TameGraph(command->mutable_create_graph()->mutable_definition());
+  }
+  if (command->has_update_graph_exec() &&
+      command->update_graph_exec().has_nodes()) {
+    auto& updates = *command->mutable_update_graph_exec()->mutable_nodes();
+    for (v1::GraphNodeUpdate& update : *updates.mutable_nodes()) {
+      if (update.has_node()) TameNode(update.mutable_node());
+    }
   }
   if (command->has_allocate_buffer() && command->allocate_buffer().has_host()) {
     auto& allocate = *command->mutable_allocate_buffer();

@@ -54,7 +54,7 @@ const std::string& HostedSession::token() {
 }
 
 HostedSession::HostedSession() {
-  SetLogLevel(LogLevel::kError);  // What is refused would fill the log.
+  SetLogLevel(LogLevel::kError);  // Refusals would fill the log.
   executor::Session::Options options;
   options.token = token();
   options.fetch_object = Fetch;

@@ -53,7 +53,7 @@ class HostedSession {
 // can be the cause of, so neither INTERNAL nor UNKNOWN.
 absl::Status CheckError(int code, const std::string& text);
 
-// What this process holds that a session may have forgotten.
+// Resources of this process that a session may have leaked.
 class Holdings {
  public:
   // Takes stock.

@@ -9,7 +9,7 @@
 
 namespace holdfast::fuzz {
 
-// What one client sends, from its first batch to its last.
+// One client's batches, from the first to the last.
 using Trace = std::vector<v1::CommandBatch>;
 
 // Returns the traces in tests/fuzz/executor/traces. A file has batches in

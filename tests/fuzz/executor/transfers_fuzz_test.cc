@@ -2,7 +2,7 @@
 //
 // Upload and Download: streams of messages in any order, of any bytes, relayed
 // or not, with and without the token, given up at any point, several at a time.
-// What is a good transfer moves its bytes, whatever was tried before.
+// A good transfer moves its bytes, whatever was tried before.
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
@@ -283,7 +283,7 @@ class Client {
     *request.mutable_range() = HostileRange();
     std::string bytes = request.SerializeAsString();
     if (random_.OneIn(6)) ByteMutator({bytes}).Edit(&bytes, random_);
-    // What it became decides whether it waits for ever.
+    // Its state decides whether it waits for ever.
     if (!request.ParseFromString(bytes)) request.Clear();
     auto call = std::make_unique<RawCall>(
         stub_, "Download", Context(/*hostile=*/true, Waits(request.range())));

@@ -69,7 +69,7 @@ TEST(CompileCacheTest, FindLooksInMemoryAndNeverWaits) {
   EXPECT_EQ(cache.Find("a"), answer->program);
   EXPECT_EQ(cache.statistics().hits, 1u);
   EXPECT_EQ(cache.statistics().misses, 1u);
-  // What was found was used.
+  // A hit counts as a use.
   Hits(cache, "b");
   EXPECT_NE(cache.Find("a"), nullptr);
   Hits(cache, "c");

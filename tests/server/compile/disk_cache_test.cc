@@ -76,7 +76,7 @@ class DiskCacheTest : public testing::Test {
     EXPECT_EQ(BytesOf(*program)[0], c);
     return true;
   }
-  // What stands beside the entries.
+  // Other files beside the entries.
   size_t Others() const {
     size_t others = 0;
     if (!fs::exists(cache_directory())) return 0;

@@ -287,7 +287,7 @@ TEST_F(ArenaTest, SizesAreThoseOfTheMemoryAndWithinTheBudget) {
   EXPECT_EQ(
       Make(ArenaName(0), Memory(uint64_t{1} << 46).get(), uint64_t{1} << 46),
       StatusCode::RESOURCE_EXHAUSTED);
-  // What failed has not used up anything.
+  // The failed call has used up nothing.
   for (uint32_t i = 0; i < 64; ++i) {
     ASSERT_EQ(Make(ArenaName(i), fd.get()), StatusCode::OK) << i;
   }

@@ -65,7 +65,7 @@ class CopyTest : public ExecutorTest {
     return Outcome(batch);
   }
 
-  // What the definition says, done here.
+  // The definition's effect, computed here.
   static void CopyHere(std::string* to, const Place& to_place,
                        const std::string& from, const Place& from_place,
                        const Measures& m) {

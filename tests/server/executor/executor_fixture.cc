@@ -275,6 +275,8 @@ void ExecutorTest::Handle(const internal::FromExecutor& message, UniqueFd fd) {
     internal::ToExecutor reply;
     reply.mutable_reserve_reply();
     EXPECT_OK(channel_->Send(reply));
+  } else if (message.has_usage() && message.usage().asked_for()) {
+    usages_.push_back(message.usage());
   } else if (message.has_load_code()) {
     // Nothing is kept: code is generated in each test.
     internal::ToExecutor reply;
@@ -304,6 +306,20 @@ void ExecutorTest::PutObject(const std::string& sha256,
   ASSERT_OK(memory);
   absl::MutexLock lock(&mutex_);
   objects_[sha256] = {*std::move(memory), bytes.size(), std::move(symbols)};
+}
+
+internal::Usage ExecutorTest::AskUsage() {
+  internal::ToExecutor ask;
+  ask.mutable_report_usage();
+  EXPECT_OK(channel_->Send(ask));
+  absl::MutexLock lock(&mutex_);
+  const auto answered = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !usages_.empty();
+  };
+  mutex_.Await(absl::Condition(&answered));
+  internal::Usage usage = usages_.back();
+  usages_.clear();
+  return usage;
 }
 
 size_t ExecutorTest::chunks_held() {

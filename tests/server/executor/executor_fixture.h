@@ -94,10 +94,10 @@ std::map<uint64_t, v1::Result> BySequence(const v1::ResultBatch& results);
 
 class ExecutorTest : public ::testing::Test {
  protected:
-  // What a client may take for one message of a transfer.
+  // The time that a client may take for one message of a transfer.
   virtual absl::Duration StallLimit() const { return absl::Minutes(1); }
 
-  // Of the software driver, and those of them that the session may use.
+  // Devices of the software driver, and those of them that the session may use.
   virtual int SoftwareDevices() const { return 1; }
   virtual std::vector<uint32_t> SessionDevices() const { return {}; }
 
@@ -110,7 +110,7 @@ class ExecutorTest : public ::testing::Test {
 
   // 16 bytes.
   const std::string& token() const { return token_; }
-  // Of the socket that takes descriptors.
+  // The path of the socket that takes descriptors.
   std::string descriptor_path() const { return directory_ + "/fds"; }
 
   v1::CommandService::Stub& commands() { return *commands_; }
@@ -120,7 +120,7 @@ class ExecutorTest : public ::testing::Test {
   std::map<uint64_t, v1::Result> Run(const Batch& batch);
   grpc::Status RunStatus(const v1::CommandBatch& batch);
 
-  // Of a call to a path that raw messages go to.
+  // The status of a call to a path that raw messages go to.
   std::shared_ptr<grpc::Channel> connection() const { return connection_; }
 
   // The supervisor's side.
@@ -130,6 +130,8 @@ class ExecutorTest : public ::testing::Test {
   pid_t pid() const { return pid_; }
   void PutObject(const std::string& sha256, const std::string& bytes,
                  std::map<std::string, std::string> symbols);
+  // The executor's report of the session's holdings and copies.
+  internal::Usage AskUsage();
   size_t chunks_held();
   uint64_t chunks_seen();
 
@@ -164,6 +166,7 @@ class ExecutorTest : public ::testing::Test {
   absl::Mutex mutex_;
   std::map<std::string, Object> objects_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, UniqueFd> chunks_ ABSL_GUARDED_BY(mutex_);
+  std::vector<internal::Usage> usages_ ABSL_GUARDED_BY(mutex_);
   uint64_t chunks_seen_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include <limits>
+#include <set>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -230,13 +231,33 @@ TEST_F(FailureTest, AnAllocationLargerThanTheDeviceSaysHowLargeItIs) {
   EXPECT_EQ(ErrorOf(max).code(), StatusCode::RESOURCE_EXHAUSTED);
 }
 
-TEST_F(FailureTest, CommandsThatTheServerDoesNotKnowAreUnimplemented) {
+TEST_F(FailureTest, ACommandOfNoKnownKindIsUnimplemented) {
   Batch batch(10);
   batch.Add();
   EXPECT_EQ(ErrorOf(batch).code(), StatusCode::UNIMPLEMENTED);
-  Batch graph(11);
-  graph.Add().mutable_create_graph();
-  EXPECT_EQ(ErrorOf(graph).code(), StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(FailureTest, CommandsWithoutARowInTheTableSayThatTheyAreNotServed) {
+  std::set<std::string> served;
+#define HOLDFAST_COMMAND(field, Message, outcome) served.insert(#field);
+#include "proto/commands.inc"
+  const auto& type = *v1::Command::descriptor();
+  Batch batch(10);
+  for (int i = 0; i < type.field_count(); ++i) {
+    v1::Command& command = batch.Add();
+    command.GetReflection()->MutableMessage(&command, type.field(i));
+  }
+  const auto results = Run(batch);
+  for (int i = 0; i < type.field_count(); ++i) {
+    const std::string& name = type.field(i)->name();
+    const auto found = results.find(10 + static_cast<uint64_t>(i));
+    const bool refused =
+        found != results.end() &&
+        found->second.error().code() ==
+            static_cast<int>(StatusCode::UNIMPLEMENTED) &&
+        found->second.error().message() == name + " is not served";
+    EXPECT_EQ(refused, served.count(name) == 0) << name;
+  }
 }
 
 TEST_F(FailureTest, UnknownDevicesAreRefused) {

@@ -227,8 +227,51 @@ TEST(AccountTest, OnlyWhatSessionsTakeFromEachOtherIsAskedFor) {
   EXPECT_OK(account.pinned_memory()->Take(1).status());
   EXPECT_OK(account.arena_memory()->Take(1).status());
   EXPECT_OK(account.staging_memory()->Take(1).status());
-  EXPECT_EQ(asked, (std::vector<std::string>{"device: 3", "host: true",
-                                             "host: true", "host: true"}));
+  EXPECT_EQ(asked,
+            (std::vector<std::string>{"device: 3", "host: HOST_MEMORY_PINNED",
+                                      "host: HOST_MEMORY_ARENA",
+                                      "host: HOST_MEMORY_STAGING"}));
+}
+
+TEST(AccountTest, BuffersAreAskedForIfATenantCountsThem) {
+  internal::AccountLimits limits;
+  limits.set_device_bytes(10);
+  limits.set_reserve_buffers(true);
+  uint64_t granted = 0;
+  executor::Account account(
+      {.limits = limits,
+       .reserve =
+           [&](const internal::MemoryPlace& place, uint64_t bytes) {
+             EXPECT_TRUE(place.buffers());
+             granted += bytes;
+             return granted > 7 ? absl::ResourceExhaustedError("of the tenant")
+                                : absl::OkStatus();
+           },
+       .release = [&](const internal::MemoryPlace&,
+                      uint64_t bytes) { granted -= bytes; }});
+  {
+    const Charge held = *account.device_memory()->Take(7);
+    // The session's own limit is first.
+    EXPECT_THAT(account.device_memory()->Take(4).status(),
+                StatusIs(kExhausted, "the limit is 10"));
+    EXPECT_THAT(account.device_memory()->Take(1).status(),
+                StatusIs(kExhausted, "of the tenant"));
+    EXPECT_EQ(account.device_memory()->used(), 7u);
+    granted = 7;
+  }
+  EXPECT_EQ(granted, 0u);
+}
+
+TEST(QuotaTest, ALimitThatShrinksTakesNothingAwayAndGrantsNothing) {
+  const auto quota = Quota::Create({.name = "x", .unit = "bytes", .limit = 9});
+  Charge held = *quota->Take(8);
+  quota->SetLimit(5);
+  EXPECT_EQ(quota->used(), 8u);
+  EXPECT_FALSE(quota->Take(1).ok());
+  held.Return(4);
+  EXPECT_OK(quota->Take(1).status());
+  EXPECT_FALSE(quota->Take(2).ok());
+  EXPECT_EQ(quota->peak(), 8u);
 }
 
 TEST(AccountTest, ChunksOfAllDevicesAreOneFigure) {

@@ -87,7 +87,7 @@ TEST(ResultQueueTest, NothingOvertakesWhatWaitsOrIsBeingSent) {
   EXPECT_EQ(batch.results(0).sequence(), 3u);
 }
 
-// Whoever waits for room is told, though nobody takes.
+// A thread that waits for room is woken, though nothing takes results.
 TEST(ResultQueueTest, RoomComesWithResultsThatAreSentAtOnce) {
   ResultQueue queue;
   queue.SendDirectly([](const v1::ResultBatch&) { return true; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a hostile or careless client may send to the compile service. Each is a
+// Requests of hostile and careless clients to the compile service. Each gets a
 // clear error, in bounded time and memory, and the next compile works.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of a real daemon share: the daemon, channels to it, and a
+// Shared by the tests of a real daemon: the daemon, channels to it, and a
 // client's session.
 #ifndef HOLDFAST_TESTS_SERVER_INTEGRATION_DAEMON_FIXTURE_H_
 #define HOLDFAST_TESTS_SERVER_INTEGRATION_DAEMON_FIXTURE_H_
@@ -31,16 +31,19 @@ inline std::string Text(const grpc::Status& status) {
   return absl::StrCat(status.error_code(), ": ", status.error_message());
 }
 
-// A client's session, with a KeepAlive stream from its beginning.
+// A client's session, with a KeepAlive stream from its beginning. Unless told
+// otherwise it is lost with its executor.
 class TestSession {
  public:
   explicit TestSession(const Channel& channel, const std::string& name = "",
-                       uint64_t memory_limit = 0)
+                       uint64_t memory_limit = 0,
+                       v1::RecoveryPolicy recover = v1::RECOVERY_POLICY_NEVER)
       : control_(v1::SessionService::NewStub(channel)) {
     v1::OpenSessionRequest request;
     request.set_protocol_version(1);
     request.set_name(name);
     request.set_memory_limit(memory_limit);
+    request.set_recover(recover);
     grpc::ClientContext context;
     const grpc::Status status =
         control_->OpenSession(&context, request, &opened_);
@@ -60,11 +63,27 @@ class TestSession {
   // As a client that dies.
   void Disconnect() { keep_alive_context_.TryCancel(); }
 
-  // What the daemon says unasked at the session's end.
+  // The daemon's next message.
+  v1::KeepAliveResponse AwaitNews() {
+    v1::KeepAliveResponse news;
+    keep_alive_->Read(&news);
+    return news;
+  }
+
+  // The daemon's message at the session's end.
   std::string AwaitEnd() {
     v1::KeepAliveResponse last;
     keep_alive_->Read(&last);
     return last.ended_because();
+  }
+
+  grpc::Status Acknowledge(uint64_t epoch,
+                           v1::AcknowledgeFaultResponse* response) {
+    grpc::ClientContext context;
+    AddToken(&context);
+    v1::AcknowledgeFaultRequest request;
+    request.set_epoch(epoch);
+    return control_->AcknowledgeFault(&context, request, response);
   }
 
   grpc::Status Close() {

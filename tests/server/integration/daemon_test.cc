@@ -20,7 +20,6 @@
 #include "holdfast/v1/compile.grpc.pb.h"
 #include "holdfast/v1/devices.grpc.pb.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
-#include "holdfast/v1/sharing.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "server/rpc/status_conversion.h"
 #include "tests/server/integration/daemon_fixture.h"
@@ -261,9 +260,8 @@ TEST_F(DaemonTest, OpenRefusesWhatItCannotServe) {
   EXPECT_EQ(open(request), StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(DaemonTest, IsHealthyOnceAnExecutorIsReady) {
-  TestSession session(unix_);
-  EXPECT_EQ(HealthOf(tcp_, ""), kServing);
+TEST_F(DaemonTest, IsHealthyOnceADeviceIsReady) {
+  while (HealthOf(tcp_, "") != kServing) usleep(1000);
   EXPECT_EQ(HealthOf(tcp_, "holdfast.v1.CommandService"), kServing);
   EXPECT_EQ(HealthOf(tcp_, "holdfast.v1.SessionService"), kServing);
 }
@@ -275,22 +273,11 @@ TEST_F(DaemonTest, ReflectionListsEveryService) {
                                     "ServerReflectionInfo",
                                     "\x3a\x01*");
   for (const char* name : {"Session", "Device", "Compile", "Object", "Command",
-                           "Transfer", "Sharing", "Admin"}) {
+                           "Transfer", "Collection", "Admin"}) {
     EXPECT_TRUE(absl::StrContains(
         services, absl::StrCat("holdfast.v1.", name, "Service")))
         << name;
   }
-}
-
-TEST_F(DaemonTest, UnservedCallsSaySo) {
-  TestSession session(unix_);
-  grpc::ClientContext context;
-  session.AddToken(&context);
-  v1::ExportBufferResponse response;
-  const grpc::Status status =
-      v1::SharingService::NewStub(unix_)->ExportBuffer(&context, {}, &response);
-  EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
-  EXPECT_FALSE(status.error_message().empty());
 }
 
 }  // namespace

@@ -256,8 +256,10 @@ TEST(SessionShareTest, LimitOfSessionsAClientCanBeGiven) {
 TEST(SessionShareTest, LostSessionsMakeRoom) {
   DaemonProcess daemon({"--max-sessions=3", "--list-sessions=all"});
   const Channel tcp = daemon.Tcp();
+  v1::OpenSessionRequest request;
+  request.set_recover(v1::RECOVERY_POLICY_NEVER);
   for (int i = 0; i < 6; ++i) {
-    ASSERT_TRUE(Open(tcp).ok());
+    ASSERT_TRUE(Open(tcp, request).ok());
     const v1::ListSessionsResponse list = List(tcp);
     ASSERT_LE(list.sessions_size(), 3);
     const auto& newest = list.sessions(list.sessions_size() - 1);

@@ -111,7 +111,7 @@ class QuotaTest : public testing::Test {
     return response;
   }
 
-  // Of the only session.
+  // The account of the only session.
   v1::SessionUsage Usage() {
     const v1::ListSessionsResponse list = List();
     EXPECT_EQ(list.sessions_size(), 1);

@@ -4,6 +4,7 @@
 // and a client is then who its certificate names.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/time/clock.h"
 #include "tests/server/integration/daemon_fixture.h"
 #include "tests/server/testing/certificates.h"
 #include "tests/server/testing/raw_http2.h"
@@ -24,12 +26,12 @@ class TlsTest : public testing::Test {
   TlsTest() {
     char name[] = "/tmp/holdfast-test-XXXXXX";
     directory_ = mkdtemp(name);
-    const Certificate server = authority_.Issue("server");
+    WriteServer(authority_);
     daemon_ = std::make_unique<DaemonProcess>(std::vector<std::string>{
-        "--tls-cert=" + Write("server.pem", server.certificate),
-        "--tls-key=" + Write("server.key", server.key),
+        "--tls-cert=" + directory_ + "/server.pem",
+        "--tls-key=" + directory_ + "/server.key",
         "--tls-client-ca=" + Write("ca.pem", authority_.certificate()),
-        "--max-sessions-per-client=1"});
+        "--audit-log=" + audit(), "--max-sessions-per-client=1"});
   }
   ~TlsTest() override { std::filesystem::remove_all(directory_); }
 
@@ -39,9 +41,35 @@ class TlsTest : public testing::Test {
     return path;
   }
 
+  // Gives the daemon a certificate and key of this authority.
+  void WriteServer(CertificateAuthority& authority) {
+    const Certificate server = authority.Issue("server");
+    Write("server.pem", server.certificate);
+    Write("server.key", server.key);
+  }
+
+  std::string audit() const { return directory_ + "/audit.json"; }
+
+  // Returns when the daemon has read its files again: the audit log is opened
+  // anew after them.
+  void Reload() {
+    std::filesystem::remove(audit());
+    kill(daemon_->pid(), SIGHUP);
+    for (int i = 0; i < 3000; ++i) {
+      if (std::filesystem::exists(audit())) return;
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    FAIL() << "the daemon has read nothing";
+  }
+
   Channel ConnectAs(const Certificate& client) {
+    return ConnectAs(client, authority_);
+  }
+  // The client trusts one authority.
+  Channel ConnectAs(const Certificate& client,
+                    const CertificateAuthority& trusted) {
     grpc::SslCredentialsOptions options;
-    options.pem_root_certs = authority_.certificate();
+    options.pem_root_certs = trusted.certificate();
     options.pem_cert_chain = client.certificate;
     options.pem_private_key = client.key;
     grpc::ChannelArguments arguments;
@@ -58,6 +86,14 @@ class TlsTest : public testing::Test {
     v1::OpenSessionResponse response;
     return v1::SessionService::NewStub(channel)->OpenSession(&context, request,
                                                              &response);
+  }
+
+  static StatusCode List(const Channel& channel) {
+    grpc::ClientContext context;
+    v1::ListSessionsResponse response;
+    return v1::SessionService::NewStub(channel)
+        ->ListSessions(&context, {}, &response)
+        .error_code();
   }
 
   std::string directory_;
@@ -85,6 +121,50 @@ TEST_F(TlsTest, StrangersAndPlainConnectionsAreRefused) {
   RawHttp2 plain(daemon_->tcp_address());
   EXPECT_TRUE(plain.Begin());
   EXPECT_TRUE(plain.IsClosed(10'000));
+}
+
+TEST_F(TlsTest, NewCertificatesAreForNewConnectionsFromSighupOn) {
+  CertificateAuthority next;
+  const Certificate old_client = authority_.Issue("alice");
+  const Certificate new_client = next.Issue("alice");
+  const Channel open = ConnectAs(old_client);
+  EXPECT_EQ(List(open), StatusCode::OK);
+  EXPECT_EQ(List(ConnectAs(new_client, next)), StatusCode::UNAVAILABLE);
+  WriteServer(next);
+  Write("ca.pem", next.certificate());
+  EXPECT_EQ(List(ConnectAs(old_client)), StatusCode::OK);
+  Reload();
+  EXPECT_EQ(List(ConnectAs(new_client, next)), StatusCode::OK);
+  // The server's certificate is another, and the client's is of no authority
+  // that the daemon still trusts.
+  EXPECT_EQ(List(ConnectAs(old_client)), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(List(ConnectAs(old_client, next)), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(List(open), StatusCode::OK);
+  // As often as one likes.
+  for (int i = 0; i < 20; ++i) {
+    WriteServer(next);
+    Reload();
+    ASSERT_EQ(List(ConnectAs(new_client, next)), StatusCode::OK) << i;
+  }
+}
+
+TEST_F(TlsTest, ABadFileChangesNothing) {
+  CertificateAuthority next;
+  const Certificate client = authority_.Issue("alice");
+  const std::string bad[][2] = {{"server.key", next.Issue("server").key},
+                                {"server.key", ""},
+                                {"server.pem", "no certificate"},
+                                {"ca.pem", "no certificate"}};
+  for (const auto& [name, text] : bad) {
+    WriteServer(authority_);
+    Write("ca.pem", authority_.certificate());
+    Reload();
+    Write(name, text);
+    Reload();
+    EXPECT_EQ(List(ConnectAs(client)), StatusCode::OK) << name;
+    EXPECT_EQ(List(ConnectAs(next.Issue("alice"), next)),
+              StatusCode::UNAVAILABLE);
+  }
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class BlockSenderTest : public BothEndsTest {
                        [&](char* bytes) { std::memset(bytes, 'x', size); });
   }
 
-  // Of the sending end's.
+  // Blocks of the sending end.
   size_t Free() {
     const std::vector<SharedBlocks::Block> free = TakeAll(*executor_);
     for (const SharedBlocks::Block& block : free) executor_->GiveBack(block);

@@ -24,7 +24,7 @@ class BothEndsTest : public ::testing::Test {
         SharedBlocks::Map(memory.get(), SharedBlocks::End::kExecutor));
   }
 
-  // What an end has free, all of which is taken then.
+  // Takes all free blocks of an end.
   static std::vector<SharedBlocks::Block> TakeAll(SharedBlocks& blocks) {
     std::vector<SharedBlocks::Block> all;
     while (const auto block = blocks.Take(1)) all.push_back(*block);

@@ -101,7 +101,7 @@ TEST(CallThreadsTest, TheEndWaitsForEveryCall) {
   EXPECT_EQ(ended, 4);
 }
 
-// What a call holds is let go when it has returned, not with the next one.
+// A call's resources are released when it returns, not with the next call.
 TEST(CallThreadsTest, NothingOfACallStays) {
   CallThreads threads(1);
   auto held = std::make_shared<int>(0);

@@ -5,25 +5,33 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 
 namespace holdfast {
 namespace {
 
+std::string NameOfPeer(const PeerTable& peers, const std::string& peer) {
+  return NameOf(peers.IdentityOfPeer(peer));
+}
+
 TEST(PeerTableTest, ConnectionsOfOneAddressAreOneClient) {
   const PeerTable peers;
-  EXPECT_EQ(peers.ClientOfPeer("ipv4:10.0.0.7:50122"), "ip 10.0.0.7");
-  EXPECT_EQ(peers.ClientOfPeer("ipv4:10.0.0.7:1"), "ip 10.0.0.7");
-  EXPECT_EQ(peers.ClientOfPeer("ipv6:%5B::ffff:10.0.0.7%5D:1"), "ip 10.0.0.7");
+  EXPECT_EQ(NameOfPeer(peers, "ipv4:10.0.0.7:50122"), "ip 10.0.0.7");
+  EXPECT_EQ(NameOfPeer(peers, "ipv4:10.0.0.7:1"), "ip 10.0.0.7");
+  EXPECT_EQ(NameOfPeer(peers, "ipv6:%5B::ffff:10.0.0.7%5D:1"), "ip 10.0.0.7");
 }
 
 TEST(PeerTableTest, ANetworkOfIpv6IsOneClient) {
   const PeerTable peers;
-  const auto client = peers.ClientOfPeer("ipv6:%5B2001:db8:1:2::7%5D:50122");
+  const auto client = NameOfPeer(peers, "ipv6:%5B2001:db8:1:2::7%5D:50122");
   EXPECT_EQ(client, "ip 2001:db8:1:2::/64");
-  EXPECT_EQ(peers.ClientOfPeer("ipv6:[2001:db8:1:2:ffff::1]:9"), client);
-  EXPECT_NE(peers.ClientOfPeer("ipv6:[2001:db8:1:3::7]:9"), client);
-  EXPECT_EQ(peers.ClientOfPeer("ipv6:%5Bfe80::1%252%5D:9"), "ip fe80::/64");
+  EXPECT_EQ(NameOfPeer(peers, "ipv6:[2001:db8:1:2:ffff::1]:9"), client);
+  EXPECT_NE(NameOfPeer(peers, "ipv6:[2001:db8:1:3::7]:9"), client);
+  EXPECT_EQ(NameOfPeer(peers, "ipv6:%5Bfe80::1%252%5D:9"), "ip fe80::/64");
 }
 
 TEST(PeerTableTest, ProcessesOfOneUserAreOneClient) {
@@ -32,11 +40,23 @@ TEST(PeerTableTest, ProcessesOfOneUserAreOneClient) {
   PeerTable peers;
   const std::string user = absl::StrCat("uid ", geteuid());
   EXPECT_EQ(peers.Add(ends[0]), user);
-  EXPECT_EQ(peers.ClientOfPeer(absl::StrCat("fd:", ends[0])), user);
-  EXPECT_TRUE(peers.IsOwner(absl::StrCat("fd:", ends[0])));
-  EXPECT_FALSE(peers.IsOwner("ipv4:127.0.0.1:5"));
+  EXPECT_EQ(NameOfPeer(peers, absl::StrCat("fd:", ends[0])), user);
+  const Identity identity = peers.IdentityOfPeer(absl::StrCat("fd:", ends[0]));
+  const auto& known = std::get<UserIdentity>(identity);
+  EXPECT_EQ(known.uid, geteuid());
+  EXPECT_EQ(known.gid, getegid());
+  std::vector<gid_t> groups(static_cast<size_t>(getgroups(0, nullptr)));
+  ASSERT_EQ(getgroups(static_cast<int>(groups.size()), groups.data()),
+            static_cast<int>(groups.size()));
+  EXPECT_EQ(known.groups, groups);
   close(ends[0]);
   close(ends[1]);
+}
+
+TEST(PeerTableTest, AConnectionThatNobodyAddedIsNoUserThatThereIs) {
+  const PeerTable peers;
+  const Identity identity = peers.IdentityOfPeer("fd:17");
+  EXPECT_EQ(std::get<UserIdentity>(identity).uid, static_cast<uid_t>(-1));
 }
 
 }  // namespace

@@ -4,16 +4,20 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "holdfast/v1/admin.grpc.pb.h"
+#include "server/rpc/unix_socket.h"
 
 namespace holdfast {
 namespace {
@@ -70,6 +74,86 @@ TEST(RpcServerTest, ACallWithoutAThreadIsNotTakenForAMalformedOne) {
   EXPECT_GT(refused, 0);
   server->reset();
   std::filesystem::remove_all(directory);
+}
+
+// A directory with a listening socket in it, as a service manager makes one.
+class InheritedSocketTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/holdfast-test-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    directory_ = name;
+    path_ = directory_ + "/socket";
+    auto socket = ListenOnUnixSocket(path_, SOCK_STREAM, 0600);
+    ASSERT_TRUE(socket.ok()) << socket.status();
+    manager_ = *std::move(socket);
+    service_.leave.Notify();
+  }
+  ~InheritedSocketTest() override { std::filesystem::remove_all(directory_); }
+
+  // Starts a server that is told of the socket, and of `endpoints`.
+  absl::StatusOr<std::unique_ptr<RpcServer>> Start(
+      std::vector<Endpoint> endpoints, mode_t mode = 0600) {
+    RpcServer::Options options = {.endpoints = std::move(endpoints),
+                                  .socket_mode = mode};
+    options.inherited[path_] = UniqueFd(dup(manager_.get()));
+    return RpcServer::Start(
+        std::move(options),
+        {{v1::AdminService::service_full_name(), &service_}}, peers_);
+  }
+
+  // Returns the status of a call on the socket.
+  grpc::Status Ask() {
+    const auto stub = v1::AdminService::NewStub(grpc::CreateChannel(
+        "unix:" + path_, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    v1::GetServerInfoResponse response;
+    return stub->GetServerInfo(&context, {}, &response);
+  }
+
+  std::string directory_;
+  std::string path_;
+  UniqueFd manager_;
+  SlowService service_;
+  PeerTable peers_;
+};
+
+TEST_F(InheritedSocketTest, IsServedInPlaceOfOneOfOurOwn) {
+  Endpoint same;
+  same.path = path_;
+  auto server = Start({same});
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_EQ((*server)->endpoints().size(), 1u);
+  EXPECT_TRUE(Ask().ok()) << Ask().error_message();
+}
+
+TEST_F(InheritedSocketTest, IsServedEvenIfNoFlagNamesIt) {
+  Endpoint other;
+  other.path = directory_ + "/other";
+  auto server = Start({other});
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_EQ((*server)->endpoints().size(), 2u);
+  EXPECT_TRUE(Ask().ok()) << Ask().error_message();
+}
+
+TEST_F(InheritedSocketTest, StaysForTheNextServer) {
+  ASSERT_TRUE(Start({}).ok());
+  ASSERT_TRUE(std::filesystem::exists(path_));
+  // Connects while nobody serves.
+  grpc::Status answer = grpc::Status::CANCELLED;
+  std::thread client([&] { answer = Ask(); });
+  auto server = Start({});
+  ASSERT_TRUE(server.ok()) << server.status();
+  client.join();
+  EXPECT_TRUE(answer.ok()) << answer.error_message();
+}
+
+TEST_F(InheritedSocketTest, OfAnotherModeThanTheSessionsSocketsIsRefused) {
+  const auto server = Start({}, /*mode=*/0666);
+  ASSERT_EQ(server.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(server.status().message().find("--socket-mode is 0666"),
+            absl::string_view::npos)
+      << server.status();
 }
 
 }  // namespace

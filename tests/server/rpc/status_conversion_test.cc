@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/error_detail.h"
+#include "core/base/quota_exceeded.h"
 
 namespace holdfast {
 namespace {
@@ -17,7 +18,9 @@ ErrorDetail FullDetail() {
           .explanation = "There is not enough device memory.",
           .log = "saxpy.cu(3): error: expected a \";\"",
           .session_lost = true,
-          .handle = 0x0300000100000007};
+          .handle = 0x0300000100000007,
+          .graph_node = {7, 0, 3},
+          .graph_update_result = "CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED"};
 }
 
 absl::Status FullStatus() {
@@ -124,6 +127,22 @@ TEST(StatusConversionTest, CutsBetweenCharacters) {
     EXPECT_EQ(GetErrorDetail(back)->log.find("\xEF\xBF\xBD"),
               std::string::npos);
   }
+}
+
+TEST(StatusConversionTest, TheQuotaThatRefusedTravelsWithItsFigures) {
+  const QuotaExceeded exceeded = {
+      .quota = "sessions of tenant a", .limit = 2, .used = 2, .requested = 1};
+  absl::Status status = absl::ResourceExhaustedError("full");
+  SetQuotaExceeded(exceeded, &status);
+  EXPECT_EQ(GetQuotaExceeded(FromError(ToError(status))), exceeded);
+  const absl::Status back = FromGrpcStatus(ToGrpcStatus(status));
+  EXPECT_EQ(GetQuotaExceeded(back), exceeded);
+  EXPECT_EQ(back.message(), "full");
+  // Beside a detail, too.
+  SetErrorDetail({.call = "cuMemCreate"}, &status);
+  const absl::Status both = FromGrpcStatus(ToGrpcStatus(status));
+  EXPECT_EQ(GetQuotaExceeded(both), exceeded);
+  EXPECT_EQ(GetErrorDetail(both)->call, "cuMemCreate");
 }
 
 }  // namespace

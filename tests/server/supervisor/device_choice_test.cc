@@ -55,6 +55,19 @@ TEST(DeviceChoiceTest, OneThatDoesNotExistIsRefusedWithTheirNumber) {
                         "numbered 0 to 2"));
 }
 
+TEST(DeviceChoiceTest, ATenantHasItsOwnDevicesUnderTheirOrdinals) {
+  const auto devices = DevicesOfTenant(Devices(), {2, 1});
+  ASSERT_TRUE(devices.ok()) << devices.status();
+  EXPECT_THAT(*ChooseDevices({}, *devices), ElementsAre(1, 2));
+  EXPECT_THAT(*ChooseDevices(Choices({"most-free"}), *devices), ElementsAre(1));
+  const auto status = ChooseDevices(Ordinals({0}), *devices).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("may use: 1, 2"));
+  EXPECT_EQ(DevicesOfTenant(Devices(), {})->devices_size(), 3);
+  EXPECT_EQ(DevicesOfTenant(Devices(), {7}).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
 TEST(DeviceChoiceTest, OneThatIsNamedTwiceIsRefused) {
   for (const auto& request : {Ordinals({1, 0, 1}), Choices({"1", "GPU-a1"})}) {
     const auto status = ChooseDevices(request, Devices()).status();
@@ -97,6 +110,34 @@ TEST(DeviceMemoryTest, FreeIsWhatWasFoundLessWhatWasTakenSince) {
   EXPECT_EQ(memory.Free(0), 70u);
   memory.NoteTaken(0, 500);
   EXPECT_EQ(memory.Free(0), 0u);
+}
+
+v1::ListDevicesResponse WithQuarantined(std::initializer_list<int> ordinals) {
+  v1::ListDevicesResponse list = Devices();
+  for (const int ordinal : ordinals) {
+    v1::DeviceHealth& health = *list.mutable_devices(ordinal)->mutable_health();
+    health.set_state(v1::DeviceHealth::STATE_QUARANTINED);
+    health.set_reason("its kernel hung");
+  }
+  return list;
+}
+
+TEST(DeviceChoiceTest, QuarantinedDeviceIsRefusedByNameWithTheReason) {
+  for (const auto& request : {Ordinals({0, 1}), Choices({"GPU-a1"})}) {
+    const auto status = ChooseDevices(request, WithQuarantined({1})).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("device 1 is quarantined until a probe of it passes: "
+                          "its kernel hung"));
+  }
+}
+
+TEST(DeviceChoiceTest, UnnamedDevicesAreThoseThatWork) {
+  EXPECT_THAT(*ChooseDevices({}, WithQuarantined({1})), ElementsAre(0, 2));
+  EXPECT_THAT(*ChooseDevices(Choices({"most-free"}), WithQuarantined({1})),
+              ElementsAre(2));
+  EXPECT_EQ(ChooseDevices({}, WithQuarantined({0, 1, 2})).status().code(),
+            absl::StatusCode::kUnavailable);
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ class ExecutorPoolTest : public testing::Test {
                   ++starts_;
                   return ExecutorProcess::Start(
                       *spawner_, {"-c", script}, Namespaces::kNone,
-                      {store_, code_, ledger_, memory_});
+                      {store_, code_, ledger_, memory_, exports_, collections_,
+                       totals_});
                 },
             .first_pause = absl::Hours(1)};
   }
@@ -35,6 +36,9 @@ class ExecutorPoolTest : public testing::Test {
   CodeCache code_{"", 0};
   MemoryLedger ledger_{0};
   DeviceMemory memory_;
+  ExportRegistry exports_;
+  CollectionTable collections_;
+  ExecutionTotals totals_;
   std::atomic<int> starts_{0};
 };
 

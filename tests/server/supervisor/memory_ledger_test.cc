@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/supervisor/memory_ledger.h"
 
+#include <memory>
 #include <vector>
 
+#include "core/base/quota_exceeded.h"
+#include "server/tenants/tenant.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast {
@@ -19,10 +22,22 @@ internal::MemoryPlace Device(uint32_t ordinal) {
   return place;
 }
 
-internal::MemoryPlace Host() {
+internal::MemoryPlace Host(
+    internal::HostMemory memory = internal::HOST_MEMORY_PINNED) {
   internal::MemoryPlace place;
-  place.set_host(true);
+  place.set_host(memory);
   return place;
+}
+
+internal::MemoryPlace Buffers() {
+  internal::MemoryPlace place;
+  place.set_buffers(true);
+  return place;
+}
+
+std::shared_ptr<Tenant> MakeTenant(const v1::Quota& quota) {
+  return std::make_shared<Tenant>(Tenant::Options{
+      .name = "alice", .kind = Tenant::Kind::kTemporary, .quota = quota});
 }
 
 class MemoryLedgerTest : public ::testing::Test {
@@ -134,6 +149,51 @@ TEST_F(MemoryLedgerTest, HostMemoryIsBoundedForOneAndForAll) {
   EXPECT_OK(b.Reserve(Host(), 720 * kMiB));
 }
 
+TEST_F(MemoryLedgerTest, ATenantsBytesAreExactOverAllItsSessions) {
+  v1::Quota quota;
+  quota.set_device_bytes(100);
+  quota.set_pinned_bytes(10);
+  quota.set_arena_bytes(20);
+  const auto tenant = MakeTenant(quota);
+  MemoryGrants a(ledger_), b(ledger_);
+  a.Open({}, 1, tenant);
+  b.Open({}, 1, tenant);
+  EXPECT_OK(a.Reserve(Buffers(), 60));
+  EXPECT_OK(b.Reserve(Buffers(), 40));
+  const absl::Status refused = a.Reserve(Buffers(), 1);
+  EXPECT_THAT(refused, StatusIs(kExhausted, "device_bytes of tenant alice"));
+  EXPECT_EQ(GetQuotaExceeded(refused),
+            (QuotaExceeded{.quota = "device_bytes of tenant alice",
+                           .limit = 100,
+                           .used = 100,
+                           .requested = 1}));
+  EXPECT_OK(a.Release(Buffers(), 1));
+  EXPECT_OK(b.Reserve(Buffers(), 1));
+  EXPECT_OK(a.Reserve(Host(), 10));
+  EXPECT_THAT(b.Reserve(Host(), 1), StatusIs(kExhausted, "pinned_bytes"));
+  EXPECT_OK(b.Reserve(Host(internal::HOST_MEMORY_ARENA), 20));
+  EXPECT_THAT(a.Reserve(Host(internal::HOST_MEMORY_ARENA), 1),
+              StatusIs(kExhausted, "arena_bytes"));
+  EXPECT_OK(a.Reserve(Host(internal::HOST_MEMORY_STAGING), 1000));
+  // A request that the tenant's quota refused is charged nowhere.
+  EXPECT_EQ(Used(), (std::vector<uint64_t>{1030, 0, 0}));
+}
+
+TEST_F(MemoryLedgerTest, ATenantHasItsBytesBackWhenAnExecutorIsGone) {
+  v1::Quota quota;
+  quota.set_device_bytes(100);
+  const auto tenant = MakeTenant(quota);
+  {
+    MemoryGrants gone(ledger_);
+    gone.Open({}, 1, tenant);
+    EXPECT_OK(gone.Reserve(Buffers(), 100));
+    EXPECT_OK(gone.Reserve(Host(), 5));
+  }
+  EXPECT_EQ(tenant->device_bytes()->used(), 0u);
+  EXPECT_EQ(tenant->pinned_bytes()->used(), 0u);
+  EXPECT_EQ(tenant->Info().peak_device_bytes(), 100u);
+}
+
 TEST_F(MemoryLedgerTest, AHostileExecutorGetsNoMoreByItsMessages) {
   MemoryGrants grants(ledger_);
   grants.Open({}, 0);
@@ -144,10 +204,64 @@ TEST_F(MemoryLedgerTest, AHostileExecutorGetsNoMoreByItsMessages) {
   EXPECT_FALSE(grants.Release(Device(0), 6).ok());
   EXPECT_THAT(grants.Reserve(Device(7), 1),
               StatusIs(absl::StatusCode::kNotFound, "no device 7"));
+  EXPECT_FALSE(grants.Release(Device(7), 0).ok());
+  EXPECT_FALSE(grants.Reserve(Buffers(), 1).ok());
+  EXPECT_FALSE(grants.Reserve({}, 1).ok());
+  EXPECT_OK(grants.Reserve(Host(static_cast<internal::HostMemory>(77)), 0));
   EXPECT_EQ(Used(), (std::vector<uint64_t>{0, 5, 0}));
   // A device that is known stays as it is.
   AddDevices(UINT64_MAX);
   EXPECT_FALSE(grants.Reserve(Device(0), 256 * kMiB).ok());
+}
+
+TEST_F(MemoryLedgerTest, NobodyTakesWhatASuccessorIsToHave) {
+  MemoryGrants grants(ledger_), other(ledger_);
+  grants.Open({}, 0);
+  other.Open({}, 0);
+  EXPECT_OK(grants.Reserve(Device(0), 200 * kMiB));
+  EXPECT_OK(grants.Reserve(Host(), 30 * kMiB));
+  grants.BeginInheritance();
+  EXPECT_FALSE(other.Reserve(Device(0), 57 * kMiB).ok());
+  EXPECT_OK(grants.Reserve(Device(0), 150 * kMiB));
+  EXPECT_EQ(Used()[1], 200 * kMiB);
+  grants.EndInheritance();
+  EXPECT_EQ(Used(), (std::vector<uint64_t>{0, 150 * kMiB, 0}));
+  EXPECT_OK(grants.Release(Device(0), 150 * kMiB));
+  EXPECT_FALSE(grants.Release(Device(0), 1).ok());
+}
+
+TEST_F(MemoryLedgerTest, ASuccessorThatFailsLeavesAllToTheNext) {
+  MemoryGrants grants(ledger_);
+  grants.Open({}, 0);
+  EXPECT_OK(grants.Reserve(Device(0), 200 * kMiB));
+  grants.BeginInheritance();
+  EXPECT_OK(grants.Reserve(Device(0), 120 * kMiB));
+  grants.BeginInheritance();
+  EXPECT_EQ(Used()[1], 200 * kMiB);
+  EXPECT_OK(grants.Reserve(Device(0), 256 * kMiB));
+  EXPECT_FALSE(grants.Reserve(Device(0), 1).ok());
+  grants.EndInheritance();
+  EXPECT_EQ(Used()[1], 256 * kMiB);
+  grants.Close();
+  EXPECT_EQ(Used()[1], 0u);
+}
+
+TEST_F(MemoryLedgerTest, WhatIsCreditedIsNotChargedTwice) {
+  MemoryGrants grants(ledger_);
+  grants.Open({}, 0);
+  EXPECT_OK(grants.Reserve(Device(0), 10 * kMiB));
+  const auto detached = grants.Detach(Device(0), 10 * kMiB);
+  ASSERT_OK(detached);
+  grants.BeginInheritance();
+  grants.Credit(Device(0), 10 * kMiB);
+  EXPECT_OK(grants.Reserve(Device(0), 10 * kMiB));
+  EXPECT_EQ(Used()[1], 10 * kMiB);
+  grants.EndInheritance();
+  EXPECT_OK(grants.Reserve(Device(0), 1));
+  EXPECT_EQ(Used()[1], 10 * kMiB + 1);
+  grants.Forgive(Device(0), 10 * kMiB);
+  EXPECT_OK(grants.Release(Device(0), 10 * kMiB));
+  EXPECT_EQ(Used()[1], 10 * kMiB + 1);
 }
 
 }  // namespace

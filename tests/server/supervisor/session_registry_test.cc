@@ -7,17 +7,20 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "core/base/error_detail.h"
+#include "core/base/quota_exceeded.h"
+#include "server/supervisor/session_holdings.h"
 
 namespace holdfast {
 namespace {
 
-// What the test knows of an executor, and does to it.
+// The test's handle on an executor.
 struct ExecutorControl {
   std::function<void(absl::Status)> on_end;
   int stops = 0;
@@ -37,11 +40,16 @@ class FakeExecutor final : public Executor {
     usage.mutable_usage()->mutable_device_bytes()->set_used(1 << 20);
     return usage;
   }
-  absl::Status Serve(const SessionStart& start, absl::Time) override {
+  absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
+                                          absl::Time) override {
     if (!control_->serve.ok()) return control_->serve;
     control_->limits = start.assign.limits();
-    return absl::OkStatus();
+    return internal::Serving();
   }
+  absl::Status Resume(absl::Time) override { return absl::OkStatus(); }
+  void Inherit(std::unique_ptr<SessionHoldings>) override {}
+  std::unique_ptr<SessionHoldings> TakeHoldings() override { return nullptr; }
+  std::optional<internal::Fault> fault() const override { return std::nullopt; }
   void OnEnd(std::function<void(absl::Status)> callback) override {
     control_->on_end = std::move(callback);
   }
@@ -61,8 +69,9 @@ class SessionRegistryTest : public testing::Test {
         .max_sessions_per_client = 2,
         .quotas = {.device_bytes = 1000, .pinned_bytes = 7, .handles = 5},
         .socket_directory = directory_,
-        .choose_devices = [](const v1::OpenSessionRequest& request, absl::Time)
-            -> absl::StatusOr<std::vector<uint32_t>> {
+        .choose_devices =
+            [](const v1::OpenSessionRequest& request, const Tenant&,
+               absl::Time) -> absl::StatusOr<std::vector<uint32_t>> {
           if (request.devices().empty()) return std::vector<uint32_t>{0};
           return absl::NotFoundError("device 7 does not exist");
         },
@@ -90,7 +99,11 @@ class SessionRegistryTest : public testing::Test {
     request.set_name("test");
     request.set_memory_limit(memory_limit);
     request.mutable_reconnect_grace()->set_seconds(absl::ToInt64Seconds(grace));
-    return registry_->Open(request, {.peer = "unix", .client = client_},
+    auto tenant = tenant_;
+    if (tenant == nullptr) {
+      tenant = std::make_shared<Tenant>(Tenant::Options{.name = client_});
+    }
+    return registry_->Open(request, {.tenant = tenant, .peer = "unix"},
                            absl::InfiniteFuture());
   }
 
@@ -101,6 +114,7 @@ class SessionRegistryTest : public testing::Test {
 
   std::string directory_;
   std::string client_ = "uid 1";
+  std::shared_ptr<Tenant> tenant_;  // that opens sessions; null: client_
   absl::Time now_ = absl::FromUnixSeconds(1'000'000);
   std::shared_ptr<ExecutorControl> executor_;
   // Taken before that one.
@@ -264,6 +278,27 @@ TEST_F(SessionRegistryTest, DrainRefusesNewSessionsAndTellsWhenEmpty) {
   EXPECT_TRUE(empty);
 }
 
+TEST_F(SessionRegistryTest, PauseIsTakenBackButADrainIsNot) {
+  const auto opened = Open().value();
+  registry_->SetPaused(true);
+  EXPECT_EQ(Open().status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(registry_->AwaitPausedEmpty(absl::InfinitePast()), 1u);
+  registry_->SetPaused(false);
+  EXPECT_TRUE(Open().ok());
+  registry_->Drain(nullptr);
+  registry_->SetPaused(false);
+  EXPECT_EQ(Open().status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(SessionRegistryTest, SessionIsFoundByItsNameOnlyWhileItIsOpen) {
+  const auto opened = Open().value();
+  EXPECT_EQ(registry_->FindById("s-1").value(), opened.session);
+  EXPECT_FALSE(registry_->FindById("s-2").ok());
+  registry_->Close(*opened.session, "");
+  EXPECT_EQ(registry_->FindById("s-1").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
 TEST_F(SessionRegistryTest, TheLeastOfClientsAndDaemonsLimitsHolds) {
   ASSERT_TRUE(Open({}, 999).ok());
   EXPECT_EQ(executor_->limits.device_bytes(), 999u);
@@ -277,6 +312,40 @@ TEST_F(SessionRegistryTest, TheLeastOfClientsAndDaemonsLimitsHolds) {
   registry_->CloseAll("");
   ASSERT_TRUE(Open().ok());
   EXPECT_EQ(executor_->limits.device_bytes(), 1000u);
+}
+
+TEST_F(SessionRegistryTest, ATenantsQuotaBoundsItsSessions) {
+  v1::Quota quota;
+  quota.set_sessions(1);
+  quota.set_handles(3);
+  quota.set_outstanding_commands(9);
+  tenant_ = std::make_shared<Tenant>(Tenant::Options{
+      .name = "job", .kind = Tenant::Kind::kTemporary, .quota = quota});
+  const auto opened = Open().value();
+  EXPECT_EQ(opened.session->Info().tenant(), "job");
+  EXPECT_EQ(executor_->limits.handles(), 3u);
+  EXPECT_EQ(executor_->limits.outstanding_commands(), 9u);
+  EXPECT_TRUE(executor_->limits.reserve_buffers());
+  const absl::Status refused = Open().status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(GetQuotaExceeded(refused),
+            (QuotaExceeded{.quota = "sessions of tenant job",
+                           .limit = 1,
+                           .used = 1,
+                           .requested = 1}));
+  registry_->Close(*opened.session, "");
+  EXPECT_TRUE(Open().ok());
+}
+
+TEST_F(SessionRegistryTest, ATenantThatEndsKeepsNoSessionAndOpensNone) {
+  const auto other = Open().value();
+  tenant_ = std::make_shared<Tenant>(Tenant::Options{.name = "job"});
+  ASSERT_TRUE(Open().ok());
+  tenant_->BeginEnd();
+  registry_->CloseAllOf(*tenant_, "the job is over");
+  ASSERT_EQ(registry_->List().size(), 1u);
+  EXPECT_EQ(registry_->List()[0], other.session);
+  EXPECT_EQ(Open().status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(SessionRegistryTest, ListIsOldestFirst) {

@@ -53,5 +53,16 @@ TEST(WarmPlanTest, EachCallThatWaitsHasAnExecutorOfItsOwn) {
   EXPECT_EQ(Start(none, {}, {{2, 0}}), 2u);
 }
 
+TEST(WarmPlanTest, NoExecutorWaitsOnAForgottenDeviceUntilItIsAskedFor) {
+  WarmPlan plan(1);
+  plan.Forget(0);
+  EXPECT_TRUE(plan.empty());
+  EXPECT_FALSE(plan.Next({}, {}).has_value());
+  // A session that needs it still gets one.
+  EXPECT_EQ(plan.Next({}, {{0}})->start, 0u);
+  plan.NoteDemand(0);
+  EXPECT_EQ(plan.Next({}, {})->start, 0u);
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -30,10 +30,14 @@ DaemonProcess::DaemonProcess(std::vector<std::string> more_flags) {
   directory_ = mkdtemp(name);
   int ready[2];
   EXPECT_EQ(pipe(ready), 0);
+  const char* const device = getenv("HOLDFAST_TEST_DEVICE");
   std::vector<std::string> flags = {
-      getenv("HOLDFAST_DAEMON"),     "--device=cpu",
-      "--listen=unix:" + socket(),   "--listen=tcp:127.0.0.1:0",
-      "--runtime-dir=" + directory_, "--ready-fd=" + std::to_string(ready[1])};
+      getenv("HOLDFAST_DAEMON"),
+      std::string("--device=") + (device != nullptr ? device : "cpu"),
+      "--listen=unix:" + socket(),
+      "--listen=tcp:127.0.0.1:0",
+      "--runtime-dir=" + directory_,
+      "--ready-fd=" + std::to_string(ready[1])};
   const auto names_cache = [](const std::string& flag) {
     return flag.rfind("--cache-directory=", 0) == 0;
   };
@@ -63,6 +67,9 @@ void DaemonProcess::ReadAddresses(int ready_fd) {
   std::istringstream words(line);
   for (std::string word; words >> word;) {
     if (word.rfind("tcp:", 0) == 0) tcp_ = word.substr(4);
+    if (word.rfind("http://", 0) == 0) {
+      metrics_ = word.substr(7, word.find('/', 7) - 7);
+    }
   }
 }
 

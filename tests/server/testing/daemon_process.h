@@ -11,8 +11,9 @@
 
 namespace holdfast {
 
-// The real holdfastd, $HOLDFAST_DAEMON, on the software device, in a temporary
-// directory, on a Unix socket and a free loopback port. Ends with the test.
+// The real holdfastd, $HOLDFAST_DAEMON, on the software device, or on the one
+// that $HOLDFAST_TEST_DEVICE names ("cuda"), in a temporary directory, on a
+// Unix socket and a free loopback port. Ends with the test.
 class DaemonProcess {
  public:
   explicit DaemonProcess(std::vector<std::string> more_flags = {});
@@ -22,6 +23,8 @@ class DaemonProcess {
   const std::string& directory() const { return directory_; }
   std::string socket() const { return directory_ + "/holdfast.sock"; }
   const std::string& tcp_address() const { return tcp_; }
+  // With --metrics-address: "127.0.0.1:41231".
+  const std::string& metrics_address() const { return metrics_; }
 
   // New connections each.
   std::shared_ptr<grpc::Channel> Unix() const;
@@ -36,6 +39,7 @@ class DaemonProcess {
   std::string directory_;
   pid_t pid_ = -1;
   std::string tcp_;
+  std::string metrics_;
 };
 
 // A channel of its own, with room for a compiler's log in the trailer.

@@ -2,6 +2,8 @@
 //
 // Entry points: primary contexts, contexts, the current context.
 #include "core/software/driver/call.h"
+#include "core/software/driver/defects.h"
+#include "core/software/driver/graph/capture.h"
 
 using namespace holdfast::software;
 
@@ -13,6 +15,9 @@ CUresult CreateContext(CUcontext* context, unsigned flags, CUdevice device) {
   return WithDevice(device, [&](Device& found) -> CUresult {
     if (context == nullptr || (flags & ~CU_CTX_FLAGS_MASK) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (DefectOf(found.ordinal()) == Defect::kGone) {
+      return CUDA_ERROR_DEVICE_UNAVAILABLE;
     }
     *context = Driver::Get().CreateContext(found, flags)->handle();
     PushCurrent(*context);
@@ -42,6 +47,13 @@ CUresult WithPeer(CUcontext handle, Body body) {
 }
 
 CUresult Synchronize(Context& context) {
+  Driver& driver = Driver::Get();
+  if (driver.graphs.capturing > 0) {
+    std::lock_guard lock(driver.graphs.mutex);
+    if (Invalidate(driver, context)) {
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+  }
   if (LastFault() == CUDA_SUCCESS) context.Synchronize();
   return LastFault();
 }
@@ -53,6 +65,9 @@ extern "C" {
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   return WithDevice(device, [&](Device& found) {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (DefectOf(found.ordinal()) == Defect::kGone) {
+      return CUDA_ERROR_DEVICE_UNAVAILABLE;
+    }
     *context = Driver::Get().RetainPrimary(found);
     return CUDA_SUCCESS;
   });

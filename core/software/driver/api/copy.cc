@@ -3,7 +3,9 @@
 // Entry points: copies and fills.
 #include "core/software/driver/copy.h"
 
+#include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
+#include "core/software/driver/copy_description.h"
 
 using namespace holdfast::software;
 
@@ -13,6 +15,22 @@ uintptr_t Address(const void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer);
 }
 
+CUresult CopyOrCapture(Driver& driver, Stream& stream, const Copy& copy,
+                       bool wait) {
+  CUresult result;
+  if (Captured(driver, stream, &result, [&](NodeParameters* node) {
+        if (wait) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        if (BytesOf(copy) > 0 && !Locate(driver.memory, copy).valid()) {
+          return CUDA_ERROR_INVALID_VALUE;
+        }
+        *node = CopyNode{ParametersOf(copy), copy, stream.context().handle()};
+        return CUDA_SUCCESS;
+      })) {
+    return result;
+  }
+  return EnqueueCopy(driver, stream, copy, wait);
+}
+
 CUresult CopyLinear(uintptr_t to, Side to_side, uintptr_t from, Side from_side,
                     size_t size, CUstream stream_handle, bool wait) {
   return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
@@ -20,51 +38,8 @@ CUresult CopyLinear(uintptr_t to, Side to_side, uintptr_t from, Side from_side,
     copy.destination = {to, to_side, size, 1};
     copy.source = {from, from_side, size, 1};
     copy.width = size;
-    return EnqueueCopy(driver, stream, copy, wait);
+    return CopyOrCapture(driver, stream, copy, wait);
   });
-}
-
-// One end of a 2D or 3D copy as the application describes it.
-struct EndDescription {
-  CUmemorytype type;
-  const void* host;
-  CUdeviceptr device;
-  size_t pitch, rows;  // 0: as wide, as high as the copy
-  size_t x, y, z;
-};
-
-CUresult ResolveEnd(const EndDescription& d, const Copy& copy, CopyEnd* end) {
-  switch (d.type) {
-    case CU_MEMORYTYPE_HOST:
-      *end = {Address(d.host), Side::kHost, 0, 0};
-      break;
-    case CU_MEMORYTYPE_DEVICE:
-      *end = {d.device, Side::kDevice, 0, 0};
-      break;
-    case CU_MEMORYTYPE_UNIFIED:
-      *end = {d.device, Side::kAny, 0, 0};
-      break;
-    case CU_MEMORYTYPE_ARRAY:
-      return CUDA_ERROR_NOT_SUPPORTED;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
-  }
-  end->pitch = d.pitch != 0 ? d.pitch : copy.width + d.x;
-  end->rows = d.rows != 0 ? d.rows : copy.height + d.y;
-  if (end->pitch < copy.width || end->pitch - copy.width < d.x ||
-      (copy.depth > 1 &&
-       (end->rows < copy.height || end->rows - copy.height < d.y))) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  size_t offset;
-  if (end->address == 0 || __builtin_mul_overflow(d.z, end->rows, &offset) ||
-      __builtin_add_overflow(offset, d.y, &offset) ||
-      __builtin_mul_overflow(offset, end->pitch, &offset) ||
-      __builtin_add_overflow(offset, d.x, &offset) ||
-      __builtin_add_overflow(end->address, offset, &end->address)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return CUDA_SUCCESS;
 }
 
 CUresult CopyVolume(const EndDescription& to, const EndDescription& from,
@@ -76,7 +51,7 @@ CUresult CopyVolume(const EndDescription& to, const EndDescription& from,
     CUresult result = ResolveEnd(to, copy, &copy.destination);
     if (result == CUDA_SUCCESS) result = ResolveEnd(from, copy, &copy.source);
     if (result != CUDA_SUCCESS) return result;
-    return EnqueueCopy(driver, stream, copy, wait);
+    return CopyOrCapture(driver, stream, copy, wait);
   });
 }
 
@@ -146,8 +121,15 @@ CUresult FillRows(CUdeviceptr address, size_t pitch, uint32_t value,
                   size_t element, size_t width, size_t height,
                   CUstream stream_handle) {
   return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
-    return EnqueueFill(driver, stream,
-                       {address, pitch, value, element, width, height});
+    const Fill fill{address, pitch, value, element, width, height};
+    CUresult result;
+    if (Captured(driver, stream, &result, [&](NodeParameters* node) {
+          *node = FillNode{fill, stream.context().handle()};
+          return CheckFill(driver.memory, fill);
+        })) {
+      return result;
+    }
+    return EnqueueFill(driver, stream, fill);
   });
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: events.
+#include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
+#include "core/software/driver/graph/parameters.h"
 
 using namespace holdfast::software;
 
@@ -10,11 +12,57 @@ namespace {
 constexpr unsigned kEventFlags =
     CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
 
-CUresult Record(CUevent handle, CUstream stream_handle) {
+// Without a flag, an event that is recorded in a capture only marks a point of
+// it, for other streams to join at.
+bool RecordIsCaptured(Driver& driver, Stream& stream, Event& event,
+                      CUevent handle, unsigned flags, CUresult* result) {
+  if ((flags & CU_EVENT_RECORD_EXTERNAL) != 0) {
+    return Captured(driver, stream, result, [&](NodeParameters* node) {
+      return DecodeEventRecord(driver, handle, node);
+    });
+  }
+  if (driver.graphs.capturing == 0) return false;
+  std::lock_guard lock(driver.graphs.mutex);
+  event.capture = nullptr;
+  if (stream.capture == nullptr) {
+    if (stream.kind() != Stream::Kind::kLegacy ||
+        !CapturesImplicitly(driver, stream)) {
+      return false;
+    }
+    Invalidate(driver, stream.context());
+    *result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    return true;
+  }
+  *result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (stream.capture->capture->invalidated) return true;
+  event.capture = std::make_shared<EventCapture>();
+  event.capture->capture = stream.capture->capture;
+  event.capture->edges = stream.capture->edges;
+  *result = CUDA_SUCCESS;
+  return true;
+}
+
+// Whether the event marks a point of a capture that goes on, which nobody can
+// ask or wait for.
+bool InCapture(Driver& driver, const Event& event) {
+  if (driver.graphs.capturing == 0) return false;
+  std::lock_guard lock(driver.graphs.mutex);
+  if (event.capture == nullptr) return false;
+  const std::shared_ptr<Capture> capture = event.capture->capture.lock();
+  if (capture == nullptr) return false;
+  capture->invalidated = true;
+  return true;
+}
+
+CUresult Record(CUevent handle, CUstream stream_handle, unsigned flags = 0) {
   return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
     const std::shared_ptr<Event> event = driver.events.Find(handle);
     if (event == nullptr || event->context_id() != stream.context().id()) {
       return CUDA_ERROR_INVALID_HANDLE;
+    }
+    CUresult captured;
+    if (RecordIsCaptured(driver, stream, *event, handle, flags, &captured)) {
+      return captured;
     }
     event->Record(stream);
     return CUDA_SUCCESS;
@@ -59,11 +107,12 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream,
                                 unsigned flags) {
   // CU_EVENT_RECORD_EXTERNAL has a meaning in stream capture only.
   if ((flags & ~CU_EVENT_RECORD_EXTERNAL) != 0) return CUDA_ERROR_INVALID_VALUE;
-  return Record(event, stream);
+  return Record(event, stream, flags);
 }
 
 CUresult cuEventQuery(CUevent handle) {
   return WithEvent(handle, [](Event& event) {
+    if (InCapture(Driver::Get(), event)) return CUDA_ERROR_CAPTURED_EVENT;
     const CUresult result = event.Query();
     return result == CUDA_SUCCESS ? LastFault() : result;
   });
@@ -71,6 +120,7 @@ CUresult cuEventQuery(CUevent handle) {
 
 CUresult cuEventSynchronize(CUevent handle) {
   return WithEvent(handle, [](Event& event) {
+    if (InCapture(Driver::Get(), event)) return CUDA_ERROR_CAPTURED_EVENT;
     event.Wait();
     return LastFault();
   });

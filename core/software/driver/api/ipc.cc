@@ -80,7 +80,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle bytes,
         !handle.Valid(IpcHandle::Kind::kMemory)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    // What is one's own is not opened.
+    // A process cannot open its own handles.
     if (handle.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
     const auto alive = [&](CUdeviceptr address) {
       const std::optional<Region> region = driver.memory.Find(address);

@@ -1,160 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: kernel launches.
-#include <chrono>
-#include <cstring>
-#include <string>
+#include <map>
 #include <utility>
 
+#include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
-#include "core/software/driver/settings.h"
-#include "core/software/driver/watchdog.h"
+#include "core/software/driver/kernel_launch.h"
 
 using namespace holdfast::software;
 
 namespace {
 
-bool WithinLimits(const uint32_t (&value)[3], const unsigned (&limit)[3]) {
-  for (int i = 0; i < 3; ++i) {
-    if (value[i] == 0 || value[i] > limit[i]) return false;
-  }
-  return true;
-}
+using Attributes = std::map<CUlaunchAttributeID, CUlaunchAttributeValue>;
 
-CUresult CheckGeometry(const Kernel& kernel, const Device& device,
-                       const LaunchGeometry& g) {
-  using Limits = DeviceLimits;
-  const KernelProperties& p = kernel.properties();
-  if (!WithinLimits(g.grid, Limits::kGridDim) ||
-      !WithinLimits(g.block, Limits::kBlockDim)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  const uint32_t threads = g.block[0] * g.block[1] * g.block[2];
-  if (threads > static_cast<uint32_t>(p.max_threads_per_block)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  for (int i = 0; i < 3; ++i) {
-    if (p.required_block[i] != 0 && p.required_block[i] != g.block[i]) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-  }
-  if (g.dynamic_shared_bytes >
-      static_cast<size_t>(kernel.max_dynamic_shared(device.ordinal()))) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  if (g.cooperative) {
-    // All blocks must be resident at a time.
-    const uint64_t resident =
-        static_cast<uint64_t>(
-            kernel.BlocksPerMultiprocessor(threads, g.dynamic_shared_bytes)) *
-        device.multiprocessors();
-    const uint64_t blocks = uint64_t{g.grid[0]} * g.grid[1] * g.grid[2];
-    if (blocks > resident) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-  }
-  return CUDA_SUCCESS;
-}
-
-// The parameter block from one pointer a parameter.
-void Gather(const KernelProperties& p, void** values, std::string* block) {
-  for (size_t i = 0; i < p.parameters.size(); ++i) {
-    memcpy(&(*block)[p.parameters[i].offset], values[i], p.parameters[i].size);
-  }
-}
-
-// The parameter block from `extra`: pairs of a name and a value.
-CUresult ReadExtra(void** extra, std::string* block) {
-  const void* buffer = nullptr;
-  const size_t* size = nullptr;
-  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
-      buffer = extra[1];
-    } else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) {
-      size = static_cast<const size_t*>(extra[1]);
-    } else {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-  }
-  if (AnyNull(buffer, size) || *size < block->size()) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  memcpy(&(*block)[0], buffer, block->size());
-  return CUDA_SUCCESS;
-}
-
-CUresult ReadParameters(const KernelProperties& p, void** values, void** extra,
-                        std::string* block) {
-  block->resize(p.parameter_bytes);
-  if (p.parameters.empty()) return CUDA_SUCCESS;
-  if (values != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (extra != nullptr) return ReadExtra(extra, block);
-  if (values == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Gather(p, values, block);
-  return CUDA_SUCCESS;
-}
-
-// Applies one attribute; refuses what would change the result of the launch
-// and cannot be done.
-CUresult ApplyAttribute(const CUlaunchAttribute& attribute, LaunchGeometry* g) {
-  const CUlaunchAttributeValue& value = attribute.value;
-  switch (attribute.id) {
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-      g->cooperative = value.cooperative != 0;
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-      // One block a cluster is what every launch has.
-      return value.clusterDim.x <= 1 && value.clusterDim.y <= 1 &&
-                     value.clusterDim.z <= 1
-                 ? CUDA_SUCCESS
-                 : CUDA_ERROR_NOT_SUPPORTED;
-    case CU_LAUNCH_ATTRIBUTE_IGNORE:
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      return CUDA_SUCCESS;  // hints
-    default:
-      return CUDA_ERROR_NOT_SUPPORTED;
-  }
-}
-
-void RunKernel(Executable& code, size_t index, const LaunchGeometry& geometry,
-               const std::string& parameters) {
-  const Deadline deadline{
-      std::chrono::seconds(GetSettings().launch_timeout_seconds)};
-  const LaunchOutcome outcome =
-      code.Launch(index, geometry, parameters.data(), deadline.passed());
-  if (outcome.result != CUDA_SUCCESS) {
-    ReportFault(outcome.result, outcome.message);
-  }
-}
-
-CUresult Launch(CUfunction function, LaunchGeometry geometry,
-                CUstream stream_handle, void** values, void** extra) {
+CUresult Launch(CUfunction function, const LaunchGeometry& geometry,
+                CUstream stream_handle, void** values, void** extra,
+                const Attributes& attributes = {}) {
   return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
     std::shared_ptr<Kernel> kernel = driver.kernels.Find(function);
     if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    const Context& context = stream.context();
-    if (!kernel->code().UsableIn(context)) return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = CheckGeometry(*kernel, context.device(), geometry);
-    stream.context().GetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, &geometry.print_bytes);
-    stream.context().GetLimit(CU_LIMIT_STACK_SIZE, &geometry.stack_bytes);
+    KernelLaunch launch;
+    const CUresult result = PrepareLaunch(std::move(kernel), stream.context(),
+                                          geometry, values, extra, &launch);
     if (result != CUDA_SUCCESS) return result;
-    std::string parameters;
-    result = ReadParameters(kernel->properties(), values, extra, &parameters);
-    if (result != CUDA_SUCCESS) return result;
-    std::shared_ptr<Executable> code = kernel->code().For(context);
-    if (code == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-    const auto run = [kernel = std::move(kernel), code = std::move(code),
-                      geometry, parameters = std::move(parameters)] {
-      RunKernel(*code, kernel->index(), geometry, parameters);
-    };
-    stream.Enqueue({.run = run}, Stream::Runner::kWorker);
+    CUresult captured;
+    if (Captured(driver, stream, &captured, [&](NodeParameters* node) {
+          *node = KernelNode{function, stream.context().handle(),
+                             std::move(launch), attributes};
+          return CUDA_SUCCESS;
+        })) {
+      return captured;
+    }
+    stream.Enqueue({.run = [launch = std::move(launch)] { Run(launch); }},
+                   Stream::Runner::kWorker);
     return CUDA_SUCCESS;
   });
+}
+
+Attributes Cooperative() {
+  CUlaunchAttributeValue value{};
+  value.cooperative = 1;
+  return {{CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value}};
 }
 
 }  // namespace
@@ -180,7 +67,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x,
                  {block_x, block_y, block_z},
                  shared,
                  /*cooperative=*/true},
-                stream, values, nullptr);
+                stream, values, nullptr, Cooperative());
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
@@ -192,11 +79,16 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
       {config->gridDimX, config->gridDimY, config->gridDimZ},
       {config->blockDimX, config->blockDimY, config->blockDimZ},
       config->sharedMemBytes};
+  Attributes attributes;
   for (unsigned i = 0; i < config->numAttrs; ++i) {
-    const CUresult result = ApplyAttribute(config->attrs[i], &geometry);
+    const CUlaunchAttribute& attribute = config->attrs[i];
+    const CUresult result = ApplyAttribute(attribute, &geometry);
     if (result != CUDA_SUCCESS) return result;
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_IGNORE) {
+      attributes[attribute.id] = attribute.value;
+    }
   }
-  return Launch(function, geometry, config->hStream, values, extra);
+  return Launch(function, geometry, config->hStream, values, extra, attributes);
 }
 
 }  // extern "C"

@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
+#include "core/software/driver/graph/allocation.h"
 
 using namespace holdfast::software;
 
@@ -46,6 +48,9 @@ CUresult Allocate(Driver& driver, Context& context, MemoryKind kind,
 // Waits until no work can touch the memory any more, then frees it.
 CUresult Free(Driver& driver, uintptr_t address,
               std::initializer_list<MemoryKind> kinds, CUresult unknown) {
+  if (const CUresult unsafe = CheckUnsafe(driver); unsafe != CUDA_SUCCESS) {
+    return unsafe;
+  }
   const std::optional<Region> region = driver.memory.Remove(address, kinds);
   if (!region.has_value()) return unknown;
   driver.DrainAll();
@@ -56,6 +61,9 @@ CUresult AllocateDevice(CUdeviceptr* pointer, size_t size, MemoryKind kind,
                         unsigned flags) {
   return WithContext([&](Driver& driver, Context& context) {
     if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult unsafe = CheckUnsafe(driver); unsafe != CUDA_SUCCESS) {
+      return unsafe;
+    }
     uintptr_t address = 0;
     const CUresult result =
         Allocate(driver, context, kind, size, flags, &address);
@@ -160,7 +168,8 @@ CUresult GetPointerAttribute(Driver& driver, const Region& region,
   }
 }
 
-// What cuPointerGetAttributes stores for a pointer that CUDA does not know.
+// Stores the value that cuPointerGetAttributes has for a pointer that CUDA does
+// not know.
 void StoreUnknown(CUpointer_attribute attribute, void* data) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
@@ -219,6 +228,10 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width,
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
   return WithContext([&](Driver& driver, Context&) {
     if (pointer == 0) return CUDA_SUCCESS;
+    if (const auto of_graph = GraphMemory::Get().Find(pointer)) {
+      driver.DrainAll();
+      return GraphMemory::Get().Free(*of_graph);
+    }
     return Free(driver, pointer,
                 {MemoryKind::kDevice, MemoryKind::kManaged, MemoryKind::kPool},
                 CUDA_ERROR_INVALID_VALUE);

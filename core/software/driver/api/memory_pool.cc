@@ -6,7 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
+#include "core/software/driver/graph/allocation.h"
+#include "core/software/driver/graph/parameters.h"
 
 using namespace holdfast::software;
 
@@ -17,6 +20,19 @@ CUresult Allocate(Driver& driver, Stream& stream, CUmemoryPool pool_handle,
   if (pointer == nullptr || size == 0) return CUDA_ERROR_INVALID_VALUE;
   const std::shared_ptr<MemoryPool> pool = driver.pools.Find(pool_handle);
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CUresult captured;
+  if (Captured(driver, stream, &captured, [&](NodeParameters* node) {
+        CUDA_MEM_ALLOC_NODE_PARAMS p{};
+        p.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+        p.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE,
+                                pool->device().ordinal()};
+        p.bytesize = size;
+        const CUresult decoded = DecodeAllocation(driver, &p, node);
+        *pointer = p.dptr;
+        return decoded;
+      })) {
+    return captured;
+  }
   Region region;
   // Allocated at once; stream order allows more, but demands no less.
   const CUresult result =
@@ -66,10 +82,22 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t size,
 CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
   return WithStream(stream, [&](Driver& driver, Stream& found) {
     if (pointer == 0) return CUDA_SUCCESS;
+    CUresult captured;
+    if (Captured(driver, found, &captured, [&](NodeParameters* node) {
+          return DecodeFree(pointer, node);
+        })) {
+      return captured;
+    }
+    if (const auto of_graph = GraphMemory::Get().Find(pointer)) {
+      const CUresult result = GraphMemory::Get().Free(*of_graph);
+      if (result != CUDA_SUCCESS) return result;
+      GraphMemory::Get().Use({.freed = {of_graph}}, found.Tail());
+      return CUDA_SUCCESS;
+    }
     std::optional<Region> region =
         driver.memory.Remove(pointer, {MemoryKind::kPool, MemoryKind::kDevice});
     if (!region.has_value()) return CUDA_ERROR_INVALID_VALUE;
-    // Whoever runs the operation drops its last reference, and so the memory.
+    // Running the operation drops the last reference, and so the memory.
     found.Enqueue({.run = [backing = std::move(region->backing)] {},
                    .after = {},
                    .even_after_fault = true},

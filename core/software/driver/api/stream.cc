@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: streams and host functions.
+#include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
+#include "core/software/driver/graph/parameters.h"
 
 using namespace holdfast::software;
 
@@ -32,6 +34,30 @@ CUresult Query(CUstream handle, Value* value, Get get) {
   });
 }
 
+// A wait that takes part in a capture: for an event of it, which a stream joins
+// by that, or by a stream that captures.
+bool WaitIsCaptured(Driver& driver, Stream& stream, const Event& event,
+                    CUevent handle, unsigned flags, CUresult* result) {
+  if (driver.graphs.capturing == 0) return false;
+  const bool external = (flags & CU_EVENT_WAIT_EXTERNAL) != 0;
+  {
+    std::lock_guard lock(driver.graphs.mutex);
+    const bool joins = !external && event.capture != nullptr &&
+                       !event.capture->capture.expired();
+    if (joins) {
+      *result = JoinCapture(driver, stream.shared_from_this(), *event.capture);
+      return true;
+    }
+  }
+  return Captured(driver, stream, result, [&](NodeParameters* node) {
+    if (!external) {
+      stream.capture->capture->invalidated = true;
+      return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    }
+    return DecodeEventWait(driver, handle, node);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -48,21 +74,30 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags,
 CUresult cuStreamDestroy_v2(CUstream handle) {
   return WithContext([&](Driver& driver, Context&) {
     if (IsDefaultStream(handle)) return CUDA_ERROR_INVALID_HANDLE;
-    // What it still has to do is done by its own thread.
-    return driver.streams.Remove(handle) == nullptr ? CUDA_ERROR_INVALID_HANDLE
-                                                    : CUDA_SUCCESS;
+    // Its own thread does the work that is still pending.
+    const std::shared_ptr<Stream> stream = driver.streams.Remove(handle);
+    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (driver.graphs.capturing > 0) {
+      std::lock_guard lock(driver.graphs.mutex);
+      AbandonCapture(driver, *stream);
+    }
+    return CUDA_SUCCESS;
   });
 }
 
 CUresult cuStreamQuery(CUstream handle) {
-  return WithStream(handle, [](Driver&, Stream& stream) {
+  return WithStream(handle, [](Driver& driver, Stream& stream) {
+    CUresult refused;
+    if (RefusedByCapture(driver, stream, &refused)) return refused;
     if (!stream.Idle()) return CUDA_ERROR_NOT_READY;
     return LastFault();
   });
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
-  return WithStream(handle, [](Driver&, Stream& stream) {
+  return WithStream(handle, [](Driver& driver, Stream& stream) {
+    CUresult refused;
+    if (RefusedByCapture(driver, stream, &refused)) return refused;
     stream.Drain();
     return LastFault();
   });
@@ -96,24 +131,30 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context,
   return result;
 }
 
-CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
-  return Query(handle, status,
-               [](Stream&) { return CU_STREAM_CAPTURE_STATUS_NONE; });
-}
-
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   return WithStream(handle, [&](Driver& driver, Stream& stream) {
     if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0) return CUDA_ERROR_INVALID_VALUE;
     const std::shared_ptr<Event> found = driver.events.Find(event);
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult captured;
+    if (WaitIsCaptured(driver, stream, *found, event, flags, &captured)) {
+      return captured;
+    }
     found->Delay(stream);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
-  return WithStream(handle, [&](Driver&, Stream& stream) {
+  return WithStream(handle, [&](Driver& driver, Stream& stream) {
     if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    CUresult captured;
+    if (Captured(driver, stream, &captured, [&](NodeParameters* node) {
+          *node = HostNode{function, data};
+          return CUDA_SUCCESS;
+        })) {
+      return captured;
+    }
     const auto run = [function, data] {
       HostFunctionScope scope;
       function(data);
@@ -125,8 +166,10 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
 
 CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
                              void* data, unsigned flags) {
-  return WithStream(handle, [&](Driver&, Stream& stream) {
+  return WithStream(handle, [&](Driver& driver, Stream& stream) {
     if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    CUresult refused;
+    if (RefusedByCapture(driver, stream, &refused)) return refused;
     const auto run = [handle, callback, data] {
       HostFunctionScope scope;
       callback(handle, LastFault(), data);

@@ -85,7 +85,7 @@ llvm::Value* Sine(Builder& ir, llvm::Value* x, bool cosine) {
   namespace Intrinsic = llvm::Intrinsic;
   llvm::Type* type = x->getType();
   llvm::Value* r = x;
-  // What is left of a huge number after one round can still be large.
+  // The remainder of a huge number can still be large after one round.
   for (int round = 0; round < 3; ++round) {
     llvm::Value* turns = ir.CreateFNeg(ir.CreateUnaryIntrinsic(
         Intrinsic::roundeven, ir.CreateFMul(r, ir.DoubleLike(x, 1 / kTwoPi))));

@@ -25,7 +25,8 @@ class Builder : public llvm::IRBuilder<> {
   llvm::Module* module() const { return module_; }
   int lanes() const { return lanes_; }
 
-  // Of one lane, in registers: predicates are i1, f16 and bf16 integers.
+  // The type of one lane in registers: predicates are i1, f16 and bf16
+  // integers.
   llvm::Type* TypeOf(ptx::Type type);
   llvm::Type* VectorOf(llvm::Type* element);
   // `element`, or a vector of such if `value` is a vector.

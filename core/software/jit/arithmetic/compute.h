@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an instruction without memory, control flow or other lanes makes of its
-// operands.
+// Computes the results of instructions that touch neither memory, control flow
+// nor other lanes.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_COMPUTE_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_COMPUTE_H_
 

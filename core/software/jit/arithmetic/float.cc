@@ -169,8 +169,8 @@ llvm::Value* ComputeRounded(Builder& ir, const Instruction& instruction,
                   : ComputeNearest(ir, instruction, in);
 }
 
-// What is flushed is decided before digits are lost for being subnormal: by the
-// result that is 2^24 times as large.
+// Decides on flushing before a subnormal result loses digits: by the result
+// that is 2^24 times as large.
 llvm::Value* ComputeFlushed(Builder& ir, const Instruction& instruction,
                             Values in) {
   namespace Intrinsic = llvm::Intrinsic;

@@ -9,7 +9,7 @@
 
 namespace holdfast::software::jit {
 
-// Of f32, a subnormal number becomes a zero of its sign (.ftz).
+// Flushes an f32: a subnormal number becomes a zero of its sign (.ftz).
 llvm::Value* Flush(Builder& ir, llvm::Value* value);
 
 // To [0, 1]; NaN becomes 0.

@@ -15,13 +15,14 @@ namespace holdfast::software::jit {
 llvm::Value* FloatOfHalf(Builder& ir, ptx::Type type, llvm::Value* bits);
 llvm::Value* HalfOfFloat(Builder& ir, ptx::Type type, llvm::Value* value);
 
-// Of f16, a subnormal number becomes a zero of its sign (.ftz).
+// Flushes an f16: a subnormal number becomes a zero of its sign (.ftz).
 llvm::Value* FlushHalf(Builder& ir, llvm::Value* bits);
 
-// Of a packed register; `shift` is 0 or 16.
+// Returns one half of a packed register; `shift` is 0 or 16.
 llvm::Value* HalfAt(Builder& ir, llvm::Value* pair, int shift);
 
-// Of one number or, in packed types, of both. Null: there is no such operation.
+// Computes one number or, for packed types, both. Returns null if there is no
+// such operation.
 llvm::Value* ComputeHalves(Builder& ir, const ptx::Instruction& instruction,
                            Values in);
 

@@ -37,7 +37,7 @@ NearFloat RoundNear(Builder& ir, llvm::Value* a, llvm::Value* b, llvm::Value* c,
     error = ir.CreateFAdd(ir.CreateFSub(product, ir.CreateFSub(sum, other)),
                           ir.CreateFSub(addend, other));
     if (negative_zero) {
-      // What cancels out is -0.
+      // An exact cancellation is -0.
       llvm::Type* integer = ir.Like(a, ir.getInt64Ty());
       llvm::Value* signs = ir.CreateXor(ir.CreateBitCast(product, integer),
                                         ir.CreateBitCast(addend, integer));

@@ -11,7 +11,7 @@
 
 namespace holdfast::software::jit {
 
-// Of those whose code is instructions only: no calls, and no blocks.
+// Is the instruction's code straight-line: no calls, and no blocks?
 bool IsRoutine(const ptx::Instruction& instruction);
 
 // Null: there is no such operation.

@@ -80,10 +80,10 @@ TEST_F(ExportsTest, EveryEntryPointIsExportedAndFound) {
 
 TEST_F(ExportsTest, WhatIsNotImplementedSaysSo) {
   auto* create =
-      reinterpret_cast<decltype(&cuGraphCreate)>(Find("cuGraphCreate", 13000));
+      reinterpret_cast<CUresult (*)(CUtexref*)>(Find("cuTexRefCreate", 13000));
   ASSERT_NE(create, nullptr);
-  CUgraph graph = nullptr;
-  EXPECT_EQ(create(&graph, 0), CUDA_ERROR_NOT_SUPPORTED);
+  CUtexref texture = nullptr;
+  EXPECT_EQ(create(&texture), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 TEST_F(ExportsTest, NothingButTheApiIsExported) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What $HOLDFAST_SOFTWARE_TRACE makes the library say. The variable is read
+// The library's output under $HOLDFAST_SOFTWARE_TRACE. The variable is read
 // once a process: each of these programs is a process of its own.
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -38,7 +38,7 @@ class Library {
   decltype(&cuGetProcAddress_v2) find_;
 };
 
-// What the library writes to stderr while program(Library&) runs.
+// The library's output on stderr while program(Library&) runs.
 template <typename Program>
 std::string Words(const char* setting, Program program) {
   int ends[2];
@@ -69,8 +69,8 @@ constexpr char kVersion[] =
 constexpr char kDevice[] =
     "holdfast software driver: cuCtxGetDevice_v2 -> "
     "CUDA_ERROR_NOT_INITIALIZED\n";
-constexpr char kGraph[] =
-    "holdfast software driver: cuGraphCreate -> CUDA_ERROR_NOT_SUPPORTED\n";
+constexpr char kMissing[] =
+    "holdfast software driver: cuTexRefCreate -> CUDA_ERROR_NOT_SUPPORTED\n";
 
 // A call that succeeds, one that fails, and one of no function that there is.
 void CallThree(Library& library) {
@@ -79,8 +79,8 @@ void CallThree(Library& library) {
   CUdevice device = 0;
   library.Find<CUresult(CUdevice*, CUcontext)>("cuCtxGetDevice")(&device,
                                                                  nullptr);
-  CUgraph graph = nullptr;
-  library.Find<decltype(cuGraphCreate)>("cuGraphCreate")(&graph, 0);
+  CUtexref texture = nullptr;
+  library.Find<CUresult(CUtexref*)>("cuTexRefCreate")(&texture);
 }
 
 TEST(TraceTest, ByDefaultNothingIsSaid) {
@@ -89,11 +89,11 @@ TEST(TraceTest, ByDefaultNothingIsSaid) {
 }
 
 TEST(TraceTest, OneNamesCallsThatFailAndFunctionsThatAreMissing) {
-  EXPECT_EQ(Words("1", CallThree), std::string(kDevice) + kGraph);
+  EXPECT_EQ(Words("1", CallThree), std::string(kDevice) + kMissing);
 }
 
 TEST(TraceTest, TwoNamesAllCalls) {
-  EXPECT_EQ(Words("2", CallThree), std::string(kVersion) + kDevice + kGraph);
+  EXPECT_EQ(Words("2", CallThree), std::string(kVersion) + kDevice + kMissing);
 }
 
 TEST(TraceTest, AnotherSettingIsComplainedOfOnce) {

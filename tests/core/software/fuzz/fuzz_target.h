@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a fuzz target has: libFuzzer's entry point, which takes any bytes and
-// returns 0, and inputs to start from.
+// The interface of a fuzz target: libFuzzer's entry point, which takes any
+// bytes and returns 0, and inputs to start from.
 #ifndef HOLDFAST_TESTS_CORE_SOFTWARE_FUZZ_FUZZ_TARGET_H_
 #define HOLDFAST_TESTS_CORE_SOFTWARE_FUZZ_FUZZ_TARGET_H_
 

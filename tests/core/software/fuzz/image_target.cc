@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What holds PTX: fat binaries, linked images, their compression.
+// Containers of PTX: fat binaries, linked images, their compression.
 #include <zstd.h>
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What has to be kept where lanes leave a block in its middle: all that is read
-// later, and nothing else.
+// Registers that are live where lanes leave a block in its middle: all that are
+// read later, and no others.
 #include <set>
 #include <string>
 #include <vector>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kChunkLanes = 8;
 
-// Of a kernel that counts %r1 from the thread's number on in steps of 8.
+// The body of a kernel that counts %r1 from the thread's number in steps of 8.
 bool PartsIn(const std::string& loop) {
   const std::string text =
       absl::StrCat(R"(.version 8.0

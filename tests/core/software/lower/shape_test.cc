@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a shape claims about a result must hold for every value of operands that
-// have the shapes they claim to have.
+// A shape's claim about a result holds for every value of operands that have
+// their claimed shapes.
 #include "core/software/lower/shape.h"
 
 #include <algorithm>

@@ -59,7 +59,7 @@ bool HasLongNames(Opcode opcode) {
              .count(opcode) == 1;
 }
 
-// Of words that two places of a pattern take, the first is the first place's.
+// If two places of a pattern take a word, the first place gets the first one.
 bool HasTwoOfAKind(const Words& words) {
   return std::count_if(words.begin(), words.end(), [](const auto& word) {
            return word == "sat" || word == "add";

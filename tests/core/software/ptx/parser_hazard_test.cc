@@ -63,7 +63,7 @@ TEST(ParserHazardTest, TheModuleItselfIsGood) {
   EXPECT_EQ(result.module.target, 90);
 }
 
-// What is wrong is told where it is, and nothing behind it for its sake,
+// An error is reported at its place, and causes no further error behind it,
 // whatever braces and blocks it is in.
 TEST(ParserHazardTest, WhatIsUnknownIsSkippedAsAWhole) {
   const ParseResult result = Parse(R"(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said of a kernel that faults: kernel, block, thread, line of the PTX
+// The report of a kernel that faults: kernel, block, thread, line of the PTX
 // and of the source.
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +21,7 @@ LaunchGeometry Geometry(uint32_t grid, uint32_t block) {
   return geometry;
 }
 
-// Of this program's own, before anything asks for it.
+// This program's own, before anything asks for it.
 const int kCacheIsSet =
     setenv("HOLDFAST_SOFTWARE_CACHE",
            (testing::TempDir() + "/holdfast-fault-test").c_str(), 1);
@@ -74,7 +74,7 @@ extern "C" __global__ void k(int* out) {
               kAddress, "block (2,0,0), thread (63,0,0)", "st.global.u32");
 }
 
-// Of which each lane's is one access.
+// Accesses, one of each lane's.
 TEST(FaultTest, StrongVectorsNameTheirThread) {
   KernelProgram program(R"(
 struct alignas(16) Pair { unsigned long long a, b; };

@@ -113,8 +113,8 @@ extern "C" __global__ void k(const int* starts, const int* values, int* sums,
   }
 }
 
-// What the lanes bring out of it goes on together: a predicate, a double, an
-// index, and what the loop did not touch.
+// The values that lanes bring out of a loop are joined: a predicate, a double,
+// an index, and what the loop did not touch.
 TEST_P(LaneLoopTest, WhatTheLoopFindsIsUsedBehindABarrier) {
   KernelProgram program(R"(
 extern "C" __global__ void k(const int* starts, const int* values, int wanted,

@@ -504,7 +504,7 @@ TEST_F(WallTest, ParametersLieInTheWindow) {
   ASSERT_EQ(Launch(program.get(), 1, good()).result, CUDA_SUCCESS);
   const uint64_t block = *reinterpret_cast<uint64_t*>(good());
   EXPECT_TRUE(GetKernelWindow().Contains(block, 16));
-  // Of the parameter space: an offset from them to the heap.
+  // From the parameter space: an offset to the heap.
   auto load = Load(std::string(kBegin) + R"(
     mov.u64 %a, p_bad;
     cvta.param.u64 %d1, %a;

@@ -189,7 +189,7 @@ extern "C" __global__ void k(const int* in, int* out) {
   o[6] = __reduce_or_sync(~0u, (unsigned)v);
   o[7] = __reduce_xor_sync(~0u, (unsigned)v);
 })");
-  // Of all signs, negative ones alone, and none that is negative.
+  // Numbers of both signs, negative ones alone, and none that is negative.
   for (const auto& [keep, set] : {std::pair{~0u, 0u}, std::pair{~0u, 1u << 31},
                                   std::pair{~0u >> 1, 0u}}) {
     std::vector<int> in(32), out(32 * 8, 0);

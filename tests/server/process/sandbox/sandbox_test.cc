@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process can still do once it is confined: each test in one of its own.
+// The abilities that a confined process has left: each test in a process of its
+// own.
 #include "server/process/sandbox/sandbox.h"
 
 #include <errno.h>

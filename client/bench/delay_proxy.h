@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_BENCH_DELAY_PROXY_H_
+#define HOLDFAST_CLIENT_BENCH_DELAY_PROXY_H_
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "core/base/unique_fd.h"
+
+namespace holdfast::bench {
+
+// A network that takes its time: forwards TCP connections on loopback, and
+// every byte of either direction arrives a while after it was sent. Bandwidth
+// is not limited.
+class DelayProxy {
+ public:
+  // `target` is HOST:PORT of this machine; `delay` is one way.
+  static absl::StatusOr<std::unique_ptr<DelayProxy>> Start(
+      const std::string& target, absl::Duration delay);
+  // Breaks all connections.
+  ~DelayProxy();
+
+  // "127.0.0.1:PORT"
+  std::string target() const;
+
+ private:
+  class Connection;
+  DelayProxy(UniqueFd listener, std::string target, absl::Duration delay);
+  void Accept();
+
+  const UniqueFd listener_;
+  const std::string target_;
+  const absl::Duration delay_;
+  absl::Mutex mutex_;
+  std::vector<std::unique_ptr<Connection>> connections_ ABSL_GUARDED_BY(mutex_);
+  std::thread acceptor_;
+};
+
+}  // namespace holdfast::bench
+
+#endif  // HOLDFAST_CLIENT_BENCH_DELAY_PROXY_H_

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/arena.h"
+
+#include <utility>
+
+#include "client/c/error.h"
+#include "client/c/handles.h"
+#include "client/c/holdfast.h"
+#include "core/base/status_macros.h"
+
+using holdfast::c::Give;
+using holdfast::c::Guard;
+
+extern "C" {
+
+hf_error* hf_arena_create(hf_session* session, uint64_t size,
+                          hf_arena** arena) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(session);
+    HF_REQUIRE(arena);
+    HOLDFAST_ASSIGN_OR_RETURN(auto made, session->session->CreateArena(size));
+    Give(std::move(made), arena);
+    return absl::OkStatus();
+  });
+}
+
+void hf_arena_free(hf_arena* arena) { delete arena; }
+
+uint64_t hf_arena_size(const hf_arena* arena) { return arena->arena->size(); }
+
+hf_error* hf_arena_allocate(hf_arena* arena, uint64_t size, hf_span** span) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(arena);
+    HF_REQUIRE(span);
+    HOLDFAST_ASSIGN_OR_RETURN(auto taken, arena->arena->Allocate(size));
+    Give(std::move(taken), span);
+    return absl::OkStatus();
+  });
+}
+
+void hf_span_free(hf_span* span) { delete span; }
+
+void* hf_span_data(const hf_span* span) { return span->span.data(); }
+
+uint64_t hf_span_size(const hf_span* span) { return span->span.size(); }
+
+hf_error* hf_span_to_buffer(const hf_span* span, uint64_t span_offset,
+                            const hf_buffer* buffer, uint64_t offset,
+                            uint64_t size, const hf_stream* stream) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(span);
+    HF_REQUIRE(buffer);
+    HF_REQUIRE(stream);
+    return buffer->buffer.CopyFrom(span->span, span_offset, offset, size,
+                                   stream->stream);
+  });
+}
+
+hf_error* hf_span_from_buffer(const hf_span* span, uint64_t span_offset,
+                              const hf_buffer* buffer, uint64_t offset,
+                              uint64_t size, const hf_stream* stream) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(span);
+    HF_REQUIRE(buffer);
+    HF_REQUIRE(stream);
+    return buffer->buffer.CopyTo(span->span, span_offset, offset, size,
+                                 stream->stream);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/c/arguments.h"
+
+#include "absl/strings/str_cat.h"
+#include "client/c/error.h"
+#include "client/c/handles.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::c {
+namespace {
+
+Dim3 ToDim3(const hf_dim3& dim) { return {dim.x, dim.y, dim.z}; }
+
+absl::Status SetAttribute(const hf_launch_attribute& given,
+                          LaunchAttributes& all) {
+  const int64_t number = given.value.number;
+  const int as_enum = static_cast<int>(number);
+  switch (given.kind) {
+    case HF_PROGRAMMATIC_STREAM_SERIALIZATION:
+      all.programmatic_stream_serialization = number != 0;
+      return absl::OkStatus();
+    case HF_PRIORITY:
+      all.priority = static_cast<int32_t>(number);
+      return absl::OkStatus();
+    case HF_CLUSTER_SCHEDULING_POLICY:
+      all.cluster_scheduling_policy =
+          static_cast<v1::ClusterSchedulingPolicy>(as_enum);
+      return absl::OkStatus();
+    case HF_SYNCHRONIZATION_POLICY:
+      all.synchronization_policy =
+          static_cast<v1::SynchronizationPolicy>(as_enum);
+      return absl::OkStatus();
+    case HF_MEM_SYNC_DOMAIN:
+      all.mem_sync_domain = static_cast<v1::MemSyncDomain>(as_enum);
+      return absl::OkStatus();
+    case HF_PREFERRED_CLUSTER:
+      all.preferred_cluster = ToDim3(given.value.dim);
+      return absl::OkStatus();
+    case HF_LAUNCH_COMPLETION_EVENT:
+      if (given.value.event == nullptr) return NullArgument("event");
+      all.launch_completion_event = &given.value.event->event;
+      return absl::OkStatus();
+    case HF_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      all.preferred_shared_memory_carveout = static_cast<uint32_t>(number);
+      return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no launch attribute of kind ", given.kind));
+}
+
+absl::Status SetArgument(const hf_argument& given, Argument& argument) {
+  const int64_t number = given.value.number;
+  switch (given.kind) {
+    case HF_ARG_NULL:
+      argument = Argument(nullptr);
+      return absl::OkStatus();
+    case HF_ARG_BUFFER:
+      if (given.value.buffer == nullptr) return NullArgument("buffer");
+      argument = Argument(
+          BufferAddress{given.value.buffer->buffer.handle(), given.size});
+      return absl::OkStatus();
+    case HF_ARG_BOOL:
+      argument = Argument(number != 0);
+      return absl::OkStatus();
+    case HF_ARG_I8:
+      argument = Argument(static_cast<int8_t>(number));
+      return absl::OkStatus();
+    case HF_ARG_I16:
+      argument = Argument(static_cast<int16_t>(number));
+      return absl::OkStatus();
+    case HF_ARG_I32:
+      argument = Argument(static_cast<int32_t>(number));
+      return absl::OkStatus();
+    case HF_ARG_I64:
+      argument = Argument(number);
+      return absl::OkStatus();
+    case HF_ARG_U8:
+      argument = Argument(static_cast<uint8_t>(number));
+      return absl::OkStatus();
+    case HF_ARG_U16:
+      argument = Argument(static_cast<uint16_t>(number));
+      return absl::OkStatus();
+    case HF_ARG_U32:
+      argument = Argument(static_cast<uint32_t>(number));
+      return absl::OkStatus();
+    case HF_ARG_U64:
+      argument = Argument(static_cast<uint64_t>(number));
+      return absl::OkStatus();
+    case HF_ARG_F16:
+      argument = Argument(Half{static_cast<uint16_t>(number)});
+      return absl::OkStatus();
+    case HF_ARG_F32:
+      argument = Argument(given.value.f32);
+      return absl::OkStatus();
+    case HF_ARG_F64:
+      argument = Argument(given.value.f64);
+      return absl::OkStatus();
+    case HF_ARG_RAW:
+      if (given.size > 0) HF_REQUIRE(given.value.data);
+      argument = Argument(std::span(
+          static_cast<const std::byte*>(given.value.data), given.size));
+      return absl::OkStatus();
+    case HF_ARG_CONDITION:
+      argument = Argument(GraphCondition{static_cast<uint32_t>(number)});
+      return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no argument of kind ", given.kind));
+}
+
+absl::Status CheckSession(const hf_argument& given,
+                          const std::shared_ptr<SessionState>& session) {
+  if (given.kind != HF_ARG_BUFFER ||
+      given.value.buffer->buffer.session() == session) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "the buffer and the launch belong to different sessions");
+}
+
+}  // namespace
+
+absl::Status ToConfig(const hf_launch_config& caller, LaunchConfig& config) {
+  const bool whole = caller.struct_size == sizeof caller;
+  const hf_launch_config completed =
+      whole ? hf_launch_config{}
+            : Complete<hf_launch_config>(&caller, HF_LAUNCH_CONFIG_INIT);
+  const hf_launch_config& given = whole ? caller : completed;
+  config.grid = ToDim3(given.grid);
+  config.block = ToDim3(given.block);
+  config.dynamic_shared_bytes = given.dynamic_shared_bytes;
+  config.cooperative = given.cooperative;
+  const hf_dim3& cluster = given.cluster;
+  if ((cluster.x | cluster.y | cluster.z) != 0) {
+    config.cluster = ToDim3(cluster);
+  }
+  if (given.attribute_count > 0) HF_REQUIRE(given.attributes);
+  for (size_t i = 0; i < given.attribute_count; ++i) {
+    HOLDFAST_RETURN_IF_ERROR(
+        SetAttribute(given.attributes[i], config.attributes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ToArguments(std::span<const hf_argument> given,
+                         const std::shared_ptr<SessionState>& session,
+                         Arguments& arguments) {
+  arguments.resize(given.size(), Argument(nullptr));
+  for (size_t i = 0; i < given.size(); ++i) {
+    HOLDFAST_RETURN_IF_ERROR(SetArgument(given[i], arguments[i]));
+    HOLDFAST_RETURN_IF_ERROR(CheckSession(given[i], session));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::c

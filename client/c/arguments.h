@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Configurations and arguments of launches, on a stream and in graphs.
+#ifndef HOLDFAST_CLIENT_C_ARGUMENTS_H_
+#define HOLDFAST_CLIENT_C_ARGUMENTS_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "client/c/holdfast.h"
+#include "client/cpp/argument.h"
+#include "client/cpp/launch.h"
+
+namespace holdfast::c {
+
+using Arguments = absl::InlinedVector<Argument, 16>;
+
+// Both fill an object of the caller's, since every launch does this: returning
+// one by value costs as much as the rest.
+
+// Sets `config` to `given`, completed with the defaults. INVALID_ARGUMENT: an
+// unknown attribute.
+absl::Status ToConfig(const hf_launch_config& given, LaunchConfig& config);
+
+// Sets the arguments, which refer to what `given` refers to. INVALID_ARGUMENT:
+// an unknown kind, or a buffer of another session than `session`, where its
+// handle would name something else.
+absl::Status ToArguments(std::span<const hf_argument> given,
+                         const std::shared_ptr<SessionState>& session,
+                         Arguments& arguments);
+
+}  // namespace holdfast::c
+
+#endif  // HOLDFAST_CLIENT_C_ARGUMENTS_H_

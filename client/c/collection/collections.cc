@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The collections of a daemon.
+#include "client/cpp/collection/collections.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/c/error.h"
+#include "client/c/handles.h"
+#include "client/c/holdfast.h"
+#include "client/c/json.h"
+#include "client/cpp/collection/collection_watch.h"
+#include "core/base/status_macros.h"
+#include "google/protobuf/util/json_util.h"
+
+using holdfast::Collections;
+using holdfast::c::Guard;
+using holdfast::c::Text;
+
+struct hf_watch {
+  hf_watch(std::shared_ptr<holdfast::Daemon> daemon, const std::string& name)
+      : watch(std::move(daemon), name) {}
+
+  holdfast::CollectionWatch watch;
+  // The last change, whose name the caller sees.
+  holdfast::v1::CollectionChange change;
+};
+
+extern "C" {
+
+hf_error* hf_collections_list(hf_daemon* daemon, hf_text** json) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(daemon);
+    HF_REQUIRE(json);
+    HOLDFAST_ASSIGN_OR_RETURN(const auto list,
+                              Collections(daemon->daemon).List());
+    return holdfast::c::GiveJson(list, json);
+  });
+}
+
+hf_error* hf_collections_describe(hf_daemon* daemon, const char* name,
+                                  uint64_t version, hf_text** json) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(daemon);
+    HF_REQUIRE(name);
+    HF_REQUIRE(json);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto description,
+        Collections(daemon->daemon).Describe(name, version));
+    return holdfast::c::GiveJson(description, json);
+  });
+}
+
+hf_error* hf_collections_delete(hf_daemon* daemon, const char* name,
+                                uint64_t version, uint32_t* count) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(daemon);
+    HF_REQUIRE(name);
+    HF_REQUIRE(count);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        *count, Collections(daemon->daemon).Delete(name, version));
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_collections_configure(hf_daemon* daemon, const char* json) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(daemon);
+    HF_REQUIRE(json);
+    holdfast::v1::ConfigureCollectionRequest request;
+    const auto parsed =
+        google::protobuf::util::JsonStringToMessage(json, &request);
+    if (!parsed.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "not a ConfigureCollectionRequest: ", std::string(parsed.message())));
+    }
+    return Collections(daemon->daemon).Configure(request);
+  });
+}
+
+hf_error* hf_watch_start(hf_daemon* daemon, const char* name,
+                         hf_watch** watch) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(daemon);
+    HF_REQUIRE(watch);
+    *watch = new hf_watch(daemon->daemon, Text(name));
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_watch_next(hf_watch* watch, hf_change* change, const char** name,
+                        uint64_t* version) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(watch);
+    HF_REQUIRE(change);
+    HF_REQUIRE(name);
+    HF_REQUIRE(version);
+    HOLDFAST_ASSIGN_OR_RETURN(watch->change, watch->watch.Next());
+    *change = static_cast<hf_change>(watch->change.kind());
+    *name = watch->change.name().c_str();
+    *version = watch->change.version();
+    return absl::OkStatus();
+  });
+}
+
+void hf_watch_cancel(hf_watch* watch) { watch->watch.Cancel(); }
+
+void hf_watch_free(hf_watch* watch) { delete watch; }
+
+}  // extern "C"

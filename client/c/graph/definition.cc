@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Definitions of graphs.
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/c/error.h"
+#include "client/c/graph/graph_handles.h"
+#include "client/c/handles.h"
+#include "client/c/holdfast.h"
+#include "client/cpp/graph/graph_text.h"
+#include "core/base/status_macros.h"
+
+using holdfast::c::Guard;
+
+namespace holdfast::c {
+namespace {
+
+absl::StatusOr<GraphNames> ToNames(const hf_handle_name* given, size_t count) {
+  GraphNames names;
+  if (count > 0) HF_REQUIRE(given);
+  for (size_t i = 0; i < count; ++i) {
+    HF_REQUIRE(given[i].name);
+    // A handle says by its kind which of the three it is.
+    names.kernels[given[i].handle] = given[i].name;
+    names.buffers[given[i].handle] = given[i].name;
+    names.events[given[i].handle] = given[i].name;
+  }
+  return names;
+}
+
+}  // namespace
+}  // namespace holdfast::c
+
+extern "C" {
+
+hf_error* hf_definition_create(hf_definition** definition) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(definition);
+    *definition = new hf_definition;
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_definition_copy(const hf_definition* definition,
+                             hf_definition** copy) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(definition);
+    HF_REQUIRE(copy);
+    *copy = new hf_definition(*definition);
+    return absl::OkStatus();
+  });
+}
+
+void hf_definition_free(hf_definition* definition) { delete definition; }
+
+hf_error* hf_definition_add(hf_definition* definition, const hf_node* node,
+                            const uint32_t* after, size_t after_count,
+                            uint32_t* id) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(definition);
+    HF_REQUIRE(node);
+    HF_REQUIRE(id);
+    if (after_count > 0) HF_REQUIRE(after);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const holdfast::GraphNode added,
+        definition->definition.Add(node->params,
+                                   holdfast::c::ToNodes(after, after_count)));
+    *id = added.id;
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_definition_set(hf_definition* definition, uint32_t id,
+                            const hf_node* node) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(definition);
+    HF_REQUIRE(node);
+    return definition->definition.Set({id}, node->params);
+  });
+}
+
+hf_error* hf_definition_remove(hf_definition* definition, uint32_t id) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(definition);
+    return definition->definition.Remove({id});
+  });
+}
+
+hf_error* hf_definition_create_condition(hf_definition* definition,
+                                         const uint32_t* default_value,
+                                         uint32_t* condition) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(definition);
+    HF_REQUIRE(condition);
+    *condition = definition->definition
+                     .CreateCondition(default_value == nullptr
+                                          ? std::optional<uint32_t>()
+                                          : *default_value)
+                     .id;
+    return absl::OkStatus();
+  });
+}
+
+size_t hf_definition_size(const hf_definition* definition) {
+  return definition->definition.size();
+}
+
+hf_error* hf_definition_node(const hf_definition* definition, size_t index,
+                             uint32_t* id, hf_node** node,
+                             const uint32_t** after, size_t* after_count) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(definition);
+    HF_REQUIRE(id);
+    HF_REQUIRE(after);
+    HF_REQUIRE(after_count);
+    const auto& nodes = definition->definition.proto().nodes();
+    if (index >= static_cast<size_t>(nodes.size())) {
+      return absl::OutOfRangeError(absl::StrCat(
+          "node number ", index, " of a definition of ", nodes.size()));
+    }
+    const holdfast::v1::GraphNode& found = nodes[static_cast<int>(index)];
+    if (node != nullptr) {
+      holdfast::v1::GraphNode operation = found;
+      operation.clear_id();
+      operation.clear_after();
+      *node = new hf_node{holdfast::NodeParams(std::move(operation))};
+    }
+    *id = found.id();
+    *after = found.after().data();
+    *after_count = static_cast<size_t>(found.after_size());
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_definition_text(const hf_definition* definition,
+                             const hf_handle_name* names, size_t name_count,
+                             hf_text** text) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(definition);
+    HF_REQUIRE(text);
+    HOLDFAST_ASSIGN_OR_RETURN(const auto all,
+                              holdfast::c::ToNames(names, name_count));
+    holdfast::c::Give(holdfast::ToString(definition->definition, all), text);
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_definition_dot(const hf_definition* definition,
+                            const hf_handle_name* names, size_t name_count,
+                            const char* title, hf_text** dot) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(definition);
+    HF_REQUIRE(dot);
+    HOLDFAST_ASSIGN_OR_RETURN(const auto all,
+                              holdfast::c::ToNames(names, name_count));
+    holdfast::c::Give(holdfast::ToDot(definition->definition, all,
+                                      title == nullptr ? "graph" : title),
+                      dot);
+    return absl::OkStatus();
+  });
+}
+
+}  // extern "C"

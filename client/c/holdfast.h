@@ -1,0 +1,1276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Holdfast for C, and for every language that can call C. Link with
+ * -lholdfast, or load libholdfast.so.0. It exports the functions below and
+ * nothing else.
+ *
+ *   hf_daemon* daemon;
+ *   hf_session* session;
+ *   CHECK(hf_daemon_connect("embedded:", &daemon));
+ *   CHECK(hf_session_open(daemon, NULL, &session));
+ *
+ *   hf_compilation* compilation;
+ *   CHECK(hf_compile(daemon, source, strlen(source), NULL, &compilation));
+ *   hf_module* module;
+ *   CHECK(hf_module_load(session, hf_compilation_object(compilation),
+ * &module)); hf_kernel* kernel; CHECK(hf_module_kernel(module, "saxpy",
+ * &kernel));
+ *
+ *   hf_stream* stream;
+ *   hf_buffer* x;
+ *   CHECK(hf_stream_create(session, 0, NULL, &stream));
+ *   CHECK(hf_buffer_allocate(session, 0, bytes, stream, &x));
+ *   CHECK(hf_buffer_upload(x, 0, values, bytes, stream));
+ *   hf_launch_config config = HF_LAUNCH_CONFIG_INIT;
+ *   config.grid.x = 196;
+ *   config.block.x = 256;
+ *   hf_argument arguments[] = {hf_f32(2), hf_pointer(x), hf_u64(n)};
+ *   CHECK(hf_launch(stream, &config, kernel, arguments, 3));
+ *   CHECK(hf_buffer_download(x, 0, values, bytes, stream));
+ *
+ * ERRORS. A function that can fail returns an hf_error*: NULL means success,
+ * anything else belongs to the caller, who frees it with hf_error_free. After
+ * an error no output argument has been written. No exception leaves the
+ * library.
+ *
+ * ASYNCHRONY. Commands need no answer: success means that the command was
+ * submitted. If it fails later, the next call that waits in the same session
+ * (marked "Waits.") returns the failure, with the number of the command. A
+ * command that uses a resource which could not be made fails with the same
+ * cause.
+ *
+ * FAULTS. A kernel that faults (an illegal address, say) ends the session's
+ * executor, and the session goes on in another one. One call, the first that
+ * would depend on it, returns HF_ABORTED, and hf_error_fault() tells what was
+ * lost. Nothing that is submitted before that call has returned runs; after it
+ * every handle is valid and device memory has the bytes that it had. Once the
+ * session itself or the daemon is gone, every call fails with HF_UNAVAILABLE
+ * and hf_error_session_lost() is true: open a new session.
+ *
+ * OBJECTS are opaque and made by functions that take a pointer to a pointer;
+ * each has one owner, who frees it with hf_NAME_free. Freeing does not wait,
+ * except for a session and a daemon, and NULL may be freed. An object may
+ * outlive those that it was made from: it is then of no more use, but harmless.
+ * Strings that accessors return are UTF-8, end with 0 and live as long as the
+ * object.
+ *
+ * THREADS. Every object may be used by several threads at once; only freeing
+ * it needs the caller's care. The commands of one thread keep their order.
+ * After fork() the child must not use objects of the parent.
+ *
+ * OPTIONS are structs that begin with their own size: initialise them with
+ * their HF_..._INIT macro and set what differs. NULL stands for the defaults.
+ * So a program goes on working with a later library that knows more options.
+ *
+ * SIZES and offsets are in bytes. Devices are named by their ordinal.
+ */
+#ifndef HOLDFAST_CLIENT_C_HOLDFAST_H_
+#define HOLDFAST_CLIENT_C_HOLDFAST_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this header. The library's is hf_version(). Libraries with the
+ * same HF_ABI_VERSION can take each other's place. */
+#define HF_VERSION "0.1.0"
+#define HF_ABI_VERSION 0
+
+typedef struct hf_error hf_error;
+typedef struct hf_text hf_text;
+typedef struct hf_daemon hf_daemon;
+typedef struct hf_device_info hf_device_info;
+typedef struct hf_session hf_session;
+typedef struct hf_stream hf_stream;
+typedef struct hf_event hf_event;
+typedef struct hf_fence hf_fence;
+typedef struct hf_buffer hf_buffer;
+typedef struct hf_arena hf_arena;
+typedef struct hf_span hf_span;
+typedef struct hf_object hf_object;
+typedef struct hf_compilation hf_compilation;
+typedef struct hf_module hf_module;
+typedef struct hf_kernel hf_kernel;
+typedef struct hf_kernel_info hf_kernel_info;
+typedef struct hf_node hf_node;
+typedef struct hf_definition hf_definition;
+typedef struct hf_capture hf_capture;
+typedef struct hf_graph hf_graph;
+typedef struct hf_graph_exec hf_graph_exec;
+typedef struct hf_semaphore hf_semaphore;
+typedef struct hf_mapping hf_mapping;
+typedef struct hf_collection hf_collection;
+typedef struct hf_collection_writer hf_collection_writer;
+typedef struct hf_write_claim hf_write_claim;
+typedef struct hf_watch hf_watch;
+
+/* "0.1.0". */
+const char* hf_version(void);
+
+/* ------------------------------------------------------------------ errors */
+
+/* The canonical codes of gRPC. */
+typedef enum hf_code {
+  HF_OK = 0,
+  HF_CANCELLED = 1,
+  HF_UNKNOWN = 2,
+  HF_INVALID_ARGUMENT = 3,
+  HF_DEADLINE_EXCEEDED = 4,
+  HF_NOT_FOUND = 5,
+  HF_ALREADY_EXISTS = 6,
+  HF_PERMISSION_DENIED = 7,
+  HF_RESOURCE_EXHAUSTED = 8,
+  HF_FAILED_PRECONDITION = 9,
+  HF_ABORTED = 10,
+  HF_OUT_OF_RANGE = 11,
+  HF_UNIMPLEMENTED = 12,
+  HF_INTERNAL = 13,
+  HF_UNAVAILABLE = 14,
+  HF_DATA_LOSS = 15,
+  HF_UNAUTHENTICATED = 16
+} hf_code;
+
+/* "INVALID_ARGUMENT". Never NULL. */
+const char* hf_code_name(hf_code code);
+
+/* Accessors of an error; for a NULL error they say HF_OK, "", 0 and false. */
+hf_code hf_error_code(const hf_error* error);
+/* One or more sentences: the object, the value, the limit. */
+const char* hf_error_message(const hf_error* error);
+/* The call of the driver or compiler that failed, "cuMemCreate"; "" if Holdfast
+ * refused by itself. */
+const char* hf_error_call(const hf_error* error);
+/* Its CUresult or nvrtcResult, 0 if there is none, and the result's name,
+ * "CUDA_ERROR_OUT_OF_MEMORY". */
+int32_t hf_error_result(const hf_error* error);
+const char* hf_error_result_name(const hf_error* error);
+/* One sentence about the result. */
+const char* hf_error_explanation(const hf_error* error);
+/* The whole log of the compiler or linker. */
+const char* hf_error_log(const hf_error* error);
+/* Every resource of the session is lost. */
+bool hf_error_session_lost(const hf_error* error);
+void hf_error_free(hf_error* error);
+
+/* ------------------------------------------------------------------ faults */
+
+/* A number of blocks or threads, or the index of one. */
+typedef struct hf_dim3 {
+  uint32_t x;
+  uint32_t y;
+  uint32_t z;
+} hf_dim3;
+
+/* A resource that did not survive a fault. Calls that use it fail with the
+ * reason. */
+typedef struct hf_lost_resource {
+  uint64_t handle; /* as hf_buffer_handle and its kin return it */
+  const char* reason;
+} hf_lost_resource;
+
+/* An account of one fault: why the session's executor died, and how far the
+ * commands had come. Filled in by the library; a member that lies beyond
+ * `struct_size` is not there, since the library is older than this header. */
+typedef struct hf_fault {
+  size_t struct_size;
+  /* Epoch of the session that the fault ended; the first is 1. */
+  uint64_t epoch;
+  /* One or more sentences; the CUDA error by name, "" if a signal or a limit
+   * ended the executor. */
+  const char* cause;
+  const char* result_name;
+  uint32_t device;
+  /* Name of the kernel, "" if no single one can be blamed; block and thread in
+   * it, NULL if the driver does not tell; "saxpy.cu:12", "" likewise. */
+  const char* kernel;
+  const hf_dim3* block;
+  const hf_dim3* thread;
+  const char* source_line;
+  /* Commands are numbered from 1 in the order of their submission. Every
+   * command up to the first number took effect, as far as is known: up to the
+   * last hf_session_synchronize, say. Those after it, up to the second, may
+   * have run, in part or in whole. Those after that, up to the third, had
+   * arrived and were dropped. Later ones have not run either. */
+  uint64_t completed_through;
+  uint64_t submitted_through;
+  uint64_t received_through;
+  /* Descriptions of the last that were submitted, the oldest first. */
+  const char* const* last_commands;
+  size_t last_command_count;
+  /* Resources that did not survive, the first 64 of them, and their number
+   * altogether. */
+  const hf_lost_resource* lost;
+  size_t lost_listed;
+  uint64_t lost_count;
+  /* All of this in lines for people. */
+  const char* description;
+} hf_fault;
+
+/* The fault that the error tells of, or NULL if it tells of none. Lives as long
+ * as the error. */
+const hf_fault* hf_error_fault(const hf_error* error);
+
+/* -------------------------------------------------------------------- text */
+
+/* Bytes that a function returns; a 0 that does not count follows them. */
+const char* hf_text_data(const hf_text* text);
+size_t hf_text_size(const hf_text* text);
+void hf_text_free(hf_text* text);
+
+/* ------------------------------------------------------------------ daemon */
+
+/* Connects to a daemon. `address`:
+ *   "unix:PATH", "tcp:HOST:PORT", "tls:HOST:PORT?ca=FILE&cert=FILE&key=FILE",
+ *   "embedded:device=auto|cpu|cuda" (starts a private daemon, which ends with
+ *   this object and its sessions);
+ *   NULL or "": $HOLDFAST_ADDRESS, else the system's or the user's socket.
+ * HF_UNAVAILABLE: there is no daemon. Waits. */
+hf_error* hf_daemon_connect(const char* address, hf_daemon** daemon);
+/* The daemon of an embedded: address ends when its sessions are closed too. */
+void hf_daemon_free(hf_daemon* daemon);
+
+/* The address that was given or chosen; of a private daemon, its socket. */
+const char* hf_daemon_address(const hf_daemon* daemon);
+
+/* Descriptions of the daemon itself; of its sessions, oldest first; and of
+ * its cache of compiled programs: JSON, with the names of the fields of
+ * GetServerInfoResponse, ListSessionsResponse and GetCacheStatisticsResponse
+ * in proto/holdfast/v1. Each waits. HF_PERMISSION_DENIED: the cache is for
+ * the daemon's own user. */
+hf_error* hf_daemon_server_info(hf_daemon* daemon, hf_text** json);
+hf_error* hf_daemon_sessions(hf_daemon* daemon, hf_text** json);
+hf_error* hf_daemon_cache_statistics(hf_daemon* daemon, hf_text** json);
+/* Forgets every compiled program. Waits. */
+hf_error* hf_daemon_clear_cache(hf_daemon* daemon);
+
+/* ----------------------------------------------------------------- devices */
+
+/* The devices of the daemon are 0 to *count - 1. Waits. */
+hf_error* hf_daemon_device_count(hf_daemon* daemon, uint32_t* count);
+
+/* One device with every attribute. HF_NOT_FOUND: no such device. Waits. */
+hf_error* hf_daemon_describe_device(hf_daemon* daemon, uint32_t device,
+                                    hf_device_info** info);
+void hf_device_info_free(hf_device_info* info);
+
+uint32_t hf_device_info_ordinal(const hf_device_info* info);
+const char* hf_device_info_name(const hf_device_info* info);
+/* 16 bytes. */
+const uint8_t* hf_device_info_uuid(const hf_device_info* info);
+/* "0000:01:00.0". */
+const char* hf_device_info_pci_bus_id(const hf_device_info* info);
+void hf_device_info_compute_capability(const hf_device_info* info,
+                                       uint32_t* major, uint32_t* minor);
+uint64_t hf_device_info_total_memory(const hf_device_info* info);
+/* Lower is more urgent: greatest <= least. */
+void hf_device_info_stream_priorities(const hf_device_info* info,
+                                      int32_t* least, int32_t* greatest);
+/* True for Holdfast's software device, false for a GPU. */
+bool hf_device_info_is_software(const hf_device_info* info);
+/* As cuDriverGetVersion: 1000 * major + 10 * minor. */
+int32_t hf_device_info_driver_version(const hf_device_info* info);
+/* The library that the daemon's executors have loaded as their driver. */
+const char* hf_device_info_driver_path(const hf_device_info* info);
+
+/* Every CUdevice_attribute by its name without CU_DEVICE_ATTRIBUTE_, in lower
+ * case: "max_threads_per_block". Returns false, and leaves *value, if the
+ * driver does not have it. */
+bool hf_device_info_attribute(const hf_device_info* info, const char* name,
+                              int64_t* value);
+/* The same by position, sorted by name; REQUIRES: index < count. */
+size_t hf_device_info_attribute_count(const hf_device_info* info);
+const char* hf_device_info_attribute_at(const hf_device_info* info,
+                                        size_t index, int64_t* value);
+
+/* ----------------------------------------------------------------- session */
+
+/* The reaction of a session to the death of its executor. */
+typedef enum hf_recovery {
+  /* It goes on in another one: FAULTS, above. */
+  HF_RECOVER_ALWAYS = 0,
+  /* It is lost. */
+  HF_RECOVER_NEVER = 1
+} hf_recovery;
+
+typedef struct hf_session_options {
+  size_t struct_size;
+  /* A label for people, shown by `holdfast sessions`; at most 128 bytes. */
+  const char* name;
+  /* The devices that the session may use: ordinals, UUIDs or their beginnings
+   * ("GPU-b1f6"), "most-free". None: all of them. */
+  const char* const* devices;
+  size_t device_count;
+  /* Device memory that the session may have in buffers; 0: the daemon's own
+   * limit. */
+  uint64_t memory_limit;
+  /* How long the session outlives a broken connection, in seconds; at most
+   * 3600. */
+  double reconnect_grace;
+  /* Takes what kernels print (printf), in pieces that need not end with a
+   * line, before a wait for the kernel returns. Called by one thread at a time,
+   * by any that waits for results; it must not call this library. NULL:
+   * standard output. */
+  void (*kernel_output)(void* user, const char* text, size_t size);
+  void* kernel_output_user;
+  hf_recovery recover;
+  /* Seconds; a kernel, or a launch of a graph, that runs longer is a fault that
+   * names it. 0: the daemon's own limit, if it has one, which also holds if it
+   * is less. */
+  double kernel_time_limit;
+} hf_session_options;
+#define HF_SESSION_OPTIONS_INIT                                  \
+  {                                                              \
+    sizeof(hf_session_options), NULL, NULL, 0, 0, 0, NULL, NULL, \
+        HF_RECOVER_ALWAYS, 0                                     \
+  }
+
+/* Opens a session, which has an executor process of its own in the daemon and
+ * owns streams, events, buffers, modules and graphs there. It keeps the daemon
+ * connected. HF_UNAVAILABLE: no daemon or no executor; HF_RESOURCE_EXHAUSTED:
+ * too many sessions. Waits. */
+hf_error* hf_session_open(hf_daemon* daemon, const hf_session_options* options,
+                          hf_session** session);
+/* Ends the session and drops what was submitted and has not finished:
+ * synchronize first. Returns when the executor is gone and all memory is free,
+ * after at most 10 seconds. A closed session may be closed again. Waits. */
+hf_error* hf_session_close(hf_session* session);
+/* Closes too. */
+void hf_session_free(hf_session* session);
+
+/* "s-7". */
+const char* hf_session_id(const hf_session* session);
+/* The devices that the session may use, in the order that was asked for.
+ * Returns the first of *count. */
+const uint32_t* hf_session_devices(const hf_session* session, size_t* count);
+/* Returns when the work of all streams is done. Waits. */
+hf_error* hf_session_synchronize(hf_session* session);
+/* Returns when every command so far has been processed, whether or not the
+ * streams have come to it, and reports failures as every call that waits:
+ * what could not be made or was refused. Waits. */
+hf_error* hf_session_check(hf_session* session);
+
+/* Can kernels of `device` be given access to the memory of `peer`? Waits. */
+hf_error* hf_session_can_access_peer(hf_session* session, uint32_t device,
+                                     uint32_t peer, bool* can);
+/* Kernels of `device` may use the memory of `peer` from now on, or no more. */
+hf_error* hf_session_enable_peer_access(hf_session* session, uint32_t device,
+                                        uint32_t peer);
+hf_error* hf_session_disable_peer_access(hf_session* session, uint32_t device,
+                                         uint32_t peer);
+
+/* Sets the calling thread's hook; NULL removes it. While the thread waits for
+ * the result of a command, the hook is called about ten times a second with no
+ * lock held. When it returns false, the call that waits returns HF_CANCELLED;
+ * the work itself goes on. For languages whose signal handlers cannot run
+ * inside a call. */
+void hf_set_wait_hook(bool (*hook)(void));
+
+/* ----------------------------------------------------------------- streams */
+
+typedef struct hf_stream_options {
+  size_t struct_size;
+  /* Lower is more urgent; within the device's range. */
+  int32_t priority;
+  /* Synchronises with the legacy default stream of the executor. */
+  bool blocking;
+} hf_stream_options;
+#define HF_STREAM_OPTIONS_INIT \
+  { sizeof(hf_stream_options), 0, false }
+
+/* Makes an ordered queue of work on one device. There is no default stream. */
+hf_error* hf_stream_create(hf_session* session, uint32_t device,
+                           const hf_stream_options* options,
+                           hf_stream** stream);
+/* Work that was given to the stream is still carried out. */
+void hf_stream_free(hf_stream* stream);
+
+uint32_t hf_stream_device(const hf_stream* stream);
+/* The name of the stream in the session's commands; not a pointer. */
+uint64_t hf_stream_handle(const hf_stream* stream);
+/* Returns when all that the stream was given is finished. Waits. */
+hf_error* hf_stream_synchronize(hf_stream* stream);
+/* Is all that the stream was given finished? Waits for the answer. */
+hf_error* hf_stream_is_done(hf_stream* stream, bool* done);
+/* Records the event at this place of the stream. */
+hf_error* hf_stream_record(hf_stream* stream, hf_event* event);
+/* Work that the stream is given from now on waits for the event; for all that
+ * the other stream was given so far. */
+hf_error* hf_stream_wait_event(hf_stream* stream, const hf_event* event);
+hf_error* hf_stream_wait_stream(hf_stream* stream, const hf_stream* other);
+/* NULL if the stream exists as far as is known by now, else why it could not be
+ * made; the same for the other resources. The daemon reports failures only:
+ * synchronize first to be sure. */
+hf_error* hf_stream_status(const hf_stream* stream);
+
+/* ------------------------------------------------------------------ events */
+
+typedef struct hf_event_options {
+  size_t struct_size;
+  /* The event can be asked for elapsed time. */
+  bool timing;
+  /* The executor sleeps, rather than spins, while it waits for the event. */
+  bool blocking_sync;
+} hf_event_options;
+#define HF_EVENT_OPTIONS_INIT \
+  { sizeof(hf_event_options), false, false }
+
+hf_error* hf_event_create(hf_session* session, uint32_t device,
+                          const hf_event_options* options, hf_event** event);
+void hf_event_free(hf_event* event);
+
+uint64_t hf_event_handle(const hf_event* event);
+/* Returns when the last recording has been reached. Waits. */
+hf_error* hf_event_synchronize(hf_event* event);
+/* Has it been reached? True for an event that was never recorded. Waits for
+ * the answer. */
+hf_error* hf_event_is_done(hf_event* event, bool* done);
+/* Milliseconds between two recordings. HF_FAILED_PRECONDITION: one has no
+ * timing or was never recorded; HF_UNAVAILABLE: one has not been reached.
+ * Waits for the answer. */
+hf_error* hf_event_elapsed(const hf_event* start, const hf_event* end,
+                           float* milliseconds);
+hf_error* hf_event_status(const hf_event* event);
+
+/* ------------------------------------------------------------------ fences */
+
+/* A place in the session's commands, to be waited for once, now or later:
+ * reached when every command so far has been processed and the work of these
+ * streams is done. */
+hf_error* hf_fence_create(hf_session* session, const hf_stream* const* streams,
+                          size_t stream_count, hf_fence** fence);
+void hf_fence_free(hf_fence* fence);
+/* Waits. */
+hf_error* hf_fence_wait(hf_fence* fence);
+
+/* ----------------------------------------------------------------- buffers */
+
+/* Allocates memory of a device, aligned to 512 bytes, with undefined content.
+ * With a stream it can be used there at once, on others after they have waited
+ * for it, and is freed in the stream's order; `stream` may be NULL. */
+hf_error* hf_buffer_allocate(hf_session* session, uint32_t device,
+                             uint64_t size, const hf_stream* stream,
+                             hf_buffer** buffer);
+/* Allocates pinned memory of the daemon's host. */
+hf_error* hf_buffer_allocate_host(hf_session* session, uint64_t size,
+                                  hf_buffer** buffer);
+/* A part of a buffer, which ends with it. */
+hf_error* hf_buffer_sub(const hf_buffer* buffer, uint64_t offset, uint64_t size,
+                        hf_buffer** part);
+/* Frees in the order of the allocation's stream, or, without one, of all
+ * streams; of `stream`. */
+void hf_buffer_free(hf_buffer* buffer);
+void hf_buffer_free_on(hf_buffer* buffer, const hf_stream* stream);
+
+uint64_t hf_buffer_size(const hf_buffer* buffer);
+/* The name of the buffer in the session's commands; not an address. */
+uint64_t hf_buffer_handle(const hf_buffer* buffer);
+hf_error* hf_buffer_status(const hf_buffer* buffer);
+
+/* Copies from ordinary memory, which may be used again at once. */
+hf_error* hf_buffer_upload(const hf_buffer* buffer, uint64_t offset,
+                           const void* data, uint64_t size,
+                           const hf_stream* stream);
+/* Copies to ordinary memory. Success means that these are the right bytes.
+ * Waits. */
+hf_error* hf_buffer_download(const hf_buffer* buffer, uint64_t offset,
+                             void* data, uint64_t size,
+                             const hf_stream* stream);
+/* Copies between buffers; in one buffer the ranges must not overlap. */
+hf_error* hf_buffer_copy(const hf_buffer* destination,
+                         uint64_t destination_offset, const hf_buffer* source,
+                         uint64_t source_offset, uint64_t size,
+                         const hf_stream* stream);
+/* Repeats a pattern of 1, 2 or 4 bytes over a range of whole patterns. */
+hf_error* hf_buffer_fill(const hf_buffer* buffer, uint64_t offset,
+                         uint64_t size, const void* pattern,
+                         size_t pattern_size, const hf_stream* stream);
+
+/* Where a box lies in a buffer: bytes to its first row, from one row to the
+ * next and from one slice to the next. A pitch of 0: without gaps. */
+typedef struct hf_box_range {
+  const hf_buffer* buffer;
+  uint64_t offset;
+  uint64_t row_pitch;
+  uint64_t slice_pitch;
+} hf_box_range;
+
+/* Copies `depth` slices of `height` rows of `width` bytes. */
+hf_error* hf_buffer_copy_box(const hf_box_range* destination,
+                             const hf_box_range* source, uint64_t width,
+                             uint64_t height, uint64_t depth,
+                             const hf_stream* stream);
+/* Fills `height` rows of `width` bytes with a pattern of 1, 2 or 4 bytes. */
+hf_error* hf_buffer_fill_rows(const hf_box_range* range, uint64_t width,
+                              uint64_t height, const void* pattern,
+                              size_t pattern_size, const hf_stream* stream);
+
+typedef struct hf_range_copy {
+  const hf_buffer* destination;
+  uint64_t destination_offset;
+  const hf_buffer* source;
+  uint64_t source_offset;
+  uint64_t size;
+} hf_range_copy;
+
+/* Makes all copies or, if one is refused, none; in no order. */
+hf_error* hf_buffer_copy_all(const hf_range_copy* copies, size_t count,
+                             const hf_stream* stream);
+
+/* ------------------------------------------------------------------ arenas */
+
+/* Makes memory of this process that the session's executor has mapped and
+ * page-locked too, so that a copy between it and a buffer moves no byte through
+ * a socket. Some 40 ms a GiB: make it once, and take spans.
+ * HF_FAILED_PRECONDITION: the executor is on another machine. Waits. */
+hf_error* hf_arena_create(hf_session* session, uint64_t size, hf_arena** arena);
+/* The memory is unmapped when its spans are free too. */
+void hf_arena_free(hf_arena* arena);
+uint64_t hf_arena_size(const hf_arena* arena);
+
+/* Takes bytes that nothing else uses, aligned to 256. HF_RESOURCE_EXHAUSTED: no
+ * free place is large enough. */
+hf_error* hf_arena_allocate(hf_arena* arena, uint64_t size, hf_span** span);
+/* Synchronize first with the copies that use the span. */
+void hf_span_free(hf_span* span);
+void* hf_span_data(const hf_span* span);
+uint64_t hf_span_size(const hf_span* span);
+
+/* Copies between a span and a buffer. Does not wait: leave the bytes alone
+ * until the stream has done the copy. */
+hf_error* hf_span_to_buffer(const hf_span* span, uint64_t span_offset,
+                            const hf_buffer* buffer, uint64_t offset,
+                            uint64_t size, const hf_stream* stream);
+hf_error* hf_span_from_buffer(const hf_span* span, uint64_t span_offset,
+                              const hf_buffer* buffer, uint64_t offset,
+                              uint64_t size, const hf_stream* stream);
+
+/* --------------------------------------------------------------- compiling */
+
+typedef enum hf_language {
+  HF_CUDA_CPP = 1,
+  HF_PTX_SOURCE = 2,
+  HF_NVVM_IR = 3
+} hf_language;
+
+typedef enum hf_format {
+  HF_ANY_FORMAT = 0, /* what device 0 of the daemon runs best */
+  HF_PTX = 1,
+  HF_CUBIN = 2,
+  HF_LTOIR = 3,
+  HF_FATBIN = 4,
+  HF_OBJECT = 5,
+  HF_LIBRARY = 6
+} hf_format;
+
+/* A name and the bytes that belong to it. */
+typedef struct hf_named_bytes {
+  const char* name;
+  const void* data;
+  size_t size;
+} hf_named_bytes;
+
+/* How far a compilation or a link is. */
+typedef struct hf_compile_progress {
+  /* All compilers are busy; else it is being compiled or linked. */
+  bool queued;
+  /* The place in the queue, 1 is the next, and the length of the queue; 0 if it
+   * is not queued. */
+  uint32_t queue_position;
+  uint32_t queue_length;
+} hf_compile_progress;
+
+/* Called now and then, by the thread that called hf_compile or hf_link. */
+typedef void (*hf_compile_progress_function)(
+    void* user, const hf_compile_progress* progress);
+
+typedef struct hf_compile_options {
+  size_t struct_size;
+  hf_language language;
+  hf_format target;
+  /* The name that messages show; NULL: "source.cu". */
+  const char* name;
+  /* "sm_90", "90" ...; NULL: that of device 0. */
+  const char* arch;
+  /* One word each, as NVRTC spells them: "--fmad=false". */
+  const char* const* options;
+  size_t option_count;
+  /* Instantiations that are wanted: "vector_add<float>". */
+  const char* const* name_expressions;
+  size_t name_expression_count;
+  /* Headers for the source, by the name in #include. */
+  const hf_named_bytes* headers;
+  size_t header_count;
+  /* NVVM IR only: more modules of the program. */
+  const hf_named_bytes* extra_sources;
+  size_t extra_source_count;
+  /* May be NULL. */
+  hf_compile_progress_function progress;
+  void* progress_user;
+} hf_compile_options;
+#define HF_COMPILE_OPTIONS_INIT                                               \
+  {                                                                           \
+    sizeof(hf_compile_options), HF_CUDA_CPP, HF_ANY_FORMAT, NULL, NULL, NULL, \
+        0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL                              \
+  }
+
+/* Compiles in the daemon, or finds what was compiled before.
+ * HF_INVALID_ARGUMENT: the source does not compile, hf_error_log() has the log;
+ * or an option is wrong. Waits. */
+hf_error* hf_compile(hf_daemon* daemon, const void* source, size_t size,
+                     const hf_compile_options* options,
+                     hf_compilation** compilation);
+
+typedef struct hf_link_options {
+  size_t struct_size;
+  hf_format target;
+  const char* arch;
+  /* One word each, as nvJitLink spells them: "-maxrregcount=32". */
+  const char* const* options;
+  size_t option_count;
+  /* May be NULL. */
+  hf_compile_progress_function progress;
+  void* progress_user;
+} hf_link_options;
+#define HF_LINK_OPTIONS_INIT \
+  { sizeof(hf_link_options), HF_ANY_FORMAT, NULL, NULL, 0, NULL, NULL }
+
+typedef struct hf_link_input {
+  const hf_object* object;
+  const char* name; /* for messages; may be NULL */
+} hf_link_input;
+
+/* Links objects of the daemon's store, in this order. HF_INVALID_ARGUMENT as
+ * for hf_compile. Waits. */
+hf_error* hf_link(hf_daemon* daemon, const hf_link_input* inputs, size_t count,
+                  const hf_link_options* options, hf_compilation** compilation);
+
+void hf_compilation_free(hf_compilation* compilation);
+/* Lives as long as the compilation. */
+const hf_object* hf_compilation_object(const hf_compilation* compilation);
+/* Warnings and remarks of the compiler. */
+const char* hf_compilation_log(const hf_compilation* compilation);
+/* Holdfast's own warnings, one a line. */
+const char* hf_compilation_warnings(const hf_compilation* compilation);
+/* "NVRTC 13.0". */
+const char* hf_compilation_compiler(const hf_compilation* compilation);
+/* "sm_90". */
+const char* hf_compilation_arch(const hf_compilation* compilation);
+bool hf_compilation_cache_hit(const hf_compilation* compilation);
+/* Time in the compiler; 0 for a hit. */
+double hf_compilation_seconds(const hf_compilation* compilation);
+
+/* Objects are immutable, stand in the daemon's store by their SHA-256, and can
+ * be used by all of its sessions. hf_object_put stores one; `symbols` may be
+ * NULL and map source-level names to names in the object (`data` is a string
+ * of `size` bytes). Waits. */
+hf_error* hf_object_put(hf_daemon* daemon, const void* data, size_t size,
+                        hf_format format, const hf_named_bytes* symbols,
+                        size_t symbol_count, hf_object** object);
+void hf_object_free(hf_object* object);
+hf_format hf_object_format(const hf_object* object);
+uint64_t hf_object_size(const hf_object* object);
+/* 32 bytes. */
+const uint8_t* hf_object_sha256(const hf_object* object);
+size_t hf_object_symbol_count(const hf_object* object);
+/* Source-level name number `index`; *lowered: its name in the object. REQUIRES:
+ * index < count. */
+const char* hf_object_symbol_at(const hf_object* object, size_t index,
+                                const char** lowered);
+/* The bytes. HF_NOT_FOUND: the store does not have them any more. Waits. */
+hf_error* hf_object_fetch(hf_daemon* daemon, const hf_object* object,
+                          hf_text** bytes);
+
+/* ----------------------------------------------------- modules and kernels */
+
+/* Loads PTX, a cubin or a fatbin for every device of the session. */
+hf_error* hf_module_load(hf_session* session, const hf_object* object,
+                         hf_module** module);
+/* It is unloaded when its kernels and globals are free too. */
+void hf_module_free(hf_module* module);
+/* The names of its kernels as they stand in the object, sorted, one a line.
+ * Waits. */
+hf_error* hf_module_kernel_names(const hf_module* module, hf_text** names);
+/* A kernel by its source-level name, "vector_add<float>", or its name in the
+ * object. If there is none, its launches fail with HF_NOT_FOUND. */
+hf_error* hf_module_kernel(const hf_module* module, const char* name,
+                           hf_kernel** kernel);
+/* A __device__ or __constant__ variable of one device. Waits. */
+hf_error* hf_module_global(const hf_module* module, const char* name,
+                           uint32_t device, hf_buffer** buffer);
+
+void hf_kernel_free(hf_kernel* kernel);
+uint64_t hf_kernel_handle(const hf_kernel* kernel);
+hf_error* hf_kernel_status(const hf_kernel* kernel);
+/* Name, parameters, and attributes on one device. HF_NOT_FOUND: there is no
+ * such kernel, and the message lists those that exist. Waits. */
+hf_error* hf_kernel_describe(const hf_kernel* kernel, uint32_t device,
+                             hf_kernel_info** info);
+/* Attributes are named as hf_kernel_info_attribute names them. */
+hf_error* hf_kernel_set_attribute(const hf_kernel* kernel, uint32_t device,
+                                  const char* attribute, int64_t value);
+
+void hf_kernel_info_free(hf_kernel_info* info);
+/* As it stands in the object. */
+const char* hf_kernel_info_name(const hf_kernel_info* info);
+/* A CUfunction_attribute by its name without CU_FUNC_ATTRIBUTE_, in lower case:
+ * "num_regs". Returns false, and leaves *value, if the driver does not have
+ * it. */
+bool hf_kernel_info_attribute(const hf_kernel_info* info, const char* name,
+                              int64_t* value);
+size_t hf_kernel_info_parameter_count(const hf_kernel_info* info);
+/* REQUIRES: index < count. */
+void hf_kernel_info_parameter(const hf_kernel_info* info, size_t index,
+                              uint64_t* offset, uint64_t* size);
+
+/* --------------------------------------------------------------- launching */
+
+/* Attributes of a launch, CUlaunchAttribute; proto/holdfast/v1/launch.proto
+ * says what each means and which numbers enumerations have. */
+typedef enum hf_launch_attribute_kind {
+  HF_PROGRAMMATIC_STREAM_SERIALIZATION = 1, /* number: 0 or 1 */
+  HF_PRIORITY = 2,                          /* number */
+  HF_CLUSTER_SCHEDULING_POLICY = 3,         /* number: an enumeration */
+  HF_SYNCHRONIZATION_POLICY = 4,            /* number: an enumeration */
+  HF_MEM_SYNC_DOMAIN = 5,                   /* number: an enumeration */
+  HF_PREFERRED_CLUSTER = 7,                 /* dim */
+  HF_LAUNCH_COMPLETION_EVENT = 8,           /* event */
+  HF_PREFERRED_SHARED_MEMORY_CARVEOUT = 11  /* number: percent */
+} hf_launch_attribute_kind;
+
+typedef struct hf_launch_attribute {
+  hf_launch_attribute_kind kind;
+  union {
+    int64_t number;
+    hf_dim3 dim;
+    const hf_event* event;
+  } value;
+} hf_launch_attribute;
+
+typedef struct hf_launch_config {
+  size_t struct_size;
+  /* In blocks, also with clusters; in threads; in blocks, all 0: none. */
+  hf_dim3 grid;
+  hf_dim3 block;
+  hf_dim3 cluster;
+  /* Above 48 KiB the kernel's limit is raised as needed. */
+  uint32_t dynamic_shared_bytes;
+  /* All blocks resident at once, so that they may wait for each other. */
+  bool cooperative;
+  const hf_launch_attribute* attributes;
+  size_t attribute_count;
+} hf_launch_config;
+#define HF_LAUNCH_CONFIG_INIT                                                  \
+  {                                                                            \
+    sizeof(hf_launch_config), {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, false, NULL, \
+        0                                                                      \
+  }
+
+typedef enum hf_argument_kind {
+  HF_ARG_NULL = 0,   /* a null pointer */
+  HF_ARG_BUFFER = 1, /* the address of `value.buffer`, plus `size` bytes */
+  HF_ARG_BOOL = 2,   /* value.number, 0 or 1 */
+  HF_ARG_I8 = 3,     /* value.number ... */
+  HF_ARG_I16 = 4,
+  HF_ARG_I32 = 5,
+  HF_ARG_I64 = 6,
+  HF_ARG_U8 = 7,
+  HF_ARG_U16 = 8,
+  HF_ARG_U32 = 9,
+  HF_ARG_U64 = 10,
+  HF_ARG_F16 = 11, /* value.number: the bits of a half or a bfloat16 */
+  HF_ARG_F32 = 12, /* value.f32 */
+  HF_ARG_F64 = 13, /* value.f64 */
+  HF_ARG_RAW = 14, /* value.data, `size` bytes: a struct as it stands */
+  /* value.number: a condition of a graph, for a parameter of type
+   * cudaGraphConditionalHandle of a launch in that graph. */
+  HF_ARG_CONDITION = 15
+} hf_argument_kind;
+
+/* One argument of a kernel. The daemon checks its size against the
+ * parameter's. Refers to what it points to until the launch returns. */
+typedef struct hf_argument {
+  hf_argument_kind kind;
+  uint64_t size;
+  union {
+    int64_t number;
+    float f32;
+    double f64;
+    const hf_buffer* buffer;
+    const void* data;
+  } value;
+} hf_argument;
+
+/* Submits one launch, with one argument for each parameter. The daemon checks
+ * everything before it launches, and reports as every command does. */
+hf_error* hf_launch(const hf_stream* stream, const hf_launch_config* config,
+                    const hf_kernel* kernel, const hf_argument* arguments,
+                    size_t argument_count);
+
+/* How much of a kernel fits onto a device: cuOccupancy*. Each waits.
+ * HF_UNIMPLEMENTED: clusters, on a device without. */
+hf_error* hf_occupancy_active_blocks(const hf_kernel* kernel, uint32_t device,
+                                     uint32_t threads, uint64_t dynamic_shared,
+                                     uint64_t* blocks);
+/* At most `max_threads` a block; 0: as many as the kernel allows. *min_grid:
+ * the blocks that fill the device. */
+hf_error* hf_occupancy_block_size(const hf_kernel* kernel, uint32_t device,
+                                  uint64_t dynamic_shared, uint32_t max_threads,
+                                  uint32_t* threads, uint32_t* min_grid);
+hf_error* hf_occupancy_dynamic_shared(const hf_kernel* kernel, uint32_t device,
+                                      uint32_t blocks, uint32_t threads,
+                                      uint64_t* bytes);
+hf_error* hf_occupancy_cluster_size(const hf_kernel* kernel, uint32_t device,
+                                    const hf_launch_config* config,
+                                    uint64_t* blocks);
+hf_error* hf_occupancy_active_clusters(const hf_kernel* kernel, uint32_t device,
+                                       const hf_launch_config* config,
+                                       uint64_t* clusters);
+
+/* Arguments from values. */
+static inline hf_argument hf_number_(hf_argument_kind kind, int64_t number) {
+  hf_argument argument;
+  argument.kind = kind;
+  argument.size = 0;
+  argument.value.number = number;
+  return argument;
+}
+static inline hf_argument hf_bool(bool v) { return hf_number_(HF_ARG_BOOL, v); }
+static inline hf_argument hf_i8(int8_t v) { return hf_number_(HF_ARG_I8, v); }
+static inline hf_argument hf_i16(int16_t v) {
+  return hf_number_(HF_ARG_I16, v);
+}
+static inline hf_argument hf_i32(int32_t v) {
+  return hf_number_(HF_ARG_I32, v);
+}
+static inline hf_argument hf_i64(int64_t v) {
+  return hf_number_(HF_ARG_I64, v);
+}
+static inline hf_argument hf_u8(uint8_t v) { return hf_number_(HF_ARG_U8, v); }
+static inline hf_argument hf_u16(uint16_t v) {
+  return hf_number_(HF_ARG_U16, v);
+}
+static inline hf_argument hf_u32(uint32_t v) {
+  return hf_number_(HF_ARG_U32, v);
+}
+static inline hf_argument hf_u64(uint64_t v) {
+  return hf_number_(HF_ARG_U64, (int64_t)v);
+}
+static inline hf_argument hf_f32(float v) {
+  hf_argument argument = hf_number_(HF_ARG_F32, 0);
+  argument.value.f32 = v;
+  return argument;
+}
+static inline hf_argument hf_f64(double v) {
+  hf_argument argument = hf_number_(HF_ARG_F64, 0);
+  argument.value.f64 = v;
+  return argument;
+}
+/* The address of the buffer's byte `offset`. */
+static inline hf_argument hf_pointer_at(const hf_buffer* buffer,
+                                        uint64_t offset) {
+  hf_argument argument = hf_number_(HF_ARG_BUFFER, 0);
+  argument.size = offset;
+  argument.value.buffer = buffer;
+  return argument;
+}
+static inline hf_argument hf_pointer(const hf_buffer* buffer) {
+  return hf_pointer_at(buffer, 0);
+}
+/* A condition of the graph that the launch is in. */
+static inline hf_argument hf_condition(uint32_t condition) {
+  return hf_number_(HF_ARG_CONDITION, (int64_t)condition);
+}
+/* A struct's bytes as they stand in memory. */
+static inline hf_argument hf_raw(const void* data, uint64_t size) {
+  hf_argument argument = hf_number_(HF_ARG_RAW, 0);
+  argument.size = size;
+  argument.value.data = data;
+  return argument;
+}
+
+/* ------------------------------------------------------------------ graphs */
+
+/* A graph is a value, an hf_definition: nodes, and which come after which. The
+ * daemon makes an hf_graph of it, which is checked as a whole, and an
+ * hf_graph_exec of that, which is ready to run; a launch is one command,
+ * however many nodes it has.
+ *
+ *   hf_node* zero;
+ *   hf_node* step;
+ *   CHECK(hf_node_fill(y, 0, bytes, &pattern, 4, &zero));
+ *   CHECK(hf_node_launch(&config, saxpy, arguments, 3, &step));
+ *   uint32_t first, second;
+ *   CHECK(hf_definition_create(&definition));
+ *   CHECK(hf_definition_add(definition, zero, NULL, 0, &first));
+ *   CHECK(hf_definition_add(definition, step, &first, 1, &second));
+ *   CHECK(hf_graph_create(session, definition, &graph));
+ *   CHECK(hf_graph_instantiate(graph, NULL, &exec));
+ *   CHECK(hf_graph_exec_launch(exec, stream));
+ *
+ * Nodes and definitions are plain values of this process. They name kernels,
+ * buffers and events and do not keep them: free these when the hf_graph was
+ * created, which keeps them from then on. A definition is not to be changed by
+ * two threads at once. */
+
+/* The kind and the parameters of a node. Used to add a node to a definition, to
+ * change one there, and to change one of an hf_graph_exec. */
+hf_error* hf_node_launch(const hf_launch_config* config,
+                         const hf_kernel* kernel, const hf_argument* arguments,
+                         size_t argument_count, hf_node** node);
+/* As hf_buffer_copy_all, hf_buffer_copy_box, hf_buffer_fill and
+ * hf_buffer_fill_rows. */
+hf_error* hf_node_copy(const hf_range_copy* copy, hf_node** node);
+hf_error* hf_node_copy_box(const hf_box_range* destination,
+                           const hf_box_range* source, uint64_t width,
+                           uint64_t height, uint64_t depth, hf_node** node);
+hf_error* hf_node_fill(const hf_buffer* buffer, uint64_t offset, uint64_t size,
+                       const void* pattern, size_t pattern_size,
+                       hf_node** node);
+hf_error* hf_node_fill_rows(const hf_box_range* range, uint64_t width,
+                            uint64_t height, const void* pattern,
+                            size_t pattern_size, hf_node** node);
+/* Records an event, or waits for one, at each launch of the graph. */
+hf_error* hf_node_record(const hf_event* event, hf_node** node);
+hf_error* hf_node_wait(const hf_event* event, hf_node** node);
+/* Does nothing: joins. */
+hf_error* hf_node_empty(hf_node** node);
+/* Allocates `memory`, made by hf_buffer_of_graph, on a device; kernels of
+ * `accessible_from` can use it too. A release ends what an allocation began. */
+hf_error* hf_node_allocation(const hf_buffer* memory, uint32_t device,
+                             const uint32_t* accessible_from, size_t count,
+                             hf_node** node);
+hf_error* hf_node_release(const hf_buffer* memory, hf_node** node);
+/* A whole definition as one node. */
+hf_error* hf_node_child(const hf_definition* child, hf_node** node);
+/* Bodies hold launches, copies, fills, empty nodes, children and conditional
+ * nodes; anything else is HF_INVALID_ARGUMENT. `otherwise` may be NULL. */
+hf_error* hf_node_if(uint32_t condition, const hf_definition* then,
+                     const hf_definition* otherwise, hf_node** node);
+/* Looks at the condition before each time. */
+hf_error* hf_node_while(uint32_t condition, const hf_definition* body,
+                        hf_node** node);
+/* Runs branch n if the condition is n, and none if there is no such branch. */
+hf_error* hf_node_switch(uint32_t condition,
+                         const hf_definition* const* branches, size_t count,
+                         hf_node** node);
+/* The device that runs the node. Default: the session's first. */
+void hf_node_set_device(hf_node* node, uint32_t device);
+/* Kind and parameters, as the message GraphNode of graph_commands.proto in
+ * JSON. */
+hf_error* hf_node_describe(const hf_node* node, hf_text** json);
+void hf_node_free(hf_node* node);
+
+/* Memory that a node of a graph will allocate: until then a name only. */
+hf_error* hf_buffer_of_graph(hf_session* session, uint64_t size,
+                             hf_buffer** memory);
+
+hf_error* hf_definition_create(hf_definition** definition);
+hf_error* hf_definition_copy(const hf_definition* definition,
+                             hf_definition** copy);
+void hf_definition_free(hf_definition* definition);
+/* Adds a node that runs when all of `after` have finished. *id, never 0, names
+ * it in this definition and in all that is made of it. */
+hf_error* hf_definition_add(hf_definition* definition, const hf_node* node,
+                            const uint32_t* after, size_t after_count,
+                            uint32_t* id);
+/* Gives a node other parameters, of any kind. */
+hf_error* hf_definition_set(hf_definition* definition, uint32_t id,
+                            const hf_node* node);
+/* Removes a node and its edges: nodes after it do not wait for those before
+ * it. */
+hf_error* hf_definition_remove(hf_definition* definition, uint32_t id);
+/* Declares a condition, a value that kernels set (cudaGraphSetConditional) and
+ * one conditional node tests. It has *default_value at each launch; NULL: the
+ * value that was set last. Ids of conditions are unique in the process. */
+hf_error* hf_definition_create_condition(hf_definition* definition,
+                                         const uint32_t* default_value,
+                                         uint32_t* condition);
+size_t hf_definition_size(const hf_definition* definition);
+/* Node number `index`, in an order in which each stands behind those that it is
+ * after: its id; a copy of what it does (`node` may be NULL); the *after_count
+ * ids that it is after, valid until the next change. HF_OUT_OF_RANGE. */
+hf_error* hf_definition_node(const hf_definition* definition, size_t index,
+                             uint32_t* id, hf_node** node,
+                             const uint32_t** after, size_t* after_count);
+
+/* A name for a kernel, buffer or event in texts, by its handle. */
+typedef struct hf_handle_name {
+  uint64_t handle;
+  const char* name;
+} hf_handle_name;
+
+/* One line a node; the same in DOT, for `dot -Tsvg`. Made in this process. */
+hf_error* hf_definition_text(const hf_definition* definition,
+                             const hf_handle_name* names, size_t name_count,
+                             hf_text** text);
+hf_error* hf_definition_dot(const hf_definition* definition,
+                            const hf_handle_name* names, size_t name_count,
+                            const char* title, hf_text** dot);
+
+/* Records what a stream is given, from here to hf_capture_end, in place of
+ * carrying it out; nothing is sent. Launches, copies, fills, allocations on the
+ * stream become nodes, recorded events become edges. A stream that waits for an
+ * event of the capture takes part, and the first one has to wait for it before
+ * the end. Uploads, downloads and waiting are HF_FAILED_PRECONDITION and break
+ * the capture. HF_FAILED_PRECONDITION: the stream captures already. */
+hf_error* hf_capture_begin(const hf_stream* stream, hf_capture** capture);
+/* HF_FAILED_PRECONDITION: the first error of the capture, or a stream that was
+ * not joined. */
+hf_error* hf_capture_end(hf_capture* capture, hf_definition** definition);
+/* Before the end, drops what was captured. */
+void hf_capture_free(hf_capture* capture);
+hf_error* hf_capture_create_condition(hf_capture* capture,
+                                      const uint32_t* default_value,
+                                      uint32_t* condition);
+/* Adds a node of any kind behind what a stream of the capture was given. */
+hf_error* hf_capture_add(hf_capture* capture, const hf_stream* stream,
+                         const hf_node* node, uint32_t* id);
+bool hf_stream_is_capturing(const hf_stream* stream);
+
+/* Has the daemon check a definition and make a graph of it. A failure names the
+ * node by its path ("node 7, branch 0, node 3"). */
+hf_error* hf_graph_create(hf_session* session, const hf_definition* definition,
+                          hf_graph** graph);
+void hf_graph_free(hf_graph* graph);
+hf_error* hf_graph_status(const hf_graph* graph);
+/* The graph as the driver draws it, in DOT, without addresses; `verbose`: with
+ * the parameters of the nodes. Waits. */
+hf_error* hf_graph_draw(const hf_graph* graph, bool verbose, hf_text** dot);
+
+typedef struct hf_graph_options {
+  size_t struct_size;
+  /* A launch first frees what the launch before it allocated and left. */
+  bool auto_free_on_launch;
+  /* Launches keep the priority of their nodes, not the stream's. */
+  bool use_node_priority;
+} hf_graph_options;
+#define HF_GRAPH_OPTIONS_INIT \
+  { sizeof(hf_graph_options), false, false }
+
+/* Makes a graph ready to run; it lives on when the graph is freed. */
+hf_error* hf_graph_instantiate(const hf_graph* graph,
+                               const hf_graph_options* options,
+                               hf_graph_exec** exec);
+void hf_graph_exec_free(hf_graph_exec* exec);
+uint64_t hf_graph_exec_handle(const hf_graph_exec* exec);
+hf_error* hf_graph_exec_status(const hf_graph_exec* exec);
+/* Runs the graph as one operation of the stream. */
+hf_error* hf_graph_exec_launch(const hf_graph_exec* exec,
+                               const hf_stream* stream);
+/* Brings to the device what the next launch needs. */
+hf_error* hf_graph_exec_upload(const hf_graph_exec* exec,
+                               const hf_stream* stream);
+/* Changes later launches: everything, from a graph with the same nodes in the
+ * same order; or the parameters of one node, by some of the same kind; or
+ * whether a launch, copy or fill runs at all. `within`: the child nodes that
+ * lead to the node, the outermost first. A change that is refused changes
+ * nothing and is HF_FAILED_PRECONDITION. */
+hf_error* hf_graph_exec_update(const hf_graph_exec* exec,
+                               const hf_graph* graph);
+hf_error* hf_graph_exec_set_node(const hf_graph_exec* exec,
+                                 const uint32_t* within, size_t within_count,
+                                 uint32_t id, const hf_node* node);
+hf_error* hf_graph_exec_set_enabled(const hf_graph_exec* exec,
+                                    const uint32_t* within, size_t within_count,
+                                    uint32_t id, bool enabled);
+
+/* ----------------------------------------------------------------- sharing */
+
+/* Buffers and semaphores pass between sessions by tokens, 16 bytes that an
+ * export makes and an import redeems. A token is a secret: any client of the
+ * daemon that has it may use it. Memory lives until its last importer has let
+ * go, whatever becomes of the session that made it. */
+enum { HF_TOKEN_BYTES = 16 };
+
+typedef struct hf_export_options {
+  size_t struct_size;
+  /* An importer may write, or signal; the device enforces that it does not
+   * otherwise. */
+  bool writable;
+  /* The range of a buffer that importers get; size 0: to the end. */
+  uint64_t offset;
+  uint64_t size;
+  /* Session that may redeem it, "s-7"; NULL: any session of the daemon. */
+  const char* session_id;
+  /* Seconds, at most 24 hours. */
+  double lifetime;
+  /* How often it may be redeemed. */
+  uint32_t max_imports;
+} hf_export_options;
+#define HF_EXPORT_OPTIONS_INIT \
+  { sizeof(hf_export_options), false, 0, 0, NULL, 60, 1 }
+
+/* Memory that can be exported: a whole number of 2 MiB of the device. */
+hf_error* hf_buffer_allocate_shared(hf_session* session, uint32_t device,
+                                    uint64_t size, hf_buffer** buffer);
+/* `token` has room for HF_TOKEN_BYTES. HF_FAILED_PRECONDITION: the buffer is
+ * not of hf_buffer_allocate_shared. Waits; not for streams, so synchronize
+ * first, or share a semaphore. */
+hf_error* hf_buffer_export(const hf_buffer* buffer,
+                           const hf_export_options* options, uint8_t* token);
+/* HF_NOT_FOUND: no such token, or not any more. Waits. */
+hf_error* hf_buffer_import(hf_session* session, uint32_t device,
+                           const uint8_t* token, hf_buffer** buffer);
+/* The token cannot be redeemed any more; what was imported stays. Waits. */
+hf_error* hf_session_revoke_export(hf_session* session, const uint8_t* token);
+
+/* A counter of 64 bits in device memory that streams of several sessions signal
+ * and wait for; nothing passes through the host. Writes of a stream
+ * before a signal are visible to a stream behind its wait for that value.
+ * Values only rise. */
+hf_error* hf_semaphore_create(hf_session* session, uint32_t device,
+                              uint64_t initial_value, hf_semaphore** semaphore);
+/* Waits. */
+hf_error* hf_semaphore_import(hf_session* session, uint32_t device,
+                              const uint8_t* token, hf_semaphore** semaphore);
+void hf_semaphore_free(hf_semaphore* semaphore);
+uint64_t hf_semaphore_handle(const hf_semaphore* semaphore);
+hf_error* hf_semaphore_status(const hf_semaphore* semaphore);
+/* As hf_buffer_export. */
+hf_error* hf_semaphore_export(const hf_semaphore* semaphore,
+                              const hf_export_options* options, uint8_t* token);
+/* Sets the value when the stream has come to it; NULL: now. */
+hf_error* hf_semaphore_signal(const hf_semaphore* semaphore, uint64_t value,
+                              const hf_stream* stream);
+/* Holds the stream until the value is at least this one. */
+hf_error* hf_semaphore_wait(const hf_semaphore* semaphore, uint64_t value,
+                            const hf_stream* stream);
+/* The value at this moment. Waits for it, not for streams. */
+hf_error* hf_semaphore_value(const hf_semaphore* semaphore, uint64_t* value);
+
+typedef struct hf_mapping_options {
+  size_t struct_size;
+  /* Kernels of this process may write. Else one that stores faults, which costs
+   * this process its CUDA context. */
+  bool writable;
+  /* The driver's library; NULL: libcuda.so.1. */
+  const char* driver;
+  /* The device as this process counts. */
+  int device;
+} hf_mapping_options;
+#define HF_MAPPING_OPTIONS_INIT \
+  { sizeof(hf_mapping_options), false, NULL, 0 }
+
+/* Maps a buffer of hf_buffer_allocate_shared in this process, which has a CUDA
+ * context of its own: a device pointer for its kernels, for PyTorch, for CuPy.
+ * The memory stays as long as the mapping. HF_UNAVAILABLE: no such driver;
+ * HF_FAILED_PRECONDITION: the daemon is on another machine. Waits. */
+hf_error* hf_mapping_create(const hf_buffer* buffer,
+                            const hf_mapping_options* options,
+                            hf_mapping** mapping);
+/* REQUIRES: no kernel uses the memory any more. */
+void hf_mapping_free(hf_mapping* mapping);
+uint64_t hf_mapping_pointer(const hf_mapping* mapping);
+uint64_t hf_mapping_size(const hf_mapping* mapping);
+
+/* ------------------------------------------------------------- collections */
+
+/* A collection is a named set of arrays in device memory that the daemon keeps
+ * when its writer is gone: the weights of a model. Its versions are immutable,
+ * and every session that opens one maps the same memory. */
+
+/* One array. Strings and numbers live as long as what the description is of. */
+typedef struct hf_array {
+  const char* name;
+  /* As safetensors spells it: "F32", "BF16", "I64", "BOOL" ... */
+  const char* dtype;
+  /* Elements; rank 0: a scalar. */
+  const uint64_t* shape;
+  size_t rank;
+  /* Bytes; filled in by this library. */
+  uint64_t size;
+} hf_array;
+
+/* Maps a version for reading; 0: the latest. HF_NOT_FOUND: no such collection
+ * or version, or not for this client. Waits. */
+hf_error* hf_collection_open(hf_session* session, uint32_t device,
+                             const char* name, uint64_t version,
+                             hf_collection** collection);
+/* Its memory stays until the buffers of its arrays are free too. */
+void hf_collection_free(hf_collection* collection);
+uint64_t hf_collection_version(const hf_collection* collection);
+size_t hf_collection_array_count(const hf_collection* collection);
+/* Sorted by name. REQUIRES: index < count. */
+hf_array hf_collection_array_at(const hf_collection* collection, size_t index);
+/* The memory of one array, which nobody can write to; it ends with the
+ * collection. HF_NOT_FOUND: no such array. */
+hf_error* hf_collection_array(const hf_collection* collection, const char* name,
+                              hf_buffer** buffer);
+size_t hf_collection_metadata_count(const hf_collection* collection);
+/* REQUIRES: index < count. Returns the key. */
+const char* hf_collection_metadata_at(const hf_collection* collection,
+                                      size_t index, const char** value);
+
+/* Makes memory for a new version, in one piece. Fill the arrays, then commit;
+ * until then nobody else sees any of it. `size` of the arrays is not looked at.
+ * REQUIRES: the session outlives the writer. */
+hf_error* hf_collection_writer_create(hf_session* session, uint32_t device,
+                                      const hf_array* arrays, size_t count,
+                                      hf_collection_writer** writer);
+void hf_collection_writer_free(hf_collection_writer* writer);
+/* The memory of array number `index` of those that the writer was made with. It
+ * ends with the writer. */
+hf_error* hf_collection_writer_array(const hf_collection_writer* writer,
+                                     size_t index, hf_buffer** buffer);
+/* Adds an array of a version that is there, without a copy. The collection is
+ * needed until the commit. */
+hf_error* hf_collection_writer_adopt(hf_collection_writer* writer,
+                                     const hf_collection* collection,
+                                     const char* array);
+/* Waits for all streams, and makes the version: from then on nobody can write
+ * to the memory. `metadata`: text by key. Waits. */
+hf_error* hf_collection_writer_commit(hf_collection_writer* writer,
+                                      const char* name,
+                                      const hf_named_bytes* metadata,
+                                      size_t metadata_count, uint64_t* version);
+
+/* "Create it if it is not there, else open it": returns when the collection has
+ * a version, or when this session is the one to write it, until the claim is
+ * freed. Waits. */
+hf_error* hf_write_claim_wait(hf_session* session, const char* name,
+                              hf_write_claim** claim);
+/* This session is to commit the collection. */
+bool hf_write_claim_writes(const hf_write_claim* claim);
+void hf_write_claim_free(hf_write_claim* claim);
+
+/* JSON of ListCollectionsResponse and DescribeCollectionResponse in
+ * proto/holdfast/v1/collections.proto. Version 0: the latest. Each waits. */
+hf_error* hf_collections_list(hf_daemon* daemon, hf_text** json);
+hf_error* hf_collections_describe(hf_daemon* daemon, const char* name,
+                                  uint64_t version, hf_text** json);
+/* Deletes a version, 0: all; *count of them. Sessions that have one open keep
+ * its memory. Waits. */
+hf_error* hf_collections_delete(hf_daemon* daemon, const char* name,
+                                uint64_t version, uint32_t* count);
+/* Changes who may open it and which versions are kept: JSON of
+ * ConfigureCollectionRequest. Waits. */
+hf_error* hf_collections_configure(hf_daemon* daemon, const char* json);
+
+typedef enum hf_change {
+  HF_PRESENT = 1, /* it was there when the call began */
+  HF_COMMITTED = 2,
+  HF_DELETED = 3
+} hf_change;
+
+/* Watches one collection; NULL: all that the client sees. */
+hf_error* hf_watch_start(hf_daemon* daemon, const char* name, hf_watch** watch);
+/* Returns the collections that exist, one a call, then each change as it comes.
+ * *name lives until the next call.
+ * HF_CANCELLED: hf_watch_cancel was called. One thread at a time. Waits; the
+ * wait hook is not asked. */
+hf_error* hf_watch_next(hf_watch* watch, hf_change* change, const char** name,
+                        uint64_t* version);
+/* Ends the call of hf_watch_next that waits in another thread, and all later
+ * ones. */
+void hf_watch_cancel(hf_watch* watch);
+void hf_watch_free(hf_watch* watch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HOLDFAST_CLIENT_C_HOLDFAST_H_ */

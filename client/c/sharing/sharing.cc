@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Buffers of other sessions, and buffers in this process.
+#include <memory>
+#include <utility>
+
+#include "client/c/error.h"
+#include "client/c/handles.h"
+#include "client/c/holdfast.h"
+#include "client/c/sharing/token.h"
+#include "client/cpp/device.h"
+#include "client/cpp/local/local_mapping.h"
+#include "core/base/status_macros.h"
+
+using holdfast::c::Complete;
+using holdfast::c::Give;
+using holdfast::c::Guard;
+
+struct hf_mapping {
+  std::unique_ptr<holdfast::LocalMapping> mapping;
+};
+
+extern "C" {
+
+hf_error* hf_buffer_allocate_shared(hf_session* session, uint32_t device,
+                                    uint64_t size, hf_buffer** buffer) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(session);
+    HF_REQUIRE(buffer);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        auto made, session->session->device(device).AllocateShared(size));
+    Give(std::move(made), buffer);
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_buffer_export(const hf_buffer* buffer,
+                           const hf_export_options* options, uint8_t* token) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(buffer);
+    HF_REQUIRE(token);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto made,
+        buffer->buffer.Export(holdfast::c::ToOptions(options)));
+    return holdfast::c::GiveToken(made, token);
+  });
+}
+
+hf_error* hf_buffer_import(hf_session* session, uint32_t device,
+                           const uint8_t* token, hf_buffer** buffer) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(session);
+    HF_REQUIRE(token);
+    HF_REQUIRE(buffer);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        auto made,
+        session->session->device(device).Import(holdfast::c::ToToken(token)));
+    Give(std::move(made), buffer);
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_session_revoke_export(hf_session* session, const uint8_t* token) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(session);
+    HF_REQUIRE(token);
+    return session->session->RevokeExport(holdfast::c::ToToken(token));
+  });
+}
+
+hf_error* hf_mapping_create(const hf_buffer* buffer,
+                            const hf_mapping_options* options,
+                            hf_mapping** mapping) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(buffer);
+    HF_REQUIRE(mapping);
+    const auto all =
+        Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto exported,
+        buffer->buffer.ExportLocal({.rights = all.writable
+                                                  ? holdfast::Rights::kReadWrite
+                                                  : holdfast::Rights::kRead}));
+    HOLDFAST_ASSIGN_OR_RETURN(
+        auto mapped, holdfast::LocalMapping::Map(
+                         exported, {.driver = holdfast::c::Text(all.driver),
+                                    .device = all.device}));
+    Give(std::move(mapped), mapping);
+    return absl::OkStatus();
+  });
+}
+
+void hf_mapping_free(hf_mapping* mapping) { delete mapping; }
+
+uint64_t hf_mapping_pointer(const hf_mapping* mapping) {
+  return mapping->mapping->pointer();
+}
+
+uint64_t hf_mapping_size(const hf_mapping* mapping) {
+  return mapping->mapping->size();
+}
+
+}  // extern "C"

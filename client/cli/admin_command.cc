@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cli/admin_command.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/cli/json_writer.h"
+#include "client/cpp/admin/admin.h"
+#include "client/cpp/daemon.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::cli {
+namespace {
+
+struct DrainOptions {
+  std::string timeout;  // as absl::ParseDuration has it; empty: none
+  bool stop = false;
+};
+
+absl::StatusOr<absl::Duration> TimeoutOf(const DrainOptions& drain) {
+  if (drain.timeout.empty()) return absl::InfiniteDuration();
+  absl::Duration timeout;
+  if (absl::ParseDuration(drain.timeout, &timeout) &&
+      timeout >= absl::ZeroDuration()) {
+    return timeout;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--timeout=", drain.timeout, " is no time: give one as 30s or 5m"));
+}
+
+absl::Status RunDrain(const CommonOptions& options, const DrainOptions& drain) {
+  HOLDFAST_ASSIGN_OR_RETURN(const absl::Duration timeout, TimeoutOf(drain));
+  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
+  if (drain.stop) return StopDrain(*daemon);
+  HOLDFAST_ASSIGN_OR_RETURN(const uint32_t left, Drain(*daemon, timeout));
+  if (options.json) {
+    JsonWriter json;
+    json.BeginObject().Member("sessions_left", left).EndObject();
+    std::puts(json.text().c_str());
+  } else if (left == 0) {
+    std::puts("drained: no session is left, and none is opened");
+  }
+  if (left == 0) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrCat(left, left == 1 ? " session is" : " sessions are",
+                   " still open after ", absl::FormatDuration(timeout),
+                   "; no new ones are opened until `drain --stop`"));
+}
+
+}  // namespace
+
+void AddAdminCommand(CLI::App* app, CommonOptions* options,
+                     absl::Status* status) {
+  CLI::App* admin =
+      app->add_subcommand("admin", "Operate the daemon, as its own user");
+  admin->require_subcommand(1);
+  const auto drain = std::make_shared<DrainOptions>();
+  CLI::App* command = AddCommand(
+      admin, options, "drain",
+      "Open no new sessions, and wait until the last one has ended",
+      [options, drain] { return RunDrain(*options, *drain); }, status);
+  command->add_option("--timeout", drain->timeout,
+                      "Wait so long at most, e.g. 30s (default: for ever)");
+  command->add_flag("--stop", drain->stop, "Open sessions again");
+}
+
+}  // namespace holdfast::cli

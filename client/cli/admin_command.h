@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `holdfast admin`: what only the daemon's operator may do.
+#ifndef HOLDFAST_CLIENT_CLI_ADMIN_COMMAND_H_
+#define HOLDFAST_CLIENT_CLI_ADMIN_COMMAND_H_
+
+#include "client/cli/command.h"
+
+namespace holdfast::cli {
+
+void AddAdminCommand(CLI::App* app, CommonOptions* options,
+                     absl::Status* status);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_ADMIN_COMMAND_H_

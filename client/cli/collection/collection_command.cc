@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cli/collection/collection_command.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/collection/array_files.h"
+#include "client/cli/collection/collection_report.h"
+#include "client/cpp/collection/collections.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::cli {
+namespace {
+
+// The arguments of a collection's commands, as the command line gives them.
+struct Arguments {
+  std::string name;
+  uint64_t version = 0;
+  uint32_t device = 0;
+  std::vector<std::string> files;
+  std::string file;
+  bool once = false;
+  bool everybody = false;
+  std::vector<std::string> clients;
+  uint32_t keep = 1;
+};
+
+absl::StatusOr<std::unique_ptr<Collections>> Connect(
+    const CommonOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
+  return std::make_unique<Collections>(std::move(daemon));
+}
+
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(
+    const CommonOptions& options) {
+  return Session::Open(
+      {.address = options.address, .name = "holdfast collection"});
+}
+
+// Shows "1.5 GiB of 4.0 GiB" on a terminal, written over and gone in the end.
+class CopyLine {
+ public:
+  ~CopyLine() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  void Show(uint64_t done, uint64_t all) {
+    if (!terminal_) return;
+    shown_ = true;
+    std::fprintf(stderr, "\r\033[K%s of %s", HumanBytes(done).c_str(),
+                 HumanBytes(all).c_str());
+  }
+
+ private:
+  const bool terminal_ = isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+};
+
+absl::Status Load(const CommonOptions& options, const Arguments& arguments) {
+  HOLDFAST_ASSIGN_OR_RETURN(const ArrayFiles files,
+                            ArrayFiles::Open(arguments.files));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto session, OpenSession(options));
+  std::unique_ptr<WriteClaim> claim;
+  if (arguments.once) {
+    HOLDFAST_ASSIGN_OR_RETURN(claim,
+                              WriteClaim::Wait(*session, arguments.name));
+    if (!claim->writes()) {
+      std::printf("%s is there already\n", arguments.name.c_str());
+      return absl::OkStatus();
+    }
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const Stream stream,
+                            session->device(arguments.device).CreateStream());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      CollectionWriter writer,
+      CollectionWriter::Create(*session, files.arrays(), arguments.device));
+  {
+    CopyLine line;
+    HOLDFAST_RETURN_IF_ERROR(files.Upload(
+        writer, stream,
+        [&](uint64_t done, uint64_t all) { line.Show(done, all); }));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t version,
+                            writer.Commit(arguments.name, files.metadata()));
+  std::printf("%s version %s\n", arguments.name.c_str(),
+              absl::StrCat(version).c_str());
+  return absl::OkStatus();
+}
+
+// Opens the collection and calls `use` with it and a stream.
+template <typename Use>
+absl::Status WithCollection(const CommonOptions& options,
+                            const Arguments& arguments, Use use) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto session, OpenSession(options));
+  HOLDFAST_ASSIGN_OR_RETURN(const Stream stream,
+                            session->device(arguments.device).CreateStream());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const Collection collection,
+      Collection::Open(*session, arguments.name, arguments.version,
+                       arguments.device));
+  return use(collection, stream);
+}
+
+absl::Status Save(const CommonOptions& options, const Arguments& arguments) {
+  CopyLine line;
+  return WithCollection(
+      options, arguments,
+      [&](const Collection& collection, const Stream& stream) {
+        return SaveCollection(
+            collection, stream, arguments.file,
+            [&](uint64_t done, uint64_t all) { line.Show(done, all); });
+      });
+}
+
+absl::Status Verify(const CommonOptions& options, const Arguments& arguments) {
+  return WithCollection(
+      options, arguments,
+      [&](const Collection& collection, const Stream& stream) -> absl::Status {
+        CopyLine line;
+        HOLDFAST_ASSIGN_OR_RETURN(
+            const auto digests,
+            DigestArrays(collection, stream, [&](uint64_t done, uint64_t all) {
+              line.Show(done, all);
+            }));
+        PrintDigests(digests, options.json);
+        return absl::OkStatus();
+      });
+}
+
+absl::Status List(const CommonOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto list, collections->List());
+  PrintCollections(list, options.json);
+  return absl::OkStatus();
+}
+
+absl::Status Show(const CommonOptions& options, const Arguments& arguments) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto description,
+      collections->Describe(arguments.name, arguments.version));
+  PrintCollection(description, options.json);
+  return absl::OkStatus();
+}
+
+absl::Status Remove(const CommonOptions& options, const Arguments& arguments) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
+  return collections->Delete(arguments.name, arguments.version).status();
+}
+
+absl::Status Share(const CommonOptions& options, const Arguments& arguments) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
+  v1::ConfigureCollectionRequest request;
+  request.set_name(arguments.name);
+  request.mutable_visibility()->set_everybody(arguments.everybody);
+  for (const std::string& client : arguments.clients) {
+    request.mutable_visibility()->add_clients(client);
+  }
+  return collections->Configure(request);
+}
+
+absl::Status Keep(const CommonOptions& options, const Arguments& arguments) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
+  v1::ConfigureCollectionRequest request;
+  request.set_name(arguments.name);
+  request.set_keep(arguments.keep);
+  return collections->Configure(request);
+}
+
+absl::Status Watch(const CommonOptions& options, const Arguments& arguments) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
+  return collections->Watch(arguments.name,
+                            [&](const v1::CollectionChange& change) {
+                              PrintChange(change, options.json);
+                              return !std::ferror(stdout);
+                            });
+}
+
+// Adds the commands of one collection, each of which runs with its arguments.
+class Adder {
+ public:
+  Adder(CLI::App* app, CommonOptions* options, absl::Status* status)
+      : app_(app), options_(options), status_(status) {}
+
+  using Run = absl::Status (*)(const CommonOptions&, const Arguments&);
+  CLI::App* Add(const std::string& name, const std::string& summary, Run run) {
+    arguments_ = std::make_shared<Arguments>();
+    CLI::App* const command = AddCommand(
+        app_, options_, name, summary,
+        [run, options = options_, arguments = arguments_] {
+          return run(*options, *arguments);
+        },
+        status_);
+    return command;
+  }
+  Arguments& arguments() { return *arguments_; }
+
+  CLI::App* AddNamed(const std::string& name, const std::string& summary,
+                     Run run) {
+    CLI::App* const command = Add(name, summary, run);
+    command->add_option("NAME", arguments_->name, "The collection's name")
+        ->required();
+    return command;
+  }
+  CLI::App* AddVersioned(const std::string& name, const std::string& summary,
+                         Run run) {
+    CLI::App* const command = AddNamed(name, summary, run);
+    command
+        ->add_option("--version-number", arguments_->version,
+                     "Which version; 0 is the latest, or for rm all")
+        ->capture_default_str();
+    return command;
+  }
+
+ private:
+  CLI::App* const app_;
+  CommonOptions* const options_;
+  absl::Status* const status_;
+  std::shared_ptr<Arguments> arguments_;
+};
+
+}  // namespace
+
+void AddCollectionCommand(CLI::App* app, CommonOptions* options,
+                          absl::Status* status) {
+  CLI::App* const group = app->add_subcommand(
+      "collection",
+      "Named, versioned arrays in device memory that outlive their writer");
+  group->require_subcommand(1);
+  AddCommand(
+      group, options, "ls", "List the collections that you may open",
+      [options] { return List(*options); }, status);
+  Adder adder(group, options, status);
+  adder.AddVersioned("show", "One version: its arrays, readers and metadata",
+                     Show);
+  CLI::App* const load = adder.AddNamed(
+      "load", "Make a new version of the arrays in safetensors files", Load);
+  load->add_option("FILES", adder.arguments().files, "Files to read")
+      ->required();
+  load->add_option("--device", adder.arguments().device,
+                   "Ordinal of the device")
+      ->capture_default_str();
+  load->add_flag("--once", adder.arguments().once,
+                 "Do nothing if it is there; wait if somebody loads it");
+  adder.AddVersioned("save", "Write a version as a safetensors file", Save)
+      ->add_option("FILE", adder.arguments().file, "File to write")
+      ->required();
+  adder.AddVersioned("verify", "SHA-256 of each array, as the device has it",
+                     Verify);
+  adder.AddVersioned("rm", "Delete; sessions that have it open keep it",
+                     Remove);
+  CLI::App* const share =
+      adder.AddNamed("share", "Say who else may open it", Share);
+  share->add_flag("--everybody", adder.arguments().everybody,
+                  "Every client of the daemon");
+  share->add_option(
+      "--with", adder.arguments().clients,
+      "Clients by name, as `show` tells an owner's: \"uid 1000\"");
+  adder.AddNamed("keep", "How many versions stay when a new one comes", Keep)
+      ->add_option("COUNT", adder.arguments().keep, "Versions; 0: all")
+      ->required();
+  adder
+      .Add("watch", "Print each new and deleted version, until interrupted",
+           Watch)
+      ->add_option("NAME", adder.arguments().name,
+                   "One collection; default: all");
+}
+
+}  // namespace holdfast::cli

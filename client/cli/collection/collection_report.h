@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CLI_COLLECTION_COLLECTION_REPORT_H_
+#define HOLDFAST_CLIENT_CLI_COLLECTION_COLLECTION_REPORT_H_
+
+#include <map>
+#include <string>
+
+#include "holdfast/v1/collections.pb.h"
+
+namespace holdfast::cli {
+
+// To stdout: text, or one JSON value.
+void PrintCollections(const v1::ListCollectionsResponse& list, bool json);
+void PrintCollection(const v1::DescribeCollectionResponse& description,
+                     bool json);
+// A line for each change, as it comes.
+void PrintChange(const v1::CollectionChange& change, bool json);
+// SHA-256 by array.
+void PrintDigests(const std::map<std::string, std::string>& digests, bool json);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_COLLECTION_COLLECTION_REPORT_H_

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cli/tenants_command.h"
+
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/cli/json_writer.h"
+#include "client/cpp/daemon.h"
+#include "client/cpp/tenants/tenants.h"
+#include "core/base/printable.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::cli {
+namespace {
+
+// The options of a new tenant.
+struct NewTenant {
+  v1::CreateTenantRequest request;
+  std::string name;
+  uint64_t device_bytes = 0;
+  uint64_t pinned_bytes = 0;
+  uint64_t arena_bytes = 0;
+  uint64_t collection_bytes = 0;
+  uint64_t sessions = 0;
+  uint32_t weight = 1;
+  std::vector<uint32_t> devices;
+  int64_t uid = -1;
+  std::string lifetime;
+};
+
+void WriteTenant(const v1::TenantInfo& tenant, JsonWriter* json) {
+  const v1::Quota& quota = tenant.quota();
+  json->BeginObject()
+      .Member("name", tenant.name())
+      .Member("temporary", tenant.temporary())
+      .Member("weight", tenant.weight())
+      .Member("sessions", tenant.sessions())
+      .Member("device_bytes", tenant.device_bytes())
+      .Member("peak_device_bytes", tenant.peak_device_bytes())
+      .Member("pinned_bytes", tenant.pinned_bytes())
+      .Member("arena_bytes", tenant.arena_bytes())
+      .Member("collection_bytes", tenant.collection_bytes())
+      .BeginObject("quota")
+      .Member("sessions", quota.sessions())
+      .Member("device_bytes", quota.device_bytes())
+      .Member("pinned_bytes", quota.pinned_bytes())
+      .Member("arena_bytes", quota.arena_bytes())
+      .Member("collection_bytes", quota.collection_bytes())
+      .Member("handles", quota.handles())
+      .Member("outstanding_commands", quota.outstanding_commands())
+      .EndObject()
+      .EndObject();
+}
+
+// "3 of 4", "3".
+std::string OfLimit(const std::string& used, uint64_t limit,
+                    const std::string& text) {
+  return limit == 0 ? used : absl::StrCat(used, " of ", text);
+}
+
+std::string BytesOf(uint64_t used, uint64_t limit) {
+  return OfLimit(HumanBytes(used), limit, HumanBytes(limit));
+}
+
+void PrintTenant(const v1::TenantInfo& tenant) {
+  const v1::Quota& quota = tenant.quota();
+  std::printf(
+      "%-24s %-9s %-9s %-24s %-24s %-24s %s\n",
+      ToPrintable(tenant.name()).c_str(), tenant.temporary() ? "temporary" : "",
+      OfLimit(absl::StrCat(tenant.sessions()), quota.sessions(),
+              absl::StrCat(quota.sessions()))
+          .c_str(),
+      BytesOf(tenant.device_bytes(), quota.device_bytes()).c_str(),
+      BytesOf(tenant.pinned_bytes(), quota.pinned_bytes()).c_str(),
+      BytesOf(tenant.arena_bytes(), quota.arena_bytes()).c_str(),
+      BytesOf(tenant.collection_bytes(), quota.collection_bytes()).c_str());
+}
+
+absl::StatusOr<std::unique_ptr<Tenants>> ConnectTenants(
+    const CommonOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
+  return std::make_unique<Tenants>(std::move(daemon));
+}
+
+absl::Status List(const CommonOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto tenants, ConnectTenants(options));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto list, tenants->List());
+  if (options.json) {
+    JsonWriter json;
+    json.BeginObject().BeginArray("tenants");
+    for (const auto& tenant : list.tenants()) WriteTenant(tenant, &json);
+    std::puts(json.EndArray().EndObject().text().c_str());
+    return absl::OkStatus();
+  }
+  std::printf("%-24s %-9s %-9s %-24s %-24s %-24s %s\n", "TENANT", "KIND",
+              "SESSIONS", "DEVICE", "PINNED", "ARENAS", "COLLECTIONS");
+  for (const auto& tenant : list.tenants()) PrintTenant(tenant);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::CreateTenantRequest> RequestOf(const NewTenant& tenant) {
+  v1::CreateTenantRequest request;
+  request.set_name(tenant.name);
+  v1::Quota& quota = *request.mutable_quota();
+  quota.set_device_bytes(tenant.device_bytes);
+  quota.set_pinned_bytes(tenant.pinned_bytes);
+  quota.set_arena_bytes(tenant.arena_bytes);
+  quota.set_collection_bytes(tenant.collection_bytes);
+  quota.set_sessions(tenant.sessions);
+  request.set_weight(tenant.weight);
+  request.mutable_devices()->Add(tenant.devices.begin(), tenant.devices.end());
+  if (tenant.uid >= 0) request.set_uid(static_cast<uint32_t>(tenant.uid));
+  if (tenant.lifetime.empty()) return request;
+  absl::Duration lifetime;
+  if (!absl::ParseDuration(tenant.lifetime, &lifetime)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--lifetime: ", tenant.lifetime, " is no duration; write 90s or 2h"));
+  }
+  request.mutable_lifetime()->set_seconds(
+      absl::IDivDuration(lifetime, absl::Seconds(1), &lifetime));
+  request.mutable_lifetime()->set_nanos(
+      static_cast<int32_t>(absl::ToInt64Nanoseconds(lifetime)));
+  return request;
+}
+
+absl::Status Create(const CommonOptions& options, const NewTenant& tenant) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto request, RequestOf(tenant));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto tenants, ConnectTenants(options));
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string token, tenants->Create(request));
+  if (!options.json) {
+    std::puts(token.c_str());
+    return absl::OkStatus();
+  }
+  JsonWriter json;
+  json.BeginObject()
+      .Member("name", tenant.name)
+      .Member("token", token)
+      .EndObject();
+  std::puts(json.text().c_str());
+  return absl::OkStatus();
+}
+
+absl::Status End(const CommonOptions& options, const std::string& name,
+                 const std::string& reason) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto tenants, ConnectTenants(options));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto tenant, tenants->End(name, reason));
+  if (options.json) {
+    JsonWriter json;
+    WriteTenant(tenant, &json);
+    std::puts(json.text().c_str());
+    return absl::OkStatus();
+  }
+  std::printf("%s ended; it had %s of device memory at most\n",
+              ToPrintable(tenant.name()).c_str(),
+              HumanBytes(tenant.peak_device_bytes()).c_str());
+  return absl::OkStatus();
+}
+
+void AddBytes(CLI::App* command, const std::string& name, uint64_t* bytes,
+              const std::string& help) {
+  command->add_option(name, *bytes, help)
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+}
+
+void AddCreate(CLI::App* tenants, CommonOptions* options,
+               absl::Status* status) {
+  const auto tenant = std::make_shared<NewTenant>();
+  CLI::App* command = AddCommand(
+      tenants, options, "create",
+      "Make a tenant for as long as a job lasts; prints its token, which "
+      "clients take from HOLDFAST_TOKEN",
+      [options, tenant] { return Create(*options, *tenant); }, status);
+  command->add_option("NAME", tenant->name, "Letters, digits and ._-")
+      ->required();
+  AddBytes(command, "--memory", &tenant->device_bytes,
+           "Device memory in buffers, over all its sessions; 8GiB");
+  AddBytes(command, "--pinned-memory", &tenant->pinned_bytes,
+           "Page-locked buffers");
+  AddBytes(command, "--arena-memory", &tenant->arena_bytes,
+           "Memory shared with its clients");
+  AddBytes(command, "--collection-memory", &tenant->collection_bytes,
+           "Device memory of its collections");
+  command->add_option("--sessions", tenant->sessions, "Sessions at once");
+  command->add_option("--weight", tenant->weight, "Its share of a busy device")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--devices", tenant->devices, "Ordinals; default: all")
+      ->delimiter(',');
+  command
+      ->add_option("--uid", tenant->uid,
+                   "The user that is this tenant on Unix sockets")
+      ->check(CLI::Range(int64_t{0}, int64_t{UINT32_MAX} - 1));
+  command
+      ->add_option("--lifetime", tenant->lifetime,
+                   "It ends by itself after this time; 2h")
+      ->type_name("DURATION");
+}
+
+}  // namespace
+
+void AddTenantsCommand(CLI::App* app, CommonOptions* options,
+                       absl::Status* status) {
+  CLI::App* tenants = app->add_subcommand(
+      "tenants", "Who pays: list, and for operators make and end");
+  tenants->require_subcommand(1);
+  AddCommand(
+      tenants, options, "ls",
+      "List tenants with what they hold and may hold; an operator sees all",
+      [options] { return List(*options); }, status);
+  AddCreate(tenants, options, status);
+  const auto name = std::make_shared<std::string>();
+  const auto reason = std::make_shared<std::string>();
+  CLI::App* end = AddCommand(
+      tenants, options, "end",
+      "End a tenant's sessions and delete its collections",
+      [options, name, reason] { return End(*options, *name, *reason); },
+      status);
+  end->add_option("NAME", *name, "As it was created")->required();
+  end->add_option("--reason", *reason, "Shown to its clients");
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CLI_TOP_SCREEN_H_
+#define HOLDFAST_CLIENT_CLI_TOP_SCREEN_H_
+
+#include <termios.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/cli/top/view.h"
+#include "core/base/unique_fd.h"
+
+namespace holdfast::cli {
+
+// A terminal's alternate screen, drawn over at each view. The terminal is as it
+// was before when this object ends, also by SIGINT, SIGTERM or SIGHUP, which
+// Wait() reports.
+class Screen {
+ public:
+  // Blocks the signals that Wait() reports in this thread and those that it
+  // starts. Call before there are others.
+  static void BlockSignals();
+
+  // REQUIRES: standard input and output are terminals; BlockSignals().
+  static absl::StatusOr<std::unique_ptr<Screen>> Open();
+  ~Screen();
+
+  ViewSize size() const;
+  void Draw(const std::vector<std::string>& lines) const;
+
+  enum class Event { kTimeout, kResized, kQuit };
+  // Blocks until the time is up, the terminal's size has changed, or somebody
+  // wants to leave: q, or a signal.
+  Event Wait(absl::Duration timeout);
+
+ private:
+  explicit Screen(UniqueFd signals) : signals_(std::move(signals)) {}
+
+  const UniqueFd signals_;
+  termios before_ = {};
+};
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_TOP_SCREEN_H_

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CLI_TOP_SNAPSHOT_H_
+#define HOLDFAST_CLIENT_CLI_TOP_SNAPSHOT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/cpp/daemon.h"
+#include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/devices.pb.h"
+#include "holdfast/v1/sessions.pb.h"
+
+namespace holdfast::cli {
+
+// A daemon at one moment, as far as it shows itself to this caller.
+struct TopSnapshot {
+  absl::Time time;
+  std::string address;
+  v1::GetServerInfoResponse info;
+  v1::ListDevicesResponse devices;
+  v1::ListSessionsResponse sessions;
+};
+
+absl::StatusOr<TopSnapshot> TakeSnapshot(Daemon& daemon);
+
+// Bytes a second that sessions copied between two snapshots.
+struct CopyRates {
+  std::map<std::string, double> by_session;  // by id
+  std::map<v1::CopyPath, double> by_path;
+  double all = 0;
+};
+
+// A session that is in one of the snapshots only has no rate: how long it took
+// for its bytes is not known.
+CopyRates RatesBetween(const TopSnapshot& before, const TopSnapshot& after);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_TOP_SNAPSHOT_H_

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CLI_TOP_TOP_COMMAND_H_
+#define HOLDFAST_CLIENT_CLI_TOP_TOP_COMMAND_H_
+
+#include "client/cli/command.h"
+
+namespace holdfast::cli {
+
+void AddTopCommand(CLI::App* app, CommonOptions* options, absl::Status* status);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_TOP_TOP_COMMAND_H_

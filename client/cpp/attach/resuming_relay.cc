@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/attach/resuming_relay.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cpp/rpc_status.h"
+#include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/impl/codegen/proto_utils.h"  // how messages are parsed
+#include "grpcpp/impl/codegen/rpc_method.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/sync_stream.h"
+#include "holdfast/v1/sessions.grpc.pb.h"
+
+namespace holdfast {
+namespace {
+
+// Batches that are kept; beyond it no more are taken from the queue until some
+// have arrived.
+constexpr size_t kMaxUnacknowledged = size_t{8} << 20;
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(10);
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
+constexpr absl::Duration kAttachTimeout = absl::Seconds(10);
+
+// Arrivals and the end wake a reader of the ring. It also polls, in case that a
+// wake-up is lost.
+constexpr absl::Duration kLookAnyway = absl::Milliseconds(200);
+
+// The connection broke, or the daemon cannot serve just now: not the session's
+// end, nor a mistake.
+bool MayPass(const grpc::Status& grpc_status) {
+  const absl::Status status = ToStatus(grpc_status);
+  if (const auto detail = GetErrorDetail(status);
+      detail.has_value() && detail->session_lost) {
+    return false;
+  }
+  return absl::IsUnavailable(status) || absl::IsCancelled(status) ||
+         absl::IsDeadlineExceeded(status) || absl::IsInternal(status) ||
+         absl::IsUnknown(status);
+}
+
+// The details of a call's status; empty if it has none.
+v1::Error ToError(const grpc::Status& status) {
+  v1::Error error;
+  if (error.ParseFromString(status.error_details()) && error.code() != 0) {
+    return error;
+  }
+  error.Clear();
+  error.set_code(status.error_code());
+  error.set_message(status.error_message());
+  return error;
+}
+
+grpc::Status Unavailable(const std::string& message) {
+  return {grpc::StatusCode::UNAVAILABLE, message};
+}
+
+bool IsAcknowledgement(const v1::Result& result) {
+  return result.outcome_case() == v1::Result::OUTCOME_NOT_SET;
+}
+
+}  // namespace
+
+// One Execute call.
+class ResumingRelay::Call {
+ public:
+  Call(std::shared_ptr<grpc::Channel> channel, const std::string& token,
+       uint64_t results_read)
+      : channel_(std::move(channel)) {
+    context_.AddMetadata("holdfast-session-token", token);
+    context_.AddMetadata("holdfast-results-read", absl::StrCat(results_read));
+    const grpc::internal::RpcMethod method(
+        "/holdfast.v1.CommandService/Execute",
+        grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
+    stream_.reset(grpc::internal::ClientReaderWriterFactory<
+                  grpc::ByteBuffer, v1::ResultBatch>::Create(channel_.get(),
+                                                             method,
+                                                             &context_));
+  }
+
+  bool Write(absl::string_view bytes) {
+    const grpc::Slice slice(bytes.data(), bytes.size());
+    return stream_->Write(grpc::ByteBuffer(&slice, 1));
+  }
+  bool Read(v1::ResultBatch* batch) { return stream_->Read(batch); }
+  void Cancel() { context_.TryCancel(); }
+  grpc::Status Finish() { return stream_->Finish(); }
+
+ private:
+  const std::shared_ptr<grpc::Channel> channel_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, v1::ResultBatch>>
+      stream_;
+};
+
+ResumingRelay::ResumingRelay(Options options, std::unique_ptr<RingPair> rings,
+                             std::shared_ptr<grpc::Channel> channel)
+    : options_(std::move(options)), rings_(std::move(rings)) {
+  call_ = std::make_shared<Call>(std::move(channel), options_.session_token,
+                                 results_read_);
+  sender_ = std::thread([this] { SendCommands(); });
+  receiver_ = std::thread([this] { ReceiveResults(); });
+}
+
+ResumingRelay::~ResumingRelay() {
+  closing_ = true;
+  rings_->Close();
+  {
+    absl::MutexLock lock(&mutex_);
+    if (call_ != nullptr) call_->Cancel();
+  }
+  sender_.join();
+  receiver_.join();
+}
+
+void ResumingRelay::SendCommands() {
+  while (!closing_) {
+    const auto message = rings_->reader().Read();
+    if (!message.ok()) {
+      return GiveUp({grpc::StatusCode::INTERNAL,
+                     std::string(message.status().message())});
+    }
+    if (message->has_value()) {
+      Send(**message);
+    } else {
+      rings_->reader().Await(kLookAnyway);
+    }
+  }
+}
+
+// Without send_mutex_, which the receiver needs to make room.
+void ResumingRelay::AwaitRoom() {
+  absl::MutexLock lock(&mutex_);
+  const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return closing_ || given_up_ ||
+           unacknowledged_.bytes() < kMaxUnacknowledged;
+  };
+  mutex_.Await(absl::Condition(&room));
+}
+
+void ResumingRelay::Send(absl::string_view batch) {
+  AwaitRoom();
+  absl::MutexLock send_lock(&send_mutex_);
+  std::shared_ptr<Call> call;
+  {
+    absl::MutexLock lock(&mutex_);
+    // Taken, so that the queue can write, and dropped.
+    if (closing_ || given_up_) return;
+    unacknowledged_.Add(batch);
+    if (in_order_) call = call_;
+  }
+  // Where it fails, the batch is sent again on the next call.
+  if (call != nullptr) call->Write(batch);
+}
+
+void ResumingRelay::ReceiveResults() {
+  std::shared_ptr<Call> call;
+  {
+    absl::MutexLock lock(&mutex_);
+    call = call_;
+  }
+  while (true) {
+    const grpc::Status ended = Serve(call);
+    if (closing_) return;
+    if (!MayPass(ended)) return GiveUp(ended);
+    std::shared_ptr<grpc::Channel> channel;
+    const grpc::Status attached = Reattach(&channel);
+    if (closing_) return;
+    if (!attached.ok()) return GiveUp(attached);
+    call = Begin(std::move(channel));
+  }
+}
+
+grpc::Status ResumingRelay::Serve(const std::shared_ptr<Call>& call) {
+  while (true) {
+    v1::ResultBatch batch;
+    if (!call->Read(&batch)) break;
+    Deliver(std::move(batch), call);
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    in_order_ = false;
+  }
+  // A write that is under way fails now that the call has ended.
+  absl::MutexLock send_lock(&send_mutex_);
+  const grpc::Status status = call->Finish();
+  return status.ok() ? Unavailable("the call has ended") : status;
+}
+
+void ResumingRelay::Deliver(v1::ResultBatch batch,
+                            const std::shared_ptr<Call>& call) {
+  std::optional<uint64_t> arrived;
+  v1::ResultBatch results;
+  for (v1::Result& result : *batch.mutable_results()) {
+    if (IsAcknowledgement(result)) {
+      arrived = result.sequence();
+    } else {
+      results.add_results()->Swap(&result);
+    }
+  }
+  if (results.results_size() > 0) {
+    results_read_ += static_cast<uint64_t>(results.results_size());
+    // Fails when the session is closed here.
+    rings_->writer().Write(results.SerializeAsString()).IgnoreError();
+  }
+  if (arrived.has_value()) Acknowledge(*arrived, call);
+}
+
+void ResumingRelay::Acknowledge(uint64_t sequence,
+                                const std::shared_ptr<Call>& call) {
+  {
+    absl::MutexLock lock(&mutex_);
+    unacknowledged_.Acknowledge(sequence);
+    if (in_order_) return;
+  }
+  absl::MutexLock send_lock(&send_mutex_);
+  Resend(call);
+}
+
+// Holds send_mutex_ all the while, so nothing is added behind what it sends.
+void ResumingRelay::Resend(const std::shared_ptr<Call>& call) {
+  std::deque<Unacknowledged::Batch> batches;
+  {
+    absl::MutexLock lock(&mutex_);
+    batches = unacknowledged_.batches();
+    in_order_ = true;
+  }
+  for (const auto& batch : batches) {
+    if (!call->Write(batch.bytes)) return;
+  }
+}
+
+grpc::Status ResumingRelay::Reattach(std::shared_ptr<grpc::Channel>* channel) {
+  const absl::Time deadline = absl::Now() + options_.grace;
+  absl::Duration pause = kFirstPause;
+  while (true) {
+    const grpc::Status attached = TryReattach(channel);
+    if (closing_ || attached.ok() || !MayPass(attached)) return attached;
+    if (absl::Now() + pause > deadline) {
+      return Unavailable(absl::StrCat(
+          "its connection broke and could not be made again within ",
+          absl::FormatDuration(options_.grace), ": ",
+          attached.error_message()));
+    }
+    Pause(pause);
+    pause = std::min(pause * 2, kLongestPause);
+  }
+}
+
+void ResumingRelay::Pause(absl::Duration pause) {
+  absl::MutexLock lock(&mutex_);
+  const auto over = [this] { return closing_.load(); };
+  mutex_.AwaitWithTimeout(absl::Condition(&over), pause);
+}
+
+grpc::Status ResumingRelay::TryReattach(
+    std::shared_ptr<grpc::Channel>* channel) {
+  auto connected = options_.connect();
+  if (!connected.ok()) {
+    return Unavailable(std::string(connected.status().message()));
+  }
+  *channel = *std::move(connected);
+  grpc::ClientContext context;
+  context.AddMetadata("holdfast-session-token", options_.session_token);
+  context.set_deadline(absl::ToChronoTime(absl::Now() + kAttachTimeout));
+  v1::AttachSessionRequest request;
+  request.set_results_read_through(results_read_);
+  v1::AttachSessionResponse response;
+  return v1::SessionService::NewStub(*channel)->AttachSession(&context, request,
+                                                              &response);
+}
+
+std::shared_ptr<ResumingRelay::Call> ResumingRelay::Begin(
+    std::shared_ptr<grpc::Channel> channel) {
+  auto call = std::make_shared<Call>(std::move(channel), options_.session_token,
+                                     results_read_);
+  absl::MutexLock lock(&mutex_);
+  if (closing_) call->Cancel();
+  call_ = call;
+  return call;
+}
+
+// Commands are still taken from the queue, and dropped, so that it never waits.
+void ResumingRelay::GiveUp(const grpc::Status& reason) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (std::exchange(given_up_, true) || closing_) return;
+  }
+  v1::ResultBatch batch;
+  *batch.add_results()->mutable_error() = ToError(reason);
+  rings_->writer().Write(batch.SerializeAsString()).IgnoreError();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/collection/collection_writer.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/session_state.h"
+#include "core/base/array_layout.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+absl::StatusOr<v1::ArrayDescription> Describe(const ArraySpec& spec,
+                                              uint64_t offset) {
+  const auto size = ArrayBytes(spec.dtype, spec.shape);
+  if (!size.ok()) {
+    return absl::Status(
+        size.status().code(),
+        absl::StrCat("array \"", spec.name, "\": ", size.status().message()));
+  }
+  v1::ArrayDescription array;
+  array.set_name(spec.name);
+  array.set_dtype(spec.dtype);
+  array.mutable_shape()->Add(spec.shape.begin(), spec.shape.end());
+  array.set_offset(offset);
+  array.set_size(*size);
+  return array;
+}
+
+}  // namespace
+
+absl::StatusOr<CollectionWriter> CollectionWriter::Create(
+    const Session& session, const std::vector<ArraySpec>& arrays,
+    uint32_t device) {
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max() - kAlignment;
+  std::vector<v1::ArrayDescription> described;
+  uint64_t end = 0;
+  for (const ArraySpec& spec : arrays) {
+    HOLDFAST_ASSIGN_OR_RETURN(described.emplace_back(), Describe(spec, end));
+    if (described.back().size() > kMost - end) {
+      return absl::InvalidArgumentError("more bytes than 64 bits can count");
+    }
+    end += described.back().size();
+    end = (end + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Buffer memory,
+      session.device(device).AllocateShared(std::max<uint64_t>(end, 1)));
+  CollectionWriter writer(session, std::move(memory));
+  writer.buffers_ = {writer.memory_.handle()};
+  writer.arrays_ = std::move(described);
+  return writer;
+}
+
+absl::Status CollectionWriter::Adopt(const Collection& collection,
+                                     const std::string& array) {
+  const auto found = collection.arrays().find(array);
+  if (found == collection.arrays().end()) {
+    return absl::NotFoundError(absl::StrCat("collection \"", collection.name(),
+                                            "\" has no array \"", array, "\""));
+  }
+  v1::ArrayDescription& adopted = arrays_.emplace_back(found->second);
+  const uint64_t handle = collection.buffers()[adopted.buffer()].handle();
+  const auto known = std::find(buffers_.begin(), buffers_.end(), handle);
+  adopted.set_buffer(static_cast<uint32_t>(known - buffers_.begin()));
+  if (known == buffers_.end()) buffers_.push_back(handle);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Buffer> CollectionWriter::Array(size_t index) const {
+  if (index >= arrays_.size() || arrays_[index].buffer() != 0) {
+    return absl::OutOfRangeError(
+        absl::StrCat("array ", index, " is not there to be filled"));
+  }
+  return memory_.Sub(arrays_[index].offset(), arrays_[index].size());
+}
+
+absl::StatusOr<uint64_t> CollectionWriter::Commit(
+    const std::string& name,
+    const std::map<std::string, std::string>& metadata) {
+  HOLDFAST_RETURN_IF_ERROR(session_->Synchronize());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const v1::Result result,
+      memory_.session()->queue.Call([&](v1::Command& command) {
+        v1::CommitCollection& commit = *command.mutable_commit_collection();
+        commit.set_name(name);
+        commit.mutable_buffers()->Add(buffers_.begin(), buffers_.end());
+        commit.mutable_arrays()->Add(arrays_.begin(), arrays_.end());
+        commit.mutable_metadata()->insert(metadata.begin(), metadata.end());
+      }));
+  return result.collection().version();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_COLLECTION_COLLECTION_WRITER_H_
+#define HOLDFAST_CLIENT_CPP_COLLECTION_COLLECTION_WRITER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cpp/buffer.h"
+#include "client/cpp/collection/collection.h"
+#include "client/cpp/session.h"
+
+namespace holdfast {
+
+// An array that is to be in a collection.
+struct ArraySpec {
+  std::string name;
+  std::string dtype;            // "F32", "BF16", ...
+  std::vector<uint64_t> shape;  // elements; empty: a scalar
+};
+
+// Memory for a new version of a collection, all in one piece, so that readers
+// map it at once. Fill the arrays by any command or upload, then commit. Before
+// that nobody else sees any of it, and it goes with this object.
+class CollectionWriter {
+ public:
+  // Bytes; what arrays are aligned to.
+  static constexpr uint64_t kAlignment = 256;
+
+  // INVALID_ARGUMENT: a dtype or shape that cannot be. RESOURCE_EXHAUSTED: no
+  // memory for them.
+  static absl::StatusOr<CollectionWriter> Create(
+      const Session& session, const std::vector<ArraySpec>& arrays,
+      uint32_t device = 0);
+
+  // Adds an array of a version that is there, without a copy. The collection is
+  // needed until the commit.
+  absl::Status Adopt(const Collection& collection, const std::string& array);
+
+  // In the order of Create; Adopt's behind them.
+  const std::vector<v1::ArrayDescription>& arrays() const { return arrays_; }
+  // All of it.
+  const Buffer& memory() const { return memory_; }
+  // The memory of one array that is to be filled: a part, which ends with this
+  // object.
+  absl::StatusOr<Buffer> Array(size_t index) const;
+
+  // Waits for all streams and makes the version; returns its number. From then
+  // on nobody can write to the memory. See CommitCollection.
+  absl::StatusOr<uint64_t> Commit(
+      const std::string& name,
+      const std::map<std::string, std::string>& metadata = {});
+
+ private:
+  CollectionWriter(const Session& session, Buffer memory)
+      : session_(&session), memory_(std::move(memory)) {}
+
+  const Session* session_;
+  Buffer memory_;
+  // Handles; the first is the memory's.
+  std::vector<uint64_t> buffers_;
+  std::vector<v1::ArrayDescription> arrays_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_COLLECTION_COLLECTION_WRITER_H_

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_COLLECTION_COLLECTIONS_H_
+#define HOLDFAST_CLIENT_CPP_COLLECTION_COLLECTIONS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cpp/daemon.h"
+#include "client/cpp/session.h"
+#include "holdfast/v1/collections.grpc.pb.h"
+
+namespace holdfast {
+
+// The collections of a daemon: named, versioned sets of arrays in device memory
+// that outlive their writer. collections.proto tells what each message means.
+// Thread-safe.
+class Collections {
+ public:
+  explicit Collections(std::shared_ptr<Daemon> daemon);
+
+  // Those that this client may see, by name.
+  absl::StatusOr<v1::ListCollectionsResponse> List();
+  // One version with its arrays; 0: the latest. NOT_FOUND.
+  absl::StatusOr<v1::DescribeCollectionResponse> Describe(
+      const std::string& name, uint64_t version = 0);
+  // One version, or with 0 all; returns how many there were. Sessions that have
+  // it open keep its memory.
+  absl::StatusOr<uint32_t> Delete(const std::string& name,
+                                  uint64_t version = 0);
+  absl::Status Configure(const v1::ConfigureCollectionRequest& request);
+
+  // Calls `changed` for what there is and then for each change, until it
+  // returns false. Waits.
+  absl::Status Watch(
+      const std::string& name,
+      const std::function<bool(const v1::CollectionChange&)>& changed);
+
+ private:
+  const std::shared_ptr<Daemon> daemon_;
+  const std::unique_ptr<v1::CollectionService::Stub> stub_;
+};
+
+// "Create it if it is not there, else open it", for one session. Held until the
+// commit by the one that is to write; destroyed earlier, the next one writes.
+//
+//   auto claim = WriteClaim::Wait(*session, "weights");
+//   if ((*claim)->writes()) { ... fill, commit ... }
+//   auto weights = Collection::Open(*session, "weights");
+class WriteClaim {
+ public:
+  // Returns when the collection has a version, or this session is to write it.
+  static absl::StatusOr<std::unique_ptr<WriteClaim>> Wait(
+      const Session& session, const std::string& name);
+  ~WriteClaim();
+  WriteClaim(const WriteClaim&) = delete;
+  WriteClaim& operator=(const WriteClaim&) = delete;
+
+  // True: nobody has committed it; this session is to.
+  bool writes() const { return writes_; }
+
+ private:
+  explicit WriteClaim(const Session& session);
+
+  const std::unique_ptr<v1::CollectionService::Stub> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::ClaimCollectionResponse>> reader_;
+  bool writes_ = false;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_COLLECTION_COLLECTIONS_H_

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/fault.h"
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "client/cpp/rpc_status.h"
+#include "core/base/error_detail.h"
+#include "core/base/fault_epoch.h"
+
+namespace holdfast {
+namespace {
+
+constexpr char kTypeUrl[] = "holdfast/fault_report";
+
+std::string Triple(const v1::Dim3& at) {
+  return absl::StrCat("(", at.x(), ",", at.y(), ",", at.z(), ")");
+}
+
+std::string PlaceOf(const v1::FaultReport& report) {
+  std::string place = absl::StrCat("kernel ", report.kernel());
+  if (report.has_block()) {
+    absl::StrAppend(&place, ", block ", Triple(report.block()));
+  }
+  if (report.has_thread()) {
+    absl::StrAppend(&place, ", thread ", Triple(report.thread()));
+  }
+  if (!report.source_line().empty()) {
+    absl::StrAppend(&place, ", ", report.source_line());
+  }
+  return place;
+}
+
+}  // namespace
+
+std::optional<v1::FaultReport> FaultOf(const absl::Status& status) {
+  const absl::optional<absl::Cord> payload = status.GetPayload(kTypeUrl);
+  v1::FaultReport report;
+  if (!payload.has_value() || !report.ParseFromString(std::string(*payload))) {
+    return std::nullopt;
+  }
+  return report;
+}
+
+absl::Status FaultStatus(absl::string_view session_id,
+                         const v1::FaultReport& report, uint64_t epoch) {
+  absl::Status status = absl::AbortedError(absl::StrCat(
+      "session ", session_id, " has faulted: ", report.cause().message(),
+      "; it goes on in epoch ", epoch));
+  if (const auto detail = GetErrorDetail(ToStatus(report.cause()));
+      detail.has_value()) {
+    SetErrorDetail(*detail, &status);
+  }
+  SetFaultEpoch(report.epoch(), &status);
+  status.SetPayload(kTypeUrl, absl::Cord(report.SerializeAsString()));
+  return status;
+}
+
+std::string DescribeFault(const v1::FaultReport& report) {
+  std::string text = absl::StrCat("fault of epoch ", report.epoch(), ": ",
+                                  report.cause().message());
+  if (!report.kernel().empty()) {
+    absl::StrAppend(&text, "\n  at: ", PlaceOf(report));
+  }
+  absl::StrAppend(&text, "\n  commands: completed up to ",
+                  report.completed_through(), ", may have run up to ",
+                  report.submitted_through(), ", dropped up to ",
+                  report.received_through());
+  for (const std::string& command : report.last_commands()) {
+    absl::StrAppend(&text, "\n    ", command);
+  }
+  if (report.lost_count() == 0) return text;
+  absl::StrAppend(&text, "\n  lost: ", report.lost_count());
+  for (const v1::LostResource& lost : report.lost()) {
+    absl::StrAppend(&text, "\n    0x", absl::Hex(lost.handle()), ": ",
+                    lost.reason());
+  }
+  return text;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_CAPTURE_FLAG_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_CAPTURE_FLAG_H_
+
+#include <atomic>
+
+namespace holdfast {
+
+// A stream's own note that it may be capturing, so that commands of other
+// streams cost one load more. Stays set after the capture has ended until the
+// stream's next command finds out. Thread-safe but for moving.
+class CaptureFlag {
+ public:
+  CaptureFlag() = default;
+  CaptureFlag(CaptureFlag&& other) noexcept : set_(other.IsSet()) {}
+  CaptureFlag& operator=(CaptureFlag&& other) noexcept {
+    Set(other.IsSet());
+    return *this;
+  }
+
+  bool IsSet() const { return set_.load(std::memory_order_relaxed); }
+  void Set(bool set) { set_.store(set, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> set_ = false;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_CAPTURE_FLAG_H_

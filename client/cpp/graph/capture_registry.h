@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The captures of one session: which streams record nodes instead of submitting
+// commands, and the definitions that grow. A capture begins on one stream, its
+// origin. Another stream joins when it waits for an event that was recorded in
+// the capture, and has to be waited for by the origin before the end. Nothing
+// is sent to the daemon.
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_CAPTURE_REGISTRY_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_CAPTURE_REGISTRY_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "holdfast/v1/commands.pb.h"
+
+namespace holdfast {
+
+// Streams and events are named by their handles. Functions that return an
+// optional return nullopt if neither the stream nor the event takes part in a
+// capture: the caller then submits its command. As in CUDA, the first error
+// breaks a capture; End reports it. Thread-safe.
+class CaptureRegistry {
+ public:
+  // Is anything being captured? One load.
+  bool any() const { return active_.load(std::memory_order_relaxed) != 0; }
+  bool IsCapturing(uint64_t stream) const;
+
+  absl::Status Begin(uint64_t stream);
+  // FAILED_PRECONDITION: the capture did not begin on this stream, was broken,
+  // or a stream that joined it was not joined back.
+  absl::StatusOr<v1::GraphDefinition> End(uint64_t stream);
+  // Drops the capture that began on the stream, if there is one.
+  void Abandon(uint64_t stream);
+
+  // Adds a command of the stream, behind what the stream was given before.
+  std::optional<absl::Status> Add(uint64_t stream, uint32_t device,
+                                  const v1::Command& command);
+  // The same for a node without id and dependencies; returns its id. `device`
+  // is the stream's.
+  absl::StatusOr<uint32_t> AddNode(uint64_t stream, uint32_t device,
+                                   v1::GraphNode node);
+  absl::Status AddCondition(uint64_t stream, const v1::GraphCondition& added);
+
+  std::optional<absl::Status> Record(uint64_t stream, uint64_t event);
+  std::optional<absl::Status> Wait(uint64_t stream, uint64_t event);
+
+  // Refuse `call`, which would wait for work that is only recorded, and break
+  // the capture: if the stream captures, if the event was recorded in a
+  // capture, if there is any.
+  absl::Status RefuseOnStream(uint64_t stream, absl::string_view call);
+  absl::Status RefuseOnEvent(uint64_t event, absl::string_view call);
+  absl::Status RefuseOnAny(absl::string_view call);
+
+ private:
+  struct Capture;
+  struct Mark {
+    std::shared_ptr<Capture> capture;
+    std::vector<uint32_t> nodes;
+  };
+
+  std::shared_ptr<Capture> Find(uint64_t stream) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Forgets the streams and events of the capture that began on `stream`, and
+  // returns it; null if there is none.
+  std::shared_ptr<Capture> Remove(uint64_t stream)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  std::atomic<uint32_t> active_ = 0;
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<Capture>> streams_
+      ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<uint64_t, Mark> events_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_CAPTURE_REGISTRY_H_

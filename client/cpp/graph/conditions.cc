@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/graph/conditions.h"
+
+#include <atomic>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "client/cpp/graph/definition_walk.h"
+
+namespace holdfast {
+namespace {
+
+using Ids = absl::flat_hash_set<uint32_t>;
+
+Ids DeclaredIn(const v1::GraphDefinition& tree) {
+  Ids ids;
+  ForEachDefinition(tree, [&ids](const v1::GraphDefinition& level) {
+    for (const auto& condition : level.conditions()) ids.insert(condition.id());
+  });
+  return ids;
+}
+
+void Rename(const absl::flat_hash_map<uint32_t, uint32_t>& names,
+            v1::GraphDefinition& level) {
+  const auto name = [&names](uint32_t id) {
+    const auto found = names.find(id);
+    return found == names.end() ? id : found->second;
+  };
+  for (auto& condition : *level.mutable_conditions()) {
+    condition.set_id(name(condition.id()));
+  }
+  for (v1::GraphNode& node : *level.mutable_nodes()) {
+    if (node.has_conditional()) {
+      v1::ConditionalNode& conditional = *node.mutable_conditional();
+      conditional.set_condition(name(conditional.condition()));
+    }
+    if (!node.has_launch()) continue;
+    for (v1::Argument& argument : *node.mutable_launch()->mutable_arguments()) {
+      if (!argument.has_graph_condition()) continue;
+      argument.set_graph_condition(name(argument.graph_condition()));
+    }
+  }
+}
+
+}  // namespace
+
+uint32_t NewConditionId() {
+  static std::atomic<uint32_t> next = 1;
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+namespace {
+
+// Adds the ids of `inner`, as they are afterwards, to `used`.
+void MakeUnique(Ids& used, v1::GraphDefinition& inner) {
+  const Ids declared = DeclaredIn(inner);
+  absl::flat_hash_map<uint32_t, uint32_t> names;
+  for (const uint32_t id : declared) {
+    uint32_t name = id;
+    while (used.contains(name) || (name != id && declared.contains(name))) {
+      name = NewConditionId();
+    }
+    if (name != id) names[id] = name;
+    used.insert(name);
+  }
+  if (names.empty()) return;
+  ForEachDefinition(
+      inner, [&names](v1::GraphDefinition& level) { Rename(names, level); });
+}
+
+}  // namespace
+
+void MakeConditionsUnique(const v1::GraphDefinition& outer,
+                          v1::GraphNode& node) {
+  if (!node.has_child() && !node.has_conditional()) return;
+  Ids used = DeclaredIn(outer);
+  if (node.has_child()) return MakeUnique(used, *node.mutable_child());
+  for (auto& branch : *node.mutable_conditional()->mutable_branches()) {
+    MakeUnique(used, branch);
+  }
+}
+
+void MakeConditionUnique(const v1::GraphDefinition& outer,
+                         v1::GraphCondition& condition) {
+  const Ids used = DeclaredIn(outer);
+  while (used.contains(condition.id())) condition.set_id(NewConditionId());
+}
+
+}  // namespace holdfast

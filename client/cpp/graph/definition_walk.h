@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_WALK_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_WALK_H_
+
+#include "absl/functional/function_ref.h"
+#include "holdfast/v1/graph_commands.pb.h"
+
+namespace holdfast {
+
+// Levels of child graphs and branches in a definition that CheckDefinition
+// accepts. Far more than a daemon accepts; bounds the recursion of clients.
+inline constexpr int kMaxDefinitionDepth = 64;
+
+// Calls `visit` for a definition and for all child graphs and branches in it,
+// the outer one first.
+void ForEachDefinition(
+    const v1::GraphDefinition& definition,
+    absl::FunctionRef<void(const v1::GraphDefinition&)> visit);
+void ForEachDefinition(v1::GraphDefinition& definition,
+                       absl::FunctionRef<void(v1::GraphDefinition&)> visit);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_WALK_H_

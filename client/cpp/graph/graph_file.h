@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Definitions as files. A file has numbers where a session has handles; Rebind
+// turns one into the other.
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_FILE_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_FILE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/cpp/buffer.h"
+#include "client/cpp/event.h"
+#include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/graph_text.h"
+#include "client/cpp/graph/rebind.h"
+#include "client/cpp/kernel.h"
+#include "holdfast/v1/graph_file.pb.h"
+
+namespace holdfast {
+
+enum class GraphFileFormat { kJson, kTextProto };
+
+// By the end of the path: .json or .textproto. INVALID_ARGUMENT: another.
+absl::StatusOr<GraphFileFormat> FormatOfPath(absl::string_view path);
+
+// Reads a file and checks it: numbers that are used are declared, and only
+// once; the definition is sound. INVALID_ARGUMENT names the line, the node or
+// the number.
+absl::StatusOr<v1::GraphFile> ParseGraphFile(absl::string_view text,
+                                             GraphFileFormat format);
+absl::StatusOr<std::string> FormatGraphFile(const v1::GraphFile& file,
+                                            GraphFileFormat format);
+
+// The names of the file, by number, for ToString and ToDot.
+GraphNames NamesOf(const v1::GraphFile& file);
+
+// Makes the file of a definition, captured or built, of which the kernels,
+// buffers and events have been named.
+//
+//   GraphFileWriter writer;
+//   writer.Name(scale, "kernels.cu", "scale");
+//   writer.Name(x, "x");
+//   HOLDFAST_ASSIGN_OR_RETURN(const v1::GraphFile file,
+//                             writer.Write(definition));
+class GraphFileWriter {
+ public:
+  void Name(const Kernel& kernel, const std::string& source,
+            const std::string& name);
+  void Name(const Buffer& buffer, const std::string& name,
+            bool scratch = false);
+  void Name(const Event& event, const std::string& name);
+
+  // INVALID_ARGUMENT: a node uses something that was not named.
+  absl::StatusOr<v1::GraphFile> Write(const GraphDefinition& definition) const;
+
+ private:
+  v1::GraphFile file_;
+  GraphBinding numbers_;  // by handle
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_FILE_H_

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A definition as text and as a drawing, made by the client alone.
+// Graph::Draw has the driver's.
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_TEXT_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_TEXT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "client/cpp/graph/graph_definition.h"
+
+namespace holdfast {
+
+// Names by handle; what has none is shown by its number: "buffer 3".
+struct GraphNames {
+  absl::flat_hash_map<uint64_t, std::string> kernels;
+  absl::flat_hash_map<uint64_t, std::string> buffers;
+  absl::flat_hash_map<uint64_t, std::string> events;
+};
+
+// One line a node, graphs inside indented:
+//
+//   1: fill 4096 bytes of x with 0x00
+//   2: launch step, grid 16, block 256, with (x, 0.5) after 1
+//   3: while condition 1 after 2
+//     body
+//       1: launch halve, grid 1, block 32, with (x, condition 1)
+std::string ToString(const GraphDefinition& definition,
+                     const GraphNames& names = {});
+
+// In DOT, for `dot -Tsvg`. Graphs inside are boxes, which a dashed edge leads
+// to.
+std::string ToDot(const GraphDefinition& definition,
+                  const GraphNames& names = {},
+                  absl::string_view title = "graph");
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_TEXT_H_

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Nodes that hold graphs of their own: a child graph, and the bodies of
+// conditional nodes.
+//
+//   const GraphCondition more = definition.CreateCondition(1);
+//   GraphDefinition body;  // a kernel of it sets the condition
+//   body.Add(KernelNode({.grid = 1, .block = 256}, step, x, more));
+//   definition.Add(WhileNode(more, body), {a});
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_NESTED_NODES_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_NESTED_NODES_H_
+
+#include <vector>
+
+#include "client/cpp/graph/condition.h"
+#include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/node_params.h"
+
+namespace holdfast {
+
+// The whole of another definition, as one node.
+NodeParams ChildNode(const GraphDefinition& child);
+
+// Bodies hold launches, copies, fills, empty nodes, child graphs and
+// conditional nodes. INVALID_ARGUMENT: another node.
+//
+// Runs `then` if the condition is not 0, else `otherwise`.
+NodeParams IfNode(GraphCondition condition, const GraphDefinition& then);
+NodeParams IfElseNode(GraphCondition condition, const GraphDefinition& then,
+                      const GraphDefinition& otherwise);
+// Runs the body while the condition is not 0, and looks before each time.
+NodeParams WhileNode(GraphCondition condition, const GraphDefinition& body);
+// Runs branch n if the condition is n; none if there is no such branch.
+NodeParams SwitchNode(GraphCondition condition,
+                      const std::vector<GraphDefinition>& branches);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_NESTED_NODES_H_

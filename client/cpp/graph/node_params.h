@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parameters of one node: what it does, apart from when. They are made by a
+// function for each kind of node, and used three times: to add a node to a
+// GraphDefinition, to change one there, and to change one of a GraphExec.
+//
+//   definition.Add(KernelNode({.grid = 64, .block = 256}, scale, x, 2.0f));
+//   exec.Update(node, KernelNode({.grid = 64, .block = 256}, scale, y, 3.0f));
+//
+// Kernels, buffers and events are named by their handles: they must live until
+// the graph was created (Graph::Create), which keeps them from then on.
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_NODE_PARAMS_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_NODE_PARAMS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "client/cpp/box_copy.h"
+#include "client/cpp/buffer.h"
+#include "client/cpp/event.h"
+#include "client/cpp/launch.h"
+#include "client/cpp/sharing/semaphore.h"
+#include "holdfast/v1/graph_commands.pb.h"
+
+namespace holdfast {
+
+// A value. An error found by a function below is kept and reported by the call
+// that uses the parameters.
+class NodeParams {
+ public:
+  explicit NodeParams(v1::GraphNode node) : node_(std::move(node)) {}
+  explicit NodeParams(absl::Status error) : status_(std::move(error)) {}
+
+  const absl::Status& status() const { return status_; }
+  // Without id and dependencies.
+  const v1::GraphNode& proto() const& { return node_; }
+  v1::GraphNode proto() && { return std::move(node_); }
+
+  // The device whose context runs the node; default: the session's first.
+  NodeParams On(uint32_t device) && {
+    node_.set_device(device);
+    return std::move(*this);
+  }
+
+ private:
+  absl::Status status_;
+  v1::GraphNode node_;
+};
+
+// A launch, as Launch has it.
+NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
+                      std::span<const Argument> arguments);
+template <typename... Arguments>
+NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
+                      const Arguments&... arguments) {
+  const std::array<Argument, sizeof...(Arguments)> list = {
+      Argument(arguments)...};
+  return KernelNode(config, kernel, std::span<const Argument>(list));
+}
+
+// Copies between buffers: all of one to another of the same size, a range, a
+// box. OUT_OF_RANGE: beyond the end of a buffer.
+NodeParams CopyNode(const Buffer& destination, const Buffer& source);
+NodeParams CopyNode(const RangeCopy& copy);
+NodeParams CopyBoxNode(const Box& box, const BoxRange& destination,
+                       const BoxRange& source);
+
+// Fills with a repeated pattern of 1, 2 or 4 bytes: a buffer or a range of it,
+// whose offset and size are multiples of the pattern's size; rows with a pitch.
+NodeParams FillBytesNode(const Buffer& buffer, const void* pattern,
+                         size_t pattern_size, uint64_t offset, uint64_t size);
+NodeParams FillRowBytesNode(const void* pattern, size_t pattern_size,
+                            const BoxRange& range, uint64_t width,
+                            uint64_t height);
+template <typename T>
+NodeParams FillNode(const Buffer& buffer, T pattern) {
+  return FillBytesNode(buffer, &pattern, sizeof pattern, 0, buffer.size());
+}
+template <typename T>
+NodeParams FillNode(const Buffer& buffer, T pattern, uint64_t offset,
+                    uint64_t size) {
+  return FillBytesNode(buffer, &pattern, sizeof pattern, offset, size);
+}
+template <typename T>
+NodeParams FillRowsNode(T pattern, const BoxRange& range, uint64_t width,
+                        uint64_t height) {
+  return FillRowBytesNode(&pattern, sizeof pattern, range, width, height);
+}
+
+// Records an event, or waits for one, at each launch: edges to work outside the
+// graph.
+NodeParams RecordNode(const Event& event);
+NodeParams WaitNode(const Event& event);
+
+// Sets a semaphore, or waits until its value is at least this one, at each
+// launch. The node is to run on the semaphore's device: On(device), if that is
+// not the session's first.
+NodeParams SignalNode(const Semaphore& semaphore, uint64_t value);
+NodeParams WaitNode(const Semaphore& semaphore, uint64_t value);
+
+// Does nothing: joins.
+NodeParams EmptyNode();
+
+// Allocates `memory`, made by Buffer::OfGraph, on `device`; kernels of the
+// devices `accessible_from` can use it, too. FreeNode ends what it began.
+NodeParams AllocationNode(const Buffer& memory, uint32_t device,
+                          const std::vector<uint32_t>& accessible_from = {});
+NodeParams FreeNode(const Buffer& memory);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_NODE_PARAMS_H_

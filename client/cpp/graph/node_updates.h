@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_NODE_UPDATES_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_NODE_UPDATES_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "client/cpp/graph/graph_node.h"
+#include "client/cpp/graph/node_params.h"
+#include "holdfast/v1/graph_commands.pb.h"
+
+namespace holdfast {
+
+// Changes to nodes of an instantiated graph that are made together: all of them
+// or, if one is refused, none. `within`: the child nodes that lead to the node,
+// the outermost first; empty for a node of the graph itself.
+class NodeUpdates {
+ public:
+  // New parameters, of the same kind as those that the node has.
+  void Set(GraphNode node, NodeParams params,
+           const std::vector<GraphNode>& within = {});
+  void SetEnabled(GraphNode node, bool enabled,
+                  const std::vector<GraphNode>& within = {});
+
+  // The first error in the parameters.
+  const absl::Status& status() const { return status_; }
+  const v1::GraphNodeUpdates& proto() const { return message_; }
+
+ private:
+  v1::GraphNodeUpdate& Add(GraphNode node,
+                           const std::vector<GraphNode>& within);
+
+  absl::Status status_;
+  v1::GraphNodeUpdates message_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_NODE_UPDATES_H_

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Turns what streams are given into a definition, without sending anything:
+//
+//   HOLDFAST_ASSIGN_OR_RETURN(StreamCapture capture,
+//   StreamCapture::Begin(main)); HOLDFAST_RETURN_IF_ERROR(Launch(main, config,
+//   first, x)); HOLDFAST_RETURN_IF_ERROR(side.Wait(main));            // fork
+//   HOLDFAST_RETURN_IF_ERROR(Launch(side, config, second, y));
+//   HOLDFAST_RETURN_IF_ERROR(main.Wait(side));            // join
+//   HOLDFAST_ASSIGN_OR_RETURN(GraphDefinition graph, capture.End());
+//
+// As with CUDA's capture, a stream that waits for an event recorded in the
+// capture takes part in it, and the origin has to wait for all that takes part
+// before the end. Launches, copies, fills, semaphores, and allocations on the
+// stream become nodes; recorded events become edges. An operation that has to
+// be carried out at once is FAILED_PRECONDITION and breaks the capture: reading
+// back, uploading ordinary memory, waiting for the stream or for an event of
+// the capture, asking whether they are done. So is waiting for an event from
+// outside the capture, or from another one.
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_STREAM_CAPTURE_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_STREAM_CAPTURE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cpp/graph/condition.h"
+#include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/graph_node.h"
+#include "client/cpp/graph/node_params.h"
+#include "client/cpp/stream.h"
+
+namespace holdfast {
+
+// One capture, from Begin to End; destroying it before drops what was captured.
+// Move-only. Streams of a capture may be used by several threads.
+class StreamCapture {
+ public:
+  // FAILED_PRECONDITION: the stream captures already.
+  static absl::StatusOr<StreamCapture> Begin(const Stream& stream);
+
+  StreamCapture(StreamCapture&& other) noexcept;
+  StreamCapture& operator=(StreamCapture&& other) noexcept;
+  ~StreamCapture();
+
+  // The definition. FAILED_PRECONDITION: the first error of the capture, or a
+  // stream that was not joined; the message names its node.
+  absl::StatusOr<GraphDefinition> End();
+
+  // A condition of the definition, for launches and conditional nodes.
+  absl::StatusOr<GraphCondition> CreateCondition(
+      std::optional<uint32_t> default_value = {});
+  // Adds a node of any kind behind what a stream of the capture was given: a
+  // child graph, a conditional node whose body was captured on another stream,
+  // an event of the outside. It is on the stream's device.
+  absl::StatusOr<GraphNode> Add(const Stream& stream, NodeParams params);
+
+ private:
+  StreamCapture(std::shared_ptr<SessionState> session, uint64_t stream)
+      : session_(std::move(session)), stream_(stream) {}
+
+  std::shared_ptr<SessionState> session_;
+  uint64_t stream_;  // the origin's handle; 0: ended
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_STREAM_CAPTURE_H_

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_LOCAL_LOCAL_DRIVER_H_
+#define HOLDFAST_CLIENT_CPP_LOCAL_LOCAL_DRIVER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cuda.h"
+
+namespace holdfast {
+
+// The calls of this process's own CUDA driver that mapping memory takes. The
+// library stays open until the process ends. This is all that the client
+// library ever asks of a driver; without a LocalMapping none is loaded.
+#define HOLDFAST_LOCAL_DRIVER_CALLS(X)                              \
+  X(cuInit, cuInit)                                                 \
+  X(cuGetErrorName, cuGetErrorName)                                 \
+  X(cuDeviceGet, cuDeviceGet)                                       \
+  X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)             \
+  X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2)        \
+  X(cuCtxPushCurrent, cuCtxPushCurrent_v2)                          \
+  X(cuCtxPopCurrent, cuCtxPopCurrent_v2)                            \
+  X(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle) \
+  X(cuMemRelease, cuMemRelease)                                     \
+  X(cuMemAddressReserve, cuMemAddressReserve)                       \
+  X(cuMemAddressFree, cuMemAddressFree)                             \
+  X(cuMemMap, cuMemMap)                                             \
+  X(cuMemUnmap, cuMemUnmap)                                         \
+  X(cuMemSetAccess, cuMemSetAccess)
+
+struct LocalDriver {
+#define HOLDFAST_LOCAL_DRIVER_MEMBER(name, symbol) \
+  decltype(&::symbol) name = nullptr;
+  HOLDFAST_LOCAL_DRIVER_CALLS(HOLDFAST_LOCAL_DRIVER_MEMBER)
+#undef HOLDFAST_LOCAL_DRIVER_MEMBER
+
+  // Opens `library` and calls cuInit. UNAVAILABLE: why that does not work.
+  static absl::StatusOr<LocalDriver> Load(const std::string& library);
+
+  // OK, or an error that names the call and CUDA's name of the result.
+  absl::Status Check(CUresult result, const char* call) const;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_LOCAL_LOCAL_DRIVER_H_

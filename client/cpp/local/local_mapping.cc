@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/local/local_mapping.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "client/cpp/descriptor.h"
+#include "client/cpp/local/local_driver.h"
+#include "core/base/status_macros.h"
+#include "core/base/unique_fd.h"
+
+namespace holdfast {
+namespace {
+
+constexpr size_t kMaxAnswerBytes = 512;
+
+// The descriptor that comes in answer to the token.
+absl::StatusOr<UniqueFd> Redeem(int socket, const LocalExport& memory) {
+  if (send(socket, memory.token.data(), memory.token.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(memory.token.size())) {
+    return absl::ErrnoToStatus(errno, memory.address);
+  }
+  char answer[kMaxAnswerBytes];
+  iovec part = {answer, sizeof answer};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header = {};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  const ssize_t size = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
+  if (size < 0) return absl::ErrnoToStatus(errno, memory.address);
+  const cmsghdr* const item = CMSG_FIRSTHDR(&header);
+  if (item != nullptr && item->cmsg_type == SCM_RIGHTS) {
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(item), sizeof fd);
+    return UniqueFd(fd);
+  }
+  if (size == 0) return absl::UnavailableError("the daemon has hung up");
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the daemon at ", memory.address, " did not hand the memory over: ",
+      absl::string_view(answer, static_cast<size_t>(size))));
+}
+
+}  // namespace
+
+// In the order in which it is made; ~State takes it down in the other.
+struct LocalMapping::State {
+  ~State();
+  absl::Status Import(const UniqueFd& descriptor);
+
+  LocalExport memory;
+  LocalMappingOptions options;
+  LocalDriver driver;
+  UniqueFd lease;  // the daemon counts the memory until this closes
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  CUmemGenericAllocationHandle handle = 0;
+  bool imported = false;
+  CUdeviceptr base = 0;
+  bool mapped = false;
+};
+
+// The context is current for the calls of one scope only.
+class ScopedLocalContext {
+ public:
+  ScopedLocalContext(const LocalDriver& driver, CUcontext context)
+      : driver_(driver), result_(driver.cuCtxPushCurrent(context)) {}
+  ~ScopedLocalContext() {
+    CUcontext popped = nullptr;
+    if (result_ == CUDA_SUCCESS) driver_.cuCtxPopCurrent(&popped);
+  }
+  ScopedLocalContext(const ScopedLocalContext&) = delete;
+  ScopedLocalContext& operator=(const ScopedLocalContext&) = delete;
+  CUresult result() const { return result_; }
+
+ private:
+  const LocalDriver& driver_;
+  const CUresult result_;
+};
+
+absl::Status LocalMapping::State::Import(const UniqueFd& descriptor) {
+  HOLDFAST_RETURN_IF_ERROR(
+      driver.Check(driver.cuDeviceGet(&device, options.device), "cuDeviceGet"));
+  HOLDFAST_RETURN_IF_ERROR(
+      driver.Check(driver.cuDevicePrimaryCtxRetain(&context, device),
+                   "cuDevicePrimaryCtxRetain"));
+  const ScopedLocalContext current(driver, context);
+  HOLDFAST_RETURN_IF_ERROR(driver.Check(current.result(), "cuCtxPushCurrent"));
+  HOLDFAST_RETURN_IF_ERROR(driver.Check(
+      driver.cuMemImportFromShareableHandle(
+          &handle,
+          reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())),
+          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+      "cuMemImportFromShareableHandle"));
+  imported = true;
+  HOLDFAST_RETURN_IF_ERROR(driver.Check(
+      driver.cuMemAddressReserve(&base, memory.mapped_size, 0, 0, 0),
+      "cuMemAddressReserve"));
+  HOLDFAST_RETURN_IF_ERROR(driver.Check(
+      driver.cuMemMap(base, memory.mapped_size, 0, handle, 0), "cuMemMap"));
+  mapped = true;
+  CUmemAccessDesc access = {};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.location.id = device;
+  access.flags = memory.read_only ? CU_MEM_ACCESS_FLAGS_PROT_READ
+                                  : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return driver.Check(
+      driver.cuMemSetAccess(base, memory.mapped_size, &access, 1),
+      "cuMemSetAccess");
+}
+
+LocalMapping::State::~State() {
+  if (context == nullptr) return;
+  {
+    const ScopedLocalContext current(driver, context);
+    if (mapped) driver.cuMemUnmap(base, memory.mapped_size);
+    if (base != 0) driver.cuMemAddressFree(base, memory.mapped_size);
+    if (imported) driver.cuMemRelease(handle);
+  }
+  driver.cuDevicePrimaryCtxRelease(device);
+}
+
+absl::StatusOr<std::unique_ptr<LocalMapping>> LocalMapping::Map(
+    const LocalExport& memory, const LocalMappingOptions& options) {
+  if (memory.offset > memory.mapped_size ||
+      memory.size > memory.mapped_size - memory.offset) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(memory.size, " bytes at ", memory.offset,
+                     " of a mapping of ", memory.mapped_size));
+  }
+  auto state = std::make_unique<State>();
+  state->memory = memory;
+  state->options = options;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      state->driver,
+      LocalDriver::Load(options.driver.empty() ? "libcuda.so.1"
+                                               : options.driver));
+  HOLDFAST_ASSIGN_OR_RETURN(state->lease,
+                            ConnectToDescriptorSocket(std::string(
+                                absl::StripPrefix(memory.address, "unix:"))));
+  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd descriptor,
+                            Redeem(state->lease.get(), memory));
+  HOLDFAST_RETURN_IF_ERROR(state->Import(descriptor));
+  return std::unique_ptr<LocalMapping>(new LocalMapping(std::move(state)));
+}
+
+LocalMapping::LocalMapping(std::unique_ptr<State> state)
+    : state_(std::move(state)) {}
+LocalMapping::~LocalMapping() = default;
+
+uint64_t LocalMapping::pointer() const {
+  return state_->base + state_->memory.offset;
+}
+uint64_t LocalMapping::size() const { return state_->memory.size; }
+
+}  // namespace holdfast

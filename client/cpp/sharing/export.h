@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_SHARING_EXPORT_H_
+#define HOLDFAST_CLIENT_CPP_SHARING_EXPORT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "client/cpp/resource.h"
+
+namespace holdfast {
+
+// The access that an importer gets; the device enforces it.
+enum class Rights { kRead, kReadWrite };
+
+struct ExportOptions {
+  Rights rights = Rights::kRead;
+  // The range of a buffer that importers get, in bytes; size 0: to the end.
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  // Session that may redeem it ("s-7"); empty: any session of the daemon.
+  std::string session_id;
+  // At most 24 hours.
+  absl::Duration lifetime = absl::Seconds(60);
+  // How often it may be redeemed.
+  uint32_t max_imports = 1;
+};
+
+// Makes a token of 16 bytes with which another session imports the resource.
+// Blocks until it is made. The token alone gives access: pass it on as a
+// secret.
+absl::StatusOr<std::string> ExportResource(const Resource& resource,
+                                           const ExportOptions& options);
+
+// Exported memory of a session, named for a process of the daemon's machine
+// that has a CUDA context of its own: see LocalMapping. Good for one mapping; a
+// secret, as the token is.
+struct LocalExport {
+  std::string token;    // 16 bytes
+  std::string address;  // "unix:/path", where the descriptor is taken
+  // The exported range in what is mapped, in bytes.
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint64_t mapped_size = 0;
+  bool read_only = true;
+};
+
+// Waits. `options.session_id` has to be empty.
+absl::StatusOr<LocalExport> ExportLocally(const Resource& resource,
+                                          const ExportOptions& options);
+
+// From now on the token cannot be redeemed; what was imported stays. Waits.
+absl::Status RevokeExport(SessionState& session, absl::string_view token);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_SHARING_EXPORT_H_

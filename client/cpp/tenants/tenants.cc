@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/tenants/tenants.h"
+
+#include <utility>
+
+#include "core/base/status_macros.h"
+#include "grpcpp/client_context.h"
+
+namespace holdfast {
+
+Tenants::Tenants(std::shared_ptr<Daemon> daemon)
+    : daemon_(std::move(daemon)),
+      admin_(v1::AdminService::NewStub(daemon_->channel())) {}
+
+absl::StatusOr<std::string> Tenants::Create(
+    const v1::CreateTenantRequest& request) {
+  grpc::ClientContext context;
+  v1::CreateTenantResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      daemon_->Explain(admin_->CreateTenant(&context, request, &response)));
+  return response.token();
+}
+
+absl::StatusOr<v1::TenantInfo> Tenants::End(const std::string& name,
+                                            const std::string& reason) {
+  grpc::ClientContext context;
+  v1::EndTenantRequest request;
+  request.set_name(name);
+  request.set_reason(reason);
+  v1::EndTenantResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      daemon_->Explain(admin_->EndTenant(&context, request, &response)));
+  return response.final();
+}
+
+absl::StatusOr<v1::ListTenantsResponse> Tenants::List() {
+  grpc::ClientContext context;
+  v1::ListTenantsResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      daemon_->Explain(admin_->ListTenants(&context, {}, &response)));
+  return response;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_TENANTS_TENANTS_H_
+#define HOLDFAST_CLIENT_CPP_TENANTS_TENANTS_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/cpp/daemon.h"
+#include "holdfast/v1/admin.grpc.pb.h"
+
+namespace holdfast {
+
+// The tenants of a daemon. Making and ending them is for operators, else
+// PERMISSION_DENIED. Thread-safe.
+class Tenants {
+ public:
+  explicit Tenants(std::shared_ptr<Daemon> daemon);
+
+  // Returns the new tenant's bearer token. ALREADY_EXISTS: the name is taken.
+  absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
+
+  // Returns when nothing of the tenant is left, with what it used. `reason` is
+  // shown to its clients. NOT_FOUND: no tenant that Create made has this name.
+  absl::StatusOr<v1::TenantInfo> End(const std::string& name,
+                                     const std::string& reason = "");
+
+  // All tenants for an operator, its own for anybody else.
+  absl::StatusOr<v1::ListTenantsResponse> List();
+
+ private:
+  const std::shared_ptr<Daemon> daemon_;
+  const std::unique_ptr<v1::AdminService::Stub> admin_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_TENANTS_TENANTS_H_

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holdfast: GPUs, or a CPU, behind a warm daemon.
+
+``holdfast.core`` has the names and the behaviour of ``cuda.core``: change the import, and a script
+runs in a daemon, here or on another machine::
+
+    from holdfast.core import Device, LaunchConfig, Program, launch
+
+    device = Device()          # $HOLDFAST_ADDRESS, else a private daemon
+    device.set_current()
+    stream = device.create_stream()
+
+``connect`` opens sessions with other daemons, several at once. ``empty_pinned`` makes NumPy arrays
+that devices copy from and to without a copy in between. ``Fault`` is raised when a kernel has
+faulted and the session goes on.
+"""
+
+from holdfast import _native
+from holdfast._async import run_async
+from holdfast._errors import (
+    CUDAError,
+    DaemonUnavailableError,
+    Fault,
+    LostResource,
+    NVRTCError,
+    SessionLostError,
+)
+from holdfast._session import Session, connect, current_device, default_session
+from holdfast._sharing import Semaphore, SemaphoreDescriptor
+
+__version__ = _native.version
+
+__all__ = [
+    "CUDAError",
+    "DaemonUnavailableError",
+    "Fault",
+    "LostResource",
+    "NVRTCError",
+    "Semaphore",
+    "SemaphoreDescriptor",
+    "Session",
+    "SessionLostError",
+    "collections",
+    "connect",
+    "current_device",
+    "default_session",
+    "empty_pinned",
+    "run_async",
+]
+
+
+def empty_pinned(shape, dtype=float, *, session=None):
+    """A NumPy array in memory that the session's executor has mapped and page-locked.
+
+    ``Buffer.copy_from`` and ``Buffer.copy_to`` move its bytes by the device, without a copy and
+    without waiting: leave the array alone until the stream has done the copy. Over a network it is
+    ordinary memory, and copies wait.
+
+    Args:
+        shape: an int or a tuple of ints.
+        dtype: anything that ``numpy.dtype`` takes.
+        session: default: that of the current device.
+    """
+    import math
+
+    import numpy
+
+    if session is None:
+        device = current_device()
+        session = default_session() if device is None else device._session
+    dtype = numpy.dtype(dtype)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = math.prod(shape) * dtype.itemsize
+    span = session._take_span(size) if size > 0 else None
+    if span is None:
+        return numpy.empty(shape, dtype)
+    return numpy.frombuffer(span, dtype, math.prod(shape)).reshape(shape)
+
+
+def __getattr__(name):
+    if name == "collections":  # imported when it is first used
+        import importlib
+
+        return importlib.import_module("holdfast.collections")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m holdfast``: the command line ``holdfast``."""
+
+import os
+import shutil
+import sys
+
+
+def main():
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "holdfast")
+    program = os.environ.get("HOLDFAST_CLI") or (
+        beside if os.access(beside, os.X_OK) else shutil.which("holdfast")
+    )
+    if program is None:
+        sys.exit("the program holdfast is neither in the package nor in $PATH; set HOLDFAST_CLI")
+    os.execv(program, ["holdfast", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions: what owns streams, buffers and modules in a daemon."""
+
+import atexit
+import os
+import threading
+import weakref
+
+from holdfast import _native
+from holdfast._errors import CUDAError
+
+_ARENA_BYTES = 64 << 20
+
+# As hf_recovery has them.
+_RECOVERY = {"always": 0, "never": 1}
+
+_lock = threading.RLock()
+_default = None
+_thread = threading.local()
+_sessions = weakref.WeakSet()
+# Sessions that were opened for what came from other processes.
+_kept = []
+
+
+def _escape(text):
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+class Session(_native.Session):
+    """A session with a daemon, made by :func:`holdfast.connect`.
+
+    It has an executor process of its own, so that a kernel that faults harms no other session. It
+    ends with :meth:`close`, at the end of a ``with`` block, or with the process. Its devices are
+    used as cuda.core's are::
+
+        with holdfast.connect("tls:gpu-7:7070") as session:
+            device = session.device(0)
+            device.set_current()
+    """
+
+    def __new__(cls, *args, **kwargs):
+        raise RuntimeError("sessions are made by holdfast.connect()")
+
+    @classmethod
+    def _open(cls, address, name, devices, *limits):
+        daemon = _native.connect(address)
+        _native.note_connection()
+        self = _native.Session.__new__(cls)
+        self._daemon = daemon
+        self._address = address
+        choices = tuple(str(device) for device in devices)
+        daemon.open(self, name, choices, *limits)
+        self._infos = {}
+        self._arenas = []
+        self._no_arenas = False
+        self._guard = threading.Lock()
+        self._thread = threading.local()
+        self._resources = {}
+        # Buffers that graphs will allocate. They live until their graph is made, since the daemon
+        # has nothing to free before.
+        self._unmade = set()
+        _sessions.add(self)
+        return self
+
+    @property
+    def id(self):
+        """The session's name in the daemon, ``"s-7"``."""
+        return self._id
+
+    @property
+    def address(self):
+        """Where the daemon is; of a private daemon, its socket."""
+        return self._daemon.address
+
+    @property
+    def closed(self):
+        """Whether the session was closed here. A lost session is not closed."""
+        return self._closed
+
+    @property
+    def devices(self):
+        """The devices that the session may use, in the order that was asked for."""
+        return tuple(self.device(ordinal) for ordinal in self._ordinals)
+
+    def device(self, device_id=0):
+        """A :class:`holdfast.core.Device` of this session; the same object for one thread."""
+        from holdfast.core._device import Device
+
+        return Device._of(self, device_id)
+
+    def sync(self):
+        """Waits until the work of all streams is done, and raises what has failed."""
+        self._synchronize()
+
+    async def sync_async(self):
+        """``sync`` for asyncio."""
+        from holdfast._async import run_async
+
+        await run_async(self.sync)
+
+    def revoke(self, descriptor):
+        """A descriptor that this session made cannot be redeemed any more; what was imported
+        stays."""
+        self._revoke(descriptor.token)
+
+    def server_info(self):
+        """What the daemon says about itself, as a dict."""
+        import json  # here, since the package is imported more often than this is called
+
+        return json.loads(self._daemon.server_info())
+
+    def close(self):
+        """Ends the session; its resources are of no more use. Work that is not done is dropped."""
+        global _default
+        with _lock:
+            if _default is self:
+                _default = None
+        self._arenas.clear()
+        self._unmade.clear()
+        self._close()
+        self._daemon.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
+
+    def __repr__(self):
+        if self._closed:
+            return "<holdfast.Session, closed>"
+        return f"<holdfast.Session {self._id} of {self._daemon.address}>"
+
+    def _repr_html_(self):
+        if self._closed:
+            return "<b>Session</b>, closed"
+        rows = "".join(f"<tr><td>{device._repr_html_()}</td></tr>" for device in self.devices)
+        return (
+            f"<b>Session {self._id}</b> of <code>{_escape(self._daemon.address)}</code>"
+            f"<table>{rows}</table>"
+        )
+
+    def __reduce__(self):
+        raise TypeError("a session belongs to its process; connect in each process")
+
+    def _info(self, ordinal):
+        info = self._infos.get(ordinal)
+        if info is None:
+            info = self._infos[ordinal] = self._daemon.describe(ordinal)
+        return info
+
+    def _take_span(self, size):
+        """Memory that the executor shares, or None: the executor is on another machine."""
+        with self._guard:
+            if self._no_arenas:
+                return None
+            for arena in self._arenas:
+                try:
+                    return arena.allocate(size)
+                except CUDAError as error:
+                    if error.code != "RESOURCE_EXHAUSTED":
+                        raise
+            try:
+                arena = _native.make_arena(self, max(size, _ARENA_BYTES))
+            except CUDAError as error:
+                if error.code != "FAILED_PRECONDITION":
+                    raise
+                self._no_arenas = True
+                return None
+            self._arenas.append(arena)
+            return arena.allocate(size)
+
+
+def connect(address=None, *, name="", devices=(), memory_limit=0, reconnect_grace=0.0,
+            recover="always", kernel_time_limit=0.0):  # fmt: skip
+    """Opens a session with the daemon at ``address``.
+
+    Args:
+        address: ``"unix:PATH"``, ``"tcp:HOST:PORT"``, ``"tls:HOST:PORT?ca=FILE&cert=FILE&key=FILE"``,
+            or ``"embedded:device=auto|cpu|cuda"`` for a private daemon. Default:
+            ``$HOLDFAST_ADDRESS``, else ``"embedded:"``.
+        name: a label for people, shown by ``holdfast sessions``.
+        devices: those that the session may use: ordinals, UUIDs or their beginnings, or
+            ``"most-free"``. Default: all.
+        memory_limit: bytes of device memory; 0: the daemon's own limit.
+        reconnect_grace: seconds that the session outlives a broken connection.
+        recover: the reaction to a fault of a kernel. ``"always"``: the session goes on with its
+            objects and the memory of its devices, and :class:`holdfast.Fault` is raised once.
+            ``"never"``: the session is lost, and every call raises
+            :class:`holdfast.SessionLostError`.
+        kernel_time_limit: seconds; a kernel, or a launch of a graph, that runs longer is a fault
+            that names it. 0: the daemon's own limit, if it has one, which also holds if it is less.
+
+    Raises:
+        DaemonUnavailableError: there is no daemon.
+    """
+    address = address or os.environ.get("HOLDFAST_ADDRESS") or "embedded:"
+    if recover not in _RECOVERY:
+        raise ValueError(f'recover must be "always" or "never", got {recover!r}')
+    policy = _RECOVERY[recover]
+    return Session._open(
+        address, name, devices, memory_limit, reconnect_grace, policy, kernel_time_limit
+    )
+
+
+def default_session():
+    """The process's own session; opened when it is first needed."""
+    global _default
+    with _lock:
+        if _default is None or _default._closed:
+            _default = connect()
+        return _default
+
+
+def session_at(address):
+    """An open session with the daemon at this address; a new one, if there is none, which is the
+    process's own if it has none yet."""
+    global _default
+    with _lock:
+        for session in list(_sessions):
+            if not session._closed and session.address == address:
+                return session
+        session = connect(address)
+        if _default is None or _default._closed:
+            _default = session
+        else:
+            _kept.append(session)
+        return session
+
+
+def current_device():
+    """The device that this thread made current, or None."""
+    device = getattr(_thread, "device", None)
+    return None if device is None or device._session._closed else device
+
+
+def set_current_device(device):
+    _thread.device = device
+
+
+@atexit.register
+def _close_all():
+    """Closes what is open, so that no thread of gRPC runs while the process ends."""
+    for session in list(_sessions):
+        if not session._closed:
+            try:
+                session.close()
+            except Exception:
+                pass

@@ -1,0 +1,450 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collections: named arrays in device memory that the daemon keeps when their writer is gone.
+
+The weights of a model, loaded once and used by every process::
+
+    holdfast.collections.load_safetensors("model.safetensors", "qwen")
+
+    weights = holdfast.collections.open("qwen")
+    launch(stream, config, kernel, weights["model.embed_tokens.weight"].buffer, ...)
+    arrays = weights.tensors("numpy")
+
+Versions are immutable: an opened one stays as it is and as long as it is open, whatever becomes of
+its writer, of the process that opened it first, or of later versions.
+"""
+
+import io as _io
+import json as _json
+import math as _math
+from collections.abc import Mapping as _Mapping
+
+from holdfast import _native
+
+# safetensors' names -> (NumPy's, bytes of an element); bfloat16 and float8 are of ml_dtypes.
+_DTYPES = {
+    "BOOL": ("bool", 1),
+    "U8": ("uint8", 1),
+    "I8": ("int8", 1),
+    "U16": ("uint16", 2),
+    "I16": ("int16", 2),
+    "F16": ("float16", 2),
+    "BF16": ("bfloat16", 2),
+    "F8_E4M3": ("float8_e4m3fn", 1),
+    "F8_E5M2": ("float8_e5m2", 1),
+    "U32": ("uint32", 4),
+    "I32": ("int32", 4),
+    "F32": ("float32", 4),
+    "U64": ("uint64", 8),
+    "I64": ("int64", 8),
+    "F64": ("float64", 8),
+}
+_OF_NUMPY = {numpy: name for name, (numpy, _) in _DTYPES.items()}
+_KINDS = {1: "present", 2: "committed", 3: "deleted"}
+
+
+def _device(device):
+    from holdfast.core import Device
+
+    return Device() if device is None else device
+
+
+def _numpy_dtype(name):
+    import numpy
+
+    if name not in _DTYPES:
+        raise TypeError(f"NumPy has no type for arrays of {name}")
+    spelled = _DTYPES[name][0]
+    try:
+        return numpy.dtype(spelled)
+    except TypeError:
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise TypeError(f"arrays of {name} need the package ml_dtypes") from None
+        return numpy.dtype(getattr(ml_dtypes, spelled))
+
+
+class Array:
+    """An array of a collection: ``buffer`` is its memory, which kernels may read."""
+
+    def __init__(self, collection, name, dtype, shape, size):
+        self._collection = collection
+        self._name = name
+        self._dtype = dtype
+        self._shape = shape
+        self._size = size
+        self._buffer = None
+
+    name = property(lambda self: self._name)
+    dtype = property(lambda self: self._dtype, doc="As safetensors spells it: ``'BF16'``.")
+    shape = property(lambda self: self._shape)
+    size = property(lambda self: self._size, doc="Bytes.")
+
+    @property
+    def buffer(self):
+        """The memory, a Buffer of the device. A kernel that writes to it faults."""
+        if self._buffer is None:
+            self._buffer = self._collection._part(self._name, self._size)
+        return self._buffer
+
+    def numpy(self, *, stream=None):
+        """A copy in this process, a NumPy array. Waits."""
+        import numpy
+
+        out = numpy.empty(self._shape, _numpy_dtype(self._dtype))
+        if self._size == 0:
+            return out
+        stream = self._collection._device.default_stream if stream is None else stream
+        self.buffer.copy_to(out.reshape(-1).view(numpy.uint8), stream=stream)
+        return out
+
+    def __repr__(self):
+        return f"<Array {self._name!r}, {self._dtype} {list(self._shape)}>"
+
+
+class Collection(_Mapping):
+    """A version of a collection that this session has open: a mapping of names to Arrays."""
+
+    def __init__(self, native, name, device):
+        self._native = native
+        self._name = name
+        self._device = device
+        self._arrays = {entry[0]: Array(self, *entry) for entry in native.arrays()}
+        self._metadata = native.metadata()
+
+    name = property(lambda self: self._name)
+    version = property(lambda self: self._native.version)
+    metadata = property(lambda self: dict(self._metadata), doc="The writer's own, str by str.")
+
+    def __getitem__(self, name):
+        return self._arrays[name]
+
+    def __iter__(self):
+        return iter(self._arrays)
+
+    def __len__(self):
+        return len(self._arrays)
+
+    @property
+    def nbytes(self):
+        return sum(array.size for array in self._arrays.values())
+
+    def _part(self, name, size):
+        from holdfast.core._memory import Buffer
+
+        buffer = Buffer._empty(self._device._session, self._device._ordinal, size, None, None)
+        self._native.array(name, buffer)
+        buffer._whole = self
+        return buffer
+
+    def tensors(self, kind="numpy", *, stream=None):
+        """Copies of all arrays in this process, by name: of "numpy", or of "torch", on the CPU.
+
+        Kernels need no copy: ``collection[name].buffer`` is the memory itself.
+        """
+        if kind == "numpy":
+            return {name: array.numpy(stream=stream) for name, array in self.items()}
+        if kind == "torch":
+            return {name: _to_torch(array, stream) for name, array in self.items()}
+        raise ValueError(f'kind={kind!r}: "numpy" and "torch" are possible')
+
+    def close(self):
+        """Lets go of the memory; the buffers of the arrays are of no more use."""
+        for array in self._arrays.values():
+            if array._buffer is not None:
+                array._buffer.close()
+        self._native.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
+
+    def __repr__(self):
+        return (
+            f"<Collection {self._name!r}, version {self.version if not self._native.closed else '?'}, "
+            f"{len(self)} arrays, {self.nbytes} bytes>"
+        )
+
+
+def _to_torch(array, stream):
+    import torch
+
+    kinds = {"BF16": torch.bfloat16, "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
+    kind = kinds.get(array.dtype)
+    if kind is None:
+        return torch.from_numpy(array.numpy(stream=stream))
+    kind = getattr(torch, kind) if isinstance(kind, str) else kind
+    raw = torch.empty(array.size, dtype=torch.uint8)
+    if array.size > 0:
+        stream = array._collection._device.default_stream if stream is None else stream
+        array.buffer.copy_to(raw.numpy(), stream=stream)
+    return raw.view(kind).reshape(array.shape)
+
+
+def open(name, version=0, *, device=None):
+    """Maps a version for reading; 0: the latest.
+
+    Raises:
+        CUDAError: there is no such collection or version, or not for this client.
+    """
+    device = _device(device)
+    native = _native.open_collection(device._session, device._ordinal, name, version)
+    return Collection(native, name, device)
+
+
+class Writer:
+    """Memory for a new version, which nobody else sees before ``commit``; made by ``create``."""
+
+    def __init__(self, native, specs, device):
+        self._native = native
+        self._device = device
+        self._index = {spec[0]: (i, spec) for i, spec in enumerate(specs)}
+        self._buffers = {}
+
+    def __getitem__(self, name):
+        """The memory of one array, to be filled by copies and kernels."""
+        from holdfast.core._memory import Buffer
+
+        if name not in self._buffers:
+            index, (_, dtype, shape) = self._index[name]
+            size = _math.prod(shape) * _DTYPES[dtype][1]
+            buffer = Buffer._empty(self._device._session, self._device._ordinal, size, None, None)
+            self._native.array(index, buffer)
+            buffer._whole = self
+            self._buffers[name] = buffer
+        return self._buffers[name]
+
+    def __iter__(self):
+        return iter(self._index)
+
+    def __len__(self):
+        return len(self._index)
+
+    def adopt(self, collection, name):
+        """Adds an array of a version that is there, without a copy."""
+        self._native.adopt(collection._native, name)
+        self._buffers[f"adopted {name}"] = collection  # which the commit needs
+
+    def commit(self, name, metadata=None):
+        """Waits for all streams, and makes the version. Returns its number.
+
+        From then on nobody can write to the memory.
+        """
+        texts = tuple((str(k), str(v)) for k, v in (metadata or {}).items())
+        version = self._native.commit(self._device._session, name, texts)
+        self.close()
+        return version
+
+    def close(self):
+        """Lets go of the memory; before the commit, all of it is dropped."""
+        for buffer in self._buffers.values():
+            if not isinstance(buffer, Collection):
+                buffer.close()
+        self._buffers.clear()
+        self._native.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
+
+    def __repr__(self):
+        return f"<Writer of {len(self)} arrays on {self._device!r}>"
+
+
+def _spec(name, value):
+    """(name, dtype, shape) of an array, or of a pair of dtype and shape."""
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
+        dtype, shape = value
+        dtype = dtype if dtype in _DTYPES else _OF_NUMPY.get(dtype, dtype)
+    else:
+        dtype, shape = _OF_NUMPY.get(str(value.dtype)), value.shape
+    if dtype not in _DTYPES:
+        raise TypeError(f"array {name!r}: a collection has no arrays of this type: {value!r}")
+    return name, dtype, tuple(int(extent) for extent in shape)
+
+
+def create(arrays, *, device=None):
+    """Memory for a new version, a Writer.
+
+    Args:
+        arrays: by name, arrays whose type and shape are taken, or pairs of them:
+            ``{"weights": ("F32", (1024, 1024))}``. Nothing is copied.
+    """
+    device = _device(device)
+    specs = [_spec(name, value) for name, value in arrays.items()]
+    native = _native.write_collection(device._session, device._ordinal, specs)
+    return Writer(native, specs, device)
+
+
+def commit(name, arrays, metadata=None, *, device=None):
+    """Uploads arrays, by name, as a new version of a collection. Returns its number."""
+    import numpy
+
+    device = _device(device)
+    arrays = {key: numpy.ascontiguousarray(array) for key, array in arrays.items()}
+    with create(arrays, device=device) as writer:
+        for key, array in arrays.items():
+            if array.nbytes > 0:
+                data = array.reshape(-1).view(numpy.uint8)
+                writer[key].copy_from(data, stream=device.default_stream)
+        return writer.commit(name, metadata)
+
+
+def load_safetensors(path, name, *, device=None, progress=None):
+    """Uploads a .safetensors file as a new version of a collection. Returns its number.
+
+    Args:
+        progress: shows how far it is; default: if standard error is a terminal.
+    """
+    import mmap
+
+    from holdfast._progress import Progress
+
+    device = _device(device)
+    with _io.open(path, "rb") as file, mmap.mmap(
+        file.fileno(), 0, access=mmap.ACCESS_READ
+    ) as data:
+        arrays, metadata, start = _parse(path, data)
+        specs = {key: (entry["dtype"], tuple(entry["shape"])) for key, entry in arrays.items()}
+        view = memoryview(data)
+        try:
+            with create(specs, device=device) as writer:
+                total = sum(e["data_offsets"][1] - e["data_offsets"][0] for e in arrays.values())
+                with Progress(f"loading {name}", total, shown=progress) as shown:
+                    for key, entry in arrays.items():
+                        first, last = (start + offset for offset in entry["data_offsets"])
+                        if last > first:
+                            part = view[first:last]
+                            writer[key].copy_from(part, stream=device.default_stream)
+                            part.release()
+                        shown.advance(last - first)
+                return writer.commit(name, metadata)
+        finally:
+            view.release()
+
+
+def _parse(path, data):
+    """(tensors, metadata, where their bytes begin) of a file, which may be anybody's."""
+
+    def refuse(why):
+        raise ValueError(f"{path}: not a .safetensors file: {why}")
+
+    if len(data) < 8:
+        refuse(f"it has {len(data)} bytes")
+    start = 8 + int.from_bytes(data[:8], "little")
+    if start > len(data):
+        refuse(f"its header ends at byte {start}, the file at {len(data)}")
+    try:
+        header = _json.loads(data[8:start])
+    except ValueError as error:
+        refuse(error)
+    if not isinstance(header, dict):
+        refuse("its header is no object")
+    metadata = header.pop("__metadata__", {})
+    for name, entry in header.items():
+        try:
+            first, last = entry["data_offsets"]
+            size = _math.prod(entry["shape"]) * _DTYPES[entry["dtype"]][1]
+        except (KeyError, TypeError, ValueError):
+            refuse(f"tensor {name!r} is {entry!r}")
+        if not 0 <= first <= last <= len(data) - start or last - first != size:
+            refuse(f"tensor {name!r} of {size} bytes is at bytes {first} to {last}")
+    return header, metadata, start
+
+
+class Claim:
+    """"Create it if it is not there, else open it", for one process of many::
+
+        with holdfast.collections.claim("qwen") as claim:
+            if claim.writes:
+                holdfast.collections.load_safetensors("model.safetensors", "qwen")
+        weights = holdfast.collections.open("qwen")
+    """
+
+    def __init__(self, native):
+        self._native = native
+
+    writes = property(lambda self: self._native.writes, doc="This process is to commit it.")
+
+    def close(self):
+        """Gives the claim up; without a commit, the next process that waits is to write."""
+        self._native.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
+
+
+def claim(name, *, device=None):
+    """Waits until the collection is there, or until this process is the one to write it."""
+    return Claim(_native.claim_collection(_device(device)._session, name))
+
+
+class Change:
+    """What has happened to a collection: ``kind`` is "present", "committed" or "deleted"."""
+
+    __slots__ = ("kind", "name", "version")
+
+    def __init__(self, kind, name, version):
+        self.kind = kind
+        self.name = name
+        self.version = version
+
+    def __eq__(self, other):
+        return isinstance(other, Change) and (self.kind, self.name, self.version) == (
+            other.kind, other.name, other.version,
+        )  # fmt: skip
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"Change({self.kind!r}, {self.name!r}, {self.version})"
+
+
+def watch(name="", *, device=None):
+    """Yields what there is, and then each Change, without end. "": of all collections."""
+    watching = _native.watch_collections(_device(device)._session._daemon, name)
+    try:
+        while True:
+            kind, which, version = watching.next()
+            yield Change(_KINDS.get(kind, "unknown"), which, version)
+    finally:
+        watching.cancel()
+
+
+def list(*, device=None):
+    """The collections that this client may see: a list of dicts, as CollectionInfo of
+    collections.proto."""
+    return _json.loads(_device(device)._session._daemon.collections())["collections"]
+
+
+def describe(name, version=0, *, device=None):
+    """One version, 0: the latest, with its arrays: a dict, as DescribeCollectionResponse."""
+    return _json.loads(_device(device)._session._daemon.describe_collection(name, version))
+
+
+def delete(name, version=0, *, device=None):
+    """Deletes a version, 0: all. Returns how many. Sessions that have one open keep its memory."""
+    return _device(device)._session._daemon.delete_collection(name, version)
+
+
+def configure(name, *, everybody=None, clients=None, keep=None, device=None):
+    """Changes who may open a collection and which versions are kept.
+
+    Args:
+        everybody: every client of the daemon may.
+        clients: those who may besides the owner, ``["uid 1000"]``.
+        keep: how many of the latest versions stay when a new one is committed; 0: all.
+    """
+    request = {"name": name}
+    if everybody is not None or clients is not None:
+        request["visibility"] = {"everybody": bool(everybody), "clients": [*(clients or ())]}
+    if keep is not None:
+        request["keep"] = keep
+    _device(device)._session._daemon.configure_collection(_json.dumps(request))

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections import namedtuple
+
+from holdfast import _session
+from holdfast.core._event import Event, EventOptions
+from holdfast.core._memory import DeviceMemoryResource
+from holdfast.core._options import as_options, not_served
+from holdfast.core._stream import Stream, StreamOptions
+
+ComputeCapability = namedtuple("ComputeCapability", ("major", "minor"))
+
+
+class DeviceProperties:
+    """Every attribute of a device, by cuda.core's names: ``properties.multiprocessor_count``.
+
+    The names are those of CU_DEVICE_ATTRIBUTE in lower case; ``dir()`` lists those of the driver.
+    An attribute that answers yes or no is a bool.
+    """
+
+    _BOOLS = frozenset((
+        "gpu_overlap", "kernel_exec_timeout", "integrated", "can_map_host_memory",
+        "concurrent_kernels", "ecc_enabled", "tcc_driver", "unified_addressing",
+        "stream_priorities_supported", "global_l1_cache_supported", "local_l1_cache_supported",
+        "managed_memory", "multi_gpu_board", "host_native_atomic_supported",
+        "pageable_memory_access", "concurrent_managed_access", "compute_preemption_supported",
+        "can_use_host_pointer_for_registered_mem", "cooperative_launch", "can_flush_remote_writes",
+        "host_register_supported", "pageable_memory_access_uses_host_page_tables",
+        "direct_managed_mem_access_from_host", "virtual_memory_management_supported",
+        "handle_type_posix_file_descriptor_supported", "handle_type_win32_handle_supported",
+        "handle_type_win32_kmt_handle_supported", "generic_compression_supported",
+        "gpu_direct_rdma_with_cuda_vmm_supported", "sparse_cuda_array_supported",
+        "read_only_host_register_supported", "timeline_semaphore_interop_supported",
+        "memory_pools_supported", "gpu_direct_rdma_supported", "cluster_launch",
+        "deferred_mapping_cuda_array_supported", "can_use_64_bit_stream_mem_ops",
+        "can_use_stream_wait_value_nor", "dma_buf_supported", "ipc_event_supported",
+        "tensor_map_access_supported", "handle_type_fabric_supported", "unified_function_pointers",
+        "mps_enabled", "d3d12_cig_supported", "vulkan_cig_supported", "multicast_supported",
+        "can_tex2d_gather",
+    ))  # fmt: skip
+
+    def __init__(self, attributes):
+        self._attributes = attributes
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            value = self._attributes[name]
+        except KeyError:
+            raise AttributeError(
+                f"the driver of this device has no attribute {name!r}; dir() lists those it has"
+            ) from None
+        return bool(value) if name in self._BOOLS else value
+
+    def __dir__(self):
+        return sorted(self._attributes)
+
+
+class Context:
+    """The context that the executor has on a device; every device has one, always current."""
+
+    is_green = False
+
+    def __init__(self, device):
+        self._device = device
+
+    def __eq__(self, other):
+        return isinstance(other, Context) and self._device == other._device
+
+    def __hash__(self):
+        return hash(("context", self._device))
+
+    def __repr__(self):
+        return f"<holdfast.core.Context of {self._device!r}>"
+
+
+class Device:
+    """A device of a session; the same object for the same thread, session and ordinal.
+
+    ``Device()`` is the thread's current device, else the first of the process's own session, which
+    is opened for it: ``$HOLDFAST_ADDRESS``, else a private daemon.
+    """
+
+    def __new__(cls, device_id=None):
+        if isinstance(device_id, Device):
+            return device_id
+        current = _session.current_device()
+        if device_id is None and current is not None:
+            return current
+        session = _session.default_session() if current is None else current._session
+        if device_id is None:
+            device_id = session._ordinals[0]
+        return cls._of(session, device_id)
+
+    @classmethod
+    def _of(cls, session, device_id):
+        devices = session._thread.__dict__.setdefault("devices", {})
+        device = devices.get(device_id)
+        if device is not None:
+            return device
+        if not isinstance(device_id, int) or device_id < 0:
+            raise ValueError(f"device_id must be >= 0, got {device_id!r}")
+        if device_id not in session._ordinals:
+            raise ValueError(
+                f"device_id={device_id}: the session's devices are {list(session._ordinals)}"
+            )
+        self = object.__new__(cls)
+        self._session = session
+        self._ordinal = device_id
+        devices[device_id] = self
+        return self
+
+    @classmethod
+    def get_all_devices(cls):
+        """The devices of the current session."""
+        return cls()._session.devices
+
+    device_id = property(lambda self: self._ordinal, doc="The ordinal.")
+    session = property(lambda self: self._session, doc="The session it belongs to.")
+
+    def _info(self):
+        return self._session._info(self._ordinal)
+
+    @property
+    def name(self):
+        return self._info()["name"]
+
+    @property
+    def uuid(self):
+        text = self._info()["uuid"].hex()
+        return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+    @property
+    def pci_bus_id(self):
+        return self._info()["pci_bus_id"]
+
+    @property
+    def compute_capability(self):
+        return ComputeCapability(*self._info()["compute_capability"])
+
+    @property
+    def arch(self):
+        """``"90"``, for ``ProgramOptions(arch=f"sm_{device.arch}")``."""
+        major, minor = self._info()["compute_capability"]
+        return f"{major}{minor}"
+
+    @property
+    def properties(self):
+        info = self._info()
+        if "properties" not in info:
+            info["properties"] = DeviceProperties(info["attributes"])
+        return info["properties"]
+
+    @property
+    def total_memory(self):
+        """Bytes."""
+        return self._info()["total_memory"]
+
+    @property
+    def is_software(self):
+        """Whether this is Holdfast's software device, which runs kernels on the CPU."""
+        return self._info()["is_software"]
+
+    def can_access_peer(self, peer):
+        """Whether kernels of this device can be given access to the peer's memory."""
+        return self._session._can_access_peer(self._ordinal, Device(peer)._ordinal)
+
+    def set_current(self, ctx=None):
+        """Makes this the device of ``Device()``, Program and the memory resources of this thread."""
+        previous = _session.current_device()
+        _session.set_current_device(self)
+        if ctx is not None:
+            return None if previous is None else previous.context
+        return None
+
+    @property
+    def context(self):
+        return Context(self)
+
+    @property
+    def memory_resource(self):
+        return self._session._resources.setdefault(
+            self._ordinal, DeviceMemoryResource._of(self)
+        )
+
+    @memory_resource.setter
+    def memory_resource(self, resource):
+        self._session._resources[self._ordinal] = resource
+
+    @property
+    def default_stream(self):
+        """A stream of the session; no other session shares it."""
+        streams = self._session.__dict__.setdefault("_default_streams", {})
+        if self._ordinal not in streams:
+            streams[self._ordinal] = self.create_stream()
+        return streams[self._ordinal]
+
+    def create_stream(self, obj=None, options=None):
+        """Makes a stream. ``obj``, a stream of another library, is not served."""
+        if obj is not None:
+            raise not_served(
+                "a stream of another library", "its work runs in this process, not in the daemon"
+            )
+        return Stream._make(self, as_options(StreamOptions, options))
+
+    def create_event(self, options=None):
+        return Event._make(self, as_options(EventOptions, options))
+
+    def allocate(self, size, *, stream):
+        """Allocates ``size`` bytes of the device, in the stream's order."""
+        return self.memory_resource.allocate(size, stream=stream)
+
+    def sync(self):
+        """Waits for all work of the session, and raises what has failed."""
+        self._session.sync()
+
+    def create_graph_builder(self):
+        """A GraphBuilder with a stream of its own."""
+        return self.create_stream().create_graph_builder()
+
+    def create_context(self, options):
+        raise not_served("a green context", "the executor has one context a device")
+
+    def to_system_device(self):
+        raise not_served("NVML", "`holdfast devices` shows what the daemon knows")
+
+    def __int__(self):
+        return self._ordinal
+
+    __index__ = __int__
+
+    def __eq__(self, other):
+        return (
+            isinstance(other, Device)
+            and self._session is other._session
+            and self._ordinal == other._ordinal
+        )
+
+    def __hash__(self):
+        return hash((id(self._session), self._ordinal))
+
+    def __reduce__(self):
+        return Device, (self._ordinal,)
+
+    def __repr__(self):
+        return f"<Device {self._ordinal} ({self.name})>"
+
+    def _repr_html_(self):
+        memory = self.total_memory / (1 << 30)
+        return (
+            f"<b>{_session._escape(self.name)}</b> (device {self._ordinal} of {self._session.id}): "
+            f"compute capability {'.'.join(map(str, self.compute_capability))}, {memory:.1f} GiB"
+        )

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+from holdfast import _native
+from holdfast.core._module import Kernel
+from holdfast.core._options import as_options
+from holdfast.core._stream import check_stream
+
+_launch = _native.launch
+
+
+def _to_dim3(name, value):
+    """An int or a tuple of up to three, as three."""
+    values = (value,) if isinstance(value, int) else value
+    if not isinstance(values, (tuple, list)):
+        raise ValueError(f"{name} must be an int or a tuple of ints, got {value!r}")
+    if not 1 <= len(values) <= 3:
+        raise ValueError(f"{name} must have 1 to 3 dimensions, got {value!r}")
+    values = tuple(int(v) for v in values)
+    if any(v < 1 for v in values):
+        raise ValueError(f"{name} must be at least 1 in every dimension, got {value!r}")
+    return values + (1,) * (3 - len(values))
+
+
+class LaunchConfig(_native.LaunchConfig):
+    """How many blocks and threads a launch has. Immutable.
+
+    Args:
+        grid: blocks; with ``cluster``, clusters. An int or a tuple of up to three.
+        cluster: blocks of a cluster; None: no clusters.
+        block: threads of a block.
+        shmem_size: bytes of dynamic shared memory.
+        is_cooperative: all blocks are resident at once.
+        programmatic_stream_serialization: may begin before the kernel ahead has ended.
+    """
+
+    def __init__(
+        self,
+        grid=None,
+        cluster=None,
+        block=None,
+        shmem_size=None,
+        is_cooperative=False,
+        programmatic_stream_serialization=False,
+    ):
+        self._grid = _to_dim3("grid", grid)
+        self._block = _to_dim3("block", block)
+        self._cluster = None if cluster is None else _to_dim3("cluster", cluster)
+        self._shmem_size = int(shmem_size or 0)
+        self._is_cooperative = bool(is_cooperative)
+        self._serialization = bool(programmatic_stream_serialization)
+        blocks = self._grid
+        if self._cluster is not None:
+            blocks = tuple(g * c for g, c in zip(self._grid, self._cluster))
+        self._set(
+            blocks,
+            self._block,
+            self._cluster,
+            self._shmem_size,
+            self._is_cooperative,
+            self._serialization,
+        )
+
+    grid = property(lambda self: self._grid)
+    cluster = property(lambda self: self._cluster)
+    block = property(lambda self: self._block)
+    shmem_size = property(lambda self: self._shmem_size)
+    is_cooperative = property(lambda self: self._is_cooperative)
+    programmatic_stream_serialization = property(lambda self: self._serialization)
+
+    def _key(self):
+        return (
+            self._grid,
+            self._cluster,
+            self._block,
+            self._shmem_size,
+            self._is_cooperative,
+            self._serialization,
+        )
+
+    def __eq__(self, other):
+        return isinstance(other, LaunchConfig) and self._key() == other._key()
+
+    def __hash__(self):
+        return hash(self._key())
+
+    def __repr__(self):
+        return (
+            f"LaunchConfig(grid={self._grid}, cluster={self._cluster}, block={self._block}, "
+            f"shmem_size={self._shmem_size}, is_cooperative={self._is_cooperative})"
+        )
+
+
+def launch(stream, config, kernel, *kernel_args):
+    """Launches ``kernel`` on ``stream``.
+
+    Arguments are Buffers, NumPy scalars and structs, ctypes objects, complex, bool, and Python's
+    int, which gets the size of the parameter, and float, which is a double. The launch is
+    submitted: what fails later is raised by the next call that waits.
+
+    Raises:
+        TypeError, ValueError, OverflowError: an argument does not fit its parameter.
+    """
+    try:
+        _launch(stream, config, kernel, *kernel_args)
+    except TypeError:
+        # A dict is a configuration, too, and a GraphBuilder a stream.
+        target = check_stream(stream)
+        is_dict = isinstance(config, dict) and isinstance(kernel, Kernel)
+        if target is stream and not is_dict:
+            raise
+        _launch(target, as_options(LaunchConfig, config), kernel, *kernel_args)
+        if target is not stream:
+            stream._keep(kernel, *kernel_args)

@@ -1,0 +1,727 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory: buffers of devices, and pinned memory of this process.
+
+A Buffer of a device lies in the daemon's executor; a kernel takes it by its handle, and no address
+of it exists here. Pinned memory lies here, in an arena that the executor has mapped too, so that
+NumPy sees it (``numpy.from_dlpack``, ``numpy.frombuffer``) and the device copies from and to it.
+"""
+
+from holdfast import _native, _session, _sharing
+from holdfast._progress import Progress
+from holdfast.core._options import Options, as_options, not_served
+from holdfast.core._stream import check_not_recorded, check_stream, keep_recorded
+
+
+# DLPack's types of devices.
+_DLPACK_CPU = 1
+_DLPACK_CUDA = 2
+
+# Bytes: what takes long enough to be watched, and how much of it goes at once.
+_LARGE = 256 << 20
+_PIECE = 64 << 20
+
+_NOT_HERE = (
+    "the memory of a device is in the daemon: Buffer.copy_to(array, stream=stream) copies it here; "
+    "for no copy, allocate with DeviceMemoryResourceOptions(ipc_enabled=True)"
+)
+
+
+def _is_contiguous_bytes(obj):
+    try:
+        view = memoryview(obj)
+    except TypeError:
+        return False
+    if not view.c_contiguous:
+        raise ValueError("a C-contiguous array is needed")
+    return True
+
+
+def _pinned_place(array):
+    """(span, offset) if the array lies in pinned memory of ours, else None."""
+    owner = array
+    while owner is not None and not isinstance(owner, _native.Span):
+        if isinstance(owner, memoryview):
+            owner = owner.obj
+        else:
+            owner = getattr(owner, "base", None)
+    if owner is None:
+        return None
+    address = array.__array_interface__["data"][0]
+    return owner, address - owner.address
+
+
+class LocalView:
+    """Memory of the daemon in this process, which has a CUDA context of its own: a device pointer
+    for its kernels, for PyTorch, CuPy or cuda.core, without a copy. Made by ``Buffer.map_locally``.
+
+    The memory lives as long as the view and what was made of it, whatever becomes of the Buffer.
+    The streams of this process know nothing of the session's: ``sync`` between the two.
+    """
+
+    def __init__(self, mapping, size, device, read_only):
+        self._mapping = mapping
+        self._size = size
+        self._device = device
+        self._read_only = read_only
+
+    size = property(lambda self: self._size, doc="Bytes.")
+    device_id = property(lambda self: self._device, doc="The device as this process counts.")
+    readonly = property(lambda self: self._read_only)
+
+    @property
+    def ptr(self):
+        """The address, for this process's own driver."""
+        return self._mapping.pointer
+
+    @property
+    def __cuda_array_interface__(self):
+        return {
+            "shape": (self._size,),
+            "typestr": "|u1",
+            "data": (self.ptr, self._read_only),
+            "strides": None,
+            "stream": None,
+            "version": 3,
+        }
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if self._read_only:
+            raise BufferError("DLPack cannot say that memory is read-only: map it writable")
+        return self._mapping.dlpack(self._device)
+
+    def __dlpack_device__(self):
+        return (_DLPACK_CUDA, self._device)
+
+    def close(self):
+        """Unmaps the memory. No kernel may use it any more."""
+        self._mapping.close()
+
+    def __repr__(self):
+        state = "closed" if self._mapping.closed else f"{self._size} bytes at {self.ptr:#x}"
+        return f"<LocalView, {state}>"
+
+
+class Buffer(_native.Buffer):
+    """An allocation; made by a memory resource, ``Device.allocate`` or ``ObjectCode.get_global``.
+
+    Freed when it is closed or collected, in the order of the stream of its allocation.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        raise RuntimeError(
+            "Buffer objects cannot be instantiated directly. Please use MemoryResource APIs."
+        )
+
+    @classmethod
+    def _empty(cls, session, device_id, size, resource, stream):
+        self = _native.Buffer.__new__(cls)
+        self._session = session
+        self._device_id = device_id
+        self._length = size
+        self._resource = resource
+        self._stream = stream
+        self._memory = None
+        self._is_mapped = False
+        # Whether this process can map it; the view that it got, if it did.
+        self._can_be_mapped = False
+        self._view = None
+        # Whether a node of a graph allocates it, which names it by its handle.
+        self._is_of_graph = False
+        return self
+
+    @classmethod
+    def _shared(cls, device, size, resource, stream):
+        self = cls._empty(device._session, device._ordinal, size, resource, stream)
+        self._allocate_shared(device._session, device._ordinal, max(size, 1))
+        self._can_be_mapped = True
+        return self
+
+    @classmethod
+    def _on_device(cls, device, size, resource, stream):
+        self = cls._empty(device._session, device._ordinal, size, resource, stream)
+        # An empty buffer has an address in CUDA, too.
+        self._allocate(device._session, device._ordinal, max(size, 1), stream)
+        return self
+
+    @classmethod
+    def _recorded(cls, device, size, resource, stream):
+        """Memory that a node of the graph allocates which the stream is recorded as."""
+        self = cls._empty(device._session, device._ordinal, size, resource, stream)
+        self._allocate(device._session, device._ordinal, size, stream)
+        keep_recorded(stream, self)
+        return self._note_of_graph()
+
+    @classmethod
+    def _of_definition(cls, session, device_id, size):
+        """Memory that a node will allocate: a name, until the graph is made."""
+        self = cls._empty(session, device_id, size, None, None)
+        self._of_graph(session, size)
+        return self._note_of_graph()
+
+    def _note_of_graph(self):
+        self._is_of_graph = True
+        self._session._unmade.add(self)
+        return self
+
+    @classmethod
+    def _pinned(cls, session, size, resource, stream):
+        self = cls._empty(session, -1, size, resource, stream)
+        self._memory = session._take_span(max(size, 1)) or bytearray(max(size, 1))
+        return self
+
+    @classmethod
+    def from_handle(cls, ptr, size, mr=None, owner=None, *, stream=None):
+        raise not_served("an address of this process", "copy the memory into a Buffer")
+
+    @classmethod
+    def from_ipc_descriptor(cls, mr, ipc_descriptor, *, stream=None):
+        """Memory of another process, whose ``ipc_descriptor`` or ``export`` this is. It lives as
+        long as the last Buffer of it, whatever becomes of its maker.
+
+        Args:
+            mr: the resource, whose device uses it; None: device 0 of the descriptor's daemon.
+
+        Raises:
+            CUDAError: the token was redeemed as often as it may be, has expired or was revoked.
+        """
+        if mr is None:
+            device = _sharing.device_at(ipc_descriptor.address)
+        else:
+            device = mr._device
+        self = cls._empty(device._session, device._ordinal, ipc_descriptor.size, mr, stream)
+        self._import(device._session, device._ordinal, ipc_descriptor.token)
+        self._is_mapped = True
+        return self
+
+    def _check_open(self):
+        if self._memory is None and self._closed:
+            raise ValueError("the Buffer is closed")
+
+    @property
+    def size(self):
+        """Bytes."""
+        return self._length
+
+    @property
+    def handle(self):
+        """An address in the buffer, for kernels: ``launch(..., buffer.handle + 64)``."""
+        return Address(self, 0)
+
+    @property
+    def device_id(self):
+        """The device's ordinal; -1 for pinned memory."""
+        return self._device_id
+
+    @property
+    def memory_resource(self):
+        return self._resource
+
+    owner = property(lambda self: None)
+    is_managed = property(lambda self: False)
+
+    @property
+    def is_mapped(self):
+        """Whether it is memory of another process."""
+        return self._is_mapped
+
+    @property
+    def is_device_accessible(self):
+        """Whether kernels can use it. Pinned memory is only copied."""
+        return self._device_id >= 0
+
+    @property
+    def is_host_accessible(self):
+        return self._device_id < 0
+
+    def export(self, *, writable=False, lifetime=60.0, imports=1, session_id="", offset=0,
+               size=0):  # fmt: skip
+        """A descriptor with which other processes import the memory. It can be pickled.
+
+        What streams still write when it is imported, importers may see or not: ``sync`` first, or
+        share a Semaphore.
+
+        Args:
+            writable: their kernels may write; else one that does faults.
+            lifetime: seconds that the token is good for, at most 24 hours.
+            imports: how often it may be redeemed.
+            session_id: the session that may redeem it, "s-7"; default: any of the daemon.
+            offset, size: the bytes that they get; size 0: to the end.
+
+        Raises:
+            CUDAError: the Buffer is not of a resource with ``ipc_enabled``.
+        """
+        token = _sharing.export(self, writable, offset, size, session_id, lifetime, imports)
+        return _sharing.IPCBufferDescriptor(
+            self._session.address, token, size or self._length - offset
+        )
+
+    @property
+    def ipc_descriptor(self):
+        """A descriptor for any process, good for an hour, with which it may write, too."""
+        return _sharing.pickled(
+            self, _sharing.IPCBufferDescriptor, self._session.address, self._length
+        )
+
+    def __reduce__(self):
+        return Buffer.from_ipc_descriptor, (None, self.ipc_descriptor)
+
+    def sub(self, offset, size):
+        """A part of this buffer, which ends with it."""
+        part = Buffer._empty(self._session, self._device_id, size, self._resource, self._stream)
+        part._whole = self
+        part._sub(self, offset, size)
+        return part
+
+    def copy_to(self, dst=None, *, stream, options=None):
+        """Copies all bytes to ``dst``, and returns it.
+
+        ``dst`` is a Buffer of the same size; None: a new one of the same resource; or a writable
+        array (NumPy), which has the bytes when the call returns. Into ``empty_pinned`` arrays and
+        pinned Buffers the copy is work of the stream, as between Buffers.
+        """
+        stream = check_stream(stream)
+        if dst is None:
+            if self._resource is None:
+                raise ValueError("a destination buffer must be provided (no memory resource)")
+            dst = self._resource.allocate(self._length, stream=stream)
+        if isinstance(dst, Buffer):
+            dst.copy_from(self, stream=stream)
+            return dst
+        self._check_size(dst)
+        self._check_open()
+        place = _pinned_place(dst)
+        if self._memory is not None:
+            stream.sync()
+            memoryview(dst).cast("B")[:] = memoryview(self._memory)[: self._length]
+        elif place is not None:
+            span, offset = place
+            span.from_buffer(offset, self, 0, self._length, stream)
+        elif self._length > 0:
+            self._download(dst, 0, stream)
+        return dst
+
+    def copy_from(self, src, *, stream, options=None):
+        """Copies all bytes of ``src``, a Buffer or array of the same size.
+
+        An ordinary array may be changed again when the call returns; pinned memory only when the
+        stream has done the copy.
+        """
+        stream = check_stream(stream)
+        self._check_open()
+        if isinstance(src, Buffer):
+            src._check_open()
+            if src._length != self._length:
+                raise ValueError(
+                    "buffer sizes mismatch between src and dst "
+                    f"(sizes are: src={src._length}, dst={self._length})"
+                )
+            self._copy_from_buffer(src, stream)
+            keep_recorded(stream, self, src)
+            return
+        self._check_size(src)
+        place = _pinned_place(src)
+        if self._memory is not None:
+            stream.sync()
+            memoryview(self._memory)[: self._length] = memoryview(src).cast("B")
+        elif place is not None:
+            span, offset = place
+            span.to_buffer(offset, self, 0, self._length, stream)
+        elif self._length > 0:
+            self._upload_array(src, stream)
+
+    def _upload_array(self, array, stream):
+        """In one piece; a large one in several where somebody watches."""
+        shown = Progress("uploading", self._length)
+        if self._length < _LARGE or not shown.is_shown:
+            self._upload(array, 0, stream)
+            return
+        data = memoryview(array).cast("B")
+        with shown:
+            for offset in range(0, self._length, _PIECE):
+                part = data[offset : offset + _PIECE]
+                self._upload(part, offset, stream)
+                shown.advance(len(part))
+
+    def _check_size(self, array):
+        if not _is_contiguous_bytes(array):
+            raise TypeError(
+                f"a Buffer or an array with the buffer protocol expected, got "
+                f"{type(array).__name__}"
+            )
+        size = memoryview(array).nbytes
+        if size != self._length:
+            raise ValueError(f"the array has {size} bytes, the Buffer {self._length}")
+
+    def _copy_from_buffer(self, src, stream):
+        size = self._length
+        if size == 0:
+            return
+        if self._memory is None and src._memory is None:
+            self._copy(0, src, 0, size, stream)
+        elif self._memory is not None and src._memory is not None:
+            stream.sync()
+            memoryview(self._memory)[:size] = memoryview(src._memory)[:size]
+        elif self._memory is None:
+            if isinstance(src._memory, bytearray):
+                self._upload(memoryview(src._memory)[:size], 0, stream)
+            else:
+                src._memory.to_buffer(0, self, 0, size, stream)
+        elif isinstance(self._memory, bytearray):
+            src._download(memoryview(self._memory)[:size], 0, stream)
+        else:
+            self._memory.from_buffer(0, src, 0, size, stream)
+
+    def fill(self, value, *, stream):
+        """Repeats ``value``: an int of 0 to 255, or 1, 2 or 4 bytes, over the buffer."""
+        stream = check_stream(stream)
+        self._check_open()
+        if isinstance(value, int):
+            if not 0 <= value <= 255:
+                raise OverflowError(f"value {value} is not in the range of a byte, [0, 255]")
+            pattern = bytes((value,))
+        else:
+            try:
+                pattern = bytes(memoryview(value).cast("B"))
+            except TypeError:
+                raise TypeError(
+                    f"value must be an int or support the buffer protocol, got "
+                    f"{type(value).__name__}"
+                ) from None
+        if len(pattern) not in (1, 2, 4):
+            raise ValueError(f"value must be 1, 2, or 4 bytes, got {len(pattern)}")
+        if self._length % len(pattern):
+            raise ValueError(
+                f"buffer size ({self._length}) must be divisible by {len(pattern)}"
+            )
+        if self._memory is not None:
+            stream.sync()
+            view = memoryview(self._memory)[: self._length]
+            view[:] = pattern * (self._length // len(pattern))
+        elif self._length > 0:
+            self._fill(0, self._length, pattern, stream)
+            keep_recorded(stream, self)
+
+    def set_deallocation_stream(self, stream):
+        """Frees in the order of ``stream`` from now on."""
+        self._stream = check_stream(stream)
+
+    def close(self, stream=None):
+        """Frees the memory in the order of ``stream``; by default, the allocation's.
+
+        On a stream that is recorded, a node of the graph frees it, which has to be memory of a
+        graph. The memory of a graph stays as long as the graph, and the Buffer.
+        """
+        if self._memory is not None:
+            self._memory = None
+            self._close(None)
+            return
+        where = self._stream if stream is None else check_stream(stream)
+        builder = None if where is None else where._builder
+        if self._is_of_graph:
+            if builder is not None:
+                builder._record_free(self, where)
+            return
+        if builder is not None:
+            if stream is not None:
+                raise ValueError("a graph frees only what a graph allocates")
+            where = None
+        if where is not None and where._closed:
+            where = None
+        if not self._closed:
+            self._close(where)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
+
+    def map_locally(self, *, writable=True, device_id=None):
+        """Maps the memory in this process, which has CUDA, too. Waits.
+
+        Args:
+            writable: kernels of this process may write; else one that does faults, which costs
+                this process its CUDA context.
+            device_id: the device as this process counts; default: as the daemon does.
+
+        Raises:
+            CUDAError: the Buffer is not of a resource with ``ipc_enabled``, the daemon is on
+                another machine, or this process has no CUDA driver.
+        """
+        info = self._session._info(self._device_id)
+        driver = info["driver_path"] if info["is_software"] else None
+        if device_id is None:
+            device_id = self._device_id
+        mapping = _native.map_locally(self, bool(writable), driver, device_id)
+        return LocalView(mapping, self._length, device_id, not writable)
+
+    def _local_view(self):
+        if self._view is None:
+            self._view = self.map_locally()
+        return self._view
+
+    @property
+    def __cuda_array_interface__(self):
+        if not self._can_be_mapped:
+            raise AttributeError("__cuda_array_interface__: " + _NOT_HERE)
+        return self._local_view().__cuda_array_interface__
+
+    def __buffer__(self, flags):
+        return memoryview(self._host_memory())[: self._length]
+
+    def _host_memory(self):
+        if self._memory is None:
+            raise BufferError(_NOT_HERE)
+        return self._memory
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """Bytes: of pinned memory, for NumPy; of a device, for libraries with CUDA, where the
+        Buffer is of a resource with ``ipc_enabled``."""
+        if self._can_be_mapped:
+            return self._local_view().__dlpack__()
+        memory = self._host_memory()
+        if isinstance(memory, bytearray):
+            raise BufferError(
+                "pinned memory of a daemon on another machine is ordinary memory: use "
+                "numpy.frombuffer(buffer.memory, numpy.uint8)"
+            )
+        return memory.dlpack()
+
+    def __dlpack_device__(self):
+        if self._can_be_mapped:
+            return self._local_view().__dlpack_device__()
+        self._host_memory()
+        return (_DLPACK_CPU, 0)
+
+    @property
+    def memory(self):
+        """Pinned memory as a memoryview of bytes."""
+        return memoryview(self._host_memory())[: self._length]
+
+    def __repr__(self):
+        if self._memory is None and self._closed:
+            return "<holdfast.core.Buffer, closed>"
+        where = "pinned" if self._device_id < 0 else f"device {self._device_id}"
+        return f"<holdfast.core.Buffer of {self._length} bytes, {where}>"
+
+
+class Address:
+    """A place in a Buffer, as kernels' arguments have it. Not a number of this process."""
+
+    __slots__ = ("_buffer", "_offset")
+
+    def __init__(self, buffer, offset):
+        self._buffer = buffer
+        self._offset = offset
+
+    @property
+    def _kernel_argument_(self):
+        return (self._buffer, self._offset)
+
+    def __add__(self, offset):
+        if not isinstance(offset, int):
+            return NotImplemented
+        if not 0 <= self._offset + offset <= self._buffer._length:
+            raise IndexError(
+                f"offset {self._offset + offset} of a Buffer of {self._buffer._length} bytes"
+            )
+        return Address(self._buffer, self._offset + offset)
+
+    __radd__ = __add__
+
+    def __sub__(self, offset):
+        return self + -offset
+
+    def __eq__(self, other):
+        return (
+            isinstance(other, Address)
+            and self._buffer is other._buffer
+            and self._offset == other._offset
+        )
+
+    def __hash__(self):
+        return hash((id(self._buffer), self._offset))
+
+    def __int__(self):
+        raise not_served(
+            "the number of a device's address",
+            "pass buffer.handle + offset, or the Buffer, as the kernel's argument",
+        )
+
+    __index__ = __int__
+
+    def __repr__(self):
+        return f"<{self._buffer!r} + {self._offset}>"
+
+
+class MemoryResource:
+    """What allocates Buffers. Subclasses of users are called in this process only."""
+
+    def allocate(self, size, *, stream):
+        raise TypeError("MemoryResource.allocate must be implemented by subclasses")
+
+    is_managed = property(lambda self: False)
+
+
+def _check_bytes(size):
+    if not isinstance(size, int):
+        raise TypeError(f"size must be an int, got {type(size).__name__}")
+    if size < 0:
+        raise ValueError(f"size must be >= 0, got {size}")
+
+
+class DeviceMemoryResourceOptions(Options):
+    """Options of a device's memory.
+
+    Fields:
+        ipc_enabled (False): Buffers can be exported to other processes; each takes a whole number
+            of 2 MiB, and an allocation is not ordered by the stream.
+        max_size (0): not served.
+    """
+
+    _fields = {"ipc_enabled": False, "max_size": 0}
+
+
+class DeviceMemoryResource(MemoryResource):
+    """The memory of one device. The session's own limits hold for all of its resources together."""
+
+    def __init__(self, device_id, options=None):
+        from holdfast.core._device import Device
+
+        options = as_options(DeviceMemoryResourceOptions, options)
+        self._is_ipc_enabled = bool(options.ipc_enabled)
+        if options.max_size:
+            raise not_served("a limit of one pool", "holdfast.connect(memory_limit=...)")
+        self._device = Device(device_id)
+
+    @classmethod
+    def _of(cls, device):
+        self = cls.__new__(cls)
+        self._device = device
+        self._is_ipc_enabled = False
+        return self
+
+    def allocate(self, size, *, stream):
+        """A Buffer of ``size`` bytes with undefined content, in the order of ``stream``."""
+        _check_bytes(size)
+        stream = check_stream(stream)
+        check_not_recorded(stream, type(self).__name__)
+        make = Buffer._shared if self._is_ipc_enabled else Buffer._on_device
+        return make(self._device, size, self, stream)
+
+    def deallocate(self, ptr, size, *, stream):
+        raise not_served("freeing by address", "Buffer.close(stream)")
+
+    @property
+    def allocation_handle(self):
+        raise not_served("a handle of a pool", "the Buffers' ipc_descriptor is enough")
+
+    device_id = property(lambda self: self._device._ordinal)
+    is_device_accessible = property(lambda self: True)
+    is_host_accessible = property(lambda self: False)
+    is_ipc_enabled = property(lambda self: self._is_ipc_enabled)
+    is_mapped = property(lambda self: False)
+    is_handle_owned = property(lambda self: False)
+
+    def close(self):
+        """Nothing: the memory is the session's."""
+
+    def __repr__(self):
+        return f"<holdfast.core.DeviceMemoryResource of {self._device!r}>"
+
+
+class GraphMemoryResource(MemoryResource):
+    """Memory of a device that graphs allocate: one object a device.
+
+    A Buffer is a node of the graph that is recorded; ``close`` on the same stream frees it there.
+    Its address is the same in every launch, and it can be used after a launch, too.
+    """
+
+    def __new__(cls, device_id):
+        from holdfast.core._device import Device
+
+        device = Device(device_id)
+        made = object.__new__(cls)
+        made._device = device
+        return device._session._resources.setdefault((cls, device._ordinal), made)
+
+    def allocate(self, size, *, stream):
+        """A Buffer that a node of the graph allocates. ``stream``: a GraphBuilder that is
+        building."""
+        _check_bytes(size)
+        stream = check_stream(stream)
+        if stream._builder is None:
+            raise RuntimeError(
+                "a GraphMemoryResource allocates on a stream that is recorded as a graph only"
+            )
+        return Buffer._recorded(self._device, size, self, stream)
+
+    def deallocate(self, ptr, size, *, stream):
+        raise not_served("freeing by address", "Buffer.close(stream)")
+
+    def trim(self):
+        """Nothing: memory goes back to the session with the graph."""
+
+    device_id = property(lambda self: self._device._ordinal)
+    is_device_accessible = property(lambda self: True)
+    is_host_accessible = property(lambda self: False)
+    is_ipc_enabled = property(lambda self: False)
+    is_mapped = property(lambda self: False)
+
+    def close(self):
+        """Nothing: the memory is the graphs'."""
+
+    def __repr__(self):
+        return f"<holdfast.core.GraphMemoryResource of {self._device!r}>"
+
+
+class PinnedMemoryResourceOptions(Options):
+    """Options of pinned memory: ``ipc_enabled`` and ``numa_id`` are not served."""
+
+    _fields = {"ipc_enabled": False, "max_size": 0, "numa_id": None}
+
+
+class PinnedMemoryResource(MemoryResource):
+    """Memory of this process that the session's executor has page-locked and copies directly.
+
+    Kernels cannot use it; copy it into a Buffer of a device. If the daemon is on another machine,
+    it is ordinary memory, and copies wait.
+    """
+
+    def __init__(self, options=None):
+        options = as_options(PinnedMemoryResourceOptions, options)
+        if options.ipc_enabled or options.numa_id is not None or options.max_size:
+            raise not_served("an option of pinned memory", "leave the options out")
+
+    def allocate(self, size, *, stream):
+        """A Buffer of ``size`` bytes, with what was there before."""
+        _check_bytes(size)
+        stream = check_stream(stream)
+        return Buffer._pinned(stream.device._session, size, self, stream)
+
+    device_id = property(lambda self: -1)
+    is_device_accessible = property(lambda self: False)
+    is_host_accessible = property(lambda self: True)
+    is_ipc_enabled = property(lambda self: False)
+    is_mapped = property(lambda self: False)
+
+    def close(self):
+        """Nothing: the memory is the session's."""
+
+    def __repr__(self):
+        return f"<holdfast.core.{type(self).__name__}>"
+
+
+class LegacyPinnedMemoryResource(PinnedMemoryResource):
+    """The same memory; ``stream`` may be left out of ``allocate``."""
+
+    def __init__(self):
+        super().__init__()
+
+    def allocate(self, size, *, stream=None):
+        _check_bytes(size)
+        if stream is not None:
+            return super().allocate(size, stream=stream)
+        device = _session.current_device()
+        session = _session.default_session() if device is None else device._session
+        return Buffer._pinned(session, size, self, None)

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+import weakref
+from collections import namedtuple
+
+from holdfast import _native
+from holdfast.core._options import not_served
+
+ParamInfo = namedtuple("ParamInfo", ("offset", "size"))
+
+FORMATS = {"ptx": 1, "cubin": 2, "ltoir": 3, "fatbin": 4, "object": 5, "library": 6}
+_LOADABLE = ("ptx", "cubin", "fatbin")
+
+_ATTRIBUTES = {
+    "max_threads_per_block": "max_threads_per_block",
+    "shared_size_bytes": "shared_size_bytes",
+    "const_size_bytes": "const_size_bytes",
+    "local_size_bytes": "local_size_bytes",
+    "num_regs": "num_regs",
+    "ptx_version": "ptx_version",
+    "binary_version": "binary_version",
+    "cache_mode_ca": "cache_mode_ca",
+    "max_dynamic_shared_size_bytes": "max_dynamic_shared_size_bytes",
+    "preferred_shared_memory_carveout": "preferred_shared_memory_carveout",
+    "cluster_size_must_be_set": "cluster_size_must_be_set",
+    "required_cluster_width": "required_cluster_width",
+    "required_cluster_height": "required_cluster_height",
+    "required_cluster_depth": "required_cluster_depth",
+    "non_portable_cluster_size_allowed": "non_portable_cluster_size_allowed",
+    "cluster_scheduling_policy_preference": "cluster_scheduling_policy_preference",
+}
+
+
+def working_device():
+    """The device that compiling and loading are for: the thread's current one."""
+    from holdfast.core._device import Device
+
+    return Device()
+
+
+class ObjectCode:
+    """Compiled code; made by ``Program.compile``, ``Linker.link`` or ``from_*``.
+
+    It is loaded into a session when a kernel is first asked for. On the software device code of
+    type "cubin" keeps its PTX, which is what runs there; ``code`` is the cubin all the same.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        raise RuntimeError(
+            "ObjectCode objects cannot be instantiated directly. "
+            "Please use ObjectCode APIs (from_cubin, from_ptx) or Program APIs (compile)."
+        )
+
+    @classmethod
+    def _make(cls, code_type, *, code=None, name="", symbols=None, stored=None, daemon=None,
+              ptx=None, build=None):  # fmt: skip
+        """`ptx`: what is loaded, if not `code`; `stored`: it, in the store of `daemon`; `build`:
+        makes `code` when it is asked for."""
+        self = object.__new__(cls)
+        self._code_type = code_type
+        self._code = code
+        self._name = name
+        self._symbols = dict(symbols or {})
+        self._stored = stored
+        self._daemon = daemon
+        self._ptx = ptx
+        self._build = build
+        self._modules = weakref.WeakKeyDictionary()
+        return self
+
+    @classmethod
+    def _from(cls, code_type, module, name, symbol_mapping):
+        if isinstance(module, str):
+            with open(module, "rb") as file:
+                module = file.read()
+        elif not isinstance(module, (bytes, bytearray)):
+            raise TypeError(f"bytes or a path expected, got {type(module).__name__}")
+        return cls._make(code_type, code=bytes(module), name=name, symbols=symbol_mapping)
+
+    @classmethod
+    def from_cubin(cls, module, *, name="", symbol_mapping=None):
+        return cls._from("cubin", module, name, symbol_mapping)
+
+    @classmethod
+    def from_ptx(cls, module, *, name="", symbol_mapping=None):
+        return cls._from("ptx", module, name, symbol_mapping)
+
+    @classmethod
+    def from_ltoir(cls, module, *, name="", symbol_mapping=None):
+        return cls._from("ltoir", module, name, symbol_mapping)
+
+    @classmethod
+    def from_fatbin(cls, module, *, name="", symbol_mapping=None):
+        return cls._from("fatbin", module, name, symbol_mapping)
+
+    @classmethod
+    def from_object(cls, module, *, name="", symbol_mapping=None):
+        return cls._from("object", module, name, symbol_mapping)
+
+    @classmethod
+    def from_library(cls, module, *, name="", symbol_mapping=None):
+        return cls._from("library", module, name, symbol_mapping)
+
+    @property
+    def code(self):
+        """The bytes."""
+        if self._code is None:
+            self._code = self._build()
+        return self._code
+
+    code_type = property(lambda self: self._code_type)
+    name = property(lambda self: self._name)
+    symbol_mapping = property(lambda self: dict(self._symbols))
+
+    @property
+    def handle(self):
+        raise not_served("a CUlibrary", "get_kernel and get_global give what is in it")
+
+    def _what_loads(self):
+        """(format, bytes) of what can run: the PTX if there is one."""
+        if self._ptx is not None:
+            return FORMATS["ptx"], self._ptx
+        return FORMATS[self._code_type], self.code
+
+    def _load(self, session):
+        module = self._modules.get(session)
+        if module is not None:
+            return module
+        if self._code_type not in _LOADABLE:
+            raise RuntimeError(
+                f'Unsupported code type "{self._code_type}" ({", ".join(_LOADABLE)} can be loaded)'
+            )
+        stored = self._stored
+        if self._daemon is not session._daemon:
+            kind, code = self._what_loads()
+            symbols = [(name, lowered.encode()) for name, lowered in self._symbols.items()]
+            stored = _native.put(session._daemon, code, kind, symbols)
+        module = self._modules[session] = _native.load(session, stored)
+        return module
+
+    def get_kernel(self, name):
+        """The kernel of this name, ``"vector_add<float>"``, or name in the object.
+
+        Raises:
+            CUDAError: there is none; the message lists those that exist.
+        """
+        if isinstance(name, bytes):
+            name = name.decode()
+        if not isinstance(name, str):
+            raise TypeError(f"a name expected, got {type(name).__name__}")
+        device = working_device()
+        lowered = self._symbols.get(name, name)
+        return Kernel._make(self, device, self._load(device._session), lowered)
+
+    def get_global(self, name, device=None):
+        """A __device__ or __constant__ variable of a device, as a Buffer."""
+        from holdfast.core._memory import Buffer
+
+        device = working_device() if device is None else device
+        buffer = Buffer._empty(device._session, device._ordinal, 0, None, None)
+        buffer._global(self._load(device._session), self._symbols.get(name, name), device._ordinal)
+        buffer._length = buffer._size
+        return buffer
+
+    def __reduce__(self):
+        return _rebuild, (self._code_type, self.code, self._name, self._symbols, self._ptx)
+
+    def __eq__(self, other):
+        return (
+            isinstance(other, ObjectCode)
+            and self._code_type == other._code_type
+            and (self is other or self.code == other.code)
+        )
+
+    def __hash__(self):
+        return hash((self._code_type, self.code))
+
+    def __repr__(self):
+        return f"<ObjectCode code_type={self._code_type!r} name={self._name!r}>"
+
+
+def _rebuild(code_type, code, name, symbols, ptx):
+    return ObjectCode._make(code_type, code=code, name=name, symbols=symbols, ptx=ptx)
+
+
+class KernelAttributes:
+    """Attributes of a kernel on one device: ``kernel.attributes.num_regs``.
+
+    ``attributes[device]`` are those on another device.
+    """
+
+    def __init__(self, kernel, device_id):
+        self._kernel = kernel
+        self._device_id = device_id
+
+    def __getitem__(self, device):
+        return KernelAttributes(self._kernel, int(device))
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name not in _ATTRIBUTES:
+            raise AttributeError(name)
+        values = self._kernel._description(self._device_id)[1]
+        if _ATTRIBUTES[name] not in values:
+            raise AttributeError(f"the driver has no attribute {name!r} of kernels")
+        return values[_ATTRIBUTES[name]]
+
+    def __dir__(self):
+        return sorted(_ATTRIBUTES)
+
+
+class KernelOccupancy:
+    """How much of a kernel fits onto the device."""
+
+    def __init__(self, kernel):
+        self._kernel = kernel
+
+    def max_active_blocks_per_multiprocessor(self, block_size, dynamic_shared_memory_size):
+        kernel = self._kernel
+        return kernel._active_blocks(kernel._device_id, block_size, dynamic_shared_memory_size)
+
+    def max_potential_block_size(self, dynamic_shared_memory_needed, block_size_limit):
+        """(min_grid_size, max_block_size)."""
+        if not isinstance(dynamic_shared_memory_needed, int):
+            raise not_served("a function for the shared memory", "give a number of bytes")
+        kernel = self._kernel
+        found = kernel._block_size(
+            kernel._device_id, dynamic_shared_memory_needed, block_size_limit
+        )
+        return MaxPotentialBlockSizeOccupancyResult(*found)
+
+    def available_dynamic_shared_memory_per_block(self, num_blocks_per_multiprocessor, block_size):
+        kernel = self._kernel
+        return kernel._dynamic_shared(
+            kernel._device_id, num_blocks_per_multiprocessor, block_size
+        )
+
+    def max_potential_cluster_size(self, config, *, stream=None):
+        return self._kernel._cluster_size(self._kernel._device_id, config)
+
+    def max_active_clusters(self, config, *, stream=None):
+        return self._kernel._active_clusters(self._kernel._device_id, config)
+
+
+MaxPotentialBlockSizeOccupancyResult = namedtuple(
+    "MaxPotentialBlockSizeOccupancyResult", ("min_grid_size", "max_block_size")
+)
+
+
+class Kernel(_native.Kernel):
+    """A kernel of an ObjectCode, which it keeps loaded; made by ``ObjectCode.get_kernel``."""
+
+    def __new__(cls, *args, **kwargs):
+        raise RuntimeError(
+            "Kernel objects cannot be instantiated directly. "
+            "Please use ObjectCode APIs (get_kernel)."
+        )
+
+    @classmethod
+    def _make(cls, code, device, module, name):
+        self = _native.Kernel.__new__(cls)
+        self._load(module, name, device._ordinal)
+        self._code = code
+        self._device_id = device._ordinal
+        self._descriptions = {}
+        return self
+
+    @classmethod
+    def from_handle(cls, handle, mod=None):
+        raise not_served("a CUkernel of this process", "ObjectCode.from_cubin(...).get_kernel")
+
+    def _description(self, device_id):
+        if device_id not in self._descriptions:
+            self._descriptions[device_id] = self._describe(device_id, tuple(_ATTRIBUTES.values()))
+        return self._descriptions[device_id]
+
+    @property
+    def name(self):
+        """The name in the object."""
+        return self._description(self._device_id)[0]
+
+    @property
+    def attributes(self):
+        return KernelAttributes(self, self._device_id)
+
+    @property
+    def occupancy(self):
+        return KernelOccupancy(self)
+
+    @property
+    def num_arguments(self):
+        return len(self._description(self._device_id)[2])
+
+    @property
+    def arguments_info(self):
+        """Offset and size of each parameter, in bytes."""
+        return [ParamInfo(*pair) for pair in self._description(self._device_id)[2]]
+
+    @property
+    def handle(self):
+        """The kernel's name in its session; not a CUkernel."""
+        return self._handle
+
+    def __repr__(self):
+        return f"<holdfast.core.Kernel {self.name!r}>"

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options: classes of named values with defaults.
+
+Not dataclasses, whose import takes as long as that of all of holdfast.
+"""
+
+
+class Options:
+    """Fields by keyword, or by position in their order; also compared and shown by them."""
+
+    _fields = {}
+
+    def __init__(self, *args, **kwargs):
+        if len(args) > len(self._fields):
+            raise TypeError(f"{type(self).__name__} has {len(self._fields)} fields, got {len(args)}")
+        values = dict(self._fields)
+        for name, value in zip(self._fields, args):
+            if name in kwargs:
+                raise TypeError(f"{type(self).__name__}: {name} was given twice")
+            values[name] = value
+        for name, value in kwargs.items():
+            if name not in values:
+                raise TypeError(f"{type(self).__name__} has no field {name!r}")
+            values[name] = value
+        self.__dict__.update(values)
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    __hash__ = None
+
+    def __repr__(self):
+        changed = (
+            f"{name}={getattr(self, name)!r}"
+            for name, default in self._fields.items()
+            if getattr(self, name) != default
+        )
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def as_options(cls, options):
+    """The options, from an object, a dict, or None for the defaults."""
+    if options is None:
+        return cls()
+    if isinstance(options, cls):
+        return options
+    if isinstance(options, dict):
+        return cls(**options)
+    raise TypeError(f"a {cls.__name__}, a dict or None expected, got {type(options).__name__}")
+
+
+def not_served(what, instead):
+    """The exception for what cannot cross to a daemon."""
+    return NotImplementedError(f"{what} is not served by Holdfast: {instead}")

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+from holdfast import _native
+from holdfast.core._event import Event, EventOptions
+from holdfast.core._options import Options, as_options, not_served
+
+_ARRAY = "copy the array into a Buffer, and use a stream of the device"
+
+
+class StreamOptions(Options):
+    """Options of a stream.
+
+    Fields:
+        nonblocking (True): does not synchronise with the executor's legacy default stream.
+        priority (None): lower is more urgent, within the device's range; None: 0.
+    """
+
+    _fields = {"nonblocking": True, "priority": None}
+
+
+class Stream(_native.Stream):
+    """An ordered queue of work on one device; made by ``Device.create_stream``."""
+
+    def __new__(cls, *args, **kwargs):
+        raise RuntimeError(
+            "Stream objects cannot be instantiated directly. "
+            "Please use Device APIs (create_stream)."
+        )
+
+    @classmethod
+    def _make(cls, device, options):
+        priority = 0 if options.priority is None else options.priority
+        least, greatest = device._session._info(device._ordinal)["priorities"]
+        # Both are 0 while the daemon does not know them yet.
+        if (least, greatest) != (0, 0) and not greatest <= priority <= least:
+            raise ValueError(f"priority={priority} is out of range [{greatest}, {least}]")
+        self = _native.Stream.__new__(cls)
+        self._create(device._session, device._ordinal, priority, not options.nonblocking)
+        self._device = device
+        # The GraphBuilder that records the stream's work, by a weak reference: the recording is
+        # dropped with it.
+        self._recorded_by = None
+        self._nonblocking = bool(options.nonblocking)
+        self._priority = priority
+        return self
+
+    @classmethod
+    def from_handle(cls, handle):
+        raise not_served("a CUstream of this process", _ARRAY)
+
+    def __cuda_stream__(self):
+        raise not_served("a CUstream for other libraries", "the stream is in the daemon's process")
+
+    def sync(self):
+        """Waits until all work is done, and raises what has failed in the session."""
+        self._sync()
+
+    async def sync_async(self):
+        """``sync`` for asyncio: other tasks run meanwhile."""
+        from holdfast._async import run_async
+
+        await run_async(self.sync)
+
+    def record(self, event=None, options=None):
+        """Marks this place of the stream, with ``event`` or a new one. Returns the event."""
+        if event is None:
+            event = Event._make(self._device, as_options(EventOptions, options))
+        elif not isinstance(event, Event):
+            raise TypeError(f"an Event expected, got {type(event).__name__}")
+        self._record(event)
+        event._recorded = True
+        return event
+
+    def wait(self, event_or_stream):
+        """Lets work that comes from now on wait for an event, or for another stream's work."""
+        if not isinstance(event_or_stream, (Event, Stream)):
+            raise ValueError(
+                f"only an Event or Stream can be waited, got {type(event_or_stream).__name__}"
+            )
+        self._wait(event_or_stream)
+
+    @property
+    def _builder(self):
+        return None if self._recorded_by is None else self._recorded_by()
+
+    def create_graph_builder(self):
+        """A GraphBuilder that records this stream."""
+        from holdfast.core.graph import GraphBuilder
+
+        return GraphBuilder._make(self)
+
+    @property
+    def handle(self):
+        """The stream's name in its session; not a CUstream."""
+        return self._handle
+
+    @property
+    def is_nonblocking(self):
+        return self._nonblocking
+
+    @property
+    def priority(self):
+        return self._priority
+
+    @property
+    def device(self):
+        return self._device
+
+    def close(self):
+        """Destroys the stream; its work is still carried out. It may be closed again."""
+        self._close()
+
+    def __repr__(self):
+        state = "closed" if self._closed else f"{self._handle:#x} of {self._device!r}"
+        return f"<holdfast.core.Stream {state}>"
+
+
+def keep_recorded(stream, *used):
+    """If the stream is being recorded, what it was given is kept until the graph is made."""
+    if stream._recorded_by is not None and (builder := stream._builder) is not None:
+        builder._keep(*used)
+
+
+def check_not_recorded(stream, what):
+    if stream._builder is not None:
+        raise RuntimeError(
+            f"{what} cannot allocate on a stream that is recorded as a graph: use a "
+            "GraphMemoryResource, or allocate before"
+        )
+
+
+def check_stream(stream):
+    """The stream, or that of a GraphBuilder; an exception that says that one is needed."""
+    if stream is None:
+        raise TypeError("stream is required and must not be None")
+    if not isinstance(stream, Stream):
+        recorded = getattr(stream, "_captured_stream_", None)
+        if recorded is not None:
+            return recorded
+        raise TypeError(f"a Stream expected, got {type(stream).__name__}: {_ARRAY}")
+    return stream

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs, as ``cuda.core.graph`` has them.
+
+A graph is recorded from ordinary calls by a GraphBuilder, or written node by node as a
+GraphDefinition. Both stay in this process until ``complete`` or ``instantiate``, which has the
+daemon check the whole and make it ready; a launch is then one command, however many nodes there
+are::
+
+    builder = device.create_graph_builder().begin_building()
+    launch(builder, config, first, x)
+    launch(builder, config, second, x, y)
+    graph = builder.end_building().complete()
+    for _ in range(1000):
+        graph.launch(stream)
+"""
+
+from holdfast.core.graph._builder import GraphBuilder
+from holdfast.core.graph._definition import GraphCondition, GraphDefinition
+from holdfast.core.graph._graph import Graph, GraphCompleteOptions, GraphDebugPrintOptions
+from holdfast.core.graph._nodes import (
+    AllocNode,
+    ChildGraphNode,
+    ConditionalNode,
+    EmptyNode,
+    EventRecordNode,
+    EventWaitNode,
+    FreeNode,
+    GraphNode,
+    IfElseNode,
+    IfNode,
+    KernelNode,
+    MemcpyNode,
+    MemsetNode,
+    SwitchNode,
+    WhileNode,
+)
+
+GraphDef = GraphDefinition
+
+__all__ = [
+    "AllocNode",
+    "ChildGraphNode",
+    "ConditionalNode",
+    "EmptyNode",
+    "EventRecordNode",
+    "EventWaitNode",
+    "FreeNode",
+    "Graph",
+    "GraphBuilder",
+    "GraphCompleteOptions",
+    "GraphCondition",
+    "GraphDebugPrintOptions",
+    "GraphDef",
+    "GraphDefinition",
+    "GraphNode",
+    "IfElseNode",
+    "IfNode",
+    "KernelNode",
+    "MemcpyNode",
+    "MemsetNode",
+    "SwitchNode",
+    "WhileNode",
+]

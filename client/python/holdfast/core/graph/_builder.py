@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs that are recorded from ordinary calls."""
+
+import weakref
+
+from holdfast import _native
+from holdfast.core._options import not_served
+from holdfast.core.graph import _nodes
+from holdfast.core.graph._definition import GraphCondition, GraphDefinition
+from holdfast.core.graph._graph import instantiate
+
+_NOT_STARTED, _BUILDING, _ENDED, _CLOSED = range(4)
+
+
+class GraphBuilder:
+    """Records what its stream is given as a graph; made by ``Device.create_graph_builder`` or
+    ``Stream.create_graph_builder``.
+
+    Between ``begin_building`` and ``end_building`` it can be given wherever a stream is: launches,
+    copies, fills and allocations are recorded, in this process, and not carried out. A call
+    that cannot be put off (``copy_to`` an ordinary array, ``sync``) raises, and breaks the recording.
+    """
+
+    def __init__(self):
+        raise NotImplementedError(
+            "directly creating a GraphBuilder is ambiguous: call Device.create_graph_builder() or "
+            "Stream.create_graph_builder()"
+        )
+
+    @classmethod
+    def _make(cls, stream, *, body=None, primary=None):
+        """`body`: the definition that a branch of a conditional node gets; `primary`: of a fork."""
+        self = object.__new__(cls)
+        self._stream = stream
+        self._session = stream.device._session
+        self._body = body
+        self._primary = primary
+        self._state = _NOT_STARTED
+        self._capture = None
+        # After the end: what was recorded, as a native definition, until somebody looks at the
+        # nodes, and then as a GraphDefinition.
+        self._recorded = None
+        self._definition = None
+        # By id: nodes that hold definitions, in whose place empty ones are recorded.
+        self._nested = {}
+        # Keeps alive: buffers and kernels of recorded nodes, the streams of forks.
+        self._used = []
+        return self
+
+    @property
+    def _captured_stream_(self):
+        self._check_not_closed()
+        return self._stream
+
+    def _check_not_closed(self):
+        if self._state == _CLOSED:
+            raise RuntimeError("Graph builder has been closed.")
+
+    def _root(self):
+        return self if self._primary is None else self._primary
+
+    def _keep(self, *used):
+        self._root()._used.extend(used)
+
+    @property
+    def stream(self):
+        """The stream that is recorded; None when the builder is closed."""
+        return None if self._state == _CLOSED else self._stream
+
+    @property
+    def is_join_required(self):
+        """Whether it was made by ``split`` and has to be joined before the end."""
+        return self._primary is not None
+
+    @property
+    def is_building(self):
+        return self._state == _BUILDING
+
+    def begin_building(self, mode="relaxed"):
+        """Begins to record. No call on another stream disturbs it, whatever the ``mode``."""
+        self._check_not_closed()
+        if self._state == _BUILDING:
+            raise RuntimeError("Graph builder is already building.")
+        if self._state == _ENDED:
+            raise RuntimeError("Cannot resume building after building has ended.")
+        if mode not in ("relaxed", "thread_local", "global"):
+            raise ValueError(f"Unsupported build mode: {mode}")
+        self._capture = _native.begin_capture(self._stream)
+        self._stream._recorded_by = weakref.ref(self)
+        self._state = _BUILDING
+        return self
+
+    def end_building(self):
+        """Ends the recording. Raises what broke it, if anything did."""
+        if self._state != _BUILDING or self._primary is not None:
+            raise RuntimeError("Graph builder is not building.")
+        self._state = _ENDED
+        self._stream._recorded_by = None
+        recorded = self._capture.end()
+        if self._body is None:
+            self._recorded = recorded
+        else:
+            self._body._absorb(recorded, self._nested, self._used)
+            self._definition = self._body
+        return self
+
+    def _check_ended(self, error=RuntimeError):
+        self._check_not_closed()
+        if self._state != _ENDED or (self._recorded is None and self._definition is None):
+            raise error("Graph has not finished building.")
+
+    def _lower(self):
+        if self._definition is not None:
+            return self._definition._lower()
+        definition = self._recorded.copy()
+        for node_id, node in self._nested.items():
+            definition.set(node_id, node._lower({}))
+        return definition
+
+    def _lower_for_update(self):
+        if self._state == _CLOSED:
+            raise ValueError("Source graph builder has been closed.")
+        self._check_ended(ValueError)
+        return self._lower()
+
+    def _kept(self):
+        yield from self._used
+        for node in self._nested.values():
+            yield from node._keep
+        if self._definition is not None:
+            yield from self._definition._kept()
+
+    def complete(self, options=None):
+        """Has the daemon check the graph and make it ready to run. Waits for its answer.
+
+        Raises:
+            CUDAError: a node is wrong; the message names it by its place in the recording.
+        """
+        if self._body is not None:
+            raise RuntimeError("a branch is completed with the graph that it is a part of")
+        if self._definition is not None:
+            self._check_not_closed()
+            ids = {}
+            lowered = self._definition._lower(ids)
+            return instantiate(self._session, lowered, options, ids=ids, keep=self._kept())
+        self._check_ended()
+        return instantiate(self._session, self._lower(), options, keep=self._kept())
+
+    @property
+    def graph_definition(self):
+        """What was recorded, as a definition: nodes that are added to it are part of the graph.
+
+        Of a branch, before ``begin_building``, too.
+        """
+        self._check_not_closed()
+        if self._primary is not None:
+            raise RuntimeError("a forked builder has no definition: ask the one that was split")
+        if self._state == _BUILDING:
+            raise RuntimeError("Graph has not finished building.")
+        if self._body is not None:
+            return self._body
+        if self._definition is None:
+            self._check_ended()
+            definition = GraphDefinition._of(self._session)
+            definition._absorb(self._recorded, self._nested, self._used)
+            self._definition = definition
+            self._recorded = None
+        return self._definition
+
+    def debug_dot_print(self, path, options=None):
+        """Writes the graph, for ``dot -Tsvg``: every node with its parameters."""
+        self._check_ended()
+        self.graph_definition.debug_dot_print(path, options)
+
+    def split(self, count):
+        """Forks: ``count`` builders, of which the first is this one. Work that the others are
+        given runs beside it, until they are joined."""
+        if count < 2:
+            raise ValueError(f"Invalid split count: expecting >= 2, got {count}")
+        if self._state != _BUILDING:
+            raise RuntimeError("Graph builder must be building before it can be split.")
+        forks = [self]
+        for _ in range(count - 1):
+            stream = self._stream.device.create_stream()
+            stream._wait(self._stream)
+            fork = GraphBuilder._make(stream, primary=self._root())
+            fork._state = _BUILDING
+            fork._capture = self._capture
+            stream._recorded_by = weakref.ref(self._root())
+            self._keep(stream)
+            forks.append(fork)
+        return tuple(forks)
+
+    @staticmethod
+    def join(*graph_builders):
+        """Joins: the builder that is returned goes on when all of them are done. The others are
+        closed."""
+        if len(graph_builders) < 2 or not all(
+            isinstance(builder, GraphBuilder) for builder in graph_builders
+        ):
+            raise ValueError("Must join with at least two graph builders")
+        root = next((b for b in graph_builders if not b.is_join_required), graph_builders[0])
+        for builder in graph_builders:
+            if builder is root:
+                continue
+            root._stream._wait(builder._stream)
+            builder.close()
+        return root
+
+    def create_condition(self, default_value=None):
+        """A condition; with a default, it has that at each launch."""
+        if self._state != _BUILDING:
+            raise RuntimeError("Graph builder is not building.")
+        if self._body is not None and self._body._has_conditions:
+            raise RuntimeError(
+                "the branch's definition has conditions already: make this one there, too"
+            )
+        default = None if default_value is None else int(default_value)
+        return GraphCondition(self._capture.create_condition(default))
+
+    def _add_nested(self, node):
+        """Records an empty node, which `node` replaces at the end."""
+        if self._state != _BUILDING:
+            raise RuntimeError("Graph builder is not building.")
+        node_id = self._capture.add(self._stream, _native.node_empty())
+        self._root()._nested[node_id] = node
+        return node
+
+    def _conditional(self, cls, condition, count):
+        node = cls._of(self._session, condition, count)
+        node._device = self._stream.device._ordinal
+        self._add_nested(node)
+        device = self._stream.device
+        return tuple(
+            GraphBuilder._make(device.create_stream(), body=branch) for branch in node._branches
+        )
+
+    def if_then(self, condition):
+        """Adds a branch that runs if the condition is not 0. Returns its builder, to be built by
+        ``begin_building`` and ``end_building`` before this one is completed."""
+        return self._conditional(_nodes.IfNode, condition, 1)[0]
+
+    def if_else(self, condition):
+        """The same with a second branch, which runs if the condition is 0. Returns both."""
+        return self._conditional(_nodes.IfElseNode, condition, 2)
+
+    def while_loop(self, condition):
+        """Adds a body that runs while the condition is not 0. Returns its builder."""
+        return self._conditional(_nodes.WhileNode, condition, 1)[0]
+
+    def switch(self, condition, count):
+        """Adds branches, of which number n runs if the condition is n. Returns their builders."""
+        return self._conditional(_nodes.SwitchNode, condition, count)
+
+    def _record_free(self, buffer, stream):
+        """Adds a node that frees a graph's memory. REQUIRES: this is the builder that was begun;
+        `stream` is its own, or that of a fork."""
+        self._capture.add(stream, _native.node_release(buffer))
+        self._keep(buffer)
+
+    def embed(self, child):
+        """Adds a copy of what another builder has recorded, as one node."""
+        if not isinstance(child, GraphBuilder):
+            raise TypeError(f"a GraphBuilder expected, got {type(child).__name__}")
+        child._check_ended(ValueError)
+        self._add_nested(_nodes.ChildGraphNode._of(child.graph_definition))
+        self._keep(*child._used)
+
+    def callback(self, fn, *, user_data=None):
+        raise not_served(
+            "a function of this process in a graph",
+            "record an event there, and wait for it in a thread",
+        )
+
+    def __cuda_stream__(self):
+        raise not_served("a CUstream for other libraries", "the stream is in the daemon's process")
+
+    def close(self):
+        """Drops what is not completed; a stream that is recorded is an ordinary one again."""
+        if self._state == _BUILDING and self._primary is None:
+            self._capture.close()
+        if self._stream is not None and self._state != _CLOSED:
+            self._stream._recorded_by = None
+        self._state = _CLOSED
+        self._capture = None
+        self._recorded = None
+        self._definition = None
+
+    def __repr__(self):
+        states = ("not started", "building", "ended", "closed")
+        return f"<holdfast.core.graph.GraphBuilder, {states[self._state]}>"

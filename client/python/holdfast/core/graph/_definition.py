@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs that are written node by node."""
+
+from holdfast import _native
+from holdfast.core._module import Kernel, working_device
+from holdfast.core._options import not_served
+from holdfast.core.graph import _nodes
+from holdfast.core.graph._graph import instantiate, write_drawing
+
+
+class GraphCondition:
+    """A value of a graph that kernels set (``cudaGraphSetConditional``) and one conditional node
+    tests. It is the argument for a parameter of type ``cudaGraphConditionalHandle``."""
+
+    __slots__ = ("_condition_",)
+
+    def __init__(self, condition):
+        self._condition_ = condition
+
+    @property
+    def handle(self):
+        """The condition's number in this process; not a CUgraphConditionalHandle."""
+        return self._condition_
+
+    def __eq__(self, other):
+        return isinstance(other, GraphCondition) and self._condition_ == other._condition_
+
+    def __hash__(self):
+        return hash(self._condition_)
+
+    def __repr__(self):
+        return f"<GraphCondition {self._condition_}>"
+
+
+class GraphDefinition(_nodes.NodeMaker):
+    """Nodes, and which come after which. Nothing of it is in the daemon.
+
+    Methods of the definition add nodes that come after nothing, methods of a node add nodes that
+    come after it::
+
+        definition = GraphDefinition()
+        zero = definition.memset(y, 0, y.size)
+        zero.launch(config, saxpy, np.float32(2), x, y)
+        graph = definition.instantiate()
+
+    It belongs to the session of the device that is current when it is made. It keeps what its nodes
+    use. Not to be changed by two threads at once.
+    """
+
+    def __init__(self):
+        self._start(working_device()._session)
+
+    def _start(self, session):
+        self._session = session
+        self._nodes = []
+        # The conditions: a native definition without nodes.
+        self._base = _native.make_definition()
+        self._has_conditions = False
+        # Keeps alive what recorded nodes use.
+        self._used = []
+
+    @classmethod
+    def _of(cls, session):
+        self = object.__new__(cls)
+        self._start(session)
+        return self
+
+    def _copy(self):
+        copy = GraphDefinition._of(self._session)
+        copy._base = self._base.copy()
+        copy._has_conditions = self._has_conditions
+        copy._used = list(self._used)
+        twins = {}
+        for node in self._order():
+            twins[node] = copy._add(node._copy(), [twins[earlier] for earlier in node._pred])
+        return copy
+
+    # The definition that NodeMaker adds to, and the nodes that a new one depends on.
+    _graph = property(lambda self: self)
+    _after = ()
+
+    def join(self, *nodes):
+        """A node that does nothing and comes after all of ``nodes``."""
+        return self._graph._add(_nodes.EmptyNode(_native.node_empty()), nodes)
+
+    def create_condition(self, default_value=None):
+        """A condition; with a default, it has that at each launch."""
+        default = None if default_value is None else int(default_value)
+        self._has_conditions = True
+        return GraphCondition(self._base.create_condition(default))
+
+    def _add(self, node, after):
+        for earlier in after:
+            if earlier._graph is not self:
+                raise ValueError(f"{earlier!r} is not a node of this definition")
+        node._graph = self
+        node._pred = dict.fromkeys(after)
+        self._nodes.append(node)
+        return node
+
+    def _absorb(self, captured, nested, used):
+        """Takes the nodes of a native definition, which use ``used``. ``nested``: by id, the nodes
+        in whose place the capture has an empty one."""
+        self._used.extend(used)
+        by_id = {}
+        for node_id, params, after in captured.take():
+            node = nested.get(node_id) or _nodes.from_params(params)
+            by_id[node_id] = self._add(node, [by_id[earlier] for earlier in after])
+        if not self._has_conditions:
+            self._base = captured
+
+    def _order(self):
+        """The nodes, each behind those that it is after."""
+        state = {}  # node -> False while its predecessors are visited, then True
+        order = []
+        for first in self._nodes:
+            stack = [first]
+            while stack:
+                node = stack[-1]
+                if state.get(node):
+                    stack.pop()
+                    continue
+                waiting = [p for p in node._pred if not state.get(p)]
+                if not waiting:
+                    state[node] = True
+                    order.append(node)
+                    stack.pop()
+                    continue
+                if node in state:
+                    raise ValueError(f"{node!r} comes, by its edges, after itself")
+                state[node] = False
+                stack.extend(reversed(waiting))
+        return order
+
+    def _lower(self, ids=None):
+        """The definition as the daemon gets it. ``ids`` is filled: node -> (path, id)."""
+        definition = self._base.copy()
+        own = {}
+        for node in self._order():
+            inner = {}
+            after = tuple(own[earlier] for earlier in node._pred)
+            own[node] = definition.add(node._lower(inner), after)
+            if ids is None:
+                continue
+            ids[node] = ((), own[node])
+            for child, (path, child_id) in inner.items():
+                ids[child] = ((own[node], *path), child_id)
+        return definition
+
+    def _kept(self):
+        yield from self._used
+        for node in self._nodes:
+            yield from node._keep
+
+    def instantiate(self, options=None):
+        """Has the daemon check the graph and make it ready to run. Waits for its answer.
+
+        Raises:
+            CUDAError: a node is wrong; the message names it by its number in the definition.
+        """
+        ids = {}
+        definition = self._lower(ids)
+        return instantiate(self._session, definition, options, ids=ids, keep=self._kept())
+
+    def debug_dot_print(self, path, options=None):
+        """Writes the graph, for ``dot -Tsvg``: every node with its parameters."""
+        write_drawing(self._lower(), self._names(), path, options)
+
+    def nodes(self):
+        """All nodes, a set."""
+        return set(self._nodes)
+
+    def edges(self):
+        """Pairs of nodes, of which the second comes after the first; a set."""
+        return {(earlier, node) for node in self._nodes for earlier in node._pred}
+
+    is_valid = property(lambda self: True)
+
+    @property
+    def handle(self):
+        raise not_served("a CUgraph", "the definition is a value of this process")
+
+    def __str__(self):
+        return self._lower().text(sorted(set(self._names())))
+
+    def _names(self):
+        for used in self._kept():
+            if isinstance(used, Kernel):
+                yield used._handle, used.name
+
+    def __repr__(self):
+        return f"<GraphDefinition of {len(self._nodes)} nodes>"

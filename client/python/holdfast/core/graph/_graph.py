@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs that are ready to run."""
+
+from holdfast import _native
+from holdfast.core._memory import Buffer
+from holdfast.core._options import Options, as_options, not_served
+from holdfast.core._stream import check_stream
+
+
+class GraphCompleteOptions(Options):
+    """How a graph is made ready.
+
+    Fields:
+        auto_free_on_launch (False): a launch first frees what the launch before it left allocated.
+        upload_stream (None): the graph is brought to the device on this stream.
+        device_launch (False): not served.
+        use_node_priority (False): launches keep the priority of their nodes, not the stream's.
+    """
+
+    _fields = {
+        "auto_free_on_launch": False,
+        "upload_stream": None,
+        "device_launch": False,
+        "use_node_priority": False,
+    }
+
+
+class GraphDebugPrintOptions(Options):
+    """cuda.core's options of drawings. A drawing always has every node with its parameters."""
+
+    _fields = dict.fromkeys(
+        (
+            "verbose", "runtime_types", "kernel_node_params", "memcpy_node_params",
+            "memset_node_params", "host_node_params", "event_node_params",
+            "ext_semas_signal_node_params", "ext_semas_wait_node_params",
+            "kernel_node_attributes", "handles", "mem_alloc_node_params", "mem_free_node_params",
+            "batch_mem_op_node_params", "extra_topo_info", "conditional_node_params",
+        ),
+        False,
+    )  # fmt: skip
+
+
+def instantiate(session, definition, options, *, ids=None, keep=()):
+    """Has the daemon make a Graph of a native definition. Waits for its answer."""
+    options = as_options(GraphCompleteOptions, options)
+    if options.device_launch:
+        raise not_served("launching a graph from a kernel", "launch it on a stream")
+    graph = _native.Graph.__new__(Graph)
+    graph._create(
+        _native.make_graph(session, definition),
+        options.auto_free_on_launch,
+        options.use_node_priority,
+    )
+    session._check()
+    graph._session = session
+    graph._ids = ids or {}
+    graph._keep = tuple(keep)
+    session._unmade.difference_update(_buffers(keep))
+    graph._disabled = set()
+    if options.upload_stream is not None:
+        graph.upload(options.upload_stream)
+    return graph
+
+
+def _buffers(used):
+    return [item for item in used if isinstance(item, Buffer)]
+
+
+def write_drawing(definition, names, path, options):
+    """Writes the drawing of a native definition. ``names``: (handle, name) of kernels."""
+    as_options(GraphDebugPrintOptions, options)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(definition.dot(sorted(set(names)), "graph"))
+
+
+class Graph(_native.Graph):
+    """A graph that is ready to run; made by ``GraphBuilder.complete`` or
+    ``GraphDefinition.instantiate``.
+
+    Its launches run one after the other, whatever their streams. ``graph[node]`` changes one node
+    of a graph that was made from a definition.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        raise RuntimeError(
+            "Graph objects cannot be instantiated directly. Please use GraphBuilder.complete or "
+            "GraphDefinition.instantiate."
+        )
+
+    def launch(self, stream):
+        """Runs the graph, as one operation of the stream."""
+        self._launch(check_stream(stream))
+
+    def upload(self, stream):
+        """Brings to the device what the next launch needs."""
+        self._upload(check_stream(stream))
+
+    def update(self, source):
+        """Changes later launches to those of ``source``, a definition or a finished builder with
+        the same nodes in the same order. Waits for the daemon's answer.
+
+        Raises:
+            CUDAError: the topology is another one, or the driver cannot change this in place;
+                nothing has changed.
+        """
+        from holdfast.core.graph._builder import GraphBuilder
+        from holdfast.core.graph._definition import GraphDefinition
+
+        if isinstance(source, GraphBuilder):
+            definition = source._lower_for_update()
+        elif isinstance(source, GraphDefinition):
+            definition = source._lower()
+        else:
+            raise TypeError(
+                f"expected GraphBuilder or GraphDefinition, got {type(source).__name__}"
+            )
+        if source._session is not self._session:
+            raise ValueError("the graphs belong to different sessions")
+        made = _native.make_graph(self._session, definition)
+        self._session._check()
+        keep = tuple(source._kept())
+        self._session._unmade.difference_update(_buffers(keep))
+        self._update(made)
+        self._session._check()
+        self._keep += keep
+
+    def __getitem__(self, node):
+        if node not in self._ids:
+            raise KeyError(f"{node!r} is not a node of the definition that this graph was made of")
+        return ExecutableNode(self, node, self._ids[node])
+
+    @property
+    def handle(self):
+        """The graph's name in its session, 0 when it is closed; not a CUgraphExec."""
+        return 0 if self._closed else self._handle
+
+    def close(self):
+        """Destroys the graph; launches that were submitted are carried out."""
+        self._close()
+
+    def __repr__(self):
+        state = ", closed" if self._closed else f" {self._handle:#x} of {self._session.id}"
+        return f"<holdfast.core.graph.Graph{state}>"
+
+
+class ExecutableNode:
+    """A node of an instantiated graph: changes it for later launches, and not in the definition.
+
+    Each change waits for the daemon's answer.
+    """
+
+    def __init__(self, graph, node, place):
+        self._graph = graph
+        self._node = node
+        self._within, self._id = place
+
+    node = property(lambda self: self._node, doc="The node of the definition.")
+
+    def update(self, *args, **kwargs):
+        """Takes what the node's own ``update`` takes."""
+        params, keep = self._node._changed(*args, **kwargs)
+        self._graph._set_node(self._within, self._id, params)
+        self._graph._session._check()
+        self._graph._keep += (keep,)
+
+    def _enable(self, enabled):
+        self._graph._set_enabled(self._within, self._id, enabled)
+        self._graph._session._check()
+        place = (self._within, self._id)
+        (self._graph._disabled.discard if enabled else self._graph._disabled.add)(place)
+
+    def enable(self):
+        """Lets the node run again."""
+        self._enable(True)
+
+    def disable(self):
+        """Launches, copies and fills: the node does nothing, but is still waited for."""
+        self._enable(False)
+
+    @property
+    def is_enabled(self):
+        return (self._within, self._id) not in self._graph._disabled
+
+    def __repr__(self):
+        return f"<{self._node!r} of {self._graph!r}>"

@@ -1,0 +1,666 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes of graphs: what each does, and what it comes after."""
+
+import json
+from collections.abc import MutableSet
+
+from holdfast import _native
+from holdfast.core._device import Device
+from holdfast.core._event import Event
+from holdfast.core._launch import LaunchConfig
+from holdfast.core._memory import Address, Buffer
+from holdfast.core._options import as_options, not_served
+
+
+def _place(what, value, session):
+    """(Buffer, offset) of an operand."""
+    if isinstance(value, Buffer):
+        value = value.handle
+    if not isinstance(value, Address):
+        raise not_served(
+            f"{type(value).__name__} as the {what} of a node", "give a Buffer or its handle"
+        )
+    buffer = value._buffer
+    if buffer._memory is not None:
+        raise not_served(
+            f"pinned memory as the {what} of a node", "record the copy with a GraphBuilder"
+        )
+    if buffer._session is not session:
+        raise ValueError(f"the {what} belongs to another session than the graph")
+    return buffer, value._offset
+
+
+def _pattern(value):
+    """An int as one byte; 1, 2 or 4 bytes as they are."""
+    if isinstance(value, int):
+        if not 0 <= value <= 255:
+            raise OverflowError(f"value {value} is not in the range of a byte, [0, 255]")
+        return bytes((value,))
+    pattern = bytes(memoryview(value).cast("B"))
+    if len(pattern) not in (1, 2, 4):
+        raise ValueError(f"value must be 1, 2, or 4 bytes, got {len(pattern)}")
+    return pattern
+
+
+class NodeMaker:
+    """Adds nodes; a definition's come after nothing, a node's after it."""
+
+    def _new(self, node):
+        return self._graph._add(node, self._after)
+
+    def launch(self, config, kernel, *args):
+        """A launch, as :func:`holdfast.core.launch` makes it."""
+        node = KernelNode(None)
+        node._set(config, kernel, args)
+        return self._new(node)
+
+    def memset(self, dst, value, width, height=1, pitch=0, *, dst_owner=None):
+        """Fills ``height`` rows of ``width`` elements with ``value``: an int of 0 to 255, or 1, 2
+        or 4 bytes, which say how long an element is. ``pitch``: bytes between rows."""
+        node = MemsetNode(None)
+        node._set(self._graph._session, dst, value, width, height, pitch)
+        return self._new(node)
+
+    def memcpy(self, dst, src, size, *, dst_owner=None, src_owner=None):
+        """Copies ``size`` bytes between Buffers, or places in them."""
+        node = MemcpyNode(None)
+        node._set(self._graph._session, dst, src, size)
+        return self._new(node)
+
+    def empty(self):
+        """A node that does nothing."""
+        return self._new(EmptyNode(_native.node_empty()))
+
+    def record(self, event):
+        """Records the event at each launch of the graph."""
+        node = EventRecordNode(None)
+        node._set(event)
+        return self._new(node)
+
+    def wait(self, event):
+        """Waits for the event at each launch of the graph."""
+        node = EventWaitNode(None)
+        node._set(event)
+        return self._new(node)
+
+    def allocate(self, size, *, device=None, memory_type="device", peer_access=None):
+        """Allocates ``size`` bytes for the nodes that come after it, as ``node.dptr``. The address
+        is the same in every launch, and good after a launch, too.
+
+        Args:
+            device: whose memory; default: the current device.
+            memory_type: ``"device"``; others are not served.
+            peer_access: other devices whose kernels use it, too.
+        """
+        node = AllocNode(None)
+        node._set(self._graph._session, size, device, memory_type, peer_access)
+        return self._new(node)
+
+    def deallocate(self, dptr):
+        """Ends what an ``allocate`` of this graph, or of an earlier one, began: its content is not
+        needed any more."""
+        node = FreeNode(None)
+        node._set(self._graph._session, dptr)
+        return self._new(node)
+
+    def embed(self, child):
+        """A copy of another definition as one node."""
+        from holdfast.core.graph._definition import GraphDefinition
+
+        if not isinstance(child, GraphDefinition):
+            raise TypeError(f"a GraphDefinition expected, got {type(child).__name__}")
+        return self._new(ChildGraphNode._of(child))
+
+    def callback(self, fn, *, user_data=None):
+        raise not_served(
+            "a function of this process in a graph",
+            "record an event there, and wait for it in a thread",
+        )
+
+    def _conditional(self, cls, condition, count):
+        return self._new(cls._of(self._graph._session, condition, count))
+
+    def if_then(self, condition):
+        """Runs ``node.then`` if the condition is not 0."""
+        return self._conditional(IfNode, condition, 1)
+
+    def if_else(self, condition):
+        """Runs ``node.then`` if the condition is not 0, else ``node.else_``."""
+        return self._conditional(IfElseNode, condition, 2)
+
+    def while_loop(self, condition):
+        """Runs ``node.body`` while the condition is not 0, and looks before each time."""
+        return self._conditional(WhileNode, condition, 1)
+
+    def switch(self, condition, count):
+        """Runs ``node.branches[n]`` if the condition is n; none if there is no such branch."""
+        return self._conditional(SwitchNode, condition, count)
+
+
+class _Neighbours(MutableSet):
+    """The nodes before a node, or after it: changes to the set are changes of edges."""
+
+    def __init__(self, node, before):
+        self._node = node
+        self._before = before
+
+    def _current(self):
+        if self._before:
+            return list(self._node._pred)
+        return [other for other in self._node._graph._nodes if self._node in other._pred]
+
+    def __contains__(self, other):
+        return other in self._current()
+
+    def __iter__(self):
+        return iter(self._current())
+
+    def __len__(self):
+        return len(self._current())
+
+    def _edge(self, other):
+        return (other, self._node) if self._before else (self._node, other)
+
+    def add(self, other):
+        if not isinstance(other, GraphNode) or other._graph is not self._node._graph:
+            raise ValueError(f"{other!r} is not a node of the same definition")
+        if other is self._node:
+            raise ValueError("a node cannot come after itself")
+        earlier, later = self._edge(other)
+        later._pred[earlier] = None
+
+    def discard(self, other):
+        if other in self:
+            earlier, later = self._edge(other)
+            del later._pred[earlier]
+
+    def __repr__(self):
+        return repr(set(self._current()))
+
+
+class GraphNode(NodeMaker):
+    """A node of a GraphDefinition, whose methods add nodes that come after it."""
+
+    _kind = None
+
+    def __init__(self, params):
+        self._params = params
+        self._graph = None
+        self._pred = {}
+        self._keep = ()
+
+    @property
+    def _after(self):
+        return (self,)
+
+    def join(self, *nodes):
+        """A node that does nothing and comes after this one and all of ``nodes``."""
+        return self._graph._add(EmptyNode(_native.node_empty()), (self, *nodes))
+
+    @property
+    def type(self):
+        """What kind of node it is, as CUgraphNodeType names it: ``"KERNEL"``."""
+        return self._kind
+
+    @property
+    def graph(self):
+        return self._graph
+
+    @property
+    def handle(self):
+        raise not_served("a CUgraphNode", "the node is a value of this process")
+
+    @property
+    def is_valid(self):
+        """Whether it is part of its definition still."""
+        return self._graph is not None
+
+    def destroy(self):
+        """Removes the node with its edges: nodes after it do not wait for those before it."""
+        if self._graph is None:
+            return
+        self._graph._nodes.remove(self)
+        for other in self._graph._nodes:
+            other._pred.pop(self, None)
+        self._graph = None
+        self._pred = {}
+
+    @property
+    def pred(self):
+        """The nodes that it comes after: a set that can be changed."""
+        return _Neighbours(self, True)
+
+    @pred.setter
+    def pred(self, nodes):
+        self._replace(self.pred, nodes)
+
+    @property
+    def succ(self):
+        """The nodes that come after it: a set that can be changed."""
+        return _Neighbours(self, False)
+
+    @succ.setter
+    def succ(self, nodes):
+        self._replace(self.succ, nodes)
+
+    @staticmethod
+    def _replace(neighbours, nodes):
+        wanted = list(nodes)
+        neighbours.clear()
+        for node in wanted:
+            neighbours.add(node)
+
+    def _copy(self):
+        """The same node for another definition, without edges."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._graph = None
+        twin._pred = {}
+        return twin
+
+    def _lower(self, ids):
+        """What the daemon gets. ``ids``, a dict, takes the nodes of child graphs."""
+        return self._params
+
+    def _description(self):
+        """The node as the message GraphNode of graph_commands.proto, a dict."""
+        return json.loads(self._params.describe())
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+
+class EmptyNode(GraphNode):
+    """Does nothing: joins what comes before it."""
+
+    _kind = "EMPTY"
+
+
+class _Changeable(GraphNode):
+    """A node whose parameters can be changed, here and in an instantiated graph."""
+
+    def update(self, *args, **kwargs):
+        self._params, self._keep = self._changed(*args, **kwargs)
+
+
+class KernelNode(_Changeable):
+    """A launch."""
+
+    _kind = "KERNEL"
+    _kernel = None
+    _config = None
+
+    def _make(self, config, kernel, args):
+        config = as_options(LaunchConfig, config)
+        params = _native.node_launch(config, kernel, *args)
+        params.set_device(kernel._device_id)
+        return params
+
+    def _set(self, config, kernel, args):
+        self._params = self._make(config, kernel, args)
+        self._config = as_options(LaunchConfig, config)
+        self._kernel = kernel
+        self._keep = (kernel, *args)
+
+    def _changed(self, config, kernel, *args):
+        return self._make(config, kernel, args), (kernel, *args)
+
+    def update(self, config, kernel, *args):
+        """Launches this instead."""
+        self._set(config, kernel, args)
+
+    @property
+    def config(self):
+        if self._config is None:
+            launch = self._description()["launch"]
+            grid, block, cluster = (
+                _dim3(launch.get(name)) for name in ("grid", "block", "cluster")
+            )
+            if cluster is not None:
+                grid = tuple(g // c for g, c in zip(grid, cluster))
+            self._config = LaunchConfig(
+                grid=grid,
+                block=block,
+                cluster=cluster,
+                shmem_size=int(launch.get("dynamic_shared_bytes", 0)),
+                is_cooperative=bool(launch.get("cooperative", False)),
+            )
+        return self._config
+
+    grid = property(lambda self: self.config.grid)
+    block = property(lambda self: self.config.block)
+    shmem_size = property(lambda self: self.config.shmem_size)
+    kernel = property(
+        lambda self: self._kernel, doc="The Kernel; None for a launch that was recorded."
+    )
+
+    def __repr__(self):
+        name = "" if self._kernel is None else f" {self._kernel.name}"
+        return f"<KernelNode{name}, grid {self.grid}, block {self.block}>"
+
+
+def _dim3(message):
+    if not message:
+        return None
+    return tuple(int(message.get(axis) or 1) for axis in "xyz")
+
+
+class MemsetNode(_Changeable):
+    """A fill."""
+
+    _kind = "MEMSET"
+    _values = None
+
+    def _make(self, session, dst, value, width, height, pitch):
+        buffer, offset = _place("destination", dst, session)
+        pattern = _pattern(value)
+        size = len(pattern)
+        params = _native.node_fill(
+            buffer, offset, pattern, width * size, height, pitch if height > 1 else 0
+        )
+        params.set_device(max(buffer._device_id, 0))
+        return params, buffer
+
+    def _set(self, session, *values):
+        self._params, buffer = self._make(session, *values)
+        self._values = values
+        self._keep = (buffer,)
+
+    def _merged(self, dst=None, value=None, width=None, height=None, pitch=None, *,
+                dst_owner=None):  # fmt: skip
+        if self._values is None:
+            raise not_served("changing a fill that was recorded", "record it again")
+        given = (dst, value, width, height, pitch)
+        return [old if new is None else new for old, new in zip(self._values, given)]
+
+    def _changed(self, *args, **kwargs):
+        params, buffer = self._make(self._graph._session, *self._merged(*args, **kwargs))
+        return params, (buffer,)
+
+    def update(self, *args, **kwargs):
+        """update(dst, value, width, height, pitch): fills this; what is left out stays."""
+        self._set(self._graph._session, *self._merged(*args, **kwargs))
+
+    def _value(self, index):
+        return None if self._values is None else self._values[index]
+
+    @property
+    def dptr(self):
+        dst = self._value(0)
+        return dst.handle if isinstance(dst, Buffer) else dst
+
+    @property
+    def value(self):
+        value = self._value(1)
+        return value if value is None else int.from_bytes(_pattern(value), "little")
+
+    @property
+    def element_size(self):
+        value = self._value(1)
+        return value if value is None else len(_pattern(value))
+
+    width = property(lambda self: self._value(2))
+    height = property(lambda self: self._value(3))
+    pitch = property(lambda self: self._value(4))
+
+
+class MemcpyNode(_Changeable):
+    """A copy."""
+
+    _kind = "MEMCPY"
+    _values = None
+
+    def _make(self, session, dst, src, size):
+        to, to_offset = _place("destination", dst, session)
+        source, source_offset = _place("source", src, session)
+        return _native.node_copy(to, to_offset, source, source_offset, size), (to, source)
+
+    def _set(self, session, *values):
+        self._params, self._keep = self._make(session, *values)
+        self._values = values
+
+    def _merged(self, dst=None, src=None, size=None, *, dst_owner=None, src_owner=None):
+        if self._values is None:
+            raise not_served("changing a copy that was recorded", "record it again")
+        return [
+            old if new is None else new for old, new in zip(self._values, (dst, src, size))
+        ]
+
+    def _changed(self, *args, **kwargs):
+        return self._make(self._graph._session, *self._merged(*args, **kwargs))
+
+    def update(self, *args, **kwargs):
+        """update(dst, src, size): copies this; what is left out stays."""
+        self._set(self._graph._session, *self._merged(*args, **kwargs))
+
+    def _operand(self, index):
+        if self._values is None:
+            return None
+        value = self._values[index]
+        return value.handle if isinstance(value, Buffer) else value
+
+    dst = property(lambda self: self._operand(0))
+    src = property(lambda self: self._operand(1))
+    size = property(lambda self: None if self._values is None else self._values[2])
+
+
+_MEMORY_TYPES = ("device", "host", "managed")
+
+
+class AllocNode(GraphNode):
+    """Allocates memory, once, when the graph is made: its address does not change."""
+
+    _kind = "MEM_ALLOC"
+    _buffer = None
+    _values = None
+
+    def _set(self, session, size, device, memory_type, peer_access):
+        if memory_type not in _MEMORY_TYPES:
+            raise ValueError(f"{memory_type!r} is not a valid GraphMemoryType")
+        if memory_type != "device":
+            raise not_served(f"{memory_type} memory of a graph", "copy from memory of a device")
+        ordinal = _ordinal(device, session)
+        peers = tuple(_ordinal(peer, session) for peer in peer_access or ())
+        self._buffer = Buffer._of_definition(session, ordinal, size)
+        self._params = _native.node_allocation(self._buffer, ordinal, peers)
+        self._keep = (self._buffer,)
+        self._values = (size, ordinal, peers)
+
+    def _value(self, index):
+        if self._values is None:
+            allocation = self._description()["allocation"]
+            self._values = (
+                int(allocation["size"]),
+                int(allocation.get("device", 0)),
+                tuple(allocation.get("accessible_from", ())),
+            )
+        return self._values[index]
+
+    @property
+    def dptr(self):
+        """The address, for kernels; None for an allocation that was recorded."""
+        return None if self._buffer is None else self._buffer.handle
+
+    buffer = property(
+        lambda self: self._buffer, doc="The memory, to be read after a launch; None likewise."
+    )
+    bytesize = property(lambda self: self._value(0))
+    device_id = property(lambda self: self._value(1))
+    peer_access = property(lambda self: self._value(2))
+    memory_type = property(lambda self: "device")
+
+
+class FreeNode(GraphNode):
+    """Ends what an AllocNode began."""
+
+    _kind = "MEM_FREE"
+    _buffer = None
+
+    def _set(self, session, dptr):
+        buffer, offset = _place("memory to free", dptr, session)
+        if not buffer._is_of_graph or offset != 0:
+            raise ValueError(f"{dptr!r} is not the beginning of memory that a graph allocates")
+        self._buffer = buffer
+        self._params = _native.node_release(buffer)
+        self._keep = (buffer,)
+
+    @property
+    def dptr(self):
+        """The address; None for one that was recorded."""
+        return None if self._buffer is None else self._buffer.handle
+
+
+def _ordinal(device, session):
+    """The ordinal of a Device, or of what names one; None: of the current device."""
+    device = Device(device)
+    if device._session is not session:
+        raise ValueError(f"{device!r} belongs to another session than the graph")
+    return device._ordinal
+
+
+class _EventNode(_Changeable):
+    _event = None
+
+    def _changed(self, event):
+        if not isinstance(event, Event):
+            raise TypeError(f"an Event expected, got {type(event).__name__}")
+        return type(self)._of_event(event), (event,)
+
+    def _set(self, event):
+        self._params, self._keep = self._changed(event)
+        self._event = event
+
+    def update(self, event):
+        """Takes this event instead."""
+        self._set(event)
+
+    event = property(lambda self: self._event)
+
+
+class EventRecordNode(_EventNode):
+    """Records an event at each launch."""
+
+    _kind = "EVENT_RECORD"
+    _of_event = staticmethod(_native.node_record)
+
+
+class EventWaitNode(_EventNode):
+    """Waits for an event at each launch."""
+
+    _kind = "WAIT_EVENT"
+    _of_event = staticmethod(_native.node_wait)
+
+
+class ChildGraphNode(GraphNode):
+    """A whole definition as one node."""
+
+    _kind = "GRAPH"
+
+    @classmethod
+    def _of(cls, child):
+        self = cls(None)
+        self._child = child._copy()
+        return self
+
+    def _lower(self, ids):
+        return _native.node_child(self._child._lower(ids))
+
+    @property
+    def child_graph(self):
+        """The copy that was made of the definition."""
+        return self._child
+
+    @property
+    def _keep(self):
+        return tuple(self._child._kept())
+
+    @_keep.setter
+    def _keep(self, value):
+        pass
+
+
+class ConditionalNode(GraphNode):
+    """Runs definitions as a condition says."""
+
+    _kind = "CONDITIONAL"
+    _type = ""
+    _device = None
+
+    @classmethod
+    def _of(cls, session, condition, count):
+        from holdfast.core.graph._definition import GraphCondition, GraphDefinition
+
+        if not isinstance(condition, GraphCondition):
+            raise TypeError(f"a GraphCondition expected, got {type(condition).__name__}")
+        if count < 1:
+            raise ValueError(f"count must be >= 1, got {count}")
+        self = cls(None)
+        self._condition = condition
+        self._branches = tuple(GraphDefinition._of(session) for _ in range(count))
+        return self
+
+    def _lower(self, ids):
+        params = _native.node_conditional(
+            self._type,
+            self._condition._condition_,
+            tuple(branch._lower() for branch in self._branches),
+        )
+        if self._device is not None:
+            params.set_device(self._device)
+        return params
+
+    condition = property(lambda self: self._condition)
+    cond_type = property(lambda self: self._type)
+    branches = property(lambda self: self._branches)
+
+    @property
+    def _keep(self):
+        return tuple(kept for branch in self._branches for kept in branch._kept())
+
+    @_keep.setter
+    def _keep(self, value):
+        pass
+
+
+class IfNode(ConditionalNode):
+    _type = "if"
+    then = property(lambda self: self._branches[0])
+
+
+class IfElseNode(ConditionalNode):
+    _type = "if"
+    then = property(lambda self: self._branches[0])
+    else_ = property(lambda self: self._branches[1])
+
+
+class WhileNode(ConditionalNode):
+    _type = "while"
+    body = property(lambda self: self._branches[0])
+
+
+class SwitchNode(ConditionalNode):
+    _type = "switch"
+
+
+# By the operation's name in the message GraphNode.
+_CLASSES = {
+    "launch": KernelNode,
+    "copy": MemcpyNode,
+    "copy_rect": MemcpyNode,
+    "fill": MemsetNode,
+    "fill_rect": MemsetNode,
+    "record": EventRecordNode,
+    "wait": EventWaitNode,
+    "empty": EmptyNode,
+    "allocation": AllocNode,
+    "free": FreeNode,
+}
+
+
+def from_params(params):
+    """The node of what a capture has recorded."""
+    description = json.loads(params.describe())
+    for name, cls in _CLASSES.items():
+        if name in description:
+            return cls(params)
+    return GraphNode(params)

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory with a shape, of Buffers and of other libraries' arrays."""
+
+import functools
+import math
+
+from holdfast import _native
+from holdfast.core._memory import Buffer
+from holdfast.core._options import not_served
+
+# DLPack's types of devices, and of elements by NumPy's kind.
+_CPU = 1
+_CUDA = 2
+_ON_DEVICE = (_CUDA, 3, 13)  # also pinned and managed memory, which kernels of CUDA reach
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+_KINDS = {code: kind for kind, code in _CODES.items()}
+_BFLOAT = 4
+
+
+class StridedMemoryView:
+    """Memory with a shape, without a copy; made by one of the ``from_...`` methods.
+
+    The memory is that of a Buffer, whose ``ptr`` is an Address for kernels of the daemon, or that
+    of another library's array, whose ``ptr`` is a number of this process: for functions of this
+    process, not for kernels of the daemon.
+
+    Attributes:
+        ptr: where element (0, 0, ...) lies.
+        shape: elements by dimension; size: their number.
+        strides: from one to the next, by dimension, in elements; None: as C has them.
+        dtype: NumPy's type of the elements; None, if only their size is known.
+        device_id: -1 for memory of the host.
+        is_device_accessible: whether kernels reach the memory: the daemon's for that of a Buffer,
+            those of this process for that of others.
+        readonly: whether it must not be written to.
+        exporting_obj: whose memory it is; lives as long as the view.
+    """
+
+    def __init__(self, obj=None, stream_ptr=None):
+        raise NotImplementedError(
+            "a StridedMemoryView is made by from_any_interface, from_buffer or their kin"
+        )
+
+    @classmethod
+    def _make(cls, obj, ptr, shape, strides, dtype, itemsize, device, readonly, keep=None):
+        self = object.__new__(cls)
+        self._obj = obj
+        self._ptr = ptr
+        self._shape = shape
+        self._strides = _normal(shape, strides)
+        self._dtype = dtype
+        self._itemsize = itemsize
+        self._dlpack_type, self._device_id = device
+        self._readonly = readonly
+        self._keep = keep
+        return self
+
+    @classmethod
+    def from_buffer(cls, buffer, shape, strides=None, *, itemsize=None, dtype=None,
+                    is_readonly=False):  # fmt: skip
+        """The memory of a Buffer.
+
+        Args:
+            shape: an int or a tuple of ints.
+            strides: in elements, not negative; None: as C has them.
+            itemsize, dtype: bytes or type of an element. Default: a byte.
+            is_readonly: the view must not be written through.
+
+        Raises:
+            ValueError: the last element lies behind the end of the Buffer.
+        """
+        if not isinstance(buffer, Buffer):
+            raise TypeError(f"a Buffer expected, got {type(buffer).__name__}")
+        dtype, itemsize = _element(itemsize, dtype)
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        strides = None if strides is None else tuple(strides)
+        _check_fits(shape, strides, itemsize, buffer.size)
+        device, ptr = (_CUDA, buffer.device_id), buffer.handle
+        if not buffer.is_device_accessible:
+            device, ptr = (_CPU, -1), _native.address_of(buffer.memory)
+        return cls._make(
+            buffer, ptr, shape, strides, dtype, itemsize, device, bool(is_readonly)
+        )
+
+    @classmethod
+    def from_dlpack(cls, obj, stream_ptr=None):
+        """The memory of an array with ``__dlpack__``. ``stream_ptr``: for an array of a CUDA
+        device, the stream of this process that uses it; -1: that needs no order."""
+        kind, device_id = obj.__dlpack_device__()
+        if kind == _CPU:
+            capsule, device_id = obj.__dlpack__(), -1
+        elif stream_ptr is None:
+            raise BufferError("stream_ptr is needed for an array of a device; -1: without order")
+        else:
+            capsule = obj.__dlpack__(stream=int(stream_ptr))
+        keep, ptr, code, bits, lanes, shape, strides = _native.take_dlpack(capsule)
+        dtype = _dtype_of_dlpack(code, bits, lanes)
+        return cls._make(
+            obj, ptr, shape, strides, dtype, dtype.itemsize, (int(kind), device_id), False, keep
+        )
+
+    @classmethod
+    def from_cuda_array_interface(cls, obj, stream_ptr=None):
+        """The memory of an array with ``__cuda_array_interface__``, version 3. Nothing waits for
+        the stream that it names: ``stream_ptr`` is -1, or work is ordered by other means."""
+        interface = obj.__cuda_array_interface__
+        if interface["version"] < 3:
+            raise BufferError("only version 3 of __cuda_array_interface__, or later, is supported")
+        if interface.get("stream") not in (None, 0) and stream_ptr not in (None, -1):
+            raise not_served("waiting for a stream of this process", "synchronise, and pass -1")
+        return cls._of_interface(obj, interface, (_CUDA, 0))
+
+    @classmethod
+    def from_array_interface(cls, obj):
+        """The memory of an array with NumPy's ``__array_interface__``."""
+        return cls._of_interface(obj, obj.__array_interface__, (_CPU, -1))
+
+    @classmethod
+    def _of_interface(cls, obj, interface, device):
+        import numpy
+
+        if interface.get("mask") is not None:
+            raise BufferError("arrays with a mask are not supported")
+        dtype = numpy.dtype(interface["typestr"])
+        strides = interface.get("strides")
+        if strides is not None:
+            if any(stride % dtype.itemsize for stride in strides):
+                raise BufferError(f"strides {strides} are no multiples of {dtype.itemsize} bytes")
+            strides = tuple(stride // dtype.itemsize for stride in strides)
+        ptr, readonly = interface["data"]
+        return cls._make(
+            obj, ptr, tuple(interface["shape"]), strides, dtype, dtype.itemsize, device,
+            bool(readonly),
+        )  # fmt: skip
+
+    @classmethod
+    def from_any_interface(cls, obj, stream_ptr=None):
+        """The memory of a Buffer, as bytes, or of an array with any of the interfaces above."""
+        if isinstance(obj, Buffer):
+            import numpy
+
+            return cls.from_buffer(obj, obj.size, dtype=numpy.uint8)
+        if hasattr(obj, "__dlpack__"):
+            try:
+                return cls.from_dlpack(obj, stream_ptr)
+            except BufferError:
+                if not hasattr(obj, "__array_interface__"):  # which tells what is read-only
+                    raise
+        if hasattr(obj, "__cuda_array_interface__"):
+            return cls.from_cuda_array_interface(obj, stream_ptr)
+        if hasattr(obj, "__array_interface__"):
+            return cls.from_array_interface(obj)
+        raise TypeError(
+            f"{type(obj).__name__} has neither __dlpack__ nor __cuda_array_interface__ nor "
+            "__array_interface__"
+        )
+
+    ptr = property(lambda self: self._ptr)
+    device_id = property(lambda self: self._device_id)
+    is_device_accessible = property(lambda self: self._dlpack_type in _ON_DEVICE)
+    readonly = property(lambda self: self._readonly)
+    exporting_obj = property(lambda self: self._obj)
+    size = property(lambda self: math.prod(self._shape))
+    shape = property(lambda self: self._shape)
+    strides = property(lambda self: self._strides)
+    dtype = property(lambda self: self._dtype)
+
+    def view(self, layout=None, dtype=None):
+        """The same memory with elements of another type of the same size; of another size where
+        the strides are C's and the last dimension can be divided."""
+        if layout is not None:
+            raise not_served("a layout of cuda.core", "StridedMemoryView.from_buffer(strides=...)")
+        shape, itemsize = self._shape, self._itemsize
+        dtype = self._dtype if dtype is None else dtype
+        if dtype is not None:
+            dtype, itemsize = _element(None, dtype)
+        if itemsize != self._itemsize:
+            last = shape[-1] * self._itemsize if shape else -1
+            if self._strides is not None or last < 0 or last % itemsize:
+                raise ValueError(
+                    f"elements of {itemsize} bytes in place of {self._itemsize} need C's strides "
+                    f"and a last dimension of whole elements: {self!r}"
+                )
+            shape = (*shape[:-1], last // itemsize)
+        device = (self._dlpack_type, self._device_id)
+        return self._make(
+            self._obj, self._ptr, shape, self._strides, dtype, itemsize, device, self._readonly,
+            self._keep,
+        )  # fmt: skip
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """The memory for another library of this process. A Buffer's of a device is mapped here,
+        which needs a resource with ``ipc_enabled`` and a daemon on this machine."""
+        if self._readonly:
+            raise BufferError("DLPack cannot say that memory is read-only")
+        code, bits = _dlpack_of_dtype(self._dtype, self._itemsize)
+        keep, ptr, device = self._here()
+        return _native.make_dlpack(
+            keep, ptr, *device, code, bits, self._shape, self._strides
+        )
+
+    def __dlpack_device__(self):
+        return self._here()[2]
+
+    def _here(self):
+        """(what keeps the memory, its address in this process, DLPack's device)."""
+        if isinstance(self._obj, Buffer) and self._device_id >= 0:
+            kind, device_id = self._obj.__dlpack_device__()
+            local = self._obj._local_view()
+            return local._mapping, local.ptr, (kind, device_id)
+        return self, self._ptr, (self._dlpack_type, max(self._device_id, 0))
+
+    def __repr__(self):
+        where = "host" if self._device_id < 0 else f"device {self._device_id}"
+        kind = f"{self._itemsize} bytes" if self._dtype is None else self._dtype
+        strides = "" if self._strides is None else f", strides {list(self._strides)}"
+        return f"<StridedMemoryView of {kind}, {list(self._shape)}{strides}, {where}>"
+
+
+def _normal(shape, strides):
+    """None for the strides of C; dimensions of one element do not count."""
+    if strides is None:
+        return None
+    expected = 1
+    for extent, stride in zip(reversed(shape), reversed(strides)):
+        if extent != 1 and stride != expected:
+            return tuple(strides)
+        expected *= extent
+    return None
+
+
+def _element(itemsize, dtype):
+    """(NumPy's type or None, bytes) of an element."""
+    import numpy
+
+    if dtype is None:
+        itemsize = 1 if itemsize is None else itemsize
+        if not isinstance(itemsize, int) or itemsize < 1:
+            raise ValueError(f"itemsize must be an int of 1 or more, got {itemsize!r}")
+        return None, itemsize
+    dtype = numpy.dtype(dtype)
+    if itemsize not in (None, dtype.itemsize):
+        raise ValueError(f"itemsize {itemsize}, but {dtype} has {dtype.itemsize} bytes")
+    return dtype, dtype.itemsize
+
+
+def _check_fits(shape, strides, itemsize, size):
+    if any(not isinstance(extent, int) or extent < 0 for extent in shape):
+        raise ValueError(f"shape must be of ints of 0 or more, got {shape}")
+    if strides is None:
+        end = math.prod(shape)
+    else:
+        if len(strides) != len(shape) or any(stride < 0 for stride in strides):
+            raise ValueError(f"{len(shape)} strides of 0 or more expected, got {strides}")
+        last = sum((extent - 1) * stride for extent, stride in zip(shape, strides))
+        end = 0 if 0 in shape else last + 1
+    if end * itemsize > size:
+        raise ValueError(
+            f"shape {shape}, strides {strides} of {itemsize} bytes reach to {end * itemsize} "
+            f"of {size} bytes"
+        )
+
+
+def _dtype_of_dlpack(code, bits, lanes):
+    import numpy
+
+    if lanes != 1:
+        raise BufferError(f"elements of {lanes} lanes are not supported")
+    if code == _BFLOAT and bits == 16:
+        import ml_dtypes
+
+        return numpy.dtype(ml_dtypes.bfloat16)
+    if code not in _KINDS or bits % 8:
+        raise BufferError(f"DLPack's type {code} of {bits} bits is not supported")
+    return numpy.dtype(f"{_KINDS[code]}{bits // 8}")
+
+
+def _dlpack_of_dtype(dtype, itemsize):
+    if dtype is None:
+        return _CODES["u"], 8 * itemsize
+    if str(dtype) == "bfloat16":
+        return _BFLOAT, 16
+    if dtype.kind not in _CODES or not dtype.isnative:
+        raise BufferError(f"DLPack has no type for {dtype}")
+    return _CODES[dtype.kind], 8 * dtype.itemsize
+
+
+class _Viewable:
+    """An argument of a function, which becomes a view when its stream is known."""
+
+    __slots__ = ("_obj",)
+
+    def __init__(self, obj):
+        self._obj = obj
+
+    def view(self, stream_ptr=None):
+        return StridedMemoryView.from_any_interface(self._obj, stream_ptr)
+
+
+def args_viewable_as_strided_memory(arg_indices):
+    """Decorates a function, which takes the arguments of these positions, arrays of any library,
+    by ``argument.view(stream_ptr)``, a StridedMemoryView::
+
+        @args_viewable_as_strided_memory((0,))
+        def total(array):
+            return array.view(-1).size
+    """
+
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapped(*args, **kwargs):
+            args = list(args)
+            for index in arg_indices:
+                args[index] = _Viewable(args[index])
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return decorate

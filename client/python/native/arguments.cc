@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/python/native/arguments.h"
+
+#include <utility>
+
+namespace holdfast::python {
+namespace {
+
+void Release(Handle<hf_buffer>* handle) {
+  if (--handle->users == 0 && handle->closed) {
+    hf_buffer_free(std::exchange(handle->object, nullptr));
+  }
+}
+
+}  // namespace
+
+Arguments::~Arguments() {
+  for (size_t i = 0; i < view_count_; ++i) PyBuffer_Release(&views_[i]);
+  for (size_t i = 0; i < used_count_; ++i) Release(used_[i]);
+}
+
+bool Arguments::Set(PyObject* const* objects, size_t count) {
+  if (count != sizes_.size()) {
+    PyErr_Format(PyExc_ValueError,
+                 "the kernel has %zu parameters, %zu arguments were given",
+                 sizes_.size(), count);
+    return false;
+  }
+  if (count > kInline) {
+    many_.resize(count);
+    all_ = many_.data();
+    many_views_.resize(count);
+    views_ = many_views_.data();
+    many_used_.resize(count);
+    used_ = many_used_.data();
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!SetOne(objects[i], i)) return false;
+  }
+  return true;
+}
+
+bool Arguments::SetOne(PyObject* object, size_t index) {
+  if (PyObject_TypeCheck(object, buffer_type)) {
+    return SetBuffer(object, index, 0);
+  }
+  if (PyBool_Check(object)) {
+    all_[index] = hf_bool(object == Py_True);
+    return CheckSize(index, 1, "a bool");
+  }
+  if (PyLong_Check(object)) return SetInt(object, index);
+  if (PyFloat_Check(object)) {
+    all_[index] = hf_f64(PyFloat_AsDouble(object));
+    return CheckSize(index, 8, "a Python float is a double, which");
+  }
+  if (PyComplex_Check(object)) return SetComplex(object, index);
+  return SetBytes(object, index);
+}
+
+bool Arguments::SetBuffer(PyObject* object, size_t index, uint64_t offset) {
+  auto* const handle = reinterpret_cast<Handle<hf_buffer>*>(object);
+  if (handle->closed || handle->object == nullptr) {
+    PyErr_Format(PyExc_ValueError,
+                 handle->closed
+                     ? "argument %zu is a Buffer that is closed"
+                     : "argument %zu is memory of this process, which a "
+                       "kernel cannot reach: copy it into a Buffer of the "
+                       "device",
+                 index);
+    return false;
+  }
+  ++handle->users;
+  used_[used_count_++] = handle;
+  all_[index] = hf_pointer_at(handle->object, offset);
+  return CheckSize(index, 8, "a buffer");
+}
+
+// An int has the size of the parameter; it must fit, signed or unsigned.
+bool Arguments::SetInt(PyObject* object, size_t index) {
+  int overflow = 0;
+  int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  const uint32_t size = sizes_[index];
+  const unsigned bits = size * 8;
+  if (overflow > 0 && size == 8) {
+    value = static_cast<int64_t>(PyLong_AsUnsignedLongLong(object));
+    overflow = PyErr_Occurred() != nullptr ? 1 : 0;
+    PyErr_Clear();
+  }
+  if (size != 1 && size != 2 && size != 4 && size != 8) {
+    return CheckSize(index, 8, "a Python int");
+  }
+  const bool fits = size == 8 || (value >= -(int64_t{1} << (bits - 1)) &&
+                                  value < (int64_t{1} << bits));
+  if (overflow != 0 || !fits) {
+    PyErr_Format(PyExc_OverflowError,
+                 "argument %zu, %R, does not fit into a parameter of %u bits",
+                 index, object, bits);
+    return false;
+  }
+  all_[index] = size == 8   ? hf_i64(value)
+                : size == 4 ? hf_i32(static_cast<int32_t>(value))
+                : size == 2 ? hf_i16(static_cast<int16_t>(value))
+                            : hf_i8(static_cast<int8_t>(value));
+  return true;
+}
+
+bool Arguments::SetComplex(PyObject* object, size_t index) {
+  complex_.push_back(
+      {PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)});
+  // Earlier ones may have moved.
+  all_[index] = hf_raw(nullptr, sizeof complex_[0]);
+  complex_index_.push_back(index);
+  for (size_t i = 0; i < complex_.size(); ++i) {
+    all_[complex_index_[i]].value.data = &complex_[i];
+  }
+  return CheckSize(index, sizeof complex_[0], "a Python complex");
+}
+
+// NumPy scalars, structs and ctypes objects: their bytes as they stand. An
+// array would be passed by value, which nobody means.
+bool Arguments::SetBytes(PyObject* object, size_t index) {
+  Py_buffer& view = views_[view_count_];
+  if (PyObject_CheckBuffer(object) == 0 ||
+      PyObject_GetBuffer(object, &view, PyBUF_ND) != 0) {
+    PyErr_Clear();
+    return SetUnknown(object, index);
+  }
+  ++view_count_;
+  if (view.ndim != 0) {
+    PyErr_Format(PyExc_TypeError,
+                 "the argument is of unsupported type: argument %zu is %R, an "
+                 "array of this process; copy it into a Buffer",
+                 index, Py_TYPE(object));
+    return false;
+  }
+  all_[index] = hf_raw(view.buf, static_cast<uint64_t>(view.len));
+  return CheckSize(index, static_cast<size_t>(view.len), "the argument");
+}
+
+// A place in a buffer: (Buffer, offset).
+int Arguments::SetAddress(PyObject* object, size_t index) {
+  const Ref part(PyObject_GetAttrString(object, "_kernel_argument_"));
+  if (!part) {
+    PyErr_Clear();
+    return 0;
+  }
+  PyObject* buffer = nullptr;
+  unsigned long long offset = 0;
+  if (!PyArg_ParseTuple(part.get(), "OK", &buffer, &offset) ||
+      !CheckType(buffer, buffer_type, "a Buffer")) {
+    return -1;
+  }
+  return SetBuffer(buffer, index, offset) ? 1 : -1;
+}
+
+// A condition of a graph, by its id.
+int Arguments::SetCondition(PyObject* object, size_t index) {
+  const Ref id(PyObject_GetAttrString(object, "_condition_"));
+  if (!id) {
+    PyErr_Clear();
+    return 0;
+  }
+  const unsigned long number = PyLong_AsUnsignedLong(id.get());
+  if (PyErr_Occurred() != nullptr) return -1;
+  all_[index] = hf_condition(static_cast<uint32_t>(number));
+  return CheckSize(index, 8, "a condition") ? 1 : -1;
+}
+
+// A place in a buffer, a condition, or a scalar without the buffer protocol
+// that can give its bytes (bfloat16 of ml_dtypes).
+bool Arguments::SetUnknown(PyObject* object, size_t index) {
+  const int address = SetAddress(object, index);
+  if (address != 0) return address > 0;
+  const int condition = SetCondition(object, index);
+  if (condition != 0) return condition > 0;
+  const Ref shape(PyObject_GetAttrString(object, "dtype"));
+  Ref bytes(shape ? PyObject_CallMethod(object, "tobytes", nullptr) : nullptr);
+  char* data = nullptr;
+  Py_ssize_t size = 0;
+  if (!bytes || PyBytes_AsStringAndSize(bytes.get(), &data, &size) != 0) {
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError,
+                 "the argument is of unsupported type: argument %zu is %R",
+                 index, Py_TYPE(object));
+    return false;
+  }
+  all_[index] = hf_raw(data, static_cast<uint64_t>(size));
+  kept_.push_back(std::move(bytes));
+  return CheckSize(index, static_cast<size_t>(size), "the argument");
+}
+
+bool Arguments::CheckSize(size_t index, size_t size, const char* what) {
+  if (sizes_[index] == size) return true;
+  PyErr_Format(PyExc_TypeError,
+               "argument %zu: %s has %zu bytes, the kernel's parameter has "
+               "%u; a NumPy scalar such as numpy.float32(x) says which type "
+               "is meant",
+               index, what, size, static_cast<unsigned>(sizes_[index]));
+  return false;
+}
+
+}  // namespace holdfast::python

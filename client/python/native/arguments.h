@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels, launch configurations and arguments as the extension has them, for
+// launches on streams and in graphs.
+#ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_ARGUMENTS_H_
+#define HOLDFAST_CLIENT_PYTHON_NATIVE_ARGUMENTS_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "client/python/native/native.h"
+
+namespace holdfast::python {
+
+// A kernel, and the sizes of its parameters, by which Python's int, which has
+// none, is passed.
+struct Kernel {
+  Handle<hf_kernel> handle;
+  std::vector<uint32_t>* sizes;
+};
+
+struct Config {
+  PyObject_HEAD hf_launch_config config;
+  std::array<hf_launch_attribute, 2> attributes;
+};
+
+// The arguments of one launch: what they refer to lives as long as it does.
+class Arguments {
+ public:
+  // `sizes`: of the kernel's parameters, in bytes; outlives this object.
+  explicit Arguments(const std::vector<uint32_t>& sizes) : sizes_(sizes) {}
+  ~Arguments();
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+
+  // Takes the arguments. False, with an exception that names the argument.
+  bool Set(PyObject* const* objects, size_t count);
+
+  const hf_argument* data() const { return all_; }
+
+ private:
+  struct Complex {
+    double real;
+    double imaginary;
+  };
+  // Arguments up to this number need no allocation.
+  static constexpr size_t kInline = 24;
+
+  bool SetOne(PyObject* object, size_t index);
+  bool SetBuffer(PyObject* object, size_t index, uint64_t offset);
+  bool SetInt(PyObject* object, size_t index);
+  bool SetComplex(PyObject* object, size_t index);
+  bool SetBytes(PyObject* object, size_t index);
+  bool SetUnknown(PyObject* object, size_t index);
+  // 1: it is one; 0: it is not; -1: an exception is set.
+  int SetAddress(PyObject* object, size_t index);
+  int SetCondition(PyObject* object, size_t index);
+  // False, with an exception: the parameter has another size.
+  bool CheckSize(size_t index, size_t size, const char* what);
+
+  const std::vector<uint32_t>& sizes_;
+  std::array<hf_argument, kInline> few_;
+  std::array<Py_buffer, kInline> few_views_;
+  std::array<Handle<hf_buffer>*, kInline> few_used_;
+  hf_argument* all_ = few_.data();
+  Py_buffer* views_ = few_views_.data();
+  Handle<hf_buffer>** used_ = few_used_.data();
+  size_t view_count_ = 0;
+  size_t used_count_ = 0;
+  std::vector<hf_argument> many_;
+  std::vector<Py_buffer> many_views_;
+  std::vector<Handle<hf_buffer>*> many_used_;
+  std::vector<Complex> complex_;
+  std::vector<size_t> complex_index_;
+  std::vector<Ref> kept_;
+};
+
+}  // namespace holdfast::python
+
+#endif  // HOLDFAST_CLIENT_PYTHON_NATIVE_ARGUMENTS_H_

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_FAULT_H_
+#define HOLDFAST_CLIENT_PYTHON_NATIVE_FAULT_H_
+
+#include "client/python/native/native.h"
+
+namespace holdfast::python {
+
+// Returns the fault that `error` tells of as a dict with the names of hf_fault,
+// or None. Null, with an exception set, if there is no memory for it.
+PyObject* FaultOf(const hf_error* error);
+
+}  // namespace holdfast::python
+
+#endif  // HOLDFAST_CLIENT_PYTHON_NATIVE_FAULT_H_

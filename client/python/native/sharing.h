@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_SHARING_H_
+#define HOLDFAST_CLIENT_PYTHON_NATIVE_SHARING_H_
+
+#include "client/python/native/native.h"
+
+namespace holdfast::python {
+
+// Methods of Buffer: _allocate_shared(session, device, size),
+// _import(session, device, token), and _export(writable, offset, size, session,
+// lifetime, imports), which returns the token.
+PyObject* AllocateShared(PyObject* self, PyObject* arguments);
+PyObject* ImportBuffer(PyObject* self, PyObject* arguments);
+PyObject* ExportBuffer(PyObject* self, PyObject* arguments);
+// Method of Session: _revoke(token).
+PyObject* RevokeExport(PyObject* self, PyObject* bytes);
+
+// Adds Semaphore, Mapping and map_locally; false, with an exception.
+bool AddSharing(PyObject* module);
+
+}  // namespace holdfast::python
+
+#endif  // HOLDFAST_CLIENT_PYTHON_NATIVE_SHARING_H_

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams and events.
+#include "client/python/native/native.h"
+
+namespace holdfast::python {
+
+PyTypeObject* stream_type = nullptr;
+PyTypeObject* event_type = nullptr;
+
+namespace {
+
+// _create(session, device, priority, blocking)
+PyObject* CreateStream(PyObject* self, PyObject* arguments) {
+  PyObject* from = nullptr;
+  unsigned device = 0;
+  hf_stream_options options = HF_STREAM_OPTIONS_INIT;
+  int blocking = 0;
+  if (!PyArg_ParseTuple(arguments, "OIip", &from, &device, &options.priority,
+                        &blocking) ||
+      !CheckType(from, session_type, "a Session")) {
+    return nullptr;
+  }
+  options.blocking = blocking != 0;
+  const UseSession session(from);
+  if (!session) return nullptr;
+  hf_stream* stream = nullptr;
+  hf_error* const error =
+      hf_stream_create(session.get(), device, &options, &stream);
+  if (error != nullptr) return Raise(error);
+  return Adopt<hf_stream, hf_stream_free>(self, stream);
+}
+
+PyObject* StreamHandle(PyObject* self, void*) {
+  const UseStream stream(self);
+  return stream ? PyLong_FromUnsignedLongLong(hf_stream_handle(stream.get()))
+                : nullptr;
+}
+
+PyObject* SynchronizeStream(PyObject* self, PyObject*) {
+  const UseStream stream(self);
+  if (!stream) return nullptr;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_stream_synchronize(stream.get());
+  }
+  return NoneOrRaise(error);
+}
+
+PyObject* IsCapturing(PyObject* self, void*) {
+  const UseStream stream(self);
+  return stream ? PyBool_FromLong(hf_stream_is_capturing(stream.get()))
+                : nullptr;
+}
+
+PyObject* StreamIsDone(PyObject* self, PyObject*) {
+  const UseStream stream(self);
+  if (!stream) return nullptr;
+  bool done = false;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_stream_is_done(stream.get(), &done);
+  }
+  return error != nullptr ? Raise(error) : PyBool_FromLong(done);
+}
+
+PyObject* Record(PyObject* self, PyObject* which) {
+  if (!CheckType(which, event_type, "an Event")) return nullptr;
+  const UseStream stream(self);
+  if (!stream) return nullptr;
+  const UseEvent event(which);
+  if (!event) return nullptr;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_stream_record(stream.get(), event.get());
+  }
+  return NoneOrRaise(error);
+}
+
+// _wait(an Event or a Stream)
+PyObject* Wait(PyObject* self, PyObject* other) {
+  const UseStream stream(self);
+  if (!stream) return nullptr;
+  hf_error* error = nullptr;
+  if (PyObject_TypeCheck(other, stream_type)) {
+    const UseStream first(other);
+    if (!first) return nullptr;
+    const WithoutGil released;
+    error = hf_stream_wait_stream(stream.get(), first.get());
+  } else {
+    if (!CheckType(other, event_type, "an Event or a Stream")) return nullptr;
+    const UseEvent event(other);
+    if (!event) return nullptr;
+    const WithoutGil released;
+    error = hf_stream_wait_event(stream.get(), event.get());
+  }
+  return NoneOrRaise(error);
+}
+
+PyMethodDef stream_methods[] = {
+    {"_create", CreateStream, METH_VARARGS, nullptr},
+    {"_sync", SynchronizeStream, METH_NOARGS, nullptr},
+    {"_is_done", StreamIsDone, METH_NOARGS, nullptr},
+    {"_record", Record, METH_O, nullptr},
+    {"_wait", Wait, METH_O, nullptr},
+    {"_close", Close<hf_stream, hf_stream_free>, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef stream_properties[] = {
+    {"_handle", StreamHandle, nullptr, nullptr, nullptr},
+    {"_is_capturing", IsCapturing, nullptr, nullptr, nullptr},
+    {"_closed", IsClosed<hf_stream>, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot stream_slots[] = {
+    {Py_tp_dealloc,
+     reinterpret_cast<void*>(Dealloc<hf_stream, hf_stream_free>)},
+    {Py_tp_methods, stream_methods},
+    {Py_tp_getset, stream_properties},
+    {0, nullptr},
+};
+
+PyType_Spec stream_spec = {"holdfast._native.Stream", sizeof(Handle<hf_stream>),
+                           0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                           stream_slots};
+
+// _create(session, device, timing, blocking_sync)
+PyObject* CreateEvent(PyObject* self, PyObject* arguments) {
+  PyObject* from = nullptr;
+  unsigned device = 0;
+  int timing = 0;
+  int blocking = 0;
+  if (!PyArg_ParseTuple(arguments, "OIpp", &from, &device, &timing,
+                        &blocking) ||
+      !CheckType(from, session_type, "a Session")) {
+    return nullptr;
+  }
+  hf_event_options options = HF_EVENT_OPTIONS_INIT;
+  options.timing = timing != 0;
+  options.blocking_sync = blocking != 0;
+  const UseSession session(from);
+  if (!session) return nullptr;
+  hf_event* event = nullptr;
+  hf_error* const error =
+      hf_event_create(session.get(), device, &options, &event);
+  if (error != nullptr) return Raise(error);
+  return Adopt<hf_event, hf_event_free>(self, event);
+}
+
+PyObject* EventHandle(PyObject* self, void*) {
+  const UseEvent event(self);
+  return event ? PyLong_FromUnsignedLongLong(hf_event_handle(event.get()))
+               : nullptr;
+}
+
+PyObject* SynchronizeEvent(PyObject* self, PyObject*) {
+  const UseEvent event(self);
+  if (!event) return nullptr;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_event_synchronize(event.get());
+  }
+  return NoneOrRaise(error);
+}
+
+PyObject* EventIsDone(PyObject* self, PyObject*) {
+  const UseEvent event(self);
+  if (!event) return nullptr;
+  bool done = false;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_event_is_done(event.get(), &done);
+  }
+  return error != nullptr ? Raise(error) : PyBool_FromLong(done);
+}
+
+PyObject* ElapsedSince(PyObject* self, PyObject* from) {
+  if (!CheckType(from, event_type, "an Event")) return nullptr;
+  const UseEvent end(self);
+  if (!end) return nullptr;
+  const UseEvent start(from);
+  if (!start) return nullptr;
+  float milliseconds = 0;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_event_elapsed(start.get(), end.get(), &milliseconds);
+  }
+  return error != nullptr ? Raise(error)
+                          : PyFloat_FromDouble(double{milliseconds});
+}
+
+PyMethodDef event_methods[] = {
+    {"_create", CreateEvent, METH_VARARGS, nullptr},
+    {"_sync", SynchronizeEvent, METH_NOARGS, nullptr},
+    {"_is_done", EventIsDone, METH_NOARGS, nullptr},
+    {"_elapsed_since", ElapsedSince, METH_O, nullptr},
+    {"_close", Close<hf_event, hf_event_free>, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef event_properties[] = {
+    {"_handle", EventHandle, nullptr, nullptr, nullptr},
+    {"_closed", IsClosed<hf_event>, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot event_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc<hf_event, hf_event_free>)},
+    {Py_tp_methods, event_methods},
+    {Py_tp_getset, event_properties},
+    {0, nullptr},
+};
+
+PyType_Spec event_spec = {"holdfast._native.Event", sizeof(Handle<hf_event>), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                          event_slots};
+
+}  // namespace
+
+bool AddStream(PyObject* module) {
+  return AddType(module, &stream_spec, &stream_type) &&
+         AddType(module, &event_spec, &event_type);
+}
+
+}  // namespace holdfast::python

@@ -1,0 +1,32 @@
+"""Wheels of the package holdfast."""
+
+def wheel(name, out, package, binaries):
+    """Makes a wheel.
+
+    Args:
+      name: of the target.
+      out: the file.
+      package: Python files, holdfast/NAME each.
+      binaries: dicts of label -> name in the package; they are stripped.
+    """
+    arguments = ["%s=$(location %s)" % (file[len("holdfast/"):], file) for file in package]
+    commands = ["stripped=$$(mktemp -d)"]
+    labels = []
+    for label, file in [item for some in binaries for item in some.items()]:
+        labels.append(label)
+        commands.append("strip -o $$stripped/%s $(location %s)" % (file, label))
+        arguments.append("%s=$$stripped/%s" % (file, file))
+    commands.append(
+        "/usr/bin/python3 $(location build_wheel.py) $@ holdfast.h=$(location //client/c:holdfast.h) " +
+        " ".join(arguments),
+    )
+    commands.append("rm -rf $$stripped")
+    native.genrule(
+        name = name,
+        srcs = package + labels + [
+            "build_wheel.py",
+            "//client/c:holdfast.h",
+        ],
+        outs = [out],
+        cmd = " && ".join(commands),
+    )

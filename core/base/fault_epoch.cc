@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/fault_epoch.h"
+
+#include <string>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+
+namespace holdfast {
+namespace {
+
+constexpr char kTypeUrl[] = "holdfast/fault_epoch";
+
+}  // namespace
+
+void SetFaultEpoch(uint64_t epoch, absl::Status* status) {
+  status->SetPayload(kTypeUrl, absl::Cord(absl::StrCat(epoch)));
+}
+
+uint64_t FaultEpochOf(const absl::Status& status) {
+  const absl::optional<absl::Cord> payload = status.GetPayload(kTypeUrl);
+  uint64_t epoch = 0;
+  if (!payload.has_value() ||
+      !absl::SimpleAtoi(std::string(*payload), &epoch)) {
+    return 0;
+  }
+  return epoch;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cuda/graph_node.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/cuda/launch_attribute_list.h"
+
+namespace holdfast::cuda {
+namespace {
+
+// INVALID_ARGUMENT for what cuda.h calls valid for launches only: a graph has
+// edges and event nodes for the same purposes.
+absl::Status CheckAttributes(const LaunchAttributes& set) {
+  const char* name = nullptr;
+  if (set.programmatic_stream_serialization.has_value()) {
+    name = "programmatic_stream_serialization";
+  }
+  if (set.programmatic_event.has_value()) name = "programmatic_event";
+  if (set.launch_completion_event != nullptr) name = "launch_completion_event";
+  if (set.synchronization_policy.has_value()) name = "synchronization_policy";
+  if (name == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("launch attribute ", name,
+                   ": CUDA has it for launches into streams, not for nodes of "
+                   "graphs"));
+}
+
+size_t RoundUp(size_t size, size_t alignment) {
+  return (size + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+GraphNode::GraphNode() : GraphNode(CU_GRAPH_NODE_TYPE_EMPTY) {}
+
+GraphNode::GraphNode(CUgraphNodeType type) {
+  // Padding and unused bytes of the union must be zero, too.
+  std::memset(&params_, 0, sizeof params_);
+  params_.type = type;
+}
+
+void GraphNode::CopyArguments(absl::Span<const KernelArgument> arguments) {
+  constexpr size_t kAlignment = alignof(std::max_align_t);
+  size_t size = 0;
+  for (const KernelArgument& argument : arguments) {
+    size += RoundUp(argument.size, kAlignment);
+  }
+  bytes_.resize(size);
+  arguments_.reserve(arguments.size());
+  size_t at = 0;
+  for (const KernelArgument& argument : arguments) {
+    arguments_.push_back(bytes_.data() + at);
+    if (argument.size > 0) {
+      std::memcpy(bytes_.data() + at, argument.data, argument.size);
+    }
+    at += RoundUp(argument.size, kAlignment);
+  }
+  params_.kernel.kernelParams = arguments_.data();
+}
+
+absl::StatusOr<GraphNode> GraphNode::Launch(
+    const LaunchConfig& config, const Kernel& kernel,
+    absl::Span<const KernelArgument> arguments) {
+  HOLDFAST_RETURN_IF_ERROR(CheckAttributes(config.attributes));
+  HOLDFAST_RETURN_IF_ERROR(PrepareLaunch(config, kernel, arguments));
+  GraphNode node(CU_GRAPH_NODE_TYPE_KERNEL);
+  CUDA_KERNEL_NODE_PARAMS_v3& launch = node.params_.kernel;
+  launch.kern = kernel.handle();
+  launch.ctx = kernel.context().handle();
+  launch.gridDimX = config.grid.x;
+  launch.gridDimY = config.grid.y;
+  launch.gridDimZ = config.grid.z;
+  launch.blockDimX = config.block.x;
+  launch.blockDimY = config.block.y;
+  launch.blockDimZ = config.block.z;
+  launch.sharedMemBytes = config.dynamic_shared_bytes;
+  node.CopyArguments(arguments);
+  LaunchAttributeList attributes(config);
+  node.attributes_.assign(attributes.data(),
+                          attributes.data() + attributes.size());
+  return node;
+}
+
+GraphNode GraphNode::Copy(const Context& context, const Box& box,
+                          const BoxPlace& destination, const BoxPlace& source) {
+  GraphNode node(CU_GRAPH_NODE_TYPE_MEMCPY);
+  node.params_.memcpy.copyCtx = context.handle();
+  node.params_.memcpy.copyParams = DescribeCopy(box, destination, source);
+  return node;
+}
+
+absl::StatusOr<GraphNode> GraphNode::Fill(
+    const Context& context, const Box& box, CUdeviceptr destination,
+    const Pitches& pitches, uint32_t pattern, uint32_t pattern_bytes) {
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckFill(box, destination, pitches, pattern, pattern_bytes));
+  GraphNode node(CU_GRAPH_NODE_TYPE_MEMSET);
+  CUDA_MEMSET_NODE_PARAMS_v2& fill = node.params_.memset;
+  fill.dst = destination;
+  fill.value = pattern;
+  fill.elementSize = pattern_bytes;
+  fill.ctx = context.handle();
+  // Rows without gaps are one row: CUDA can update those in more ways.
+  const bool one_row = box.height == 1 || pitches.row == box.width;
+  fill.width = (one_row ? box.width * box.height : box.width) / pattern_bytes;
+  fill.height = one_row ? 1 : box.height;
+  fill.pitch = one_row ? 0 : pitches.row;
+  return node;
+}
+
+GraphNode GraphNode::Record(const Event& event) {
+  GraphNode node(CU_GRAPH_NODE_TYPE_EVENT_RECORD);
+  node.params_.eventRecord.event = event.handle();
+  return node;
+}
+
+GraphNode GraphNode::Wait(const Event& event) {
+  GraphNode node(CU_GRAPH_NODE_TYPE_WAIT_EVENT);
+  node.params_.eventWait.event = event.handle();
+  return node;
+}
+
+GraphNode GraphNode::OfOperation(const Context& context,
+                                 const CUstreamBatchMemOpParams& operation) {
+  GraphNode node(CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
+  node.operations_.push_back(operation);
+  node.params_.memOp.ctx = context.handle();
+  node.params_.memOp.count = 1;
+  node.params_.memOp.paramArray = node.operations_.data();
+  return node;
+}
+
+GraphNode GraphNode::WriteValue(const Context& context, CUdeviceptr address,
+                                uint64_t value) {
+  CUstreamBatchMemOpParams operation;
+  std::memset(&operation, 0, sizeof operation);
+  operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+  operation.writeValue.address = address;
+  operation.writeValue.value64 = value;
+  operation.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
+  return OfOperation(context, operation);
+}
+
+GraphNode GraphNode::WaitValue(const Context& context, CUdeviceptr address,
+                               uint64_t value) {
+  CUstreamBatchMemOpParams operation;
+  std::memset(&operation, 0, sizeof operation);
+  operation.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64;
+  operation.waitValue.address = address;
+  operation.waitValue.value64 = value;
+  operation.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
+  return OfOperation(context, operation);
+}
+
+GraphNode GraphNode::Child(CUgraph graph) {
+  GraphNode node(CU_GRAPH_NODE_TYPE_GRAPH);
+  node.params_.graph.graph = graph;
+  return node;
+}
+
+GraphNode GraphNode::Conditional(const Context& context,
+                                 CUgraphConditionalHandle condition,
+                                 CUgraphConditionalNodeType type,
+                                 unsigned branches) {
+  GraphNode node(CU_GRAPH_NODE_TYPE_CONDITIONAL);
+  node.params_.conditional.handle = condition;
+  node.params_.conditional.type = type;
+  node.params_.conditional.size = branches;
+  node.params_.conditional.ctx = context.handle();
+  return node;
+}
+
+}  // namespace holdfast::cuda

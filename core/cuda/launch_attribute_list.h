@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_CUDA_LAUNCH_ATTRIBUTE_LIST_H_
+#define HOLDFAST_CORE_CUDA_LAUNCH_ATTRIBUTE_LIST_H_
+
+#include <array>
+
+#include "core/cuda/launch.h"
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+// The driver's form of all that a LaunchConfig sets beside grid, block and
+// shared memory: for CUlaunchConfig and for a graph's kernel node. Names the
+// config's events.
+class LaunchAttributeList {
+ public:
+  explicit LaunchAttributeList(const LaunchConfig& config);
+
+  CUlaunchAttribute* data() { return list_.data(); }
+  unsigned size() const { return size_; }
+
+ private:
+  CUlaunchAttributeValue& Add(CUlaunchAttributeID id);
+  void AddScheduling(const LaunchAttributes& set);
+  void AddMemory(const LaunchAttributes& set);
+  void AddEvents(const LaunchAttributes& set);
+
+  // More than there are fields; those that are used are written whole.
+  std::array<CUlaunchAttribute, 16> list_;
+  unsigned size_ = 0;
+};
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_LAUNCH_ATTRIBUTE_LIST_H_

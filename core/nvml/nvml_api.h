@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_NVML_NVML_API_H_
+#define HOLDFAST_CORE_NVML_NVML_API_H_
+
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "absl/status/statusor.h"
+#include "core/nvml/nvml_abi.h"
+
+namespace holdfast::nvml {
+
+// NVML as a struct of typed function pointers. Optional ones are null where the
+// library does not have them. Immutable once loaded; the library stays open.
+struct NvmlApi {
+#define HOLDFAST_NVML_REQUIRED(member, symbol, ...) \
+  std::add_pointer_t<__VA_ARGS__> member = nullptr;
+#define HOLDFAST_NVML_OPTIONAL(member, symbol, ...) \
+  std::add_pointer_t<__VA_ARGS__> member = nullptr;
+#include "core/nvml/nvml_symbols.inc"
+};
+
+// Loads the library and initialises it. UNAVAILABLE: it is not there, lacks a
+// required function, or finds no driver; the message says which.
+absl::StatusOr<std::unique_ptr<const NvmlApi>> LoadNvml(
+    const std::string& library = "libnvidia-ml.so.1");
+
+// OK, or UNAVAILABLE with the function and NVML's own words.
+absl::Status ToStatus(const NvmlApi& api, const char* function, Return result);
+
+}  // namespace holdfast::nvml
+
+#endif  // HOLDFAST_CORE_NVML_NVML_API_H_

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How calls about streams respect capture. Each is a load of one number while
+// nothing is captured.
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_API_CAPTURE_CALL_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_API_CAPTURE_CALL_H_
+
+#include <mutex>
+
+#include "core/software/driver/driver.h"
+#include "core/software/driver/graph/capture.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// Returns true if the call is not to do its work: *result is what it returns.
+// A stream that captures gets the node that make(NodeParameters*) makes.
+template <typename Make>
+bool Captured(Driver& driver, Stream& stream, CUresult* result, Make make) {
+  if (driver.graphs.capturing == 0) return false;
+  std::lock_guard lock(driver.graphs.mutex);
+  if (stream.kind() == Stream::Kind::kLegacy &&
+      CapturesImplicitly(driver, stream)) {
+    Invalidate(driver, stream.context());
+    *result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    return true;
+  }
+  if (stream.capture == nullptr) return false;
+  Capture& capture = *stream.capture->capture;
+  *result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (capture.invalidated) return true;
+  NodeParameters parameters;
+  *result = make(&parameters);
+  if (*result == CUDA_SUCCESS) {
+    *result = AddCaptured(driver, stream, std::move(parameters));
+  } else if (*result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
+    capture.invalidated = true;
+  }
+  return true;
+}
+
+// For what cannot be captured.
+inline bool RefusedByCapture(Driver& driver, Stream& stream, CUresult* result) {
+  return Captured(driver, stream, result, [](NodeParameters*) {
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  });
+}
+
+// For what might break a capture of any stream, such as cuMemAlloc.
+inline CUresult CheckUnsafe(Driver& driver) {
+  if (driver.graphs.capturing == 0) return CUDA_SUCCESS;
+  std::lock_guard lock(driver.graphs.mutex);
+  return CheckUnsafeCall(driver);
+}
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_API_CAPTURE_CALL_H_

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: instantiated graphs, their launches and updates.
+#include <utility>
+
+#include "core/software/driver/api/capture_call.h"
+#include "core/software/driver/api/graph_call.h"
+#include "core/software/driver/graph/exec.h"
+
+using namespace holdfast::software;
+
+namespace {
+
+constexpr cuuint64_t kFlags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                              CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+                              CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+
+CUresult Snapshot(const Graph& graph, std::shared_ptr<Graph>* definition) {
+  if (graph.CountNodes() > Graph::kMostNodes) return CUDA_ERROR_OUT_OF_MEMORY;
+  // A graph within another is not run by itself if it is more than a copy.
+  if (graph.owner() != nullptr && !graph.can_be_cloned()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (!graph.only_exec.expired()) return CUDA_ERROR_NOT_SUPPORTED;
+  *definition = graph.Clone(nullptr);
+  return CUDA_SUCCESS;
+}
+
+// Copies the definition under its lock, and compiles without it.
+CUresult Instantiate(CUgraphExec* handle, CUgraph graph_handle,
+                     cuuint64_t flags, InstantiationError* error) {
+  return WithContext([&](Driver& driver, Context&) {
+    if (handle == nullptr || (flags & ~kFlags) != 0) {
+      return (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0
+                 ? CUDA_ERROR_NOT_SUPPORTED
+                 : CUDA_ERROR_INVALID_VALUE;
+    }
+    std::shared_ptr<Graph> definition;
+    const CUresult result = WithGraph(graph_handle, [&](Driver&, Graph& graph) {
+      return Snapshot(graph, &definition);
+    });
+    if (result != CUDA_SUCCESS) return result;
+    const bool only = !definition->can_be_cloned();
+    std::shared_ptr<GraphExec> exec =
+        GraphExec::Create(std::move(definition), driver.memory,
+                          flags & ~CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, error);
+    if (exec == nullptr) return error->result;
+    if (only) {
+      WithGraph(graph_handle, [&](Driver&, Graph& graph) {
+        graph.only_exec = exec;
+        return CUDA_SUCCESS;
+      });
+    }
+    *handle = driver.graphs.execs.Add(std::move(exec));
+    return CUDA_SUCCESS;
+  });
+}
+
+// Gives a node the parameters that decode(Driver&, const Graph&,
+// NodeParameters*) makes. The node must still be in its graph.
+template <typename DecodeNode>
+CUresult SetParameters(CUgraphExec exec_handle, CUgraphNode node,
+                       DecodeNode decode) {
+  return WithExec(exec_handle, [&](Driver&, GraphExec& exec) {
+    NodeParameters parameters;
+    const CUresult result = WithNode(node, [&](Driver& driver, GraphNode& n) {
+      return decode(driver, n, &parameters);
+    });
+    return result != CUDA_SUCCESS
+               ? result
+               : exec.SetParameters(node, std::move(parameters));
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
+                                     unsigned long long flags) {
+  // Uploading needs a stream, which this call does not have.
+  if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  InstantiationError error;
+  return Instantiate(exec, graph, flags, &error);
+}
+
+CUresult cuGraphInstantiateWithParams(
+    CUgraphExec* exec, CUgraph graph,
+    CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
+  if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  InstantiationError error;
+  const CUresult result = Instantiate(exec, graph, parameters->flags, &error);
+  parameters->hErrNode_out = error.node;
+  if (result == CUDA_SUCCESS) {
+    parameters->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+  } else if (error.unused_condition) {
+    parameters->result_out = CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
+  } else if (error.node != nullptr && result == CUDA_ERROR_INVALID_VALUE) {
+    parameters->result_out = CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
+  } else {
+    parameters->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+  }
+  return result;
+}
+
+CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t* flags) {
+  return WithExec(handle, [&](Driver&, GraphExec& exec) {
+    if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    // libcuda 13.0 does not tell this one.
+    *flags = exec.flags() &
+             ~cuuint64_t{CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY};
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec handle) {
+  return WithDriver([&](Driver& driver) {
+    // Launches that are under way keep what they need.
+    return driver.graphs.execs.Remove(handle) == nullptr
+               ? CUDA_ERROR_INVALID_VALUE
+               : CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGraphUpload(CUgraphExec handle, CUstream stream) {
+  // Everything is made at instantiation.
+  return WithStream(stream, [&](Driver& driver, Stream&) {
+    return driver.graphs.execs.Find(handle) == nullptr
+               ? CUDA_ERROR_INVALID_VALUE
+               : CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
+  return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
+    const std::shared_ptr<GraphExec> exec = driver.graphs.execs.Find(handle);
+    if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    CUresult refused;
+    if (RefusedByCapture(driver, stream, &refused)) return refused;
+    return exec->Launch(stream);
+  });
+}
+
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec_handle, CUgraph graph_handle,
+                              CUgraphExecUpdateResultInfo* info) {
+  if (info == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *info = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
+  return WithExec(exec_handle, [&](Driver&, GraphExec& exec) {
+    return WithGraph(graph_handle, [&](Driver&, Graph& graph) {
+      return exec.Update(graph, info);
+    });
+  });
+}
+
+CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                  CUgraphNodeParams* parameters) {
+  if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (parameters->type == CU_GRAPH_NODE_TYPE_GRAPH) {
+    return cuGraphExecChildGraphNodeSetParams(exec, node,
+                                              parameters->graph.graph);
+  }
+  return SetParameters(exec, node,
+                       [&](Driver& driver, GraphNode& n, NodeParameters* out) {
+                         return Decode(driver, *n.graph, parameters, out);
+                       });
+}
+
+CUresult cuGraphExecKernelNodeSetParams_v2(
+    CUgraphExec exec, CUgraphNode node,
+    const CUDA_KERNEL_NODE_PARAMS* parameters) {
+  return SetParameters(
+      exec, node, [&](Driver& driver, GraphNode&, NodeParameters* out) {
+        return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                     : DecodeKernel(driver, *parameters, out);
+      });
+}
+
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMCPY3D* parameters,
+                                        CUcontext ctx) {
+  return SetParameters(exec, node,
+                       [&](Driver& driver, GraphNode&, NodeParameters* out) {
+                         return parameters == nullptr
+                                    ? CUDA_ERROR_INVALID_VALUE
+                                    : DecodeCopy(driver, *parameters, ctx, out);
+                       });
+}
+
+CUresult cuGraphExecMemsetNodeSetParams(
+    CUgraphExec exec, CUgraphNode node,
+    const CUDA_MEMSET_NODE_PARAMS* parameters, CUcontext ctx) {
+  return SetParameters(exec, node,
+                       [&](Driver& driver, GraphNode&, NodeParameters* out) {
+                         return parameters == nullptr
+                                    ? CUDA_ERROR_INVALID_VALUE
+                                    : DecodeFill(driver, *parameters, ctx, out);
+                       });
+}
+
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                      const CUDA_HOST_NODE_PARAMS* parameters) {
+  return SetParameters(
+      exec, node, [&](Driver&, GraphNode&, NodeParameters* out) {
+        return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                     : DecodeHost(*parameters, out);
+      });
+}
+
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec_handle,
+                                            CUgraphNode node, CUgraph child) {
+  return WithExec(exec_handle, [&](Driver&, GraphExec& exec) {
+    return WithGraph(child, [&](Driver& driver, Graph& graph) {
+      return driver.graphs.nodes.Find(node) == nullptr
+                 ? CUDA_ERROR_INVALID_VALUE
+                 : exec.SetChild(node, graph);
+    });
+  });
+}
+
+CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
+                                            CUevent event) {
+  return SetParameters(exec, node,
+                       [&](Driver& driver, GraphNode&, NodeParameters* out) {
+                         return DecodeEventRecord(driver, event, out);
+                       });
+}
+
+CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node,
+                                          CUevent event) {
+  return SetParameters(exec, node,
+                       [&](Driver& driver, GraphNode&, NodeParameters* out) {
+                         return DecodeEventWait(driver, event, out);
+                       });
+}
+
+CUresult cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node,
+                               unsigned enabled) {
+  return WithExec(handle, [&](Driver& driver, GraphExec& exec) {
+    return driver.graphs.nodes.Find(node) == nullptr
+               ? CUDA_ERROR_INVALID_VALUE
+               : exec.SetEnabled(node, enabled != 0);
+  });
+}
+
+CUresult cuGraphNodeGetEnabled(CUgraphExec handle, CUgraphNode node,
+                               unsigned* enabled) {
+  return WithExec(handle, [&](Driver& driver, GraphExec& exec) {
+    if (enabled == nullptr || driver.graphs.nodes.Find(node) == nullptr) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    bool value = false;
+    const CUresult result = exec.GetEnabled(node, &value);
+    if (result == CUDA_SUCCESS) *enabled = value ? 1 : 0;
+    return result;
+  });
+}
+
+CUresult cuGraphExecBatchMemOpNodeSetParams(
+    CUgraphExec exec, CUgraphNode node,
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+  return SetParameters(
+      exec, node, [&](Driver& driver, GraphNode&, NodeParameters* out) {
+        return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                     : DecodeBatch(driver, *parameters, out);
+      });
+}
+
+}  // extern "C"

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/defects.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+
+namespace holdfast::software {
+namespace {
+
+Defect ParseDefect(absl::string_view name) {
+  if (name == "gone") return Defect::kGone;
+  if (name == "fault") return Defect::kFault;
+  if (name == "hang") return Defect::kHang;
+  return Defect::kNone;
+}
+
+std::map<int, Defect> ReadDefects() {
+  const char* const path = getenv("HOLDFAST_SOFTWARE_DEFECTS");
+  if (path == nullptr) return {};
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return ParseDefects(text.str());
+}
+
+}  // namespace
+
+std::map<int, Defect> ParseDefects(absl::string_view text) {
+  std::map<int, Defect> defects;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::pair<absl::string_view, absl::string_view> words =
+        absl::StrSplit(absl::StripAsciiWhitespace(line), ' ');
+    int ordinal = 0;
+    const Defect defect = ParseDefect(words.second);
+    if (defect == Defect::kNone || !absl::SimpleAtoi(words.first, &ordinal)) {
+      continue;
+    }
+    defects[ordinal] = defect;
+  }
+  return defects;
+}
+
+Defect DefectOf(int ordinal) {
+  static const auto& defects = *new std::map<int, Defect>(ReadDefects());
+  const auto found = defects.find(ordinal);
+  return found == defects.end() ? Defect::kNone : found->second;
+}
+
+}  // namespace holdfast::software

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory that graphs allocate and free while they run.
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_ALLOCATION_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_ALLOCATION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "core/software/driver/backing.h"
+#include "core/software/driver/device.h"
+#include "core/software/driver/memory_map.h"
+#include "core/software/driver/stream.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// The memory of one allocation node. Its address is fixed when the node is
+// added. It counts as the device's memory from its first launch until it is
+// trimmed. All but the constructor is GraphMemory's affair.
+class GraphAllocation {
+ public:
+  GraphAllocation(Device& device, MemoryMap& map, std::unique_ptr<Block> block);
+  ~GraphAllocation();
+  GraphAllocation(const GraphAllocation&) = delete;
+  GraphAllocation& operator=(const GraphAllocation&) = delete;
+
+  Device& device() const { return device_; }
+  uintptr_t address() const { return block_->address(); }
+  size_t size() const { return block_->size(); }
+
+  // Whether a node frees it. A second one, here or in another graph, is
+  // refused. Guarded by the lock of definitions.
+  bool has_free_node = false;
+
+ private:
+  friend class GraphMemory;
+
+  Device& device_;
+  MemoryMap& map_;
+  const std::unique_ptr<Block> block_;
+  // The rest is guarded by GraphMemory's lock.
+  bool reserved_ = false;     // taken from the device's budget
+  bool outstanding_ = false;  // allocated by a launch, and not freed yet
+  Ticket last_use_;
+};
+
+// The effect of one launch on allocations, in the order of calls, as CUDA's
+// rules for them are; the bytes themselves stay mapped.
+struct GraphAllocations {
+  using List = std::vector<std::shared_ptr<GraphAllocation>>;
+  List kept;       // allocated, and left to others to free
+  List temporary;  // allocated and freed
+  List freed;      // allocated by another graph
+
+  bool empty() const {
+    return kept.empty() && temporary.empty() && freed.empty();
+  }
+};
+
+// All allocations of graphs, and their accounts by device. Thread-safe.
+class GraphMemory {
+ public:
+  static GraphMemory& Get();
+
+  CUresult Create(Device& device, MemoryMap& map, size_t size,
+                  std::shared_ptr<GraphAllocation>* allocation);
+  // The living allocation that starts here; null if there is none.
+  std::shared_ptr<GraphAllocation> Find(uintptr_t address);
+
+  // Applies a launch. Returns CUDA_ERROR_INVALID_VALUE if an allocation of the
+  // last launch has not been freed, unless `auto_free`, or one to be freed is
+  // not there; CUDA_ERROR_OUT_OF_MEMORY if the device is full.
+  CUresult Begin(const GraphAllocations& allocations, bool auto_free);
+  // Tells where the launch ends, until which its memory is in use.
+  void Use(const GraphAllocations& allocations, const Ticket& end);
+
+  // cuMemFree, cuMemFreeAsync. CUDA_ERROR_INVALID_VALUE if no launch has
+  // allocated it.
+  CUresult Free(GraphAllocation& allocation);
+
+  void Trim(Device& device);
+  CUresult GetAttribute(Device& device, CUgraphMem_attribute attribute,
+                        cuuint64_t* value);
+  // Only high-water marks, and only to zero.
+  CUresult SetAttribute(Device& device, CUgraphMem_attribute attribute,
+                        cuuint64_t value);
+
+ private:
+  friend class GraphAllocation;
+
+  struct Account {
+    uint64_t used = 0, used_high = 0, reserved = 0, reserved_high = 0;
+  };
+
+  void Forget(GraphAllocation& allocation);
+  CUresult ReserveLocked(GraphAllocation& allocation)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReleaseLocked(GraphAllocation& allocation)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FreeLocked(GraphAllocation& allocation)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  std::mutex mutex_;
+  std::map<uintptr_t, std::weak_ptr<GraphAllocation>> all_
+      ABSL_GUARDED_BY(mutex_);
+  // Keeps what a graph has left to others, though the graph may be gone.
+  std::map<uintptr_t, std::shared_ptr<GraphAllocation>> outstanding_
+      ABSL_GUARDED_BY(mutex_);
+  std::map<CUdevice, Account> accounts_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_ALLOCATION_H_

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/graph/capture.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace holdfast::software {
+namespace {
+
+thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+uint64_t last_capture_id = 0;
+
+// Edges whose nodes are still there.
+std::vector<GraphEdge> Resolve(Driver& driver, const CaptureEdges& edges) {
+  std::vector<GraphEdge> found;
+  for (const CaptureEdge& edge : edges) {
+    const auto node = driver.graphs.nodes.Find(edge.node);
+    if (node != nullptr) found.push_back({node.get(), edge.data});
+  }
+  return found;
+}
+
+// Whether all that other streams have captured comes before what the first
+// stream waits for.
+bool AllJoined(Driver& driver, const Capture& capture,
+               const StreamCapture& origin) {
+  std::set<const GraphNode*> before;
+  std::vector<const GraphNode*> open;
+  const auto add = [&](const std::vector<GraphEdge>& edges) {
+    for (const GraphEdge& edge : edges) {
+      if (before.insert(edge.node).second) open.push_back(edge.node);
+    }
+  };
+  add(Resolve(driver, origin.edges));
+  while (!open.empty()) {
+    const GraphNode* node = open.back();
+    open.pop_back();
+    add(node->dependencies);
+  }
+  for (const std::weak_ptr<Stream>& weak : capture.streams) {
+    const std::shared_ptr<Stream> stream = weak.lock();
+    if (stream == nullptr || stream->capture == nullptr) continue;
+    for (const GraphEdge& edge : Resolve(driver, stream->capture->edges)) {
+      if (before.count(edge.node) == 0) return false;
+    }
+  }
+  return true;
+}
+
+// Streams go back to work.
+void Leave(Driver& driver, const std::shared_ptr<Capture>& capture) {
+  for (const std::weak_ptr<Stream>& weak : capture->streams) {
+    if (const std::shared_ptr<Stream> stream = weak.lock()) {
+      stream->capture = nullptr;
+    }
+  }
+  auto& captures = driver.graphs.captures;
+  captures.erase(std::remove(captures.begin(), captures.end(), capture),
+                 captures.end());
+  driver.graphs.capturing = static_cast<int>(captures.size());
+}
+
+}  // namespace
+
+void MergeEdges(const CaptureEdges& from, CaptureEdges* to) {
+  for (const CaptureEdge& edge : from) {
+    const bool known = std::any_of(
+        to->begin(), to->end(),
+        [&edge](const CaptureEdge& e) { return e.node == edge.node; });
+    if (!known) to->push_back(edge);
+  }
+}
+
+CUstreamCaptureMode ExchangeThreadMode(CUstreamCaptureMode mode) {
+  return std::exchange(thread_mode, mode);
+}
+
+bool CapturesImplicitly(Driver& driver, const Stream& legacy) {
+  for (const std::shared_ptr<Capture>& capture : driver.graphs.captures) {
+    for (const std::weak_ptr<Stream>& weak : capture->streams) {
+      const std::shared_ptr<Stream> stream = weak.lock();
+      if (stream != nullptr && stream->kind() == Stream::Kind::kBlocking &&
+          &stream->context() == &legacy.context()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool Invalidate(Driver& driver, const Context& context) {
+  bool found = false;
+  for (const std::shared_ptr<Capture>& capture : driver.graphs.captures) {
+    if (capture->context_id != context.id()) continue;
+    capture->invalidated = found = true;
+  }
+  return found;
+}
+
+void AbandonCapture(Driver& driver, Stream& stream) {
+  if (stream.capture == nullptr) return;
+  const std::shared_ptr<Capture> capture = stream.capture->capture;
+  capture->invalidated = true;
+  if (capture->origin != &stream) return;
+  Leave(driver, capture);
+  if (!capture->into_existing) capture->graph->Withdraw();
+}
+
+CUresult BeginCapture(Driver& driver, const std::shared_ptr<Stream>& stream,
+                      std::shared_ptr<Graph> graph, CaptureEdges edges,
+                      CUstreamCaptureMode mode) {
+  if (stream->kind() == Stream::Kind::kLegacy) {
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  if (stream->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  auto capture = std::make_shared<Capture>();
+  capture->into_existing = graph != nullptr;
+  if (graph == nullptr) {
+    graph = std::make_shared<Graph>(&driver.graphs);
+    Publish(driver.graphs, graph);
+  }
+  capture->graph = std::move(graph);
+  capture->origin = stream.get();
+  capture->context_id = stream->context().id();
+  capture->mode = mode;
+  capture->thread = std::this_thread::get_id();
+  capture->id = ++last_capture_id;
+  capture->streams.push_back(stream);
+  stream->capture = std::make_shared<StreamCapture>();
+  stream->capture->capture = capture;
+  stream->capture->edges = std::move(edges);
+  driver.graphs.captures.push_back(std::move(capture));
+  driver.graphs.capturing = static_cast<int>(driver.graphs.captures.size());
+  return CUDA_SUCCESS;
+}
+
+CUresult EndCapture(Driver& driver, Stream& stream, CUgraph* graph) {
+  *graph = nullptr;
+  const std::shared_ptr<StreamCapture> own = stream.capture;
+  if (own == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  const std::shared_ptr<Capture> capture = own->capture;
+  if (capture->origin != &stream) {
+    capture->invalidated = true;
+    return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+  }
+  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+      capture->thread != std::this_thread::get_id()) {
+    return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  }
+  const bool joined = AllJoined(driver, *capture, *own);
+  Leave(driver, capture);
+  if (!capture->invalidated && joined) {
+    *graph = capture->graph->handle();
+    return CUDA_SUCCESS;
+  }
+  if (!capture->into_existing) capture->graph->Withdraw();
+  return capture->invalidated ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                              : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+}
+
+CUresult AddCaptured(Driver& driver, Stream& stream,
+                     NodeParameters parameters) {
+  StreamCapture& own = *stream.capture;
+  GraphNode* node = nullptr;
+  const CUresult result = own.capture->graph->AddNode(
+      std::move(parameters), Resolve(driver, own.edges), &node);
+  if (result == CUDA_SUCCESS) own.edges = {{node->handle, {}}};
+  return result;
+}
+
+CUresult JoinCapture(Driver&, const std::shared_ptr<Stream>& stream,
+                     const EventCapture& event) {
+  const std::shared_ptr<Capture> capture = event.capture.lock();
+  if (capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (stream->kind() == Stream::Kind::kLegacy) {
+    capture->invalidated = true;
+    return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  }
+  if (stream->capture == nullptr) {
+    stream->capture = std::make_shared<StreamCapture>();
+    stream->capture->capture = capture;
+    capture->streams.push_back(stream);
+  } else if (stream->capture->capture != capture) {
+    stream->capture->capture->invalidated = true;
+    capture->invalidated = true;
+    return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+  }
+  MergeEdges(event.edges, &stream->capture->edges);
+  return CUDA_SUCCESS;
+}
+
+CUresult CheckUnsafeCall(Driver& driver) {
+  if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
+  CUresult result = CUDA_SUCCESS;
+  for (const std::shared_ptr<Capture>& capture : driver.graphs.captures) {
+    const bool own = capture->thread == std::this_thread::get_id();
+    const bool others = capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+                        thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED || !(own || others)) {
+      continue;
+    }
+    capture->invalidated = true;
+    result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  return result;
+}
+
+}  // namespace holdfast::software

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_CONDITIONAL_STEP_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_CONDITIONAL_STEP_H_
+
+#include <memory>
+#include <vector>
+
+#include "core/software/driver/graph/node.h"
+#include "core/software/driver/graph/step.h"
+
+namespace holdfast::software {
+
+class Program;
+
+// The step of a conditional node. `bodies` are the programs of its graphs,
+// which only this step runs.
+std::shared_ptr<const Step> MakeConditionalStep(
+    const ConditionalNode& node, std::vector<std::shared_ptr<Program>> bodies);
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_CONDITIONAL_STEP_H_

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_DOT_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_DOT_H_
+
+#include <string>
+
+#include "core/software/driver/graph/graph.h"
+
+namespace holdfast::software {
+
+// The graph in the language of Graphviz, with inner graphs as clusters.
+// `flags`: CU_GRAPH_DEBUG_DOT_FLAGS_..., which add lines to the nodes' labels.
+std::string DotText(const Graph& graph, unsigned flags);
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_DOT_H_

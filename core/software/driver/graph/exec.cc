@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/graph/exec.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/software/driver/graph/parameters.h"
+#include "core/software/driver/graph/run.h"
+#include "core/software/driver/graph/update.h"
+#include "core/software/runtime/graph_condition.h"
+
+namespace holdfast::software {
+namespace {
+
+// One launch from the call to its end. Events that it records are reached in
+// any case, since others wait for them.
+class GraphLaunch {
+ public:
+  // `definition` holds what the application wants to live as long as launches.
+  GraphLaunch(std::shared_ptr<Program> program,
+              std::shared_ptr<const Graph> definition)
+      : program_(std::move(program)), definition_(std::move(definition)) {
+    ++program_->launches;
+    events_.slots.resize(program_->slots());
+    for (const Program::Entry& entry : program_->entries()) {
+      if (entry.step == nullptr || entry.step->event() == nullptr) continue;
+      LaunchEvents::Slot& slot = events_.slots[entry.slot];
+      slot.records = entry.step->records();
+      if (slot.records) {
+        slot.recording = entry.step->event()->BeginRecording();
+      } else {
+        slot.point = entry.step->event()->LastPoint();
+      }
+    }
+  }
+  ~GraphLaunch() { --program_->launches; }
+  GraphLaunch(const GraphLaunch&) = delete;
+  GraphLaunch& operator=(const GraphLaunch&) = delete;
+
+  void Run(const std::vector<std::shared_ptr<GraphCondition>>& conditions) {
+    for (const auto& condition : conditions) condition->Reset();
+    software::Run(*program_, events_);
+    for (LaunchEvents::Slot& slot : events_.slots) {
+      if (slot.records && !slot.reached) slot.recording.Reach();
+    }
+  }
+
+ private:
+  const std::shared_ptr<Program> program_;
+  const std::shared_ptr<const Graph> definition_;
+  LaunchEvents events_;
+};
+
+bool CanBeDisabled(CUgraphNodeType type) {
+  return type == CU_GRAPH_NODE_TYPE_KERNEL ||
+         type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET;
+}
+
+// Makes a node of the definition do what `update` does. Inner graphs stay, with
+// what is in them.
+void UpdateNode(GraphNode* node, const GraphNode& update) {
+  if (auto* to = std::get_if<ConditionalNode>(&node->parameters)) {
+    to->condition = std::get<ConditionalNode>(update.parameters).condition;
+  } else if (node->graphs().empty()) {
+    node->parameters = update.parameters;
+  }
+}
+
+void AddOrigins(const Graph& graph,
+                std::unordered_map<CUgraphNode, GraphNode*>* nodes) {
+  for (const std::shared_ptr<GraphNode>& node : graph.nodes()) {
+    (*nodes)[node->origin] = node.get();
+    for (const auto& inner : node->graphs()) AddOrigins(*inner, nodes);
+  }
+}
+
+}  // namespace
+
+GraphExec::GraphExec(std::shared_ptr<Graph> definition, const MemoryMap& memory,
+                     cuuint64_t flags)
+    : memory_(memory), flags_(flags), definition_(std::move(definition)) {}
+
+void GraphExec::CollectLocked(const Graph& graph) {
+  for (const std::shared_ptr<GraphNode>& node : graph.nodes()) {
+    if (const auto* node_of = std::get_if<ConditionalNode>(&node->parameters)) {
+      conditions_.push_back(node_of->condition);
+    } else if (const auto* made =
+                   std::get_if<AllocationNode>(&node->parameters)) {
+      allocations_.kept.push_back(made->allocation);
+    } else if (const auto* freed = std::get_if<FreeNode>(&node->parameters)) {
+      allocations_.freed.push_back(freed->allocation);
+    }
+    for (const auto& inner : node->graphs()) CollectLocked(*inner);
+  }
+}
+
+namespace {
+
+bool HasUnusedCondition(const Graph& graph) {
+  const auto unused = [](const std::shared_ptr<GraphCondition>& condition) {
+    return !condition->taken;
+  };
+  if (std::any_of(graph.conditions.begin(), graph.conditions.end(), unused)) {
+    return true;
+  }
+  for (const std::shared_ptr<GraphNode>& node : graph.nodes()) {
+    for (const auto& inner : node->graphs()) {
+      if (HasUnusedCondition(*inner)) return true;
+    }
+  }
+  return false;
+}
+
+// Moves what is both allocated and freed to the temporary ones.
+void Sort(GraphAllocations* allocations) {
+  GraphAllocations::List kept;
+  for (auto& allocation : allocations->kept) {
+    const auto freed = std::find(allocations->freed.begin(),
+                                 allocations->freed.end(), allocation);
+    if (freed == allocations->freed.end()) {
+      kept.push_back(std::move(allocation));
+    } else {
+      allocations->freed.erase(freed);
+      allocations->temporary.push_back(std::move(allocation));
+    }
+  }
+  allocations->kept = std::move(kept);
+}
+
+}  // namespace
+
+std::shared_ptr<GraphExec> GraphExec::Create(std::shared_ptr<Graph> definition,
+                                             const MemoryMap& memory,
+                                             cuuint64_t flags,
+                                             InstantiationError* error) {
+  std::shared_ptr<GraphExec> exec(
+      new GraphExec(std::move(definition), memory, flags));
+  std::lock_guard lock(exec->mutex_);
+  exec->CollectLocked(*exec->definition_);
+  Sort(&exec->allocations_);
+  if (HasUnusedCondition(*exec->definition_)) {
+    error->result = CUDA_ERROR_INVALID_VALUE;
+    error->unused_condition = true;
+    return nullptr;
+  }
+  const GraphNode* culprit = nullptr;
+  exec->program_ = Program::Build(*exec->definition_, memory, &exec->index_,
+                                  &error->result, &culprit);
+  error->node = culprit == nullptr ? nullptr : culprit->origin;
+  return exec->program_ == nullptr ? nullptr : exec;
+}
+
+CUresult GraphExec::Launch(Stream& stream) {
+  std::lock_guard lock(mutex_);
+  if (!allocations_.empty()) {
+    const CUresult result = GraphMemory::Get().Begin(
+        allocations_,
+        (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  auto launch = std::make_shared<GraphLaunch>(program_, definition_);
+  const auto run = [launch, conditions = conditions_] {
+    launch->Run(conditions);
+  };
+  last_launch_ = stream.Enqueue({.run = run,
+                                 .after = {last_launch_},
+                                 .even_after_fault = program_->slots() > 0},
+                                Stream::Runner::kWorker);
+  if (!allocations_.empty()) {
+    GraphMemory::Get().Use(allocations_, last_launch_);
+  }
+  return CUDA_SUCCESS;
+}
+
+GraphNode* GraphExec::FindLocked(CUgraphNode origin) {
+  if (by_origin_.empty()) AddOrigins(*definition_, &by_origin_);
+  const auto found = by_origin_.find(origin);
+  return found == by_origin_.end() ? nullptr : found->second;
+}
+
+CUresult GraphExec::MakeWritableLocked() {
+  if (program_->launches == 0) return CUDA_SUCCESS;
+  if (!definition_->has_conditional_nodes()) {
+    program_ = program_->Copy();
+    return CUDA_SUCCESS;
+  }
+  return RebuildLocked();  // bodies are programs within steps
+}
+
+CUresult GraphExec::RebuildLocked() {
+  conditions_.clear();
+  allocations_ = {};
+  CollectLocked(*definition_);
+  Sort(&allocations_);
+  CUresult error = CUDA_SUCCESS;
+  const GraphNode* culprit = nullptr;
+  std::shared_ptr<Program> program =
+      Program::Build(*definition_, memory_, &index_, &error, &culprit);
+  if (program != nullptr) program_ = std::move(program);
+  return error;
+}
+
+Program::Entry& GraphExec::EntryLocked(const GraphNode* node) {
+  const Program::Place place = index_[node];
+  Program& program = place.body == nullptr ? *program_ : *place.body;
+  return program.entry(place.entry);
+}
+
+CUresult GraphExec::SetParameters(CUgraphNode origin,
+                                  NodeParameters parameters) {
+  std::lock_guard lock(mutex_);
+  GraphNode* node = FindLocked(origin);
+  if (node == nullptr || node->type() != TypeOf(parameters)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CUresult result = Inherit(node->parameters, &parameters);
+  if (result != CUDA_SUCCESS) return result;
+  if (CheckChange(node->parameters, parameters, memory_) !=
+      CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::shared_ptr<const Step> step;
+  result = MakeStep(parameters, memory_, &step);
+  if (result == CUDA_SUCCESS) result = MakeWritableLocked();
+  if (result != CUDA_SUCCESS) return result;
+  node->parameters = std::move(parameters);
+  EntryLocked(node).step = std::move(step);
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphExec::SetEnabled(CUgraphNode origin, bool enabled) {
+  std::lock_guard lock(mutex_);
+  GraphNode* node = FindLocked(origin);
+  if (node == nullptr || !CanBeDisabled(node->type())) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const CUresult result = MakeWritableLocked();
+  if (result != CUDA_SUCCESS) return result;
+  node->enabled = enabled;
+  EntryLocked(node).enabled = enabled;
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphExec::GetEnabled(CUgraphNode origin, bool* enabled) {
+  std::lock_guard lock(mutex_);
+  const GraphNode* node = FindLocked(origin);
+  if (node == nullptr || !CanBeDisabled(node->type())) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *enabled = node->enabled;
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphExec::SetChild(CUgraphNode origin, const Graph& graph) {
+  std::lock_guard lock(mutex_);
+  const GraphNode* node = FindLocked(origin);
+  if (node == nullptr || node->type() != CU_GRAPH_NODE_TYPE_GRAPH) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CUgraphExecUpdateResultInfo info{};
+  return UpdateLocked(*node->graphs().front(), graph, &info);
+}
+
+CUresult GraphExec::Update(const Graph& graph,
+                           CUgraphExecUpdateResultInfo* info) {
+  std::lock_guard lock(mutex_);
+  return UpdateLocked(*definition_, graph, info);
+}
+
+CUresult GraphExec::UpdateLocked(const Graph& before, const Graph& after,
+                                 CUgraphExecUpdateResultInfo* info) {
+  std::vector<NodePair> pairs;
+  if (!PairNodes(before, after, memory_, &pairs, info)) {
+    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  }
+  std::vector<std::shared_ptr<const Step>> steps(pairs.size());
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const GraphNode& update = *pairs[i].second;
+    const CUresult result = MakeStep(update.parameters, memory_, &steps[i]);
+    if (result == CUDA_SUCCESS) continue;
+    *info = {CU_GRAPH_EXEC_UPDATE_ERROR, update.handle, nullptr};
+    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  }
+  const bool conditional = definition_->has_conditional_nodes();
+  CUresult result = conditional ? CUDA_SUCCESS : MakeWritableLocked();
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    auto [node, update] = pairs[i];
+    if (!conditional) EntryLocked(node).step = std::move(steps[i]);
+    UpdateNode(node, *update);
+  }
+  // Kernels of the other graph set conditions of that graph.
+  if (conditional) result = RebuildLocked();
+  if (result != CUDA_SUCCESS) return result;
+  *info = {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr, nullptr};
+  return CUDA_SUCCESS;
+}
+
+}  // namespace holdfast::software

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_EXEC_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_EXEC_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "core/software/driver/graph/allocation.h"
+#include "core/software/driver/graph/graph.h"
+#include "core/software/driver/graph/program.h"
+#include "core/software/driver/memory_map.h"
+#include "core/software/driver/stream.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// Why a graph could not be instantiated.
+struct InstantiationError {
+  CUresult result = CUDA_SUCCESS;
+  CUgraphNode node = nullptr;  // of the application's graph
+  bool unused_condition = false;
+};
+
+// The object behind a CUgraphExec: a copy of a definition, and the program made
+// of it. Changes apply to later launches only. Thread-safe.
+class GraphExec {
+ public:
+  // `definition` is a copy of the application's graph that nobody else uses.
+  // Returns null with *error.
+  static std::shared_ptr<GraphExec> Create(std::shared_ptr<Graph> definition,
+                                           const MemoryMap& memory,
+                                           cuuint64_t flags,
+                                           InstantiationError* error);
+
+  cuuint64_t flags() const { return flags_; }
+
+  // Enqueues one run behind the stream's work and earlier launches. Fails as
+  // GraphMemory::Begin does.
+  CUresult Launch(Stream& stream);
+
+  // Calls below name a node by the handle that it has in the application's
+  // graph, and return CUDA_ERROR_INVALID_VALUE for one that is not part of it.
+
+  // Replaces what a node does, within what CUDA allows to change.
+  CUresult SetParameters(CUgraphNode node, NodeParameters parameters);
+  // Kernels, copies and fills can be disabled.
+  CUresult SetEnabled(CUgraphNode node, bool enabled);
+  CUresult GetEnabled(CUgraphNode node, bool* enabled);
+  // Replaces the graph of a child node by one of the same topology.
+  CUresult SetChild(CUgraphNode node, const Graph& graph);
+
+  // cuGraphExecUpdate. All nodes are updated, or none.
+  CUresult Update(const Graph& graph, CUgraphExecUpdateResultInfo* info);
+
+ private:
+  GraphExec(std::shared_ptr<Graph> definition, const MemoryMap& memory,
+            cuuint64_t flags);
+
+  GraphNode* FindLocked(CUgraphNode origin)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Makes the program one that no launch uses, for changes.
+  CUresult MakeWritableLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  CUresult RebuildLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Program::Entry& EntryLocked(const GraphNode* node)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CollectLocked(const Graph& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  CUresult UpdateLocked(const Graph& from, const Graph& to,
+                        CUgraphExecUpdateResultInfo* info)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const MemoryMap& memory_;
+  const cuuint64_t flags_;
+  std::mutex mutex_;
+  const std::shared_ptr<Graph> definition_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<Program> program_ ABSL_GUARDED_BY(mutex_);
+  Program::Index index_ ABSL_GUARDED_BY(mutex_);  // of the definition's nodes
+  // The definition's nodes by their origin; made when first needed.
+  std::unordered_map<CUgraphNode, GraphNode*> by_origin_
+      ABSL_GUARDED_BY(mutex_);
+  Ticket last_launch_ ABSL_GUARDED_BY(mutex_);
+  // Allocations of the definition with its inner graphs.
+  GraphAllocations allocations_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<GraphCondition>> conditions_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_EXEC_H_

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/graph/graph.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "core/software/driver/graph/allocation.h"
+#include "core/software/runtime/graph_condition.h"
+
+namespace holdfast::software {
+namespace {
+
+bool Equal(const CUgraphEdgeData& a, const CUgraphEdgeData& b) {
+  return memcmp(&a, &b, sizeof a) == 0;
+}
+
+// Only kernels have ports, and programmatic edges lie between kernels.
+bool Valid(const GraphNode& from, const GraphNode& to,
+           const CUgraphEdgeData& data) {
+  constexpr unsigned char kUnused[sizeof data.reserved] = {};
+  if (data.to_port != 0 ||
+      memcmp(data.reserved, kUnused, sizeof kUnused) != 0 ||
+      data.type > CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC ||
+      data.from_port > CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER) {
+    return false;
+  }
+  const bool from_kernel = from.type() == CU_GRAPH_NODE_TYPE_KERNEL;
+  const bool to_kernel = to.type() == CU_GRAPH_NODE_TYPE_KERNEL;
+  if (data.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC) {
+    return from_kernel && to_kernel &&
+           data.from_port != CU_GRAPH_KERNEL_NODE_PORT_DEFAULT;
+  }
+  return data.from_port == CU_GRAPH_KERNEL_NODE_PORT_DEFAULT ||
+         (from_kernel &&
+          data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
+}
+
+std::vector<GraphEdge>::iterator FindEdge(std::vector<GraphEdge>& edges,
+                                          const GraphNode* node) {
+  return std::find_if(edges.begin(), edges.end(),
+                      [node](const GraphEdge& e) { return e.node == node; });
+}
+
+// Looks at the end that has fewer edges.
+bool Connected(GraphNode* from, GraphNode* to) {
+  return from->dependents.size() < to->dependencies.size()
+             ? FindEdge(from->dependents, to) != from->dependents.end()
+             : FindEdge(to->dependencies, from) != to->dependencies.end();
+}
+
+// Marks what only one node may have.
+void Take(const NodeParameters& parameters) {
+  if (const auto* freeing = std::get_if<FreeNode>(&parameters)) {
+    freeing->allocation->has_free_node = true;
+  } else if (const auto* test = std::get_if<ConditionalNode>(&parameters)) {
+    test->condition->taken = true;
+  }
+}
+
+}  // namespace
+
+void Graph::Withdraw() {
+  if (handles_ == nullptr) return;
+  for (const std::shared_ptr<GraphNode>& node : nodes_) {
+    for (const auto& inner : node->graphs()) inner->Withdraw();
+    handles_->nodes.Remove(node->handle);
+  }
+  if (handle_ != nullptr) handles_->graphs.Remove(handle_);
+}
+
+size_t Graph::CountNodes() const {
+  size_t count = nodes_.size();
+  for (const std::shared_ptr<GraphNode>& node : nodes_) {
+    for (const auto& inner : node->graphs()) count += inner->CountNodes();
+  }
+  return count;
+}
+
+int Graph::CountLevels() const {
+  int levels = 0;
+  for (const std::shared_ptr<GraphNode>& node : nodes_) {
+    for (const auto& inner : node->graphs()) {
+      levels = std::max(levels, inner->CountLevels());
+    }
+  }
+  return levels + 1;
+}
+
+int Graph::Level() const {
+  int level = 1;
+  for (const GraphNode* at = owner_; at != nullptr; at = at->graph->owner_) {
+    ++level;
+  }
+  return level;
+}
+
+bool Graph::conditional_body() const {
+  for (const GraphNode* at = owner_; at != nullptr; at = at->graph->owner_) {
+    if (at->type() == CU_GRAPH_NODE_TYPE_CONDITIONAL) return true;
+  }
+  return false;
+}
+
+void Graph::MarkUp(bool memory, bool conditional) {
+  for (Graph* at = this; at != nullptr;
+       at = at->owner_ == nullptr ? nullptr : at->owner_->graph) {
+    at->has_memory_nodes_ |= memory;
+    at->has_conditional_nodes_ |= conditional;
+  }
+}
+
+GraphNode* Graph::Insert(NodeParameters parameters) {
+  auto node = std::make_shared<GraphNode>();
+  node->graph = this;
+  node->parameters = std::move(parameters);
+  const CUgraphNodeType type = node->type();
+  MarkUp(type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+             type == CU_GRAPH_NODE_TYPE_MEM_FREE,
+         type == CU_GRAPH_NODE_TYPE_CONDITIONAL);
+  for (const std::shared_ptr<Graph>& inner : node->graphs()) {
+    inner->owner_ = node.get();
+    MarkUp(inner->has_memory_nodes_, inner->has_conditional_nodes_);
+  }
+  node->position = nodes_.insert(nodes_.end(), node);
+  if (handles_ != nullptr) node->handle = handles_->nodes.Add(node);
+  return node.get();
+}
+
+CUresult Graph::AddNode(NodeParameters parameters,
+                        const std::vector<GraphEdge>& dependencies,
+                        GraphNode** node) {
+  GraphNode* added = Insert(std::move(parameters));
+  for (const GraphEdge& edge : dependencies) {
+    const CUresult result = AddEdge(edge.node, added, edge.data);
+    if (result == CUDA_SUCCESS) continue;
+    RemoveNode(added);
+    return result;
+  }
+  Take(added->parameters);
+  *node = added;
+  return CUDA_SUCCESS;
+}
+
+void Graph::RemoveNode(GraphNode* node) {
+  for (const GraphEdge& edge : node->dependencies) {
+    edge.node->dependents.erase(FindEdge(edge.node->dependents, node));
+  }
+  for (const GraphEdge& edge : node->dependents) {
+    edge.node->dependencies.erase(FindEdge(edge.node->dependencies, node));
+  }
+  for (const auto& inner : node->graphs()) inner->Withdraw();
+  if (handles_ != nullptr) handles_->nodes.Remove(node->handle);
+  nodes_.erase(node->position);
+}
+
+CUresult Graph::AddEdge(GraphNode* from, GraphNode* to,
+                        const CUgraphEdgeData& data) {
+  if (from == to || from->graph != this || to->graph != this ||
+      !Valid(*from, *to, data) || Connected(from, to)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  from->dependents.push_back({to, data});
+  to->dependencies.push_back({from, data});
+  return CUDA_SUCCESS;
+}
+
+CUresult Graph::RemoveEdge(GraphNode* from, GraphNode* to,
+                           const CUgraphEdgeData& data) {
+  if (from->graph != this || to->graph != this) return CUDA_ERROR_INVALID_VALUE;
+  const auto out = FindEdge(from->dependents, to);
+  if (out == from->dependents.end() || !Equal(out->data, data)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  from->dependents.erase(out);
+  to->dependencies.erase(FindEdge(to->dependencies, from));
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+void CloneGraphs(GraphHandles* handles, InnerGraphs* graphs) {
+  for (std::shared_ptr<Graph>& inner : *graphs) {
+    inner = inner->Clone(handles);
+    if (handles != nullptr) Publish(*handles, inner);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Graph> Graph::Clone(GraphHandles* handles) const {
+  auto clone = std::make_shared<Graph>(handles);
+  clone->conditions = conditions;
+  clone->user_objects = user_objects;
+  std::unordered_map<const GraphNode*, GraphNode*> copies;
+  for (const std::shared_ptr<GraphNode>& node : nodes_) {
+    NodeParameters parameters = node->parameters;
+    if (auto* child = std::get_if<ChildNode>(&parameters)) {
+      CloneGraphs(handles, &child->graphs);
+    } else if (auto* bodies = std::get_if<ConditionalNode>(&parameters)) {
+      CloneGraphs(handles, &bodies->graphs);
+    }
+    GraphNode* copy = clone->Insert(std::move(parameters));
+    copy->origin = node->handle;
+    copies[node.get()] = copy;
+  }
+  const auto translate = [&copies](std::vector<GraphEdge> edges) {
+    for (GraphEdge& edge : edges) edge.node = copies[edge.node];
+    return edges;
+  };
+  for (const std::shared_ptr<GraphNode>& node : nodes_) {
+    GraphNode* copy = copies[node.get()];
+    copy->dependencies = translate(node->dependencies);
+    copy->dependents = translate(node->dependents);
+  }
+  return clone;
+}
+
+CUresult Graph::CloneChild(const Graph& child, ChildNode* node) const {
+  if (!child.can_be_cloned()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (Level() + child.CountLevels() > kMostLevels) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (child.CountNodes() > kMostNodes) return CUDA_ERROR_OUT_OF_MEMORY;
+  node->graphs = {child.Clone(handles_)};
+  if (handles_ != nullptr) Publish(*handles_, node->graphs[0]);
+  return CUDA_SUCCESS;
+}
+
+CUresult Graph::MoveChild(std::shared_ptr<Graph> child, ChildNode* node) const {
+  if (child->has_conditional_nodes_) return CUDA_ERROR_NOT_SUPPORTED;
+  if (child->owner_ != nullptr || !child->only_exec.expired() ||
+      Level() + child->CountLevels() > kMostLevels) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  // Not into itself.
+  const Graph* around = this;
+  while (around->owner_ != nullptr) around = around->owner_->graph;
+  if (around == child.get()) return CUDA_ERROR_INVALID_VALUE;
+  node->graphs = {std::move(child)};
+  return CUDA_SUCCESS;
+}
+
+CUresult Graph::MakeBodies(size_t count, ConditionalNode* node) const {
+  if (Level() + 1 > kMostLevels) return CUDA_ERROR_INVALID_VALUE;
+  node->handles = std::make_shared<std::vector<CUgraph>>();
+  for (size_t i = 0; i < count; ++i) {
+    node->graphs.push_back(std::make_shared<Graph>(handles_));
+    node->handles->push_back(Publish(*handles_, node->graphs.back()));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUgraph Publish(GraphHandles& handles, const std::shared_ptr<Graph>& graph) {
+  graph->set_handle(handles.graphs.Add(graph));
+  return graph->handle();
+}
+
+}  // namespace holdfast::software

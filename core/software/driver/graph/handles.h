@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_HANDLES_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_HANDLES_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/software/driver/graph/user_object.h"
+#include "core/software/driver/handle_table.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+struct Capture;
+class Graph;
+class GraphExec;
+struct GraphNode;
+
+// The graphs that the application knows. One lock guards all definitions, with
+// their nodes: they are edited rarely, and one call may name nodes of several.
+struct GraphHandles {
+  std::mutex mutex;
+  HandleTable<CUgraph, Graph> graphs;
+  HandleTable<CUgraphNode, GraphNode> nodes;
+  // Captures that have not ended, and their number, which is read without lock.
+  std::vector<std::shared_ptr<Capture>> captures;
+  std::atomic<int> capturing{0};
+  UserReferences user_objects;  // of the application itself
+  // Instantiated graphs have locks of their own.
+  HandleTable<CUgraphExec, GraphExec> execs;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_HANDLES_H_

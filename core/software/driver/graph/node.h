@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Nodes of a graph's definition: what each one does when the graph runs.
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_NODE_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_NODE_H_
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "core/software/driver/copy.h"
+#include "core/software/driver/event.h"
+#include "core/software/driver/kernel_launch.h"
+#include "core/software/driver/memory_operation.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+class Graph;
+class GraphAllocation;
+class GraphCondition;
+struct GraphNode;
+
+struct KernelNode {
+  CUfunction function = nullptr;  // or a CUkernel, which has the same handle
+  CUcontext context = nullptr;
+  KernelLaunch launch;
+  // As they were set; others have their defaults.
+  std::map<CUlaunchAttributeID, CUlaunchAttributeValue> attributes;
+};
+
+struct CopyNode {
+  CUDA_MEMCPY3D parameters;  // as they were given
+  Copy copy;
+  CUcontext context = nullptr;
+};
+
+struct FillNode {
+  Fill fill;
+  CUcontext context = nullptr;
+};
+
+struct HostNode {
+  CUhostFn function = nullptr;
+  void* data = nullptr;
+};
+
+using InnerGraphs = std::vector<std::shared_ptr<Graph>>;
+
+// A graph within a graph. The node owns it.
+struct ChildNode {
+  InnerGraphs graphs;  // one
+};
+
+struct EmptyNode {};
+
+struct EventWaitNode {
+  CUevent handle = nullptr;
+  std::shared_ptr<Event> event;
+};
+
+struct EventRecordNode {
+  CUevent handle = nullptr;
+  std::shared_ptr<Event> event;
+};
+
+// cuStreamBatchMemOp as a node.
+struct BatchNode {
+  CUcontext context = nullptr;
+  std::vector<CUstreamBatchMemOpParams> parameters;  // as they were given
+  std::vector<MemoryOperation> operations;
+};
+
+struct AllocationNode {
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters;  // but for the access descriptors
+  std::vector<CUmemAccessDesc> access;
+  std::shared_ptr<GraphAllocation> allocation;
+};
+
+struct FreeNode {
+  std::shared_ptr<GraphAllocation> allocation;
+};
+
+// Runs one of its graphs, or one of them again and again, as the condition's
+// value says. The node owns the graphs.
+struct ConditionalNode {
+  CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
+  CUcontext context = nullptr;
+  std::shared_ptr<GraphCondition> condition;
+  InnerGraphs graphs;
+  // The graphs' handles, lent to the application.
+  std::shared_ptr<std::vector<CUgraph>> handles;
+};
+
+// In the order of kNodeTypes (node.cc).
+using NodeParameters =
+    std::variant<KernelNode, CopyNode, FillNode, HostNode, ChildNode, EmptyNode,
+                 EventWaitNode, EventRecordNode, BatchNode, AllocationNode,
+                 FreeNode, ConditionalNode>;
+
+CUgraphNodeType TypeOf(const NodeParameters& parameters);
+// The graphs that a node owns; none for most nodes.
+const InnerGraphs& GraphsOf(const NodeParameters& parameters);
+
+// A dependency, as one of its two nodes sees it.
+struct GraphEdge {
+  GraphNode* node = nullptr;  // at the other end
+  CUgraphEdgeData data{};
+};
+
+// Part of one graph, which owns it and guards it by the lock of all graphs.
+struct GraphNode {
+  Graph* graph = nullptr;
+  CUgraphNode handle = nullptr;
+  // The handle of the node that this one was cloned from; null otherwise.
+  CUgraphNode origin = nullptr;
+  NodeParameters parameters;
+  // Both in the order in which they were added.
+  std::vector<GraphEdge> dependencies;
+  std::vector<GraphEdge> dependents;
+  std::list<std::shared_ptr<GraphNode>>::iterator position;  // in the graph
+  // Lent to the application by cuGraphKernelNodeGetParams.
+  std::vector<void*> values;
+  // Only in an instantiated graph's copy of the definition.
+  bool enabled = true;
+
+  CUgraphNodeType type() const { return TypeOf(parameters); }
+  const InnerGraphs& graphs() const { return GraphsOf(parameters); }
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_NODE_H_

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/graph/user_object.h"
+
+#include <utility>
+
+#include "core/software/driver/host_function.h"
+
+namespace holdfast::software {
+
+UserObject::~UserObject() {
+  const HostFunctionScope scope;
+  destroy_(data_);
+}
+
+void UserReferences::Add(CUuserObject handle,
+                         std::shared_ptr<UserObject> object, uint64_t count) {
+  Entry& entry = entries_[handle];
+  entry.object = std::move(object);
+  entry.count += count;
+}
+
+bool UserReferences::Remove(CUuserObject handle, uint64_t count,
+                            std::shared_ptr<UserObject>* last) {
+  const auto it = entries_.find(handle);
+  if (it == entries_.end() || it->second.count < count) return false;
+  it->second.count -= count;
+  if (it->second.count > 0) return true;
+  *last = std::move(it->second.object);
+  entries_.erase(it);
+  return true;
+}
+
+std::shared_ptr<UserObject> UserReferences::Find(CUuserObject handle) const {
+  const auto it = entries_.find(handle);
+  return it == entries_.end() ? nullptr : it->second.object;
+}
+
+}  // namespace holdfast::software

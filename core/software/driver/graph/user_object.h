@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_USER_OBJECT_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_USER_OBJECT_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// Something of the application's that graphs keep alive. The last reference
+// that goes, of the application, of a graph or of a launch, calls its
+// destructor, which must not call CUDA.
+class UserObject {
+ public:
+  UserObject(void* data, CUhostFn destroy) : data_(data), destroy_(destroy) {}
+  ~UserObject();
+  UserObject(const UserObject&) = delete;
+  UserObject& operator=(const UserObject&) = delete;
+
+ private:
+  void* const data_;
+  const CUhostFn destroy_;
+};
+
+// Counted references to objects, by their handles: those of the application,
+// or those of one graph.
+class UserReferences {
+ public:
+  void Add(CUuserObject handle, std::shared_ptr<UserObject> object,
+           uint64_t count);
+  // Returns false, and changes nothing, if there are fewer. The caller drops
+  // the object of the last one, without locks, through *last.
+  bool Remove(CUuserObject handle, uint64_t count,
+              std::shared_ptr<UserObject>* last);
+  // Null if there is no reference.
+  std::shared_ptr<UserObject> Find(CUuserObject handle) const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<UserObject> object;
+    uint64_t count = 0;
+  };
+  std::map<CUuserObject, Entry> entries_;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_USER_OBJECT_H_

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/host_function.h"
+
+namespace holdfast::software {
+namespace {
+
+thread_local bool in_host_function = false;
+
+}  // namespace
+
+HostFunctionScope::HostFunctionScope() : before_(in_host_function) {
+  in_host_function = true;
+}
+HostFunctionScope::~HostFunctionScope() { in_host_function = before_; }
+bool HostFunctionScope::Active() { return in_host_function; }
+
+}  // namespace holdfast::software

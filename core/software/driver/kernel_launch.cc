@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/kernel_launch.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "core/software/driver/context.h"
+#include "core/software/driver/device.h"
+#include "core/software/driver/fault.h"
+#include "core/software/driver/settings.h"
+#include "core/software/driver/watchdog.h"
+
+namespace holdfast::software {
+namespace {
+
+bool WithinLimits(const uint32_t (&value)[3], const unsigned (&limit)[3]) {
+  for (int i = 0; i < 3; ++i) {
+    if (value[i] == 0 || value[i] > limit[i]) return false;
+  }
+  return true;
+}
+
+// The parameter block from one pointer a parameter.
+void Gather(const KernelProperties& p, void** values, std::string* block) {
+  for (size_t i = 0; i < p.parameters.size(); ++i) {
+    memcpy(&(*block)[p.parameters[i].offset], values[i], p.parameters[i].size);
+  }
+}
+
+// The parameter block from `extra`: pairs of a name and a value.
+CUresult ReadExtra(void** extra, std::string* block) {
+  const void* buffer = nullptr;
+  const size_t* size = nullptr;
+  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+      buffer = extra[1];
+    } else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) {
+      size = static_cast<const size_t*>(extra[1]);
+    } else {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  if (buffer == nullptr || size == nullptr || *size < block->size()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  memcpy(&(*block)[0], buffer, block->size());
+  return CUDA_SUCCESS;
+}
+
+CUresult ReadParameters(const KernelProperties& p, void** values, void** extra,
+                        std::string* block) {
+  block->resize(p.parameter_bytes);
+  if (p.parameters.empty()) return CUDA_SUCCESS;
+  if (values != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (extra != nullptr) return ReadExtra(extra, block);
+  if (values == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Gather(p, values, block);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult CheckGeometry(const Kernel& kernel, const Device& device,
+                       const LaunchGeometry& g) {
+  using Limits = DeviceLimits;
+  const KernelProperties& p = kernel.properties();
+  if (!WithinLimits(g.grid, Limits::kGridDim) ||
+      !WithinLimits(g.block, Limits::kBlockDim)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const uint32_t threads = g.block[0] * g.block[1] * g.block[2];
+  if (threads > static_cast<uint32_t>(p.max_threads_per_block)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (p.required_block[i] != 0 && p.required_block[i] != g.block[i]) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  if (g.dynamic_shared_bytes >
+      static_cast<size_t>(kernel.max_dynamic_shared(device.ordinal()))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (g.cooperative) {
+    // All blocks must be resident at a time.
+    const uint64_t resident =
+        static_cast<uint64_t>(
+            kernel.BlocksPerMultiprocessor(threads, g.dynamic_shared_bytes)) *
+        device.multiprocessors();
+    const uint64_t blocks = uint64_t{g.grid[0]} * g.grid[1] * g.grid[2];
+    if (blocks > resident) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
+                        LaunchGeometry* geometry) {
+  const CUlaunchAttributeValue& value = attribute.value;
+  switch (attribute.id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      geometry->cooperative = value.cooperative != 0;
+      return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+      // One block a cluster is what every launch has.
+      return value.clusterDim.x <= 1 && value.clusterDim.y <= 1 &&
+                     value.clusterDim.z <= 1
+                 ? CUDA_SUCCESS
+                 : CUDA_ERROR_NOT_SUPPORTED;
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return CUDA_SUCCESS;  // hints
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+CUresult PrepareLaunch(std::shared_ptr<Kernel> kernel, const Context& context,
+                       LaunchGeometry geometry, void** values, void** extra,
+                       KernelLaunch* launch) {
+  if (!kernel->code().UsableIn(context)) return CUDA_ERROR_INVALID_HANDLE;
+  CUresult result = CheckGeometry(*kernel, context.device(), geometry);
+  if (result != CUDA_SUCCESS) return result;
+  context.GetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, &geometry.print_bytes);
+  context.GetLimit(CU_LIMIT_STACK_SIZE, &geometry.stack_bytes);
+  std::string parameters;
+  result = ReadParameters(kernel->properties(), values, extra, &parameters);
+  if (result != CUDA_SUCCESS) return result;
+  std::shared_ptr<Executable> code = kernel->code().For(context);
+  if (code == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  *launch = {std::move(kernel), std::move(code), geometry,
+             std::move(parameters), DefectOf(context.device().ordinal())};
+  return CUDA_SUCCESS;
+}
+
+void ReportOutcome(const LaunchOutcome& outcome) {
+  if (outcome.result != CUDA_SUCCESS) {
+    ReportFault(outcome.result, outcome.message);
+  }
+}
+
+void Run(const KernelLaunch& launch) {
+  while (launch.defect == Defect::kHang) sleep(1);
+  if (launch.defect == Defect::kFault) {
+    return ReportFault(CUDA_ERROR_ECC_UNCORRECTABLE,
+                       "the device is defective, as the test wants it");
+  }
+  const Deadline deadline{
+      std::chrono::seconds(GetSettings().launch_timeout_seconds)};
+  ReportOutcome(launch.code->Launch(launch.kernel->index(), launch.geometry,
+                                    launch.parameters.data(),
+                                    deadline.passed()));
+}
+
+}  // namespace holdfast::software

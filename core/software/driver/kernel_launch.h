@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launches of kernels, checked before they are enqueued or put into a graph.
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_KERNEL_LAUNCH_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_KERNEL_LAUNCH_H_
+
+#include <memory>
+#include <string>
+
+#include "core/software/driver/defects.h"
+#include "core/software/driver/device.h"
+#include "core/software/driver/library.h"
+#include "core/software/driver/stream.h"
+#include "core/software/runtime/executable.h"
+#include "cuda.h"
+
+namespace holdfast::software {
+
+// One launch with everything that it needs. Keeps the code alive.
+struct KernelLaunch {
+  std::shared_ptr<Kernel> kernel;
+  std::shared_ptr<Executable> code;  // for the context of the launch
+  LaunchGeometry geometry;
+  std::string parameters;         // the parameter block
+  Defect defect = Defect::kNone;  // of the device
+};
+
+// Applies one attribute to *geometry. Returns CUDA_ERROR_NOT_SUPPORTED for an
+// attribute that would change the result of the launch and cannot be served.
+CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
+                        LaunchGeometry* geometry);
+
+// Whether a device can run the kernel with this geometry.
+CUresult CheckGeometry(const Kernel& kernel, const Device& device,
+                       const LaunchGeometry& geometry);
+
+// Checks a launch in `context` and fills *launch. The parameters are copied
+// from `values` or `extra`, which mean the same as in cuLaunchKernel.
+CUresult PrepareLaunch(std::shared_ptr<Kernel> kernel, const Context& context,
+                       LaunchGeometry geometry, void** values, void** extra,
+                       KernelLaunch* launch);
+
+// Records the fault of a launch that failed as the process's.
+void ReportOutcome(const LaunchOutcome& outcome);
+
+// Runs the launch on the calling thread and the workers, and reports a fault.
+void Run(const KernelLaunch& launch);
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_KERNEL_LAUNCH_H_

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_GRAPH_CONDITION_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_GRAPH_CONDITION_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace holdfast::software {
+
+// The value that a conditional node of a graph looks at. Kernels know it by its
+// handle and change it by cudaGraphSetConditional. Thread-safe.
+class GraphCondition {
+ public:
+  // `handle` was never one before. With `assign`, each launch of the graph
+  // starts with `initial`.
+  GraphCondition(uint64_t handle, uint32_t initial, bool assign);
+  ~GraphCondition();
+  GraphCondition(const GraphCondition&) = delete;
+  GraphCondition& operator=(const GraphCondition&) = delete;
+
+  uint64_t handle() const { return handle_; }
+  uint32_t value() const { return value_; }
+  // For a launch that begins.
+  void Reset() {
+    if (assign_) value_ = initial_;
+  }
+
+  // Returns false if no living condition has this handle.
+  static bool Set(uint64_t handle, uint32_t value);
+
+  // Whether a conditional node has taken it; guarded by the lock of graphs.
+  bool taken = false;
+
+ private:
+  const uint64_t handle_;
+  const uint32_t initial_;
+  const bool assign_;
+  std::atomic<uint32_t> value_;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_GRAPH_CONDITION_H_

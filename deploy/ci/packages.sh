@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# The Debian packages build, install on a Debian that systemd boots, and do there what they promise.
+# Where no container can be booted, they are built and looked at only.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/machine.sh
+. deploy/ci/machine.sh
+
+folder=$(mktemp -d)
+chmod 755 "$folder"
+failures=0
+
+# check TITLE COMMAND...: one line for a command that succeeds, its output for one that does not.
+check() {
+  local title=$1
+  shift
+  if "$@" >"$folder/output" 2>&1; then
+    echo "ok: $title"
+  else
+    echo "FAILED: $title"
+    tail -n 20 "$folder/output"
+    failures=$((failures + 1))
+  fi
+}
+property() { in_machine systemctl show --property="$1" --value holdfastd.service; }
+has_property() { [ "$(property "$1")" = "$2" ]; }
+differs() { [ "$(property "$1")" != "$2" ]; }
+journal_says() { in_machine journalctl --quiet --unit=holdfastd.service | grep -E "$1"; }
+as() {  # USER COMMAND...
+  in_machine runuser -u "$1" -- "${@:2}"
+}
+is_refused() { ! as "$@" >"$folder/refusal" 2>&1 && grep -i "permission denied" "$folder/refusal"; }
+
+# The operator's manual, as far as it is marked `bash`; the folder has to be writable.
+follow_manual() {
+  awk '/^```bash$/ { inside = 1; next } /^```/ { inside = 0 } inside' deploy/README.md >"$folder/manual.sh"
+  # shellcheck disable=SC2016
+  in_machine bash -c 'cd "$(mktemp -d)" && cp -r /packages/. . && bash -eux manual.sh'
+}
+
+compile_example() {
+  # shellcheck disable=SC2016
+  in_machine sh -c 'sed "s|client/c/holdfast.h|holdfast.h|" /packages/saxpy.c >/tmp/saxpy.c &&
+    gcc -o /usr/local/bin/saxpy /tmp/saxpy.c $(pkg-config --cflags --libs holdfast)'
+}
+
+completes() {  # LINE WORD: the last word of the line can become WORD
+  # shellcheck disable=SC2016
+  in_machine bash -c '. /usr/share/bash-completion/completions/holdfast
+    read -ra COMP_WORDS <<<"$1"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _holdfast
+    printf "%s\n" "${COMPREPLY[@]}" | grep -qx -- "$2"' - "$1" "$2"
+}
+
+confinement() {
+  local mounts="files by mounts and Landlock, system calls by seccomp, own namespaces"
+  journal_says "executor.*$mounts" && journal_says "compiler: .*Landlock, system calls by seccomp, own namespaces"
+}
+
+# Kills the daemon by what is given, and waits until systemd has started the next.
+is_started_again_after() {
+  local restarts
+  restarts=$(property NRestarts)
+  "$@"
+  until_true 30 has_property NRestarts $((restarts + 1)) && until_true 30 has_property ActiveState active
+}
+kill_daemon() { in_machine systemctl kill --kill-who=main --signal="$1" holdfastd.service; }
+watch_closely() {
+  in_machine sh -c 'mkdir -p /run/systemd/system/holdfastd.service.d
+    printf "[Service]\nWatchdogSec=1s\nWatchdogSignal=SIGKILL\n" >/run/systemd/system/holdfastd.service.d/test.conf
+    systemctl daemon-reload && systemctl restart holdfastd.service'
+}
+
+upgrade_leaves_it_alone() {
+  local daemon
+  daemon=$(property MainPID)
+  in_machine dpkg --install /packages/holdfastd_*.deb
+  has_property MainPID "$daemon"
+}
+
+nothing_is_left() {
+  in_machine apt-get purge --yes holdfastd
+  # shellcheck disable=SC2016
+  in_machine sh -c 'for path in /etc/holdfast/holdfastd.toml /var/cache/holdfast /var/lib/holdfast /run/holdfast \
+    /lib/systemd/system/holdfastd.service /usr/lib/holdfast; do [ ! -e $path ] || { echo "$path is left"; exit 1; }; done'
+}
+
+test_machine() {
+  machine_boot "$folder" || return 1
+  trap 'machine_halt; rm -rf "$folder"' EXIT
+  # Also makes alice, a member of the group.
+  check "every command of the operator's manual" follow_manual
+  in_machine useradd --create-home bob
+  check "the service is active" until_true 60 has_property ActiveState active
+  check "it is not root's" in_machine pgrep --uid holdfast --full '^/usr/bin/holdfastd'
+  check "holdfast devices, by a member of the group" as alice holdfast devices
+  if in_machine sh -c 'command -v gcc pkg-config' >/dev/null; then
+    check "a C program compiles with pkg-config holdfast" compile_example
+    check "SAXPY by a member of the group" as alice saxpy unix:/run/holdfast/holdfast.sock
+    check "SAXPY by another user is refused" is_refused bob saxpy unix:/run/holdfast/holdfast.sock
+  fi
+  check "another user is refused" is_refused bob holdfast devices
+  check "import holdfast" as alice python3 -c 'import holdfast; holdfast.connect(
+"unix:/run/holdfast/holdfast.sock").device(0).create_stream().sync()'
+  check "executors and compilers are confined within the unit" until_true 30 confinement
+  check "exposure of at most 3.0" in_machine systemd-analyze security --threshold=30 --no-pager holdfastd.service
+  in_machine systemd-analyze security --no-pager holdfastd.service | tail -n 1
+  check "completion of a command" completes "holdfast sess" sessions
+  check "completion of an option" completes "holdfast sessions --us" --usage
+  check "a daemon that is killed is started again" is_started_again_after kill_daemon SIGKILL
+  check "and serves" as alice holdfast devices
+  check "systemctl restart" watch_closely
+  check "a daemon that hangs is started again" is_started_again_after kill_daemon SIGSTOP
+  in_machine rm -r /run/systemd/system/holdfastd.service.d
+  in_machine systemctl daemon-reload
+  in_machine systemctl stop holdfastd.service
+  check "a client starts a daemon that was stopped" as alice holdfast devices
+  check "an upgrade leaves the running daemon alone" upgrade_leaves_it_alone
+  check "purge leaves nothing" nothing_is_left
+}
+
+check "packages build" deploy/package.sh "$folder"
+ls -sh "$folder"/*.deb
+cp client/c/examples/saxpy.c "$folder"
+if command -v lintian >/dev/null; then check "lintian" lintian --fail-on=error,warning "$folder"/*.deb; fi
+if reason=$(machine_can_boot); then
+  test_machine || failures=$((failures + 1))
+else
+  echo "skipped: installing the packages: $reason"
+fi
+[ "$failures" -eq 0 ]

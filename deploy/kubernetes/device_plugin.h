@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_DEPLOY_KUBERNETES_DEVICE_PLUGIN_H_
+#define HOLDFAST_DEPLOY_KUBERNETES_DEVICE_PLUGIN_H_
+
+#include <grpcpp/server.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "deploy/kubernetes/pod_tenants.h"
+#include "deploy/kubernetes/resource.h"
+#include "kubelet/device_plugin.grpc.pb.h"
+
+namespace holdfast::kubernetes {
+
+// Serves one resource to the kubelet. Thread-safe.
+class DevicePlugin final : public v1beta1::DevicePlugin::Service {
+ public:
+  // `socket_directory` is where the daemon's sockets are, holdfast.sock among
+  // them; containers get it at the same path. `tenants` must outlive the
+  // object.
+  DevicePlugin(Resource resource, std::string socket_directory,
+               PodTenants& tenants);
+  ~DevicePlugin() override;
+
+  const Resource& resource() const { return resource_; }
+
+  // Listens on `socket`, in place of a socket that is there.
+  absl::Status Serve(const std::string& socket);
+
+  // While the daemon does not answer, or a device is in quarantine, the kubelet
+  // gives nothing to new pods.
+  void SetHealthy(bool healthy);
+
+ private:
+  grpc::Status GetDevicePluginOptions(
+      grpc::ServerContext* context, const v1beta1::Empty* request,
+      v1beta1::DevicePluginOptions* response) override;
+  grpc::Status ListAndWatch(
+      grpc::ServerContext* context, const v1beta1::Empty* request,
+      grpc::ServerWriter<v1beta1::ListAndWatchResponse>* writer) override;
+  grpc::Status Allocate(grpc::ServerContext* context,
+                        const v1beta1::AllocateRequest* request,
+                        v1beta1::AllocateResponse* response) override;
+
+  v1beta1::ListAndWatchResponse Devices(bool healthy) const;
+  void Stop();
+
+  const Resource resource_;
+  const std::string socket_directory_;
+  PodTenants& tenants_;
+  std::unique_ptr<grpc::Server> server_;
+  absl::Mutex mutex_;
+  bool healthy_ ABSL_GUARDED_BY(mutex_) = true;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace holdfast::kubernetes
+
+#endif  // HOLDFAST_DEPLOY_KUBERNETES_DEVICE_PLUGIN_H_

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// holdfast-device-plugin: gives pods their part of a node's Holdfast daemon.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <csignal>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/time/clock.h"
+#include "core/base/log.h"
+#include "deploy/kubernetes/node_plugin.h"
+
+namespace holdfast::kubernetes {
+namespace {
+
+struct Flags {
+  std::string kubelet = "/var/lib/kubelet/device-plugins";
+  std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";
+  std::string cli = "/usr/bin/holdfast";
+  std::string sockets = "/run/holdfast";
+  uint32_t sessions = 64;
+};
+
+void AddFlags(CLI::App* app, Flags* flags) {
+  app->add_option("--kubelet-directory", flags->kubelet,
+                  "The kubelet's directory for device plugins.")
+      ->type_name("DIR")
+      ->capture_default_str();
+  app->add_option("--pod-resources", flags->pod_resources,
+                  "The kubelet's socket that tells which pods have which "
+                  "devices.")
+      ->type_name("SOCKET")
+      ->capture_default_str();
+  app->add_option("--cli", flags->cli, "The command line holdfast.")
+      ->type_name("FILE")
+      ->capture_default_str();
+  app->add_option("--socket-directory", flags->sockets,
+                  "Where the daemon's sockets are, holdfast.sock among them; "
+                  "containers get it at the same path.")
+      ->type_name("DIR")
+      ->capture_default_str();
+  app->add_option("--sessions", flags->sessions,
+                  "Sessions to advertise as holdfast.dev/session.")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+}
+
+// Waits for the daemon, whose devices say how much memory there is.
+uint32_t DeviceGib(const node::NodeDaemon& daemon) {
+  while (true) {
+    const node::Answer memory = daemon.DeviceMemory();
+    uint64_t bytes = 0;
+    if (memory.done() && absl::SimpleAtoi(memory.text, &bytes)) {
+      return static_cast<uint32_t>(bytes >> 30);
+    }
+    LogWarning("waiting for the daemon: ", memory.text);
+    absl::SleepFor(absl::Seconds(5));
+  }
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app(
+      "holdfast-device-plugin - gives pods a part of the node's Holdfast "
+      "daemon\n\n"
+      "Tells the kubelet of holdfast.dev/session and holdfast.dev/memory-gib,\n"
+      "gives each pod that asks for one a tenant of the node's daemon, and "
+      "ends\n"
+      "it with the pod.",
+      "holdfast-device-plugin");
+  AddFlags(&app, &flags);
+  CLI11_PARSE(app, argc, argv);
+  SetLogProcessName("holdfast-device-plugin");
+  std::signal(SIGPIPE, SIG_IGN);
+  const node::NodeDaemon daemon(flags.cli,
+                                "unix:" + flags.sockets + "/holdfast.sock");
+  const std::vector<Resource> resources = {
+      {Resource::Kind::kSession, flags.sessions},
+      {Resource::Kind::kMemory, DeviceGib(daemon)}};
+  NodePlugin plugin(daemon, Kubelet(flags.kubelet, flags.pod_resources),
+                    resources, flags.sockets);
+  while (true) {
+    const absl::Status status = plugin.Step(absl::Now());
+    if (!status.ok()) {
+      LogError("ending: ", status.message());
+      return 1;  // Kubernetes starts it again.
+    }
+    absl::SleepFor(absl::Seconds(2));
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::kubernetes
+
+int main(int argc, char** argv) {
+  return holdfast::kubernetes::Main(argc, argv);
+}

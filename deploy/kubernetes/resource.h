@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_DEPLOY_KUBERNETES_RESOURCE_H_
+#define HOLDFAST_DEPLOY_KUBERNETES_RESOURCE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "deploy/node/tenant_options.h"
+
+namespace holdfast::kubernetes {
+
+inline constexpr char kDomain[] = "holdfast.dev/";
+
+// The resources in a pod's limits. A container asks for one of the two:
+//   holdfast.dev/session: 2        two sessions at once, memory as there is
+//   holdfast.dev/memory-gib: 8     8 GiB of device memory
+struct Resource {
+  enum class Kind { kSession, kMemory };
+  Kind kind;
+  uint32_t count;  // devices to advertise: sessions, or GiB
+
+  std::string short_name() const {
+    return kind == Kind::kSession ? "session" : "memory-gib";
+  }
+  std::string name() const { return kDomain + short_name(); }
+  // The socket's file in the kubelet's directory.
+  std::string endpoint() const { return "holdfast-" + short_name() + ".sock"; }
+  std::string device(uint32_t number) const {
+    return short_name() + "-" + std::to_string(number);
+  }
+  // The share of a container with so many devices.
+  node::TenantOptions options(uint32_t devices) const {
+    if (kind == Kind::kSession) return {.sessions = devices};
+    return {.memory_bytes = uint64_t{devices} << 30};
+  }
+};
+
+}  // namespace holdfast::kubernetes
+
+#endif  // HOLDFAST_DEPLOY_KUBERNETES_RESOURCE_H_

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_DEPLOY_NODE_TENANT_OPTIONS_H_
+#define HOLDFAST_DEPLOY_NODE_TENANT_OPTIONS_H_
+
+#include <cstdint>
+
+namespace holdfast::node {
+
+// The share of a node's daemon that a job or a pod gets.
+struct TenantOptions {
+  uint64_t memory_bytes = 0;  // of device buffers; 0: no limit of its own
+  uint32_t weight = 1;        // its share of a busy device, 1 to 1000
+  uint32_t devices = 0;       // how many of the node's; 0: all
+  uint32_t sessions = 0;      // at once; 0: no limit of its own
+};
+
+}  // namespace holdfast::node
+
+#endif  // HOLDFAST_DEPLOY_NODE_TENANT_OPTIONS_H_

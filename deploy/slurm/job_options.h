@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_DEPLOY_SLURM_JOB_OPTIONS_H_
+#define HOLDFAST_DEPLOY_SLURM_JOB_OPTIONS_H_
+
+#include <string>
+#include <string_view>
+
+#include "deploy/node/tenant_options.h"
+
+namespace holdfast::slurm {
+
+// Parses the value of --holdfast, what a job asks of the daemon on each of its
+// nodes: "mem=8G,weight=2,devices=1"; every part may be left out, also all.
+// Sizes have the suffix K, M, G or T, for powers of 1024, or none. Returns
+// false and sets *error, one sentence that names the part, for anything else.
+bool ParseJobOptions(std::string_view text, node::TenantOptions* options,
+                     std::string* error);
+
+}  // namespace holdfast::slurm
+
+#endif  // HOLDFAST_DEPLOY_SLURM_JOB_OPTIONS_H_

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/collections/collection_service.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/status_macros.h"
+#include "server/rpc/push_stream.h"
+#include "server/rpc/refused_stream.h"
+#include "server/rpc/session_token.h"
+#include "server/rpc/unary_call.h"
+
+namespace holdfast {
+namespace {
+
+// Resources that a stream holds until its end.
+struct StreamHold {
+  StreamHold(FairShare& share, std::string client)
+      : share(share, std::move(client)) {}
+
+  ShareHold share;
+  std::function<void()> leave;
+};
+
+// A stream that holds one of the client's share, with its hold; a stream that
+// has ended, and nullptr, if none is left.
+template <typename Message>
+std::pair<PushStream<Message>*, std::shared_ptr<StreamHold>> MakeStream(
+    FairShare& streams, const std::string& client) {
+  auto hold = std::make_shared<StreamHold>(streams, client);
+  const absl::Status taken = hold->share.Take(1);
+  auto* const stream = new PushStream<Message>([hold] {
+    if (hold->leave) hold->leave();
+  });
+  if (taken.ok()) return {stream, hold};
+  stream->End(taken);
+  return {stream, nullptr};
+}
+
+v1::ClaimCollectionResponse ToResponse(
+    const std::optional<v1::CollectionVersion>& version) {
+  v1::ClaimCollectionResponse response;
+  if (version.has_value()) {
+    *response.mutable_open() = *version;
+  } else {
+    response.mutable_write();
+  }
+  return response;
+}
+
+}  // namespace
+
+absl::StatusOr<CollectionTable::Viewer> CollectionService::ViewerOf(
+    const grpc::ServerContextBase& context) const {
+  HOLDFAST_ASSIGN_OR_RETURN(const Caller caller, callers_.Of(context));
+  return CollectionTable::Viewer{.client = caller.client(),
+                                 .sees_all = caller.is_operator()};
+}
+
+grpc::ServerUnaryReactor* CollectionService::ListCollections(
+    grpc::CallbackServerContext* context, const v1::ListCollectionsRequest*,
+    v1::ListCollectionsResponse* response) {
+  return AnswerNow(context, [&]() -> absl::Status {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto viewer, ViewerOf(*context));
+    *response = table_.List(viewer);
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* CollectionService::DescribeCollection(
+    grpc::CallbackServerContext* context,
+    const v1::DescribeCollectionRequest* request,
+    v1::DescribeCollectionResponse* response) {
+  return AnswerNow(context, [&]() -> absl::Status {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto viewer, ViewerOf(*context));
+    HOLDFAST_ASSIGN_OR_RETURN(*response, table_.Describe(viewer, *request));
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* CollectionService::DeleteCollection(
+    grpc::CallbackServerContext* context,
+    const v1::DeleteCollectionRequest* request,
+    v1::DeleteCollectionResponse* response) {
+  return AnswerNow(context, [&]() -> absl::Status {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto viewer, ViewerOf(*context));
+    HOLDFAST_ASSIGN_OR_RETURN(const uint32_t deleted,
+                              table_.Delete(viewer, *request));
+    response->set_deleted_versions(deleted);
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* CollectionService::ConfigureCollection(
+    grpc::CallbackServerContext* context,
+    const v1::ConfigureCollectionRequest* request,
+    v1::ConfigureCollectionResponse*) {
+  return AnswerNow(context, [&]() -> absl::Status {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto viewer, ViewerOf(*context));
+    return table_.Configure(viewer, *request);
+  });
+}
+
+grpc::ServerWriteReactor<v1::ClaimCollectionResponse>*
+CollectionService::ClaimCollection(grpc::CallbackServerContext* context,
+                                   const v1::ClaimCollectionRequest* request) {
+  const auto caller = callers_.Of(*context);
+  if (!caller.ok()) {
+    return new RefusedStream<
+        grpc::ServerWriteReactor<v1::ClaimCollectionResponse>>(caller.status());
+  }
+  const std::string& client = caller->client();
+  const auto [stream, hold] =
+      MakeStream<v1::ClaimCollectionResponse>(streams_, client);
+  if (hold == nullptr) return stream;
+  const auto session = [&]() -> absl::StatusOr<std::shared_ptr<Session>> {
+    HOLDFAST_ASSIGN_OR_RETURN(const std::string token,
+                              SessionTokenOf(*context));
+    return sessions_.Find(token);
+  }();
+  if (!session.ok()) {
+    stream->End(session.status());
+    return stream;
+  }
+  const auto claim = table_.Claim(
+      client, (*session)->id(), request->name(),
+      [stream = stream](const std::optional<v1::CollectionVersion>& version) {
+        stream->Push(ToResponse(version));
+        if (version.has_value()) stream->End(absl::OkStatus());
+      });
+  if (!claim.ok()) {
+    stream->End(claim.status());
+  } else if (*claim != 0) {
+    hold->leave = [this, claim = *claim] { table_.Unclaim(claim); };
+  }
+  return stream;
+}
+
+grpc::ServerWriteReactor<v1::CollectionChange>*
+CollectionService::WatchCollections(
+    grpc::CallbackServerContext* context,
+    const v1::WatchCollectionsRequest* request) {
+  const auto viewer = ViewerOf(*context);
+  if (!viewer.ok()) {
+    return new RefusedStream<grpc::ServerWriteReactor<v1::CollectionChange>>(
+        viewer.status());
+  }
+  const auto [stream, hold] =
+      MakeStream<v1::CollectionChange>(streams_, viewer->client);
+  if (hold == nullptr) return stream;
+  const int64_t watcher =
+      table_.Watch(*viewer, request->name(),
+                   [stream = stream](const v1::CollectionChange& change) {
+                     stream->Push(change);
+                   });
+  hold->leave = [this, watcher] { table_.Unwatch(watcher); };
+  return stream;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_COLLECTIONS_COLLECTION_SERVICE_H_
+#define HOLDFAST_SERVER_COLLECTIONS_COLLECTION_SERVICE_H_
+
+#include "holdfast/v1/collections.grpc.pb.h"
+#include "server/collections/collection_table.h"
+#include "server/rpc/fair_share.h"
+#include "server/supervisor/session_registry.h"
+#include "server/tenants/callers.h"
+
+namespace holdfast {
+
+// Nothing here waits in a thread: a claim that waits and a watch are streams
+// that the table feeds.
+class CollectionService final : public v1::CollectionService::CallbackService {
+ public:
+  // Calls that wait or watch, of all clients; each has its share.
+  static constexpr uint64_t kMaxStreams = 4096;
+
+  // All must outlive the service.
+  CollectionService(CollectionTable& table, const SessionRegistry& sessions,
+                    const Callers& callers)
+      : table_(table), sessions_(sessions), callers_(callers) {}
+
+  grpc::ServerUnaryReactor* ListCollections(
+      grpc::CallbackServerContext* context,
+      const v1::ListCollectionsRequest* request,
+      v1::ListCollectionsResponse* response) override;
+  grpc::ServerUnaryReactor* DescribeCollection(
+      grpc::CallbackServerContext* context,
+      const v1::DescribeCollectionRequest* request,
+      v1::DescribeCollectionResponse* response) override;
+  grpc::ServerUnaryReactor* DeleteCollection(
+      grpc::CallbackServerContext* context,
+      const v1::DeleteCollectionRequest* request,
+      v1::DeleteCollectionResponse* response) override;
+  grpc::ServerUnaryReactor* ConfigureCollection(
+      grpc::CallbackServerContext* context,
+      const v1::ConfigureCollectionRequest* request,
+      v1::ConfigureCollectionResponse* response) override;
+  grpc::ServerWriteReactor<v1::ClaimCollectionResponse>* ClaimCollection(
+      grpc::CallbackServerContext* context,
+      const v1::ClaimCollectionRequest* request) override;
+  grpc::ServerWriteReactor<v1::CollectionChange>* WatchCollections(
+      grpc::CallbackServerContext* context,
+      const v1::WatchCollectionsRequest* request) override;
+
+ private:
+  absl::StatusOr<CollectionTable::Viewer> ViewerOf(
+      const grpc::ServerContextBase& context) const;
+
+  CollectionTable& table_;
+  const SessionRegistry& sessions_;
+  const Callers& callers_;
+  FairShare streams_{"claims and watches of collections", kMaxStreams};
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_COLLECTIONS_COLLECTION_SERVICE_H_

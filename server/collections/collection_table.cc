@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/collections/collection_table.h"
+
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "core/base/printable.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+absl::Status NoSuchCollection(const std::string& name) {
+  return absl::NotFoundError(absl::StrCat(
+      "no collection \"",
+      ToPrintable(absl::string_view(name).substr(0, 2 * kMaxCollectionName)),
+      "\""));
+}
+
+v1::CollectionVersion Summary(const std::string& name,
+                              const CollectionVersion& version) {
+  v1::CollectionVersion summary;
+  summary.set_name(name);
+  summary.set_version(version.number);
+  for (const SharedResource& buffer : version.buffers) {
+    summary.add_buffer_sizes(buffer.size);
+  }
+  return summary;
+}
+
+}  // namespace
+
+absl::StatusOr<CollectionTable::Collections::const_iterator>
+CollectionTable::Find(const Viewer& viewer, const std::string& name) const {
+  // One that was deleted, and that readers still have open, hides nothing.
+  const auto own = collections_.find({viewer.client, name});
+  if (own != collections_.end() && !own->second.empty()) return own;
+  auto found = collections_.end();
+  for (auto it = collections_.begin(); it != collections_.end(); ++it) {
+    const Collection& collection = it->second;
+    if (collection.empty()) continue;
+    if (!viewer.sees_all && !collection.VisibleTo(viewer.client)) continue;
+    if (name == absl::StrCat(collection.owner(), ":", collection.name())) {
+      return it;
+    }
+    if (name != collection.name()) continue;
+    if (found != collections_.end()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("several clients have a collection \"", name, "\": \"",
+                       found->second.owner(), ":", name, "\", \"",
+                       collection.owner(), ":", name, "\""));
+    }
+    found = it;
+  }
+  if (found == collections_.end()) return NoSuchCollection(name);
+  return found;
+}
+
+absl::StatusOr<CollectionTable::Collections::iterator> CollectionTable::FindOwn(
+    const Viewer& viewer, const std::string& name) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto found, Find(viewer, name));
+  if (viewer.sees_all || found->second.owner() == viewer.client) {
+    return collections_.find(found->first);
+  }
+  return absl::PermissionDeniedError(absl::StrCat(
+      "collection \"", name, "\" belongs to ", found->second.owner()));
+}
+
+void CollectionTable::RemoveGone(const std::string& client) {
+  auto it = collections_.lower_bound({client, ""});
+  while (it != collections_.end() && it->first.first == client) {
+    it = it->second.Gone() ? collections_.erase(it) : std::next(it);
+  }
+}
+
+absl::Status CollectionTable::MayCommit(const Key& key,
+                                        size_t description_bytes) const {
+  size_t count = 0;
+  size_t bytes = description_bytes;
+  for (auto it = collections_.lower_bound({key.first, ""});
+       it != collections_.end() && it->first.first == key.first; ++it) {
+    bytes += it->second.description_bytes();
+    if (it->first == key) {
+      if (it->second.count() >= kMaxVersions) {
+        return absl::ResourceExhaustedError(absl::StrCat(
+            "collection \"", key.second, "\" has ", it->second.count(),
+            " versions; limit: ", kMaxVersions));
+      }
+    } else {
+      ++count;
+    }
+  }
+  if (count >= kMaxOfClient || bytes > kMaxDescriptions) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(key.first, " would have ", count + 1,
+                     " collections, limit: ", kMaxOfClient, ", and ", bytes,
+                     " bytes of descriptions, limit: ", kMaxDescriptions));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::CollectionVersion> CollectionTable::Commit(
+    const std::string& client, const std::string& session,
+    v1::CommitCollection contents, std::vector<SharedResource> buffers,
+    Terms terms) {
+  std::vector<uint64_t> sizes;
+  sizes.reserve(buffers.size());
+  for (const SharedResource& buffer : buffers) sizes.push_back(buffer.size);
+  HOLDFAST_RETURN_IF_ERROR(CheckContents(contents, sizes));
+  contents.clear_buffers();
+  const Key key{client, contents.name()};
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_RETURN_IF_ERROR(claims_.MayWrite(key, session));
+  RemoveGone(client);
+  HOLDFAST_RETURN_IF_ERROR(MayCommit(key, contents.ByteSizeLong()));
+  Collection& collection =
+      collections_.try_emplace(key, client, key.second, terms.visibility)
+          .first->second;
+  const uint64_t number = collection.Add({.number = 0,
+                                          .session = session,
+                                          .committed = absl::Now(),
+                                          .contents = std::move(contents),
+                                          .buffers = std::move(buffers),
+                                          .charge = std::move(terms.charge)});
+  const auto version = collection.Find(number);
+  const v1::CollectionVersion summary = Summary(key.second, **version);
+  claims_.Resolve(key, summary);
+  Tell(collection, v1::CollectionChange::KIND_COMMITTED, number);
+  return summary;
+}
+
+absl::StatusOr<std::shared_ptr<const OpenVersion>> CollectionTable::Open(
+    const std::string& client, const std::string& session,
+    const std::string& name, uint64_t version) {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_ASSIGN_OR_RETURN(const auto found, Find({client}, name));
+  return found->second.Open(version, session);
+}
+
+v1::ListCollectionsResponse CollectionTable::List(const Viewer& viewer) const {
+  v1::ListCollectionsResponse response;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [key, collection] : collections_) {
+    if (!viewer.sees_all && !collection.VisibleTo(viewer.client)) continue;
+    v1::CollectionInfo info = collection.Info(0);
+    if (info.versions_size() > 0) {
+      *response.add_collections() = std::move(info);
+    }
+  }
+  return response;
+}
+
+absl::StatusOr<v1::DescribeCollectionResponse> CollectionTable::Describe(
+    const Viewer& viewer, const v1::DescribeCollectionRequest& request) const {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_ASSIGN_OR_RETURN(const auto found, Find(viewer, request.name()));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto version,
+                            found->second.Find(request.version()));
+  v1::DescribeCollectionResponse response;
+  *response.mutable_collection() = found->second.Info(version->number);
+  *response.mutable_arrays() = version->contents.arrays();
+  *response.mutable_metadata() = version->contents.metadata();
+  *response.mutable_buffer_sizes() =
+      Summary(request.name(), *version).buffer_sizes();
+  return response;
+}
+
+absl::StatusOr<uint32_t> CollectionTable::Delete(
+    const Viewer& viewer, const v1::DeleteCollectionRequest& request) {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_ASSIGN_OR_RETURN(const auto found, FindOwn(viewer, request.name()));
+  Collection& collection = found->second;
+  if (request.version() != 0) {
+    HOLDFAST_RETURN_IF_ERROR(collection.Find(request.version()).status());
+  }
+  const uint32_t retired = collection.Retire(request.version());
+  Tell(collection, v1::CollectionChange::KIND_DELETED, request.version());
+  if (collection.Gone()) collections_.erase(found);
+  return retired;
+}
+
+void CollectionTable::DeleteAllOf(const std::string& client) {
+  absl::MutexLock lock(&mutex_);
+  for (auto it = collections_.lower_bound({client, ""});
+       it != collections_.end() && it->first.first == client; ++it) {
+    if (it->second.Retire(0) == 0) continue;
+    Tell(it->second, v1::CollectionChange::KIND_DELETED, 0);
+  }
+  RemoveGone(client);
+}
+
+std::map<std::string, uint64_t> CollectionTable::BytesByClient() const {
+  std::map<std::string, uint64_t> bytes;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [key, collection] : collections_) {
+    const v1::CollectionInfo info = collection.Info(0);
+    for (const v1::VersionInfo& version : info.versions()) {
+      bytes[key.first] += version.size();
+    }
+  }
+  return bytes;
+}
+
+absl::Status CollectionTable::Configure(
+    const Viewer& viewer, const v1::ConfigureCollectionRequest& request) {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_ASSIGN_OR_RETURN(const auto found, FindOwn(viewer, request.name()));
+  return found->second.Configure(request);
+}
+
+absl::StatusOr<int64_t> CollectionTable::Claim(const std::string& client,
+                                               const std::string& session,
+                                               const std::string& name,
+                                               ClaimAnswer answer) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = Find({client}, name);
+  if (found.ok() && !(*found)->second.empty()) {
+    answer(Summary(name, **(*found)->second.Find(0)));
+    return 0;
+  }
+  HOLDFAST_RETURN_IF_ERROR(CheckCollectionName(name));
+  const int64_t claim = claims_.Add({client, name}, session, std::move(answer));
+  if (claim != 0) return claim;
+  return absl::ResourceExhaustedError(
+      absl::StrCat("too many claims wait; limit: ", WriteClaims::kMaxWaiting));
+}
+
+void CollectionTable::Unclaim(int64_t claim) {
+  absl::MutexLock lock(&mutex_);
+  claims_.Remove(claim);
+}
+
+int64_t CollectionTable::Watch(const Viewer& viewer, const std::string& name,
+                               Told told) {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [key, collection] : collections_) {
+    if (!viewer.sees_all && !collection.VisibleTo(viewer.client)) continue;
+    if ((!name.empty() && name != key.second) || collection.empty()) continue;
+    v1::CollectionChange change;
+    change.set_kind(v1::CollectionChange::KIND_PRESENT);
+    change.set_name(key.second);
+    change.set_version(collection.latest());
+    told(change);
+  }
+  watchers_[++last_watcher_] = {viewer, name, std::move(told)};
+  return last_watcher_;
+}
+
+void CollectionTable::Unwatch(int64_t watcher) {
+  absl::MutexLock lock(&mutex_);
+  watchers_.erase(watcher);
+}
+
+void CollectionTable::Tell(const Collection& collection,
+                           v1::CollectionChange::Kind kind, uint64_t version) {
+  v1::CollectionChange change;
+  change.set_kind(kind);
+  change.set_name(collection.name());
+  change.set_version(version);
+  for (const auto& [number, watcher] : watchers_) {
+    const bool visible =
+        watcher.viewer.sees_all || collection.VisibleTo(watcher.viewer.client);
+    if (visible &&
+        (watcher.name.empty() || watcher.name == collection.name())) {
+      watcher.told(change);
+    }
+  }
+}
+
+}  // namespace holdfast

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_COLLECTIONS_COLLECTION_TABLE_H_
+#define HOLDFAST_SERVER_COLLECTIONS_COLLECTION_TABLE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "holdfast/v1/collections.pb.h"
+#include "server/collections/collection.h"
+#include "server/collections/collection_version.h"
+#include "server/collections/write_claims.h"
+
+namespace holdfast {
+
+// All collections of the daemon. A name belongs to the client that committed
+// it: two clients may use the same, and neither learns of the other's. A name
+// that is looked up is the client's own, else that of the one other client who
+// shares such a collection with it; "OWNER:NAME" says which. Thread-safe.
+class CollectionTable {
+ public:
+  static constexpr size_t kMaxOfClient = 1024;
+  static constexpr size_t kMaxVersions = 1024;
+  // Bytes of descriptions, of all versions of a client.
+  static constexpr size_t kMaxDescriptions = size_t{64} << 20;
+
+  // Who asks. A viewer that sees all may open nothing more than others.
+  struct Viewer {
+    std::string client;
+    bool sees_all = false;
+  };
+
+  // Who commits: `charge` is for the buffers' bytes and ends with the version;
+  // `visibility` is that of a collection that is new.
+  struct Terms {
+    Charge charge;
+    v1::Visibility visibility;
+  };
+  // Makes a version; see CommitCollection. `buffers` are those of the contents.
+  // RESOURCE_EXHAUSTED: too many collections, versions or bytes of descriptions
+  // of this client.
+  absl::StatusOr<v1::CollectionVersion> Commit(
+      const std::string& client, const std::string& session,
+      v1::CommitCollection contents, std::vector<SharedResource> buffers,
+      Terms terms);
+
+  // A version that `session` has open until the result is destroyed; the table
+  // must outlive that.
+  absl::StatusOr<std::shared_ptr<const OpenVersion>> Open(
+      const std::string& client, const std::string& session,
+      const std::string& name, uint64_t version);
+
+  v1::ListCollectionsResponse List(const Viewer& viewer) const;
+  absl::StatusOr<v1::DescribeCollectionResponse> Describe(
+      const Viewer& viewer, const v1::DescribeCollectionRequest& request) const;
+  absl::StatusOr<uint32_t> Delete(const Viewer& viewer,
+                                  const v1::DeleteCollectionRequest& request);
+  absl::Status Configure(const Viewer& viewer,
+                         const v1::ConfigureCollectionRequest& request);
+
+  // Deletes all collections of a client that has ended.
+  void DeleteAllOf(const std::string& client);
+  // Bytes of the versions of this client's collections, by client.
+  std::map<std::string, uint64_t> BytesByClient() const;
+
+  // Claims a collection for a session; `answer` is called at once or later,
+  // under the table's lock, and must not call the table. Returns a number for
+  // Unclaim.
+  using ClaimAnswer = WriteClaims::Answer;
+  absl::StatusOr<int64_t> Claim(const std::string& client,
+                                const std::string& session,
+                                const std::string& name, ClaimAnswer answer);
+  // After it, the answer is not called any more.
+  void Unclaim(int64_t claim);
+
+  // Tells what there is, then each change that `viewer` may see, as Claim does.
+  using Told = std::function<void(const v1::CollectionChange&)>;
+  int64_t Watch(const Viewer& viewer, const std::string& name, Told told);
+  void Unwatch(int64_t watcher);
+
+ private:
+  // Owner and name.
+  using Key = std::pair<std::string, std::string>;
+  using Collections = std::map<Key, Collection>;
+
+  struct Watcher {
+    Viewer viewer;
+    std::string name;
+    Told told;
+  };
+
+  absl::StatusOr<Collections::const_iterator> Find(
+      const Viewer& viewer, const std::string& name) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // The same, for its owner or a viewer that sees all.
+  absl::StatusOr<Collections::iterator> FindOwn(const Viewer& viewer,
+                                                const std::string& name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Forgets collections that were deleted and that nobody has open any more.
+  void RemoveGone(const std::string& client)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status MayCommit(const Key& key, size_t description_bytes) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  void Tell(const Collection& collection, v1::CollectionChange::Kind kind,
+            uint64_t version) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  mutable absl::Mutex mutex_;
+  Collections collections_ ABSL_GUARDED_BY(mutex_);
+  WriteClaims claims_ ABSL_GUARDED_BY(mutex_);
+  std::map<int64_t, Watcher> watchers_ ABSL_GUARDED_BY(mutex_);
+  int64_t last_watcher_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_COLLECTIONS_COLLECTION_TABLE_H_

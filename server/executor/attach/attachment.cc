@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/attach/attachment.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+
+namespace holdfast::executor {
+namespace {
+
+// How often a waiting call looks whether its client is still there.
+constexpr absl::Duration kCancelPoll = absl::Milliseconds(20);
+
+}  // namespace
+
+Attachment::Attachment() : results_(std::make_shared<ResultQueue>()) {}
+
+Attachment::~Attachment() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  results_->Abandon();
+  if (taker_.joinable()) taker_.join();
+}
+
+void Attachment::TakeResults() {
+  for (v1::ResultBatch batch; results_->Take(&batch);) Keep(batch);
+}
+
+void Attachment::Keep(const v1::ResultBatch& batch) {
+  Entry entry;
+  entry.count = static_cast<uint64_t>(batch.results_size());
+  entry.bytes = batch.SerializeAsString();
+  absl::MutexLock lock(&mutex_);
+  const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || HasRoom();
+  };
+  mutex_.Await(absl::Condition(&room));
+  entry.first = total_;
+  total_ += entry.count;
+  unsent_bytes_ += entry.bytes.size();
+  kept_.push_back(std::move(entry));
+}
+
+absl::StatusOr<uint64_t> Attachment::Begin(grpc::ServerContext& context,
+                                           uint64_t results_read) {
+  absl::MutexLock lock(&mutex_);
+  const uint64_t oldest = kept_.empty() ? total_ : kept_.front().first;
+  if (results_read > total_ || results_read < oldest) {
+    return absl::OutOfRangeError(
+        absl::StrCat("the client has read ", results_read, " results of ",
+                     total_, "; those behind ", oldest, " are kept"));
+  }
+  if (context_ != nullptr) context_->TryCancel();
+  if (!taker_.joinable()) taker_ = std::thread([this] { TakeResults(); });
+  SetNext(results_read);
+  context_ = &context;
+  tell_arrived_ = false;
+  return ++call_;
+}
+
+// An entry of which the client has the first results is sent without them.
+void Attachment::SetNext(uint64_t results_read) {
+  next_ = 0;
+  skip_ = 0;
+  sent_bytes_ = 0;
+  unsent_bytes_ = 0;
+  for (const Entry& entry : kept_) {
+    if (entry.first + entry.count <= results_read) {
+      ++next_;
+      sent_bytes_ += entry.bytes.size();
+      continue;
+    }
+    if (entry.first < results_read) skip_ = results_read - entry.first;
+    unsent_bytes_ += entry.bytes.size();
+  }
+}
+
+void Attachment::End(uint64_t call) {
+  absl::MutexLock lock(&mutex_);
+  if (call == call_) context_ = nullptr;
+  if (call == reading_) reading_ = 0;
+}
+
+bool Attachment::IsOver(uint64_t call) const {
+  return stopping_ || call != call_ || context_ == nullptr ||
+         context_->IsCancelled();
+}
+
+bool Attachment::AwaitInCall(uint64_t call,
+                             bool (Attachment::*condition)() const) {
+  const auto due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || call != call_ || (this->*condition)();
+  };
+  while (!mutex_.AwaitWithTimeout(absl::Condition(&due), kCancelPoll)) {
+    if (IsOver(call)) return false;
+  }
+  return !IsOver(call);
+}
+
+bool Attachment::AwaitTurn(uint64_t call) {
+  absl::MutexLock lock(&mutex_);
+  if (!AwaitInCall(call, &Attachment::NobodyReads)) return false;
+  reading_ = call;
+  return true;
+}
+
+bool Attachment::AwaitRoom(uint64_t call) {
+  absl::MutexLock lock(&mutex_);
+  return AwaitInCall(call, &Attachment::HasRoom);
+}
+
+void Attachment::Acknowledge(uint64_t call, uint64_t sequence) {
+  absl::MutexLock lock(&mutex_);
+  if (call != call_) return;
+  arrived_ = sequence;
+  tell_arrived_ = true;
+}
+
+void Attachment::DropOldest() {
+  while (sent_bytes_ > kMaxSent && next_ > 0) {
+    sent_bytes_ -= kept_.front().bytes.size();
+    kept_.pop_front();
+    --next_;
+  }
+}
+
+bool Attachment::Next(uint64_t call, v1::ResultBatch* batch) {
+  batch->Clear();
+  absl::MutexLock lock(&mutex_);
+  const auto due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || call != call_ || context_ == nullptr || tell_arrived_ ||
+           next_ < kept_.size();
+  };
+  mutex_.Await(absl::Condition(&due));
+  if (stopping_ || call != call_ || context_ == nullptr) return false;
+  if (next_ < kept_.size()) {
+    const Entry& entry = kept_[next_++];
+    batch->ParseFromString(entry.bytes);
+    batch->mutable_results()->DeleteSubrange(
+        0, static_cast<int>(std::exchange(skip_, 0)));
+    sent_bytes_ += entry.bytes.size();
+    unsent_bytes_ -= entry.bytes.size();
+    DropOldest();
+  }
+  if (std::exchange(tell_arrived_, false)) {
+    batch->add_results()->set_sequence(arrived_);
+  }
+  return true;
+}
+
+}  // namespace holdfast::executor

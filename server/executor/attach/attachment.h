@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_ATTACH_ATTACHMENT_H_
+#define HOLDFAST_SERVER_EXECUTOR_ATTACH_ATTACHMENT_H_
+
+#include <grpcpp/server_context.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "holdfast/v1/commands.pb.h"
+#include "server/executor/result_queue.h"
+
+namespace holdfast::executor {
+
+// The state that outlives the Execute calls of a client that may lose its
+// connection and come back: results not sent yet, and results sent that may not
+// have arrived. A client says with each call how many results it has
+// read; the call goes on behind them.
+//
+// One call at a time is served. A new one ends the one before, whose connection
+// may be broken without this end knowing; it sends results at once, and reads
+// commands when the call before reads no more.
+//
+// A call has two threads: one reads commands (AwaitTurn, AwaitRoom,
+// Acknowledge, End), the other sends results (Next). Thread-safe.
+class Attachment {
+ public:
+  // Bytes of results that were sent and are kept, as on the wire. More than can
+  // be on their way: what gRPC reads ahead at each hop, and sockets hold.
+  static constexpr size_t kMaxSent = size_t{32} << 20;
+  // Bytes of results not sent yet; at the limit, commands with results wait.
+  static constexpr size_t kMaxUnsent = size_t{8} << 20;
+
+  Attachment();
+  ~Attachment();
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
+
+  // Takes the results of all calls.
+  const std::shared_ptr<ResultQueue>& results() const { return results_; }
+
+  // Begins a call whose client has read so many results, and cancels the one
+  // before. Returns the call's number. OUT_OF_RANGE: results behind these are
+  // not kept any more, or were never there. `context` must live until End.
+  absl::StatusOr<uint64_t> Begin(grpc::ServerContext& context,
+                                 uint64_t results_read);
+  // The call's commands are not read any more, and no results are sent.
+  void End(uint64_t call);
+
+  // Blocks until the call before reads no more. False: this one is over.
+  bool AwaitTurn(uint64_t call);
+  // Blocks while too many results wait to be sent. False: the call is over.
+  bool AwaitRoom(uint64_t call);
+  // Has the client told that commands up to `sequence` have arrived.
+  void Acknowledge(uint64_t call, uint64_t sequence);
+
+  // Blocks until there is something to send. False: the call is over.
+  bool Next(uint64_t call, v1::ResultBatch* batch);
+
+ private:
+  // Results that were taken from the queue together.
+  struct Entry {
+    uint64_t first = 0;  // how many results are before it
+    uint64_t count = 0;
+    std::string bytes;  // a v1::ResultBatch
+  };
+
+  void TakeResults();
+  void Keep(const v1::ResultBatch& batch);
+  // Polls `condition`, since nothing tells that a client has gone.
+  bool AwaitInCall(uint64_t call, bool (Attachment::*condition)() const)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsOver(uint64_t call) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool NobodyReads() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return reading_ == 0;
+  }
+  bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return unsent_bytes_ < kMaxUnsent;
+  }
+  void DropOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetNext(uint64_t results_read) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::shared_ptr<ResultQueue> results_;
+  absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<Entry> kept_ ABSL_GUARDED_BY(mutex_);
+  uint64_t total_ ABSL_GUARDED_BY(mutex_) = 0;  // results, ever
+  size_t sent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t unsent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The newest call, its context while it has not ended, the call that reads
+  // commands (0: none), and where the newest is: the entry of kept_, the
+  // results of it that its client has, and what it was told of commands.
+  uint64_t call_ ABSL_GUARDED_BY(mutex_) = 0;
+  grpc::ServerContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  uint64_t reading_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t skip_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t arrived_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool tell_arrived_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread taker_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_ATTACH_ATTACHMENT_H_

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/attach/upload_tries.h"
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace holdfast::executor {
+namespace {
+
+// How often a waiting call looks whether its client is still there.
+constexpr absl::Duration kCancelPoll = absl::Milliseconds(20);
+
+}  // namespace
+
+// Forgets the oldest upload without calls where there are too many.
+UploadTries::Upload& UploadTries::Find(const std::string& id) {
+  const auto [found, added] = uploads_.try_emplace(id);
+  if (!added) return found->second;
+  order_.push_back(id);
+  for (size_t i = 0; order_.size() > kMaxRemembered && i < order_.size(); ++i) {
+    std::string oldest = std::move(order_.front());
+    order_.pop_front();
+    if (oldest == id || !uploads_[oldest].calls.empty()) {
+      order_.push_back(std::move(oldest));
+    } else {
+      uploads_.erase(oldest);
+    }
+  }
+  return found->second;
+}
+
+absl::StatusOr<std::shared_ptr<void>> UploadTries::Enter(
+    grpc::ServerContext& context) {
+  const auto& metadata = context.client_metadata();
+  const auto header = metadata.find("holdfast-transfer");
+  if (header == metadata.end()) return nullptr;
+  const std::pair<std::string, std::string> words = absl::StrSplit(
+      absl::string_view(header->second.data(), header->second.size()),
+      absl::MaxSplits('/', 1));
+  const std::string& id = words.first;
+  uint32_t number = 0;
+  if (id.size() > kMaxIdBytes || !absl::SimpleAtoi(words.second, &number)) {
+    return absl::InvalidArgumentError(
+        "holdfast-transfer is not a name of at most 64 bytes and a number");
+  }
+  absl::MutexLock lock(&mutex_);
+  Upload* const upload = &Find(id);
+  if (number > upload->number) {
+    upload->number = number;
+    for (grpc::ServerContext* const call : upload->calls) call->TryCancel();
+    // Kept from being forgotten.
+    std::set<grpc::ServerContext*> earlier = upload->calls;
+    const auto ended = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      for (grpc::ServerContext* const call : earlier) {
+        if (upload->calls.count(call) > 0) return false;
+      }
+      return true;
+    };
+    upload->calls.insert(&context);
+    while (!mutex_.AwaitWithTimeout(absl::Condition(&ended), kCancelPoll)) {
+      if (!context.IsCancelled()) continue;
+      upload->calls.erase(&context);
+      return absl::CancelledError("given up");
+    }
+  }
+  if (number < upload->number) {
+    upload->calls.erase(&context);
+    return absl::CancelledError("a later try of this upload has begun");
+  }
+  upload->calls.insert(&context);
+  return std::shared_ptr<void>(nullptr, [this, upload, call = &context](void*) {
+    absl::MutexLock leave(&mutex_);
+    upload->calls.erase(call);
+  });
+}
+
+}  // namespace holdfast::executor

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_ATTACH_UPLOAD_TRIES_H_
+#define HOLDFAST_SERVER_EXECUTOR_ATTACH_UPLOAD_TRIES_H_
+
+#include <grpcpp/server_context.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+
+namespace holdfast::executor {
+
+// The calls of each upload by the try that they belong to: a client whose
+// connection broke makes the upload again, while calls of the broken connection
+// may still be on their way. Their bytes must not reach the device behind those
+// of the try that succeeds, since commands that follow change the same memory.
+// Thread-safe.
+class UploadTries {
+ public:
+  // Uploads that are remembered.
+  static constexpr size_t kMaxRemembered = 1024;
+  // Bytes of the client's name for an upload.
+  static constexpr size_t kMaxIdBytes = 64;
+
+  // Enters a call, until what it returns is dropped; calls without the metadata
+  // "holdfast-transfer" are let through. Cancels the calls of earlier tries and
+  // blocks until they have ended. CANCELLED: a later try has begun, or the call
+  // was given up. INVALID_ARGUMENT: the metadata is malformed.
+  absl::StatusOr<std::shared_ptr<void>> Enter(grpc::ServerContext& context);
+
+ private:
+  struct Upload {
+    uint32_t number = 0;  // the latest try
+    std::set<grpc::ServerContext*> calls;
+  };
+
+  Upload& Find(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  absl::Mutex mutex_;
+  std::map<std::string, Upload> uploads_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::string> order_ ABSL_GUARDED_BY(mutex_);  // oldest first
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_ATTACH_UPLOAD_TRIES_H_

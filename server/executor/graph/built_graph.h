@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_GRAPH_BUILT_GRAPH_H_
+#define HOLDFAST_SERVER_EXECUTOR_GRAPH_BUILT_GRAPH_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/cuda/event.h"
+#include "core/cuda/graph.h"
+#include "core/cuda/graph_node.h"
+#include "cuda.h"
+#include "holdfast/v1/graph_commands.pb.h"
+#include "server/executor/graph/node_path.h"
+#include "server/executor/operand_scope.h"
+#include "server/executor/quota.h"
+
+namespace holdfast::executor {
+
+struct BuiltNode;
+
+// The nodes of one definition, in its order.
+struct BuiltLevel {
+  std::vector<BuiltNode> nodes;
+  absl::flat_hash_map<uint32_t, size_t> index;  // by id
+
+  // Null: there is no such node.
+  const BuiltNode* Find(uint32_t id) const;
+};
+
+// A node of a CUDA graph that was made from a definition.
+struct BuiltNode {
+  uint32_t id = 0;
+  uint32_t position = 0;  // in the graph, all levels counted
+  v1::GraphNode::OperationCase operation = v1::GraphNode::OPERATION_NOT_SET;
+  uint32_t device = 0;
+  bool device_is_fixed = false;  // see ToNode
+  // Positions, in the level, of the nodes that come before.
+  absl::InlinedVector<uint32_t, 4> after;
+  CUgraphNode handle = nullptr;
+  cuda::GraphNode parameters;
+  NodeUses uses;
+  std::vector<BuiltLevel> inner;  // one of a child graph; of each branch
+};
+
+// Copies that each launch makes, by path; those in branches not counted, since
+// nobody tells whether they are made.
+struct CopySum {
+  uint64_t copies = 0;
+  uint64_t bytes = 0;
+};
+using CopySums = std::array<CopySum, v1::CopyPath_ARRAYSIZE>;
+
+// Names of kernels, without duplicates: some of those that a graph launches,
+// for people.
+class KernelNames {
+ public:
+  void Add(const NodeUses& uses);
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  static constexpr size_t kMaxNames = 8;
+  std::vector<std::string> names_;
+};
+
+// A definition and the CUDA graph that was made of it. Never changes. Shared by
+// the handles of a graph and of its clones, and by what was instantiated from
+// it; the last of them lets go with Release.
+class BuiltGraph {
+ public:
+  // Checks all of `definition`, as CreateGraph says; then the graph is made.
+  static absl::StatusOr<std::shared_ptr<const BuiltGraph>> Build(
+      Resources& resources, const v1::GraphDefinition& definition);
+
+  // Gives up one owner's share; if it was the last, all that the nodes use is
+  // freed in the order of streams.
+  static void Release(Resources& resources,
+                      std::shared_ptr<const BuiltGraph> graph);
+
+  BuiltGraph(const BuiltGraph&) = delete;
+  BuiltGraph& operator=(const BuiltGraph&) = delete;
+
+  const std::shared_ptr<cuda::Graph>& graph() const { return graph_; }
+  const BuiltLevel& nodes() const { return nodes_; }
+  const GraphConditions& conditions() const { return conditions_; }
+  uint64_t node_count() const { return charge_.amount(); }
+
+  // Its memory can serve one instance at a time.
+  bool allocates() const { return allocates_; }
+
+  // As it came, serialised: another process can make the graph again.
+  const std::string& definition() const { return definition_; }
+
+  // All that the nodes record, and whose memory they use, without duplicates.
+  const std::vector<std::shared_ptr<cuda::Event>>& recorded() const {
+    return recorded_;
+  }
+  const std::vector<std::pair<uint32_t, uint32_t>>& peers() const {
+    return peers_;
+  }
+  const CopySums& copies() const { return copies_; }
+  const KernelNames& kernels() const { return kernels_; }
+  // The nodes that wait for a semaphore.
+  const std::vector<const BuiltNode*>& waiting() const { return waiting_; }
+
+  // Can the parameters of this graph take the place of those of `other`? Nodes
+  // are paired by their order. FAILED_PRECONDITION with a graph_update_result
+  // and the node of this graph: they differ in number, kind or edges.
+  absl::Status CheckSameShape(const BuiltGraph& other) const;
+
+  // Where the node with this CUDA handle stands; empty if it is not here.
+  NodePath PathOf(CUgraphNode node) const;
+
+ private:
+  friend class GraphBuilder;
+  BuiltGraph() = default;
+  void SumUses();
+  void SumUses(const BuiltLevel& level, bool in_branch);
+
+  // The graph ends before what its nodes use.
+  BuiltLevel nodes_;
+  GraphConditions conditions_;
+  std::string definition_;
+  std::vector<std::shared_ptr<cuda::Event>> recorded_;
+  std::vector<std::pair<uint32_t, uint32_t>> peers_;
+  CopySums copies_;
+  KernelNames kernels_;
+  std::vector<const BuiltNode*> waiting_;
+  bool allocates_ = false;
+  Charge charge_;  // of graph nodes
+  std::shared_ptr<cuda::Graph> graph_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_GRAPH_BUILT_GRAPH_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_GRAPH_GRAPH_ALLOCATIONS_H_
+#define HOLDFAST_SERVER_EXECUTOR_GRAPH_GRAPH_ALLOCATIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "holdfast/v1/graph_commands.pb.h"
+#include "server/executor/resources.h"
+
+namespace holdfast::executor {
+
+// The buffers of a definition's GraphAllocations, while its graph is built.
+//
+// CUDA gives such memory out of a pool of the driver's at each launch. That
+// would end with the process, and no other could map it; so here it comes from
+// the session's own memory, once, when the graph is made: its address never
+// changes, a launch allocates nothing, and a fault leaves it alone. The nodes
+// themselves do nothing but keep their place in the order.
+class GraphAllocations {
+ public:
+  explicit GraphAllocations(Resources& resources) : resources_(resources) {}
+  GraphAllocations(const GraphAllocations&) = delete;
+  GraphAllocations& operator=(const GraphAllocations&) = delete;
+
+  // Makes the node's buffer. FAILED_PRECONDITION: a device of `accessible_from`
+  // has no access to the buffer's; otherwise as AllocateBuffer.
+  absl::Status Make(const v1::GraphAllocation& node);
+
+  // INVALID_ARGUMENT: the buffer was freed by an earlier node of this
+  // definition. NOT_FOUND: there is no such buffer.
+  absl::Status Free(const v1::GraphFree& node);
+
+  // The graph could not be built: frees what was made and leaves the handles in
+  // error.
+  void Abandon(const absl::Status& cause);
+
+  bool any() const { return !made_.empty(); }
+
+ private:
+  absl::Status CheckAccess(const v1::GraphAllocation& node) const;
+  absl::StatusOr<BufferResource> Allocate(const v1::GraphAllocation& node);
+
+  Resources& resources_;
+  std::vector<uint64_t> made_;  // handles
+  absl::flat_hash_set<uint64_t> freed_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_GRAPH_GRAPH_ALLOCATIONS_H_

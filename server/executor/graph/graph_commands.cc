@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/base/status_macros.h"
+#include "server/executor/command_handlers.h"
+#include "server/executor/graph/built_graph.h"
+#include "server/executor/graph/drawing.h"
+#include "server/executor/graph/graph_instance.h"
+#include "server/executor/recovery/kernel_watch.h"
+
+namespace holdfast::executor {
+namespace {
+
+absl::StatusOr<GraphInstance*> Find(Resources& resources, uint64_t handle) {
+  HOLDFAST_ASSIGN_OR_RETURN(GraphExecResource * found,
+                            resources.graph_execs.Find(handle));
+  return found->instance.get();
+}
+
+absl::StatusOr<std::shared_ptr<const BuiltGraph>> FindGraph(
+    Resources& resources, uint64_t handle) {
+  HOLDFAST_ASSIGN_OR_RETURN(GraphResource * found,
+                            resources.graphs.Find(handle));
+  return found->graph;
+}
+
+// As CUDA has it: two instances would run in the same memory.
+absl::Status CheckAlone(const GraphResource& graph) {
+  if (!graph.graph->allocates() || graph.instance.expired()) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      "a graph with allocations has one instance at a time: destroy the other "
+      "first");
+}
+
+}  // namespace
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::CreateGraph& command) {
+  Resources& resources = context.resources;
+  return Create(resources.graphs, command.graph(),
+                [&]() -> absl::StatusOr<GraphResource> {
+                  HOLDFAST_ASSIGN_OR_RETURN(
+                      auto graph,
+                      BuiltGraph::Build(resources, command.definition()));
+                  return GraphResource{std::move(graph), {}};
+                });
+}
+
+// A graph never changes, so a clone is another handle of it.
+absl::Status Handle(const CommandContext& context,
+                    const v1::CloneGraph& command) {
+  Resources& resources = context.resources;
+  return Create(resources.graphs, command.graph(),
+                [&]() -> absl::StatusOr<GraphResource> {
+                  HOLDFAST_ASSIGN_OR_RETURN(
+                      auto graph, FindGraph(resources, command.source()));
+                  if (graph->allocates()) {
+                    return absl::FailedPreconditionError(
+                        "a graph with allocations cannot be cloned: both would "
+                        "have the same memory");
+                  }
+                  return GraphResource{std::move(graph), {}};
+                });
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::DestroyGraph& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_ASSIGN_OR_RETURN(auto graph, resources.graphs.Take(command.graph()));
+  if (graph.has_value()) {
+    BuiltGraph::Release(resources, std::move(graph->graph));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::InstantiateGraph& command) {
+  Resources& resources = context.resources;
+  return Create(resources.graph_execs, command.graph_exec(),
+                [&]() -> absl::StatusOr<GraphExecResource> {
+                  HOLDFAST_ASSIGN_OR_RETURN(
+                      GraphResource * found,
+                      resources.graphs.Find(command.graph()));
+                  HOLDFAST_RETURN_IF_ERROR(CheckAlone(*found));
+                  HOLDFAST_ASSIGN_OR_RETURN(
+                      auto instance,
+                      GraphInstance::Create(resources, found->graph, command));
+                  found->instance = instance;
+                  return GraphExecResource{std::move(instance)};
+                });
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::UpdateGraphExec& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_ASSIGN_OR_RETURN(GraphInstance * instance,
+                            Find(resources, command.graph_exec()));
+  switch (command.change_case()) {
+    case v1::UpdateGraphExec::kGraph: {
+      HOLDFAST_ASSIGN_OR_RETURN(auto graph,
+                                FindGraph(resources, command.graph()));
+      return instance->Update(resources, std::move(graph));
+    }
+    case v1::UpdateGraphExec::kNodes:
+      return instance->Update(resources, command.nodes());
+    case v1::UpdateGraphExec::CHANGE_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("an update that changes nothing");
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::UploadGraph& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
+                            resources.streams.Find(command.stream()));
+  HOLDFAST_ASSIGN_OR_RETURN(GraphInstance * instance,
+                            Find(resources, command.graph_exec()));
+  return instance->Upload(*stream->stream);
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::LaunchGraph& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
+                            resources.streams.Find(command.stream()));
+  HOLDFAST_ASSIGN_OR_RETURN(GraphInstance * instance,
+                            Find(resources, command.graph_exec()));
+  const auto launch = [&] {
+    return instance->Launch(resources, *stream->stream, command.stream());
+  };
+  KernelWatch* const watch = resources.kernel_watch();
+  if (watch == nullptr) [[likely]]
+    return launch();
+  return watch->Launch(*stream->stream,
+                       {.sequence = context.sequence,
+                        .device = stream->device,
+                        .graph_exec = command.graph_exec(),
+                        .kernels = instance->kernels()},
+                       launch);
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::DestroyGraphExec& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_ASSIGN_OR_RETURN(auto exec,
+                            resources.graph_execs.Take(command.graph_exec()));
+  if (exec.has_value()) {
+    GraphInstance::Release(resources, std::move(exec->instance));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::DrawGraph& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto graph,
+                            FindGraph(context.resources, command.graph()));
+  const std::string dot = Draw(*graph, command.verbose());
+  const size_t at = std::min<uint64_t>(command.offset(), dot.size());
+  v1::Result result;
+  result.mutable_drawing()->set_dot(dot.substr(at, kMaxInlineBytes));
+  result.mutable_drawing()->set_size(dot.size());
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::executor

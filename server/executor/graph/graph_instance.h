@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_GRAPH_GRAPH_INSTANCE_H_
+#define HOLDFAST_SERVER_EXECUTOR_GRAPH_GRAPH_INSTANCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/cuda/graph.h"
+#include "core/cuda/stream.h"
+#include "holdfast/v1/graph_commands.pb.h"
+#include "server/executor/graph/built_graph.h"
+#include "server/executor/quota.h"
+
+namespace holdfast::executor {
+
+// An instantiated graph, and what has been changed in it since. Keeps all that
+// its nodes use. Belongs to the submission thread.
+class GraphInstance {
+ public:
+  // As InstantiateGraph.
+  static absl::StatusOr<std::shared_ptr<GraphInstance>> Create(
+      Resources& resources, std::shared_ptr<const BuiltGraph> graph,
+      const v1::InstantiateGraph& options);
+
+  // Ends it. Launches are still carried out; what they use is freed after them.
+  static void Release(Resources& resources,
+                      std::shared_ptr<GraphInstance> instance);
+
+  GraphInstance(const GraphInstance&) = delete;
+  GraphInstance& operator=(const GraphInstance&) = delete;
+
+  absl::Status Upload(const cuda::Stream& stream);
+  // `handle` is the stream's. FAILED_PRECONDITION: a device has no access any
+  // more to memory that a node uses. RESOURCE_EXHAUSTED: too many waits for
+  // semaphores are pending.
+  absl::Status Launch(Resources& resources, const cuda::Stream& stream,
+                      uint64_t handle);
+
+  // Names of kernels that a launch may run.
+  const std::vector<std::string>& kernels() const { return kernels_.names(); }
+
+  // As UpdateGraphExec: either all is changed, or nothing.
+  absl::Status Update(Resources& resources,
+                      std::shared_ptr<const BuiltGraph> graph);
+  absl::Status Update(Resources& resources,
+                      const v1::GraphNodeUpdates& updates);
+
+ private:
+  // How one node differs from the graph whose parameters the instance has.
+  struct Change {
+    std::optional<cuda::GraphNode> parameters;
+    NodeUses uses;
+    bool enabled = true;
+  };
+  // One update of a node, looked up and checked.
+  struct PreparedUpdate {
+    NodePath path;
+    const BuiltNode* node = nullptr;     // in source_
+    const BuiltNode* current = nullptr;  // in current_
+    std::optional<cuda::GraphNode> parameters;
+    NodeUses uses;
+    bool enabled = true;  // if there are no parameters
+  };
+
+  GraphInstance() = default;
+
+  absl::StatusOr<PreparedUpdate> Prepare(Resources& resources,
+                                         const v1::GraphNodeUpdate& update);
+  absl::Status Locate(const v1::GraphNodeUpdate& update,
+                      PreparedUpdate* prepared) const;
+  absl::Status Apply(PreparedUpdate& update);
+  void Undo(PreparedUpdate& update);
+  void Commit(PreparedUpdate update, std::vector<Hold>* released);
+  void SumUses();
+  // A launch was given to the stream: its waits may stand there.
+  absl::Status ReportWaits(Resources& resources, const cuda::Stream& stream,
+                           uint64_t handle);
+
+  // The nodes of source_ name those of exec_. The parameters are those of
+  // current_, which has the same topology, but for changes_.
+  std::shared_ptr<const BuiltGraph> source_;
+  std::shared_ptr<const BuiltGraph> current_;
+  absl::flat_hash_map<const BuiltNode*, Change> changes_;  // by source's node
+  std::vector<std::shared_ptr<cuda::Event>> recorded_;
+  std::vector<std::pair<uint32_t, uint32_t>> peers_;
+  absl::flat_hash_map<uint32_t, AwaitedValue> awaited_;  // by node's position
+  KernelNames kernels_;
+  Charge charge_;  // of graph nodes
+  std::unique_ptr<cuda::GraphExec> exec_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_GRAPH_GRAPH_INSTANCE_H_

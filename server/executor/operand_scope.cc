@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/operand_scope.h"
+
+#include "core/base/status_macros.h"
+#include "server/executor/resources.h"
+
+namespace holdfast::executor {
+
+absl::Status KeepMemory(const OperandScope& scope, uint64_t handle) {
+  if (scope.uses == nullptr) [[likely]]
+    return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(Hold hold, scope.resources.HoldMemory(handle));
+  scope.uses->holds.push_back(std::move(hold));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<cuda::Event>> ResolveEvent(
+    const OperandScope& scope, uint64_t handle) {
+  HOLDFAST_ASSIGN_OR_RETURN(EventResource * found,
+                            scope.resources.events.Find(handle));
+  if (scope.uses != nullptr) scope.uses->holds.emplace_back(found->event);
+  return found->event;
+}
+
+}  // namespace holdfast::executor

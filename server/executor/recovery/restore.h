@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_RECOVERY_RESTORE_H_
+#define HOLDFAST_SERVER_EXECUTOR_RECOVERY_RESTORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/unique_fd.h"
+#include "holdfast/v1/faults.pb.h"
+#include "server/executor/command.h"
+#include "server/executor/recovery/inheritance.h"
+#include "server/executor/recovery/session_journal.h"
+#include "server/executor/resources.h"
+
+namespace holdfast::executor {
+
+// The losses of a restored session: the handles that are in error now, and why.
+struct Losses {
+  static constexpr size_t kMaxNamed = 64;
+  std::vector<v1::LostResource> named;
+  uint64_t count = 0;
+};
+
+struct RestoreOptions {
+  const ObjectFetcher& fetch_object;
+  // Where the steps are written down again.
+  SessionJournal& journal;
+  // Makes an arena of a client's memory and puts it under its handle.
+  std::function<absl::Status(Resources&, uint64_t arena, uint64_t size,
+                             UniqueFd memory)>
+      restore_arena;
+  // Tells the supervisor that nothing lies in a chunk, or in memory of the
+  // host, any more.
+  std::function<void(uint64_t chunk)> chunk_released;
+  std::function<void(uint64_t handle)> host_memory_released;
+};
+
+// Makes the resources of a session again, whose executor has died, by repeating
+// the steps of its journal (`records`) with the handlers of commands. Runs on
+// the submission thread. DATA_LOSS: the journal is damaged.
+absl::StatusOr<Losses> Restore(Resources& resources, Inheritance inheritance,
+                               absl::string_view records,
+                               const RestoreOptions& options);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_RECOVERY_RESTORE_H_

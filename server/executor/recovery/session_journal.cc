@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/recovery/session_journal.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "server/executor/recovery/journal_step.h"
+#include "server/rpc/status_conversion.h"
+
+namespace holdfast::executor {
+namespace {
+
+// The journal header's description of a command, for reports of faults.
+struct Summary {
+  uint64_t stream = 0;
+  absl::string_view name;
+};
+
+Summary SummaryOf(const v1::Command& command, Resources& resources) {
+  switch (command.operation_case()) {
+    case v1::Command::kLaunch: {
+      Summary summary{.stream = command.launch().stream()};
+      const auto kernel = resources.kernels.Find(command.launch().kernel());
+      if (kernel.ok()) summary.name = (*kernel)->by_device.front()->name();
+      return summary;
+    }
+    case v1::Command::kLaunchGraph:
+      return {.stream = command.launch_graph().stream()};
+    case v1::Command::kCopyBuffer:
+      return {.stream = command.copy_buffer().stream()};
+    case v1::Command::kFillBuffer:
+      return {.stream = command.fill_buffer().stream()};
+    case v1::Command::kCopyIn:
+      return {.stream = command.copy_in().stream()};
+    case v1::Command::kCopyOut:
+      return {.stream = command.copy_out().stream()};
+    case v1::Command::kSynchronizeStream:
+      return {.stream = command.synchronize_stream().stream()};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+SessionJournal::SessionJournal(std::unique_ptr<journal::JournalWriter> writer,
+                               uint64_t received)
+    : writer_(std::move(writer)), completed_(received) {
+  writer_->SetReceived(received);
+  writer_->Resume(received);
+  writer_->SetCompleted(received);
+}
+
+void SessionJournal::SetCompleted(uint64_t sequence) {
+  uint64_t before = completed_;
+  while (before < sequence &&
+         !completed_.compare_exchange_weak(before, sequence)) {
+  }
+  writer_->SetCompleted(completed_);
+}
+
+void SessionJournal::Begin(uint64_t sequence, const v1::Command& command,
+                           Resources& resources) {
+  const Summary summary = SummaryOf(command, resources);
+  writer_->Begin(sequence, command.operation_case(), summary.stream,
+                 summary.name);
+}
+
+void SessionJournal::End(uint64_t sequence, const v1::Command& command,
+                         const absl::Status& status, Resources& resources) {
+  if (IsJournaled(command)) [[unlikely]]
+    Note(command, status, resources);
+  writer_->SetProcessed(sequence);
+}
+
+void SessionJournal::Note(const v1::Command& command,
+                          const absl::Status& status, Resources& resources) {
+  for (const internal::JournalRecord& step : StepsOf(command, resources)) {
+    if (status.ok()) {
+      Append(step);
+    } else {
+      AppendFailure(step, status, resources);
+    }
+  }
+}
+
+void SessionJournal::NoteLost(uint64_t handle, uint64_t ends_with,
+                              const absl::Status& reason) {
+  internal::JournalRecord record;
+  record.add_creates(handle);
+  record.set_ends_with(ends_with);
+  record.set_was_in_error(true);
+  *record.mutable_error() = ToError(reason);
+  Append(record);
+}
+
+// A command that failed has changed nothing, unless it put handles in error, or
+// ended one before it failed.
+void SessionJournal::AppendFailure(const internal::JournalRecord& step,
+                                   const absl::Status& status,
+                                   const Resources& resources) {
+  internal::JournalRecord failure;
+  for (const uint64_t handle : step.creates()) {
+    if (resources.IsInError(handle)) failure.add_creates(handle);
+  }
+  if (!failure.creates().empty()) {
+    failure.set_ends_with(step.ends_with());
+    failure.set_was_in_error(true);
+    *failure.mutable_error() = ToError(status);
+    Append(failure);
+  }
+  if (step.destroys() != 0 && !resources.Contains(step.destroys())) {
+    Append(step);
+  }
+}
+
+void SessionJournal::DeviceOpened(uint32_t device, CUdeviceptr base) {
+  internal::JournalRecord record;
+  record.set_key(absl::StrCat("device ", device));
+  record.mutable_device()->set_device(device);
+  record.mutable_device()->set_base(base);
+  Append(record);
+}
+
+void SessionJournal::ArenaRegistered(uint64_t arena, uint64_t size) {
+  internal::JournalRecord record;
+  record.add_creates(arena);
+  record.mutable_arena()->set_handle(arena);
+  record.mutable_arena()->set_size(size);
+  Append(record);
+}
+
+void SessionJournal::Append(const internal::JournalRecord& record) {
+  if (writer_->Append(record)) return;
+  internal::JournalRecord stub;
+  *stub.mutable_creates() = record.creates();
+  stub.set_ends_with(record.ends_with());
+  *stub.mutable_error() = ToError(absl::DataLossError(
+      absl::StrCat("its description of ", record.ByteSizeLong(),
+                   " bytes did not fit into the session's journal")));
+  if (!writer_->Append(stub)) LogError("the session's journal is full");
+}
+
+}  // namespace holdfast::executor

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_RECOVERY_SESSION_JOURNAL_H_
+#define HOLDFAST_SERVER_EXECUTOR_RECOVERY_SESSION_JOURNAL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "cuda.h"
+#include "holdfast/internal/executor.pb.h"
+#include "holdfast/v1/commands.pb.h"
+#include "server/executor/resources.h"
+#include "server/journal/journal_writer.h"
+
+namespace holdfast::executor {
+
+// Writes down what a successor of this process needs to make the session's
+// resources again: which commands made, changed and ended them, and where their
+// memory lies. For any other command it costs a few stores. Belongs to the
+// submission thread, but for SetReceived, SetCompleted and SetLooked.
+class SessionJournal {
+ public:
+  // Commands up to `received` came to earlier executors of the session.
+  SessionJournal(std::unique_ptr<journal::JournalWriter> writer,
+                 uint64_t received);
+
+  // Commands up to here have arrived; have taken effect. Thread-safe.
+  void SetReceived(uint64_t sequence) { writer_->SetReceived(sequence); }
+  void SetCompleted(uint64_t sequence);
+  // As Header::looked. Thread-safe.
+  void SetLooked(uint64_t nanoseconds) { writer_->SetLooked(nanoseconds); }
+
+  // Around carrying out one command.
+  void Begin(uint64_t sequence, const v1::Command& command,
+             Resources& resources);
+  void End(uint64_t sequence, const v1::Command& command,
+           const absl::Status& status, Resources& resources);
+
+  // The command was carried out: the part of End that makes a record.
+  void Note(const v1::Command& command, const absl::Status& status,
+            Resources& resources);
+  // The handle, which ends with another one, or 0, is in error.
+  void NoteLost(uint64_t handle, uint64_t ends_with,
+                const absl::Status& reason);
+
+  void DeviceOpened(uint32_t device, CUdeviceptr base);
+  void ArenaRegistered(uint64_t arena, uint64_t size);
+
+ private:
+  void Append(const internal::JournalRecord& record);
+  void AppendFailure(const internal::JournalRecord& record,
+                     const absl::Status& status, const Resources& resources);
+
+  const std::unique_ptr<journal::JournalWriter> writer_;
+  std::atomic<uint64_t> completed_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_RECOVERY_SESSION_JOURNAL_H_

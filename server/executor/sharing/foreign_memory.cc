@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/sharing/foreign_memory.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/handle.h"
+#include "core/base/status_macros.h"
+#include "core/memory/chunk.h"
+
+namespace holdfast::executor {
+namespace {
+
+// The bytes that have to be mapped for this range. Far below what an address
+// can be, so that rounding does not overflow.
+constexpr uint64_t kMaxMapped = uint64_t{1} << 47;
+
+absl::StatusOr<uint64_t> MappedSize(const cuda::Context& context,
+                                    const v1::ForeignMemory& memory) {
+  if (memory.size() == 0 || memory.size() > kMaxMapped ||
+      memory.offset() > kMaxMapped) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("foreign memory of ", memory.size(), " bytes at offset ",
+                     memory.offset()));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t granularity,
+                            memory::Chunk::Granularity(context));
+  const uint64_t end = memory.offset() + memory.size();
+  return (end + granularity - 1) / granularity * granularity;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
+    Resources& resources, const v1::ImportResource& command) {
+  const v1::ForeignMemory& memory = command.memory();
+  if (!memory.has_descriptor_token()) {
+    return absl::UnimplementedError(
+        "of memory outside Holdfast, only descriptors of "
+        "cuMemExportToShareableHandle are imported");
+  }
+  if (Handle::Unpack(command.resource()).kind != HandleKind::kBuffer) {
+    return absl::InvalidArgumentError("foreign memory becomes a buffer");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      UniqueFd descriptor,
+      resources.sharing().claim(memory.descriptor_token()));
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            resources.Device(command.device()));
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t mapped,
+                            MappedSize(*device->context, memory));
+  SharingAnswer answer;
+  answer.descriptor = std::move(descriptor);
+  internal::ImportedResource& imported = *answer.reply.mutable_imported();
+  imported.set_device(command.device());
+  imported.set_chunk_size(mapped);
+  imported.set_offset(memory.offset());
+  imported.set_size(memory.size());
+  imported.set_rights(v1::RIGHTS_READ_WRITE);
+  return ImportedMemory::Map(device->context, std::move(answer),
+                             /*released=*/[](uint64_t) {});
+}
+
+}  // namespace holdfast::executor

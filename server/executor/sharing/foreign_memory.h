@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_SHARING_FOREIGN_MEMORY_H_
+#define HOLDFAST_SERVER_EXECUTOR_SHARING_FOREIGN_MEMORY_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "holdfast/v1/sharing_commands.pb.h"
+#include "server/executor/resources.h"
+#include "server/executor/sharing/imported_memory.h"
+
+namespace holdfast::executor {
+
+// Maps memory of a process outside Holdfast, for reading and writing: a
+// descriptor of cuMemExportToShareableHandle, which the client has handed over
+// on the session's descriptor socket. The supervisor has no part in it, since
+// the memory is not the daemon's. INVALID_ARGUMENT: the descriptor is no device
+// memory, or has less than was said. UNIMPLEMENTED: pools and IPC handles.
+absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
+    Resources& resources, const v1::ImportResource& command);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_SHARING_FOREIGN_MEMORY_H_

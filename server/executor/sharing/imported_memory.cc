@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/sharing/imported_memory.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/cuda/device.h"
+
+namespace holdfast::executor {
+namespace {
+
+absl::Status CheckReach(const cuda::Device& device, uint32_t owner) {
+  if (device.ordinal() == static_cast<int>(owner)) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const cuda::Device peer,
+      cuda::Device::Get(device.api(), static_cast<int>(owner)));
+  HOLDFAST_ASSIGN_OR_RETURN(const bool can, device.CanAccessPeer(peer));
+  if (can) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the memory is of device ", owner, ", which device ", device.ordinal(),
+      " cannot access (cuDeviceCanAccessPeer); import it for device ", owner));
+}
+
+}  // namespace
+
+ImportedMemory::ImportedMemory(const internal::ImportedResource& imported,
+                               std::function<void(uint64_t)> released)
+    : import_(imported.import()),
+      offset_(imported.offset()),
+      size_(imported.size()),
+      read_only_(imported.rights() != v1::RIGHTS_READ_WRITE),
+      released_(std::move(released)) {}
+
+absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::Map(
+    std::shared_ptr<const cuda::Context> context, SharingAnswer answer,
+    std::function<void(uint64_t)> released) {
+  const internal::ImportedResource& imported = answer.reply.imported();
+  // From here on an error releases the import.
+  std::shared_ptr<ImportedMemory> memory(
+      new ImportedMemory(imported, std::move(released)));
+  HOLDFAST_RETURN_IF_ERROR(CheckReach(context->device(), imported.device()));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      memory->chunk_,
+      memory::ImportedChunk::Map(
+          std::move(context), std::move(answer.descriptor),
+          imported.chunk_size(),
+          memory->read_only_ ? CU_MEM_ACCESS_FLAGS_PROT_READ
+                             : CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+  return memory;
+}
+
+ImportedMemory::~ImportedMemory() {
+  chunk_.reset();
+  released_(import_);
+}
+
+}  // namespace holdfast::executor

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_SHARING_IMPORTED_MEMORY_H_
+#define HOLDFAST_SERVER_EXECUTOR_SHARING_IMPORTED_MEMORY_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "core/cuda/context.h"
+#include "core/memory/imported_chunk.h"
+#include "cuda.h"
+#include "server/executor/sharing/sharing_link.h"
+
+namespace holdfast::executor {
+
+// Device memory of another session, mapped here. The supervisor is told when it
+// is not any more. Immutable; may be destroyed by any thread.
+class ImportedMemory {
+ public:
+  // Redeems nothing: `answer` is what the supervisor said to the token. Fails
+  // with FAILED_PRECONDITION if the context's device cannot reach the memory's.
+  static absl::StatusOr<std::shared_ptr<ImportedMemory>> Map(
+      std::shared_ptr<const cuda::Context> context, SharingAnswer answer,
+      std::function<void(uint64_t import)> released);
+  // REQUIRES: no device uses it any more.
+  ~ImportedMemory();
+  ImportedMemory(const ImportedMemory&) = delete;
+  ImportedMemory& operator=(const ImportedMemory&) = delete;
+
+  // The range that was exported.
+  CUdeviceptr address() const { return chunk_->address() + offset_; }
+  uint64_t size() const { return size_; }
+  bool read_only() const { return read_only_; }
+  // The supervisor's name of it.
+  uint64_t import() const { return import_; }
+
+ private:
+  ImportedMemory(const internal::ImportedResource& imported,
+                 std::function<void(uint64_t)> released);
+
+  const uint64_t import_;
+  const uint64_t offset_;
+  const uint64_t size_;
+  const bool read_only_;
+  const std::function<void(uint64_t)> released_;
+  std::unique_ptr<memory::ImportedChunk> chunk_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_SHARING_IMPORTED_MEMORY_H_

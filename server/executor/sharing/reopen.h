@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_SHARING_REOPEN_H_
+#define HOLDFAST_SERVER_EXECUTOR_SHARING_REOPEN_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "server/executor/resources.h"
+#include "server/executor/sharing/imported_memory.h"
+
+namespace holdfast::executor {
+
+// Maps again what the executor before this one had imported under `handle`, for
+// a device. The token that it came by may be used up. NOT_FOUND: nothing was
+// imported, or it was released. REQUIRES: resources.restoring().
+absl::StatusOr<std::shared_ptr<ImportedMemory>> Reopen(Resources& resources,
+                                                       uint64_t handle,
+                                                       uint32_t device);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_SHARING_REOPEN_H_

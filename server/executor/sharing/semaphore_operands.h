@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_SHARING_SEMAPHORE_OPERANDS_H_
+#define HOLDFAST_SERVER_EXECUTOR_SHARING_SEMAPHORE_OPERANDS_H_
+
+#include "absl/status/statusor.h"
+#include "holdfast/v1/semaphore_commands.pb.h"
+#include "server/executor/operand_scope.h"
+#include "server/executor/resources.h"
+
+namespace holdfast::executor {
+
+// The semaphore that an operation on the scope's device signals or waits for.
+// INVALID_ARGUMENT: it is of another device.
+// PERMISSION_DENIED: it is to be signalled, and was imported for reading.
+absl::StatusOr<SemaphoreResource*> ResolveSemaphore(
+    const OperandScope& scope, const v1::SignalSemaphore& signal);
+absl::StatusOr<SemaphoreResource*> ResolveSemaphore(
+    const OperandScope& scope, const v1::WaitSemaphore& wait);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_SHARING_SEMAPHORE_OPERANDS_H_

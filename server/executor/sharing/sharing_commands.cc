@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands of sharing_commands.proto. The supervisor makes tokens and
+// redeems them; here resources become requests to it, and its answers
+// resources.
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/handle.h"
+#include "core/base/status_macros.h"
+#include "core/cuda/copy.h"
+#include "server/executor/command_handlers.h"
+#include "server/executor/sharing/foreign_memory.h"
+#include "server/executor/sharing/imported_memory.h"
+#include "server/executor/sharing/reopen.h"
+
+namespace holdfast::executor {
+namespace {
+
+constexpr size_t kTokenBytes = 16;
+
+// The buffer that owns the memory of `handle`, which may be a part of it.
+absl::StatusOr<BufferResource*> OwnerOf(Resources& resources, uint64_t handle) {
+  while (true) {
+    HOLDFAST_ASSIGN_OR_RETURN(BufferResource * buffer,
+                              resources.buffers.Find(handle));
+    if (buffer->parent == 0) return buffer;
+    handle = buffer->parent;
+  }
+}
+
+absl::Status ImportedError(uint64_t handle) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(DescribeHandle(handle),
+                   " was imported; the session that made it exports it"));
+}
+
+absl::Status CheckExportable(uint64_t handle, const BufferResource& owner) {
+  if (owner.sharing == v1::SHARING_EXPORT) return absl::OkStatus();
+  if (owner.imported != nullptr) return ImportedError(handle);
+  return absl::FailedPreconditionError(absl::StrCat(
+      DescribeHandle(handle), " was not allocated with SHARING_EXPORT"));
+}
+
+// A chunk of this session, and the range in it that is exported.
+struct ExportedRange {
+  uint32_t device = 0;
+  memory::Block chunk;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+absl::StatusOr<ExportedRange> RangeOfBuffer(Resources& resources,
+                                            const v1::ExportResource& command) {
+  const uint64_t handle = command.resource();
+  HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* owner,
+                            OwnerOf(resources, handle));
+  HOLDFAST_RETURN_IF_ERROR(CheckExportable(handle, *owner));
+  HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* buffer,
+                            resources.buffers.Find(handle));
+  HOLDFAST_RETURN_IF_ERROR(cuda::CheckRange(
+      DescribeHandle(handle), command.offset(), command.size(), buffer->size));
+  return ExportedRange{
+      .device = owner->device,
+      .chunk = owner->allocation->block,
+      .offset = buffer->address - owner->address + command.offset(),
+      .size = command.size() != 0 ? command.size()
+                                  : buffer->size - command.offset()};
+}
+
+absl::StatusOr<ExportedRange> RangeOfSemaphore(
+    Resources& resources, const v1::ExportResource& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(const SemaphoreResource* semaphore,
+                            resources.semaphores.Find(command.resource()));
+  if (semaphore->imported != nullptr) return ImportedError(command.resource());
+  return ExportedRange{.device = semaphore->device,
+                       .chunk = semaphore->allocation->block,
+                       .offset = 0,
+                       .size = sizeof(uint64_t)};
+}
+
+absl::StatusOr<ExportedRange> RangeOf(Resources& resources,
+                                      const v1::ExportResource& command) {
+  const HandleKind kind = holdfast::Handle::Unpack(command.resource()).kind;
+  if (kind == HandleKind::kBuffer) return RangeOfBuffer(resources, command);
+  if (kind == HandleKind::kSemaphore) {
+    return RangeOfSemaphore(resources, command);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(DescribeHandle(command.resource()),
+                   " cannot be exported: buffers and semaphores can"));
+}
+
+v1::HandleKind KindOf(uint64_t handle) {
+  return static_cast<v1::HandleKind>(holdfast::Handle::Unpack(handle).kind);
+}
+
+absl::Status CheckToken(const std::string& token) {
+  if (token.size() == kTokenBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the token has ", token.size(),
+                                                 " bytes, not ", kTokenBytes));
+}
+
+// The memory that the token stands for, for the command's device.
+absl::StatusOr<std::shared_ptr<ImportedMemory>> Import(
+    Resources& resources, const v1::ImportResource& command) {
+  if (resources.restoring()) {
+    return Reopen(resources, command.resource(), command.device());
+  }
+  if (command.has_memory()) return ImportForeign(resources, command);
+  if (!command.has_token()) {
+    return absl::UnimplementedError(
+        "events of processes outside Holdfast are not imported");
+  }
+  HOLDFAST_RETURN_IF_ERROR(CheckToken(command.token()));
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            resources.Device(command.device()));
+  internal::SharingRequest request;
+  request.mutable_import_resource()->set_token(command.token());
+  request.mutable_import_resource()->set_kind(KindOf(command.resource()));
+  HOLDFAST_ASSIGN_OR_RETURN(SharingAnswer answer,
+                            resources.sharing().ask(request, -1));
+  return ImportedMemory::Map(device->context, std::move(answer),
+                             resources.sharing().released);
+}
+
+absl::StatusOr<BufferResource> ImportBuffer(Resources& resources,
+                                            const v1::ImportResource& command) {
+  BufferResource buffer;
+  HOLDFAST_ASSIGN_OR_RETURN(buffer.imported, Import(resources, command));
+  buffer.address = buffer.imported->address();
+  buffer.size = buffer.imported->size();
+  buffer.read_only = buffer.imported->read_only();
+  buffer.device = command.device();
+  return buffer;
+}
+
+absl::StatusOr<SemaphoreResource> ImportSemaphore(
+    Resources& resources, const v1::ImportResource& command) {
+  SemaphoreResource semaphore;
+  HOLDFAST_ASSIGN_OR_RETURN(semaphore.imported, Import(resources, command));
+  semaphore.address = semaphore.imported->address();
+  semaphore.read_only = semaphore.imported->read_only();
+  semaphore.device = command.device();
+  return semaphore;
+}
+
+v1::Result ImportResult(const ImportedMemory& memory) {
+  v1::Result result;
+  result.mutable_imported()->set_size(memory.size());
+  result.mutable_imported()->set_rights(
+      memory.read_only() ? v1::RIGHTS_READ : v1::RIGHTS_READ_WRITE);
+  return result;
+}
+
+}  // namespace
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::ExportResource& command) {
+  Resources& resources = context.resources;
+  if (command.foreign() == v1::FOREIGN_HANDLE_IPC) {
+    return absl::UnimplementedError("IPC handles are not exported");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const ExportedRange range,
+                            RangeOf(resources, command));
+  internal::SharingRequest message;
+  internal::ExportRequest& request = *message.mutable_export_resource();
+  request.set_kind(KindOf(command.resource()));
+  request.set_chunk(ChunkName(range.device, range.chunk.span));
+  request.set_offset(range.offset);
+  request.set_size(range.size);
+  *request.mutable_terms() = command;
+  HOLDFAST_ASSIGN_OR_RETURN(const SharingAnswer answer,
+                            resources.sharing().ask(message, -1));
+  v1::Result result;
+  v1::Export& exported = *result.mutable_exported();
+  exported.set_token(answer.reply.token());
+  exported.set_size(range.size);
+  if (command.foreign() == v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR) {
+    exported.set_offset(range.offset);
+    exported.set_mapped_size(range.chunk.size);
+    exported.set_descriptor_address(answer.reply.descriptor_address());
+  }
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::ImportResource& command) {
+  Resources& resources = context.resources;
+  const uint64_t handle = command.resource();
+  if (holdfast::Handle::Unpack(handle).kind == HandleKind::kSemaphore) {
+    HOLDFAST_RETURN_IF_ERROR(Create(resources.semaphores, handle, [&] {
+      return ImportSemaphore(resources, command);
+    }));
+    context.Reply(
+        ImportResult(*(*resources.semaphores.Find(handle))->imported));
+    return absl::OkStatus();
+  }
+  HOLDFAST_RETURN_IF_ERROR(Create(resources.buffers, handle, [&] {
+    return ImportBuffer(resources, command);
+  }));
+  context.Reply(ImportResult(*(*resources.buffers.Find(handle))->imported));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::RevokeExport& command) {
+  HOLDFAST_RETURN_IF_ERROR(CheckToken(command.token()));
+  internal::SharingRequest request;
+  request.set_revoke(command.token());
+  return context.resources.sharing().ask(request, -1).status();
+}
+
+}  // namespace holdfast::executor

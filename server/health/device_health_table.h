@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The health of each device, and when it is to be probed next.
+//
+//             probe passes                    probe fails
+//   PROBING ---------------> READY --------------------------> QUARANTINED
+//      ^                       |  a probe passes: READY again       | ^
+//      +--- after a fault -----+ <----------------------------------+ | fails
+//                                                                   +-+
+#ifndef HOLDFAST_SERVER_HEALTH_DEVICE_HEALTH_TABLE_H_
+#define HOLDFAST_SERVER_HEALTH_DEVICE_HEALTH_TABLE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "holdfast/v1/devices.pb.h"
+
+namespace holdfast {
+
+// Thread-safe. Does not probe by itself: DeviceProber asks it when to.
+class DeviceHealthTable {
+ public:
+  struct Options {
+    // From the end of a probe that passed to the next one; 0: none until a
+    // fault.
+    absl::Duration interval = absl::Minutes(5);
+    // From one that failed to the next one; doubles each time.
+    absl::Duration first_pause = absl::Seconds(1);
+    absl::Duration longest_pause = absl::Minutes(1);
+    // Between probes that faults cause, since a probe takes device memory and
+    // time from other sessions, and a client can fault as often as it likes.
+    absl::Duration fault_pause = absl::Seconds(5);
+    // Called when a device has become ready, or is not any more. Without a
+    // lock held, by the thread that calls Record.
+    std::function<void(uint32_t device, bool ready)> on_change;
+    std::function<absl::Time()> now = absl::Now;  // for tests
+  };
+
+  explicit DeviceHealthTable(Options options) : options_(std::move(options)) {}
+
+  // The device exists; its first probe is due.
+  void Add(uint32_t device);
+
+  // A session that may use the device has faulted. No effect if it is not
+  // known.
+  void NoteFault(uint32_t device);
+
+  // The state is STATE_UNSPECIFIED until Add.
+  v1::DeviceHealth Get(uint32_t device) const;
+
+  // Blocks until a probe of the device is due, and notes that it runs. Returns
+  // false after Stop. REQUIRES: Add.
+  bool AwaitDue(uint32_t device);
+  // The outcome of that probe.
+  void Record(uint32_t device, const absl::Status& outcome,
+              absl::Duration took);
+  // When the next probe is due.
+  absl::Time due(uint32_t device) const;
+
+  void Stop();
+  bool stopped() const;
+
+ private:
+  struct Entry {
+    v1::DeviceHealth health;
+    absl::Time due;
+    absl::Time began = absl::InfinitePast();  // the last probe
+    absl::Duration pause;                     // after the next failure
+    bool running = false;
+    bool faulted = false;  // since the last probe began
+  };
+
+  // Returns when to probe again.
+  absl::Time NextProbe(Entry& entry, bool passed) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetState(v1::DeviceHealth::State state, v1::DeviceHealth* health) const;
+
+  const Options options_;
+  mutable absl::Mutex mutex_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;  // of what AwaitDue waits for
+  std::map<uint32_t, Entry> devices_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_HEALTH_DEVICE_HEALTH_TABLE_H_

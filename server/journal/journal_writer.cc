@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/journal/journal_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "server/journal/journal_reader.h"
+#include "server/journal/live_records.h"
+
+namespace holdfast::journal {
+namespace {
+
+// Less is not worth the time.
+constexpr size_t kCompactFrom = size_t{2} << 20;
+
+// Bytes for records that end something, which make room.
+constexpr size_t kKeptForEnds = size_t{1} << 20;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JournalWriter>> JournalWriter::Map(int memory) {
+  if (!IsFixedMemfd(memory, kJournalBytes)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a journal is a memfd of ", kJournalBytes, " bytes"));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      FileMapping mapping,
+      FileMapping::Map(memory, FileMapping::Access::kReadWrite));
+  new (mapping.data()) Header{};
+  std::unique_ptr<JournalWriter> writer(new JournalWriter(std::move(mapping)));
+  writer->compact_at_ = kCompactFrom;
+  writer->header().magic = kMagic;
+  return writer;
+}
+
+// The order of the stores is what makes the journal valid at every instant: the
+// bytes first, then the one store that makes them count. A process that dies
+// has made a beginning of its stores and no other.
+void JournalWriter::Publish(bool second, size_t length) {
+  second_ = second;
+  length_ = length;
+  header().state.store((second ? kHalfBit : 0) | length,
+                       std::memory_order_release);
+}
+
+bool JournalWriter::Append(const internal::JournalRecord& record) {
+  const size_t size = record.ByteSizeLong();
+  const size_t framed = sizeof(uint32_t) + size;
+  if (framed > kHalfBytes - kKeptForEnds) return false;
+  const size_t kept = record.destroys() != 0 ? 0 : kKeptForEnds;
+  const size_t wanted = length_ + framed + kept;
+  if (wanted > compact_at_ && may_shrink_) Compact();
+  if (framed + kept > kHalfBytes - length_) return false;
+  char* const at = Half(second_) + length_;
+  const auto length = static_cast<uint32_t>(size);
+  std::memcpy(at, &length, sizeof length);
+  record.SerializeToArray(at + sizeof length, static_cast<int>(size));
+  Publish(second_, length_ + framed);
+  may_shrink_ |= record.destroys() != 0 || !record.key().empty();
+  return true;
+}
+
+void JournalWriter::Compact() {
+  may_shrink_ = false;
+  const absl::string_view bytes(Half(second_), length_);
+  const auto records = ParseRecords(bytes);
+  if (!records.ok()) {
+    LogError("the session's journal: ", records.status().message());
+    compact_at_ = kHalfBytes;
+    return;
+  }
+  char* const other = Half(!second_);
+  size_t length = 0;
+  for (const size_t i : LiveRecords(records->records)) {
+    const absl::string_view frame = records->frames[i];
+    std::memcpy(other + length, frame.data(), frame.size());
+    length += frame.size();
+  }
+  Publish(!second_, length);
+  compact_at_ = std::min(kHalfBytes, std::max(kCompactFrom, 2 * length));
+}
+
+void JournalWriter::Begin(uint64_t sequence, uint32_t field, uint64_t stream,
+                          absl::string_view name) {
+  Header& h = header();
+  const uint64_t count = h.commands.load(std::memory_order_relaxed);
+  LastCommand& slot = h.last[count % Header::kLastCommands];
+  slot.sequence = sequence;
+  slot.stream = stream;
+  slot.field = field;
+  const size_t size = std::min(name.size(), LastCommand::kNameBytes);
+  std::memcpy(slot.name, name.data(), size);
+  if (size < LastCommand::kNameBytes) slot.name[size] = 0;
+  Store(h.commands, count + 1);
+  Store(h.begun, sequence);
+}
+
+}  // namespace holdfast::journal

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bytes of a journal: a memfd of fixed size that the supervisor makes and
+// an executor writes. Both map it; README.md says how it is used.
+//
+//   0      Header
+//   4096   half 0 ┐ records, one behind the other: 32 bits of length in the
+//   ...    half 1 ┘ machine's order, then a serialised internal.JournalRecord
+//
+// Header::state names the valid half and the number of its valid bytes. Bytes
+// behind these, or in the other half, do not exist for a reader, so that one
+// store publishes a record, or a compacted journal as a whole.
+#ifndef HOLDFAST_SERVER_JOURNAL_LAYOUT_H_
+#define HOLDFAST_SERVER_JOURNAL_LAYOUT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast::journal {
+
+inline constexpr uint64_t kMagic = 0x4c4e524a54534648;  // "HFSTJRNL"
+inline constexpr size_t kHeaderBytes = 4096;
+// Bytes of each half. Pages that were never written take no memory.
+inline constexpr size_t kHalfBytes = size_t{32} << 20;
+inline constexpr size_t kJournalBytes = kHeaderBytes + 2 * kHalfBytes;
+
+// A command as the header remembers it.
+struct LastCommand {
+  static constexpr size_t kNameBytes = 64;
+  uint64_t sequence;      // 0: the slot was never used
+  uint64_t stream;        // handle; 0: the command has none
+  uint32_t field;         // of v1.Command
+  char name[kNameBytes];  // of the kernel, cut; ends with 0 if it is shorter
+};
+
+struct Header {
+  static constexpr size_t kLastCommands = 16;
+
+  uint64_t magic;
+  // Half in the top bit, below it the length of its records.
+  std::atomic<uint64_t> state;
+
+  // Sequence numbers. Everything up to `completed` has taken effect; up to
+  // `processed` was carried out and is journalled; `begun` is being carried
+  // out, or the last that was; up to `received` has arrived.
+  alignas(64) std::atomic<uint64_t> received;
+  std::atomic<uint64_t> completed;
+  alignas(64) std::atomic<uint64_t> begun;
+  std::atomic<uint64_t> processed;
+  std::atomic<uint64_t> commands;  // counts; the next one's slot modulo 16
+  LastCommand last[kLastCommands];
+  // When the executor has last looked for kernels over their limit of time, by
+  // the machine's steady clock in nanoseconds. 0: it has none to look for.
+  alignas(64) std::atomic<uint64_t> looked;
+};
+static_assert(sizeof(Header) <= kHeaderBytes);
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+inline constexpr uint64_t kHalfBit = uint64_t{1} << 63;
+
+}  // namespace holdfast::journal
+
+#endif  // HOLDFAST_SERVER_JOURNAL_LAYOUT_H_

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/journal/live_records.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace holdfast::journal {
+namespace {
+
+using internal::JournalRecord;
+
+constexpr size_t kNone = SIZE_MAX;
+
+// A handle names one resource after the other, so that all references are
+// resolved to the record that made what they meant at their time.
+class Liveness {
+ public:
+  explicit Liveness(const std::vector<JournalRecord>& records)
+      : records_(records), notes_(records.size()) {}
+
+  std::vector<size_t> Find() {
+    for (size_t i = 0; i < records_.size(); ++i) Visit(i);
+    for (size_t i = 0; i < records_.size(); ++i) {
+      if (notes_[i].live_handles > 0 || IsChangeOfLive(i)) Keep(i);
+    }
+    while (!unfinished_.empty()) {
+      const size_t next = unfinished_.back();
+      unfinished_.pop_back();
+      for (const size_t needed : notes_[next].needs) Keep(needed);
+    }
+    return Collect();
+  }
+
+ private:
+  struct Note {
+    size_t live_handles = 0;  // that this record made
+    size_t subject = kNone;   // the maker of `ends_with`, if nothing is made
+    size_t ended = kNone;     // the maker of the handle that this one ends
+    bool replaced = false;    // by a later one with the same key
+    bool kept = false;
+    std::vector<size_t> needs;  // makers
+  };
+
+  size_t MakerOf(uint64_t handle) const {
+    const auto found = makers_.find(handle);
+    return found == makers_.end() ? kNone : found->second;
+  }
+
+  void Visit(size_t i) {
+    const JournalRecord& record = records_[i];
+    Note& note = notes_[i];
+    for (const uint64_t handle : record.needs()) Need(i, handle);
+    if (record.ends_with() != 0) Need(i, record.ends_with());
+    for (const uint64_t handle : record.creates()) {
+      End(handle);
+      makers_[handle] = i;
+      ++note.live_handles;
+      if (record.ends_with() != 0) {
+        followers_[record.ends_with()].push_back(handle);
+      }
+    }
+    if (record.creates().empty()) note.subject = MakerOf(record.ends_with());
+    if (record.destroys() != 0) {
+      note.ended = MakerOf(record.destroys());
+      End(record.destroys());
+    }
+    if (record.key().empty()) return;
+    const auto [place, is_new] = keys_.try_emplace(record.key(), i);
+    if (is_new) return;
+    notes_[std::exchange(place->second, i)].replaced = true;
+  }
+
+  void Need(size_t i, uint64_t handle) {
+    const size_t maker = MakerOf(handle);
+    if (maker != kNone) notes_[i].needs.push_back(maker);
+  }
+
+  // A hostile journal may say that a handle follows itself: what has ended is
+  // taken out first.
+  void End(uint64_t first) {
+    std::vector<uint64_t> ending = {first};
+    while (!ending.empty()) {
+      const uint64_t handle = ending.back();
+      ending.pop_back();
+      const auto maker = makers_.find(handle);
+      if (maker == makers_.end()) continue;
+      --notes_[maker->second].live_handles;
+      makers_.erase(maker);
+      const auto found = followers_.find(handle);
+      if (found == followers_.end()) continue;
+      ending.insert(ending.end(), found->second.begin(), found->second.end());
+      followers_.erase(found);
+    }
+  }
+
+  // For a step that makes nothing and ends nothing.
+  bool IsChangeOfLive(size_t i) const {
+    const JournalRecord& record = records_[i];
+    if (!record.creates().empty() || record.destroys() != 0) return false;
+    if (notes_[i].replaced) return false;
+    const size_t subject = notes_[i].subject;
+    return record.ends_with() == 0 ||
+           (subject != kNone && notes_[subject].live_handles > 0);
+  }
+
+  void Keep(size_t i) {
+    if (std::exchange(notes_[i].kept, true)) return;
+    unfinished_.push_back(i);
+  }
+
+  std::vector<size_t> Collect() const {
+    std::vector<size_t> kept;
+    for (size_t i = 0; i < records_.size(); ++i) {
+      const Note& note = notes_[i];
+      const auto is_kept = [this](size_t maker) {
+        return maker != kNone && notes_[maker].kept;
+      };
+      // A step that ends or changes what is kept has to be kept as well.
+      const bool ends_kept = is_kept(note.ended);
+      const bool changes_kept = !note.replaced && is_kept(note.subject);
+      if (note.kept || ends_kept || changes_kept) kept.push_back(i);
+    }
+    return kept;
+  }
+
+  const std::vector<JournalRecord>& records_;
+  std::vector<Note> notes_;
+  absl::flat_hash_map<uint64_t, size_t> makers_;  // of the handles that live
+  absl::flat_hash_map<uint64_t, std::vector<uint64_t>> followers_;
+  absl::flat_hash_map<std::string, size_t> keys_;
+  std::vector<size_t> unfinished_;  // kept, and what they need is not yet
+};
+
+}  // namespace
+
+std::vector<size_t> LiveRecords(const std::vector<JournalRecord>& records) {
+  return Liveness(records).Find();
+}
+
+}  // namespace holdfast::journal

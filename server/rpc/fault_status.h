@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RPC_FAULT_STATUS_H_
+#define HOLDFAST_SERVER_RPC_FAULT_STATUS_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+
+namespace holdfast {
+
+// Answers calls of a session whose fault, which ended `epoch`, the client has
+// not acknowledged: ABORTED with ErrorDetail.fault_epoch.
+absl::Status FaultedError(uint64_t epoch);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_FAULT_STATUS_H_

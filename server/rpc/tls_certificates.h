@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RPC_TLS_CERTIFICATES_H_
+#define HOLDFAST_SERVER_RPC_TLS_CERTIFICATES_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+
+namespace holdfast {
+
+// PEM files for TCP. Without any, TCP is plain.
+struct TlsFiles {
+  std::string certificate;  // the server's, with its chain
+  std::string key;
+  std::string client_ca;  // if set, clients must show a certificate of it
+
+  bool empty() const {
+    return certificate.empty() && key.empty() && client_ca.empty();
+  }
+};
+
+// The server's certificates, which may be replaced while it serves.
+// Thread-safe.
+class TlsCertificates {
+ public:
+  // PEM texts. Immutable.
+  struct Texts {
+    std::string certificate;
+    std::string key;
+    std::string client_ca;  // empty: clients need no certificate
+  };
+
+  // INVALID_ARGUMENT: certificate or key is missing, a file is no PEM file of
+  // its kind, or the key is not the certificate's. Other codes: a file cannot
+  // be read. The error names the option and the file.
+  static absl::StatusOr<std::shared_ptr<TlsCertificates>> Load(TlsFiles files);
+
+  // Reads the files again. On an error, as above, nothing changes.
+  absl::Status Reload();
+
+  // The texts that count now. Others are in another object.
+  std::shared_ptr<const Texts> texts() const;
+
+  bool asks_clients() const { return !files_.client_ca.empty(); }
+
+ private:
+  explicit TlsCertificates(TlsFiles files) : files_(std::move(files)) {}
+
+  const TlsFiles files_;
+  mutable absl::Mutex mutex_;
+  std::shared_ptr<const Texts> texts_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_TLS_CERTIFICATES_H_

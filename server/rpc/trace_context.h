@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RPC_TRACE_CONTEXT_H_
+#define HOLDFAST_SERVER_RPC_TRACE_CONTEXT_H_
+
+#include <grpcpp/server_context.h>
+
+#include "absl/strings/string_view.h"
+#include "core/base/log_scope.h"
+
+namespace holdfast {
+
+// The trace that a call belongs to, as W3C Trace Context and OpenTelemetry send
+// it in the metadata `traceparent`:
+//
+//   00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+//
+// Returns its trace_id and span_id; empty fields for anything that is not of
+// that form, as the standard demands, so no call fails for it.
+LogFields ParseTraceParent(absl::string_view value);
+
+LogFields TraceOf(const grpc::ServerContextBase& context);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_TRACE_CONTEXT_H_

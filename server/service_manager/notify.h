@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SERVICE_MANAGER_NOTIFY_H_
+#define HOLDFAST_SERVER_SERVICE_MANAGER_NOTIFY_H_
+
+#include "absl/strings/string_view.h"
+
+namespace holdfast {
+
+// Sends `state`, "READY=1" for instance, to the service manager as sd_notify(3)
+// does. Does nothing without $NOTIFY_SOCKET; a message that cannot be sent is
+// lost without an error. Thread-safe.
+void NotifyServiceManager(absl::string_view state);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SERVICE_MANAGER_NOTIFY_H_

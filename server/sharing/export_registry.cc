@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/sharing/export_registry.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/base/sha256.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+constexpr size_t kMaxSessionIdBytes = 64;
+
+absl::StatusOr<std::string> MakeToken() {
+  std::string token(ExportRegistry::kTokenBytes, '\0');
+  if (getrandom(token.data(), token.size(), 0) !=
+      static_cast<ssize_t>(token.size())) {
+    return absl::ErrnoToStatus(errno, "getrandom");
+  }
+  return token;
+}
+
+absl::StatusOr<absl::Duration> LifetimeOf(const v1::ExportResource& terms) {
+  if (!terms.has_lifetime()) return ExportRegistry::kDefaultLifetime;
+  const absl::Duration lifetime = absl::Seconds(terms.lifetime().seconds()) +
+                                  absl::Nanoseconds(terms.lifetime().nanos());
+  if (lifetime <= absl::ZeroDuration() ||
+      lifetime > ExportRegistry::kMaxLifetime) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lifetime is ", absl::FormatDuration(lifetime),
+                     ", allowed is more than 0 and up to 24 hours"));
+  }
+  return lifetime;
+}
+
+absl::StatusOr<uint32_t> ImportsOf(const v1::ExportResource& terms) {
+  if (terms.max_imports() <= ExportRegistry::kMaxImports) {
+    return std::max(terms.max_imports(), uint32_t{1});
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("max_imports is ", terms.max_imports(), ", the limit is ",
+                   ExportRegistry::kMaxImports));
+}
+
+absl::Status CheckSessionId(const std::string& id) {
+  if (id.size() <= kMaxSessionIdBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("session_id has ", id.size(),
+                                                 " bytes, the limit is ",
+                                                 kMaxSessionIdBytes));
+}
+
+absl::Status TooMany(size_t count, absl::string_view of) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(count, " exports of ", of,
+                   " can be redeemed, which is the limit; revoke some"));
+}
+
+absl::string_view NameOf(v1::HandleKind kind) {
+  return kind == v1::HANDLE_KIND_BUFFER  ? "a buffer"
+         : kind == v1::HANDLE_KIND_EVENT ? "an event"
+                                         : "a semaphore";
+}
+
+}  // namespace
+
+ExportRegistry::ExportRegistry() : thread_([this] { RemoveExpired(); }) {}
+
+ExportRegistry::~ExportRegistry() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  thread_.join();
+}
+
+absl::StatusOr<std::string> ExportRegistry::Export(
+    const std::string& session, SharedResource resource,
+    const v1::ExportResource& terms) {
+  HOLDFAST_ASSIGN_OR_RETURN(const absl::Duration lifetime, LifetimeOf(terms));
+  HOLDFAST_ASSIGN_OR_RETURN(const uint32_t imports, ImportsOf(terms));
+  HOLDFAST_RETURN_IF_ERROR(CheckSessionId(terms.session_id()));
+  HOLDFAST_ASSIGN_OR_RETURN(std::string token, MakeToken());
+  absl::MutexLock lock(&mutex_);
+  if (entries_.size() >= kMaxOfAll) return TooMany(kMaxOfAll, "all sessions");
+  size_t& count = of_session_[session];
+  if (count >= kMaxOfSession) return TooMany(count, "this session");
+  ++count;
+  const bool foreign = terms.foreign() == v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR;
+  const absl::Time end = absl::Now() + lifetime;
+  entries_[ToBytes(Sha256(token))] = {
+      session, std::move(resource), terms.session_id(), foreign, imports, end};
+  next_end_ = std::min(next_end_, end);
+  return token;
+}
+
+absl::StatusOr<ExportRegistry::Entries::iterator> ExportRegistry::Find(
+    absl::string_view token) {
+  const auto found = entries_.find(ToBytes(Sha256(token)));
+  if (found != entries_.end() && absl::Now() < found->second.end) return found;
+  return absl::NotFoundError(
+      "no export has this token: it has expired, was revoked or redeemed as "
+      "often as it may be, or its session has ended");
+}
+
+absl::StatusOr<SharedResource> ExportRegistry::Redeem(
+    absl::string_view token, const std::string& session, v1::HandleKind kind) {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_ASSIGN_OR_RETURN(const auto found, Find(token));
+  const Entry& entry = found->second;
+  if (!entry.bound_to.empty() && entry.bound_to != session) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("the export is for session ", entry.bound_to, " only"));
+  }
+  if (entry.resource.kind != kind) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the export is ", NameOf(entry.resource.kind),
+                     ", the handle is of ", NameOf(kind)));
+  }
+  return Take(found);
+}
+
+absl::StatusOr<SharedResource> ExportRegistry::RedeemForeign(
+    absl::string_view token) {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_ASSIGN_OR_RETURN(const auto found, Find(token));
+  if (!found->second.foreign || !found->second.bound_to.empty()) {
+    return absl::PermissionDeniedError(
+        "the export is not for processes outside Holdfast: "
+        "FOREIGN_HANDLE_POSIX_DESCRIPTOR");
+  }
+  return Take(found);
+}
+
+SharedResource ExportRegistry::Take(Entries::iterator entry) {
+  SharedResource resource = entry->second.resource;
+  if (--entry->second.imports_left == 0) Remove(entry);
+  return resource;
+}
+
+void ExportRegistry::Remove(Entries::iterator entry) {
+  const auto count = of_session_.find(entry->second.session);
+  if (--count->second == 0) of_session_.erase(count);
+  entries_.erase(entry);
+}
+
+absl::Status ExportRegistry::Revoke(absl::string_view token,
+                                    const std::string& session) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = entries_.find(ToBytes(Sha256(token)));
+  if (found == entries_.end()) return absl::OkStatus();
+  if (found->second.session != session) {
+    return absl::NotFoundError("no export of this session has this token");
+  }
+  Remove(found);
+  return absl::OkStatus();
+}
+
+void ExportRegistry::EndSession(const std::string& session) {
+  absl::MutexLock lock(&mutex_);
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    const auto entry = it++;
+    if (entry->second.session == session) Remove(entry);
+  }
+}
+
+size_t ExportRegistry::CountOf(const std::string& session) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = of_session_.find(session);
+  return found == of_session_.end() ? 0 : found->second;
+}
+
+void ExportRegistry::Track(const std::shared_ptr<SharedChunk>& chunk) {
+  absl::MutexLock lock(&mutex_);
+  if (chunks_.size() >= prune_at_) {
+    chunks_.erase(
+        std::remove_if(chunks_.begin(), chunks_.end(),
+                       [](const auto& held) { return held.expired(); }),
+        chunks_.end());
+    prune_at_ = std::max(kPruneFrom, 2 * chunks_.size());
+  }
+  chunks_.push_back(chunk);
+}
+
+void ExportRegistry::ReportOrphans(v1::MemoryTotals* totals) const {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& held : chunks_) {
+    const std::shared_ptr<SharedChunk> chunk = held.lock();
+    if (chunk == nullptr || !chunk->orphaned()) continue;
+    for (auto& device : *totals->mutable_devices()) {
+      if (device.device() != chunk->device()) continue;
+      device.set_orphaned_bytes(device.orphaned_bytes() + chunk->size());
+    }
+  }
+}
+
+// Sleeps until the first token's time; one that comes earlier wakes it.
+void ExportRegistry::RemoveExpired() {
+  absl::MutexLock lock(&mutex_);
+  while (!stopping_) {
+    const absl::Time until = next_end_;
+    const auto changed = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return stopping_ || next_end_ < until;
+    };
+    if (mutex_.AwaitWithDeadline(absl::Condition(&changed), until)) continue;
+    next_end_ = absl::InfiniteFuture();
+    const absl::Time now = absl::Now();
+    for (auto it = entries_.begin(); it != entries_.end();) {
+      const auto entry = it++;
+      if (entry->second.end <= now) {
+        Remove(entry);
+      } else {
+        next_end_ = std::min(next_end_, entry->second.end);
+      }
+    }
+  }
+}
+
+}  // namespace holdfast

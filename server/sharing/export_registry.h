@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SHARING_EXPORT_REGISTRY_H_
+#define HOLDFAST_SERVER_SHARING_EXPORT_REGISTRY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "holdfast/internal/executor.pb.h"
+#include "holdfast/v1/sessions.pb.h"
+#include "holdfast/v1/sharing_commands.pb.h"
+#include "server/sharing/shared_chunk.h"
+
+namespace holdfast {
+
+// Something that can be shared: a range of a chunk, or an event.
+struct SharedResource {
+  v1::HandleKind kind = v1::HANDLE_KIND_UNSPECIFIED;
+  uint32_t device = 0;
+  std::shared_ptr<SharedChunk> chunk;  // null: an event
+  uint64_t offset = 0;                 // in the chunk
+  uint64_t size = 0;
+  v1::Rights rights = v1::RIGHTS_UNSPECIFIED;
+  std::string event_handle;
+};
+
+// Every token that can be redeemed, of all sessions. A token ends when it has
+// been redeemed as often as it may be, at its time, when it is revoked, or with
+// the session that made it. A thread of its own removes those whose time has
+// come, since a token keeps memory. Thread-safe.
+class ExportRegistry {
+ public:
+  static constexpr size_t kTokenBytes = 16;
+  static constexpr size_t kMaxOfSession = 1024;
+  static constexpr size_t kMaxOfAll = 65536;
+  static constexpr uint32_t kMaxImports = 65536;
+  static constexpr absl::Duration kDefaultLifetime = absl::Seconds(60);
+  static constexpr absl::Duration kMaxLifetime = absl::Hours(24);
+
+  ExportRegistry();
+  ~ExportRegistry();
+  ExportRegistry(const ExportRegistry&) = delete;
+  ExportRegistry& operator=(const ExportRegistry&) = delete;
+
+  // Returns a new token: 128 random bits. INVALID_ARGUMENT: bad terms;
+  // RESOURCE_EXHAUSTED: too many tokens of this session, or of all.
+  absl::StatusOr<std::string> Export(const std::string& session,
+                                     SharedResource resource,
+                                     const v1::ExportResource& terms);
+
+  // As ImportResource says; counts as one import.
+  absl::StatusOr<SharedResource> Redeem(absl::string_view token,
+                                        const std::string& session,
+                                        v1::HandleKind kind);
+  // The same for a process that has no session: the token was made for such.
+  absl::StatusOr<SharedResource> RedeemForeign(absl::string_view token);
+
+  // OK also if there is no such token. NOT_FOUND: another session made it.
+  absl::Status Revoke(absl::string_view token, const std::string& session);
+
+  void EndSession(const std::string& session);
+
+  size_t CountOf(const std::string& session) const;
+
+  // Where processes outside Holdfast take descriptors, "unix:/path". Set before
+  // the first session.
+  void SetDescriptorAddress(std::string address) {
+    descriptor_address_ = std::move(address);
+  }
+  const std::string& descriptor_address() const { return descriptor_address_; }
+
+  // Remembers a chunk, without keeping it, for the next one.
+  void Track(const std::shared_ptr<SharedChunk>& chunk);
+  // Adds MemoryTotals.Device.orphaned_bytes to the devices that are there.
+  void ReportOrphans(v1::MemoryTotals* totals) const;
+
+ private:
+  static constexpr size_t kPruneFrom = 64;
+
+  struct Entry {
+    std::string session;  // that made it
+    SharedResource resource;
+    std::string bound_to;  // a session; empty: any
+    bool foreign = false;
+    uint32_t imports_left = 0;
+    absl::Time end;
+  };
+  // By the token's SHA-256, so that how long a look-up takes tells nothing of
+  // tokens.
+  using Entries = std::map<std::string, Entry>;
+
+  absl::StatusOr<Entries::iterator> Find(absl::string_view token)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  SharedResource Take(Entries::iterator entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Remove(Entries::iterator entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RemoveExpired();
+
+  std::string descriptor_address_;
+  mutable absl::Mutex mutex_;
+  Entries entries_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<SharedChunk>> chunks_ ABSL_GUARDED_BY(mutex_);
+  size_t prune_at_ ABSL_GUARDED_BY(mutex_) = kPruneFrom;  // entries of chunks_
+  std::map<std::string, size_t> of_session_ ABSL_GUARDED_BY(mutex_);
+  absl::Time next_end_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SHARING_EXPORT_REGISTRY_H_

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/sharing/session_memory.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "server/rpc/status_conversion.h"
+
+namespace holdfast {
+namespace {
+
+constexpr size_t kEventHandleBytes = 64;
+
+internal::MemoryPlace PlaceOf(uint32_t device) {
+  internal::MemoryPlace place;
+  place.set_device(device);
+  return place;
+}
+
+absl::StatusOr<v1::Rights> RightsOf(const internal::ExportRequest& request) {
+  switch (request.terms().rights()) {
+    case v1::RIGHTS_UNSPECIFIED:
+    case v1::RIGHTS_READ:
+      return v1::RIGHTS_READ;
+    case v1::RIGHTS_READ_WRITE:
+      return v1::RIGHTS_READ_WRITE;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("rights ", request.terms().rights(), " do not exist"));
+  }
+}
+
+}  // namespace
+
+absl::Status SessionMemory::Hold(const internal::ChunkCreated& created,
+                                 UniqueFd fd) {
+  if (chunks_.size() >= kMaxChunks) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("it made more than ", kMaxChunks, " chunks of memory"));
+  }
+  Release(created.chunk());
+  chunks_[created.chunk()] = {std::move(fd), created.device(),
+                              created.address(), created.size(), nullptr};
+  services_.memory.NoteTaken(created.device(), created.size());
+  return absl::OkStatus();
+}
+
+void SessionMemory::Release(uint64_t chunk) {
+  const auto it = chunks_.find(chunk);
+  if (it == chunks_.end()) return;
+  if (it->second.shared == nullptr) {
+    services_.memory.NoteReturned(it->second.device, it->second.size);
+  } else {
+    services_.grants.Forgive(PlaceOf(it->second.device), it->second.size);
+  }
+  chunks_.erase(it);
+}
+
+absl::Status SessionMemory::ForEachChunk(
+    const std::function<absl::Status(const internal::ChunkCreated&, int)>&
+        visit) const {
+  for (const auto& [name, chunk] : chunks_) {
+    internal::ChunkCreated place;
+    place.set_chunk(name);
+    place.set_device(chunk.device);
+    place.set_address(chunk.address);
+    place.set_size(chunk.size);
+    place.set_read_only(chunk.shared != nullptr && chunk.shared->sealed());
+    const int descriptor =
+        chunk.shared == nullptr ? chunk.fd.get() : chunk.shared->descriptor();
+    HOLDFAST_RETURN_IF_ERROR(visit(place, descriptor));
+  }
+  return absl::OkStatus();
+}
+
+void SessionMemory::EndRestore() {
+  std::erase_if(imports_, [this](const auto& import) {
+    return !reopened_.contains(import.first);
+  });
+  reopened_.clear();
+}
+
+void SessionMemory::BeginRestore() {
+  reopened_.clear();
+  for (const auto& [name, chunk] : chunks_) {
+    if (chunk.shared == nullptr) continue;
+    services_.grants.Credit(PlaceOf(chunk.device), chunk.size);
+  }
+}
+
+SessionMemory::Answer SessionMemory::Ask(
+    const internal::SharingRequest& request, int descriptor) {
+  Answer answer;
+  const absl::Status status =
+      session_.empty()
+          ? absl::FailedPreconditionError("no session to share for")
+          : Carry(request, descriptor, &answer);
+  if (!status.ok()) *answer.reply.mutable_error() = ToError(status);
+  return answer;
+}
+
+absl::Status SessionMemory::Carry(const internal::SharingRequest& request,
+                                  int descriptor, Answer* answer) {
+  switch (request.request_case()) {
+    case internal::SharingRequest::kExportResource: {
+      HOLDFAST_ASSIGN_OR_RETURN(std::string token,
+                                Export(request.export_resource()));
+      answer->reply.set_token(std::move(token));
+      answer->reply.set_descriptor_address(
+          services_.exports.descriptor_address());
+      return absl::OkStatus();
+    }
+    case internal::SharingRequest::kImportResource:
+      return Import(request.import_resource(), answer);
+    case internal::SharingRequest::kRevoke:
+      return services_.exports.Revoke(request.revoke(), session_);
+    case internal::SharingRequest::kCommit:
+      return Commit(request.commit(), descriptor, answer);
+    case internal::SharingRequest::kOpen:
+      return OpenVersionOf(request.open(), answer);
+    case internal::SharingRequest::kReopen:
+      return Reopen(request.reopen(), answer);
+    case internal::SharingRequest::REQUEST_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("nothing asked for");
+}
+
+absl::StatusOr<std::string> SessionMemory::Export(
+    const internal::ExportRequest& request) {
+  HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource, Describe(request));
+  return services_.exports.Export(session_, std::move(resource),
+                                  request.terms());
+}
+
+absl::StatusOr<SharedResource> SessionMemory::Describe(
+    const internal::ExportRequest& request) {
+  SharedResource resource;
+  resource.kind = request.kind();
+  resource.device = request.device();
+  resource.size = request.size();
+  resource.offset = request.offset();
+  HOLDFAST_ASSIGN_OR_RETURN(resource.rights, RightsOf(request));
+  if (request.kind() == v1::HANDLE_KIND_EVENT) {
+    if (request.event_handle().size() != kEventHandleBytes) {
+      return absl::InvalidArgumentError("an event's handle has 64 bytes");
+    }
+    resource.event_handle = request.event_handle();
+    return resource;
+  }
+  const v1::Rights rights = resource.rights;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      resource, Range(request.chunk(), request.offset(), request.size()));
+  resource.kind = request.kind();
+  resource.rights = rights;
+  return resource;
+}
+
+absl::StatusOr<SharedResource> SessionMemory::Range(uint64_t chunk,
+                                                    uint64_t offset,
+                                                    uint64_t size) {
+  const auto found = chunks_.find(chunk);
+  if (found == chunks_.end()) {
+    return absl::NotFoundError("no such chunk in this session");
+  }
+  const uint64_t limit = found->second.size;
+  if (offset > limit || size > limit - offset) {
+    return absl::OutOfRangeError(
+        absl::StrCat(size, " bytes at ", offset, " of a chunk of ", limit));
+  }
+  SharedResource resource;
+  resource.kind = v1::HANDLE_KIND_BUFFER;
+  resource.device = found->second.device;
+  resource.offset = offset;
+  resource.size = size;
+  resource.rights = v1::RIGHTS_READ;
+  HOLDFAST_ASSIGN_OR_RETURN(resource.chunk, Share(found->second));
+  return resource;
+}
+
+// From now on the chunk may outlive its session, and so does its charge.
+absl::StatusOr<std::shared_ptr<SharedChunk>> SessionMemory::Share(
+    Chunk& chunk) {
+  if (chunk.shared != nullptr) return chunk.shared;
+  HOLDFAST_RETURN_IF_ERROR(CheckChunkDescriptor(chunk.fd.get(), chunk.size));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      MemoryGrants::Detached charge,
+      services_.grants.Detach(PlaceOf(chunk.device), chunk.size));
+  chunk.shared = std::make_shared<SharedChunk>(
+      SharedChunk::Options{.descriptor = std::move(chunk.fd),
+                           .device = chunk.device,
+                           .size = chunk.size,
+                           .charge = std::move(charge),
+                           .owner_ended = ended_,
+                           .memory = &services_.memory});
+  services_.exports.Track(chunk.shared);
+  return chunk.shared;
+}
+
+absl::Status SessionMemory::CheckMayImport() const {
+  if (imports_.size() < kMaxImports) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the session has ", imports_.size(), " imports, which is the limit"));
+}
+
+absl::Status SessionMemory::Import(const internal::ImportRequest& request,
+                                   Answer* answer) {
+  HOLDFAST_RETURN_IF_ERROR(CheckMayImport());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      SharedResource resource,
+      services_.exports.Redeem(request.token(), session_, request.kind()));
+  return AddImport({std::move(resource), nullptr}, answer);
+}
+
+absl::Status SessionMemory::AddImport(Imported import, Answer* answer) {
+  imports_[++last_import_] = std::move(import);
+  const absl::Status status = DescribeImport(last_import_, answer);
+  if (!status.ok()) imports_.erase(last_import_);
+  return status;
+}
+
+absl::Status SessionMemory::Reopen(uint64_t import, Answer* answer) {
+  if (!imports_.contains(import)) {
+    return absl::NotFoundError("it was imported no more");
+  }
+  reopened_.insert(import);
+  return DescribeImport(import, answer);
+}
+
+absl::Status SessionMemory::DescribeImport(uint64_t import,
+                                           Answer* answer) const {
+  const SharedResource& resource = imports_.at(import).resource;
+  internal::ImportedResource& imported = *answer->reply.mutable_imported();
+  if (resource.chunk != nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
+                              resource.chunk->Open(resource.rights));
+    imported.set_chunk_size(resource.chunk->size());
+  }
+  imported.set_import(import);
+  imported.set_device(resource.device);
+  imported.set_offset(resource.offset);
+  imported.set_size(resource.size);
+  imported.set_rights(resource.rights);
+  imported.set_event_handle(resource.event_handle);
+  return absl::OkStatus();
+}
+
+void SessionMemory::Close() {
+  if (!session_.empty()) services_.exports.EndSession(session_);
+  session_.clear();
+  *ended_ = true;
+  for (const auto& [id, chunk] : chunks_) {
+    if (chunk.shared == nullptr) {
+      services_.memory.NoteReturned(chunk.device, chunk.size);
+    }
+  }
+  chunks_.clear();
+  imports_.clear();
+}
+
+void SessionMemory::Report(v1::SessionUsage* usage) const {
+  usage->mutable_exports()->set_used(services_.exports.CountOf(session_));
+  usage->mutable_exports()->set_limit(ExportRegistry::kMaxOfSession);
+  usage->mutable_imports()->set_used(imports_.size());
+  usage->mutable_imports()->set_limit(kMaxImports);
+  uint64_t bytes = 0;
+  for (const auto& [id, import] : imports_) {
+    const SharedResource& resource = import.resource;
+    if (resource.chunk != nullptr) bytes += resource.chunk->size();
+  }
+  usage->set_imported_bytes(bytes);
+}
+
+}  // namespace holdfast

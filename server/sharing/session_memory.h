@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SHARING_SESSION_MEMORY_H_
+#define HOLDFAST_SERVER_SHARING_SESSION_MEMORY_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/unique_fd.h"
+#include "holdfast/internal/executor.pb.h"
+#include "holdfast/v1/sessions.pb.h"
+#include "server/collections/collection_table.h"
+#include "server/sharing/export_registry.h"
+#include "server/supervisor/device_memory.h"
+#include "server/supervisor/memory_ledger.h"
+#include "server/tenants/tenant.h"
+
+namespace holdfast {
+
+// The supervisor's part of one session's device memory: its chunks, its exports
+// and its imports. The executor's messages come
+// here; they are hostile input. Not thread-safe.
+class SessionMemory {
+ public:
+  // Chunks that one executor may have the supervisor hold.
+  static constexpr size_t kMaxChunks = 4096;
+  static constexpr size_t kMaxImports = 4096;
+
+  // Parts of the supervisor, which outlive it; the grants are the session's.
+  struct Services {
+    ExportRegistry& exports;
+    CollectionTable& collections;
+    DeviceMemory& memory;
+    MemoryGrants& grants;
+  };
+  explicit SessionMemory(const Services& services) : services_(services) {}
+  ~SessionMemory() { Close(); }
+  SessionMemory(const SessionMemory&) = delete;
+  SessionMemory& operator=(const SessionMemory&) = delete;
+
+  // Before it nothing can be shared. `tenant` is whose session it is.
+  void Open(const std::string& session, std::shared_ptr<Tenant> tenant) {
+    session_ = session;
+    tenant_ = std::move(tenant);
+  }
+
+  // RESOURCE_EXHAUSTED: too many.
+  absl::Status Hold(const internal::ChunkCreated& created, UniqueFd fd);
+  void Release(uint64_t chunk);
+
+  // Calls `visit` with each chunk that the session has and a descriptor of it,
+  // which is borrowed, until one call fails.
+  absl::Status ForEachChunk(
+      const std::function<absl::Status(const internal::ChunkCreated&, int)>&
+          visit) const;
+  // A successor of the session's executor will reserve the chunks again; the
+  // shared ones are charged already.
+  void BeginRestore();
+  // The successor has all that it wants: lets go of imports that it has not
+  // opened again.
+  void EndRestore();
+
+  struct Answer {
+    internal::SharingReply reply;
+    UniqueFd descriptor;
+  };
+  // `descriptor` came with the request; -1: none.
+  Answer Ask(const internal::SharingRequest& request, int descriptor);
+  void ReleaseImport(uint64_t import) { imports_.erase(import); }
+
+  // The session has ended: lets go of everything. Memory that others use stays.
+  void Close();
+
+  void Report(v1::SessionUsage* usage) const;
+
+ private:
+  struct Chunk {
+    UniqueFd fd;  // until it is shared
+    uint32_t device = 0;
+    uint64_t address = 0;
+    uint64_t size = 0;
+    std::shared_ptr<SharedChunk> shared;
+  };
+
+  // A resource of another session that this one uses.
+  struct Imported {
+    SharedResource resource;
+    std::shared_ptr<const OpenVersion> version;  // null: of no collection
+  };
+
+  absl::Status Carry(const internal::SharingRequest& request, int descriptor,
+                     Answer* answer);
+  absl::StatusOr<std::string> Export(const internal::ExportRequest& request);
+  absl::StatusOr<SharedResource> Describe(
+      const internal::ExportRequest& request);
+  absl::StatusOr<std::shared_ptr<SharedChunk>> Share(Chunk& chunk);
+  absl::StatusOr<SharedResource> Range(uint64_t chunk, uint64_t offset,
+                                       uint64_t size);
+  absl::Status Import(const internal::ImportRequest& request, Answer* answer);
+  absl::Status CheckMayImport() const;
+  absl::Status AddImport(Imported imported, Answer* answer);
+  absl::Status DescribeImport(uint64_t import, Answer* answer) const;
+  absl::Status Reopen(uint64_t import, Answer* answer);
+  absl::Status Commit(const internal::CommitRequest& request, int descriptor,
+                      Answer* answer);
+  absl::StatusOr<SharedResource> Committed(
+      const internal::CommittedBuffer& buffer);
+  absl::Status OpenVersionOf(const internal::OpenRequest& request,
+                             Answer* answer);
+
+  const Services services_;
+  std::string session_;  // empty: not open
+  std::shared_ptr<Tenant> tenant_;
+  std::map<uint64_t, Chunk> chunks_;
+  std::map<uint64_t, Imported> imports_;
+  uint64_t last_import_ = 0;
+  std::set<uint64_t> reopened_;
+  // For the chunks that outlive it.
+  const std::shared_ptr<std::atomic<bool>> ended_ =
+      std::make_shared<std::atomic<bool>>(false);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SHARING_SESSION_MEMORY_H_

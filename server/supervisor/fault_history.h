@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_FAULT_HISTORY_H_
+#define HOLDFAST_SERVER_SUPERVISOR_FAULT_HISTORY_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "holdfast/internal/executor.pb.h"
+#include "holdfast/v1/faults.pb.h"
+#include "server/journal/journal_reader.h"
+
+namespace holdfast {
+
+// How often a session may fault: so many times at once, and once more after
+// each pause. 0: as often as it likes.
+struct FaultLimits {
+  uint32_t burst = 16;
+  absl::Duration pause = absl::Seconds(10);
+};
+
+// The faults of one session. Not thread-safe.
+class FaultHistory {
+ public:
+  explicit FaultHistory(const FaultLimits& limits) : limits_(limits) {}
+
+  // Counts a fault. RESOURCE_EXHAUSTED: there are too many, and the session is
+  // to be stopped.
+  absl::Status Note(absl::Time now);
+
+  uint32_t count() const { return count_; }
+
+ private:
+  const FaultLimits limits_;
+  uint32_t count_ = 0;
+  double recent_ = 0;  // those that no pause has made up for yet
+  absl::Time last_ = absl::InfinitePast();
+};
+
+// The supervisor's knowledge of the death of an executor.
+struct ExecutorDeath {
+  uint64_t epoch = 0;
+  absl::Time time;
+  absl::Status reason;  // how the process ended
+  // Its own report; nullopt: none. Hostile input.
+  std::optional<internal::Fault> fault;
+  absl::StatusOr<journal::Progress> progress;
+};
+
+v1::FaultReport MakeFaultReport(const ExecutorDeath& death);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_FAULT_HISTORY_H_

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_HOLDINGS_H_
+#define HOLDFAST_SERVER_SUPERVISOR_SESSION_HOLDINGS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/unique_fd.h"
+#include "holdfast/internal/executor.pb.h"
+#include "server/channel/channel.h"
+#include "server/compile/object_store.h"
+#include "server/sharing/session_memory.h"
+#include "server/supervisor/memory_ledger.h"
+#include "server/tenants/tenant.h"
+
+namespace holdfast {
+
+// The supervisor's holdings for one session, whichever executor serves it: the
+// descriptors of its device memory and of the host memory that outlives an
+// executor, what it was granted, its journal and the code that it has loaded.
+// An executor hands it to its successor. Messages of executors come here, and
+// are hostile input. Not thread-safe.
+class SessionHoldings {
+ public:
+  // Arenas, those included that are freed and still in use.
+  static constexpr size_t kMaxHostMemory = 256;
+  // Objects that are kept for loading them again, and their bytes.
+  static constexpr size_t kMaxObjects = 256;
+  static constexpr uint64_t kMaxObjectBytes = uint64_t{256} << 20;
+
+  // Parts of the supervisor, which outlive it.
+  struct Services {
+    ObjectStore& store;
+    MemoryLedger& ledger;
+    ExportRegistry& exports;
+    CollectionTable& collections;
+    DeviceMemory& memory;
+  };
+
+  explicit SessionHoldings(const Services& services);
+  // Lets go of everything.
+  ~SessionHoldings() { Close(); }
+  SessionHoldings(const SessionHoldings&) = delete;
+  SessionHoldings& operator=(const SessionHoldings&) = delete;
+
+  // For a new session, which `tenant` pays for.
+  absl::Status Open(const internal::Assign& assign,
+                    std::shared_ptr<Tenant> tenant);
+
+  // The executor is gone, and another one is to take over. From here to
+  // EndRestore nothing that the session had is let go of, so that a further
+  // executor can take over if this one fails.
+  absl::Status BeginRestore();
+  void EndRestore();
+
+  // Sends an executor all that it needs before Assign.
+  absl::Status SendTo(Channel& channel) const;
+
+  // The journal of the executor that serves; -1: there is none.
+  int journal() const { return journal_.get(); }
+
+  SessionMemory& memory() { return memory_; }
+  MemoryGrants& grants() { return grants_; }
+  void ReleaseChunk(uint64_t chunk);
+  void ReleaseImport(uint64_t import);
+  // INVALID_ARGUMENT: there is no descriptor. Memory beyond the limit is not
+  // kept.
+  absl::Status HoldHostMemory(const internal::HostMemoryCreated& created,
+                              UniqueFd memory);
+  void ReleaseHostMemory(uint64_t handle);
+
+  // As ObjectStore::Get; what was found is kept for a successor.
+  absl::StatusOr<std::shared_ptr<const StoredObject>> FindObject(
+      const std::string& sha256);
+
+  void Close();
+
+ private:
+  struct HostMemory {
+    uint64_t size = 0;
+    UniqueFd memory;
+  };
+
+  ObjectStore& store_;
+  MemoryGrants grants_;
+  SessionMemory memory_;
+  UniqueFd journal_;
+  UniqueFd old_journal_;  // of the executor before; none: nothing is restored
+  std::map<uint64_t, HostMemory> host_memory_;  // by handle
+  std::deque<std::pair<std::string, std::shared_ptr<const StoredObject>>>
+      objects_;  // oldest first
+  uint64_t object_bytes_ = 0;
+  // Put off until the session is restored.
+  std::vector<uint64_t> released_chunks_;
+  std::vector<uint64_t> released_host_memory_;
+  std::vector<uint64_t> released_imports_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_HOLDINGS_H_

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_RECOVERY_H_
+#define HOLDFAST_SERVER_SUPERVISOR_SESSION_RECOVERY_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/unique_fd.h"
+#include "holdfast/internal/executor.pb.h"
+#include "server/relay/shared_blocks.h"
+#include "server/supervisor/executor.h"
+#include "server/supervisor/session_holdings.h"
+
+namespace holdfast {
+
+// Gives a session whose executor has died another one. Knows what executors of
+// the session are started with.
+class SessionRecovery {
+ public:
+  // Executors that are tried for one recovery.
+  static constexpr int kAttempts = 3;
+  // The inputs for making the session again.
+  static constexpr absl::Duration kRestoreLimit = absl::Minutes(2);
+
+  struct Options {
+    // As the first executor got it, but for its descriptors.
+    SessionStart start;
+    // The sockets that executors of the session listen on.
+    UniqueFd calls;
+    UniqueFd descriptors;
+    // A ready executor for these devices.
+    std::function<absl::StatusOr<std::unique_ptr<Executor>>(
+        const std::vector<uint32_t>&, absl::Time)>
+        take;
+  };
+  explicit SessionRecovery(Options options) : options_(std::move(options)) {}
+
+  struct Recovered {
+    internal::Serving serving;  // what was lost
+    std::shared_ptr<SharedBlocks> blocks;
+  };
+  // Shows an executor before it is used, so that it can be stopped from
+  // outside; false: there is no use in one any more.
+  using Show = std::function<bool(std::shared_ptr<Executor>)>;
+
+  // Makes the session again in another executor, the last one that was shown;
+  // `epoch` begins with it. Blocks. Fails when several executors in a row have
+  // failed, or there are none; the session's memory is given up then.
+  absl::StatusOr<Recovered> Run(std::unique_ptr<SessionHoldings> holdings,
+                                uint64_t epoch, uint64_t received_through,
+                                const Show& show);
+
+ private:
+  absl::StatusOr<Recovered> Try(Executor& executor, uint64_t epoch,
+                                uint64_t received_through);
+
+  const Options options_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_RECOVERY_H_

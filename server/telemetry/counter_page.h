@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory in which an executor counts and which its supervisor reads, so that
+// counts are exact however the executor ends, and reading them does not wake
+// it.
+#ifndef HOLDFAST_SERVER_TELEMETRY_COUNTER_PAGE_H_
+#define HOLDFAST_SERVER_TELEMETRY_COUNTER_PAGE_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/base/memfd.h"
+#include "core/base/unique_fd.h"
+#include "server/executor/copy_counts.h"
+#include "server/telemetry/command_counts.h"
+
+namespace holdfast {
+
+// Zero bytes are a page without counts.
+struct CounterPage {
+  CommandCounts commands;
+  executor::CopyCounts copies;
+};
+
+inline absl::StatusOr<UniqueFd> CreateCounterPage() {
+  return CreateFixedMemfd("holdfast-counters", sizeof(CounterPage));
+}
+
+// The executor's view. Keeps the mapping for as long as it is used.
+inline absl::StatusOr<std::shared_ptr<CounterPage>> MapCounterPage(int memfd) {
+  auto mapping = FileMapping::Map(memfd, FileMapping::Access::kReadWrite,
+                                  sizeof(CounterPage));
+  if (!mapping.ok()) return mapping.status();
+  auto owner = std::make_shared<const FileMapping>(*std::move(mapping));
+  auto* const page = static_cast<CounterPage*>(owner->data());
+  return std::shared_ptr<CounterPage>(std::move(owner), page);
+}
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TELEMETRY_COUNTER_PAGE_H_

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/telemetry/daemon_metrics.h"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "server/telemetry/process_metrics.h"
+#include "server/version.h"
+
+namespace holdfast {
+namespace {
+
+// A protobuf enumerator as a label: "STATE_ACTIVE" is "active".
+std::string Label(absl::string_view name, absl::string_view prefix) {
+  absl::ConsumePrefix(&name, prefix);
+  return absl::AsciiStrToLower(name);
+}
+
+std::string PathLabel(size_t path) {
+  return Label(v1::CopyPath_Name(static_cast<v1::CopyPath>(path)),
+               "COPY_PATH_");
+}
+
+MetricFamily::Labels OfDevice(uint32_t device) {
+  return {{"device", absl::StrCat(device)}};
+}
+
+double Number(uint64_t count) { return static_cast<double>(count); }
+
+void Add(MetricFamily& family, const v1::Driver& driver,
+         const v1::Device& device) {
+  family.Add(
+      1, {{"device", absl::StrCat(device.ordinal())},
+          {"name", device.name()},
+          {"uuid", absl::BytesToHexString(device.uuid())},
+          {"pci_bus_id", device.pci_bus_id()},
+          {"compute_capability",
+           absl::StrCat(device.compute_capability_major(), ".",
+                        device.compute_capability_minor())},
+          {"driver", Label(v1::Driver::Kind_Name(driver.kind()), "KIND_")}});
+}
+
+// The holdings of all sessions, summed.
+struct Holdings {
+  void Add(const v1::SessionInfo& info) {
+    ++states[info.state()];
+    const v1::SessionUsage& usage = info.usage();
+    bytes["device"] += usage.device_bytes().used();
+    bytes["reserved"] += usage.reserved_bytes().used();
+    bytes["pinned"] += usage.pinned_bytes().used();
+    bytes["arena"] += usage.arena_bytes().used();
+    bytes["staging"] += usage.staging_bytes().used();
+    bytes["imported"] += usage.imported_bytes();
+    outstanding += usage.outstanding_commands().used();
+    exports += usage.exports().used();
+    imports += usage.imports().used();
+    semaphore_waits += static_cast<uint64_t>(usage.waits_size());
+    for (const v1::HandleUsage& kind : usage.handles()) {
+      handles[kind.kind()] += kind.handles().used();
+    }
+  }
+
+  std::map<int, uint64_t> states;
+  std::map<std::string, uint64_t> bytes = {{"device", 0},  {"reserved", 0},
+                                           {"pinned", 0},  {"arena", 0},
+                                           {"staging", 0}, {"imported", 0}};
+  std::map<int, uint64_t> handles;
+  uint64_t outstanding = 0;
+  uint64_t exports = 0;
+  uint64_t imports = 0;
+  uint64_t semaphore_waits = 0;
+};
+
+void CollectStates(const Holdings& held, MetricFamilies* families) {
+  MetricFamily& sessions =
+      families->AddGauge("holdfast_sessions", "Sessions, by state.");
+  for (int state = v1::SessionInfo::STATE_ACTIVE;
+       state < v1::SessionInfo::State_ARRAYSIZE; ++state) {
+    const auto name = v1::SessionInfo::State_Name(state);
+    const auto found = held.states.find(state);
+    sessions.Add(found == held.states.end() ? 0 : Number(found->second),
+                 {{"state", Label(name, "STATE_")}});
+  }
+}
+
+void CollectHoldings(const Holdings& held, MetricFamilies* families) {
+  MetricFamily& bytes = families->AddGauge(
+      "holdfast_session_memory_bytes",
+      "Memory that all sessions hold, by kind: device as asked for, reserved "
+      "as taken from the devices, pinned, arena and staging of the host, "
+      "imported from other sessions.");
+  for (const auto& [kind, held_bytes] : held.bytes) {
+    bytes.Add(Number(held_bytes), {{"kind", kind}});
+  }
+  MetricFamily& handles = families->AddGauge(
+      "holdfast_session_handles", "Handles of all sessions, by kind.");
+  for (int kind = v1::HANDLE_KIND_STREAM; kind < v1::HandleKind_ARRAYSIZE;
+       ++kind) {
+    const auto name = v1::HandleKind_Name(kind);
+    const auto found = held.handles.find(kind);
+    handles.Add(found == held.handles.end() ? 0 : Number(found->second),
+                {{"kind", Label(name, "HANDLE_KIND_")}});
+  }
+  families
+      ->AddGauge("holdfast_commands_outstanding",
+                 "Commands that were accepted and not carried out yet.")
+      .Add(Number(held.outstanding));
+  families
+      ->AddGauge("holdfast_exports",
+                 "Tokens of shared resources that can be redeemed.")
+      .Add(Number(held.exports));
+  families
+      ->AddGauge("holdfast_imports",
+                 "Resources of other sessions that sessions use.")
+      .Add(Number(held.imports));
+  families
+      ->AddGauge("holdfast_semaphore_waits",
+                 "Streams that wait for a semaphore, at most 64 a session.")
+      .Add(Number(held.semaphore_waits));
+}
+
+}  // namespace
+
+MetricFamilies DaemonMetrics::Collect() {
+  MetricFamilies families;
+  families.AddGauge("holdfast_build_info", "The daemon's version, in a label.")
+      .Add(1, {{"version", kVersion}});
+  CollectDevices(&families);
+  CollectSessions(&families);
+  CollectMemory(&families);
+  CollectExecution(&families);
+  CollectExecutors(&families);
+  CollectCompiler(&families);
+  CollectCache(&families);
+  CollectConnections(&families);
+  sources_.calls.Collect(&families);
+  CollectProcessMetrics(&families);
+  return families;
+}
+
+void DaemonMetrics::CollectDevices(MetricFamilies* families) {
+  // Not waited for: without an executor there are no samples.
+  const auto catalogue = sources_.executors.Devices(absl::InfinitePast());
+  v1::ListDevicesResponse list;
+  if (catalogue.ok()) {
+    list = (*catalogue)->List(sources_.memory);
+    *list.mutable_driver() = (*catalogue)->driver();
+  }
+  MetricFamily& info = families->AddGauge(
+      "holdfast_device_info", "The devices that are served, in labels.");
+  for (const v1::Device& device : list.devices()) {
+    Add(info, list.driver(), device);
+  }
+  MetricFamily& total = families->AddGauge("holdfast_device_memory_bytes",
+                                           "Memory that the device has.");
+  for (const v1::Device& device : list.devices()) {
+    total.Add(Number(device.total_memory()), OfDevice(device.ordinal()));
+  }
+  MetricFamily& free =
+      families->AddGauge("holdfast_device_memory_free_bytes",
+                         "Memory that is free, as far as the daemon knows.");
+  for (const v1::Device& device : list.devices()) {
+    if (!device.has_free_memory()) continue;
+    free.Add(Number(device.free_memory()), OfDevice(device.ordinal()));
+  }
+}
+
+void DaemonMetrics::CollectSessions(MetricFamilies* families) {
+  Holdings held;
+  for (const auto& session : sources_.sessions.List()) {
+    held.Add(session->Info());
+  }
+  CollectStates(held, families);
+  families
+      ->AddGauge("holdfast_sessions_limit",
+                 "Sessions that may be open at once.")
+      .Add(Number(sources_.sessions.max_sessions()));
+  CollectHoldings(held, families);
+}
+
+void DaemonMetrics::CollectMemory(MetricFamilies* families) {
+  v1::MemoryTotals totals;
+  sources_.ledger.Report(&totals);
+  MetricFamily& reserved = families->AddGauge(
+      "holdfast_device_memory_reserved_bytes",
+      "Device memory that the daemon's sessions and collections have taken.");
+  for (const v1::MemoryTotals::Device& device : totals.devices()) {
+    reserved.Add(Number(device.reserved_bytes().used()),
+                 OfDevice(device.device()));
+  }
+  families
+      ->AddGauge("holdfast_host_memory_reserved_bytes",
+                 "Pinned, arena and staging memory of all sessions.")
+      .Add(Number(totals.host_bytes().used()));
+  families
+      ->AddGauge("holdfast_host_memory_limit_bytes",
+                 "Pinned, arena and staging memory that all sessions may have "
+                 "together; 0: no limit.")
+      .Add(Number(totals.host_bytes().limit()));
+}
+
+void DaemonMetrics::CollectExecution(MetricFamilies* families) {
+  const ExecutionCounts sum = sources_.totals.Sum();
+  MetricFamily& commands = families->AddCounter(
+      "holdfast_commands_total",
+      "Commands by name and outcome when the device was given them: done, or "
+      "failed with an error.");
+  for (size_t kind = 0; kind < sum.commands.size(); ++kind) {
+    const char* const name = CommandName(kind);
+    if (name == nullptr) continue;
+    const auto& count = sum.commands[kind];
+    commands.Add(Number(count.done), {{"command", name}, {"outcome", "done"}});
+    commands.Add(Number(count.failed),
+                 {{"command", name}, {"outcome", "failed"}});
+  }
+  MetricFamily& launches = families->AddCounter(
+      "holdfast_launches_total",
+      "Launches that a device was given: of single kernels, and of graphs.");
+  launches.Add(Number(sum.commands[v1::Command::kLaunch].done),
+               {{"kind", "kernel"}});
+  launches.Add(Number(sum.commands[v1::Command::kLaunchGraph].done),
+               {{"kind", "graph"}});
+  MetricFamily& bytes =
+      families->AddCounter("holdfast_copied_bytes_total",
+                           "Bytes that sessions copied, by the path taken.");
+  for (size_t path = 1; path < sum.copies.size(); ++path) {
+    bytes.Add(Number(sum.copies[path].bytes), {{"path", PathLabel(path)}});
+  }
+  MetricFamily& copies = families->AddCounter(
+      "holdfast_copies_total", "Copies of sessions, by the path taken.");
+  for (size_t path = 1; path < sum.copies.size(); ++path) {
+    copies.Add(Number(sum.copies[path].copies), {{"path", PathLabel(path)}});
+  }
+}
+
+void DaemonMetrics::CollectExecutors(MetricFamilies* families) {
+  const ExecutorPool::Statistics pool = sources_.executors.statistics();
+  families
+      ->AddGauge("holdfast_executors_waiting",
+                 "Executors that are warm and wait for a session.")
+      .Add(Number(pool.waiting));
+  families
+      ->AddGauge("holdfast_executors_can_start",
+                 "1, or 0 while executors cannot be started.")
+      .Add(pool.failing ? 0 : 1);
+  families
+      ->AddCounter("holdfast_executors_started_total",
+                   "Executors that were started and became ready.")
+      .Add(Number(pool.started));
+  families
+      ->AddCounter("holdfast_executor_start_failures_total",
+                   "Executors that could not be started, or did not become "
+                   "ready.")
+      .Add(Number(pool.failed));
+  families
+      ->AddCounter("holdfast_executors_lost_total",
+                   "Executors that died while they had a session: faults of "
+                   "kernels, crashes, kills.")
+      .Add(Number(sources_.totals.lost()));
+  families
+      ->AddCounter("holdfast_executors_lost_waiting_total",
+                   "Executors that died while they waited for a session.")
+      .Add(Number(pool.lost));
+}
+
+void DaemonMetrics::CollectCompiler(MetricFamilies* families) {
+  const CompilerPool::Statistics pool = sources_.compilers.statistics();
+  families
+      ->AddGauge("holdfast_compile_queue_length",
+                 "Requests that wait for a compiler.")
+      .Add(Number(pool.waiting));
+  families
+      ->AddGauge("holdfast_compile_queue_limit",
+                 "Requests that may wait for a compiler.")
+      .Add(Number(pool.max_waiting));
+  families
+      ->AddCounter("holdfast_compiler_workers_lost_total",
+                   "Compiler processes that crashed or exceeded a limit.")
+      .Add(Number(pool.workers_lost));
+  MetricFamily& compiles = families->AddCounter(
+      "holdfast_compiles_total",
+      "Compilations and links by compilers, by outcome; the cache's hits are "
+      "none.");
+  compiles.Add(Number(pool.done), {{"outcome", "done"}});
+  compiles.Add(Number(pool.failed), {{"outcome", "failed"}});
+  families
+      ->AddHistogram("holdfast_compile_duration_seconds",
+                     "Time of a compiler on one request, without the queue.")
+      .samples.push_back(sources_.compilers.durations().Sample());
+}
+
+DiskCache::Statistics DaemonMetrics::DiskCacheStatistics() {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Now() - disk_cache_read_ >= kDiskCacheAge) {
+    disk_cache_ = sources_.disk_cache.statistics();
+    disk_cache_read_ = absl::Now();
+  }
+  return disk_cache_;
+}
+
+void DaemonMetrics::CollectCache(MetricFamilies* families) {
+  const CompileCache::Statistics memory = sources_.cache.statistics();
+  const DiskCache::Statistics disk = DiskCacheStatistics();
+  const MetricFamily::Labels in_memory = {{"tier", "memory"}};
+  const MetricFamily::Labels on_disk = {{"tier", "disk"}};
+  const auto add = [&](MetricFamily& family, uint64_t of_memory,
+                       uint64_t of_disk) {
+    family.Add(Number(of_memory), in_memory);
+    family.Add(Number(of_disk), on_disk);
+  };
+  add(families->AddCounter("holdfast_compile_cache_hits_total",
+                           "Compile requests answered from the cache."),
+      memory.hits, disk.hits);
+  families
+      ->AddCounter("holdfast_compile_cache_misses_total",
+                   "Compile requests that no tier could answer.")
+      .Add(Number(memory.misses));
+  add(families->AddCounter("holdfast_compile_cache_evictions_total",
+                           "Entries that had to make room."),
+      memory.evictions, disk.evictions);
+  add(families->AddGauge("holdfast_compile_cache_entries",
+                         "Compiled programs in the cache."),
+      memory.entries, disk.entries);
+  add(families->AddGauge("holdfast_compile_cache_bytes",
+                         "Bytes of compiled programs in the cache."),
+      memory.bytes, disk.bytes);
+  add(families->AddGauge("holdfast_compile_cache_limit_bytes",
+                         "Bytes that the cache may hold."),
+      sources_.cache.max_bytes(), sources_.disk_cache.max_bytes());
+  families
+      ->AddCounter("holdfast_compile_cache_damaged_total",
+                   "Entries on disk that were found damaged, and removed.")
+      .Add(Number(disk.damaged));
+  families
+      ->AddCounter("holdfast_compile_cache_write_failures_total",
+                   "Entries that could not be written to disk.")
+      .Add(Number(disk.not_kept));
+}
+
+void DaemonMetrics::CollectConnections(MetricFamilies* families) {
+  families->AddGauge("holdfast_connections", "Open connections of clients.")
+      .Add(Number(sources_.connections()));
+  families
+      ->AddCounter("holdfast_connections_refused_total",
+                   "Connections closed at once: no room, or a client that "
+                   "floods.")
+      .Add(Number(sources_.refused_connections()));
+  families
+      ->AddCounter("holdfast_rpc_refusals_total",
+                   "Calls with one request that a limit refused.")
+      .Add(Number(sources_.calls.refused()));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TELEMETRY_DURATION_HISTOGRAM_H_
+#define HOLDFAST_SERVER_TELEMETRY_DURATION_HISTOGRAM_H_
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "server/telemetry/metric.h"
+
+namespace holdfast {
+
+// Counts durations by upper bound, from half a millisecond to a minute.
+// Thread-safe; a reader may see a duration's bucket before its sum.
+class DurationHistogram {
+ public:
+  static constexpr std::array<double, 15> kBounds = {
+      0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+      0.25,   0.5,   1,      2.5,   5,    10,    60};  // seconds
+
+  void Observe(absl::Duration duration) {
+    const double seconds = absl::ToDoubleSeconds(duration);
+    const auto bound =
+        std::lower_bound(kBounds.begin(), kBounds.end(), seconds);
+    counts_[static_cast<size_t>(bound - kBounds.begin())].fetch_add(
+        1, std::memory_order_relaxed);
+    nanoseconds_.fetch_add(absl::ToInt64Nanoseconds(duration),
+                           std::memory_order_relaxed);
+  }
+
+  bool empty() const {
+    return std::all_of(counts_.begin(), counts_.end(),
+                       [](const auto& count) { return count == 0; });
+  }
+
+  MetricFamily::Sample Sample(MetricFamily::Labels labels = {}) const {
+    MetricFamily::Sample sample{.labels = std::move(labels)};
+    for (size_t i = 0; i < kBounds.size(); ++i) {
+      sample.count += counts_[i].load(std::memory_order_relaxed);
+      sample.buckets.push_back({kBounds[i], sample.count});
+    }
+    sample.count += counts_.back().load(std::memory_order_relaxed);
+    sample.value = absl::ToDoubleSeconds(
+        absl::Nanoseconds(nanoseconds_.load(std::memory_order_relaxed)));
+    return sample;
+  }
+
+ private:
+  // The last: of what is longer than all bounds.
+  std::array<std::atomic<uint64_t>, kBounds.size() + 1> counts_{};
+  std::atomic<int64_t> nanoseconds_{0};
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TELEMETRY_DURATION_HISTOGRAM_H_

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// C interface of libholdfast_metrics.so: an HTTP server (civetweb) and
+// Prometheus' text format (prometheus-cpp). Distributions have both as shared
+// libraries only, which need a shared C++ runtime; the daemon is linked
+// statically and loads this library with dlopen, and only when it is told to
+// serve metrics. C types alone cross, since each side has a C++ runtime of its
+// own.
+//
+//   const HoldfastExporter* exporter = holdfastExporter();
+//   void* server = exporter->start(&options, error, sizeof error);
+//   ...
+//   exporter->stop(server);
+#ifndef HOLDFAST_SERVER_TELEMETRY_EXPORTER_EXPORTER_H_
+#define HOLDFAST_SERVER_TELEMETRY_EXPORTER_EXPORTER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Changes with every change of this file.
+#define HOLDFAST_EXPORTER_VERSION 1
+
+// A request's parts, valid until `answer` returns. Absent headers are null.
+struct HoldfastHttpRequest {
+  const char* path;  // decoded, without the query: "/metrics"
+  const char* host;
+  const char* authorization;
+};
+
+// Strings are borrowed until `send` returns.
+struct HoldfastHttpResponse {
+  int status;
+  const char* content_type;
+  const char* headers;  // more of them, each line ending in "\r\n"; or ""
+  const char* body;
+  size_t body_size;
+};
+
+struct HoldfastHttpOptions {
+  const char* address;  // "127.0.0.1:9464", "[::1]:0"
+  void* context;
+  // Answers one GET by calling `send` once. Called by several threads. Other
+  // methods never get here.
+  void (*answer)(void* context, const struct HoldfastHttpRequest* request,
+                 void (*send)(void* connection,
+                              const struct HoldfastHttpResponse* response),
+                 void* connection);
+  int timeout_ms;         // to receive a request, and to send an answer
+  int threads;            // calls of `answer` at once
+  int waiting;            // connections that wait for a thread
+  int max_request_bytes;  // of a request's line and headers
+};
+
+struct HoldfastLabel {
+  const char* name;
+  const char* value;
+};
+
+struct HoldfastBucket {
+  double upper_bound;
+  uint64_t cumulative_count;
+};
+
+struct HoldfastSample {
+  const struct HoldfastLabel* labels;
+  size_t label_count;
+  double value;  // the sum of a histogram
+  // The rest: of a histogram.
+  uint64_t count;
+  const struct HoldfastBucket* buckets;  // without that of infinity
+  size_t bucket_count;
+};
+
+enum HoldfastMetricType {
+  HOLDFAST_COUNTER = 0,
+  HOLDFAST_GAUGE = 1,
+  HOLDFAST_HISTOGRAM = 2,
+};
+
+struct HoldfastFamily {
+  const char* name;
+  const char* help;
+  int type;  // HoldfastMetricType
+  const struct HoldfastSample* samples;
+  size_t sample_count;
+};
+
+struct HoldfastExporter {
+  uint32_t version;
+  // Returns the server, or null and why in `error`.
+  void* (*start)(const struct HoldfastHttpOptions* options, char* error,
+                 size_t error_size);
+  // The port that it listens on.
+  int (*port)(const void* server);
+  // Returns when no call of `answer` runs any more.
+  void (*stop)(void* server);
+  // Calls `write` once with the text.
+  void (*write_text)(const struct HoldfastFamily* families, size_t count,
+                     void (*write)(void* sink, const char* text, size_t size),
+                     void* sink);
+};
+
+const struct HoldfastExporter* holdfastExporter(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // HOLDFAST_SERVER_TELEMETRY_EXPORTER_EXPORTER_H_

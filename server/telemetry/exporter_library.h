@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TELEMETRY_EXPORTER_LIBRARY_H_
+#define HOLDFAST_SERVER_TELEMETRY_EXPORTER_LIBRARY_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/telemetry/exporter/exporter.h"
+#include "server/telemetry/metric.h"
+
+namespace holdfast {
+
+// libholdfast_metrics.so, with C++ types; see exporter/exporter.h. It stays
+// loaded until the process ends.
+class ExporterLibrary {
+ public:
+  struct Request {
+    std::string path;  // "/metrics"
+    std::string host;  // empty: the header is absent; likewise the next
+    std::string authorization;
+  };
+  struct Response {
+    int status = 200;
+    std::string content_type = "text/plain; charset=utf-8";
+    std::string headers;  // more lines, each ending in "\r\n"
+    std::string body;
+  };
+  // Called by several threads.
+  using Answer = std::function<Response(const Request&)>;
+
+  // Serves until it is destroyed.
+  class Server {
+   public:
+    virtual ~Server() = default;
+    virtual int port() const = 0;
+  };
+
+  // From $HOLDFAST_METRICS_LIBRARY, else from beside this program or from
+  // ../lib. UNAVAILABLE: it is not there, or lacks a library that it needs;
+  // the message says which.
+  static absl::StatusOr<ExporterLibrary> Load();
+
+  // `address` is "127.0.0.1:9464" or "[::1]:0". A client that needs longer than
+  // `timeout` to ask, or to take its answer, loses its connection. UNAVAILABLE:
+  // it cannot be listened on.
+  absl::StatusOr<std::unique_ptr<Server>> Serve(const std::string& address,
+                                                absl::Duration timeout,
+                                                Answer answer) const;
+
+  // In Prometheus' text format.
+  std::string Text(const MetricFamilies& families) const;
+
+ private:
+  explicit ExporterLibrary(const HoldfastExporter& exporter)
+      : exporter_(&exporter) {}
+
+  const HoldfastExporter* exporter_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TELEMETRY_EXPORTER_LIBRARY_H_

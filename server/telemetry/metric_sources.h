@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TELEMETRY_METRIC_SOURCES_H_
+#define HOLDFAST_SERVER_TELEMETRY_METRIC_SOURCES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "server/compile/compile_cache.h"
+#include "server/compile/compiler_pool.h"
+#include "server/compile/disk_cache.h"
+#include "server/supervisor/device_memory.h"
+#include "server/supervisor/executor_pool.h"
+#include "server/supervisor/memory_ledger.h"
+#include "server/supervisor/session_registry.h"
+#include "server/telemetry/call_metrics.h"
+#include "server/telemetry/execution_totals.h"
+
+namespace holdfast {
+
+// The parts of the supervisor that metrics and the status page tell of.
+struct MetricSources {
+  const SessionRegistry& sessions;
+  ExecutorPool& executors;
+  const CompilerPool& compilers;
+  const CompileCache& cache;
+  const DiskCache& disk_cache;
+  const MemoryLedger& ledger;
+  const DeviceMemory& memory;
+  const ExecutionTotals& totals;
+  const CallMetrics& calls;
+  // Open connections, and those that were refused since the start.
+  std::function<size_t()> connections;
+  std::function<uint64_t()> refused_connections;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TELEMETRY_METRIC_SOURCES_H_

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TELEMETRY_PAGE_PAGE_FILES_H_
+#define HOLDFAST_SERVER_TELEMETRY_PAGE_PAGE_FILES_H_
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+
+namespace holdfast {
+
+// A file of the status page; they are compiled into the daemon.
+struct PageFile {
+  absl::string_view content_type;
+  absl::string_view text;
+};
+
+// By its path: "/", "/page.css", "/page.js".
+std::optional<PageFile> FindPageFile(absl::string_view path);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TELEMETRY_PAGE_PAGE_FILES_H_

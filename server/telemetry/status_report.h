@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TELEMETRY_STATUS_REPORT_H_
+#define HOLDFAST_SERVER_TELEMETRY_STATUS_REPORT_H_
+
+#include <string>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "server/telemetry/metric_sources.h"
+#include "server/telemetry/rate_window.h"
+
+namespace holdfast {
+
+// The content of the status page, as JSON. For operators: with `lists_sessions`
+// it names every session and its client, whoever they belong to; without, it
+// has sums only. Tokens are in neither. Thread-safe.
+class StatusReport {
+ public:
+  StatusReport(const MetricSources& sources, bool lists_sessions)
+      : sources_(sources), lists_sessions_(lists_sessions) {}
+
+  // As DaemonMetrics::Collect, asks every executor for its account.
+  std::string Json();
+
+ private:
+  const MetricSources& sources_;
+  const bool lists_sessions_;
+  const absl::Time started_ = absl::Now();
+  RateWindow rates_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TELEMETRY_STATUS_REPORT_H_

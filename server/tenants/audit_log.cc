@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/tenants/audit_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "core/base/utf8.h"
+
+namespace holdfast {
+namespace {
+
+absl::StatusOr<UniqueFd> OpenFile(const std::string& path) {
+  UniqueFd file(open(path.c_str(),
+                     O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY,
+                     0600));
+  if (file.valid()) return file;
+  return absl::ErrnoToStatus(errno, absl::StrCat("open --audit-log=", path));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(std::string path) {
+  std::unique_ptr<AuditLog> log(new AuditLog(std::move(path)));
+  HOLDFAST_RETURN_IF_ERROR(log->Reopen());
+  return log;
+}
+
+absl::Status AuditLog::Reopen() {
+  if (path_.empty()) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd file, OpenFile(path_));
+  absl::MutexLock lock(&mutex_);
+  file_ = std::move(file);
+  failed_ = false;
+  return absl::OkStatus();
+}
+
+void AuditLog::Act(const Event& event) { Write(event, 0); }
+
+void AuditLog::Refusal(const Event& event) {
+  const std::optional<uint64_t> dropped =
+      limiter_.Admit(event.client, absl::Now());
+  if (dropped.has_value()) Write(event, *dropped);
+}
+
+void AuditLog::Write(const Event& event, uint64_t dropped) {
+  if (path_.empty()) return;
+  nlohmann::ordered_json line;
+  line["time"] = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
+                                  absl::UTCTimeZone());
+  line["event"] = ToValidUtf8(event.name);
+  if (!event.object.empty()) line["object"] = ToValidUtf8(event.object);
+  line["client"] = ToValidUtf8(event.client);
+  line["peer"] = ToValidUtf8(event.peer);
+  line["outcome"] = absl::StatusCodeToString(event.outcome.code());
+  if (!event.outcome.ok()) {
+    line["message"] = ToValidUtf8(event.outcome.message());
+  }
+  if (dropped > 0) line["dropped"] = dropped;
+  const std::string text = line.dump() + "\n";
+  absl::MutexLock lock(&mutex_);
+  const bool written = write(file_.get(), text.data(), text.size()) ==
+                       static_cast<ssize_t>(text.size());
+  if (!written && !failed_) LogError("--audit-log cannot be written to");
+  failed_ = !written;
+}
+
+}  // namespace holdfast

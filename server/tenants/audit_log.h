@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TENANTS_AUDIT_LOG_H_
+#define HOLDFAST_SERVER_TENANTS_AUDIT_LOG_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/log_limiter.h"
+#include "core/base/unique_fd.h"
+
+namespace holdfast {
+
+// The file that tells who was refused and what operators did, one JSON object a
+// line:
+//
+//   {"time":"2026-01-31T12:00:00.123Z","event":"EndTenant","object":"job-1",
+//    "client":"uid 0","peer":"unix uid=0 pid=7","outcome":"OK"}
+//
+// A line is written whole and at its end, so that several daemons may share a
+// file and a rotation tool may move it. One client causes 5 refusals a second
+// at most, after 200 at once; `dropped` counts those before. Acts of operators
+// are never dropped. Thread-safe.
+class AuditLog {
+ public:
+  struct Event {
+    std::string name;    // what was asked for: "EndTenant"
+    std::string object;  // of what; may be empty
+    std::string client;  // who, as NameOf has it
+    std::string peer;    // how it is connected
+    absl::Status outcome;
+  };
+
+  // Writes nothing.
+  AuditLog() = default;
+  // Makes the file with mode 0600 if it is missing.
+  static absl::StatusOr<std::unique_ptr<AuditLog>> Open(std::string path);
+
+  // An act of an operator.
+  void Act(const Event& event);
+  // Something that was refused.
+  void Refusal(const Event& event);
+
+  // Opens the file again, after it was moved. On an error the old one is still
+  // written to.
+  absl::Status Reopen();
+
+ private:
+  explicit AuditLog(std::string path) : path_(std::move(path)) {}
+  void Write(const Event& event, uint64_t dropped);
+
+  const std::string path_;  // empty: writes nothing
+  LogLimiter limiter_{{.burst = 200, .per_second = 5},
+                      {.burst = 2000, .per_second = 100}};
+  absl::Mutex mutex_;
+  UniqueFd file_ ABSL_GUARDED_BY(mutex_);
+  bool failed_ ABSL_GUARDED_BY(mutex_) = false;  // said so in the log
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TENANTS_AUDIT_LOG_H_

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TENANTS_CALLER_H_
+#define HOLDFAST_SERVER_TENANTS_CALLER_H_
+
+#include <memory>
+#include <string>
+
+#include "server/tenants/tenant.h"
+
+namespace holdfast {
+
+enum class Role {
+  kUser,
+  kOperator,  // may see and end what is others'
+};
+
+// Who makes a call.
+struct Caller {
+  std::shared_ptr<Tenant> tenant;
+  Role role = Role::kUser;
+  std::string peer;  // how it is connected, for people
+
+  // The name that shares of what is bounded go by.
+  const std::string& client() const { return tenant->name(); }
+  bool is_operator() const { return role == Role::kOperator; }
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TENANTS_CALLER_H_

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/tenants/callers.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+constexpr char kAuthorization[] = "authorization";
+constexpr absl::string_view kBearer = "Bearer ";
+
+// The daemon's own user and root are operators whatever the policy says, so
+// that a wrong one can be put right.
+bool IsOwner(const Identity& identity) {
+  const auto* const user = std::get_if<UserIdentity>(&identity);
+  return user != nullptr && (user->uid == geteuid() || user->uid == 0);
+}
+
+absl::StatusOr<Caller> ToCaller(std::shared_ptr<Tenant> tenant,
+                                const Identity& identity, Role role) {
+  if (tenant != nullptr) {
+    return Caller{.tenant = std::move(tenant), .role = role, .peer = ""};
+  }
+  return absl::PermissionDeniedError(absl::StrCat(
+      "this daemon's policy names no tenant for ", NameOf(identity)));
+}
+
+absl::StatusOr<absl::string_view> TokenOf(absl::string_view authorization) {
+  if (!absl::StartsWithIgnoreCase(authorization, kBearer)) {
+    return absl::UnauthenticatedError(
+        "the call's authorization is no bearer token");
+  }
+  authorization.remove_prefix(kBearer.size());
+  if (authorization.size() > Callers::kMaxTokenBytes) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("the bearer token has ", authorization.size(),
+                     " bytes; limit: ", Callers::kMaxTokenBytes));
+  }
+  return authorization;
+}
+
+// A signed token has dots between its parts; those of CreateTenant have none.
+absl::StatusOr<std::shared_ptr<Tenant>> TenantOf(TenantTable& tenants,
+                                                 absl::string_view token) {
+  if (absl::StrContains(token, '.')) {
+    return tenants.OfSignedToken(token, absl::Now());
+  }
+  auto tenant = tenants.OfToken(token);
+  if (tenant != nullptr) return tenant;
+  return absl::UnauthenticatedError(
+      "the bearer token names no tenant of this daemon: it is wrong, or its "
+      "tenant has ended");
+}
+
+}  // namespace
+
+absl::StatusOr<Caller> Callers::Resolve(
+    const Identity& identity,
+    std::optional<absl::string_view> authorization) const {
+  if (!authorization.has_value()) {
+    if (IsOwner(identity) || tenants_.NamesOperator(identity)) {
+      return ToCaller(tenants_.OfOperator(identity), identity, Role::kOperator);
+    }
+    return ToCaller(tenants_.Of(identity), identity, Role::kUser);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const absl::string_view token,
+                            TokenOf(*authorization));
+  HOLDFAST_ASSIGN_OR_RETURN(auto tenant, TenantOf(tenants_, token));
+  return Caller{.tenant = std::move(tenant), .role = Role::kUser, .peer = ""};
+}
+
+absl::StatusOr<Caller> Callers::Identify(
+    const grpc::ServerContextBase& context) const {
+  std::optional<absl::string_view> authorization;
+  const auto [first, last] =
+      context.client_metadata().equal_range(kAuthorization);
+  if (first != last) {
+    authorization =
+        absl::string_view(first->second.data(), first->second.size());
+    if (std::next(first) != last) {
+      return absl::UnauthenticatedError("the call has several authorizations");
+    }
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(Caller caller,
+                            Resolve(peers_.IdentityOf(context), authorization));
+  caller.peer = peers_.Describe(context.peer());
+  return caller;
+}
+
+void Callers::Refuse(const grpc::ServerContextBase& context,
+                     absl::string_view act, absl::string_view object,
+                     const absl::Status& status) const {
+  const std::string client = NameOf(peers_.IdentityOf(context));
+  const std::string peer = peers_.Describe(context.peer());
+  audit_.Refusal({.name = std::string(act),
+                  .object = std::string(object),
+                  .client = client,
+                  .peer = peer,
+                  .outcome = status});
+}
+
+absl::StatusOr<Caller> Callers::Of(
+    const grpc::ServerContextBase& context) const {
+  auto caller = Identify(context);
+  if (!caller.ok()) Refuse(context, "call", "", caller.status());
+  return caller;
+}
+
+absl::StatusOr<Caller> Callers::OperatorOf(
+    const grpc::ServerContextBase& context, absl::string_view act,
+    absl::string_view object) const {
+  auto caller = Identify(context);
+  if (caller.ok() && !caller->is_operator()) {
+    caller = absl::PermissionDeniedError(
+        absl::StrCat(act, " is for operators, not for ", caller->client(), " (",
+                     caller->peer, ")"));
+  }
+  if (!caller.ok()) {
+    Refuse(context, act, object, caller.status());
+    return caller;
+  }
+  audit_.Act({.name = std::string(act),
+              .object = std::string(object),
+              .client = NameOf(peers_.IdentityOf(context)),
+              .peer = caller->peer,
+              .outcome = absl::OkStatus()});
+  return caller;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TENANTS_CALLERS_H_
+#define HOLDFAST_SERVER_TENANTS_CALLERS_H_
+
+#include <grpcpp/server_context.h>
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/rpc/peer_table.h"
+#include "server/tenants/audit_log.h"
+#include "server/tenants/caller.h"
+#include "server/tenants/identity.h"
+#include "server/tenants/tenant_table.h"
+
+namespace holdfast {
+
+// Decides who makes a call, and whether it may: the one place that does, and
+// that writes the audit log. A bearer token (`authorization: Bearer TOKEN`)
+// names a tenant, whoever sends it and over whichever connection: one that
+// CreateTenant has made, or a signed one of the policy's issuer. Without one,
+// the connection's identity does. Thread-safe.
+class Callers {
+ public:
+  static constexpr size_t kMaxTokenBytes = 8192;
+
+  // All must outlive the object.
+  Callers(const PeerTable& peers, TenantTable& tenants, AuditLog& audit)
+      : peers_(peers), tenants_(tenants), audit_(audit) {}
+
+  // UNAUTHENTICATED: the call has a token, and it is no tenant's.
+  // PERMISSION_DENIED: the policy does not name the caller.
+  absl::StatusOr<Caller> Of(const grpc::ServerContextBase& context) const;
+
+  // The same for calls that are for operators: the daemon's own user and root
+  // on a Unix socket, and those that the policy names. PERMISSION_DENIED names
+  // `act` ("EndTenant"); `object` is what it is done to, for the audit log.
+  absl::StatusOr<Caller> OperatorOf(const grpc::ServerContextBase& context,
+                                    absl::string_view act,
+                                    absl::string_view object = "") const;
+
+  // The tenant and role of an identity with the value of its `authorization`,
+  // if there is one.
+  absl::StatusOr<Caller> Resolve(
+      const Identity& identity,
+      std::optional<absl::string_view> authorization) const;
+
+ private:
+  absl::StatusOr<Caller> Identify(const grpc::ServerContextBase& context) const;
+  void Refuse(const grpc::ServerContextBase& context, absl::string_view act,
+              absl::string_view object, const absl::Status& status) const;
+
+  const PeerTable& peers_;
+  TenantTable& tenants_;
+  AuditLog& audit_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TENANTS_CALLERS_H_

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TENANTS_POLICY_H_
+#define HOLDFAST_SERVER_TENANTS_POLICY_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/collections.pb.h"
+#include "server/tenants/identity.h"
+#include "server/tenants/token_verifier.h"
+
+namespace holdfast {
+
+// One tenant of a policy file.
+struct TenantPolicy {
+  std::string name;
+  v1::Quota quota;
+  uint32_t weight = 1;
+  std::vector<uint32_t> devices;  // ordinals; empty: all
+  // Who may open its collections until they are configured otherwise.
+  v1::Visibility collections;
+};
+
+// Identities, and for each what it stands for: the number of a tenant.
+struct IdentityMap {
+  std::map<uid_t, size_t> users;
+  std::map<gid_t, size_t> groups;
+  // By subject, common name or alternative name.
+  std::map<std::string, size_t> certificates;
+  // Of signed tokens.
+  std::map<std::string, size_t> subjects;
+  std::map<std::string, size_t> token_groups;
+
+  // Returns -1 if the identity is not there. A user or subject goes before its
+  // groups; of several groups the one whose tenant stands first in the file.
+  int64_t Find(const Identity& identity) const;
+};
+
+// Who may use the daemon, as what, and how much of it: one file. Immutable.
+struct Policy {
+  // Identities that nothing names are their own tenants, without a quota; else
+  // they are refused.
+  bool serves_unnamed = true;
+  std::vector<TenantPolicy> tenants;  // in the order of the file
+  IdentityMap tenant_of;
+  IdentityMap operators;  // besides the daemon's own user and root
+  // Null: no signed token is taken.
+  std::shared_ptr<TokenVerifier> tokens;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TENANTS_POLICY_H_

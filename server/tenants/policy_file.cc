@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/tenants/policy_file.h"
+
+#include <grp.h>
+#include <pwd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/base/printable.h"
+#include "core/base/read_file.h"
+#include "core/base/status_macros.h"
+#include "server/tenants/tenant_name.h"
+#include "server/tenants/token_key.h"
+
+// Errors are values, with their places in the file.
+#define TOML_EXCEPTIONS 0
+#include "toml++/toml.h"
+
+namespace holdfast {
+namespace {
+
+// Bytes of the buffer that a user's or group's entry is read into.
+constexpr size_t kMaxEntryBytes = size_t{64} << 10;
+
+constexpr size_t kMaxKeyFileBytes = size_t{64} << 10;
+constexpr uint64_t kMaxLeewaySeconds = 300;
+
+// Reads one file; every error says where in it.
+class Reader {
+ public:
+  explicit Reader(const std::string& file) : file_(file) {}
+
+  absl::StatusOr<Policy> Read(const toml::table& root);
+  absl::Status ErrorAt(const toml::source_position& at,
+                       absl::string_view what) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file_, ":", at.line, ":", at.column, ": ", what));
+  }
+
+ private:
+  absl::Status ErrorAt(const toml::node& node, absl::string_view what) const {
+    return ErrorAt(node.source().begin, what);
+  }
+  // Every key of `table` must be one of `known`.
+  absl::Status CheckKeys(const toml::table& table,
+                         std::initializer_list<absl::string_view> known) const;
+  absl::StatusOr<const toml::table*> TableOf(const toml::node& node) const;
+  absl::StatusOr<const toml::array*> ArrayOf(const toml::node& node) const;
+  absl::StatusOr<std::string> TextOf(const toml::node& node) const;
+  absl::StatusOr<uint64_t> NumberOf(const toml::node& node, uint64_t least,
+                                    uint64_t most) const;
+  absl::StatusOr<uint64_t> BytesOf(const toml::node& node) const;
+  absl::StatusOr<uid_t> UserOf(const toml::node& node) const;
+  absl::StatusOr<gid_t> GroupOf(const toml::node& node) const;
+
+  absl::Status ReadIdentities(const toml::table& table, size_t number,
+                              IdentityMap* map) const;
+  template <typename Key>
+  absl::Status Add(const toml::node& node, const Key& key, size_t number,
+                   std::map<Key, size_t>* map) const;
+  template <typename Key>
+  using ReadKey = absl::StatusOr<Key> (Reader::*)(const toml::node&) const;
+  template <typename Key>
+  absl::Status ReadNames(const toml::table& table, const char* list,
+                         ReadKey<Key> read, size_t number,
+                         std::map<Key, size_t>* map) const;
+  absl::Status ReadTokens(const toml::table& table, Policy* policy) const;
+  absl::Status ReadKeys(const toml::node& node, TokenRules* rules) const;
+  absl::Status ReadTenants(const toml::table& table, Policy* policy) const;
+  absl::Status ReadTenant(const toml::table& table, Policy* policy,
+                          TenantPolicy* tenant) const;
+  absl::Status ReadQuota(const toml::table& table, v1::Quota* quota) const;
+  absl::Status ReadDevices(const toml::node& node,
+                           std::vector<uint32_t>* devices) const;
+  absl::Status ReadVisibility(const toml::node& node,
+                              v1::Visibility* visibility) const;
+
+  const std::string file_;
+};
+
+absl::Status Reader::CheckKeys(
+    const toml::table& table,
+    std::initializer_list<absl::string_view> known) const {
+  for (const auto& [key, value] : table) {
+    const absl::string_view name(key.str().data(), key.str().size());
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::string list;
+    for (const absl::string_view one : known) {
+      absl::StrAppend(&list, list.empty() ? "" : ", ", one);
+    }
+    return ErrorAt(key.source().begin,
+                   absl::StrCat("unknown key '", ToPrintable(name),
+                                "'; there are: ", list));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const toml::table*> Reader::TableOf(
+    const toml::node& node) const {
+  if (const auto* const table = node.as_table()) return table;
+  return ErrorAt(node, "a table is wanted here");
+}
+
+absl::StatusOr<const toml::array*> Reader::ArrayOf(
+    const toml::node& node) const {
+  if (const auto* const array = node.as_array()) return array;
+  return ErrorAt(node, "an array is wanted here");
+}
+
+absl::StatusOr<std::string> Reader::TextOf(const toml::node& node) const {
+  if (const auto* const text = node.as_string()) {
+    if (!text->get().empty()) return text->get();
+  }
+  return ErrorAt(node, "a string is wanted here, and not an empty one");
+}
+
+absl::StatusOr<uint64_t> Reader::NumberOf(const toml::node& node,
+                                          uint64_t least, uint64_t most) const {
+  const auto* const number = node.as_integer();
+  if (number != nullptr && number->get() >= 0) {
+    const auto value = static_cast<uint64_t>(number->get());
+    if (value >= least && value <= most) return value;
+  }
+  return ErrorAt(
+      node, absl::StrCat("a number from ", least, " to ", most, " is wanted"));
+}
+
+absl::StatusOr<uint64_t> Reader::BytesOf(const toml::node& node) const {
+  constexpr absl::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
+  if (node.is_integer()) {
+    return NumberOf(node, 1, std::numeric_limits<int64_t>::max());
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string text, TextOf(node));
+  for (size_t i = 0; i < std::size(kUnits); ++i) {
+    absl::string_view digits = text;
+    if (!absl::ConsumeSuffix(&digits, kUnits[i])) continue;
+    const uint64_t unit = uint64_t{1} << (10 * (i + 1));
+    uint64_t number = 0;
+    if (absl::SimpleAtoi(digits, &number) && number > 0 &&
+        number <= std::numeric_limits<int64_t>::max() / unit) {
+      return number * unit;
+    }
+  }
+  return ErrorAt(node, absl::StrCat("'", ToPrintable(text),
+                                    "' is no size; write 8GiB, with one of "
+                                    "KiB, MiB, GiB, TiB, or a number"));
+}
+
+absl::StatusOr<uid_t> Reader::UserOf(const toml::node& node) const {
+  if (node.is_integer()) {
+    HOLDFAST_ASSIGN_OR_RETURN(const uint64_t number,
+                              NumberOf(node, 0, UINT32_MAX - 1));
+    return static_cast<uid_t>(number);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string name, TextOf(node));
+  std::vector<char> buffer(kMaxEntryBytes);
+  passwd entry = {};
+  passwd* found = nullptr;
+  getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  if (found != nullptr) return entry.pw_uid;
+  return ErrorAt(
+      node, absl::StrCat("this machine has no user '", ToPrintable(name), "'"));
+}
+
+absl::StatusOr<gid_t> Reader::GroupOf(const toml::node& node) const {
+  if (node.is_integer()) {
+    HOLDFAST_ASSIGN_OR_RETURN(const uint64_t number,
+                              NumberOf(node, 0, UINT32_MAX - 1));
+    return static_cast<gid_t>(number);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string name, TextOf(node));
+  std::vector<char> buffer(kMaxEntryBytes);
+  group entry = {};
+  group* found = nullptr;
+  getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  if (found != nullptr) return entry.gr_gid;
+  return ErrorAt(node, absl::StrCat("this machine has no group '",
+                                    ToPrintable(name), "'"));
+}
+
+template <typename Key>
+absl::Status Reader::Add(const toml::node& node, const Key& key, size_t number,
+                         std::map<Key, size_t>* map) const {
+  if (map->emplace(key, number).second) return absl::OkStatus();
+  return ErrorAt(node, "this identity is named before");
+}
+
+// Adds the elements of the array `list`, if the table has it.
+template <typename Key>
+absl::Status Reader::ReadNames(const toml::table& table, const char* list,
+                               ReadKey<Key> read, size_t number,
+                               std::map<Key, size_t>* map) const {
+  const toml::node* const names = table.get(list);
+  if (names == nullptr) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(const auto* const array, ArrayOf(*names));
+  for (const toml::node& node : *array) {
+    HOLDFAST_ASSIGN_OR_RETURN(const Key name, (this->*read)(node));
+    HOLDFAST_RETURN_IF_ERROR(Add(node, name, number, map));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadIdentities(const toml::table& table, size_t number,
+                                    IdentityMap* map) const {
+  HOLDFAST_RETURN_IF_ERROR(
+      ReadNames(table, "users", &Reader::UserOf, number, &map->users));
+  HOLDFAST_RETURN_IF_ERROR(
+      ReadNames(table, "groups", &Reader::GroupOf, number, &map->groups));
+  HOLDFAST_RETURN_IF_ERROR(ReadNames(table, "certificates", &Reader::TextOf,
+                                     number, &map->certificates));
+  HOLDFAST_RETURN_IF_ERROR(
+      ReadNames(table, "subjects", &Reader::TextOf, number, &map->subjects));
+  return ReadNames(table, "token-groups", &Reader::TextOf, number,
+                   &map->token_groups);
+}
+
+// Paths are relative to the policy's own folder.
+absl::Status Reader::ReadKeys(const toml::node& node, TokenRules* rules) const {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto* const list, ArrayOf(node));
+  if (list->empty()) return ErrorAt(node, "no files of keys");
+  for (const toml::node& one : *list) {
+    HOLDFAST_ASSIGN_OR_RETURN(const std::string name, TextOf(one));
+    const auto path = std::filesystem::path(file_).parent_path() / name;
+    const auto pem = ReadFile(path.string(), kMaxKeyFileBytes);
+    if (!pem.ok()) return ErrorAt(one, ToPrintable(pem.status().message()));
+    auto keys = ParseTokenKeys(*pem);
+    if (!keys.ok()) {
+      return ErrorAt(one, absl::StrCat(ToPrintable(path.string()), ": ",
+                                       keys.status().message()));
+    }
+    std::move(keys->begin(), keys->end(), std::back_inserter(rules->keys));
+    if (rules->keys.size() > kMaxTokenKeys) {
+      return ErrorAt(one, absl::StrCat("more than ", kMaxTokenKeys, " keys"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadTokens(const toml::table& table,
+                                Policy* policy) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckKeys(
+      table, {"keys", "issuer", "audience", "leeway", "groups-claim"}));
+  TokenRules rules;
+  for (const char* const key : {"keys", "issuer", "audience"}) {
+    if (table.contains(key)) continue;
+    return ErrorAt(table, absl::StrCat("signed tokens need '", key, "'"));
+  }
+  HOLDFAST_RETURN_IF_ERROR(ReadKeys(*table.get("keys"), &rules));
+  HOLDFAST_ASSIGN_OR_RETURN(rules.issuer, TextOf(*table.get("issuer")));
+  HOLDFAST_ASSIGN_OR_RETURN(rules.audience, TextOf(*table.get("audience")));
+  if (const toml::node* const leeway = table.get("leeway")) {
+    HOLDFAST_ASSIGN_OR_RETURN(const uint64_t seconds,
+                              NumberOf(*leeway, 0, kMaxLeewaySeconds));
+    rules.leeway = absl::Seconds(seconds);
+  }
+  if (const toml::node* const claim = table.get("groups-claim")) {
+    HOLDFAST_ASSIGN_OR_RETURN(rules.groups_claim, TextOf(*claim));
+  }
+  policy->tokens = std::make_shared<TokenVerifier>(std::move(rules));
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadQuota(const toml::table& table,
+                               v1::Quota* quota) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckKeys(
+      table,
+      {"device-memory", "pinned-memory", "arena-memory", "collection-memory",
+       "sessions", "handles", "outstanding-commands"}));
+  for (const auto& [key, node] : table) {
+    const std::string_view name = key.str();
+    if (absl::EndsWith({name.data(), name.size()}, "-memory")) {
+      HOLDFAST_ASSIGN_OR_RETURN(const uint64_t bytes, BytesOf(node));
+      if (name == "device-memory") quota->set_device_bytes(bytes);
+      if (name == "pinned-memory") quota->set_pinned_bytes(bytes);
+      if (name == "arena-memory") quota->set_arena_bytes(bytes);
+      if (name == "collection-memory") quota->set_collection_bytes(bytes);
+      continue;
+    }
+    HOLDFAST_ASSIGN_OR_RETURN(const uint64_t number,
+                              NumberOf(node, 1, uint64_t{1} << 32));
+    if (name == "sessions") quota->set_sessions(number);
+    if (name == "handles") quota->set_handles(number);
+    if (name == "outstanding-commands") {
+      quota->set_outstanding_commands(number);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadDevices(const toml::node& node,
+                                 std::vector<uint32_t>* devices) const {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto* const list, ArrayOf(node));
+  if (list->empty()) {
+    return ErrorAt(node, "no devices; leave the key out for all");
+  }
+  for (const toml::node& one : *list) {
+    HOLDFAST_ASSIGN_OR_RETURN(const uint64_t ordinal, NumberOf(one, 0, 255));
+    const auto device = static_cast<uint32_t>(ordinal);
+    if (std::find(devices->begin(), devices->end(), device) != devices->end()) {
+      return ErrorAt(one, absl::StrCat("device ", device, " is named twice"));
+    }
+    devices->push_back(device);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadVisibility(const toml::node& node,
+                                    v1::Visibility* visibility) const {
+  if (node.is_string()) {
+    HOLDFAST_ASSIGN_OR_RETURN(const std::string word, TextOf(node));
+    visibility->set_everybody(word == "everybody");
+    if (word == "everybody" || word == "private") return absl::OkStatus();
+    return ErrorAt(node,
+                   "\"private\", \"everybody\" or an array of tenants is "
+                   "wanted");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const auto* const list, ArrayOf(node));
+  if (list->size() > 256) return ErrorAt(node, "more than 256 tenants");
+  for (const toml::node& one : *list) {
+    HOLDFAST_ASSIGN_OR_RETURN(*visibility->add_clients(), TextOf(one));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadTenant(const toml::table& table, Policy* policy,
+                                TenantPolicy* tenant) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckKeys(
+      table, {"users", "groups", "certificates", "subjects", "token-groups",
+              "weight", "devices", "collections", "quota"}));
+  for (const char* const key : {"subjects", "token-groups"}) {
+    const toml::node* const node = table.get(key);
+    if (node == nullptr || policy->tokens != nullptr) continue;
+    return ErrorAt(*node, "no token is taken without a table [tokens]");
+  }
+  HOLDFAST_RETURN_IF_ERROR(
+      ReadIdentities(table, policy->tenants.size(), &policy->tenant_of));
+  if (const toml::node* const weight = table.get("weight")) {
+    HOLDFAST_ASSIGN_OR_RETURN(const uint64_t number,
+                              NumberOf(*weight, 1, 1000));
+    tenant->weight = static_cast<uint32_t>(number);
+  }
+  if (const toml::node* const devices = table.get("devices")) {
+    HOLDFAST_RETURN_IF_ERROR(ReadDevices(*devices, &tenant->devices));
+  }
+  if (const toml::node* const collections = table.get("collections")) {
+    HOLDFAST_RETURN_IF_ERROR(
+        ReadVisibility(*collections, &tenant->collections));
+  }
+  if (const toml::node* const quota = table.get("quota")) {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*quota));
+    HOLDFAST_RETURN_IF_ERROR(ReadQuota(*of, &tenant->quota));
+  }
+  return absl::OkStatus();
+}
+
+bool StandsBefore(const toml::key* a, const toml::key* b) {
+  const auto& first = a->source().begin;
+  const auto& second = b->source().begin;
+  return std::make_pair(first.line, first.column) <
+         std::make_pair(second.line, second.column);
+}
+
+// A table has its keys in alphabetical order; the file's order counts.
+absl::Status Reader::ReadTenants(const toml::table& table,
+                                 Policy* policy) const {
+  std::vector<const toml::key*> keys;
+  for (const auto& [key, node] : table) keys.push_back(&key);
+  std::sort(keys.begin(), keys.end(), StandsBefore);
+  if (keys.size() > kMaxPolicyTenants) {
+    return ErrorAt(table, absl::StrCat(keys.size(), " tenants, the limit is ",
+                                       kMaxPolicyTenants));
+  }
+  for (const toml::key* const key : keys) {
+    TenantPolicy tenant;
+    tenant.name = std::string(key->str());
+    const absl::Status named = CheckTenantName(tenant.name);
+    if (!named.ok()) return ErrorAt(key->source().begin, named.message());
+    HOLDFAST_ASSIGN_OR_RETURN(const auto* const of,
+                              TableOf(*table.get(key->str())));
+    HOLDFAST_RETURN_IF_ERROR(ReadTenant(*of, policy, &tenant));
+    policy->tenants.push_back(std::move(tenant));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Policy> Reader::Read(const toml::table& root) {
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckKeys(root, {"unnamed", "operators", "tokens", "tenants"}));
+  Policy policy;
+  policy.serves_unnamed = false;
+  if (const toml::node* const unnamed = root.get("unnamed")) {
+    HOLDFAST_ASSIGN_OR_RETURN(const std::string word, TextOf(*unnamed));
+    policy.serves_unnamed = word == "serve";
+    if (word != "serve" && word != "refuse") {
+      return ErrorAt(*unnamed, "\"refuse\" or \"serve\" is wanted");
+    }
+  }
+  if (const toml::node* const operators = root.get("operators")) {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*operators));
+    HOLDFAST_RETURN_IF_ERROR(
+        CheckKeys(*of, {"users", "groups", "certificates"}));
+    HOLDFAST_RETURN_IF_ERROR(ReadIdentities(*of, 0, &policy.operators));
+  }
+  if (const toml::node* const tokens = root.get("tokens")) {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*tokens));
+    HOLDFAST_RETURN_IF_ERROR(ReadTokens(*of, &policy));
+  }
+  if (const toml::node* const tenants = root.get("tenants")) {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*tenants));
+    HOLDFAST_RETURN_IF_ERROR(ReadTenants(*of, &policy));
+  }
+  return policy;
+}
+
+}  // namespace
+
+absl::StatusOr<Policy> ParsePolicy(absl::string_view text,
+                                   const std::string& file) {
+  Reader reader(file);
+  if (text.size() > kMaxPolicyBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file, " has ", text.size(), " bytes, the limit is ", kMaxPolicyBytes));
+  }
+  const toml::parse_result parsed =
+      toml::parse(std::string_view(text.data(), text.size()));
+  if (parsed.failed()) {
+    const toml::parse_error& error = parsed.error();
+    return reader.ErrorAt(
+        error.source().begin,
+        ToPrintable(absl::string_view(error.description().data(),
+                                      error.description().size())));
+  }
+  return reader.Read(parsed.table());
+}
+
+absl::StatusOr<Policy> ReadPolicy(const std::string& file) {
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string text,
+                            ReadFile(file, kMaxPolicyBytes));
+  return ParsePolicy(text, file);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The policy file: TOML, of which every key is known.
+//
+//   unnamed = "refuse"               # or "serve": each is its own tenant
+//
+//   [operators]
+//   users = ["alice", 1000]          # names or numbers
+//   groups = ["gpu-admins"]
+//   certificates = ["CN=ops,O=Example"]  # subject, common or alternative name
+//
+//   [tokens]                         # signed tokens (JWT) are taken
+//   keys = ["issuer.pem"]            # public keys, beside this file
+//   issuer = "https://id.example"
+//   audience = "holdfast"
+//   leeway = 30                      # seconds
+//   groups-claim = "groups"
+//
+//   [tenants.team-a]
+//   groups = ["team-a"]              # users and certificates, too
+//   subjects = ["ci@example"]        # of signed tokens
+//   token-groups = ["ml"]
+//   weight = 3
+//   devices = [0, 1]
+//   collections = ["team-b"]         # or "private" (default), "everybody"
+//
+//   [tenants.team-a.quota]
+//   device-memory = "8GiB"           # pinned-memory, arena-memory,
+//   sessions = 4                     # collection-memory, handles,
+//                                    # outstanding-commands
+#ifndef HOLDFAST_SERVER_TENANTS_POLICY_FILE_H_
+#define HOLDFAST_SERVER_TENANTS_POLICY_FILE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/tenants/policy.h"
+
+namespace holdfast {
+
+inline constexpr size_t kMaxPolicyBytes = size_t{1} << 20;
+inline constexpr size_t kMaxPolicyTenants = 4096;
+inline constexpr size_t kMaxTokenKeys = 16;
+
+// Also reads the files of keys that it names. INVALID_ARGUMENT:
+// "FILE:LINE:COLUMN: what is wrong".
+absl::StatusOr<Policy> ParsePolicy(absl::string_view text,
+                                   const std::string& file);
+
+// The same; other codes: the file cannot be read.
+absl::StatusOr<Policy> ReadPolicy(const std::string& file);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TENANTS_POLICY_FILE_H_

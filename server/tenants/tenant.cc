@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/tenants/tenant.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/base/quota_exceeded.h"
+
+namespace holdfast {
+namespace {
+
+uint64_t LimitOr(uint64_t limit) {
+  return limit == 0 ? Quota::kUnlimited : limit;
+}
+
+std::shared_ptr<Quota> MakeQuota(const std::string& what,
+                                 const std::string& tenant, uint64_t limit) {
+  return Quota::Create({.name = absl::StrCat(what, " of tenant ", tenant),
+                        .unit = "bytes",
+                        .limit = LimitOr(limit),
+                        .set_by = "the tenant's quota"});
+}
+
+}  // namespace
+
+Tenant::Tenant(const Options& options)
+    : name_(options.name),
+      kind_(options.kind),
+      code_owner_(options.code_owner),
+      device_bytes_(
+          MakeQuota("device_bytes", name_, options.quota.device_bytes())),
+      pinned_bytes_(
+          MakeQuota("pinned_bytes", name_, options.quota.pinned_bytes())),
+      arena_bytes_(
+          MakeQuota("arena_bytes", name_, options.quota.arena_bytes())),
+      collection_bytes_(MakeQuota("collection_bytes", name_,
+                                  options.quota.collection_bytes())),
+      quota_(options.quota),
+      weight_(options.weight),
+      devices_(options.devices),
+      collections_(options.collections) {}
+
+void Tenant::SetQuota(const v1::Quota& quota) {
+  device_bytes_->SetLimit(LimitOr(quota.device_bytes()));
+  pinned_bytes_->SetLimit(LimitOr(quota.pinned_bytes()));
+  arena_bytes_->SetLimit(LimitOr(quota.arena_bytes()));
+  collection_bytes_->SetLimit(LimitOr(quota.collection_bytes()));
+  absl::MutexLock lock(&mutex_);
+  quota_ = quota;
+}
+
+void Tenant::Update(const Options& options) {
+  SetQuota(options.quota);
+  absl::MutexLock lock(&mutex_);
+  weight_ = options.weight;
+  devices_ = options.devices;
+  collections_ = options.collections;
+}
+
+std::vector<uint32_t> Tenant::devices() const {
+  absl::MutexLock lock(&mutex_);
+  return devices_;
+}
+
+v1::Visibility Tenant::collections() const {
+  absl::MutexLock lock(&mutex_);
+  return collections_;
+}
+
+v1::Quota Tenant::quota() const {
+  absl::MutexLock lock(&mutex_);
+  return quota_;
+}
+
+absl::Status Tenant::CheckMayOpen(uint64_t open) const {
+  if (ending_) {
+    return absl::UnavailableError(
+        absl::StrCat("tenant ", name(), " is ending"));
+  }
+  const uint64_t limit = quota().sessions();
+  if (limit == 0 || open < limit) return absl::OkStatus();
+  const QuotaExceeded exceeded = {
+      .quota = absl::StrCat("sessions of tenant ", name()),
+      .limit = limit,
+      .used = open,
+      .requested = 1};
+  absl::Status status = absl::ResourceExhaustedError(
+      absl::StrCat(exceeded.quota, ": 1 asked for, ", open,
+                   " are open, the limit is ", limit, " (the tenant's quota)"));
+  SetQuotaExceeded(exceeded, &status);
+  return status;
+}
+
+v1::TenantInfo Tenant::Info() const {
+  v1::TenantInfo info;
+  info.set_name(name());
+  *info.mutable_quota() = quota();
+  info.set_temporary(temporary());
+  info.set_device_bytes(device_bytes_->used());
+  info.set_pinned_bytes(pinned_bytes_->used());
+  info.set_arena_bytes(arena_bytes_->used());
+  info.set_collection_bytes(collection_bytes_->used());
+  info.set_peak_device_bytes(device_bytes_->peak());
+  absl::MutexLock lock(&mutex_);
+  info.set_weight(weight_);
+  return info;
+}
+
+}  // namespace holdfast

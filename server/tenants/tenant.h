@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TENANTS_TENANT_H_
+#define HOLDFAST_SERVER_TENANTS_TENANT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/collections.pb.h"
+#include "server/executor/quota.h"
+
+namespace holdfast {
+
+// A tenant is who pays: sessions, collections and their bytes count against it,
+// over all its sessions. Thread-safe. The tenant may end before the charges on
+// its quotas.
+class Tenant {
+ public:
+  enum class Kind {
+    kOwn,        // an identity that nothing names: it is its own tenant
+    kNamed,      // of the policy file
+    kTemporary,  // made by CreateTenant, for as long as a job lasts
+  };
+
+  struct Options {
+    std::string name;
+    Kind kind = Kind::kOwn;
+    // Names whose generated code its executors share; empty: they share none.
+    std::string code_owner;
+    v1::Quota quota;
+    uint32_t weight = 1;
+    std::vector<uint32_t> devices;  // ordinals; empty: all
+    // Who may open its collections until they are configured otherwise.
+    v1::Visibility collections;
+  };
+
+  explicit Tenant(const Options& options);
+  Tenant(const Tenant&) = delete;
+  Tenant& operator=(const Tenant&) = delete;
+
+  const std::string& name() const { return name_; }
+  const std::string& code_owner() const { return code_owner_; }
+  bool temporary() const { return kind_ == Kind::kTemporary; }
+  std::vector<uint32_t> devices() const;
+  v1::Visibility collections() const;
+  v1::Quota quota() const;
+
+  // Takes over everything but the name and kind. Applies to sessions that are
+  // open, too, but for devices, handles and outstanding commands. Nothing that
+  // is held is taken away.
+  void Update(const Options& options);
+
+  // The same for the quota alone.
+  void SetQuota(const v1::Quota& quota);
+
+  // Whether device_bytes() is asked for each buffer of its sessions. A tenant
+  // that is its own has no quota, so its executors need not ask.
+  bool counts_buffers() const { return kind_ != Kind::kOwn; }
+
+  // Bytes of buffers on devices, as asked for; page-locked buffers; arenas.
+  const std::shared_ptr<Quota>& device_bytes() const { return device_bytes_; }
+  const std::shared_ptr<Quota>& pinned_bytes() const { return pinned_bytes_; }
+  const std::shared_ptr<Quota>& arena_bytes() const { return arena_bytes_; }
+  // Bytes of the versions of its collections.
+  const std::shared_ptr<Quota>& collection_bytes() const {
+    return collection_bytes_;
+  }
+
+  // RESOURCE_EXHAUSTED: it has `open` sessions, and may have no more.
+  // UNAVAILABLE: it is ending.
+  absl::Status CheckMayOpen(uint64_t open) const;
+
+  // From now on it may not open sessions.
+  void BeginEnd() { ending_ = true; }
+  bool ending() const { return ending_; }
+
+  // Everything but the number of sessions.
+  v1::TenantInfo Info() const;
+
+ private:
+  const std::string name_;
+  const Kind kind_;
+  const std::string code_owner_;
+  const std::shared_ptr<Quota> device_bytes_;
+  const std::shared_ptr<Quota> pinned_bytes_;
+  const std::shared_ptr<Quota> arena_bytes_;
+  const std::shared_ptr<Quota> collection_bytes_;
+  std::atomic<bool> ending_ = false;
+  mutable absl::Mutex mutex_;
+  v1::Quota quota_ ABSL_GUARDED_BY(mutex_);
+  uint32_t weight_ ABSL_GUARDED_BY(mutex_);
+  std::vector<uint32_t> devices_ ABSL_GUARDED_BY(mutex_);
+  v1::Visibility collections_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TENANTS_TENANT_H_

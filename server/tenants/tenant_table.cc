@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/tenants/tenant_table.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/base/printable.h"
+#include "core/base/sha256.h"
+#include "core/base/status_macros.h"
+#include "server/tenants/tenant_name.h"
+
+namespace holdfast {
+namespace {
+
+constexpr size_t kTokenBytes = 32;
+
+absl::StatusOr<std::string> MakeToken() {
+  std::string random(kTokenBytes, '\0');
+  if (getrandom(random.data(), random.size(), 0) !=
+      static_cast<ssize_t>(random.size())) {
+    return absl::ErrnoToStatus(errno, "getrandom");
+  }
+  return absl::StrCat("holdfast-", absl::BytesToHexString(random));
+}
+
+absl::StatusOr<absl::Time> EndOf(const v1::CreateTenantRequest& request) {
+  if (!request.has_lifetime()) return absl::InfiniteFuture();
+  const absl::Duration lifetime = absl::Seconds(request.lifetime().seconds()) +
+                                  absl::Nanoseconds(request.lifetime().nanos());
+  if (lifetime <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "lifetime is ", absl::FormatDuration(lifetime), ", not above 0"));
+  }
+  return absl::Now() + lifetime;
+}
+
+absl::Status CheckQuota(const v1::Quota& quota) {
+  if (!quota.has_compile_time() && quota.compile_requests() == 0) {
+    return absl::OkStatus();
+  }
+  return absl::UnimplementedError(
+      "quotas of compilation are not enforced by this daemon");
+}
+
+absl::Status CheckRequest(const v1::CreateTenantRequest& request) {
+  HOLDFAST_RETURN_IF_ERROR(CheckTenantName(request.name()));
+  const std::set<uint32_t> devices(request.devices().begin(),
+                                   request.devices().end());
+  if (devices.size() != static_cast<size_t>(request.devices_size())) {
+    return absl::InvalidArgumentError("a device is named twice");
+  }
+  HOLDFAST_RETURN_IF_ERROR(CheckQuota(request.quota()));
+  if (request.reserved_device_bytes() != 0) {
+    return absl::UnimplementedError("this daemon reserves no memory");
+  }
+  return EndOf(request).status();
+}
+
+}  // namespace
+
+absl::Status TenantTable::CheckFree(
+    const v1::CreateTenantRequest& request) const {
+  const bool named = std::any_of(policy_.tenants.begin(), policy_.tenants.end(),
+                                 [&](const TenantPolicy& tenant) {
+                                   return tenant.name == request.name();
+                                 });
+  // One of an older policy that still has sessions.
+  const auto old = own_.find(request.name());
+  const bool lives = old != own_.end() && !old->second.expired();
+  if (named || lives || temporary_.contains(request.name())) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("there is a tenant ", request.name()));
+  }
+  if (request.has_uid()) {
+    const auto found = by_uid_.find(request.uid());
+    if (found != by_uid_.end()) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("uid ", request.uid(), " is tenant ",
+                       found->second->name(), "; tell its jobs by tokens"));
+    }
+  }
+  if (temporary_.size() >= kMaxTemporary) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        temporary_.size(), " temporary tenants, which is the limit"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> TenantTable::Create(
+    const v1::CreateTenantRequest& request) {
+  HOLDFAST_RETURN_IF_ERROR(CheckRequest(request));
+  HOLDFAST_ASSIGN_OR_RETURN(const absl::Time end, EndOf(request));
+  HOLDFAST_ASSIGN_OR_RETURN(std::string token, MakeToken());
+  const std::string& name = request.name();
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_RETURN_IF_ERROR(CheckFree(request));
+  // A later tenant of the same name is another one.
+  const std::string code_owner = absl::StrCat(
+      "tenant ", name, " ", absl::ToUnixNanos(absl::Now()), ".", ++made_);
+  const auto tenant = std::make_shared<Tenant>(Tenant::Options{
+      .name = name,
+      .kind = Tenant::Kind::kTemporary,
+      .code_owner = code_owner,
+      .quota = request.quota(),
+      .weight = std::max(request.weight(), uint32_t{1}),
+      .devices = {request.devices().begin(), request.devices().end()}});
+  Temporary& entry = temporary_[name];
+  entry.tenant = tenant;
+  entry.token_hash = ToHex(Sha256(token));
+  entry.end = end;
+  by_token_[entry.token_hash] = tenant;
+  if (request.has_uid()) {
+    entry.uid = request.uid();
+    by_uid_[request.uid()] = tenant;
+  }
+  return token;
+}
+
+absl::StatusOr<std::shared_ptr<Tenant>> TenantTable::BeginEnd(
+    absl::string_view name) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = temporary_.find(name);
+  if (found == temporary_.end()) {
+    return absl::NotFoundError(absl::StrCat(
+        "no tenant '", absl::CEscape(name.substr(0, kMaxTenantName)),
+        "' was made by CreateTenant"));
+  }
+  Temporary& entry = found->second;
+  entry.tenant->BeginEnd();
+  entry.end = absl::InfiniteFuture();
+  by_token_.erase(entry.token_hash);
+  if (entry.uid.has_value()) by_uid_.erase(*entry.uid);
+  entry.uid = std::nullopt;
+  return entry.tenant;
+}
+
+void TenantTable::Forget(const Tenant& tenant) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = temporary_.find(tenant.name());
+  if (found == temporary_.end() || found->second.tenant.get() != &tenant) {
+    return;
+  }
+  temporary_.erase(found);
+}
+
+absl::Status TenantTable::Apply(const Policy& policy) {
+  absl::MutexLock lock(&mutex_);
+  for (const TenantPolicy& tenant : policy.tenants) {
+    if (!temporary_.contains(tenant.name)) continue;
+    return absl::AlreadyExistsError(
+        absl::StrCat("the policy has a tenant ", tenant.name,
+                     ", and so has CreateTenant made one"));
+  }
+  std::vector<std::shared_ptr<Tenant>> named;
+  named.reserve(policy.tenants.size());
+  for (const TenantPolicy& tenant : policy.tenants) {
+    named.push_back(Renew(tenant));
+  }
+  for (const auto& tenant : named_) own_[tenant->name()] = tenant;
+  named_ = std::move(named);
+  policy_ = policy;
+  ForgetUnused();
+  return absl::OkStatus();
+}
+
+// The tenant that had this name before, with what the policy says now.
+std::shared_ptr<Tenant> TenantTable::Renew(const TenantPolicy& policy) {
+  const Tenant::Options options = {
+      .name = policy.name,
+      .kind = Tenant::Kind::kNamed,
+      .code_owner = absl::StrCat("tenant ", policy.name),
+      .quota = policy.quota,
+      .weight = policy.weight,
+      .devices = policy.devices,
+      .collections = policy.collections};
+  std::shared_ptr<Tenant> tenant;
+  for (const auto& named : named_) {
+    if (named->name() == policy.name) tenant = named;
+  }
+  const auto found = own_.find(policy.name);
+  if (tenant == nullptr && found != own_.end()) tenant = found->second.lock();
+  if (tenant == nullptr) return std::make_shared<Tenant>(options);
+  tenant->Update(options);
+  return tenant;
+}
+
+std::shared_ptr<Tenant> TenantTable::FindNamed(const Identity& identity) const {
+  if (const auto* const user = std::get_if<UserIdentity>(&identity)) {
+    const auto found = by_uid_.find(user->uid);
+    if (found != by_uid_.end()) return found->second;
+  }
+  const int64_t number = policy_.tenant_of.Find(identity);
+  return number < 0 ? nullptr : named_[static_cast<size_t>(number)];
+}
+
+std::shared_ptr<Tenant> TenantTable::Own(const Identity& identity) {
+  const std::string name = NameOf(identity);
+  std::weak_ptr<Tenant>& own = own_[name];
+  std::shared_ptr<Tenant> tenant = own.lock();
+  if (tenant != nullptr) return tenant;
+  tenant = std::make_shared<Tenant>(
+      Tenant::Options{.name = name,
+                      .kind = Tenant::Kind::kOwn,
+                      .code_owner = IsAuthenticated(identity) ? name : ""});
+  own = tenant;
+  if (own_.size() >= forget_at_) ForgetUnused();
+  return tenant;
+}
+
+absl::Status TenantTable::SetQuota(absl::string_view name,
+                                   const v1::Quota& quota) {
+  HOLDFAST_RETURN_IF_ERROR(CheckQuota(quota));
+  absl::MutexLock lock(&mutex_);
+  std::shared_ptr<Tenant> tenant;
+  const auto found = temporary_.find(name);
+  if (found != temporary_.end()) tenant = found->second.tenant;
+  for (const auto& named : named_) {
+    if (named->name() == name) tenant = named;
+  }
+  if (tenant == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("neither the policy nor CreateTenant has a tenant '",
+                     absl::CEscape(name.substr(0, kMaxTenantName)), "'"));
+  }
+  tenant->SetQuota(quota);
+  return absl::OkStatus();
+}
+
+bool TenantTable::NamesOperator(const Identity& identity) const {
+  absl::MutexLock lock(&mutex_);
+  return policy_.operators.Find(identity) >= 0;
+}
+
+std::shared_ptr<Tenant> TenantTable::Of(const Identity& identity) {
+  absl::MutexLock lock(&mutex_);
+  auto named = FindNamed(identity);
+  if (named != nullptr || !policy_.serves_unnamed) return named;
+  return Own(identity);
+}
+
+std::shared_ptr<Tenant> TenantTable::OfOperator(const Identity& identity) {
+  absl::MutexLock lock(&mutex_);
+  auto named = FindNamed(identity);
+  return named != nullptr ? named : Own(identity);
+}
+
+void TenantTable::ForgetUnused() {
+  for (auto it = own_.begin(); it != own_.end();) {
+    const auto entry = it++;
+    if (entry->second.expired()) own_.erase(entry);
+  }
+  forget_at_ = std::max<size_t>(64, 2 * own_.size());
+}
+
+std::shared_ptr<Tenant> TenantTable::OfToken(absl::string_view token) const {
+  const std::string hash = ToHex(Sha256(token));
+  absl::MutexLock lock(&mutex_);
+  const auto found = by_token_.find(hash);
+  return found == by_token_.end() ? nullptr : found->second;
+}
+
+absl::StatusOr<std::shared_ptr<Tenant>> TenantTable::OfSignedToken(
+    absl::string_view token, absl::Time now) {
+  std::shared_ptr<TokenVerifier> verifier;
+  {
+    absl::MutexLock lock(&mutex_);
+    verifier = policy_.tokens;
+  }
+  if (verifier == nullptr) {
+    return absl::UnauthenticatedError(
+        "the policy of this daemon takes no signed tokens");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const Identity identity,
+                            verifier->Verify(token, now));
+  auto tenant = Of(identity);
+  if (tenant != nullptr) return tenant;
+  return absl::PermissionDeniedError(
+      absl::StrCat("this daemon's policy names no tenant for ",
+                   ToPrintable(NameOf(identity))));
+}
+
+std::vector<std::shared_ptr<Tenant>> TenantTable::List() const {
+  std::map<std::string, std::shared_ptr<Tenant>> by_name;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [name, entry] : temporary_) by_name[name] = entry.tenant;
+    for (const auto& tenant : named_) by_name[tenant->name()] = tenant;
+    for (const auto& [name, own] : own_) {
+      auto tenant = own.lock();
+      if (tenant != nullptr) by_name[name] = std::move(tenant);
+    }
+  }
+  std::vector<std::shared_ptr<Tenant>> list;
+  list.reserve(by_name.size());
+  for (auto& [name, tenant] : by_name) list.push_back(std::move(tenant));
+  return list;
+}
+
+std::vector<std::string> TenantTable::Expired(absl::Time now) const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : temporary_) {
+    if (entry.end <= now) names.push_back(name);
+  }
+  return names;
+}
+
+absl::Time TenantTable::next_end() const {
+  absl::MutexLock lock(&mutex_);
+  absl::Time next = absl::InfiniteFuture();
+  for (const auto& [name, entry] : temporary_) next = std::min(next, entry.end);
+  return next;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TENANTS_TENANT_TABLE_H_
+#define HOLDFAST_SERVER_TENANTS_TENANT_TABLE_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "holdfast/v1/admin.pb.h"
+#include "server/tenants/identity.h"
+#include "server/tenants/policy.h"
+#include "server/tenants/tenant.h"
+
+namespace holdfast {
+
+// Finds the tenant of each identity and each bearer token. Thread-safe.
+class TenantTable {
+ public:
+  static constexpr size_t kMaxTemporary = 4096;
+
+  // Replaces the policy: tenants keep what they hold, with their new quotas;
+  // one that is gone lives on as long as its sessions. ALREADY_EXISTS: a
+  // temporary tenant has a name of the policy; nothing changes then.
+  absl::Status Apply(const Policy& policy);
+
+  // Makes a temporary tenant. Returns its bearer token: "holdfast-" and 256
+  // random bits in hexadecimal digits. INVALID_ARGUMENT: a bad name or
+  // lifetime, or a device twice; ALREADY_EXISTS: the name or the user is taken;
+  // RESOURCE_EXHAUSTED: too many; UNIMPLEMENTED: a quota that is not enforced.
+  absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
+
+  // From now on the tenant's token and user are not its own any more, and it
+  // may open no session. Its name stays taken until Forget. NOT_FOUND: no
+  // temporary tenant has the name. May be called again until Forget.
+  absl::StatusOr<std::shared_ptr<Tenant>> BeginEnd(absl::string_view name);
+  void Forget(const Tenant& tenant);
+
+  // Replaces the quota of a tenant of the policy, until that is loaded again,
+  // or of a temporary one. NOT_FOUND: neither has the name. UNIMPLEMENTED: a
+  // quota that is not enforced.
+  absl::Status SetQuota(absl::string_view name, const v1::Quota& quota);
+
+  // Whether the policy has this identity among its operators.
+  bool NamesOperator(const Identity& identity) const;
+  // Returns the tenant that was made for this user, else the policy's, else the
+  // identity's own; nullptr if the policy refuses those that it does not name.
+  std::shared_ptr<Tenant> Of(const Identity& identity);
+  // The same for an operator, who is never refused.
+  std::shared_ptr<Tenant> OfOperator(const Identity& identity);
+  // Returns nullptr if the token is no tenant's. Takes a time that tells
+  // nothing of tokens.
+  std::shared_ptr<Tenant> OfToken(absl::string_view token) const;
+  // Returns the tenant of the subject of a signed token. UNAUTHENTICATED: the
+  // token is not right, or the policy takes none; PERMISSION_DENIED: the policy
+  // does not name the subject. REQUIRES: the caller bounds the token's size.
+  absl::StatusOr<std::shared_ptr<Tenant>> OfSignedToken(absl::string_view token,
+                                                        absl::Time now);
+
+  // Returns the temporary tenants, those of the policy, and those that hold
+  // something, by name.
+  std::vector<std::shared_ptr<Tenant>> List() const;
+
+  // Names of the temporary tenants whose lifetime is over.
+  std::vector<std::string> Expired(absl::Time now) const;
+  // When the next lifetime is over.
+  absl::Time next_end() const;
+
+ private:
+  struct Temporary {
+    std::shared_ptr<Tenant> tenant;
+    std::string token_hash;
+    std::optional<uid_t> uid;
+    absl::Time end = absl::InfiniteFuture();
+  };
+
+  std::shared_ptr<Tenant> FindNamed(const Identity& identity) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::shared_ptr<Tenant> Own(const Identity& identity)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::shared_ptr<Tenant> Renew(const TenantPolicy& policy)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckFree(const v1::CreateTenantRequest& request) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  mutable absl::Mutex mutex_;
+  uint64_t made_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, Temporary, std::less<>> temporary_
+      ABSL_GUARDED_BY(mutex_);
+  // By the token's SHA-256.
+  absl::flat_hash_map<std::string, std::shared_ptr<Tenant>> by_token_
+      ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<uid_t, std::shared_ptr<Tenant>> by_uid_
+      ABSL_GUARDED_BY(mutex_);
+  Policy policy_ ABSL_GUARDED_BY(mutex_);
+  // In the policy's order.
+  std::vector<std::shared_ptr<Tenant>> named_ ABSL_GUARDED_BY(mutex_);
+  // Tenants that are their own, and those of older policies, as long as
+  // somebody uses them.
+  absl::flat_hash_map<std::string, std::weak_ptr<Tenant>> own_
+      ABSL_GUARDED_BY(mutex_);
+  size_t forget_at_ ABSL_GUARDED_BY(mutex_) = 64;  // entries of own_
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TENANTS_TENANT_TABLE_H_

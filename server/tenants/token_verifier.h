@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TENANTS_TOKEN_VERIFIER_H_
+#define HOLDFAST_SERVER_TENANTS_TOKEN_VERIFIER_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/tenants/identity.h"
+#include "server/tenants/signed_token.h"
+
+namespace holdfast {
+
+// Verifies the tokens of one policy, each once: a token that was right is
+// remembered by its hash until it expires, so that a further call costs a
+// hash and a look-up. Wrong ones are not remembered. Thread-safe.
+class TokenVerifier {
+ public:
+  // Tokens that are remembered. When as many are valid at once, all are
+  // forgotten, and verified again at their next call.
+  static constexpr size_t kMaxRemembered = 4096;
+
+  explicit TokenVerifier(TokenRules rules) : rules_(std::move(rules)) {}
+
+  // Returns who shows the token. UNAUTHENTICATED: it is wrong, has expired or
+  // is not valid yet. REQUIRES: the caller bounds the token's size.
+  absl::StatusOr<TokenIdentity> Verify(absl::string_view token, absl::Time now);
+
+  const TokenRules& rules() const { return rules_; }
+  size_t remembered() const;
+
+ private:
+  using Entry = std::shared_ptr<const SignedToken>;
+
+  Entry Recall(const std::string& hash) const;
+  void Remember(const std::string& hash, Entry entry, absl::Time now);
+
+  const TokenRules rules_;
+  mutable absl::Mutex mutex_;
+  // By the token's SHA-256.
+  absl::flat_hash_map<std::string, Entry> verified_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TENANTS_TOKEN_VERIFIER_H_

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# libholdfast.so exports exactly the functions in symbols.txt, and holdfast.h declares exactly
+# these: a changed list is a changed ABI, so it must be meant.
+set -euo pipefail
+library=$1
+header=$2
+expected=$3
+
+exported=$(nm -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | sed 's/@.*//' | sort)
+declared=$(grep -oE '\bhf_[a-z0-9_]+\(' "$header" | tr -d '(' | grep -v '_$' | sort -u)
+# Those that are defined in the header.
+inline=$(grep -A1 'static inline' "$header" | grep -oE '\bhf_[a-z0-9_]+\(' | tr -d '(' | sort -u)
+
+status=0
+diff <(grep -v '^#' "$expected") <(echo "$exported") || { echo "exported symbols differ from symbols.txt"; status=1; }
+diff <(comm -23 <(echo "$declared") <(echo "$inline")) <(echo "$exported") ||
+  { echo "declared and exported functions differ"; status=1; }
+# The linker keeps instantiations that the C++ library has too (std::string) visible.
+other=$(nm -D --defined-only "$library" | awk '$2 != "T" && $2 != "A" && $3 !~ /^_ZNSt/' || true)
+[ -z "$other" ] || { echo "exported besides functions: $other"; status=1; }
+readelf -d "$library" | grep -q 'SONAME.*\[libholdfast.so.0\]' || { echo "wrong soname"; status=1; }
+exit "$status"

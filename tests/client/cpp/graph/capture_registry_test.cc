@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/graph/capture_registry.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast {
+namespace {
+
+using testing::StatusIs;
+constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
+constexpr uint64_t kMain = 11, kSide = 12, kThird = 13, kEvent = 21,
+                   kOther = 22;
+
+v1::Command Fill(uint64_t buffer) {
+  v1::Command command;
+  command.mutable_fill_buffer()->set_stream(kMain);
+  command.mutable_fill_buffer()->set_buffer(buffer);
+  return command;
+}
+
+std::vector<uint32_t> After(const v1::GraphDefinition& graph, int node) {
+  const auto& after = graph.nodes(node - 1).after();
+  return {after.begin(), after.end()};
+}
+
+class CaptureRegistryTest : public ::testing::Test {
+ protected:
+  void AddFill(uint64_t stream, uint64_t buffer = 1) {
+    const auto added = captures_.Add(stream, 0, Fill(buffer));
+    ASSERT_TRUE(added.has_value());
+    ASSERT_OK(*added);
+  }
+  void Record(uint64_t stream, uint64_t event) {
+    const auto recorded = captures_.Record(stream, event);
+    ASSERT_TRUE(recorded.has_value());
+    ASSERT_OK(*recorded);
+  }
+  void Wait(uint64_t stream, uint64_t event) {
+    const auto waited = captures_.Wait(stream, event);
+    ASSERT_TRUE(waited.has_value());
+    ASSERT_OK(*waited);
+  }
+
+  CaptureRegistry captures_;
+};
+
+TEST_F(CaptureRegistryTest, NodesOfOneStreamComeOneAfterTheOther) {
+  ASSERT_OK(captures_.Begin(kMain));
+  AddFill(kMain, 5);
+  AddFill(kMain, 6);
+  ASSERT_OK_AND_ASSIGN(const auto graph, captures_.End(kMain));
+  ASSERT_EQ(graph.nodes_size(), 2);
+  EXPECT_EQ(graph.nodes(0).fill().buffer(), 5u);
+  EXPECT_EQ(graph.nodes(0).fill().stream(), 0u);
+  EXPECT_TRUE(After(graph, 1).empty());
+  EXPECT_EQ(After(graph, 2), std::vector<uint32_t>{1});
+}
+
+TEST_F(CaptureRegistryTest, AStreamThatDoesNotCaptureIsLeftAlone) {
+  EXPECT_FALSE(captures_.any());
+  ASSERT_OK(captures_.Begin(kMain));
+  EXPECT_TRUE(captures_.any());
+  EXPECT_FALSE(captures_.Add(kSide, 0, Fill(1)).has_value());
+  EXPECT_FALSE(captures_.Record(kSide, kEvent).has_value());
+  EXPECT_FALSE(captures_.Wait(kSide, kEvent).has_value());
+  EXPECT_FALSE(captures_.IsCapturing(kSide));
+  ASSERT_OK(captures_.End(kMain));
+  EXPECT_FALSE(captures_.any());
+  EXPECT_FALSE(captures_.Add(kMain, 0, Fill(1)).has_value());
+}
+
+TEST_F(CaptureRegistryTest, ForkAndJoinBecomeEdges) {
+  ASSERT_OK(captures_.Begin(kMain));
+  AddFill(kMain);  // 1
+  Record(kMain, kEvent);
+  Wait(kSide, kEvent);  // fork
+  AddFill(kMain);       // 2
+  AddFill(kSide);       // 3
+  Record(kSide, kOther);
+  Wait(kMain, kOther);  // join
+  Wait(kMain, kOther);  // twice is once
+  AddFill(kMain);       // 4
+  ASSERT_OK_AND_ASSIGN(const auto graph, captures_.End(kMain));
+  EXPECT_EQ(After(graph, 2), std::vector<uint32_t>{1});
+  EXPECT_EQ(After(graph, 3), std::vector<uint32_t>{1});
+  EXPECT_EQ(After(graph, 4), (std::vector<uint32_t>{2, 3}));
+}
+
+TEST_F(CaptureRegistryTest, AStreamThatWasNotJoinedIsNamedAtTheEnd) {
+  ASSERT_OK(captures_.Begin(kMain));
+  Record(kMain, kEvent);
+  Wait(kSide, kEvent);
+  AddFill(kSide);
+  EXPECT_THAT(captures_.End(kMain), StatusIs(kRefused, "node 1 (fill)"));
+  EXPECT_FALSE(captures_.IsCapturing(kSide));
+}
+
+TEST_F(CaptureRegistryTest, WorkAfterTheJoinIsNotJoined) {
+  ASSERT_OK(captures_.Begin(kMain));
+  Record(kMain, kEvent);
+  Wait(kSide, kEvent);
+  AddFill(kSide);
+  Record(kSide, kOther);
+  Wait(kMain, kOther);
+  AddFill(kSide);
+  EXPECT_THAT(captures_.End(kMain), StatusIs(kRefused, "node 2 (fill)"));
+}
+
+TEST_F(CaptureRegistryTest, AJoinByWayOfAThirdStreamIsOne) {
+  ASSERT_OK(captures_.Begin(kMain));
+  Record(kMain, kEvent);
+  Wait(kSide, kEvent);
+  AddFill(kSide);
+  Record(kSide, kEvent);
+  Wait(kThird, kEvent);
+  AddFill(kThird);
+  Record(kThird, kEvent);
+  Wait(kMain, kEvent);
+  ASSERT_OK_AND_ASSIGN(const auto graph, captures_.End(kMain));
+  EXPECT_EQ(After(graph, 2), std::vector<uint32_t>{1});
+}
+
+TEST_F(CaptureRegistryTest, EventsOfTheOutsideAndOfOtherCapturesBreakIt) {
+  ASSERT_OK(captures_.Begin(kMain));
+  EXPECT_THAT(*captures_.Wait(kMain, kEvent), StatusIs(kRefused, "outside"));
+  EXPECT_THAT(captures_.End(kMain), StatusIs(kRefused, "outside"));
+
+  ASSERT_OK(captures_.Begin(kMain));
+  ASSERT_OK(captures_.Begin(kSide));
+  Record(kMain, kEvent);
+  EXPECT_THAT(*captures_.Wait(kSide, kEvent), StatusIs(kRefused, "merged"));
+  EXPECT_THAT(captures_.End(kSide), StatusIs(kRefused, "merged"));
+  EXPECT_OK(captures_.End(kMain));
+}
+
+TEST_F(CaptureRegistryTest, AnEventCountsForItsLastRecordingOnly) {
+  ASSERT_OK(captures_.Begin(kMain));
+  Record(kMain, kEvent);
+  EXPECT_FALSE(captures_.Record(kSide, kEvent).has_value());
+  EXPECT_OK(captures_.RefuseOnEvent(kEvent, "waiting"));
+  EXPECT_FALSE(captures_.Wait(kThird, kEvent).has_value());
+  EXPECT_OK(captures_.End(kMain));
+}
+
+TEST_F(CaptureRegistryTest, CallsThatNeedTheWorkDoneBreakTheCapture) {
+  ASSERT_OK(captures_.Begin(kMain));
+  Record(kMain, kEvent);
+  EXPECT_OK(captures_.RefuseOnStream(kSide, "a read"));
+  EXPECT_THAT(captures_.RefuseOnStream(kMain, "a read"),
+              StatusIs(kRefused, "a read cannot be captured"));
+  EXPECT_THAT(captures_.RefuseOnEvent(kEvent, "a wait"),
+              StatusIs(kRefused, "a wait cannot be captured"));
+  EXPECT_THAT(*captures_.Add(kMain, 0, Fill(1)), StatusIs(kRefused, "a read"));
+  EXPECT_THAT(captures_.End(kMain),
+              StatusIs(kRefused, "the capture failed: a read"));
+  EXPECT_OK(captures_.RefuseOnAny("a fence"));
+}
+
+TEST_F(CaptureRegistryTest, CommandsWithoutANodeAreRefused) {
+  ASSERT_OK(captures_.Begin(kMain));
+  v1::Command read;
+  read.mutable_read_buffer();
+  EXPECT_THAT(*captures_.Add(kMain, 0, read),
+              StatusIs(kRefused, "no node for read_buffer"));
+}
+
+TEST_F(CaptureRegistryTest, ABatchOfCopiesIsSeveralNodesThatTheNextWaitsFor) {
+  ASSERT_OK(captures_.Begin(kMain));
+  AddFill(kMain);
+  v1::Command batch;
+  for (const uint64_t size : {1, 2, 3}) {
+    batch.mutable_copy_batch()->add_copies()->set_size(size);
+  }
+  ASSERT_OK(*captures_.Add(kMain, 0, batch));
+  ASSERT_OK(*captures_.Add(kMain, 0, [] {
+    v1::Command none;
+    none.mutable_copy_batch();
+    return none;
+  }()));
+  AddFill(kMain);
+  ASSERT_OK_AND_ASSIGN(const auto graph, captures_.End(kMain));
+  ASSERT_EQ(graph.nodes_size(), 5);
+  EXPECT_EQ(After(graph, 4), std::vector<uint32_t>{1});
+  EXPECT_EQ(After(graph, 5), (std::vector<uint32_t>{2, 3, 4}));
+}
+
+TEST_F(CaptureRegistryTest, OnlyTheOriginEndsIt) {
+  ASSERT_OK(captures_.Begin(kMain));
+  EXPECT_THAT(captures_.Begin(kMain), StatusIs(kRefused, "captures already"));
+  Record(kMain, kEvent);
+  Wait(kSide, kEvent);
+  EXPECT_THAT(captures_.Begin(kSide), StatusIs(kRefused, "captures already"));
+  EXPECT_THAT(captures_.End(kSide), StatusIs(kRefused, "another stream"));
+  EXPECT_OK(captures_.End(kMain));
+  EXPECT_THAT(captures_.End(kMain), StatusIs(kRefused, "does not capture"));
+}
+
+TEST_F(CaptureRegistryTest, TheSameChildTwiceHasConditionsOfItsOwn) {
+  v1::GraphNode child;
+  child.mutable_child()->add_conditions()->set_id(1);
+  v1::GraphNode& loop = *child.mutable_child()->add_nodes();
+  loop.set_id(1);
+  loop.mutable_conditional()->set_condition(1);
+  ASSERT_OK(captures_.Begin(kMain));
+  ASSERT_OK(captures_.AddNode(kMain, 0, child));
+  ASSERT_OK(captures_.AddNode(kMain, 0, child));
+  ASSERT_OK_AND_ASSIGN(const auto graph, captures_.End(kMain));
+  const v1::GraphDefinition& second = graph.nodes(1).child();
+  EXPECT_NE(second.conditions(0).id(), 1u);
+  EXPECT_EQ(second.nodes(0).conditional().condition(),
+            second.conditions(0).id());
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,502 @@
+# SPDX-License-Identifier: Apache-2.0
+"""holdfast.core behaves as cuda.core does."""
+
+import ctypes
+import io
+import pickle
+import sys
+
+import holdfast
+import numpy as np
+import pytest
+from holdfast import _progress
+from holdfast.core import (
+    Buffer,
+    CUDAError,
+    Device,
+    DeviceMemoryResource,
+    Event,
+    EventOptions,
+    Kernel,
+    LaunchConfig,
+    LegacyPinnedMemoryResource,
+    Linker,
+    NVRTCError,
+    ObjectCode,
+    PinnedMemoryResource,
+    Program,
+    ProgramOptions,
+    Stream,
+    StreamOptions,
+    _memory,
+    launch,
+)
+
+SCALE = r"""
+extern "C" __global__ void scale(float* data, float factor, size_t n) {
+  size_t i = threadIdx.x + blockIdx.x * (size_t)blockDim.x;
+  if (i < n) data[i] *= factor;
+}
+"""
+
+
+def kernel_of(code, name, target="cubin", **options):
+    return Program(code, "c++", ProgramOptions(**options)).compile(target).get_kernel(name)
+
+
+# ---------------------------------------------------------------- devices
+
+
+def test_a_device_is_the_same_object_for_its_ordinal(device):
+    assert Device(0) is Device(0) is Device() is Device(Device(0)) is device
+    assert int(device) == device.device_id == 0
+    assert device in Device.get_all_devices()
+    assert pickle.loads(pickle.dumps(device)) is device
+    assert device.arch == "".join(map(str, device.compute_capability))
+    assert device.compute_capability.major >= 7
+    assert len(device.uuid) == 36 and device.name in repr(device)
+
+
+def test_properties_are_the_drivers_attributes(device):
+    assert device.properties.warp_size == 32
+    assert device.properties.max_threads_per_block >= 1024
+    assert device.properties.unified_addressing is True
+    assert "multiprocessor_count" in dir(device.properties)
+    with pytest.raises(AttributeError, match="no_such"):
+        device.properties.no_such
+
+
+def test_an_ordinal_that_does_not_exist_is_refused(session):
+    with pytest.raises(ValueError, match="-1"):
+        Device(-1)
+    with pytest.raises(ValueError, match="99"):
+        Device(99)
+
+
+# ------------------------------------------------- streams and events
+
+
+def test_handles_are_made_by_devices_and_streams_only():
+    for cls in Stream, Event, Buffer, ObjectCode, Kernel, holdfast.Session:
+        with pytest.raises(RuntimeError):
+            cls()
+
+
+def test_stream_options(device):
+    stream = device.create_stream(options=StreamOptions(nonblocking=False))
+    assert not stream.is_nonblocking and stream.device is device
+    assert device.create_stream(options={"priority": 0}).priority == 0
+    stream.sync()
+    stream.close()
+    stream.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        stream.sync()
+
+
+def test_event_times_and_their_errors(device, stream):
+    timed = EventOptions(timing_enabled=True)
+    start, end, plain = device.create_event(timed), device.create_event(timed), device.create_event()
+    with pytest.raises(RuntimeError, match="must be recorded"):
+        end - start
+    with pytest.raises(RuntimeError, match="timing enabled"):
+        plain - start
+    stream.record(start)
+    assert stream.record(end) is end
+    end.sync()
+    assert end.is_done and end - start >= 0
+    assert stream.record(options={"timing_enabled": True}).is_timing_enabled
+    with pytest.raises(TypeError):
+        end - 1
+
+
+def test_streams_wait_for_each_other(device, stream):
+    other = device.create_stream()
+    buffer = device.allocate(1 << 20, stream=stream)
+    buffer.fill(7, stream=stream)
+    other.wait(stream)
+    other.wait(stream.record())
+    got = np.empty(1 << 20, np.uint8)
+    buffer.copy_to(got, stream=other)
+    assert (got == 7).all()
+    with pytest.raises(ValueError):
+        other.wait(None)
+
+
+# ------------------------------------------------------------- memory
+
+
+@pytest.mark.parametrize("size", [4, 4096, 1 << 20, 5_000_000])
+def test_arrays_go_in_and_out(device, stream, size):
+    array = np.random.default_rng(0).integers(0, 255, size, np.uint8)
+    buffer = device.allocate(size, stream=stream)
+    buffer.copy_from(array, stream=stream)
+    array_copy = array.copy()
+    array[:] = 0  # may be used again at once
+    got = buffer.copy_to(np.empty(size, np.uint8), stream=stream)
+    assert np.array_equal(got, array_copy)
+    assert buffer.size == size and buffer.is_device_accessible and not buffer.is_host_accessible
+
+
+def test_buffers_copy_fill_and_check_sizes(device, stream):
+    resource = DeviceMemoryResource(device)
+    a = resource.allocate(1024, stream=stream)
+    a.fill(np.uint32(0x01020304), stream=stream)
+    b = a.copy_to(stream=stream)
+    assert isinstance(b, Buffer) and b.memory_resource is resource
+    got = b.copy_to(np.empty(256, np.uint32), stream=stream)
+    assert (got == 0x01020304).all()
+    with pytest.raises(ValueError, match="mismatch"):
+        a.copy_from(resource.allocate(8, stream=stream), stream=stream)
+    with pytest.raises(ValueError, match="512"):
+        a.copy_from(np.empty(512, np.uint8), stream=stream)
+    with pytest.raises(OverflowError):
+        a.fill(256, stream=stream)
+    with pytest.raises(ValueError, match="1, 2, or 4"):
+        a.fill(b"123", stream=stream)
+    with pytest.raises(TypeError):
+        a.fill("x", stream=stream)
+    with pytest.raises(ValueError, match="divisible"):
+        resource.allocate(6, stream=stream).fill(b"1234", stream=stream)
+    with pytest.raises(TypeError, match="stream is required"):
+        device.allocate(4, stream=None)
+    with pytest.raises(ValueError, match="contiguous"):
+        a.copy_from(np.empty((512, 4), np.uint8)[:, ::2], stream=stream)
+    a.close()
+    a.close(stream)
+    with pytest.raises(ValueError, match="closed"):
+        a.copy_to(got, stream=stream)
+    with resource.allocate(0, stream=stream) as empty:
+        assert empty.size == 0
+
+
+@pytest.mark.parametrize("kind", [PinnedMemoryResource, LegacyPinnedMemoryResource])
+def test_pinned_memory_stages_copies(device, stream, kind):
+    host = kind().allocate(4096, stream=stream)
+    assert host.is_host_accessible and host.device_id == -1
+    view = np.frombuffer(host.memory, np.float32)
+    view[:] = np.arange(1024)
+    buffer = device.allocate(4096, stream=stream)
+    buffer.copy_from(host, stream=stream)
+    other = buffer.copy_to(kind().allocate(4096, stream=stream), stream=stream)
+    stream.sync()
+    assert np.array_equal(np.frombuffer(other.memory, np.float32), np.arange(1024))
+    with pytest.raises(ValueError, match="memory of this process"):
+        launch(stream, LaunchConfig(grid=1, block=1), kernel_of(SCALE, "scale"), host,
+               np.float32(1), np.uint64(1))  # fmt: skip
+
+
+def test_pinned_memory_is_given_to_numpy_by_dlpack(embedded):
+    with holdfast.connect(embedded) as session:
+        stream = session.device(0).create_stream()
+        host = PinnedMemoryResource().allocate(64, stream=stream)
+        array = np.from_dlpack(host)
+        # NumPy makes what it takes by DLPack read-only before 2.1.
+        np.frombuffer(host.memory, np.uint8)[:] = 3
+        assert array.shape == (64,) and (array == 3).all()
+        host.close()
+        assert (array == 3).all()  # the array keeps the memory
+        with pytest.raises(BufferError, match="in the daemon"):
+            np.from_dlpack(session.device(0).allocate(4, stream=stream))
+
+
+def test_arena_arrays_are_copied_in_place(device, stream, session):
+    array = holdfast.empty_pinned((300, 400), np.float32)
+    assert array.shape == (300, 400) and array.dtype == np.float32
+    array[:] = np.arange(400)
+    buffer = device.allocate(array.nbytes, stream=stream)
+    buffer.copy_from(array, stream=stream)
+    stream.sync()
+    array[:] = 0
+    rows = array[100:200]
+    part = device.allocate(rows.nbytes, stream=stream)
+    part.copy_from(rows, stream=stream)
+    buffer.copy_to(array, stream=stream)
+    stream.sync()
+    assert (array == np.arange(400)).all()
+    part.copy_to(rows, stream=stream)
+    stream.sync()
+    assert (array[100:200] == 0).all() and (array[200] == np.arange(400)).all()
+
+
+# ---------------------------------------------- compiling and launching
+
+
+@pytest.mark.parametrize("target", ["cubin", "ptx"])
+def test_a_kernel_computes(device, stream, target):
+    kernel = kernel_of(SCALE, "scale", target, arch=f"sm_{device.arch}")
+    data = np.arange(1000, dtype=np.float32)
+    buffer = device.allocate(data.nbytes, stream=stream)
+    buffer.copy_from(data, stream=stream)
+    config = LaunchConfig(grid=4, block=256)
+    launch(stream, config, kernel, buffer, np.float32(3), np.uint64(1000))
+    launch(stream, {"grid": 4, "block": 256}, kernel, buffer.handle + 400, np.float32(2), 900)
+    expected = data * 3
+    expected[100:] *= 2
+    assert np.array_equal(buffer.copy_to(np.empty_like(data), stream=stream), expected)
+
+
+ARGUMENTS = r"""
+struct Pair { int a; double b; };
+template <typename T> __global__ void put(T* out, T value) { *out = value; }
+extern "C" __global__ void pair(double* out, Pair p) { *out = p.a + p.b; }
+extern "C" __global__ void complex(double* out, double2 z) { out[0] = z.x; out[1] = z.y; }
+"""
+
+
+@pytest.mark.parametrize(
+    "cpp, value, dtype",
+    [
+        ("bool", True, np.bool_),
+        ("signed char", np.int8(-5), np.int8),
+        ("short", np.int16(-300), np.int16),
+        ("int", -70000, np.int32),
+        ("int", ctypes.c_int32(-7), np.int32),
+        ("long long", -(1 << 40), np.int64),
+        ("unsigned long long", (1 << 64) - 1, np.uint64),
+        ("unsigned", 0xFFFFFFFF, np.uint32),
+        ("float", np.float32(1.5), np.float32),
+        ("float", ctypes.c_float(2.5), np.float32),
+        ("double", 0.1, np.float64),
+        ("double", np.float64(0.2), np.float64),
+    ],
+)
+def test_scalars_arrive_as_they_are(device, stream, cpp, value, dtype):
+    name = f"put<{cpp}>"
+    kernel = Program(ARGUMENTS, "c++").compile("cubin", (name,)).get_kernel(name)
+    out = device.allocate(np.dtype(dtype).itemsize, stream=stream)
+    launch(stream, LaunchConfig(grid=1, block=1), kernel, out, value)
+    got = out.copy_to(np.empty(1, dtype), stream=stream)[0]
+    assert got == getattr(value, "value", value)
+
+
+def test_structs_and_complex_arrive(device, stream):
+    module = Program(ARGUMENTS, "c++").compile("cubin")
+    config = LaunchConfig(grid=1, block=1)
+    out = device.allocate(16, stream=stream)
+    got = np.empty(2)
+    pair = np.zeros((), np.dtype([("a", np.int32), ("b", np.float64)], align=True))
+    pair["a"], pair["b"] = 3, 0.5
+    launch(stream, config, module.get_kernel("pair"), out, pair[()])
+    assert out.copy_to(got, stream=stream)[0] == 3.5
+
+    class Pair(ctypes.Structure):
+        _fields_ = [("a", ctypes.c_int), ("b", ctypes.c_double)]
+
+    launch(stream, config, module.get_kernel("pair"), out, Pair(4, 0.25))
+    assert out.copy_to(got, stream=stream)[0] == 4.25
+    for value in 1 + 2j, np.complex128(1 + 2j):
+        launch(stream, config, module.get_kernel("complex"), out, value)
+        assert list(out.copy_to(got, stream=stream)) == [1, 2]
+
+
+def test_wrong_arguments_are_refused_before_the_launch(device, stream):
+    kernel = kernel_of(SCALE, "scale")
+    config = LaunchConfig(grid=1, block=1)
+    buffer = device.allocate(4, stream=stream)
+    good = (buffer, np.float32(1), np.uint64(1))
+    for wrong in None, "text", np.zeros(2, np.float32), b"12345678", object():
+        with pytest.raises(TypeError, match="unsupported type"):
+            launch(stream, config, kernel, wrong, *good[1:])
+    with pytest.raises(TypeError, match="numpy.float32"):
+        launch(stream, config, kernel, buffer, 1.0, np.uint64(1))
+    with pytest.raises(ValueError, match="3 parameters, 2"):
+        launch(stream, config, kernel, *good[:2])
+    with pytest.raises(OverflowError):
+        launch(stream, config, kernel, buffer, np.float32(1), 1 << 64)
+    with pytest.raises(TypeError, match="stream is required"):
+        launch(None, config, kernel, *good)
+    with pytest.raises(TypeError):
+        launch(stream, config, "kernel", *good)
+    buffer.close()
+    with pytest.raises(ValueError, match="closed"):
+        launch(stream, config, kernel, *good)
+    stream.sync()
+
+
+@pytest.mark.parametrize("dim", [0, -1, (1, 0), (1, 1, 1, 1), "1", None])
+def test_launch_configurations_are_checked(dim):
+    with pytest.raises((ValueError, TypeError)):
+        LaunchConfig(grid=dim, block=1)
+
+
+def test_launch_configurations_are_values():
+    config = LaunchConfig(grid=(2, 3), block=32, shmem_size=64, is_cooperative=True)
+    assert config.grid == (2, 3, 1) and config.block == (32, 1, 1) and config.shmem_size == 64
+    assert config == LaunchConfig((2, 3), None, 32, 64, True) != LaunchConfig(grid=1, block=1)
+    assert LaunchConfig(grid=1, cluster=2, block=1).cluster == (2, 1, 1)
+
+
+def test_a_launch_that_the_device_refuses_is_told_by_the_next_wait(device, stream):
+    kernel = kernel_of(SCALE, "scale")
+    buffer = device.allocate(4, stream=stream)
+    launch(stream, LaunchConfig(grid=1, block=4096), kernel, buffer, np.float32(1), 1)
+    with pytest.raises(CUDAError, match="4096") as caught:
+        stream.sync()
+    assert caught.value.code == "OUT_OF_RANGE"
+    stream.sync()
+
+
+def test_compile_errors_have_the_log(device):
+    bad = 'extern "C" __global__ void k() { not_a_real_symbol; }'
+    with pytest.raises(NVRTCError, match="compilation log") as caught:
+        Program(bad, "c++").compile("cubin")
+    assert 'identifier "not_a_real_symbol" is undefined' in str(caught.value)
+    assert "not_a_real_symbol" in caught.value.log
+
+
+def test_program_options(device, stream):
+    code = '#include "tile.h"\nextern "C" __global__ void k(int* x) { *x = TILE + EXTRA; }'
+    kernel = kernel_of(
+        code,
+        "k",
+        headers={"tile.h": "#define TILE 40"},
+        define_macro=[("EXTRA", "2"), "OTHER"],
+        std="c++17",
+        fma=False,
+    )
+    out = device.allocate(4, stream=stream)
+    launch(stream, LaunchConfig(grid=1, block=1), kernel, out)
+    assert out.copy_to(np.empty(1, np.int32), stream=stream)[0] == 42
+    assert ProgramOptions(fma=False, arch="sm_90").as_bytes("nvrtc") == [
+        b"--gpu-architecture=sm_90",
+        b"--fmad=false",
+    ]
+    with pytest.raises(TypeError, match="no_such"):
+        ProgramOptions(no_such=1)
+    with pytest.raises(NotImplementedError, match="headers"):
+        Program(code, "c++", ProgramOptions(include_path="/usr/include"))
+    with pytest.raises(RuntimeError, match="fortran"):
+        Program("", "fortran")
+    with pytest.raises(ValueError, match="object"):
+        Program("", "c++").compile("object")
+
+
+def test_object_code_is_what_it_says(device, stream):
+    cubin = Program(SCALE, "c++").compile("cubin")
+    assert cubin.code_type == "cubin" and cubin.code[:4] == b"\x7fELF"
+    ptx = Program(SCALE, "c++", ProgramOptions(name="x")).compile("ptx")
+    assert ptx.code_type == "ptx" and b".visible .entry scale" in ptx.code and ptx.name == "x"
+    again = ObjectCode.from_ptx(ptx.code)
+    assert again.get_kernel("scale").num_arguments == 3
+    for code in cubin, ptx:
+        copy = pickle.loads(pickle.dumps(code))
+        assert copy == code and copy.get_kernel("scale").num_arguments == 3
+    with pytest.raises(CUDAError, match="scale"):
+        ptx.get_kernel("no_such_kernel")
+    with pytest.raises(RuntimeError, match="Unsupported code type"):
+        ObjectCode.from_ltoir(b"1234").get_kernel("x")
+
+
+def test_kernels_tell_about_themselves(device, stream):
+    kernel = kernel_of(SCALE, "scale")
+    assert kernel.name == "scale" and kernel.num_arguments == 3
+    assert [tuple(p) for p in kernel.arguments_info] == [(0, 8), (8, 4), (16, 8)]
+    assert kernel.attributes.max_threads_per_block > 0
+    assert kernel.attributes[device].num_regs == kernel.attributes.num_regs
+    assert kernel.occupancy.max_active_blocks_per_multiprocessor(128, 0) > 0
+    size = kernel.occupancy.max_potential_block_size(0, 0)
+    assert size.max_block_size > 0 and size.min_grid_size > 0
+    assert kernel.occupancy.available_dynamic_shared_memory_per_block(1, 128) > 0
+
+
+def test_globals_are_buffers(device, stream):
+    code = '__device__ int answer = 42; extern "C" __global__ void k() { ++answer; }'
+    module = Program(code, "c++").compile("cubin", ("&answer",))
+    answer = module.get_global("&answer")
+    launch(stream, LaunchConfig(grid=1, block=1), module.get_kernel("k"))
+    assert answer.size == 4 and answer.copy_to(np.empty(1, np.int32), stream=stream)[0] == 43
+
+
+@pytest.mark.parametrize("kind", ["ptx", "ltoir"])
+def test_objects_are_linked(device, stream, kind):
+    options = ProgramOptions(relocatable_device_code=True)
+    main = 'extern "C" __device__ int f(int); extern "C" __global__ void k(int* x) { *x = f(21); }'
+    library = 'extern "C" __device__ int f(int x) { return 2 * x; }'
+    parts = [Program(code, "c++", options).compile(kind) for code in (main, library)]
+    linker = Linker(*parts, options={"link_time_optimization": True} if kind == "ltoir" else None)
+    linked = linker.link("cubin")
+    assert linked.code_type == "cubin" and linker.which_backend() == "nvJitLink"
+    out = device.allocate(4, stream=stream)
+    launch(stream, LaunchConfig(grid=1, block=1), linked.get_kernel("k"), out)
+    assert out.copy_to(np.empty(1, np.int32), stream=stream)[0] == 42
+
+    with pytest.raises(ValueError, match="At least one"):
+        Linker()
+    broken = Linker(parts[0])
+    with pytest.raises(CUDAError):
+        broken.link("cubin").get_kernel("k")
+
+
+class BFloat16:
+    """As scalars of ml_dtypes are: no buffer protocol, but a dtype and their bytes."""
+
+    dtype = "bfloat16"
+
+    def __init__(self, bits):
+        self._bits = bits
+
+    def tobytes(self):
+        return self._bits.to_bytes(2, "little")
+
+
+def test_bfloat16_goes_as_its_bytes(device, stream):
+    source = (
+        'extern "C" __global__ void widen(unsigned short x, unsigned* out) { *out = x << 16; }'
+    )
+    out = device.allocate(4, stream=stream)
+    launch(stream, LaunchConfig(grid=1, block=1), kernel_of(source, "widen"), BFloat16(0x3FC0), out)
+    assert out.copy_to(np.empty(1, np.float32), stream=stream)[0] == 1.5
+
+
+def test_devices_and_sessions_show_themselves_in_notebooks(device):
+    assert device.name in device._repr_html_()
+    html = device.session._repr_html_()
+    assert device.session.id in html and device.name in html
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_shown_on_terminals_alone(device, stream, monkeypatch):
+    monkeypatch.setattr(_progress, "_DELAY", 0)
+    monkeypatch.setattr(_progress, "_INTERVAL", 0)
+    monkeypatch.setattr(_memory, "_LARGE", 1000)
+    monkeypatch.setattr(_memory, "_PIECE", 400)
+    data = np.arange(1000, dtype=np.uint8)
+    buffer = device.allocate(1000, stream=stream)
+    for file in io.StringIO(), Terminal():
+        monkeypatch.setattr(sys, "stderr", file)
+        buffer.fill(0, stream=stream)
+        buffer.copy_from(data, stream=stream)
+        assert (buffer.copy_to(np.empty_like(data), stream=stream) == data).all()
+        assert ("uploading: 100 %" in file.getvalue()) == file.isatty()
+
+
+def test_a_compilation_says_how_long_it_takes(monkeypatch):
+    monkeypatch.setattr(_progress, "_DELAY", 0)
+    terminal = Terminal()
+    line = _progress.Line("compiling x", terminal)
+    line(2, 5)
+    assert "compiling x: 0.0 s, 2 of 5 in the queue" in terminal.getvalue()
+    line.close()
+    monkeypatch.setattr(sys, "stderr", None)
+    assert _progress.compile_line("x") is None
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda d, s: d.create_stream(object()),
+        lambda d, s: Stream.from_handle(1),
+        lambda d, s: s.__cuda_stream__(),
+        lambda d, s: Buffer.from_handle(1, 2),
+        lambda d, s: int(d.allocate(4, stream=s).handle),
+        lambda d, s: Kernel.from_handle(1),
+        lambda d, s: d.create_event({"ipc_enabled": True}),
+    ],
+)
+def test_what_cannot_cross_says_so(device, stream, use):
+    with pytest.raises(NotImplementedError, match="not served by Holdfast: "):
+        use(device, stream)

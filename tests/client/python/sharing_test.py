@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers and semaphores that pass between sessions and processes, and collections."""
+
+import ctypes
+import gc
+import itertools
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import holdfast
+import numpy as np
+import pytest
+from holdfast import collections
+from holdfast.core import Buffer, CUDAError, DeviceMemoryResource, LaunchConfig, Program, launch
+from holdfast.core.utils import StridedMemoryView
+
+
+@pytest.fixture
+def other(address):
+    """A second session with the same daemon."""
+    with holdfast.connect(address) as opened:
+        yield opened
+
+
+@pytest.fixture
+def shared(device, stream):
+    """A Buffer of 16 bytes that can be exported."""
+    resource = DeviceMemoryResource(device, {"ipc_enabled": True})
+    assert resource.is_ipc_enabled
+    buffer = resource.allocate(16, stream=stream)
+    buffer.copy_from(np.arange(4, dtype=np.int32), stream=stream)
+    stream.sync()
+    return buffer
+
+
+def read(buffer, stream):
+    return buffer.copy_to(np.empty(4, np.int32), stream=stream).tolist()
+
+
+def test_a_buffer_passes_by_a_descriptor(session, other, shared):
+    descriptor = pickle.loads(pickle.dumps(shared.export(imports=1)))
+    assert descriptor.size == 16 and descriptor.address == session.address
+    device = other.device(0)
+    there = device.create_stream()
+    imported = Buffer.from_ipc_descriptor(device.memory_resource, descriptor, stream=there)
+    assert imported.is_mapped and not shared.is_mapped
+    assert read(imported, there) == [0, 1, 2, 3]
+    shared.close()
+    assert read(imported, there) == [0, 1, 2, 3]
+    with pytest.raises(CUDAError) as caught:
+        Buffer.from_ipc_descriptor(device.memory_resource, descriptor, stream=there)
+    assert caught.value.code == "NOT_FOUND"
+
+
+def test_a_part_passes_and_a_token_can_be_revoked(session, other, shared):
+    device = other.device(0)
+    part = shared.export(offset=8, size=8)
+    imported = Buffer.from_ipc_descriptor(device.memory_resource, part)
+    assert imported.size == 8
+    revoked = shared.export(imports=5)
+    session.revoke(revoked)
+    with pytest.raises(CUDAError):
+        Buffer.from_ipc_descriptor(device.memory_resource, revoked)
+    bound = shared.export(session_id=other.id)
+    assert Buffer.from_ipc_descriptor(device.memory_resource, bound).size == 16
+
+
+def test_an_ordinary_buffer_cannot_be_exported(device, stream):
+    with pytest.raises(CUDAError) as caught:
+        device.allocate(16, stream=stream).export()
+    assert caught.value.code == "FAILED_PRECONDITION"
+
+
+def test_a_pickled_buffer_is_the_same_memory(session, device, stream, shared):
+    assert shared.ipc_descriptor is shared.ipc_descriptor
+    # Within one session: memory of its own is imported like any other.
+    with holdfast.connect(session.address) as importer:
+        importer.device(0).set_current()
+        twin = pickle.loads(pickle.dumps(shared))
+        there = importer.device(0).create_stream()
+        twin.fill(7, stream=there)
+        there.sync()
+        assert twin.is_mapped
+    assert read(shared, stream) == [0x07070707] * 4
+
+
+def test_semaphores_order_streams_of_two_sessions(device, stream, other, shared):
+    done = holdfast.Semaphore(device=device)
+    seen = holdfast.Semaphore.from_descriptor(done.export(), device=other.device(0))
+    there = other.device(0).create_stream()
+    imported = Buffer.from_ipc_descriptor(
+        other.device(0).memory_resource, shared.export(), stream=there
+    )
+    seen.wait(1, stream=there)
+    shared.fill(1, stream=stream)
+    done.signal(1, stream=stream)
+    assert read(imported, there) == [0x01010101] * 4
+    assert done.value == seen.value == 1
+    done.signal(5)
+    assert done.value == 5 and seen.value == 5
+    with pytest.raises(CUDAError):  # it may only wait and read
+        seen.signal(6)
+        there.sync()
+    assert pickle.dumps(done) == pickle.dumps(done)  # one token for all
+    assert "Semaphore" in repr(done)
+    done.close()
+    assert "closed" in repr(done)
+
+
+def driver_of_this_process(device):
+    """The library that this process's views of the memory are for, with a context."""
+    info = device.session._info(0)
+    driver = ctypes.CDLL(info["driver_path"] if device.is_software else "libcuda.so.1")
+    context = ctypes.c_void_p()
+    assert driver.cuInit(0) == 0
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert driver.cuCtxPushCurrent_v2(context) == 0
+    return driver
+
+
+class Tensor(ctypes.Structure):
+    """The beginning of DLPack's DLManagedTensor."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+
+def tensor_of(capsule):
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return Tensor.from_address(get(capsule, b"dltensor"))
+
+
+@pytest.fixture
+def local(request, address):
+    if address.startswith("tcp:"):
+        pytest.skip("the daemon's memory is mapped on its own machine, by its Unix socket")
+
+
+def test_another_library_of_this_process_sees_the_memory(local, device, stream, shared):
+    driver = driver_of_this_process(device)
+    assert shared.__dlpack_device__() == (2, 0)
+    capsule = shared.__dlpack__()
+    tensor = tensor_of(capsule)
+    assert (tensor.device_type, tensor.device_id, tensor.ndim) == (2, 0, 1)
+    assert (tensor.code, tensor.bits, tensor.shape[0]) == (1, 8, 16)
+    interface = shared.__cuda_array_interface__
+    assert interface["data"] == (tensor.data, False) and interface["shape"] == (16,)
+
+    shared.close()
+    del shared
+    gc.collect()  # the capsule keeps the memory
+    found = (ctypes.c_int32 * 4)()
+    assert driver.cuMemcpyDtoH_v2(found, ctypes.c_uint64(tensor.data), ctypes.c_size_t(16)) == 0
+    assert list(found) == [0, 1, 2, 3]
+
+
+def test_a_library_of_this_process_writes_what_the_session_reads(local, device, stream, shared):
+    driver = driver_of_this_process(device)
+    view = shared.map_locally()
+    assert not view.readonly and view.size == 16 and "16 bytes" in repr(view)
+    data = (ctypes.c_int32 * 4)(9, 8, 7, 6)
+    assert driver.cuMemcpyHtoD_v2(ctypes.c_uint64(view.ptr), data, ctypes.c_size_t(16)) == 0
+    assert read(shared, stream) == [9, 8, 7, 6]
+    view.close()
+    assert "closed" in repr(view)
+    frozen = shared.map_locally(writable=False)
+    assert frozen.__cuda_array_interface__["data"][1]
+    with pytest.raises(BufferError, match="read-only"):
+        frozen.__dlpack__()
+
+
+def test_a_library_of_this_process_gets_shape_and_type(local, device, stream, shared):
+    driver_of_this_process(device)
+    view = StridedMemoryView.from_buffer(shared, (2, 2), (1, 2), dtype=np.int32)
+    assert view.__dlpack_device__() == (2, 0)
+    taken = StridedMemoryView.from_dlpack(view, -1)
+    assert (taken.shape, taken.strides, taken.dtype) == ((2, 2), (1, 2), np.int32)
+    assert taken.is_device_accessible and taken.device_id == 0
+    assert taken.ptr == shared.__cuda_array_interface__["data"][0]
+    with pytest.raises(BufferError, match="stream_ptr"):
+        StridedMemoryView.from_dlpack(view)
+
+
+def test_an_ordinary_buffer_is_not_seen_by_libraries(device, stream):
+    buffer = device.allocate(16, stream=stream)
+    assert not hasattr(buffer, "__cuda_array_interface__")
+    with pytest.raises(BufferError, match="ipc_enabled"):
+        buffer.__dlpack__()
+
+
+CHILD = """
+import pickle, sys
+import numpy as np
+from holdfast.core import Device, LaunchConfig, Program, launch
+buffer, ready, answered = pickle.load(sys.stdin.buffer)
+device = ready.device
+device.set_current()
+stream = device.create_stream()
+source = 'extern "C" __global__ void twice(int* x) { x[threadIdx.x] *= 2; }'
+kernel = Program(source, "c++").compile("cubin").get_kernel("twice")
+ready.wait(1, stream=stream)
+launch(stream, LaunchConfig(grid=1, block=4), kernel, buffer)
+answered.signal(1, stream=stream)
+stream.sync()
+"""
+
+
+def test_another_process_works_on_the_same_memory(device, stream, shared):
+    ready, answered = holdfast.Semaphore(), holdfast.Semaphore()
+    child = subprocess.Popen([sys.executable, "-c", CHILD], stdin=subprocess.PIPE)
+    child.stdin.write(pickle.dumps((shared, ready, answered)))
+    child.stdin.close()
+    shared.copy_from(np.arange(10, 14, dtype=np.int32), stream=stream)
+    ready.signal(1, stream=stream)
+    answered.wait(1, stream=stream)
+    assert read(shared, stream) == [20, 22, 24, 26]
+    assert child.wait(timeout=60) == 0
+
+
+NAMES = (f"test-{number}" for number in itertools.count())
+
+
+@pytest.fixture
+def name(session):
+    unique = f"{next(NAMES)}-{os.getpid()}"
+    yield unique
+    try:
+        collections.delete(unique)
+    except CUDAError:
+        pass
+
+
+def test_a_collection_is_committed_and_opened(device, stream, other, name):
+    arrays = {
+        "a": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "b": np.array(7, np.int64),
+        "empty": np.empty((0, 4), np.uint8),
+    }
+    assert collections.commit(name, arrays, {"format": "np"}) == 1
+    with collections.open(name, device=other.device(0)) as opened:
+        assert opened.version == 1 and opened.metadata == {"format": "np"}
+        assert sorted(opened) == ["a", "b", "empty"] and "a" in opened and len(opened) == 3
+        assert opened["a"].dtype == "F32" and opened["a"].shape == (2, 3)
+        for key, array in opened.tensors("numpy").items():
+            assert array.dtype == arrays[key].dtype and (array == arrays[key]).all()
+        assert name in repr(opened)
+        with pytest.raises(KeyError):
+            opened["c"]
+        with pytest.raises(ValueError, match="torch"):
+            opened.tensors("tensorflow")
+    assert [c["name"] for c in collections.list()].count(name) == 1
+    assert len(collections.describe(name)["arrays"]) == 3
+
+
+def test_kernels_read_a_collection_and_cannot_write_it(address, name, session):
+    collections.commit(name, {"x": np.array([1, 2], np.int32)})
+    source = """
+extern "C" __global__ void sum(const int* x, int* out) { *out = x[0] + x[1]; }
+extern "C" __global__ void spoil(int* x) { x[0] = 5; }
+"""
+    with holdfast.connect(address) as reader:
+        device = reader.device(0)
+        device.set_current()
+        stream = device.create_stream()
+        module = Program(source, "c++").compile("cubin")
+        one = LaunchConfig(grid=1, block=1)
+        x = collections.open(name)["x"].buffer
+        out = device.allocate(4, stream=stream)
+        launch(stream, one, module.get_kernel("sum"), x, out)
+        assert out.copy_to(np.empty(1, np.int32), stream=stream)[0] == 3
+        launch(stream, one, module.get_kernel("spoil"), x)
+        with pytest.raises(CUDAError):
+            stream.sync()
+    session.device(0).set_current()
+    assert collections.open(name)["x"].numpy().tolist() == [1, 2]
+
+
+def test_a_version_adopts_arrays_and_readers_keep_theirs(device, stream, name):
+    collections.commit(name, {"a": np.zeros(4, np.float32), "b": np.ones(4, np.float32)})
+    first = collections.open(name)
+    with collections.create({"a": ("F32", (4,))}) as writer:
+        writer["a"].fill(np.float32(2), stream=stream)
+        writer.adopt(first, "b")
+        assert writer.commit(name) == 2
+    second = collections.open(name)
+    assert second.version == 2 and second["a"].numpy().tolist() == [2] * 4
+    assert second["b"].numpy().tolist() == [1] * 4
+    assert first["a"].numpy().tolist() == [0] * 4
+    with pytest.raises(CUDAError):
+        collections.open(name, 7)
+
+
+def test_one_of_many_writes(session, other, name):
+    claim = collections.claim(name)
+    assert claim.writes
+    answers = []
+
+    def wait():
+        with collections.claim(name, device=other.device(0)) as second:
+            answers.append(second.writes)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    collections.commit(name, {"x": np.zeros(1, np.uint8)})
+    claim.close()
+    thread.join()
+    assert answers == [False]
+
+
+def test_a_watch_tells_what_there_is_and_what_changes(session, name):
+    collections.commit(name, {"x": np.zeros(1, np.uint8)})
+    changes = collections.watch(name)
+    first = next(changes)
+    assert (first.kind, first.name, first.version) == ("present", name, 1)
+    collections.commit(name, {"x": np.ones(1, np.uint8)})
+    assert next(changes).version in (1, 2)
+    changes.close()
+
+
+def test_who_may_open_is_configured(session, name):
+    collections.commit(name, {"x": np.zeros(1, np.uint8)})
+    collections.configure(name, everybody=True, keep=2)
+    info = collections.describe(name)["collection"]
+    assert info["keep"] == 2 and info["visibility"]["everybody"]
+
+
+def safetensors(path, header, data):
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    return str(path)
+
+
+def test_a_safetensors_file_is_loaded(device, tmp_path, name, capfd):
+    a = np.arange(4, dtype=np.float16)
+    header = {
+        "__metadata__": {"format": "pt"},
+        "a": {"dtype": "F16", "shape": [2, 2], "data_offsets": [0, 8]},
+        "b": {"dtype": "BF16", "shape": [1], "data_offsets": [8, 10]},
+    }
+    path = safetensors(tmp_path / "m.safetensors", header, a.tobytes() + b"\x80\x3f")
+    assert collections.load_safetensors(path, name) == 1
+    opened = collections.open(name)
+    assert opened.metadata == {"format": "pt"}
+    assert (opened["a"].numpy() == a.reshape(2, 2)).all()
+    assert opened["b"].dtype == "BF16"
+    assert capfd.readouterr().err == ""  # no terminal, no progress
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"dtype": "F32", "shape": [2], "data_offsets": [0, 80]},
+        {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]},
+        {"dtype": "F99", "shape": [2], "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": [2], "data_offsets": [-8, 0]},
+        {"dtype": "F32"},
+        7,
+    ],
+)
+def test_a_wrong_safetensors_file_is_refused(device, tmp_path, name, entry):
+    path = safetensors(tmp_path / "m.safetensors", {"x": entry}, bytes(8))
+    with pytest.raises(ValueError, match="not a .safetensors file: tensor 'x'"):
+        collections.load_safetensors(path, name)
+    (tmp_path / "short").write_bytes(b"abc")
+    with pytest.raises(ValueError, match="3 bytes"):
+        collections.load_safetensors(str(tmp_path / "short"), name)

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collections: what a reader gets, that nobody changes it, and what outlives
+// what.
+#include "client/cpp/collection/collection.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cpp/collection/collection_writer.h"
+#include "client/cpp/collection/collections.h"
+#include "client/cpp/launch.h"
+#include "client/cpp/program.h"
+#include "core/base/status_macros.h"
+#include "tests/conformance/service/service.h"
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast::conformance {
+namespace {
+
+using absl::StatusCode;
+using ::holdfast::testing::StatusIs;
+
+constexpr uint64_t kCount = 1000;
+
+class CollectionTest : public ServiceTest {
+ protected:
+  struct Side {
+    std::unique_ptr<Session> session;
+    Stream stream;
+  };
+  static absl::StatusOr<Side> Open() {
+    HOLDFAST_ASSIGN_OR_RETURN(auto session, OpenSession());
+    HOLDFAST_ASSIGN_OR_RETURN(Stream stream, session->device(0).CreateStream());
+    return Side{std::move(session), std::move(stream)};
+  }
+
+  // Each test has a name of its own.
+  void SetUp() override {
+    name_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  }
+  void TearDown() override {
+    (void)collections_.Delete(name_);
+    EXPECT_TRUE(Eventually([] { return OrphanedBytes() == 0; }));
+  }
+
+  static std::vector<uint32_t> Numbers(uint32_t first) {
+    std::vector<uint32_t> numbers(kCount);
+    std::iota(numbers.begin(), numbers.end(), first);
+    return numbers;
+  }
+
+  // A version of arrays "a" and "b".
+  absl::StatusOr<uint64_t> Write(const Side& side, uint32_t first) const {
+    HOLDFAST_ASSIGN_OR_RETURN(
+        CollectionWriter writer,
+        CollectionWriter::Create(
+            *side.session, {{"a", "U32", {kCount}}, {"b", "U32", {2, 500}}}));
+    for (uint32_t i = 0; i < 2; ++i) {
+      HOLDFAST_ASSIGN_OR_RETURN(const Buffer array, writer.Array(i));
+      HOLDFAST_RETURN_IF_ERROR(array.Upload(Numbers(first + i), side.stream));
+    }
+    return writer.Commit(name_, {{"first", absl::StrCat(first)}});
+  }
+
+  static absl::StatusOr<std::vector<uint32_t>> Read(
+      const Collection& collection, const std::string& array,
+      const Stream& stream) {
+    HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer, collection.Array(array));
+    std::vector<uint32_t> values(buffer.size() / sizeof(uint32_t));
+    HOLDFAST_RETURN_IF_ERROR(buffer.Download(values, stream));
+    return values;
+  }
+
+  static uint64_t OrphanedBytes() {
+    const auto list = daemon().ListSessions();
+    return list.ok() ? list->totals().devices(0).orphaned_bytes() : 1;
+  }
+  template <typename Condition>
+  static bool Eventually(Condition condition) {
+    for (int i = 0; i < 3000; ++i) {
+      if (condition()) return true;
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    return false;
+  }
+
+  std::string name_;
+  Collections collections_{session().shared_daemon()};
+};
+
+TEST_F(CollectionTest, OutlivesItsWriterAndItsReaders) {
+  {
+    ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+    ASSERT_OK(Write(writer, 7));
+    ASSERT_OK(writer.session->Close());
+  }
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK_AND_ASSIGN(const Side reader, Open());
+    ASSERT_OK_AND_ASSIGN(const Collection read,
+                         Collection::Open(*reader.session, name_));
+    EXPECT_EQ(read.version(), 1u);
+    EXPECT_EQ(read.metadata().at("first"), "7");
+    EXPECT_EQ(read.arrays().at("b").shape_size(), 2);
+    EXPECT_EQ(*Read(read, "a", reader.stream), Numbers(7));
+    EXPECT_EQ(*Read(read, "b", reader.stream), Numbers(8));
+  }
+}
+
+TEST_F(CollectionTest, OutlivesAnExecutorThatIsKilled) {
+  ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+  ASSERT_OK(Write(writer, 1));
+  ASSERT_OK_AND_ASSIGN(const auto list, daemon().ListSessions());
+  pid_t executor = 0;
+  for (const v1::SessionInfo& info : list.sessions()) {
+    if (info.session_id() == writer.session->id()) {
+      executor = static_cast<pid_t>(info.executor_pid());
+    }
+  }
+  ASSERT_GT(executor, 1);
+  ASSERT_EQ(kill(executor, SIGKILL), 0);
+  EXPECT_TRUE(Eventually([&] { return !writer.stream.Synchronize().ok(); }));
+  ASSERT_OK_AND_ASSIGN(const Side reader, Open());
+  ASSERT_OK_AND_ASSIGN(const Collection read,
+                       Collection::Open(*reader.session, name_));
+  EXPECT_EQ(*Read(read, "a", reader.stream), Numbers(1));
+}
+
+TEST_F(CollectionTest, NobodyCanWriteAfterTheCommit) {
+  ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+  ASSERT_OK_AND_ASSIGN(
+      CollectionWriter collection,
+      CollectionWriter::Create(*writer.session, {{"a", "U32", {kCount}}}));
+  ASSERT_OK_AND_ASSIGN(const Buffer array, collection.Array(0));
+  ASSERT_OK(array.Fill(uint32_t{5}, writer.stream));
+  ASSERT_OK(collection.Commit(name_));
+
+  ASSERT_OK(array.Fill(uint32_t{6}, writer.stream));
+  EXPECT_THAT(writer.stream.Synchronize(),
+              StatusIs(StatusCode::kPermissionDenied, "collection"));
+  ASSERT_OK_AND_ASSIGN(
+      const Compilation compiled,
+      Program("extern \"C\" __global__ void store(unsigned* x) { *x = 9; }")
+          .Compile(daemon()));
+  ASSERT_OK_AND_ASSIGN(const Module module,
+                       writer.session->Load(compiled.object));
+  ASSERT_OK_AND_ASSIGN(const Kernel store, module.GetKernel("store"));
+  ASSERT_OK(Launch(writer.stream, {.grid = 1, .block = 1}, store, array));
+  EXPECT_FALSE(writer.stream.Synchronize().ok());
+
+  ASSERT_OK_AND_ASSIGN(const Side reader, Open());
+  ASSERT_OK_AND_ASSIGN(const Collection read,
+                       Collection::Open(*reader.session, name_));
+  EXPECT_EQ(*Read(read, "a", reader.stream), std::vector<uint32_t>(kCount, 5));
+  ASSERT_OK_AND_ASSIGN(const Buffer opened, read.Array("a"));
+  ASSERT_OK(opened.Fill(uint32_t{6}, reader.stream));
+  EXPECT_THAT(reader.stream.Synchronize(),
+              StatusIs(StatusCode::kPermissionDenied, ""));
+}
+
+TEST_F(CollectionTest, ReadersOfAnOldVersionAreNotDisturbed) {
+  ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+  ASSERT_OK_AND_ASSIGN(const Side reader, Open());
+  ASSERT_OK(Write(writer, 1));
+  {
+    ASSERT_OK_AND_ASSIGN(const Collection old,
+                         Collection::Open(*reader.session, name_));
+    ASSERT_OK_AND_ASSIGN(const uint64_t second, Write(writer, 100));
+    EXPECT_EQ(second, 2u);
+    ASSERT_OK_AND_ASSIGN(const auto list, collections_.List());
+    ASSERT_EQ(list.collections(0).versions_size(), 2);
+    EXPECT_TRUE(list.collections(0).versions(0).retired());
+    EXPECT_EQ(list.collections(0).versions(0).readers(0), reader.session->id());
+    ASSERT_OK_AND_ASSIGN(const Collection latest,
+                         Collection::Open(*reader.session, name_));
+    EXPECT_EQ(latest.version(), 2u);
+    EXPECT_EQ(*Read(latest, "a", reader.stream), Numbers(100));
+    EXPECT_EQ(*Read(old, "a", reader.stream), Numbers(1));
+    EXPECT_THAT(Collection::Open(*reader.session, name_, 1).status(),
+                StatusIs(StatusCode::kNotFound, "no version 1"));
+  }
+  ASSERT_OK(reader.session->Synchronize());
+  EXPECT_TRUE(Eventually([&] {
+    const auto list = collections_.List();
+    return list.ok() && list->collections(0).versions_size() == 1;
+  }));
+}
+
+TEST_F(CollectionTest, ANewVersionAdoptsArraysWithoutACopy) {
+  ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+  ASSERT_OK(Write(writer, 1));
+  {
+    ASSERT_OK_AND_ASSIGN(const Collection old,
+                         Collection::Open(*writer.session, name_));
+    ASSERT_OK_AND_ASSIGN(
+        CollectionWriter next,
+        CollectionWriter::Create(*writer.session, {{"a", "U32", {kCount}}}));
+    ASSERT_OK_AND_ASSIGN(const Buffer array, next.Array(0));
+    ASSERT_OK(array.Upload(Numbers(50), writer.stream));
+    ASSERT_OK(next.Adopt(old, "b"));
+    ASSERT_OK_AND_ASSIGN(const uint64_t second, next.Commit(name_));
+    EXPECT_EQ(second, 2u);
+  }
+  ASSERT_OK(writer.session->Close());
+  ASSERT_OK_AND_ASSIGN(const Side reader, Open());
+  ASSERT_OK_AND_ASSIGN(const Collection read,
+                       Collection::Open(*reader.session, name_));
+  EXPECT_EQ(read.buffers().size(), 2u);
+  EXPECT_EQ(*Read(read, "a", reader.stream), Numbers(50));
+  EXPECT_EQ(*Read(read, "b", reader.stream), Numbers(2));
+}
+
+TEST_F(CollectionTest, ACommitThatIsRefusedChangesNothing) {
+  ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+  ASSERT_OK_AND_ASSIGN(
+      CollectionWriter collection,
+      CollectionWriter::Create(*writer.session, {{"a", "U32", {kCount}}}));
+  EXPECT_THAT(
+      collection.Commit("no name").status(),
+      StatusIs(StatusCode::kInvalidArgument, "no name of a collection"));
+  ASSERT_OK_AND_ASSIGN(const Buffer array, collection.Array(0));
+  ASSERT_OK(array.Fill(uint32_t{3}, writer.stream));
+  ASSERT_OK(writer.stream.Synchronize());
+  EXPECT_THAT(collections_.Describe(name_).status(),
+              StatusIs(StatusCode::kNotFound, "no collection"));
+}
+
+TEST_F(CollectionTest, WhatAnotherSessionMayWriteToIsNotCommitted) {
+  ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+  ASSERT_OK_AND_ASSIGN(const Side other, Open());
+  ASSERT_OK_AND_ASSIGN(
+      CollectionWriter collection,
+      CollectionWriter::Create(*writer.session, {{"a", "U32", {kCount}}}));
+  ASSERT_OK_AND_ASSIGN(
+      const std::string token,
+      collection.memory().Export({.rights = Rights::kReadWrite}));
+  ASSERT_OK_AND_ASSIGN(const Buffer written,
+                       other.session->device(0).Import(token));
+  EXPECT_THAT(collection.Commit(name_).status(),
+              StatusIs(StatusCode::kFailedPrecondition, "may write"));
+}
+
+TEST_F(CollectionTest, OfManyThatClaimItOneWritesAndTheOthersWait) {
+  constexpr int kEngines = 4;
+  std::atomic<int> written = 0;
+  std::vector<std::thread> engines;
+  for (int i = 0; i < kEngines; ++i) {
+    engines.emplace_back([&] {
+      ASSERT_OK_AND_ASSIGN(const Side engine, Open());
+      ASSERT_OK_AND_ASSIGN(const auto claim,
+                           WriteClaim::Wait(*engine.session, name_));
+      if (claim->writes()) {
+        ++written;
+        ASSERT_OK(Write(engine, 11));
+      }
+      ASSERT_OK_AND_ASSIGN(const Collection read,
+                           Collection::Open(*engine.session, name_));
+      EXPECT_EQ(*Read(read, "a", engine.stream), Numbers(11));
+    });
+  }
+  for (std::thread& engine : engines) engine.join();
+  EXPECT_EQ(written, 1);
+}
+
+TEST_F(CollectionTest, AClaimThatIsDroppedGoesToTheNext) {
+  ASSERT_OK_AND_ASSIGN(const Side first, Open());
+  ASSERT_OK_AND_ASSIGN(const Side second, Open());
+  ASSERT_OK_AND_ASSIGN(auto claim, WriteClaim::Wait(*first.session, name_));
+  ASSERT_TRUE(claim->writes());
+  EXPECT_THAT(Write(second, 1).status(),
+              StatusIs(StatusCode::kFailedPrecondition, first.session->id()));
+  std::thread waiting([&] {
+    ASSERT_OK_AND_ASSIGN(const auto next,
+                         WriteClaim::Wait(*second.session, name_));
+    EXPECT_TRUE(next->writes());
+    EXPECT_OK(Write(second, 1));
+  });
+  claim.reset();
+  waiting.join();
+}
+
+TEST_F(CollectionTest, WatchersAreToldOfVersionsInOrder) {
+  ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+  ASSERT_OK(Write(writer, 1));
+  std::vector<std::string> told;
+  std::thread watcher([&] {
+    EXPECT_OK(collections_.Watch(name_, [&](const v1::CollectionChange& c) {
+      told.push_back(absl::StrCat(c.kind(), ":", c.version()));
+      if (told.size() == 1) {
+        EXPECT_OK(Write(writer, 2));
+      } else if (told.size() == 2) {
+        EXPECT_OK(collections_.Delete(name_));
+      }
+      return told.size() < 3;
+    }));
+  });
+  watcher.join();
+  EXPECT_EQ(told, (std::vector<std::string>{"1:1", "2:2", "3:0"}));
+}
+
+}  // namespace
+}  // namespace holdfast::conformance

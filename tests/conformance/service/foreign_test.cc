@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// This process as one outside Holdfast, with a CUDA context of its own: memory
+// goes out to it and comes in from it.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "client/cpp/launch.h"
+#include "client/cpp/local/local_mapping.h"
+#include "client/cpp/program.h"
+#include "core/base/status_macros.h"
+#include "core/base/unique_fd.h"
+#include "tests/conformance/service/service.h"
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast::conformance {
+namespace {
+
+using absl::StatusCode;
+using ::holdfast::testing::StatusIs;
+
+constexpr uint64_t kCount = 1000;
+constexpr uint64_t kBytes = kCount * sizeof(uint32_t);
+constexpr uint64_t kChunk = 2 << 20;
+
+// Memory of this process, as PyTorch or a CUDA program makes it.
+class OwnChunk {
+ public:
+  explicit OwnChunk(const cuda::DriverApi& api) : api_(api) {
+    CUmemAllocationProp properties = {};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    EXPECT_EQ(api.cuMemCreate(&handle_, kChunk, &properties, 0), CUDA_SUCCESS);
+    int fd = -1;
+    EXPECT_EQ(api.cuMemExportToShareableHandle(
+                  &fd, handle_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+              CUDA_SUCCESS);
+    descriptor_.Reset(fd);
+    EXPECT_EQ(api.cuMemAddressReserve(&address_, kChunk, 0, 0, 0),
+              CUDA_SUCCESS);
+    EXPECT_EQ(api.cuMemMap(address_, kChunk, 0, handle_, 0), CUDA_SUCCESS);
+    CUmemAccessDesc access = {};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    EXPECT_EQ(api.cuMemSetAccess(address_, kChunk, &access, 1), CUDA_SUCCESS);
+  }
+  ~OwnChunk() {
+    api_.cuMemUnmap(address_, kChunk);
+    api_.cuMemAddressFree(address_, kChunk);
+    api_.cuMemRelease(handle_);
+  }
+
+  CUdeviceptr address() const { return address_; }
+  int descriptor() const { return descriptor_.get(); }
+
+ private:
+  const cuda::DriverApi& api_;
+  CUmemGenericAllocationHandle handle_ = 0;
+  CUdeviceptr address_ = 0;
+  UniqueFd descriptor_;
+};
+
+class ForeignTest : public ServiceTest {
+ protected:
+  void SetUp() override {
+    const Address::Kind kind = daemon().address().kind;
+    if (kind != Address::Kind::kUnix && kind != Address::Kind::kEmbedded) {
+      GTEST_SKIP() << "the daemon may be on another machine";
+    }
+    std::iota(numbers_.begin(), numbers_.end(), 1u);
+    before_ = ReservedBytes();
+  }
+  static uint64_t ReservedBytes() {
+    return daemon().ListSessions()->totals().devices(0).reserved_bytes().used();
+  }
+  template <typename Condition>
+  static bool Eventually(Condition condition) {
+    for (int i = 0; i < 3000; ++i) {
+      if (condition()) return true;
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    return false;
+  }
+
+  // The bytes at an address of this process's driver.
+  static std::vector<uint32_t> Read(CUdeviceptr address) {
+    std::vector<uint32_t> values(kCount);
+    EXPECT_EQ(
+        driver().cuMemcpyDtoHAsync(values.data(), address, kBytes, nullptr),
+        CUDA_SUCCESS);
+    EXPECT_EQ(driver().cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+    return values;
+  }
+  static CUresult Write(CUdeviceptr address,
+                        const std::vector<uint32_t>& values) {
+    const CUresult result =
+        driver().cuMemcpyHtoDAsync(address, values.data(), kBytes, nullptr);
+    return result != CUDA_SUCCESS ? result
+                                  : driver().cuStreamSynchronize(nullptr);
+  }
+
+  std::vector<uint32_t> numbers_ = std::vector<uint32_t>(kCount);
+  uint64_t before_ = 0;
+};
+
+TEST_F(ForeignTest, AProcessWithItsOwnContextMapsWhatASessionExports) {
+  auto session = OpenSession();
+  ASSERT_OK(session);
+  std::unique_ptr<LocalMapping> mapping;
+  {
+    ASSERT_OK_AND_ASSIGN(const Stream stream,
+                         (*session)->device(0).CreateStream());
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer,
+                         (*session)->device(0).AllocateShared(2 * kBytes));
+    ASSERT_OK(buffer.Upload(numbers_.data(), kBytes, stream, kBytes));
+    ASSERT_OK(stream.Synchronize());
+    ASSERT_OK_AND_ASSIGN(const LocalExport memory,
+                         buffer.ExportLocal({.offset = kBytes}));
+    ASSERT_OK_AND_ASSIGN(mapping,
+                         LocalMapping::Map(memory, {.driver = driver_path()}));
+    EXPECT_EQ(mapping->size(), kBytes);
+    EXPECT_EQ(Read(mapping->pointer()), numbers_);
+    // For reading.
+    EXPECT_EQ(Write(mapping->pointer(), numbers_), CUDA_ERROR_INVALID_VALUE);
+    // A second time: the token was good for one.
+    EXPECT_THAT(LocalMapping::Map(memory, {.driver = driver_path()}).status(),
+                StatusIs(StatusCode::kFailedPrecondition, "no export"));
+  }
+  // It outlives the session, and is counted.
+  ASSERT_OK((*session)->Close());
+  EXPECT_GT(ReservedBytes(), before_);
+  EXPECT_EQ(Read(mapping->pointer()), numbers_);
+  mapping.reset();
+  EXPECT_TRUE(Eventually([&] { return ReservedBytes() == before_; }));
+}
+
+TEST_F(ForeignTest, AMappingForWritingIsSeenByTheSession) {
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  ASSERT_OK_AND_ASSIGN(const Buffer buffer,
+                       session().device(0).AllocateShared(kBytes));
+  ASSERT_OK_AND_ASSIGN(const LocalExport memory,
+                       buffer.ExportLocal({.rights = Rights::kReadWrite}));
+  ASSERT_OK_AND_ASSIGN(const auto mapping,
+                       LocalMapping::Map(memory, {.driver = driver_path()}));
+  ASSERT_EQ(Write(mapping->pointer(), numbers_), CUDA_SUCCESS);
+  std::vector<uint32_t> values(kCount);
+  ASSERT_OK(buffer.Download(values, stream));
+  EXPECT_EQ(values, numbers_);
+}
+
+TEST_F(ForeignTest, ATokenForSessionsOpensNoDescriptor) {
+  ASSERT_OK_AND_ASSIGN(const Buffer buffer,
+                       session().device(0).AllocateShared(kBytes));
+  ASSERT_OK_AND_ASSIGN(LocalExport memory, buffer.ExportLocal());
+  ASSERT_OK_AND_ASSIGN(memory.token, buffer.Export());
+  EXPECT_THAT(LocalMapping::Map(memory, {.driver = driver_path()}).status(),
+              StatusIs(StatusCode::kFailedPrecondition, "not for processes"));
+  memory.token = "short";
+  EXPECT_THAT(LocalMapping::Map(memory, {.driver = driver_path()}).status(),
+              StatusIs(StatusCode::kFailedPrecondition, "no export"));
+}
+
+TEST_F(ForeignTest, ASessionImportsMemoryOfThisProcess) {
+  const OwnChunk own(driver());
+  ASSERT_EQ(Write(own.address() + 4096, numbers_), CUDA_SUCCESS);
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  ASSERT_OK_AND_ASSIGN(const Buffer seen, session().device(0).ImportDescriptor(
+                                              own.descriptor(), 4096, kBytes));
+  std::vector<uint32_t> values(kCount);
+  ASSERT_OK(seen.Download(values, stream));
+  EXPECT_EQ(values, numbers_);
+  ASSERT_OK(seen.Fill(uint32_t{9}, stream));
+  ASSERT_OK(stream.Synchronize());
+  EXPECT_EQ(Read(own.address() + 4096), std::vector<uint32_t>(kCount, 9));
+}
+
+TEST_F(ForeignTest, ImportedMemoryOutlivesItsMaker) {
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  std::optional<Buffer> seen;
+  {
+    const OwnChunk own(driver());
+    ASSERT_EQ(Write(own.address(), numbers_), CUDA_SUCCESS);
+    ASSERT_OK_AND_ASSIGN(Buffer buffer, session().device(0).ImportDescriptor(
+                                            own.descriptor(), 0, kBytes));
+    seen = std::move(buffer);
+  }
+  std::vector<uint32_t> values(kCount);
+  ASSERT_OK(seen->Download(values, stream));
+  EXPECT_EQ(values, numbers_);
+}
+
+// Every wrong descriptor is refused, and the session goes on.
+TEST_F(ForeignTest, DescriptorsThatAreNoDeviceMemoryAreRefused) {
+  const OwnChunk own(driver());
+  const auto import = [](int fd, uint64_t offset, uint64_t size) {
+    return session().device(0).ImportDescriptor(fd, offset, size).status();
+  };
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd in(ends[0]), out(ends[1]);
+  const UniqueFd memfd(memfd_create("holdfast-device-chunk", MFD_CLOEXEC));
+  ASSERT_EQ(ftruncate(memfd.get(), kChunk), 0);
+  const UniqueFd directory(open("/", O_RDONLY | O_CLOEXEC));
+  const UniqueFd zero(open("/dev/zero", O_RDWR | O_CLOEXEC));
+  for (const int fd : {in.get(), memfd.get(), directory.get(), zero.get()}) {
+    EXPECT_FALSE(import(fd, 0, kBytes).ok());
+  }
+  // Too short, beyond any memory, nothing.
+  EXPECT_FALSE(import(own.descriptor(), 0, 2 * kChunk).ok());
+  EXPECT_FALSE(import(own.descriptor(), UINT64_MAX, 2).ok());
+  EXPECT_FALSE(import(own.descriptor(), 0, UINT64_MAX).ok());
+  EXPECT_THAT(import(own.descriptor(), 0, 0),
+              StatusIs(StatusCode::kInvalidArgument, "0 bytes"));
+  for (int i = 0; i < 200; ++i) EXPECT_FALSE(import(in.get(), 0, 64).ok());
+  EXPECT_OK(import(own.descriptor(), 0, kChunk));
+  (void)session().Synchronize();  // It has been told of the failures.
+  EXPECT_OK(session().Synchronize());
+}
+
+}  // namespace
+}  // namespace holdfast::conformance

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the manifests against the part of Kubernetes' schema that they use, and each other.
+
+A field that the schema below does not know is an error, as it is for the API server's strict validation.
+"""
+
+import glob
+import re
+import sys
+import unittest
+
+try:
+    import yaml
+except ImportError:
+    print("skipped: python3-yaml is missing")
+    sys.exit(0)
+
+_FOLDER = "deploy/kubernetes/manifests/"
+
+# A type, [schema of each item], {"*": schema of each value}, or a dict of fields; "!" marks those required.
+_TEXTS = {"*": str}
+_META = {"name!": str, "namespace": str, "labels": _TEXTS}
+_SECURITY = {
+    "privileged": bool,
+    "runAsUser": int,
+    "allowPrivilegeEscalation": bool,
+    "readOnlyRootFilesystem": bool,
+    "capabilities": {"drop": [str], "add": [str]},
+}
+_QUANTITIES = {"*": (str, int)}
+_CONTAINER = {
+    "name!": str,
+    "image!": str,
+    "args": [str],
+    "ports": [{"name": str, "containerPort!": int}],
+    "resources": {"requests": _QUANTITIES, "limits": _QUANTITIES},
+    "securityContext": _SECURITY,
+    "volumeMounts": [{"name!": str, "mountPath!": str, "readOnly": bool}],
+}
+_POD = {
+    "serviceAccountName": str,
+    "automountServiceAccountToken": bool,
+    "nodeSelector": _TEXTS,
+    "priorityClassName": str,
+    "terminationGracePeriodSeconds": int,
+    "restartPolicy": str,
+    "containers!": [_CONTAINER],
+    "volumes": [
+        {"name!": str, "hostPath": {"path!": str, "type": str}, "configMap": {"name!": str}}
+    ],
+}
+_SELECTOR = {"matchLabels!": _TEXTS}
+_KINDS = {
+    ("v1", "Namespace"): {},
+    ("v1", "ServiceAccount"): {"automountServiceAccountToken": bool},
+    ("v1", "ConfigMap"): {"data!": _TEXTS},
+    ("v1", "Pod"): {"spec!": _POD},
+    ("v1", "Service"): {
+        "spec!": {
+            "clusterIP": str,
+            "selector!": _TEXTS,
+            "ports!": [{"name": str, "port!": int, "targetPort": (str, int)}],
+        }
+    },
+    ("apps/v1", "DaemonSet"): {
+        "spec!": {
+            "selector!": _SELECTOR,
+            "updateStrategy": {"type!": str},
+            "template!": {"metadata!": {"labels!": _TEXTS}, "spec!": _POD},
+        }
+    },
+    ("monitoring.coreos.com/v1", "ServiceMonitor"): {
+        "spec!": {"selector!": _SELECTOR, "endpoints!": [{"port!": str, "interval": str}]}
+    },
+}
+
+
+def _faults(value, schema, path):
+    """What is wrong with a value, one line each."""
+    if isinstance(schema, list):
+        if not isinstance(value, list):
+            return [f"{path} is no list"]
+        return [f for i, item in enumerate(value) for f in _faults(item, schema[0], f"{path}[{i}]")]
+    if not isinstance(schema, dict):
+        right = isinstance(value, schema) and (schema == bool or not isinstance(value, bool))
+        return [] if right else [f"{path} is {value!r}"]
+    if not isinstance(value, dict):
+        return [f"{path} is no object"]
+    if "*" in schema:
+        return [f for key, item in value.items() for f in _faults(item, schema["*"], f"{path}.{key}")]
+    fields = {name.rstrip("!"): inner for name, inner in schema.items()}
+    missing = [n.rstrip("!") for n in schema if n.endswith("!") and n.rstrip("!") not in value]
+    found = [f"{path} has no {name}" for name in missing]
+    for key, item in value.items():
+        found += _faults(item, fields[key], f"{path}.{key}") if key in fields else [f"{path}.{key} is unknown"]
+    return found
+
+
+def check(document):
+    kind = (document.get("apiVersion"), document.get("kind"))
+    if kind not in _KINDS:
+        return [f"{kind} is no kind that the schema knows"]
+    common = {"apiVersion!": str, "kind!": str, "metadata!": _META}
+    return _faults(document, {**common, **_KINDS[kind]}, kind[1])
+
+
+def _documents():
+    for path in sorted(glob.glob(_FOLDER + "*.yaml")):
+        with open(path, encoding="utf-8") as file:
+            yield from yaml.safe_load_all(file)
+
+
+def _of_kind(kind):
+    return [document for document in _documents() if document["kind"] == kind]
+
+
+class ManifestsTest(unittest.TestCase):
+    def test_every_document_fits_the_schema(self):
+        documents = list(_documents())
+        self.assertGreaterEqual(len(documents), 7)
+        for document in documents:
+            self.assertEqual(check(document), [])
+
+    def test_the_check_finds_faults(self):
+        pod = _of_kind("Pod")[0]
+        pod["spec"]["containers"][0]["resource"] = {}
+        del pod["spec"]["containers"][0]["image"]
+        pod["spec"]["restartPolicy"] = True
+        self.assertEqual(
+            check(pod),
+            [
+                "Pod.spec.restartPolicy is True",
+                "Pod.spec.containers[0] has no image",
+                "Pod.spec.containers[0].resource is unknown",
+            ],
+        )
+
+    def test_names_refer_to_something(self):
+        daemon_set = _of_kind("DaemonSet")[0]["spec"]
+        pod = daemon_set["template"]["spec"]
+        labels = daemon_set["template"]["metadata"]["labels"]
+        self.assertEqual(daemon_set["selector"]["matchLabels"], labels)
+        volumes = {volume["name"] for volume in pod["volumes"]}
+        ports = set()
+        for container in pod["containers"]:
+            ports |= {port["name"] for port in container.get("ports", [])}
+            for mount in container["volumeMounts"]:
+                self.assertIn(mount["name"], volumes)
+        accounts = {account["metadata"]["name"] for account in _of_kind("ServiceAccount")}
+        self.assertIn(pod["serviceAccountName"], accounts)
+        service = _of_kind("Service")[0]
+        self.assertEqual(service["spec"]["selector"], labels)
+        self.assertIn(service["spec"]["ports"][0]["targetPort"], ports)
+        monitor = _of_kind("ServiceMonitor")[0]["spec"]
+        self.assertEqual(monitor["selector"]["matchLabels"], service["metadata"]["labels"])
+        self.assertEqual(monitor["endpoints"][0]["port"], service["spec"]["ports"][0]["name"])
+
+    def test_they_say_what_the_programs_do(self):
+        with open("deploy/kubernetes/resource.h", encoding="utf-8") as file:
+            source = file.read()
+        domain = re.search(r'kDomain\[\] = "([^"]+)"', source).group(1)
+        for resource in _of_kind("Pod")[0]["spec"]["containers"][0]["resources"]["limits"]:
+            self.assertTrue(resource.startswith(domain))
+            self.assertIn(f'"{resource.removeprefix(domain)}"', source)
+        with open("deploy/kubernetes/main.cc", encoding="utf-8") as file:
+            defaults = file.read()
+        for container in _of_kind("DaemonSet")[0]["spec"]["template"]["spec"]["containers"]:
+            if container["name"] == "device-plugin":
+                for mount in container["volumeMounts"]:
+                    self.assertIn(f'"{mount["mountPath"]}', defaults)
+        with open("server/version.h", encoding="utf-8") as file:
+            version = re.search(r'kVersion\[\] = "([^"]+)"', file.read()).group(1)
+        pods = [_of_kind("Pod")[0]["spec"], _of_kind("DaemonSet")[0]["spec"]["template"]["spec"]]
+        images = [container["image"] for pod in pods for container in pod["containers"]]
+        self.assertEqual(set(images), {f"holdfast:{version}"})
+
+
+if __name__ == "__main__":
+    unittest.main()

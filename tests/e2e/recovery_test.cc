@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A session whose executor dies goes on in another one, with the same handles
+// and the same bytes; and nobody else notices.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "client/cpp/fault.h"
+#include "client/cpp/launch.h"
+#include "client/cpp/program.h"
+#include "client/cpp/session.h"
+#include "core/base/error_detail.h"
+#include "tests/e2e/daemon_process.h"
+
+namespace holdfast::e2e {
+namespace {
+
+constexpr char kSource[] = R"(
+// assert needs no header.
+extern "C" __global__ void add(int* x, int value) {
+  x[blockIdx.x * blockDim.x + threadIdx.x] += value;
+}
+extern "C" __global__ void stray(int* x) {
+  x[threadIdx.x * (1ll << 40)] = 1;
+}
+extern "C" __global__ void trap() { asm("trap;"); }
+extern "C" __global__ void fail(int* x) { assert(x == nullptr); }
+extern "C" __global__ void misaligned(char* x) {
+  *reinterpret_cast<int*>(x + 1) = 7;
+}
+// Leaves its own address, and finds it again.
+extern "C" __global__ void note(long long* x) {
+  x[0] = reinterpret_cast<long long>(x);
+}
+extern "C" __global__ void follow(long long* x) {
+  *(reinterpret_cast<long long*>(x[0]) + 1) = 42;
+}
+)";
+
+constexpr int kCount = 1 << 16;
+constexpr uint64_t kBytes = kCount * sizeof(int);
+
+// A session with a stream, kernels and a buffer of known bytes.
+class Client {
+ public:
+  explicit Client(const SessionOptions& options) {
+    session_ = Session::Open(options).value();
+    const auto compiled =
+        Program(kSource, {.name = "faults.cu", .options = {"-lineinfo"}})
+            .Compile(session_->daemon());
+    module_ = session_->Load(compiled.value().object).value();
+    stream_ = session_->device(0).CreateStream().value();
+    numbers_ = session_->device(0).Allocate(kBytes, *stream_).value();
+    expected_.resize(kCount);
+    std::iota(expected_.begin(), expected_.end(), 0);
+    EXPECT_EQ(numbers_->Upload(expected_, *stream_), absl::OkStatus());
+    add_ = module_->GetKernel("add").value();
+    EXPECT_EQ(stream_->Synchronize(), absl::OkStatus());
+  }
+
+  Session& session() { return *session_; }
+  const Stream& stream() { return *stream_; }
+  const Buffer& numbers() { return *numbers_; }
+  Kernel Get(const char* name) { return module_->GetKernel(name).value(); }
+
+  absl::Status Add(int value) {
+    return Launch(*stream_, {.grid = kCount / 256, .block = 256}, *add_,
+                  *numbers_, value);
+  }
+
+  // The buffer has what was put in and added, and can be worked with.
+  void ExpectHealthy() {
+    ASSERT_EQ(Add(3), absl::OkStatus());
+    for (int& number : expected_) number += 3;
+    std::vector<int> numbers(kCount);
+    ASSERT_EQ(numbers_->Download(numbers, *stream_), absl::OkStatus());
+    EXPECT_EQ(numbers, expected_);
+  }
+
+  v1::SessionInfo Info() {
+    const auto sessions = session_->daemon().Sessions();
+    for (const v1::SessionInfo& info : sessions.value()) {
+      if (info.session_id() == session_->id()) return info;
+    }
+    return {};
+  }
+  void KillExecutor() {
+    ASSERT_EQ(kill(static_cast<pid_t>(Info().executor_pid()), SIGKILL), 0);
+  }
+
+  // Waits until a call tells of a fault.
+  std::optional<v1::FaultReport> AwaitFault() {
+    std::optional<v1::FaultReport> fault;
+    EXPECT_TRUE(Eventually([&] {
+      fault = FaultOf(stream_->Synchronize());
+      return fault.has_value();
+    }));
+    return fault;
+  }
+
+ private:
+  std::unique_ptr<Session> session_;
+  std::optional<Module> module_;
+  std::optional<Stream> stream_;
+  std::optional<Buffer> numbers_;
+  std::optional<Kernel> add_;
+  std::vector<int> expected_;
+};
+
+class RecoveryTest : public ::testing::Test {
+ protected:
+  DaemonProcess daemon_;
+};
+
+TEST_F(RecoveryTest, AnIllegalAddressCostsNoBufferAndNoHandle) {
+  for (const std::string& address :
+       {daemon_.address(), daemon_.tcp_address()}) {
+    Client client({.address = address});
+    const Kernel stray = client.Get("stray");
+    // Where the kernel may store, some of its threads may have.
+    const Buffer scratch =
+        client.session().device(0).Allocate(512, client.stream()).value();
+    ASSERT_EQ(Launch(client.stream(), {.grid = 1, .block = 64}, stray, scratch),
+              absl::OkStatus());
+    const absl::Status status = client.stream().Synchronize();
+    EXPECT_TRUE(absl::IsAborted(status)) << status;
+    ASSERT_TRUE(GetErrorDetail(status).has_value()) << status;
+    EXPECT_EQ(GetErrorDetail(status)->result_name,
+              "CUDA_ERROR_ILLEGAL_ADDRESS");
+    const auto fault = FaultOf(status);
+    ASSERT_TRUE(fault.has_value()) << status;
+    EXPECT_EQ(fault->epoch(), 1u);
+    EXPECT_EQ(fault->kernel(), "stray");
+    EXPECT_EQ(fault->thread().x(), 1u);
+    EXPECT_TRUE(absl::StrContains(fault->source_line(), "faults.cu:7"))
+        << DescribeFault(*fault);
+    EXPECT_EQ(fault->lost_count(), 0u) << DescribeFault(*fault);
+    EXPECT_GT(fault->submitted_through(), fault->completed_through());
+    // It is told once.
+    EXPECT_EQ(client.stream().Synchronize(), absl::OkStatus());
+    client.ExpectHealthy();
+    EXPECT_EQ(client.Info().epoch(), 2u);
+    EXPECT_EQ(client.Info().faults(), 1u);
+    EXPECT_EQ(client.Info().state(), v1::SessionInfo::STATE_ACTIVE);
+  }
+}
+
+TEST_F(RecoveryTest, EachKindOfFaultIsNamedAndSurvived) {
+  Client client({.address = daemon_.address()});
+  struct Case {
+    const char* kernel;
+    const char* result;
+  };
+  uint64_t epoch = 1;
+  for (const Case& test :
+       {Case{"trap", "CUDA_ERROR_LAUNCH_FAILED"},
+        Case{"fail", "CUDA_ERROR_ASSERT"},
+        Case{"misaligned", "CUDA_ERROR_MISALIGNED_ADDRESS"}}) {
+    const Kernel kernel = client.Get(test.kernel);
+    const LaunchConfig one = {.grid = 1, .block = 1};
+    const absl::Status launched =
+        std::string(test.kernel) == "trap"
+            ? Launch(client.stream(), one, kernel)
+            : Launch(client.stream(), one, kernel, client.numbers());
+    ASSERT_EQ(launched, absl::OkStatus());
+    const absl::Status status = client.stream().Synchronize();
+    const auto fault = FaultOf(status);
+    ASSERT_TRUE(fault.has_value()) << status;
+    EXPECT_EQ(fault->epoch(), epoch++);
+    EXPECT_EQ(fault->kernel(), test.kernel);
+    EXPECT_EQ(GetErrorDetail(status)->result_name, test.result);
+    client.ExpectHealthy();
+  }
+}
+
+TEST_F(RecoveryTest, DeviceMemoryIsAtTheSameAddresses) {
+  Client client({.address = daemon_.address()});
+  const Buffer pointers =
+      client.session().device(0).Allocate(16, client.stream()).value();
+  ASSERT_EQ(Launch(client.stream(), {.grid = 1, .block = 1}, client.Get("note"),
+                   pointers),
+            absl::OkStatus());
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  client.KillExecutor();
+  ASSERT_TRUE(client.AwaitFault().has_value());
+  ASSERT_EQ(Launch(client.stream(), {.grid = 1, .block = 1},
+                   client.Get("follow"), pointers),
+            absl::OkStatus());
+  std::vector<int64_t> found(2);
+  ASSERT_EQ(pointers.Download(found, client.stream()), absl::OkStatus());
+  EXPECT_EQ(found[1], 42);
+}
+
+TEST_F(RecoveryTest, AKilledExecutorIsAFaultWithItsSignal) {
+  Client client({.address = daemon_.address()});
+  client.KillExecutor();
+  const auto fault = client.AwaitFault();
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_TRUE(absl::StrContains(fault->cause().message(), "SIGKILL"))
+      << DescribeFault(*fault);
+  EXPECT_EQ(fault->kernel(), "");
+  client.ExpectHealthy();
+}
+
+TEST_F(RecoveryTest, ArenasViewsAndEventsComeBack) {
+  Client client({.address = daemon_.address()});
+  const auto arena = client.session().CreateArena(1 << 20).value();
+  const ArenaSpan span = arena->Allocate(kBytes / 2).value();
+  const Buffer half = client.numbers().Sub(kBytes / 2, kBytes / 2).value();
+  const Event event = client.session().device(0).CreateEvent().value();
+  client.KillExecutor();
+  ASSERT_TRUE(client.AwaitFault().has_value());
+  ASSERT_EQ(half.CopyTo(span, client.stream()), absl::OkStatus());
+  ASSERT_EQ(client.stream().Record(event), absl::OkStatus());
+  ASSERT_EQ(event.Synchronize(), absl::OkStatus());
+  EXPECT_EQ(static_cast<const int*>(span.data())[5], kCount / 2 + 5);
+  client.ExpectHealthy();
+}
+
+// Resources that the program gives up during a fault must not come back.
+TEST_F(RecoveryTest, WhatIsFreedBehindTheFaultIsFreed) {
+  Client client({.address = daemon_.address()});
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+    const uint64_t before = client.Info().memory_bytes();
+    {
+      const Buffer early =
+          client.session().device(0).Allocate(kBytes, client.stream()).value();
+      ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+      ASSERT_EQ(
+          Launch(client.stream(), {.grid = 1, .block = 1}, client.Get("trap")),
+          absl::OkStatus());
+      // Made and freed behind the fault.
+      const auto late =
+          client.session().device(0).Allocate(kBytes, client.stream());
+    }
+    ASSERT_TRUE(client.AwaitFault().has_value());
+    EXPECT_EQ(client.stream().Synchronize(), absl::OkStatus());
+    EXPECT_TRUE(Eventually([&] {
+      return client.Info().memory_bytes() == before;
+    })) << client.Info().memory_bytes()
+        << " and before " << before;
+    // Handles that were freed are used again.
+    const Buffer again =
+        client.session().device(0).Allocate(kBytes, client.stream()).value();
+    EXPECT_EQ(client.stream().Synchronize(), absl::OkStatus());
+    EXPECT_EQ(again.status(), absl::OkStatus());
+    client.ExpectHealthy();
+  }
+}
+
+TEST_F(RecoveryTest, WhatWasMadeBehindTheFaultKnowsThatItDoesNotExist) {
+  Client client({.address = daemon_.address()});
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  client.KillExecutor();
+  // Until the fault is told nothing is carried out.
+  std::optional<Buffer> late;
+  absl::Status told;
+  for (int i = 0; i < 100000 && !FaultOf(told).has_value(); ++i) {
+    auto made = client.session().device(0).Allocate(512, client.stream());
+    told = made.status();
+    if (made.ok()) late = *std::move(made);
+  }
+  ASSERT_TRUE(FaultOf(told).has_value()) << told;
+  if (late.has_value()) {
+    EXPECT_TRUE(absl::IsAborted(late->status())) << late->status();
+  }
+  late.reset();
+  EXPECT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  client.ExpectHealthy();
+}
+
+TEST_F(RecoveryTest, ASessionThatWantsNoRecoveryIsLost) {
+  Client client({.address = daemon_.address(), .recover = false});
+  client.KillExecutor();
+  ASSERT_TRUE(Eventually([&] { return !client.stream().Synchronize().ok(); }));
+  const absl::Status status = client.stream().Synchronize();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_TRUE(GetErrorDetail(status)->session_lost);
+}
+
+TEST_F(RecoveryTest, ALostSessionNamesTheErrorOfItsKernel) {
+  Client client({.address = daemon_.address(), .recover = false});
+  ASSERT_EQ(
+      Launch(client.stream(), {.grid = 1, .block = 1}, client.Get("trap")),
+      absl::OkStatus());
+  const absl::Status status = client.stream().Synchronize();
+  const auto detail = GetErrorDetail(status);
+  ASSERT_TRUE(detail.has_value()) << status;
+  EXPECT_TRUE(detail->session_lost);
+  EXPECT_TRUE(absl::StrContains(status.message(), "CUDA_ERROR_LAUNCH_FAILED"))
+      << status;
+}
+
+TEST_F(RecoveryTest, ASessionThatFaultsAgainAndAgainIsStopped) {
+  Client client({.address = daemon_.address()});
+  absl::Status status;
+  int faults = 0;
+  for (; faults < 40; ++faults) {
+    const absl::Status launched =
+        Launch(client.stream(), {.grid = 1, .block = 1}, client.Get("trap"));
+    status = client.stream().Synchronize();
+    if (!FaultOf(status).has_value()) break;
+  }
+  EXPECT_GE(faults, 16);
+  EXPECT_LT(faults, 40);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "--max-faults")) << status;
+}
+
+// Killed at random moments while it works: after each fault every byte that was
+// completed is there, and the neighbour never notices.
+TEST_F(RecoveryTest, KilledAtRandomMomentsItGoesOnAndTheNeighbourIsRight) {
+  Client neighbour({.address = daemon_.tcp_address()});
+  std::atomic<bool> done = false;
+  std::thread work([&] {
+    while (!done) neighbour.ExpectHealthy();
+  });
+  Client client({.address = daemon_.address()});
+  std::mt19937 random(5);
+  for (int round = 0; round < 8; ++round) {
+    const pid_t executor = static_cast<pid_t>(client.Info().executor_pid());
+    std::thread killer([executor, pause = random() % 20000] {
+      usleep(static_cast<useconds_t>(pause));
+      kill(executor, SIGKILL);
+    });
+    absl::Status status;
+    std::vector<Buffer> made;
+    while (status.ok()) {
+      auto buffer =
+          client.session().device(0).Allocate(random() % 4096, client.stream());
+      status = buffer.status();
+      if (buffer.ok()) made.push_back(*std::move(buffer));
+      if (made.size() > 32) made.erase(made.begin(), made.begin() + 16);
+      if (status.ok()) status = client.stream().Synchronize();
+    }
+    killer.join();
+    EXPECT_TRUE(FaultOf(status).has_value()) << status;
+    made.clear();
+    client.ExpectHealthy();
+  }
+  EXPECT_EQ(client.Info().faults(), 8u);
+  done = true;
+  work.join();
+}
+
+}  // namespace
+}  // namespace holdfast::e2e

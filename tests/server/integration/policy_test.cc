@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The policy file of a real daemon: who is let in, and that a new file takes
+// effect only if it is right. Connections over TCP are clients without a name.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "client/cpp/bearer_token.h"
+#include "core/base/sanitizer.h"
+#include "holdfast/v1/admin.grpc.pb.h"
+#include "server/tenants/policy_file.h"
+#include "tests/fuzz/engine/byte_mutator.h"
+#include "tests/server/integration/daemon_fixture.h"
+#include "tests/server/testing/token_issuer.h"
+
+namespace holdfast {
+namespace {
+
+class PolicyTest : public testing::Test {
+ protected:
+  PolicyTest() {
+    char name[] = "/tmp/holdfast-policy-XXXXXX";
+    directory_ = mkdtemp(name);
+    Write("unnamed = \"refuse\"\n[tenants.team]\nusers = [4711]\n");
+    daemon_ = std::make_unique<DaemonProcess>(std::vector<std::string>{
+        "--policy=" + policy(), "--audit-log=" + audit()});
+  }
+  ~PolicyTest() override {
+    daemon_ = nullptr;
+    std::filesystem::remove_all(directory_);
+  }
+
+  std::string policy() const { return directory_ + "/policy.toml"; }
+  std::string audit() const { return directory_ + "/audit.json"; }
+  void Write(const std::string& text) { std::ofstream(policy()) << text; }
+
+  static StatusCode List(const Channel& channel) {
+    grpc::ClientContext context;
+    v1::ListSessionsResponse response;
+    return v1::SessionService::NewStub(channel)
+        ->ListSessions(&context, {}, &response)
+        .error_code();
+  }
+
+  std::vector<std::string> AuditLines(const std::string& path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return absl::StrSplit(text.str(), '\n', absl::SkipEmpty());
+  }
+
+  bool Eventually(const std::function<bool()>& condition) {
+    for (int i = 0; i < 30'000; ++i) {
+      if (condition()) return true;
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    return false;
+  }
+
+  std::string directory_;
+  std::unique_ptr<DaemonProcess> daemon_;
+};
+
+TEST_F(PolicyTest, OnlyWhoIsNamedIsLetInAndANewFileTakesEffect) {
+  const Channel unix = daemon_->Unix(), tcp = daemon_->Tcp();
+  EXPECT_EQ(List(unix), StatusCode::OK);
+  EXPECT_EQ(List(tcp), StatusCode::PERMISSION_DENIED);
+  Write("unnamed = \"serve\"\n");
+  kill(daemon_->pid(), SIGHUP);
+  EXPECT_TRUE(Eventually([&] { return List(tcp) == StatusCode::OK; }));
+}
+
+TEST_F(PolicyTest, AWrongFileChangesNothing) {
+  const Channel tcp = daemon_->Tcp();
+  Write("unnamed = \"serve\"\nunnamed = 3\n");
+  kill(daemon_->pid(), SIGHUP);
+  // The audit log is opened again after the policy: a sign that it was read.
+  std::filesystem::rename(audit(), audit() + ".1");
+  kill(daemon_->pid(), SIGHUP);
+  ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(audit()); }));
+  EXPECT_EQ(List(tcp), StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(PolicyTest, RefusalsAndActsOfOperatorsAreInTheAuditLog) {
+  const Channel unix = daemon_->Unix(), tcp = daemon_->Tcp();
+  List(tcp);
+  grpc::ClientContext context;
+  v1::CreateTenantRequest request;
+  request.set_name("job-1");
+  v1::CreateTenantResponse response;
+  ASSERT_TRUE(v1::AdminService::NewStub(unix)
+                  ->CreateTenant(&context, request, &response)
+                  .ok());
+  const std::vector<std::string> lines = AuditLines(audit());
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_TRUE(absl::StrContains(lines[0], "\"client\":\"ip 127.0.0.1\""))
+      << lines[0];
+  EXPECT_TRUE(absl::StrContains(lines[0], "\"outcome\":\"PERMISSION_DENIED\""))
+      << lines[0];
+  EXPECT_TRUE(absl::StrContains(lines[1], "\"event\":\"CreateTenant\""))
+      << lines[1];
+  EXPECT_TRUE(absl::StrContains(lines[1], "\"object\":\"job-1\"")) << lines[1];
+  EXPECT_FALSE(absl::StrContains(lines[1], response.token()));
+}
+
+TEST_F(PolicyTest, AFloodOfRefusalsDoesNotFillTheDisk) {
+  const Channel tcp = daemon_->Tcp();
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(List(tcp), StatusCode::PERMISSION_DENIED);
+  }
+  EXPECT_LT(AuditLines(audit()).size(), 900u);
+  EXPECT_EQ(List(daemon_->Unix()), StatusCode::OK);
+}
+
+// A daemon that takes signed tokens, whose subject "ci" is the tenant "team".
+class TokenTest : public PolicyTest {
+ protected:
+  static constexpr char kTokenPolicy[] = R"(
+unnamed = "refuse"
+[tokens]
+keys = ["issuer.pem"]
+issuer = "https://id.example"
+audience = "holdfast"
+[tenants.team]
+subjects = ["ci"]
+[tenants.team.quota]
+sessions = 4
+)";
+
+  TokenTest() {
+    WriteKey(issuer_.public_key());
+    Write(kTokenPolicy);
+    Reload();
+  }
+
+  void WriteKey(const std::string& pem) {
+    std::ofstream(directory_ + "/issuer.pem") << pem;
+  }
+
+  // Returns when the daemon has read its files again: the audit log is opened
+  // anew after them.
+  void Reload() {
+    std::filesystem::remove(audit());
+    kill(daemon_->pid(), SIGHUP);
+    ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(audit()); }));
+  }
+
+  static std::string Token(const TokenIssuer& issuer,
+                           absl::string_view subject = "ci",
+                           absl::Duration lifetime = absl::Hours(1)) {
+    return issuer.Sign(absl::StrCat(
+        R"({"iss":"https://id.example","aud":"holdfast","sub":")", subject,
+        R"(","exp":)", absl::ToUnixSeconds(absl::Now() + lifetime), "}"));
+  }
+
+  // Makes a call with a token over a connection.
+  static StatusCode ListWith(const Channel& channel, const std::string& token) {
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", "Bearer " + token);
+    v1::ListSessionsResponse response;
+    return v1::SessionService::NewStub(channel)
+        ->ListSessions(&context, {}, &response)
+        .error_code();
+  }
+
+  // A connection whose calls carry the token.
+  Channel WithToken(const std::string& token) const {
+    std::vector<
+        std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
+        interceptors;
+    interceptors.push_back(SendToken(token));
+    return grpc::experimental::CreateCustomChannelWithInterceptors(
+        "unix:" + daemon_->socket(), grpc::InsecureChannelCredentials(), {},
+        std::move(interceptors));
+  }
+
+  // Bytes of memory that the daemon's supervisor has in use.
+  uint64_t MemoryOfDaemon() const {
+    std::ifstream file(absl::StrCat("/proc/", daemon_->pid(), "/statm"));
+    uint64_t all = 0, resident = 0;
+    file >> all >> resident;
+    return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  }
+
+  const TokenIssuer issuer_ = TokenIssuer::Ed25519();
+};
+
+TEST_F(TokenTest, ATokensTenantOpensASessionAndRuns) {
+  const Channel team = WithToken(Token(issuer_));
+  TestSession session(team, "job");
+  EXPECT_EQ(session.opened().tenant(), "team");
+  const grpc::Status ran = session.Run(team);
+  EXPECT_TRUE(ran.ok()) << Text(ran);
+  EXPECT_EQ(ListWith(daemon_->Tcp(), Token(issuer_)), StatusCode::OK);
+  // Not an operator, though the connection's user is one.
+  grpc::ClientContext context;
+  v1::CreateTenantRequest request;
+  request.set_name("mine");
+  v1::CreateTenantResponse response;
+  EXPECT_EQ(v1::AdminService::NewStub(team)
+                ->CreateTenant(&context, request, &response)
+                .error_code(),
+            StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(TokenTest, AWrongTokenIsNobodyEvenOnAnOperatorsConnection) {
+  const Channel unix = daemon_->Unix();
+  ASSERT_EQ(List(unix), StatusCode::OK);
+  EXPECT_EQ(ListWith(unix, Token(TokenIssuer::Ed25519())),
+            StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(ListWith(unix, Token(issuer_, "ci", -absl::Hours(1))),
+            StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(ListWith(unix, Token(issuer_, "eve")),
+            StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(ListWith(unix, std::string(20'000, '.')),
+            StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(TokenTest, ANewKeyCountsFromSighupOnAndABrokenOneNever) {
+  const Channel tcp = daemon_->Tcp();
+  const std::string old = Token(issuer_);
+  const TokenIssuer next = TokenIssuer::Rsa();
+  WriteKey(next.private_key());
+  Reload();
+  EXPECT_EQ(ListWith(tcp, old), StatusCode::OK);
+  EXPECT_EQ(ListWith(tcp, Token(next)), StatusCode::UNAUTHENTICATED);
+  WriteKey(next.public_key());
+  EXPECT_EQ(ListWith(tcp, Token(next)), StatusCode::UNAUTHENTICATED);
+  Reload();
+  EXPECT_EQ(ListWith(tcp, old), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(ListWith(tcp, Token(next)), StatusCode::OK);
+}
+
+TEST_F(TokenTest, CheckConfigTellsAMistakeWithItsPlace) {
+  const auto check = [&](std::string* text) {
+    const std::string command = absl::StrCat(
+        getenv("HOLDFAST_DAEMON"), " --check-config --policy=", policy(),
+        " --listen=unix:", directory_, "/other.sock 2>&1");
+    FILE* const output = popen(command.c_str(), "r");
+    text->clear();
+    for (int c = fgetc(output); c != EOF; c = fgetc(output)) {
+      text->push_back(static_cast<char>(c));
+    }
+    return pclose(output);
+  };
+  std::string text;
+  EXPECT_EQ(check(&text), 0) << text;
+  WriteKey(issuer_.private_key());
+  EXPECT_NE(check(&text), 0) << text;
+  EXPECT_TRUE(absl::StrContains(text, policy() + ":4:9: ")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "private key")) << text;
+}
+
+TEST_F(TokenTest, FloodsOfBadLoginsGetErrorsAndCostNoMemory) {
+  constexpr int kLogins = 10'000;
+  const Channel team = WithToken(Token(issuer_));
+  TestSession session(team, "job");
+  std::atomic<bool> stop = false;
+  std::atomic<uint64_t> runs = 0;
+  std::thread tenant([&] {
+    for (; !stop; ++runs) {
+      const grpc::Status ran = session.Run(team);
+      EXPECT_TRUE(ran.ok()) << Text(ran);
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  });
+  const TokenIssuer other = TokenIssuer::Ed25519();
+  const Channel tcp = daemon_->Tcp();
+  const auto bad_login = [&](int i) {
+    const std::string name = absl::StrCat("eve-", i);
+    switch (i % 5) {
+      case 0:
+        return ListWith(tcp, Token(other, name));
+      case 1:
+        return ListWith(tcp, Token(issuer_, name, -absl::Hours(1)));
+      case 2:
+        return ListWith(tcp, absl::StrCat(Token(issuer_, name), "A"));
+      case 3:
+        return ListWith(tcp, absl::StrCat("holdfast-", i));
+      default:
+        return ListWith(tcp, absl::StrCat(std::string(7000, 'A'), ".e30.", i));
+    }
+  };
+  uint64_t before = 0;
+  for (int i = 0; i < kLogins; ++i) {
+    ASSERT_EQ(bad_login(i), StatusCode::UNAUTHENTICATED) << i;
+    ASSERT_EQ(List(tcp), StatusCode::PERMISSION_DENIED) << i;
+    if (i == kLogins / 10) before = MemoryOfDaemon();
+  }
+  const uint64_t after = MemoryOfDaemon();
+  // Nor do tokens that are right, of people whom the policy does not name.
+  for (int i = 0; i < kLogins / 10; ++i) {
+    ASSERT_EQ(ListWith(tcp, Token(issuer_, absl::StrCat("eve-", i))),
+              StatusCode::PERMISSION_DENIED);
+  }
+  stop = true;
+  tenant.join();
+  EXPECT_GT(runs, 100u);
+  if (!kSanitized) {
+    EXPECT_LT(after, before + (uint64_t{32} << 20));
+  }
+  EXPECT_LT(AuditLines(audit()).size(), 5000u);
+  EXPECT_LT(std::filesystem::file_size(audit()), 5u << 20);
+}
+
+TEST_F(TokenTest, AThousandBadPoliciesChangeNothing) {
+  const Channel tcp = daemon_->Tcp();
+  const std::string token = Token(issuer_);
+  const fuzz::ByteMutator mutator(
+      {kTokenPolicy}, {"[", "]", "\"", "=", "tenants", "7", "subjects", "\n"});
+  fuzz::Random random(1);
+  for (int bad = 0; bad < 1000;) {
+    const std::string text = mutator.Make(random);
+    if (ParsePolicy(text, policy()).ok()) continue;
+    ++bad;
+    Write(text);
+    Reload();
+    ASSERT_EQ(ListWith(tcp, token), StatusCode::OK) << text;
+    ASSERT_EQ(List(tcp), StatusCode::PERMISSION_DENIED) << text;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tenants through the real daemon: who is which, what their sessions may hold
+// together, and that nothing is left of one that has ended.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/time/clock.h"
+#include "client/cpp/bearer_token.h"
+#include "core/base/handle.h"
+#include "core/base/quota_exceeded.h"
+#include "holdfast/v1/admin.grpc.pb.h"
+#include "holdfast/v1/collections.grpc.pb.h"
+#include "holdfast/v1/devices.grpc.pb.h"
+#include "holdfast/v1/objects.grpc.pb.h"
+#include "server/rpc/status_conversion.h"
+#include "tests/server/integration/daemon_fixture.h"
+
+namespace holdfast {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+class TenantsTest : public DaemonTest {
+ protected:
+  // A connection whose calls carry the token.
+  Channel WithToken(const std::string& token) {
+    std::vector<
+        std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
+        interceptors;
+    interceptors.push_back(SendToken(token));
+    return grpc::experimental::CreateCustomChannelWithInterceptors(
+        "unix:" + daemon_.socket(), grpc::InsecureChannelCredentials(), {},
+        std::move(interceptors));
+  }
+
+  grpc::Status Create(const Channel& channel,
+                      const v1::CreateTenantRequest& request,
+                      std::string* token) {
+    grpc::ClientContext context;
+    v1::CreateTenantResponse response;
+    const grpc::Status status =
+        v1::AdminService::NewStub(channel)->CreateTenant(&context, request,
+                                                         &response);
+    *token = response.token();
+    return status;
+  }
+
+  // Returns a connection of the new tenant.
+  Channel NewTenant(const std::string& name, const v1::Quota& quota) {
+    v1::CreateTenantRequest request;
+    request.set_name(name);
+    *request.mutable_quota() = quota;
+    const grpc::Status status = Create(unix_, request, &token_);
+    EXPECT_TRUE(status.ok()) << Text(status);
+    return WithToken(token_);
+  }
+
+  grpc::Status End(const Channel& channel, const std::string& name,
+                   v1::TenantInfo* info = nullptr) {
+    grpc::ClientContext context;
+    v1::EndTenantRequest request;
+    request.set_name(name);
+    request.set_reason("the job is over");
+    v1::EndTenantResponse response;
+    const grpc::Status status = v1::AdminService::NewStub(channel)->EndTenant(
+        &context, request, &response);
+    if (info != nullptr) *info = response.final();
+    return status;
+  }
+
+  std::vector<v1::TenantInfo> Tenants(const Channel& channel) {
+    grpc::ClientContext context;
+    v1::ListTenantsResponse response;
+    const grpc::Status status = v1::AdminService::NewStub(channel)->ListTenants(
+        &context, {}, &response);
+    EXPECT_TRUE(status.ok()) << Text(status);
+    return {response.tenants().begin(), response.tenants().end()};
+  }
+
+  v1::TenantInfo InfoOf(const std::string& name) {
+    for (const v1::TenantInfo& tenant : Tenants(unix_)) {
+      if (tenant.name() == name) return tenant;
+    }
+    return {};
+  }
+
+  size_t CountSessions(const Channel& channel) {
+    grpc::ClientContext context;
+    v1::ListSessionsResponse response;
+    EXPECT_TRUE(v1::SessionService::NewStub(channel)
+                    ->ListSessions(&context, {}, &response)
+                    .ok());
+    return static_cast<size_t>(response.sessions_size());
+  }
+
+  static grpc::Status Open(const Channel& channel) {
+    grpc::ClientContext context;
+    v1::OpenSessionRequest request;
+    request.set_protocol_version(1);
+    v1::OpenSessionResponse response;
+    return v1::SessionService::NewStub(channel)->OpenSession(&context, request,
+                                                             &response);
+  }
+
+  // Allocates a buffer on device 0, or on the host.
+  static absl::Status Allocate(const Channel& channel, TestSession& session,
+                               uint32_t buffer, uint64_t size,
+                               bool host = false) {
+    v1::CommandBatch batch;
+    batch.set_first_sequence(2 * buffer + 1);
+    v1::AllocateBuffer& allocate =
+        *batch.add_commands()->mutable_allocate_buffer();
+    allocate.set_buffer(Handle{HandleKind::kBuffer, 1, buffer}.Pack());
+    allocate.set_size(size);
+    if (host) {
+      allocate.mutable_host();
+    } else {
+      allocate.set_device(0);
+    }
+    batch.add_commands()->mutable_fence()->set_all_streams(true);
+    grpc::ClientContext context;
+    session.AddToken(&context);
+    v1::ResultBatch results;
+    const grpc::Status status =
+        v1::CommandService::NewStub(channel)->Run(&context, batch, &results);
+    if (!status.ok()) return FromGrpcStatus(status);
+    for (const v1::Result& result : results.results()) {
+      if (result.has_error()) return FromError(result.error());
+    }
+    return absl::OkStatus();
+  }
+
+  static void ExpectExceeded(const absl::Status& status,
+                             const QuotaExceeded& exceeded) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+    EXPECT_EQ(GetQuotaExceeded(status), exceeded) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), exceeded.quota)) << status;
+  }
+
+  bool Eventually(const std::function<bool()>& condition) {
+    for (int i = 0; i < 3000; ++i) {
+      if (condition()) return true;
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    return false;
+  }
+
+  std::string token_;  // of the last NewTenant
+};
+
+TEST_F(TenantsTest, ATokensSessionsAreItsTenantsAndSeenByNobodyElse) {
+  const Channel a = NewTenant("a", {});
+  const Channel b = NewTenant("b", {});
+  const TestSession session_a(a), session_b(b), own(unix_);
+  EXPECT_EQ(session_a.opened().tenant(), "a");
+  EXPECT_TRUE(absl::StartsWith(own.opened().tenant(), "uid "));
+  EXPECT_EQ(CountSessions(a), 1u);
+  EXPECT_EQ(CountSessions(b), 1u);
+  EXPECT_EQ(CountSessions(unix_), 3u);
+  ASSERT_EQ(Tenants(a).size(), 1u);
+  EXPECT_EQ(Tenants(a)[0].name(), "a");
+  EXPECT_EQ(Tenants(a)[0].sessions(), 1u);
+  EXPECT_EQ(Tenants(unix_).size(), 3u);
+}
+
+TEST_F(TenantsTest, BytesOfAllSessionsTogetherAreExact) {
+  v1::Quota quota;
+  quota.set_device_bytes(3 * kMiB);
+  quota.set_pinned_bytes(kMiB);
+  const Channel job = NewTenant("job", quota);
+  TestSession a(job), b(job);
+  EXPECT_TRUE(Allocate(job, a, 0, 2 * kMiB).ok());
+  EXPECT_TRUE(Allocate(job, b, 0, kMiB - 1).ok());
+  ExpectExceeded(Allocate(job, b, 1, 2), {.quota = "device_bytes of tenant job",
+                                          .limit = 3 * kMiB,
+                                          .used = 3 * kMiB - 1,
+                                          .requested = 2});
+  EXPECT_TRUE(Allocate(job, b, 2, 1).ok());
+  EXPECT_EQ(InfoOf("job").device_bytes(), 3 * kMiB);
+  EXPECT_TRUE(Allocate(job, a, 3, kMiB, /*host=*/true).ok());
+  ExpectExceeded(Allocate(job, b, 4, 1, /*host=*/true),
+                 {.quota = "pinned_bytes of tenant job",
+                  .limit = kMiB,
+                  .used = kMiB,
+                  .requested = 1});
+  // Another tenant has none of that limit.
+  TestSession other(unix_);
+  EXPECT_TRUE(Allocate(unix_, other, 0, 8 * kMiB).ok());
+}
+
+TEST_F(TenantsTest, ATenantHasItsBytesBackHoweverASessionEnds) {
+  v1::Quota quota;
+  quota.set_device_bytes(2 * kMiB);
+  quota.set_sessions(2);
+  const Channel job = NewTenant("job", quota);
+  for (const bool killed : {false, true}) {
+    TestSession session(job);
+    ASSERT_TRUE(Allocate(job, session, 0, 2 * kMiB).ok());
+    if (killed) {
+      kill(ExecutorPid(session), SIGKILL);
+    } else {
+      EXPECT_TRUE(session.Close().ok());
+    }
+    EXPECT_TRUE(Eventually([&] { return InfoOf("job").device_bytes() == 0; }));
+  }
+  TestSession next(job);
+  EXPECT_TRUE(Allocate(job, next, 0, 2 * kMiB).ok());
+}
+
+TEST_F(TenantsTest, AQuotaThatIsSetHoldsForOpenSessions) {
+  const Channel job = NewTenant("job", {});
+  TestSession session(job);
+  ASSERT_TRUE(Allocate(job, session, 0, 2 * kMiB).ok());
+  v1::SetQuotaRequest request;
+  request.set_tenant("job");
+  request.mutable_quota()->set_device_bytes(kMiB);
+  const auto set = [&](const Channel& channel) {
+    grpc::ClientContext context;
+    v1::SetQuotaResponse response;
+    return v1::AdminService::NewStub(channel)->SetQuota(&context, request,
+                                                        &response);
+  };
+  EXPECT_EQ(set(job).error_code(), StatusCode::PERMISSION_DENIED);
+  ASSERT_TRUE(set(unix_).ok());
+  EXPECT_FALSE(Allocate(job, session, 1, 1).ok());
+  request.mutable_quota()->set_device_bytes(3 * kMiB);
+  ASSERT_TRUE(set(unix_).ok());
+  EXPECT_TRUE(Allocate(job, session, 2, kMiB).ok());
+}
+
+TEST_F(TenantsTest, SessionsOfATenantAreBounded) {
+  v1::Quota quota;
+  quota.set_sessions(1);
+  const Channel job = NewTenant("job", quota);
+  TestSession session(job);
+  const grpc::Status refused = Open(job);
+  EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  ExpectExceeded(FromGrpcStatus(refused), {.quota = "sessions of tenant job",
+                                           .limit = 1,
+                                           .used = 1,
+                                           .requested = 1});
+  EXPECT_TRUE(Open(unix_).ok());
+  ASSERT_TRUE(session.Close().ok());
+  EXPECT_TRUE(Open(job).ok());
+}
+
+TEST_F(TenantsTest, NothingIsLeftOfATenantThatEnds) {
+  const Channel job = NewTenant("job", {});
+  TestSession a(job), b(job);
+  ASSERT_TRUE(Allocate(job, a, 0, 5 * kMiB).ok());
+  const pid_t executor = ExecutorPid(a);
+  v1::TenantInfo final;
+  const grpc::Status ended = End(unix_, "job", &final);
+  ASSERT_TRUE(ended.ok()) << Text(ended);
+  EXPECT_EQ(final.name(), "job");
+  EXPECT_EQ(final.peak_device_bytes(), 5 * kMiB);
+  EXPECT_EQ(final.device_bytes(), 0u);
+  EXPECT_EQ(a.AwaitEnd(), "the job is over");
+  EXPECT_EQ(kill(executor, 0), -1);
+  EXPECT_EQ(CountSessions(unix_), 0u);
+  EXPECT_EQ(Open(job).error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(End(unix_, "job").error_code(), StatusCode::NOT_FOUND);
+  EXPECT_EQ(NewTenant("job", {}) == nullptr, false);
+}
+
+TEST_F(TenantsTest, ATenantsLifetimeEndsIt) {
+  v1::CreateTenantRequest request;
+  request.set_name("short");
+  request.mutable_lifetime()->set_seconds(2);
+  ASSERT_TRUE(Create(unix_, request, &token_).ok());
+  TestSession session(WithToken(token_));
+  EXPECT_EQ(session.AwaitEnd(), "its lifetime is over");
+  EXPECT_TRUE(Eventually([&] { return InfoOf("short").name().empty(); }));
+}
+
+TEST_F(TenantsTest, AdministrationIsForOperators) {
+  const Channel job = NewTenant("job", {});
+  for (const Channel& channel : {tcp_, job}) {
+    std::string token;
+    v1::CreateTenantRequest request;
+    request.set_name("mine");
+    EXPECT_EQ(Create(channel, request, &token).error_code(),
+              StatusCode::PERMISSION_DENIED);
+    EXPECT_EQ(End(channel, "job").error_code(), StatusCode::PERMISSION_DENIED);
+    const auto admin = v1::AdminService::NewStub(channel);
+    grpc::ClientContext clear;
+    v1::ClearCacheResponse cleared;
+    EXPECT_EQ(admin->ClearCache(&clear, {}, &cleared).error_code(),
+              StatusCode::PERMISSION_DENIED);
+    grpc::ClientContext list;
+    v1::ListCacheEntriesResponse entries;
+    EXPECT_EQ(admin->ListCacheEntries(&list, {}, &entries).error_code(),
+              StatusCode::PERMISSION_DENIED);
+  }
+}
+
+TEST_F(TenantsTest, AWrongTokenIsRefusedByEachService) {
+  const Channel bad = WithToken("holdfast-00");
+  EXPECT_EQ(Open(bad).error_code(), StatusCode::UNAUTHENTICATED);
+  const auto code = [](auto call) {
+    grpc::ClientContext context;
+    return call(&context).error_code();
+  };
+  const auto devices = v1::DeviceService::NewStub(bad);
+  EXPECT_EQ(code([&](grpc::ClientContext* context) {
+              v1::ListDevicesResponse response;
+              return devices->ListDevices(context, {}, &response);
+            }),
+            StatusCode::UNAUTHENTICATED);
+  const auto compiler = v1::CompileService::NewStub(bad);
+  EXPECT_EQ(code([&](grpc::ClientContext* context) {
+              v1::CompileResponse response;
+              return compiler->Compile(context, {}, &response);
+            }),
+            StatusCode::UNAUTHENTICATED);
+  const auto objects = v1::ObjectService::NewStub(bad);
+  EXPECT_EQ(code([&](grpc::ClientContext* context) {
+              v1::HasObjectsResponse response;
+              return objects->HasObjects(context, {}, &response);
+            }),
+            StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(code([&](grpc::ClientContext* context) {
+              v1::GetObjectResponse response;
+              const auto stream = objects->GetObject(context, {});
+              EXPECT_FALSE(stream->Read(&response));
+              return stream->Finish();
+            }),
+            StatusCode::UNAUTHENTICATED);
+  const auto collections = v1::CollectionService::NewStub(bad);
+  EXPECT_EQ(code([&](grpc::ClientContext* context) {
+              v1::ListCollectionsResponse response;
+              return collections->ListCollections(context, {}, &response);
+            }),
+            StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(code([&](grpc::ClientContext* context) {
+              v1::CollectionChange response;
+              const auto stream = collections->WatchCollections(context, {});
+              EXPECT_FALSE(stream->Read(&response));
+              return stream->Finish();
+            }),
+            StatusCode::UNAUTHENTICATED);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rpc/tls_certificates.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "tests/server/testing/certificates.h"
+
+namespace holdfast {
+namespace {
+
+class TlsCertificatesTest : public testing::Test {
+ protected:
+  TlsCertificatesTest() {
+    char name[] = "/tmp/holdfast-test-XXXXXX";
+    directory_ = mkdtemp(name);
+    files_ = {.certificate = directory_ + "/server.pem",
+              .key = directory_ + "/server.key",
+              .client_ca = directory_ + "/ca.pem"};
+    Write(files_.certificate, server_.certificate);
+    Write(files_.key, server_.key);
+    Write(files_.client_ca, authority_.certificate());
+  }
+  ~TlsCertificatesTest() override { std::filesystem::remove_all(directory_); }
+
+  static void Write(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+  }
+
+  std::string directory_;
+  CertificateAuthority authority_;
+  const Certificate server_ = authority_.Issue("server");
+  TlsFiles files_;
+};
+
+TEST_F(TlsCertificatesTest, ChainsAndSeveralAuthoritiesAreRead) {
+  const CertificateAuthority other;
+  Write(files_.certificate, server_.certificate + authority_.certificate());
+  Write(files_.client_ca,
+        "# both\n" + authority_.certificate() + other.certificate());
+  const auto loaded = TlsCertificates::Load(files_);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_TRUE((*loaded)->asks_clients());
+  EXPECT_EQ((*loaded)->texts()->key, server_.key);
+  files_.client_ca.clear();
+  const auto open = TlsCertificates::Load(files_);
+  ASSERT_TRUE(open.ok()) << open.status();
+  EXPECT_FALSE((*open)->asks_clients());
+}
+
+TEST_F(TlsCertificatesTest, AMistakeIsToldAndChangesNothing) {
+  const auto loaded = TlsCertificates::Load(files_);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const auto texts = (*loaded)->texts();
+  const std::string& good = server_.certificate;
+  const struct {
+    const std::string& path;
+    std::string text;
+    const char* error;
+  } kMistakes[] = {
+      {files_.certificate, "", "--tls-cert: "},
+      {files_.certificate, server_.key, "server.pem has no certificate"},
+      {files_.certificate, good.substr(0, good.size() / 2), "--tls-cert: "},
+      {files_.certificate, good + good.substr(0, good.size() / 2),
+       "server.pem has a certificate that cannot be parsed"},
+      {files_.certificate, authority_.Issue("server").certificate,
+       "server.key is not the key of the certificate"},
+      {files_.key, "", "server.key has no private key"},
+      {files_.key, good, "server.key has no private key"},
+      {files_.key, authority_.Issue("server").key, "is not the key of"},
+      {files_.key, std::string(2 << 20, '#'), "more than 1048576 bytes"},
+      {files_.client_ca, "", "--tls-client-ca: "},
+      {files_.client_ca, server_.key, "ca.pem has no certificate"},
+  };
+  for (const auto& [path, text, error] : kMistakes) {
+    std::string before;
+    std::getline(std::ifstream(path), before, '\0');
+    Write(path, text);
+    const absl::Status status = (*loaded)->Reload();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << error;
+    EXPECT_TRUE(absl::StrContains(status.message(), error)) << status;
+    EXPECT_FALSE(absl::StrContains(status.message(), "BEGIN")) << status;
+    EXPECT_EQ((*loaded)->texts(), texts);
+    Write(path, before);
+  }
+  std::filesystem::remove(files_.key);
+  EXPECT_EQ((*loaded)->Reload().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ((*loaded)->texts(), texts);
+}
+
+TEST_F(TlsCertificatesTest, FilesThatAreRightReplaceThoseBefore) {
+  const auto loaded = TlsCertificates::Load(files_);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const auto texts = (*loaded)->texts();
+  const Certificate next = authority_.Issue("server");
+  Write(files_.certificate, next.certificate);
+  Write(files_.key, next.key);
+  ASSERT_TRUE((*loaded)->Reload().ok());
+  EXPECT_NE((*loaded)->texts(), texts);
+  EXPECT_EQ((*loaded)->texts()->certificate, next.certificate);
+  EXPECT_EQ(texts->certificate, server_.certificate);
+}
+
+TEST_F(TlsCertificatesTest, CertificateAndKeyAreNamedTogether) {
+  files_.key.clear();
+  EXPECT_EQ(TlsCertificates::Load(files_).status().message(),
+            "TLS needs both --tls-cert and --tls-key");
+}
+
+}  // namespace
+}  // namespace holdfast

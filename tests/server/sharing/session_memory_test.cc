@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executors' messages about shared memory, honest and not: a session exports
+// only chunks of its own, and shared memory is charged until its last user is
+// gone.
+#include "server/sharing/session_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include "core/base/memfd.h"
+#include "server/rpc/status_conversion.h"
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast {
+namespace {
+
+using absl::StatusCode;
+using holdfast::testing::StatusIs;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kSize = 2 * kMiB;
+
+internal::MemoryPlace Device0() {
+  internal::MemoryPlace place;
+  place.set_device(0);
+  return place;
+}
+
+UniqueFd Memory(uint64_t size, int seals = F_SEAL_SHRINK) {
+  UniqueFd fd = *CreateMemfd("chunk", size);
+  EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, seals), 0);
+  return fd;
+}
+
+// One session as the supervisor sees it.
+struct Session {
+  Session(MemoryLedger& ledger, ExportRegistry& exports,
+          CollectionTable& collections, DeviceMemory& memory,
+          const std::string& id)
+      : grants(ledger), held({exports, collections, memory, grants}) {
+    internal::AccountLimits limits;
+    limits.set_device_bytes(64 * kMiB);
+    grants.Open(limits, 1);
+    held.Open(id,
+              std::make_shared<Tenant>(Tenant::Options{.name = "uid 1000"}));
+  }
+
+  void Make(uint64_t chunk, UniqueFd fd, uint64_t size = kSize) {
+    EXPECT_OK(grants.Reserve(Device0(), size));
+    internal::ChunkCreated created;
+    created.set_chunk(chunk);
+    created.set_size(size);
+    EXPECT_OK(held.Hold(created, std::move(fd)));
+  }
+
+  absl::StatusOr<std::string> Export(uint64_t chunk, uint64_t offset = 0,
+                                     uint64_t size = kSize,
+                                     v1::Rights rights = v1::RIGHTS_READ) {
+    internal::SharingRequest request;
+    internal::ExportRequest& of = *request.mutable_export_resource();
+    of.set_kind(v1::HANDLE_KIND_BUFFER);
+    of.set_chunk(chunk);
+    of.set_offset(offset);
+    of.set_size(size);
+    of.mutable_terms()->set_rights(rights);
+    const SessionMemory::Answer answer = held.Ask(request, -1);
+    if (answer.reply.has_error()) return FromError(answer.reply.error());
+    return answer.reply.token();
+  }
+
+  SessionMemory::Answer Import(const std::string& token,
+                               v1::HandleKind kind = v1::HANDLE_KIND_BUFFER) {
+    internal::SharingRequest request;
+    request.mutable_import_resource()->set_token(token);
+    request.mutable_import_resource()->set_kind(kind);
+    return held.Ask(request, -1);
+  }
+
+  // As an executor frees a chunk.
+  void Free(uint64_t chunk) {
+    held.Release(chunk);
+    EXPECT_OK(grants.Release(Device0(), kSize));
+  }
+
+  // As the supervisor does when the process is gone.
+  void End() {
+    held.Close();
+    grants.Close();
+  }
+
+  MemoryGrants grants;
+  SessionMemory held;
+};
+
+class SessionMemoryTest : public ::testing::Test {
+ protected:
+  SessionMemoryTest() {
+    internal::Ready ready;
+    ready.add_devices()->set_total_memory(256 * kMiB);
+    ledger_.AddDevices(ready);
+  }
+  std::unique_ptr<Session> Open(const std::string& id) {
+    return std::make_unique<Session>(ledger_, exports_, collections_, memory_,
+                                     id);
+  }
+  uint64_t Reserved() const {
+    v1::MemoryTotals totals;
+    ledger_.Report(&totals);
+    return totals.devices(0).reserved_bytes().used();
+  }
+  uint64_t Orphaned() const {
+    v1::MemoryTotals totals;
+    ledger_.Report(&totals);
+    exports_.ReportOrphans(&totals);
+    return totals.devices(0).orphaned_bytes();
+  }
+
+  MemoryLedger ledger_{0};
+  DeviceMemory memory_;
+  ExportRegistry exports_;
+  CollectionTable collections_;
+  std::unique_ptr<Session> maker_ = Open("s-1"), reader_ = Open("s-2");
+};
+
+TEST_F(SessionMemoryTest, SharedMemoryIsChargedOnceUntilTheLastLetsGo) {
+  maker_->Make(1, Memory(kSize));
+  const auto token = maker_->Export(1);
+  ASSERT_OK(token);
+  const SessionMemory::Answer answer = reader_->Import(*token);
+  ASSERT_FALSE(answer.reply.has_error());
+  EXPECT_EQ(Reserved(), kSize);
+  maker_->Free(1);
+  EXPECT_EQ(Reserved(), kSize);
+  // The owner's part still counts it.
+  v1::QuotaUsage usage;
+  maker_->grants.ReportReserved(&usage);
+  EXPECT_EQ(usage.used(), kSize);
+  EXPECT_EQ(Orphaned(), 0u);
+  reader_->held.ReleaseImport(answer.reply.imported().import());
+  EXPECT_EQ(Reserved(), 0u);
+}
+
+TEST_F(SessionMemoryTest, AnEndedOwnersMemoryCountsInTheSum) {
+  maker_->Make(1, Memory(kSize));
+  maker_->Make(2, Memory(kSize));
+  const auto token = maker_->Export(1);
+  ASSERT_OK(token);
+  ASSERT_FALSE(reader_->Import(*token).reply.has_error());
+  // As an executor does that ends in order: it frees before it ends.
+  maker_->Free(1);
+  maker_->End();
+  EXPECT_EQ(Reserved(), kSize);
+  EXPECT_EQ(Orphaned(), kSize);
+  reader_->End();
+  EXPECT_EQ(Reserved(), 0u);
+  EXPECT_EQ(Orphaned(), 0u);
+}
+
+TEST_F(SessionMemoryTest, AReleaseOfWhatIsSharedReturnsNothingElse) {
+  maker_->Make(1, Memory(kSize));
+  maker_->Make(2, Memory(kSize));
+  ASSERT_OK(maker_->Export(1));
+  maker_->Free(1);
+  EXPECT_EQ(Reserved(), 2 * kSize);
+  maker_->Free(2);
+  EXPECT_EQ(Reserved(), kSize);
+  // It was given back already.
+  EXPECT_FALSE(maker_->grants.Release(Device0(), 1).ok());
+}
+
+TEST_F(SessionMemoryTest, AReadersDescriptorCannotBeMappedForWriting) {
+  maker_->Make(1, Memory(kSize));
+  const SessionMemory::Answer reading = reader_->Import(*maker_->Export(1));
+  const SessionMemory::Answer writing =
+      reader_->Import(*maker_->Export(1, 0, kSize, v1::RIGHTS_READ_WRITE));
+  const auto map = [](const SessionMemory::Answer& answer, int protection) {
+    void* at = mmap(nullptr, kSize, protection, MAP_SHARED,
+                    answer.descriptor.get(), 0);
+    if (at != MAP_FAILED) munmap(at, kSize);
+    return at != MAP_FAILED;
+  };
+  EXPECT_TRUE(map(reading, PROT_READ));
+  EXPECT_FALSE(map(reading, PROT_READ | PROT_WRITE));
+  EXPECT_TRUE(map(writing, PROT_READ | PROT_WRITE));
+}
+
+TEST_F(SessionMemoryTest, ASessionExportsOnlyWhatItHas) {
+  maker_->Make(1, Memory(kSize));
+  reader_->Make(7, Memory(kSize));
+  EXPECT_THAT(maker_->Export(7).status(),
+              StatusIs(StatusCode::kNotFound, "no such chunk"));
+  EXPECT_THAT(maker_->Export(1, 1, kSize).status(),
+              StatusIs(StatusCode::kOutOfRange, ""));
+  EXPECT_THAT(maker_->Export(1, UINT64_MAX, 2).status(),
+              StatusIs(StatusCode::kOutOfRange, ""));
+  EXPECT_THAT(maker_->Export(1, 0, 8, static_cast<v1::Rights>(77)).status(),
+              StatusIs(StatusCode::kInvalidArgument, "rights 77"));
+  maker_->End();
+  EXPECT_FALSE(maker_->Export(1).ok());
+}
+
+TEST_F(SessionMemoryTest, DescriptorsThatAreNoDeviceMemoryAreNotShared) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd other(ends[1]);
+  maker_->Make(1, UniqueFd(ends[0]));
+  maker_->Make(2, UniqueFd(open("/", O_RDONLY | O_CLOEXEC)));
+  maker_->Make(3, UniqueFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  maker_->Make(4, Memory(kSize, /*seals=*/0));
+  maker_->Make(5, Memory(kSize - 4096));
+  maker_->Make(6, UniqueFd());
+  for (uint64_t chunk = 1; chunk <= 6; ++chunk) {
+    EXPECT_THAT(maker_->Export(chunk).status(),
+                StatusIs(StatusCode::kInvalidArgument, "chunk"))
+        << chunk;
+  }
+}
+
+TEST_F(SessionMemoryTest, MemoryThatWasNotReservedIsNotShared) {
+  internal::ChunkCreated created;
+  created.set_chunk(1);
+  created.set_size(kSize);
+  ASSERT_OK(maker_->held.Hold(created, Memory(kSize)));
+  EXPECT_THAT(maker_->Export(1).status(), StatusIs(StatusCode::kInvalidArgument,
+                                                   "of which 0 were granted"));
+}
+
+TEST_F(SessionMemoryTest, TokensOfASessionAreBounded) {
+  maker_->Make(1, Memory(kSize));
+  for (size_t i = 0; i < ExportRegistry::kMaxOfSession; ++i) {
+    ASSERT_OK(maker_->Export(1));
+  }
+  EXPECT_THAT(maker_->Export(1).status(),
+              StatusIs(StatusCode::kResourceExhausted, "1024"));
+  // Another session's are its own.
+  reader_->Make(1, Memory(kSize));
+  EXPECT_OK(reader_->Export(1));
+  maker_->End();
+  EXPECT_EQ(exports_.CountOf("s-1"), 0u);
+}
+
+TEST_F(SessionMemoryTest, AnotherKindIsRefusedAndDoesNotCountAsAnImport) {
+  maker_->Make(1, Memory(kSize));
+  const auto token = maker_->Export(1);
+  ASSERT_OK(token);
+  const SessionMemory::Answer wrong =
+      reader_->Import(*token, v1::HANDLE_KIND_SEMAPHORE);
+  EXPECT_EQ(static_cast<StatusCode>(wrong.reply.error().code()),
+            StatusCode::kInvalidArgument);
+  EXPECT_FALSE(reader_->Import(*token).reply.has_error());
+}
+
+TEST_F(SessionMemoryTest,
+       ASuccessorOpensImportsByNameWhateverBecameOfTheToken) {
+  maker_->Make(1, Memory(kSize));
+  const auto token = maker_->Export(1);
+  ASSERT_OK(token);
+  const uint64_t kept = reader_->Import(*token).reply.imported().import();
+  const uint64_t forgotten = reader_->Import(*token).reply.imported().import();
+  maker_->End();
+  reader_->held.BeginRestore();
+  internal::SharingRequest request;
+  request.set_reopen(kept);
+  const SessionMemory::Answer answer = reader_->held.Ask(request, -1);
+  ASSERT_FALSE(answer.reply.has_error());
+  EXPECT_EQ(answer.reply.imported().import(), kept);
+  EXPECT_TRUE(answer.descriptor.valid());
+  EXPECT_EQ(answer.reply.imported().rights(), v1::RIGHTS_READ);
+  reader_->held.EndRestore();
+  // It has let go of what the successor does not want.
+  request.set_reopen(forgotten);
+  EXPECT_TRUE(reader_->held.Ask(request, -1).reply.has_error());
+  request.set_reopen(12345);
+  EXPECT_TRUE(reader_->held.Ask(request, -1).reply.has_error());
+}
+
+TEST_F(SessionMemoryTest, ASuccessorIsShownEachChunkAndWhetherItMayWrite) {
+  maker_->Make(1, Memory(kSize));
+  maker_->Make(2, Memory(kSize));
+  ASSERT_OK(maker_->Export(2));
+  size_t count = 0;
+  EXPECT_OK(maker_->held.ForEachChunk(
+      [&](const internal::ChunkCreated& chunk, int descriptor) {
+        ++count;
+        EXPECT_EQ(chunk.size(), kSize);
+        EXPECT_GE(descriptor, 0);
+        EXPECT_FALSE(chunk.read_only());
+        return absl::OkStatus();
+      }));
+  EXPECT_EQ(count, 2u);
+}
+
+}  // namespace
+}  // namespace holdfast

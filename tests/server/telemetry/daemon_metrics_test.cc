@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A real daemon's metrics: that they count what happens, that Prometheus takes
+// them, and that the dashboard and the alerts name metrics that exist.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "nlohmann/json.hpp"
+#include "tests/server/integration/daemon_fixture.h"
+#include "tests/server/telemetry/metrics_text.h"
+#include "tests/server/testing/http_client.h"
+
+namespace holdfast {
+namespace {
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file.good()) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class DaemonMetricsTest : public testing::Test {
+ protected:
+  std::string Text() {
+    const HttpAnswer answer = HttpGet(daemon_.metrics_address(), "/metrics");
+    EXPECT_EQ(answer.status, 200) << answer.headers;
+    return answer.body;
+  }
+
+  double Value(const std::string& sample) {
+    const auto samples = Samples(Text());
+    const auto found = samples.find(sample);
+    EXPECT_NE(found, samples.end()) << sample;
+    return found == samples.end() ? -1 : found->second;
+  }
+
+  // Waits for what another process is about to do.
+  bool Becomes(const std::string& sample, double value) {
+    for (int i = 0; i < 600; ++i) {
+      if (Value(sample) == value) return true;
+      absl::SleepFor(absl::Milliseconds(100));
+    }
+    return false;
+  }
+
+  grpc::Status Compile(const std::string& code) {
+    v1::CompileRequest request;
+    request.set_source(code);
+    request.set_language(v1::SOURCE_LANGUAGE_CUDA_CPP);
+    request.set_target(v1::OBJECT_FORMAT_PTX);
+    request.set_arch("sm_90");
+    v1::CompileResponse response;
+    grpc::ClientContext context;
+    return v1::CompileService::NewStub(unix_)->Compile(&context, request,
+                                                       &response);
+  }
+
+  DaemonProcess daemon_{{"--metrics-address=127.0.0.1:0"}};
+  Channel unix_ = daemon_.Unix();
+};
+
+TEST_F(DaemonMetricsTest, CountsCommandsAndKeepsTheCountsOfDeadExecutors) {
+  const std::string fences =
+      "holdfast_commands_total{command=\"fence\",outcome=\"done\"}";
+  TestSession session(unix_);
+  EXPECT_TRUE(session.Run(daemon_.Tcp()).ok());
+  EXPECT_TRUE(session.Run(daemon_.Tcp()).ok());
+  EXPECT_EQ(Value(fences), 2);
+  EXPECT_EQ(Value("holdfast_sessions{state=\"active\"}"), 1);
+  grpc::ClientContext context;
+  v1::ListSessionsResponse list;
+  ASSERT_TRUE(v1::SessionService::NewStub(unix_)
+                  ->ListSessions(&context, {}, &list)
+                  .ok());
+  kill(static_cast<pid_t>(list.sessions(0).executor_pid()), SIGKILL);
+  EXPECT_TRUE(Becomes("holdfast_sessions{state=\"active\"}", 0));
+  EXPECT_EQ(Value("holdfast_executors_lost_total"), 1);
+  EXPECT_EQ(Value(fences), 2);
+  (void)session.Close();
+  EXPECT_EQ(Value(fences), 2);
+}
+
+TEST_F(DaemonMetricsTest, ASessionThatIsClosedLosesNoExecutor) {
+  TestSession session(unix_);
+  EXPECT_TRUE(session.Close().ok());
+  EXPECT_EQ(Value("holdfast_executors_lost_total"), 0);
+}
+
+TEST_F(DaemonMetricsTest, CountsCallsByMethodAndStatus) {
+  for (int i = 0; i < 3; ++i) {
+    grpc::ClientContext context;
+    v1::CloseSessionResponse response;
+    context.AddMetadata("holdfast-session-token", std::string(32, '0'));
+    EXPECT_EQ(v1::SessionService::NewStub(unix_)
+                  ->CloseSession(&context, {}, &response)
+                  .error_code(),
+              StatusCode::NOT_FOUND);
+  }
+  EXPECT_EQ(Value("holdfast_rpc_calls_total{method=\"SessionService/"
+                  "CloseSession\",code=\"NOT_FOUND\"}"),
+            3);
+  EXPECT_EQ(Value("holdfast_rpc_duration_seconds_count{method=\"SessionService/"
+                  "CloseSession\"}"),
+            3);
+  EXPECT_EQ(Value("holdfast_rpc_calls_running{method=\"SessionService/"
+                  "CloseSession\"}"),
+            0);
+}
+
+TEST_F(DaemonMetricsTest, CountsCompilationsAndHitsOfTheCache) {
+  const std::string code = "extern \"C\" __global__ void f() {}";
+  EXPECT_TRUE(Compile(code).ok());
+  EXPECT_TRUE(Compile(code).ok());
+  EXPECT_FALSE(Compile("this is no C++").ok());
+  const auto samples = Samples(Text());
+  EXPECT_EQ(samples.at("holdfast_compiles_total{outcome=\"done\"}"), 1);
+  EXPECT_EQ(samples.at("holdfast_compiles_total{outcome=\"failed\"}"), 1);
+  EXPECT_EQ(samples.at("holdfast_compile_duration_seconds_count"), 2);
+  EXPECT_EQ(samples.at("holdfast_compile_cache_hits_total{tier=\"memory\"}"),
+            1);
+  EXPECT_EQ(samples.at("holdfast_compile_cache_misses_total"), 2);
+}
+
+// However much a client makes, there are no more series.
+TEST_F(DaemonMetricsTest, HasNoSeriesOfSessionsOrClients) {
+  const auto sample = [&] { return Samples(Text()).size(); };
+  std::vector<std::unique_ptr<TestSession>> sessions;
+  sessions.push_back(std::make_unique<TestSession>(unix_, "first"));
+  EXPECT_TRUE(sessions.back()->Run(daemon_.Tcp()).ok());
+  const size_t before = sample();
+  for (int i = 0; i < 3; ++i) {
+    sessions.push_back(
+        std::make_unique<TestSession>(unix_, absl::StrCat("name", i)));
+    EXPECT_TRUE(sessions.back()->Run(daemon_.Tcp()).ok());
+  }
+  EXPECT_EQ(sample(), before);
+}
+
+// The exit code of promtool, with this on its standard input.
+void ExpectPromtool(const std::string& arguments, const std::string& input) {
+  if (access("/usr/bin/promtool", X_OK) != 0) {
+    GTEST_SKIP() << "no promtool: install the package prometheus";
+  }
+  const std::string output = testing::TempDir() + "/promtool.txt";
+  FILE* const promtool =
+      popen(absl::StrCat("/usr/bin/promtool ", arguments, " >", output, " 2>&1")
+                .c_str(),
+            "w");
+  ASSERT_NE(promtool, nullptr);
+  fwrite(input.data(), 1, input.size(), promtool);
+  EXPECT_EQ(pclose(promtool), 0) << ReadFile(output);
+}
+
+TEST_F(DaemonMetricsTest, PassesPromtoolsCheckOfMetrics) {
+  const TestSession session(unix_);
+  ASSERT_TRUE(Compile("extern \"C\" __global__ void f() {}").ok());
+  ExpectPromtool("check metrics", Text());
+}
+
+TEST(AlertsTest, PassPromtoolsCheckOfRules) {
+  ExpectPromtool(absl::StrCat("check rules ", getenv("HOLDFAST_ALERTS")), "");
+}
+
+TEST_F(DaemonMetricsTest, AlertsNameMetricsThatExist) {
+  const std::set<std::string> families = FamilyNames(Text());
+  const std::set<std::string> named =
+      MetricsIn(ReadFile(getenv("HOLDFAST_ALERTS")));
+  EXPECT_GT(named.size(), 10u);
+  for (const std::string& name : named) {
+    EXPECT_TRUE(families.contains(name)) << name;
+  }
+}
+
+TEST_F(DaemonMetricsTest, DashboardNamesMetricsThatExist) {
+  const TestSession session(unix_);
+  ASSERT_TRUE(Compile("extern \"C\" __global__ void f() {}").ok());
+  const std::set<std::string> names = SampleNames(Text());
+  const auto dashboard =
+      nlohmann::json::parse(ReadFile(getenv("HOLDFAST_DASHBOARD")));
+  size_t expressions = 0;
+  for (const auto& panel : dashboard["panels"]) {
+    if (panel["type"] == "row") continue;
+    for (const auto& target : panel["targets"]) {
+      ++expressions;
+      const std::set<std::string> named = MetricsIn(target["expr"]);
+      EXPECT_FALSE(named.empty()) << target["expr"];
+      for (const std::string& name : named) {
+        EXPECT_TRUE(names.contains(name)) << name << " in " << target["expr"];
+      }
+    }
+  }
+  EXPECT_GT(expressions, 20u);
+}
+
+// MONITORING.md has a line on every metric of Holdfast's own, and on no other.
+TEST_F(DaemonMetricsTest, TheManualExplainsEveryMetric) {
+  const std::string manual = ReadFile(getenv("HOLDFAST_MONITORING"));
+  const std::set<std::string> families = FamilyNames(Text());
+  for (const std::string& name : families) {
+    if (!absl::StartsWith(name, "holdfast_")) continue;
+    EXPECT_TRUE(absl::StrContains(manual, absl::StrCat("`", name))) << name;
+  }
+  for (const std::string& name : MetricsIn(manual)) {
+    EXPECT_TRUE(families.contains(name)) << name;
+  }
+}
+
+// A port that was free a moment ago.
+int FreePort() {
+  const UniqueFd probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  bind(probe.get(), reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(probe.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.sin_port);
+}
+
+// The distribution's Prometheus, scraping one target once a second.
+class Prometheus {
+ public:
+  Prometheus(const std::string& directory, const std::string& target)
+      : address_(absl::StrCat("127.0.0.1:", FreePort())) {
+    std::ofstream(directory + "/prometheus.yml")
+        << "global: {scrape_interval: 1s, evaluation_interval: 1s}\n"
+           "scrape_configs:\n"
+           "  - job_name: holdfast\n"
+           "    static_configs: [{targets: ['"
+        << target << "']}]\n";
+    pid_ = fork();
+    if (pid_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const std::string config =
+        absl::StrCat("--config.file=", directory, "/prometheus.yml");
+    const std::string data =
+        absl::StrCat("--storage.tsdb.path=", directory, "/data");
+    const std::string listen = "--web.listen-address=" + address_;
+    execl("/usr/bin/prometheus", "prometheus", config.c_str(), data.c_str(),
+          listen.c_str(), "--log.level=error", nullptr);
+    _exit(127);
+  }
+  ~Prometheus() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+
+  // The result of an instant query, once it has one.
+  nlohmann::json Query(const std::string& metric) {
+    for (int i = 0; i < 600; ++i) {
+      const HttpAnswer answer =
+          HttpGet(address_, "/api/v1/query?query=" + metric);
+      const auto parsed =
+          nlohmann::json::parse(answer.body, nullptr, /*exceptions=*/false);
+      if (answer.status == 200 && !parsed.is_discarded() &&
+          !parsed["data"]["result"].empty()) {
+        return parsed["data"]["result"][0];
+      }
+      absl::SleepFor(absl::Milliseconds(100));
+    }
+    ADD_FAILURE() << "Prometheus has no " << metric;
+    return {};
+  }
+
+ private:
+  const std::string address_;
+  pid_t pid_ = -1;
+};
+
+TEST_F(DaemonMetricsTest, PrometheusScrapesThem) {
+  if (access("/usr/bin/prometheus", X_OK) != 0) {
+    GTEST_SKIP() << "no Prometheus: install the package prometheus";
+  }
+  const TestSession session(unix_);
+  Prometheus prometheus(daemon_.directory(), daemon_.metrics_address());
+  const auto active =
+      prometheus.Query("holdfast_sessions%7Bstate=%22active%22%7D");
+  EXPECT_EQ(active["metric"]["job"], "holdfast");
+  EXPECT_EQ(active["value"][1], "1");
+  EXPECT_EQ(prometheus.Query("up")["value"][1], "1");
+}
+
+TEST(MetricsFlagsTest, TheDaemonServesNoMetricsUnlessToldTo) {
+  const DaemonProcess daemon;
+  EXPECT_EQ(daemon.metrics_address(), "");
+}
+
+}  // namespace
+}  // namespace holdfast

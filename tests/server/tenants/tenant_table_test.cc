@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/tenants/tenant_table.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/tenants/identity.h"
+
+namespace holdfast {
+namespace {
+
+using absl::StatusCode;
+
+v1::CreateTenantRequest Request(const std::string& name) {
+  v1::CreateTenantRequest request;
+  request.set_name(name);
+  return request;
+}
+
+UserIdentity User(uid_t uid) { return {.uid = uid, .gid = uid}; }
+
+class TenantTableTest : public testing::Test {
+ protected:
+  StatusCode CodeOf(const v1::CreateTenantRequest& request) {
+    return tenants_.Create(request).status().code();
+  }
+
+  TenantTable tenants_;
+};
+
+TEST_F(TenantTableTest, AnIdentityThatNothingNamesIsItsOwnTenant) {
+  const auto a = tenants_.Of(User(7));
+  EXPECT_EQ(a->name(), "uid 7");
+  EXPECT_EQ(a->code_owner(), "uid 7");
+  EXPECT_FALSE(a->counts_buffers());
+  EXPECT_EQ(tenants_.Of(User(7)), a);
+  EXPECT_NE(tenants_.Of(User(8)), a);
+}
+
+// Else the next machine with the address would run code that another's
+// executors have made.
+TEST_F(TenantTableTest, AnAddressSharesCodeWithNobody) {
+  EXPECT_EQ(tenants_.Of(AddressIdentity{"10.0.0.7"})->code_owner(), "");
+  EXPECT_EQ(tenants_.Of(CertificateIdentity{.common_name = "c"})->code_owner(),
+            "certificate c");
+}
+
+TEST_F(TenantTableTest, ATokenIsItsTenantUntilThatEnds) {
+  const std::string token = *tenants_.Create(Request("job-1"));
+  EXPECT_EQ(token.size(), 9u + 64u);
+  const auto tenant = tenants_.OfToken(token);
+  ASSERT_NE(tenant, nullptr);
+  EXPECT_EQ(tenant->name(), "job-1");
+  EXPECT_TRUE(tenant->temporary());
+  std::string forged = token;
+  forged.back() = forged.back() == '0' ? '1' : '0';
+  EXPECT_EQ(tenants_.OfToken(forged), nullptr);
+  EXPECT_EQ(tenants_.OfToken(""), nullptr);
+  EXPECT_EQ(tenants_.OfToken(token + "0"), nullptr);
+  ASSERT_TRUE(tenants_.BeginEnd("job-1").ok());
+  EXPECT_EQ(tenants_.OfToken(token), nullptr);
+}
+
+TEST_F(TenantTableTest, ANameIsFreeAgainOnlyWhenAllIsGone) {
+  ASSERT_TRUE(tenants_.Create(Request("job-1")).ok());
+  EXPECT_EQ(CodeOf(Request("job-1")), StatusCode::kAlreadyExists);
+  const auto ending = *tenants_.BeginEnd("job-1");
+  EXPECT_TRUE(ending->ending());
+  EXPECT_EQ(CodeOf(Request("job-1")), StatusCode::kAlreadyExists);
+  EXPECT_EQ(*tenants_.BeginEnd("job-1"), ending);
+  tenants_.Forget(*ending);
+  EXPECT_EQ(tenants_.BeginEnd("job-1").status().code(), StatusCode::kNotFound);
+  const std::string token = *tenants_.Create(Request("job-1"));
+  // One that ends late does not take the next one's name.
+  tenants_.Forget(*ending);
+  EXPECT_NE(tenants_.OfToken(token), nullptr);
+  EXPECT_NE(tenants_.OfToken(token)->code_owner(), ending->code_owner());
+}
+
+TEST_F(TenantTableTest, AUserIsTheTenantThatWasMadeForItAndOneOnly) {
+  v1::CreateTenantRequest request = Request("job-1");
+  request.set_uid(7);
+  ASSERT_TRUE(tenants_.Create(request).ok());
+  EXPECT_EQ(tenants_.Of(User(7))->name(), "job-1");
+  EXPECT_EQ(tenants_.Of(User(8))->name(), "uid 8");
+  request.set_name("job-2");
+  EXPECT_EQ(CodeOf(request), StatusCode::kAlreadyExists);
+  ASSERT_TRUE(tenants_.BeginEnd("job-1").ok());
+  EXPECT_EQ(tenants_.Of(User(7))->name(), "uid 7");
+  EXPECT_EQ(CodeOf(request), StatusCode::kOk);
+}
+
+TEST_F(TenantTableTest, BadRequestsAreRefused) {
+  for (const std::string& name :
+       {std::string(), std::string("uid 7"), std::string("a/b"),
+        std::string("\xff"), std::string(65, 'a'), std::string("a\0b", 3)}) {
+    EXPECT_EQ(CodeOf(Request(name)), StatusCode::kInvalidArgument) << name;
+  }
+  EXPECT_EQ(CodeOf(Request(std::string(64, 'a'))), StatusCode::kOk);
+  v1::CreateTenantRequest twice = Request("twice");
+  twice.add_devices(1);
+  twice.add_devices(1);
+  EXPECT_EQ(CodeOf(twice), StatusCode::kInvalidArgument);
+  v1::CreateTenantRequest past = Request("past");
+  past.mutable_lifetime()->set_nanos(-1);
+  EXPECT_EQ(CodeOf(past), StatusCode::kInvalidArgument);
+}
+
+TEST_F(TenantTableTest, ManyTenantsAreRefusedAndManyClientsForgotten) {
+  for (size_t i = 0; i < TenantTable::kMaxTemporary; ++i) {
+    ASSERT_TRUE(tenants_.Create(Request(absl::StrCat("t", i))).ok());
+  }
+  EXPECT_EQ(CodeOf(Request("more")), StatusCode::kResourceExhausted);
+  for (uid_t uid = 0; uid < 10'000; ++uid) tenants_.Of(User(uid));
+  EXPECT_EQ(tenants_.List().size(), TenantTable::kMaxTemporary);
+}
+
+TEST_F(TenantTableTest, ANewPolicyKeepsWhatTenantsHold) {
+  Policy policy;
+  policy.tenants = {{.name = "a"}, {.name = "b"}};
+  policy.tenant_of.users = {{1, 0}, {2, 1}};
+  ASSERT_TRUE(tenants_.Apply(policy).ok());
+  const auto a = tenants_.Of(User(1));
+  const auto b = tenants_.Of(User(2));
+  const Charge held = *a->device_bytes()->Take(10);
+  policy.tenants = {{.name = "b"}, {.name = "a"}};
+  policy.tenant_of.users = {{1, 1}};
+  policy.tenants[1].quota.set_device_bytes(12);
+  ASSERT_TRUE(tenants_.Apply(policy).ok());
+  EXPECT_EQ(tenants_.Of(User(1)), a);
+  EXPECT_FALSE(a->device_bytes()->Take(3).ok());
+  EXPECT_TRUE(a->device_bytes()->Take(2).ok());
+  EXPECT_EQ(tenants_.Of(User(2))->name(), "uid 2");
+  // One that went and comes back, while somebody has it, is the same.
+  ASSERT_TRUE(tenants_.Apply({}).ok());
+  EXPECT_EQ(tenants_.List().size(), 2u);
+  EXPECT_EQ(CodeOf(Request("a")), StatusCode::kAlreadyExists);
+  ASSERT_TRUE(tenants_.Apply(policy).ok());
+  EXPECT_EQ(tenants_.Of(User(1)), a);
+}
+
+TEST_F(TenantTableTest, AQuotaThatIsSetHoldsAtOnce) {
+  const auto tenant = tenants_.OfToken(*tenants_.Create(Request("job")));
+  const Charge held = *tenant->device_bytes()->Take(10);
+  v1::Quota quota;
+  quota.set_device_bytes(4);
+  quota.set_sessions(1);
+  EXPECT_TRUE(tenants_.SetQuota("job", quota).ok());
+  EXPECT_FALSE(tenant->device_bytes()->Take(1).ok());
+  EXPECT_FALSE(tenant->CheckMayOpen(1).ok());
+  EXPECT_TRUE(tenants_.SetQuota("job", {}).ok());
+  EXPECT_TRUE(tenant->device_bytes()->Take(1).ok());
+  EXPECT_EQ(tenants_.SetQuota("uid 7", quota).code(), StatusCode::kNotFound);
+  quota.set_compile_requests(1);
+  EXPECT_EQ(tenants_.SetQuota("job", quota).code(), StatusCode::kUnimplemented);
+}
+
+TEST_F(TenantTableTest, NamesOfPolicyAndOfJobsDoNotMeet) {
+  Policy policy;
+  policy.tenants = {{.name = "a"}};
+  ASSERT_TRUE(tenants_.Apply(policy).ok());
+  EXPECT_EQ(CodeOf(Request("a")), StatusCode::kAlreadyExists);
+  ASSERT_TRUE(tenants_.Create(Request("job")).ok());
+  policy.tenants = {{.name = "job"}};
+  EXPECT_EQ(tenants_.Apply(policy).code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(CodeOf(Request("a")), StatusCode::kAlreadyExists);
+}
+
+TEST_F(TenantTableTest, ALifetimeEnds) {
+  EXPECT_EQ(tenants_.next_end(), absl::InfiniteFuture());
+  v1::CreateTenantRequest request = Request("short");
+  request.mutable_lifetime()->set_seconds(100);
+  ASSERT_TRUE(tenants_.Create(request).ok());
+  ASSERT_TRUE(tenants_.Create(Request("long")).ok());
+  const absl::Time end = tenants_.next_end();
+  EXPECT_LE(end, absl::Now() + absl::Seconds(100));
+  EXPECT_TRUE(tenants_.Expired(end - absl::Seconds(1)).empty());
+  EXPECT_EQ(tenants_.Expired(end), (std::vector<std::string>{"short"}));
+}
+
+}  // namespace
+}  // namespace holdfast
