@@ -67,12 +67,14 @@ def _numpy_dtype(name):
 class Array:
     """An array of a collection: ``buffer`` is its memory, which kernels may read."""
 
-    def __init__(self, collection, name, dtype, shape, size):
+    def __init__(self, collection, name, dtype, shape, size, index, offset):
         self._collection = collection
         self._name = name
         self._dtype = dtype
         self._shape = shape
         self._size = size
+        # Where it lies: which of the collection's buffers, and bytes from that one's beginning.
+        self._place = (index, offset)
         self._buffer = None
 
     name = property(lambda self: self._name)
@@ -99,7 +101,53 @@ class Array:
         return out
 
     def __repr__(self):
-        return f"<Array {self._name!r}, {self._dtype} {list(self._shape)}>"
+        return f"<Array {self._name!r}, {self._dtype} {[*self._shape]}>"
+
+
+class MappedArray:
+    """An array in this process's own CUDA context, without a copy; see ``Collection.map_locally``.
+
+    A kernel of this process that writes to it faults, which costs the process its context. The
+    memory lives as long as this object and what was made of it.
+    """
+
+    def __init__(self, array, view):
+        self._array = array
+        self._view = view
+
+    name = property(lambda self: self._array.name)
+    dtype = property(lambda self: self._array.dtype, doc="As safetensors spells it.")
+    shape = property(lambda self: self._array.shape)
+    size = property(lambda self: self._array.size, doc="Bytes.")
+
+    @property
+    def ptr(self):
+        """The address, for this process's own driver."""
+        return self._view.ptr + self._array._place[1]
+
+    @property
+    def __cuda_array_interface__(self):
+        return {
+            "shape": self.shape,
+            "typestr": _numpy_dtype(self.dtype).str,
+            "data": (self.ptr, True),
+            "strides": None,
+            "stream": None,
+            "version": 3,
+        }
+
+    def torch(self):
+        """A tensor of PyTorch's on the device. PyTorch has no read-only tensors: do not write."""
+        import torch
+
+        # DLPack cannot say that memory is read-only, so that the view itself refuses.
+        capsule = self._view._mapping.dlpack(self._view.device_id)
+        raw = torch.utils.dlpack.from_dlpack(capsule)
+        start = self._array._place[1]
+        return raw[start : start + self.size].view(_torch_dtype(self.dtype)).reshape(self.shape)
+
+    def __repr__(self):
+        return f"<MappedArray {self.name!r}, {self.dtype} {[*self.shape]}, at {self.ptr:#x}>"
 
 
 class Collection(_Mapping):
@@ -137,11 +185,46 @@ class Collection(_Mapping):
         buffer._whole = self
         return buffer
 
-    def tensors(self, kind="numpy", *, stream=None):
-        """Copies of all arrays in this process, by name: of "numpy", or of "torch", on the CPU.
+    def _map_buffer(self, index, device_id):
+        from holdfast.core._memory import Buffer
 
-        Kernels need no copy: ``collection[name].buffer`` is the memory itself.
+        ends = (a._place[1] + a._size for a in self._arrays.values() if a._place[0] == index)
+        session, ordinal = self._device._session, self._device._ordinal
+        buffer = Buffer._empty(session, ordinal, max(ends), None, None)
+        self._native.buffer(index, buffer)
+        view = buffer.map_locally(writable=False, device_id=device_id)
+        buffer.close()
+        return view
+
+    def map_locally(self, *, device_id=None):
+        """The arrays in this process, which has CUDA: MappedArrays by name, for PyTorch, CuPy and
+        kernels of its own, without a copy. Waits.
+
+        For clients of the tenant that the collection belongs to. The memory stays as long as the
+        arrays, whatever becomes of this object, the session and the daemon.
+
+        Args:
+            device_id: the device as this process counts; default: as the daemon does.
+
+        Raises:
+            CUDAError: the collection is another tenant's, the daemon is on another machine, or
+                this process has no CUDA driver.
         """
+        arrays = [array for array in self._arrays.values() if array.size > 0]
+        indices = sorted({array._place[0] for array in arrays})
+        views = {index: self._map_buffer(index, device_id) for index in indices}
+        return {array.name: MappedArray(array, views[array._place[0]]) for array in arrays}
+
+    def tensors(self, kind="numpy", *, stream=None, mapped=False):
+        """All arrays by name: copies in this process, of "numpy", or of "torch", on the CPU; with
+        ``mapped``, "torch" on the device, without a copy, as ``map_locally`` has them.
+
+        Kernels of the session need no copy: ``collection[name].buffer`` is the memory itself.
+        """
+        if mapped:
+            if kind != "torch":
+                raise ValueError(f'kind={kind!r}: with mapped, "torch" is possible')
+            return {name: array.torch() for name, array in self.map_locally().items()}
         if kind == "numpy":
             return {name: array.numpy(stream=stream) for name, array in self.items()}
         if kind == "torch":
@@ -168,19 +251,23 @@ class Collection(_Mapping):
         )
 
 
+def _torch_dtype(name):
+    """PyTorch names its types as NumPy and ml_dtypes do."""
+    import torch
+
+    return getattr(torch, _DTYPES[name][0])
+
+
 def _to_torch(array, stream):
     import torch
 
-    kinds = {"BF16": torch.bfloat16, "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
-    kind = kinds.get(array.dtype)
-    if kind is None:
+    if array.dtype not in ("BF16", "F8_E4M3", "F8_E5M2"):
         return torch.from_numpy(array.numpy(stream=stream))
-    kind = getattr(torch, kind) if isinstance(kind, str) else kind
     raw = torch.empty(array.size, dtype=torch.uint8)
     if array.size > 0:
         stream = array._collection._device.default_stream if stream is None else stream
         array.buffer.copy_to(raw.numpy(), stream=stream)
-    return raw.view(kind).reshape(array.shape)
+    return raw.view(_torch_dtype(array.dtype)).reshape(array.shape)
 
 
 def open(name, version=0, *, device=None):
