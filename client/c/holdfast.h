@@ -1170,9 +1170,10 @@ typedef struct hf_mapping_options {
   { sizeof(hf_mapping_options), false, NULL, 0 }
 
 /* Maps a buffer of hf_buffer_allocate_shared or hf_collection_buffer in this
- * process, which has a CUDA context of its own: a device pointer for its kernels, for PyTorch, for CuPy.
- * The memory stays as long as the mapping. HF_UNAVAILABLE: no such driver;
- * HF_FAILED_PRECONDITION: the daemon is on another machine. Waits. */
+ * process, which has a CUDA context of its own: a device pointer for its
+ * kernels, for PyTorch, for CuPy. The memory stays as long as the mapping.
+ * HF_UNAVAILABLE: no such driver; HF_FAILED_PRECONDITION: the daemon is on
+ * another machine. Waits. */
 hf_error* hf_mapping_create(const hf_buffer* buffer,
                             const hf_mapping_options* options,
                             hf_mapping** mapping);
@@ -1218,8 +1219,8 @@ hf_error* hf_collection_array(const hf_collection* collection, const char* name,
  * beginning. REQUIRES: index < count of arrays. */
 void hf_collection_array_place(const hf_collection* collection, size_t index,
                                size_t* buffer, uint64_t* offset);
-/* The memory in which the arrays lie, in few large buffers. To use the arrays in
- * a CUDA context of this process's own, map each with hf_mapping_create, not
+/* The memory in which the arrays lie, in few large buffers. To use the arrays
+ * in a CUDA context of this process's own, map each with hf_mapping_create, not
  * writable: possible for the tenant that the collection belongs to. */
 size_t hf_collection_buffer_count(const hf_collection* collection);
 /* Ends with the collection. HF_OUT_OF_RANGE: no such index. */

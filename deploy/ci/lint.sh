@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ -d bazel-bin/proto ] || bazel build //proto/...
 
-flags="-std=c++20 -Wthread-safety -I. -Ibazel-bin -Ibazel-bin/proto -isystem ${CUDA_HOME:-/usr/local/cuda}/include"
+flags="-std=c++20 -I. -Ibazel-bin -Ibazel-bin/proto -isystem ${CUDA_HOME:-/usr/local/cuda}/include"
 flags="$flags -isystem /usr/include/llvm-19 -isystem /usr/include/llvm-c-19"
 python_headers=$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')
 flags="$flags -isystem $python_headers -DPy_LIMITED_API=0x030A0000"
@@ -19,8 +19,19 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
-printf '%s\n' "${files[@]}" |
-  xargs -P "$(nproc)" -I{} sh -c "clang-tidy --quiet {} -- $flags 2>/dev/null" >"$log" || status=$?
+export flags
+lint() {
+  # Locks are analysed where a file or its header has one. core/software is linked without Abseil, and a std::mutex
+  # is nothing that the analysis knows.
+  local locks=""
+  if [[ $1 != core/software/* ]] && grep -qsE 'thread_annotations|synchronization/mutex' "$1" "${1%.cc}.h"; then
+    locks=-Wthread-safety
+  fi
+  # shellcheck disable=SC2086
+  clang-tidy --quiet "$1" -- $flags $locks 2>/dev/null
+}
+export -f lint
+printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -I{} bash -c 'lint {}' >"$log" || status=$?
 if [ "$status" -ne 0 ]; then
   grep -E '(warning|error):' "$log" | sort -u || true
   echo "clang-tidy failed (xargs says $status)"
