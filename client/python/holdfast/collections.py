@@ -37,6 +37,8 @@ _DTYPES = {
     "U64": ("uint64", 8),
     "I64": ("int64", 8),
     "F64": ("float64", 8),
+    "C64": ("complex64", 8),
+    "C128": ("complex128", 16),
 }
 _OF_NUMPY = {numpy: name for name, (numpy, _) in _DTYPES.items()}
 _KINDS = {1: "present", 2: "committed", 3: "deleted"}
@@ -67,18 +69,23 @@ def _numpy_dtype(name):
 class Array:
     """An array of a collection: ``buffer`` is its memory, which kernels may read."""
 
-    def __init__(self, collection, name, dtype, shape, size):
+    def __init__(self, collection, name, dtype, shape, size, strides):
         self._collection = collection
         self._name = name
         self._dtype = dtype
         self._shape = shape
         self._size = size
+        self._strides = strides
         self._buffer = None
 
     name = property(lambda self: self._name)
     dtype = property(lambda self: self._dtype, doc="As safetensors spells it: ``'BF16'``.")
     shape = property(lambda self: self._shape)
     size = property(lambda self: self._size, doc="Bytes.")
+    strides = property(
+        lambda self: self._strides,
+        doc="Elements from one to the next of each dimension; None: C order.",
+    )
 
     @property
     def buffer(self):
@@ -91,12 +98,16 @@ class Array:
         """A copy in this process, a NumPy array. Waits."""
         import numpy
 
-        out = numpy.empty(self._shape, _numpy_dtype(self._dtype))
+        dtype = _numpy_dtype(self._dtype)
         if self._size == 0:
-            return out
+            return numpy.empty(self._shape, dtype)
+        out = numpy.empty(self._size // dtype.itemsize, dtype)
         stream = self._collection._device.default_stream if stream is None else stream
-        self.buffer.copy_to(out.reshape(-1).view(numpy.uint8), stream=stream)
-        return out
+        self.buffer.copy_to(out.view(numpy.uint8), stream=stream)
+        if self._strides is None:
+            return out.reshape(self._shape)
+        steps = [stride * dtype.itemsize for stride in self._strides]
+        return numpy.lib.stride_tricks.as_strided(out, self._shape, steps)
 
     def __repr__(self):
         return f"<Array {self._name!r}, {self._dtype} {list(self._shape)}>"
@@ -180,6 +191,8 @@ def _to_torch(array, stream):
     if array.size > 0:
         stream = array._collection._device.default_stream if stream is None else stream
         array.buffer.copy_to(raw.numpy(), stream=stream)
+    if array.strides is not None:
+        return raw.view(kind).as_strided(array.shape, array.strides)
     return raw.view(kind).reshape(array.shape)
 
 

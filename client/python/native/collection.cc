@@ -53,16 +53,29 @@ PyObject* Version(PyObject* self, void*) {
                     : nullptr;
 }
 
-// (name, dtype, shape, size)
-PyObject* ToTuple(const hf_array& array) {
+// None if there are no strides.
+PyObject* ToTuple(const int64_t* strides, size_t rank) {
+  if (strides == nullptr) Py_RETURN_NONE;
+  PyObject* const tuple = PyTuple_New(static_cast<Py_ssize_t>(rank));
+  for (size_t i = 0; tuple != nullptr && i < rank; ++i) {
+    PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(i),
+                    PyLong_FromLongLong(strides[i]));
+  }
+  return tuple;
+}
+
+// (name, dtype, shape, size, strides)
+PyObject* ToTuple(const hf_array& array, const int64_t* strides) {
   Ref shape(PyTuple_New(static_cast<Py_ssize_t>(array.rank)));
   for (size_t i = 0; shape && i < array.rank; ++i) {
     PyTuple_SetItem(shape.get(), static_cast<Py_ssize_t>(i),
                     PyLong_FromUnsignedLongLong(array.shape[i]));
   }
-  if (!shape) return nullptr;
-  return Py_BuildValue("(ssNK)", array.name, array.dtype, shape.release(),
-                       static_cast<unsigned long long>(array.size));
+  Ref steps(ToTuple(strides, array.rank));
+  if (!shape || !steps) return nullptr;
+  return Py_BuildValue("(ssNKN)", array.name, array.dtype, shape.release(),
+                       static_cast<unsigned long long>(array.size),
+                       steps.release());
 }
 
 PyObject* Arrays(PyObject* self, PyObject*) {
@@ -71,7 +84,8 @@ PyObject* Arrays(PyObject* self, PyObject*) {
   Ref list(PyList_New(0));
   const size_t count = hf_collection_array_count(collection.get());
   for (size_t i = 0; list && i < count; ++i) {
-    const Ref entry(ToTuple(hf_collection_array_at(collection.get(), i)));
+    const Ref entry(ToTuple(hf_collection_array_at(collection.get(), i),
+                            hf_collection_array_strides(collection.get(), i)));
     if (!entry || PyList_Append(list.get(), entry.get()) != 0) return nullptr;
   }
   return list.release();
