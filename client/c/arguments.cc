@@ -48,6 +48,18 @@ absl::Status SetAttribute(const hf_launch_attribute& given,
       absl::StrCat("there is no launch attribute of kind ", given.kind));
 }
 
+// The daemon knows the arena, not the span.
+absl::Status SetSpan(const ArenaSpan& span, uint64_t offset,
+                     Argument& argument) {
+  if (offset > span.size()) {
+    return absl::OutOfRangeError(
+        absl::StrCat("byte ", offset, " of a span of ", span.size(), " bytes"));
+  }
+  argument =
+      Argument(BufferAddress{span.arena().handle(), span.offset() + offset});
+  return absl::OkStatus();
+}
+
 absl::Status SetArgument(const hf_argument& given, Argument& argument) {
   const int64_t number = given.value.number;
   switch (given.kind) {
@@ -103,6 +115,9 @@ absl::Status SetArgument(const hf_argument& given, Argument& argument) {
     case HF_ARG_CONDITION:
       argument = Argument(GraphCondition{static_cast<uint32_t>(number)});
       return absl::OkStatus();
+    case HF_ARG_SPAN:
+      if (given.value.span == nullptr) return NullArgument("span");
+      return SetSpan(given.value.span->span, given.size, argument);
   }
   return absl::InvalidArgumentError(
       absl::StrCat("there is no argument of kind ", given.kind));
@@ -110,12 +125,17 @@ absl::Status SetArgument(const hf_argument& given, Argument& argument) {
 
 absl::Status CheckSession(const hf_argument& given,
                           const std::shared_ptr<SessionState>& session) {
-  if (given.kind != HF_ARG_BUFFER ||
-      given.value.buffer->buffer.session() == session) {
-    return absl::OkStatus();
+  if (given.kind == HF_ARG_BUFFER &&
+      given.value.buffer->buffer.session() != session) {
+    return absl::InvalidArgumentError(
+        "the buffer and the launch belong to different sessions");
   }
-  return absl::InvalidArgumentError(
-      "the buffer and the launch belong to different sessions");
+  if (given.kind == HF_ARG_SPAN &&
+      given.value.span->span.arena().session() != session) {
+    return absl::InvalidArgumentError(
+        "the span and the launch belong to different sessions");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -787,7 +787,8 @@ typedef enum hf_argument_kind {
   HF_ARG_RAW = 14, /* value.data, `size` bytes: a struct as it stands */
   /* value.number: a condition of a graph, for a parameter of type
    * cudaGraphConditionalHandle of a launch in that graph. */
-  HF_ARG_CONDITION = 15
+  HF_ARG_CONDITION = 15,
+  HF_ARG_SPAN = 16 /* the address of `value.span`, plus `size` bytes */
 } hf_argument_kind;
 
 /* One argument of a kernel. The daemon checks its size against the
@@ -800,6 +801,7 @@ typedef struct hf_argument {
     float f32;
     double f64;
     const hf_buffer* buffer;
+    const hf_span* span;
     const void* data;
   } value;
 } hf_argument;
@@ -879,6 +881,18 @@ static inline hf_argument hf_pointer_at(const hf_buffer* buffer,
 }
 static inline hf_argument hf_pointer(const hf_buffer* buffer) {
   return hf_pointer_at(buffer, 0);
+}
+/* The address of byte `offset` of a span: the kernel uses the memory of this
+ * process. Synchronize before the host reads it or frees the span. */
+static inline hf_argument hf_span_pointer_at(const hf_span* span,
+                                             uint64_t offset) {
+  hf_argument argument = hf_number_(HF_ARG_SPAN, 0);
+  argument.size = offset;
+  argument.value.span = span;
+  return argument;
+}
+static inline hf_argument hf_span_pointer(const hf_span* span) {
+  return hf_span_pointer_at(span, 0);
 }
 /* A condition of the graph that the launch is in. */
 static inline hf_argument hf_condition(uint32_t condition) {
@@ -1155,8 +1169,8 @@ typedef struct hf_mapping_options {
 #define HF_MAPPING_OPTIONS_INIT \
   { sizeof(hf_mapping_options), false, NULL, 0 }
 
-/* Maps a buffer of hf_buffer_allocate_shared in this process, which has a CUDA
- * context of its own: a device pointer for its kernels, for PyTorch, for CuPy.
+/* Maps a buffer of hf_buffer_allocate_shared or hf_collection_buffer in this
+ * process, which has a CUDA context of its own: a device pointer for its kernels, for PyTorch, for CuPy.
  * The memory stays as long as the mapping. HF_UNAVAILABLE: no such driver;
  * HF_FAILED_PRECONDITION: the daemon is on another machine. Waits. */
 hf_error* hf_mapping_create(const hf_buffer* buffer,
@@ -1204,6 +1218,17 @@ const int64_t* hf_collection_array_strides(const hf_collection* collection,
  * collection. HF_NOT_FOUND: no such array. */
 hf_error* hf_collection_array(const hf_collection* collection, const char* name,
                               hf_buffer** buffer);
+/* Where an array lies: in which of the buffers, and bytes from that one's
+ * beginning. REQUIRES: index < count of arrays. */
+void hf_collection_array_place(const hf_collection* collection, size_t index,
+                               size_t* buffer, uint64_t* offset);
+/* The memory in which the arrays lie, in few large buffers. To use the arrays in
+ * a CUDA context of this process's own, map each with hf_mapping_create, not
+ * writable: possible for the tenant that the collection belongs to. */
+size_t hf_collection_buffer_count(const hf_collection* collection);
+/* Ends with the collection. HF_OUT_OF_RANGE: no such index. */
+hf_error* hf_collection_buffer(const hf_collection* collection, size_t index,
+                               hf_buffer** buffer);
 size_t hf_collection_metadata_count(const hf_collection* collection);
 /* REQUIRES: index < count. Returns the key. */
 const char* hf_collection_metadata_at(const hf_collection* collection,

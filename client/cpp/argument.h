@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "client/cpp/arena.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/graph/condition.h"
 
@@ -24,7 +25,7 @@ struct BFloat16 {
   uint16_t bits = 0;
 };
 
-// An address in a buffer: `{buffer.handle(), offset}`.
+// An address in a buffer, `{buffer.handle(), offset}`, or in an arena.
 struct BufferAddress {
   uint64_t buffer = 0;
   uint64_t offset = 0;
@@ -44,6 +45,10 @@ class Argument {
   // The address of the buffer's first byte.
   Argument(const Buffer& buffer) : value_(BufferAddress{buffer.handle(), 0}) {}
   Argument(BufferAddress address) : value_(address) {}
+  // The address of the span's first byte: the kernel uses this process's own
+  // memory. Synchronize before the host reads it, or gives the span back.
+  Argument(const ArenaSpan& span)
+      : value_(BufferAddress{span.arena().handle(), span.offset()}) {}
   // A null pointer.
   Argument(std::nullptr_t) : value_(BufferAddress{}) {}
   // The handle of a condition, in a launch that is part of a graph.

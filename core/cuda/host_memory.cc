@@ -11,6 +11,22 @@
 
 namespace holdfast::cuda {
 
+HostMemory::HostMemory(std::shared_ptr<const Context> context, void* data,
+                       size_t size, bool registered)
+    : context_(std::move(context)),
+      data_(static_cast<char*>(data)),
+      device_address_(reinterpret_cast<CUdeviceptr>(data)),
+      size_(size),
+      registered_(registered) {
+  const DriverApi& api = context_->api();
+  if (api.cuMemHostGetDevicePointer == nullptr) return;
+  // A driver without one for this memory can still copy from and to data().
+  CUdeviceptr address = 0;
+  if (api.cuMemHostGetDevicePointer(&address, data, 0) == CUDA_SUCCESS) {
+    device_address_ = address;
+  }
+}
+
 absl::StatusOr<std::unique_ptr<HostMemory>> HostMemory::Allocate(
     std::shared_ptr<const Context> context, size_t size) {
   ScopedContext current(*context);

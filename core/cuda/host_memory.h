@@ -12,9 +12,9 @@
 namespace holdfast::cuda {
 
 // Page-locked host memory: devices copy from and to it at full speed and
-// asynchronously, and kernels may use it at the same address (unified
-// addressing). Either allocated or, for memory that somebody else owns (a
-// shared mapping), registered. The bytes are not synchronised with anything.
+// asynchronously, and kernels may use it. Either allocated or, for memory that
+// somebody else owns (a shared mapping), registered. The bytes are not
+// synchronised with anything.
 class HostMemory {
  public:
   // cuMemHostAlloc, portable between contexts. RESOURCE_EXHAUSTED names size.
@@ -33,20 +33,17 @@ class HostMemory {
 
   char* data() const { return data_; }
   size_t size() const { return size_; }
-  CUdeviceptr device_address() const {
-    return reinterpret_cast<CUdeviceptr>(data_);
-  }
+  // For kernels and copies. That of data() on a GPU (unified addressing).
+  CUdeviceptr device_address() const { return device_address_; }
 
  private:
+  // REQUIRES: the context is current.
   HostMemory(std::shared_ptr<const Context> context, void* data, size_t size,
-             bool registered)
-      : context_(std::move(context)),
-        data_(static_cast<char*>(data)),
-        size_(size),
-        registered_(registered) {}
+             bool registered);
 
   const std::shared_ptr<const Context> context_;
   char* const data_;
+  CUdeviceptr device_address_;
   const size_t size_;
   const bool registered_;
 };

@@ -10,6 +10,8 @@ flags="-std=c++20 -Wthread-safety -I. -Ibazel-bin -Ibazel-bin/proto -isystem ${C
 flags="$flags -isystem /usr/include/llvm-19 -isystem /usr/include/llvm-c-19"
 python_headers=$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')
 flags="$flags -isystem $python_headers -DPy_LIMITED_API=0x030A0000"
+# Functions are analysed one by one: with those that they call, a file takes a quarter longer.
+flags="$flags -Xclang -analyzer-config -Xclang mode=shallow"
 if [ $# -gt 0 ]; then files=("$@"); else
   mapfile -t files < <(git ls-files {core,server,client,deploy/{node,slurm,kubernetes}}/'*.cc')
 fi

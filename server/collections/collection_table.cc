@@ -119,6 +119,7 @@ absl::StatusOr<v1::CollectionVersion> CollectionTable::Commit(
       collections_.try_emplace(key, client, key.second, terms.visibility)
           .first->second;
   const uint64_t number = collection.Add({.number = 0,
+                                          .client = client,
                                           .session = session,
                                           .committed = absl::Now(),
                                           .contents = std::move(contents),

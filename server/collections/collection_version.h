@@ -20,6 +20,7 @@ namespace holdfast {
 // long as somebody holds it.
 struct CollectionVersion {
   uint64_t number = 0;
+  std::string client;   // that it belongs to
   std::string session;  // that committed it
   absl::Time committed;
   // The client's description, without handles.

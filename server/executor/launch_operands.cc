@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
-#include "server/executor/buffer_range.h"
+#include "server/executor/copy_place.h"
 #include "server/executor/launch_attributes.h"
 #include "server/executor/resources.h"
 
@@ -60,11 +60,14 @@ absl::StatusOr<LaunchOperands::Argument> LaunchOperands::BufferAddress(
     return absl::InvalidArgumentError("a null pointer with an offset");
   }
   HOLDFAST_ASSIGN_OR_RETURN(
-      const CUdeviceptr address,
-      ResolveRange(scope.resources, argument.buffer(), argument.offset(), 0));
-  HOLDFAST_RETURN_IF_ERROR(CheckPeerAccess(scope, argument.buffer()));
+      const CopyPlace place,
+      ResolvePlace(scope.resources, argument.buffer(), argument.offset(),
+                   /*size=*/0, Access::kRead));
+  if (!place.is_arena) {
+    HOLDFAST_RETURN_IF_ERROR(CheckPeerAccess(scope, argument.buffer()));
+  }
   HOLDFAST_RETURN_IF_ERROR(KeepMemory(scope, argument.buffer()));
-  return Store(address);
+  return Store(place.address);
 }
 
 absl::StatusOr<LaunchOperands::Argument> LaunchOperands::Condition(

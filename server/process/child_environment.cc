@@ -27,6 +27,11 @@ constexpr absl::string_view kPassed[] = {
 // Where generated code is kept: the supervisor does that for executors.
 constexpr absl::string_view kKept[] = {"HOLDFAST_SOFTWARE_CACHE"};
 
+// Code goes to the device when a module is loaded. By default that happens at a
+// kernel's first launch, which then waits for the whole device: for ever, if a
+// stream there waits for what the same client signals later.
+constexpr char kLoading[] = "CUDA_MODULE_LOADING=EAGER";
+
 bool Names(absl::string_view entry, absl::string_view name) {
   if (!absl::StartsWith(entry, name)) return false;
   return absl::EndsWith(name, "_") || entry.substr(name.size(), 1) == "=";
@@ -44,9 +49,13 @@ bool IsPassed(absl::string_view entry) {
 
 std::vector<std::string> ChildEnvironment() {
   std::vector<std::string> passed;
+  bool has_loading = false;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (IsPassed(*entry)) passed.emplace_back(*entry);
+    if (!IsPassed(*entry)) continue;
+    passed.emplace_back(*entry);
+    has_loading = has_loading || Names(*entry, "CUDA_MODULE_LOADING");
   }
+  if (!has_loading) passed.emplace_back(kLoading);
   return passed;
 }
 

@@ -68,6 +68,42 @@ absl::StatusOr<SharedResource> SessionMemory::Committed(
       "an imported buffer is of no collection");
 }
 
+// A descriptor says nothing of who may write on a GPU, so it is only for those
+// who could commit another version as well.
+absl::StatusOr<SharedResource> SessionMemory::OfCollection(
+    const internal::ExportRequest& request) {
+  const auto found = imports_.find(request.import());
+  if (found == imports_.end() || found->second.version == nullptr) {
+    return absl::FailedPreconditionError(
+        "the buffer was imported; the session that made it exports it");
+  }
+  const auto& [imported, opened] = found->second;
+  if (request.terms().foreign() != v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR) {
+    return absl::FailedPreconditionError(
+        "sessions open the collection; only processes outside Holdfast get its "
+        "memory by an export");
+  }
+  if (request.terms().rights() == v1::RIGHTS_READ_WRITE) {
+    return absl::PermissionDeniedError(
+        "nobody may write to a version of a collection");
+  }
+  if (opened->version().client != tenant_->name()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("the collection belongs to ", opened->version().client,
+                     ", whose processes alone map it outside Holdfast"));
+  }
+  const uint64_t limit = imported.size;
+  if (request.offset() > limit || request.size() > limit - request.offset()) {
+    return absl::OutOfRangeError(absl::StrCat(request.size(), " bytes at ",
+                                              request.offset(),
+                                              " of a buffer of ", limit));
+  }
+  SharedResource part = imported;
+  part.offset += request.offset();
+  part.size = request.size();
+  return part;
+}
+
 absl::Status SessionMemory::Commit(const internal::CommitRequest& request,
                                    int descriptor, Answer* answer) {
   HOLDFAST_ASSIGN_OR_RETURN(v1::CommitCollection contents,

@@ -136,6 +136,7 @@ absl::StatusOr<std::string> SessionMemory::Export(
 
 absl::StatusOr<SharedResource> SessionMemory::Describe(
     const internal::ExportRequest& request) {
+  if (request.import() != 0) return OfCollection(request);
   SharedResource resource;
   resource.kind = request.kind();
   resource.device = request.device();

@@ -101,6 +101,8 @@ class SessionMemory {
   absl::StatusOr<std::string> Export(const internal::ExportRequest& request);
   absl::StatusOr<SharedResource> Describe(
       const internal::ExportRequest& request);
+  absl::StatusOr<SharedResource> OfCollection(
+      const internal::ExportRequest& request);
   absl::StatusOr<std::shared_ptr<SharedChunk>> Share(Chunk& chunk);
   absl::StatusOr<SharedResource> Range(uint64_t chunk, uint64_t offset,
                                        uint64_t size);

@@ -13,6 +13,11 @@
 namespace holdfast {
 namespace {
 
+// A process that makes a context holds the driver's lock for much of 200 ms.
+// For so long after one was taken no other is started to wait in its place, so
+// that the session that took it, or recovers in it, is not held up.
+constexpr absl::Duration kSettle = absl::Milliseconds(200);
+
 // Executors that may die in a row while they wait, before the pool pauses.
 constexpr int kMaxIdleDeaths = 3;
 
@@ -56,6 +61,7 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::Take(
     executor = std::move(warm_[chosen].process);
     warm_.erase(warm_.begin() + static_cast<ptrdiff_t>(chosen));
     idle_deaths_ = 0;
+    quiet_until_ = absl::Now() + kSettle;
   }
   // Outside the lock, since its callback may be waiting for that.
   executor->OnEnd(nullptr);
@@ -118,6 +124,10 @@ std::vector<uint32_t> ExecutorPool::WarmDevices() const {
   return devices;
 }
 
+bool ExecutorPool::Settling() const {
+  return calls_.empty() && absl::Now() < quiet_until_;
+}
+
 std::optional<WarmPlan::Step> ExecutorPool::NextStep() const {
   const auto step = plan_.Next(WarmDevices(), {calls_.begin(), calls_.end()});
   if (step.has_value() || devices_ != nullptr || !warm_.empty()) return step;
@@ -143,11 +153,12 @@ void ExecutorPool::Run() {
       absl::MutexLock lock(&mutex_);
       const auto due = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
         return stopping_ || check_warm_ ||
-               (failure_.ok() && NextStep().has_value());
+               (failure_.ok() && !Settling() && NextStep().has_value());
       };
-      if (!mutex_.AwaitWithDeadline(
-              absl::Condition(&due),
-              failure_.ok() ? absl::InfiniteFuture() : retry_)) {
+      const absl::Time later =
+          Settling() ? quiet_until_ : absl::InfiniteFuture();
+      if (!mutex_.AwaitWithDeadline(absl::Condition(&due),
+                                    failure_.ok() ? later : retry_)) {
         failure_ = absl::OkStatus();  // The pause is over.
       }
       if (stopping_) return;
@@ -160,7 +171,7 @@ void ExecutorPool::Run() {
         gone.push_back(std::move(unwanted));
       }
       const std::optional<WarmPlan::Step> step = NextStep();
-      if (!step.has_value()) continue;
+      if (!step.has_value() || Settling()) continue;
       device = *step->start;
     }
     gone.clear();  // The device's memory first.

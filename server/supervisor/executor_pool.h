@@ -87,6 +87,8 @@ class ExecutorPool {
   void Run();
   std::vector<uint32_t> WarmDevices() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The start of an executor that no call waits for is put off.
+  bool Settling() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The next step; none if there are as many executors as are wanted.
   std::optional<WarmPlan::Step> NextStep() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -110,6 +112,8 @@ class ExecutorPool {
   WarmPlan plan_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const DeviceCatalogue> devices_ ABSL_GUARDED_BY(mutex_);
   Warm warm_ ABSL_GUARDED_BY(mutex_);
+  // Until then nothing is started for nobody; see kSettle.
+  absl::Time quiet_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   // An executor of warm_ may have ended; how many did since the last Take.
   bool check_warm_ ABSL_GUARDED_BY(mutex_) = false;
   int idle_deaths_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -120,6 +121,11 @@ class Client {
 
 class RecoveryTest : public ::testing::Test {
  protected:
+  // The software device says where in a kernel it faulted.
+  static bool KnowsThreads() {
+    return std::getenv("HOLDFAST_TEST_DEVICE") == nullptr;
+  }
+
   DaemonProcess daemon_;
 };
 
@@ -142,9 +148,11 @@ TEST_F(RecoveryTest, AnIllegalAddressCostsNoBufferAndNoHandle) {
     ASSERT_TRUE(fault.has_value()) << status;
     EXPECT_EQ(fault->epoch(), 1u);
     EXPECT_EQ(fault->kernel(), "stray");
-    EXPECT_EQ(fault->thread().x(), 1u);
-    EXPECT_TRUE(absl::StrContains(fault->source_line(), "faults.cu:7"))
-        << DescribeFault(*fault);
+    if (KnowsThreads()) {
+      EXPECT_EQ(fault->thread().x(), 1u);
+      EXPECT_TRUE(absl::StrContains(fault->source_line(), "faults.cu:7"))
+          << DescribeFault(*fault);
+    }
     EXPECT_EQ(fault->lost_count(), 0u) << DescribeFault(*fault);
     EXPECT_GT(fault->submitted_through(), fault->completed_through());
     // It is told once.
@@ -169,10 +177,15 @@ TEST_F(RecoveryTest, EachKindOfFaultIsNamedAndSurvived) {
         Case{"misaligned", "CUDA_ERROR_MISALIGNED_ADDRESS"}}) {
     const Kernel kernel = client.Get(test.kernel);
     const LaunchConfig one = {.grid = 1, .block = 1};
+    // A misaligned store writes the word below before a GPU finds it.
+    const Buffer scratch =
+        client.session().device(0).Allocate(512, client.stream()).value();
+    // A GPU does not name the kernel, so it is to be the only one.
+    ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
     const absl::Status launched =
         std::string(test.kernel) == "trap"
             ? Launch(client.stream(), one, kernel)
-            : Launch(client.stream(), one, kernel, client.numbers());
+            : Launch(client.stream(), one, kernel, scratch);
     ASSERT_EQ(launched, absl::OkStatus());
     const absl::Status status = client.stream().Synchronize();
     const auto fault = FaultOf(status);
@@ -271,6 +284,7 @@ TEST_F(RecoveryTest, WhatWasMadeBehindTheFaultKnowsThatItDoesNotExist) {
     auto made = client.session().device(0).Allocate(512, client.stream());
     told = made.status();
     if (made.ok()) late = *std::move(made);
+    if (i % 100 == 0) absl::SleepFor(absl::Milliseconds(1));
   }
   ASSERT_TRUE(FaultOf(told).has_value()) << told;
   if (late.has_value()) {

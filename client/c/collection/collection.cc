@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/c/error.h"
 #include "client/c/handles.h"
 #include "client/c/holdfast.h"
@@ -99,6 +100,35 @@ const int64_t* hf_collection_array_strides(const hf_collection* collection,
   const auto& strides =
       holdfast::c::ArrayAt(collection, index).second.strides();
   return strides.empty() ? nullptr : strides.data();
+}
+
+void hf_collection_array_place(const hf_collection* collection, size_t index,
+                               size_t* buffer, uint64_t* offset) {
+  const holdfast::v1::ArrayDescription& array =
+      holdfast::c::ArrayAt(collection, index).second;
+  *buffer = array.buffer();
+  *offset = array.offset();
+}
+
+size_t hf_collection_buffer_count(const hf_collection* collection) {
+  return collection->collection.buffers().size();
+}
+
+hf_error* hf_collection_buffer(const hf_collection* collection, size_t index,
+                               hf_buffer** buffer) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(collection);
+    HF_REQUIRE(buffer);
+    const auto& buffers = collection->collection.buffers();
+    if (index >= buffers.size()) {
+      return absl::OutOfRangeError(
+          absl::StrCat("buffer ", index, " of ", buffers.size()));
+    }
+    HOLDFAST_ASSIGN_OR_RETURN(auto whole,
+                              buffers[index].Sub(0, buffers[index].size()));
+    Give(std::move(whole), buffer);
+    return absl::OkStatus();
+  });
 }
 
 hf_error* hf_collection_array(const hf_collection* collection, const char* name,

@@ -69,13 +69,15 @@ def _numpy_dtype(name):
 class Array:
     """An array of a collection: ``buffer`` is its memory, which kernels may read."""
 
-    def __init__(self, collection, name, dtype, shape, size, strides):
+    def __init__(self, collection, name, dtype, shape, size, strides, index, offset):
         self._collection = collection
         self._name = name
         self._dtype = dtype
         self._shape = shape
         self._size = size
         self._strides = strides
+        # Where it lies: which of the collection's buffers, and bytes from that one's beginning.
+        self._place = (index, offset)
         self._buffer = None
 
     name = property(lambda self: self._name)
@@ -110,7 +112,57 @@ class Array:
         return numpy.lib.stride_tricks.as_strided(out, self._shape, steps)
 
     def __repr__(self):
-        return f"<Array {self._name!r}, {self._dtype} {list(self._shape)}>"
+        return f"<Array {self._name!r}, {self._dtype} {[*self._shape]}>"
+
+
+class MappedArray:
+    """An array in this process's own CUDA context, without a copy; see ``Collection.map_locally``.
+
+    A kernel of this process that writes to it faults, which costs the process its context. The
+    memory lives as long as this object and what was made of it.
+    """
+
+    def __init__(self, array, view):
+        self._array = array
+        self._view = view
+
+    name = property(lambda self: self._array.name)
+    dtype = property(lambda self: self._array.dtype, doc="As safetensors spells it.")
+    shape = property(lambda self: self._array.shape)
+    size = property(lambda self: self._array.size, doc="Bytes.")
+
+    @property
+    def ptr(self):
+        """The address, for this process's own driver."""
+        return self._view.ptr + self._array._place[1]
+
+    @property
+    def __cuda_array_interface__(self):
+        dtype, strides = _numpy_dtype(self.dtype), self._array.strides
+        if strides is not None:
+            strides = tuple(stride * dtype.itemsize for stride in strides)
+        return {
+            "shape": self.shape,
+            "typestr": dtype.str,
+            "data": (self.ptr, True),
+            "strides": strides,
+            "stream": None,
+            "version": 3,
+        }
+
+    def torch(self):
+        """A tensor of PyTorch's on the device. PyTorch has no read-only tensors: do not write."""
+        import torch
+
+        # DLPack cannot say that memory is read-only, so that the view itself refuses.
+        capsule = self._view._mapping.dlpack(self._view.device_id)
+        raw = torch.utils.dlpack.from_dlpack(capsule)
+        start = self._array._place[1]
+        part = raw[start : start + self.size].view(_torch_dtype(self.dtype))
+        return _shaped(part, self._array)
+
+    def __repr__(self):
+        return f"<MappedArray {self.name!r}, {self.dtype} {[*self.shape]}, at {self.ptr:#x}>"
 
 
 class Collection(_Mapping):
@@ -148,11 +200,46 @@ class Collection(_Mapping):
         buffer._whole = self
         return buffer
 
-    def tensors(self, kind="numpy", *, stream=None):
-        """Copies of all arrays in this process, by name: of "numpy", or of "torch", on the CPU.
+    def _map_buffer(self, index, device_id):
+        from holdfast.core._memory import Buffer
 
-        Kernels need no copy: ``collection[name].buffer`` is the memory itself.
+        ends = (a._place[1] + a._size for a in self._arrays.values() if a._place[0] == index)
+        session, ordinal = self._device._session, self._device._ordinal
+        buffer = Buffer._empty(session, ordinal, max(ends), None, None)
+        self._native.buffer(index, buffer)
+        view = buffer.map_locally(writable=False, device_id=device_id)
+        buffer.close()
+        return view
+
+    def map_locally(self, *, device_id=None):
+        """The arrays in this process, which has CUDA: MappedArrays by name, for PyTorch, CuPy and
+        kernels of its own, without a copy. Waits.
+
+        For clients of the tenant that the collection belongs to. The memory stays as long as the
+        arrays, whatever becomes of this object, the session and the daemon.
+
+        Args:
+            device_id: the device as this process counts; default: as the daemon does.
+
+        Raises:
+            CUDAError: the collection is another tenant's, the daemon is on another machine, or
+                this process has no CUDA driver.
         """
+        arrays = [array for array in self._arrays.values() if array.size > 0]
+        indices = sorted({array._place[0] for array in arrays})
+        views = {index: self._map_buffer(index, device_id) for index in indices}
+        return {array.name: MappedArray(array, views[array._place[0]]) for array in arrays}
+
+    def tensors(self, kind="numpy", *, stream=None, mapped=False):
+        """All arrays by name: copies in this process, of "numpy", or of "torch", on the CPU; with
+        ``mapped``, "torch" on the device, without a copy, as ``map_locally`` has them.
+
+        Kernels of the session need no copy: ``collection[name].buffer`` is the memory itself.
+        """
+        if mapped:
+            if kind != "torch":
+                raise ValueError(f'kind={kind!r}: with mapped, "torch" is possible')
+            return {name: array.torch() for name, array in self.map_locally().items()}
         if kind == "numpy":
             return {name: array.numpy(stream=stream) for name, array in self.items()}
         if kind == "torch":
@@ -179,21 +266,30 @@ class Collection(_Mapping):
         )
 
 
+def _torch_dtype(name):
+    """PyTorch names its types as NumPy and ml_dtypes do."""
+    import torch
+
+    return getattr(torch, _DTYPES[name][0])
+
+
+def _shaped(tensor, array):
+    """The elements of an array, a tensor of one dimension, in their places."""
+    if array.strides is None:
+        return tensor.reshape(array.shape)
+    return tensor.as_strided(array.shape, array.strides, tensor.storage_offset())
+
+
 def _to_torch(array, stream):
     import torch
 
-    kinds = {"BF16": torch.bfloat16, "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
-    kind = kinds.get(array.dtype)
-    if kind is None:
+    if array.dtype not in ("BF16", "F8_E4M3", "F8_E5M2"):
         return torch.from_numpy(array.numpy(stream=stream))
-    kind = getattr(torch, kind) if isinstance(kind, str) else kind
     raw = torch.empty(array.size, dtype=torch.uint8)
     if array.size > 0:
         stream = array._collection._device.default_stream if stream is None else stream
         array.buffer.copy_to(raw.numpy(), stream=stream)
-    if array.strides is not None:
-        return raw.view(kind).as_strided(array.shape, array.strides)
-    return raw.view(kind).reshape(array.shape)
+    return _shaped(raw.view(_torch_dtype(array.dtype)), array)
 
 
 def open(name, version=0, *, device=None):

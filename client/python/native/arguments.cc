@@ -59,19 +59,32 @@ bool Arguments::SetOne(PyObject* object, size_t index) {
 
 bool Arguments::SetBuffer(PyObject* object, size_t index, uint64_t offset) {
   auto* const handle = reinterpret_cast<Handle<hf_buffer>*>(object);
-  if (handle->closed || handle->object == nullptr) {
-    PyErr_Format(PyExc_ValueError,
-                 handle->closed
-                     ? "argument %zu is a Buffer that is closed"
-                     : "argument %zu is memory of this process, which a "
-                       "kernel cannot reach: copy it into a Buffer of the "
-                       "device",
+  if (handle->closed) {
+    PyErr_Format(PyExc_ValueError, "argument %zu is a Buffer that is closed",
                  index);
     return false;
   }
+  if (handle->object == nullptr) return SetPinned(object, index, offset);
   ++handle->users;
   used_[used_count_++] = handle;
   all_[index] = hf_pointer_at(handle->object, offset);
+  return CheckSize(index, 8, "a buffer");
+}
+
+// Memory of this process, which the executor has mapped if it is a span.
+bool Arguments::SetPinned(PyObject* buffer, size_t index, uint64_t offset) {
+  Ref memory(PyObject_GetAttrString(buffer, "_memory"));
+  if (!memory) return false;
+  if (!PyObject_TypeCheck(memory.get(), span_type)) {
+    PyErr_Format(PyExc_ValueError,
+                 "argument %zu is memory of this process, which a kernel "
+                 "cannot reach, since the daemon is on another machine: copy "
+                 "it into a Buffer of the device",
+                 index);
+    return false;
+  }
+  all_[index] = hf_span_pointer_at(SpanOf(memory.get()), offset);
+  kept_.push_back(std::move(memory));
   return CheckSize(index, 8, "a buffer");
 }
 

@@ -49,6 +49,7 @@ class Arguments {
 
   bool SetOne(PyObject* object, size_t index);
   bool SetBuffer(PyObject* object, size_t index, uint64_t offset);
+  bool SetPinned(PyObject* buffer, size_t index, uint64_t offset);
   bool SetInt(PyObject* object, size_t index);
   bool SetComplex(PyObject* object, size_t index);
   bool SetBytes(PyObject* object, size_t index);

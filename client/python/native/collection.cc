@@ -64,18 +64,24 @@ PyObject* ToTuple(const int64_t* strides, size_t rank) {
   return tuple;
 }
 
-// (name, dtype, shape, size, strides)
-PyObject* ToTuple(const hf_array& array, const int64_t* strides) {
+// (name, dtype, shape, size, strides, index of the buffer, offset in it)
+PyObject* ToTuple(const hf_collection* collection, size_t index) {
+  const hf_array array = hf_collection_array_at(collection, index);
+  size_t buffer = 0;
+  uint64_t offset = 0;
+  hf_collection_array_place(collection, index, &buffer, &offset);
   Ref shape(PyTuple_New(static_cast<Py_ssize_t>(array.rank)));
   for (size_t i = 0; shape && i < array.rank; ++i) {
     PyTuple_SetItem(shape.get(), static_cast<Py_ssize_t>(i),
                     PyLong_FromUnsignedLongLong(array.shape[i]));
   }
-  Ref steps(ToTuple(strides, array.rank));
+  Ref steps(
+      ToTuple(hf_collection_array_strides(collection, index), array.rank));
   if (!shape || !steps) return nullptr;
-  return Py_BuildValue("(ssNKN)", array.name, array.dtype, shape.release(),
+  return Py_BuildValue("(ssNKNnK)", array.name, array.dtype, shape.release(),
                        static_cast<unsigned long long>(array.size),
-                       steps.release());
+                       steps.release(), static_cast<Py_ssize_t>(buffer),
+                       static_cast<unsigned long long>(offset));
 }
 
 PyObject* Arrays(PyObject* self, PyObject*) {
@@ -84,8 +90,7 @@ PyObject* Arrays(PyObject* self, PyObject*) {
   Ref list(PyList_New(0));
   const size_t count = hf_collection_array_count(collection.get());
   for (size_t i = 0; list && i < count; ++i) {
-    const Ref entry(ToTuple(hf_collection_array_at(collection.get(), i),
-                            hf_collection_array_strides(collection.get(), i)));
+    const Ref entry(ToTuple(collection.get(), i));
     if (!entry || PyList_Append(list.get(), entry.get()) != 0) return nullptr;
   }
   return list.release();
@@ -124,8 +129,26 @@ PyObject* Array(PyObject* self, PyObject* arguments) {
   return Adopt<hf_buffer, hf_buffer_free>(to, buffer);
 }
 
+// buffer(index, Buffer): gives the empty Buffer the memory of several arrays.
+PyObject* WholeBuffer(PyObject* self, PyObject* arguments) {
+  Py_ssize_t index = 0;
+  PyObject* to = nullptr;
+  if (!PyArg_ParseTuple(arguments, "nO", &index, &to) ||
+      !CheckType(to, buffer_type, "a Buffer")) {
+    return nullptr;
+  }
+  const UseCollection collection(self);
+  if (!collection) return nullptr;
+  hf_buffer* buffer = nullptr;
+  hf_error* const error = hf_collection_buffer(
+      collection.get(), static_cast<size_t>(index), &buffer);
+  if (error != nullptr) return Raise(error);
+  return Adopt<hf_buffer, hf_buffer_free>(to, buffer);
+}
+
 PyMethodDef collection_methods[] = {
     {"arrays", Arrays, METH_NOARGS, nullptr},
+    {"buffer", WholeBuffer, METH_VARARGS, nullptr},
     {"metadata", Metadata, METH_NOARGS, nullptr},
     {"array", Array, METH_VARARGS, nullptr},
     {"close", Close<hf_collection, hf_collection_free>, METH_NOARGS, nullptr},

@@ -17,7 +17,11 @@ struct Span {
   PyObject_HEAD hf_span* span;
 };
 
-hf_span* SpanOf(PyObject* self) { return reinterpret_cast<Span*>(self)->span; }
+}  // namespace
+
+hf_span* SpanOf(PyObject* span) { return reinterpret_cast<Span*>(span)->span; }
+
+namespace {
 
 // Arena(session, size)
 PyObject* MakeArena(PyObject*, PyObject* arguments) {

@@ -196,4 +196,26 @@ CUresult FileView::Protect(bool readable, bool writable) {
              : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+std::unique_ptr<Alias> Alias::Create(uintptr_t address, size_t size) {
+  const uintptr_t first = address / kPageSize * kPageSize;
+  std::unique_ptr<Alias> made(new Alias);
+  const size_t mapped = RoundUp(address + size - first, kPageSize);
+  made->range_ = GetAddressSpace().Reserve(mapped + kGuardGap, kPageSize, 0);
+  if (made->range_ == nullptr) return nullptr;
+  const uintptr_t start = made->range_->address();
+  // An old size of 0 leaves the old mapping; it works for shared ones alone.
+  if (mremap(Pointer(first), 0, mapped, MREMAP_MAYMOVE | MREMAP_FIXED,
+             Pointer(start)) == MAP_FAILED) {
+    Unmap(start, mapped);
+    return nullptr;
+  }
+  made->mapped_ = mapped;
+  made->address_ = start + (address - first);
+  return made;
+}
+
+Alias::~Alias() {
+  if (mapped_ != 0) Unmap(range_->address(), mapped_);
+}
+
 }  // namespace holdfast::software

@@ -141,6 +141,27 @@ class FileView : public Backing {
   std::shared_ptr<void> keep_;
 };
 
+// Memory of this process mapped once more, in the device window, so that
+// kernels reach bytes that somebody else shares with it.
+class Alias : public Backing {
+ public:
+  // Null if the bytes from `address` on, in whole pages, are no single shared
+  // mapping (ordinary memory of the process cannot be mapped twice), or the
+  // window has no room.
+  static std::unique_ptr<Alias> Create(uintptr_t address, size_t size);
+  ~Alias() override;
+
+  // The alias of the first byte.
+  uintptr_t address() const { return address_; }
+
+ private:
+  Alias() = default;
+
+  std::unique_ptr<AddressRange> range_;
+  uintptr_t address_ = 0;
+  size_t mapped_ = 0;
+};
+
 }  // namespace holdfast::software
 
 #endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_BACKING_H_

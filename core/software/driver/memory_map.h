@@ -29,11 +29,13 @@ enum class MemoryKind {
   kGlobal,      // a module's variable
   kHost,        // cuMemHostAlloc
   kRegistered,  // cuMemHostRegister; outside the device window
+  kAlias,       // the same bytes in it, where kernels reach them
 };
 
 // True for memory that the host owns.
 constexpr bool IsHost(MemoryKind kind) {
-  return kind == MemoryKind::kHost || kind == MemoryKind::kRegistered;
+  return kind == MemoryKind::kHost || kind == MemoryKind::kRegistered ||
+         kind == MemoryKind::kAlias;
 }
 
 // A bit for each device, by ordinal.
@@ -57,6 +59,9 @@ struct Region {
   uint64_t context_id = 0;  // whose end is the region's end; 0: none
   uint64_t buffer_id = 0;   // given by Insert, never used twice
   unsigned flags = 0;       // cuMemHostAlloc, cuMemHostRegister
+  // kRegistered: the address of its alias; kAlias: of what is registered. 0:
+  // there is no other.
+  uintptr_t other = 0;
   // Whose memory it is; for the host's, the device of its context.
   CUdevice device = 0;
   // Devices that may access it; the host's copies may if any device may.

@@ -33,6 +33,9 @@ class ImportedMemory {
   CUdeviceptr address() const { return chunk_->address() + offset_; }
   uint64_t size() const { return size_; }
   bool read_only() const { return read_only_; }
+  // Where the range begins in the memory that is mapped, and how large that is.
+  uint64_t offset() const { return offset_; }
+  uint64_t mapped_size() const { return chunk_->size(); }
   // The supervisor's name of it.
   uint64_t import() const { return import_; }
 

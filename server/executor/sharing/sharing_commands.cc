@@ -36,37 +36,66 @@ absl::Status ImportedError(uint64_t handle) {
                    " was imported; the session that made it exports it"));
 }
 
-absl::Status CheckExportable(uint64_t handle, const BufferResource& owner) {
+absl::Status CheckExportable(const v1::ExportResource& command,
+                             const BufferResource& owner) {
+  const uint64_t handle = command.resource();
+  if (owner.imported != nullptr) {
+    // The supervisor knows whether it is of a collection.
+    if (command.foreign() == v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR) {
+      return absl::OkStatus();
+    }
+    return ImportedError(handle);
+  }
   if (owner.sharing == v1::SHARING_EXPORT) return absl::OkStatus();
-  if (owner.imported != nullptr) return ImportedError(handle);
   return absl::FailedPreconditionError(absl::StrCat(
       DescribeHandle(handle), " was not allocated with SHARING_EXPORT"));
 }
 
-// A chunk of this session, and the range in it that is exported.
+// A range that is exported, as the supervisor names it: in a chunk of this
+// session, or in an import. `request` lacks the terms.
 struct ExportedRange {
-  uint32_t device = 0;
-  memory::Block chunk;
-  uint64_t offset = 0;
-  uint64_t size = 0;
+  internal::ExportRequest request;
+  // Where it lies in what a foreign process maps, and how large that is.
+  uint64_t mapped_offset = 0;
+  uint64_t mapped_size = 0;
 };
+
+ExportedRange InChunk(uint32_t device, const memory::Block& chunk,
+                      uint64_t offset, uint64_t size) {
+  ExportedRange range{.mapped_offset = offset, .mapped_size = chunk.size};
+  range.request.set_chunk(ChunkName(device, chunk.span));
+  range.request.set_offset(offset);
+  range.request.set_size(size);
+  return range;
+}
+
+ExportedRange InImport(const ImportedMemory& memory, uint64_t offset,
+                       uint64_t size) {
+  ExportedRange range{.mapped_offset = memory.offset() + offset,
+                      .mapped_size = memory.mapped_size()};
+  range.request.set_import(memory.import());
+  range.request.set_offset(offset);
+  range.request.set_size(size);
+  return range;
+}
 
 absl::StatusOr<ExportedRange> RangeOfBuffer(Resources& resources,
                                             const v1::ExportResource& command) {
   const uint64_t handle = command.resource();
   HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* owner,
                             OwnerOf(resources, handle));
-  HOLDFAST_RETURN_IF_ERROR(CheckExportable(handle, *owner));
+  HOLDFAST_RETURN_IF_ERROR(CheckExportable(command, *owner));
   HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* buffer,
                             resources.buffers.Find(handle));
   HOLDFAST_RETURN_IF_ERROR(cuda::CheckRange(
       DescribeHandle(handle), command.offset(), command.size(), buffer->size));
-  return ExportedRange{
-      .device = owner->device,
-      .chunk = owner->allocation->block,
-      .offset = buffer->address - owner->address + command.offset(),
-      .size = command.size() != 0 ? command.size()
-                                  : buffer->size - command.offset()};
+  const uint64_t offset = buffer->address - owner->address + command.offset();
+  const uint64_t size =
+      command.size() != 0 ? command.size() : buffer->size - command.offset();
+  if (owner->imported != nullptr) {
+    return InImport(*owner->imported, offset, size);
+  }
+  return InChunk(owner->device, owner->allocation->block, offset, size);
 }
 
 absl::StatusOr<ExportedRange> RangeOfSemaphore(
@@ -74,10 +103,8 @@ absl::StatusOr<ExportedRange> RangeOfSemaphore(
   HOLDFAST_ASSIGN_OR_RETURN(const SemaphoreResource* semaphore,
                             resources.semaphores.Find(command.resource()));
   if (semaphore->imported != nullptr) return ImportedError(command.resource());
-  return ExportedRange{.device = semaphore->device,
-                       .chunk = semaphore->allocation->block,
-                       .offset = 0,
-                       .size = sizeof(uint64_t)};
+  return InChunk(semaphore->device, semaphore->allocation->block, /*offset=*/0,
+                 sizeof(uint64_t));
 }
 
 absl::StatusOr<ExportedRange> RangeOf(Resources& resources,
@@ -162,24 +189,22 @@ absl::Status Handle(const CommandContext& context,
   if (command.foreign() == v1::FOREIGN_HANDLE_IPC) {
     return absl::UnimplementedError("IPC handles are not exported");
   }
-  HOLDFAST_ASSIGN_OR_RETURN(const ExportedRange range,
-                            RangeOf(resources, command));
+  HOLDFAST_ASSIGN_OR_RETURN(ExportedRange range, RangeOf(resources, command));
+  const uint64_t size = range.request.size();
   internal::SharingRequest message;
   internal::ExportRequest& request = *message.mutable_export_resource();
+  request = std::move(range.request);
   request.set_kind(KindOf(command.resource()));
-  request.set_chunk(ChunkName(range.device, range.chunk.span));
-  request.set_offset(range.offset);
-  request.set_size(range.size);
   *request.mutable_terms() = command;
   HOLDFAST_ASSIGN_OR_RETURN(const SharingAnswer answer,
                             resources.sharing().ask(message, -1));
   v1::Result result;
   v1::Export& exported = *result.mutable_exported();
   exported.set_token(answer.reply.token());
-  exported.set_size(range.size);
+  exported.set_size(size);
   if (command.foreign() == v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR) {
-    exported.set_offset(range.offset);
-    exported.set_mapped_size(range.chunk.size);
+    exported.set_offset(range.mapped_offset);
+    exported.set_mapped_size(range.mapped_size);
     exported.set_descriptor_address(answer.reply.descriptor_address());
   }
   context.Reply(std::move(result));

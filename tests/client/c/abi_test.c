@@ -317,6 +317,24 @@ static void CopiesThroughAnArena(void) {
          0);
   FAILS(hf_span_to_buffer(span, 8000, x, 0, 400, g_stream), HF_OUT_OF_RANGE,
         "span of 8192");
+
+  /* A kernel uses the memory in place. */
+  float* const values = (float*)hf_span_data(span);
+  for (int i = 0; i < 4; ++i) values[1024 + i] = (float)i;
+  hf_kernel* scale;
+  OK(hf_module_kernel(g_module, "scale", &scale));
+  hf_launch_config config = HF_LAUNCH_CONFIG_INIT;
+  config.block.x = 32;
+  hf_argument arguments[] = {hf_span_pointer_at(span, 4096), hf_f32(3),
+                             hf_i32(4)};
+  OK(hf_launch(g_stream, &config, scale, arguments, 3));
+  OK(hf_stream_synchronize(g_stream));
+  EXPECT(values[1023] != 0 && values[1024 + 3] == 9);
+  arguments[0] = hf_span_pointer_at(span, 8193);
+  FAILS(hf_launch(g_stream, &config, scale, arguments, 3), HF_OUT_OF_RANGE,
+        "span of 8192");
+  hf_kernel_free(scale);
+
   hf_span* none;
   FAILS(hf_arena_allocate(arena, 2 << 20, &none), HF_RESOURCE_EXHAUSTED, "");
   hf_buffer_free(x);

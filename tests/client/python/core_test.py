@@ -180,9 +180,27 @@ def test_pinned_memory_stages_copies(device, stream, kind):
     other = buffer.copy_to(kind().allocate(4096, stream=stream), stream=stream)
     stream.sync()
     assert np.array_equal(np.frombuffer(other.memory, np.float32), np.arange(1024))
-    with pytest.raises(ValueError, match="memory of this process"):
-        launch(stream, LaunchConfig(grid=1, block=1), kernel_of(SCALE, "scale"), host,
-               np.float32(1), np.uint64(1))  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [PinnedMemoryResource, LegacyPinnedMemoryResource])
+def test_kernels_use_pinned_memory_in_place_where_the_daemon_is_here(address, stream, kind):
+    host = kind().allocate(4096, stream=stream)
+    view = np.frombuffer(host.memory, np.float32)
+    view[:] = 2
+    kernel = kernel_of(SCALE, "scale")
+    config = LaunchConfig(grid=2, block=256)
+    arguments = host.handle + 2048, np.float32(3), np.uint64(512)
+    assert host.is_device_accessible == address.startswith("unix:")
+    if not host.is_device_accessible:
+        with pytest.raises(ValueError, match="daemon is on another machine"):
+            launch(stream, config, kernel, *arguments)
+        return
+    launch(stream, config, kernel, *arguments)
+    builder = stream.device.create_graph_builder().begin_building()
+    launch(builder, config, kernel, host, np.float32(0.5), np.uint64(512))
+    builder.end_building().complete().launch(stream)
+    stream.sync()
+    assert (view[:512] == 1).all() and (view[512:] == 6).all()
 
 
 def test_pinned_memory_is_given_to_numpy_by_dlpack(embedded):

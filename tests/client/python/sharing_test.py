@@ -263,7 +263,32 @@ def test_a_collection_is_committed_and_opened(device, stream, other, name):
         with pytest.raises(ValueError, match="torch"):
             opened.tensors("tensorflow")
     assert [c["name"] for c in collections.list()].count(name) == 1
+    assert repr(opened["a"]) == "<Array 'a', F32 [2, 3]>"
     assert len(collections.describe(name)["arrays"]) == 3
+
+
+def test_a_library_of_this_process_reads_a_collection(local, device, name):
+    driver = driver_of_this_process(device)
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    collections.commit(name, {"a": np.zeros(5, np.int8), "b": values, "empty": np.empty((0, 4))})
+    with collections.open(name) as opened:
+        mapped = opened.map_locally()
+        with pytest.raises(ValueError, match="torch"):
+            opened.tensors("numpy", mapped=True)
+    collections.delete(name)  # what is mapped stays
+    assert sorted(mapped) == ["a", "b"]
+    array = mapped["b"]
+    interface = array.__cuda_array_interface__
+    assert interface["shape"] == array.shape == (2, 3) and interface["typestr"] == "<f4"
+    assert interface["data"] == (array.ptr, True) and array.size == 24 and "F32" in repr(array)
+    found = np.empty((2, 3), np.float32)
+    size = ctypes.c_size_t(found.nbytes)
+    assert driver.cuMemcpyDtoH_v2(found.ctypes.data_as(ctypes.c_void_p),
+                                  ctypes.c_uint64(array.ptr), size) == 0  # fmt: skip
+    assert (found == values).all()
+    # Nobody writes to it.
+    assert driver.cuMemcpyHtoD_v2(ctypes.c_uint64(array.ptr),
+                                  found.ctypes.data_as(ctypes.c_void_p), size) != 0  # fmt: skip
 
 
 def test_kernels_read_a_collection_and_cannot_write_it(address, name, session):

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -270,6 +272,40 @@ TEST_F(MemoryTest, HostMemoryIsRegisteredOnce) {
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
               Cuda().cuMemHostRegister_v2(host, 0, 0));
   std::free(host);
+}
+
+// The device may see it at another address than the host.
+TEST_F(MemoryTest, RegisteredSharedMemoryIsVisibleToBothSides) {
+  constexpr size_t kSize = 16384;
+  void* const host = mmap(nullptr, kSize, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(host, MAP_FAILED);
+  auto* const bytes = static_cast<uint8_t*>(host);
+  ASSERT_OK(
+      Cuda().cuMemHostRegister_v2(host, kSize, CU_MEMHOSTREGISTER_DEVICEMAP));
+  CUdeviceptr mapped = 0, inside = 0;
+  ASSERT_OK(Cuda().cuMemHostGetDevicePointer_v2(&mapped, host, 0));
+  ASSERT_OK(Cuda().cuMemHostGetDevicePointer_v2(&inside, bytes + 5000, 0));
+  EXPECT_EQ(inside, mapped + 5000);
+  bytes[0] = 9;
+  ASSERT_OK(Cuda().cuMemsetD8_v2(inside, 0x5a, 100));
+  ASSERT_OK(Cuda().cuCtxSynchronize_v2(context_));
+  EXPECT_EQ(bytes[5099], 0x5a);
+  EXPECT_EQ(bytes[5100], 0);
+  EXPECT_EQ(Read(mapped, 1).front(), 9);
+  void* back = nullptr;
+  ASSERT_OK(Cuda().cuPointerGetAttribute(
+      &back, CU_POINTER_ATTRIBUTE_HOST_POINTER, inside));
+  EXPECT_EQ(back, bytes + 5000);
+  CUdeviceptr device = 0;
+  ASSERT_OK(Cuda().cuPointerGetAttribute(&device,
+                                         CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+                                         reinterpret_cast<CUdeviceptr>(host)));
+  EXPECT_EQ(device, mapped);
+  EXPECT_OK(Cuda().cuMemHostUnregister(host));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemHostGetDevicePointer_v2(&mapped, host, 0));
+  munmap(host, kSize);
 }
 
 TEST_F(MemoryTest, ManagedMemoryIsOneForHostAndDevice) {

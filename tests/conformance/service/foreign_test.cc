@@ -14,6 +14,9 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "client/cpp/collection/collection.h"
+#include "client/cpp/collection/collection_writer.h"
+#include "client/cpp/collection/collections.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/local/local_mapping.h"
 #include "client/cpp/program.h"
@@ -156,6 +159,37 @@ TEST_F(ForeignTest, AMappingForWritingIsSeenByTheSession) {
   std::vector<uint32_t> values(kCount);
   ASSERT_OK(buffer.Download(values, stream));
   EXPECT_EQ(values, numbers_);
+}
+
+TEST_F(ForeignTest, ACollectionIsMappedForReadingAlone) {
+  const std::string name = "foreign";
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  ASSERT_OK_AND_ASSIGN(
+      CollectionWriter writer,
+      CollectionWriter::Create(session(),
+                               {{"a", "U8", {300}}, {"b", "U32", {kCount}}}));
+  ASSERT_OK_AND_ASSIGN(const Buffer written, writer.Array(1));
+  ASSERT_OK(written.Upload(numbers_, stream));
+  ASSERT_OK(writer.Commit(name));
+  std::unique_ptr<LocalMapping> mapping;
+  {
+    auto reader = OpenSession();
+    ASSERT_OK(reader);
+    ASSERT_OK_AND_ASSIGN(const Collection opened,
+                         Collection::Open(**reader, name));
+    ASSERT_OK_AND_ASSIGN(const Buffer array, opened.Array("b"));
+    // Not to another session, and not for writing.
+    EXPECT_THAT(array.Export().status(),
+                StatusIs(StatusCode::kFailedPrecondition, "was imported"));
+    EXPECT_THAT(array.ExportLocal({.rights = Rights::kReadWrite}).status(),
+                StatusIs(StatusCode::kPermissionDenied, "nobody may write"));
+    ASSERT_OK_AND_ASSIGN(const LocalExport memory, array.ExportLocal());
+    ASSERT_OK_AND_ASSIGN(mapping,
+                         LocalMapping::Map(memory, {.driver = driver_path()}));
+  }
+  ASSERT_OK(Collections(session().shared_daemon()).Delete(name));
+  EXPECT_EQ(Read(mapping->pointer()), numbers_);
+  EXPECT_EQ(Write(mapping->pointer(), numbers_), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(ForeignTest, ATokenForSessionsOpensNoDescriptor) {

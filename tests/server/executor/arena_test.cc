@@ -29,6 +29,24 @@ constexpr uint64_t kSize = uint64_t{1} << 20;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr char kTaken[] = {'\0'};
 
+// put(unsigned* to): *to = 5.
+constexpr char kPtx[] = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+
+.visible .entry put(.param .u64 p_to)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [p_to];
+    cvta.to.global.u64 %rd2, %rd1;
+    mov.u32 %r1, 5;
+    st.global.u32 [%rd2], %r1;
+    ret;
+}
+)";
+
 std::string Token(char last) { return std::string(15, 't') + last; }
 
 UniqueFd Memory(uint64_t size, int seals = kSeals) {
@@ -138,6 +156,23 @@ class ArenaTest : public ExecutorTest {
     return Outcome(batch);
   }
 
+  // Launches `put` on this place of an arena and waits; how it ended.
+  int Put(uint64_t arena, uint64_t offset) {
+    Batch batch(next_sequence_);
+    v1::Launch& launch = *batch.Add().mutable_launch();
+    launch.set_kernel(KernelName(0));
+    launch.set_stream(StreamName(0));
+    for (v1::Dim3* dim : {launch.mutable_grid(), launch.mutable_block()}) {
+      dim->set_x(1);
+      dim->set_y(1);
+      dim->set_z(1);
+    }
+    v1::BufferArgument& to = *launch.add_arguments()->mutable_buffer();
+    to.set_buffer(arena);
+    to.set_offset(offset);
+    return Outcome(batch);
+  }
+
   int Outcome(Batch& batch) {
     const uint64_t copy = batch.last_sequence();
     batch.Synchronize(StreamName(0));
@@ -185,6 +220,28 @@ TEST_F(ArenaTest, BytesGoInAndOutAtOffsets) {
   EXPECT_EQ(In(100, ArenaName(0), 5, 6), 0);
   EXPECT_EQ(Out(98, ArenaName(0), kSize - 10, 10), 0);
   EXPECT_EQ(std::string(bytes + kSize - 10, 10), "\7\7shared\7\7");
+}
+
+TEST_F(ArenaTest, KernelsUseItInPlace) {
+  const UniqueFd fd = Memory(kSize);
+  const auto mapping =
+      FileMapping::Map(fd.get(), FileMapping::Access::kReadWrite);
+  ASSERT_OK(mapping);
+  const auto* const words = static_cast<const uint32_t*>(mapping->data());
+  ASSERT_EQ(Make(ArenaName(0), fd.get()), StatusCode::OK);
+  Batch batch(next_sequence_);
+  batch.LoadInline(ModuleName(0), kPtx);
+  batch.GetKernel(KernelName(0), ModuleName(0), "put");
+  ASSERT_EQ(Outcome(batch), 0);
+  EXPECT_EQ(Put(ArenaName(0), 4096), 0);
+  EXPECT_EQ(words[1024], 5u);
+  EXPECT_EQ(words[1023] + words[1025], 0u);
+  EXPECT_EQ(Put(ArenaName(0), kSize + 1), kOutOfRange);
+  EXPECT_EQ(Put(ArenaName(1), 0), kNotFound);
+  Batch free(next_sequence_);
+  free.Add().mutable_free_arena()->set_arena(ArenaName(0));
+  EXPECT_EQ(Outcome(free), 0);
+  EXPECT_EQ(Put(ArenaName(0), 0), kFailed);
 }
 
 TEST_F(ArenaTest, ACopyTellsItsPathIfAsked) {

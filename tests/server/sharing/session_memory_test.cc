@@ -42,13 +42,12 @@ UniqueFd Memory(uint64_t size, int seals = F_SEAL_SHRINK) {
 struct Session {
   Session(MemoryLedger& ledger, ExportRegistry& exports,
           CollectionTable& collections, DeviceMemory& memory,
-          const std::string& id)
+          const std::string& id, const std::string& tenant)
       : grants(ledger), held({exports, collections, memory, grants}) {
     internal::AccountLimits limits;
     limits.set_device_bytes(64 * kMiB);
     grants.Open(limits, 1);
-    held.Open(id,
-              std::make_shared<Tenant>(Tenant::Options{.name = "uid 1000"}));
+    held.Open(id, std::make_shared<Tenant>(Tenant::Options{.name = tenant}));
   }
 
   void Make(uint64_t chunk, UniqueFd fd, uint64_t size = kSize) {
@@ -82,6 +81,44 @@ struct Session {
     return held.Ask(request, -1);
   }
 
+  // Makes a chunk a collection, and opens one; the import's name.
+  absl::Status Commit(uint64_t chunk, const std::string& name) {
+    v1::CommitCollection contents;
+    contents.set_name(name);
+    contents.add_buffers(0);
+    internal::SharingRequest request;
+    internal::CommittedBuffer& buffer =
+        *request.mutable_commit()->add_buffers();
+    buffer.set_chunk(chunk);
+    buffer.set_size(kSize);
+    const auto description =
+        CreateSealedMemfd("contents", contents.SerializeAsString());
+    const SessionMemory::Answer answer = held.Ask(request, description->get());
+    return answer.reply.has_error() ? FromError(answer.reply.error())
+                                    : absl::OkStatus();
+  }
+  uint64_t OpenCollection(const std::string& name) {
+    internal::SharingRequest request;
+    request.mutable_open()->set_name(name);
+    return held.Ask(request, -1).reply.imported().import();
+  }
+
+  // A token with which a process outside Holdfast maps what was imported.
+  absl::StatusOr<std::string> ExportImport(
+      uint64_t import, uint64_t offset = 0, uint64_t size = kSize,
+      v1::ForeignHandle foreign = v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR) {
+    internal::SharingRequest request;
+    internal::ExportRequest& of = *request.mutable_export_resource();
+    of.set_kind(v1::HANDLE_KIND_BUFFER);
+    of.set_import(import);
+    of.set_offset(offset);
+    of.set_size(size);
+    of.mutable_terms()->set_foreign(foreign);
+    const SessionMemory::Answer answer = held.Ask(request, -1);
+    if (answer.reply.has_error()) return FromError(answer.reply.error());
+    return answer.reply.token();
+  }
+
   // As an executor frees a chunk.
   void Free(uint64_t chunk) {
     held.Release(chunk);
@@ -105,9 +142,10 @@ class SessionMemoryTest : public ::testing::Test {
     ready.add_devices()->set_total_memory(256 * kMiB);
     ledger_.AddDevices(ready);
   }
-  std::unique_ptr<Session> Open(const std::string& id) {
+  std::unique_ptr<Session> Open(const std::string& id,
+                                const std::string& tenant = "uid 1000") {
     return std::make_unique<Session>(ledger_, exports_, collections_, memory_,
-                                     id);
+                                     id, tenant);
   }
   uint64_t Reserved() const {
     v1::MemoryTotals totals;
@@ -278,6 +316,51 @@ TEST_F(SessionMemoryTest,
   EXPECT_TRUE(reader_->held.Ask(request, -1).reply.has_error());
   request.set_reopen(12345);
   EXPECT_TRUE(reader_->held.Ask(request, -1).reply.has_error());
+}
+
+TEST_F(SessionMemoryTest, ForeignProcessesOfItsTenantAloneGetACollection) {
+  maker_->Make(1, Memory(kSize));
+  ASSERT_OK(maker_->Commit(1, "weights"));
+  v1::ConfigureCollectionRequest shown;
+  shown.set_name("weights");
+  shown.mutable_visibility()->set_everybody(true);
+  ASSERT_OK(collections_.Configure({.client = "uid 1000"}, shown));
+  const uint64_t import = reader_->OpenCollection("weights");
+  const auto token = reader_->ExportImport(import, 4096, 100);
+  ASSERT_OK(token);
+  const auto redeemed = exports_.RedeemForeign(*token);
+  ASSERT_OK(redeemed);
+  EXPECT_EQ(redeemed->offset, 4096u);
+  EXPECT_EQ(redeemed->size, 100u);
+  EXPECT_EQ(redeemed->rights, v1::RIGHTS_READ);
+
+  const auto stranger = Open("s-3", "uid 2000");
+  const uint64_t theirs = stranger->OpenCollection("weights");
+  ASSERT_NE(theirs, 0u);
+  EXPECT_THAT(stranger->ExportImport(theirs),
+              StatusIs(StatusCode::kPermissionDenied, "uid 1000"));
+  stranger->End();
+}
+
+TEST_F(SessionMemoryTest, AnExecutorExportsNoImportButOfACollection) {
+  maker_->Make(1, Memory(kSize));
+  maker_->Make(2, Memory(kSize));
+  ASSERT_OK(maker_->Commit(1, "weights"));
+  const uint64_t import = reader_->OpenCollection("weights");
+  EXPECT_THAT(reader_->ExportImport(import, 1),
+              StatusIs(StatusCode::kOutOfRange, ""));
+  EXPECT_THAT(reader_->ExportImport(import, UINT64_MAX, 2),
+              StatusIs(StatusCode::kOutOfRange, ""));
+  EXPECT_THAT(
+      reader_->ExportImport(import, 0, kSize, v1::FOREIGN_HANDLE_UNSPECIFIED),
+      StatusIs(StatusCode::kFailedPrecondition, ""));
+  EXPECT_THAT(reader_->ExportImport(import + 1),
+              StatusIs(StatusCode::kFailedPrecondition, ""));
+  const auto token = maker_->Export(2);
+  ASSERT_OK(token);
+  const uint64_t buffer = reader_->Import(*token).reply.imported().import();
+  EXPECT_THAT(reader_->ExportImport(buffer),
+              StatusIs(StatusCode::kFailedPrecondition, ""));
 }
 
 TEST_F(SessionMemoryTest, ASuccessorIsShownEachChunkAndWhetherItMayWrite) {

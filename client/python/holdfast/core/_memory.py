@@ -3,7 +3,8 @@
 
 A Buffer of a device lies in the daemon's executor; a kernel takes it by its handle, and no address
 of it exists here. Pinned memory lies here, in an arena that the executor has mapped too, so that
-NumPy sees it (``numpy.from_dlpack``, ``numpy.frombuffer``) and the device copies from and to it.
+NumPy sees it (``numpy.from_dlpack``, ``numpy.frombuffer``), the device copies from and to it, and
+kernels use it in place.
 """
 
 from holdfast import _native, _session, _sharing
@@ -226,8 +227,8 @@ class Buffer(_native.Buffer):
 
     @property
     def is_device_accessible(self):
-        """Whether kernels can use it. Pinned memory is only copied."""
-        return self._device_id >= 0
+        """Whether kernels can use it: all but pinned memory for a daemon on another machine."""
+        return self._device_id >= 0 or isinstance(self._memory, _native.Span)
 
     @property
     def is_host_accessible(self):
@@ -682,10 +683,11 @@ class PinnedMemoryResourceOptions(Options):
 
 
 class PinnedMemoryResource(MemoryResource):
-    """Memory of this process that the session's executor has page-locked and copies directly.
+    """Memory of this process that the session's executor has page-locked: copied directly, and
+    used by kernels in place. ``sync`` before this process reads what a kernel wrote.
 
-    Kernels cannot use it; copy it into a Buffer of a device. If the daemon is on another machine,
-    it is ordinary memory, and copies wait.
+    If the daemon is on another machine, it is ordinary memory: copies wait, and kernels cannot use
+    it.
     """
 
     def __init__(self, options=None):
@@ -700,7 +702,7 @@ class PinnedMemoryResource(MemoryResource):
         return Buffer._pinned(stream.device._session, size, self, stream)
 
     device_id = property(lambda self: -1)
-    is_device_accessible = property(lambda self: False)
+    is_device_accessible = property(lambda self: True)
     is_host_accessible = property(lambda self: True)
     is_ipc_enabled = property(lambda self: False)
     is_mapped = property(lambda self: False)

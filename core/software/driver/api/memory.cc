@@ -94,6 +94,31 @@ bool IsMapped(const void* pointer, size_t size) {
   return mincore(reinterpret_cast<void*>(first), length, resident.data()) == 0;
 }
 
+// Also makes an alias of memory that is shared.
+CUresult Register(Driver& driver, Context& context, uintptr_t address,
+                  size_t size, unsigned flags) {
+  Region region;
+  region.address = address;
+  region.size = size;
+  region.kind = MemoryKind::kRegistered;
+  region.context_id = context.id();
+  region.device = context.device().ordinal();
+  region.flags = flags;
+  Region alias = region;
+  std::unique_ptr<Alias> made = Alias::Create(address, size);
+  if (made != nullptr) region.other = made->address();
+  if (!driver.memory.Insert(std::move(region))) {
+    return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  }
+  if (made == nullptr) return CUDA_SUCCESS;
+  alias.address = made->address();
+  alias.kind = MemoryKind::kAlias;
+  alias.other = address;
+  alias.backing = std::move(made);
+  driver.memory.Insert(std::move(alias));
+  return CUDA_SUCCESS;
+}
+
 template <typename T>
 CUresult Store(void* data, T value) {
   memcpy(data, &value, sizeof(value));
@@ -126,13 +151,15 @@ CUresult GetPointerAttribute(Driver& driver, const Region& region,
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return Store(data, MemoryType(region));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      if (region.kind == MemoryKind::kRegistered) {
-        return CUDA_ERROR_INVALID_VALUE;
-      }
-      return Store(data, pointer);
+      if (region.kind != MemoryKind::kRegistered) return Store(data, pointer);
+      if (region.other == 0) return CUDA_ERROR_INVALID_VALUE;
+      return Store(data, region.other + (pointer - region.address));
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       if (!IsHost(region.kind) && region.kind != MemoryKind::kManaged) {
         return CUDA_ERROR_INVALID_VALUE;
+      }
+      if (region.kind == MemoryKind::kAlias) {
+        return Store(data, region.other + (pointer - region.address));
       }
       return Store(data, pointer);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
@@ -271,25 +298,22 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t size, unsigned flags) {
         !IsMapped(pointer, size)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    Region region;
-    region.address = reinterpret_cast<uintptr_t>(pointer);
-    region.size = size;
-    region.kind = MemoryKind::kRegistered;
-    region.context_id = context.id();
-    region.device = context.device().ordinal();
-    region.flags = flags;
-    return driver.memory.Insert(std::move(region))
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    return Register(driver, context, reinterpret_cast<uintptr_t>(pointer), size,
+                    flags);
   });
 }
 
 CUresult cuMemHostUnregister(void* pointer) {
   return WithContext([&](Driver& driver, Context&) {
     if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return Free(driver, reinterpret_cast<uintptr_t>(pointer),
-                {MemoryKind::kRegistered},
-                CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    const std::optional<Region> region = driver.memory.Find(address);
+    const CUresult result = Free(driver, address, {MemoryKind::kRegistered},
+                                 CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    if (result == CUDA_SUCCESS && region->other != 0) {
+      driver.memory.Remove(region->other, {MemoryKind::kAlias});
+    }
+    return result;
   });
 }
 
@@ -302,10 +326,11 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host,
     if (!region.has_value() || !IsHost(region->kind)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    // Kernels reach the window only, and the program's own memory lies outside.
-    if (region->kind == MemoryKind::kRegistered)
-      return CUDA_ERROR_NOT_SUPPORTED;
     *device = address;  // one address space
+    if (region->kind != MemoryKind::kRegistered) return CUDA_SUCCESS;
+    // Kernels reach the window only, and the program's own memory lies outside.
+    if (region->other == 0) return CUDA_ERROR_NOT_SUPPORTED;
+    *device = region->other + (address - region->address);
     return CUDA_SUCCESS;
   });
 }

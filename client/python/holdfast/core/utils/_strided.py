@@ -76,7 +76,7 @@ class StridedMemoryView:
         strides = None if strides is None else tuple(strides)
         _check_fits(shape, strides, itemsize, buffer.size)
         device, ptr = (_CUDA, buffer.device_id), buffer.handle
-        if not buffer.is_device_accessible:
+        if buffer.is_host_accessible:
             device, ptr = (_CPU, -1), _native.address_of(buffer.memory)
         return cls._make(
             buffer, ptr, shape, strides, dtype, itemsize, device, bool(is_readonly)
