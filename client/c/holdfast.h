@@ -1211,6 +1211,10 @@ uint64_t hf_collection_version(const hf_collection* collection);
 size_t hf_collection_array_count(const hf_collection* collection);
 /* Sorted by name. REQUIRES: index < count. */
 hf_array hf_collection_array_at(const hf_collection* collection, size_t index);
+/* Elements from one to the next of each dimension; NULL: C order. REQUIRES:
+ * index < count. */
+const int64_t* hf_collection_array_strides(const hf_collection* collection,
+                                           size_t index);
 /* The memory of one array, which nobody can write to; it ends with the
  * collection. HF_NOT_FOUND: no such array. */
 hf_error* hf_collection_array(const hf_collection* collection, const char* name,

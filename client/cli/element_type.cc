@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/printable.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {
@@ -149,8 +150,8 @@ absl::StatusOr<ElementType> ParseNumpyDescription(absl::string_view text) {
       : absl::StrContains(text, "U") || absl::StrContains(text, "S")
           ? "strings"
           : "such elements";
-  return absl::InvalidArgumentError(
-      absl::StrCat("the dtype is '", text, "': ", why, " are not supported"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the dtype is '", ToPrintable(text), "': ", why, " are not supported"));
 }
 
 absl::StatusOr<std::string> ParseScalar(ElementType type,

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "client/cli/file.h"
 #include "core/base/error_detail.h"
+#include "core/base/printable.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {
@@ -23,7 +24,8 @@ absl::Status Bad(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("not a valid .npy: ", what));
 }
 
-struct Header {
+// The header's dictionary.
+struct Dictionary {
   std::set<std::string> keys;  // that were there
   std::string type;
   bool fortran_order = false;
@@ -36,9 +38,9 @@ class HeaderParser {
  public:
   explicit HeaderParser(absl::string_view text) : rest_(text) {}
 
-  absl::StatusOr<Header> Parse() {
+  absl::StatusOr<Dictionary> Parse() {
     if (!Take("{")) return Bad("the header is no dictionary");
-    Header header;
+    Dictionary header;
     while (!Take("}")) {
       HOLDFAST_RETURN_IF_ERROR(ParseEntry(&header));
       if (!Take(",") && !At("}")) return Bad("the header's entries");
@@ -62,14 +64,15 @@ class HeaderParser {
     return absl::ConsumePrefix(&rest_, token);
   }
 
-  absl::Status ParseEntry(Header* header) {
+  absl::Status ParseEntry(Dictionary* header) {
     HOLDFAST_ASSIGN_OR_RETURN(const std::string key, ParseString());
     if (!Take(":")) return Bad("no colon after a key of the header");
     header->keys.insert(key);
     if (key == "descr") return ParseType(header);
     if (key == "fortran_order") return ParseOrder(header);
     if (key == "shape") return ParseShape(header);
-    return Bad(absl::StrCat("unknown key '", key, "' in the header"));
+    return Bad(
+        absl::StrCat("unknown key '", ToPrintable(key), "' in the header"));
   }
 
   absl::StatusOr<std::string> ParseString() {
@@ -84,7 +87,7 @@ class HeaderParser {
     return text;
   }
 
-  absl::Status ParseType(Header* header) {
+  absl::Status ParseType(Dictionary* header) {
     if (At("[")) {
       return absl::InvalidArgumentError(
           "the dtype is a structure: structured arrays are not supported");
@@ -93,7 +96,7 @@ class HeaderParser {
     return absl::OkStatus();
   }
 
-  absl::Status ParseOrder(Header* header) {
+  absl::Status ParseOrder(Dictionary* header) {
     if (Take("True")) {
       header->fortran_order = true;
     } else if (Take("False")) {
@@ -104,7 +107,7 @@ class HeaderParser {
     return absl::OkStatus();
   }
 
-  absl::Status ParseShape(Header* header) {
+  absl::Status ParseShape(Dictionary* header) {
     if (!Take("(")) return Bad("the shape is no tuple");
     std::vector<uint64_t> shape;
     while (!Take(")")) {
@@ -129,32 +132,6 @@ class HeaderParser {
   absl::string_view rest_;
 };
 
-// Splits the file into the header's text and the data.
-absl::Status SplitHeader(absl::string_view file, absl::string_view* header,
-                         absl::string_view* data) {
-  if (!absl::ConsumePrefix(&file, kMagic)) return Bad("wrong magic");
-  if (file.size() < 2) return Bad("truncated before the version");
-  const int major = static_cast<unsigned char>(file[0]);
-  if (major < 1 || major > 3) {
-    return Bad(absl::StrCat("version ", major, ", known are 1 to 3"));
-  }
-  file.remove_prefix(2);
-  const size_t width = major == 1 ? 2 : 4;
-  if (file.size() < width) return Bad("truncated before the header's length");
-  uint64_t length = 0;
-  for (size_t i = 0; i < width; ++i) {
-    length |= uint64_t{static_cast<unsigned char>(file[i])} << (8 * i);
-  }
-  file.remove_prefix(width);
-  if (file.size() < length) {
-    return Bad(absl::StrCat("the header has ", length, " bytes, only ",
-                            file.size(), " are left"));
-  }
-  *header = file.substr(0, length);
-  *data = file.substr(length);
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<uint64_t> ByteSize(ElementType type,
@@ -173,25 +150,62 @@ std::string Describe(ElementType type, const std::vector<uint64_t>& shape) {
   return absl::StrCat(Name(type), "[", absl::StrJoin(shape, ","), "]");
 }
 
+absl::StatusOr<uint64_t> NpyDataOffset(absl::string_view preamble) {
+  absl::string_view rest = preamble;
+  if (!absl::ConsumePrefix(&rest, kMagic)) return Bad("wrong magic");
+  if (rest.size() < 2) return Bad("truncated before the version");
+  const int major = static_cast<unsigned char>(rest[0]);
+  if (major < 1 || major > 3) {
+    return Bad(absl::StrCat("version ", major, ", known are 1 to 3"));
+  }
+  rest.remove_prefix(2);
+  const size_t width = major == 1 ? 2 : 4;
+  if (rest.size() < width) return Bad("truncated before the header's length");
+  uint64_t length = 0;
+  for (size_t i = 0; i < width; ++i) {
+    length |= uint64_t{static_cast<unsigned char>(rest[i])} << (8 * i);
+  }
+  if (length > kMaxNpyHeader) {
+    return Bad(
+        absl::StrCat("a header of ", length, " bytes; limit: ", kMaxNpyHeader));
+  }
+  return kMagic.size() + 2 + width + length;
+}
+
+absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view beginning) {
+  NpyHeader header;
+  HOLDFAST_ASSIGN_OR_RETURN(header.data_offset, NpyDataOffset(beginning));
+  if (header.data_offset > beginning.size()) {
+    return Bad(absl::StrCat("the header ends at byte ", header.data_offset,
+                            ", the file at ", beginning.size()));
+  }
+  const size_t width = beginning[kMagic.size()] == 1 ? 2 : 4;
+  const size_t text = kMagic.size() + 2 + width;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Dictionary dictionary,
+      HeaderParser(beginning.substr(text, header.data_offset - text)).Parse());
+  HOLDFAST_ASSIGN_OR_RETURN(header.type,
+                            ParseNumpyDescription(dictionary.type));
+  header.fortran_order = dictionary.fortran_order;
+  header.shape = std::move(dictionary.shape);
+  HOLDFAST_ASSIGN_OR_RETURN(header.data_size,
+                            ByteSize(header.type, header.shape));
+  return header;
+}
+
 absl::StatusOr<Array> ParseNpy(absl::string_view file) {
-  absl::string_view text, data;
-  HOLDFAST_RETURN_IF_ERROR(SplitHeader(file, &text, &data));
-  HOLDFAST_ASSIGN_OR_RETURN(Header header, HeaderParser(text).Parse());
-  Array array;
-  HOLDFAST_ASSIGN_OR_RETURN(array.type, ParseNumpyDescription(header.type));
+  HOLDFAST_ASSIGN_OR_RETURN(NpyHeader header, ParseNpyHeader(file));
   if (header.fortran_order) {
     return absl::InvalidArgumentError(
         "the array is in Fortran order; save numpy.ascontiguousarray of it");
   }
-  array.shape = std::move(header.shape);
-  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t size,
-                            ByteSize(array.type, array.shape));
-  if (data.size() != size) {
+  const absl::string_view data = file.substr(header.data_offset);
+  if (data.size() != header.data_size) {
     return Bad(absl::StrCat("there are ", data.size(), " bytes of data, ",
-                            Describe(array.type, array.shape), " has ", size));
+                            Describe(header.type, header.shape), " has ",
+                            header.data_size));
   }
-  array.bytes = std::string(data);
-  return array;
+  return Array{header.type, std::move(header.shape), std::string(data)};
 }
 
 std::string SerializeNpy(const Array& array) {

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/files/safetensors.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/files/read_range.h"
 #include "client/files/safetensors_json.h"
 #include "core/base/array_layout.h"
 #include "core/base/printable.h"
@@ -71,19 +68,6 @@ absl::Status CheckPlaces(const SafetensorsHeader& header) {
   return absl::OutOfRangeError(absl::StrCat("the arrays end at byte ", end,
                                             " of the data, which has ",
                                             header.data_size));
-}
-
-absl::Status ReadFully(int fd, char* data, size_t size, uint64_t offset) {
-  while (size > 0) {
-    const ssize_t got = pread(fd, data, size, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return absl::ErrnoToStatus(errno, "cannot be read");
-    if (got == 0) return absl::OutOfRangeError("the file is cut short");
-    data += got;
-    size -= static_cast<size_t>(got);
-    offset += static_cast<uint64_t>(got);
-  }
-  return absl::OkStatus();
 }
 
 absl::Status CheckText(const std::vector<StoredArray>& arrays,
@@ -154,24 +138,20 @@ absl::StatusOr<std::string> MakeSafetensorsHeader(
 }
 
 absl::StatusOr<SafetensorsFile> ReadSafetensors(int fd) {
-  struct stat status;
-  if (fstat(fd, &status) != 0) {
-    return absl::ErrnoToStatus(errno, "cannot be looked at");
-  }
-  const auto file_size = static_cast<uint64_t>(status.st_size);
-  if (!S_ISREG(status.st_mode) || file_size < kLengthBytes) {
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t file_size, FileSize(fd));
+  if (file_size < kLengthBytes) {
     return absl::InvalidArgumentError("not a safetensors file: too short");
   }
   uint64_t length = 0;
   HOLDFAST_RETURN_IF_ERROR(
-      ReadFully(fd, reinterpret_cast<char*>(&length), kLengthBytes, 0));
+      ReadRange(fd, reinterpret_cast<char*>(&length), kLengthBytes, 0));
   if (length > kMaxSafetensorsHeader || length > file_size - kLengthBytes) {
     return absl::OutOfRangeError(absl::StrCat(
         "not a safetensors file: a header of ", length, " bytes in a file of ",
         file_size, "; limit: ", kMaxSafetensorsHeader));
   }
   std::string json(length, '\0');
-  HOLDFAST_RETURN_IF_ERROR(ReadFully(fd, json.data(), length, kLengthBytes));
+  HOLDFAST_RETURN_IF_ERROR(ReadRange(fd, json.data(), length, kLengthBytes));
   SafetensorsFile file;
   file.data_offset = kLengthBytes + length;
   HOLDFAST_ASSIGN_OR_RETURN(

@@ -79,6 +79,16 @@ TEST_F(EmbeddedTest, Survive) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
+TEST_F(EmbeddedTest, SharedModel) {
+  const Outcome outcome = RunProgram({ProgramPath("SHARED_MODEL"), kAddress});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  for (const char* line :
+       {"has loaded version 1", "engine 1 is killed", "version 2 is committed",
+        "engine 3 has moved over and answers right"}) {
+    EXPECT_TRUE(absl::StrContains(outcome.out, line)) << outcome.out;
+  }
+}
+
 TEST_F(EmbeddedTest, AClientThatIsKilledLeavesNothing) {
   Process client({ProgramPath("HOLDING_CLIENT"), "embedded:device=cpu"});
   ASSERT_NE(client.ReadLine(), "");

@@ -52,6 +52,13 @@ absl::StatusOr<std::vector<ArraySpec>> ToSpecs(const hf_array* arrays,
   return specs;
 }
 
+// By name. REQUIRES: index < count.
+const std::pair<const std::string, v1::ArrayDescription>& ArrayAt(
+    const hf_collection* collection, size_t index) {
+  return *std::next(collection->collection.arrays().begin(),
+                    static_cast<std::ptrdiff_t>(index));
+}
+
 }  // namespace
 }  // namespace holdfast::c
 
@@ -83,19 +90,22 @@ size_t hf_collection_array_count(const hf_collection* collection) {
 }
 
 hf_array hf_collection_array_at(const hf_collection* collection, size_t index) {
-  const auto& [name, array] =
-      *std::next(collection->collection.arrays().begin(),
-                 static_cast<std::ptrdiff_t>(index));
+  const auto& [name, array] = holdfast::c::ArrayAt(collection, index);
   return {name.c_str(), array.dtype().c_str(), array.shape().data(),
           static_cast<size_t>(array.shape_size()), array.size()};
+}
+
+const int64_t* hf_collection_array_strides(const hf_collection* collection,
+                                           size_t index) {
+  const auto& strides =
+      holdfast::c::ArrayAt(collection, index).second.strides();
+  return strides.empty() ? nullptr : strides.data();
 }
 
 void hf_collection_array_place(const hf_collection* collection, size_t index,
                                size_t* buffer, uint64_t* offset) {
   const holdfast::v1::ArrayDescription& array =
-      std::next(collection->collection.arrays().begin(),
-                static_cast<std::ptrdiff_t>(index))
-          ->second;
+      holdfast::c::ArrayAt(collection, index).second;
   *buffer = array.buffer();
   *offset = array.offset();
 }

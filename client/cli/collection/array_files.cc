@@ -11,6 +11,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "client/files/safetensors.h"
+#include "core/base/error_detail.h"
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
 #include "core/base/status_macros.h"
@@ -21,24 +23,6 @@ namespace {
 // Bytes in host memory at a time.
 constexpr uint64_t kPiece = uint64_t{16} << 20;
 
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
-}
-
-absl::Status ReadPiece(int fd, std::string& piece, uint64_t offset) {
-  size_t done = 0;
-  while (done < piece.size()) {
-    const ssize_t got = pread(fd, piece.data() + done, piece.size() - done,
-                              static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return absl::ErrnoToStatus(errno, "cannot be read");
-    if (got == 0) return absl::OutOfRangeError("the file was cut short");
-    done += static_cast<size_t>(got);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status WriteAll(int fd, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = write(fd, bytes.data(), bytes.size());
@@ -47,6 +31,23 @@ absl::Status WriteAll(int fd, absl::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(put));
   }
   return absl::OkStatus();
+}
+
+// Calls `take` with the bytes of an array of a file, piece by piece.
+// Messages name the file if it is at fault.
+absl::Status ReadArray(
+    const std::string& path, int fd, const FileArray& array,
+    const std::function<absl::Status(absl::string_view, uint64_t)>& take) {
+  FileArrayReader reader(fd, array);
+  std::string piece;
+  for (uint64_t done = 0; done < array.size; done += piece.size()) {
+    piece.resize(std::min(kPiece, array.size - done));
+    const absl::Status read = reader.Read(piece);
+    if (!read.ok()) return WithPrefix(path, read);
+    HOLDFAST_RETURN_IF_ERROR(take(piece, done));
+  }
+  const absl::Status end = reader.Finish();
+  return end.ok() ? end : WithPrefix(path, end);
 }
 
 // Calls `take` with the bytes of an array, piece by piece.
@@ -109,28 +110,24 @@ absl::Status WriteArrays(const Collection& collection, const Stream& stream,
 absl::StatusOr<ArrayFiles> ArrayFiles::Open(
     const std::vector<std::string>& paths) {
   ArrayFiles files;
-  files.paths_ = paths;
   absl::flat_hash_set<std::string> names;
   for (const std::string& path : paths) {
     UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.valid()) return absl::ErrnoToStatus(errno, path);
-    auto file = ReadSafetensors(fd.get());
-    if (!file.ok()) return InFile(path, file.status());
-    for (StoredArray& array : file->header.arrays) {
-      if (!names.insert(array.name).second) {
+    auto read = ReadFileArrays(fd.get(), path);
+    if (!read.ok()) return WithPrefix(path, read.status());
+    for (const FileArray& array : read->arrays) {
+      if (!names.insert(array.spec.name).second) {
         return absl::AlreadyExistsError(
-            absl::StrCat(path, ": array \"", ToPrintable(array.name),
-                         "\" is in another file, too"));
+            absl::StrCat(path, ": array \"", ToPrintable(array.spec.name),
+                         "\" is there already, in this file or another"));
       }
-      files.sources_.push_back(
-          {files.files_.size(), file->data_offset + array.offset, array.size});
-      files.arrays_.push_back({std::move(array.name), std::move(array.dtype),
-                               std::move(array.shape)});
+      files.arrays_.push_back(array.spec);
     }
-    for (auto& [key, value] : file->header.metadata) {
+    for (auto& [key, value] : read->metadata) {
       files.metadata_[key] = std::move(value);
     }
-    files.files_.push_back(std::move(fd));
+    files.files_.push_back({path, std::move(fd), std::move(read->arrays)});
   }
   return files;
 }
@@ -139,20 +136,20 @@ absl::Status ArrayFiles::Upload(const CollectionWriter& writer,
                                 const Stream& stream,
                                 const CopyProgress& progress) const {
   uint64_t all = 0;
-  for (const Source& source : sources_) all += source.size;
+  for (const File& file : files_) {
+    for (const FileArray& array : file.arrays) all += array.size;
+  }
   uint64_t total = 0;
-  std::string piece;
-  for (size_t i = 0; i < sources_.size(); ++i) {
-    const Source& source = sources_[i];
-    HOLDFAST_ASSIGN_OR_RETURN(const Buffer array, writer.Array(i));
-    for (uint64_t done = 0; done < source.size; done += piece.size()) {
-      piece.resize(std::min(kPiece, source.size - done));
-      const absl::Status read =
-          ReadPiece(files_[source.file].get(), piece, source.offset + done);
-      if (!read.ok()) return InFile(paths_[source.file], read);
-      HOLDFAST_RETURN_IF_ERROR(
-          array.Upload(piece.data(), piece.size(), stream, done));
-      progress(total += piece.size(), all);
+  size_t index = 0;
+  for (const File& file : files_) {
+    for (const FileArray& array : file.arrays) {
+      HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer, writer.Array(index++));
+      HOLDFAST_RETURN_IF_ERROR(ReadArray(
+          file.path, file.fd.get(), array,
+          [&](absl::string_view piece, uint64_t done) {
+            progress(total += piece.size(), all);
+            return buffer.Upload(piece.data(), piece.size(), stream, done);
+          }));
     }
   }
   return absl::OkStatus();
@@ -171,7 +168,7 @@ absl::Status SaveCollection(const Collection& collection, const Stream& stream,
   }
   if (status.ok()) return status;
   unlink(unfinished.c_str());
-  return InFile(path, status);
+  return WithPrefix(path, status);
 }
 
 absl::StatusOr<std::map<std::string, std::string>> DigestArrays(

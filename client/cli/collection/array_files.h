@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/cli/collection/file_arrays.h"
 #include "client/cpp/collection/collection.h"
 #include "client/cpp/collection/collection_writer.h"
-#include "client/files/safetensors.h"
 #include "core/base/unique_fd.h"
 
 namespace holdfast::cli {
@@ -20,11 +20,11 @@ namespace holdfast::cli {
 // Called with bytes done and bytes in all.
 using CopyProgress = std::function<void(uint64_t done, uint64_t all)>;
 
-// Safetensors files whose arrays are to become one collection.
+// Files whose arrays are to become one collection: safetensors, .npy, .npz.
 class ArrayFiles {
  public:
-  // Reads the headers. Messages name the file. ALREADY_EXISTS: two files have
-  // an array of one name.
+  // Reads the headers, as ReadFileArrays does. Messages name the file.
+  // ALREADY_EXISTS: two arrays have one name.
   static absl::StatusOr<ArrayFiles> Open(const std::vector<std::string>& paths);
 
   const std::vector<ArraySpec>& arrays() const { return arrays_; }
@@ -34,19 +34,19 @@ class ArrayFiles {
   }
 
   // Reads every array into its place of `writer`, which was made of arrays().
+  // DATA_LOSS: an archive's entry is damaged.
   absl::Status Upload(const CollectionWriter& writer, const Stream& stream,
                       const CopyProgress& progress) const;
 
  private:
-  struct Source {
-    size_t file = 0;
-    uint64_t offset = 0;  // in the file
-    uint64_t size = 0;
+  struct File {
+    std::string path;
+    UniqueFd fd;
+    std::vector<FileArray> arrays;
   };
 
-  std::vector<std::string> paths_;
-  std::vector<UniqueFd> files_;
-  std::vector<Source> sources_;
+  std::vector<File> files_;
+  // Those of the files, one after the other.
   std::vector<ArraySpec> arrays_;
   std::map<std::string, std::string> metadata_;
 };

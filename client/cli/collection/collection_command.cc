@@ -237,9 +237,11 @@ void AddCollectionCommand(CLI::App* app, CommonOptions* options,
   Adder adder(group, options, status);
   adder.AddVersioned("show", "One version: its arrays, readers and metadata",
                      Show);
-  CLI::App* const load = adder.AddNamed(
-      "load", "Make a new version of the arrays in safetensors files", Load);
-  load->add_option("FILES", adder.arguments().files, "Files to read")
+  CLI::App* const load =
+      adder.AddNamed("load", "Make a new version of the arrays in files", Load);
+  load->add_option("FILES", adder.arguments().files,
+                   "Files to read: NAME.npy, an array of that name; NAME.npz, "
+                   "its arrays; others are safetensors")
       ->required();
   load->add_option("--device", adder.arguments().device,
                    "Ordinal of the device")

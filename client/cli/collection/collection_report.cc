@@ -16,7 +16,10 @@ namespace holdfast::cli {
 namespace {
 
 std::string Shape(const v1::ArrayDescription& array) {
-  return absl::StrCat(array.dtype(), "[", absl::StrJoin(array.shape(), ","),
+  const std::string shape =
+      absl::StrCat(array.dtype(), "[", absl::StrJoin(array.shape(), ","), "]");
+  if (array.strides().empty()) return shape;
+  return absl::StrCat(shape, " strides [", absl::StrJoin(array.strides(), ","),
                       "]");
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 absl::StatusOr<v1::ArrayDescription> Describe(const ArraySpec& spec,
                                               uint64_t offset) {
-  const auto size = ArrayBytes(spec.dtype, spec.shape);
+  const auto size = ArrayExtent(spec.dtype, spec.shape, spec.strides);
   if (!size.ok()) {
     return absl::Status(
         size.status().code(),
@@ -25,6 +25,7 @@ absl::StatusOr<v1::ArrayDescription> Describe(const ArraySpec& spec,
   array.set_name(spec.name);
   array.set_dtype(spec.dtype);
   array.mutable_shape()->Add(spec.shape.begin(), spec.shape.end());
+  array.mutable_strides()->Add(spec.strides.begin(), spec.strides.end());
   array.set_offset(offset);
   array.set_size(*size);
   return array;

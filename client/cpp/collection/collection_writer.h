@@ -20,6 +20,9 @@ struct ArraySpec {
   std::string name;
   std::string dtype;            // "F32", "BF16", ...
   std::vector<uint64_t> shape;  // elements; empty: a scalar
+  // Elements from one to the next of each dimension, not below 0; empty: C
+  // order.
+  std::vector<int64_t> strides;
 };
 
 // Memory for a new version of a collection, all in one piece, so that readers

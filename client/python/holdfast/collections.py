@@ -37,6 +37,8 @@ _DTYPES = {
     "U64": ("uint64", 8),
     "I64": ("int64", 8),
     "F64": ("float64", 8),
+    "C64": ("complex64", 8),
+    "C128": ("complex128", 16),
 }
 _OF_NUMPY = {numpy: name for name, (numpy, _) in _DTYPES.items()}
 _KINDS = {1: "present", 2: "committed", 3: "deleted"}
@@ -67,12 +69,13 @@ def _numpy_dtype(name):
 class Array:
     """An array of a collection: ``buffer`` is its memory, which kernels may read."""
 
-    def __init__(self, collection, name, dtype, shape, size, index, offset):
+    def __init__(self, collection, name, dtype, shape, size, strides, index, offset):
         self._collection = collection
         self._name = name
         self._dtype = dtype
         self._shape = shape
         self._size = size
+        self._strides = strides
         # Where it lies: which of the collection's buffers, and bytes from that one's beginning.
         self._place = (index, offset)
         self._buffer = None
@@ -81,6 +84,10 @@ class Array:
     dtype = property(lambda self: self._dtype, doc="As safetensors spells it: ``'BF16'``.")
     shape = property(lambda self: self._shape)
     size = property(lambda self: self._size, doc="Bytes.")
+    strides = property(
+        lambda self: self._strides,
+        doc="Elements from one to the next of each dimension; None: C order.",
+    )
 
     @property
     def buffer(self):
@@ -93,12 +100,16 @@ class Array:
         """A copy in this process, a NumPy array. Waits."""
         import numpy
 
-        out = numpy.empty(self._shape, _numpy_dtype(self._dtype))
+        dtype = _numpy_dtype(self._dtype)
         if self._size == 0:
-            return out
+            return numpy.empty(self._shape, dtype)
+        out = numpy.empty(self._size // dtype.itemsize, dtype)
         stream = self._collection._device.default_stream if stream is None else stream
-        self.buffer.copy_to(out.reshape(-1).view(numpy.uint8), stream=stream)
-        return out
+        self.buffer.copy_to(out.view(numpy.uint8), stream=stream)
+        if self._strides is None:
+            return out.reshape(self._shape)
+        steps = [stride * dtype.itemsize for stride in self._strides]
+        return numpy.lib.stride_tricks.as_strided(out, self._shape, steps)
 
     def __repr__(self):
         return f"<Array {self._name!r}, {self._dtype} {[*self._shape]}>"
@@ -127,11 +138,14 @@ class MappedArray:
 
     @property
     def __cuda_array_interface__(self):
+        dtype, strides = _numpy_dtype(self.dtype), self._array.strides
+        if strides is not None:
+            strides = tuple(stride * dtype.itemsize for stride in strides)
         return {
             "shape": self.shape,
-            "typestr": _numpy_dtype(self.dtype).str,
+            "typestr": dtype.str,
             "data": (self.ptr, True),
-            "strides": None,
+            "strides": strides,
             "stream": None,
             "version": 3,
         }
@@ -144,7 +158,8 @@ class MappedArray:
         capsule = self._view._mapping.dlpack(self._view.device_id)
         raw = torch.utils.dlpack.from_dlpack(capsule)
         start = self._array._place[1]
-        return raw[start : start + self.size].view(_torch_dtype(self.dtype)).reshape(self.shape)
+        part = raw[start : start + self.size].view(_torch_dtype(self.dtype))
+        return _shaped(part, self._array)
 
     def __repr__(self):
         return f"<MappedArray {self.name!r}, {self.dtype} {[*self.shape]}, at {self.ptr:#x}>"
@@ -258,6 +273,13 @@ def _torch_dtype(name):
     return getattr(torch, _DTYPES[name][0])
 
 
+def _shaped(tensor, array):
+    """The elements of an array, a tensor of one dimension, in their places."""
+    if array.strides is None:
+        return tensor.reshape(array.shape)
+    return tensor.as_strided(array.shape, array.strides, tensor.storage_offset())
+
+
 def _to_torch(array, stream):
     import torch
 
@@ -267,7 +289,7 @@ def _to_torch(array, stream):
     if array.size > 0:
         stream = array._collection._device.default_stream if stream is None else stream
         array.buffer.copy_to(raw.numpy(), stream=stream)
-    return raw.view(_torch_dtype(array.dtype)).reshape(array.shape)
+    return _shaped(raw.view(_torch_dtype(array.dtype)), array)
 
 
 def open(name, version=0, *, device=None):

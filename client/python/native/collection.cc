@@ -53,7 +53,18 @@ PyObject* Version(PyObject* self, void*) {
                     : nullptr;
 }
 
-// (name, dtype, shape, size, index of the buffer, offset in it)
+// None if there are no strides.
+PyObject* ToTuple(const int64_t* strides, size_t rank) {
+  if (strides == nullptr) Py_RETURN_NONE;
+  PyObject* const tuple = PyTuple_New(static_cast<Py_ssize_t>(rank));
+  for (size_t i = 0; tuple != nullptr && i < rank; ++i) {
+    PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(i),
+                    PyLong_FromLongLong(strides[i]));
+  }
+  return tuple;
+}
+
+// (name, dtype, shape, size, strides, index of the buffer, offset in it)
 PyObject* ToTuple(const hf_collection* collection, size_t index) {
   const hf_array array = hf_collection_array_at(collection, index);
   size_t buffer = 0;
@@ -64,10 +75,12 @@ PyObject* ToTuple(const hf_collection* collection, size_t index) {
     PyTuple_SetItem(shape.get(), static_cast<Py_ssize_t>(i),
                     PyLong_FromUnsignedLongLong(array.shape[i]));
   }
-  if (!shape) return nullptr;
-  return Py_BuildValue("(ssNKnK)", array.name, array.dtype, shape.release(),
+  Ref steps(
+      ToTuple(hf_collection_array_strides(collection, index), array.rank));
+  if (!shape || !steps) return nullptr;
+  return Py_BuildValue("(ssNKNnK)", array.name, array.dtype, shape.release(),
                        static_cast<unsigned long long>(array.size),
-                       static_cast<Py_ssize_t>(buffer),
+                       steps.release(), static_cast<Py_ssize_t>(buffer),
                        static_cast<unsigned long long>(offset));
 }
 

@@ -40,6 +40,24 @@ Summary SummaryOf(const v1::Command& command, Resources& resources) {
   }
 }
 
+// Does the command end a resource whose memory may go back to the supervisor?
+bool GivesMemoryBack(const v1::Command& command) {
+  return command.has_free_buffer() || command.has_free_arena() ||
+         command.has_destroy_semaphore();
+}
+
+// REQUIRES: GivesMemoryBack(command). Will it find a handle to end?
+bool WillEnd(const v1::Command& command, Resources& resources) {
+  uint64_t handle = command.free_buffer().buffer();
+  if (command.has_free_arena()) handle = command.free_arena().arena();
+  if (command.has_destroy_semaphore()) {
+    handle = command.destroy_semaphore().semaphore();
+  }
+  const uint64_t stream = command.free_buffer().stream();
+  return (resources.Contains(handle) || resources.IsInError(handle)) &&
+         (stream == 0 || resources.streams.Find(stream).ok());
+}
+
 }  // namespace
 
 SessionJournal::SessionJournal(std::unique_ptr<journal::JournalWriter> writer,
@@ -63,11 +81,19 @@ void SessionJournal::Begin(uint64_t sequence, const v1::Command& command,
   const Summary summary = SummaryOf(command, resources);
   writer_->Begin(sequence, command.operation_case(), summary.stream,
                  summary.name);
+  // The supervisor lets go of the memory while the command is carried out. If
+  // this process dies after that, its successor must not look for it; so the
+  // end is noted first. Memory that was not given back yet then goes when the
+  // session is restored and nothing comes back to it.
+  if (GivesMemoryBack(command) && WillEnd(command, resources)) {
+    Note(command, absl::OkStatus(), resources);
+  }
 }
 
 void SessionJournal::End(uint64_t sequence, const v1::Command& command,
                          const absl::Status& status, Resources& resources) {
-  if (IsJournaled(command)) [[unlikely]]
+  const bool noted = status.ok() && GivesMemoryBack(command);
+  if (!noted && IsJournaled(command)) [[unlikely]]
     Note(command, status, resources);
   writer_->SetProcessed(sequence);
 }

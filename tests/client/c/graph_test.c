@@ -234,6 +234,7 @@ static void CommitsAndOpensACollection(void) {
   OK(hf_collection_open(g_session, 0, "model", 0, &collection));
   EXPECT(hf_collection_array_count(collection) == 2);
   const hf_array weights = hf_collection_array_at(collection, 1);
+  EXPECT(hf_collection_array_strides(collection, 1) == NULL);
   EXPECT(strcmp(weights.name, "weights") == 0 && weights.rank == 2 &&
          weights.shape[1] == 3 && weights.size == sizeof values);
   const char* text = NULL;

@@ -97,7 +97,7 @@ TEST(NpyTest, RefusesWhatIsMalformed) {
   ExpectRefused("PK\x03\x04 a zip file", "wrong magic");
   ExpectRefused("\x93NUMPY", "truncated");
   ExpectRefused(std::string("\x93NUMPY\x01\x00\x40", 9), "truncated");
-  ExpectRefused(std::string("\x93NUMPY\x01\x00\xff\xff{}", 12), "65535");
+  ExpectRefused(std::string("\x93NUMPY\x01\x00\xff\xff{}", 12), "65545");
   ExpectRefused(File("{}", ""), "lacks");
   ExpectRefused(File("", ""), "dictionary");
   ExpectRefused(File("{'descr': '<f4'", ""), "entries");

@@ -10,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import zipfile
 
 import holdfast
 import numpy as np
@@ -402,3 +403,129 @@ def test_a_wrong_safetensors_file_is_refused(device, tmp_path, name, entry):
     (tmp_path / "short").write_bytes(b"abc")
     with pytest.raises(ValueError, match="3 bytes"):
         collections.load_safetensors(str(tmp_path / "short"), name)
+
+
+def load(address, name, *paths):
+    """`holdfast collection load`."""
+    command = [os.environ["HOLDFAST_CLI"], "collection", "load", f"--address={address}", name]
+    return subprocess.run([*command, *map(str, paths)], capture_output=True, text=True)
+
+
+def assert_loaded(address, name, arrays, *paths):
+    loaded = load(address, name, *paths)
+    assert loaded.returncode == 0, loaded.stderr
+    with collections.open(name) as opened:
+        found = opened.tensors("numpy")
+        assert sorted(found) == sorted(arrays)
+        for key, array in arrays.items():
+            assert found[key].dtype == array.dtype and found[key].shape == array.shape, key
+            assert (found[key] == array).all(), key
+
+
+ARRAYS = {
+    "layer.0/weight": np.arange(300_000, dtype=np.float32).reshape(300, 1000),
+    "columns": np.asfortranarray(np.arange(24, dtype=np.int16).reshape(2, 3, 4)),
+    "scalar": np.array(2.5),
+    "empty": np.empty((0, 3), np.uint8),
+    "flags": np.array([True, False]),
+    "waves": np.array([1 + 2j], np.complex64),
+    "gr\u00f6\u00dfe": np.array([7], np.uint64),
+}
+
+
+def test_files_of_numpy_are_loaded(address, device, name, tmp_path):
+    np.savez(tmp_path / "stored.npz", **ARRAYS)
+    np.savez_compressed(tmp_path / "deflated.npz", **{f"z/{k}": v for k, v in ARRAYS.items()})
+    np.save(tmp_path / "one.more.npy", ARRAYS["columns"])
+    both = {**ARRAYS, **{f"z/{k}": v for k, v in ARRAYS.items()}, "one.more": ARRAYS["columns"]}
+    paths = [tmp_path / file for file in ("stored.npz", "deflated.npz", "one.more.npy")]
+    assert_loaded(address, name, both, *paths)
+    with collections.open(name) as opened:
+        assert opened["columns"].strides == (1, 2, 6) and opened["empty"].strides is None
+    twice = load(address, name, paths[0], paths[0])
+    assert twice.returncode == 1 and "is there already" in twice.stderr
+
+
+def test_versions_of_npy_are_loaded(address, device, name, tmp_path):
+    array = np.arange(6, dtype=np.uint16).reshape(2, 3)
+    for version in ((1, 0), (2, 0), (3, 0)):
+        with open(tmp_path / f"v{version[0]}.npy", "wb") as file:
+            np.lib.format.write_array(file, array, version=version)
+    paths = [tmp_path / f"v{number}.npy" for number in (1, 2, 3)]
+    assert_loaded(address, name, {"v1": array, "v2": array, "v3": array}, *paths)
+
+
+def npy(path, header, data=b"", version=1):
+    text = header.encode()
+    length = len(text).to_bytes(2 if version == 1 else 4, "little")
+    path.write_bytes(b"\x93NUMPY" + bytes([version, 0]) + length + text + data)
+
+
+@pytest.mark.parametrize(
+    "header, says",
+    [
+        ("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "Python objects"),
+        ("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "big-endian"),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", "f32[3] has 12 bytes"),
+        ("{'descr': '<f8', 'fortran_order': True, 'shape': (4294967296, 536870912)}", "64 bits"),
+        (f"{{'descr': '<f4', 'fortran_order': True, 'shape': ({'1, ' * 33})}}", "limit: 32"),
+        ("{'descr': '<f4', 'fortran_order': False}", "lacks"),
+        ("{'descr': '\x1b[2J', 'fortran_order': False, 'shape': ()}", "\\x1b[2J"),
+    ],
+)
+def test_a_wrong_npy_file_is_refused_by_name(address, device, name, tmp_path, header, says):
+    npy(tmp_path / "wrong.npy", header, b"abcd")
+    (tmp_path / "inner.npy").write_bytes((tmp_path / "wrong.npy").read_bytes())
+    with zipfile.ZipFile(tmp_path / "wrong.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(tmp_path / "inner.npy", "inner.npy")
+    for file, place in (("wrong.npy", ""), ("wrong.npz", 'entry "inner.npy"')):
+        refused = load(address, name, tmp_path / file)
+        assert refused.returncode == 1 and says in refused.stderr, refused.stderr
+        assert f"{tmp_path / file}: {place}" in refused.stderr
+
+
+def test_files_that_are_no_arrays_are_refused(address, device, name, tmp_path):
+    np.savez(tmp_path / "objects.npz", x=np.array([None]))
+    (tmp_path / "text.npy").write_text("no array")
+    (tmp_path / "v4.npy").write_bytes(b"\x93NUMPY\x04\x00\x00\x00\x00\x00")
+    (tmp_path / "long.npy").write_bytes(b"\x93NUMPY\x02\x00\xff\xff\xff\xff")
+    (tmp_path / "text.npz").write_text("no archive, but longer than the shortest one")
+    with zipfile.ZipFile(tmp_path / "readme.npz", "w") as archive:
+        archive.writestr("README", "no array")
+    for file, says in (
+        ("objects.npz", "Python objects"),
+        ("text.npy", "wrong magic"),
+        ("v4.npy", "version 4"),
+        ("long.npy", "4294967295 bytes; limit: 65535"),
+        ("text.npz", "no end record"),
+        ("readme.npz", "not that of a .npy file"),
+    ):
+        refused = load(address, name, tmp_path / file)
+        assert refused.returncode == 1 and f"{tmp_path / file}: " in refused.stderr
+        assert says in refused.stderr, refused.stderr
+    assert name not in [collection["name"] for collection in collections.list()]
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_an_archive_that_is_damaged_makes_no_version(address, device, name, tmp_path, save):
+    path = tmp_path / "m.npz"
+    save(path, x=np.arange(1000, dtype=np.int64))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+    refused = load(address, name, path)
+    assert refused.returncode == 1 and f'{path}: entry "x.npy": ' in refused.stderr
+    assert name not in [collection["name"] for collection in collections.list()]
+
+
+def test_a_million_entries_are_refused(address, device, name, tmp_path):
+    path = tmp_path / "many.npz"
+    end = 1_000_000 * 46
+    count = (1_000_000).to_bytes(8, "little")
+    record = b"PK\x06\x06" + (44).to_bytes(8, "little") + bytes(12) + count + count
+    record += end.to_bytes(8, "little") + bytes(8)
+    locator = b"PK\x06\x07" + bytes(4) + end.to_bytes(8, "little") + bytes(4)
+    path.write_bytes(bytes(end) + record + locator + b"PK\x05\x06" + bytes(18))
+    refused = load(address, name, path)
+    assert refused.returncode == 1
+    assert f"{path}: 1000000 entries; limit: 100000" in refused.stderr
