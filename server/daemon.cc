@@ -320,7 +320,7 @@ struct Daemon::Parts {
         object_service(store, callers),
         collection_service(collections, sessions, callers),
         admin_service(sessions, compilers, cache, disk_cache, tenant_admin,
-                      callers, threads),
+                      callers, threads, config.suspend_directory),
         command_service(ServiceBeside(v1::CommandBatch::descriptor()), sessions,
                         ForwardedService::Traffic::kCommands, threads),
         transfer_service(ServiceBeside(v1::UploadRequest::descriptor()),

@@ -209,6 +209,13 @@ void AddExecution(CLI::App* app, Config* config) {
               "How long a session may live without any client, if its client "
               "asked for that when it opened it. 0: it may not.");
   app->get_option("--detached-session-limit")->group(group);
+  app->add_option("--suspend-directory", config->suspend_directory,
+                  "Where an operator may suspend sessions to files (`holdfast "
+                  "sessions suspend --to=FILE`), with the bytes of their "
+                  "device memory. Default: to host memory only.")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIRECTORY")
+      ->group(group);
   AddDuration(app, "--probe-interval", &config->probe_interval,
               "How often a small kernel is run on each device, in a fresh "
               "context, to see that it works. 0: only at the start and after "

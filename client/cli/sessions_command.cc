@@ -121,6 +121,67 @@ void AddEndCommand(CLI::App* sessions, CommonOptions* options,
                       "What its client is told; at most 256 bytes");
 }
 
+struct SuspendCommand {
+  std::string session_id;
+  std::string to = "host";
+  double timeout = 0;  // seconds; 0: the daemon's default
+};
+
+absl::Status Suspend(const CommonOptions& options,
+                     const SuspendCommand& suspend) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const uint64_t bytes,
+      SuspendSession(*daemon, suspend.session_id,
+                     {.file = suspend.to == "host" ? "" : suspend.to,
+                      .timeout = absl::Seconds(suspend.timeout)}));
+  if (options.json) {
+    JsonWriter json;
+    json.BeginObject()
+        .Member("session_id", suspend.session_id)
+        .Member("bytes", bytes);
+    std::puts(json.EndObject().text().c_str());
+    return absl::OkStatus();
+  }
+  std::printf(
+      "%s suspended, %s of device memory in %s\n",
+      ToPrintable(suspend.session_id).c_str(), HumanBytes(bytes).c_str(),
+      suspend.to == "host" ? "host memory" : ToPrintable(suspend.to).c_str());
+  return absl::OkStatus();
+}
+
+void AddSuspendCommands(CLI::App* sessions, CommonOptions* options,
+                        absl::Status* status) {
+  const auto suspend = std::make_shared<SuspendCommand>();
+  CLI::App* command = AddCommand(
+      sessions, options, "suspend",
+      "Take a session off its devices until its next command",
+      [options, suspend] { return Suspend(*options, *suspend); }, status);
+  command->add_option("SESSION", suspend->session_id, "Its name, e.g. s-7")
+      ->required();
+  command
+      ->add_option("--to", suspend->to,
+                   "Where its device memory goes: host, or the name of a new "
+                   "file in the daemon's --suspend-directory, which is deleted "
+                   "when the session resumes or ends")
+      ->type_name("host|FILE")
+      ->capture_default_str();
+  command
+      ->add_option("--timeout", suspend->timeout,
+                   "How many seconds its work may take to end; default: 30")
+      ->check(CLI::PositiveNumber);
+  const auto session_id = std::make_shared<std::string>();
+  command = AddCommand(
+      sessions, options, "resume", "Bring a suspended session back",
+      [options, session_id]() -> absl::Status {
+        HOLDFAST_ASSIGN_OR_RETURN(auto daemon,
+                                  Daemon::Connect(options->address));
+        return ResumeSession(*daemon, *session_id);
+      },
+      status);
+  command->add_option("SESSION", *session_id, "Its name, e.g. s-7")->required();
+}
+
 }  // namespace
 
 void AddSessionsCommand(CLI::App* app, CommonOptions* options,
@@ -135,6 +196,7 @@ void AddSessionsCommand(CLI::App* app, CommonOptions* options,
       },
       status);
   AddEndCommand(command, options, status);
+  AddSuspendCommands(command, options, status);
   command->add_flag("--usage", *usage,
                     "Show what each holds, by kind, with its limits, and the "
                     "sums; --json always has it");

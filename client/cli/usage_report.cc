@@ -38,7 +38,8 @@ std::vector<Row> RowsOf(const v1::SessionUsage& usage) {
       {"outstanding_commands", usage.outstanding_commands()},
       {"exports", usage.exports()},
       {"imports", usage.imports()},
-      {"imported_bytes", UsedOnly(usage.imported_bytes())}};
+      {"imported_bytes", UsedOnly(usage.imported_bytes())},
+      {"suspended_bytes", UsedOnly(usage.suspended_bytes())}};
   for (const v1::HandleUsage& handles : usage.handles()) {
     const std::string kind = absl::AsciiStrToLower(
         absl::StripPrefix(v1::HandleKind_Name(handles.kind()), "HANDLE_KIND_"));

@@ -99,14 +99,26 @@ absl::Status Arena::Ready() const {
   return registered_;
 }
 
+// A suspension ends the call, which is made again after it.
 absl::Status Arena::CallRegister(int fd) {
+  while (true) {
+    const uint64_t suspensions = session_->queue.suspensions();
+    const absl::Status status = TryRegister(fd);
+    if (status.ok() || session_->queue.suspensions() == suspensions) {
+      return status;
+    }
+  }
+}
+
+absl::Status Arena::TryRegister(int fd) {
   const uint64_t faults = session_->queue.faults();
   HOLDFAST_RETURN_IF_ERROR(AwaitRelease(*session_, handle_));
+  session_->queue.AwaitServing();
   v1::RegisterArenaRequest request;
-  HOLDFAST_ASSIGN_OR_RETURN(
-      *request.mutable_descriptor_token(),
-      HandOver(session_->descriptor_path,
-               absl::HexStringToBytes(session_->token), fd));
+  auto token = HandOver(session_->descriptor_path,
+                        absl::HexStringToBytes(session_->token), fd);
+  if (!token.ok()) return session_->queue.Explain(token.status(), faults);
+  request.set_descriptor_token(*std::move(token));
   request.set_arena(handle_);
   request.set_size(size());
   grpc::ClientContext context;

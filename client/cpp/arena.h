@@ -71,6 +71,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   // Sets ready_.
   void Register(int fd);
   absl::Status CallRegister(int fd);
+  absl::Status TryRegister(int fd);
 
   const std::shared_ptr<SessionState> session_;
   const uint64_t handle_;

@@ -213,18 +213,52 @@ uint64_t CommandQueue::Flush() {
   absl::MutexLock write_lock(&write_mutex_);
   std::unique_ptr<CommandBatch> batch = pool_->Get();
   uint64_t last = 0;
+  bool suspended = false;
+  bool unsent = false;
   {
     absl::MutexLock lock(&mutex_);
     last = last_sequence_;
-    if (!filling_->empty()) std::swap(filling_, batch);
+    suspended = suspended_;
+    unsent = !unsent_.empty();
+    if (!filling_->empty()) {
+      std::swap(filling_, batch);
+      if (!suspended) written_through_ = last;
+    }
   }
+  const std::shared_ptr<ExecuteStream> stream = stream_.load();
+  const bool ready = !suspended && (!unsent || SendUnsent(*stream));
   if (batch->empty()) {
     pool_->GiveBack(std::move(batch));
-  } else {
+  } else if (ready && !stream->has_rings()) {
     // If this fails the call has ended; the reader learns why.
-    stream_.load()->Write(*pool_, std::move(batch));
+    stream->Write(*pool_, std::move(batch));
+  } else {
+    WriteOrKeep(ready, *stream, std::move(batch));
   }
   return last;
+}
+
+void CommandQueue::WriteOrKeep(bool ready, ExecuteStream& stream,
+                               std::unique_ptr<CommandBatch> batch) {
+  if (!ready || !stream.Write(batch->view())) {
+    absl::MutexLock lock(&mutex_);
+    if (lost_.ok()) unsent_.emplace_back(batch->view());
+  }
+  pool_->GiveBack(std::move(batch));
+}
+
+bool CommandQueue::SendUnsent(ExecuteStream& stream) {
+  std::vector<std::string> batches;
+  {
+    absl::MutexLock lock(&mutex_);
+    batches.swap(unsent_);
+  }
+  auto next = batches.begin();
+  while (next != batches.end() && stream.Write(*next)) ++next;
+  if (next == batches.end()) return true;
+  absl::MutexLock lock(&mutex_);
+  if (lost_.ok()) unsent_.assign(next, batches.end());
+  return false;
 }
 
 void CommandQueue::FlushLate() {
@@ -233,18 +267,18 @@ void CommandQueue::FlushLate() {
   while (!stop_) {
     flusher_sleeps_ = empty_looks >= kEmptyLooks;
     if (flusher_sleeps_) {
-      while (!stop_ && filling_->empty()) flush_late_.Wait(&mutex_);
+      while (!stop_ && !HasUnflushed()) flush_late_.Wait(&mutex_);
       flusher_sleeps_ = false;
     }
-    const bool empty = filling_->empty();
+    const bool empty = !HasUnflushed();
     const uint64_t first = filling_->first_sequence;
     empty_looks = empty ? empty_looks + 1 : 0;
     const absl::Time deadline = absl::Now() + options_.flush_delay;
     while (!stop_ && !flush_late_.WaitWithDeadline(&mutex_, deadline)) {
     }
     // Still the same batch: nobody else will send it.
-    if (stop_ || empty || filling_->empty() ||
-        filling_->first_sequence != first) {
+    if (stop_ || empty || !HasUnflushed() ||
+        (unsent_.empty() && filling_->first_sequence != first)) {
       continue;
     }
     mutex_.Unlock();
@@ -294,10 +328,88 @@ void CommandQueue::ReadResults() {
     if (!options_.recover) {
       return Lose(absl::UnavailableError(status.message()));
     }
-    absl::StatusOr<Recovery> recovery = options_.recover(status);
+    absl::StatusOr<Recovery> recovery =
+        options_.recover(status, [this] { return AwaitWork(); });
     if (!recovery.ok()) return Lose(recovery.status());
-    GoOn(*std::move(recovery));
+    if (recovery->suspended && IsWhole(*recovery)) {
+      GoOnSuspended(*std::move(recovery));
+    } else {
+      GoOn(*std::move(recovery));
+    }
   }
+}
+
+bool CommandQueue::AwaitWork() {
+  {
+    // From here on every batch finds the stream ended.
+    absl::MutexLock write_lock(&write_mutex_);
+    absl::MutexLock lock(&mutex_);
+    suspended_ = true;
+    wanted_ = !stream_.load()->Unread().empty();
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !lost_.ok() || wanted_ || !filling_->empty() || !unsent_.empty() ||
+           !pending_.empty();
+  };
+  mutex_.Await(absl::Condition(&work));
+  return lost_.ok();
+}
+
+void CommandQueue::AwaitServing() {
+  absl::MutexLock lock(&mutex_);
+  if (!suspended_) [[likely]]
+    return;
+  wanted_ = true;
+  const auto serving = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !suspended_ || !lost_.ok();
+  };
+  mutex_.Await(absl::Condition(&serving));
+}
+
+// gRPC cannot tell which of the batches that it took have arrived.
+bool CommandQueue::IsWhole(const Recovery& recovery) {
+  absl::MutexLock lock(&mutex_);
+  return stream_.load()->has_rings() ||
+         written_through_ <= recovery.submitted_through;
+}
+
+void CommandQueue::GoOnSuspended(Recovery recovery) {
+  const auto stream = std::make_shared<ExecuteStream>(
+      std::move(recovery.channel), std::move(recovery.stream));
+  std::vector<std::shared_ptr<PendingResult::State>> dropped;
+  bool lost = false;
+  {
+    absl::MutexLock write_lock(&write_mutex_);
+    std::vector<std::string> batches = std::move(recovery.unsent);
+    for (std::string& batch : stream_.load()->Unread()) {
+      batches.push_back(std::move(batch));
+    }
+    absl::MutexLock lock(&mutex_);
+    for (std::string& batch : unsent_) batches.push_back(std::move(batch));
+    // The late flusher sends them, since results have to be read meanwhile.
+    unsent_ = std::move(batches);
+    flush_late_.Signal();
+    // The connection broke before the results of these came.
+    for (auto it = pending_.begin(); it != pending_.end();) {
+      if (it->first > recovery.submitted_through) {
+        ++it;
+        continue;
+      }
+      dropped.push_back(std::move(it->second));
+      pending_.erase(it++);
+    }
+    stream_ = stream;
+    suspended_ = wanted_ = false;
+    ++suspensions_;
+    lost = !lost_.ok();
+  }
+  for (const auto& state : dropped) {
+    state->result = recovery.fault;
+    state->done.Notify();
+  }
+  // The reader sees the end of a stream that was cancelled.
+  if (lost) stream->Cancel();
 }
 
 void CommandQueue::SendEndsAgain(uint64_t begun, ExecuteStream& stream) {
@@ -327,6 +439,8 @@ void CommandQueue::GoOn(Recovery recovery) {
     fault_ = recovery.fault;
     fault_untold_ = true;
     ++faults_;
+    unsent_.clear();
+    suspended_ = wanted_ = false;
     pending.swap(pending_);
     failures_.DropAfter(recovery.submitted_through, recovery.fault);
     filling_->bytes.Truncate(0);
@@ -357,6 +471,11 @@ void CommandQueue::NoteTold(const absl::Status& status) {
     return;
   absl::MutexLock lock(&mutex_);
   if (FaultEpochOf(fault_) == epoch) fault_untold_ = false;
+}
+
+uint64_t CommandQueue::suspensions() const {
+  absl::MutexLock lock(&mutex_);
+  return suspensions_;
 }
 
 uint64_t CommandQueue::faults() const {
@@ -431,6 +550,7 @@ void CommandQueue::Lose(const absl::Status& reason) {
     absl::MutexLock lock(&mutex_);
     if (!lost_.ok()) return;
     lost_ = reason;
+    unsent_.clear();
     pending.swap(pending_);
   }
   for (auto& [sequence, state] : pending) {

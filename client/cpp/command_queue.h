@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -64,12 +65,17 @@ class PendingResult {
 // Thread-safe; the commands of one thread keep their order.
 class CommandQueue {
  public:
-  // How a session goes on after a fault.
+  // How a session goes on after a fault, or after it was suspended.
   struct Recovery {
     // The status that the user gets, once; from FaultStatus.
     absl::Status fault;
     // Commands after this one have not run.
     uint64_t submitted_through = 0;
+    // It was only suspended: commands after that one are sent again, and the
+    // user gets no status. `unsent`: batches of them that the queue has not, in
+    // order.
+    bool suspended = false;
+    std::vector<std::string> unsent;
     // Where the new Execute stream goes, and its options.
     std::shared_ptr<grpc::ChannelInterface> channel;
     ExecuteStream::Options stream;
@@ -87,8 +93,12 @@ class CommandQueue {
     // reads results: must not call the queue.
     std::function<void(const v1::KernelOutput&)> take_output;
     // Finds out why the stream has ended, and how to go on; an error is what
-    // the user is told of the session's loss. May block.
-    std::function<absl::StatusOr<Recovery>(const absl::Status&)> recover;
+    // the user is told of the session's loss. May block. Before it has a
+    // suspended session resumed, it calls `await_work`, which blocks until
+    // there is a command to send; false: there will be none.
+    std::function<absl::StatusOr<Recovery>(
+        const absl::Status&, absl::FunctionRef<bool()> await_work)>
+        recover;
   };
   // Writes the fields of one v1::Command: those of the message object, or
   // directly, for the commands of which there are many. Called with a lock
@@ -127,10 +137,16 @@ class CommandQueue {
 
   // Counts the faults that the session has recovered from.
   uint64_t faults() const;
+  // The same of suspensions.
+  uint64_t suspensions() const;
   // The status for the user of another call of the session that failed with
   // `status`: the loss or the fault, if that was the cause and began after
   // `faults` faults.
   absl::Status Explain(const absl::Status& status, uint64_t faults);
+
+  // Has the session resumed if it is suspended, and blocks until it is: for
+  // what goes to its executor by another way than commands.
+  void AwaitServing();
 
   // Fails everything that waits or comes from now on with `reason`. The first
   // reason stays.
@@ -157,11 +173,25 @@ class CommandQueue {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Asks for a result, so that it becomes known which ends were carried out.
   void AppendFence(bool* full) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Writes a batch to a stream that is `ready`. Keeps it if that is not, or has
+  // ended: see unsent_.
+  void WriteOrKeep(bool ready, ExecuteStream& stream,
+                   std::unique_ptr<CommandBatch> batch)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  // Writes those of unsent_. Returns false if the stream has ended.
+  bool SendUnsent(ExecuteStream& stream)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  // The session is suspended: blocks until it is needed. False: it is lost.
+  bool AwaitWork();
   void ReadResults();
   // Reads until the stream has ended; returns why.
   absl::Status ReadToEnd();
   // Drops what was on its way, and goes on with another stream.
   void GoOn(Recovery recovery);
+  // Sends what was on its way again, and goes on.
+  void GoOnSuspended(Recovery recovery);
+  // Can that be done without a loss?
+  bool IsWhole(const Recovery& recovery);
   // Those of ends_ that the executor may not have carried out, which had begun
   // the commands up to `begun`. Nothing that uses their handles again may come
   // first.
@@ -176,6 +206,10 @@ class CommandQueue {
   void ReadWhatHasCome();
   void Deliver(v1::Result result);
   void FlushLate();
+  // Is there anything that the late flusher should send?
+  bool HasUnflushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !filling_->empty() || (!unsent_.empty() && !suspended_);
+  }
 
   const Options options_;
   const std::shared_ptr<CommandBatchPool> pool_;
@@ -206,6 +240,14 @@ class CommandQueue {
     std::string bytes;
   };
   std::deque<End> ends_ ABSL_GUARDED_BY(mutex_);
+  // The last command that was written to a stream.
+  uint64_t written_through_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Batches that found their stream ended or the session suspended: sent if it
+  // was suspended, dropped otherwise.
+  std::vector<std::string> unsent_ ABSL_GUARDED_BY(mutex_);
+  bool suspended_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t suspensions_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool wanted_ ABSL_GUARDED_BY(mutex_) = false;  // by AwaitServing
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   // The late flusher sleeps until it is signalled; otherwise it looks by

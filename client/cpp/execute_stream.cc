@@ -19,6 +19,9 @@ constexpr char kRings[] = "holdfast-rings";
 // itself, in case that they do not.
 constexpr absl::Duration kLookAnyway = absl::Seconds(10);
 
+// A batch that was written is smaller.
+constexpr size_t kMaxUnreadBytes = size_t{64} << 20;
+
 // The last that a relay of this process says: why it ends.
 bool IsEndOfRelay(const v1::ResultBatch& results) {
   return results.results_size() == 1 && results.results(0).sequence() == 0 &&
@@ -63,9 +66,20 @@ void ExecuteStream::AwaitEnd() {
 bool ExecuteStream::Write(CommandBatchPool& pool,
                           std::unique_ptr<CommandBatch> batch) {
   if (!has_rings()) return stream_->Write(pool.ToBytes(std::move(batch)));
-  const bool written = rings_->writer().Write(batch->view()).ok();
+  const bool written = Write(batch->view());
   pool.GiveBack(std::move(batch));
   return written;
+}
+
+bool ExecuteStream::Write(absl::string_view batch) {
+  if (has_rings()) return rings_->writer().Write(batch).ok();
+  const grpc::Slice slice(batch.data(), batch.size());
+  return stream_->Write(grpc::ByteBuffer(&slice, 1));
+}
+
+std::vector<std::string> ExecuteStream::Unread() const {
+  if (!has_rings()) return {};
+  return rings_->writer().Unread(kMaxUnreadBytes);
 }
 
 void ExecuteStream::Await() {

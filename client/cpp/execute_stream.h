@@ -10,8 +10,10 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "client/cpp/command_batch.h"
 #include "core/base/ring_pair.h"
 #include "grpcpp/channel.h"
@@ -47,6 +49,11 @@ class ExecuteStream {
   // Waits while the executor does not keep up. False: the call has ended. One
   // thread at a time.
   bool Write(CommandBatchPool& pool, std::unique_ptr<CommandBatch> batch);
+  // The same for a batch that stays the caller's.
+  bool Write(absl::string_view batch);
+  // With rings: batches that were written and that the executor has not taken.
+  // REQUIRES: the call has ended, and nobody writes.
+  std::vector<std::string> Unread() const;
 
   // Has anything come that was not read? Never known without rings. Any thread.
   bool HasResults() const { return has_rings() && rings_->reader().Ready(); }

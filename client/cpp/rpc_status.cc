@@ -37,6 +37,7 @@ void CopyDetail(const v1::Error& error, absl::Status* status) {
     if (message.fault_epoch() != 0) {
       SetFaultEpoch(message.fault_epoch(), status);
     }
+    if (message.suspended()) SetSuspended(status);
     if (message.quota().empty()) return;
     SetQuotaExceeded({.quota = message.quota(),
                       .limit = message.quota_limit(),

@@ -7,11 +7,14 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <deque>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/attach/resuming_relay.h"
+#include "client/cpp/attach/unacknowledged.h"
 #include "client/cpp/channel.h"
 #include "client/cpp/descriptor.h"
 #include "client/cpp/fault.h"
@@ -178,12 +181,17 @@ std::unique_ptr<KeepAlive> KeepAliveOf(const Session& session,
 absl::StatusOr<CommandQueue::Recovery> Recover(
     Daemon& daemon, const v1::OpenSessionResponse& session,
     absl::Duration grace, std::shared_ptr<ResumingRelay>* relay,
-    const absl::Status& ended) {
+    const absl::Status& ended, absl::FunctionRef<bool()> await_work) {
   const std::string& id = session.session_id();
   const std::string token = absl::BytesToHexString(session.token());
   const absl::Status reason = ExplainLoss(daemon, id, token, ended);
   const uint64_t epoch = FaultEpochOf(reason);
   if (epoch == 0) return reason;
+  std::deque<Unacknowledged::Batch> unacknowledged;
+  if (IsSuspended(reason)) {
+    if (*relay != nullptr) unacknowledged = (*relay)->Stop();
+    if (!await_work()) return absl::CancelledError("the session was closed");
+  }
   const auto acknowledged = AcknowledgeFault(daemon, token, epoch);
   if (!acknowledged.ok()) return LostSession(id, acknowledged.status());
   const Route route = RouteToExecutor(daemon, session);
@@ -191,6 +199,11 @@ absl::StatusOr<CommandQueue::Recovery> Recover(
   recovery.fault =
       FaultStatus(id, acknowledged->fault(), acknowledged->epoch());
   recovery.submitted_through = acknowledged->fault().submitted_through();
+  recovery.suspended = acknowledged->fault().suspended();
+  for (Unacknowledged::Batch& batch : unacknowledged) {
+    if (batch.first_sequence <= recovery.submitted_through) continue;
+    recovery.unsent.push_back(std::move(batch.bytes));
+  }
   recovery.channel = route.channel;
   recovery.stream = OfferRings(route, session.token());
   *relay = ResumeOver(route, grace, &recovery.stream);
@@ -234,8 +247,9 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
   const auto relay = std::make_shared<std::shared_ptr<ResumingRelay>>(
       ResumeOver(route, options.reconnect_grace, &stream));
   queue.recover = [daemon = daemon, response, grace = options.reconnect_grace,
-                   relay](const absl::Status& status) {
-    return Recover(*daemon, response, grace, relay.get(), status);
+                   relay](const absl::Status& status,
+                          absl::FunctionRef<bool()> await_work) {
+    return Recover(*daemon, response, grace, relay.get(), status, await_work);
   };
   queue.take_output =
       [take = options.kernel_output ? options.kernel_output : Print](

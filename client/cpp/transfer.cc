@@ -24,6 +24,7 @@ v1::TransferRange RangeOf(SessionState& session, const TransferTarget& target) {
   range.set_size(target.size);
   range.set_stream(target.stream);
   range.set_after_sequence(session.queue.Flush());
+  session.queue.AwaitServing();
   return range;
 }
 

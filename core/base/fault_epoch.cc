@@ -12,6 +12,7 @@ namespace holdfast {
 namespace {
 
 constexpr char kTypeUrl[] = "holdfast/fault_epoch";
+constexpr char kSuspendedUrl[] = "holdfast/suspended";
 
 }  // namespace
 
@@ -27,6 +28,14 @@ uint64_t FaultEpochOf(const absl::Status& status) {
     return 0;
   }
   return epoch;
+}
+
+void SetSuspended(absl::Status* status) {
+  status->SetPayload(kSuspendedUrl, absl::Cord());
+}
+
+bool IsSuspended(const absl::Status& status) {
+  return status.GetPayload(kSuspendedUrl).has_value();
 }
 
 }  // namespace holdfast

@@ -19,6 +19,12 @@ void SetFaultEpoch(uint64_t epoch, absl::Status* status);
 // Returns the epoch that a fault ended, or 0 if the status is of no fault.
 uint64_t FaultEpochOf(const absl::Status& status);
 
+// Marks `status`, which has a fault epoch, as that of a suspended session: no
+// executor died, and nothing that arrived was dropped. Between processes as
+// ErrorDetail.suspended.
+void SetSuspended(absl::Status* status);
+bool IsSuspended(const absl::Status& status);
+
 }  // namespace holdfast
 
 #endif  // HOLDFAST_CORE_BASE_FAULT_EPOCH_H_

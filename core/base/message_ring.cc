@@ -118,6 +118,18 @@ void RingWriter::Close() {
   Wake(memory_.counts->writer_sleeps);
 }
 
+std::vector<std::string> RingWriter::Unread(size_t max_message_bytes) const {
+  const uint64_t read = memory_.counts->read;
+  RingReader reader(memory_, max_message_bytes, read);
+  std::vector<std::string> messages;
+  for (auto message = reader.Read(); message.ok() && message->has_value();
+       message = reader.Read()) {
+    messages.emplace_back(**message);
+  }
+  memory_.counts->read = read;  // Another call finds the same.
+  return messages;
+}
+
 void RingReader::Await(absl::Duration limit) {
   SleepUnless([this] { return Ready() || closed_; },
               memory_.counts->reader_sleeps, limit);

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -60,6 +61,10 @@ class RingWriter {
   // Ends a Write that waits, and all others. Any thread.
   void Close();
 
+  // The messages that the reader has not taken, of at most so many bytes each.
+  // REQUIRES: there is no reader any more, and closed.
+  std::vector<std::string> Unread(size_t max_message_bytes) const;
+
  private:
   // Copies, and publishes only when it has to wait.
   absl::Status Put(absl::string_view bytes);
@@ -73,11 +78,12 @@ class RingWriter {
   std::atomic<bool> closed_{false};
 };
 
-// The reading end of an empty ring.
+// The reading end of an empty ring, or of one from which `read` bytes were
+// taken.
 class RingReader {
  public:
-  RingReader(RingMemory memory, size_t max_message_bytes)
-      : memory_(memory), max_message_bytes_(max_message_bytes) {}
+  RingReader(RingMemory memory, size_t max_message_bytes, uint64_t read = 0)
+      : memory_(memory), max_message_bytes_(max_message_bytes), read_(read) {}
 
   // Is there anything that was not read? Any thread, at the cost of a load.
   bool Ready() const {
@@ -95,6 +101,9 @@ class RingReader {
   // INVALID_ARGUMENT: the message is too large.
   absl::StatusOr<std::optional<absl::string_view>> Read();
 
+  // Has a part of a message been taken out, whose rest is to come? As Read.
+  bool InMessage() const { return length_got_ != 0; }
+
   // Ends this Await and all later ones. Messages that are there may still be
   // read. Thread-safe.
   void Close();
@@ -107,7 +116,7 @@ class RingReader {
 
   const RingMemory memory_;
   const size_t max_message_bytes_;
-  std::atomic<uint64_t> read_{0};
+  std::atomic<uint64_t> read_;
   // The message that is being read: its length, its bytes, and how much of each
   // has come.
   uint32_t length_ = 0;

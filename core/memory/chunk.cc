@@ -49,11 +49,10 @@ absl::StatusOr<uint64_t> Chunk::Granularity(const cuda::Context& context) {
   return granularity;
 }
 
-absl::StatusOr<std::unique_ptr<Chunk>> Chunk::Create(
+// REQUIRES: the context is current.
+absl::StatusOr<std::unique_ptr<Chunk>> Chunk::Make(
     uint32_t id, std::shared_ptr<const cuda::Context> context,
     AddressRange& range, uint64_t size) {
-  cuda::ScopedContext current(*context);
-  HOLDFAST_RETURN_IF_ERROR(current.status());
   const CUmemAllocationProp properties = Properties(*context);
   CUmemGenericAllocationHandle handle = 0;
   HOLDFAST_RETURN_IF_ERROR(
@@ -62,7 +61,30 @@ absl::StatusOr<std::unique_ptr<Chunk>> Chunk::Create(
   std::unique_ptr<Chunk> chunk(
       new Chunk(id, std::move(context), range, handle));
   HOLDFAST_RETURN_IF_ERROR(chunk->Export());
+  return chunk;
+}
+
+absl::StatusOr<std::unique_ptr<Chunk>> Chunk::Create(
+    uint32_t id, std::shared_ptr<const cuda::Context> context,
+    AddressRange& range, uint64_t size) {
+  cuda::ScopedContext current(*context);
+  HOLDFAST_RETURN_IF_ERROR(current.status());
+  HOLDFAST_ASSIGN_OR_RETURN(auto chunk,
+                            Make(id, std::move(context), range, size));
   HOLDFAST_ASSIGN_OR_RETURN(const CUdeviceptr address, range.Take(size));
+  HOLDFAST_RETURN_IF_ERROR(
+      chunk->Map(address, size, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+  return chunk;
+}
+
+absl::StatusOr<std::unique_ptr<Chunk>> Chunk::CreateAt(
+    uint32_t id, std::shared_ptr<const cuda::Context> context,
+    AddressRange& range, CUdeviceptr address, uint64_t size) {
+  cuda::ScopedContext current(*context);
+  HOLDFAST_RETURN_IF_ERROR(current.status());
+  HOLDFAST_ASSIGN_OR_RETURN(auto chunk,
+                            Make(id, std::move(context), range, size));
+  HOLDFAST_RETURN_IF_ERROR(range.TakeAt(address, size));
   HOLDFAST_RETURN_IF_ERROR(
       chunk->Map(address, size, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
   return chunk;

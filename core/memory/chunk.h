@@ -28,6 +28,11 @@ class Chunk {
       uint32_t id, std::shared_ptr<const cuda::Context> context,
       AddressRange& range, uint64_t size);
 
+  // The same at an address of the range that is free. The bytes are undefined.
+  static absl::StatusOr<std::unique_ptr<Chunk>> CreateAt(
+      uint32_t id, std::shared_ptr<const cuda::Context> context,
+      AddressRange& range, CUdeviceptr address, uint64_t size);
+
   // Maps the memory behind a chunk's descriptor, at an address of the range
   // that is free, for kernels of the context's device with these rights. The
   // bytes are as its last user left them. `descriptor` may be anything: an
@@ -57,6 +62,10 @@ class Chunk {
   Chunk(uint32_t id, std::shared_ptr<const cuda::Context> context,
         AddressRange& range, CUmemGenericAllocationHandle handle)
       : id_(id), context_(std::move(context)), range_(range), handle_(handle) {}
+  // Made and exported, not yet mapped.
+  static absl::StatusOr<std::unique_ptr<Chunk>> Make(
+      uint32_t id, std::shared_ptr<const cuda::Context> context,
+      AddressRange& range, uint64_t size);
   absl::Status Export();
   absl::Status Map(CUdeviceptr address, uint64_t size,
                    CUmemAccess_flags rights);

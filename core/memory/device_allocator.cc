@@ -183,9 +183,7 @@ void DeviceAllocator::Add(std::unique_ptr<Chunk> chunk) {
   chunks_.emplace(id, std::move(chunk));
 }
 
-absl::Status DeviceAllocator::Adopt(uint32_t id, UniqueFd descriptor,
-                                    CUdeviceptr address, uint64_t size,
-                                    bool shared) {
+absl::Status DeviceAllocator::CheckAdoption(uint32_t id, uint64_t size) const {
   if (id == 0 || HasChunk(id)) {
     return absl::AlreadyExistsError(absl::StrCat("chunk ", id, " is there"));
   }
@@ -193,14 +191,39 @@ absl::Status DeviceAllocator::Adopt(uint32_t id, UniqueFd descriptor,
     return absl::InvalidArgumentError(absl::StrCat(
         "a chunk of ", size, " bytes, which is no multiple of ", granularity_));
   }
+  return absl::OkStatus();
+}
+
+void DeviceAllocator::AddAdopted(std::unique_ptr<Chunk> chunk, bool shared) {
+  const uint32_t id = chunk->id();
+  const uint64_t size = chunk->size();
+  next_chunk_id_ = std::max(next_chunk_id_, id + 1);
+  Add(std::move(chunk));
+  if (shared) AddShared(id, size);
+}
+
+absl::Status DeviceAllocator::Adopt(uint32_t id, UniqueFd descriptor,
+                                    CUdeviceptr address, uint64_t size,
+                                    bool shared) {
+  HOLDFAST_RETURN_IF_ERROR(CheckAdoption(id, size));
   HOLDFAST_ASSIGN_OR_RETURN(auto chunk, Reserved(size, [&] {
                               return Chunk::Import(id, context_, *range_,
                                                    std::move(descriptor),
                                                    address, size);
                             }));
-  next_chunk_id_ = std::max(next_chunk_id_, id + 1);
-  Add(std::move(chunk));
-  if (shared) AddShared(id, size);
+  AddAdopted(std::move(chunk), shared);
+  return absl::OkStatus();
+}
+
+absl::Status DeviceAllocator::AdoptAnew(uint32_t id, CUdeviceptr address,
+                                        uint64_t size, bool shared) {
+  HOLDFAST_RETURN_IF_ERROR(CheckAdoption(id, size));
+  HOLDFAST_ASSIGN_OR_RETURN(auto chunk, Reserved(size, [&] {
+                              return Chunk::CreateAt(id, context_, *range_,
+                                                     address, size);
+                            }));
+  if (options_.chunk_created) options_.chunk_created(*chunk);
+  AddAdopted(std::move(chunk), shared);
   return absl::OkStatus();
 }
 

@@ -99,11 +99,20 @@ class DeviceAllocator {
   // reported as created. As `reserve`; or the driver's refusal.
   absl::Status Adopt(uint32_t chunk, UniqueFd descriptor, CUdeviceptr address,
                      uint64_t size, bool shared);
+  // The same for a chunk whose memory is gone: makes it anew, with undefined
+  // bytes, and reports it as created.
+  absl::Status AdoptAnew(uint32_t chunk, CUdeviceptr address, uint64_t size,
+                         bool shared);
   // From BeginAdoption to EndAdoption chunks are adopted, and one that nothing
   // lies in is kept: an allocation may still come back to it.
   void BeginAdoption() { adopting_ = true; }
   void EndAdoption();
   bool HasChunk(uint32_t chunk) const { return chunks_.contains(chunk); }
+  // Null: there is none of this id.
+  const Chunk* FindChunk(uint32_t chunk) const {
+    const auto found = chunks_.find(chunk);
+    return found == chunks_.end() ? nullptr : found->second.get();
+  }
 
   // The allocation that lay at `block` of an adopted chunk. ALREADY_EXISTS:
   // another one lies there; NOT_FOUND: there is no such place.
@@ -156,6 +165,8 @@ class DeviceAllocator {
   absl::StatusOr<std::unique_ptr<Chunk>> Reserved(
       uint64_t size,
       absl::FunctionRef<absl::StatusOr<std::unique_ptr<Chunk>>()> make);
+  absl::Status CheckAdoption(uint32_t chunk, uint64_t size) const;
+  void AddAdopted(std::unique_ptr<Chunk> chunk, bool shared);
   void Add(std::unique_ptr<Chunk> chunk);
   void AddShared(uint32_t chunk, uint64_t size);
   bool IsEmpty(uint32_t adopted) const;

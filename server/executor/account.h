@@ -26,8 +26,10 @@ class Account {
   static constexpr uint64_t kMaxArenas = 64;
   // Nodes that all its graphs may have together.
   static constexpr uint64_t kMaxGraphNodes = uint64_t{1} << 20;
-  // Bytes of the executor's own page-locked blocks.
-  static constexpr uint64_t kMaxStagingBytes = uint64_t{80} << 20;
+  // Bytes of the executor's own page-locked blocks. One of them is for memory
+  // of a session that is being suspended or resumed.
+  static constexpr uint64_t kMaxStagingBytes = uint64_t{84} << 20;
+  static constexpr uint64_t kImageBlockBytes = uint64_t{4} << 20;
 
   struct Options {
     internal::AccountLimits limits;

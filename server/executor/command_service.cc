@@ -46,8 +46,12 @@ grpc::Status CommandService::Run(grpc::ServerContext* context,
   absl::Status status = session_.Authenticate(*context);
   if (!status.ok()) return ToGrpcStatus(status);
   auto results = std::make_shared<ResultQueue>();
-  status = session_.Submit(std::make_shared<v1::CommandBatch>(*request),
-                           request->ByteSizeLong(), results);
+  {
+    const auto pass = session_.gate().Enter();
+    if (!pass.ok()) return ToGrpcStatus(pass.status());
+    status = session_.Submit(std::make_shared<v1::CommandBatch>(*request),
+                             request->ByteSizeLong(), results);
+  }
   if (!status.ok()) return ToGrpcStatus(status);
   results->Finish();
   v1::ResultBatch batch;
@@ -137,8 +141,10 @@ absl::Status CommandService::ReadAttached(CommandStream& commands,
   size_t bytes = 0;
   for (int count = 1; attachment_.AwaitRoom(call); ++count) {
     const std::shared_ptr<DecodedBatch> batch = batches->Get();
-    HOLDFAST_ASSIGN_OR_RETURN(const bool more,
-                              commands.Read(&batch->message()));
+    SessionGate::Pass pass;
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const bool more,
+        commands.Read(&batch->message(), session_.gate(), &pass));
     if (!more) break;
     bytes += batch->bytes();
     HOLDFAST_RETURN_IF_ERROR(session_.Submit(
@@ -158,8 +164,10 @@ absl::Status CommandService::ReadBatches(
   const auto batches = std::make_shared<BatchPool>();
   while (results->AwaitRoom()) {
     const std::shared_ptr<DecodedBatch> batch = batches->Get();
-    HOLDFAST_ASSIGN_OR_RETURN(const bool more,
-                              commands.Read(&batch->message()));
+    SessionGate::Pass pass;
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const bool more,
+        commands.Read(&batch->message(), session_.gate(), &pass));
     if (!more) break;
     // The message lives as long as its memory.
     HOLDFAST_RETURN_IF_ERROR(session_.Submit(

@@ -77,13 +77,21 @@ void CommandStream::AwaitEnd() {
   rings_->writer().Close();
 }
 
-absl::StatusOr<bool> CommandStream::Read(v1::CommandBatch* batch) {
-  if (rings_ == nullptr) return grpc_.Read(batch);
+absl::StatusOr<bool> CommandStream::Read(v1::CommandBatch* batch,
+                                         SessionGate& gate,
+                                         SessionGate::Pass* pass) {
+  const auto enter = [&] {
+    auto entered = gate.Enter();
+    if (entered.ok()) *pass = *std::move(entered);
+    return entered.ok();
+  };
+  if (rings_ == nullptr) return grpc_.Read(batch) && enter();
   RingReader& reader = rings_->reader();
   for (;;) {
     // Batches sent before the end are read before it.
     const bool ended = reader.closed();
     if (ended && context_.IsCancelled()) return false;
+    if (!pass->held() && !enter()) return false;
     HOLDFAST_ASSIGN_OR_RETURN(const std::optional<absl::string_view> message,
                               reader.Read());
     if (message.has_value()) {
@@ -93,6 +101,8 @@ absl::StatusOr<bool> CommandStream::Read(v1::CommandBatch* batch) {
           absl::StrCat("a message of ", size, " bytes is no CommandBatch"));
     }
     if (ended) return false;
+    // One that has begun is taken in as a whole.
+    if (!reader.InMessage()) pass->Release();
     reader.Await(kLookAnyway);
   }
 }

@@ -14,6 +14,7 @@
 #include "grpcpp/support/sync_stream.h"
 #include "holdfast/v1/commands.grpc.pb.h"  // how messages are parsed
 #include "server/executor/descriptor_inbox.h"
+#include "server/executor/session_gate.h"
 
 namespace holdfast::executor {
 
@@ -32,9 +33,12 @@ class CommandStream {
   CommandStream(const CommandStream&) = delete;
   CommandStream& operator=(const CommandStream&) = delete;
 
-  // Waits for a batch; false: the client sends no more, or has gone. One thread
-  // at a time. INVALID_ARGUMENT, DATA_LOSS: what came is none.
-  absl::StatusOr<bool> Read(v1::CommandBatch* batch);
+  // Waits for a batch, and for a pass to take it in; false: the client sends no
+  // more, or has gone, or the gate has ended. A batch that gets no pass stays
+  // in the ring. One thread at a time. INVALID_ARGUMENT, DATA_LOSS: what came
+  // is none.
+  absl::StatusOr<bool> Read(v1::CommandBatch* batch, SessionGate& gate,
+                            SessionGate::Pass* pass);
 
   // Waits while the client does not take results; false: the client has gone.
   // One thread at a time.

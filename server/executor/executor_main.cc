@@ -16,6 +16,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "core/base/code_store.h"
 #include "core/base/freed_memory.h"
 #include "core/base/log.h"
@@ -335,7 +336,6 @@ absl::StatusOr<executor::Losses> RestoreSession(
     const executor::ObjectFetcher& fetch_object, SupervisorLink& link,
     Session& session) {
   session.Pause();
-  link.OnResume([&session] { session.Resume(); });
   HOLDFAST_ASSIGN_OR_RETURN(const std::string records,
                             journal::ReadRecords(assigned.old_journal.get()));
   absl::StatusOr<executor::Losses> losses =
@@ -371,6 +371,20 @@ void ExitIfBlocked(executor::SemaphoreWaits& waits) {
   _exit(0);
 }
 
+// Returns when the supervisor says stop.
+void CarryOutRequests(SupervisorLink& link, Session& session) {
+  while (const auto request = link.AwaitRequest()) {
+    const internal::ToExecutor& message = request->message;
+    if (message.has_quiesce()) {
+      link.SendQuiesced(session.Quiesce(
+          absl::Now() + absl::Nanoseconds(message.quiesce().timeout_ns())));
+    } else {
+      link.SendMemorySaved(
+          session.SaveMemory(message.save_memory(), request->file.get()));
+    }
+  }
+}
+
 // Serves the session until the supervisor says stop; returns why it cannot.
 absl::Status Serve(SupervisorLink::Assigned assigned,
                    const cuda::DriverApi& api, SupervisorLink& link,
@@ -396,6 +410,7 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
   executor::ExitOnFault(link, output);
   const auto fetch_object = options.fetch_object;
   Session session(std::move(options));
+  link.OnResume([&session] { session.Resume(); });
   const auto no_more = absl::MakeCleanup([&link] { link.OnResume(nullptr); });
   internal::Serving serving;
   if (assigned.old_journal.valid() && journal != nullptr) {
@@ -417,7 +432,7 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
       });
   link.SendServing(serving, counter_memory.get());
   LogDebug("serving ", assign.session_id());
-  link.AwaitShutdown();
+  CarryOutRequests(link, session);
   accepting.reset();
   session.Stop();
   ExitIfBlocked(*waits);

@@ -151,6 +151,15 @@ class HandleTable {
       if (slot.value.has_value()) visit(*slot.value);
     }
   }
+  // The same with the handle of each.
+  template <typename Visitor>
+  void ForEachHandle(Visitor visit) {
+    for (uint32_t i = 0; i < slots_.size(); ++i) {
+      Slot& slot = slots_[i];
+      if (!slot.value.has_value()) continue;
+      visit(Handle{kind_, slot.generation, i}.Pack(), *slot.value);
+    }
+  }
 
  private:
   struct Slot {

@@ -12,6 +12,7 @@
 #include "core/base/status_macros.h"
 #include "core/cuda/result.h"
 #include "proto/protocol_limits.h"
+#include "server/executor/recovery/memory_image.h"
 
 namespace holdfast::executor {
 namespace {
@@ -21,7 +22,8 @@ constexpr size_t kMaxInlineBlocks = 256;
 constexpr size_t kMaxTransferBlocks = 64;
 constexpr size_t kMaxTransferPlaces = 32;
 static_assert(kInlineBlockBytes * kMaxInlineBlocks +
-                  kMaxChunkBytes * kMaxTransferBlocks <=
+                  kMaxChunkBytes * kMaxTransferBlocks +
+                  Account::kImageBlockBytes <=
               Account::kMaxStagingBytes);
 
 // Each device's memory is asked for at a place of its own.
@@ -162,18 +164,24 @@ absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
   return &devices_.emplace(ordinal, std::move(state)).first->second;
 }
 
+std::vector<uint32_t> Resources::OpenDevices() const {
+  std::vector<uint32_t> ordinals;
+  for (const auto& [ordinal, device] : devices_) ordinals.push_back(ordinal);
+  return ordinals;
+}
+
 absl::StatusOr<memory::Allocation> Resources::Allocate(
     uint64_t handle, uint32_t ordinal, uint64_t size,
     const cuda::Stream* stream, bool alone) {
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
   if (inheritance_ != nullptr) [[unlikely]] {
-    return AllocateInherited(*device->allocator, handle, ordinal, size);
+    return AllocateInherited(*device, handle, ordinal, size);
   }
   return alone ? device->allocator->AllocateAlone(size)
                : device->allocator->Allocate(size, stream);
 }
 
-absl::Status Resources::Adopt(memory::DeviceAllocator& allocator,
+absl::Status Resources::Adopt(DeviceState& device,
                               const internal::Placement& placement) {
   const auto found = inheritance_->chunks.find(placement.chunk());
   if (found == inheritance_->chunks.end()) return absl::OkStatus();
@@ -181,20 +189,28 @@ absl::Status Resources::Adopt(memory::DeviceAllocator& allocator,
   inheritance_->chunks.erase(found);
   if (chunk.place.read_only())
     inheritance_->read_only.insert(placement.chunk());
-  return allocator.Adopt(static_cast<uint32_t>(placement.chunk()),
-                         std::move(chunk.descriptor), chunk.place.address(),
-                         chunk.place.size(),
-                         /*shared=*/placement.size() != chunk.place.size());
+  const auto id = static_cast<uint32_t>(placement.chunk());
+  const uint64_t size = chunk.place.size();
+  const bool shared = placement.size() != size;
+  if (!chunk.place.saved()) {
+    return device.allocator->Adopt(id, std::move(chunk.descriptor),
+                                   chunk.place.address(), size, shared);
+  }
+  HOLDFAST_RETURN_IF_ERROR(
+      device.allocator->AdoptAnew(id, chunk.place.address(), size, shared));
+  return LoadMemory(device.context, *account().staging_memory(),
+                    {chunk.place.address(), size},
+                    {chunk.descriptor.get(), chunk.place.saved_offset()});
 }
 
 absl::StatusOr<memory::Allocation> Resources::AllocateInherited(
-    memory::DeviceAllocator& allocator, uint64_t handle, uint32_t ordinal,
-    uint64_t size) {
+    DeviceState& device, uint64_t handle, uint32_t ordinal, uint64_t size) {
   const internal::Placement* placement = inheritance_->PlacementOf(handle);
   if (placement == nullptr || placement->chunk() >> 32 != ordinal) {
     return absl::DataLossError("the session's journal has no place for it");
   }
-  HOLDFAST_RETURN_IF_ERROR(Adopt(allocator, *placement));
+  HOLDFAST_RETURN_IF_ERROR(Adopt(device, *placement));
+  memory::DeviceAllocator& allocator = *device.allocator;
   HOLDFAST_ASSIGN_OR_RETURN(
       const memory::Allocation allocation,
       allocator.AllocateAt({static_cast<uint32_t>(placement->chunk()),

@@ -186,6 +186,9 @@ class Resources {
   // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session.
   absl::StatusOr<DeviceState*> Device(uint32_t ordinal);
 
+  // The devices that the session has used.
+  std::vector<uint32_t> OpenDevices() const;
+
   // The first of the session's devices, where page-locked memory is made. It
   // serves all.
   absl::StatusOr<DeviceState*> FirstDevice();
@@ -276,12 +279,13 @@ class Resources {
                                                       size_t max_blocks,
                                                       size_t max_places);
 
-  absl::StatusOr<memory::Allocation> AllocateInherited(
-      memory::DeviceAllocator& allocator, uint64_t handle, uint32_t device,
-      uint64_t size);
-  // Maps the chunk, unless that was done.
-  absl::Status Adopt(memory::DeviceAllocator& allocator,
-                     const internal::Placement& placement);
+  absl::StatusOr<memory::Allocation> AllocateInherited(DeviceState& device,
+                                                       uint64_t handle,
+                                                       uint32_t ordinal,
+                                                       uint64_t size);
+  // Maps the chunk, or makes it anew from a suspended session's bytes, unless
+  // that was done.
+  absl::Status Adopt(DeviceState& device, const internal::Placement& placement);
   // Calls `visit` with the table of the handle's kind; without one, returns a
   // default.
   template <typename Self, typename Visit>

@@ -4,9 +4,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "proto/protocol_limits.h"
+#include "server/executor/recovery/suspension.h"
 #include "server/rpc/fault_status.h"
 #include "server/rpc/session_token.h"
 
@@ -52,6 +55,9 @@ void Session::Stop() {
     absl::MutexLock lock(&mutex_);
     closing_ = true;
   }
+  gate_.End(gate_.closed()
+                ? SuspendedError(options_.epoch)
+                : absl::UnavailableError("the session is being closed"));
   options_.resources.account->Close();
   thread_->Stop();
 }
@@ -69,7 +75,67 @@ absl::Status Session::Authenticate(
 }
 
 void Session::Pause() { paused_ = true; }
-void Session::Resume() { paused_ = false; }
+void Session::Resume() {
+  paused_ = false;
+  gate_.Open();
+}
+
+absl::Status Session::Quiesce(absl::Time deadline) {
+  absl::Status status =
+      gate_.Close(deadline)
+          ? AwaitIdle(deadline)
+          : absl::DeadlineExceededError(
+                "transfers, or batches of commands, did not end in time");
+  if (!status.ok()) gate_.Open();
+  return status;
+}
+
+absl::Status Session::AwaitIdle(absl::Time deadline) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto done = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return processed_ >= arrived_ || closing_;
+    };
+    if (!mutex_.AwaitWithDeadline(absl::Condition(&done), deadline)) {
+      return absl::DeadlineExceededError(absl::StrCat(
+          arrived_ - processed_, " commands were not carried out in time"));
+    }
+  }
+  HOLDFAST_RETURN_IF_ERROR(AwaitDevices(deadline));
+  if (options_.output != nullptr) {
+    options_.output->FlushAndAwait(deadline - absl::Now());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Session::AwaitDevices(absl::Time deadline) {
+  // Outlives this call if the devices do not get there.
+  struct Outcome {
+    absl::Notification done;
+    absl::Status status;
+  };
+  const auto outcome = std::make_shared<Outcome>();
+  absl::Status status = absl::UnavailableError("the session is being closed");
+  thread_->Run([&] {
+    status = CheckSuspendable(*resources_);
+    if (!status.ok()) return;
+    status = WhenIdle(*resources_, [outcome](const absl::Status& idle) {
+      outcome->status = idle;
+      outcome->done.Notify();
+    });
+  });
+  HOLDFAST_RETURN_IF_ERROR(status);
+  if (outcome->done.WaitForNotificationWithDeadline(deadline)) {
+    return outcome->status;
+  }
+  return absl::DeadlineExceededError(DescribeWork(*options_.resources.waits));
+}
+
+absl::Status Session::SaveMemory(const internal::SaveMemory& chunks, int file) {
+  absl::Status status = absl::UnavailableError("the session is being closed");
+  thread_->Run([&] { status = SaveChunks(*resources_, chunks, file); });
+  return status;
+}
 
 absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
                              size_t bytes,

@@ -19,6 +19,7 @@
 #include "server/executor/recovery/session_journal.h"
 #include "server/executor/resources.h"
 #include "server/executor/result_queue.h"
+#include "server/executor/session_gate.h"
 #include "server/executor/submission_thread.h"
 #include "server/telemetry/command_counts.h"
 
@@ -58,7 +59,20 @@ class Session {
   // From Pause to Resume every call fails with ABORTED: the client has to
   // acknowledge the fault that ended the epoch before this one.
   void Pause();
+  // Also opens the gate again after Quiesce.
   void Resume();
+
+  // Where clients' work comes in: whoever submits commands or begins a transfer
+  // holds a pass meanwhile.
+  SessionGate& gate() { return gate_; }
+
+  // Closes the gate and waits until all that has come in is done and the
+  // devices are idle, for a suspension. If it fails the gate is open again.
+  // DEADLINE_EXCEEDED: something is not done in time; the message names it.
+  // FAILED_PRECONDITION: the session has what cannot be suspended.
+  absl::Status Quiesce(absl::Time deadline);
+  // REQUIRES: quiesced.
+  absl::Status SaveMemory(const internal::SaveMemory& chunks, int file);
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -95,6 +109,8 @@ class Session {
 
  private:
   void ReportUsage();
+  absl::Status AwaitIdle(absl::Time deadline);
+  absl::Status AwaitDevices(absl::Time deadline);
 
   const Options options_;
   // Held while a batch is queued, so that batches run in the order of their
@@ -103,6 +119,7 @@ class Session {
   // The last sequence number that was queued.
   uint64_t accepted_ ABSL_GUARDED_BY(submit_mutex_);
   std::atomic<uint64_t> arrived_;  // the same, read without the lock
+  SessionGate gate_;
 
   absl::Mutex mutex_;
   uint64_t processed_ ABSL_GUARDED_BY(mutex_);  // the last that was run

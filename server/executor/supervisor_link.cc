@@ -158,9 +158,34 @@ absl::StatusOr<SupervisorLink::Assigned> SupervisorLink::AwaitAssign() {
   return absl::UnavailableError("shut down before there was a session");
 }
 
-void SupervisorLink::AwaitShutdown() {
+std::optional<SupervisorLink::Request> SupervisorLink::AwaitRequest() {
   absl::MutexLock lock(&mutex_);
-  mutex_.Await(absl::Condition(&shutdown_));
+  const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return shutdown_ || !requests_.empty();
+  };
+  mutex_.Await(absl::Condition(&due));
+  if (shutdown_) return std::nullopt;
+  Request request = std::move(requests_.front());
+  requests_.pop_front();
+  return request;
+}
+
+void SupervisorLink::SendQuiesced(const absl::Status& status) {
+  internal::FromExecutor message;
+  message.mutable_quiesced();
+  if (!status.ok()) {
+    *message.mutable_quiesced()->mutable_error() = ToError(status);
+  }
+  Send(message);
+}
+
+void SupervisorLink::SendMemorySaved(const absl::Status& status) {
+  internal::FromExecutor message;
+  message.mutable_memory_saved();
+  if (!status.ok()) {
+    *message.mutable_memory_saved()->mutable_error() = ToError(status);
+  }
+  Send(message);
 }
 
 absl::StatusOr<FetchedObject> SupervisorLink::FetchObject(
@@ -306,6 +331,10 @@ void SupervisorLink::Handle(internal::ToExecutor& message, UniqueFd fd) {
     case internal::ToExecutor::kResume:
       if (resume_) resume_();
       return SendServing(absl::OkStatus());
+    case internal::ToExecutor::kQuiesce:
+    case internal::ToExecutor::kSaveMemory:
+      requests_.push_back({std::move(message), std::move(fd)});
+      return;
     case internal::ToExecutor::kCode:
       code_ = {std::move(*message.mutable_code()), std::move(fd)};
       return;

@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_EXECUTOR_SUPERVISOR_LINK_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -63,7 +64,15 @@ class SupervisorLink {
   };
   // Waits for the session; UNAVAILABLE: shut down before there was one. Once.
   absl::StatusOr<Assigned> AwaitAssign();
-  void AwaitShutdown();
+  // Quiesce or SaveMemory, with the file.
+  struct Request {
+    internal::ToExecutor message;
+    UniqueFd file;
+  };
+  // Blocks until the supervisor wants something done; nullopt: to shut down.
+  std::optional<Request> AwaitRequest();
+  void SendQuiesced(const absl::Status& status);
+  void SendMemorySaved(const absl::Status& status);
 
   // NOT_FOUND: the store does not have it. One call at a time.
   absl::StatusOr<FetchedObject> FetchObject(absl::string_view sha256);
@@ -84,7 +93,8 @@ class SupervisorLink {
   void StoreCode(const std::string& key, absl::string_view code);
 
   // `resume` is called by the reading thread when the client has acknowledged
-  // the fault; the supervisor is told afterwards. As OnUsageAsked.
+  // the fault, or a suspension was given up; the supervisor is told afterwards.
+  // As OnUsageAsked.
   void OnResume(std::function<void()> resume);
 
   // `report`, if any, is called by the reading thread when the supervisor asks
@@ -117,6 +127,7 @@ class SupervisorLink {
   std::optional<Reply> reply_ ABSL_GUARDED_BY(mutex_);
   std::optional<Code> code_ ABSL_GUARDED_BY(mutex_);
   bool shutdown_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<Request> requests_ ABSL_GUARDED_BY(mutex_);
   std::function<void(internal::Usage*)> report_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> resume_ ABSL_GUARDED_BY(mutex_);
   // Held while one Reserve waits for its reply.

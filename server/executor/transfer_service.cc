@@ -204,9 +204,10 @@ std::shared_ptr<void> TransferService::Count() {
   return std::shared_ptr<void>(nullptr, [this](void*) { --transfers_; });
 }
 
-absl::Status TransferService::Admit(const grpc::ServerContext& context) const {
+absl::StatusOr<SessionGate::Pass> TransferService::Admit(
+    const grpc::ServerContext& context) const {
   HOLDFAST_RETURN_IF_ERROR(session_.Authenticate(context));
-  if (transfers_ <= kMaxTransfers) return absl::OkStatus();
+  if (transfers_ <= kMaxTransfers) return session_.gate().Enter();
   return absl::ResourceExhaustedError(absl::StrCat(
       "more than ", kMaxTransfers, " transfers of one session at a time"));
 }
@@ -282,8 +283,8 @@ grpc::Status TransferService::Upload(grpc::ServerContext* context,
                                      grpc::ServerReader<Chunk>* reader,
                                      v1::UploadResponse* response) {
   const auto count = Count();
-  absl::Status status = Admit(*context);
-  if (!status.ok()) return ToGrpcStatus(status);
+  const auto pass = Admit(*context);
+  if (!pass.ok()) return ToGrpcStatus(pass.status());
   const auto entered = tries_.Enter(*context);
   if (!entered.ok()) return ToGrpcStatus(entered.status());
   const auto size = ReceiveAll(*context, *reader);
@@ -298,7 +299,8 @@ grpc::Status TransferService::Download(grpc::ServerContext* context,
                                        const v1::DownloadRequest* request,
                                        grpc::ServerWriter<Chunk>* writer) {
   const auto count = Count();
-  absl::Status status = Admit(*context);
+  const auto pass = Admit(*context);
+  absl::Status status = pass.status();
   if (status.ok()) status = SendAll(*context, request->range(), *writer);
   return ToGrpcStatus(status);
 }
@@ -306,7 +308,8 @@ grpc::Status TransferService::Download(grpc::ServerContext* context,
 grpc::Status TransferService::RegisterArena(
     grpc::ServerContext* context, const v1::RegisterArenaRequest* request,
     v1::RegisterArenaResponse* response) {
-  absl::Status status = session_.Authenticate(*context);
+  const auto pass = Admit(*context);
+  absl::Status status = pass.status();
   if (status.ok()) {
     auto descriptor = inbox_.Claim(request->descriptor_token());
     status = descriptor.ok() ? MakeArena(session_, *context, *request,

@@ -65,8 +65,10 @@ class TransferService final : public grpc::Service {
 
   // Counts a call until it is dropped.
   std::shared_ptr<void> Count();
-  // Is it one of this session's, and not one too many?
-  absl::Status Admit(const grpc::ServerContext& context) const;
+  // Is it one of this session's, and not one too many? Waits while the session
+  // takes no work in; it does not get suspended before the pass is dropped.
+  absl::StatusOr<SessionGate::Pass> Admit(
+      const grpc::ServerContext& context) const;
 
   Session& session_;
   DescriptorInbox& inbox_;

@@ -16,4 +16,14 @@ absl::Status FaultedError(uint64_t epoch) {
   return status;
 }
 
+absl::Status SuspendedError(uint64_t epoch) {
+  absl::Status status =
+      absl::AbortedError(absl::StrCat("the session was suspended in epoch ",
+                                      epoch, ": AcknowledgeFault resumes it"));
+  SetErrorDetail({}, &status);
+  SetFaultEpoch(epoch, &status);
+  SetSuspended(&status);
+  return status;
+}
+
 }  // namespace holdfast

@@ -12,6 +12,9 @@ namespace holdfast {
 // not acknowledged: ABORTED with ErrorDetail.fault_epoch.
 absl::Status FaultedError(uint64_t epoch);
 
+// The same for a session that was suspended in `epoch`.
+absl::Status SuspendedError(uint64_t epoch);
+
 }  // namespace holdfast
 
 #endif  // HOLDFAST_SERVER_RPC_FAULT_STATUS_H_

@@ -73,6 +73,7 @@ std::optional<v1::ErrorDetail> DetailOf(
   if (detail.has_value()) proto = ToProto(*detail);
   if (exceeded.has_value()) SetQuota(*exceeded, &proto);
   proto.set_fault_epoch(FaultEpochOf(status));
+  proto.set_suspended(IsSuspended(status));
   return proto;
 }
 
@@ -128,6 +129,7 @@ absl::Status FromError(const v1::Error& error) {
     if (!any.UnpackTo(&proto)) continue;
     SetErrorDetail(FromProto(proto), &status);
     if (proto.fault_epoch() != 0) SetFaultEpoch(proto.fault_epoch(), &status);
+    if (proto.suspended()) SetSuspended(&status);
     if (proto.quota().empty()) continue;
     SetQuotaExceeded({.quota = proto.quota(),
                       .limit = proto.quota_limit(),

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/log.h"
@@ -27,9 +29,15 @@ constexpr absl::Duration kCancelPoll = absl::Milliseconds(200);
 
 constexpr size_t kMaxReasonBytes = 256;
 
+// What a session's work may take to end before it is suspended.
+constexpr absl::Duration kSuspendTimeout = absl::Seconds(30);
+constexpr size_t kMaxFileNameBytes = 128;
+
 // INVALID_ARGUMENT: the timeout is negative.
-absl::StatusOr<absl::Time> DeadlineOf(const v1::DrainRequest& request) {
-  if (!request.has_timeout()) return absl::InfiniteFuture();
+template <typename Request>
+absl::StatusOr<absl::Time> DeadlineOf(const Request& request,
+                                      absl::Duration otherwise) {
+  if (!request.has_timeout()) return absl::Now() + otherwise;
   const absl::Duration timeout = absl::Seconds(request.timeout().seconds()) +
                                  absl::Nanoseconds(request.timeout().nanos());
   if (timeout >= absl::ZeroDuration()) return absl::Now() + timeout;
@@ -42,11 +50,6 @@ absl::StatusOr<absl::Time> DeadlineOf(const v1::DrainRequest& request) {
 std::string EndedBy(const v1::EndSessionRequest& request) {
   return absl::StrCat("an operator has ended it",
                       request.reason().empty() ? "" : ": ", request.reason());
-}
-
-grpc::ServerUnaryReactor* NotServed(grpc::CallbackServerContext* context,
-                                    const char* sentence) {
-  return Answer(context, absl::UnimplementedError(sentence));
 }
 
 std::string HostName() {
@@ -119,7 +122,8 @@ v1::ListCacheEntriesResponse ListEntries(const CompileCache& memory,
 AdminService::AdminService(SessionRegistry& registry,
                            const CompilerPool& compilers, CompileCache& cache,
                            DiskCache& disk_cache, TenantAdmin& tenants,
-                           const Callers& callers, CallThreads& threads)
+                           const Callers& callers, CallThreads& threads,
+                           std::string suspend_directory)
     : registry_(registry),
       compilers_(compilers),
       cache_(cache),
@@ -127,6 +131,7 @@ AdminService::AdminService(SessionRegistry& registry,
       tenants_(tenants),
       callers_(callers),
       threads_(threads),
+      suspend_directory_(std::move(suspend_directory)),
       started_(absl::Now()) {}
 
 grpc::ServerUnaryReactor* AdminService::GetServerInfo(
@@ -162,7 +167,8 @@ grpc::ServerUnaryReactor* AdminService::Drain(
     v1::DrainResponse* response) {
   const auto caller = callers_.OperatorOf(*context, "Drain");
   if (!caller.ok()) return Answer(context, caller.status());
-  const absl::StatusOr<absl::Time> deadline = DeadlineOf(*request);
+  const absl::StatusOr<absl::Time> deadline =
+      DeadlineOf(*request, absl::InfiniteDuration());
   if (!deadline.ok()) return Answer(context, deadline.status());
   registry_.SetPaused(!request->stop());
   LogInfo(request->stop() ? "sessions are opened again"
@@ -296,16 +302,73 @@ grpc::ServerUnaryReactor* AdminService::ListTenants(
                         });
 }
 
+absl::StatusOr<std::string> AdminService::SuspensionPath(
+    const std::string& file) const {
+  if (file.empty()) return file;
+  const auto plain = [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' ||
+           c == '-' || c == '_';
+  };
+  if (file.size() > kMaxFileNameBytes || file[0] == '.' ||
+      !std::all_of(file.begin(), file.end(), plain)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", absl::CEscape(file.substr(0, kMaxFileNameBytes)),
+                     "' is not the name of a file in --suspend-directory: "
+                     "letters, digits, '-', '_' and '.', not at the front, at "
+                     "most ",
+                     kMaxFileNameBytes, " bytes"));
+  }
+  if (suspend_directory_.empty()) {
+    return absl::FailedPreconditionError(
+        "the daemon was started without --suspend-directory: sessions can be "
+        "suspended to host memory");
+  }
+  return absl::StrCat(suspend_directory_, "/", file);
+}
+
 grpc::ServerUnaryReactor* AdminService::SuspendSession(
-    grpc::CallbackServerContext* context, const v1::SuspendSessionRequest*,
-    v1::SuspendSessionResponse*) {
-  return NotServed(context, "this daemon cannot suspend sessions");
+    grpc::CallbackServerContext* context,
+    const v1::SuspendSessionRequest* request,
+    v1::SuspendSessionResponse* response) {
+  const auto caller =
+      callers_.OperatorOf(*context, "SuspendSession", request->session_id());
+  if (!caller.ok()) return Answer(context, caller.status());
+  const absl::StatusOr<absl::Time> deadline =
+      DeadlineOf(*request, kSuspendTimeout);
+  if (!deadline.ok()) return Answer(context, deadline.status());
+  const auto path = SuspensionPath(request->file());
+  if (!path.ok()) return Answer(context, path.status());
+  auto session = registry_.FindById(request->session_id());
+  if (!session.ok()) return Answer(context, session.status());
+  return AnswerInThread(context, threads_, caller->client(),
+                        [session = *std::move(session), path = *path,
+                         deadline = *deadline, response]() -> absl::Status {
+                          HOLDFAST_ASSIGN_OR_RETURN(
+                              const uint64_t bytes,
+                              session->Suspend(path, deadline));
+                          response->set_bytes(bytes);
+                          return absl::OkStatus();
+                        });
 }
 
 grpc::ServerUnaryReactor* AdminService::ResumeSession(
-    grpc::CallbackServerContext* context, const v1::ResumeSessionRequest*,
-    v1::ResumeSessionResponse*) {
-  return NotServed(context, "this daemon cannot suspend sessions");
+    grpc::CallbackServerContext* context,
+    const v1::ResumeSessionRequest* request,
+    v1::ResumeSessionResponse* response) {
+  const auto caller =
+      callers_.OperatorOf(*context, "ResumeSession", request->session_id());
+  if (!caller.ok()) return Answer(context, caller.status());
+  auto session = registry_.FindById(request->session_id());
+  if (!session.ok()) return Answer(context, session.status());
+  return AnswerInThread(
+      context, threads_, caller->client(),
+      [context, session = *std::move(session), response]() -> absl::Status {
+        HOLDFAST_RETURN_IF_ERROR(
+            session->ResumeSuspended(absl::FromChrono(context->deadline())));
+        response->mutable_devices()->Add(session->devices().begin(),
+                                         session->devices().end());
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace holdfast

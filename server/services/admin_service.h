@@ -2,7 +2,10 @@
 #ifndef HOLDFAST_SERVER_SERVICES_ADMIN_SERVICE_H_
 #define HOLDFAST_SERVER_SERVICES_ADMIN_SERVICE_H_
 
+#include <string>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "holdfast/v1/admin.grpc.pb.h"
 #include "server/compile/compile_cache.h"
@@ -16,14 +19,15 @@
 namespace holdfast {
 
 // Serves GetServerInfo and ListTenants to everybody; to operators the cache,
-// tenants, EndSession and Drain too. The rpcs that are not served say what to
-// do instead.
+// tenants, sessions (to end, to suspend and to resume them) and Drain too.
 class AdminService final : public v1::AdminService::CallbackService {
  public:
-  // All must outlive the service. Calls that wait have `threads`.
+  // All must outlive the service. Calls that wait have `threads`. Sessions are
+  // suspended to files in `suspend_directory`; empty: to host memory only.
   AdminService(SessionRegistry& registry, const CompilerPool& compilers,
                CompileCache& cache, DiskCache& disk_cache, TenantAdmin& tenants,
-               const Callers& callers, CallThreads& threads);
+               const Callers& callers, CallThreads& threads,
+               std::string suspend_directory);
 
   grpc::ServerUnaryReactor* GetServerInfo(
       grpc::CallbackServerContext* context,
@@ -77,6 +81,10 @@ class AdminService final : public v1::AdminService::CallbackService {
                             absl::Time deadline,
                             v1::DrainResponse* response) const;
 
+  // The file that a session is suspended to. FAILED_PRECONDITION: files are
+  // not allowed; INVALID_ARGUMENT: it is no plain name.
+  absl::StatusOr<std::string> SuspensionPath(const std::string& file) const;
+
   SessionRegistry& registry_;
   const CompilerPool& compilers_;
   CompileCache& cache_;
@@ -84,6 +92,7 @@ class AdminService final : public v1::AdminService::CallbackService {
   TenantAdmin& tenants_;
   const Callers& callers_;
   CallThreads& threads_;
+  const std::string suspend_directory_;
   const absl::Time started_;
 };
 

@@ -39,9 +39,13 @@ absl::Status SessionMemory::Hold(const internal::ChunkCreated& created,
     return absl::ResourceExhaustedError(
         absl::StrCat("it made more than ", kMaxChunks, " chunks of memory"));
   }
+  const auto old = chunks_.find(created.chunk());
+  const std::optional<uint64_t> saved_offset =
+      old == chunks_.end() ? std::nullopt : old->second.saved_offset;
   Release(created.chunk());
-  chunks_[created.chunk()] = {std::move(fd), created.device(),
-                              created.address(), created.size(), nullptr};
+  chunks_[created.chunk()] = {std::move(fd),     created.device(),
+                              created.address(), created.size(),
+                              nullptr,           saved_offset};
   services_.memory.NoteTaken(created.device(), created.size());
   return absl::OkStatus();
 }
@@ -50,11 +54,66 @@ void SessionMemory::Release(uint64_t chunk) {
   const auto it = chunks_.find(chunk);
   if (it == chunks_.end()) return;
   if (it->second.shared == nullptr) {
-    services_.memory.NoteReturned(it->second.device, it->second.size);
+    NoteReturned(it->second);
   } else {
     services_.grants.Forgive(PlaceOf(it->second.device), it->second.size);
   }
   chunks_.erase(it);
+}
+
+void SessionMemory::NoteReturned(const Chunk& chunk) {
+  if (!chunk.on_device()) return;
+  services_.memory.NoteReturned(chunk.device, chunk.size);
+}
+
+absl::Status SessionMemory::CheckAlone() const {
+  const size_t exports = services_.exports.CountOf(session_);
+  if (exports > 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("other sessions may import what this one exports (",
+                     exports, " tokens): RevokeExport takes them back"));
+  }
+  if (!imports_.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "it uses ", imports_.size(),
+        " buffers, semaphores or events of other sessions or collections"));
+  }
+  for (const auto& [name, chunk] : chunks_) {
+    if (chunk.shared == nullptr) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        chunk.size, " bytes of its memory on device ", chunk.device,
+        " were shared with other sessions or belong to a collection"));
+  }
+  return absl::OkStatus();
+}
+
+internal::SaveMemory SessionMemory::PlanSave(uint64_t* bytes) const {
+  internal::SaveMemory plan;
+  *bytes = 0;
+  for (const auto& [name, chunk] : chunks_) {
+    internal::SavedChunk& saved = *plan.add_chunks();
+    saved.set_chunk(name);
+    saved.set_offset(*bytes);
+    *bytes += chunk.size;
+  }
+  return plan;
+}
+
+void SessionMemory::Suspend(const internal::SaveMemory& saved) {
+  std::map<uint64_t, uint64_t> offsets;
+  for (const internal::SavedChunk& chunk : saved.chunks()) {
+    offsets[chunk.chunk()] = chunk.offset();
+  }
+  for (auto& [name, chunk] : chunks_) {
+    NoteReturned(chunk);
+    chunk.fd.Reset();
+    const auto found = offsets.find(name);
+    if (found != offsets.end()) chunk.saved_offset = found->second;
+  }
+  // Chunks that came after the plan: only an executor that lies makes any.
+  std::erase_if(chunks_, [](const auto& entry) {
+    return !entry.second.saved_offset.has_value();
+  });
 }
 
 absl::Status SessionMemory::ForEachChunk(
@@ -67,6 +126,8 @@ absl::Status SessionMemory::ForEachChunk(
     place.set_address(chunk.address);
     place.set_size(chunk.size);
     place.set_read_only(chunk.shared != nullptr && chunk.shared->sealed());
+    place.set_saved(chunk.saved_offset.has_value());
+    place.set_saved_offset(chunk.saved_offset.value_or(0));
     const int descriptor =
         chunk.shared == nullptr ? chunk.fd.get() : chunk.shared->descriptor();
     HOLDFAST_RETURN_IF_ERROR(visit(place, descriptor));
@@ -79,11 +140,20 @@ void SessionMemory::EndRestore() {
     return !reopened_.contains(import.first);
   });
   reopened_.clear();
+  // Saved chunks that nothing came back to are gone.
+  std::erase_if(chunks_,
+                [](const auto& entry) { return !entry.second.on_device(); });
+  for (auto& [name, chunk] : chunks_) chunk.saved_offset.reset();
 }
 
 void SessionMemory::BeginRestore() {
   reopened_.clear();
-  for (const auto& [name, chunk] : chunks_) {
+  for (auto& [name, chunk] : chunks_) {
+    if (chunk.saved_offset.has_value()) {
+      // A successor that failed may have filled it in part.
+      NoteReturned(chunk);
+      chunk.fd.Reset();
+    }
     if (chunk.shared == nullptr) continue;
     services_.grants.Credit(PlaceOf(chunk.device), chunk.size);
   }
@@ -252,9 +322,7 @@ void SessionMemory::Close() {
   session_.clear();
   *ended_ = true;
   for (const auto& [id, chunk] : chunks_) {
-    if (chunk.shared == nullptr) {
-      services_.memory.NoteReturned(chunk.device, chunk.size);
-    }
+    if (chunk.shared == nullptr) NoteReturned(chunk);
   }
   chunks_.clear();
   imports_.clear();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -57,10 +58,19 @@ class SessionMemory {
   void Release(uint64_t chunk);
 
   // Calls `visit` with each chunk that the session has and a descriptor of it,
-  // which is borrowed, until one call fails.
+  // which is borrowed, until one call fails. A saved chunk has none: -1.
   absl::Status ForEachChunk(
       const std::function<absl::Status(const internal::ChunkCreated&, int)>&
           visit) const;
+  // FAILED_PRECONDITION: some of its memory is of other sessions, or others use
+  // some of it, so that it cannot be suspended; the message says which.
+  absl::Status CheckAlone() const;
+  // Where the bytes of each chunk go in a file, and how many there are.
+  internal::SaveMemory PlanSave(uint64_t* bytes) const;
+  // The bytes are in that file: lets go of the chunks. A successor makes them
+  // anew, and until EndRestore nothing but the file counts.
+  void Suspend(const internal::SaveMemory& saved);
+
   // A successor of the session's executor will reserve the chunks again; the
   // shared ones are charged already.
   void BeginRestore();
@@ -88,6 +98,10 @@ class SessionMemory {
     uint64_t address = 0;
     uint64_t size = 0;
     std::shared_ptr<SharedChunk> shared;
+    // The place of its bytes in a file, while the session is suspended.
+    std::optional<uint64_t> saved_offset;
+
+    bool on_device() const { return fd.valid() || !saved_offset.has_value(); }
   };
 
   // A resource of another session that this one uses.
@@ -96,6 +110,8 @@ class SessionMemory {
     std::shared_ptr<const OpenVersion> version;  // null: of no collection
   };
 
+  // The device has the memory of a chunk that is not shared back.
+  void NoteReturned(const Chunk& chunk);
   absl::Status Carry(const internal::SharingRequest& request, int descriptor,
                      Answer* answer);
   absl::StatusOr<std::string> Export(const internal::ExportRequest& request);

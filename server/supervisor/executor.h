@@ -52,6 +52,14 @@ class Executor {
   // Returns when calls are answered.
   virtual absl::Status Resume(absl::Time deadline) = 0;
 
+  // Copies the session's device memory to the file of this name, or to host
+  // memory if it is empty: for SessionHoldings::Suspend. Waits until `deadline`
+  // for the session's work to end; then nothing of it runs any more. If it
+  // fails, the session goes on. FAILED_PRECONDITION names what cannot be
+  // suspended.
+  virtual absl::Status Suspend(const std::string& path,
+                               absl::Time deadline) = 0;
+
   // Before Serve: it is to succeed the executor that had these.
   virtual void Inherit(std::unique_ptr<SessionHoldings> holdings) = 0;
   // Takes out all that is held for its session, for a successor; the process is

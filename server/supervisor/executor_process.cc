@@ -17,6 +17,12 @@ namespace {
 // driver's exit code is killed.
 constexpr absl::Duration kExitTime = absl::Seconds(5);
 
+// To answer what takes no work.
+constexpr absl::Duration kAnswerTime = absl::Seconds(10);
+
+// To copy all of a session's device memory, to a slow disk perhaps.
+constexpr absl::Duration kSaveLimit = absl::Minutes(10);
+
 // One that looks after its kernels does so ten times a second.
 constexpr absl::Duration kLookTime = absl::Seconds(10);
 
@@ -142,6 +148,57 @@ absl::Status ExecutorProcess::Resume(absl::Time deadline) {
   return Await(&ExecutorProcess::serving_, "serving again", deadline).status();
 }
 
+absl::Status ExecutorProcess::Suspend(const std::string& path,
+                                      absl::Time deadline) {
+  absl::Status status = Quiesce(deadline);
+  if (status.ok()) status = SaveMemory(path);
+  if (status.ok()) return status;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (holdings_ != nullptr) holdings_->CancelSuspension();
+  }
+  // Fails if the process has ended, which is noted elsewhere.
+  Resume(absl::Now() + kAnswerTime).IgnoreError();
+  return status;
+}
+
+absl::Status ExecutorProcess::Quiesce(absl::Time deadline) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (holdings_ == nullptr) {
+      return absl::FailedPreconditionError("the executor has no session");
+    }
+    // Before anybody has to wait.
+    HOLDFAST_RETURN_IF_ERROR(holdings_->CheckSuspendable());
+    quiesced_.reset();
+  }
+  internal::ToExecutor message;
+  message.mutable_quiesce()->set_timeout_ns(
+      absl::ToInt64Nanoseconds(deadline - absl::Now()));
+  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message));
+  return Await(&ExecutorProcess::quiesced_, "idle", deadline + kAnswerTime)
+      .status();
+}
+
+absl::Status ExecutorProcess::SaveMemory(const std::string& path) {
+  internal::ToExecutor message;
+  int file = -1;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (holdings_ == nullptr) {
+      return absl::FailedPreconditionError("the executor has no session");
+    }
+    HOLDFAST_ASSIGN_OR_RETURN(*message.mutable_save_memory(),
+                              holdings_->PrepareSuspension(path));
+    file = holdings_->suspended_descriptor();
+    saved_.reset();
+  }
+  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message, file));
+  return Await(&ExecutorProcess::saved_, "done with saving its memory",
+               absl::Now() + kSaveLimit)
+      .status();
+}
+
 void ExecutorProcess::OnEnd(std::function<void(absl::Status)> callback) {
   absl::MutexLock lock(&callback_mutex_);
   callback_ = std::move(callback);
@@ -213,6 +270,8 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
     NoteServing(message.serving(), std::move(fd));
     return absl::OkStatus();
   }
+  if (message.has_quiesced()) quiesced_ = message.quiesced();
+  if (message.has_memory_saved()) saved_ = message.memory_saved();
   if (message.has_fault()) {
     // Its last word. An endless kernel, or a driver that does not let go of the
     // device, must not keep it.

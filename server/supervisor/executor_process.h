@@ -69,6 +69,7 @@ class ExecutorProcess final : public Executor {
   absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
                                           absl::Time deadline) override;
   absl::Status Resume(absl::Time deadline) override;
+  absl::Status Suspend(const std::string& path, absl::Time deadline) override;
   void Inherit(std::unique_ptr<SessionHoldings> holdings) override;
   std::unique_ptr<SessionHoldings> TakeHoldings() override;
   std::optional<internal::Fault> fault() const override;
@@ -79,6 +80,9 @@ class ExecutorProcess final : public Executor {
   ExecutorProcess(std::unique_ptr<ChildProcess> process,
                   const Services& services);
 
+  absl::Status Quiesce(absl::Time deadline);
+  // REQUIRES: quiesced.
+  absl::Status SaveMemory(const std::string& path);
   std::string owner() const;
   absl::Status SendSocket(internal::ListeningSocket::Purpose purpose,
                           int socket);
@@ -115,6 +119,8 @@ class ExecutorProcess final : public Executor {
   uint64_t usages_ ABSL_GUARDED_BY(mutex_) = 0;  // that were asked for
   std::optional<internal::Ready> ready_ ABSL_GUARDED_BY(mutex_);
   std::optional<internal::Serving> serving_ ABSL_GUARDED_BY(mutex_);
+  std::optional<internal::Quiesced> quiesced_ ABSL_GUARDED_BY(mutex_);
+  std::optional<internal::MemorySaved> saved_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
   // The session's; null before there is one, and after its end.
   std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);

@@ -192,6 +192,14 @@ void MemoryGrants::Forgive(const internal::MemoryPlace& place, uint64_t bytes) {
   if (found != granted_.end()) found->second.forgiven += bytes;
 }
 
+void MemoryGrants::Suspend() {
+  internal::MemoryPlace arenas;
+  arenas.set_host(internal::HOST_MEMORY_ARENA);
+  std::erase_if(granted_, [kept = KeyOf(arenas)](const auto& granted) {
+    return granted.first != kept;
+  });
+}
+
 void MemoryGrants::BeginInheritance() {
   for (auto& [place, granted] : granted_) {
     granted.inherited.resize(granted.charges.size());

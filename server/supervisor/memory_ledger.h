@@ -89,6 +89,9 @@ class MemoryGrants {
   // as many bytes returns nothing.
   void Forgive(const internal::MemoryPlace& place, uint64_t bytes);
 
+  // The session is suspended: gives back everything but arenas, which stay.
+  void Suspend();
+
   // The executor has died, and a successor will ask for the same memory again.
   // Until EndInheritance it is granted what the first one had, so that nobody
   // else gets that in between; what it does not ask for is then given back.

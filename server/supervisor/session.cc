@@ -105,7 +105,6 @@ v1::SessionInfo Session::Info() const {
   info.set_peer(options_.peer);
   info.set_tenant(options_.client);
   const std::shared_ptr<Executor> executor = this->executor();
-  info.set_executor_pid(executor->pid());
   info.mutable_opened()->set_seconds(absl::ToUnixSeconds(opened_));
   info.mutable_opened()->set_nanos(
       static_cast<int32_t>(absl::ToInt64Nanoseconds(
@@ -116,10 +115,15 @@ v1::SessionInfo Session::Info() const {
   info.set_arena_bytes(usage.usage().arena_bytes().used());
   *info.mutable_copies() = usage.copies();
   absl::MutexLock lock(&mutex_);
-  info.set_state(state_);
+  info.set_state(ShownState());
   info.set_epoch(epoch_);
   info.set_faults(faults_.count());
   if (faults_.count() > 0) *info.mutable_last_fault() = last_fault_;
+  if (state_ != State::STATE_SUSPENDED) {
+    info.set_executor_pid(executor->pid());
+  } else if (holdings_ != nullptr) {
+    info.mutable_usage()->set_suspended_bytes(holdings_->suspended_bytes());
+  }
   return info;
 }
 
@@ -145,7 +149,7 @@ absl::Status Session::AwaitLoss(absl::Time deadline) const {
   };
   mutex_.AwaitWithDeadline(absl::Condition(&over), deadline);
   if (!lost_.ok()) return lost_;
-  if (Faulted()) return FaultedError(last_fault_.epoch());
+  if (Faulted()) return RefusedCall();
   if (state_ == State::STATE_CLOSING) {
     return LostStatus(id(), absl::CancelledError(closed_because_));
   }
@@ -211,6 +215,7 @@ void Session::OnExecutorEnd(const absl::Status& reason) {
   {
     absl::MutexLock lock(&mutex_);
     if (state_ == State::STATE_CLOSING) return;
+    if (state_ == State::STATE_SUSPENDED) return;  // Its end was asked for.
     holdings_ = executor_->TakeHoldings();
     lost = NoteFault(reason);
     report = last_fault_;
@@ -289,6 +294,7 @@ bool Session::RecoverOnce() {
   std::unique_ptr<SessionHoldings> holdings;
   uint64_t epoch = 0;
   uint64_t received = 0;
+  bool suspended = false;
   {
     absl::MutexLock lock(&mutex_);
     if (holdings_ == nullptr || state_ != State::STATE_RECOVERING) {
@@ -297,6 +303,7 @@ bool Session::RecoverOnce() {
     holdings = std::move(holdings_);
     epoch = last_fault_.epoch() + 1;
     received = last_fault_.received_through();
+    suspended = last_fault_.suspended();
   }
   const absl::Time began = absl::Now();
   auto recovered =
@@ -304,7 +311,12 @@ bool Session::RecoverOnce() {
                              [this](std::shared_ptr<Executor> executor) {
                                return Adopt(std::move(executor));
                              });
-  if (!recovered.ok()) return GiveUp(recovered.status());
+  absl::Status failure = recovered.status();
+  if (failure.ok() && suspended) {
+    failure = CheckComplete(recovered->serving);
+    if (!failure.ok()) executor()->Stop(absl::Now() + kStopTime);
+  }
+  if (!failure.ok()) return GiveUp(failure);
   v1::FaultReport report;
   {
     absl::MutexLock lock(&mutex_);
@@ -316,7 +328,8 @@ bool Session::RecoverOnce() {
     last_fault_.set_lost_count(recovered->serving.lost_count());
     report = last_fault_;
   }
-  LogFor(client(), LogLevel::kInfo, "session ", id(), " recovered in ",
+  LogFor(client(), LogLevel::kInfo, "session ", id(),
+         suspended ? " resumed in " : " recovered in ",
          absl::FormatDuration(absl::Now() - began), ", epoch ", epoch, ", ",
          report.lost_count(), " resources lost");
   TellKeepers(report, epoch);
@@ -332,7 +345,9 @@ bool Session::GiveUp(const absl::Status& failure) {
     recovering_ = false;
     if (state_ == State::STATE_CLOSING) return false;
     SetLost(WithPrefix(
-        absl::StrCat(last_fault_.cause().message(), "; it was not recovered"),
+        absl::StrCat(last_fault_.cause().message(),
+                     last_fault_.suspended() ? " and could not be resumed"
+                                             : "; it was not recovered"),
         failure));
     lost = lost_;
   }
@@ -358,9 +373,9 @@ absl::StatusOr<v1::AcknowledgeFaultResponse> Session::AcknowledgeFault(
     {
       absl::MutexLock lock(&mutex_);
       HOLDFAST_RETURN_IF_ERROR(CheckAcknowledged(epoch));
-      if (holdings_ != nullptr && !recovering_) StartRecovery();
+      if (holdings_ != nullptr && !recovering_ && !suspending_) StartRecovery();
       const auto ready = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        return state_ != State::STATE_RECOVERING;
+        return state_ != State::STATE_RECOVERING && !suspending_;
       };
       if (!mutex_.AwaitWithDeadline(absl::Condition(&ready), deadline)) {
         return absl::DeadlineExceededError("the session is still recovering");
@@ -394,7 +409,7 @@ absl::Status Session::CheckAcknowledged(uint64_t epoch) const {
     return absl::FailedPreconditionError(
         absl::StrCat("session ", id(), " has no fault to take note of"));
   }
-  if (epoch != last_fault_.epoch()) return FaultedError(last_fault_.epoch());
+  if (epoch != last_fault_.epoch()) return RefusedCall();
   return absl::OkStatus();
 }
 

@@ -9,6 +9,8 @@
 //             the executor has died, and another one is made ready, or waits
 //             for the client to acknowledge the fault; then ACTIVE or DETACHED
 //             again, in the next epoch
+//   SUSPENDED an operator has taken it off its devices; its next call, or the
+//             operator, has another executor made ready, as after a fault
 //   LOST      the executor has died and there will be no other; kept for the
 //             sake of its error message
 //   CLOSING   being taken down
@@ -126,6 +128,17 @@ class Session {
   int64_t AddKeeper(Keeper on_end, FaultKeeper on_fault = nullptr);
   void RemoveKeeper(int64_t keeper);
 
+  // Takes the session off its devices, into the file of this name, or into host
+  // memory if it is empty; its work has until `deadline` to end. Returns the
+  // bytes of its device memory. Blocks. If it fails, the session goes on.
+  // FAILED_PRECONDITION names its state, or what cannot be suspended.
+  absl::StatusOr<uint64_t> Suspend(const std::string& path,
+                                   absl::Time deadline);
+  // Brings it back without waiting for its client. Blocks.
+  // FAILED_PRECONDITION: it is not suspended; UNAVAILABLE: it could not be
+  // brought back and is lost.
+  absl::Status ResumeSuspended(absl::Time deadline);
+
   // When to close it, if nothing else happens.
   absl::Time deadline() const;
 
@@ -150,12 +163,25 @@ class Session {
   bool RecoverOnce();
   // The session cannot be recovered. Returns false.
   bool GiveUp(const absl::Status& failure);
+  // Its executor has saved its memory. Returns how much; the executor is of no
+  // more use.
+  absl::StatusOr<uint64_t> NoteSuspended(const std::shared_ptr<Executor>& saved)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // FAILED_PRECONDITION: it is not in a state in which it can be suspended.
+  absl::Status CheckSuspendable() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // The successor of a suspended session's executor has not brought all back.
+  static absl::Status CheckComplete(const internal::Serving& serving);
+  // The answer to calls while the last fault is not acknowledged.
+  absl::Status RefusedCall() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // As users know it.
+  State::State ShownState() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Is there a fault of this epoch to acknowledge?
   absl::Status CheckAcknowledged(uint64_t epoch) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Adopt(std::shared_ptr<Executor> executor);
   bool Faulted() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return state_ == State::STATE_RECOVERING || state_ == State::STATE_FAULTED;
+    return state_ == State::STATE_RECOVERING ||
+           state_ == State::STATE_FAULTED || state_ == State::STATE_SUSPENDED;
   }
   std::shared_ptr<Executor> executor() const;
   void NotifyKeepers(const std::string& reason);
@@ -183,6 +209,7 @@ class Session {
   // The successor's inheritance; null: there is nothing to recover from.
   std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
   bool recovering_ ABSL_GUARDED_BY(mutex_) = false;  // a thread is at it
+  bool suspending_ ABSL_GUARDED_BY(mutex_) = false;  // likewise
   std::thread recovery_thread_ ABSL_GUARDED_BY(mutex_);
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
   std::string closed_because_ ABSL_GUARDED_BY(mutex_);  // once it is closing

@@ -19,6 +19,7 @@ absl::StatusOr<UniqueFd> NewJournal() {
 
 SessionHoldings::SessionHoldings(const Services& services)
     : store_(services.store),
+      ledger_(services.ledger),
       grants_(services.ledger),
       memory_(
           {services.exports, services.collections, services.memory, grants_}) {}
@@ -32,7 +33,27 @@ absl::Status SessionHoldings::Open(const internal::Assign& assign,
   return absl::OkStatus();
 }
 
+absl::StatusOr<internal::SaveMemory> SessionHoldings::PrepareSuspension(
+    const std::string& path) {
+  HOLDFAST_RETURN_IF_ERROR(CheckSuspendable());
+  internal::MemoryPlace host;
+  host.set_host(internal::HOST_MEMORY_STAGING);
+  HOLDFAST_ASSIGN_OR_RETURN(const auto quota, ledger_.Find(host));
+  uint64_t bytes = 0;
+  saved_ = memory_.PlanSave(&bytes);
+  HOLDFAST_ASSIGN_OR_RETURN(suspended_memory_,
+                            SuspendedMemory::Create(path, bytes, *quota));
+  return saved_;
+}
+
+void SessionHoldings::Suspend() {
+  memory_.Suspend(saved_);
+  grants_.Suspend();
+  suspended_ = true;
+}
+
 absl::Status SessionHoldings::BeginRestore() {
+  if (!suspended_) CancelSuspension();
   // A successor that failed has left only the beginning of a journal.
   if (!old_journal_.valid()) old_journal_ = std::move(journal_);
   HOLDFAST_ASSIGN_OR_RETURN(journal_, NewJournal());
@@ -57,6 +78,8 @@ void SessionHoldings::EndRestore() {
   }
   memory_.EndRestore();
   grants_.EndInheritance();
+  suspended_ = false;
+  CancelSuspension();
 }
 
 absl::Status SessionHoldings::SendTo(Channel& channel) const {
@@ -74,7 +97,8 @@ absl::Status SessionHoldings::SendTo(Channel& channel) const {
   return memory_.ForEachChunk(
       [&](const internal::ChunkCreated& chunk, int descriptor) {
         *message.mutable_restore_chunk() = chunk;
-        return channel.Send(message, descriptor);
+        return channel.Send(
+            message, chunk.saved() ? suspended_descriptor() : descriptor);
       });
 }
 
@@ -124,6 +148,8 @@ void SessionHoldings::Close() {
   grants_.Close();
   host_memory_.clear();
   objects_.clear();
+  suspended_ = false;
+  CancelSuspension();
 }
 
 }  // namespace holdfast

@@ -18,6 +18,7 @@
 #include "server/compile/object_store.h"
 #include "server/sharing/session_memory.h"
 #include "server/supervisor/memory_ledger.h"
+#include "server/supervisor/suspended_memory.h"
 #include "server/tenants/tenant.h"
 
 namespace holdfast {
@@ -60,6 +61,26 @@ class SessionHoldings {
   absl::Status BeginRestore();
   void EndRestore();
 
+  // For a suspension, while the executor is idle. FAILED_PRECONDITION: as
+  // SessionMemory::CheckAlone.
+  absl::Status CheckSuspendable() const { return memory_.CheckAlone(); }
+  // Makes room for the bytes of the session's device memory, as
+  // SuspendedMemory::Create, and returns where each chunk goes.
+  absl::StatusOr<internal::SaveMemory> PrepareSuspension(
+      const std::string& path);
+  // Where the bytes go; -1: nothing is prepared.
+  int suspended_descriptor() const {
+    return suspended_memory_ == nullptr ? -1 : suspended_memory_->descriptor();
+  }
+  void CancelSuspension() { suspended_memory_ = nullptr; }
+  // The bytes are there: lets go of the device's memory and of all that was
+  // granted to the executor. REQUIRES: prepared.
+  void Suspend();
+  // 0: it is not suspended.
+  uint64_t suspended_bytes() const {
+    return suspended_ ? suspended_memory_->bytes() : 0;
+  }
+
   // Sends an executor all that it needs before Assign.
   absl::Status SendTo(Channel& channel) const;
 
@@ -89,6 +110,7 @@ class SessionHoldings {
   };
 
   ObjectStore& store_;
+  MemoryLedger& ledger_;
   MemoryGrants grants_;
   SessionMemory memory_;
   UniqueFd journal_;
@@ -97,6 +119,9 @@ class SessionHoldings {
   std::deque<std::pair<std::string, std::shared_ptr<const StoredObject>>>
       objects_;  // oldest first
   uint64_t object_bytes_ = 0;
+  std::unique_ptr<SuspendedMemory> suspended_memory_;
+  internal::SaveMemory saved_;  // what is where in it
+  bool suspended_ = false;      // until a successor has the bytes
   // Put off until the session is restored.
   std::vector<uint64_t> released_chunks_;
   std::vector<uint64_t> released_host_memory_;

@@ -7,6 +7,14 @@
 namespace holdfast {
 namespace {
 
+template <typename Request>
+void SetTimeout(absl::Duration timeout, Request* request) {
+  const int64_t seconds = absl::ToInt64Seconds(timeout);
+  request->mutable_timeout()->set_seconds(seconds);
+  request->mutable_timeout()->set_nanos(static_cast<int32_t>(
+      absl::ToInt64Nanoseconds(timeout - absl::Seconds(seconds))));
+}
+
 absl::StatusOr<uint32_t> Drain(Daemon& daemon,
                                const v1::DrainRequest& request) {
   grpc::ClientContext context;
@@ -30,14 +38,35 @@ absl::Status EndSession(Daemon& daemon, const std::string& session_id,
                             ->EndSession(&context, request, &response));
 }
 
+absl::StatusOr<uint64_t> SuspendSession(Daemon& daemon,
+                                        const std::string& session_id,
+                                        const SuspendOptions& options) {
+  v1::SuspendSessionRequest request;
+  request.set_session_id(session_id);
+  request.set_file(options.file);
+  if (options.timeout != absl::ZeroDuration()) {
+    SetTimeout(options.timeout, &request);
+  }
+  grpc::ClientContext context;
+  v1::SuspendSessionResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      daemon.Explain(v1::AdminService::NewStub(daemon.channel())
+                         ->SuspendSession(&context, request, &response)));
+  return response.bytes();
+}
+
+absl::Status ResumeSession(Daemon& daemon, const std::string& session_id) {
+  v1::ResumeSessionRequest request;
+  request.set_session_id(session_id);
+  grpc::ClientContext context;
+  v1::ResumeSessionResponse response;
+  return daemon.Explain(v1::AdminService::NewStub(daemon.channel())
+                            ->ResumeSession(&context, request, &response));
+}
+
 absl::StatusOr<uint32_t> Drain(Daemon& daemon, absl::Duration timeout) {
   v1::DrainRequest request;
-  if (timeout != absl::InfiniteDuration()) {
-    const int64_t seconds = absl::ToInt64Seconds(timeout);
-    request.mutable_timeout()->set_seconds(seconds);
-    request.mutable_timeout()->set_nanos(static_cast<int32_t>(
-        absl::ToInt64Nanoseconds(timeout - absl::Seconds(seconds))));
-  }
+  if (timeout != absl::InfiniteDuration()) SetTimeout(timeout, &request);
   return Drain(daemon, request);
 }
 

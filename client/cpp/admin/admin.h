@@ -20,6 +20,23 @@ namespace holdfast {
 absl::Status EndSession(Daemon& daemon, const std::string& session_id,
                         const std::string& reason);
 
+struct SuspendOptions {
+  // A new file in the daemon's --suspend-directory; empty: host memory.
+  std::string file;
+  // How long the session's work may take to end; zero: the daemon's default.
+  absl::Duration timeout = absl::ZeroDuration();
+};
+
+// Takes a session off its devices and ends its executor; its next command, or
+// ResumeSession, brings it back. Blocks. Returns the bytes of its device
+// memory. FAILED_PRECONDITION names what cannot be suspended; then it goes on.
+absl::StatusOr<uint64_t> SuspendSession(Daemon& daemon,
+                                        const std::string& session_id,
+                                        const SuspendOptions& options = {});
+
+// Brings a suspended session back. Blocks until its memory is on its devices.
+absl::Status ResumeSession(Daemon& daemon, const std::string& session_id);
+
 // Makes the daemon refuse new sessions until StopDrain, and blocks until those
 // that are open have ended or the time is up. Returns how many are left.
 absl::StatusOr<uint32_t> Drain(

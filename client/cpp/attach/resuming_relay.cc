@@ -109,15 +109,19 @@ ResumingRelay::ResumingRelay(Options options, std::unique_ptr<RingPair> rings,
   receiver_ = std::thread([this] { ReceiveResults(); });
 }
 
-ResumingRelay::~ResumingRelay() {
+ResumingRelay::~ResumingRelay() { Stop(); }
+
+std::deque<Unacknowledged::Batch> ResumingRelay::Stop() {
   closing_ = true;
   rings_->Close();
   {
     absl::MutexLock lock(&mutex_);
     if (call_ != nullptr) call_->Cancel();
   }
-  sender_.join();
-  receiver_.join();
+  if (sender_.joinable()) sender_.join();
+  if (receiver_.joinable()) receiver_.join();
+  absl::MutexLock lock(&mutex_);
+  return unacknowledged_.batches();
 }
 
 void ResumingRelay::SendCommands() {
@@ -151,9 +155,9 @@ void ResumingRelay::Send(absl::string_view batch) {
   std::shared_ptr<Call> call;
   {
     absl::MutexLock lock(&mutex_);
-    // Taken, so that the queue can write, and dropped.
-    if (closing_ || given_up_) return;
+    // After GiveUp it is only taken, so that the queue can write: see Stop.
     unacknowledged_.Add(batch);
+    if (closing_ || given_up_) return;
     if (in_order_) call = call_;
   }
   // Where it fails, the batch is sent again on the next call.

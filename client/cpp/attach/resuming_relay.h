@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -54,6 +55,9 @@ class ResumingRelay {
                 std::shared_ptr<grpc::Channel> channel);
   // Drops what is under way.
   ~ResumingRelay();
+  // Ends the threads, and with them the reading of the rings. Returns the
+  // batches that may not have arrived, oldest first.
+  std::deque<Unacknowledged::Batch> Stop();
   ResumingRelay(const ResumingRelay&) = delete;
   ResumingRelay& operator=(const ResumingRelay&) = delete;
 

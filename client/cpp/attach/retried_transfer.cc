@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
+#include "core/base/fault_epoch.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -17,9 +18,10 @@ namespace {
 constexpr uint32_t kMaxTries = 1000;
 
 // gRPC's status of a broken connection has no detail; the daemon's status of a
-// lost session has one.
+// lost session has one. A suspended session has another connection afterwards.
 bool ConnectionBroke(const absl::Status& status) {
-  return absl::IsUnavailable(status) && !GetErrorDetail(status).has_value();
+  return IsSuspended(status) ||
+         (absl::IsUnavailable(status) && !GetErrorDetail(status).has_value());
 }
 
 std::string MakeId() {

@@ -55,6 +55,24 @@ TEST_F(MessageRingTest, MessagesComeOutAsTheyWentIn) {
   EXPECT_FALSE(none.has_value());
 }
 
+TEST_F(MessageRingTest, TheWriterFindsWhatNobodyTook) {
+  for (const char* text : {"taken", "second", "third"}) {
+    ASSERT_OK(writer_.Write(text));
+  }
+  EXPECT_EQ(Receive(), "taken");
+  // The rest of this one is never written.
+  std::thread writer([this] {
+    EXPECT_FALSE(writer_.Write(std::string(kCapacity, 'x')).ok());
+  });
+  absl::SleepFor(kMoment);
+  writer_.Close();
+  writer.join();
+  for (int times = 0; times < 2; ++times) {
+    EXPECT_EQ(writer_.Unread(kMaxMessage),
+              (std::vector<std::string>{"second", "third"}));
+  }
+}
+
 TEST_F(MessageRingTest, SeveralWaitInTheRing) {
   for (int i = 0; i < 4; ++i) ASSERT_OK(writer_.Write(std::to_string(i)));
   for (int i = 0; i < 4; ++i) EXPECT_EQ(Receive(), std::to_string(i));

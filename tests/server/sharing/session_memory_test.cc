@@ -166,6 +166,55 @@ class SessionMemoryTest : public ::testing::Test {
   std::unique_ptr<Session> maker_ = Open("s-1"), reader_ = Open("s-2");
 };
 
+TEST_F(SessionMemoryTest, SavedChunksAreMadeAnewUntilOneSuccessorHasThemAll) {
+  maker_->Make(1, Memory(kSize));
+  maker_->Make(2, Memory(2 * kSize), 2 * kSize);
+  ASSERT_OK(maker_->held.CheckAlone());
+  uint64_t bytes = 0;
+  const internal::SaveMemory plan = maker_->held.PlanSave(&bytes);
+  EXPECT_EQ(bytes, 3 * kSize);
+  maker_->held.Suspend(plan);
+  const auto count_saved = [&] {
+    int saved = 0;
+    EXPECT_OK(maker_->held.ForEachChunk(
+        [&](const internal::ChunkCreated& chunk, int descriptor) {
+          EXPECT_EQ(chunk.saved(), descriptor < 0);
+          EXPECT_EQ(chunk.saved_offset(), chunk.chunk() == 2 ? kSize : 0);
+          saved += chunk.saved() ? 1 : 0;
+          return absl::OkStatus();
+        }));
+    return saved;
+  };
+  EXPECT_EQ(count_saved(), 2);
+  // A successor makes one of them, and fails.
+  maker_->Make(1, Memory(kSize));
+  maker_->held.BeginRestore();
+  EXPECT_EQ(count_saved(), 2);
+  maker_->Make(2, Memory(2 * kSize), 2 * kSize);
+  maker_->held.EndRestore();
+  int left = 0;
+  EXPECT_OK(maker_->held.ForEachChunk(
+      [&](const internal::ChunkCreated& chunk, int descriptor) {
+        EXPECT_FALSE(chunk.saved());
+        EXPECT_EQ(chunk.chunk(), 2u);
+        EXPECT_GE(descriptor, 0);
+        ++left;
+        return absl::OkStatus();
+      }));
+  EXPECT_EQ(left, 1);
+}
+
+TEST_F(SessionMemoryTest, SharedMemoryCannotBeSuspended) {
+  maker_->Make(1, Memory(kSize));
+  const auto token = maker_->Export(1);
+  ASSERT_OK(token);
+  EXPECT_THAT(maker_->held.CheckAlone(),
+              StatusIs(StatusCode::kFailedPrecondition, "exports"));
+  ASSERT_FALSE(reader_->Import(*token).reply.has_error());
+  EXPECT_THAT(reader_->held.CheckAlone(),
+              StatusIs(StatusCode::kFailedPrecondition, "of other sessions"));
+}
+
 TEST_F(SessionMemoryTest, SharedMemoryIsChargedOnceUntilTheLastLetsGo) {
   maker_->Make(1, Memory(kSize));
   const auto token = maker_->Export(1);

@@ -140,13 +140,13 @@ TEST_F(MemoryLedgerTest, HostMemoryIsBoundedForOneAndForAll) {
   limits.set_arena_bytes(100 * kMiB);
   MemoryGrants a(ledger_), b(ledger_);
   a.Open(limits, 1);
-  EXPECT_OK(a.Reserve(Host(), 280 * kMiB));
+  EXPECT_OK(a.Reserve(Host(), 284 * kMiB));
   EXPECT_THAT(a.Reserve(Host(), 1),
               StatusIs(kExhausted, "host memory of the session"));
   b.Open({}, 1);
-  EXPECT_THAT(b.Reserve(Host(), 720 * kMiB + 1),
+  EXPECT_THAT(b.Reserve(Host(), 716 * kMiB + 1),
               StatusIs(kExhausted, "host memory of all sessions"));
-  EXPECT_OK(b.Reserve(Host(), 720 * kMiB));
+  EXPECT_OK(b.Reserve(Host(), 716 * kMiB));
 }
 
 TEST_F(MemoryLedgerTest, ATenantsBytesAreExactOverAllItsSessions) {
@@ -244,6 +244,24 @@ TEST_F(MemoryLedgerTest, ASuccessorThatFailsLeavesAllToTheNext) {
   EXPECT_EQ(Used()[1], 256 * kMiB);
   grants.Close();
   EXPECT_EQ(Used()[1], 0u);
+}
+
+TEST_F(MemoryLedgerTest, ASuspendedSessionKeepsItsArenasOnly) {
+  MemoryGrants grants(ledger_);
+  grants.Open({}, 0);
+  internal::MemoryPlace arenas, pinned;
+  arenas.set_host(internal::HOST_MEMORY_ARENA);
+  pinned.set_host(internal::HOST_MEMORY_PINNED);
+  EXPECT_OK(grants.Reserve(Device(0), 200 * kMiB));
+  EXPECT_OK(grants.Reserve(arenas, 3));
+  EXPECT_OK(grants.Reserve(pinned, 5));
+  grants.Suspend();
+  EXPECT_EQ(Used(), (std::vector<uint64_t>{3, 0, 0}));
+  grants.BeginInheritance();
+  EXPECT_OK(grants.Reserve(arenas, 3));
+  EXPECT_OK(grants.Reserve(Device(0), 100 * kMiB));
+  grants.EndInheritance();
+  EXPECT_EQ(Used(), (std::vector<uint64_t>{3, 100 * kMiB, 0}));
 }
 
 TEST_F(MemoryLedgerTest, WhatIsCreditedIsNotChargedTwice) {

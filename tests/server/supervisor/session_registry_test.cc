@@ -47,6 +47,9 @@ class FakeExecutor final : public Executor {
     return internal::Serving();
   }
   absl::Status Resume(absl::Time) override { return absl::OkStatus(); }
+  absl::Status Suspend(const std::string&, absl::Time) override {
+    return absl::UnimplementedError("a fake executor");
+  }
   void Inherit(std::unique_ptr<SessionHoldings>) override {}
   std::unique_ptr<SessionHoldings> TakeHoldings() override { return nullptr; }
   std::optional<internal::Fault> fault() const override { return std::nullopt; }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/recovery/suspension.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "server/executor/recovery/memory_image.h"
+
+namespace holdfast::executor {
+namespace {
+
+// Empty: the buffer's bytes are in the session's own chunks.
+std::string Obstacle(const BufferResource& buffer) {
+  if (buffer.imported != nullptr) return "is memory of another session";
+  if (buffer.host != nullptr) return "is page-locked memory of its executor";
+  if (buffer.module != nullptr) {
+    return "is a variable of a module, which begins with its first value again";
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::Status CheckSuspendable(Resources& resources) {
+  absl::Status status;
+  const auto refuse = [&status](uint64_t handle, const std::string& why) {
+    if (why.empty()) return;
+    status.Update(absl::FailedPreconditionError(absl::StrCat(
+        DescribeHandle(handle), " cannot be suspended: it ", why)));
+  };
+  resources.buffers.ForEachHandle(
+      [&](uint64_t handle, const BufferResource& buffer) {
+        refuse(handle, Obstacle(buffer));
+      });
+  resources.semaphores.ForEachHandle(
+      [&](uint64_t handle, const SemaphoreResource& semaphore) {
+        refuse(handle, semaphore.imported == nullptr
+                           ? ""
+                           : "is a semaphore of another session");
+      });
+  // A graph may keep page-locked memory beyond the life of its handle.
+  if (status.ok() && resources.account().pinned_memory()->used() > 0) {
+    status = absl::FailedPreconditionError(
+        "page-locked memory cannot be suspended, and a graph uses some");
+  }
+  return status;
+}
+
+absl::Status WhenIdle(Resources& resources,
+                      std::function<void(const absl::Status&)> idle) {
+  CompletionWatcher::Events marks;
+  for (const uint32_t device : resources.OpenDevices()) {
+    HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* all,
+                              resources.AfterAllStreams(device));
+    HOLDFAST_ASSIGN_OR_RETURN(auto mark, resources.watcher().Mark(*all));
+    marks.push_back(std::move(mark));
+  }
+  resources.watcher().Watch(std::move(marks), std::move(idle));
+  return absl::OkStatus();
+}
+
+std::string DescribeWork(SemaphoreWaits& waits) {
+  v1::SessionUsage usage;
+  waits.Report(&usage);
+  if (usage.waits().empty()) return "kernels or copies did not end in time";
+  const v1::SemaphoreWait& wait = usage.waits(0);
+  return absl::StrCat(DescribeHandle(wait.stream()), " waits for ",
+                      DescribeHandle(wait.semaphore()), " to be ",
+                      wait.value());
+}
+
+absl::Status SaveChunks(Resources& resources,
+                        const internal::SaveMemory& chunks, int file) {
+  for (const internal::SavedChunk& saved : chunks.chunks()) {
+    HOLDFAST_ASSIGN_OR_RETURN(
+        DeviceState * device,
+        resources.Device(static_cast<uint32_t>(saved.chunk() >> 32)));
+    const memory::Chunk* const chunk =
+        device->allocator->FindChunk(static_cast<uint32_t>(saved.chunk()));
+    // Was released meanwhile: nothing lies in it.
+    if (chunk == nullptr) continue;
+    HOLDFAST_RETURN_IF_ERROR(
+        SaveMemory(device->context, *resources.account().staging_memory(),
+                   {chunk->address(), chunk->size()}, {file, saved.offset()}));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::executor

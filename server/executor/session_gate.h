@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_SESSION_GATE_H_
+#define HOLDFAST_SERVER_EXECUTOR_SESSION_GATE_H_
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace holdfast::executor {
+
+// Admits work of clients to the session. Closed while the session is being
+// suspended: threads that bring work wait in front of it. Thread-safe.
+class SessionGate {
+ public:
+  // Held by a thread while it takes work in. Must not outlive the gate.
+  class Pass {
+   public:
+    Pass() = default;
+    ~Pass() { Release(); }
+    Pass(Pass&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
+    Pass& operator=(Pass&& other) noexcept {
+      Release();
+      gate_ = std::exchange(other.gate_, nullptr);
+      return *this;
+    }
+
+    bool held() const { return gate_ != nullptr; }
+    void Release() {
+      if (gate_ != nullptr) std::exchange(gate_, nullptr)->Leave();
+    }
+
+   private:
+    friend class SessionGate;
+    explicit Pass(SessionGate* gate) : gate_(gate) {}
+
+    SessionGate* gate_ = nullptr;
+  };
+
+  // Blocks while the gate is closed. Fails with End's reason.
+  absl::StatusOr<Pass> Enter();
+
+  // From now on nobody enters. Blocks until nobody holds a pass any more;
+  // returns false if somebody still does at the deadline.
+  bool Close(absl::Time deadline);
+  void Open();
+  bool closed() const;
+
+  // Nobody will ever enter again: fails every Enter with `reason`. The first
+  // reason stays.
+  void End(const absl::Status& reason);
+
+ private:
+  void Leave();
+
+  mutable absl::Mutex mutex_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  size_t inside_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_SESSION_GATE_H_

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/supervisor/suspended_memory.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/memfd.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+// Takes the room on the disk at once, where the file system can.
+absl::Status Extend(int fd, uint64_t bytes) {
+  const auto size = static_cast<off_t>(bytes);
+  if (fallocate(fd, 0, 0, size) == 0) return absl::OkStatus();
+  if (errno == EOPNOTSUPP && ftruncate(fd, size) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, absl::StrCat(bytes, " bytes"));
+}
+
+absl::StatusOr<UniqueFd> CreateFile(const std::string& path, uint64_t bytes) {
+  UniqueFd fd(open(path.c_str(),
+                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd.valid()) return absl::ErrnoToStatus(errno, path);
+  const absl::Status extended = Extend(fd.get(), bytes);
+  if (extended.ok()) return fd;
+  unlink(path.c_str());
+  return absl::Status(extended.code(),
+                      absl::StrCat(path, ": ", extended.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::Create(
+    const std::string& path, uint64_t bytes, Quota& host) {
+  // A session may have no device memory; a file has at least one byte.
+  const uint64_t size = std::max<uint64_t>(bytes, 1);
+  UniqueFd fd;
+  Charge charge;
+  if (path.empty()) {
+    HOLDFAST_ASSIGN_OR_RETURN(charge, host.Take(bytes));
+    HOLDFAST_ASSIGN_OR_RETURN(fd, CreateFixedMemfd("holdfast-suspended", size));
+  } else {
+    HOLDFAST_ASSIGN_OR_RETURN(fd, CreateFile(path, size));
+  }
+  return std::unique_ptr<SuspendedMemory>(
+      new SuspendedMemory(std::move(fd), bytes, path, std::move(charge)));
+}
+
+SuspendedMemory::~SuspendedMemory() {
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+}  // namespace holdfast

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_SUSPENDED_MEMORY_H_
+#define HOLDFAST_SERVER_SUPERVISOR_SUSPENDED_MEMORY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "core/base/unique_fd.h"
+#include "server/executor/quota.h"
+
+namespace holdfast {
+
+// The bytes of a suspended session's device memory: in host memory, charged to
+// a quota, or in a file that is deleted with this object. An executor fills it
+// and its successor reads it, by descriptor. Immutable; thread-safe.
+class SuspendedMemory {
+ public:
+  // `path` names a file that does not exist yet; empty: host memory, charged to
+  // `host`. RESOURCE_EXHAUSTED: the quota's refusal, or the file system has no
+  // room. ALREADY_EXISTS: the file is there.
+  static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Create(
+      const std::string& path, uint64_t bytes, Quota& host);
+  ~SuspendedMemory();
+  SuspendedMemory(const SuspendedMemory&) = delete;
+  SuspendedMemory& operator=(const SuspendedMemory&) = delete;
+
+  int descriptor() const { return fd_.get(); }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  SuspendedMemory(UniqueFd fd, uint64_t bytes, std::string path, Charge charge)
+      : bytes_(bytes),
+        path_(std::move(path)),
+        charge_(std::move(charge)),
+        fd_(std::move(fd)) {}
+
+  const uint64_t bytes_;
+  const std::string path_;  // empty: host memory
+  const Charge charge_;
+  const UniqueFd fd_;  // closed before the charge is returned
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_SUSPENDED_MEMORY_H_

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A session that an operator takes off its devices comes back with its next
+// command, with the same handles and the same bytes; its client notices
+// nothing.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "client/cpp/admin/admin.h"
+#include "client/cpp/graph/graph.h"
+#include "client/cpp/graph/graph_exec.h"
+#include "client/cpp/graph/stream_capture.h"
+#include "client/cpp/launch.h"
+#include "client/cpp/program.h"
+#include "client/cpp/session.h"
+#include "tests/server/testing/daemon_process.h"
+
+namespace holdfast {
+namespace {
+
+constexpr char kSource[] = R"(
+__device__ int variable;
+extern "C" __global__ void add(int* x, int value) {
+  x[blockIdx.x * blockDim.x + threadIdx.x] += value;
+}
+extern "C" __global__ void spin(volatile int* flag) {
+  while (*flag == 0) {}
+}
+// Leaves its own address, and finds it again.
+extern "C" __global__ void note(long long* x) {
+  x[0] = reinterpret_cast<long long>(x);
+}
+extern "C" __global__ void follow(long long* x) {
+  *(reinterpret_cast<long long*>(x[0]) + 1) = 42;
+}
+)";
+
+constexpr int kCount = 1 << 14;
+constexpr uint64_t kBytes = kCount * sizeof(int);
+constexpr LaunchConfig kOneThread = {.grid = 1, .block = 1};
+
+// A buffer and the numbers that it should have.
+struct Numbers {
+  Buffer buffer;
+  std::vector<int> expected;
+};
+
+// A session on two devices with several buffers, kernels, and a captured graph
+// that adds 100 to the first buffer.
+class Client {
+ public:
+  explicit Client(const SessionOptions& options)
+      : session_(Session::Open(options).value()),
+        module_(session_
+                    ->Load(Program(kSource, {.name = "suspend.cu"})
+                               .Compile(session_->daemon())
+                               .value()
+                               .object)
+                    .value()),
+        stream_(session_->device(0).CreateStream().value()),
+        far_(session_->device(1).CreateStream().value()),
+        pointers_(session_->device(0).Allocate(16, stream_).value()) {
+    for (int i = 0; i < 6; ++i) {
+      Numbers& numbers = numbers_.emplace_back(
+          Numbers{session_->device(i % 2).Allocate(kBytes, on(i)).value(),
+                  std::vector<int>(kCount)});
+      std::iota(numbers.expected.begin(), numbers.expected.end(), i * 1000);
+      EXPECT_EQ(numbers.buffer.Upload(numbers.expected, on(i)),
+                absl::OkStatus());
+    }
+    EXPECT_EQ(Launch(stream_, kOneThread, Get("note"), pointers_),
+              absl::OkStatus());
+    auto capture = StreamCapture::Begin(stream_);
+    EXPECT_EQ(Add(0, 100), absl::OkStatus());
+    graph_.emplace(Graph::Create(*session_, capture->End().value())
+                       .value()
+                       .Instantiate()
+                       .value());
+    EXPECT_EQ(session_->Synchronize(), absl::OkStatus());
+  }
+
+  Session& session() { return *session_; }
+  const Stream& stream() const { return stream_; }
+  const Stream& on(int i) const { return i % 2 == 0 ? stream_ : far_; }
+  const GraphExec& graph() const { return *graph_; }
+  Module& module() { return module_; }
+  Kernel Get(const char* name) { return module_.GetKernel(name).value(); }
+  Numbers& numbers(int i) { return numbers_[i]; }
+
+  absl::Status Add(int i, int value) {
+    return Launch(on(i), {.grid = kCount / 256, .block = 256}, Get("add"),
+                  numbers_[i].buffer, value);
+  }
+
+  // Every byte of every buffer, and kernels find their pointers.
+  void ExpectBytes() {
+    for (size_t i = 0; i < numbers_.size(); ++i) {
+      std::vector<int> found(kCount);
+      const Stream& stream = on(static_cast<int>(i));
+      ASSERT_EQ(numbers_[i].buffer.Download(found, stream), absl::OkStatus());
+      EXPECT_EQ(found, numbers_[i].expected) << "buffer " << i;
+    }
+    EXPECT_EQ(Launch(stream_, kOneThread, Get("follow"), pointers_),
+              absl::OkStatus());
+    std::vector<int64_t> found(2);
+    ASSERT_EQ(pointers_.Download(found, stream_), absl::OkStatus());
+    EXPECT_EQ(found[1], 42);
+  }
+
+  v1::SessionInfo Info() {
+    const auto sessions = session_->daemon().Sessions();
+    for (const v1::SessionInfo& info : sessions.value()) {
+      if (info.session_id() == session_->id()) return info;
+    }
+    return {};
+  }
+  v1::SessionInfo::State State() { return Info().state(); }
+
+ private:
+  std::unique_ptr<Session> session_;
+  Module module_;
+  Stream stream_;
+  Stream far_;
+  Buffer pointers_;
+  std::vector<Numbers> numbers_;
+  std::optional<GraphExec> graph_;
+};
+
+class SuspendTest : public testing::Test {
+ protected:
+  SuspendTest() {
+    char name[] = "/tmp/holdfast-suspend-XXXXXX";
+    files_ = mkdtemp(name);
+    daemon_.emplace(std::vector<std::string>{"--software-devices=2",
+                                             "--suspend-directory=" + files_});
+    operator_ = Daemon::Connect(Address()).value();
+  }
+  ~SuspendTest() override {
+    daemon_.reset();
+    EXPECT_EQ(rmdir(files_.c_str()), 0) << "a file was left behind";
+  }
+
+  std::string Address() const { return "unix:" + daemon_->socket(); }
+  std::string FileOf(const std::string& name) const {
+    return files_ + "/" + name;
+  }
+  absl::StatusOr<uint64_t> Suspend(Client& client,
+                                   const SuspendOptions& options = {}) {
+    return SuspendSession(*operator_, client.session().id(), options);
+  }
+  // Bytes that are reserved of all devices, and of the host.
+  std::pair<uint64_t, uint64_t> Reserved() {
+    const auto list = operator_->ListSessions().value();
+    uint64_t bytes = 0;
+    for (const auto& device : list.totals().devices()) {
+      bytes += device.reserved_bytes().used();
+    }
+    return {bytes, list.totals().host_bytes().used()};
+  }
+  static bool IsGone(pid_t pid) { return kill(pid, 0) != 0; }
+
+  std::string files_;
+  std::optional<DaemonProcess> daemon_;
+  std::shared_ptr<Daemon> operator_;
+};
+
+TEST_F(SuspendTest, TheNextLaunchBringsBackEveryByte) {
+  // The second is a client of another machine, whose commands are forwarded.
+  for (const SessionOptions& options :
+       {SessionOptions{.address = Address()},
+        SessionOptions{.address = "tcp:" + daemon_->tcp_address(),
+        .reconnect_grace = absl::Minutes(1)},
+        SessionOptions{.address = "tcp:" + daemon_->tcp_address()}}) {
+    SCOPED_TRACE(options.address);
+    Client client(options);
+    const bool local = absl::StartsWith(options.address, "unix:");
+    std::shared_ptr<Arena> arena;
+    std::optional<ArenaSpan> span;
+    if (local) {
+      arena = client.session().CreateArena(kBytes).value();
+      span.emplace(arena->Allocate(kBytes).value());
+      ASSERT_EQ(client.numbers(1).buffer.CopyTo(*span, client.on(1)),
+                absl::OkStatus());
+    }
+    const Event event = client.session().device(0).CreateEvent().value();
+    ASSERT_EQ(client.stream().Record(event), absl::OkStatus());
+    ASSERT_EQ(client.session().Synchronize(), absl::OkStatus());
+    const pid_t executor = static_cast<pid_t>(client.Info().executor_pid());
+
+    const auto suspended = Suspend(client);
+    ASSERT_EQ(suspended.status(), absl::OkStatus());
+    EXPECT_GE(*suspended, 6 * kBytes);
+    EXPECT_TRUE(IsGone(executor));
+    const v1::SessionInfo info = client.Info();
+    EXPECT_EQ(info.state(), v1::SessionInfo::STATE_SUSPENDED);
+    EXPECT_EQ(info.executor_pid(), 0);
+    EXPECT_EQ(info.memory_bytes(), 0u);
+    EXPECT_EQ(info.usage().suspended_bytes(), *suspended);
+    EXPECT_EQ(Reserved().first, 0u);
+    EXPECT_GE(Reserved().second, *suspended);
+
+    // The graph adds 100; nobody is told of anything.
+    ASSERT_EQ(client.graph().Launch(client.stream()), absl::OkStatus());
+    ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+    for (int& number : client.numbers(0).expected) number += 100;
+    client.ExpectBytes();
+    EXPECT_EQ(event.Synchronize(), absl::OkStatus());
+    if (local) {
+      std::vector<int> kept(kCount);
+      std::memcpy(kept.data(), span->data(), kBytes);
+      EXPECT_EQ(kept, client.numbers(1).expected);
+      ASSERT_EQ(client.numbers(2).buffer.CopyFrom(*span, client.on(2)),
+                absl::OkStatus());
+      client.numbers(2).expected = client.numbers(1).expected;
+      client.ExpectBytes();
+    }
+    EXPECT_EQ(client.State(), v1::SessionInfo::STATE_ACTIVE);
+    EXPECT_EQ(client.Info().faults(), 0u);
+    EXPECT_EQ(client.Info().usage().suspended_bytes(), 0u);
+    EXPECT_GT(Reserved().first, 0u);
+  }
+}
+
+TEST_F(SuspendTest, ALargeCopyBringsItBackToo) {
+  for (const std::string& address :
+       {Address(), "tcp:" + daemon_->tcp_address()}) {
+    SCOPED_TRACE(address);
+    Client client({.address = address});
+    const uint64_t size = uint64_t{3} << 20;
+    const Buffer large =
+        client.session().device(1).Allocate(size, client.on(1)).value();
+    std::vector<uint8_t> bytes(size), found(size);
+    std::iota(bytes.begin(), bytes.end(), 0);
+    ASSERT_TRUE(Suspend(client).ok());
+    ASSERT_EQ(large.Upload(bytes, client.on(1)), absl::OkStatus());
+    ASSERT_EQ(client.on(1).Synchronize(), absl::OkStatus());
+    ASSERT_TRUE(Suspend(client).ok());
+    ASSERT_EQ(large.Download(found, client.on(1)), absl::OkStatus());
+    EXPECT_EQ(found, bytes);
+    ASSERT_TRUE(Suspend(client).ok());
+    if (address == Address()) {
+      EXPECT_TRUE(client.session().CreateArena(4096).ok());
+    }
+    client.ExpectBytes();
+  }
+}
+
+TEST_F(SuspendTest, ItStaysSuspendedUntilItIsNeeded) {
+  Client client({.address = Address()});
+  ASSERT_TRUE(Suspend(client).ok());
+  usleep(300'000);
+  EXPECT_EQ(client.State(), v1::SessionInfo::STATE_SUSPENDED);
+  EXPECT_TRUE(absl::IsFailedPrecondition(Suspend(client).status()));
+  ASSERT_EQ(ResumeSession(*operator_, client.session().id()), absl::OkStatus());
+  EXPECT_EQ(client.State(), v1::SessionInfo::STATE_ACTIVE);
+  EXPECT_GT(client.Info().executor_pid(), 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      ResumeSession(*operator_, client.session().id())));
+  client.ExpectBytes();
+}
+
+TEST_F(SuspendTest, AFileHoldsItUntilItResumesOrEnds) {
+  std::optional<Client> client(SessionOptions{.address = Address()});
+  const auto suspended = Suspend(*client, {.file = "s.memory"});
+  ASSERT_EQ(suspended.status(), absl::OkStatus());
+  struct stat status = {};
+  ASSERT_EQ(stat(FileOf("s.memory").c_str(), &status), 0);
+  EXPECT_EQ(static_cast<uint64_t>(status.st_size), *suspended);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  EXPECT_LT(Reserved().second, *suspended);
+  // The name is taken; the other one goes on.
+  {
+    Client other({.address = Address()});
+    EXPECT_TRUE(
+        absl::IsAlreadyExists(Suspend(other, {.file = "s.memory"}).status()));
+    other.ExpectBytes();
+  }
+  client->ExpectBytes();
+  EXPECT_NE(access(FileOf("s.memory").c_str(), F_OK), 0);
+  for (const char* name : {"../s", "/tmp/s", ".hidden", "a b"}) {
+    EXPECT_TRUE(
+        absl::IsInvalidArgument(Suspend(*client, {.file = name}).status()))
+        << name;
+  }
+  ASSERT_TRUE(Suspend(*client, {.file = "s.memory"}).ok());
+  EXPECT_EQ(access(FileOf("s.memory").c_str(), F_OK), 0);
+  ASSERT_EQ(EndSession(*operator_, client->session().id(), ""),
+            absl::OkStatus());
+  EXPECT_NE(access(FileOf("s.memory").c_str(), F_OK), 0);
+  client.reset();
+  EXPECT_EQ(Reserved().first, 0u);
+}
+
+TEST_F(SuspendTest, TheEndOfASuspendedSessionFreesItsHostMemory) {
+  std::optional<Client> client(SessionOptions{.address = Address()});
+  ASSERT_TRUE(Suspend(*client).ok());
+  EXPECT_GT(Reserved().second, 0u);
+  ASSERT_EQ(EndSession(*operator_, client->session().id(), ""),
+            absl::OkStatus());
+  EXPECT_EQ(Reserved().first, 0u);
+  EXPECT_EQ(Reserved().second, 0u);
+}
+
+TEST_F(SuspendTest, RefusalsNameTheResourceAndTheSessionGoesOn) {
+  Client client({.address = Address()});
+  // What the block before has freed may still be on its way out.
+  const auto expect_refusal = [&](const std::string& text) {
+    absl::Status status = Suspend(client).status();
+    for (int i = 0; i < 500 && !absl::StrContains(status.message(), text);
+         ++i) {
+      usleep(10'000);
+      status = Suspend(client).status();
+    }
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), text)) << status;
+    client.ExpectBytes();
+  };
+  {
+    const Buffer shared =
+        client.session().device(0).AllocateShared(kBytes).value();
+    const std::string token = shared.Export().value();
+    expect_refusal("exports");
+    ASSERT_EQ(client.session().RevokeExport(token), absl::OkStatus());
+    expect_refusal("shared");
+  }
+  {
+    Client owner({.address = Address()});
+    const Buffer shared =
+        owner.session().device(0).AllocateShared(kBytes).value();
+    const Buffer imported =
+        Buffer::Import(client.session().state(), 0, shared.Export().value())
+            .value();
+    expect_refusal("of other sessions");
+  }
+  ASSERT_EQ(client.session().Synchronize(), absl::OkStatus());
+  {
+    const Buffer pinned = client.session().AllocateHost(4096).value();
+    expect_refusal("page-locked");
+  }
+  {
+    const Buffer variable = client.module().GetGlobal("variable", 0).value();
+    expect_refusal("variable of a module");
+  }
+  ASSERT_EQ(client.session().Synchronize(), absl::OkStatus());
+  EXPECT_TRUE(absl::IsNotFound(SuspendSession(*operator_, "s-4711").status()));
+}
+
+TEST_F(SuspendTest, WorkThatDoesNotEndInTimeIsNamedAndGoesOn) {
+  Client client({.address = Address()});
+  const Stream other = client.session().device(0).CreateStream().value();
+  const Buffer flag =
+      client.session().device(0).Allocate(sizeof(int), client.stream()).value();
+  ASSERT_EQ(flag.Upload(std::vector<int>{0}, client.stream()),
+            absl::OkStatus());
+  ASSERT_EQ(Launch(client.stream(), kOneThread, client.Get("spin"), flag),
+            absl::OkStatus());
+  ASSERT_EQ(
+      Launch(other, kOneThread, client.Get("add"), client.numbers(2).buffer, 0),
+      absl::OkStatus());
+  const absl::Status status =
+      Suspend(client, {.timeout = absl::Milliseconds(200)}).status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  EXPECT_EQ(client.State(), v1::SessionInfo::STATE_ACTIVE);
+  ASSERT_EQ(flag.Upload(std::vector<int>{1}, other), absl::OkStatus());
+  ASSERT_EQ(client.session().Synchronize(), absl::OkStatus());
+  ASSERT_EQ(Suspend(client).status(), absl::OkStatus());
+  client.ExpectBytes();
+}
+
+TEST_F(SuspendTest, AnExecutorThatDiesMeanwhileIsRecoveredFrom) {
+  for (int i = 0; i < 4; ++i) {
+    Client client({.address = Address()});
+    const pid_t executor = static_cast<pid_t>(client.Info().executor_pid());
+    std::thread killer([&] {
+      usleep(static_cast<useconds_t>(i) * 3000);
+      kill(executor, SIGKILL);
+    });
+    const auto suspended = Suspend(client);
+    killer.join();
+    // Either way all is there; a fault is told once.
+    client.session().Synchronize().IgnoreError();
+    client.session().Synchronize().IgnoreError();
+    client.ExpectBytes();
+    EXPECT_EQ(client.State(), v1::SessionInfo::STATE_ACTIVE);
+    EXPECT_EQ(client.Info().faults(), suspended.ok() ? 0u : 1u);
+  }
+}
+
+// Whatever was on its way when the session was suspended runs once, in order.
+TEST_F(SuspendTest, ABusyClientLosesNoCommandAndRunsNoneTwice) {
+  for (const SessionOptions& options :
+       {SessionOptions{.address = Address()},
+        SessionOptions{.address = "tcp:" + daemon_->tcp_address(),
+        .reconnect_grace = absl::Minutes(1)}}) {
+    SCOPED_TRACE(options.address);
+    Client client(options);
+    std::atomic<bool> stop{false};
+    std::atomic<int> added{0};
+    std::thread worker([&] {
+      while (!stop) {
+        ASSERT_EQ(client.Add(0, 1), absl::OkStatus());
+        if (++added % 64 != 0) continue;
+        ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+      }
+    });
+    int times = 0;
+    for (int i = 0; i < 8; ++i) {
+      const auto suspended = Suspend(client);
+      times += suspended.ok() ? 1 : 0;
+      usleep(20'000);
+    }
+    stop = true;
+    worker.join();
+    EXPECT_GT(times, 0);
+    for (int& number : client.numbers(0).expected) number += added;
+    client.ExpectBytes();
+    EXPECT_EQ(client.Info().faults(), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast
