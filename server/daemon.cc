@@ -348,12 +348,21 @@ struct Daemon::Parts {
                 ledger,
                 memory,
                 totals,
+                tenants,
                 calls,
+                [this](v1::Device* device) { AddHealth(device); },
                 [this] { return server->connections(); },
                 [this] { return server->refused_connections(); }},
         metrics(sources),
         status(sources, ListsAllSessions(config) ||
                             !config.metrics_password_file.empty()) {}
+
+  // For metrics and the status page.
+  void AddHealth(v1::Device* device) const {
+    *device->mutable_health() = device_health.Get(device->ordinal());
+    const auto figures = telemetry.Get(device->uuid());
+    if (figures.has_value()) *device->mutable_telemetry() = *figures;
+  }
 
   // An executor has ended unasked: had it no session, on the device that it had
   // a context on.

@@ -121,6 +121,10 @@ class ExecutorProcess final : public Executor {
   bool succeeds_ ABSL_GUARDED_BY(mutex_) = false;  // another executor
   std::optional<internal::Fault> fault_ ABSL_GUARDED_BY(mutex_);
   std::string owner_ ABSL_GUARDED_BY(mutex_);  // of the session
+  // Where its work is counted, besides the daemon's totals: its tenant's and
+  // its session's.
+  std::vector<std::shared_ptr<ExecutionTotals>> execution_
+      ABSL_GUARDED_BY(mutex_);
   // Once it serves.
   std::unique_ptr<ExecutionTotals::Page> counts_ ABSL_GUARDED_BY(mutex_);
   std::vector<uint32_t> devices_ ABSL_GUARDED_BY(mutex_);  // of the session

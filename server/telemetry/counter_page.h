@@ -12,6 +12,7 @@
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
 #include "server/executor/copy_counts.h"
+#include "server/executor/device_times.h"
 #include "server/telemetry/command_counts.h"
 
 namespace holdfast {
@@ -20,6 +21,7 @@ namespace holdfast {
 struct CounterPage {
   CommandCounts commands;
   executor::CopyCounts copies;
+  executor::DeviceTimes times;
 };
 
 inline absl::StatusOr<UniqueFd> CreateCounterPage() {
