@@ -58,6 +58,7 @@
 #include "server/supervisor/executor_pool.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
+#include "server/supervisor/share_pacer.h"
 #include "server/telemetry/call_metrics.h"
 #include "server/telemetry/daemon_metrics.h"
 #include "server/telemetry/execution_totals.h"
@@ -267,7 +268,7 @@ struct Daemon::Parts {
                        spawner, OnDevice(arguments, device),
                        NamespacesOf(ExecutorRole(config.device)),
                        {store, code, ledger, memory, exports, collections,
-                        totals,
+                        totals, pacer,
                         [this, device](const std::vector<uint32_t>& devices) {
                           NoteDeath(device, devices);
                         }});
@@ -464,6 +465,7 @@ struct Daemon::Parts {
   MemoryLedger ledger;
   DeviceMemory memory;
   ExecutionTotals totals;
+  SharePacer pacer;
   CallMetrics calls;
   DeviceHealthTable device_health;
   DeviceTelemetry telemetry;

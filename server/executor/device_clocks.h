@@ -33,15 +33,36 @@ class DeviceClocks {
   // NoteDone is to be called when what was marked is done.
   std::vector<uint32_t> TakeUnmarked();
 
-  // Returns true if the device has been given more since, which is to be marked
-  // now; else its clock stops.
-  bool NoteDone(uint32_t device);
+  struct Next {
+    // The device has been given more since, which is to be marked now. If not,
+    // its clock has stopped.
+    bool mark = false;
+    // TakePlace had no place, and has one now.
+    bool place = false;
+  };
+  Next NoteDone(uint32_t device);
+
+  // For a session that others wait for: takes a place for one command's work,
+  // where there is a piece of work that is waited for and as much behind it.
+  // A piece is as many commands as take about 2 ms. Returns false if there is
+  // none until the next NoteDone, or TakeUnmarked.
+  bool TakePlace(uint32_t device);
 
  private:
+  static constexpr uint32_t kLargestPiece = 256;  // commands
+
   struct Device {
     bool unmarked = false;  // has work without a mark
     bool watched = false;   // somebody waits for marks
+    bool wanted = false;    // a place
+    uint32_t piece = 8;
+    // Commands that took places, before the marks and behind them.
+    uint32_t marked_commands = 0;
+    uint32_t commands = 0;
+    uint64_t marked_at = 0;  // or when the piece before was done
   };
+
+  static void AdaptPiece(uint64_t took, Device* device);
 
   const std::shared_ptr<DeviceTimes> times_;
   absl::Mutex mutex_;

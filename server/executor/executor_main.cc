@@ -225,6 +225,7 @@ Session::Options SessionOptions(const internal::Assign& assign,
   options.counts = {counters, &counters->commands};
   options.resources.copies = {counters, &counters->copies};
   options.resources.times = {counters, &counters->times};
+  options.resources.turns = {counters, &counters->turns};
   options.epoch = assign.epoch();
   options.received_through = assign.received_through();
   options.token = assign.token();

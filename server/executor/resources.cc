@@ -386,15 +386,26 @@ CompletionWatcher::Events Resources::TakeMarks(uint32_t device) {
   return marks;
 }
 
+void Resources::NoteDone(uint32_t device) {
+  const DeviceClocks::Next next = clocks_->NoteDone(device);
+  if (next.mark && options_.later) {
+    options_.later([](Resources& all) { all.WatchWork(); });
+  }
+  if (next.place && room_for_work_) room_for_work_();
+}
+
 void Resources::WatchWork() {
   for (const uint32_t device : clocks_->TakeUnmarked()) {
-    watcher_.WatchIdly(TakeMarks(device),
-                       [this, device](const absl::Status&) {
-                         if (!clocks_->NoteDone(device)) return;
-                         if (!options_.later) return;
-                         options_.later([](Resources& r) { r.WatchWork(); });
-                       });
+    watcher_.WatchIdly(TakeMarks(device), [this, device](const absl::Status&) {
+      NoteDone(device);
+    });
   }
+}
+
+bool Resources::HasRoomForWork(uint32_t device) {
+  if (clocks_->TakePlace(device)) return true;
+  WatchWork();
+  return clocks_->TakePlace(device);
 }
 
 void Resources::DestroyStream(StreamResource stream) {

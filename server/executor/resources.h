@@ -32,6 +32,7 @@
 #include "server/executor/copy_counts.h"
 #include "server/executor/device_clocks.h"
 #include "server/executor/device_times.h"
+#include "server/executor/device_turns.h"
 #include "server/executor/handle_table.h"
 #include "server/executor/hold.h"
 #include "server/executor/inline_space.h"
@@ -168,6 +169,7 @@ struct ResourceOptions {
   // For whoever wants to know what is going on.
   std::shared_ptr<CopyCounts> copies = std::make_shared<CopyCounts>();
   std::shared_ptr<DeviceTimes> times = std::make_shared<DeviceTimes>();
+  std::shared_ptr<DeviceTurns> turns = std::make_shared<DeviceTurns>();
 };
 
 // Not thread-safe: belongs to the submission thread, but for watcher().
@@ -197,12 +199,23 @@ class Resources {
     if (found.ok() && !(*found)->unmarked) NoteGiven(**found);
     return found;
   }
-  // A mark of what the stream has been given so far, as CompletionWatcher::Mark.
+  // A mark of what the stream has been given so far, as
+  // CompletionWatcher::Mark.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> MarkWork(
       StreamResource& stream);
   // Has the work watched that was given since, so that its end is known. To be
   // called when no more is given for the moment.
   void WatchWork();
+
+  // In a turn that others wait for: takes a place for one command's work.
+  // Returns false if the device has enough; what OnRoomForWork was given is
+  // called, by any thread, when that may be over. REQUIRES: device <
+  // DeviceTurns::kMaxDevices.
+  bool HasRoomForWork(uint32_t device);
+  // Once, before there is any work.
+  void OnRoomForWork(std::function<void()> callback) {
+    room_for_work_ = std::move(callback);
+  }
 
   // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session.
   absl::StatusOr<DeviceState*> Device(uint32_t ordinal);
@@ -285,6 +298,7 @@ class Resources {
 
  private:
   void NoteGiven(StreamResource& stream);
+  void NoteDone(uint32_t device);
   // Marks of all work of the device that nobody waits for.
   CompletionWatcher::Events TakeMarks(uint32_t device);
   void DropViews(const std::unordered_set<uint64_t>& views);
@@ -318,6 +332,7 @@ class Resources {
       std::make_shared<std::atomic<int>>(0);
   std::map<uint32_t, DeviceState> devices_;
   const std::shared_ptr<DeviceClocks> clocks_;
+  std::function<void()> room_for_work_;
   // Behind the work of destroyed streams that nobody waits for, by device.
   std::map<uint32_t, CompletionWatcher::Events> left_marks_;
   std::vector<std::shared_ptr<const void>> kept_;

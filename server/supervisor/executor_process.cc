@@ -103,6 +103,7 @@ absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
     owner_ = start.tenant->code_owner();
     devices_.assign(start.assign.devices().begin(),
                     start.assign.devices().end());
+    tenant_ = start.tenant;
     execution_ = start.tenant->executions();
     if (start.execution != nullptr) execution_.push_back(start.execution);
     if (holdings_ == nullptr) {
@@ -355,6 +356,9 @@ void ExecutorProcess::NoteServing(const internal::Serving& serving,
                                   UniqueFd counters) {
   if (!serving_.has_value() && counters.valid()) {
     counts_ = services_.totals.Open(counters, execution_);
+    if (counts_ != nullptr) {
+      paced_ = services_.pacer.Join(*counts_, tenant_, devices_);
+    }
   }
   serving_ = serving;
 }
@@ -411,6 +415,7 @@ void ExecutorProcess::SetEnded(const absl::Status& channel_status) {
     ended_ = reason;
     wanted = end_wanted_;
     devices = devices_;
+    paced_ = nullptr;
     if (counts_ != nullptr) counts_->End();
     if (serving_.has_value() && !wanted) {
       services_.totals.NoteLost();

@@ -95,31 +95,46 @@ void ExecutionTotals::Page::End() {
   ended_ = true;
 }
 
-void ExecutionTotals::Page::ReadTimes() const {
-  const auto& times = static_cast<const CounterPage*>(mapping_.data())->times;
-  for (size_t device = 0; device < seen_.gpu_times.size(); ++device) {
-    uint64_t time = times.sum(device);
-    const uint64_t since = times.since(device);
-    const uint64_t now = executor::DeviceTimes::Now();
-    const uint64_t most = now - opened_;
-    if (time > most) continue;
-    if (since != 0 && since <= now) time += now - std::max(since, opened_);
-    Raise(&seen_.gpu_times[device], std::min(time, most));
-  }
+CounterPage& ExecutionTotals::Page::page() const {
+  return *static_cast<CounterPage*>(mapping_.data());
+}
+
+void ExecutionTotals::Page::ReadTime(size_t device) const {
+  const executor::DeviceTimes& times = page().times;
+  uint64_t time = times.sum(device);
+  const uint64_t since = times.since(device);
+  const uint64_t now = executor::DeviceTimes::Now();
+  const uint64_t most = now - opened_;
+  if (time > most) return;
+  if (since != 0 && since <= now) time += now - std::max(since, opened_);
+  Raise(&seen_.gpu_times[device], std::min(time, most));
+}
+
+uint64_t ExecutionTotals::Page::GpuTime(uint32_t device) const {
+  absl::MutexLock lock(&mutex_);
+  if (!ended_) ReadTime(device);
+  return seen_.gpu_times[device];
+}
+
+bool ExecutionTotals::Page::busy(uint32_t device) const {
+  return page().times.busy(device);
+}
+
+executor::DeviceTurns& ExecutionTotals::Page::turns() const {
+  return page().turns;
 }
 
 ExecutionCounts ExecutionTotals::Page::Read() const {
-  const auto& page = *static_cast<const CounterPage*>(mapping_.data());
   absl::MutexLock lock(&mutex_);
   if (ended_) return seen_;
-  ReadTimes();
+  for (size_t i = 0; i < seen_.gpu_times.size(); ++i) ReadTime(i);
   for (size_t i = 0; i < seen_.commands.size(); ++i) {
-    const CommandCounts::Count& count = page.commands.Of(i);
+    const CommandCounts::Count& count = page().commands.Of(i);
     Raise(&seen_.commands[i].done, count.done);
     Raise(&seen_.commands[i].failed, count.failed);
   }
   google::protobuf::RepeatedPtrField<v1::CopyStatistics> copies;
-  page.copies.Report(&copies);
+  page().copies.Report(&copies);
   for (const v1::CopyStatistics& path : copies) {
     ExecutionCounts::Copy& seen =
         seen_.copies[static_cast<size_t>(path.path())];
@@ -134,10 +149,11 @@ std::unique_ptr<ExecutionTotals::Page> ExecutionTotals::Open(
     std::vector<std::shared_ptr<ExecutionTotals>> others) {
   // Memory that could shrink would end this process.
   if (!IsFixedMemfd(memory.get(), sizeof(CounterPage))) return nullptr;
-  auto mapping = FileMapping::Map(memory.get(), FileMapping::Access::kReadOnly,
+  auto mapping = FileMapping::Map(memory.get(), FileMapping::Access::kReadWrite,
                                   sizeof(CounterPage));
   if (!mapping.ok()) return nullptr;
-  return absl::WrapUnique(new Page(*this, std::move(others), *std::move(mapping)));
+  return absl::WrapUnique(
+      new Page(*this, std::move(others), *std::move(mapping)));
 }
 
 ExecutionCounts ExecutionTotals::Sum() const {

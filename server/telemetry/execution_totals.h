@@ -62,6 +62,12 @@ class ExecutionTotals {
 
     ExecutionCounts Read() const;
 
+    // Nanoseconds. REQUIRES: device < DeviceTimes::kMaxDevices.
+    uint64_t GpuTime(uint32_t device) const;
+    // Whether the executor says that it has work on the device.
+    bool busy(uint32_t device) const;
+    executor::DeviceTurns& turns() const;
+
     // The executor has ended: its counts stay as they are.
     void End();
 
@@ -72,7 +78,8 @@ class ExecutionTotals {
 
     void Join(ExecutionTotals& totals) const;
     void Leave(ExecutionTotals& totals) const;
-    void ReadTimes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+    CounterPage& page() const;
+    void ReadTime(size_t device) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
     ExecutionTotals& totals_;
     const Others others_;

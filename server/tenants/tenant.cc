@@ -61,6 +61,11 @@ std::vector<uint32_t> Tenant::devices() const {
   return devices_;
 }
 
+uint32_t Tenant::weight() const {
+  absl::MutexLock lock(&mutex_);
+  return weight_;
+}
+
 v1::Visibility Tenant::collections() const {
   absl::MutexLock lock(&mutex_);
   return collections_;

@@ -52,6 +52,7 @@ class Tenant {
   Kind kind() const { return kind_; }
   bool temporary() const { return kind_ == Kind::kTemporary; }
   std::vector<uint32_t> devices() const;
+  uint32_t weight() const;
   v1::Visibility collections() const;
   v1::Quota quota() const;
 
