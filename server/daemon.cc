@@ -58,6 +58,7 @@
 #include "server/supervisor/executor_pool.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
+#include "server/supervisor/share_pacer.h"
 #include "server/telemetry/call_metrics.h"
 #include "server/telemetry/daemon_metrics.h"
 #include "server/telemetry/execution_totals.h"
@@ -267,7 +268,7 @@ struct Daemon::Parts {
                        spawner, OnDevice(arguments, device),
                        NamespacesOf(ExecutorRole(config.device)),
                        {store, code, ledger, memory, exports, collections,
-                        totals,
+                        totals, pacer,
                         [this, device](const std::vector<uint32_t>& devices) {
                           NoteDeath(device, devices);
                         }});
@@ -348,12 +349,21 @@ struct Daemon::Parts {
                 ledger,
                 memory,
                 totals,
+                tenants,
                 calls,
+                [this](v1::Device* device) { AddHealth(device); },
                 [this] { return server->connections(); },
                 [this] { return server->refused_connections(); }},
         metrics(sources),
         status(sources, ListsAllSessions(config) ||
                             !config.metrics_password_file.empty()) {}
+
+  // For metrics and the status page.
+  void AddHealth(v1::Device* device) const {
+    *device->mutable_health() = device_health.Get(device->ordinal());
+    const auto figures = telemetry.Get(device->uuid());
+    if (figures.has_value()) *device->mutable_telemetry() = *figures;
+  }
 
   // An executor has ended unasked: had it no session, on the device that it had
   // a context on.
@@ -455,6 +465,7 @@ struct Daemon::Parts {
   MemoryLedger ledger;
   DeviceMemory memory;
   ExecutionTotals totals;
+  SharePacer pacer;
   CallMetrics calls;
   DeviceHealthTable device_health;
   DeviceTelemetry telemetry;

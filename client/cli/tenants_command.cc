@@ -34,6 +34,11 @@ struct NewTenant {
   std::string lifetime;
 };
 
+double GpuSeconds(const v1::TenantInfo& tenant) {
+  return static_cast<double>(tenant.gpu_time().seconds()) +
+         tenant.gpu_time().nanos() * 1e-9;
+}
+
 void WriteTenant(const v1::TenantInfo& tenant, JsonWriter* json) {
   const v1::Quota& quota = tenant.quota();
   json->BeginObject()
@@ -46,6 +51,9 @@ void WriteTenant(const v1::TenantInfo& tenant, JsonWriter* json) {
       .Member("pinned_bytes", tenant.pinned_bytes())
       .Member("arena_bytes", tenant.arena_bytes())
       .Member("collection_bytes", tenant.collection_bytes())
+      .Member("gpu_seconds", GpuSeconds(tenant))
+      .Member("launches", tenant.launches())
+      .Member("faults", tenant.faults())
       .BeginObject("quota")
       .Member("sessions", quota.sessions())
       .Member("device_bytes", quota.device_bytes())
@@ -71,11 +79,13 @@ std::string BytesOf(uint64_t used, uint64_t limit) {
 void PrintTenant(const v1::TenantInfo& tenant) {
   const v1::Quota& quota = tenant.quota();
   std::printf(
-      "%-24s %-9s %-9s %-24s %-24s %-24s %s\n",
+      "%-24s %-9s %6u %-9s %10.1f s %12" PRIu64 " %-24s %-24s %-24s %s\n",
       ToPrintable(tenant.name()).c_str(), tenant.temporary() ? "temporary" : "",
+      tenant.weight(),
       OfLimit(absl::StrCat(tenant.sessions()), quota.sessions(),
               absl::StrCat(quota.sessions()))
           .c_str(),
+      GpuSeconds(tenant), tenant.launches(),
       BytesOf(tenant.device_bytes(), quota.device_bytes()).c_str(),
       BytesOf(tenant.pinned_bytes(), quota.pinned_bytes()).c_str(),
       BytesOf(tenant.arena_bytes(), quota.arena_bytes()).c_str(),
@@ -98,8 +108,9 @@ absl::Status List(const CommonOptions& options) {
     std::puts(json.EndArray().EndObject().text().c_str());
     return absl::OkStatus();
   }
-  std::printf("%-24s %-9s %-9s %-24s %-24s %-24s %s\n", "TENANT", "KIND",
-              "SESSIONS", "DEVICE", "PINNED", "ARENAS", "COLLECTIONS");
+  std::printf("%-24s %-9s %6s %-9s %12s %12s %-24s %-24s %-24s %s\n", "TENANT",
+              "KIND", "WEIGHT", "SESSIONS", "GPU TIME", "LAUNCHES", "DEVICE",
+              "PINNED", "ARENAS", "COLLECTIONS");
   for (const auto& tenant : list.tenants()) PrintTenant(tenant);
   return absl::OkStatus();
 }
@@ -156,9 +167,10 @@ absl::Status End(const CommonOptions& options, const std::string& name,
     std::puts(json.text().c_str());
     return absl::OkStatus();
   }
-  std::printf("%s ended; it had %s of device memory at most\n",
-              ToPrintable(tenant.name()).c_str(),
-              HumanBytes(tenant.peak_device_bytes()).c_str());
+  std::printf(
+      "%s ended; it had %s of device memory at most, and %.1f s of GPU time\n",
+      ToPrintable(tenant.name()).c_str(),
+      HumanBytes(tenant.peak_device_bytes()).c_str(), GpuSeconds(tenant));
   return absl::OkStatus();
 }
 

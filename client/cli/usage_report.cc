@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "client/cli/command.h"
@@ -96,6 +97,35 @@ void WriteWaits(const v1::SessionUsage& usage, JsonWriter* json) {
   json->EndArray();
 }
 
+// Seconds of one device.
+double GpuSeconds(const v1::DeviceTime& time) {
+  return static_cast<double>(time.time().seconds()) +
+         time.time().nanos() * 1e-9;
+}
+
+void WriteExecution(const v1::SessionUsage& usage, JsonWriter* json) {
+  json->Member("launches", usage.launches()).BeginArray("gpu_time");
+  for (const v1::DeviceTime& time : usage.gpu_time()) {
+    json->BeginObject()
+        .Member("device", time.device())
+        .Member("seconds", GpuSeconds(time))
+        .EndObject();
+  }
+  json->EndArray();
+}
+
+void PrintExecution(const std::string& whose, const v1::SessionUsage& usage) {
+  const auto print = [&](const std::string& name, const std::string& used) {
+    std::printf("%-8s %-24s %12s %12s\n", whose.c_str(), name.c_str(),
+                used.c_str(), "-");
+  };
+  print("launches", absl::StrCat(usage.launches()));
+  for (const v1::DeviceTime& time : usage.gpu_time()) {
+    print(absl::StrCat("device ", time.device(), " GPU time"),
+          absl::StrFormat("%.3f s", GpuSeconds(time)));
+  }
+}
+
 void PrintWaits(const std::string& whose, const v1::SessionUsage& usage) {
   for (const v1::SemaphoreWait& wait : usage.waits()) {
     std::printf(
@@ -110,6 +140,7 @@ void PrintWaits(const std::string& whose, const v1::SessionUsage& usage) {
 
 void WriteUsage(const v1::SessionUsage& usage, JsonWriter* json) {
   WriteRows(RowsOf(usage), json);
+  WriteExecution(usage, json);
   WriteWaits(usage, json);
 }
 
@@ -121,6 +152,7 @@ void PrintUsage(const v1::ListSessionsResponse& sessions) {
   std::printf("%-8s %-24s %12s %12s\n", "SESSION", "WHAT", "USED", "LIMIT");
   for (const v1::SessionInfo& session : sessions.sessions()) {
     PrintRows(session.session_id(), RowsOf(session.usage()));
+    PrintExecution(session.session_id(), session.usage());
     PrintWaits(session.session_id(), session.usage());
   }
   PrintRows("all", RowsOf(sessions.totals()));

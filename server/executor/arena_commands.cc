@@ -28,7 +28,7 @@ absl::Status CopyBytes(const CommandContext& context, const Copy& command,
   Resources& resources = context.resources;
   const uint64_t size = command.size();
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            resources.streams.Find(command.stream()));
+                            resources.StreamForWork(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(
       const CUdeviceptr buffer,
       ResolveRange(resources, command.buffer(), command.offset(), size,
@@ -42,8 +42,7 @@ absl::Status CopyBytes(const CommandContext& context, const Copy& command,
       command.staged() ? v1::COPY_PATH_STAGED : v1::COPY_PATH_ARENA;
   resources.copies().Add(path, size);
   if (!command.report()) return absl::OkStatus();
-  HOLDFAST_ASSIGN_OR_RETURN(auto mark,
-                            resources.watcher().Mark(*stream->stream));
+  HOLDFAST_ASSIGN_OR_RETURN(auto mark, resources.MarkWork(*stream));
   v1::Result result;
   result.mutable_copy()->set_path(path);
   result.mutable_copy()->set_size(size);

@@ -167,7 +167,7 @@ absl::Status Handle(const CommandContext& context,
   const std::string& data = command.data();
   HOLDFAST_RETURN_IF_ERROR(CheckInline("a write", data.size()));
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            resources.streams.Find(command.stream()));
+                            resources.StreamForWork(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(
       const CUdeviceptr address,
       ResolveRange(resources, command.buffer(), command.offset(), data.size(),
@@ -190,7 +190,7 @@ absl::Status Handle(const CommandContext& context,
   const uint64_t size = command.size();
   HOLDFAST_RETURN_IF_ERROR(CheckInline("a read", size));
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            resources.streams.Find(command.stream()));
+                            resources.StreamForWork(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(
       const CUdeviceptr address,
       ResolveRange(resources, command.buffer(), command.offset(), size));
@@ -201,8 +201,7 @@ absl::Status Handle(const CommandContext& context,
         cuda::CopyAsync(*stream->stream, span.device_address, address, size));
     resources.copies().Add(v1::COPY_PATH_INLINE, size);
   }
-  HOLDFAST_ASSIGN_OR_RETURN(auto mark,
-                            resources.watcher().Mark(*stream->stream));
+  HOLDFAST_ASSIGN_OR_RETURN(auto mark, resources.MarkWork(*stream));
   resources.watcher().Watch({std::move(mark)},
                             [span, size, reply = context.ReplyLater(size)](
                                 const absl::Status& status) {
@@ -216,7 +215,7 @@ absl::Status Handle(const CommandContext& context,
 absl::Status Handle(const CommandContext& context,
                     const v1::FillBuffer& command) {
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            context.resources.streams.Find(command.stream()));
+                            context.resources.StreamForWork(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(
       const FillOperands fill,
       ResolveFill({context.resources, stream->device}, command));

@@ -84,9 +84,11 @@ bool CommandProcessor::Process(const v1::CommandBatch& batch,
                                const std::shared_ptr<ResultQueue>& results,
                                int* next) {
   CommandContext context{resources_, fetch_object_, results, failures_};
+  const bool paced = turns_.paced();
   for (; *next < batch.commands_size(); ++*next) {
     const v1::Command& command = batch.commands(*next);
     if (!MayProceed(command, *results)) return false;
+    if (paced && !turns_.MayProceed(command)) return false;
     context.sequence = batch.first_sequence() + static_cast<uint64_t>(*next);
     const absl::Status status = Carry(context, command);
     counts_.Add(command.operation_case(), status.ok());

@@ -13,6 +13,7 @@
 #include "server/executor/recovery/session_journal.h"
 #include "server/executor/resources.h"
 #include "server/executor/result_queue.h"
+#include "server/executor/turn_keeper.h"
 #include "server/telemetry/command_counts.h"
 
 namespace holdfast::executor {
@@ -30,12 +31,14 @@ class CommandProcessor {
         counts_(counts),
         fetch_object_(std::move(fetch_object)),
         journal_(journal),
-        wake_(std::move(wake)) {}
+        wake_(std::move(wake)),
+        turns_(resources, wake_) {}
 
   // The commands of the batch from `*next` on, which it moves on; their results
   // go to `results`, at once or later. False: the rest has to wait until
-  // results were taken, memory for inline bytes is free, or pinned memory that
-  // was freed is no longer used by a device.
+  // results were taken, memory for inline bytes is free, pinned memory that was
+  // freed is no longer used by a device, or it is the session's turn at a busy
+  // device.
   bool Process(const v1::CommandBatch& batch,
                const std::shared_ptr<ResultQueue>& results, int* next);
 
@@ -50,6 +53,7 @@ class CommandProcessor {
   const ObjectFetcher fetch_object_;
   SessionJournal* const journal_;
   const std::function<void()> wake_;
+  TurnKeeper turns_;
   v1::FenceResult failures_;  // since the last fence
 };
 

@@ -16,6 +16,9 @@ namespace {
 // A device that is not done within this time is looked at again after pauses.
 constexpr absl::Duration kEagerTime = absl::Milliseconds(2);
 
+// Work that nobody waits for is looked at so often at most.
+constexpr absl::Duration kIdlePause = absl::Microseconds(200);
+
 absl::Duration PauseAfter(absl::Duration waited) {
   return absl::FromChrono(NapAfter(absl::ToChronoNanoseconds(waited)));
 }
@@ -49,6 +52,12 @@ std::optional<absl::Status> CompletionWatcher::Outcome(Events& events) {
   return absl::OkStatus();
 }
 
+void CompletionWatcher::Add(Entry entry) {
+  absl::MutexLock lock(&mutex_);
+  added_.push_back(std::move(entry));
+  ++changes_;
+}
+
 void CompletionWatcher::Watch(Events events, Callback callback) {
   // Often it is done already: then nobody has to be woken.
   const bool waits = !events.empty();
@@ -56,9 +65,12 @@ void CompletionWatcher::Watch(Events events, Callback callback) {
     if (waits) completed_();
     return callback(*outcome);
   }
-  absl::MutexLock lock(&mutex_);
-  added_.push_back({std::move(events), std::move(callback)});
-  ++changes_;
+  Add({std::move(events), std::move(callback)});
+}
+
+void CompletionWatcher::WatchIdly(Events events, Callback callback) {
+  if (const auto outcome = Outcome(events)) return callback(*outcome);
+  Add({std::move(events), std::move(callback), /*idle=*/true});
 }
 
 absl::Status CompletionWatcher::Watch(const cuda::Stream& stream,
@@ -66,6 +78,11 @@ absl::Status CompletionWatcher::Watch(const cuda::Stream& stream,
   HOLDFAST_ASSIGN_OR_RETURN(auto event, Mark(stream));
   Watch({std::move(event)}, std::move(callback));
   return absl::OkStatus();
+}
+
+bool CompletionWatcher::AnyAwaited(const std::vector<Entry>& entries) {
+  return std::any_of(entries.begin(), entries.end(),
+                     [](const Entry& entry) { return !entry.idle; });
 }
 
 bool CompletionWatcher::Poll(std::vector<Entry>& entries) {
@@ -118,16 +135,24 @@ void CompletionWatcher::Run() {
   const PreciseSleep precise;
   std::vector<Entry> entries;
   absl::Time last_change = absl::Now();
+  absl::Time last_awaited = absl::InfinitePast();
   while (true) {
     const size_t before = entries.size();
     if (!TakeAdded(entries)) break;
     if (entries.size() > before) last_change = absl::Now();
+    const bool awaited = AnyAwaited(entries);
     const bool progress = Poll(entries);
     if (entries.empty()) continue;
     const absl::Time now = absl::Now();
     if (progress) last_change = now;
+    if (awaited) last_awaited = now;
     const absl::Duration waited = now - last_change;
-    if (waited < kEagerTime) {
+    if (!AnyAwaited(entries)) {
+      // The client may be about to wait.
+      if (!MaySpin() || now - last_awaited > kIdlePause) {
+        Pause(std::max(kIdlePause, PauseAfter(waited)));
+      }
+    } else if (waited < kEagerTime) {
       // Where there are few processors, the device itself may need this one.
       if (!MaySpin()) std::this_thread::yield();
     } else {

@@ -14,7 +14,7 @@ absl::Status Handle(const CommandContext& context,
                     const v1::CopyBuffer& command) {
   Resources& resources = context.resources;
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            resources.streams.Find(command.stream()));
+                            resources.StreamForWork(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(const CopyOperands copy,
                             ResolveCopy({resources, stream->device}, command));
   return CopyBetween(resources, *stream->stream, copy.destination, copy.source,
@@ -25,7 +25,7 @@ absl::Status Handle(const CommandContext& context,
                     const v1::CopyRect& command) {
   Resources& resources = context.resources;
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * found,
-                            resources.streams.Find(command.stream()));
+                            resources.StreamForWork(command.stream()));
   const cuda::Stream& stream = *found->stream;
   HOLDFAST_ASSIGN_OR_RETURN(const BoxCopyOperands copy,
                             ResolveCopy({resources, found->device}, command));
@@ -46,7 +46,7 @@ absl::Status Handle(const CommandContext& context,
 absl::Status Handle(const CommandContext& context,
                     const v1::FillRect& command) {
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            context.resources.streams.Find(command.stream()));
+                            context.resources.StreamForWork(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(
       const FillOperands fill,
       ResolveFill({context.resources, stream->device}, command));
@@ -59,7 +59,7 @@ absl::Status Handle(const CommandContext& context,
                     const v1::CopyBatch& command) {
   Resources& resources = context.resources;
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            resources.streams.Find(command.stream()));
+                            resources.StreamForWork(command.stream()));
   std::vector<CopyOperands> copies;
   bool peers = false;
   for (const v1::BatchedCopy& each : command.copies()) {

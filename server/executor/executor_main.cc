@@ -222,9 +222,11 @@ Session::Options SessionOptions(const internal::Assign& assign,
                                 SupervisorLink& link, KernelOutput& output,
                                 const std::shared_ptr<CounterPage>& counters) {
   Session::Options options;
-  // Both keep the page.
+  // All keep the page.
   options.counts = {counters, &counters->commands};
   options.resources.copies = {counters, &counters->copies};
+  options.resources.times = {counters, &counters->times};
+  options.resources.turns = {counters, &counters->turns};
   options.epoch = assign.epoch();
   options.received_through = assign.received_through();
   options.token = assign.token();

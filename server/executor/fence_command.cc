@@ -13,7 +13,7 @@ absl::Status Handle(const CommandContext& context, const v1::Fence& fence) {
                    (fence.streams_size() == 1 && resources.streams.size() == 1);
   absl::Status status;
   const auto mark = [&](StreamResource& stream) {
-    auto event = resources.watcher().Mark(*stream.stream);
+    auto event = resources.MarkWork(stream);
     if (event.ok()) {
       marks.push_back(*std::move(event));
     } else if (status.ok()) {

@@ -11,7 +11,7 @@ namespace holdfast::executor {
 
 absl::Status Handle(const CommandContext& context, const v1::Launch& command) {
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            context.resources.streams.Find(command.stream()));
+                            context.resources.StreamForWork(command.stream()));
   LaunchOperands operands;
   HOLDFAST_RETURN_IF_ERROR(
       operands.Resolve({context.resources, stream->device}, command));

@@ -105,6 +105,7 @@ Resources::Resources(ResourceOptions options)
       graph_execs(Table<GraphExecResource>(HandleKind::kGraphExec, options)),
       semaphores(Table<SemaphoreResource>(HandleKind::kSemaphore, options)),
       options_(std::move(options)),
+      clocks_(std::make_shared<DeviceClocks>(options_.times)),
       watcher_(options_.work_completed) {}
 
 Resources::~Resources() {
@@ -367,11 +368,70 @@ bool Resources::Retire(uint32_t device, std::shared_ptr<const void> owner) {
   return true;
 }
 
+void Resources::NoteGiven(StreamResource& stream) {
+  stream.unmarked = true;
+  stream.mark = nullptr;
+  clocks_->NoteGiven(stream.device);
+}
+
+absl::StatusOr<std::shared_ptr<const cuda::Event>> Resources::MarkWork(
+    StreamResource& stream) {
+  auto mark = watcher_.Mark(*stream.stream);
+  if (stream.unmarked && mark.ok()) {
+    stream.unmarked = false;
+    stream.mark = *mark;
+  }
+  return mark;
+}
+
+CompletionWatcher::Events Resources::TakeMarks(uint32_t device) {
+  CompletionWatcher::Events marks;
+  const auto left = left_marks_.find(device);
+  if (left != left_marks_.end()) {
+    marks = std::move(left->second);
+    left_marks_.erase(left);
+  }
+  streams.ForEach([&](StreamResource& stream) {
+    if (stream.device != device) return;
+    // A device that refuses a mark is in error; its time ends here.
+    if (stream.unmarked) MarkWork(stream).status().IgnoreError();
+    stream.unmarked = false;
+    if (stream.mark == nullptr) return;
+    marks.push_back(std::exchange(stream.mark, nullptr));
+  });
+  return marks;
+}
+
+void Resources::NoteDone(uint32_t device) {
+  const DeviceClocks::Next next = clocks_->NoteDone(device);
+  if (next.mark && options_.later) {
+    options_.later([](Resources& all) { all.WatchWork(); });
+  }
+  if (next.place && room_for_work_) room_for_work_();
+}
+
+void Resources::WatchWork() {
+  for (const uint32_t device : clocks_->TakeUnmarked()) {
+    watcher_.WatchIdly(TakeMarks(device), [this, device](const absl::Status&) {
+      NoteDone(device);
+    });
+  }
+}
+
+bool Resources::HasRoomForWork(uint32_t device) {
+  if (clocks_->TakePlace(device)) return true;
+  WatchWork();
+  return clocks_->TakePlace(device);
+}
+
 void Resources::DestroyStream(StreamResource stream) {
   // Its work goes on; what is retired from now on still waits for it.
   const auto device = Device(stream.device);
-  const auto mark = watcher_.Mark(*stream.stream);
+  const auto mark = MarkWork(stream);
   if (!device.ok() || !mark.ok()) return;
+  if (stream.mark != nullptr) {
+    left_marks_[stream.device].push_back(std::move(stream.mark));
+  }
   ++*leaving_streams_;
   watcher_.Watch({*mark},
                  [leaving = leaving_streams_](const absl::Status& done) {

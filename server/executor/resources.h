@@ -30,6 +30,9 @@
 #include "server/executor/arena.h"
 #include "server/executor/completion_watcher.h"
 #include "server/executor/copy_counts.h"
+#include "server/executor/device_clocks.h"
+#include "server/executor/device_times.h"
+#include "server/executor/device_turns.h"
 #include "server/executor/handle_table.h"
 #include "server/executor/hold.h"
 #include "server/executor/inline_space.h"
@@ -58,6 +61,10 @@ struct DeviceState {
 struct StreamResource {
   uint32_t device = 0;
   std::unique_ptr<cuda::Stream> stream;
+  // For the account of GPU time: work was given after the last mark, and the
+  // mark behind all work, if there is one that nobody has asked for yet.
+  bool unmarked = false;
+  std::shared_ptr<const cuda::Event> mark;
 };
 
 struct EventResource {
@@ -161,6 +168,8 @@ struct ResourceOptions {
   std::function<void(std::function<void(Resources&)> work)> later;
   // For whoever wants to know what is going on.
   std::shared_ptr<CopyCounts> copies = std::make_shared<CopyCounts>();
+  std::shared_ptr<DeviceTimes> times = std::make_shared<DeviceTimes>();
+  std::shared_ptr<DeviceTurns> turns = std::make_shared<DeviceTurns>();
 };
 
 // Not thread-safe: belongs to the submission thread, but for watcher().
@@ -182,6 +191,31 @@ class Resources {
   HandleTable<GraphExecResource> graph_execs;
   HandleTable<SemaphoreResource> semaphores;
   PeerAccess peers;
+
+  // Finds a stream that is about to be given work of the device's, which counts
+  // as GPU time. As HandleTable::Find.
+  absl::StatusOr<StreamResource*> StreamForWork(uint64_t handle) {
+    absl::StatusOr<StreamResource*> found = streams.Find(handle);
+    if (found.ok() && !(*found)->unmarked) NoteGiven(**found);
+    return found;
+  }
+  // A mark of what the stream has been given so far, as
+  // CompletionWatcher::Mark.
+  absl::StatusOr<std::shared_ptr<const cuda::Event>> MarkWork(
+      StreamResource& stream);
+  // Has the work watched that was given since, so that its end is known. To be
+  // called when no more is given for the moment.
+  void WatchWork();
+
+  // In a turn that others wait for: takes a place for one command's work.
+  // Returns false if the device has enough; what OnRoomForWork was given is
+  // called, by any thread, when that may be over. REQUIRES: device <
+  // DeviceTurns::kMaxDevices.
+  bool HasRoomForWork(uint32_t device);
+  // Once, before there is any work.
+  void OnRoomForWork(std::function<void()> callback) {
+    room_for_work_ = std::move(callback);
+  }
 
   // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session.
   absl::StatusOr<DeviceState*> Device(uint32_t ordinal);
@@ -266,6 +300,10 @@ class Resources {
   void Release(std::vector<Hold> holds);
 
  private:
+  void NoteGiven(StreamResource& stream);
+  void NoteDone(uint32_t device);
+  // Marks of all work of the device that nobody waits for.
+  CompletionWatcher::Events TakeMarks(uint32_t device);
   void DropViews(const std::unordered_set<uint64_t>& views);
   // Closed once the watcher, which is gone before it, has dropped its blocks.
   struct OwnedStaging {
@@ -297,6 +335,10 @@ class Resources {
   const std::shared_ptr<std::atomic<int>> leaving_streams_ =
       std::make_shared<std::atomic<int>>(0);
   std::map<uint32_t, DeviceState> devices_;
+  const std::shared_ptr<DeviceClocks> clocks_;
+  std::function<void()> room_for_work_;
+  // Behind the work of destroyed streams that nobody waits for, by device.
+  std::map<uint32_t, CompletionWatcher::Events> left_marks_;
   std::vector<std::shared_ptr<const void>> kept_;
   OwnedStaging inline_staging_;
   std::unique_ptr<InlineSpace> inline_;

@@ -160,7 +160,9 @@ absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
       [this, batch = std::move(batch), hold = ResultQueue::Hold(results),
        results, last, next = 0,
        charge = std::make_shared<Charge>(std::move(taken))]() mutable {
-        if (!processor_.Process(*batch, results, &next)) return false;
+        const bool done = processor_.Process(*batch, results, &next);
+        resources_->WatchWork();
+        if (!done) return false;
         ReportUsage();
         absl::MutexLock processed_lock(&mutex_);
         processed_ = last;
@@ -190,6 +192,7 @@ absl::Status Session::AwaitSequence(uint64_t sequence,
 bool Session::Post(std::function<void(Resources&)> work) {
   return thread_->Post([this, work = std::move(work)] {
     work(*resources_);
+    resources_->WatchWork();
     ReportUsage();
   });
 }

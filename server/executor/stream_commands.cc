@@ -55,8 +55,7 @@ absl::Status Handle(const CommandContext& context,
                     const v1::SynchronizeStream& command) {
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
                             context.resources.streams.Find(command.stream()));
-  HOLDFAST_ASSIGN_OR_RETURN(auto mark,
-                            context.resources.watcher().Mark(*stream->stream));
+  HOLDFAST_ASSIGN_OR_RETURN(auto mark, context.resources.MarkWork(*stream));
   // With one stream its end is that of all work.
   if (context.resources.streams.size() == 1) {
     context.resources.watcher().Watch(

@@ -117,7 +117,7 @@ absl::Status Transfer::Copy(Direction direction, Resources& resources,
                             const Staging::BlockPtr& block,
                             std::function<void(const absl::Status&)> done) {
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            resources.streams.Find(piece.stream()));
+                            resources.StreamForWork(piece.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(
       const CUdeviceptr address,
       ResolveRange(resources, piece.buffer(), piece.offset(), piece.size(),

@@ -49,6 +49,7 @@ void DeviceHealthTable::NoteFault(uint32_t device) {
   if (found == devices_.end()) return;
   Entry& entry = found->second;
   entry.faulted = true;
+  entry.health.set_faults(entry.health.faults() + 1);
   // In quarantine it is probed anyway.
   if (entry.running || entry.health.state() != Health::STATE_READY) return;
   entry.due = std::min(

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "holdfast/internal/executor.pb.h"
+#include "server/telemetry/execution_totals.h"
 #include "server/tenants/tenant.h"
 
 namespace holdfast {
@@ -26,6 +27,8 @@ struct SessionStart {
   int blocks = -1;       // of SharedBlocks
   // Who pays for the session.
   std::shared_ptr<Tenant> tenant;
+  // Counts what the session's executors do; may be null.
+  std::shared_ptr<ExecutionTotals> execution;
 };
 
 class SessionHoldings;

@@ -109,6 +109,9 @@ absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
     owner_ = start.tenant->code_owner();
     devices_.assign(start.assign.devices().begin(),
                     start.assign.devices().end());
+    tenant_ = start.tenant;
+    execution_ = start.tenant->executions();
+    if (start.execution != nullptr) execution_.push_back(start.execution);
     if (holdings_ == nullptr) {
       holdings_ = std::make_unique<SessionHoldings>(SessionHoldings::Services{
           services_.store, services_.ledger, services_.exports,
@@ -411,7 +414,10 @@ void ExecutorProcess::EndHanging(absl::Duration since) {
 void ExecutorProcess::NoteServing(const internal::Serving& serving,
                                   UniqueFd counters) {
   if (!serving_.has_value() && counters.valid()) {
-    counts_ = services_.totals.Open(counters);
+    counts_ = services_.totals.Open(counters, execution_);
+    if (counts_ != nullptr) {
+      paced_ = services_.pacer.Join(*counts_, tenant_, devices_);
+    }
   }
   serving_ = serving;
 }
@@ -468,7 +474,12 @@ void ExecutorProcess::SetEnded(const absl::Status& channel_status) {
     ended_ = reason;
     wanted = end_wanted_;
     devices = devices_;
-    if (serving_.has_value() && !wanted) services_.totals.NoteLost();
+    paced_ = nullptr;
+    if (counts_ != nullptr) counts_->End();
+    if (serving_.has_value() && !wanted) {
+      services_.totals.NoteLost();
+      for (const auto& execution : execution_) execution->NoteLost();
+    }
   }
   if (!wanted && services_.died) services_.died(devices);
   if (callback_) std::exchange(callback_, nullptr)(reason);

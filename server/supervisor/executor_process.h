@@ -25,6 +25,7 @@
 #include "server/supervisor/hang_guard.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_holdings.h"
+#include "server/supervisor/share_pacer.h"
 #include "server/telemetry/execution_totals.h"
 
 namespace holdfast {
@@ -44,6 +45,7 @@ class ExecutorProcess final : public Executor {
     ExportRegistry& exports;
     CollectionTable& collections;
     ExecutionTotals& totals;  // of what executors have done
+    SharePacer& pacer;
     // Called when the process has ended unasked, with its session's devices;
     // none if it had no session yet. By the thread that reads its messages.
     std::function<void(const std::vector<uint32_t>& devices)> died;
@@ -127,8 +129,14 @@ class ExecutorProcess final : public Executor {
   bool succeeds_ ABSL_GUARDED_BY(mutex_) = false;  // another executor
   std::optional<internal::Fault> fault_ ABSL_GUARDED_BY(mutex_);
   std::string owner_ ABSL_GUARDED_BY(mutex_);  // of the session
+  // Where its work is counted, besides the daemon's totals: its tenant's and
+  // its session's.
+  std::shared_ptr<const Tenant> tenant_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<ExecutionTotals>> execution_
+      ABSL_GUARDED_BY(mutex_);
   // Once it serves.
   std::unique_ptr<ExecutionTotals::Page> counts_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<SharePacer::Member> paced_ ABSL_GUARDED_BY(mutex_);
   std::vector<uint32_t> devices_ ABSL_GUARDED_BY(mutex_);  // of the session
   bool end_wanted_ ABSL_GUARDED_BY(mutex_) = false;
 

@@ -111,6 +111,7 @@ v1::SessionInfo Session::Info() const {
           opened_ - absl::FromUnixSeconds(absl::ToUnixSeconds(opened_)))));
   const internal::Usage usage = executor->AskUsage(absl::Now() + kUsageTime);
   *info.mutable_usage() = usage.usage();
+  options_.execution->Sum().Report(info.mutable_usage());
   info.set_memory_bytes(usage.usage().device_bytes().used());
   info.set_arena_bytes(usage.usage().arena_bytes().used());
   *info.mutable_copies() = usage.copies();

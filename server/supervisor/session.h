@@ -59,6 +59,9 @@ class Session {
     v1::ClientInfo client_info;
     std::string peer;
     std::string client;  // the name of the tenant that pays for it
+    // What its executors have done.
+    std::shared_ptr<const ExecutionTotals> execution =
+        std::make_shared<ExecutionTotals>();
     absl::Duration grace;
     std::vector<uint32_t> devices;
     std::string socket_path;  // of the executor

@@ -324,8 +324,10 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
       std::shared_ptr<SharedBlocks> blocks,
       SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
   assign.set_epoch(1);
-  const SessionStart start = {
-      .assign = assign, .blocks = memory.get(), .tenant = caller.tenant};
+  const SessionStart start = {.assign = assign,
+                              .blocks = memory.get(),
+                              .tenant = caller.tenant,
+                              .execution = std::make_shared<ExecutionTotals>()};
   HOLDFAST_ASSIGN_OR_RETURN(
       Sockets sockets,
       ServeOnSockets(*executor, start, path, descriptor_path,
@@ -341,6 +343,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
                        .client_info = request.client(),
                        .peer = caller.peer,
                        .client = caller.client(),
+                       .execution = start.execution,
                        .grace = *LifetimeOf(request, options_.detached_limit),
                        .devices = devices,
                        .socket_path = path,

@@ -2,7 +2,8 @@
 //
 // Memory in which an executor counts and which its supervisor reads, so that
 // counts are exact however the executor ends, and reading them does not wake
-// it.
+// it. The supervisor writes the executor's turns there, and reads nothing back
+// that it wrote.
 #ifndef HOLDFAST_SERVER_TELEMETRY_COUNTER_PAGE_H_
 #define HOLDFAST_SERVER_TELEMETRY_COUNTER_PAGE_H_
 
@@ -12,6 +13,8 @@
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
 #include "server/executor/copy_counts.h"
+#include "server/executor/device_times.h"
+#include "server/executor/device_turns.h"
 #include "server/telemetry/command_counts.h"
 
 namespace holdfast {
@@ -20,6 +23,8 @@ namespace holdfast {
 struct CounterPage {
   CommandCounts commands;
   executor::CopyCounts copies;
+  executor::DeviceTimes times;
+  executor::DeviceTurns turns;  // which the supervisor writes
 };
 
 inline absl::StatusOr<UniqueFd> CreateCounterPage() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -18,6 +19,9 @@
 
 namespace holdfast {
 namespace {
+
+// No tenant has this name.
+constexpr char kOtherTenants[] = "(other)";
 
 // A protobuf enumerator as a label: "STATE_ACTIVE" is "active".
 std::string Label(absl::string_view name, absl::string_view prefix) {
@@ -128,6 +132,65 @@ void CollectHoldings(const Holdings& held, MetricFamilies* families) {
       .Add(Number(held.semaphore_waits));
 }
 
+double Seconds(const google::protobuf::Timestamp& time) {
+  return Number(static_cast<uint64_t>(time.seconds())) + time.nanos() * 1e-9;
+}
+
+double Seconds(const google::protobuf::Duration& duration) {
+  return Number(static_cast<uint64_t>(duration.seconds())) +
+         duration.nanos() * 1e-9;
+}
+
+void CollectProbes(const v1::ListDevicesResponse& list,
+                   MetricFamilies* families) {
+  MetricFamily& probes = families->AddCounter("holdfast_device_probes_total",
+                                              "Probes of devices, by outcome.");
+  for (const v1::Device& device : list.devices()) {
+    const v1::DeviceHealth& health = device.health();
+    const std::string ordinal = absl::StrCat(device.ordinal());
+    probes.Add(Number(health.probes() - health.failed_probes()),
+               {{"device", ordinal}, {"outcome", "passed"}});
+    probes.Add(Number(health.failed_probes()),
+               {{"device", ordinal}, {"outcome", "failed"}});
+  }
+  MetricFamily& took = families->AddGauge(
+      "holdfast_device_last_probe_duration_seconds",
+      "How long the last probe took, from the start of its process; 0: there "
+      "was none yet.");
+  for (const v1::Device& device : list.devices()) {
+    took.Add(Seconds(device.health().last_probe_took()),
+             OfDevice(device.ordinal()));
+  }
+  MetricFamily& when =
+      families->AddGauge("holdfast_device_last_probe_timestamp_seconds",
+                         "When the last probe ended; 0: there was none yet.");
+  for (const v1::Device& device : list.devices()) {
+    when.Add(Seconds(device.health().last_probe()), OfDevice(device.ordinal()));
+  }
+}
+
+void CollectHealth(const v1::ListDevicesResponse& list,
+                   MetricFamilies* families) {
+  MetricFamily& states = families->AddGauge(
+      "holdfast_device_health", "1 for the state of each device, else 0.");
+  for (const v1::Device& device : list.devices()) {
+    for (int state = v1::DeviceHealth::STATE_READY;
+         state < v1::DeviceHealth::State_ARRAYSIZE; ++state) {
+      states.Add(
+          device.health().state() == state ? 1 : 0,
+          {{"device", absl::StrCat(device.ordinal())},
+           {"state", Label(v1::DeviceHealth::State_Name(state), "STATE_")}});
+    }
+  }
+  MetricFamily& faults = families->AddCounter(
+      "holdfast_device_faults_total",
+      "Executors that died unasked while their session could use the device.");
+  for (const v1::Device& device : list.devices()) {
+    faults.Add(Number(device.health().faults()), OfDevice(device.ordinal()));
+  }
+  CollectProbes(list, families);
+}
+
 }  // namespace
 
 MetricFamilies DaemonMetrics::Collect() {
@@ -153,6 +216,9 @@ void DaemonMetrics::CollectDevices(MetricFamilies* families) {
   v1::ListDevicesResponse list;
   if (catalogue.ok()) {
     list = (*catalogue)->List(sources_.memory);
+    for (v1::Device& device : *list.mutable_devices()) {
+      sources_.describe(&device);
+    }
     *list.mutable_driver() = (*catalogue)->driver();
   }
   MetricFamily& info = families->AddGauge(
@@ -171,6 +237,45 @@ void DaemonMetrics::CollectDevices(MetricFamilies* families) {
   for (const v1::Device& device : list.devices()) {
     if (!device.has_free_memory()) continue;
     free.Add(Number(device.free_memory()), OfDevice(device.ordinal()));
+  }
+  CollectHealth(list, families);
+  CollectGpuTime(list, families);
+}
+
+void DaemonMetrics::CollectGpuTime(const v1::ListDevicesResponse& list,
+                                   MetricFamilies* families) {
+  const auto add = [&](const ExecutionCounts& counts,
+                       const MetricFamily::Labels& labels,
+                       MetricFamily& family) {
+    for (const v1::Device& device : list.devices()) {
+      if (device.ordinal() >= counts.gpu_times.size()) continue;
+      MetricFamily::Labels all = labels;
+      all.emplace_back("device", absl::StrCat(device.ordinal()));
+      family.Add(Number(counts.gpu_times[device.ordinal()]) * 1e-9, all);
+    }
+  };
+  add(sources_.totals.Sum(), {},
+      families->AddCounter("holdfast_gpu_seconds_total",
+                           "Time in which sessions had work on the device; "
+                           "sessions that share it count each."));
+  std::vector<std::pair<std::string, ExecutionCounts>> tenants;
+  for (const auto& tenant : sources_.tenants.List()) {
+    if (tenant->kind() != Tenant::Kind::kNamed) continue;
+    tenants.emplace_back(tenant->name(), tenant->execution().Sum());
+  }
+  tenants.emplace_back(kOtherTenants, sources_.tenants.others().Sum());
+  MetricFamily& seconds = families->AddCounter(
+      "holdfast_tenant_gpu_seconds_total",
+      "The same by tenant of the policy; (other): all other tenants.");
+  for (const auto& [name, counts] : tenants) {
+    add(counts, {{"tenant", name}}, seconds);
+  }
+  MetricFamily& launches = families->AddCounter(
+      "holdfast_tenant_launches_total",
+      "Launches of kernels and graphs that devices were given, by tenant of "
+      "the policy; (other): all other tenants.");
+  for (const auto& [name, counts] : tenants) {
+    launches.Add(Number(counts.all_launches()), {{"tenant", name}});
   }
 }
 

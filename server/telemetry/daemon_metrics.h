@@ -5,6 +5,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "holdfast/v1/devices.pb.h"
 #include "server/compile/disk_cache.h"
 #include "server/telemetry/metric.h"
 #include "server/telemetry/metric_sources.h"
@@ -28,6 +29,8 @@ class DaemonMetrics {
   static constexpr absl::Duration kDiskCacheAge = absl::Minutes(1);
 
   void CollectDevices(MetricFamilies* families);
+  void CollectGpuTime(const v1::ListDevicesResponse& list,
+                      MetricFamilies* families);
   void CollectSessions(MetricFamilies* families);
   void CollectMemory(MetricFamilies* families);
   void CollectExecution(MetricFamilies* families);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/telemetry/execution_totals.h"
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/memory/memory.h"
@@ -17,6 +19,14 @@ void Raise(uint64_t* seen, uint64_t counted) {
 
 }  // namespace
 
+google::protobuf::Duration ToDuration(uint64_t nanoseconds) {
+  constexpr uint64_t kSecond = 1'000'000'000;
+  google::protobuf::Duration duration;
+  duration.set_seconds(static_cast<int64_t>(nanoseconds / kSecond));
+  duration.set_nanos(static_cast<int32_t>(nanoseconds % kSecond));
+  return duration;
+}
+
 ExecutionCounts& ExecutionCounts::operator+=(const ExecutionCounts& other) {
   for (size_t i = 0; i < commands.size(); ++i) {
     commands[i].done += other.commands[i].done;
@@ -26,6 +36,9 @@ ExecutionCounts& ExecutionCounts::operator+=(const ExecutionCounts& other) {
     copies[i].copies += other.copies[i].copies;
     copies[i].bytes += other.copies[i].bytes;
   }
+  for (size_t i = 0; i < gpu_times.size(); ++i) {
+    gpu_times[i] += other.gpu_times[i];
+  }
   return *this;
 }
 
@@ -33,28 +46,95 @@ uint64_t ExecutionCounts::launches() const {
   return commands[v1::Command::kLaunch].done;
 }
 
-ExecutionTotals::Page::Page(ExecutionTotals& totals, FileMapping mapping)
-    : totals_(totals), mapping_(std::move(mapping)) {
-  absl::MutexLock lock(&totals_.mutex_);
-  totals_.pages_.insert(this);
+uint64_t ExecutionCounts::all_launches() const {
+  return launches() + commands[v1::Command::kLaunchGraph].done;
+}
+
+uint64_t ExecutionCounts::gpu_time() const {
+  return std::accumulate(gpu_times.begin(), gpu_times.end(), uint64_t{0});
+}
+
+void ExecutionCounts::Report(v1::SessionUsage* usage) const {
+  usage->set_launches(all_launches());
+  for (size_t device = 0; device < gpu_times.size(); ++device) {
+    if (gpu_times[device] == 0) continue;
+    v1::DeviceTime& time = *usage->add_gpu_time();
+    time.set_device(static_cast<uint32_t>(device));
+    *time.mutable_time() = ToDuration(gpu_times[device]);
+  }
+}
+
+ExecutionTotals::Page::Page(ExecutionTotals& totals, Others others,
+                            FileMapping mapping)
+    : totals_(totals),
+      others_(std::move(others)),
+      mapping_(std::move(mapping)) {
+  Join(totals_);
+  for (const auto& other : others_) Join(*other);
 }
 
 ExecutionTotals::Page::~Page() {
-  absl::MutexLock lock(&totals_.mutex_);
-  totals_.pages_.erase(this);
-  totals_.ended_ += Read();
+  Leave(totals_);
+  for (const auto& other : others_) Leave(*other);
+}
+
+void ExecutionTotals::Page::Join(ExecutionTotals& totals) const {
+  absl::MutexLock lock(&totals.mutex_);
+  totals.pages_.insert(this);
+}
+
+void ExecutionTotals::Page::Leave(ExecutionTotals& totals) const {
+  absl::MutexLock lock(&totals.mutex_);
+  totals.pages_.erase(this);
+  totals.ended_ += Read();
+}
+
+void ExecutionTotals::Page::End() {
+  Read();
+  absl::MutexLock lock(&mutex_);
+  ended_ = true;
+}
+
+CounterPage& ExecutionTotals::Page::page() const {
+  return *static_cast<CounterPage*>(mapping_.data());
+}
+
+void ExecutionTotals::Page::ReadTime(size_t device) const {
+  const executor::DeviceTimes& times = page().times;
+  uint64_t time = times.sum(device);
+  const uint64_t since = times.since(device);
+  const uint64_t now = executor::DeviceTimes::Now();
+  const uint64_t most = now - opened_;
+  if (time > most) return;
+  if (since != 0 && since <= now) time += now - std::max(since, opened_);
+  Raise(&seen_.gpu_times[device], std::min(time, most));
+}
+
+uint64_t ExecutionTotals::Page::GpuTime(uint32_t device) const {
+  absl::MutexLock lock(&mutex_);
+  if (!ended_) ReadTime(device);
+  return seen_.gpu_times[device];
+}
+
+bool ExecutionTotals::Page::busy(uint32_t device) const {
+  return page().times.busy(device);
+}
+
+executor::DeviceTurns& ExecutionTotals::Page::turns() const {
+  return page().turns;
 }
 
 ExecutionCounts ExecutionTotals::Page::Read() const {
-  const auto& page = *static_cast<const CounterPage*>(mapping_.data());
   absl::MutexLock lock(&mutex_);
+  if (ended_) return seen_;
+  for (size_t i = 0; i < seen_.gpu_times.size(); ++i) ReadTime(i);
   for (size_t i = 0; i < seen_.commands.size(); ++i) {
-    const CommandCounts::Count& count = page.commands.Of(i);
+    const CommandCounts::Count& count = page().commands.Of(i);
     Raise(&seen_.commands[i].done, count.done);
     Raise(&seen_.commands[i].failed, count.failed);
   }
   google::protobuf::RepeatedPtrField<v1::CopyStatistics> copies;
-  page.copies.Report(&copies);
+  page().copies.Report(&copies);
   for (const v1::CopyStatistics& path : copies) {
     ExecutionCounts::Copy& seen =
         seen_.copies[static_cast<size_t>(path.path())];
@@ -65,13 +145,15 @@ ExecutionCounts ExecutionTotals::Page::Read() const {
 }
 
 std::unique_ptr<ExecutionTotals::Page> ExecutionTotals::Open(
-    const UniqueFd& memory) {
+    const UniqueFd& memory,
+    std::vector<std::shared_ptr<ExecutionTotals>> others) {
   // Memory that could shrink would end this process.
   if (!IsFixedMemfd(memory.get(), sizeof(CounterPage))) return nullptr;
-  auto mapping = FileMapping::Map(memory.get(), FileMapping::Access::kReadOnly,
+  auto mapping = FileMapping::Map(memory.get(), FileMapping::Access::kReadWrite,
                                   sizeof(CounterPage));
   if (!mapping.ok()) return nullptr;
-  return absl::WrapUnique(new Page(*this, *std::move(mapping)));
+  return absl::WrapUnique(
+      new Page(*this, std::move(others), *std::move(mapping)));
 }
 
 ExecutionCounts ExecutionTotals::Sum() const {

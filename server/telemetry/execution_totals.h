@@ -8,16 +8,18 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "server/telemetry/counter_page.h"
 
 namespace holdfast {
 
-// Counts of the work that executors have done.
+// Counts of the work that executors have done, and its GPU time.
 struct ExecutionCounts {
   struct Command {
     uint64_t done = 0;
@@ -29,20 +31,29 @@ struct ExecutionCounts {
   };
 
   ExecutionCounts& operator+=(const ExecutionCounts& other);
-  uint64_t launches() const;  // of kernels, without those of graphs
+  uint64_t launches() const;      // of kernels, without those of graphs
+  uint64_t all_launches() const;  // of kernels, and of graphs
+  uint64_t gpu_time() const;      // over all devices
+  void Report(v1::SessionUsage* usage) const;
 
   std::array<Command, CommandCounts::kKinds> commands{};
   std::array<Copy, v1::CopyPath_ARRAYSIZE> copies{};
+  // Nanoseconds by device; executor/device_times.h says of what.
+  std::array<uint64_t, executor::DeviceTimes::kMaxDevices> gpu_times{};
 };
 
-// Sums what all executors of the daemon's life have counted. Thread-safe.
+google::protobuf::Duration ToDuration(uint64_t nanoseconds);
+
+// Sums what some executors have counted: all of the daemon's life, those of a
+// tenant, those of a session. Thread-safe.
 //
 // Pages are written by processes that run clients' code. A count that falls,
-// or that no executor can reach, is not believed: sums never fall.
+// or that no executor can reach, is not believed: sums never fall, and no
+// device has had more GPU time than has passed.
 class ExecutionTotals {
  public:
-  // One executor's counts; in the sum from now on. When it goes, what it had
-  // counted stays in the sum. Thread-safe.
+  // One executor's counts; in the sums from now on. When it goes, what it had
+  // counted stays in the sums. Thread-safe.
   class Page {
    public:
     ~Page();
@@ -51,20 +62,40 @@ class ExecutionTotals {
 
     ExecutionCounts Read() const;
 
+    // Nanoseconds. REQUIRES: device < DeviceTimes::kMaxDevices.
+    uint64_t GpuTime(uint32_t device) const;
+    // Whether the executor says that it has work on the device.
+    bool busy(uint32_t device) const;
+    executor::DeviceTurns& turns() const;
+
+    // The executor has ended: its counts stay as they are.
+    void End();
+
    private:
     friend class ExecutionTotals;
-    Page(ExecutionTotals& totals, FileMapping mapping);
+    using Others = std::vector<std::shared_ptr<ExecutionTotals>>;
+    Page(ExecutionTotals& totals, Others others, FileMapping mapping);
+
+    void Join(ExecutionTotals& totals) const;
+    void Leave(ExecutionTotals& totals) const;
+    CounterPage& page() const;
+    void ReadTime(size_t device) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
     ExecutionTotals& totals_;
+    const Others others_;
     const FileMapping mapping_;
+    const uint64_t opened_ = executor::DeviceTimes::Now();
     mutable absl::Mutex mutex_;
+    bool ended_ ABSL_GUARDED_BY(mutex_) = false;
     // The largest that was read of each.
     mutable ExecutionCounts seen_ ABSL_GUARDED_BY(mutex_);
   };
 
-  // Null if `memory`, which an executor sent, is no memory of a CounterPage.
-  // The totals must outlive the page.
-  std::unique_ptr<Page> Open(const UniqueFd& memory);
+  // Adds an executor to these totals, which must outlive the page, and to
+  // others. Null if `memory`, which it sent, is no memory of a CounterPage.
+  std::unique_ptr<Page> Open(
+      const UniqueFd& memory,
+      std::vector<std::shared_ptr<ExecutionTotals>> others = {});
 
   ExecutionCounts Sum() const;
 

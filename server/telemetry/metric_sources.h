@@ -15,6 +15,7 @@
 #include "server/supervisor/session_registry.h"
 #include "server/telemetry/call_metrics.h"
 #include "server/telemetry/execution_totals.h"
+#include "server/tenants/tenant_table.h"
 
 namespace holdfast {
 
@@ -28,7 +29,10 @@ struct MetricSources {
   const MemoryLedger& ledger;
   const DeviceMemory& memory;
   const ExecutionTotals& totals;
+  const TenantTable& tenants;
   const CallMetrics& calls;
+  // Adds to a device its health and telemetry.
+  std::function<void(v1::Device*)> describe;
   // Open connections, and those that were refused since the start.
   std::function<size_t()> connections;
   std::function<uint64_t()> refused_connections;

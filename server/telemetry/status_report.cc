@@ -27,6 +27,22 @@ uint64_t HostBytes(const v1::SessionUsage& usage) {
          usage.staging_bytes().used();
 }
 
+double Seconds(uint64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) * 1e-9;
+}
+
+double Seconds(const google::protobuf::Duration& duration) {
+  return static_cast<double>(duration.seconds()) + duration.nanos() * 1e-9;
+}
+
+double GpuSeconds(const v1::SessionUsage& usage) {
+  double seconds = 0;
+  for (const v1::DeviceTime& time : usage.gpu_time()) {
+    seconds += Seconds(time.time());
+  }
+  return seconds;
+}
+
 Json Describe(const v1::SessionInfo& info, absl::Time now) {
   const absl::Time opened = absl::FromUnixSeconds(info.opened().seconds());
   return {
@@ -39,6 +55,8 @@ Json Describe(const v1::SessionInfo& info, absl::Time now) {
       {"device_bytes", info.usage().device_bytes().used()},
       {"host_bytes", HostBytes(info.usage())},
       {"outstanding_commands", info.usage().outstanding_commands().used()},
+      {"gpu_seconds", GpuSeconds(info.usage())},
+      {"launches", info.usage().launches()},
       {"faults", info.faults()},
       {"age_seconds", absl::ToDoubleSeconds(now - opened)},
   };
@@ -49,6 +67,8 @@ void AddTelemetry(const v1::Device& device, Json* json) {
     (*json)["health"] =
         Lower(v1::DeviceHealth::State_Name(device.health().state()), "STATE_");
     (*json)["reason"] = device.health().reason();
+    (*json)["faults"] = device.health().faults();
+    (*json)["probe_seconds"] = Seconds(device.health().last_probe_took());
   }
   const v1::DeviceTelemetry& telemetry = device.telemetry();
   if (telemetry.has_gpu_utilization()) {
@@ -70,14 +90,19 @@ Json Devices(const MetricSources& sources, const v1::MemoryTotals& totals) {
   Json devices = Json::array();
   const auto catalogue = sources.executors.Devices(absl::InfinitePast());
   if (!catalogue.ok()) return devices;
-  const v1::ListDevicesResponse list = (*catalogue)->List(sources.memory);
-  for (const v1::Device& device : list.devices()) {
+  const ExecutionCounts counts = sources.totals.Sum();
+  v1::ListDevicesResponse list = (*catalogue)->List(sources.memory);
+  for (v1::Device& device : *list.mutable_devices()) {
+    sources.describe(&device);
     Json described = {{"ordinal", device.ordinal()},
                       {"name", device.name()},
                       {"total_memory", device.total_memory()},
                       {"reserved_memory", reserved[device.ordinal()]}};
     if (device.has_free_memory()) {
       described["free_memory"] = device.free_memory();
+    }
+    if (device.ordinal() < counts.gpu_times.size()) {
+      described["gpu_seconds"] = Seconds(counts.gpu_times[device.ordinal()]);
     }
     AddTelemetry(device, &described);
     devices.push_back(std::move(described));

@@ -33,6 +33,7 @@ Tenant::Tenant(const Options& options)
           MakeQuota("arena_bytes", name_, options.quota.arena_bytes())),
       collection_bytes_(MakeQuota("collection_bytes", name_,
                                   options.quota.collection_bytes())),
+      group_(options.group),
       quota_(options.quota),
       weight_(options.weight),
       devices_(options.devices),
@@ -60,9 +61,19 @@ std::vector<uint32_t> Tenant::devices() const {
   return devices_;
 }
 
+uint32_t Tenant::weight() const {
+  absl::MutexLock lock(&mutex_);
+  return weight_;
+}
+
 v1::Visibility Tenant::collections() const {
   absl::MutexLock lock(&mutex_);
   return collections_;
+}
+
+std::vector<std::shared_ptr<ExecutionTotals>> Tenant::executions() const {
+  if (group_ == nullptr) return {execution_};
+  return {execution_, group_};
 }
 
 v1::Quota Tenant::quota() const {
@@ -99,6 +110,10 @@ v1::TenantInfo Tenant::Info() const {
   info.set_arena_bytes(arena_bytes_->used());
   info.set_collection_bytes(collection_bytes_->used());
   info.set_peak_device_bytes(device_bytes_->peak());
+  const ExecutionCounts execution = execution_->Sum();
+  *info.mutable_gpu_time() = ToDuration(execution.gpu_time());
+  info.set_launches(execution.all_launches());
+  info.set_faults(execution_->lost());
   absl::MutexLock lock(&mutex_);
   info.set_weight(weight_);
   return info;

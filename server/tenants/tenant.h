@@ -14,6 +14,7 @@
 #include "holdfast/v1/admin.pb.h"
 #include "holdfast/v1/collections.pb.h"
 #include "server/executor/quota.h"
+#include "server/telemetry/execution_totals.h"
 
 namespace holdfast {
 
@@ -38,6 +39,8 @@ class Tenant {
     std::vector<uint32_t> devices;  // ordinals; empty: all
     // Who may open its collections until they are configured otherwise.
     v1::Visibility collections;
+    // Counts, with others', what its executors do; may be null.
+    std::shared_ptr<ExecutionTotals> group = nullptr;
   };
 
   explicit Tenant(const Options& options);
@@ -46,8 +49,10 @@ class Tenant {
 
   const std::string& name() const { return name_; }
   const std::string& code_owner() const { return code_owner_; }
+  Kind kind() const { return kind_; }
   bool temporary() const { return kind_ == Kind::kTemporary; }
   std::vector<uint32_t> devices() const;
+  uint32_t weight() const;
   v1::Visibility collections() const;
   v1::Quota quota() const;
 
@@ -72,6 +77,11 @@ class Tenant {
     return collection_bytes_;
   }
 
+  // What the executors of its sessions have done.
+  const ExecutionTotals& execution() const { return *execution_; }
+  // Where that is counted.
+  std::vector<std::shared_ptr<ExecutionTotals>> executions() const;
+
   // RESOURCE_EXHAUSTED: it has `open` sessions, and may have no more.
   // UNAVAILABLE: it is ending.
   absl::Status CheckMayOpen(uint64_t open) const;
@@ -91,6 +101,9 @@ class Tenant {
   const std::shared_ptr<Quota> pinned_bytes_;
   const std::shared_ptr<Quota> arena_bytes_;
   const std::shared_ptr<Quota> collection_bytes_;
+  const std::shared_ptr<ExecutionTotals> execution_ =
+      std::make_shared<ExecutionTotals>();
+  const std::shared_ptr<ExecutionTotals> group_;
   std::atomic<bool> ending_ = false;
   mutable absl::Mutex mutex_;
   v1::Quota quota_ ABSL_GUARDED_BY(mutex_);

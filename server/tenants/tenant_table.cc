@@ -109,7 +109,8 @@ absl::StatusOr<std::string> TenantTable::Create(
       .code_owner = code_owner,
       .quota = request.quota(),
       .weight = std::max(request.weight(), uint32_t{1}),
-      .devices = {request.devices().begin(), request.devices().end()}});
+      .devices = {request.devices().begin(), request.devices().end()},
+      .group = others_});
   Temporary& entry = temporary_[name];
   entry.tenant = tenant;
   entry.token_hash = ToHex(Sha256(token));
@@ -207,7 +208,8 @@ std::shared_ptr<Tenant> TenantTable::Own(const Identity& identity) {
   tenant = std::make_shared<Tenant>(
       Tenant::Options{.name = name,
                       .kind = Tenant::Kind::kOwn,
-                      .code_owner = IsAuthenticated(identity) ? name : ""});
+                      .code_owner = IsAuthenticated(identity) ? name : "",
+                      .group = others_});
   own = tenant;
   if (own_.size() >= forget_at_) ForgetUnused();
   return tenant;

@@ -20,6 +20,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "holdfast/v1/admin.pb.h"
+#include "server/telemetry/execution_totals.h"
 #include "server/tenants/identity.h"
 #include "server/tenants/policy.h"
 #include "server/tenants/tenant.h"
@@ -73,6 +74,9 @@ class TenantTable {
   // something, by name.
   std::vector<std::shared_ptr<Tenant>> List() const;
 
+  // What the executors of all tenants have done that are not the policy's.
+  const ExecutionTotals& others() const { return *others_; }
+
   // Names of the temporary tenants whose lifetime is over.
   std::vector<std::string> Expired(absl::Time now) const;
   // When the next lifetime is over.
@@ -96,6 +100,8 @@ class TenantTable {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const std::shared_ptr<ExecutionTotals> others_ =
+      std::make_shared<ExecutionTotals>();
   mutable absl::Mutex mutex_;
   uint64_t made_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, Temporary, std::less<>> temporary_

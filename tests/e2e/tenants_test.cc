@@ -55,8 +55,11 @@ TEST_F(TenantsTest, AJobRunsWithItsTokenWithinItsQuotaAndEnds) {
   const Outcome shown = Holdfast({"collection", "show", "model"});
   EXPECT_TRUE(absl::StrContains(shown.out, "slurm-1")) << shown.out;
 
+  EXPECT_TRUE(absl::StrContains(listed.out, "\"gpu_seconds\":")) << listed.out;
+
   const Outcome ended = Holdfast({"tenants", "end", "slurm-1"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_TRUE(absl::StrContains(ended.out, "s of GPU time")) << ended.out;
   EXPECT_NE(Holdfast({"collection", "show", "model"}).exit_code, 0);
   const Outcome refused = Holdfast({"sessions"}, job);
   EXPECT_EQ(refused.exit_code, 1);

@@ -83,6 +83,15 @@ uint64_t HostBytes(const v1::SessionUsage& usage) {
          usage.staging_bytes().used();
 }
 
+double GpuSeconds(const v1::SessionUsage& usage) {
+  double seconds = 0;
+  for (const v1::DeviceTime& time : usage.gpu_time()) {
+    seconds +=
+        static_cast<double>(time.time().seconds()) + time.time().nanos() * 1e-9;
+  }
+  return seconds;
+}
+
 std::string Heading(const TopSnapshot& snapshot, const CopyRates* rates) {
   uint64_t faults = 0;
   for (const auto& session : snapshot.sessions.sessions()) {
@@ -132,13 +141,13 @@ std::string SessionLine(const TopSnapshot& snapshot, const CopyRates* rates,
   const std::string client = ToPrintable(
       absl::StrCat(session.client().program(), " ", session.client().pid()));
   return absl::StrFormat(
-      "%s %s %s %10s %10s %12s %6d %6d %8s  %s",
+      "%s %s %s %10s %10s %12s %9.1fs %9d %6d %6d %8s  %s",
       Fit(ToPrintable(session.session_id()), 7), Fit(StateName(session), 10),
       Fit(ToPrintable(session.tenant()), 10),
       HumanBytes(session.usage().device_bytes().used()),
-      HumanBytes(HostBytes(session.usage())), rate,
-      session.usage().outstanding_commands().used(), session.faults(),
-      Age(snapshot.time - ToTime(session.opened())),
+      HumanBytes(HostBytes(session.usage())), rate, GpuSeconds(session.usage()),
+      session.usage().launches(), session.usage().outstanding_commands().used(),
+      session.faults(), Age(snapshot.time - ToTime(session.opened())),
       session.name().empty()
           ? client
           : absl::StrCat(ToPrintable(session.name()), " (", client, ")"));
@@ -176,10 +185,10 @@ std::vector<std::string> AllLines(const TopSnapshot& snapshot,
     lines.push_back(DeviceLine(device, reserved[device.ordinal()]));
   }
   lines.emplace_back();
-  lines.push_back(
-      absl::StrFormat("%-7s %-10s %-10s %10s %10s %12s %6s %6s %8s  %s",
-                      "SESSION", "STATE", "TENANT", "DEVICE", "HOST", "COPIES",
-                      "QUEUED", "FAULTS", "AGE", "CLIENT"));
+  lines.push_back(absl::StrFormat(
+      "%-7s %-10s %-10s %10s %10s %12s %10s %9s %6s %6s %8s  %s", "SESSION",
+      "STATE", "TENANT", "DEVICE", "HOST", "COPIES", "GPU TIME", "LAUNCHES",
+      "QUEUED", "FAULTS", "AGE", "CLIENT"));
   for (const v1::SessionInfo* session : Sorted(snapshot)) {
     lines.push_back(SessionLine(snapshot, rates, *session));
   }
@@ -223,6 +232,8 @@ void WriteSession(const v1::SessionInfo& session, const CopyRates* rates,
       .Member("device_bytes", usage.device_bytes().used())
       .Member("host_bytes", HostBytes(usage))
       .Member("outstanding_commands", usage.outstanding_commands().used())
+      .Member("gpu_seconds", GpuSeconds(usage))
+      .Member("launches", usage.launches())
       .Member("faults", session.faults());
   if (rates != nullptr) {
     const auto found = rates->by_session.find(session.session_id());

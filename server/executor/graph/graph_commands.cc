@@ -117,7 +117,7 @@ absl::Status Handle(const CommandContext& context,
                     const v1::UploadGraph& command) {
   Resources& resources = context.resources;
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            resources.streams.Find(command.stream()));
+                            resources.StreamForWork(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(GraphInstance * instance,
                             Find(resources, command.graph_exec()));
   return instance->Upload(*stream->stream);
@@ -127,7 +127,7 @@ absl::Status Handle(const CommandContext& context,
                     const v1::LaunchGraph& command) {
   Resources& resources = context.resources;
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
-                            resources.streams.Find(command.stream()));
+                            resources.StreamForWork(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(GraphInstance * instance,
                             Find(resources, command.graph_exec()));
   const auto launch = [&] {

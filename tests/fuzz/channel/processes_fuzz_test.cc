@@ -148,10 +148,11 @@ class Target : public FuzzTarget {
     ExportRegistry exports;
     CollectionTable collections;
     ExecutionTotals totals;
+    SharePacer pacer;
     auto process = ExecutorProcess::Start(
         spawner, {absl::StrCat(kHostileExecutor, random.Next())},
         Namespaces::kNone,
-        {store, code, ledger, memory, exports, collections, totals});
+        {store, code, ledger, memory, exports, collections, totals, pacer});
     if (!process.ok()) return process.status();
     int ends = 0;
     if (random.OneIn(2))

@@ -94,6 +94,7 @@ TEST_F(DaemonMetricsTest, CountsCommandsAndKeepsTheCountsOfDeadExecutors) {
   kill(static_cast<pid_t>(list.sessions(0).executor_pid()), SIGKILL);
   EXPECT_TRUE(Becomes("holdfast_sessions{state=\"active\"}", 0));
   EXPECT_EQ(Value("holdfast_executors_lost_total"), 1);
+  EXPECT_EQ(Value("holdfast_device_faults_total{device=\"0\"}"), 1);
   EXPECT_EQ(Value(fences), 2);
   (void)session.Close();
   EXPECT_EQ(Value(fences), 2);
@@ -103,6 +104,58 @@ TEST_F(DaemonMetricsTest, ASessionThatIsClosedLosesNoExecutor) {
   TestSession session(unix_);
   EXPECT_TRUE(session.Close().ok());
   EXPECT_EQ(Value("holdfast_executors_lost_total"), 0);
+}
+
+TEST_F(DaemonMetricsTest, TellsOfTheHealthOfDevices) {
+  const TestSession session(unix_);
+  const std::string probes =
+      "holdfast_device_probes_total{device=\"0\",outcome=\"passed\"}";
+  EXPECT_TRUE(Becomes(probes, 1));
+  const auto samples = Samples(Text());
+  const auto state = [&](const std::string& name) {
+    return samples.at(absl::StrCat(
+        "holdfast_device_health{device=\"0\",state=\"", name, "\"}"));
+  };
+  EXPECT_EQ(state("ready"), 1);
+  EXPECT_EQ(state("probing"), 0);
+  EXPECT_EQ(state("quarantined"), 0);
+  EXPECT_EQ(samples.at("holdfast_device_probes_total{device=\"0\",outcome="
+                       "\"failed\"}"),
+            0);
+  EXPECT_GT(
+      samples.at("holdfast_device_last_probe_duration_seconds{device=\"0\"}"),
+      0);
+  EXPECT_NEAR(
+      samples.at("holdfast_device_last_probe_timestamp_seconds{device=\"0\"}"),
+      static_cast<double>(absl::ToUnixSeconds(absl::Now())), 3600);
+}
+
+// Schedulers make a tenant a job, and every user is one.
+TEST_F(DaemonMetricsTest, OnlyTenantsOfThePolicyHaveSeriesOfTheirOwn) {
+  const std::string policy = daemon_.directory() + "/policy.toml";
+  std::ofstream(policy) << "unnamed = \"serve\"\n"
+                           "[tenants.team-a]\nusers = [\"nobody\"]\n";
+  const DaemonProcess daemon(
+      {"--metrics-address=127.0.0.1:0", "--policy=" + policy});
+  const TestSession session(daemon.Unix());
+  const auto samples =
+      Samples(HttpGet(daemon.metrics_address(), "/metrics").body);
+  for (const char* tenant : {"team-a", "(other)"}) {
+    EXPECT_EQ(samples.at(absl::StrCat("holdfast_tenant_gpu_seconds_total{"
+                                      "tenant=\"",
+                                      tenant, "\",device=\"0\"}")),
+              0)
+        << tenant;
+    EXPECT_EQ(samples.at(absl::StrCat(
+                  "holdfast_tenant_launches_total{tenant=\"", tenant, "\"}")),
+              0);
+  }
+  EXPECT_EQ(samples.at("holdfast_gpu_seconds_total{device=\"0\"}"), 0);
+  const auto tenants =
+      std::count_if(samples.begin(), samples.end(), [](const auto& sample) {
+        return absl::StartsWith(sample.first, "holdfast_tenant_launches");
+      });
+  EXPECT_EQ(tenants, 2);
 }
 
 TEST_F(DaemonMetricsTest, CountsCallsByMethodAndStatus) {

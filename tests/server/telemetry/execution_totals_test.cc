@@ -13,10 +13,16 @@ namespace {
 
 constexpr auto kLaunch = v1::Command::kLaunch;
 
+uint64_t Now() { return executor::DeviceTimes::Now(); }
+
 // An executor: a page of the totals, and its view of it.
 struct Executor {
-  explicit Executor(ExecutionTotals& totals)
-      : page(totals.Open(memory)), counters(*MapCounterPage(memory.get())) {}
+  explicit Executor(ExecutionTotals& totals,
+                    std::shared_ptr<ExecutionTotals> other = nullptr)
+      : counters(*MapCounterPage(memory.get())) {
+    page = other == nullptr ? totals.Open(memory)
+                            : totals.Open(memory, {std::move(other)});
+  }
 
   const UniqueFd memory = *CreateCounterPage();
   std::unique_ptr<ExecutionTotals::Page> page;
@@ -41,6 +47,64 @@ TEST(ExecutionTotalsTest, SumsExecutorsAndKeepsTheCountsOfThoseThatEnded) {
   EXPECT_EQ(running.page->Read().launches(), 1u);
 }
 
+TEST(ExecutionTotalsTest, AnExecutorCountsForItsSessionAndItsTenantToo) {
+  ExecutionTotals totals;
+  const auto session = std::make_shared<ExecutionTotals>();
+  auto executor = std::make_unique<Executor>(totals, session);
+  const Executor other(totals);
+  executor->counters->commands.Add(kLaunch, true);
+  executor->counters->commands.Add(v1::Command::kLaunchGraph, true);
+  other.counters->commands.Add(kLaunch, true);
+  EXPECT_EQ(session->Sum().all_launches(), 2u);
+  executor = nullptr;
+  EXPECT_EQ(session->Sum().all_launches(), 2u);
+  EXPECT_EQ(totals.Sum().all_launches(), 3u);
+}
+
+TEST(ExecutionTotalsTest, GpuTimeCountsIntervalsThatAreOverAndTheOneThatRuns) {
+  ExecutionTotals totals;
+  const Executor executor(totals);
+  executor::DeviceTimes& times = executor.counters->times;
+  const uint64_t begin = Now();
+  times.Begin(1, begin);
+  const uint64_t running = totals.Sum().gpu_times[1];
+  EXPECT_GT(running, 0u);
+  const uint64_t end = Now();
+  EXPECT_LE(running, end - begin);
+  times.End(1, end);
+  EXPECT_EQ(totals.Sum().gpu_times[1], end - begin);
+  EXPECT_EQ(totals.Sum().gpu_time(), end - begin);
+  v1::SessionUsage usage;
+  totals.Sum().Report(&usage);
+  ASSERT_EQ(usage.gpu_time_size(), 1);
+  EXPECT_EQ(usage.gpu_time(0).device(), 1u);
+  EXPECT_EQ(static_cast<uint64_t>(usage.gpu_time(0).time().nanos()),
+            end - begin);
+}
+
+TEST(ExecutionTotalsTest, GpuTimeEndsWithTheExecutor) {
+  ExecutionTotals totals;
+  const Executor executor(totals);
+  executor.counters->times.Begin(0, Now());
+  executor.page->End();
+  const uint64_t ended = totals.Sum().gpu_time();
+  EXPECT_GT(ended, 0u);
+  EXPECT_EQ(totals.Sum().gpu_time(), ended);
+}
+
+TEST(ExecutionTotalsTest, NoExecutorHasMoreGpuTimeThanHasPassed) {
+  ExecutionTotals totals;
+  const uint64_t before = Now();
+  const Executor executor(totals);
+  // It claims to have begun long ago, and to have had an hour.
+  executor.counters->times.Begin(0, 1);
+  executor.counters->times.Begin(1, 1);
+  executor.counters->times.End(1, 3'600'000'000'000);
+  const ExecutionCounts counts = totals.Sum();
+  EXPECT_LE(counts.gpu_times[0], Now() - before);
+  EXPECT_EQ(counts.gpu_times[1], 0u);
+}
+
 // The page is written by a process that runs clients' code.
 TEST(ExecutionTotalsTest, SumsNeverFallAndDoNotBelieveWhatCannotBe) {
   ExecutionTotals totals;
@@ -54,6 +118,7 @@ TEST(ExecutionTotalsTest, SumsNeverFallAndDoNotBelieveWhatCannotBe) {
               sizeof(CounterPage));
   EXPECT_EQ(totals.Sum().launches(), 1u);
   EXPECT_EQ(totals.Sum().copies[v1::COPY_PATH_ARENA].bytes, 0u);
+  EXPECT_EQ(totals.Sum().gpu_time(), 0u);
 }
 
 TEST(ExecutionTotalsTest, TakesNoMemoryThatAnExecutorCouldTakeAway) {

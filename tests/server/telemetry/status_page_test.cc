@@ -47,6 +47,10 @@ TEST_F(StatusPageTest, TellsOfDevicesSessionsAndRates) {
   EXPECT_FALSE(first.contains("rates"));  // since when is not known
   EXPECT_EQ(first["devices"].size(), 1u);
   EXPECT_GT(first["devices"][0]["total_memory"], 0);
+  EXPECT_TRUE(first["devices"][0].contains("health"));
+  EXPECT_EQ(first["devices"][0]["faults"], 0);
+  EXPECT_EQ(first["devices"][0]["gpu_seconds"], 0);
+  EXPECT_EQ(first["sessions"][0]["launches"], 0);
   EXPECT_EQ(first["session_states"]["active"], 1);
   ASSERT_EQ(first["sessions"].size(), 1u);
   EXPECT_EQ(first["sessions"][0]["name"], kHostileName);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_SHARE_PACER_H_
+#define HOLDFAST_SERVER_SUPERVISOR_SHARE_PACER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/supervisor/turn_schedule.h"
+#include "server/telemetry/execution_totals.h"
+#include "server/tenants/tenant.h"
+
+namespace holdfast {
+
+// Gives executors their turns at devices that several tenants keep busy, so
+// that GPU time is shared by the tenants' weights. Reads the executors' counter
+// pages and writes their turns (executor/device_turns.h). Its thread sleeps
+// while no device has sessions of two tenants. Thread-safe.
+//
+// What an executor says of its GPU time and of waiting is believed, within what
+// is possible: see THREAT_MODEL.md.
+class SharePacer {
+ public:
+  SharePacer();
+  // All turns are free then.
+  ~SharePacer();
+  SharePacer(const SharePacer&) = delete;
+  SharePacer& operator=(const SharePacer&) = delete;
+
+  // An executor that takes part, until this object ends.
+  class Member {
+   public:
+    ~Member();
+    Member(const Member&) = delete;
+    Member& operator=(const Member&) = delete;
+
+   private:
+    friend class SharePacer;
+    Member(SharePacer& pacer, ExecutionTotals::Page& page,
+           std::shared_ptr<const Tenant> tenant, std::vector<uint32_t> devices);
+
+    // Whether it has work on the device, or waits for its turn there.
+    bool Wants(uint32_t device) const;
+    // GPU time since the last call. REQUIRES: the pacer's lock.
+    absl::Duration TakeUsed(uint32_t device);
+    void SetTurn(uint32_t device, executor::DeviceTurns::Turn turn);
+
+    SharePacer& pacer_;
+    ExecutionTotals::Page& page_;
+    const std::shared_ptr<const Tenant> tenant_;
+    const std::vector<uint32_t> devices_;
+    std::map<uint32_t, uint64_t> used_;  // nanoseconds, as they were last
+    std::map<uint32_t, executor::DeviceTurns::Turn>
+        turns_;  // that are not free
+  };
+
+  // The pacer and the page must outlive the member. Devices that are too large
+  // to be paced are ignored.
+  std::unique_ptr<Member> Join(ExecutionTotals::Page& page,
+                               std::shared_ptr<const Tenant> tenant,
+                               const std::vector<uint32_t>& devices);
+
+ private:
+  // While two tenants want a device, and while they could.
+  static constexpr absl::Duration kTick = absl::Milliseconds(1);
+  static constexpr absl::Duration kSlowTick = absl::Milliseconds(5);
+
+  struct Device {
+    std::set<Member*> members;
+    TurnSchedule schedule;
+  };
+
+  // Whether sessions of two tenants may use the device.
+  static bool IsShared(const Device& device);
+  static void FreeTurns(uint32_t ordinal, Device& device);
+  bool AnyShared() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether two tenants want the device.
+  static bool Pace(absl::Time now, uint32_t ordinal, Device& device);
+  void Run();
+
+  absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<uint32_t, Device> devices_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_SHARE_PACER_H_
