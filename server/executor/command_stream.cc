@@ -82,8 +82,9 @@ absl::StatusOr<bool> CommandStream::Read(v1::CommandBatch* batch,
                                          SessionGate::Pass* pass) {
   const auto enter = [&] {
     auto entered = gate.Enter();
-    if (entered.ok()) *pass = *std::move(entered);
-    return entered.ok();
+    if (!entered.ok()) return false;
+    *pass = *std::move(entered);
+    return true;
   };
   if (rings_ == nullptr) return grpc_.Read(batch) && enter();
   RingReader& reader = rings_->reader();

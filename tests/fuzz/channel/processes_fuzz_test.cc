@@ -98,7 +98,8 @@ constexpr absl::Duration kCloseLimit = absl::Seconds(10);
     }
     static_cast<void>(last);
   }
-  link.AwaitShutdown();
+  while (link.AwaitRequest().has_value()) {
+  }
   _exit(0);
 }
 
