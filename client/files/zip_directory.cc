@@ -182,7 +182,7 @@ absl::Status CheckDirectory(const Directory& directory) {
   return absl::OkStatus();
 }
 
-// What both the directory and an entry's own header tell.
+// The fields that the directory and an entry's own header both have.
 struct Header {
   uint16_t flags = 0;
   uint16_t method = 0;

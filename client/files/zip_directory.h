@@ -29,7 +29,7 @@ struct ZipEntry {
   // Bytes in the file, and when they are decompressed.
   uint64_t stored_size = 0;
   uint64_t size = 0;
-  // Of the decompressed bytes.
+  // The checksum of the decompressed bytes.
   uint32_t crc32 = 0;
 };
 

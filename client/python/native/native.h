@@ -176,7 +176,7 @@ extern PyTypeObject* event_type;
 extern PyTypeObject* buffer_type;
 extern PyTypeObject* arena_type;
 extern PyTypeObject* span_type;
-// Of an object of span_type. Borrowed.
+// Returns the span of an object of span_type. Borrowed.
 hf_span* SpanOf(PyObject* span);
 extern PyTypeObject* object_type;
 extern PyTypeObject* module_type;

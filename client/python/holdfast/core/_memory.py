@@ -238,7 +238,7 @@ class Buffer(_native.Buffer):
                size=0):  # fmt: skip
         """A descriptor with which other processes import the memory. It can be pickled.
 
-        What streams still write when it is imported, importers may see or not: ``sync`` first, or
+        Importers may or may not see writes that streams have not done by then: ``sync`` first, or
         share a Semaphore.
 
         Args:

@@ -148,9 +148,8 @@ class GraphBuilder:
 
     @property
     def graph_definition(self):
-        """What was recorded, as a definition: nodes that are added to it are part of the graph.
-
-        Of a branch, before ``begin_building``, too.
+        """The nodes that were recorded, as a definition: those that are added to it are part of
+        the graph. A branch has it before ``begin_building``, too.
         """
         self._check_not_closed()
         if self._primary is not None:
