@@ -148,7 +148,7 @@ absl::StatusOr<std::string> ReadRecords(int memory) {
 }
 
 absl::StatusOr<ParsedRecords> ParseRecords(absl::string_view bytes) {
-  ParsedRecords parsed;
+  ParsedRecords parsed{std::make_unique<google::protobuf::Arena>(), {}, {}};
   while (!bytes.empty()) {
     uint32_t length = 0;
     if (bytes.size() < sizeof length) return Damaged("a record is cut");
@@ -160,10 +160,14 @@ absl::StatusOr<ParsedRecords> ParseRecords(absl::string_view bytes) {
       return Damaged(absl::StrCat("over ", kMaxRecords, " records"));
     }
     const absl::string_view frame = bytes.substr(0, sizeof length + length);
-    if (!parsed.records.emplace_back().ParseFromArray(
-            frame.data() + sizeof length, static_cast<int>(length))) {
+    auto* record =
+        google::protobuf::Arena::CreateMessage<internal::JournalRecord>(
+            parsed.arena.get());
+    if (!record->ParseFromArray(frame.data() + sizeof length,
+                                static_cast<int>(length))) {
       return Damaged("a record cannot be read");
     }
+    parsed.records.push_back(record);
     parsed.frames.push_back(frame);
     bytes.remove_prefix(frame.size());
   }

@@ -8,11 +8,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "google/protobuf/arena.h"
 #include "holdfast/internal/executor.pb.h"
 
 namespace holdfast::journal {
@@ -42,7 +44,9 @@ absl::StatusOr<uint64_t> ReadLooked(int memory);
 absl::StatusOr<std::string> ReadRecords(int memory);
 
 struct ParsedRecords {
-  std::vector<internal::JournalRecord> records;
+  // Owns the records: an allocation for each would take longer than the rest.
+  std::unique_ptr<google::protobuf::Arena> arena;
+  std::vector<const internal::JournalRecord*> records;
   // Each with its length before it; in the bytes that were parsed.
   std::vector<absl::string_view> frames;
 };

@@ -60,13 +60,30 @@ bool JournalWriter::Append(const internal::JournalRecord& record) {
   const auto length = static_cast<uint32_t>(size);
   std::memcpy(at, &length, sizeof length);
   record.SerializeToArray(at + sizeof length, static_cast<int>(size));
+  NoteMade(record, length_);
   Publish(second_, length_ + framed);
   may_shrink_ |= record.destroys() != 0 || !record.key().empty();
   return true;
 }
 
+void JournalWriter::NoteMade(const internal::JournalRecord& record,
+                             size_t begin) {
+  const bool made_one = record.creates_size() == 1 && record.destroys() == 0 &&
+                        record.key().empty();
+  if (!made_one || made_.size() == kMaxMade) made_.clear();
+  if (made_one) made_.push_back({record.creates(0), begin});
+}
+
+bool JournalWriter::Retract(uint64_t handle) {
+  if (made_.empty() || made_.back().handle != handle) return false;
+  Publish(second_, made_.back().begin);
+  made_.pop_back();
+  return true;
+}
+
 void JournalWriter::Compact() {
   may_shrink_ = false;
+  made_.clear();
   const absl::string_view bytes(Half(second_), length_);
   const auto records = ParseRecords(bytes);
   if (!records.ok()) {

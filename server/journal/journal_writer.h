@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -30,6 +31,11 @@ class JournalWriter {
   // Returns false if there is no room for it; part of the room is kept for
   // records that end something.
   bool Append(const internal::JournalRecord& record);
+
+  // Takes back the record that made `handle`, as if it had never been, and
+  // returns true; false if other records came after it, or it made more. What
+  // lives for a moment, as most memory does, so leaves nothing behind.
+  bool Retract(uint64_t handle);
 
   // Plain stores, for what happens with every command.
   void SetReceived(uint64_t sequence) { Store(header().received, sequence); }
@@ -60,6 +66,14 @@ class JournalWriter {
   static void Store(std::atomic<uint64_t>& counter, uint64_t value) {
     counter.store(value, std::memory_order_relaxed);
   }
+  // The last records, oldest first, if each made one resource and no more.
+  struct Made {
+    uint64_t handle = 0;
+    size_t begin = 0;  // of the record, in its half
+  };
+  static constexpr size_t kMaxMade = 256;
+
+  void NoteMade(const internal::JournalRecord& record, size_t begin);
   void Publish(bool second, size_t length);
   // Copies the live records to the other half.
   void Compact();
@@ -69,6 +83,7 @@ class JournalWriter {
   size_t length_ = 0;        // its records' bytes
   size_t compact_at_ = 0;    // bytes from which on Append compacts first
   bool may_shrink_ = false;  // something has ended since the last compaction
+  std::vector<Made> made_;
 };
 
 }  // namespace holdfast::journal

@@ -18,7 +18,7 @@ constexpr size_t kNone = SIZE_MAX;
 // resolved to the record that made what they meant at their time.
 class Liveness {
  public:
-  explicit Liveness(const std::vector<JournalRecord>& records)
+  explicit Liveness(absl::Span<const JournalRecord* const> records)
       : records_(records), notes_(records.size()) {}
 
   std::vector<size_t> Find() {
@@ -50,7 +50,7 @@ class Liveness {
   }
 
   void Visit(size_t i) {
-    const JournalRecord& record = records_[i];
+    const JournalRecord& record = *records_[i];
     Note& note = notes_[i];
     for (const uint64_t handle : record.needs()) Need(i, handle);
     if (record.ends_with() != 0) Need(i, record.ends_with());
@@ -98,7 +98,7 @@ class Liveness {
 
   // For a step that makes nothing and ends nothing.
   bool IsChangeOfLive(size_t i) const {
-    const JournalRecord& record = records_[i];
+    const JournalRecord& record = *records_[i];
     if (!record.creates().empty() || record.destroys() != 0) return false;
     if (notes_[i].replaced) return false;
     const size_t subject = notes_[i].subject;
@@ -126,7 +126,7 @@ class Liveness {
     return kept;
   }
 
-  const std::vector<JournalRecord>& records_;
+  const absl::Span<const JournalRecord* const> records_;
   std::vector<Note> notes_;
   absl::flat_hash_map<uint64_t, size_t> makers_;  // of the handles that live
   absl::flat_hash_map<uint64_t, std::vector<uint64_t>> followers_;
@@ -136,7 +136,8 @@ class Liveness {
 
 }  // namespace
 
-std::vector<size_t> LiveRecords(const std::vector<JournalRecord>& records) {
+std::vector<size_t> LiveRecords(
+    absl::Span<const JournalRecord* const> records) {
   return Liveness(records).Find();
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "holdfast/internal/executor.pb.h"
 
 namespace holdfast::journal {
@@ -14,7 +15,7 @@ namespace holdfast::journal {
 // made a resource that is still there, those that changed one, and those that
 // made what another step `needs`, with the steps that ended it.
 std::vector<size_t> LiveRecords(
-    const std::vector<internal::JournalRecord>& records);
+    absl::Span<const internal::JournalRecord* const> records);
 
 }  // namespace holdfast::journal
 

@@ -2,6 +2,7 @@
 #include "server/executor/recovery/journal_step.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -210,33 +211,11 @@ void Describe(const v1::Command& command, Resources& resources,
   }
 }
 
-// The handle that the command ends; 0: none.
-uint64_t DestroyedBy(const v1::Command& command) {
-  switch (command.operation_case()) {
-    case v1::Command::kDestroyStream:
-      return command.destroy_stream().stream();
-    case v1::Command::kDestroyEvent:
-      return command.destroy_event().event();
-    case v1::Command::kFreeBuffer:
-      return command.free_buffer().buffer();
-    case v1::Command::kFreeArena:
-      return command.free_arena().arena();
-    case v1::Command::kUnloadModule:
-      return command.unload_module().module();
-    case v1::Command::kDestroyGraph:
-      return command.destroy_graph().graph();
-    case v1::Command::kDestroyGraphExec:
-      return command.destroy_graph_exec().graph_exec();
-    case v1::Command::kDestroySemaphore:
-      return command.destroy_semaphore().semaphore();
-    default:
-      return 0;
-  }
-}
-
-JournalRecord StepOf(const v1::Command& command, Resources& resources) {
-  JournalRecord record;
-  record.set_destroys(DestroyedBy(command));
+const JournalRecord& StepOf(const v1::Command& command, Resources& resources,
+                            google::protobuf::Arena& arena) {
+  auto& record =
+      *google::protobuf::Arena::CreateMessage<JournalRecord>(&arena);
+  record.set_destroys(EndedBy(command));
   Describe(command, resources, &record);
   if (!record.has_error()) *record.mutable_command() = command;
   return record;
@@ -277,24 +256,43 @@ bool IsJournaled(const v1::Command& command) {
   }
 }
 
-std::vector<JournalRecord> StepsOf(const v1::Command& command,
-                                   Resources& resources) {
-  std::vector<JournalRecord> steps;
-  const v1::UpdateGraphExec& update_of = command.update_graph_exec();
-  if (update_of.has_nodes() && update_of.nodes().nodes().empty()) return steps;
-  const auto& updates = update_of.nodes().nodes();
-  if (updates.size() > 1) {
-    for (const v1::GraphNodeUpdate& update : updates) {
-      v1::Command part;
-      v1::UpdateGraphExec& change = *part.mutable_update_graph_exec();
-      change.set_graph_exec(update_of.graph_exec());
-      *change.mutable_nodes()->add_nodes() = update;
-      steps.push_back(StepOf(part, resources));
-    }
-    return steps;
+uint64_t EndedBy(const v1::Command& command) {
+  switch (command.operation_case()) {
+    case v1::Command::kDestroyStream:
+      return command.destroy_stream().stream();
+    case v1::Command::kDestroyEvent:
+      return command.destroy_event().event();
+    case v1::Command::kFreeBuffer:
+      return command.free_buffer().buffer();
+    case v1::Command::kFreeArena:
+      return command.free_arena().arena();
+    case v1::Command::kUnloadModule:
+      return command.unload_module().module();
+    case v1::Command::kDestroyGraph:
+      return command.destroy_graph().graph();
+    case v1::Command::kDestroyGraphExec:
+      return command.destroy_graph_exec().graph_exec();
+    case v1::Command::kDestroySemaphore:
+      return command.destroy_semaphore().semaphore();
+    default:
+      return 0;
   }
-  steps.push_back(StepOf(command, resources));
-  return steps;
+}
+
+void VisitSteps(const v1::Command& command, Resources& resources,
+                google::protobuf::Arena& arena,
+                absl::FunctionRef<void(const JournalRecord& step)> visit) {
+  const v1::UpdateGraphExec& update_of = command.update_graph_exec();
+  const auto& updates = update_of.nodes().nodes();
+  if (update_of.has_nodes() && updates.empty()) return;
+  if (updates.size() <= 1) return visit(StepOf(command, resources, arena));
+  for (const v1::GraphNodeUpdate& update : updates) {
+    auto& part = *google::protobuf::Arena::CreateMessage<v1::Command>(&arena);
+    v1::UpdateGraphExec& change = *part.mutable_update_graph_exec();
+    change.set_graph_exec(update_of.graph_exec());
+    *change.mutable_nodes()->add_nodes() = update;
+    visit(StepOf(part, resources, arena));
+  }
 }
 
 }  // namespace holdfast::executor

@@ -2,8 +2,10 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_RECOVERY_JOURNAL_STEP_H_
 #define HOLDFAST_SERVER_EXECUTOR_RECOVERY_JOURNAL_STEP_H_
 
-#include <vector>
+#include <cstdint>
 
+#include "absl/functional/function_ref.h"
+#include "google/protobuf/arena.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/commands.pb.h"
 #include "server/executor/resources.h"
@@ -13,12 +15,18 @@ namespace holdfast::executor {
 // Does the command make, change or end a resource?
 bool IsJournaled(const v1::Command& command);
 
-// Returns the steps that the journal has of a command that was carried out:
+// Returns the handle that the command ends, or 0.
+uint64_t EndedBy(const v1::Command& command);
+
+// Visits the steps that the journal has of a command that was carried out:
 // mostly one; an update of several nodes of a graph has one for each, since a
 // later one replaces it. A resource that no successor could make again is a
-// step with the reason (`error`). REQUIRES: IsJournaled(command).
-std::vector<internal::JournalRecord> StepsOf(const v1::Command& command,
-                                             Resources& resources);
+// step with the reason (`error`). The steps are made in `arena`, which makes
+// them cheap, and live as long. REQUIRES: IsJournaled(command).
+void VisitSteps(
+    const v1::Command& command, Resources& resources,
+    google::protobuf::Arena& arena,
+    absl::FunctionRef<void(const internal::JournalRecord& step)> visit);
 
 }  // namespace holdfast::executor
 

@@ -165,8 +165,8 @@ absl::StatusOr<Losses> Restore(Resources& resources, Inheritance inheritance,
   StepTimes times;
   for (const size_t i : journal::LiveRecords(parsed.records)) {
     const absl::Time began = absl::Now();
-    restorer.Repeat(parsed.records[i]);
-    times.Add(parsed.records[i], absl::Now() - began);
+    restorer.Repeat(*parsed.records[i]);
+    times.Add(*parsed.records[i], absl::Now() - began);
   }
   times.Log();
   return restorer.Finish();

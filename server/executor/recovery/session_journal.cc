@@ -9,6 +9,9 @@
 namespace holdfast::executor {
 namespace {
 
+// Enough for the record of any command but a large one (a graph, a module).
+constexpr size_t kBlockBytes = size_t{16} << 10;
+
 // The journal header's description of a command, for reports of faults.
 struct Summary {
   uint64_t stream = 0;
@@ -62,7 +65,10 @@ bool WillEnd(const v1::Command& command, Resources& resources) {
 
 SessionJournal::SessionJournal(std::unique_ptr<journal::JournalWriter> writer,
                                uint64_t received)
-    : writer_(std::move(writer)), completed_(received) {
+    : writer_(std::move(writer)),
+      block_(new char[kBlockBytes]),
+      arena_(block_.get(), kBlockBytes),
+      completed_(received) {
   writer_->SetReceived(received);
   writer_->Resume(received);
   writer_->SetCompleted(received);
@@ -100,13 +106,17 @@ void SessionJournal::End(uint64_t sequence, const v1::Command& command,
 
 void SessionJournal::Note(const v1::Command& command,
                           const absl::Status& status, Resources& resources) {
-  for (const internal::JournalRecord& step : StepsOf(command, resources)) {
-    if (status.ok()) {
-      Append(step);
-    } else {
-      AppendFailure(step, status, resources);
-    }
-  }
+  const uint64_t ended = status.ok() ? EndedBy(command) : 0;
+  if (ended != 0 && writer_->Retract(ended)) return;
+  VisitSteps(command, resources, arena_,
+             [&](const internal::JournalRecord& step) {
+               if (status.ok()) {
+                 Append(step);
+               } else {
+                 AppendFailure(step, status, resources);
+               }
+             });
+  arena_.Reset();
 }
 
 void SessionJournal::NoteLost(uint64_t handle, uint64_t ends_with,

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "cuda.h"
+#include "google/protobuf/arena.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/commands.pb.h"
 #include "server/executor/resources.h"
@@ -54,6 +55,9 @@ class SessionJournal {
                      const absl::Status& status, const Resources& resources);
 
   const std::unique_ptr<journal::JournalWriter> writer_;
+  // Where the records of one command are made.
+  const std::unique_ptr<char[]> block_;
+  google::protobuf::Arena arena_;
   std::atomic<uint64_t> completed_;
 };
 

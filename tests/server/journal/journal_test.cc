@@ -63,7 +63,7 @@ absl::StatusOr<std::vector<uint64_t>> LiveHandles(const Memory& memory) {
   if (!parsed.ok()) return parsed.status();
   std::vector<uint64_t> handles;
   for (const size_t i : LiveRecords(parsed->records)) {
-    const auto& creates = parsed->records[i].creates();
+    const auto& creates = parsed->records[i]->creates();
     handles.insert(handles.end(), creates.begin(), creates.end());
   }
   return handles;
@@ -130,6 +130,35 @@ TEST(JournalTest, CutWhileItIsCompactedItIsWhatItWasBefore) {
   EXPECT_EQ(*LiveHandles(memory), (std::vector<uint64_t>{57, 58, 59, 60}));
   EXPECT_GT(compactions, 1);
   EXPECT_LT(largest, size_t{2} << 20);
+}
+
+TEST(JournalTest, MadeAndEndedAtOnceLeavesNothing) {
+  Memory memory;
+  const auto writer = JournalWriter::Map(memory.fd.get()).value();
+  ASSERT_TRUE(writer->Append(Creation(1)));
+  ASSERT_TRUE(writer->Append(Creation(2)));
+  ASSERT_TRUE(writer->Append(Creation(3)));
+  EXPECT_FALSE(writer->Retract(2)) << "3 may need it";
+  EXPECT_TRUE(writer->Retract(3));
+  EXPECT_FALSE(writer->Retract(3));
+  EXPECT_EQ(*LiveHandles(memory), (std::vector<uint64_t>{1, 2}));
+  EXPECT_TRUE(writer->Retract(2));
+  ASSERT_TRUE(writer->Append(Creation(4, 100)));
+  EXPECT_EQ(*LiveHandles(memory), (std::vector<uint64_t>{1, 4}));
+}
+
+TEST(JournalTest, WhatALaterStepMayNeedIsNotTakenBack) {
+  Memory memory;
+  const auto writer = JournalWriter::Map(memory.fd.get()).value();
+  ASSERT_TRUE(writer->Append(Creation(1)));
+  ASSERT_TRUE(writer->Append(End(7)));
+  EXPECT_FALSE(writer->Retract(1));
+  JournalRecord two;
+  two.add_creates(2);
+  two.add_creates(3);
+  ASSERT_TRUE(writer->Append(two));
+  EXPECT_FALSE(writer->Retract(3));
+  EXPECT_EQ(*LiveHandles(memory), (std::vector<uint64_t>{1, 2, 3}));
 }
 
 // Steps of a session of which ten resources live at a time.

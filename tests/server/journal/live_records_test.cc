@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -22,16 +23,18 @@ struct Step {
 };
 
 Indices Live(std::initializer_list<Step> steps) {
-  std::vector<JournalRecord> records;
+  std::deque<JournalRecord> records;
+  std::vector<const JournalRecord*> in_order;
   for (const Step& step : steps) {
     JournalRecord& record = records.emplace_back();
+    in_order.push_back(&record);
     record.mutable_creates()->Add(step.creates.begin(), step.creates.end());
     record.set_destroys(step.destroys);
     record.set_ends_with(step.ends_with);
     record.mutable_needs()->Add(step.needs.begin(), step.needs.end());
     record.set_key(step.key);
   }
-  return LiveRecords(records);
+  return LiveRecords(in_order);
 }
 
 TEST(LiveRecordsTest, WhatWasEndedLeavesNothing) {
