@@ -75,6 +75,17 @@ absl::StatusOr<std::string> FindDaemon() {
                    absl::StrJoin(candidates, ", "), "; set HOLDFAST_DAEMON"));
 }
 
+// The compilers that `pip install nvidia-cuda-nvrtc` puts beside the package
+// that has the daemon. Empty: there are none, or $CUDA_HOME names others.
+std::string InstalledToolkit(const std::string& daemon) {
+  if (!Environment("CUDA_HOME").empty()) return "";
+  std::error_code error;
+  const fs::path toolkit =
+      fs::weakly_canonical(daemon, error).parent_path().parent_path() /
+      "nvidia" / "cu13";
+  return fs::exists(toolkit / "lib", error) ? toolkit.string() : "";
+}
+
 absl::StatusOr<std::string> MakeDirectory() {
   std::string base = Environment("TMPDIR");
   // A socket's path has at most 107 bytes.
@@ -172,8 +183,14 @@ absl::StatusOr<std::unique_ptr<EmbeddedDaemon>> EmbeddedDaemon::Start(
   flags["runtime-dir"] = directory;
   flags["ready-fd"] = "3";
   flags["watch-fd"] = "4";
-  std::vector<std::string> arguments = {"sh",     "-c",      kKeeper,
-                                        "keeper", directory, program};
+  std::vector<std::string> arguments = {"sh", "-c", kKeeper, "keeper",
+                                        directory};
+  const std::string toolkit = InstalledToolkit(program);
+  if (!toolkit.empty()) {
+    arguments.insert(arguments.end(),
+                     {"env", absl::StrCat("CUDA_HOME=", toolkit)});
+  }
+  arguments.push_back(program);
   for (const auto& [name, value] : flags) {
     arguments.push_back(absl::StrCat("--", name, "=", value));
   }

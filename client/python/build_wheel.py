@@ -26,6 +26,10 @@ Version: {version}
 Summary: cuda.core's interface to a GPU execution daemon
 License: Apache-2.0
 Requires-Python: >=3.10
+Requires-Dist: numpy
+Provides-Extra: cu13
+Requires-Dist: nvidia-cuda-nvrtc >=13, <14; extra == "cu13"
+Requires-Dist: nvidia-nvjitlink >=13, <14; extra == "cu13"
 """
 
 _WHEEL = f"""\

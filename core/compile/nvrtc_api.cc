@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/compile/nvrtc_api.h"
 
+#include <dlfcn.h>
+
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::compile {
 namespace {
+
+// NVRTC opens the library of its built-in functions by name alone. Beside it is
+// nowhere that the dynamic linker looks (pip's packages, another $CUDA_HOME),
+// but what is open already is found by its name.
+void OpenBuiltins(const NvrtcApi& api) {
+  const std::string folder = api.path.substr(0, api.path.rfind('/'));
+  (void)dlopen(absl::StrCat(folder, "/libnvrtc-builtins.so.", api.major, ".",
+                            api.minor)
+                   .c_str(),
+               RTLD_NOW | RTLD_LOCAL);
+}
 
 absl::Status Fill(void* library, NvrtcApi* api) {
 #define HOLDFAST_NVRTC_SYMBOL(name) \
@@ -16,6 +30,7 @@ absl::Status Fill(void* library, NvrtcApi* api) {
   }
   api->path = FileOf(reinterpret_cast<const void*>(api->nvrtcVersion));
   api->include_directories = FindHeaders(api->path);
+  OpenBuiltins(*api);
   return absl::OkStatus();
 }
 

@@ -15,9 +15,10 @@
 namespace holdfast::compile {
 namespace {
 
-// Below the toolkit's root; libNVVM has a place of its own.
-constexpr absl::string_view kLibraries[] = {"/lib64/", "/nvvm/lib64/",
-                                            "/targets/x86_64-linux/lib/"};
+// Below the toolkit's root; libNVVM has a place of its own. Python packages of
+// the toolkit have lib.
+constexpr absl::string_view kLibraries[] = {
+    "/lib64/", "/nvvm/lib64/", "/targets/x86_64-linux/lib/", "/lib/"};
 
 void AddRoot(absl::string_view root, std::vector<std::string>* directories) {
   for (const absl::string_view place : kLibraries) {
@@ -68,7 +69,8 @@ absl::Status OpenLibrary(const ToolkitOptions& options, absl::string_view title,
   }
   return absl::UnavailableError(absl::StrCat(
       title, " is not installed; tried ", absl::StrJoin(tried, ", "),
-      ". Install the CUDA toolkit 12 or 13, or set CUDA_HOME"));
+      ". Install the CUDA toolkit 12 or 13, or set CUDA_HOME; a daemon that pip "
+      "has installed takes it from pip, too: pip install 'holdfast[cu13]'"));
 }
 
 std::vector<std::string> SearchedPlaces(const ToolkitOptions& options) {

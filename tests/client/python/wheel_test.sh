@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # One `pip install` of the full wheel, without a network, runs kernels: nothing in the environment
-# tells of a daemon or a driver.
+# tells of a daemon or a driver. Where there is no CUDA, NVRTC comes from pip as well.
 set -euo pipefail
 wheel=$(realpath "$1")
 example=$(realpath "$2")
@@ -16,3 +16,28 @@ environment/bin/pip install --quiet --no-index --no-deps holdfast-0.1.0-cp310-ab
 environment/bin/python "$example" | tee output
 grep -q "saxpy<double> is right" output
 environment/bin/python -m holdfast version | grep -q 0.1.0
+
+if ! unshare --map-root-user --mount true; then
+  echo "not tested without CUDA: no namespaces are to be had here" >&2
+  exit 0
+fi
+# A machine without CUDA is this one, with the toolkit's folders hidden. The package that has NVRTC
+# for CUDA 13 is not to be had without a network: its files are put where it puts them.
+library=$(realpath "${CUDA_HOME:-/usr/local/cuda}"/lib*/libnvrtc.so.13 | head -n 1)
+site=$(environment/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+without_cuda() {
+  # shellcheck disable=SC2016
+  unshare --map-root-user --mount -- bash -euc '
+    unset CUDA_HOME LD_LIBRARY_PATH
+    for folder in /usr/local/cuda*; do
+      [ -L "$folder" ] || mount -t tmpfs none "$folder"
+    done
+    exec "$@"' - "$@"
+}
+if without_cuda environment/bin/python "$example" 2>errors; then exit 1; fi
+grep -q "pip install 'holdfast\[cu13\]'" errors
+mkdir -p "$site/nvidia/cu13/lib"
+cp "$library" "$site/nvidia/cu13/lib/libnvrtc.so.13"
+cp "$(dirname "$library")"/libnvrtc-builtins.so.13.* "$site/nvidia/cu13/lib"
+without_cuda environment/bin/python "$example" | tee output
+grep -q "saxpy<double> is right" output
