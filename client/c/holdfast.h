@@ -1182,6 +1182,20 @@ void hf_mapping_free(hf_mapping* mapping);
 uint64_t hf_mapping_pointer(const hf_mapping* mapping);
 uint64_t hf_mapping_size(const hf_mapping* mapping);
 
+/* The way back: memory of this process's own CUDA context, PyTorch's or CuPy's,
+ * as a buffer of the session, without a copy. `pointer` is an address of
+ * options->device; `writable` is not looked at, since both sides read and
+ * write. They know nothing of each other's streams. Memory of cuMemAlloc has to
+ * be kept as long as the buffer; the session reaches the whole allocation that
+ * the bytes lie in. HF_FAILED_PRECONDITION: the daemon is on another machine,
+ * or the memory cannot be shared (of cuMemAllocAsync, managed, not all in one
+ * allocation). HF_UNAVAILABLE: no such driver, or the daemon's refuses; the
+ * software device takes memory of cuMemCreate alone. Waits. */
+hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
+                                 uint64_t pointer, uint64_t size,
+                                 const hf_mapping_options* options,
+                                 hf_buffer** buffer);
+
 /* ------------------------------------------------------------- collections */
 
 /* A collection is a named set of arrays in device memory that the daemon keeps

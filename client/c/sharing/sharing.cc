@@ -10,6 +10,7 @@
 #include "client/c/sharing/token.h"
 #include "client/cpp/device.h"
 #include "client/cpp/local/local_mapping.h"
+#include "client/cpp/local/local_memory.h"
 #include "core/base/status_macros.h"
 
 using holdfast::c::Complete;
@@ -86,6 +87,25 @@ hf_error* hf_mapping_create(const hf_buffer* buffer,
                          exported, {.driver = holdfast::c::Text(all.driver),
                                     .device = all.device}));
     Give(std::move(mapped), mapping);
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
+                                 uint64_t pointer, uint64_t size,
+                                 const hf_mapping_options* options,
+                                 hf_buffer** buffer) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(session);
+    HF_REQUIRE(buffer);
+    const auto all =
+        Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        auto made,
+        holdfast::ImportLocal(
+            session->session->device(device), pointer, size,
+            {.driver = holdfast::c::Text(all.driver), .device = all.device}));
+    Give(std::move(made), buffer);
     return absl::OkStatus();
   });
 }

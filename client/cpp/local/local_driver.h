@@ -10,9 +10,10 @@
 
 namespace holdfast {
 
-// The calls of this process's own CUDA driver that mapping memory takes. The
-// library stays open until the process ends. This is all that the client
-// library ever asks of a driver; without a LocalMapping none is loaded.
+// The calls of this process's own CUDA driver that mapping and handing over
+// memory take. The library stays open until the process ends. This is all that
+// the client library ever asks of a driver; without a LocalMapping or
+// ImportLocal none is loaded.
 #define HOLDFAST_LOCAL_DRIVER_CALLS(X)                              \
   X(cuInit, cuInit)                                                 \
   X(cuGetErrorName, cuGetErrorName)                                 \
@@ -27,7 +28,11 @@ namespace holdfast {
   X(cuMemAddressFree, cuMemAddressFree)                             \
   X(cuMemMap, cuMemMap)                                             \
   X(cuMemUnmap, cuMemUnmap)                                         \
-  X(cuMemSetAccess, cuMemSetAccess)
+  X(cuMemSetAccess, cuMemSetAccess)                                 \
+  X(cuMemGetAddressRange, cuMemGetAddressRange_v2)                  \
+  X(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle)       \
+  X(cuMemExportToShareableHandle, cuMemExportToShareableHandle)     \
+  X(cuIpcGetMemHandle, cuIpcGetMemHandle)
 
 struct LocalDriver {
 #define HOLDFAST_LOCAL_DRIVER_MEMBER(name, symbol) \

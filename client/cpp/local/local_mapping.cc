@@ -6,11 +6,13 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/cpp/descriptor.h"
+#include "client/cpp/local/local_context.h"
 #include "client/cpp/local/local_driver.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
@@ -59,40 +61,19 @@ struct LocalMapping::State {
   LocalMappingOptions options;
   LocalDriver driver;
   UniqueFd lease;  // the daemon counts the memory until this closes
-  CUdevice device = 0;
-  CUcontext context = nullptr;
+  std::optional<LocalContext> context;
   CUmemGenericAllocationHandle handle = 0;
   bool imported = false;
   CUdeviceptr base = 0;
   bool mapped = false;
 };
 
-// The context is current for the calls of one scope only.
-class ScopedLocalContext {
- public:
-  ScopedLocalContext(const LocalDriver& driver, CUcontext context)
-      : driver_(driver), result_(driver.cuCtxPushCurrent(context)) {}
-  ~ScopedLocalContext() {
-    CUcontext popped = nullptr;
-    if (result_ == CUDA_SUCCESS) driver_.cuCtxPopCurrent(&popped);
-  }
-  ScopedLocalContext(const ScopedLocalContext&) = delete;
-  ScopedLocalContext& operator=(const ScopedLocalContext&) = delete;
-  CUresult result() const { return result_; }
-
- private:
-  const LocalDriver& driver_;
-  const CUresult result_;
-};
-
 absl::Status LocalMapping::State::Import(const UniqueFd& descriptor) {
-  HOLDFAST_RETURN_IF_ERROR(
-      driver.Check(driver.cuDeviceGet(&device, options.device), "cuDeviceGet"));
-  HOLDFAST_RETURN_IF_ERROR(
-      driver.Check(driver.cuDevicePrimaryCtxRetain(&context, device),
-                   "cuDevicePrimaryCtxRetain"));
-  const ScopedLocalContext current(driver, context);
-  HOLDFAST_RETURN_IF_ERROR(driver.Check(current.result(), "cuCtxPushCurrent"));
+  HOLDFAST_ASSIGN_OR_RETURN(LocalContext retained,
+                            LocalContext::Retain(driver, options.device));
+  context.emplace(std::move(retained));
+  const ScopedLocalContext current(driver, *context);
+  HOLDFAST_RETURN_IF_ERROR(current.status());
   HOLDFAST_RETURN_IF_ERROR(driver.Check(
       driver.cuMemImportFromShareableHandle(
           &handle,
@@ -108,7 +89,7 @@ absl::Status LocalMapping::State::Import(const UniqueFd& descriptor) {
   mapped = true;
   CUmemAccessDesc access = {};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  access.location.id = device;
+  access.location.id = context->device();
   access.flags = memory.read_only ? CU_MEM_ACCESS_FLAGS_PROT_READ
                                   : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   return driver.Check(
@@ -117,14 +98,11 @@ absl::Status LocalMapping::State::Import(const UniqueFd& descriptor) {
 }
 
 LocalMapping::State::~State() {
-  if (context == nullptr) return;
-  {
-    const ScopedLocalContext current(driver, context);
-    if (mapped) driver.cuMemUnmap(base, memory.mapped_size);
-    if (base != 0) driver.cuMemAddressFree(base, memory.mapped_size);
-    if (imported) driver.cuMemRelease(handle);
-  }
-  driver.cuDevicePrimaryCtxRelease(device);
+  if (!context.has_value()) return;
+  const ScopedLocalContext current(driver, *context);
+  if (mapped) driver.cuMemUnmap(base, memory.mapped_size);
+  if (base != 0) driver.cuMemAddressFree(base, memory.mapped_size);
+  if (imported) driver.cuMemRelease(handle);
 }
 
 absl::StatusOr<std::unique_ptr<LocalMapping>> LocalMapping::Map(

@@ -254,6 +254,7 @@ PyMethodDef methods[] = {
     {"_allocate", Allocate, METH_VARARGS, nullptr},
     {"_allocate_shared", AllocateShared, METH_VARARGS, nullptr},
     {"_import", ImportBuffer, METH_VARARGS, nullptr},
+    {"_import_local", ImportLocalBuffer, METH_VARARGS, nullptr},
     {"_export", ExportBuffer, METH_VARARGS, nullptr},
     {"_of_graph", OfGraph, METH_VARARGS, nullptr},
     {"_sub", Sub, METH_VARARGS, nullptr},

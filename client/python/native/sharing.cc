@@ -309,6 +309,29 @@ PyObject* ImportBuffer(PyObject* self, PyObject* arguments) {
   return Adopt<hf_buffer, hf_buffer_free>(self, buffer);
 }
 
+PyObject* ImportLocalBuffer(PyObject* self, PyObject* arguments) {
+  PyObject* in = nullptr;
+  unsigned device = 0;
+  unsigned long long pointer = 0, size = 0;
+  hf_mapping_options options = HF_MAPPING_OPTIONS_INIT;
+  if (!PyArg_ParseTuple(arguments, "OIKKzi", &in, &device, &pointer, &size,
+                        &options.driver, &options.device) ||
+      !CheckType(in, session_type, "a Session")) {
+    return nullptr;
+  }
+  const UseSession session(in);
+  if (!session) return nullptr;
+  hf_buffer* buffer = nullptr;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_buffer_import_local(session.get(), device, pointer, size,
+                                   &options, &buffer);
+  }
+  if (error != nullptr) return Raise(error);
+  return Adopt<hf_buffer, hf_buffer_free>(self, buffer);
+}
+
 PyObject* ExportBuffer(PyObject* self, PyObject* arguments) {
   hf_export_options options = HF_EXPORT_OPTIONS_INIT;
   if (!ToExportOptions(arguments, &options)) return nullptr;

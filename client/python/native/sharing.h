@@ -7,10 +7,12 @@
 namespace holdfast::python {
 
 // Methods of Buffer: _allocate_shared(session, device, size),
-// _import(session, device, token), and _export(writable, offset, size, session,
+// _import(session, device, token), _import_local(session, device, pointer,
+// size, driver, local_device), and _export(writable, offset, size, session,
 // lifetime, imports), which returns the token.
 PyObject* AllocateShared(PyObject* self, PyObject* arguments);
 PyObject* ImportBuffer(PyObject* self, PyObject* arguments);
+PyObject* ImportLocalBuffer(PyObject* self, PyObject* arguments);
 PyObject* ExportBuffer(PyObject* self, PyObject* arguments);
 // Method of Session: _revoke(token).
 PyObject* RevokeExport(PyObject* self, PyObject* bytes);

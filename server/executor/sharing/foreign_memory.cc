@@ -1,32 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/sharing/foreign_memory.h"
 
+#include <unistd.h>
+
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/handle.h"
+#include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "core/memory/chunk.h"
 
 namespace holdfast::executor {
 namespace {
 
-// The bytes that have to be mapped for this range. Far below what an address
-// can be, so that rounding does not overflow.
+// Far below what an address can be, so that sums do not overflow.
 constexpr uint64_t kMaxMapped = uint64_t{1} << 47;
 
+absl::Status CheckRange(const v1::ForeignMemory& memory) {
+  if (memory.size() > 0 && memory.size() <= kMaxMapped &&
+      memory.offset() <= kMaxMapped) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("foreign memory of ", memory.size(), " bytes at offset ",
+                   memory.offset()));
+}
+
+// The bytes that have to be mapped for the range.
 absl::StatusOr<uint64_t> MappedSize(const cuda::Context& context,
                                     const v1::ForeignMemory& memory) {
-  if (memory.size() == 0 || memory.size() > kMaxMapped ||
-      memory.offset() > kMaxMapped) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("foreign memory of ", memory.size(), " bytes at offset ",
-                     memory.offset()));
-  }
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t granularity,
                             memory::Chunk::Granularity(context));
   const uint64_t end = memory.offset() + memory.size();
   return (end + granularity - 1) / granularity * granularity;
+}
+
+// The bytes of an IPC handle, if this is what the descriptor brings.
+std::optional<CUipcMemHandle> HandleIn(int descriptor) {
+  CUipcMemHandle handle;
+  char more = 0;
+  if (!IsSealed(descriptor) ||
+      pread(descriptor, &handle, sizeof handle, 0) != sizeof handle ||
+      pread(descriptor, &more, 1, sizeof handle) != 0) {
+    return std::nullopt;
+  }
+  return handle;
 }
 
 }  // namespace
@@ -36,17 +56,23 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
   const v1::ForeignMemory& memory = command.memory();
   if (!memory.has_descriptor_token()) {
     return absl::UnimplementedError(
-        "of memory outside Holdfast, only descriptors of "
-        "cuMemExportToShareableHandle are imported");
+        "memory outside Holdfast is imported by a descriptor that was handed "
+        "over: of cuMemExportToShareableHandle, or of a sealed memfd with the "
+        "64 bytes of cuIpcGetMemHandle");
   }
   if (Handle::Unpack(command.resource()).kind != HandleKind::kBuffer) {
     return absl::InvalidArgumentError("foreign memory becomes a buffer");
   }
+  HOLDFAST_RETURN_IF_ERROR(CheckRange(memory));
   HOLDFAST_ASSIGN_OR_RETURN(
       UniqueFd descriptor,
       resources.sharing().claim(memory.descriptor_token()));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
                             resources.Device(command.device()));
+  if (const auto handle = HandleIn(descriptor.get())) {
+    return ImportedMemory::Open(device->context, *handle, memory.offset(),
+                                memory.size());
+  }
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t mapped,
                             MappedSize(*device->context, memory));
   SharingAnswer answer;

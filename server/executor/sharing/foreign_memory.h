@@ -11,11 +11,13 @@
 
 namespace holdfast::executor {
 
-// Maps memory of a process outside Holdfast, for reading and writing: a
-// descriptor of cuMemExportToShareableHandle, which the client has handed over
-// on the session's descriptor socket. The supervisor has no part in it, since
-// the memory is not the daemon's. INVALID_ARGUMENT: the descriptor is no device
-// memory, or has less than was said. UNIMPLEMENTED: pools and IPC handles.
+// Maps memory of a process outside Holdfast, for reading and writing. The
+// client has handed a descriptor over on the session's descriptor socket: one
+// of cuMemExportToShareableHandle, or a sealed memfd with the 64 bytes of
+// cuIpcGetMemHandle. Handles come in a descriptor, too, since who can hand one
+// over is on this machine. The supervisor has no part in it, since the memory
+// is not the daemon's. INVALID_ARGUMENT: the descriptor is no device memory, or
+// has less than was said. UNIMPLEMENTED: pools.
 absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
     Resources& resources, const v1::ImportResource& command);
 

@@ -4,6 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/device.h"
+#include "core/memory/imported_chunk.h"
+#include "core/memory/ipc_memory.h"
 
 namespace holdfast::executor {
 namespace {
@@ -39,17 +41,43 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::Map(
       new ImportedMemory(imported, std::move(released)));
   HOLDFAST_RETURN_IF_ERROR(CheckReach(context->device(), imported.device()));
   HOLDFAST_ASSIGN_OR_RETURN(
-      memory->chunk_,
+      std::shared_ptr<const memory::ImportedChunk> chunk,
       memory::ImportedChunk::Map(
           std::move(context), std::move(answer.descriptor),
           imported.chunk_size(),
           memory->read_only_ ? CU_MEM_ACCESS_FLAGS_PROT_READ
                              : CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+  memory->base_ = chunk->address();
+  memory->mapped_size_ = chunk->size();
+  memory->mapping_ = std::move(chunk);
+  return memory;
+}
+
+absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::Open(
+    std::shared_ptr<const cuda::Context> context, const CUipcMemHandle& handle,
+    uint64_t offset, uint64_t size) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      std::shared_ptr<const memory::IpcMemory> opened,
+      memory::IpcMemory::Open(std::move(context), handle));
+  if (offset > opened->size() || size > opened->size() - offset) {
+    return absl::InvalidArgumentError(absl::StrCat(size, " bytes at ", offset,
+                                                   " of an allocation of ",
+                                                   opened->size(), " bytes"));
+  }
+  internal::ImportedResource imported;
+  imported.set_offset(offset);
+  imported.set_size(size);
+  imported.set_rights(v1::RIGHTS_READ_WRITE);
+  std::shared_ptr<ImportedMemory> memory(
+      new ImportedMemory(imported, /*released=*/[](uint64_t) {}));
+  memory->base_ = opened->address();
+  memory->mapped_size_ = opened->size();
+  memory->mapping_ = std::move(opened);
   return memory;
 }
 
 ImportedMemory::~ImportedMemory() {
-  chunk_.reset();
+  mapping_.reset();
   released_(import_);
 }
 

@@ -9,14 +9,14 @@
 
 #include "absl/status/statusor.h"
 #include "core/cuda/context.h"
-#include "core/memory/imported_chunk.h"
 #include "cuda.h"
 #include "server/executor/sharing/sharing_link.h"
 
 namespace holdfast::executor {
 
-// Device memory of another session, mapped here. The supervisor is told when it
-// is not any more. Immutable; may be destroyed by any thread.
+// Device memory of another session, or of a process outside Holdfast, mapped
+// here. The supervisor is told when what it has given is not mapped any more.
+// Immutable; may be destroyed by any thread.
 class ImportedMemory {
  public:
   // Redeems nothing: `answer` is what the supervisor said to the token. Fails
@@ -24,18 +24,23 @@ class ImportedMemory {
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> Map(
       std::shared_ptr<const cuda::Context> context, SharingAnswer answer,
       std::function<void(uint64_t import)> released);
+  // `size` bytes at `offset` of what the handle opens, for reading and writing.
+  // INVALID_ARGUMENT: they are not all in it.
+  static absl::StatusOr<std::shared_ptr<ImportedMemory>> Open(
+      std::shared_ptr<const cuda::Context> context,
+      const CUipcMemHandle& handle, uint64_t offset, uint64_t size);
   // REQUIRES: no device uses it any more.
   ~ImportedMemory();
   ImportedMemory(const ImportedMemory&) = delete;
   ImportedMemory& operator=(const ImportedMemory&) = delete;
 
   // The range that was exported.
-  CUdeviceptr address() const { return chunk_->address() + offset_; }
+  CUdeviceptr address() const { return base_ + offset_; }
   uint64_t size() const { return size_; }
   bool read_only() const { return read_only_; }
   // Where the range begins in the memory that is mapped, and how large that is.
   uint64_t offset() const { return offset_; }
-  uint64_t mapped_size() const { return chunk_->size(); }
+  uint64_t mapped_size() const { return mapped_size_; }
   // The supervisor's name of it.
   uint64_t import() const { return import_; }
 
@@ -48,7 +53,10 @@ class ImportedMemory {
   const uint64_t size_;
   const bool read_only_;
   const std::function<void(uint64_t)> released_;
-  std::unique_ptr<memory::ImportedChunk> chunk_;
+  // What is mapped, and its owner: a chunk or a whole allocation.
+  CUdeviceptr base_ = 0;
+  uint64_t mapped_size_ = 0;
+  std::shared_ptr<const void> mapping_;
 };
 
 }  // namespace holdfast::executor

@@ -509,7 +509,6 @@ def test_a_compilation_says_how_long_it_takes(monkeypatch):
         lambda d, s: d.create_stream(object()),
         lambda d, s: Stream.from_handle(1),
         lambda d, s: s.__cuda_stream__(),
-        lambda d, s: Buffer.from_handle(1, 2),
         lambda d, s: int(d.allocate(4, stream=s).handle),
         lambda d, s: Kernel.from_handle(1),
         lambda d, s: d.create_event({"ipc_enabled": True}),

@@ -183,6 +183,27 @@ def test_a_library_of_this_process_writes_what_the_session_reads(local, device, 
         frozen.__dlpack__()
 
 
+def test_kernels_of_the_daemon_use_memory_of_this_process(local, device, stream, shared):
+    driver = driver_of_this_process(device)
+    view = shared.map_locally()  # memory that this process has, however it came by it
+    buffer = Buffer.from_handle(view.ptr + 4, 8, owner=view)
+    assert buffer.is_mapped and buffer.owner is view and buffer.size == 8
+    data = (ctypes.c_int32 * 4)(9, 8, 7, 6)
+    assert driver.cuMemcpyHtoD_v2(ctypes.c_uint64(view.ptr), data, ctypes.c_size_t(16)) == 0
+    assert buffer.copy_to(np.empty(2, np.int32), stream=stream).tolist() == [8, 7]
+    buffer.fill(5, stream=stream)
+    stream.sync()
+    buffer.close()
+    assert buffer.owner is None
+    found = (ctypes.c_int32 * 4)()
+    assert driver.cuMemcpyDtoH_v2(found, ctypes.c_uint64(view.ptr), ctypes.c_size_t(16)) == 0
+    assert list(found) == [9, 0x05050505, 0x05050505, 6]
+    with pytest.raises(holdfast.CUDAError, match="of an allocation of"):
+        Buffer.from_handle(view.ptr, 1 << 40)
+    with pytest.raises(holdfast.CUDAError, match="cannot be shared"):
+        Buffer.from_handle(64, 4)
+
+
 def test_a_library_of_this_process_gets_shape_and_type(local, device, stream, shared):
     driver_of_this_process(device)
     view = StridedMemoryView.from_buffer(shared, (2, 2), (1, 2), dtype=np.int32)

@@ -19,7 +19,9 @@
 #include "client/cpp/collection/collections.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/local/local_mapping.h"
+#include "client/cpp/local/local_memory.h"
 #include "client/cpp/program.h"
+#include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 #include "tests/conformance/service/service.h"
@@ -216,6 +218,63 @@ TEST_F(ForeignTest, ASessionImportsMemoryOfThisProcess) {
   ASSERT_OK(seen.Fill(uint32_t{9}, stream));
   ASSERT_OK(stream.Synchronize());
   EXPECT_EQ(Read(own.address() + 4096), std::vector<uint32_t>(kCount, 9));
+}
+
+TEST_F(ForeignTest, AnAddressOfThisProcessIsEnough) {
+  const OwnChunk own(driver());
+  const LocalMappingOptions options = {.driver = driver_path()};
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  ASSERT_OK_AND_ASSIGN(
+      const Buffer seen,
+      ImportLocal(session().device(0), own.address() + 512, kBytes, options));
+  ASSERT_OK(seen.Upload(numbers_, stream));
+  ASSERT_OK(stream.Synchronize());
+  EXPECT_EQ(Read(own.address() + 512), numbers_);
+  EXPECT_THAT(
+      ImportLocal(session().device(0), own.address() + 512, kChunk, options)
+          .status(),
+      StatusIs(StatusCode::kFailedPrecondition, "of an allocation of"));
+  EXPECT_THAT(ImportLocal(session().device(0), 4096, kBytes, options).status(),
+              StatusIs(StatusCode::kFailedPrecondition, "cannot be shared"));
+}
+
+// Of cuMemAlloc, as most of what PyTorch has: by an IPC handle, which the
+// software device's executors are too confined to open.
+TEST_F(ForeignTest, MemoryWithoutADescriptorComesByItsHandle) {
+  CUdeviceptr address = 0;
+  ASSERT_EQ(driver().cuMemAlloc(&address, 3 * kBytes), CUDA_SUCCESS);
+  ASSERT_EQ(Write(address + kBytes, numbers_), CUDA_SUCCESS);
+  const auto seen = ImportLocal(session().device(0), address + kBytes, kBytes,
+                                {.driver = driver_path()});
+  if (IsGpu()) {
+    ASSERT_OK(seen);
+    ASSERT_OK_AND_ASSIGN(const Stream stream,
+                         session().device(0).CreateStream());
+    std::vector<uint32_t> values(kCount);
+    ASSERT_OK(seen->Download(values, stream));
+    EXPECT_EQ(values, numbers_);
+    ASSERT_OK(seen->Fill(uint32_t{9}, stream));
+    ASSERT_OK(stream.Synchronize());
+    EXPECT_EQ(Read(address + kBytes), std::vector<uint32_t>(kCount, 9));
+  } else {
+    EXPECT_THAT(seen.status(),
+                StatusIs(StatusCode::kInvalidArgument, "cuIpcOpenMemHandle"));
+  }
+  EXPECT_EQ(driver().cuMemFree(address), CUDA_SUCCESS);
+}
+
+// Sixty-four bytes of a client's own making reach the driver at most.
+TEST_F(ForeignTest, AForgedHandleIsRefused) {
+  for (const size_t size : {63, 64, 65}) {
+    ASSERT_OK_AND_ASSIGN(
+        const UniqueFd handle,
+        CreateSealedMemfd("handle", std::string(size, '\x5a')));
+    EXPECT_FALSE(
+        session().device(0).ImportDescriptor(handle.get(), 0, kBytes).ok())
+        << size;
+  }
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  EXPECT_OK(stream.Synchronize());
 }
 
 TEST_F(ForeignTest, ImportedMemoryOutlivesItsMaker) {

@@ -166,7 +166,7 @@ class Buffer:
     @property
     def memory_resource(self) -> MemoryResource | None: ...
     @property
-    def owner(self) -> None: ...
+    def owner(self) -> Any: ...
     @property
     def is_device_accessible(self) -> bool: ...
     @property
@@ -195,6 +195,16 @@ class Buffer:
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
     @property
     def ipc_descriptor(self) -> IPCBufferDescriptor: ...
+    @classmethod
+    def from_handle(
+        cls,
+        ptr: int,
+        size: int,
+        mr: MemoryResource | None = None,
+        owner: Any = None,
+        *,
+        stream: _Stream | None = None,
+    ) -> Buffer: ...
     @classmethod
     def from_ipc_descriptor(
         cls,

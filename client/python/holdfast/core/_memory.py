@@ -126,6 +126,7 @@ class Buffer(_native.Buffer):
         # Whether this process can map it; the view that it got, if it did.
         self._can_be_mapped = False
         self._view = None
+        self._owner = None
         # Whether a node of a graph allocates it, which names it by its handle.
         self._is_of_graph = False
         return self
@@ -172,7 +173,36 @@ class Buffer(_native.Buffer):
 
     @classmethod
     def from_handle(cls, ptr, size, mr=None, owner=None, *, stream=None):
-        raise not_served("an address of this process", "copy the memory into a Buffer")
+        """Memory of this process's own CUDA, of PyTorch, CuPy or cuda.core, without a copy. Waits.
+
+        The daemon's kernels use it in place. Neither side knows of the other's streams, so each
+        waits for its own before the other goes on, and before the Buffer is closed.
+
+        Args:
+            ptr: the address, ``tensor.data_ptr()``, of a device that this process and the daemon
+                count alike.
+            size: bytes, all in one allocation, the whole of which the session then reaches.
+            mr: the resource whose device uses the memory; None: the current device.
+            owner: kept alive until the Buffer is closed. It is ``owner`` who frees the memory.
+
+        Raises:
+            CUDAError: the daemon is on another machine, this process has no CUDA driver, or the
+                memory is none that processes can share (of cuMemAllocAsync, managed).
+        """
+        if mr is None:
+            from holdfast.core._device import Device
+
+            device = Device()
+        else:
+            device = mr._device
+        session, ordinal = device._session, device._ordinal
+        self = cls._empty(session, ordinal, size, mr, stream)
+        info = session._info(ordinal)
+        driver = info["driver_path"] if info["is_software"] else None
+        self._import_local(session, ordinal, int(ptr), size, driver, ordinal)
+        self._is_mapped = True
+        self._owner = owner
+        return self
 
     @classmethod
     def from_ipc_descriptor(cls, mr, ipc_descriptor, *, stream=None):
@@ -217,7 +247,7 @@ class Buffer(_native.Buffer):
     def memory_resource(self):
         return self._resource
 
-    owner = property(lambda self: None)
+    owner = property(lambda self: self._owner)
     is_managed = property(lambda self: False)
 
     @property
@@ -430,6 +460,7 @@ class Buffer(_native.Buffer):
             where = None
         if not self._closed:
             self._close(where)
+        self._owner = None
 
     def __enter__(self):
         return self
