@@ -23,9 +23,9 @@ class EmbeddedDaemon {
   // The program is $HOLDFAST_DAEMON; else `holdfastd` beside this executable,
   // in the build tree, or in $PATH. Unless $CUDA_HOME is set, it uses the CUDA
   // 13 that pip has installed beside its package, if there is one. `options`
-  // are flags of holdfastd: device, log-level. Returns when the daemon serves. UNAVAILABLE: it ended at once
-  // (its stderr is this process's); NOT_FOUND: no program, and where it was
-  // looked for.
+  // are flags of holdfastd: device, log-level. Returns when the daemon serves.
+  // UNAVAILABLE: it ended at once (its stderr is this process's); NOT_FOUND: no
+  // program, and where it was looked for.
   static absl::StatusOr<std::unique_ptr<EmbeddedDaemon>> Start(
       const std::map<std::string, std::string>& options);
 

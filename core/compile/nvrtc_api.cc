@@ -14,10 +14,10 @@ namespace {
 // but what is open already is found by its name.
 void OpenBuiltins(const NvrtcApi& api) {
   const std::string folder = api.path.substr(0, api.path.rfind('/'));
-  (void)dlopen(absl::StrCat(folder, "/libnvrtc-builtins.so.", api.major, ".",
-                            api.minor)
-                   .c_str(),
-               RTLD_NOW | RTLD_LOCAL);
+  (void)dlopen(
+      absl::StrCat(folder, "/libnvrtc-builtins.so.", api.major, ".", api.minor)
+          .c_str(),
+      RTLD_NOW | RTLD_LOCAL);
 }
 
 absl::Status Fill(void* library, NvrtcApi* api) {

@@ -69,7 +69,8 @@ absl::Status OpenLibrary(const ToolkitOptions& options, absl::string_view title,
   }
   return absl::UnavailableError(absl::StrCat(
       title, " is not installed; tried ", absl::StrJoin(tried, ", "),
-      ". Install the CUDA toolkit 12 or 13, or set CUDA_HOME; a daemon that pip "
+      ". Install the CUDA toolkit 12 or 13, or set CUDA_HOME; a daemon that "
+      "pip "
       "has installed takes it from pip, too: pip install 'holdfast[cu13]'"));
 }
 

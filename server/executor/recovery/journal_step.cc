@@ -213,8 +213,7 @@ void Describe(const v1::Command& command, Resources& resources,
 
 const JournalRecord& StepOf(const v1::Command& command, Resources& resources,
                             google::protobuf::Arena& arena) {
-  auto& record =
-      *google::protobuf::Arena::CreateMessage<JournalRecord>(&arena);
+  auto& record = *google::protobuf::Arena::CreateMessage<JournalRecord>(&arena);
   record.set_destroys(EndedBy(command));
   Describe(command, resources, &record);
   if (!record.has_error()) *record.mutable_command() = command;
