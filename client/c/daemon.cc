@@ -74,6 +74,17 @@ hf_error* hf_daemon_cache_statistics(hf_daemon* daemon, hf_text** json) {
   });
 }
 
+hf_error* hf_daemon_cache_entries(hf_daemon* daemon, uint32_t max_entries,
+                                  hf_text** json) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(daemon);
+    HF_REQUIRE(json);
+    HOLDFAST_ASSIGN_OR_RETURN(const auto entries,
+                              daemon->daemon->CacheEntries(max_entries));
+    return holdfast::c::GiveJson(entries, json);
+  });
+}
+
 hf_error* hf_daemon_clear_cache(hf_daemon* daemon) {
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(daemon);

@@ -244,6 +244,10 @@ const char* hf_daemon_address(const hf_daemon* daemon);
 hf_error* hf_daemon_server_info(hf_daemon* daemon, hf_text** json);
 hf_error* hf_daemon_sessions(hf_daemon* daemon, hf_text** json);
 hf_error* hf_daemon_cache_statistics(hf_daemon* daemon, hf_text** json);
+/* The programs in it, most recently used first: JSON of
+ * ListCacheEntriesResponse. 0: as many as the daemon will. Waits. */
+hf_error* hf_daemon_cache_entries(hf_daemon* daemon, uint32_t max_entries,
+                                  hf_text** json);
 /* Forgets every compiled program. Waits. */
 hf_error* hf_daemon_clear_cache(hf_daemon* daemon);
 
@@ -1312,6 +1316,46 @@ hf_error* hf_watch_next(hf_watch* watch, hf_change* change, const char** name,
  * ones. */
 void hf_watch_cancel(hf_watch* watch);
 void hf_watch_free(hf_watch* watch);
+
+/* --------------------------------------------------------------- operators */
+
+/* For operators, else HF_PERMISSION_DENIED: the daemon's own user or root on a
+ * Unix socket, or whom the policy names so. Each waits. HF_NOT_FOUND: there is
+ * no such session, or tenant. */
+
+/* Ends a session, "s-7", whoever has opened it; its client is told `reason`,
+ * which may be NULL. Returns when its executor is gone. */
+hf_error* hf_admin_end_session(hf_daemon* daemon, const char* session_id,
+                               const char* reason);
+/* Takes a session off its devices; its next command, or
+ * hf_admin_resume_session, brings it back. `file`: a new one in the daemon's
+ * --suspend-directory; NULL: to host memory. `timeout`: seconds that the
+ * session's work may take to end; 0: as long as the daemon lets it. *bytes, if
+ * not NULL: of its device memory. HF_FAILED_PRECONDITION names what cannot be
+ * suspended; then the session goes on. */
+hf_error* hf_admin_suspend_session(hf_daemon* daemon, const char* session_id,
+                                   const char* file, double timeout,
+                                   uint64_t* bytes);
+hf_error* hf_admin_resume_session(hf_daemon* daemon, const char* session_id);
+/* Has the daemon refuse new sessions until hf_admin_stop_drain. Returns when
+ * those that are open have ended or the time, in seconds, is up; negative:
+ * never. *sessions_left: how many are left. */
+hf_error* hf_admin_drain(hf_daemon* daemon, double timeout,
+                         uint32_t* sessions_left);
+hf_error* hf_admin_stop_drain(hf_daemon* daemon);
+
+/* A tenant is an account with a quota, a weight and a bearer token: a job of a
+ * scheduler. `json`: CreateTenantRequest of proto/holdfast/v1/admin.proto.
+ * HF_ALREADY_EXISTS: the name is taken. */
+hf_error* hf_tenants_create(hf_daemon* daemon, const char* json,
+                            hf_text** token);
+/* Returns when nothing of the tenant is left, with what it used: JSON of
+ * TenantInfo. `reason`, which may be NULL, is shown to its clients. */
+hf_error* hf_tenants_end(hf_daemon* daemon, const char* name,
+                         const char* reason, hf_text** json);
+/* JSON of ListTenantsResponse: all, for an operator; its own for anybody else.
+ */
+hf_error* hf_tenants_list(hf_daemon* daemon, hf_text** json);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/c/error.h"
 #include "client/c/handles.h"
 #include "google/protobuf/util/json_util.h"
@@ -20,6 +21,15 @@ absl::Status GiveJson(const google::protobuf::Message& message, hf_text** out) {
   if (!status.ok()) return absl::InternalError(std::string(status.message()));
   Give(std::move(json), out);
   return absl::OkStatus();
+}
+
+absl::Status ReadJson(const char* json, google::protobuf::Message* message) {
+  const auto status =
+      google::protobuf::util::JsonStringToMessage(json, message);
+  if (status.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("not a ", message->GetDescriptor()->name(), ": ",
+                   std::string(status.message())));
 }
 
 }  // namespace holdfast::c

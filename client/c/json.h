@@ -12,6 +12,10 @@ namespace holdfast::c {
 // and fields that have their default.
 absl::Status GiveJson(const google::protobuf::Message& message, hf_text** out);
 
+// Reads what GiveJson writes, or the names that protobuf's JSON has.
+// INVALID_ARGUMENT: it is no such message, and why.
+absl::Status ReadJson(const char* json, google::protobuf::Message* message);
+
 }  // namespace holdfast::c
 
 #endif  // HOLDFAST_CLIENT_C_JSON_H_

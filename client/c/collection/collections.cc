@@ -7,14 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/c/error.h"
 #include "client/c/handles.h"
 #include "client/c/holdfast.h"
 #include "client/c/json.h"
 #include "client/cpp/collection/collection_watch.h"
 #include "core/base/status_macros.h"
-#include "google/protobuf/util/json_util.h"
 
 using holdfast::Collections;
 using holdfast::c::Guard;
@@ -71,12 +69,7 @@ hf_error* hf_collections_configure(hf_daemon* daemon, const char* json) {
     HF_REQUIRE(daemon);
     HF_REQUIRE(json);
     holdfast::v1::ConfigureCollectionRequest request;
-    const auto parsed =
-        google::protobuf::util::JsonStringToMessage(json, &request);
-    if (!parsed.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "not a ConfigureCollectionRequest: ", std::string(parsed.message())));
-    }
+    HOLDFAST_RETURN_IF_ERROR(holdfast::c::ReadJson(json, &request));
     return Collections(daemon->daemon).Configure(request);
   });
 }

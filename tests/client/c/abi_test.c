@@ -572,6 +572,49 @@ static void LinksObjects(void) {
   hf_compilation_free(parts[1]);
 }
 
+static void OperatorsEndAndSuspendSessions(void) {
+  hf_session* session;
+  OK(hf_session_open(g_daemon, NULL, &session));
+  hf_buffer* x;
+  OK(hf_buffer_allocate(session, 0, 1 << 20, NULL, &x));
+  OK(hf_session_synchronize(session));
+  uint64_t bytes = 0;
+  OK(hf_admin_suspend_session(g_daemon, hf_session_id(session), NULL, 0,
+                              &bytes));
+  EXPECT(bytes >= 1 << 20);
+  OK(hf_admin_resume_session(g_daemon, hf_session_id(session)));
+  OK(hf_session_synchronize(session));
+  OK(hf_admin_end_session(g_daemon, hf_session_id(session), "maintenance"));
+  FAILS(hf_session_synchronize(session), HF_UNAVAILABLE, "maintenance");
+  FAILS(hf_admin_end_session(g_daemon, "s-4711", NULL), HF_NOT_FOUND, "s-4711");
+  hf_buffer_free(x);
+  hf_session_free(session);
+  uint32_t left = 0;
+  OK(hf_admin_drain(g_daemon, 0, &left));
+  EXPECT(left >= 1);
+  FAILS(hf_session_open(g_daemon, NULL, &session), HF_UNAVAILABLE, "drain");
+  OK(hf_admin_stop_drain(g_daemon));
+}
+
+static void OperatorsMakeTenants(void) {
+  hf_text* text;
+  OK(hf_tenants_create(g_daemon, "{\"name\": \"job-1\", \"weight\": 2}",
+                       &text));
+  EXPECT(hf_text_size(text) > 16);
+  hf_text_free(text);
+  OK(hf_tenants_list(g_daemon, &text));
+  EXPECT(strstr(hf_text_data(text), "\"job-1\"") != NULL);
+  hf_text_free(text);
+  FAILS(hf_tenants_create(g_daemon, "{\"name\": \"job-1\"}", &text),
+        HF_ALREADY_EXISTS, "job-1");
+  FAILS(hf_tenants_create(g_daemon, "{\"nonsense\": 1}", &text),
+        HF_INVALID_ARGUMENT, "not a CreateTenantRequest");
+  OK(hf_tenants_end(g_daemon, "job-1", NULL, &text));
+  EXPECT(strstr(hf_text_data(text), "\"weight\":2") != NULL);
+  hf_text_free(text);
+  FAILS(hf_tenants_end(g_daemon, "job-1", NULL, &text), HF_NOT_FOUND, "job-1");
+}
+
 static void NullIsRefusedNotFollowed(void) {
   FAILS(hf_session_open(NULL, NULL, &g_session), HF_INVALID_ARGUMENT, "daemon");
   FAILS(hf_stream_synchronize(NULL), HF_INVALID_ARGUMENT, "stream is NULL");
@@ -600,6 +643,8 @@ int main(void) {
   AWaitCanBeInterrupted();
   AFaultIsToldAndCostsNoBytes();
   ASessionMayBeLostInstead();
+  OperatorsEndAndSuspendSessions();
+  OperatorsMakeTenants();
   NullIsRefusedNotFollowed();
   hf_module_free(g_module);
   hf_stream_free(g_stream);
