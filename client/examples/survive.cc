@@ -46,6 +46,7 @@ struct Options {
   uint64_t megabytes = 64;
   uint32_t buffers = 8;
   uint32_t faults = 3;
+  double pause = 0;  // seconds before each
 };
 
 class Survivor {
@@ -55,6 +56,7 @@ class Survivor {
   absl::Status Run() {
     HOLDFAST_RETURN_IF_ERROR(SetUp());
     for (uint32_t i = 1; i <= options_.faults; ++i) {
+      absl::SleepFor(absl::Seconds(options_.pause));
       HOLDFAST_RETURN_IF_ERROR(Fault(i));
       HOLDFAST_RETURN_IF_ERROR(CheckBytes());
       HOLDFAST_RETURN_IF_ERROR(CheckGraph(i));
@@ -170,6 +172,7 @@ int main(int argc, char** argv) {
   app.add_option("--buffers", options.buffers, "In so many buffers")
       ->check(CLI::Range(1, 1024));
   app.add_option("--faults", options.faults, "So many faults");
+  app.add_option("--pause", options.pause, "Seconds before each fault");
   CLI11_PARSE(app, argc, argv);
   const absl::Status status = holdfast::Survivor(options).Run();
   if (!status.ok()) {

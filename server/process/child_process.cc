@@ -33,6 +33,10 @@ void ChildProcess::Kill() {
   syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
 }
 
+void ChildProcess::Freeze() {
+  syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGSTOP, nullptr, 0);
+}
+
 TerminationReport ChildProcess::Wait() {
   return *exit_->Wait(absl::InfiniteFuture());
 }

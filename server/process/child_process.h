@@ -51,6 +51,8 @@ class ChildProcess {
 
   // SIGKILL; no effect on a process that has ended, whoever has its pid now.
   void Kill();
+  // SIGSTOP: it does nothing any more and keeps what it has, until Kill.
+  void Freeze();
 
   TerminationReport Wait();
   // nullopt: still running at the deadline.

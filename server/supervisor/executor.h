@@ -72,9 +72,11 @@ class Executor {
   // The process's own report of its end, if that was a fault.
   virtual std::optional<internal::Fault> fault() const = 0;
 
-  // `callback` is called once when the process has ended, with how; at once
-  // if that was earlier. Replaces the callback before it. It must not destroy
-  // the executor; after OnEnd(nullptr) has returned, it does not run.
+  // `callback` is called once when the executor serves no session any more,
+  // with why; at once if that was earlier. Its process has ended or, after a
+  // fault of its device, does nothing until Stop or the end of this object.
+  // Replaces the callback before it. It must not destroy the executor; after
+  // OnEnd(nullptr) has returned, it does not run.
   virtual void OnEnd(std::function<void(absl::Status reason)> callback) = 0;
 
   // Asks it to free everything and exit; returns when it is gone. Still there

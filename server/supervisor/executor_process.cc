@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/status_conversion.h"
 
@@ -220,6 +221,7 @@ void ExecutorProcess::Stop(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
     end_wanted_ = true;
+    if (frozen_) process_->Kill();
   }
   internal::ToExecutor message;
   message.mutable_shutdown();
@@ -240,7 +242,7 @@ void ExecutorProcess::ReadMessages() {
     absl::StatusOr<UniqueFd> fd = process_->channel().Receive(&message);
     status = fd.ok() ? Handle(message, *std::move(fd)) : fd.status();
   }
-  SetEnded(status);
+  NoteExit(status);
 }
 
 absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
@@ -259,6 +261,9 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
                                   fd.get());
     case internal::FromExecutor::kSharing:
       return AnswerSharing(message.sharing(), fd.get());
+    case internal::FromExecutor::kFault:
+      NoteFault(message.fault());
+      return absl::OkStatus();
     default:
       break;
   }
@@ -275,13 +280,6 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
   }
   if (message.has_quiesced()) quiesced_ = message.quiesced();
   if (message.has_memory_saved()) saved_ = message.memory_saved();
-  if (message.has_fault()) {
-    // Its last word. An endless kernel, or a driver that does not let go of the
-    // device, must not keep it.
-    if (!fault_.has_value()) fault_ = message.fault();
-    process_->Kill();
-    return absl::OkStatus();
-  }
   if (holdings_ == nullptr) return absl::OkStatus();
   return NoteHoldings(message, std::move(fd));
 }
@@ -454,7 +452,42 @@ absl::Status ExecutorProcess::AnswerSharing(
   return process_->channel().Send(message, answer.descriptor.get());
 }
 
-void ExecutorProcess::SetEnded(const absl::Status& channel_status) {
+// The process's last word. One that CUDA has given up runs no kernel any more.
+// Its end takes the driver's lock for a tenth of a second, which its successor
+// would wait for: so it only stops, until the session has recovered and lets go
+// of this object. Any other is killed: an endless kernel, or a driver that does
+// not let go of the device, must not keep it.
+void ExecutorProcess::NoteFault(const internal::Fault& fault) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_.has_value()) return;
+    if (!fault_.has_value()) fault_ = fault;
+    const auto detail = GetErrorDetail(FromError(fault_->error()));
+    frozen_ = serving_.has_value() && detail.has_value() && detail->result != 0;
+    frozen_ ? process_->Freeze() : process_->Kill();
+    if (!frozen_) return;
+  }
+  SetEnded(absl::UnavailableError(
+      absl::StrCat("the executor (pid ", pid(), ") has lost its device")));
+}
+
+void ExecutorProcess::SetEnded(const absl::Status& reason) {
+  absl::MutexLock callback_lock(&callback_mutex_);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_.has_value()) return;
+    ended_ = reason;
+    paced_ = nullptr;
+    if (counts_ != nullptr) counts_->End();
+    if (serving_.has_value() && !end_wanted_) {
+      services_.totals.NoteLost();
+      for (const auto& execution : execution_) execution->NoteLost();
+    }
+  }
+  if (callback_) std::exchange(callback_, nullptr)(reason);
+}
+
+void ExecutorProcess::NoteExit(const absl::Status& channel_status) {
   // Anything but a closed channel is a fault of the process.
   const bool closed = absl::IsUnavailable(channel_status);
   if (!closed || !process_->Wait(absl::Now() + kExitTime).has_value()) {
@@ -464,25 +497,17 @@ void ExecutorProcess::SetEnded(const absl::Status& channel_status) {
       closed ? process_->Wait().ToString()
              : absl::StrCat("was ended: ", channel_status.message());
   process_->Wait();
-  const absl::Status reason = absl::UnavailableError(
-      absl::StrCat("the executor (pid ", pid(), ") ", how));
-  bool wanted = false;
+  bool unasked = false;
   std::vector<uint32_t> devices;
-  absl::MutexLock callback_lock(&callback_mutex_);
   {
     absl::MutexLock lock(&mutex_);
-    ended_ = reason;
-    wanted = end_wanted_;
+    // One that is frozen ends when its session has recovered.
+    unasked = !end_wanted_ || frozen_;
     devices = devices_;
-    paced_ = nullptr;
-    if (counts_ != nullptr) counts_->End();
-    if (serving_.has_value() && !wanted) {
-      services_.totals.NoteLost();
-      for (const auto& execution : execution_) execution->NoteLost();
-    }
   }
-  if (!wanted && services_.died) services_.died(devices);
-  if (callback_) std::exchange(callback_, nullptr)(reason);
+  if (unasked && services_.died) services_.died(devices);
+  SetEnded(absl::UnavailableError(
+      absl::StrCat("the executor (pid ", pid(), ") ", how)));
   // The holdings stay: a session that recovers takes them, perhaps only now.
   absl::MutexLock lock(&mutex_);
   usage_.clear_usage();

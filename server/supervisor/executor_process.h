@@ -103,11 +103,14 @@ class ExecutorProcess final : public Executor {
   absl::Status NoteHoldings(const internal::FromExecutor& message, UniqueFd fd)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteReady(const internal::Ready& ready);
+  void NoteFault(const internal::Fault& fault);
   // Its kernels have a limit of time: it has to look after them.
   void GuardKernels(int journal);
   void EndHanging(absl::Duration since);
-  // The process has ended.
-  void SetEnded(const absl::Status& channel_status);
+  // The session has no executor any more, though the process may be there.
+  void SetEnded(const absl::Status& reason);
+  // Waits for the end of the process, whose channel is closed.
+  void NoteExit(const absl::Status& channel_status);
   // Waits for one of the process's answers, its end or the deadline.
   template <typename Answer>
   absl::StatusOr<Answer> Await(std::optional<Answer> ExecutorProcess::*answer,
@@ -128,6 +131,7 @@ class ExecutorProcess final : public Executor {
   std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
   bool succeeds_ ABSL_GUARDED_BY(mutex_) = false;  // another executor
   std::optional<internal::Fault> fault_ ABSL_GUARDED_BY(mutex_);
+  bool frozen_ ABSL_GUARDED_BY(mutex_) = false;
   std::string owner_ ABSL_GUARDED_BY(mutex_);  // of the session
   // Where its work is counted, besides the daemon's totals: its tenant's and
   // its session's.

@@ -232,6 +232,10 @@ void Session::OnExecutorEnd(const absl::Status& reason) {
     }
   }
   const LogScope scope(log_fields_);
+  // Until its successor is there, if it is to have one now.
+  if (!lost.ok() || options_.recover == v1::RECOVERY_POLICY_ASK) {
+    executor()->Stop(absl::Now());
+  }
   if (!lost.ok()) {
     LogFor(client(), LogLevel::kError, lost.message());
     NotifyKeepers(std::string(lost.message()));
@@ -307,9 +311,13 @@ bool Session::RecoverOnce() {
     suspended = last_fault_.suspended();
   }
   const absl::Time began = absl::Now();
+  // Its end would hold up its successor, but for one that finds no memory.
+  std::shared_ptr<Executor> dead = executor();
+  int attempts = 0;
   auto recovered =
       options_.recovery->Run(std::move(holdings), epoch, received,
-                             [this](std::shared_ptr<Executor> executor) {
+                             [&](std::shared_ptr<Executor> executor) {
+                               if (attempts++ > 0) dead = nullptr;
                                return Adopt(std::move(executor));
                              });
   absl::Status failure = recovered.status();

@@ -306,6 +306,20 @@ TEST_F(RecoveryTest, ASessionThatWantsNoRecoveryIsLost) {
   EXPECT_TRUE(GetErrorDetail(status)->session_lost);
 }
 
+// One whose device is lost is kept until its successor is ready, and no longer.
+TEST_F(RecoveryTest, AnExecutorThatIsOfNoMoreUseEnds) {
+  for (const bool recover : {true, false}) {
+    Client client({.address = daemon_.address(), .recover = recover});
+    const auto executor = static_cast<pid_t>(client.Info().executor_pid());
+    ASSERT_EQ(kill(executor, 0), 0);
+    ASSERT_EQ(Launch(client.stream(), {.grid = 1, .block = 32},
+                     client.Get("stray"), client.numbers()),
+              absl::OkStatus());
+    EXPECT_FALSE(client.stream().Synchronize().ok());
+    EXPECT_TRUE(Eventually([&] { return kill(executor, 0) != 0; })) << recover;
+  }
+}
+
 TEST_F(RecoveryTest, ALostSessionNamesTheErrorOfItsKernel) {
   Client client({.address = daemon_.address(), .recover = false});
   ASSERT_EQ(

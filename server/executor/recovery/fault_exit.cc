@@ -21,6 +21,9 @@ constexpr int kFaultExitCode = 3;
 // The longest wait for a client that does not read its results.
 constexpr absl::Duration kOutputTime = absl::Milliseconds(50);
 
+// For a supervisor that does not: it may be gone.
+constexpr absl::Duration kLastTime = absl::Seconds(10);
+
 SupervisorLink* fault_link = nullptr;
 KernelOutput* fault_output = nullptr;
 
@@ -41,6 +44,9 @@ void ExitWith(internal::Fault fault) {
   while (reported.exchange(true)) absl::SleepFor(absl::Seconds(1));
   fault_output->FlushAndAwait(kOutputTime);
   fault_link->SendFault(fault);
+  // The supervisor ends the process when nothing has to wait for that; see
+  // ExecutorProcess::NoteFault.
+  absl::SleepFor(kLastTime);
   _exit(kFaultExitCode);
 }
 
