@@ -64,9 +64,20 @@ absl::StatusOr<absl::Duration> LifetimeOf(const v1::OpenSessionRequest& request,
   return std::max(grace, detached);
 }
 
-// 0: there is no limit.
+// A limit of time, and where it comes from. 0: there is none.
+struct TimeLimit {
+  absl::Duration limit;
+  std::string set_by;
+};
+
+// The lower of two.
+TimeLimit Least(TimeLimit a, TimeLimit b) {
+  if (a.limit == absl::ZeroDuration()) return b;
+  return b.limit == absl::ZeroDuration() || a.limit <= b.limit ? a : b;
+}
+
 absl::Status SetKernelTimeLimit(const v1::OpenSessionRequest& request,
-                                absl::Duration limit,
+                                const Tenant& tenant, absl::Duration limit,
                                 internal::Assign* assign) {
   const absl::Duration wish = ToDuration(request.kernel_time_limit());
   if (wish < absl::ZeroDuration()) {
@@ -74,12 +85,14 @@ absl::Status SetKernelTimeLimit(const v1::OpenSessionRequest& request,
         absl::StrCat("kernel_time_limit is ", absl::FormatDuration(wish),
                      ", which is less than nothing"));
   }
-  const bool by_client = wish != absl::ZeroDuration() &&
-                         (limit == absl::ZeroDuration() || wish < limit);
-  assign->set_kernel_time_limit_ns(
-      absl::ToInt64Nanoseconds(by_client ? wish : limit));
-  assign->set_kernel_time_limit_set_by(
-      by_client ? "kernel_time_limit of OpenSession" : "--kernel-time-limit");
+  const TimeLimit least =
+      Least(Least({limit, "--kernel-time-limit"},
+                  {tenant.kernel_time_limit(),
+                   absl::StrCat("kernel-time-limit of tenant ", tenant.name(),
+                                " in the policy")}),
+            {wish, "kernel_time_limit of OpenSession"});
+  assign->set_kernel_time_limit_ns(absl::ToInt64Nanoseconds(least.limit));
+  assign->set_kernel_time_limit_set_by(least.set_by);
   return absl::OkStatus();
 }
 
@@ -297,8 +310,8 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
     const v1::OpenSessionRequest& request, const Caller& caller,
     absl::Time deadline) {
   internal::Assign assign;
-  HOLDFAST_RETURN_IF_ERROR(
-      SetKernelTimeLimit(request, options_.kernel_time_limit, &assign));
+  HOLDFAST_RETURN_IF_ERROR(SetKernelTimeLimit(
+      request, *caller.tenant, options_.kernel_time_limit, &assign));
   HOLDFAST_ASSIGN_OR_RETURN(const std::string token, MakeToken());
   HOLDFAST_ASSIGN_OR_RETURN(
       const std::vector<uint32_t> devices,

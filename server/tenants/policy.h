@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "holdfast/v1/admin.pb.h"
 #include "holdfast/v1/collections.pb.h"
 #include "server/tenants/identity.h"
@@ -23,6 +24,8 @@ struct TenantPolicy {
   v1::Quota quota;
   uint32_t weight = 1;
   std::vector<uint32_t> devices;  // ordinals; empty: all
+  // A kernel that runs longer is a fault. 0: as the daemon has it.
+  absl::Duration kernel_time_limit = absl::ZeroDuration();
   // Who may open its collections until they are configured otherwise.
   v1::Visibility collections;
 };

@@ -19,6 +19,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "core/base/printable.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
@@ -37,6 +38,7 @@ constexpr size_t kMaxEntryBytes = size_t{64} << 10;
 
 constexpr size_t kMaxKeyFileBytes = size_t{64} << 10;
 constexpr uint64_t kMaxLeewaySeconds = 300;
+constexpr absl::Duration kMaxTime = absl::Hours(24);
 
 // Reads one file; every error says where in it.
 class Reader {
@@ -63,6 +65,7 @@ class Reader {
   absl::StatusOr<uint64_t> NumberOf(const toml::node& node, uint64_t least,
                                     uint64_t most) const;
   absl::StatusOr<uint64_t> BytesOf(const toml::node& node) const;
+  absl::StatusOr<absl::Duration> TimeOf(const toml::node& node) const;
   absl::StatusOr<uid_t> UserOf(const toml::node& node) const;
   absl::StatusOr<gid_t> GroupOf(const toml::node& node) const;
 
@@ -125,6 +128,16 @@ absl::StatusOr<std::string> Reader::TextOf(const toml::node& node) const {
     if (!text->get().empty()) return text->get();
   }
   return ErrorAt(node, "a string is wanted here, and not an empty one");
+}
+
+absl::StatusOr<absl::Duration> Reader::TimeOf(const toml::node& node) const {
+  absl::Duration time;
+  const auto* const text = node.as_string();
+  if (text != nullptr && absl::ParseDuration(text->get(), &time) &&
+      time > absl::ZeroDuration() && time <= kMaxTime) {
+    return time;
+  }
+  return ErrorAt(node, "a time is wanted, from \"1ns\" to \"24h\"");
 }
 
 absl::StatusOr<uint64_t> Reader::NumberOf(const toml::node& node,
@@ -338,8 +351,9 @@ absl::Status Reader::ReadVisibility(const toml::node& node,
 absl::Status Reader::ReadTenant(const toml::table& table, Policy* policy,
                                 TenantPolicy* tenant) const {
   HOLDFAST_RETURN_IF_ERROR(CheckKeys(
-      table, {"users", "groups", "certificates", "subjects", "token-groups",
-              "weight", "devices", "collections", "quota"}));
+      table,
+      {"users", "groups", "certificates", "subjects", "token-groups", "weight",
+       "devices", "kernel-time-limit", "collections", "quota"}));
   for (const char* const key : {"subjects", "token-groups"}) {
     const toml::node* const node = table.get(key);
     if (node == nullptr || policy->tokens != nullptr) continue;
@@ -354,6 +368,9 @@ absl::Status Reader::ReadTenant(const toml::table& table, Policy* policy,
   }
   if (const toml::node* const devices = table.get("devices")) {
     HOLDFAST_RETURN_IF_ERROR(ReadDevices(*devices, &tenant->devices));
+  }
+  if (const toml::node* const limit = table.get("kernel-time-limit")) {
+    HOLDFAST_ASSIGN_OR_RETURN(tenant->kernel_time_limit, TimeOf(*limit));
   }
   if (const toml::node* const collections = table.get("collections")) {
     HOLDFAST_RETURN_IF_ERROR(

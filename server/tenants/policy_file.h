@@ -21,6 +21,7 @@
 //   subjects = ["ci@example"]        # of signed tokens
 //   token-groups = ["ml"]
 //   weight = 3
+//   kernel-time-limit = "2s"         # a kernel that runs longer is a fault
 //   devices = [0, 1]
 //   collections = ["team-b"]         # or "private" (default), "everybody"
 //

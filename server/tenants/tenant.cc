@@ -36,6 +36,7 @@ Tenant::Tenant(const Options& options)
       group_(options.group),
       quota_(options.quota),
       weight_(options.weight),
+      kernel_time_limit_(options.kernel_time_limit),
       devices_(options.devices),
       collections_(options.collections) {}
 
@@ -52,6 +53,7 @@ void Tenant::Update(const Options& options) {
   SetQuota(options.quota);
   absl::MutexLock lock(&mutex_);
   weight_ = options.weight;
+  kernel_time_limit_ = options.kernel_time_limit;
   devices_ = options.devices;
   collections_ = options.collections;
 }
@@ -64,6 +66,11 @@ std::vector<uint32_t> Tenant::devices() const {
 uint32_t Tenant::weight() const {
   absl::MutexLock lock(&mutex_);
   return weight_;
+}
+
+absl::Duration Tenant::kernel_time_limit() const {
+  absl::MutexLock lock(&mutex_);
+  return kernel_time_limit_;
 }
 
 v1::Visibility Tenant::collections() const {

@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "holdfast/v1/admin.pb.h"
 #include "holdfast/v1/collections.pb.h"
 #include "server/executor/quota.h"
@@ -37,6 +38,8 @@ class Tenant {
     v1::Quota quota;
     uint32_t weight = 1;
     std::vector<uint32_t> devices;  // ordinals; empty: all
+    // Of its sessions that are opened from now on; 0: as the daemon has it.
+    absl::Duration kernel_time_limit = absl::ZeroDuration();
     // Who may open its collections until they are configured otherwise.
     v1::Visibility collections;
     // Counts, with others', what its executors do; may be null.
@@ -53,6 +56,7 @@ class Tenant {
   bool temporary() const { return kind_ == Kind::kTemporary; }
   std::vector<uint32_t> devices() const;
   uint32_t weight() const;
+  absl::Duration kernel_time_limit() const;
   v1::Visibility collections() const;
   v1::Quota quota() const;
 
@@ -108,6 +112,7 @@ class Tenant {
   mutable absl::Mutex mutex_;
   v1::Quota quota_ ABSL_GUARDED_BY(mutex_);
   uint32_t weight_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration kernel_time_limit_ ABSL_GUARDED_BY(mutex_);
   std::vector<uint32_t> devices_ ABSL_GUARDED_BY(mutex_);
   v1::Visibility collections_ ABSL_GUARDED_BY(mutex_);
 };

@@ -179,6 +179,7 @@ std::shared_ptr<Tenant> TenantTable::Renew(const TenantPolicy& policy) {
       .quota = policy.quota,
       .weight = policy.weight,
       .devices = policy.devices,
+      .kernel_time_limit = policy.kernel_time_limit,
       .collections = policy.collections};
   std::shared_ptr<Tenant> tenant;
   for (const auto& named : named_) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <fstream>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -123,6 +124,25 @@ class KernelTimeLimitTest : public testing::Test {
 
   const DaemonProcess daemon_;
 };
+
+// A tenant of the policy has one of its own, below which its sessions may go.
+TEST(TenantsTimeLimitTest, NamesTheTenant) {
+  char name[] = "/tmp/holdfast-policy-XXXXXX";
+  const int file = mkstemp(name);
+  ASSERT_GE(file, 0);
+  close(file);
+  std::ofstream(name) << "[tenants.lab]\nusers = [" << getuid()
+                      << "]\nkernel-time-limit = \"300ms\"\n";
+  const DaemonProcess daemon({std::string("--policy=") + name});
+  for (const absl::Duration wish : {absl::ZeroDuration(), absl::Minutes(1)}) {
+    Client client(
+        {.address = "unix:" + daemon.socket(), .kernel_time_limit = wish});
+    ASSERT_EQ(client.Spin(), absl::OkStatus());
+    client.AwaitFault("kernel-time-limit of tenant lab in the policy");
+    client.ExpectBytes();
+  }
+  unlink(name);
+}
 
 TEST_F(KernelTimeLimitTest, AnEndlessKernelIsNamedAndTheSessionGoesOn) {
   Client client({.address = Address(), .kernel_time_limit = kLimit});

@@ -33,6 +33,7 @@ users = [1000]
 groups = [30, "root"]
 certificates = ["trainer.example"]
 weight = 3
+kernel-time-limit = "1.5s"
 devices = [1, 0]
 collections = ["team-b", "uid 7"]
 
@@ -62,6 +63,7 @@ TEST(PolicyFileTest, ReadsWhatItSaysOfEachTenant) {
   const TenantPolicy& team = policy->tenants[1];
   EXPECT_EQ(team.name, "team-a");
   EXPECT_EQ(team.weight, 3u);
+  EXPECT_EQ(team.kernel_time_limit, absl::Milliseconds(1500));
   EXPECT_EQ(team.devices, (std::vector<uint32_t>{1, 0}));
   EXPECT_EQ(team.collections.clients(0), "team-b");
   EXPECT_EQ(team.quota.device_bytes(), uint64_t{8} << 30);
@@ -115,6 +117,10 @@ TEST(PolicyFileTest, AMistakeIsToldWithItsPlace) {
       {"[tenants.a]\nquotas = {}", "policy.toml:2:1: unknown key 'quotas'"},
       {"[tenants.a]\nweight = 0", "policy.toml:2:10: a number from 1 to 1000"},
       {"[tenants.a]\nweight = -1", "policy.toml:2:10"},
+      {"[tenants.a]\nkernel-time-limit = 2", "2:21: a time is wanted"},
+      {"[tenants.a]\nkernel-time-limit = \"0\"", "2:21: a time is wanted"},
+      {"[tenants.a]\nkernel-time-limit = \"2d\"", "2:21: a time is wanted"},
+      {"[tenants.a]\nkernel-time-limit = \"-1s\"", "2:21: a time is wanted"},
       {"[tenants.a]\nusers = 7", "policy.toml:2:9: an array is wanted"},
       {"[tenants.a]\nusers = [\"no such user\"]", "no user 'no such user'"},
       {"[tenants.a]\ngroups = [\"no such group\"]", "no group"},
