@@ -11,6 +11,31 @@ namespace {
 
 Dim3 ToDim3(const hf_dim3& dim) { return {dim.x, dim.y, dim.z}; }
 
+absl::Status SetWindow(const hf_access_policy_window* given,
+                       LaunchAttributes& all) {
+  if (given == nullptr) return NullArgument("window");
+  if (given->buffer == nullptr) return NullArgument("window->buffer");
+  v1::AccessPolicyWindow& window = all.access_policy_window.emplace();
+  window.set_buffer(given->buffer->buffer.handle());
+  window.set_offset(given->offset);
+  window.set_size(given->size);
+  window.set_hit_ratio(given->hit_ratio);
+  window.set_hit_property(static_cast<v1::AccessProperty>(given->hit_property));
+  window.set_miss_property(
+      static_cast<v1::AccessProperty>(given->miss_property));
+  return absl::OkStatus();
+}
+
+absl::Status SetProgrammaticEvent(const hf_programmatic_event* given,
+                                  LaunchAttributes& all) {
+  if (given == nullptr) return NullArgument("programmatic_event");
+  if (given->event == nullptr) return NullArgument("programmatic_event->event");
+  v1::ProgrammaticEvent& event = all.programmatic_event.emplace();
+  event.set_event(given->event->event.handle());
+  event.set_trigger_at_block_start(given->trigger_at_block_start);
+  return absl::OkStatus();
+}
+
 absl::Status SetAttribute(const hf_launch_attribute& given,
                           LaunchAttributes& all) {
   const int64_t number = given.value.number;
@@ -33,6 +58,13 @@ absl::Status SetAttribute(const hf_launch_attribute& given,
     case HF_MEM_SYNC_DOMAIN:
       all.mem_sync_domain = static_cast<v1::MemSyncDomain>(as_enum);
       return absl::OkStatus();
+    case HF_MEM_SYNC_DOMAIN_MAP:
+      all.mem_sync_domain_map.emplace();
+      all.mem_sync_domain_map->set_default_domain(
+          given.value.domains.default_domain);
+      all.mem_sync_domain_map->set_remote_domain(
+          given.value.domains.remote_domain);
+      return absl::OkStatus();
     case HF_PREFERRED_CLUSTER:
       all.preferred_cluster = ToDim3(given.value.dim);
       return absl::OkStatus();
@@ -40,6 +72,10 @@ absl::Status SetAttribute(const hf_launch_attribute& given,
       if (given.value.event == nullptr) return NullArgument("event");
       all.launch_completion_event = &given.value.event->event;
       return absl::OkStatus();
+    case HF_ACCESS_POLICY_WINDOW:
+      return SetWindow(given.value.window, all);
+    case HF_PROGRAMMATIC_EVENT:
+      return SetProgrammaticEvent(given.value.programmatic_event, all);
     case HF_PREFERRED_SHARED_MEMORY_CARVEOUT:
       all.preferred_shared_memory_carveout = static_cast<uint32_t>(number);
       return absl::OkStatus();

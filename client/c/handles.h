@@ -21,6 +21,7 @@
 #include "client/cpp/module.h"
 #include "client/cpp/object_code.h"
 #include "client/cpp/session.h"
+#include "client/cpp/sharing/semaphore.h"
 #include "client/cpp/stream.h"
 
 struct hf_daemon {
@@ -45,6 +46,10 @@ struct hf_fence {
 
 struct hf_buffer {
   holdfast::Buffer buffer;
+};
+
+struct hf_semaphore {
+  holdfast::Semaphore semaphore;
 };
 
 struct hf_arena {

@@ -740,10 +740,28 @@ typedef enum hf_launch_attribute_kind {
   HF_CLUSTER_SCHEDULING_POLICY = 3,         /* number: an enumeration */
   HF_SYNCHRONIZATION_POLICY = 4,            /* number: an enumeration */
   HF_MEM_SYNC_DOMAIN = 5,                   /* number: an enumeration */
+  HF_MEM_SYNC_DOMAIN_MAP = 6,               /* domains */
   HF_PREFERRED_CLUSTER = 7,                 /* dim */
   HF_LAUNCH_COMPLETION_EVENT = 8,           /* event */
+  HF_ACCESS_POLICY_WINDOW = 9,              /* window */
+  HF_PROGRAMMATIC_EVENT = 10,               /* programmatic_event */
   HF_PREFERRED_SHARED_MEMORY_CARVEOUT = 11  /* number: percent */
 } hf_launch_attribute_kind;
+
+/* Accesses to a range of a buffer, and what the cache does with them. */
+typedef struct hf_access_policy_window {
+  const hf_buffer* buffer;
+  uint64_t offset;
+  uint64_t size;
+  float hit_ratio; /* the share that gets hit_property: 0 to 1 */
+  int hit_property, miss_property; /* AccessProperty */
+} hf_access_policy_window;
+
+/* Recorded when the kernel triggers it, or when every block has begun. */
+typedef struct hf_programmatic_event {
+  const hf_event* event;
+  bool trigger_at_block_start;
+} hf_programmatic_event;
 
 typedef struct hf_launch_attribute {
   hf_launch_attribute_kind kind;
@@ -751,6 +769,11 @@ typedef struct hf_launch_attribute {
     int64_t number;
     hf_dim3 dim;
     const hf_event* event;
+    struct {
+      uint32_t default_domain, remote_domain;
+    } domains;
+    const hf_access_policy_window* window;
+    const hf_programmatic_event* programmatic_event;
   } value;
 } hf_launch_attribute;
 
@@ -954,6 +977,13 @@ hf_error* hf_node_fill_rows(const hf_box_range* range, uint64_t width,
 /* Records an event, or waits for one, at each launch of the graph. */
 hf_error* hf_node_record(const hf_event* event, hf_node** node);
 hf_error* hf_node_wait(const hf_event* event, hf_node** node);
+/* Sets a semaphore, or waits until its value is at least this one, at each
+ * launch of the graph. The node runs on the semaphore's device:
+ * hf_node_set_device, if that is not the session's first. */
+hf_error* hf_node_signal(const hf_semaphore* semaphore, uint64_t value,
+                         hf_node** node);
+hf_error* hf_node_await(const hf_semaphore* semaphore, uint64_t value,
+                        hf_node** node);
 /* Does nothing: joins. */
 hf_error* hf_node_empty(hf_node** node);
 /* Allocates `memory`, made by hf_buffer_of_graph, on a device; kernels of
@@ -1028,6 +1058,21 @@ hf_error* hf_definition_text(const hf_definition* definition,
 hf_error* hf_definition_dot(const hf_definition* definition,
                             const hf_handle_name* names, size_t name_count,
                             const char* title, hf_text** dot);
+
+/* A definition as text that can be stored or sent: the message GraphDefinition
+ * of graph_commands.proto in JSON. It names kernels, buffers, events and
+ * semaphores of its session by their handles; for another session each is
+ * replaced, or it is HF_INVALID_ARGUMENT with the node and the handle.
+ * HF_INVALID_ARGUMENT: the text is no definition, or a wrong one. */
+hf_error* hf_definition_json(const hf_definition* definition, hf_text** json);
+hf_error* hf_definition_read(const char* json, hf_definition** definition);
+typedef struct hf_handle_pair {
+  uint64_t from;
+  uint64_t to;
+} hf_handle_pair;
+hf_error* hf_definition_rebind(const hf_definition* definition,
+                               const hf_handle_pair* handles,
+                               size_t handle_count, hf_definition** rebound);
 
 /* Records what a stream is given, from here to hf_capture_end, in place of
  * carrying it out; nothing is sent. Launches, copies, fills, allocations on the
@@ -1181,6 +1226,24 @@ typedef struct hf_mapping_options {
 hf_error* hf_mapping_create(const hf_buffer* buffer,
                             const hf_mapping_options* options,
                             hf_mapping** mapping);
+/* The same in two steps, for another process of the daemon's machine, which
+ * needs no session: the one with the session exports, and whoever gets the
+ * struct, a secret, opens it once. options->session_id has to be NULL. Each
+ * waits. */
+typedef struct hf_local_export {
+  uint8_t token[HF_TOKEN_BYTES];
+  char address[112]; /* "unix:/path", where the descriptor is taken */
+  uint64_t offset;   /* of the range in what is mapped */
+  uint64_t size;
+  uint64_t mapped_size;
+  bool read_only;
+} hf_local_export;
+hf_error* hf_buffer_export_local(const hf_buffer* buffer,
+                                 const hf_export_options* options,
+                                 hf_local_export* memory);
+hf_error* hf_mapping_open(const hf_local_export* memory,
+                          const hf_mapping_options* options,
+                          hf_mapping** mapping);
 /* REQUIRES: no kernel uses the memory any more. */
 void hf_mapping_free(hf_mapping* mapping);
 uint64_t hf_mapping_pointer(const hf_mapping* mapping);

@@ -2,6 +2,7 @@
 //
 // Definitions of graphs.
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +10,9 @@
 #include "client/c/graph/graph_handles.h"
 #include "client/c/handles.h"
 #include "client/c/holdfast.h"
+#include "client/c/json.h"
 #include "client/cpp/graph/graph_text.h"
+#include "client/cpp/graph/rebind.h"
 #include "core/base/status_macros.h"
 
 using holdfast::c::Guard;
@@ -28,6 +31,18 @@ absl::StatusOr<GraphNames> ToNames(const hf_handle_name* given, size_t count) {
     names.events[given[i].handle] = given[i].name;
   }
   return names;
+}
+
+// A handle says by its kind of what it is, so that one list serves all.
+GraphBinding ToBinding(std::span<const hf_handle_pair> handles) {
+  GraphBinding binding;
+  for (const hf_handle_pair& pair : handles) {
+    binding.kernels[pair.from] = pair.to;
+    binding.buffers[pair.from] = pair.to;
+    binding.events[pair.from] = pair.to;
+    binding.semaphores[pair.from] = pair.to;
+  }
+  return binding;
 }
 
 }  // namespace
@@ -143,6 +158,43 @@ hf_error* hf_definition_text(const hf_definition* definition,
     HOLDFAST_ASSIGN_OR_RETURN(const auto all,
                               holdfast::c::ToNames(names, name_count));
     holdfast::c::Give(holdfast::ToString(definition->definition, all), text);
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_definition_json(const hf_definition* definition, hf_text** json) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(definition);
+    HF_REQUIRE(json);
+    return holdfast::c::GiveJson(definition->definition.proto(), json);
+  });
+}
+
+hf_error* hf_definition_read(const char* json, hf_definition** definition) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(json);
+    HF_REQUIRE(definition);
+    holdfast::v1::GraphDefinition message;
+    HOLDFAST_RETURN_IF_ERROR(holdfast::c::ReadJson(json, &message));
+    HOLDFAST_ASSIGN_OR_RETURN(
+        auto read, holdfast::GraphDefinition::FromProto(std::move(message)));
+    *definition = new hf_definition{std::move(read)};
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_definition_rebind(const hf_definition* definition,
+                               const hf_handle_pair* handles,
+                               size_t handle_count, hf_definition** rebound) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(definition);
+    HF_REQUIRE(rebound);
+    if (handle_count > 0) HF_REQUIRE(handles);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        auto made,
+        holdfast::Rebind(definition->definition,
+                         holdfast::c::ToBinding({handles, handle_count})));
+    *rebound = new hf_definition{std::move(made)};
     return absl::OkStatus();
   });
 }

@@ -133,6 +133,24 @@ hf_error* hf_node_wait(const hf_event* event, hf_node** node) {
   });
 }
 
+hf_error* hf_node_signal(const hf_semaphore* semaphore, uint64_t value,
+                         hf_node** node) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(semaphore);
+    HF_REQUIRE(node);
+    return GiveNode(holdfast::SignalNode(semaphore->semaphore, value), node);
+  });
+}
+
+hf_error* hf_node_await(const hf_semaphore* semaphore, uint64_t value,
+                        hf_node** node) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(semaphore);
+    HF_REQUIRE(node);
+    return GiveNode(holdfast::WaitNode(semaphore->semaphore, value), node);
+  });
+}
+
 hf_error* hf_node_empty(hf_node** node) {
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(node);

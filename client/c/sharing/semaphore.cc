@@ -13,10 +13,6 @@
 using holdfast::c::Give;
 using holdfast::c::Guard;
 
-struct hf_semaphore {
-  holdfast::Semaphore semaphore;
-};
-
 namespace holdfast::c {
 namespace {
 

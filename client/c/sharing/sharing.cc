@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Buffers of other sessions, and buffers in this process.
+#include <cstring>
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/c/error.h"
 #include "client/c/handles.h"
 #include "client/c/holdfast.h"
@@ -106,6 +109,56 @@ hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
             session->session->device(device), pointer, size,
             {.driver = holdfast::c::Text(all.driver), .device = all.device}));
     Give(std::move(made), buffer);
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_buffer_export_local(const hf_buffer* buffer,
+                                 const hf_export_options* options,
+                                 hf_local_export* memory) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(buffer);
+    HF_REQUIRE(memory);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto made,
+        buffer->buffer.ExportLocal(holdfast::c::ToOptions(options)));
+    hf_local_export given = {};
+    if (made.address.size() >= sizeof given.address) {
+      return absl::InternalError(
+          absl::StrCat("the address ", made.address, " is too long"));
+    }
+    HOLDFAST_RETURN_IF_ERROR(holdfast::c::GiveToken(made.token, given.token));
+    made.address.copy(given.address, sizeof given.address);
+    given.offset = made.offset;
+    given.size = made.size;
+    given.mapped_size = made.mapped_size;
+    given.read_only = made.read_only;
+    *memory = given;
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_mapping_open(const hf_local_export* memory,
+                          const hf_mapping_options* options,
+                          hf_mapping** mapping) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(memory);
+    HF_REQUIRE(mapping);
+    const auto all =
+        Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT);
+    const holdfast::LocalExport exported = {
+        .token = std::string(holdfast::c::ToToken(memory->token)),
+        .address = std::string(
+            memory->address, strnlen(memory->address, sizeof memory->address)),
+        .offset = memory->offset,
+        .size = memory->size,
+        .mapped_size = memory->mapped_size,
+        .read_only = memory->read_only};
+    HOLDFAST_ASSIGN_OR_RETURN(
+        auto mapped, holdfast::LocalMapping::Map(
+                         exported, {.driver = holdfast::c::Text(all.driver),
+                                    .device = all.device}));
+    Give(std::move(mapped), mapping);
     return absl::OkStatus();
   });
 }

@@ -224,6 +224,28 @@ static void LaunchesWithTypedArguments(void) {
   config.attribute_count = 1;
   FAILS(hf_launch(g_stream, &config, scale, arguments, 3), HF_INVALID_ARGUMENT,
         "55");
+  const hf_access_policy_window window = {x, 0, 1024, 0.5f, 1, 3};
+  attribute.kind = HF_ACCESS_POLICY_WINDOW;
+  attribute.value.window = NULL;
+  FAILS(hf_launch(g_stream, &config, scale, arguments, 3), HF_INVALID_ARGUMENT,
+        "window is NULL");
+  attribute.value.window = &window;
+  OK(hf_launch(g_stream, &config, scale, arguments, 3));
+  OK(hf_stream_synchronize(g_stream));
+  attribute.kind = HF_MEM_SYNC_DOMAIN_MAP;
+  attribute.value.domains.default_domain = 0;
+  attribute.value.domains.remote_domain = 1;
+  OK(hf_launch(g_stream, &config, scale, arguments, 3));
+  OK(hf_stream_synchronize(g_stream));
+  hf_event* event;
+  OK(hf_event_create(g_session, 0, NULL, &event));
+  const hf_programmatic_event programmatic = {event, true};
+  attribute.kind = HF_PROGRAMMATIC_EVENT;
+  attribute.value.programmatic_event = &programmatic;
+  OK(hf_launch(g_stream, &config, scale, arguments, 3));
+  FAILS(hf_stream_synchronize(g_stream), HF_UNIMPLEMENTED,
+        "CUDA_ERROR_NOT_SUPPORTED"); /* on the software device */
+  hf_event_free(event);
   hf_kernel_free(add_pair);
   hf_kernel_free(scale);
   hf_buffer_free(x);

@@ -208,6 +208,81 @@ static void SharesABufferAndASemaphore(void) {
   hf_session_free(other);
 }
 
+/* A graph that signals, stored and read again, for a semaphore of another. */
+static void StoresAGraphThatSignals(void) {
+  hf_semaphore* first;
+  hf_semaphore* second;
+  hf_node* nodes[2];
+  hf_definition* definition;
+  hf_definition* read;
+  hf_definition* rebound;
+  uint32_t signal, await;
+  OK(hf_semaphore_create(g_session, 0, 0, &first));
+  OK(hf_semaphore_create(g_session, 0, 0, &second));
+  OK(hf_node_signal(first, 7, &nodes[0]));
+  OK(hf_node_await(first, 7, &nodes[1]));
+  OK(hf_definition_create(&definition));
+  OK(hf_definition_add(definition, nodes[0], NULL, 0, &signal));
+  OK(hf_definition_add(definition, nodes[1], &signal, 1, &await));
+  hf_text* json;
+  OK(hf_definition_json(definition, &json));
+  OK(hf_definition_read(hf_text_data(json), &read));
+  hf_text_free(json);
+  FAILS(hf_definition_read("{\"nodes\": 7}", &rebound), HF_INVALID_ARGUMENT,
+        "not a GraphDefinition");
+  FAILS(hf_definition_rebind(read, NULL, 0, &rebound), HF_INVALID_ARGUMENT,
+        "node 1");
+  const hf_handle_pair pair = {hf_semaphore_handle(first),
+                               hf_semaphore_handle(second)};
+  OK(hf_definition_rebind(read, &pair, 1, &rebound));
+
+  hf_graph* graph;
+  hf_graph_exec* exec;
+  uint64_t value = 0;
+  OK(hf_graph_create(g_session, rebound, &graph));
+  OK(hf_graph_instantiate(graph, NULL, &exec));
+  OK(hf_graph_exec_launch(exec, g_stream));
+  OK(hf_stream_synchronize(g_stream));
+  OK(hf_semaphore_value(second, &value));
+  EXPECT(value == 7);
+  OK(hf_semaphore_value(first, &value));
+  EXPECT(value == 0);
+  hf_graph_exec_free(exec);
+  hf_graph_free(graph);
+  hf_definition_free(rebound);
+  hf_definition_free(read);
+  hf_definition_free(definition);
+  hf_node_free(nodes[0]);
+  hf_node_free(nodes[1]);
+  hf_semaphore_free(first);
+  hf_semaphore_free(second);
+}
+
+static void ExportsToAProcessWithoutASession(void) {
+  hf_device_info* info;
+  hf_buffer* buffer;
+  hf_mapping* mapping;
+  hf_local_export memory;
+  OK(hf_daemon_describe_device(g_daemon, 0, &info));
+  OK(hf_buffer_allocate_shared(g_session, 0, 4096, &buffer));
+  hf_export_options range = HF_EXPORT_OPTIONS_INIT;
+  range.offset = 1024;
+  OK(hf_buffer_export_local(buffer, &range, &memory));
+  EXPECT(memory.size == 3072 && memory.read_only);
+  hf_mapping_options options = HF_MAPPING_OPTIONS_INIT;
+  options.driver = hf_device_info_driver_path(info);
+  OK(hf_mapping_open(&memory, &options, &mapping));
+  EXPECT(hf_mapping_size(mapping) == 3072 && hf_mapping_pointer(mapping) != 0);
+  hf_mapping_free(mapping);
+  FAILS(hf_mapping_open(&memory, &options, &mapping), HF_FAILED_PRECONDITION,
+        "no export");
+  memory.offset = UINT64_MAX;
+  FAILS(hf_mapping_open(&memory, &options, &mapping), HF_INVALID_ARGUMENT,
+        "of a mapping");
+  hf_buffer_free(buffer);
+  hf_device_info_free(info);
+}
+
 static void CommitsAndOpensACollection(void) {
   const uint64_t shape[] = {2, 3};
   const hf_array arrays[] = {{"weights", "F32", shape, 2, 0},
@@ -278,6 +353,8 @@ int main(void) {
   DefinesUpdatesAndDraws(add, x);
   CapturesAStream(add, x);
   SharesABufferAndASemaphore();
+  StoresAGraphThatSignals();
+  ExportsToAProcessWithoutASession();
   CommitsAndOpensACollection();
   hf_kernel_free(add);
   hf_module_free(module);
