@@ -50,20 +50,22 @@ class CallMetrics::Call final : public grpc::experimental::Interceptor {
   }
   // A call that its client gave up may end without a status being sent.
   ~Call() override {
-    if (!ended_) End(grpc::StatusCode::CANCELLED);
+    End(grpc::StatusCode::CANCELLED);
   }
 
   void Intercept(InterceptorBatchMethods* batch) override {
-    if (!ended_ && batch->QueryInterceptionHookPoint(
-                       InterceptionHookPoints::PRE_SEND_STATUS)) {
+    if (batch->QueryInterceptionHookPoint(
+            InterceptionHookPoints::PRE_SEND_STATUS)) {
       End(batch->GetSendStatus().error_code());
     }
     batch->Proceed();
   }
 
  private:
+  // The first one counts. gRPC closes a cancelled call by one thread while
+  // another one answers it.
   void End(grpc::StatusCode code) {
-    ended_ = true;
+    if (ended_.exchange(true)) return;
     const auto index = std::min(static_cast<size_t>(code), kCodes - 1);
     method_.ended[index].fetch_add(1, std::memory_order_relaxed);
     method_.latency.Observe(absl::Now() - started_);
@@ -72,7 +74,7 @@ class CallMetrics::Call final : public grpc::experimental::Interceptor {
 
   Method& method_;
   const absl::Time started_;
-  bool ended_ = false;
+  std::atomic<bool> ended_ = false;
 };
 
 class CallMetrics::Factory final
