@@ -49,9 +49,7 @@ class CallMetrics::Call final : public grpc::experimental::Interceptor {
     method_.running.fetch_add(1, std::memory_order_relaxed);
   }
   // A call that its client gave up may end without a status being sent.
-  ~Call() override {
-    End(grpc::StatusCode::CANCELLED);
-  }
+  ~Call() override { End(grpc::StatusCode::CANCELLED); }
 
   void Intercept(InterceptorBatchMethods* batch) override {
     if (batch->QueryInterceptionHookPoint(
