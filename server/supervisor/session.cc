@@ -311,15 +311,17 @@ bool Session::RecoverOnce() {
     suspended = last_fault_.suspended();
   }
   const absl::Time began = absl::Now();
-  // Its end would hold up its successor, but for one that finds no memory.
-  std::shared_ptr<Executor> dead = executor();
-  int attempts = 0;
-  auto recovered =
-      options_.recovery->Run(std::move(holdings), epoch, received,
-                             [&](std::shared_ptr<Executor> executor) {
-                               if (attempts++ > 0) dead = nullptr;
-                               return Adopt(std::move(executor));
-                             });
+  // Its end would hold up its successor.
+  std::shared_ptr<Executor> lost = executor();
+  auto recovered = options_.recovery->Run(
+      std::move(holdings), epoch, received,
+      [this](std::shared_ptr<Executor> successor) {
+        return Adopt(std::move(successor));
+      },
+      [&lost] {
+        if (lost != nullptr) lost->Stop(absl::Now());
+        lost = nullptr;
+      });
   absl::Status failure = recovered.status();
   if (failure.ok() && suspended) {
     failure = CheckComplete(recovered->serving);

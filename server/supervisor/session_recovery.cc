@@ -2,22 +2,27 @@
 #include "server/supervisor/session_recovery.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
+namespace {
+
+// For an executor that is ready already.
+constexpr absl::Duration kAtOnce = absl::Milliseconds(10);
+
+}  // namespace
 
 absl::StatusOr<SessionRecovery::Recovered> SessionRecovery::Run(
     std::unique_ptr<SessionHoldings> holdings, uint64_t epoch,
-    uint64_t received_through, const Show& show) {
+    uint64_t received_through, const Show& show, const LetGo& let_go) {
   absl::Status failure;
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
-    const auto& devices = options_.start.assign.devices();
-    HOLDFAST_ASSIGN_OR_RETURN(std::shared_ptr<Executor> executor,
-                              options_.take({devices.begin(), devices.end()},
-                                            absl::Now() + kRestoreLimit));
+    HOLDFAST_ASSIGN_OR_RETURN(const std::shared_ptr<Executor> executor,
+                              Take(attempt, let_go));
     if (!show(executor)) {
       return absl::CancelledError("the session is being closed");
     }
@@ -33,6 +38,18 @@ absl::StatusOr<SessionRecovery::Recovered> SessionRecovery::Run(
     if (holdings == nullptr || absl::IsDataLoss(failure)) break;
   }
   return failure;
+}
+
+absl::StatusOr<std::shared_ptr<Executor>> SessionRecovery::Take(
+    int attempt, const LetGo& let_go) {
+  const auto& devices = options_.start.assign.devices();
+  const std::vector<uint32_t> on(devices.begin(), devices.end());
+  if (attempt == 1) {
+    auto warm = options_.take(on, absl::Now() + kAtOnce);
+    if (warm.ok()) return *std::move(warm);
+  }
+  let_go();
+  return options_.take(on, absl::Now() + kRestoreLimit);
 }
 
 absl::StatusOr<SessionRecovery::Recovered> SessionRecovery::Try(

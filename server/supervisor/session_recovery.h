@@ -46,15 +46,20 @@ class SessionRecovery {
   // Shows an executor before it is used, so that it can be stopped from
   // outside; false: there is no use in one any more.
   using Show = std::function<bool(std::shared_ptr<Executor>)>;
+  // Ends the executor that was lost, whose memory another one may lack.
+  using LetGo = std::function<void()>;
 
   // Makes the session again in another executor, the last one that was shown;
   // `epoch` begins with it. Blocks. Fails when several executors in a row have
   // failed, or there are none; the session's memory is given up then.
   absl::StatusOr<Recovered> Run(std::unique_ptr<SessionHoldings> holdings,
                                 uint64_t epoch, uint64_t received_through,
-                                const Show& show);
+                                const Show& show, const LetGo& let_go);
 
  private:
+  // One that waits, or one that is made when the lost one is gone.
+  absl::StatusOr<std::shared_ptr<Executor>> Take(int attempt,
+                                                 const LetGo& let_go);
   absl::StatusOr<Recovered> Try(Executor& executor, uint64_t epoch,
                                 uint64_t received_through);
 
