@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What operators do: sessions of others, drain, tenants.
+// For operators: sessions of others, drain, tenants.
 #include "client/cpp/admin/admin.h"
 
 #include "absl/time/time.h"

@@ -38,7 +38,7 @@ class Tenant {
     v1::Quota quota;
     uint32_t weight = 1;
     std::vector<uint32_t> devices;  // ordinals; empty: all
-    // Of its sessions that are opened from now on; 0: as the daemon has it.
+    // For sessions that it opens from now on; 0: as the daemon has it.
     absl::Duration kernel_time_limit = absl::ZeroDuration();
     // Who may open its collections until they are configured otherwise.
     v1::Visibility collections;

@@ -14,7 +14,8 @@
 namespace holdfast {
 namespace {
 
-// What opens an allocation in another process, and where the bytes lie in it.
+// A descriptor that opens an allocation in another process, and where the
+// bytes lie in it.
 struct Exported {
   UniqueFd descriptor;
   uint64_t offset = 0;
@@ -26,7 +27,7 @@ absl::Status CannotShare(const LocalDriver& driver, CUresult result,
       "the memory cannot be shared: ", driver.Check(result, call).message()));
 }
 
-// Of cuMemCreate, if that is what made the memory; else not valid.
+// A descriptor of memory that cuMemCreate made; not valid if another call did.
 absl::StatusOr<UniqueFd> ExportChunk(const LocalDriver& driver,
                                      uint64_t pointer) {
   CUmemGenericAllocationHandle handle = 0;

@@ -15,10 +15,10 @@ namespace holdfast {
 // code) as a buffer of a session, without a copy: `size` bytes at `pointer`,
 // which is an address of options.device as this process counts. Waits.
 //
-// Both sides read and write it, and know nothing of each other's streams. What
-// cuMemCreate made, with a descriptor to export, lives until both have let go.
-// What cuMemAlloc made ends with this process's cuMemFree, whatever the buffer
-// does; keep it for as long.
+// Both sides read and write it, and know nothing of each other's streams.
+// Memory of cuMemCreate, with a descriptor to export, lives until both have let
+// go. Memory of cuMemAlloc ends with this process's cuMemFree, whatever the
+// buffer does; keep it for as long.
 //
 // The session reaches the whole allocation that the bytes lie in.
 //

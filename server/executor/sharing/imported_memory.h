@@ -53,7 +53,7 @@ class ImportedMemory {
   const uint64_t size_;
   const bool read_only_;
   const std::function<void(uint64_t)> released_;
-  // What is mapped, and its owner: a chunk or a whole allocation.
+  // The memory that is mapped, and its owner: a chunk or an allocation.
   CUdeviceptr base_ = 0;
   uint64_t mapped_size_ = 0;
   std::shared_ptr<const void> mapping_;

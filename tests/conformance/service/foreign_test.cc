@@ -238,7 +238,7 @@ TEST_F(ForeignTest, AnAddressOfThisProcessIsEnough) {
               StatusIs(StatusCode::kFailedPrecondition, "cannot be shared"));
 }
 
-// Of cuMemAlloc, as most of what PyTorch has: by an IPC handle, which the
+// Memory of cuMemAlloc, which most of PyTorch's is: by an IPC handle, which the
 // software device's executors are too confined to open.
 TEST_F(ForeignTest, MemoryWithoutADescriptorComesByItsHandle) {
   CUdeviceptr address = 0;
