@@ -1256,7 +1256,8 @@ uint64_t hf_mapping_size(const hf_mapping* mapping);
  * be kept as long as the buffer; the session reaches the whole allocation that
  * the bytes lie in. HF_FAILED_PRECONDITION: the daemon is on another machine,
  * or the memory cannot be shared (of cuMemAllocAsync, managed, not all in one
- * allocation). HF_UNAVAILABLE: no such driver, or the daemon's refuses; the
+ * allocation). HF_UNAVAILABLE: no such driver. HF_INVALID_ARGUMENT: the
+ * daemon's driver does not take it; the
  * software device takes memory of cuMemCreate alone. Waits. */
 hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
                                  uint64_t pointer, uint64_t size,

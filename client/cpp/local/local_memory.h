@@ -24,8 +24,9 @@ namespace holdfast {
 //
 // FAILED_PRECONDITION: the daemon is not on this machine, or the memory cannot
 // be shared (of cuMemAllocAsync, managed, made without a descriptor's type), or
-// is not all in one allocation. UNAVAILABLE: no driver in this process, or the
-// daemon's refuses, as the software device does with memory of cuMemAlloc.
+// is not all in one allocation. UNAVAILABLE: no driver in this process.
+// INVALID_ARGUMENT: the daemon's driver does not take it; the software device
+// refuses memory of cuMemAlloc.
 absl::StatusOr<Buffer> ImportLocal(const Device& device, uint64_t pointer,
                                    uint64_t size,
                                    const LocalMappingOptions& options = {});
