@@ -463,7 +463,8 @@ void ExecutorProcess::NoteFault(const internal::Fault& fault) {
     if (ended_.has_value()) return;
     if (!fault_.has_value()) fault_ = fault;
     const auto detail = GetErrorDetail(FromError(fault_->error()));
-    frozen_ = serving_.has_value() && detail.has_value() && detail->result != 0;
+    frozen_ = !end_wanted_ && serving_.has_value() && detail.has_value() &&
+              detail->result != 0;
     frozen_ ? process_->Freeze() : process_->Kill();
     if (!frozen_) return;
   }

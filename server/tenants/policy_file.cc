@@ -134,7 +134,7 @@ absl::StatusOr<absl::Duration> Reader::TimeOf(const toml::node& node) const {
   absl::Duration time;
   const auto* const text = node.as_string();
   if (text != nullptr && absl::ParseDuration(text->get(), &time) &&
-      time > absl::ZeroDuration() && time <= kMaxTime) {
+      time >= absl::Nanoseconds(1) && time <= kMaxTime) {
     return time;
   }
   return ErrorAt(node, "a time is wanted, from \"1ns\" to \"24h\"");

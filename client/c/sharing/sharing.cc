@@ -24,6 +24,24 @@ struct hf_mapping {
   std::unique_ptr<holdfast::LocalMapping> mapping;
 };
 
+namespace holdfast::c {
+namespace {
+
+LocalMappingOptions ToMappingOptions(const hf_mapping_options& all) {
+  return {.driver = Text(all.driver), .device = all.device};
+}
+
+absl::Status GiveMapping(const LocalExport& memory,
+                         const hf_mapping_options& all, hf_mapping** out) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto mapped,
+                            LocalMapping::Map(memory, ToMappingOptions(all)));
+  Give(std::move(mapped), out);
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace holdfast::c
+
 extern "C" {
 
 hf_error* hf_buffer_allocate_shared(hf_session* session, uint32_t device,
@@ -85,12 +103,7 @@ hf_error* hf_mapping_create(const hf_buffer* buffer,
         buffer->buffer.ExportLocal({.rights = all.writable
                                                   ? holdfast::Rights::kReadWrite
                                                   : holdfast::Rights::kRead}));
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto mapped, holdfast::LocalMapping::Map(
-                         exported, {.driver = holdfast::c::Text(all.driver),
-                                    .device = all.device}));
-    Give(std::move(mapped), mapping);
-    return absl::OkStatus();
+    return holdfast::c::GiveMapping(exported, all, mapping);
   });
 }
 
@@ -105,9 +118,8 @@ hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
         Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT);
     HOLDFAST_ASSIGN_OR_RETURN(
         auto made,
-        holdfast::ImportLocal(
-            session->session->device(device), pointer, size,
-            {.driver = holdfast::c::Text(all.driver), .device = all.device}));
+        holdfast::ImportLocal(session->session->device(device), pointer, size,
+                              holdfast::c::ToMappingOptions(all)));
     Give(std::move(made), buffer);
     return absl::OkStatus();
   });
@@ -154,12 +166,7 @@ hf_error* hf_mapping_open(const hf_local_export* memory,
         .size = memory->size,
         .mapped_size = memory->mapped_size,
         .read_only = memory->read_only};
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto mapped, holdfast::LocalMapping::Map(
-                         exported, {.driver = holdfast::c::Text(all.driver),
-                                    .device = all.device}));
-    Give(std::move(mapped), mapping);
-    return absl::OkStatus();
+    return holdfast::c::GiveMapping(exported, all, mapping);
   });
 }
 

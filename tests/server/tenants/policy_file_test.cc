@@ -119,6 +119,7 @@ TEST(PolicyFileTest, AMistakeIsToldWithItsPlace) {
       {"[tenants.a]\nweight = -1", "policy.toml:2:10"},
       {"[tenants.a]\nkernel-time-limit = 2", "2:21: a time is wanted"},
       {"[tenants.a]\nkernel-time-limit = \"0\"", "2:21: a time is wanted"},
+      {"[tenants.a]\nkernel-time-limit = \"0.5ns\"", "2:21: a time is wanted"},
       {"[tenants.a]\nkernel-time-limit = \"2d\"", "2:21: a time is wanted"},
       {"[tenants.a]\nkernel-time-limit = \"-1s\"", "2:21: a time is wanted"},
       {"[tenants.a]\nusers = 7", "policy.toml:2:9: an array is wanted"},
