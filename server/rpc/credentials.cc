@@ -55,9 +55,11 @@ class ReloadingCredentials final : public grpc::ServerCredentials {
     if (texts == given_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     const grpc_ssl_pem_key_cert_pair pair = {texts->key.c_str(),
                                              texts->certificate.c_str()};
-    *config = grpc_ssl_server_certificate_config_create(
-        certificates_->asks_clients() ? texts->client_ca.c_str() : nullptr,
-        &pair, 1);
+    // gRPC 1.51 asserts that there is a CA, also where clients are not asked
+    // for certificates and none is ever compared with it.
+    const std::string& ca =
+        certificates_->asks_clients() ? texts->client_ca : texts->certificate;
+    *config = grpc_ssl_server_certificate_config_create(ca.c_str(), &pair, 1);
     given_ = std::move(texts);
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
   }

@@ -148,6 +148,14 @@ TEST_F(TlsTest, NewCertificatesAreForNewConnectionsFromSighupOn) {
   }
 }
 
+TEST_F(TlsTest, WithoutAClientCaWhoeverTrustsTheDaemonMayConnect) {
+  daemon_ = std::make_unique<DaemonProcess>(
+      std::vector<std::string>{"--tls-cert=" + directory_ + "/server.pem",
+                               "--tls-key=" + directory_ + "/server.key"});
+  const grpc::Status opened = Open(ConnectAs({}));
+  EXPECT_TRUE(opened.ok()) << Text(opened);
+}
+
 TEST_F(TlsTest, ABadFileChangesNothing) {
   CertificateAuthority next;
   const Certificate client = authority_.Issue("alice");
