@@ -46,6 +46,8 @@ constexpr Group kGroups[] = {
      MeasureDevices},
     {"network", "bytes in and out over TCP and TLS, with --tcp and --tls",
      MeasureNetwork},
+    {"remote", "short calls over TCP and TLS, and over networks with distance",
+     MeasureRemote},
     {"recovery", "from a fault to the next launch, with bytes held",
      MeasureRecovery},
     {"application", "the whole of SAXPY", MeasureApplication},

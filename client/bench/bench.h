@@ -89,6 +89,7 @@ absl::Status MeasureGraphs(Bench& bench);
 absl::Status MeasureCopies(Bench& bench);
 absl::Status MeasureDevices(Bench& bench);
 absl::Status MeasureNetwork(Bench& bench);
+absl::Status MeasureRemote(Bench& bench);
 absl::Status MeasureMemory(Bench& bench);
 absl::Status MeasureEvents(Bench& bench);
 absl::Status MeasureSharing(Bench& bench);

@@ -31,7 +31,8 @@ absl::Status Broken() {
   return absl::InternalError("the bare gRPC stream broke");
 }
 
-// Answers every batch with number 1; the others only cost their way.
+// Answers every batch with number 1, with as many bytes as it asks for; the
+// others only cost their way.
 class EchoService final : public v1::CommandService::Service {
  public:
   grpc::Status Run(grpc::ServerContext*, const v1::CommandBatch*,
@@ -43,9 +44,15 @@ class EchoService final : public v1::CommandService::Service {
       grpc::ServerReaderWriter<v1::ResultBatch, v1::CommandBatch>* stream)
       override {
     v1::ResultBatch results;
-    results.add_results()->set_sequence(1);
+    v1::Result& result = *results.add_results();
+    result.set_sequence(1);
     for (v1::CommandBatch batch; stream->Read(&batch);) {
-      if (batch.first_sequence() == 1 && !stream->Write(results)) break;
+      if (batch.first_sequence() != 1) continue;
+      const uint64_t size = batch.commands_size() > 0
+                                ? batch.commands(0).read_buffer().size()
+                                : 0;
+      if (size != result.data().size()) result.set_data(std::string(size, 'x'));
+      if (!stream->Write(results)) break;
     }
     return grpc::Status::OK;
   }
@@ -158,9 +165,10 @@ absl::StatusOr<std::unique_ptr<GrpcEcho>> GrpcEcho::Start() {
 }
 
 template <typename Measure>
-absl::StatusOr<Summary> GrpcEcho::OnStream(Measure measure) {
+absl::StatusOr<Summary> GrpcEcho::OnStream(v1::CommandService::Stub& stub,
+                                           Measure measure) {
   grpc::ClientContext context;
-  const std::unique_ptr<Stream> stream = stub_->Execute(&context);
+  const std::unique_ptr<Stream> stream = stub.Execute(&context);
   absl::StatusOr<Summary> summary = measure(*stream);
   stream->WritesDone();
   const grpc::Status status = stream->Finish();
@@ -168,16 +176,34 @@ absl::StatusOr<Summary> GrpcEcho::OnStream(Measure measure) {
   return summary;
 }
 
-absl::StatusOr<Summary> GrpcEcho::PingPong(int count) {
-  return OnStream([count](Stream& stream) {
-    v1::CommandBatch ping;
-    ping.set_first_sequence(1);
+absl::StatusOr<Summary> GrpcEcho::PingPong(v1::CommandService::Stub& stub,
+                                           const v1::CommandBatch& ping,
+                                           int count) {
+  return OnStream(stub, [count, &ping](Stream& stream) {
     v1::ResultBatch pong;
     return TimeEach(100, count, [&]() -> absl::Status {
       if (!stream.Write(ping) || !stream.Read(&pong)) return Broken();
       return absl::OkStatus();
     });
   });
+}
+
+absl::StatusOr<Summary> GrpcEcho::PingPong(int count) {
+  v1::CommandBatch ping;
+  ping.set_first_sequence(1);
+  return PingPong(*stub_, ping, count);
+}
+
+absl::StatusOr<Summary> GrpcEcho::TcpPingPong(int count, uint64_t bytes_there,
+                                              uint64_t bytes_back) {
+  v1::CommandBatch ping;
+  ping.set_first_sequence(1);
+  ping.add_commands()->mutable_read_buffer()->set_size(bytes_back);
+  ping.add_commands()->mutable_write_buffer()->set_data(
+      std::string(bytes_there, 'x'));
+  const auto stub =
+      v1::CommandService::NewStub(ConnectionOfItsOwn(tcp_address_));
+  return PingPong(*stub, ping, count);
 }
 
 absl::StatusOr<Summary> GrpcEcho::UnaryCall(int count) {
@@ -191,7 +217,7 @@ absl::StatusOr<Summary> GrpcEcho::UnaryCall(int count) {
 
 absl::StatusOr<Summary> GrpcEcho::CommandRate(int commands_a_message,
                                               int messages) {
-  return OnStream([=](Stream& stream) {
+  return OnStream(*stub_, [=](Stream& stream) {
     v1::CommandBatch commands;
     commands.set_first_sequence(2);
     for (int i = 0; i < commands_a_message; ++i) {

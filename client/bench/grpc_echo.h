@@ -27,6 +27,10 @@ class GrpcEcho {
   // One batch there, one back; microseconds.
   absl::StatusOr<Summary> PingPong(int count);
 
+  // The same over TCP, with so many bytes in either message.
+  absl::StatusOr<Summary> TcpPingPong(int count, uint64_t bytes_there,
+                                      uint64_t bytes_back);
+
   // An empty unary call; microseconds.
   absl::StatusOr<Summary> UnaryCall(int count);
 
@@ -47,7 +51,11 @@ class GrpcEcho {
       : server_(std::move(server)), tcp_address_(std::move(tcp_address)) {}
   // Opens a stream, calls `measure` with it and closes it.
   template <typename Measure>
-  absl::StatusOr<Summary> OnStream(Measure measure);
+  static absl::StatusOr<Summary> OnStream(v1::CommandService::Stub& stub,
+                                          Measure measure);
+  static absl::StatusOr<Summary> PingPong(v1::CommandService::Stub& stub,
+                                          const v1::CommandBatch& ping,
+                                          int count);
 
   const std::unique_ptr<BenchProcess> server_;
   const std::string tcp_address_;
