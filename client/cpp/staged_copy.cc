@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -120,20 +119,9 @@ absl::Status CopyPieces(StagingRing& ring, Pieces& pieces,
   }
 }
 
-// Nothing is copied if not all of it can be.
-absl::Status CheckRange(const TransferTarget& target) {
-  if (target.offset <= target.buffer_size &&
-      target.size <= target.buffer_size - target.offset) {
-    return absl::OkStatus();
-  }
-  return absl::OutOfRangeError(absl::StrCat(target.size, " bytes at offset ",
-                                            target.offset, " of a buffer of ",
-                                            target.buffer_size, " bytes"));
-}
-
 absl::Status Copy(StagingRing& ring, const TransferTarget& target,
                   const Direction& direction) {
-  HOLDFAST_RETURN_IF_ERROR(CheckRange(target));
+  HOLDFAST_RETURN_IF_ERROR(target.CheckRange());
   Pieces pieces(target.size);
   std::vector<absl::Status> outcomes(pieces.threads());
   std::vector<std::thread> helpers;

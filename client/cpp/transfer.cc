@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/transfer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -28,35 +30,74 @@ v1::TransferRange RangeOf(SessionState& session, const TransferTarget& target) {
   return range;
 }
 
+// A copy of up to so many times what one command may hold is that many
+// commands: fewer steps than a call of its own, which makes up for that only
+// where there are more bytes.
+constexpr uint64_t kMaxInlineParts = 16;
+
+// Calls `each` with the beginning and the size of each part.
+template <typename Each>
+absl::Status ForEachPart(const SessionState& session,
+                         const TransferTarget& target, Each each) {
+  const uint64_t most = session.limits.max_inline_bytes();
+  if (target.size > most) HOLDFAST_RETURN_IF_ERROR(target.CheckRange());
+  for (uint64_t at = 0; at < target.size; at += most) {
+    HOLDFAST_RETURN_IF_ERROR(each(at, std::min(most, target.size - at)));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WriteInline(SessionState& session, const TransferTarget& target,
-                         const void* data) {
-  return session.queue
-      .Submit([&](v1::Command& command) {
-        v1::WriteBuffer& write = *command.mutable_write_buffer();
-        write.set_stream(target.stream);
-        write.set_buffer(target.buffer);
-        write.set_offset(target.offset);
-        write.set_data(data, target.size);
-      })
-      .status();
+                         const char* data) {
+  return ForEachPart(session, target, [&](uint64_t at, uint64_t size) {
+    return session.queue
+        .Submit([&](WireWriter& writer) {
+          writer.Message(v1::Command::kWriteBufferFieldNumber, [&] {
+            writer.Fixed64(v1::WriteBuffer::kStreamFieldNumber, target.stream);
+            writer.Fixed64(v1::WriteBuffer::kBufferFieldNumber, target.buffer);
+            writer.Varint(v1::WriteBuffer::kOffsetFieldNumber,
+                          target.offset + at);
+            writer.Bytes(v1::WriteBuffer::kDataFieldNumber, data + at, size);
+          });
+        })
+        .status();
+  });
+}
+
+// The bytes of one part, which was asked for.
+absl::Status TakePart(const PendingResult& part, uint64_t size, char* data) {
+  HOLDFAST_ASSIGN_OR_RETURN(const v1::Result result, part.Wait());
+  if (result.data().size() != size) {
+    return absl::InternalError(absl::StrCat(
+        "the daemon sent ", result.data().size(), " of ", size, " bytes"));
+  }
+  std::memcpy(data, result.data().data(), size);
+  return absl::OkStatus();
 }
 
 absl::Status ReadInline(SessionState& session, const TransferTarget& target,
-                        void* data) {
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const v1::Result result, session.queue.Call([&](v1::Command& command) {
-        v1::ReadBuffer& read = *command.mutable_read_buffer();
-        read.set_stream(target.stream);
-        read.set_buffer(target.buffer);
-        read.set_offset(target.offset);
-        read.set_size(target.size);
+                        char* data) {
+  std::vector<PendingResult> parts;
+  HOLDFAST_RETURN_IF_ERROR(ForEachPart(
+      session, target, [&](uint64_t at, uint64_t size) -> absl::Status {
+        HOLDFAST_ASSIGN_OR_RETURN(
+            PendingResult part,
+            session.queue.SubmitForResult([&](v1::Command& command) {
+              v1::ReadBuffer& read = *command.mutable_read_buffer();
+              read.set_stream(target.stream);
+              read.set_buffer(target.buffer);
+              read.set_offset(target.offset + at);
+              read.set_size(size);
+            }));
+        parts.push_back(std::move(part));
+        return absl::OkStatus();
       }));
-  if (result.data().size() != target.size) {
-    return absl::InternalError(absl::StrCat("the daemon sent ",
-                                            result.data().size(), " of ",
-                                            target.size, " bytes"));
-  }
-  std::memcpy(data, result.data().data(), target.size);
+  session.queue.Flush();
+  size_t next = 0;
+  HOLDFAST_RETURN_IF_ERROR(
+      ForEachPart(session, target, [&](uint64_t at, uint64_t size) {
+        return TakePart(parts[next++], size, data + at);
+      }));
   return session.queue.TakeFailure();
 }
 
@@ -120,8 +161,9 @@ std::shared_ptr<StagingRing> RingFor(SessionState& session, uint64_t size) {
   return StagingRing::Of(session, size >= kLarge);
 }
 
-bool FitsInline(const SessionState& session, uint64_t size) {
-  return size <= session.limits.max_inline_bytes();
+bool FitsInline(const SessionState& session, uint64_t size,
+                uint64_t commands = 1) {
+  return size <= commands * session.limits.max_inline_bytes();
 }
 
 }  // namespace
@@ -129,12 +171,15 @@ bool FitsInline(const SessionState& session, uint64_t size) {
 absl::Status UploadBytes(SessionState& session, const TransferTarget& target,
                          const void* data) {
   if (target.size == 0) return absl::OkStatus();
-  if (FitsInline(session, target.size)) {
-    return WriteInline(session, target, data);
-  }
   const char* const bytes = static_cast<const char*>(data);
+  if (FitsInline(session, target.size)) {
+    return WriteInline(session, target, bytes);
+  }
   if (const auto ring = RingFor(session, target.size)) {
     return StagedUpload(session, *ring, target, bytes);
+  }
+  if (FitsInline(session, target.size, kMaxInlineParts)) {
+    return WriteInline(session, target, bytes);
   }
   return UploadLarge(session, target, bytes);
 }
@@ -142,13 +187,16 @@ absl::Status UploadBytes(SessionState& session, const TransferTarget& target,
 absl::Status DownloadBytes(SessionState& session, const TransferTarget& target,
                            void* data) {
   if (target.size == 0) return absl::OkStatus();
-  if (FitsInline(session, target.size)) {
-    return ReadInline(session, target, data);
-  }
   char* const bytes = static_cast<char*>(data);
+  if (FitsInline(session, target.size)) {
+    return ReadInline(session, target, bytes);
+  }
   if (const auto ring = RingFor(session, target.size)) {
     HOLDFAST_RETURN_IF_ERROR(StagedDownload(session, *ring, target, bytes));
     return session.queue.TakeFailure();
+  }
+  if (FitsInline(session, target.size, kMaxInlineParts)) {
+    return ReadInline(session, target, bytes);
   }
   return DownloadLarge(session, target, bytes);
 }

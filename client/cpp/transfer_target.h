@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+
 namespace holdfast {
 
 // A range of a buffer, and the stream in whose order its bytes are copied.
@@ -13,6 +15,10 @@ struct TransferTarget {
   uint64_t size = 0;
   uint64_t stream = 0;
   uint64_t buffer_size = 0;
+
+  // OUT_OF_RANGE: it is not all in the buffer. Copies in parts ask first, since
+  // nothing is copied if not all of it can be.
+  absl::Status CheckRange() const;
 };
 
 }  // namespace holdfast
