@@ -202,13 +202,13 @@ absl::Status Handle(const CommandContext& context,
     resources.copies().Add(v1::COPY_PATH_INLINE, size);
   }
   HOLDFAST_ASSIGN_OR_RETURN(auto mark, resources.MarkWork(*stream));
-  resources.watcher().Watch({std::move(mark)},
-                            [span, size, reply = context.ReplyLater(size)](
-                                const absl::Status& status) {
-                              v1::Result result;
-                              result.set_data(span.data, size);
-                              reply(status, std::move(result));
-                            });
+  context.Watch({std::move(mark)},
+                [span, size,
+                 reply = context.ReplyLater(size)](const absl::Status& status) {
+                  v1::Result result;
+                  result.set_data(span.data, size);
+                  reply(status, std::move(result));
+                });
   return absl::OkStatus();
 }
 

@@ -7,6 +7,16 @@
 
 namespace holdfast::executor {
 
+void CommandContext::Watch(CompletionWatcher::Events events,
+                           CompletionWatcher::Callback callback) const {
+  CompletionWatcher& watcher = resources.watcher();
+  if (!last || resources.options().idle == nullptr) {
+    return watcher.Watch(std::move(events), std::move(callback));
+  }
+  watcher.WatchClosely(std::move(events), std::move(callback),
+                       resources.options().idle);
+}
+
 std::function<void(const absl::Status&, v1::Result)> CommandContext::ReplyLater(
     size_t bytes) const {
   results->Expect(bytes);

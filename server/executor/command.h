@@ -37,12 +37,18 @@ struct CommandContext {
   // The failures since the last fence, which reports and clears them.
   v1::FenceResult& failures;
   uint64_t sequence = 0;  // of the command
+  bool last = false;      // of its batch
 
   // Sends a result now: fills in the number.
   void Reply(v1::Result result) const {
     result.set_sequence(sequence);
     results->Add(std::move(result));
   }
+
+  // As CompletionWatcher::Watch, for what the client waits for: by this thread
+  // if there is nothing else to do.
+  void Watch(CompletionWatcher::Events events,
+             CompletionWatcher::Callback callback) const;
 
   // Promises a result, of about so many bytes: the returned function sends it,
   // once, from any thread. Given an error, it sends that instead.

@@ -49,6 +49,12 @@ class CompletionWatcher {
   // When all of `events` have completed; at once if they have.
   void Watch(Events events, Callback callback);
 
+  // As Watch, for a thread that has nothing else to do as long as `idle()`: it
+  // looks for a moment itself, since to hand the wait over takes longer than
+  // many a kernel.
+  void WatchClosely(Events events, Callback callback,
+                    const std::function<bool()>& idle);
+
   // As Watch, for what nobody waits for: found when the device is looked at
   // anyway, else up to 0.2 ms late, or a 128th of the time
   // that it took.

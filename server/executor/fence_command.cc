@@ -33,14 +33,13 @@ absl::Status Handle(const CommandContext& context, const v1::Fence& fence) {
   v1::Result result;
   result.mutable_fence()->Swap(&context.failures);
   context.failures.Clear();
-  resources.watcher().Watch(
-      std::move(marks),
-      [result = std::move(result), reply = context.ReplyLater(),
-       note = all ? resources.NoteCompletion(context.sequence)
-                  : nullptr](const absl::Status& device_status) {
-        if (note) note(device_status);
-        reply(device_status, result);
-      });
+  context.Watch(std::move(marks),
+                [result = std::move(result), reply = context.ReplyLater(),
+                 note = all ? resources.NoteCompletion(context.sequence)
+                            : nullptr](const absl::Status& device_status) {
+                  if (note) note(device_status);
+                  reply(device_status, result);
+                });
   return absl::OkStatus();
 }
 

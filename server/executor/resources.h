@@ -166,6 +166,8 @@ struct ResourceOptions {
   // Has work done with the resources by the thread that they belong to, soon,
   // or never if the session ends. Thread-safe.
   std::function<void(std::function<void(Resources&)> work)> later;
+  // Has that thread nothing else to do just now? May be null.
+  std::function<bool()> idle;
   // For whoever wants to know what is going on.
   std::shared_ptr<CopyCounts> copies = std::make_shared<CopyCounts>();
   std::shared_ptr<DeviceTimes> times = std::make_shared<DeviceTimes>();

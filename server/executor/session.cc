@@ -16,10 +16,12 @@
 namespace holdfast::executor {
 namespace {
 
-ResourceOptions WithLater(
-    ResourceOptions options,
+// With what the session's thread offers.
+ResourceOptions WithThread(
+    ResourceOptions options, const SubmissionThread& thread,
     std::function<void(std::function<void(Resources&)>)> later) {
   options.later = std::move(later);
+  options.idle = [&thread] { return thread.idle(); };
   return options;
 }
 
@@ -35,10 +37,10 @@ Session::Session(Options options)
       processed_(options_.received_through),
       thread_(std::make_shared<SubmissionThread>()),
       resources_(std::make_unique<Resources>(
-          WithLater(options_.resources,
-                    [this](std::function<void(Resources&)> work) {
-                      Post(std::move(work));
-                    }))),
+          WithThread(options_.resources, *thread_,
+                     [this](std::function<void(Resources&)> work) {
+                       Post(std::move(work));
+                     }))),
       processor_(*resources_, *options_.counts, options_.fetch_object,
                  options_.journal.get(),
                  [thread = std::weak_ptr<SubmissionThread>(thread_)] {

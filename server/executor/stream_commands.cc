@@ -58,16 +58,15 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_ASSIGN_OR_RETURN(auto mark, context.resources.MarkWork(*stream));
   // With one stream its end is that of all work.
   if (context.resources.streams.size() == 1) {
-    context.resources.watcher().Watch(
-        {std::move(mark)},
-        [note = context.resources.NoteCompletion(context.sequence),
-         reply = DoneLater(context)](const absl::Status& status) {
-          note(status);
-          reply(status);
-        });
+    context.Watch({std::move(mark)},
+                  [note = context.resources.NoteCompletion(context.sequence),
+                   reply = DoneLater(context)](const absl::Status& status) {
+                    note(status);
+                    reply(status);
+                  });
     return absl::OkStatus();
   }
-  context.resources.watcher().Watch({std::move(mark)}, DoneLater(context));
+  context.Watch({std::move(mark)}, DoneLater(context));
   return absl::OkStatus();
 }
 
@@ -128,7 +127,7 @@ absl::Status Handle(const CommandContext& context,
                     const v1::SynchronizeEvent& command) {
   HOLDFAST_ASSIGN_OR_RETURN(EventResource * event,
                             context.resources.events.Find(command.event()));
-  context.resources.watcher().Watch({event->event}, DoneLater(context));
+  context.Watch({event->event}, DoneLater(context));
   return absl::OkStatus();
 }
 

@@ -38,6 +38,7 @@ void SubmissionThread::Stop() {
   stopping_ = true;
   ++changes_;
   dropped.swap(waiting_);
+  count_ = 0;
   parked.swap(parked_);
 }
 
@@ -54,6 +55,7 @@ bool SubmissionThread::Enqueue(Work work) {
   ++waiting.count;
   waiting.bytes += work.bytes;
   waiting_.push_back(std::move(work));
+  ++count_;
   ++changes_;
   return true;
 }
@@ -114,6 +116,7 @@ SubmissionThread::Work SubmissionThread::TakeNext() {
           ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return CanRun(work); });
   Work work = std::move(*next);
   waiting_.erase(next);
+  --count_;
   Waiting& waiting = work.is_batch ? batches_ : steps_;
   --waiting.count;
   waiting.bytes -= work.bytes;

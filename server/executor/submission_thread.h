@@ -46,6 +46,9 @@ class SubmissionThread {
   bool PostBatch(std::function<bool()> batch, size_t bytes);
   void Wake();
 
+  // Does nothing wait? For the thread's own work; thread-safe.
+  bool idle() const { return count_ == 0; }
+
   // Drops what waits; Join returns when nothing runs any more.
   void Stop();
   void Join();
@@ -76,6 +79,7 @@ class SubmissionThread {
 
   // Grows with everything that may end a wait of the thread.
   std::atomic<uint32_t> changes_{0};
+  std::atomic<size_t> count_{0};  // of waiting_
 
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
