@@ -10,9 +10,9 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "client/cpp/descriptor.h"
 #include "client/cpp/rpc_status.h"
 #include "client/cpp/session_state.h"
+#include "core/base/descriptor_socket.h"
 #include "core/base/handle.h"
 #include "core/base/populate.h"
 #include "core/base/status_macros.h"

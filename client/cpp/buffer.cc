@@ -7,9 +7,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/arena.h"
-#include "client/cpp/descriptor.h"
 #include "client/cpp/session_state.h"
 #include "client/cpp/transfer.h"
+#include "core/base/descriptor_socket.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {

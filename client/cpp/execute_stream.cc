@@ -95,6 +95,11 @@ ExecuteStream::Got ExecuteStream::Read(v1::ResultBatch* results) {
     return ended ? Got::kEnd : Got::kNothing;
   }
   absl::Status status = message.status();
+  if (message.ok() && (*message)->empty() && stream_ != nullptr) {
+    stream_->WritesDone();  // As the executor asks, to tell its status.
+    results->Clear();
+    return Got::kBatch;
+  }
   if (message.ok()) {
     const int size = static_cast<int>((*message)->size());
     if (results->ParseFromArray((*message)->data(), size)) {

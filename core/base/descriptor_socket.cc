@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/descriptor.h"
+#include "core/base/descriptor_socket.h"
 
 #include <sys/random.h>
 #include <sys/socket.h>

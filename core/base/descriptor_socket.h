@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CPP_DESCRIPTOR_H_
-#define HOLDFAST_CLIENT_CPP_DESCRIPTOR_H_
+#ifndef HOLDFAST_CORE_BASE_DESCRIPTOR_SOCKET_H_
+#define HOLDFAST_CORE_BASE_DESCRIPTOR_SOCKET_H_
 
 #include <string>
 
@@ -22,4 +22,4 @@ absl::StatusOr<std::string> HandOver(const std::string& path,
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_DESCRIPTOR_H_
+#endif  // HOLDFAST_CORE_BASE_DESCRIPTOR_SOCKET_H_

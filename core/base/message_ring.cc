@@ -99,16 +99,19 @@ void RingWriter::Publish() {
   Wake(memory_.counts->reader_sleeps);
 }
 
-absl::Status RingWriter::Write(absl::string_view message) {
-  const auto length = static_cast<uint32_t>(message.size());
-  if (length != message.size()) {
+absl::Status RingWriter::Write(absl::Span<const absl::string_view> parts) {
+  size_t size = 0;
+  for (const absl::string_view part : parts) size += part.size();
+  const auto length = static_cast<uint32_t>(size);
+  if (length != size) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a message of ", message.size(), " bytes"));
+        absl::StrCat("a message of ", size, " bytes"));
   }
   char prefix[sizeof length];
   std::memcpy(prefix, &length, sizeof length);
   HOLDFAST_RETURN_IF_ERROR(Put({prefix, sizeof prefix}));
-  HOLDFAST_RETURN_IF_ERROR(Put(message));
+  for (const absl::string_view part : parts)
+    HOLDFAST_RETURN_IF_ERROR(Put(part));
   Publish();
   return absl::OkStatus();
 }

@@ -23,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 
 namespace holdfast {
 
@@ -53,7 +54,9 @@ class RingWriter {
   // Waits while the reader does not keep up. One thread at a time.
   // CANCELLED: closed; nothing can be written any more.
   // DATA_LOSS: the reader claims to have read what was not written.
-  absl::Status Write(absl::string_view message);
+  absl::Status Write(absl::string_view message) { return Write({&message, 1}); }
+  // The same for a message in parts.
+  absl::Status Write(absl::Span<const absl::string_view> parts);
 
   // Would Write of so many bytes not wait? One thread at a time.
   bool HasRoomFor(size_t bytes) const;

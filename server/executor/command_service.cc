@@ -114,6 +114,11 @@ absl::Status CommandService::ExecuteAttached(CommandStream& commands,
                                              uint64_t results_read) {
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t call,
                             attachment_.Begin(context, results_read));
+  if (commands.has_rings()) {
+    attachment_.SendDirectly(call, [&commands](const v1::ResultBatch& batch) {
+      return commands.WriteNow(batch);
+    });
+  }
   std::thread writer([this, &commands, call] {
     v1::ResultBatch batch;
     while (attachment_.Next(call, &batch) && commands.Write(batch)) {

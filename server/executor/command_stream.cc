@@ -24,6 +24,9 @@ constexpr absl::Duration kLookAnyway = absl::Seconds(10);
 // How often a call whose client sends no more is looked at: does it still take?
 constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
 
+// A client that is asked to end the call has so long before it is cancelled.
+constexpr absl::Duration kEndPatience = absl::Seconds(1);
+
 // Results of at most so many bytes are sent by the thread that made them.
 constexpr size_t kSmallBytes = 2048;
 
@@ -62,14 +65,24 @@ CommandStream::CommandStream(grpc::ServerContext& context, Grpc& grpc,
 CommandStream::~CommandStream() {
   if (rings_ == nullptr) return;
   finished_.Notify();
-  if (!rings_->reader().closed()) context_.TryCancel();
+  if (!rings_->reader().closed()) AskForEnd();
   end_.join();
+}
+
+// A call that is cancelled loses its status.
+void CommandStream::AskForEnd() {
+  const bool asked =
+      rings_->writer().HasRoomFor(0) && rings_->writer().Write("").ok();
+  if (!asked || !half_closed_.WaitForNotificationWithTimeout(kEndPatience)) {
+    context_.TryCancel();
+  }
 }
 
 void CommandStream::AwaitEnd() {
   for (v1::CommandBatch none; grpc_.Read(&none);) {
   }
   rings_->reader().Close();
+  half_closed_.Notify();
   // A client that has half-closed still takes results, until it goes.
   while (!context_.IsCancelled()) {
     if (finished_.WaitForNotificationWithTimeout(kCancelPoll)) return;

@@ -28,7 +28,8 @@ class CommandStream {
   // outlive it.
   CommandStream(grpc::ServerContext& context, Grpc& grpc,
                 DescriptorInbox& inbox, size_t max_batch_bytes);
-  // With rings, cancels a call that the client has not ended.
+  // With rings, asks a client that has not ended the call to do so, and cancels
+  // the call of one that does not.
   ~CommandStream();
   CommandStream(const CommandStream&) = delete;
   CommandStream& operator=(const CommandStream&) = delete;
@@ -56,10 +57,12 @@ class CommandStream {
  private:
   // Waits for the end of a call whose messages take the rings.
   void AwaitEnd();
+  void AskForEnd();
 
   grpc::ServerContext& context_;
   Grpc& grpc_;
   std::unique_ptr<RingPair> rings_;
+  absl::Notification half_closed_;  // by the client, or it has gone
   absl::Notification finished_;
   std::thread end_;
 };

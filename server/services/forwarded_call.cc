@@ -6,16 +6,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
 #include "core/base/log.h"
 #include "server/relay/relayed_message.h"
-#include "server/rpc/status_conversion.h"
+#include "server/services/upstream_end.h"
 
 namespace holdfast {
 namespace {
-
-// A broken connection is noticed a moment before the end of the process.
-constexpr absl::Duration kLossNoticed = absl::Seconds(2);
 
 absl::string_view View(const grpc::string_ref& text) {
   return {text.data(), text.size()};
@@ -172,30 +168,18 @@ void ForwardedCall::Close(Flow& flow) {
 }
 
 void ForwardedCall::Upstream::OnDone(const grpc::Status& status) {
-  for (const auto& [key, value] :
-       call_.upstream_context_.GetServerTrailingMetadata()) {
-    // gRPC's own are made anew from the status.
-    if (!absl::StartsWith(View(key), "grpc-")) {
-      call_.context_.AddTrailingMetadata(String(key), String(value));
-    }
-  }
+  PassTrailersOn(call_.upstream_context_, call_.context_);
   call_.FinishWith(status);  // After which the call may not exist any more.
 }
 
 void ForwardedCall::FinishWith(const grpc::Status& status) {
-  if (status.error_code() != grpc::StatusCode::UNAVAILABLE ||
-      !status.error_details().empty() || context_.IsCancelled()) {
+  if (!IsBrokenConnection(status) || context_.IsCancelled()) {
     return Finish(status);
   }
-  // Not the executor's word, but that of a broken connection to it. A thread of
-  // gRPC's must not wait for the reason: the executor may have closed its
-  // socket and live on.
-  const absl::Status waiting =
-      threads_.Run(absl::StrCat("session ", session_->id()), [this, status] {
-        const absl::Status lost =
-            session_->AwaitLoss(absl::Now() + kLossNoticed);
-        Finish(lost.ok() ? status : ToGrpcStatus(lost));
-      });
+  // A thread of gRPC's must not wait for the reason.
+  const absl::Status waiting = threads_.Run(
+      absl::StrCat("session ", session_->id()),
+      [this, status] { Finish(ExplainBroken(*session_, status)); });
   if (!waiting.ok()) Finish(status);
 }
 

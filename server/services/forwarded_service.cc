@@ -16,6 +16,7 @@
 #include "core/base/status_macros.h"
 #include "server/rpc/session_token.h"
 #include "server/rpc/status_conversion.h"
+#include "server/services/execute_call.h"
 #include "server/services/forwarded_call.h"
 
 namespace holdfast {
@@ -58,6 +59,12 @@ Reactor* ForwardedService::Forward(const SessionRegistry& registry,
                                    grpc::CallbackServerContext* context) {
   auto session = SessionOf(registry, *context);
   if (!session.ok()) return new RefusedCall(session.status());
+  if (method.is_execute) {
+    auto place = (*session)->TakeExecuteCall();
+    if (!place.ok()) return new RefusedCall(place.status());
+    return new ExecuteCall(context, method.name, *std::move(session),
+                           *std::move(place));
+  }
   auto channel = stall_guard_ == nullptr ? (*session)->executor_channel()
                                          : (*session)->NextTransferChannel();
   std::unique_ptr<TransferRelay> relay;
@@ -81,6 +88,8 @@ ForwardedService::ForwardedService(
     Method& method = methods_.emplace_back();
     method.name = absl::StrCat("/", descriptor.full_name(), "/",
                                descriptor.method(i)->name());
+    method.is_execute = traffic == Traffic::kCommands &&
+                        descriptor.method(i)->client_streaming();
     if (traffic == Traffic::kBytes) {
       method.direction = DirectionOf(*descriptor.method(i));
     }

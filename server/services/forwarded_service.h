@@ -26,7 +26,8 @@ class ForwardedService final : public grpc::Service {
  public:
   // kBytes: calls go by connections of their own, what they stream through
   // memory that the executor shares, and they end when the client does not take
-  // a message for a minute.
+  // a message for a minute. kCommands: streams go through rings that the
+  // executor shares, single calls through gRPC.
   enum class Traffic { kCommands, kBytes };
 
   // `registry` and `threads` must outlive the service.
@@ -40,6 +41,7 @@ class ForwardedService final : public grpc::Service {
     // The direction of a transfer's bytes, which take the relay's shared
     // blocks.
     std::optional<TransferRelay::Direction> direction;
+    bool is_execute = false;  // CommandService.Execute
   };
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Forward(

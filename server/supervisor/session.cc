@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/base/descriptor_socket.h"
 #include "core/base/error_detail.h"
 #include "core/base/log.h"
 #include "core/base/log_scope.h"
@@ -137,6 +138,20 @@ void Session::NoteAttach() {
 bool Session::HasToken(absl::string_view token) const {
   return token.size() == options_.token.size() &&
          CRYPTO_memcmp(token.data(), options_.token.data(), token.size()) == 0;
+}
+
+absl::StatusOr<std::string> Session::HandOver(int fd) const {
+  return holdfast::HandOver(options_.descriptor_socket_path, options_.token,
+                            fd);
+}
+
+absl::StatusOr<std::shared_ptr<void>> Session::TakeExecuteCall() {
+  auto place =
+      std::shared_ptr<void>(nullptr, [this](void*) { --execute_calls_; });
+  if (++execute_calls_ <= kMaxExecuteCalls) return place;
+  return absl::ResourceExhaustedError(
+      absl::StrCat("session ", options_.id, " has ", kMaxExecuteCalls,
+                   " Execute calls open; the limit is ", kMaxExecuteCalls));
 }
 
 absl::Status Session::Serving() const {

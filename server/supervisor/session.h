@@ -20,6 +20,7 @@
 #include <grpcpp/channel.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -51,6 +52,9 @@ class Session {
   static constexpr absl::Duration kLostKept = absl::Minutes(1);
   // An executor that is asked to stop has so long before it is killed.
   static constexpr absl::Duration kStopTime = absl::Seconds(5);
+  // Execute calls of a remote client at once: one, and those before it whose
+  // connections broke, until that is noticed.
+  static constexpr int kMaxExecuteCalls = 8;
 
   struct Options {
     std::string id;
@@ -100,6 +104,15 @@ class Session {
   // The same for a call that carries many bytes: one of several connections,
   // another one each time, so that calls at once do not share a thread.
   std::shared_ptr<grpc::Channel> NextTransferChannel();
+
+  // Hands a descriptor to the executor, as its client would. Returns the token
+  // that a call then names. Blocks, for up to 10 s; fails as
+  // holdfast::HandOver.
+  absl::StatusOr<std::string> HandOver(int fd) const;
+  // A place for one more Execute call, which is given back with the pointer;
+  // the session must live until then. RESOURCE_EXHAUSTED: there are
+  // kMaxExecuteCalls.
+  absl::StatusOr<std::shared_ptr<void>> TakeExecuteCall();
 
   // The memory that the bytes of relayed calls go through.
   std::shared_ptr<SharedBlocks> blocks() const {
@@ -194,6 +207,8 @@ class Session {
   const LogFields log_fields_;
   const absl::Time opened_;
   const std::shared_ptr<grpc::Channel> channel_;
+
+  std::atomic<int> execute_calls_{0};
 
   absl::Mutex transfer_mutex_;
   size_t transfers_ ABSL_GUARDED_BY(transfer_mutex_) = 0;

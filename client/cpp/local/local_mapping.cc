@@ -11,9 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/cpp/descriptor.h"
 #include "client/cpp/local/local_context.h"
 #include "client/cpp/local/local_driver.h"
+#include "core/base/descriptor_socket.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 

@@ -14,13 +14,17 @@ constexpr absl::Duration kCancelPoll = absl::Milliseconds(20);
 
 }  // namespace
 
-Attachment::Attachment() : results_(std::make_shared<ResultQueue>()) {}
+Attachment::Attachment() : results_(std::make_shared<ResultQueue>()) {
+  results_->SendDirectly(
+      [this](const v1::ResultBatch& batch) { return SendNow(batch); });
+}
 
 Attachment::~Attachment() {
   {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
   }
+  results_->SendDirectly(nullptr);
   results_->Abandon();
   if (taker_.joinable()) taker_.join();
 }
@@ -38,10 +42,35 @@ void Attachment::Keep(const v1::ResultBatch& batch) {
     return stopping_ || HasRoom();
   };
   mutex_.Await(absl::Condition(&room));
+  unsent_bytes_ += entry.bytes.size();
+  Append(std::move(entry));
+}
+
+void Attachment::Append(Entry entry) {
   entry.first = total_;
   total_ += entry.count;
-  unsent_bytes_ += entry.bytes.size();
   kept_.push_back(std::move(entry));
+}
+
+bool Attachment::SendNow(const v1::ResultBatch& batch) {
+  absl::MutexLock lock(&mutex_);
+  if (send_now_ == nullptr || sending_ || tell_arrived_ ||
+      next_ != kept_.size() || !send_now_(batch)) {
+    return false;
+  }
+  Entry entry;
+  entry.count = static_cast<uint64_t>(batch.results_size());
+  entry.bytes = batch.SerializeAsString();
+  sent_bytes_ += entry.bytes.size();
+  Append(std::move(entry));
+  ++next_;
+  DropOldest();
+  return true;
+}
+
+void Attachment::SendDirectly(uint64_t call, ResultQueue::SendNow send) {
+  absl::MutexLock lock(&mutex_);
+  if (call == call_) send_now_ = std::move(send);
 }
 
 absl::StatusOr<uint64_t> Attachment::Begin(grpc::ServerContext& context,
@@ -54,6 +83,8 @@ absl::StatusOr<uint64_t> Attachment::Begin(grpc::ServerContext& context,
                      total_, "; those behind ", oldest, " are kept"));
   }
   if (context_ != nullptr) context_->TryCancel();
+  send_now_ = nullptr;
+  sending_ = false;
   if (!taker_.joinable()) taker_ = std::thread([this] { TakeResults(); });
   SetNext(results_read);
   context_ = &context;
@@ -80,7 +111,10 @@ void Attachment::SetNext(uint64_t results_read) {
 
 void Attachment::End(uint64_t call) {
   absl::MutexLock lock(&mutex_);
-  if (call == call_) context_ = nullptr;
+  if (call == call_) {
+    context_ = nullptr;
+    send_now_ = nullptr;
+  }
   if (call == reading_) reading_ = 0;
 }
 
@@ -130,6 +164,7 @@ void Attachment::DropOldest() {
 bool Attachment::Next(uint64_t call, v1::ResultBatch* batch) {
   batch->Clear();
   absl::MutexLock lock(&mutex_);
+  if (call == call_) sending_ = false;
   const auto due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || call != call_ || context_ == nullptr || tell_arrived_ ||
            next_ < kept_.size();
@@ -148,6 +183,7 @@ bool Attachment::Next(uint64_t call, v1::ResultBatch* batch) {
   if (std::exchange(tell_arrived_, false)) {
     batch->add_results()->set_sequence(arrived_);
   }
+  sending_ = true;
   return true;
 }
 

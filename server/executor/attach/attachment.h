@@ -63,7 +63,13 @@ class Attachment {
   void Acknowledge(uint64_t call, uint64_t sequence);
 
   // Blocks until there is something to send. False: the call is over.
+  // REQUIRES: the last call's batch was sent.
   bool Next(uint64_t call, v1::ResultBatch* batch);
+
+  // Until the call's End, results that need not wait for others are sent by the
+  // thread that finds them, as by ResultQueue::SendDirectly, and never between
+  // Next and the next one.
+  void SendDirectly(uint64_t call, ResultQueue::SendNow send);
 
  private:
   // Results that were taken from the queue together.
@@ -75,6 +81,9 @@ class Attachment {
 
   void TakeResults();
   void Keep(const v1::ResultBatch& batch);
+  void Append(Entry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Keeps it as sent, if it could be.
+  bool SendNow(const v1::ResultBatch& batch);
   // Polls `condition`, since nothing tells that a client has gone.
   bool AwaitInCall(uint64_t call, bool (Attachment::*condition)() const)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -105,6 +114,8 @@ class Attachment {
   uint64_t skip_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t arrived_ ABSL_GUARDED_BY(mutex_) = 0;
   bool tell_arrived_ ABSL_GUARDED_BY(mutex_) = false;
+  ResultQueue::SendNow send_now_ ABSL_GUARDED_BY(mutex_);  // of the newest call
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;  // what Next has returned
   std::thread taker_;
 };
 

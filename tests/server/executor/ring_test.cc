@@ -10,7 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/cpp/descriptor.h"
+#include "core/base/descriptor_socket.h"
 #include "core/base/memfd.h"
 #include "core/base/ring_pair.h"
 #include "tests/server/executor/executor_fixture.h"

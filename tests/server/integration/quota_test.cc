@@ -16,7 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/cpp/descriptor.h"
+#include "core/base/descriptor_socket.h"
 #include "core/base/handle.h"
 #include "core/base/memfd.h"
 #include "holdfast/v1/commands.grpc.pb.h"

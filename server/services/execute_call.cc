@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/services/execute_call.h"
+
+#include <grpcpp/support/slice.h>
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "core/base/unique_fd.h"
+#include "server/rpc/session_token.h"
+#include "server/rpc/status_conversion.h"
+#include "server/services/upstream_end.h"
+
+namespace holdfast {
+namespace {
+
+constexpr char kRings[] = "holdfast-rings";
+constexpr char kResultsRead[] = "holdfast-results-read";
+
+// Results and the call's end wake the thread; it also looks by itself, in case
+// that the executor suppresses the wake-ups.
+constexpr absl::Duration kLookAnyway = absl::Seconds(10);
+
+// A batch of results is smaller.
+constexpr size_t kMaxResultBytes = size_t{64} << 20;
+
+// So many bytes of results wait while others are written, and one message more.
+constexpr size_t kMaxWaitingBytes = size_t{1} << 20;
+
+// What the executor is told of the client's metadata: no rings of its own.
+bool IsPassedOn(absl::string_view key) {
+  return key == kSessionTokenKey || key == kResultsRead ||
+         absl::StartsWith(key, "trace");
+}
+
+// A message's bytes as they lie in memory, which `slices` keeps.
+std::vector<absl::string_view> PartsOf(const grpc::ByteBuffer& message,
+                                       std::vector<grpc::Slice>* slices) {
+  std::vector<absl::string_view> parts;
+  if (!message.Dump(slices).ok()) return parts;
+  for (const grpc::Slice& slice : *slices) {
+    parts.emplace_back(reinterpret_cast<const char*>(slice.begin()),
+                       slice.size());
+  }
+  return parts;
+}
+
+}  // namespace
+
+ExecuteCall::ExecuteCall(grpc::CallbackServerContext* context,
+                         const std::string& method,
+                         std::shared_ptr<Session> session,
+                         std::shared_ptr<void> place)
+    : context_(*context),
+      method_(method),
+      session_(std::move(session)),
+      place_(std::move(place)),
+      stub_(session_->executor_channel()),
+      upstream_(*this) {
+  thread_ = std::thread([this] { Serve(); });
+}
+
+ExecuteCall::~ExecuteCall() {
+  thread_.join();
+  if (writer_.joinable()) writer_.join();
+}
+
+void ExecuteCall::Serve() {
+  grpc::Status status;
+  if (const absl::Status offered = OfferRings(); offered.ok()) {
+    StartUpstream();
+    if (AwaitRings()) {
+      ReadNext();
+      RelayResults();
+    } else {
+      EndUp();  // Without rings there is nothing to say.
+    }
+    status = AwaitEnd();
+    PassTrailersOn(upstream_context_, context_);
+  } else {
+    status = {grpc::StatusCode::UNAVAILABLE, std::string(offered.message())};
+  }
+  if (IsBrokenConnection(status) && !context_.IsCancelled()) {
+    status = ExplainBroken(*session_, status);
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    finished_ = true;
+    const auto unused = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return !ring_full_ && !writing_;
+    };
+    mutex_.Await(absl::Condition(&unused));
+  }
+  Finish(status);  // After which the call may not exist any more.
+}
+
+absl::Status ExecuteCall::OfferRings() {
+  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory, RingPair::CreateMemory());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      rings_,
+      RingPair::Map(memory.get(), RingPair::End::kClient, kMaxResultBytes));
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string token,
+                            session_->HandOver(memory.get()));
+  ring_token_ = absl::BytesToHexString(token);
+  return absl::OkStatus();
+}
+
+void ExecuteCall::StartUpstream() {
+  for (const auto& [key, value] : context_.client_metadata()) {
+    if (IsPassedOn(absl::string_view(key.data(), key.size()))) {
+      upstream_context_.AddMetadata(std::string(key.data(), key.size()),
+                                    std::string(value.data(), value.size()));
+    }
+  }
+  upstream_context_.AddMetadata(kRings, ring_token_);
+  upstream_context_.set_deadline(context_.deadline());
+  stub_.PrepareBidiStreamingCall(&upstream_context_, method_, {}, &upstream_);
+  upstream_.AddHold();  // Until the client sends no more.
+  upstream_.StartRead(&upstream_.none);
+  upstream_.StartCall();
+}
+
+void ExecuteCall::Upstream::OnReadInitialMetadataDone(bool ok) {
+  const auto& metadata = call_.upstream_context_.GetServerInitialMetadata();
+  absl::MutexLock lock(&call_.mutex_);
+  call_.taken_ = ok && metadata.count(kRings) > 0;
+}
+
+// The call's end, or a message, of which there are none.
+void ExecuteCall::Upstream::OnReadDone(bool ok) {
+  if (ok) call_.upstream_context_.TryCancel();
+  absl::MutexLock lock(&call_.mutex_);
+  if (ok) {
+    call_.broken_ = absl::InternalError(
+        "the executor answered by gRPC though it has rings");
+  }
+  if (std::exchange(call_.held_, false)) RemoveHold();
+}
+
+void ExecuteCall::Upstream::OnDone(const grpc::Status& status) {
+  if (call_.rings_ != nullptr) call_.rings_->Close();
+  absl::MutexLock lock(&call_.mutex_);
+  call_.ended_ = status;
+}
+
+bool ExecuteCall::AwaitRings() {
+  absl::MutexLock lock(&mutex_);
+  const auto answered = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return taken_.has_value() || ended_.has_value();
+  };
+  mutex_.Await(absl::Condition(&answered));
+  return taken_.value_or(false);
+}
+
+grpc::Status ExecuteCall::AwaitEnd() {
+  absl::MutexLock lock(&mutex_);
+  const auto ended = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return ended_.has_value();
+  };
+  mutex_.Await(absl::Condition(&ended));
+  if (!broken_.ok()) return ToGrpcStatus(broken_);
+  if (ended_->ok() && !taken_.value_or(false)) {
+    return {grpc::StatusCode::INTERNAL, "the executor did not take the rings"};
+  }
+  return *ended_;
+}
+
+void ExecuteCall::RelayResults() {
+  RingReader& reader = rings_->reader();
+  for (;;) {
+    // Messages that came before the end are read before it.
+    const bool ended = reader.closed();
+    const auto message = reader.Read();
+    if (!message.ok()) {
+      LogFor(session_->client(), LogLevel::kError, "session ", session_->id(),
+             ": from its executor: ", message.status().message());
+      absl::MutexLock lock(&mutex_);
+      broken_ = message.status();
+      break;
+    }
+    if (message->has_value()) {
+      if ((*message)->empty()) {
+        EndUp();  // As the executor asks, so that it can tell its status.
+      } else if (!Send(**message)) {
+        break;
+      }
+    } else if (ended) {
+      return;
+    } else {
+      reader.Await(kLookAnyway);
+    }
+  }
+  upstream_context_.TryCancel();
+}
+
+bool ExecuteCall::Send(absl::string_view results) {
+  absl::MutexLock lock(&mutex_);
+  const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return client_gone_ || waiting_.size() < kMaxWaitingBytes;
+  };
+  mutex_.Await(absl::Condition(&room));
+  if (client_gone_) return false;
+  // Messages one after another are one message: its list has all their results.
+  absl::StrAppend(&waiting_, results);
+  if (!writing_) StartNextWrite();
+  return true;
+}
+
+void ExecuteCall::StartNextWrite() {
+  const grpc::Slice slice(std::exchange(waiting_, {}));
+  outgoing_ = grpc::ByteBuffer(&slice, 1);
+  writing_ = true;
+  StartWrite(&outgoing_);
+}
+
+void ExecuteCall::OnWriteDone(bool ok) {
+  absl::MutexLock lock(&mutex_);
+  writing_ = false;
+  client_gone_ = !ok;
+  if (ok && !waiting_.empty()) StartNextWrite();
+}
+
+void ExecuteCall::ReadNext() {
+  absl::MutexLock lock(&mutex_);
+  if (!finished_) StartRead(&incoming_);
+}
+
+void ExecuteCall::OnReadDone(bool ok) {
+  if (!ok) return EndUp();
+  if (rings_->writer().HasRoomFor(incoming_.Length())) {
+    WriteBatch();
+    return ReadNext();
+  }
+  absl::MutexLock lock(&mutex_);
+  if (finished_) return;
+  ring_full_ = true;
+  if (!writer_.joinable()) {
+    writer_ = std::thread([this] { WriteBatchWhenThereIsRoom(); });
+  }
+}
+
+// Fails when the call has ended.
+void ExecuteCall::WriteBatch() {
+  std::vector<grpc::Slice> slices;
+  const std::vector<absl::string_view> parts = PartsOf(incoming_, &slices);
+  rings_->writer().Write(parts).IgnoreError();
+}
+
+void ExecuteCall::WriteBatchWhenThereIsRoom() {
+  const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return ring_full_ || finished_;
+  };
+  for (;;) {
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(&due));
+      if (!ring_full_) return;
+    }
+    WriteBatch();
+    {
+      absl::MutexLock lock(&mutex_);
+      ring_full_ = false;
+    }
+    ReadNext();
+  }
+}
+
+void ExecuteCall::EndUp() {
+  absl::MutexLock lock(&mutex_);
+  if (!std::exchange(held_, false)) return;
+  upstream_.StartWritesDone();
+  upstream_.RemoveHold();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One Execute call of a remote client. To the session's executor it looks like
+// a call of a client on the same machine: batches and results go through rings
+// of shared memory (core/base/ring_pair.h), so that only one of the two hops is
+// gRPC's.
+//
+//   client ── TCP, TLS ── daemon ══ rings ══ executor
+//                            └─ gRPC: the call's beginning and end
+#ifndef HOLDFAST_SERVER_SERVICES_EXECUTE_CALL_H_
+#define HOLDFAST_SERVER_SERVICES_EXECUTE_CALL_H_
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/client_callback.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/ring_pair.h"
+#include "server/supervisor/session.h"
+
+namespace holdfast {
+
+// No message is looked at. A batch is written to the ring by gRPC's thread if
+// there is room, else by a second thread; the next one is read from the client
+// afterwards, so a session that is busy holds its client back. Results are read
+// by the call's own thread. Those that come while others are on their way to
+// the client follow as one message. Deletes itself when both sides are done.
+class ExecuteCall final
+    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  // `place` is the call's place among those of its session; it goes with it.
+  ExecuteCall(grpc::CallbackServerContext* context, const std::string& method,
+              std::shared_ptr<Session> session, std::shared_ptr<void> place);
+  ~ExecuteCall() override;
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override { upstream_context_.TryCancel(); }
+  void OnDone() override { delete this; }
+
+ private:
+  // The call to the executor, which carries no messages. It is read all the
+  // same, since its end would not be told otherwise.
+  class Upstream final
+      : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+   public:
+    explicit Upstream(ExecuteCall& call) : call_(call) {}
+    void OnReadInitialMetadataDone(bool ok) override;
+    void OnReadDone(bool ok) override;
+    void OnDone(const grpc::Status& status) override;
+
+    grpc::ByteBuffer none;
+
+   private:
+    ExecuteCall& call_;
+  };
+
+  // The call's thread: from the offer of the rings to Finish.
+  void Serve();
+  absl::Status OfferRings();
+  void StartUpstream();
+  // Has the executor taken the rings? Waits for its answer, or its end.
+  bool AwaitRings();
+  void RelayResults();
+  // False: the client takes no more.
+  bool Send(absl::string_view results);
+  void StartNextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Reads the client's next batch, unless the call is over.
+  void ReadNext();
+  void WriteBatch();
+  void WriteBatchWhenThereIsRoom();
+  // The client sends no more.
+  void EndUp();
+  grpc::Status AwaitEnd();
+
+  grpc::CallbackServerContext& context_;
+  const std::string method_;
+  const std::shared_ptr<Session> session_;
+  const std::shared_ptr<void> place_;
+  grpc::ClientContext upstream_context_;
+  grpc::GenericStub stub_;
+  Upstream upstream_;
+  std::unique_ptr<RingPair> rings_;
+  std::string ring_token_;
+  grpc::ByteBuffer incoming_;
+  grpc::ByteBuffer outgoing_;
+
+  absl::Mutex mutex_;
+  // The executor's answer to the offer; nullopt: it has not answered.
+  std::optional<bool> taken_ ABSL_GUARDED_BY(mutex_);
+  std::optional<grpc::Status> ended_ ABSL_GUARDED_BY(mutex_);
+  absl::Status broken_ ABSL_GUARDED_BY(mutex_);  // by the executor's messages
+  bool held_ ABSL_GUARDED_BY(mutex_) = true;     // the call to the executor
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool client_gone_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string waiting_ ABSL_GUARDED_BY(mutex_);  // results, to be written next
+  bool ring_full_ ABSL_GUARDED_BY(mutex_) = false;
+
+  std::thread writer_;  // there once the ring has been full
+  std::thread thread_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SERVICES_EXECUTE_CALL_H_

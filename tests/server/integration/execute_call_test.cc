@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A remote client's Execute call, which the daemon carries through rings of
+// shared memory, at the protocol: nothing shows of them.
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "holdfast/v1/commands.grpc.pb.h"
+#include "tests/server/integration/daemon_fixture.h"
+
+namespace holdfast {
+namespace {
+
+class ExecuteCallTest : public DaemonTest {
+ protected:
+  struct Call {
+    explicit Call(ExecuteCallTest& test) {
+      test.session_.AddToken(&context);
+      stub = v1::CommandService::NewStub(test.tcp_);
+    }
+    void Begin() { stream = stub->Execute(&context); }
+    bool Fences(uint64_t first, int count) {
+      v1::CommandBatch batch;
+      batch.set_first_sequence(first);
+      for (int i = 0; i < count; ++i) batch.add_commands()->mutable_fence();
+      return stream->Write(batch);
+    }
+    // The numbers of the results until the call's end.
+    std::vector<uint64_t> Rest() {
+      std::vector<uint64_t> numbers;
+      for (v1::ResultBatch batch; stream->Read(&batch);) {
+        for (const v1::Result& result : batch.results()) {
+          numbers.push_back(result.sequence());
+        }
+      }
+      return numbers;
+    }
+
+    grpc::ClientContext context;
+    std::unique_ptr<v1::CommandService::Stub> stub;
+    std::unique_ptr<grpc::ClientReaderWriter<v1::CommandBatch, v1::ResultBatch>>
+        stream;
+  };
+
+  TestSession session_{tcp_};
+};
+
+TEST_F(ExecuteCallTest, AHalfClosedCallGetsTheResultsOfAllThatWasSent) {
+  Call call(*this);
+  call.Begin();
+  ASSERT_TRUE(call.Fences(1, 1000));
+  ASSERT_TRUE(call.Fences(1001, 1000));
+  ASSERT_TRUE(call.stream->WritesDone());
+  const std::vector<uint64_t> numbers = call.Rest();
+  EXPECT_TRUE(call.stream->Finish().ok());
+  ASSERT_EQ(numbers.size(), 2000u);
+  EXPECT_EQ(numbers.front(), 1u);
+  EXPECT_EQ(numbers.back(), 2000u);
+}
+
+TEST_F(ExecuteCallTest, ABatchLargerThanTheRingArrivesAsAWhole) {
+  Call call(*this);
+  call.Begin();
+  v1::CommandBatch batch;
+  batch.set_first_sequence(1);
+  // There is no such buffer: each fails, after all its bytes have come.
+  for (int i = 0; i < 20; ++i) {
+    v1::WriteBuffer& write = *batch.add_commands()->mutable_write_buffer();
+    write.set_buffer(12345);
+    write.set_data(std::string(64 << 10, 'x'));
+  }
+  ASSERT_TRUE(call.stream->Write(batch));
+  ASSERT_TRUE(call.Fences(21, 1));
+  ASSERT_TRUE(call.stream->WritesDone());
+  const std::vector<uint64_t> numbers = call.Rest();
+  EXPECT_TRUE(call.stream->Finish().ok());
+  ASSERT_EQ(numbers.size(), 21u);  // 20 errors, and the fence
+  EXPECT_EQ(numbers.back(), 21u);
+}
+
+TEST_F(ExecuteCallTest, RingsThatARemoteClientOffersAreNotAskedFor) {
+  Call call(*this);
+  call.context.AddMetadata("holdfast-rings", std::string(32, '0'));
+  call.Begin();
+  ASSERT_TRUE(call.Fences(1, 1));
+  ASSERT_TRUE(call.stream->WritesDone());
+  EXPECT_EQ(call.Rest(), std::vector<uint64_t>{1});
+  EXPECT_TRUE(call.stream->Finish().ok());
+}
+
+TEST_F(ExecuteCallTest, ASecondCallOfASessionIsRefusedByTheExecutor) {
+  Call first(*this);
+  first.Begin();
+  ASSERT_TRUE(first.Fences(1, 1));
+  v1::ResultBatch batch;
+  ASSERT_TRUE(first.stream->Read(&batch));
+  Call second(*this);
+  second.Begin();
+  const grpc::Status refused = second.stream->Finish();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION)
+      << Text(refused);
+  ASSERT_TRUE(first.Fences(2, 1));
+  EXPECT_TRUE(first.stream->Read(&batch));
+}
+
+TEST_F(ExecuteCallTest, MoreCallsThanASessionMayHaveAreRefusedAtOnce) {
+  // A stopped executor answers none of them.
+  const pid_t executor = ExecutorPid(session_);
+  ASSERT_GT(executor, 0);
+  ASSERT_EQ(kill(executor, SIGSTOP), 0);
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int i = 0; i < 8; ++i) {
+    calls.push_back(std::make_unique<Call>(*this));
+    calls.back()->Begin();
+  }
+  // The daemon takes calls of one connection in order, though not at once.
+  grpc::Status refused;
+  for (int tries = 0; tries < 100; ++tries) {
+    Call call(*this);
+    call.context.set_deadline(
+        absl::ToChronoTime(absl::Now() + absl::Seconds(1)));
+    call.Begin();
+    refused = call.stream->Finish();
+    if (refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) break;
+  }
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED)
+      << Text(refused);
+  EXPECT_NE(refused.error_message().find("the limit is 8"), std::string::npos)
+      << refused.error_message();
+  for (const auto& call : calls) call->context.TryCancel();
+  kill(executor, SIGCONT);
+}
+
+TEST_F(ExecuteCallTest, AClientThatNeverReadsAndGoesLeavesItsPlace) {
+  {
+    Call call(*this);
+    call.Begin();
+    for (uint64_t i = 0; i < 20; ++i) {
+      ASSERT_TRUE(call.Fences(1 + i * 1000, 1000));
+    }
+    call.context.TryCancel();
+    call.Rest();
+    call.stream->Finish();
+  }
+  // The place is free when the executor has noticed.
+  for (int tries = 0; tries < 200; ++tries) {
+    Call call(*this);
+    call.Begin();
+    call.Fences(1'000'000, 1);
+    call.stream->WritesDone();
+    const std::vector<uint64_t> numbers = call.Rest();
+    const grpc::Status status = call.stream->Finish();
+    if (status.ok()) {
+      ASSERT_FALSE(numbers.empty());
+      EXPECT_EQ(numbers.back(), 1'000'000u);
+      return;
+    }
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION)
+        << Text(status);
+    absl::SleepFor(absl::Milliseconds(50));
+  }
+  FAIL() << "the place was never free";
+}
+
+TEST_F(ExecuteCallTest, TheDeathOfTheExecutorIsTheCallsReason) {
+  Call call(*this);
+  call.Begin();
+  ASSERT_TRUE(call.Fences(1, 1));
+  v1::ResultBatch batch;
+  ASSERT_TRUE(call.stream->Read(&batch));
+  ASSERT_EQ(kill(ExecutorPid(session_), SIGKILL), 0);
+  call.Rest();
+  const grpc::Status status = call.stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_NE(status.error_message().find("SIGKILL"), std::string::npos)
+      << status.error_message();
+}
+
+}  // namespace
+}  // namespace holdfast
