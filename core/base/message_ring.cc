@@ -34,11 +34,10 @@ void Wake(std::atomic<uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
-// Looks for a moment, then sleeps on `word`; `ready` may be false afterwards.
+// Sleeps on `word`; `ready` may be false afterwards.
 template <typename Ready>
 void SleepUnless(Ready ready, std::atomic<uint32_t>& word,
                  absl::Duration limit) {
-  if (NapUntil(ready)) return;
   word.store(1, std::memory_order_seq_cst);
   if (!ready()) Sleep(word, limit);
   word.store(0, std::memory_order_seq_cst);
@@ -75,8 +74,9 @@ absl::StatusOr<size_t> RingWriter::AwaitRoom() {
     }
     if (used < memory_.capacity) return memory_.capacity - used;
     Publish();
-    SleepUnless([this] { return Used() != memory_.capacity || closed_; },
-                memory_.counts->writer_sleeps, kLookForRoom);
+    const auto ready = [this] { return Used() != memory_.capacity || closed_; };
+    if (NapUntil(ready)) continue;
+    SleepUnless(ready, memory_.counts->writer_sleeps, kLookForRoom);
   }
   return absl::CancelledError("the ring was closed");
 }
@@ -134,8 +134,11 @@ std::vector<std::string> RingWriter::Unread(size_t max_message_bytes) const {
 }
 
 void RingReader::Await(absl::Duration limit) {
-  SleepUnless([this] { return Ready() || closed_; },
-              memory_.counts->reader_sleeps, limit);
+  const auto ready = [this] { return Ready() || closed_; };
+  // After a wait in vain another one is likely to be: it costs nothing.
+  if (!idle_ && NapUntil(ready)) return;
+  SleepUnless(ready, memory_.counts->reader_sleeps, limit);
+  idle_ = !ready();
 }
 
 void RingReader::Take(char* bytes, size_t size, uint64_t* available) {

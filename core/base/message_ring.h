@@ -94,8 +94,9 @@ class RingReader {
            read_.load(std::memory_order_relaxed);
   }
 
-  // Waits until Ready or closed, for so long at most. One thread at a time, and
-  // while others read.
+  // Waits until Ready or closed, for so long at most: looks for a moment before
+  // it sleeps, unless the last wait was in vain. One thread at a time, and while
+  // others read.
   void Await(absl::Duration limit);
 
   // The next message, which stays until the next call; nullopt: it is not all
@@ -126,6 +127,7 @@ class RingReader {
   size_t length_got_ = 0;
   std::vector<char> message_;
   size_t message_got_ = 0;
+  bool idle_ = false;  // of Await: nothing came in the last one
   std::atomic<bool> closed_{false};
 };
 

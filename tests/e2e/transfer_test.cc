@@ -59,6 +59,33 @@ TEST_P(TransferTest, BytesComeBackAsTheyWent) {
   }
 }
 
+TEST_P(TransferTest, CopiesOfAFewCommandsComeBackAsTheyWent) {
+  const auto session = Open();
+  const Stream stream = *session->device(0).CreateStream();
+  const Buffer buffer = *session->device(0).Allocate(2 << 20, stream);
+  for (const size_t size : {65536, 65537, 300001, 1 << 20, (1 << 20) + 1}) {
+    std::vector<char> bytes(size);
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 7 / 3);
+    ASSERT_TRUE(buffer.Upload(bytes.data(), size, stream, 4096).ok());
+    std::vector<char> back(size);
+    ASSERT_TRUE(buffer.Download(back.data(), size, stream, 4096).ok());
+    EXPECT_TRUE(back == bytes) << size;
+  }
+}
+
+TEST_P(TransferTest, NothingIsCopiedIfNotAllOfItFits) {
+  const auto session = Open();
+  const Stream stream = *session->device(0).CreateStream();
+  const Buffer buffer = *session->device(0).Allocate(200'000, stream);
+  ASSERT_TRUE(buffer.Fill(uint8_t{1}, stream).ok());
+  const std::vector<char> bytes(200'001, 2);
+  const absl::Status status = buffer.Upload(bytes.data(), 200'001, stream);
+  EXPECT_TRUE(absl::IsOutOfRange(status)) << status;
+  std::vector<char> back(200'000);
+  ASSERT_TRUE(buffer.Download(back.data(), 200'000, stream).ok());
+  EXPECT_TRUE(back == std::vector<char>(200'000, 1));
+}
+
 TEST_P(TransferTest, EachPartComesAfterWhatTheStreamWasGivenBefore) {
   const auto session = Open();
   const Stream stream = *session->device(0).CreateStream();

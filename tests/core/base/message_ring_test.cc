@@ -98,6 +98,14 @@ TEST_F(MessageRingTest, AMessageMayBeMuchLargerThanTheRing) {
   writer.join();
 }
 
+TEST_F(MessageRingTest, PartsAreOneMessage) {
+  const absl::string_view parts[] = {"one ", "", "message"};
+  ASSERT_OK(writer_.Write(parts));
+  EXPECT_EQ(Receive(), "one message");
+  ASSERT_OK(writer_.Write(absl::Span<const absl::string_view>()));
+  EXPECT_EQ(Receive(), "");
+}
+
 TEST_F(MessageRingTest, APartOfAMessageIsNoMessage) {
   std::thread writer(
       [&] { writer_.Write(std::string(200, 'x')).IgnoreError(); });

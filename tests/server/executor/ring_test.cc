@@ -4,6 +4,7 @@
 // over, and what hostile clients put into these.
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -128,6 +129,22 @@ TEST_F(RingTest, WhatIsNoBatchEndsTheCallWithItsReason) {
   EXPECT_EQ(ResultsUntil(0).at(0).error().message(),
             "a message of 3 bytes is no CommandBatch");
   EXPECT_EQ(stream_->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(RingTest, AClientThatHalfClosesWhenItIsAskedToHasTheCallsStatus) {
+  ASSERT_NO_FATAL_FAILURE(OpenWithRings());
+  ASSERT_OK(rings_->writer().Write("\xff\xff\xff"));
+  ResultsUntil(0);
+  absl::StatusOr<std::optional<absl::string_view>> asked{
+      std::optional<absl::string_view>{}};
+  while (asked.ok() && !asked->has_value()) {
+    rings_->reader().Await(absl::Seconds(1));
+    asked = rings_->reader().Read();
+  }
+  ASSERT_OK(asked.status());
+  EXPECT_EQ(**asked, "");
+  stream_->WritesDone();
+  EXPECT_EQ(stream_->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(RingTest, NumbersThatDoNotIncreaseEndTheCallWithItsReason) {
