@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "core/base/printable.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
+#include "server/tenants/key_set.h"
 #include "server/tenants/tenant_name.h"
 #include "server/tenants/token_key.h"
 
@@ -244,15 +246,22 @@ absl::Status Reader::ReadIdentities(const toml::table& table, size_t number,
 absl::Status Reader::ReadKeys(const toml::node& node, TokenRules* rules) const {
   HOLDFAST_ASSIGN_OR_RETURN(const auto* const list, ArrayOf(node));
   if (list->empty()) return ErrorAt(node, "no files of keys");
+  std::set<std::string> ids;
   for (const toml::node& one : *list) {
     HOLDFAST_ASSIGN_OR_RETURN(const std::string name, TextOf(one));
     const auto path = std::filesystem::path(file_).parent_path() / name;
-    const auto pem = ReadFile(path.string(), kMaxKeyFileBytes);
-    if (!pem.ok()) return ErrorAt(one, ToPrintable(pem.status().message()));
-    auto keys = ParseTokenKeys(*pem);
+    const auto text = ReadFile(path.string(), kMaxKeyFileBytes);
+    if (!text.ok()) return ErrorAt(one, ToPrintable(text.status().message()));
+    auto keys = IsKeySet(*text) ? ParseKeySet(*text) : ParseTokenKeys(*text);
     if (!keys.ok()) {
       return ErrorAt(one, absl::StrCat(ToPrintable(path.string()), ": ",
                                        keys.status().message()));
+    }
+    for (const TokenKey& key : *keys) {
+      if (key.id().empty() || ids.insert(key.id()).second) continue;
+      return ErrorAt(one, absl::StrCat(ToPrintable(path.string()),
+                                       ": a file before it has a key '",
+                                       ToPrintable(key.id()), "', too"));
     }
     std::move(keys->begin(), keys->end(), std::back_inserter(rules->keys));
     if (rules->keys.size() > kMaxTokenKeys) {

@@ -10,7 +10,7 @@
 //   certificates = ["CN=ops,O=Example"]  # subject, common or alternative name
 //
 //   [tokens]                         # signed tokens (JWT) are taken
-//   keys = ["issuer.pem"]            # public keys, beside this file
+//   keys = ["issuer.pem"]            # public keys, PEM or JWKS, beside this
 //   issuer = "https://id.example"
 //   audience = "holdfast"
 //   leeway = 30                      # seconds

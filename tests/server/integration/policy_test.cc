@@ -247,6 +247,35 @@ TEST_F(TokenTest, ANewKeyCountsFromSighupOnAndABrokenOneNever) {
   EXPECT_EQ(ListWith(tcp, Token(next)), StatusCode::OK);
 }
 
+// An issuer changes its key: the new one is published beside the old one,
+// signs, and then the old one goes.
+TEST_F(TokenTest, KeysOfASetAreRotatedBySighup) {
+  const Channel tcp = daemon_->Tcp();
+  const TokenIssuer next = TokenIssuer::Rsa();
+  const auto claims = absl::StrCat(
+      R"({"iss":"https://id.example","aud":"holdfast","sub":"ci","exp":)",
+      absl::ToUnixSeconds(absl::Now() + absl::Hours(1)), "}");
+  const std::string old_token =
+      issuer_.SignWithHeader(R"({"alg":"EdDSA","kid":"a"})", claims);
+  const std::string new_token =
+      next.SignWithHeader(R"({"alg":"RS256","kid":"b"})", claims);
+  const auto publish = [&](const std::string& keys) {
+    WriteKey("{\"keys\": [" + keys + "]}");
+    Reload();
+  };
+  publish(issuer_.Jwk("a"));
+  EXPECT_EQ(ListWith(tcp, old_token), StatusCode::OK);
+  EXPECT_EQ(ListWith(tcp, new_token), StatusCode::UNAUTHENTICATED);
+  publish(issuer_.Jwk("a") + "," + next.Jwk("b"));
+  EXPECT_EQ(ListWith(tcp, old_token), StatusCode::OK);
+  EXPECT_EQ(ListWith(tcp, new_token), StatusCode::OK);
+  publish(next.Jwk("b") + "," + next.Jwk("b"));  // refused: the same id twice
+  EXPECT_EQ(ListWith(tcp, old_token), StatusCode::OK);
+  publish(next.Jwk("b"));
+  EXPECT_EQ(ListWith(tcp, old_token), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(ListWith(tcp, new_token), StatusCode::OK);
+}
+
 TEST_F(TokenTest, CheckConfigTellsAMistakeWithItsPlace) {
   const auto check = [&](std::string* text) {
     const std::string command = absl::StrCat(
@@ -265,6 +294,10 @@ TEST_F(TokenTest, CheckConfigTellsAMistakeWithItsPlace) {
   EXPECT_NE(check(&text), 0) << text;
   EXPECT_TRUE(absl::StrContains(text, policy() + ":4:9: ")) << text;
   EXPECT_TRUE(absl::StrContains(text, "private key")) << text;
+  WriteKey("{\"keys\":\n[7]}");
+  EXPECT_NE(check(&text), 0) << text;
+  EXPECT_TRUE(absl::StrContains(text, policy() + ":4:9: ")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "issuer.pem: keys[0]: ")) << text;
 }
 
 TEST_F(TokenTest, FloodsOfBadLoginsGetErrorsAndCostNoMemory) {
