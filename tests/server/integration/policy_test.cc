@@ -128,6 +128,30 @@ TEST_F(PolicyTest, AFloodOfRefusalsDoesNotFillTheDisk) {
   EXPECT_EQ(List(daemon_->Unix()), StatusCode::OK);
 }
 
+TEST_F(PolicyTest, ReservationsAreOfTheRealDevices) {
+  // The software device has 256 MiB.
+  Write("unnamed = \"serve\"\n[tenants.team]\nreserved-memory = \"1GiB\"\n");
+  const Channel tcp = daemon_->Tcp();
+  kill(daemon_->pid(), SIGHUP);
+  std::filesystem::rename(audit(), audit() + ".1");
+  kill(daemon_->pid(), SIGHUP);
+  ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(audit()); }));
+  EXPECT_EQ(List(tcp), StatusCode::PERMISSION_DENIED);
+  Write("unnamed = \"serve\"\n[tenants.team]\nreserved-memory = \"100MiB\"\n");
+  kill(daemon_->pid(), SIGHUP);
+  EXPECT_TRUE(Eventually([&] { return List(tcp) == StatusCode::OK; }));
+  grpc::ClientContext context;
+  v1::ListTenantsResponse tenants;
+  ASSERT_TRUE(v1::AdminService::NewStub(daemon_->Unix())
+                  ->ListTenants(&context, {}, &tenants)
+                  .ok());
+  uint64_t reserved = 0;
+  for (const v1::TenantInfo& tenant : tenants.tenants()) {
+    reserved += tenant.reserved_device_bytes();
+  }
+  EXPECT_EQ(reserved, uint64_t{100} << 20);
+}
+
 // A daemon that takes signed tokens, whose subject "ci" is the tenant "team".
 class TokenTest : public PolicyTest {
  protected:
