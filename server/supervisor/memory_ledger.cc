@@ -45,9 +45,11 @@ MemoryLedger::MemoryLedger(uint64_t host_bytes,
                                 : std::move(shares)) {}
 
 void MemoryLedger::AddDevices(const internal::Ready& ready) {
+  DeviceSizes sizes;
   for (const v1::Device& device : ready.devices()) {
-    shares_->AddDevice(device.ordinal(), device.total_memory());
+    sizes[device.ordinal()] = device.total_memory();
   }
+  shares_->AddDevices(sizes);
 }
 
 size_t MemoryLedger::device_count() const { return shares_->sizes().size(); }

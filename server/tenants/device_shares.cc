@@ -45,15 +45,27 @@ void DeviceShares::Change(Device& device, const std::string& tenant,
   if (share.used == 0 && share.reserved == 0) device.shares.erase(tenant);
 }
 
-void DeviceShares::AddDevice(uint32_t device, uint64_t bytes) {
+void DeviceShares::AddDevices(const DeviceSizes& sizes) {
   absl::MutexLock lock(&mutex_);
-  const auto [added, is_new] = devices_.try_emplace(device);
-  if (!is_new) return;
-  Device& entry = added->second;
-  entry.totals.size = bytes;
+  for (const auto& [device, bytes] : sizes) {
+    if (!devices_.contains(device)) Add(device, bytes);
+  }
+}
+
+void DeviceShares::AwaitDevices(absl::Time deadline) const {
+  absl::MutexLock lock(&mutex_);
+  const auto known = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !devices_.empty();
+  };
+  mutex_.AwaitWithDeadline(absl::Condition(&known), deadline);
+}
+
+void DeviceShares::Add(uint32_t ordinal, uint64_t bytes) {
+  Device& device = devices_[ordinal];
+  device.totals.size = bytes;
   const auto add = [&](const Reservation& reservation) {
-    if (!reservation.Covers(device)) return;
-    Change(entry, reservation.tenant,
+    if (!reservation.Covers(ordinal)) return;
+    Change(device, reservation.tenant,
            [&](Share& share) { share.reserved = reservation.bytes; });
   };
   for (const Reservation& reservation : of_policy_) add(reservation);

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "server/tenants/reservation.h"
 
 namespace holdfast {
@@ -31,8 +32,10 @@ class DeviceShares {
     uint64_t reserved = 0;  // used or not
   };
 
-  // Adds a device; no effect if it is known.
-  void AddDevice(uint32_t device, uint64_t bytes);
+  // Adds the devices that are not known yet.
+  void AddDevices(const DeviceSizes& sizes);
+  // Blocks until devices are known, until the deadline at most.
+  void AwaitDevices(absl::Time deadline) const;
   DeviceSizes sizes() const;
   std::map<uint32_t, Totals> totals() const;
 
@@ -69,6 +72,8 @@ class DeviceShares {
 
   static void Change(Device& device, const std::string& tenant,
                      const std::function<void(Share&)>& change);
+  void Add(uint32_t ordinal, uint64_t bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Apply(const Reservation& reservation, bool reserve)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -46,6 +46,12 @@ class TenantTable {
   // or quotas do not fit the devices. Nothing changes then.
   absl::Status Apply(const Policy& policy);
 
+  // Blocks until the devices are known that Create reserves memory of, until
+  // the deadline at most.
+  void AwaitDevices(absl::Time deadline) const {
+    if (shares_ != nullptr) shares_->AwaitDevices(deadline);
+  }
+
   // Makes a temporary tenant. Returns its bearer token: "holdfast-" and 256
   // random bits in hexadecimal digits. INVALID_ARGUMENT: a bad name or
   // lifetime, or a device twice; ALREADY_EXISTS: the name or the user is taken;

@@ -196,7 +196,6 @@ TEST_F(TenantsTest, BytesOfAllSessionsTogetherAreExact) {
 }
 
 TEST_F(TenantsTest, NobodyTakesWhatIsReservedForAJob) {
-  TestSession other(unix_);  // From now on the devices are known.
   v1::CreateTenantRequest request;
   request.set_name("job");
   request.set_reserved_device_bytes(200 * kMiB);
@@ -204,6 +203,7 @@ TEST_F(TenantsTest, NobodyTakesWhatIsReservedForAJob) {
   const Channel job = WithToken(token_);
   EXPECT_EQ(InfoOf("job").reserved_device_bytes(), 200 * kMiB);
   // The software device has 256 MiB.
+  TestSession other(unix_);
   const absl::Status refused = Allocate(unix_, other, 0, 100 * kMiB);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
   EXPECT_TRUE(absl::StrContains(refused.message(),

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/time/clock.h"
 #include "core/base/quota_exceeded.h"
 
 namespace holdfast {
@@ -16,10 +19,7 @@ using absl::StatusCode;
 class DeviceSharesTest : public testing::Test {
  protected:
   // Devices 0 and 1 of 100 bytes.
-  DeviceSharesTest() {
-    shares_.AddDevice(0, 100);
-    shares_.AddDevice(1, 100);
-  }
+  DeviceSharesTest() { shares_.AddDevices({{0, 100}, {1, 100}}); }
 
   static Reservation Of(const std::string& tenant, uint64_t bytes,
                         std::vector<uint32_t> devices = {}) {
@@ -72,8 +72,9 @@ TEST_F(DeviceSharesTest, ReservationsAreOfTheTenantsDevicesOnly) {
 
 TEST_F(DeviceSharesTest, ADeviceThatComesLaterIsDividedAsTheOthers) {
   shares_.SetPolicy({Of("a", 30)});
-  shares_.AddDevice(2, 40);
-  shares_.AddDevice(2, 4000);
+  shares_.AddDevices({{1, 7}, {2, 40}});
+  shares_.AddDevices({{2, 4000}});
+  EXPECT_EQ(shares_.sizes(), (DeviceSizes{{0, 100}, {1, 100}, {2, 40}}));
   EXPECT_FALSE(shares_.Take(2, "b", 11).ok());
   EXPECT_TRUE(shares_.Take(2, "b", 10).ok());
 }
@@ -112,6 +113,7 @@ TEST_F(DeviceSharesTest, AJobsReservationIsMadeOnlyIfTheMemoryIsThere) {
   EXPECT_EQ(shares_.Reserve(Of("job", 1, {7})).code(),
             StatusCode::kInvalidArgument);
   DeviceShares none;
+  none.AwaitDevices(absl::Now() + absl::Milliseconds(1));
   EXPECT_EQ(none.Reserve(Of("job", 1)).code(), StatusCode::kUnavailable);
 }
 

@@ -168,10 +168,7 @@ TEST_F(TenantTableTest, AQuotaThatIsSetHoldsAtOnce) {
 
 class SharesTest : public TenantTableTest {
  protected:
-  SharesTest() {
-    shares_->AddDevice(0, 100);
-    shares_->AddDevice(1, 100);
-  }
+  SharesTest() { shares_->AddDevices({{0, 100}, {1, 100}}); }
 
   const std::shared_ptr<DeviceShares> shares_ =
       std::make_shared<DeviceShares>();
