@@ -67,6 +67,7 @@
 #include "server/telemetry/status_report.h"
 #include "server/tenants/audit_log.h"
 #include "server/tenants/callers.h"
+#include "server/tenants/device_shares.h"
 #include "server/tenants/policy_file.h"
 #include "server/tenants/tenant_table.h"
 #include "server/version.h"
@@ -80,6 +81,9 @@ constexpr absl::Duration kLastCalls = absl::Milliseconds(200);
 
 // With --require-sandbox, the wait for an executor's report of its confinement.
 constexpr absl::Duration kFirstExecutor = absl::Minutes(2);
+
+// The wait for devices that a policy divides.
+constexpr absl::Duration kDevicesOfPolicy = absl::Seconds(30);
 
 // How often it is asked how many devices there are, until it is known.
 constexpr absl::Duration kCountTime = absl::Milliseconds(100);
@@ -251,7 +255,7 @@ struct Daemon::Parts {
         audit(std::move(audit_log)),
         store(config.object_store),
         code(CodeDirectory(config), config.cache_disk / 4),
-        ledger(config.host_memory),
+        ledger(config.host_memory, shares),
         device_health({.interval = config.probe_interval,
                        .on_change =
                            [this](uint32_t device, bool ready) {
@@ -400,9 +404,18 @@ struct Daemon::Parts {
     return holdfast::ChooseDevices(request, devices);
   }
 
+  // Where no device works, a policy cannot be compared with it.
+  void AwaitDevices() {
+    const auto devices = executors.Devices(absl::Now() + kDevicesOfPolicy);
+    if (devices.ok()) return;
+    LogWarning("the policy's reservations are not compared with devices: ",
+               devices.status().message());
+  }
+
   absl::Status LoadPolicy(const Config& config) {
     if (config.policy.empty()) return absl::OkStatus();
     HOLDFAST_ASSIGN_OR_RETURN(const Policy policy, ReadPolicy(config.policy));
+    if (NeedsDevices(policy)) AwaitDevices();
     return tenants.Apply(policy);
   }
 
@@ -456,7 +469,8 @@ struct Daemon::Parts {
   const std::unique_ptr<RuntimeDirectory> directory;
   Health health;
   PeerTable peers;
-  TenantTable tenants;
+  const std::shared_ptr<DeviceShares> shares = std::make_shared<DeviceShares>();
+  TenantTable tenants{shares};
   std::shared_ptr<TlsCertificates> tls;  // null: TCP is plain
   const std::unique_ptr<AuditLog> audit;
   const Callers callers{peers, tenants, *audit};

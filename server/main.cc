@@ -133,6 +133,10 @@ int CheckConfig(const Config& config) {
   const auto policy = ReadPolicy(config.policy);
   if (!policy.ok()) return Fail(policy.status());
   LogInfo(config.policy, " is right: ", policy->tenants.size(), " tenants");
+  if (NeedsDevices(*policy)) {
+    LogInfo("its reservations and quotas are compared with the devices when ",
+            "the daemon loads it");
+  }
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "client/cli/json_writer.h"
 #include "client/cpp/daemon.h"
@@ -27,16 +28,22 @@ struct NewTenant {
   uint64_t pinned_bytes = 0;
   uint64_t arena_bytes = 0;
   uint64_t collection_bytes = 0;
+  uint64_t reserved_bytes = 0;
   uint64_t sessions = 0;
+  std::string compile_time;
+  uint64_t compile_requests = 0;
   uint32_t weight = 1;
   std::vector<uint32_t> devices;
   int64_t uid = -1;
   std::string lifetime;
 };
 
+double SecondsOf(const google::protobuf::Duration& time) {
+  return static_cast<double>(time.seconds()) + time.nanos() * 1e-9;
+}
+
 double GpuSeconds(const v1::TenantInfo& tenant) {
-  return static_cast<double>(tenant.gpu_time().seconds()) +
-         tenant.gpu_time().nanos() * 1e-9;
+  return SecondsOf(tenant.gpu_time());
 }
 
 void WriteTenant(const v1::TenantInfo& tenant, JsonWriter* json) {
@@ -52,6 +59,8 @@ void WriteTenant(const v1::TenantInfo& tenant, JsonWriter* json) {
       .Member("arena_bytes", tenant.arena_bytes())
       .Member("collection_bytes", tenant.collection_bytes())
       .Member("gpu_seconds", GpuSeconds(tenant))
+      .Member("reserved_device_bytes", tenant.reserved_device_bytes())
+      .Member("compile_seconds_of_last_hour", SecondsOf(tenant.compile_time()))
       .Member("launches", tenant.launches())
       .Member("faults", tenant.faults())
       .BeginObject("quota")
@@ -62,6 +71,8 @@ void WriteTenant(const v1::TenantInfo& tenant, JsonWriter* json) {
       .Member("collection_bytes", quota.collection_bytes())
       .Member("handles", quota.handles())
       .Member("outstanding_commands", quota.outstanding_commands())
+      .Member("compile_seconds_per_hour", SecondsOf(quota.compile_time()))
+      .Member("compile_requests", quota.compile_requests())
       .EndObject()
       .EndObject();
 }
@@ -76,10 +87,24 @@ std::string BytesOf(uint64_t used, uint64_t limit) {
   return OfLimit(HumanBytes(used), limit, HumanBytes(limit));
 }
 
+// "12.3 of 600 s", of the last hour.
+std::string CompilingOf(const v1::TenantInfo& tenant) {
+  const double limit = SecondsOf(tenant.quota().compile_time());
+  const std::string used =
+      absl::StrFormat("%.1f", SecondsOf(tenant.compile_time()));
+  return limit == 0 ? used + " s" : absl::StrFormat("%s of %g s", used, limit);
+}
+
+std::string ReservedOf(const v1::TenantInfo& tenant) {
+  const uint64_t bytes = tenant.reserved_device_bytes();
+  return bytes == 0 ? "" : HumanBytes(bytes);
+}
+
 void PrintTenant(const v1::TenantInfo& tenant) {
   const v1::Quota& quota = tenant.quota();
   std::printf(
-      "%-24s %-9s %6u %-9s %10.1f s %12" PRIu64 " %-24s %-24s %-24s %s\n",
+      "%-24s %-9s %6u %-9s %10.1f s %12" PRIu64
+      " %-24s %-10s %-24s %-24s %-24s %s\n",
       ToPrintable(tenant.name()).c_str(), tenant.temporary() ? "temporary" : "",
       tenant.weight(),
       OfLimit(absl::StrCat(tenant.sessions()), quota.sessions(),
@@ -87,9 +112,11 @@ void PrintTenant(const v1::TenantInfo& tenant) {
           .c_str(),
       GpuSeconds(tenant), tenant.launches(),
       BytesOf(tenant.device_bytes(), quota.device_bytes()).c_str(),
+      ReservedOf(tenant).c_str(),
       BytesOf(tenant.pinned_bytes(), quota.pinned_bytes()).c_str(),
       BytesOf(tenant.arena_bytes(), quota.arena_bytes()).c_str(),
-      BytesOf(tenant.collection_bytes(), quota.collection_bytes()).c_str());
+      BytesOf(tenant.collection_bytes(), quota.collection_bytes()).c_str(),
+      CompilingOf(tenant).c_str());
 }
 
 absl::StatusOr<std::unique_ptr<Tenants>> ConnectTenants(
@@ -108,10 +135,25 @@ absl::Status List(const CommonOptions& options) {
     std::puts(json.EndArray().EndObject().text().c_str());
     return absl::OkStatus();
   }
-  std::printf("%-24s %-9s %6s %-9s %12s %12s %-24s %-24s %-24s %s\n", "TENANT",
-              "KIND", "WEIGHT", "SESSIONS", "GPU TIME", "LAUNCHES", "DEVICE",
-              "PINNED", "ARENAS", "COLLECTIONS");
+  std::printf(
+      "%-24s %-9s %6s %-9s %12s %12s %-24s %-10s %-24s %-24s %-24s %s\n",
+      "TENANT", "KIND", "WEIGHT", "SESSIONS", "GPU TIME", "LAUNCHES", "DEVICE",
+      "RESERVED", "PINNED", "ARENAS", "COLLECTIONS", "COMPILING/H");
   for (const auto& tenant : list.tenants()) PrintTenant(tenant);
+  return absl::OkStatus();
+}
+
+// No effect if the option is not given.
+absl::Status ReadDuration(const char* option, const std::string& text,
+                          google::protobuf::Duration* read) {
+  if (text.empty()) return absl::OkStatus();
+  absl::Duration time;
+  if (!absl::ParseDuration(text, &time)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, ": ", text, " is no duration; write 90s or 2h"));
+  }
+  read->set_seconds(absl::IDivDuration(time, absl::Seconds(1), &time));
+  read->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(time)));
   return absl::OkStatus();
 }
 
@@ -124,19 +166,16 @@ absl::StatusOr<v1::CreateTenantRequest> RequestOf(const NewTenant& tenant) {
   quota.set_arena_bytes(tenant.arena_bytes);
   quota.set_collection_bytes(tenant.collection_bytes);
   quota.set_sessions(tenant.sessions);
+  quota.set_compile_requests(tenant.compile_requests);
+  HOLDFAST_RETURN_IF_ERROR(ReadDuration("--compile-time", tenant.compile_time,
+                                        quota.mutable_compile_time()));
+  request.set_reserved_device_bytes(tenant.reserved_bytes);
   request.set_weight(tenant.weight);
   request.mutable_devices()->Add(tenant.devices.begin(), tenant.devices.end());
   if (tenant.uid >= 0) request.set_uid(static_cast<uint32_t>(tenant.uid));
   if (tenant.lifetime.empty()) return request;
-  absl::Duration lifetime;
-  if (!absl::ParseDuration(tenant.lifetime, &lifetime)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--lifetime: ", tenant.lifetime, " is no duration; write 90s or 2h"));
-  }
-  request.mutable_lifetime()->set_seconds(
-      absl::IDivDuration(lifetime, absl::Seconds(1), &lifetime));
-  request.mutable_lifetime()->set_nanos(
-      static_cast<int32_t>(absl::ToInt64Nanoseconds(lifetime)));
+  HOLDFAST_RETURN_IF_ERROR(
+      ReadDuration("--lifetime", tenant.lifetime, request.mutable_lifetime()));
   return request;
 }
 
@@ -199,7 +238,15 @@ void AddCreate(CLI::App* tenants, CommonOptions* options,
            "Memory shared with its clients");
   AddBytes(command, "--collection-memory", &tenant->collection_bytes,
            "Device memory of its collections");
+  AddBytes(command, "--reserve", &tenant->reserved_bytes,
+           "Memory of each of its devices that no other tenant can take");
   command->add_option("--sessions", tenant->sessions, "Sessions at once");
+  command
+      ->add_option("--compile-time", tenant->compile_time,
+                   "Time of compilers within any hour; 10m")
+      ->type_name("DURATION");
+  command->add_option("--compile-requests", tenant->compile_requests,
+                      "Compilations at once, waiting or running");
   command->add_option("--weight", tenant->weight, "Its share of a busy device")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

@@ -109,6 +109,9 @@ Answer NodeDaemon::CreateTenant(const std::string& name,
   if (options.memory_bytes > 0) {
     arguments.push_back("--memory=" + std::to_string(options.memory_bytes));
   }
+  if (options.reserved_bytes > 0) {
+    arguments.push_back("--reserve=" + std::to_string(options.reserved_bytes));
+  }
   if (options.sessions > 0) {
     arguments.push_back("--sessions=" + std::to_string(options.sessions));
   }

@@ -54,6 +54,11 @@ std::string ParsePart(std::string_view name, std::string_view value,
                ? ""
                : "mem takes a size of at most 1024T: mem=8G";
   }
+  if (name == "reserve") {
+    return ParseSize(value, &options->reserved_bytes)
+               ? ""
+               : "reserve takes a size of at most 1024T: reserve=4G";
+  }
   if (name == "weight") {
     return ParseCount(value, kMaxWeight, &options->weight)
                ? ""
@@ -64,7 +69,7 @@ std::string ParsePart(std::string_view name, std::string_view value,
                ? ""
                : "devices takes a number from 1 to 64";
   }
-  return "the parts are mem=SIZE, weight=N and devices=N";
+  return "the parts are mem=SIZE, reserve=SIZE, weight=N and devices=N";
 }
 
 }  // namespace

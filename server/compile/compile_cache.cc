@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
+#include "core/base/quota_exceeded.h"
 
 namespace holdfast {
 namespace {
@@ -39,12 +40,25 @@ struct CompileCache::Flight {
   }
 };
 
+// A flight that its first caller's quota has refused says nothing of the others
+// who wait for it. Each of them tries again, with its own.
 absl::StatusOr<CompileCache::Answer> CompileCache::Get(
     const std::string& key, const CompileCaller& caller,
     const Compile& compile) {
+  while (true) {
+    bool joined = false;
+    absl::StatusOr<Answer> answer = GetOnce(key, caller, compile, &joined);
+    if (!joined || !GetQuotaExceeded(answer.status()).has_value()) {
+      return answer;
+    }
+  }
+}
+
+absl::StatusOr<CompileCache::Answer> CompileCache::GetOnce(
+    const std::string& key, const CompileCaller& caller, const Compile& compile,
+    bool* joined) {
   std::shared_ptr<Flight> flight;
   Program found;
-  bool joins = false;
   {
     absl::MutexLock lock(&mutex_);
     if (const auto kept = by_key_.find(key); kept != by_key_.end()) {
@@ -55,13 +69,13 @@ absl::StatusOr<CompileCache::Answer> CompileCache::Get(
       kept->second->touched = kept->second->used;
     } else if (const auto begun = flights_.find(key); begun != flights_.end()) {
       flight = begun->second;
-      joins = true;
+      *joined = true;
       ++flight->joined;
     } else {
       flight = flights_[key] = std::make_shared<Flight>();
     }
   }
-  if (joins) return Join(*flight, caller);
+  if (*joined) return Join(*flight, caller);
   if (found == nullptr) return Fly(key, caller, compile, flight);
   if (disk_ != nullptr) disk_->Touch(key);
   return Answer{std::move(found), Tier::kMemory};
@@ -126,6 +140,7 @@ CompileCaller CompileCache::CallersOf(const CompileCaller& first,
                                       const std::shared_ptr<Flight>& flight) {
   CompileCaller callers;
   callers.name = first.name;
+  callers.budget = first.budget;
   callers.gone = [this, &first, &key, &flight] {
     return first.gone() && Abandon(key, flight);
   };

@@ -40,7 +40,7 @@ class CompileCache {
     bool keep = true;  // false: answers those who wait, but nobody later
   };
   // For all who wait for it: `callers` are gone once each of them is, and
-  // have the name of the first.
+  // have the name and the budget of the first.
   using Compile =
       std::function<absl::StatusOr<Outcome>(const CompileCaller& callers)>;
 
@@ -78,8 +78,9 @@ class CompileCache {
       : max_bytes_(max_bytes), max_entries_(max_entries), disk_(disk) {}
 
   // From the cache, else from `compile`, which is called without any lock. Its
-  // error goes to all who wait for it and is not kept. CANCELLED: the caller
-  // has gone.
+  // error goes to all who wait for it and is not kept, but for a refusal by a
+  // quota (GetQuotaExceeded): that goes to the caller whose quota it is.
+  // CANCELLED: the caller has gone.
   absl::StatusOr<Answer> Get(const std::string& key,
                              const CompileCaller& caller,
                              const Compile& compile);
@@ -105,6 +106,10 @@ class CompileCache {
   };
   using Order = std::list<Kept>;
 
+  // Sets `joined` if it has waited for another caller's flight.
+  absl::StatusOr<Answer> GetOnce(const std::string& key,
+                                 const CompileCaller& caller,
+                                 const Compile& compile, bool* joined);
   absl::StatusOr<Answer> Fly(const std::string& key,
                              const CompileCaller& caller,
                              const Compile& compile,

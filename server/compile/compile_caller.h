@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/time/time.h"
+#include "server/tenants/compile_budget.h"
 
 namespace holdfast {
 
@@ -29,6 +31,8 @@ inline constexpr absl::Duration kCallerInterval = absl::Milliseconds(20);
 struct CompileCaller {
   // Callers with the same name share one turn.
   std::string name;
+  // Charged for what compilers do for it; null: nothing is counted.
+  std::shared_ptr<CompileBudget> budget;
   absl::Time deadline = absl::InfiniteFuture();
   // True once nobody waits for the answer any more.
   std::function<bool()> gone = [] { return false; };

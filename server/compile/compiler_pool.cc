@@ -63,6 +63,10 @@ CompilerPool::Installed CompilerPool::KnownInstallation() const {
 absl::StatusOr<CompilerWorker::Result> CompilerPool::Run(
     const CompileCaller& caller, const internal::ToCompiler& job,
     const Parts& parts) {
+  Charge place;
+  if (caller.budget != nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(place, caller.budget->Begin(absl::Now()));
+  }
   HOLDFAST_RETURN_IF_ERROR(queue_.Enter(caller));
   absl::StatusOr<CompilerWorker::Result> result = RunNow(caller, job, parts);
   queue_.Leave();
@@ -81,7 +85,9 @@ absl::StatusOr<CompilerWorker::Result> CompilerPool::RunNow(
   const absl::Time started = absl::Now();
   absl::StatusOr<CompilerWorker::Result> result =
       worker->Run(job, fd.get(), options_.time_limit, caller);
-  Count(result.status(), worker->lost(), absl::Now() - started);
+  const absl::Time ended = absl::Now();
+  Count(result.status(), worker->lost(), ended - started);
+  if (caller.budget != nullptr) caller.budget->AddTime(ended - started, ended);
   if (worker->lost()) {
     LogWarning("compiler worker lost: ", result.status().message());
   }

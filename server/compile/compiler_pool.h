@@ -65,8 +65,9 @@ class CompilerPool {
   using Parts = std::function<absl::StatusOr<UniqueFd>()>;
 
   // Waits for the caller's turn and has a worker do the job; `parts`, if any,
-  // is called when it has come. RESOURCE_EXHAUSTED: the queue is full; else see
-  // CompilerWorker::Run.
+  // is called when it has come. The time of the worker is charged to the
+  // caller's budget. RESOURCE_EXHAUSTED: the queue is full, or the budget does
+  // not allow it; else see CompilerWorker::Run.
   absl::StatusOr<CompilerWorker::Result> Run(const CompileCaller& caller,
                                              const internal::ToCompiler& job,
                                              const Parts& parts = nullptr);

@@ -265,14 +265,15 @@ grpc::ServerUnaryReactor* AdminService::CreateTenant(
     grpc::CallbackServerContext* context,
     const v1::CreateTenantRequest* request,
     v1::CreateTenantResponse* response) {
-  return AnswerNow(context, [&]() -> absl::Status {
-    HOLDFAST_RETURN_IF_ERROR(
-        callers_.OperatorOf(*context, "CreateTenant", request->name())
-            .status());
-    HOLDFAST_ASSIGN_OR_RETURN(*response->mutable_token(),
-                              tenants_.Create(*request));
-    return absl::OkStatus();
-  });
+  const auto caller =
+      callers_.OperatorOf(*context, "CreateTenant", request->name());
+  if (!caller.ok()) return Answer(context, caller.status());
+  return AnswerInThread(context, threads_, caller->client(),
+                        [this, request, response]() -> absl::Status {
+                          HOLDFAST_ASSIGN_OR_RETURN(*response->mutable_token(),
+                                                    tenants_.Create(*request));
+                          return absl::OkStatus();
+                        });
 }
 
 grpc::ServerUnaryReactor* AdminService::EndTenant(

@@ -14,6 +14,9 @@
 namespace holdfast {
 namespace {
 
+// The wait for devices that memory is to be reserved of.
+constexpr absl::Duration kDevicesTime = absl::Seconds(30);
+
 // Sessions of one tenant, together.
 struct Held {
   uint32_t sessions = 0;
@@ -38,6 +41,9 @@ TenantAdmin::~TenantAdmin() {
 
 absl::StatusOr<std::string> TenantAdmin::Create(
     const v1::CreateTenantRequest& request) {
+  if (request.reserved_device_bytes() > 0) {
+    tenants_.AwaitDevices(absl::Now() + kDevicesTime);
+  }
   HOLDFAST_ASSIGN_OR_RETURN(std::string token, tenants_.Create(request));
   LogInfo("tenant ", request.name(), " created");
   absl::MutexLock lock(&mutex_);

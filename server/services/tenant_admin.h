@@ -28,7 +28,8 @@ class TenantAdmin {
   TenantAdmin(const TenantAdmin&) = delete;
   TenantAdmin& operator=(const TenantAdmin&) = delete;
 
-  // As TenantTable::Create. Returns the token.
+  // As TenantTable::Create. Returns the token. Blocks with a reservation until
+  // the devices are known, which is soon after the daemon's start.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
 
   // Ends the tenant's sessions and deletes its collections; returns when

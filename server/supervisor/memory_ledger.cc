@@ -35,47 +35,50 @@ uint64_t HostLimit(const internal::AccountLimits& limits) {
 
 }  // namespace
 
-MemoryLedger::MemoryLedger(uint64_t host_bytes)
+MemoryLedger::MemoryLedger(uint64_t host_bytes,
+                           std::shared_ptr<DeviceShares> shares)
     : host_(Quota::Create({.name = "host memory of all sessions",
                            .unit = kBytes,
                            .limit = LimitOr(host_bytes),
-                           .set_by = "--host-memory"})) {}
+                           .set_by = "--host-memory"})),
+      shares_(shares == nullptr ? std::make_shared<DeviceShares>()
+                                : std::move(shares)) {}
 
 void MemoryLedger::AddDevices(const internal::Ready& ready) {
-  absl::MutexLock lock(&mutex_);
+  DeviceSizes sizes;
   for (const v1::Device& device : ready.devices()) {
-    auto& quota = devices_[device.ordinal()];
-    if (quota != nullptr) continue;
-    quota = Quota::Create(
-        {.name = absl::StrCat("memory of device ", device.ordinal(),
-                              ", reserved by all sessions"),
-         .unit = kBytes,
-         .limit = device.total_memory()});
+    sizes[device.ordinal()] = device.total_memory();
   }
+  shares_->AddDevices(sizes);
 }
 
-size_t MemoryLedger::device_count() const {
-  absl::MutexLock lock(&mutex_);
-  return devices_.size();
+size_t MemoryLedger::device_count() const { return shares_->sizes().size(); }
+
+bool MemoryLedger::HasDevice(uint32_t device) const {
+  return shares_->sizes().contains(device);
 }
 
-absl::StatusOr<std::shared_ptr<Quota>> MemoryLedger::Find(
-    const internal::MemoryPlace& place) const {
-  if (place.has_host()) return host_;
-  absl::MutexLock lock(&mutex_);
-  const auto found = devices_.find(place.device());
-  if (found != devices_.end()) return found->second;
-  return absl::NotFoundError(
-      absl::StrCat("no device ", place.device(), " to reserve memory of"));
+std::shared_ptr<Quota> MemoryLedger::OnDevice(uint32_t device,
+                                              const std::string& tenant) const {
+  return Quota::Create({.name = absl::StrCat("memory of device ", device),
+                        .unit = kBytes,
+                        .reserve = [shares = shares_, device,
+                                    tenant](uint64_t bytes) -> absl::Status {
+                          return shares->Take(device, tenant, bytes);
+                        },
+                        .release =
+                            [shares = shares_, device, tenant](uint64_t bytes) {
+                              shares->Return(device, tenant, bytes);
+                            }});
 }
 
 void MemoryLedger::Report(v1::MemoryTotals* totals) const {
   host_->Report(totals->mutable_host_bytes());
-  absl::MutexLock lock(&mutex_);
-  for (const auto& [ordinal, quota] : devices_) {
+  for (const auto& [ordinal, sums] : shares_->totals()) {
     v1::MemoryTotals::Device& device = *totals->add_devices();
     device.set_device(ordinal);
-    quota->Report(device.mutable_reserved_bytes());
+    device.mutable_reserved_bytes()->set_used(sums.used);
+    device.mutable_reserved_bytes()->set_limit(sums.size);
   }
 }
 
@@ -102,8 +105,16 @@ MemoryGrants::PlaceKey MemoryGrants::KeyOf(const internal::MemoryPlace& place) {
   return {place_case, known ? static_cast<uint32_t>(place.host()) : 0};
 }
 
+const std::shared_ptr<Quota>& MemoryGrants::OnDevice(uint32_t device) {
+  std::shared_ptr<Quota>& quota = of_tenant_[device];
+  if (quota == nullptr) {
+    quota = ledger_.OnDevice(device, tenant_ == nullptr ? "" : tenant_->name());
+  }
+  return quota;
+}
+
 absl::StatusOr<MemoryGrants::Quotas> MemoryGrants::QuotasOf(
-    const internal::MemoryPlace& place) const {
+    const internal::MemoryPlace& place) {
   if (place.has_buffers()) {
     if (tenant_ != nullptr) return Quotas{tenant_->device_bytes()};
     return absl::InvalidArgumentError("no tenant to reserve buffers of");
@@ -111,9 +122,14 @@ absl::StatusOr<MemoryGrants::Quotas> MemoryGrants::QuotasOf(
   if (!place.has_device() && !place.has_host()) {
     return absl::InvalidArgumentError("no place to reserve memory of");
   }
-  HOLDFAST_ASSIGN_OR_RETURN(auto of_all, ledger_.Find(place));
-  if (place.has_device()) return Quotas{devices_, std::move(of_all)};
-  Quotas quotas = {host_, std::move(of_all)};
+  if (place.has_device()) {
+    if (!ledger_.HasDevice(place.device())) {
+      return absl::NotFoundError(
+          absl::StrCat("no device ", place.device(), " to reserve memory of"));
+    }
+    return Quotas{devices_, OnDevice(place.device())};
+  }
+  Quotas quotas = {host_, ledger_.host()};
   if (tenant_ != nullptr && place.host() == internal::HOST_MEMORY_PINNED) {
     quotas.push_back(tenant_->pinned_bytes());
   }
@@ -228,6 +244,7 @@ void MemoryGrants::Close() {
   devices_ = nullptr;
   host_ = nullptr;
   tenant_ = nullptr;
+  of_tenant_.clear();
 }
 
 void MemoryGrants::ReportReserved(v1::QuotaUsage* usage) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The memory granted to executors: of each device and of the host, which all
-// sessions share, and of their tenants' quotas. An
+// sessions share, and of their tenants' quotas and reservations. An
 // executor asks before it takes any (internal.Reserve), all or nothing, and
 // what it was granted counts until it is released or the process has ended.
 //
@@ -16,16 +16,16 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "server/executor/quota.h"
+#include "server/tenants/device_shares.h"
 #include "server/tenants/tenant.h"
 
 namespace holdfast {
@@ -34,7 +34,10 @@ namespace holdfast {
 class MemoryLedger {
  public:
   // Bytes that all sessions may have of the host's memory; 0: no limit.
-  explicit MemoryLedger(uint64_t host_bytes);
+  // `shares` accounts for devices by tenant; null: shares of its own, in which
+  // nothing is reserved.
+  explicit MemoryLedger(uint64_t host_bytes,
+                        std::shared_ptr<DeviceShares> shares = nullptr);
   MemoryLedger(const MemoryLedger&) = delete;
   MemoryLedger& operator=(const MemoryLedger&) = delete;
 
@@ -42,18 +45,26 @@ class MemoryLedger {
   // limit. REQUIRES: said by an executor that no client has had yet.
   void AddDevices(const internal::Ready& ready);
   size_t device_count() const;
+  bool HasDevice(uint32_t device) const;
 
-  // The sum of a device's chunks, or of host memory. NOT_FOUND: there is no
-  // such device.
-  absl::StatusOr<std::shared_ptr<Quota>> Find(
-      const internal::MemoryPlace& place) const;
+  // The sum of host memory.
+  const std::shared_ptr<Quota>& host() const { return host_; }
+
+  // Returns a quota for a tenant's chunks on a device, or for those of sessions
+  // without a tenant if the name is empty. It has no limit of its own, but asks
+  // the shares. Charges of several such quotas may not be added.
+  std::shared_ptr<Quota> OnDevice(uint32_t device,
+                                  const std::string& tenant) const;
 
   void Report(v1::MemoryTotals* totals) const;
+  // The figures of each device, with what is reserved for tenants.
+  std::map<uint32_t, DeviceShares::Totals> devices() const {
+    return shares_->totals();
+  }
 
  private:
   const std::shared_ptr<Quota> host_;
-  mutable absl::Mutex mutex_;
-  std::map<uint32_t, std::shared_ptr<Quota>> devices_ ABSL_GUARDED_BY(mutex_);
+  const std::shared_ptr<DeviceShares> shares_;
 };
 
 // The memory granted to one executor, within its session's limits. Given back
@@ -124,12 +135,15 @@ class MemoryGrants {
   using PlaceKey = std::pair<internal::MemoryPlace::PlaceCase, uint32_t>;
 
   static PlaceKey KeyOf(const internal::MemoryPlace& place);
-  absl::StatusOr<Quotas> QuotasOf(const internal::MemoryPlace& place) const;
+  absl::StatusOr<Quotas> QuotasOf(const internal::MemoryPlace& place);
+  const std::shared_ptr<Quota>& OnDevice(uint32_t device);
 
   const MemoryLedger& ledger_;
   std::shared_ptr<Quota> devices_;  // null: not open
   std::shared_ptr<Quota> host_;
   std::shared_ptr<Tenant> tenant_;
+  // The tenant's share of each device that was asked for.
+  std::map<uint32_t, std::shared_ptr<Quota>> of_tenant_;
   std::map<PlaceKey, Granted> granted_;
 };
 

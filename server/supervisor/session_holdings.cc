@@ -36,13 +36,10 @@ absl::Status SessionHoldings::Open(const internal::Assign& assign,
 absl::StatusOr<internal::SaveMemory> SessionHoldings::PrepareSuspension(
     const std::string& path) {
   HOLDFAST_RETURN_IF_ERROR(CheckSuspendable());
-  internal::MemoryPlace host;
-  host.set_host(internal::HOST_MEMORY_STAGING);
-  HOLDFAST_ASSIGN_OR_RETURN(const auto quota, ledger_.Find(host));
   uint64_t bytes = 0;
   saved_ = memory_.PlanSave(&bytes);
-  HOLDFAST_ASSIGN_OR_RETURN(suspended_memory_,
-                            SuspendedMemory::Create(path, bytes, *quota));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      suspended_memory_, SuspendedMemory::Create(path, bytes, *ledger_.host()));
   return saved_;
 }
 

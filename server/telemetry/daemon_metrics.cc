@@ -270,6 +270,7 @@ void DaemonMetrics::CollectGpuTime(const v1::ListDevicesResponse& list,
   for (const auto& [name, counts] : tenants) {
     add(counts, {{"tenant", name}}, seconds);
   }
+  CollectTenants(families);
   MetricFamily& launches = families->AddCounter(
       "holdfast_tenant_launches_total",
       "Launches of kernels and graphs that devices were given, by tenant of "
@@ -277,6 +278,31 @@ void DaemonMetrics::CollectGpuTime(const v1::ListDevicesResponse& list,
   for (const auto& [name, counts] : tenants) {
     launches.Add(Number(counts.all_launches()), {{"tenant", name}});
   }
+}
+
+void DaemonMetrics::CollectTenants(MetricFamilies* families) {
+  MetricFamily& reserved = families->AddGauge(
+      "holdfast_tenant_reserved_device_memory_bytes",
+      "Memory of each of its devices that no other tenant can take, by tenant "
+      "of the policy.");
+  MetricFamily& seconds = families->AddCounter(
+      "holdfast_tenant_compile_seconds_total",
+      "Time that compilers have worked, by tenant of the policy; (other): all "
+      "other tenants.");
+  MetricFamily& requests = families->AddGauge(
+      "holdfast_tenant_compile_requests",
+      "Requests that wait for a compiler or run, by tenant of the policy.");
+  for (const auto& tenant : sources_.tenants.List()) {
+    if (tenant->kind() != Tenant::Kind::kNamed) continue;
+    const MetricFamily::Labels labels = {{"tenant", tenant->name()}};
+    const CompileBudget& budget = *tenant->compile_budget();
+    reserved.Add(Number(tenant->reserved_device_bytes()), labels);
+    seconds.Add(absl::ToDoubleSeconds(budget.total_time()), labels);
+    requests.Add(Number(budget.requests()), labels);
+  }
+  seconds.Add(
+      absl::ToDoubleSeconds(sources_.tenants.other_compiling().total_time()),
+      {{"tenant", kOtherTenants}});
 }
 
 void DaemonMetrics::CollectSessions(MetricFamilies* families) {
@@ -301,6 +327,12 @@ void DaemonMetrics::CollectMemory(MetricFamilies* families) {
   for (const v1::MemoryTotals::Device& device : totals.devices()) {
     reserved.Add(Number(device.reserved_bytes().used()),
                  OfDevice(device.device()));
+  }
+  MetricFamily& promised = families->AddGauge(
+      "holdfast_device_memory_promised_bytes",
+      "Device memory that is reserved for tenants, in use or not.");
+  for (const auto& [device, sums] : sources_.ledger.devices()) {
+    promised.Add(Number(sums.reserved), OfDevice(device));
   }
   families
       ->AddGauge("holdfast_host_memory_reserved_bytes",

@@ -31,6 +31,7 @@ class DaemonMetrics {
   void CollectDevices(MetricFamilies* families);
   void CollectGpuTime(const v1::ListDevicesResponse& list,
                       MetricFamilies* families);
+  void CollectTenants(MetricFamilies* families);
   void CollectSessions(MetricFamilies* families);
   void CollectMemory(MetricFamilies* families);
   void CollectExecution(MetricFamilies* families);

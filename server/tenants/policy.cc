@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/status_macros.h"
+
 namespace holdfast {
 namespace {
 
@@ -55,6 +57,47 @@ struct Finder {
 int64_t IdentityMap::Find(const Identity& identity) const {
   const std::optional<size_t> found = std::visit(Finder{*this}, identity);
   return found.has_value() ? static_cast<int64_t>(*found) : -1;
+}
+
+std::vector<Reservation> ReservationsOf(const Policy& policy) {
+  std::vector<Reservation> reservations;
+  for (const TenantPolicy& tenant : policy.tenants) {
+    if (tenant.reserved_device_bytes == 0) continue;
+    reservations.push_back({.tenant = tenant.name,
+                            .devices = tenant.devices,
+                            .bytes = tenant.reserved_device_bytes,
+                            .place = tenant.reservation_place});
+  }
+  return reservations;
+}
+
+bool NeedsDevices(const Policy& policy) {
+  return !policy.overcommit || !ReservationsOf(policy).empty();
+}
+
+Reservation ShareOfQuota(const std::string& tenant,
+                         const std::vector<uint32_t>& devices,
+                         uint64_t quota_bytes, const DeviceSizes& sizes) {
+  const size_t count =
+      std::max<size_t>(devices.empty() ? sizes.size() : devices.size(), 1);
+  const uint64_t rest = quota_bytes % count == 0 ? 0 : 1;
+  return {.tenant = tenant,
+          .devices = devices,
+          .bytes = quota_bytes / count + rest};
+}
+
+absl::Status CheckDevices(const Policy& policy, const DeviceSizes& sizes) {
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckReservations(ReservationsOf(policy), sizes, "reserves"));
+  if (policy.overcommit) return absl::OkStatus();
+  std::vector<Reservation> quotas;
+  for (const TenantPolicy& tenant : policy.tenants) {
+    quotas.push_back(ShareOfQuota(tenant.name, tenant.devices,
+                                  tenant.quota.device_bytes(), sizes));
+    quotas.back().place = tenant.place;
+  }
+  return CheckReservations(quotas, sizes,
+                           "has, without overcommit, a quota of");
 }
 
 }  // namespace holdfast

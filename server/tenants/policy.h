@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "holdfast/v1/admin.pb.h"
 #include "holdfast/v1/collections.pb.h"
 #include "server/tenants/identity.h"
+#include "server/tenants/reservation.h"
 #include "server/tenants/token_verifier.h"
 
 namespace holdfast {
@@ -22,12 +24,17 @@ namespace holdfast {
 struct TenantPolicy {
   std::string name;
   v1::Quota quota;
+  // On each of its devices; no other tenant can take it.
+  uint64_t reserved_device_bytes = 0;
   uint32_t weight = 1;
   std::vector<uint32_t> devices;  // ordinals; empty: all
   // A kernel that runs longer is a fault. 0: as the daemon has it.
   absl::Duration kernel_time_limit = absl::ZeroDuration();
   // Who may open its collections until they are configured otherwise.
   v1::Visibility collections;
+  // "FILE:LINE:COLUMN: ", of its name, and of the reservation if it has one.
+  std::string place;
+  std::string reservation_place;
 };
 
 // Identities, and for each what it stands for: the number of a tenant.
@@ -50,12 +57,30 @@ struct Policy {
   // Identities that nothing names are their own tenants, without a quota; else
   // they are refused.
   bool serves_unnamed = true;
+  // Quotas of device memory may be more, in sum, than there is.
+  bool overcommit = true;
   std::vector<TenantPolicy> tenants;  // in the order of the file
   IdentityMap tenant_of;
   IdentityMap operators;  // besides the daemon's own user and root
   // Null: no signed token is taken.
   std::shared_ptr<TokenVerifier> tokens;
 };
+
+std::vector<Reservation> ReservationsOf(const Policy& policy);
+
+// Whether CheckDevices needs the sizes of devices.
+bool NeedsDevices(const Policy& policy);
+
+// Returns INVALID_ARGUMENT, with the place in the file, if reservations, or
+// quotas without overcommit, are more than the devices have, or if a device
+// that is reserved is not there. Without sizes nothing is wrong.
+absl::Status CheckDevices(const Policy& policy, const DeviceSizes& sizes);
+
+// Returns a quota of device memory in equal parts on the tenant's devices, as
+// quotas are compared with devices where there is no overcommit.
+Reservation ShareOfQuota(const std::string& tenant,
+                         const std::vector<uint32_t>& devices,
+                         uint64_t quota_bytes, const DeviceSizes& sizes);
 
 }  // namespace holdfast
 

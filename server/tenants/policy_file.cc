@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "core/base/printable.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
+#include "server/tenants/key_set.h"
 #include "server/tenants/tenant_name.h"
 #include "server/tenants/token_key.h"
 
@@ -48,11 +50,13 @@ class Reader {
   absl::StatusOr<Policy> Read(const toml::table& root);
   absl::Status ErrorAt(const toml::source_position& at,
                        absl::string_view what) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file_, ":", at.line, ":", at.column, ": ", what));
+    return absl::InvalidArgumentError(absl::StrCat(PlaceOf(at), what));
   }
 
  private:
+  std::string PlaceOf(const toml::source_position& at) const {
+    return absl::StrCat(file_, ":", at.line, ":", at.column, ": ");
+  }
   absl::Status ErrorAt(const toml::node& node, absl::string_view what) const {
     return ErrorAt(node.source().begin, what);
   }
@@ -80,11 +84,14 @@ class Reader {
   absl::Status ReadNames(const toml::table& table, const char* list,
                          ReadKey<Key> read, size_t number,
                          std::map<Key, size_t>* map) const;
+  absl::Status ReadOvercommit(const toml::node& node, Policy* policy) const;
   absl::Status ReadTokens(const toml::table& table, Policy* policy) const;
   absl::Status ReadKeys(const toml::node& node, TokenRules* rules) const;
   absl::Status ReadTenants(const toml::table& table, Policy* policy) const;
   absl::Status ReadTenant(const toml::table& table, Policy* policy,
                           TenantPolicy* tenant) const;
+  absl::Status ReadReservation(const toml::table& table,
+                               TenantPolicy* tenant) const;
   absl::Status ReadQuota(const toml::table& table, v1::Quota* quota) const;
   absl::Status ReadDevices(const toml::node& node,
                            std::vector<uint32_t>* devices) const;
@@ -244,15 +251,22 @@ absl::Status Reader::ReadIdentities(const toml::table& table, size_t number,
 absl::Status Reader::ReadKeys(const toml::node& node, TokenRules* rules) const {
   HOLDFAST_ASSIGN_OR_RETURN(const auto* const list, ArrayOf(node));
   if (list->empty()) return ErrorAt(node, "no files of keys");
+  std::set<std::string> ids;
   for (const toml::node& one : *list) {
     HOLDFAST_ASSIGN_OR_RETURN(const std::string name, TextOf(one));
     const auto path = std::filesystem::path(file_).parent_path() / name;
-    const auto pem = ReadFile(path.string(), kMaxKeyFileBytes);
-    if (!pem.ok()) return ErrorAt(one, ToPrintable(pem.status().message()));
-    auto keys = ParseTokenKeys(*pem);
+    const auto text = ReadFile(path.string(), kMaxKeyFileBytes);
+    if (!text.ok()) return ErrorAt(one, ToPrintable(text.status().message()));
+    auto keys = IsKeySet(*text) ? ParseKeySet(*text) : ParseTokenKeys(*text);
     if (!keys.ok()) {
       return ErrorAt(one, absl::StrCat(ToPrintable(path.string()), ": ",
                                        keys.status().message()));
+    }
+    for (const TokenKey& key : *keys) {
+      if (key.id().empty() || ids.insert(key.id()).second) continue;
+      return ErrorAt(one, absl::StrCat(ToPrintable(path.string()),
+                                       ": a file before it has a key '",
+                                       ToPrintable(key.id()), "', too"));
     }
     std::move(keys->begin(), keys->end(), std::back_inserter(rules->keys));
     if (rules->keys.size() > kMaxTokenKeys) {
@@ -289,9 +303,9 @@ absl::Status Reader::ReadTokens(const toml::table& table,
 absl::Status Reader::ReadQuota(const toml::table& table,
                                v1::Quota* quota) const {
   HOLDFAST_RETURN_IF_ERROR(CheckKeys(
-      table,
-      {"device-memory", "pinned-memory", "arena-memory", "collection-memory",
-       "sessions", "handles", "outstanding-commands"}));
+      table, {"device-memory", "pinned-memory", "arena-memory",
+              "collection-memory", "sessions", "handles",
+              "outstanding-commands", "compile-seconds", "compile-requests"}));
   for (const auto& [key, node] : table) {
     const std::string_view name = key.str();
     if (absl::EndsWith({name.data(), name.size()}, "-memory")) {
@@ -309,8 +323,29 @@ absl::Status Reader::ReadQuota(const toml::table& table,
     if (name == "outstanding-commands") {
       quota->set_outstanding_commands(number);
     }
+    if (name == "compile-requests") quota->set_compile_requests(number);
+    if (name == "compile-seconds") {
+      quota->mutable_compile_time()->set_seconds(static_cast<int64_t>(number));
+    }
   }
   return absl::OkStatus();
+}
+
+absl::Status Reader::ReadReservation(const toml::table& table,
+                                     TenantPolicy* tenant) const {
+  const toml::node* const reserved = table.get("reserved-memory");
+  if (reserved == nullptr) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(tenant->reserved_device_bytes, BytesOf(*reserved));
+  tenant->reservation_place = PlaceOf(reserved->source().begin);
+  const uint64_t quota = tenant->quota.device_bytes();
+  if (quota == 0 || tenant->reserved_device_bytes <= quota) {
+    return absl::OkStatus();
+  }
+  return ErrorAt(*reserved,
+                 absl::StrCat(tenant->reserved_device_bytes,
+                              " bytes are reserved, and the tenant's quota "
+                              "device-memory is ",
+                              quota));
 }
 
 absl::Status Reader::ReadDevices(const toml::node& node,
@@ -351,9 +386,9 @@ absl::Status Reader::ReadVisibility(const toml::node& node,
 absl::Status Reader::ReadTenant(const toml::table& table, Policy* policy,
                                 TenantPolicy* tenant) const {
   HOLDFAST_RETURN_IF_ERROR(CheckKeys(
-      table,
-      {"users", "groups", "certificates", "subjects", "token-groups", "weight",
-       "devices", "kernel-time-limit", "collections", "quota"}));
+      table, {"users", "groups", "certificates", "subjects", "token-groups",
+              "weight", "devices", "kernel-time-limit", "collections",
+              "reserved-memory", "quota"}));
   for (const char* const key : {"subjects", "token-groups"}) {
     const toml::node* const node = table.get(key);
     if (node == nullptr || policy->tokens != nullptr) continue;
@@ -380,7 +415,7 @@ absl::Status Reader::ReadTenant(const toml::table& table, Policy* policy,
     HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*quota));
     HOLDFAST_RETURN_IF_ERROR(ReadQuota(*of, &tenant->quota));
   }
-  return absl::OkStatus();
+  return ReadReservation(table, tenant);
 }
 
 bool StandsBefore(const toml::key* a, const toml::key* b) {
@@ -408,14 +443,30 @@ absl::Status Reader::ReadTenants(const toml::table& table,
     HOLDFAST_ASSIGN_OR_RETURN(const auto* const of,
                               TableOf(*table.get(key->str())));
     HOLDFAST_RETURN_IF_ERROR(ReadTenant(*of, policy, &tenant));
+    tenant.place = PlaceOf(key->source().begin);
+    if (!policy->overcommit && tenant.quota.device_bytes() == 0) {
+      return ErrorAt(key->source().begin,
+                     "without overcommit a tenant needs a quota device-memory");
+    }
     policy->tenants.push_back(std::move(tenant));
   }
   return absl::OkStatus();
 }
 
+absl::Status Reader::ReadOvercommit(const toml::node& node,
+                                    Policy* policy) const {
+  const auto* const word = node.as_boolean();
+  if (word == nullptr) return ErrorAt(node, "true or false is wanted");
+  policy->overcommit = word->get();
+  if (policy->overcommit || !policy->serves_unnamed) return absl::OkStatus();
+  return ErrorAt(node,
+                 "there is overcommit where unnamed = \"serve\": those have no "
+                 "quota");
+}
+
 absl::StatusOr<Policy> Reader::Read(const toml::table& root) {
-  HOLDFAST_RETURN_IF_ERROR(
-      CheckKeys(root, {"unnamed", "operators", "tokens", "tenants"}));
+  HOLDFAST_RETURN_IF_ERROR(CheckKeys(
+      root, {"unnamed", "overcommit", "operators", "tokens", "tenants"}));
   Policy policy;
   policy.serves_unnamed = false;
   if (const toml::node* const unnamed = root.get("unnamed")) {
@@ -424,6 +475,9 @@ absl::StatusOr<Policy> Reader::Read(const toml::table& root) {
     if (word != "serve" && word != "refuse") {
       return ErrorAt(*unnamed, "\"refuse\" or \"serve\" is wanted");
     }
+  }
+  if (const toml::node* const overcommit = root.get("overcommit")) {
+    HOLDFAST_RETURN_IF_ERROR(ReadOvercommit(*overcommit, &policy));
   }
   if (const toml::node* const operators = root.get("operators")) {
     HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*operators));

@@ -3,6 +3,7 @@
 // The policy file: TOML, of which every key is known.
 //
 //   unnamed = "refuse"               # or "serve": each is its own tenant
+//   overcommit = false               # quotas of device memory fit the devices
 //
 //   [operators]
 //   users = ["alice", 1000]          # names or numbers
@@ -10,7 +11,7 @@
 //   certificates = ["CN=ops,O=Example"]  # subject, common or alternative name
 //
 //   [tokens]                         # signed tokens (JWT) are taken
-//   keys = ["issuer.pem"]            # public keys, beside this file
+//   keys = ["issuer.pem"]            # public keys, PEM or JWKS, beside this
 //   issuer = "https://id.example"
 //   audience = "holdfast"
 //   leeway = 30                      # seconds
@@ -23,12 +24,15 @@
 //   weight = 3
 //   kernel-time-limit = "2s"         # a kernel that runs longer is a fault
 //   devices = [0, 1]
+//   reserved-memory = "4GiB"         # of each device; no other tenant gets it
 //   collections = ["team-b"]         # or "private" (default), "everybody"
 //
 //   [tenants.team-a.quota]
 //   device-memory = "8GiB"           # pinned-memory, arena-memory,
 //   sessions = 4                     # collection-memory, handles,
-//                                    # outstanding-commands
+//                                    # outstanding-commands,
+//                                    # compile-requests
+//   compile-seconds = 600            # of compilers' time, in any hour
 #ifndef HOLDFAST_SERVER_TENANTS_POLICY_FILE_H_
 #define HOLDFAST_SERVER_TENANTS_POLICY_FILE_H_
 

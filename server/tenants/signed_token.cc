@@ -3,15 +3,15 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
+#include "server/tenants/unambiguous_json.h"
 
 namespace holdfast {
 namespace {
@@ -31,52 +31,22 @@ std::string Quoted(absl::string_view text) {
   return absl::StrCat("'", ToPrintable(text.substr(0, kMaxSubjectBytes)), "'");
 }
 
-// The bytes of one part. Only one text stands for given bytes: no padding, no
-// white space, no bits that do not count.
+// The bytes of one part.
 absl::StatusOr<std::string> Decode(absl::string_view part,
                                    absl::string_view name) {
-  std::string bytes;
-  if (!part.empty() && absl::WebSafeBase64Unescape(part, &bytes) &&
-      absl::WebSafeBase64Escape(bytes) == part) {
-    return bytes;
-  }
+  std::optional<std::string> bytes = DecodeBase64Url(part);
+  if (bytes.has_value()) return *std::move(bytes);
   return Wrong("has a ", name, " that is not base64url");
 }
-
-// Tells whether an object names a member twice: one reader would take the first
-// and another the last.
-class DuplicateFinder {
- public:
-  // Takes note of an event of nlohmann's parser. Returns true: all is kept.
-  bool See(json::parse_event_t event, const json& parsed) {
-    if (event == json::parse_event_t::object_start) names_.emplace_back();
-    if (event == json::parse_event_t::object_end) names_.pop_back();
-    if (event == json::parse_event_t::key) {
-      found_ |= !names_.back().insert(parsed.get<std::string>()).second;
-    }
-    return true;
-  }
-  bool found() const { return found_; }
-
- private:
-  std::vector<std::set<std::string>> names_;  // of each open object
-  bool found_ = false;
-};
 
 absl::Status DecodeObject(absl::string_view part, absl::string_view name,
                           json* object) {
   HOLDFAST_ASSIGN_OR_RETURN(const std::string text, Decode(part, name));
-  DuplicateFinder duplicates;
-  *object = json::parse(
-      text,
-      [&duplicates](int, json::parse_event_t event, json& parsed) {
-        return duplicates.See(event, parsed);
-      },
-      /*allow_exceptions=*/false);
-  if (!object->is_object()) return Wrong("has a ", name, " that is no object");
-  if (duplicates.found()) {
-    return Wrong("has a ", name, " that names a member twice");
+  auto parsed = ParseObject(text);
+  if (!parsed.ok()) {
+    return Wrong("has a ", name, " that ", parsed.status().message());
   }
+  *object = *std::move(parsed);
   return absl::OkStatus();
 }
 
@@ -116,6 +86,36 @@ absl::StatusOr<absl::Time> TimeOf(const json& claim, absl::string_view name) {
   return Wrong("has a claim '", name, "' that is no time");
 }
 
+// Returns the keys that may have signed the token, at least one: those of its
+// algorithm, and of its `kid` if it has one. A key without an id, of a PEM
+// file, may go by any; it counts only where no key has the id.
+absl::StatusOr<std::vector<const TokenKey*>> SelectKeys(
+    const json& header, const std::string& algorithm, const TokenRules& rules) {
+  std::vector<const TokenKey*> keys, unnamed;
+  const json* const id = Find(header, "kid");
+  if (id != nullptr && !id->is_string()) {
+    return Wrong("has a 'kid' that is no string");
+  }
+  bool any = false;
+  for (const TokenKey& key : rules.keys) {
+    if (key.algorithm() != algorithm) continue;
+    any = true;
+    if (id == nullptr || key.id() == id->get_ref<const std::string&>()) {
+      keys.push_back(&key);
+    } else if (key.id().empty()) {
+      unnamed.push_back(&key);
+    }
+  }
+  if (keys.empty()) keys = std::move(unnamed);
+  if (!keys.empty()) return keys;
+  if (any) {
+    return Wrong("is signed by a key that the policy does not have: ",
+                 Quoted(id->get_ref<const std::string&>()));
+  }
+  return Wrong("names an algorithm that goes with no key of the policy: ",
+               Quoted(algorithm));
+}
+
 absl::Status CheckSignature(const std::vector<absl::string_view>& parts,
                             absl::string_view token, const TokenRules& rules) {
   json header;
@@ -127,18 +127,13 @@ absl::Status CheckSignature(const std::vector<absl::string_view>& parts,
     return Wrong("names no algorithm");
   }
   const auto& algorithm = named->get_ref<const std::string&>();
-  const auto fits = [&algorithm](const TokenKey& key) {
-    return key.algorithm() == algorithm;
-  };
-  if (std::none_of(rules.keys.begin(), rules.keys.end(), fits)) {
-    return Wrong("names an algorithm that goes with no key of the policy: ",
-                 Quoted(algorithm));
-  }
+  HOLDFAST_ASSIGN_OR_RETURN(const auto keys,
+                            SelectKeys(header, algorithm, rules));
   HOLDFAST_ASSIGN_OR_RETURN(const std::string signature,
                             Decode(parts[2], "signature"));
   const absl::string_view text = token.substr(0, token.rfind('.'));
-  for (const TokenKey& key : rules.keys) {
-    if (fits(key) && key.Verifies(text, signature)) return absl::OkStatus();
+  for (const TokenKey* const key : keys) {
+    if (key->Verifies(text, signature)) return absl::OkStatus();
   }
   return Wrong("is signed by none of the policy's keys");
 }

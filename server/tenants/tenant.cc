@@ -2,6 +2,7 @@
 #include "server/tenants/tenant.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "core/base/quota_exceeded.h"
 
 namespace holdfast {
@@ -19,6 +20,12 @@ std::shared_ptr<Quota> MakeQuota(const std::string& what,
                         .set_by = "the tenant's quota"});
 }
 
+CompileBudget::Limits CompileLimits(const v1::Quota& quota) {
+  return {.time_per_hour = absl::Seconds(quota.compile_time().seconds()) +
+                           absl::Nanoseconds(quota.compile_time().nanos()),
+          .requests = quota.compile_requests()};
+}
+
 }  // namespace
 
 Tenant::Tenant(const Options& options)
@@ -33,8 +40,11 @@ Tenant::Tenant(const Options& options)
           MakeQuota("arena_bytes", name_, options.quota.arena_bytes())),
       collection_bytes_(MakeQuota("collection_bytes", name_,
                                   options.quota.collection_bytes())),
+      compile_budget_(std::make_shared<CompileBudget>(
+          name_, CompileLimits(options.quota), options.compile_group)),
       group_(options.group),
       quota_(options.quota),
+      reserved_device_bytes_(options.reserved_device_bytes),
       weight_(options.weight),
       kernel_time_limit_(options.kernel_time_limit),
       devices_(options.devices),
@@ -45,6 +55,7 @@ void Tenant::SetQuota(const v1::Quota& quota) {
   pinned_bytes_->SetLimit(LimitOr(quota.pinned_bytes()));
   arena_bytes_->SetLimit(LimitOr(quota.arena_bytes()));
   collection_bytes_->SetLimit(LimitOr(quota.collection_bytes()));
+  compile_budget_->SetLimits(CompileLimits(quota));
   absl::MutexLock lock(&mutex_);
   quota_ = quota;
 }
@@ -52,6 +63,7 @@ void Tenant::SetQuota(const v1::Quota& quota) {
 void Tenant::Update(const Options& options) {
   SetQuota(options.quota);
   absl::MutexLock lock(&mutex_);
+  reserved_device_bytes_ = options.reserved_device_bytes;
   weight_ = options.weight;
   kernel_time_limit_ = options.kernel_time_limit;
   devices_ = options.devices;
@@ -61,6 +73,11 @@ void Tenant::Update(const Options& options) {
 std::vector<uint32_t> Tenant::devices() const {
   absl::MutexLock lock(&mutex_);
   return devices_;
+}
+
+uint64_t Tenant::reserved_device_bytes() const {
+  absl::MutexLock lock(&mutex_);
+  return reserved_device_bytes_;
 }
 
 uint32_t Tenant::weight() const {
@@ -119,10 +136,14 @@ v1::TenantInfo Tenant::Info() const {
   info.set_peak_device_bytes(device_bytes_->peak());
   const ExecutionCounts execution = execution_->Sum();
   *info.mutable_gpu_time() = ToDuration(execution.gpu_time());
+  const absl::Duration compiled = compile_budget_->TimeOfLastHour(absl::Now());
+  *info.mutable_compile_time() =
+      ToDuration(static_cast<uint64_t>(absl::ToInt64Nanoseconds(compiled)));
   info.set_launches(execution.all_launches());
   info.set_faults(execution_->lost());
   absl::MutexLock lock(&mutex_);
   info.set_weight(weight_);
+  info.set_reserved_device_bytes(reserved_device_bytes_);
   return info;
 }
 

@@ -16,6 +16,7 @@
 #include "holdfast/v1/collections.pb.h"
 #include "server/executor/quota.h"
 #include "server/telemetry/execution_totals.h"
+#include "server/tenants/compile_budget.h"
 
 namespace holdfast {
 
@@ -36,6 +37,9 @@ class Tenant {
     // Names whose generated code its executors share; empty: they share none.
     std::string code_owner;
     v1::Quota quota;
+    // Device memory that no other tenant can take, on each of its devices. Kept
+    // by DeviceShares; here for people.
+    uint64_t reserved_device_bytes = 0;
     uint32_t weight = 1;
     std::vector<uint32_t> devices;  // ordinals; empty: all
     // For sessions that it opens from now on; 0: as the daemon has it.
@@ -44,6 +48,8 @@ class Tenant {
     v1::Visibility collections;
     // Counts, with others', what its executors do; may be null.
     std::shared_ptr<ExecutionTotals> group = nullptr;
+    // The same for what compilers do; may be null.
+    std::shared_ptr<CompileBudget> compile_group = nullptr;
   };
 
   explicit Tenant(const Options& options);
@@ -81,6 +87,11 @@ class Tenant {
     return collection_bytes_;
   }
 
+  const std::shared_ptr<CompileBudget>& compile_budget() const {
+    return compile_budget_;
+  }
+  uint64_t reserved_device_bytes() const;
+
   // What the executors of its sessions have done.
   const ExecutionTotals& execution() const { return *execution_; }
   // Where that is counted.
@@ -105,12 +116,14 @@ class Tenant {
   const std::shared_ptr<Quota> pinned_bytes_;
   const std::shared_ptr<Quota> arena_bytes_;
   const std::shared_ptr<Quota> collection_bytes_;
+  const std::shared_ptr<CompileBudget> compile_budget_;
   const std::shared_ptr<ExecutionTotals> execution_ =
       std::make_shared<ExecutionTotals>();
   const std::shared_ptr<ExecutionTotals> group_;
   std::atomic<bool> ending_ = false;
   mutable absl::Mutex mutex_;
   v1::Quota quota_ ABSL_GUARDED_BY(mutex_);
+  uint64_t reserved_device_bytes_ ABSL_GUARDED_BY(mutex_);
   uint32_t weight_ ABSL_GUARDED_BY(mutex_);
   absl::Duration kernel_time_limit_ ABSL_GUARDED_BY(mutex_);
   std::vector<uint32_t> devices_ ABSL_GUARDED_BY(mutex_);

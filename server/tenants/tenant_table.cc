@@ -19,6 +19,7 @@ namespace holdfast {
 namespace {
 
 constexpr size_t kTokenBytes = 32;
+constexpr int64_t kMaxSeconds = int64_t{1} << 32;  // of a quota
 
 absl::StatusOr<std::string> MakeToken() {
   std::string random(kTokenBytes, '\0');
@@ -41,11 +42,13 @@ absl::StatusOr<absl::Time> EndOf(const v1::CreateTenantRequest& request) {
 }
 
 absl::Status CheckQuota(const v1::Quota& quota) {
-  if (!quota.has_compile_time() && quota.compile_requests() == 0) {
-    return absl::OkStatus();
-  }
-  return absl::UnimplementedError(
-      "quotas of compilation are not enforced by this daemon");
+  const auto& time = quota.compile_time();
+  const bool is_time = time.seconds() >= 0 && time.seconds() <= kMaxSeconds &&
+                       time.nanos() >= 0 && time.nanos() < 1'000'000'000;
+  if (is_time) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("compile_time of the quota is ", time.seconds(), " s and ",
+                   time.nanos(), " ns; wanted are 0 to ", kMaxSeconds, " s"));
 }
 
 absl::Status CheckRequest(const v1::CreateTenantRequest& request) {
@@ -56,8 +59,11 @@ absl::Status CheckRequest(const v1::CreateTenantRequest& request) {
     return absl::InvalidArgumentError("a device is named twice");
   }
   HOLDFAST_RETURN_IF_ERROR(CheckQuota(request.quota()));
-  if (request.reserved_device_bytes() != 0) {
-    return absl::UnimplementedError("this daemon reserves no memory");
+  const uint64_t quota = request.quota().device_bytes();
+  if (quota != 0 && request.reserved_device_bytes() > quota) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "reserved_device_bytes is ", request.reserved_device_bytes(),
+        ", and the quota ", "device_bytes is ", quota));
   }
   return EndOf(request).status();
 }
@@ -92,6 +98,42 @@ absl::Status TenantTable::CheckFree(
   return absl::OkStatus();
 }
 
+absl::Status TenantTable::CheckOvercommit(const std::string& name,
+                                          const std::vector<uint32_t>& devices,
+                                          uint64_t quota_bytes) const {
+  if (policy_.overcommit || shares_ == nullptr) return absl::OkStatus();
+  if (quota_bytes == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the policy allows no overcommit, so tenant ", name,
+                     " needs a quota of device memory"));
+  }
+  const DeviceSizes sizes = shares_->sizes();
+  std::vector<Reservation> quotas;
+  const auto add = [&](const Tenant& tenant) {
+    if (tenant.name() == name) return;
+    quotas.push_back(ShareOfQuota(tenant.name(), tenant.devices(),
+                                  tenant.quota().device_bytes(), sizes));
+  };
+  for (const auto& tenant : named_) add(*tenant);
+  for (const auto& [other, entry] : temporary_) add(*entry.tenant);
+  quotas.push_back(ShareOfQuota(name, devices, quota_bytes, sizes));
+  const absl::Status fits =
+      CheckReservations(quotas, sizes, "has, without overcommit, a quota of");
+  if (fits.ok()) return fits;
+  return absl::ResourceExhaustedError(fits.message());
+}
+
+absl::Status TenantTable::Reserve(const v1::CreateTenantRequest& request) {
+  if (request.reserved_device_bytes() == 0) return absl::OkStatus();
+  if (shares_ == nullptr) {
+    return absl::UnimplementedError("this daemon reserves no memory");
+  }
+  return shares_->Reserve(
+      {.tenant = request.name(),
+       .devices = {request.devices().begin(), request.devices().end()},
+       .bytes = request.reserved_device_bytes()});
+}
+
 absl::StatusOr<std::string> TenantTable::Create(
     const v1::CreateTenantRequest& request) {
   HOLDFAST_RETURN_IF_ERROR(CheckRequest(request));
@@ -100,6 +142,10 @@ absl::StatusOr<std::string> TenantTable::Create(
   const std::string& name = request.name();
   absl::MutexLock lock(&mutex_);
   HOLDFAST_RETURN_IF_ERROR(CheckFree(request));
+  HOLDFAST_RETURN_IF_ERROR(CheckOvercommit(
+      name, {request.devices().begin(), request.devices().end()},
+      request.quota().device_bytes()));
+  HOLDFAST_RETURN_IF_ERROR(Reserve(request));
   // A later tenant of the same name is another one.
   const std::string code_owner = absl::StrCat(
       "tenant ", name, " ", absl::ToUnixNanos(absl::Now()), ".", ++made_);
@@ -108,9 +154,11 @@ absl::StatusOr<std::string> TenantTable::Create(
       .kind = Tenant::Kind::kTemporary,
       .code_owner = code_owner,
       .quota = request.quota(),
+      .reserved_device_bytes = request.reserved_device_bytes(),
       .weight = std::max(request.weight(), uint32_t{1}),
       .devices = {request.devices().begin(), request.devices().end()},
-      .group = others_});
+      .group = others_,
+      .compile_group = other_compiling_});
   Temporary& entry = temporary_[name];
   entry.tenant = tenant;
   entry.token_hash = ToHex(Sha256(token));
@@ -148,6 +196,7 @@ void TenantTable::Forget(const Tenant& tenant) {
     return;
   }
   temporary_.erase(found);
+  if (shares_ != nullptr) shares_->Release(tenant.name());
 }
 
 absl::Status TenantTable::Apply(const Policy& policy) {
@@ -157,6 +206,10 @@ absl::Status TenantTable::Apply(const Policy& policy) {
     return absl::AlreadyExistsError(
         absl::StrCat("the policy has a tenant ", tenant.name,
                      ", and so has CreateTenant made one"));
+  }
+  if (shares_ != nullptr) {
+    HOLDFAST_RETURN_IF_ERROR(CheckDevices(policy, shares_->sizes()));
+    shares_->SetPolicy(ReservationsOf(policy));
   }
   std::vector<std::shared_ptr<Tenant>> named;
   named.reserve(policy.tenants.size());
@@ -177,6 +230,7 @@ std::shared_ptr<Tenant> TenantTable::Renew(const TenantPolicy& policy) {
       .kind = Tenant::Kind::kNamed,
       .code_owner = absl::StrCat("tenant ", policy.name),
       .quota = policy.quota,
+      .reserved_device_bytes = policy.reserved_device_bytes,
       .weight = policy.weight,
       .devices = policy.devices,
       .kernel_time_limit = policy.kernel_time_limit,
@@ -210,7 +264,8 @@ std::shared_ptr<Tenant> TenantTable::Own(const Identity& identity) {
       Tenant::Options{.name = name,
                       .kind = Tenant::Kind::kOwn,
                       .code_owner = IsAuthenticated(identity) ? name : "",
-                      .group = others_});
+                      .group = others_,
+                      .compile_group = other_compiling_});
   own = tenant;
   if (own_.size() >= forget_at_) ForgetUnused();
   return tenant;
@@ -231,6 +286,8 @@ absl::Status TenantTable::SetQuota(absl::string_view name,
         absl::StrCat("neither the policy nor CreateTenant has a tenant '",
                      absl::CEscape(name.substr(0, kMaxTenantName)), "'"));
   }
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckOvercommit(tenant->name(), tenant->devices(), quota.device_bytes()));
   tenant->SetQuota(quota);
   return absl::OkStatus();
 }

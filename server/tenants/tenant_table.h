@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -21,6 +22,8 @@
 #include "absl/time/time.h"
 #include "holdfast/v1/admin.pb.h"
 #include "server/telemetry/execution_totals.h"
+#include "server/tenants/compile_budget.h"
+#include "server/tenants/device_shares.h"
 #include "server/tenants/identity.h"
 #include "server/tenants/policy.h"
 #include "server/tenants/tenant.h"
@@ -32,15 +35,29 @@ class TenantTable {
  public:
   static constexpr size_t kMaxTemporary = 4096;
 
+  // Tells `shares` of reservations and checks quotas against its devices; null:
+  // there are no devices and no reservations.
+  explicit TenantTable(std::shared_ptr<DeviceShares> shares = nullptr)
+      : shares_(std::move(shares)) {}
+
   // Replaces the policy: tenants keep what they hold, with their new quotas;
   // one that is gone lives on as long as its sessions. ALREADY_EXISTS: a
-  // temporary tenant has a name of the policy; nothing changes then.
+  // temporary tenant has a name of the policy; INVALID_ARGUMENT: reservations
+  // or quotas do not fit the devices. Nothing changes then.
   absl::Status Apply(const Policy& policy);
+
+  // Blocks until the devices are known that Create reserves memory of, until
+  // the deadline at most.
+  void AwaitDevices(absl::Time deadline) const {
+    if (shares_ != nullptr) shares_->AwaitDevices(deadline);
+  }
 
   // Makes a temporary tenant. Returns its bearer token: "holdfast-" and 256
   // random bits in hexadecimal digits. INVALID_ARGUMENT: a bad name or
   // lifetime, or a device twice; ALREADY_EXISTS: the name or the user is taken;
-  // RESOURCE_EXHAUSTED: too many; UNIMPLEMENTED: a quota that is not enforced.
+  // RESOURCE_EXHAUSTED: too many, or the devices' memory does not suffice for
+  // its reservation, or for its quota without overcommit; UNAVAILABLE: the
+  // devices are not known yet.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
 
   // From now on the tenant's token and user are not its own any more, and it
@@ -50,8 +67,8 @@ class TenantTable {
   void Forget(const Tenant& tenant);
 
   // Replaces the quota of a tenant of the policy, until that is loaded again,
-  // or of a temporary one. NOT_FOUND: neither has the name. UNIMPLEMENTED: a
-  // quota that is not enforced.
+  // or of a temporary one. NOT_FOUND: neither has the name. INVALID_ARGUMENT: a
+  // time below 0. RESOURCE_EXHAUSTED: without overcommit, it is too much.
   absl::Status SetQuota(absl::string_view name, const v1::Quota& quota);
 
   // Whether the policy has this identity among its operators.
@@ -76,6 +93,8 @@ class TenantTable {
 
   // What the executors of all tenants have done that are not the policy's.
   const ExecutionTotals& others() const { return *others_; }
+  // The same of what compilers do.
+  const CompileBudget& other_compiling() const { return *other_compiling_; }
 
   // Names of the temporary tenants whose lifetime is over.
   std::vector<std::string> Expired(absl::Time now) const;
@@ -99,9 +118,19 @@ class TenantTable {
   absl::Status CheckFree(const v1::CreateTenantRequest& request) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether a tenant may have this quota, if there is no overcommit.
+  absl::Status CheckOvercommit(const std::string& name,
+                               const std::vector<uint32_t>& devices,
+                               uint64_t quota_bytes) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Reserve(const v1::CreateTenantRequest& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const std::shared_ptr<DeviceShares> shares_;
   const std::shared_ptr<ExecutionTotals> others_ =
       std::make_shared<ExecutionTotals>();
+  const std::shared_ptr<CompileBudget> other_compiling_ =
+      std::make_shared<CompileBudget>("(other)", CompileBudget::Limits());
   mutable absl::Mutex mutex_;
   uint64_t made_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, Temporary, std::less<>> temporary_

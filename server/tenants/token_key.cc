@@ -67,8 +67,7 @@ absl::StatusOr<TokenKey> ToKey(const PemBlock& block) {
   if (key == nullptr) {
     return absl::InvalidArgumentError("a public key cannot be parsed");
   }
-  HOLDFAST_ASSIGN_OR_RETURN(std::string algorithm, AlgorithmOf(key.get()));
-  return TokenKey(std::move(key), std::move(algorithm));
+  return TokenKey::Create(std::move(key));
 }
 
 const unsigned char* Bytes(absl::string_view text) {
@@ -76,6 +75,12 @@ const unsigned char* Bytes(absl::string_view text) {
 }
 
 }  // namespace
+
+absl::StatusOr<TokenKey> TokenKey::Create(std::shared_ptr<evp_pkey_st> key,
+                                          std::string id) {
+  HOLDFAST_ASSIGN_OR_RETURN(std::string algorithm, AlgorithmOf(key.get()));
+  return TokenKey(std::move(key), std::move(algorithm), std::move(id));
+}
 
 bool TokenKey::Verifies(absl::string_view text,
                         absl::string_view signature) const {

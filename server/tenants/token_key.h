@@ -17,19 +17,31 @@ namespace holdfast {
 // A public key whose owner issues signed tokens. Immutable, thread-safe.
 class TokenKey {
  public:
-  TokenKey(std::shared_ptr<evp_pkey_st> key, std::string algorithm)
-      : key_(std::move(key)), algorithm_(std::move(algorithm)) {}
+  // Takes a public key, RSA with 2048 to 8192 bits or Ed25519; of another kind:
+  // INVALID_ARGUMENT. `id` may be empty.
+  static absl::StatusOr<TokenKey> Create(std::shared_ptr<evp_pkey_st> key,
+                                         std::string id = "");
 
   // The one algorithm that goes with this kind of key, by its name in tokens:
   // "RS256" (RFC 7518) for RSA, "EdDSA" (RFC 8037) for Ed25519.
   const std::string& algorithm() const { return algorithm_; }
 
+  // The name that tokens call it by (`kid`); empty if it has none, as in PEM.
+  const std::string& id() const { return id_; }
+
   // Returns true if `signature` is this key's over `text`.
   bool Verifies(absl::string_view text, absl::string_view signature) const;
 
  private:
+  TokenKey(std::shared_ptr<evp_pkey_st> key, std::string algorithm,
+           std::string id)
+      : key_(std::move(key)),
+        algorithm_(std::move(algorithm)),
+        id_(std::move(id)) {}
+
   std::shared_ptr<evp_pkey_st> key_;
   std::string algorithm_;
+  std::string id_;
 };
 
 // Returns the public keys of a PEM text, RSA with 2048 to 8192 bits and

@@ -6,24 +6,28 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 
 namespace holdfast::e2e {
 
-DaemonProcess::DaemonProcess() {
+DaemonProcess::DaemonProcess(const std::vector<std::string>& more_flags) {
   const char* const device = getenv("HOLDFAST_TEST_DEVICE");
   directory_ = "/tmp/holdfast-e2e-XXXXXX";
   if (mkdtemp(directory_.data()) == nullptr) std::abort();
   // Descriptor 1 is the way in which it reports that it is ready.
-  process_ = std::make_unique<Process>(std::vector<std::string>{
+  std::vector<std::string> arguments = {
       ProgramPath("HOLDFAST_DAEMON"),
       std::string("--device=") + (device == nullptr ? "cpu" : device),
-      "--log-level=warning", "--listen=unix:" + directory_ + "/holdfast.sock",
-      "--listen=tcp:127.0.0.1:0", "--runtime-dir=" + directory_,
-      "--cache-directory=" + directory_ + "/programs", "--ready-fd=1"});
+      "--log-level=warning",
+      "--listen=unix:" + directory_ + "/holdfast.sock",
+      "--listen=tcp:127.0.0.1:0",
+      "--runtime-dir=" + directory_,
+      "--cache-directory=" + directory_ + "/programs",
+      "--ready-fd=1"};
+  arguments.insert(arguments.end(), more_flags.begin(), more_flags.end());
+  process_ = std::make_unique<Process>(arguments);
   for (const std::string& address : std::vector<std::string>(
            absl::StrSplit(process_->ReadLine(), ' ', absl::SkipEmpty()))) {
     (absl::StartsWith(address, "unix:") ? unix_ : tcp_) = address;

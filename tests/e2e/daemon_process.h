@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/e2e/process.h"
 
@@ -13,7 +14,7 @@ namespace holdfast::e2e {
 // own and on a free port of loopback. Stopped by SIGTERM when the object ends.
 class DaemonProcess {
  public:
-  DaemonProcess();
+  explicit DaemonProcess(const std::vector<std::string>& more_flags = {});
   ~DaemonProcess();
 
   const std::string& address() const { return unix_; }

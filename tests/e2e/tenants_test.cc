@@ -66,6 +66,28 @@ TEST_F(TenantsTest, AJobRunsWithItsTokenWithinItsQuotaAndEnds) {
   EXPECT_TRUE(absl::StrContains(refused.err, "names no tenant")) << refused.err;
 }
 
+TEST_F(TenantsTest, AJobMayHaveMemoryReservedAndItsCompilationBounded) {
+  const Outcome made =
+      Holdfast({"tenants", "create", "job", "--memory=8MiB", "--reserve=4MiB",
+                "--compile-time=1.5m", "--compile-requests=2"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  const Outcome listed = Holdfast({"tenants", "ls"});
+  EXPECT_TRUE(absl::StrContains(listed.out, "4.0 MiB")) << listed.out;
+  EXPECT_TRUE(absl::StrContains(listed.out, "0.0 of 90 s")) << listed.out;
+  const Outcome json = Holdfast({"tenants", "ls", "--json"});
+  for (const char* const member :
+       {"\"reserved_device_bytes\": 4194304", "\"compile_requests\": 2",
+        "\"compile_seconds_per_hour\": 90"}) {
+    EXPECT_TRUE(absl::StrContains(json.out, member)) << json.out;
+  }
+  const Outcome more = Holdfast({"tenants", "create", "x", "--reserve=900TiB"});
+  EXPECT_EQ(more.exit_code, 1);
+  EXPECT_TRUE(absl::StrContains(more.err, "memory of device 0")) << more.err;
+  EXPECT_TRUE(absl::StrContains(more.err, "reserved for other")) << more.err;
+  EXPECT_NE(
+      Holdfast({"tenants", "create", "x", "--compile-time=soon"}).exit_code, 0);
+}
+
 TEST_F(TenantsTest, ATokenMayComeFromAFileAndABadOneIsAClearError) {
   const std::string path = daemon_.directory() + "/token";
   std::ofstream(path) << " " << NewToken("pod") << "\n";

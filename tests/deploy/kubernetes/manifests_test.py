@@ -33,7 +33,11 @@ _CONTAINER = {
     "image!": str,
     "args": [str],
     "ports": [{"name": str, "containerPort!": int}],
-    "resources": {"requests": _QUANTITIES, "limits": _QUANTITIES},
+    "resources": {
+        "requests": _QUANTITIES,
+        "limits": _QUANTITIES,
+        "claims": [{"name!": str, "request": str}],
+    },
     "securityContext": _SECURITY,
     "volumeMounts": [{"name!": str, "mountPath!": str, "readOnly": bool}],
 }
@@ -44,12 +48,63 @@ _POD = {
     "priorityClassName": str,
     "terminationGracePeriodSeconds": int,
     "restartPolicy": str,
+    "resourceClaims": [
+        {"name!": str, "resourceClaimName": str, "resourceClaimTemplateName": str}
+    ],
     "containers!": [_CONTAINER],
     "volumes": [
         {"name!": str, "hostPath": {"path!": str, "type": str}, "configMap": {"name!": str}}
     ],
 }
 _SELECTOR = {"matchLabels!": _TEXTS}
+# Of resource.k8s.io/v1: what a driver publishes, and what a claim may ask of it.
+_CEL = [{"cel!": {"expression!": str}}]
+_QUANTITY = (str, int)
+_OPAQUE = {
+    "driver!": str,
+    # Ours: the options of `holdfast tenants create`.
+    "parameters!": {
+        "apiVersion!": str,
+        "kind!": str,
+        "memory": _QUANTITY,
+        "reserve": _QUANTITY,
+        "sessions": int,
+        "weight": int,
+        "compileTime": str,
+        "compileRequests": int,
+    },
+}
+_DEVICE = {
+    "name!": str,
+    "allowMultipleAllocations": bool,
+    "attributes": {"*": {"string": str, "int": int, "bool": bool, "version": str}},
+    "capacity": {
+        "*": {
+            "value!": _QUANTITY,
+            "requestPolicy": {
+                "default": _QUANTITY,
+                "validRange": {"min!": _QUANTITY, "max": _QUANTITY, "step": _QUANTITY},
+            },
+        }
+    },
+}
+_CLAIM = {
+    "devices!": {
+        "requests!": [
+            {
+                "name!": str,
+                "exactly!": {
+                    "deviceClassName!": str,
+                    "selectors": _CEL,
+                    "allocationMode": str,
+                    "count": int,
+                    "capacity": {"requests!": {"*": _QUANTITY}},
+                },
+            }
+        ],
+        "config": [{"requests": [str], "opaque!": _OPAQUE}],
+    }
+}
 _KINDS = {
     ("v1", "Namespace"): {},
     ("v1", "ServiceAccount"): {"automountServiceAccountToken": bool},
@@ -69,6 +124,18 @@ _KINDS = {
             "template!": {"metadata!": {"labels!": _TEXTS}, "spec!": _POD},
         }
     },
+    ("resource.k8s.io/v1", "ResourceSlice"): {
+        "spec!": {
+            "driver!": str,
+            "nodeName": str,
+            "pool!": {"name!": str, "generation!": int, "resourceSliceCount!": int},
+            "devices": [_DEVICE],
+        }
+    },
+    ("resource.k8s.io/v1", "DeviceClass"): {
+        "spec!": {"selectors": _CEL, "config": [{"opaque!": _OPAQUE}]}
+    },
+    ("resource.k8s.io/v1", "ResourceClaimTemplate"): {"spec!": {"spec!": _CLAIM}},
     ("monitoring.coreos.com/v1", "ServiceMonitor"): {
         "spec!": {"selector!": _SELECTOR, "endpoints!": [{"port!": str, "interval": str}]}
     },
@@ -155,6 +222,29 @@ class ManifestsTest(unittest.TestCase):
         self.assertEqual(monitor["selector"]["matchLabels"], service["metadata"]["labels"])
         self.assertEqual(monitor["endpoints"][0]["port"], service["spec"]["ports"][0]["name"])
 
+    def test_a_claim_refers_to_a_class_and_a_slice(self):
+        driver = _of_kind("ResourceSlice")[0]["spec"]["driver"]
+        device_class = _of_kind("DeviceClass")[0]
+        self.assertIn(f'"{driver}"', device_class["spec"]["selectors"][0]["cel"]["expression"])
+        template = _of_kind("ResourceClaimTemplate")[0]
+        devices = template["spec"]["spec"]["devices"]
+        requests = {request["name"]: request["exactly"] for request in devices["requests"]}
+        capacity = _of_kind("ResourceSlice")[0]["spec"]["devices"][0]["capacity"]
+        for request in requests.values():
+            self.assertEqual(request["deviceClassName"], device_class["metadata"]["name"])
+            self.assertLessEqual(set(request["capacity"]["requests"]), set(capacity))
+        for config in devices["config"] + device_class["spec"]["config"]:
+            self.assertEqual(config["opaque"]["driver"], driver)
+            self.assertEqual(config["opaque"]["parameters"]["kind"], "TenantParameters")
+            self.assertLessEqual(set(config.get("requests", [])), set(requests))
+        pod = next(pod["spec"] for pod in _of_kind("Pod") if "resourceClaims" in pod["spec"])
+        claims = {claim["name"]: claim for claim in pod["resourceClaims"]}
+        for claim in pod["containers"][0]["resources"]["claims"]:
+            self.assertIn(claim["request"], requests)
+            self.assertEqual(
+                claims[claim["name"]]["resourceClaimTemplateName"], template["metadata"]["name"]
+            )
+
     def test_they_say_what_the_programs_do(self):
         with open("deploy/kubernetes/resource.h", encoding="utf-8") as file:
             source = file.read()
@@ -170,7 +260,8 @@ class ManifestsTest(unittest.TestCase):
                     self.assertIn(f'"{mount["mountPath"]}', defaults)
         with open("server/version.h", encoding="utf-8") as file:
             version = re.search(r'kVersion\[\] = "([^"]+)"', file.read()).group(1)
-        pods = [_of_kind("Pod")[0]["spec"], _of_kind("DaemonSet")[0]["spec"]["template"]["spec"]]
+        pods = [pod["spec"] for pod in _of_kind("Pod")]
+        pods.append(_of_kind("DaemonSet")[0]["spec"]["template"]["spec"])
         images = [container["image"] for pod in pods for container in pod["containers"]]
         self.assertEqual(set(images), {f"holdfast:{version}"})
 

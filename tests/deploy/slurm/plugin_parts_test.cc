@@ -32,8 +32,11 @@ TEST(JobOptionsTest, EveryPartMayBeLeftOut) {
   ASSERT_TRUE(ParseJobOptions("", &options, &error)) << error;
   EXPECT_EQ(options.memory_bytes, 0u);
   EXPECT_EQ(options.weight, 1u);
-  ASSERT_TRUE(ParseJobOptions("mem=8G,weight=2,devices=1", &options, &error))
+  EXPECT_EQ(options.reserved_bytes, 0u);
+  ASSERT_TRUE(
+      ParseJobOptions("mem=8G,reserve=4G,weight=2,devices=1", &options, &error))
       << error;
+  EXPECT_EQ(options.reserved_bytes, uint64_t{4} << 30);
   EXPECT_EQ(options.memory_bytes, uint64_t{8} << 30);
   EXPECT_EQ(options.weight, 2u);
   EXPECT_EQ(options.devices, 1u);
@@ -42,11 +45,27 @@ TEST(JobOptionsTest, EveryPartMayBeLeftOut) {
 }
 
 TEST(JobOptionsTest, AnythingElseIsRefusedAndNamed) {
-  for (const char* text :
-       {"mem", "mem=", "mem=0", "mem=-1", "mem=8GB", "mem=8X", "mem=1025T",
-        "mem=99999999999999999999", "weight=0", "weight=1001", "weight=1.5",
-        "devices=0", "devices=all", "share=yes", "mem=8G,", ",", "=",
-        "mem=8G;x", "weight=2,mem=\n"}) {
+  for (const char* text : {"mem",
+                           "mem=",
+                           "mem=0",
+                           "mem=-1",
+                           "mem=8GB",
+                           "mem=8X",
+                           "mem=1025T",
+                           "mem=99999999999999999999",
+                           "weight=0",
+                           "weight=1001",
+                           "weight=1.5",
+                           "devices=0",
+                           "devices=all",
+                           "reserve=0",
+                           "reserve=4GiB",
+                           "share=yes",
+                           "mem=8G,",
+                           ",",
+                           "=",
+                           "mem=8G;x",
+                           "weight=2,mem=\n"}) {
     TenantOptions options;
     std::string error;
     EXPECT_FALSE(ParseJobOptions(text, &options, &error)) << text;
@@ -175,6 +194,10 @@ TEST_F(NodeDaemonTest, ATenantGetsTheFreestDevices) {
   EXPECT_EQ(answer.text, "secret");
   EXPECT_NE(Asked().find("tenants create slurm-1 --weight=1 --memory=1024 "
                          "--devices=1,0 --json --address=unix:/x\n"),
+            std::string::npos)
+      << Asked();
+  EXPECT_TRUE(daemon.CreateTenant("slurm-2", {.reserved_bytes = 7}).done());
+  EXPECT_NE(Asked().find("create slurm-2 --weight=1 --reserve=7 --json"),
             std::string::npos)
       << Asked();
   EXPECT_EQ(daemon.CreateTenant("slurm-1", {.devices = 4}).kind,

@@ -12,6 +12,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "core/base/quota_exceeded.h"
 
 namespace holdfast {
 namespace {
@@ -54,6 +55,27 @@ TEST(CompileCacheTest, TheSecondRequestIsAHit) {
   EXPECT_EQ(statistics.misses, 2u);
   EXPECT_EQ(statistics.evictions, 0u);
   EXPECT_GE(statistics.bytes, 2 * kObjectBytes);
+}
+
+TEST(CompileCacheTest, AQuotaThatRefusesTheFirstRefusesNobodyElse) {
+  CompileCache cache(1 << 20);
+  absl::Notification begun;
+  std::thread first([&] {
+    const auto answer = cache.Get(
+        "a", CompileCaller(),
+        [&](const CompileCaller&) -> absl::StatusOr<CompileCache::Outcome> {
+          begun.Notify();
+          absl::SleepFor(absl::Milliseconds(100));
+          absl::Status refusal = absl::ResourceExhaustedError("no time left");
+          SetQuotaExceeded({.quota = "compile_time"}, &refusal);
+          return refusal;
+        });
+    EXPECT_EQ(answer.status().message(), "no time left");
+  });
+  begun.WaitForNotification();
+  EXPECT_FALSE(Hits(cache, "a"));
+  first.join();
+  EXPECT_TRUE(Hits(cache, "a"));
 }
 
 TEST(CompileCacheTest, FindLooksInMemoryAndNeverWaits) {

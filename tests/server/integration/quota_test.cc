@@ -290,7 +290,7 @@ TEST_F(QuotaTest, SessionsOfTheSoftwareDeviceShareItsMemory) {
   Client first(unix_), second(unix_);
   EXPECT_EQ(first.Run({Client::Device(0, 192 * kMiB)}), "");
   ExpectRefused(second.Run({Client::Device(0, 65 * kMiB)}),
-                "memory of device 0, reserved by all sessions");
+                "memory of device 0, of all sessions");
   EXPECT_EQ(second.Run({Client::Device(1, 64 * kMiB)}), "");
   EXPECT_EQ(Totals().second, 256 * kMiB);
   const pid_t executor = static_cast<pid_t>(List().sessions(0).executor_pid());

@@ -195,6 +195,65 @@ TEST_F(TenantsTest, BytesOfAllSessionsTogetherAreExact) {
   EXPECT_TRUE(Allocate(unix_, other, 0, 8 * kMiB).ok());
 }
 
+TEST_F(TenantsTest, NobodyTakesWhatIsReservedForAJob) {
+  v1::CreateTenantRequest request;
+  request.set_name("job");
+  request.set_reserved_device_bytes(200 * kMiB);
+  ASSERT_TRUE(Create(unix_, request, &token_).ok());
+  const Channel job = WithToken(token_);
+  EXPECT_EQ(InfoOf("job").reserved_device_bytes(), 200 * kMiB);
+  // The software device has 256 MiB.
+  TestSession other(unix_);
+  const absl::Status refused = Allocate(unix_, other, 0, 100 * kMiB);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(),
+                                "209715200 more are reserved for other"))
+      << refused;
+  EXPECT_TRUE(Allocate(unix_, other, 1, 50 * kMiB).ok());
+  request.set_name("job-2");
+  std::string token;
+  EXPECT_EQ(Create(unix_, request, &token).error_code(),
+            StatusCode::RESOURCE_EXHAUSTED);
+  TestSession own(job);
+  EXPECT_TRUE(Allocate(job, own, 0, 190 * kMiB).ok());
+  ASSERT_TRUE(End(unix_, "job").ok());
+  EXPECT_TRUE(Allocate(unix_, other, 2, 150 * kMiB).ok());
+}
+
+TEST_F(TenantsTest, CompilationsOfATenantAreBounded) {
+  v1::Quota quota;
+  quota.mutable_compile_time()->set_nanos(1);
+  const Channel job = NewTenant("job", quota);
+  const auto compile = [](const Channel& channel, const std::string& source) {
+    grpc::ClientContext context;
+    v1::CompileRequest request;
+    request.set_name("a.cu");
+    request.set_source(source);
+    request.set_language(v1::SOURCE_LANGUAGE_CUDA_CPP);
+    v1::CompileResponse response;
+    return v1::CompileService::NewStub(channel)->Compile(&context, request,
+                                                         &response);
+  };
+  const std::string first = "__global__ void first() {}";
+  const std::string second = "__global__ void second() {}";
+  const grpc::Status begun = compile(job, first);
+  if (begun.error_code() == StatusCode::UNAVAILABLE) {
+    GTEST_SKIP() << "no compiler: " << Text(begun);
+  }
+  ASSERT_TRUE(begun.ok()) << Text(begun);
+  const v1::TenantInfo info = InfoOf("job");
+  EXPECT_GT(info.compile_time().seconds() + info.compile_time().nanos(), 0);
+  const grpc::Status refused = compile(job, second);
+  EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_TRUE(
+      absl::StrContains(refused.error_message(), "compile_time of tenant job"))
+      << Text(refused);
+  // The cache's hits are free, and another tenant has a quota of its own.
+  EXPECT_TRUE(compile(job, first).ok());
+  EXPECT_TRUE(compile(unix_, second).ok());
+  EXPECT_TRUE(compile(job, second).ok());
+}
+
 TEST_F(TenantsTest, ATenantHasItsBytesBackHoweverASessionEnds) {
   v1::Quota quota;
   quota.set_device_bytes(2 * kMiB);

@@ -214,6 +214,35 @@ TEST_F(MemoryLedgerTest, AHostileExecutorGetsNoMoreByItsMessages) {
   EXPECT_FALSE(grants.Reserve(Device(0), 256 * kMiB).ok());
 }
 
+TEST(ReservedLedgerTest, SessionsOfATenantShareWhatIsReservedForIt) {
+  const auto shares = std::make_shared<DeviceShares>();
+  MemoryLedger ledger(0, shares);
+  internal::Ready ready;
+  ready.add_devices()->set_total_memory(100);
+  ledger.AddDevices(ready);
+  shares->SetPolicy({{.tenant = "alice", .bytes = 30}});
+  const auto alice = MakeTenant({});
+  MemoryGrants a(ledger), b(ledger), other(ledger);
+  a.Open({}, 1, alice);
+  b.Open({}, 1, alice);
+  other.Open({}, 1);
+  EXPECT_OK(other.Reserve(Device(0), 70));
+  EXPECT_THAT(other.Reserve(Device(0), 1),
+              StatusIs(kExhausted, "30 more are reserved for other tenants"));
+  EXPECT_OK(a.Reserve(Device(0), 20));
+  EXPECT_OK(b.Reserve(Device(0), 10));
+  EXPECT_THAT(b.Reserve(Device(0), 1), StatusIs(kExhausted, "device 0"));
+  // Memory that outlives its session is still the tenant's.
+  auto shared = a.Detach(Device(0), 20);
+  ASSERT_TRUE(shared.ok());
+  a.Close();
+  EXPECT_FALSE(b.Reserve(Device(0), 1).ok());
+  *shared = {};
+  EXPECT_OK(b.Reserve(Device(0), 20));
+  b.Close();
+  EXPECT_FALSE(other.Reserve(Device(0), 1).ok());
+}
+
 TEST_F(MemoryLedgerTest, NobodyTakesWhatASuccessorIsToHave) {
   MemoryGrants grants(ledger_), other(ledger_);
   grants.Open({}, 0);

@@ -36,6 +36,7 @@ weight = 3
 kernel-time-limit = "1.5s"
 devices = [1, 0]
 collections = ["team-b", "uid 7"]
+reserved-memory = "4GiB"
 
 [tenants.team-a.quota]
 device-memory = "8GiB"
@@ -45,6 +46,8 @@ collection-memory = "2TiB"
 sessions = 4
 handles = 100
 outstanding-commands = 1000
+compile-seconds = 600
+compile-requests = 2
 )";
 
 UserIdentity User(uid_t uid, gid_t gid, std::vector<gid_t> groups = {}) {
@@ -73,6 +76,49 @@ TEST(PolicyFileTest, ReadsWhatItSaysOfEachTenant) {
   EXPECT_EQ(team.quota.sessions(), 4u);
   EXPECT_EQ(team.quota.handles(), 100u);
   EXPECT_EQ(team.quota.outstanding_commands(), 1000u);
+  EXPECT_EQ(team.quota.compile_time().seconds(), 600);
+  EXPECT_EQ(team.quota.compile_requests(), 2u);
+  EXPECT_EQ(team.reserved_device_bytes, uint64_t{4} << 30);
+  EXPECT_TRUE(policy->overcommit);
+}
+
+TEST(PolicyFileTest, ReservationsAreComparedWithTheDevices) {
+  const auto policy = ParsePolicy(R"(
+[tenants.a]
+reserved-memory = 60
+[tenants.b]
+devices = [1]
+reserved-memory = 41
+)",
+                                  "policy.toml");
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_TRUE(NeedsDevices(*policy));
+  EXPECT_FALSE(NeedsDevices({}));
+  EXPECT_TRUE(CheckDevices(*policy, {{0, 100}, {1, 101}}).ok());
+  const absl::Status wrong = CheckDevices(*policy, {{0, 100}, {1, 100}});
+  EXPECT_TRUE(absl::StartsWith(wrong.message(),
+                               "policy.toml:6:19: tenant b reserves 41 bytes "
+                               "of device 1"))
+      << wrong;
+}
+
+TEST(PolicyFileTest, WithoutOvercommitQuotasAreComparedWithTheDevices) {
+  const std::string text = R"(
+overcommit = false
+[tenants.a.quota]
+device-memory = 100
+[tenants.b.quota]
+device-memory = 101
+)";
+  const auto policy = ParsePolicy(text, "policy.toml");
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_TRUE(NeedsDevices(*policy));
+  EXPECT_TRUE(CheckDevices(*policy, {{0, 101}, {1, 101}}).ok());
+  const absl::Status wrong = CheckDevices(*policy, {{0, 101}, {1, 100}});
+  EXPECT_TRUE(absl::StrContains(
+      wrong.message(), "tenant b has, without overcommit, a quota of 51"))
+      << wrong;
+  EXPECT_TRUE(absl::StartsWith(wrong.message(), "policy.toml:5:")) << wrong;
 }
 
 TEST(PolicyFileTest, AUserGoesBeforeItsGroupsAndTheFirstTenantsGroupCounts) {
@@ -123,6 +169,15 @@ TEST(PolicyFileTest, AMistakeIsToldWithItsPlace) {
       {"[tenants.a]\nkernel-time-limit = \"2d\"", "2:21: a time is wanted"},
       {"[tenants.a]\nkernel-time-limit = \"-1s\"", "2:21: a time is wanted"},
       {"[tenants.a]\nusers = 7", "policy.toml:2:9: an array is wanted"},
+      {"[tenants.a]\nreserved-memory = 0", "2:19: a number from 1"},
+      {"[tenants.a]\nreserved-memory = \"8GB\"", "2:19: '8GB' is no size"},
+      {"[tenants.a]\nreserved-memory = 9\nquota = {device-memory = 8}",
+       "2:19: 9 bytes are reserved"},
+      {"[tenants.a.quota]\ncompile-seconds = 0", "2:19: a number from 1"},
+      {"overcommit = \"no\"", "1:14: true or false is wanted"},
+      {"unnamed = \"serve\"\novercommit = false", "2:14: there is overcommit"},
+      {"overcommit = false\n[tenants.a]\nweight = 2",
+       "2:10: without overcommit a tenant needs"},
       {"[tenants.a]\nusers = [\"no such user\"]", "no user 'no such user'"},
       {"[tenants.a]\ngroups = [\"no such group\"]", "no group"},
       {"[tenants.a]\nusers = [7]\n[tenants.b]\nusers = [7]",

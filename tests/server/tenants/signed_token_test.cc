@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "server/tenants/key_set.h"
 #include "tests/server/testing/token_issuer.h"
 
 namespace holdfast {
@@ -78,6 +79,31 @@ TEST_F(SignedTokenTest, ATokenOfEitherAlgorithmTellsItsSubjectAndTimes) {
     EXPECT_EQ(token->expires, At(2000000030));
     EXPECT_EQ(token->not_before, At(1899999970));
   }
+}
+
+TEST_F(SignedTokenTest, AKeyIdSelectsTheKeyOfASet) {
+  const TokenIssuer next = TokenIssuer::Ed25519();
+  TokenRules rules = rules_;
+  rules.keys =
+      *ParseKeySet(absl::StrCat("{\"keys\":[", ed_->Jwk("a"), ",",
+                                next.Jwk("b"), ",", rsa_->Jwk("r"), "]}"));
+  const auto sign = [](const TokenIssuer& issuer, absl::string_view id) {
+    return issuer.SignWithHeader(
+        absl::StrCat(R"({"alg":"EdDSA","kid":)", id, "}"), kClaims);
+  };
+  EXPECT_TRUE(VerifyToken(sign(*ed_, "\"a\""), rules).ok());
+  EXPECT_TRUE(VerifyToken(sign(next, "\"b\""), rules).ok());
+  // Without one, each key of the algorithm is tried.
+  EXPECT_TRUE(VerifyToken(next.Sign(kClaims), rules).ok());
+  EXPECT_TRUE(VerifyToken(rsa_->Sign(kClaims), rules).ok());
+  ExpectWrong(sign(next, "\"a\""), rules, "signed by none of the policy's");
+  ExpectWrong(sign(next, "\"c\""), rules, "policy does not have: 'c'");
+  ExpectWrong(sign(next, "\"\""), rules, "policy does not have: ''");
+  // It is a key of another algorithm.
+  ExpectWrong(sign(*ed_, "\"r\""), rules, "policy does not have: 'r'");
+  ExpectWrong(sign(*ed_, "7"), rules, "'kid' that is no string");
+  // Keys of PEM files have no id, so they may go by any.
+  EXPECT_TRUE(VerifyToken(sign(*ed_, "\"any\""), rules_).ok());
 }
 
 TEST_F(SignedTokenTest, GroupsAreOneOrSeveralAndOfTheClaimThatIsNamed) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/tenants/identity.h"
@@ -155,8 +156,99 @@ TEST_F(TenantTableTest, AQuotaThatIsSetHoldsAtOnce) {
   EXPECT_TRUE(tenants_.SetQuota("job", {}).ok());
   EXPECT_TRUE(tenant->device_bytes()->Take(1).ok());
   EXPECT_EQ(tenants_.SetQuota("uid 7", quota).code(), StatusCode::kNotFound);
+  const absl::Time now = absl::Now();
   quota.set_compile_requests(1);
-  EXPECT_EQ(tenants_.SetQuota("job", quota).code(), StatusCode::kUnimplemented);
+  EXPECT_TRUE(tenants_.SetQuota("job", quota).ok());
+  const auto place = tenant->compile_budget()->Begin(now);
+  EXPECT_FALSE(tenant->compile_budget()->Begin(now).ok());
+  quota.mutable_compile_time()->set_seconds(-1);
+  EXPECT_EQ(tenants_.SetQuota("job", quota).code(),
+            StatusCode::kInvalidArgument);
+}
+
+class SharesTest : public TenantTableTest {
+ protected:
+  SharesTest() { shares_->AddDevices({{0, 100}, {1, 100}}); }
+
+  const std::shared_ptr<DeviceShares> shares_ =
+      std::make_shared<DeviceShares>();
+  TenantTable divided_{shares_};
+};
+
+TEST_F(SharesTest, APolicyThatReservesMoreThanThereIsChangesNothing) {
+  Policy policy;
+  policy.tenants = {{.name = "a", .reserved_device_bytes = 60}};
+  ASSERT_TRUE(divided_.Apply(policy).ok());
+  policy.tenants.push_back({.name = "b",
+                            .reserved_device_bytes = 50,
+                            .devices = {1},
+                            .reservation_place = "p.toml:9:1: "});
+  const absl::Status refused = divided_.Apply(policy);
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StartsWith(refused.message(), "p.toml:9:1: tenant b"))
+      << refused;
+  EXPECT_EQ(shares_->totals()[1].reserved, 60u);
+  policy.tenants[1].reserved_device_bytes = 40;
+  ASSERT_TRUE(divided_.Apply(policy).ok());
+  EXPECT_EQ(shares_->totals()[1].reserved, 100u);
+  EXPECT_EQ(shares_->totals()[0].reserved, 60u);
+}
+
+TEST_F(SharesTest, AJobsReservationEndsWithIt) {
+  v1::CreateTenantRequest request = Request("job");
+  request.set_reserved_device_bytes(70);
+  request.add_devices(1);
+  ASSERT_TRUE(divided_.Create(request).ok());
+  request.set_name("job-2");
+  EXPECT_EQ(divided_.Create(request).status().code(),
+            StatusCode::kResourceExhausted);
+  // One that is refused for another reason reserves nothing.
+  request.set_name("job");
+  request.set_reserved_device_bytes(1);
+  EXPECT_EQ(divided_.Create(request).status().code(),
+            StatusCode::kAlreadyExists);
+  EXPECT_EQ(shares_->totals()[1].reserved, 70u);
+  const auto ended = divided_.BeginEnd("job");
+  ASSERT_TRUE(ended.ok());
+  EXPECT_EQ((*ended)->Info().reserved_device_bytes(), 70u);
+  EXPECT_EQ(shares_->totals()[1].reserved, 70u);
+  divided_.Forget(**ended);
+  EXPECT_EQ(shares_->totals()[1].reserved, 0u);
+  request.mutable_quota()->set_device_bytes(4);
+  request.set_reserved_device_bytes(5);
+  EXPECT_EQ(divided_.Create(request).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST_F(SharesTest, WithoutOvercommitQuotasFitTheDevices) {
+  Policy policy;
+  policy.serves_unnamed = false;
+  policy.overcommit = false;
+  policy.tenants = {{.name = "a"}, {.name = "b", .devices = {1}}};
+  policy.tenants[0].quota.set_device_bytes(100);  // 50 on each
+  policy.tenants[1].quota.set_device_bytes(51);
+  policy.tenants[1].place = "p.toml:5:1: ";
+  const absl::Status refused = divided_.Apply(policy);
+  EXPECT_TRUE(absl::StartsWith(refused.message(),
+                               "p.toml:5:1: tenant b has, without overcommit, "
+                               "a quota of 51 bytes of device 1"))
+      << refused;
+  policy.tenants[1].quota.set_device_bytes(40);
+  ASSERT_TRUE(divided_.Apply(policy).ok());
+  v1::CreateTenantRequest request = Request("job");
+  EXPECT_EQ(divided_.Create(request).status().code(),
+            StatusCode::kInvalidArgument);
+  request.mutable_quota()->set_device_bytes(21);  // 11 on each
+  EXPECT_EQ(divided_.Create(request).status().code(),
+            StatusCode::kResourceExhausted);
+  request.mutable_quota()->set_device_bytes(20);
+  EXPECT_TRUE(divided_.Create(request).ok());
+  v1::Quota quota;
+  quota.set_device_bytes(41);
+  EXPECT_EQ(divided_.SetQuota("b", quota).code(),
+            StatusCode::kResourceExhausted);
+  quota.set_device_bytes(39);
+  EXPECT_TRUE(divided_.SetQuota("b", quota).ok());
 }
 
 TEST_F(TenantTableTest, NamesOfPolicyAndOfJobsDoNotMeet) {

@@ -61,6 +61,33 @@ std::string TokenIssuer::private_key() const {
   return TakeText(bio);
 }
 
+std::string TokenIssuer::Jwk(absl::string_view id,
+                             absl::string_view more) const {
+  std::string key;
+  if (algorithm_ == "EdDSA") {
+    std::string x(32, '\0');
+    size_t size = x.size();
+    EVP_PKEY_get_raw_public_key(
+        key_.get(), reinterpret_cast<unsigned char*>(x.data()), &size);
+    key = absl::StrCat(R"("kty":"OKP","crv":"Ed25519","x":")",
+                       absl::WebSafeBase64Escape(x), "\"");
+  } else {
+    const auto number = [this](const char* name) {
+      BIGNUM* value = nullptr;
+      EVP_PKEY_get_bn_param(key_.get(), name, &value);
+      std::string bytes(static_cast<size_t>(BN_num_bytes(value)), '\0');
+      BN_bn2bin(value, reinterpret_cast<unsigned char*>(bytes.data()));
+      BN_free(value);
+      return absl::WebSafeBase64Escape(bytes);
+    };
+    key = absl::StrCat(R"("kty":"RSA","n":")", number("n"), R"(","e":")",
+                       number("e"), "\"");
+  }
+  if (!id.empty()) absl::StrAppend(&key, R"(,"kid":")", id, "\"");
+  if (!more.empty()) absl::StrAppend(&key, ",", more);
+  return absl::StrCat("{", key, "}");
+}
+
 std::string TokenIssuer::Sign(absl::string_view claims) const {
   return SignWithHeader(
       absl::StrCat(R"({"alg":")", algorithm_, R"(","typ":"JWT"})"), claims);

@@ -23,6 +23,8 @@ class TokenIssuer {
   // PEM texts.
   std::string public_key() const;
   std::string private_key() const;
+  // The public key as a JSON Web Key, RSA or Ed25519, with more members.
+  std::string Jwk(absl::string_view id, absl::string_view more = "") const;
 
   // Returns a token with these claims, a JSON text, and the key's algorithm.
   std::string Sign(absl::string_view claims) const;
