@@ -41,6 +41,14 @@ class Device {
   absl::StatusOr<Event> CreateEvent(const EventOptions& options = {}) const {
     return Event::Create(session_, ordinal_, options);
   }
+  // Events of another session and of another process; see Event::Import and
+  // Event::ImportIpcHandle.
+  absl::StatusOr<Event> ImportEvent(absl::string_view token) const {
+    return Event::Import(session_, ordinal_, token);
+  }
+  absl::StatusOr<Event> ImportIpcEvent(absl::string_view handle) const {
+    return Event::ImportIpcHandle(session_, ordinal_, handle);
+  }
 
   // Memory of this device, aligned to 512 bytes, with undefined content. With a
   // stream it can be used there at once, on others after they have waited for

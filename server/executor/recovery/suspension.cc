@@ -39,6 +39,12 @@ absl::Status CheckSuspendable(Resources& resources) {
                            ? ""
                            : "is a semaphore of another session");
       });
+  resources.events.ForEachHandle([&](uint64_t handle,
+                                     const EventResource& event) {
+    refuse(handle, event.imported != nullptr ? "is an event of another session"
+                   : event.foreign ? "is an event of a process outside Holdfast"
+                                   : "");
+  });
   // A graph may keep page-locked memory beyond the life of its handle.
   if (status.ok() && resources.account().pinned_memory()->used() > 0) {
     status = absl::FailedPreconditionError(

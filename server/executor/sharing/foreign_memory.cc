@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/sharing/foreign_memory.h"
 
-#include <unistd.h>
-
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/handle.h"
-#include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "core/memory/chunk.h"
+#include "server/executor/sharing/ipc_handle.h"
 
 namespace holdfast::executor {
 namespace {
@@ -37,18 +34,6 @@ absl::StatusOr<uint64_t> MappedSize(const cuda::Context& context,
   return (end + granularity - 1) / granularity * granularity;
 }
 
-// The bytes of an IPC handle, if this is what the descriptor brings.
-std::optional<CUipcMemHandle> HandleIn(int descriptor) {
-  CUipcMemHandle handle;
-  char more = 0;
-  if (!IsSealed(descriptor) ||
-      pread(descriptor, &handle, sizeof handle, 0) != sizeof handle ||
-      pread(descriptor, &more, 1, sizeof handle) != 0) {
-    return std::nullopt;
-  }
-  return handle;
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
@@ -69,7 +54,7 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
       resources.sharing().claim(memory.descriptor_token()));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
                             resources.Device(command.device()));
-  if (const auto handle = HandleIn(descriptor.get())) {
+  if (const auto handle = ReadIpcHandle<CUipcMemHandle>(descriptor.get())) {
     return ImportedMemory::Open(device->context, *handle, memory.offset(),
                                 memory.size());
   }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -271,6 +272,65 @@ TEST_F(ForeignTest, AForgedHandleIsRefused) {
         CreateSealedMemfd("handle", std::string(size, '\x5a')));
     EXPECT_FALSE(
         session().device(0).ImportDescriptor(handle.get(), 0, kBytes).ok())
+        << size;
+  }
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  EXPECT_OK(stream.Synchronize());
+}
+
+// Events of this process's driver, which the software device's executors are
+// too confined to open, as this process is to open theirs.
+TEST_F(ForeignTest, ASessionWaitsForAnEventOfThisProcess) {
+  CUevent own = nullptr;
+  ASSERT_EQ(driver().cuEventCreate(
+                &own, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING),
+            CUDA_SUCCESS);
+  CUipcEventHandle handle;
+  ASSERT_EQ(driver().cuIpcGetEventHandle(&handle, own), CUDA_SUCCESS);
+  const auto seen = session().device(0).ImportIpcEvent(
+      {handle.reserved, sizeof handle.reserved});
+  if (IsGpu()) {
+    ASSERT_OK(seen);
+    ASSERT_OK_AND_ASSIGN(const Stream stream,
+                         session().device(0).CreateStream());
+    ASSERT_EQ(driver().cuEventRecord(own, nullptr), CUDA_SUCCESS);
+    ASSERT_OK(stream.Wait(*seen));
+    EXPECT_OK(stream.Synchronize());
+    EXPECT_TRUE(*seen->IsDone());
+    EXPECT_THAT(seen->Export().status(),
+                StatusIs(StatusCode::kFailedPrecondition, "interprocess"));
+  } else {
+    EXPECT_THAT(seen.status(), StatusIs(StatusCode::kInvalidArgument,
+                                        "CUDA_ERROR_INVALID_HANDLE"));
+  }
+  EXPECT_EQ(driver().cuEventDestroy(own), CUDA_SUCCESS);
+}
+
+TEST_F(ForeignTest, ThisProcessWaitsForAnEventOfASession) {
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  ASSERT_OK_AND_ASSIGN(const Event event,
+                       session().device(0).CreateEvent({.interprocess = true}));
+  const auto bytes = event.IpcHandle();
+  if (!IsGpu()) {
+    EXPECT_TRUE(!bytes.ok() || bytes->size() == sizeof(CUipcEventHandle));
+    return;
+  }
+  ASSERT_OK(bytes);
+  CUipcEventHandle handle;
+  ASSERT_EQ(bytes->size(), sizeof handle.reserved);
+  std::memcpy(handle.reserved, bytes->data(), sizeof handle.reserved);
+  CUevent opened = nullptr;
+  ASSERT_EQ(driver().cuIpcOpenEventHandle(&opened, handle), CUDA_SUCCESS);
+  ASSERT_OK(stream.Record(event));
+  EXPECT_TRUE(Eventually([&] { return *event.IsDone(); }));
+  EXPECT_EQ(driver().cuEventSynchronize(opened), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuEventDestroy(opened), CUDA_SUCCESS);
+}
+
+TEST_F(ForeignTest, AForgedEventHandleIsRefused) {
+  for (const size_t size : {0, 63, 64, 65}) {
+    EXPECT_FALSE(
+        session().device(0).ImportIpcEvent(std::string(size, '\x5a')).ok())
         << size;
   }
   ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
