@@ -545,6 +545,10 @@ absl::Status Resources::FreeBuffer(BufferResource buffer, uint64_t stream) {
     Retire(buffer.device, std::move(buffer.imported));
     return absl::OkStatus();
   }
+  if (buffer.ipc != nullptr) {
+    Retire(buffer.device, std::move(buffer.ipc));
+    return absl::OkStatus();
+  }
   if (!buffer.allocation.has_value()) return absl::OkStatus();
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(buffer.device));
   const cuda::Stream* after = nullptr;

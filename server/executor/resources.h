@@ -25,6 +25,7 @@
 #include "core/cuda/module.h"
 #include "core/cuda/stream.h"
 #include "core/memory/device_allocator.h"
+#include "core/memory/ipc_allocation.h"
 #include "holdfast/v1/buffer_commands.pb.h"
 #include "server/executor/account.h"
 #include "server/executor/arena.h"
@@ -97,6 +98,8 @@ struct BufferResource {
   Charge charge;  // of device memory
   std::shared_ptr<PinnedMemory> host;
   std::shared_ptr<ImportedMemory> imported;  // of another session
+  // That ends with this process, and has a handle; see SHARING_IPC.
+  std::shared_ptr<const memory::IpcAllocation> ipc;
   bool is_host = false;
   bool read_only = false;
   v1::Sharing sharing = v1::SHARING_NONE;

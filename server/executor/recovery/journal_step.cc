@@ -55,6 +55,12 @@ void DescribeBuffer(const v1::AllocateBuffer& command, Resources& resources,
     return CannotReturn(
         "its page-locked memory was that of the executor that died", record);
   }
+  if (command.sharing() == v1::SHARING_IPC) {
+    return CannotReturn(
+        "its memory was made for an IPC handle, and ended with the executor "
+        "that died",
+        record);
+  }
   AddMemory(command.buffer(), resources, record);
 }
 

@@ -14,6 +14,9 @@ namespace {
 std::string Obstacle(const BufferResource& buffer) {
   if (buffer.imported != nullptr) return "is memory of another session";
   if (buffer.host != nullptr) return "is page-locked memory of its executor";
+  if (buffer.ipc != nullptr) {
+    return "was made for an IPC handle, and ends with its executor";
+  }
   if (buffer.module != nullptr) {
     return "is a variable of a module, which begins with its first value again";
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/sharing/foreign_memory.h"
 
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,21 +35,42 @@ absl::StatusOr<uint64_t> MappedSize(const cuda::Context& context,
   return (end + granularity - 1) / granularity * granularity;
 }
 
+absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportFromPool(
+    Resources& resources, const v1::ImportResource& command) {
+  const v1::ForeignMemory& memory = command.memory();
+  CUmemPoolPtrExportData data;
+  if (memory.pool().pointer_data().size() != sizeof data) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the data of a pool's pointer have ",
+        memory.pool().pointer_data().size(), " bytes, not ", sizeof data));
+  }
+  std::memcpy(&data, memory.pool().pointer_data().data(), sizeof data);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      UniqueFd pool,
+      resources.sharing().claim(memory.pool().descriptor_token()));
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            resources.Device(command.device()));
+  return ImportedMemory::OpenPool(device->context, std::move(pool), data,
+                                  memory.offset(), memory.size());
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
     Resources& resources, const v1::ImportResource& command) {
   const v1::ForeignMemory& memory = command.memory();
-  if (!memory.has_descriptor_token()) {
+  if (!memory.has_descriptor_token() && !memory.has_pool()) {
     return absl::UnimplementedError(
         "memory outside Holdfast is imported by a descriptor that was handed "
-        "over: of cuMemExportToShareableHandle, or of a sealed memfd with the "
-        "64 bytes of cuIpcGetMemHandle");
+        "over: of cuMemExportToShareableHandle, of "
+        "cuMemPoolExportToShareableHandle, or of a sealed memfd with the 64 "
+        "bytes of cuIpcGetMemHandle");
   }
   if (Handle::Unpack(command.resource()).kind != HandleKind::kBuffer) {
     return absl::InvalidArgumentError("foreign memory becomes a buffer");
   }
   HOLDFAST_RETURN_IF_ERROR(CheckRange(memory));
+  if (memory.has_pool()) return ImportFromPool(resources, command);
   HOLDFAST_ASSIGN_OR_RETURN(
       UniqueFd descriptor,
       resources.sharing().claim(memory.descriptor_token()));

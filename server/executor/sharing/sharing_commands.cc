@@ -242,15 +242,37 @@ v1::Result ImportResult(const ImportedMemory& memory) {
   return result;
 }
 
-// Answers with the 64 bytes that other processes of the machine open. They have
-// no token: they are good as long as the resource lives.
-absl::Status ExportIpcHandle(const CommandContext& context,
+absl::Status ExportIpcMemory(const CommandContext& context,
                              const v1::ExportResource& command) {
-  if (holdfast::Handle::Unpack(command.resource()).kind != HandleKind::kEvent) {
-    return absl::UnimplementedError(
-        absl::StrCat(DescribeHandle(command.resource()),
-                     ": memory has no IPC handle; export a descriptor"));
+  const uint64_t handle = command.resource();
+  Resources& resources = context.resources;
+  HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* owner,
+                            OwnerOf(resources, handle));
+  HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* buffer,
+                            resources.buffers.Find(handle));
+  if (owner->imported != nullptr) return ImportedError(handle);
+  if (owner->ipc == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        DescribeHandle(handle), " was not allocated with SHARING_IPC"));
   }
+  HOLDFAST_RETURN_IF_ERROR(cuda::CheckRange(
+      DescribeHandle(handle), command.offset(), command.size(), buffer->size));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto memory, owner->ipc->Export());
+  v1::Result result;
+  v1::Export& exported = *result.mutable_exported();
+  exported.set_ipc_handle(memory.handle.reserved,
+                          sizeof memory.handle.reserved);
+  exported.set_offset(memory.offset + (buffer->address - owner->address) +
+                      command.offset());
+  exported.set_size(command.size() != 0 ? command.size()
+                                        : buffer->size - command.offset());
+  exported.set_mapped_size(memory.mapped_size);
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status ExportIpcEvent(const CommandContext& context,
+                            const v1::ExportResource& command) {
   HOLDFAST_ASSIGN_OR_RETURN(const EventResource* event,
                             context.resources.events.Find(command.resource()));
   if (event->imported != nullptr || event->foreign) {
@@ -263,6 +285,22 @@ absl::Status ExportIpcHandle(const CommandContext& context,
                                             sizeof handle.reserved);
   context.Reply(std::move(result));
   return absl::OkStatus();
+}
+
+// Answers with the 64 bytes that other processes of the machine open. They have
+// no token: they are good as long as the resource lives.
+absl::Status ExportIpcHandle(const CommandContext& context,
+                             const v1::ExportResource& command) {
+  switch (holdfast::Handle::Unpack(command.resource()).kind) {
+    case HandleKind::kBuffer:
+      return ExportIpcMemory(context, command);
+    case HandleKind::kEvent:
+      return ExportIpcEvent(context, command);
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribeHandle(command.resource()),
+                       " has no IPC handle: buffers and events have"));
+  }
 }
 
 }  // namespace

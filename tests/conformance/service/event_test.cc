@@ -333,6 +333,26 @@ TEST_F(EventTest, AFaultOfItsMakerEndsTheWaitsAndTheEventGoesOn) {
   EXPECT_TRUE(*seen.IsDone());
 }
 
+// Memory that CUDA's older IPC shares cannot outlive its executor.
+TEST_F(EventTest, AFaultNamesMemoryForIpcHandlesAsLost) {
+  ASSERT_OK_AND_ASSIGN(const Side side, Open());
+  ASSERT_OK_AND_ASSIGN(const Buffer kept, side.device().Allocate(4));
+  ASSERT_OK_AND_ASSIGN(const Buffer buffer, side.device().AllocateIpc(4096));
+  ASSERT_OK(side.session->Synchronize());
+  KillExecutor(*side.session);
+  const absl::Status fault = side.session->Synchronize();
+  const auto report = FaultOf(fault);
+  ASSERT_TRUE(report.has_value()) << fault;
+  ASSERT_EQ(report->lost_size(), 1);
+  EXPECT_EQ(report->lost(0).handle(), buffer.handle());
+  EXPECT_TRUE(absl::StrContains(report->lost(0).reason(), "IPC handle"));
+  ASSERT_OK(buffer.Fill(uint32_t{1}, side.stream));
+  EXPECT_THAT(side.stream.Synchronize(),
+              StatusIs(StatusCode::kDataLoss, "IPC handle"));
+  ASSERT_OK(kept.Fill(uint32_t{1}, side.stream));
+  EXPECT_OK(side.stream.Synchronize());
+}
+
 TEST_F(EventTest, AFaultOfAnImporterKeepsWhatItHasImported) {
   ASSERT_OK_AND_ASSIGN(const Side maker, Open());
   ASSERT_OK_AND_ASSIGN(const Side waiter, Open());

@@ -76,6 +76,44 @@ class OwnChunk {
   UniqueFd descriptor_;
 };
 
+// Memory of a pool of this process, as cuda.core makes it with ipc_enabled.
+class OwnPoolMemory {
+ public:
+  explicit OwnPoolMemory(const cuda::DriverApi& api) : api_(api) {
+    CUmemPoolProps properties = {};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    EXPECT_EQ(api.cuMemPoolCreate(&pool_, &properties), CUDA_SUCCESS);
+    int fd = -1;
+    EXPECT_EQ(api.cuMemPoolExportToShareableHandle(
+                  &fd, pool_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+              CUDA_SUCCESS);
+    descriptor_.Reset(fd);
+    EXPECT_EQ(api.cuMemAllocFromPoolAsync(&address_, kBytes, pool_, nullptr),
+              CUDA_SUCCESS);
+    EXPECT_EQ(api.cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuMemPoolExportPointer(&data_, address_), CUDA_SUCCESS);
+  }
+  ~OwnPoolMemory() {
+    api_.cuMemFree(address_);
+    api_.cuMemPoolDestroy(pool_);
+  }
+
+  CUdeviceptr address() const { return address_; }
+  int descriptor() const { return descriptor_.get(); }
+  std::string data() const {
+    return std::string(reinterpret_cast<const char*>(&data_), sizeof data_);
+  }
+
+ private:
+  const cuda::DriverApi& api_;
+  CUmemoryPool pool_ = nullptr;
+  CUdeviceptr address_ = 0;
+  CUmemPoolPtrExportData data_ = {};
+  UniqueFd descriptor_;
+};
+
 class ForeignTest : public ServiceTest {
  protected:
   void SetUp() override {
@@ -276,6 +314,82 @@ TEST_F(ForeignTest, AForgedHandleIsRefused) {
   }
   ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
   EXPECT_OK(stream.Synchronize());
+}
+
+TEST_F(ForeignTest, ASessionImportsMemoryOfAPool) {
+  const OwnPoolMemory own(driver());
+  ASSERT_EQ(Write(own.address(), numbers_), CUDA_SUCCESS);
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  {
+    ASSERT_OK_AND_ASSIGN(
+        const Buffer seen,
+        session().device(0).ImportPool(own.descriptor(), own.data(), kBytes));
+    std::vector<uint32_t> values(kCount);
+    ASSERT_OK(seen.Download(values, stream));
+    EXPECT_EQ(values, numbers_);
+    ASSERT_OK(seen.Fill(uint32_t{9}, stream));
+    ASSERT_OK(stream.Synchronize());
+    EXPECT_EQ(Read(own.address()), std::vector<uint32_t>(kCount, 9));
+  }
+  ASSERT_OK(session().Synchronize());
+}
+
+TEST_F(ForeignTest, PoolsThatAreNoneAreRefused) {
+  const OwnPoolMemory own(driver());
+  const OwnChunk chunk(driver());
+  const auto import = [](int fd, const std::string& data, uint64_t size) {
+    return session().device(0).ImportPool(fd, data, size).status();
+  };
+  EXPECT_THAT(import(own.descriptor(), "short", kBytes),
+              StatusIs(StatusCode::kInvalidArgument, "5 bytes, not 64"));
+  EXPECT_FALSE(import(own.descriptor(), std::string(64, 'Z'), kBytes).ok());
+  EXPECT_FALSE(import(own.descriptor(), own.data(), 1 << 30).ok());
+  EXPECT_FALSE(import(own.descriptor(), own.data(), 0).ok());
+  ASSERT_OK_AND_ASSIGN(const UniqueFd memory, CreateMemfd("no pool", kChunk));
+  EXPECT_FALSE(import(memory.get(), own.data(), kBytes).ok());
+  EXPECT_FALSE(import(STDIN_FILENO, own.data(), kBytes).ok());
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  EXPECT_OK(stream.Synchronize());
+}
+
+TEST_F(ForeignTest, AnIpcHandleOfASessionsMemory) {
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  {
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer,
+                         session().device(0).AllocateIpc(2 * kBytes));
+    ASSERT_OK(buffer.Upload(numbers_, stream));
+    std::vector<uint32_t> values(kCount);
+    ASSERT_OK_AND_ASSIGN(const Buffer part, buffer.Sub(0, kBytes));
+    ASSERT_OK(part.Download(values, stream));
+    EXPECT_EQ(values, numbers_);
+    EXPECT_GE(ReservedBytes(), before_ + 2 * kBytes);
+    EXPECT_THAT(buffer.Export().status(),
+                StatusIs(StatusCode::kFailedPrecondition, "SHARING_EXPORT"));
+    ASSERT_OK_AND_ASSIGN(const IpcExport exported, part.IpcHandle());
+    EXPECT_EQ(exported.size, kBytes);
+    EXPECT_GE(exported.mapped_size, exported.offset + exported.size);
+    CUipcMemHandle handle;
+    ASSERT_EQ(exported.handle.size(), sizeof handle.reserved);
+    std::memcpy(handle.reserved, exported.handle.data(),
+                sizeof handle.reserved);
+    CUdeviceptr address = 0;
+    const CUresult opened = driver().cuIpcOpenMemHandle(
+        &address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    if (IsGpu()) {
+      ASSERT_EQ(opened, CUDA_SUCCESS);
+      EXPECT_EQ(Read(address + exported.offset), numbers_);
+      EXPECT_EQ(driver().cuIpcCloseMemHandle(address), CUDA_SUCCESS);
+    } else {
+      EXPECT_NE(opened, CUDA_SUCCESS);  // Its executor is too confined.
+    }
+  }
+  EXPECT_TRUE(Eventually([&] { return ReservedBytes() == before_; }));
+  ASSERT_OK_AND_ASSIGN(const Buffer plain, session().device(0).Allocate(4));
+  EXPECT_THAT(plain.IpcHandle().status(),
+              StatusIs(StatusCode::kFailedPrecondition, "SHARING_IPC"));
+  ASSERT_OK_AND_ASSIGN(const Buffer empty, session().device(0).AllocateIpc(0));
+  EXPECT_THAT(session().Synchronize(),
+              StatusIs(StatusCode::kInvalidArgument, "at least 1 byte"));
 }
 
 // Events of this process's driver, which the software device's executors are
