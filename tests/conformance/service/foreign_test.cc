@@ -12,6 +12,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -231,6 +232,52 @@ TEST_F(ForeignTest, ACollectionIsMappedForReadingAlone) {
   ASSERT_OK(Collections(session().shared_daemon()).Delete(name));
   EXPECT_EQ(Read(mapping->pointer()), numbers_);
   EXPECT_EQ(Write(mapping->pointer(), numbers_), CUDA_ERROR_INVALID_VALUE);
+}
+
+// A reader that sleeps lets the memory go and keeps its pointers.
+TEST_F(ForeignTest, AMappingSleepsAndWakesAtTheSameAddress) {
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  std::unique_ptr<LocalMapping> mapping;
+  {
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer,
+                         session().device(0).AllocateShared(kBytes));
+    ASSERT_OK(buffer.Upload(numbers_, stream));
+    ASSERT_OK(stream.Synchronize());
+    ASSERT_OK_AND_ASSIGN(const LocalExport memory, buffer.ExportLocal());
+    ASSERT_OK_AND_ASSIGN(mapping,
+                         LocalMapping::Map(memory, {.driver = driver_path()}));
+    EXPECT_THAT(mapping->Wake(memory),
+                StatusIs(StatusCode::kFailedPrecondition, "is awake"));
+  }
+  const uint64_t pointer = mapping->pointer();
+  EXPECT_EQ(Read(pointer), numbers_);
+  ASSERT_OK(session().Synchronize());
+  const uint64_t mapped = ReservedBytes();
+  EXPECT_GE(mapped, kChunk);
+  ASSERT_OK(mapping->Sleep());
+  EXPECT_TRUE(mapping->asleep());
+  EXPECT_OK(mapping->Sleep());
+  EXPECT_TRUE(Eventually([&] { return ReservedBytes() <= mapped - kChunk; }));
+  // Nothing else gets the addresses meanwhile.
+  const OwnChunk own(driver());
+  EXPECT_NE(own.address(), pointer);
+  ASSERT_OK_AND_ASSIGN(const Buffer next,
+                       session().device(0).AllocateShared(kBytes));
+  ASSERT_OK(next.Fill(uint32_t{5}, stream));
+  ASSERT_OK(stream.Synchronize());
+  ASSERT_OK_AND_ASSIGN(const LocalExport part,
+                       next.ExportLocal({.offset = 4, .size = 4}));
+  EXPECT_THAT(mapping->Wake(part),
+              StatusIs(StatusCode::kFailedPrecondition, "has moved"));
+  ASSERT_OK_AND_ASSIGN(LocalExport memory, next.ExportLocal());
+  const std::string token = std::exchange(memory.token, std::string(16, 'x'));
+  EXPECT_THAT(mapping->Wake(memory),
+              StatusIs(StatusCode::kFailedPrecondition, "no export"));
+  EXPECT_TRUE(mapping->asleep());
+  memory.token = token;
+  ASSERT_OK(mapping->Wake(memory));
+  EXPECT_EQ(mapping->pointer(), pointer);
+  EXPECT_EQ(Read(pointer), std::vector<uint32_t>(kCount, 5));
 }
 
 TEST_F(ForeignTest, ATokenForSessionsOpensNoDescriptor) {
