@@ -239,6 +239,33 @@ TEST_F(EventTest, WhatCannotBeSharedIsRefused) {
               StatusIs(StatusCode::kInvalidArgument, "is a buffer"));
 }
 
+TEST_F(EventTest, AnotherDevicesStreamIsRefused) {
+  if (session().devices().size() < 2) GTEST_SKIP() << "one device";
+  ASSERT_OK_AND_ASSIGN(const Side maker, Open());
+  ASSERT_OK_AND_ASSIGN(const Side waiter, Open());
+  ASSERT_OK_AND_ASSIGN(const Shared event, Share(maker, waiter));
+  ASSERT_OK_AND_ASSIGN(const Stream second,
+                       waiter.session->device(1).CreateStream());
+  ASSERT_OK(second.Wait(event.seen));
+  EXPECT_THAT(second.Synchronize(),
+              StatusIs(StatusCode::kInvalidArgument, "for device 0"));
+}
+
+// The fault comes before the first export.
+TEST_F(EventTest, AnEventCanBeSharedAfterAFault) {
+  ASSERT_OK_AND_ASSIGN(const Side maker, Open());
+  ASSERT_OK_AND_ASSIGN(const Event made,
+                       maker.device().CreateEvent(kInterprocess));
+  ASSERT_OK(maker.stream.Record(made));
+  ASSERT_OK(maker.session->Synchronize());
+  KillExecutor(*maker.session);
+  EXPECT_EQ(maker.session->Synchronize().code(), StatusCode::kAborted);
+  ASSERT_OK_AND_ASSIGN(const std::string token, made.Export());
+  ASSERT_OK_AND_ASSIGN(const Side waiter, Open());
+  ASSERT_OK_AND_ASSIGN(const Event seen, waiter.device().ImportEvent(token));
+  EXPECT_TRUE(*seen.IsDone());
+}
+
 TEST_F(EventTest, AWaitThatIsPendingIsNamedAndEndsWithItsSession) {
   ASSERT_OK_AND_ASSIGN(const Side maker, Open());
   ASSERT_OK_AND_ASSIGN(const Semaphore gate, maker.device().CreateSemaphore());
