@@ -51,13 +51,9 @@ absl::Status Play(const Player& first, const Player& second, uint64_t turn) {
   return first.pong.Wait(turn, first.stream);
 }
 
-}  // namespace
-
-absl::Status MeasureSharing(Bench& bench) {
-  HOLDFAST_ASSIGN_OR_RETURN(const auto session, bench.OpenSession());
-  HOLDFAST_ASSIGN_OR_RETURN(const auto other, bench.OpenSession());
-  HOLDFAST_ASSIGN_OR_RETURN(const Player first, MakeFirst(*session));
-  HOLDFAST_ASSIGN_OR_RETURN(const Player second, MakeSecond(*other, first));
+absl::Status MeasureSemaphores(Bench& bench, Session& one, Session& other) {
+  HOLDFAST_ASSIGN_OR_RETURN(const Player first, MakeFirst(one));
+  HOLDFAST_ASSIGN_OR_RETURN(const Player second, MakeSecond(other, first));
   Figure figure = {.group = "sharing",
                    .name = "two sessions, a turn by semaphores",
                    .unit = "µs",
@@ -73,6 +69,74 @@ absl::Status MeasureSharing(Bench& bench) {
           }));
   bench.Add(std::move(figure));
   return absl::OkStatus();
+}
+
+// One side of the game by events: the one that it records, and the other
+// side's.
+struct EventPlayer {
+  Stream stream;
+  Event done;
+  Event others;
+};
+
+absl::StatusOr<std::pair<EventPlayer, EventPlayer>> MakeEventPlayers(
+    Session& one, Session& other) {
+  const Device& first = one.device(0);
+  const Device& second = other.device(0);
+  constexpr EventOptions kInterprocess = {.interprocess = true};
+  HOLDFAST_ASSIGN_OR_RETURN(Event ping, first.CreateEvent(kInterprocess));
+  HOLDFAST_ASSIGN_OR_RETURN(Event pong, second.CreateEvent(kInterprocess));
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string ping_token, ping.Export());
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string pong_token, pong.Export());
+  HOLDFAST_ASSIGN_OR_RETURN(Event seen_ping, second.ImportEvent(ping_token));
+  HOLDFAST_ASSIGN_OR_RETURN(Event seen_pong, first.ImportEvent(pong_token));
+  HOLDFAST_ASSIGN_OR_RETURN(Stream stream, first.CreateStream());
+  HOLDFAST_ASSIGN_OR_RETURN(Stream other_stream, second.CreateStream());
+  return std::pair(
+      EventPlayer{std::move(stream), std::move(ping), std::move(seen_pong)},
+      EventPlayer{std::move(other_stream), std::move(pong),
+                  std::move(seen_ping)});
+}
+
+// A wait is for the last recording, so that the other side has to know that it
+// was made: an answer of the daemon's, where semaphores need none.
+absl::Status PlayEvents(const EventPlayer& first, const EventPlayer& second) {
+  HOLDFAST_RETURN_IF_ERROR(first.stream.Record(first.done));
+  HOLDFAST_RETURN_IF_ERROR(first.done.IsDone().status());
+  HOLDFAST_RETURN_IF_ERROR(second.stream.Wait(second.others));
+  HOLDFAST_RETURN_IF_ERROR(second.stream.Record(second.done));
+  HOLDFAST_RETURN_IF_ERROR(second.done.IsDone().status());
+  return first.stream.Wait(first.others);
+}
+
+absl::Status MeasureEvents(Bench& bench, Session& one, Session& other) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto players, MakeEventPlayers(one, other));
+  const auto& [first, second] = players;
+  Figure figure = {.group = "sharing",
+                   .name = "two sessions, a turn by events",
+                   .unit = "µs",
+                   .baseline = bench.NativeBaseline("sharing", "turn_us")};
+  HOLDFAST_ASSIGN_OR_RETURN(
+      figure.value, TurnTime(
+                        bench.quick(),
+                        [&first = first, &second = second](uint64_t) {
+                          return PlayEvents(first, second);
+                        },
+                        [&first = first, &second = second]() -> absl::Status {
+                          HOLDFAST_RETURN_IF_ERROR(second.stream.Synchronize());
+                          return first.stream.Synchronize();
+                        }));
+  bench.Add(std::move(figure));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status MeasureSharing(Bench& bench) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto session, bench.OpenSession());
+  HOLDFAST_ASSIGN_OR_RETURN(const auto other, bench.OpenSession());
+  HOLDFAST_RETURN_IF_ERROR(MeasureSemaphores(bench, *session, *other));
+  return MeasureEvents(bench, *session, *other);
 }
 
 }  // namespace holdfast::bench

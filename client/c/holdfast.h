@@ -418,9 +418,12 @@ typedef struct hf_event_options {
   bool timing;
   /* The executor sleeps, rather than spins, while it waits for the event. */
   bool blocking_sync;
+  /* hf_event_export and hf_event_ipc_handle share the event; excludes timing,
+   * and takes 2 MiB of the device. Graphs cannot use it. */
+  bool interprocess;
 } hf_event_options;
 #define HF_EVENT_OPTIONS_INIT \
-  { sizeof(hf_event_options), false, false }
+  { sizeof(hf_event_options), false, false, false }
 
 hf_error* hf_event_create(hf_session* session, uint32_t device,
                           const hf_event_options* options, hf_event** event);
@@ -1143,11 +1146,13 @@ hf_error* hf_graph_exec_set_enabled(const hf_graph_exec* exec,
 
 /* ----------------------------------------------------------------- sharing */
 
-/* Buffers and semaphores pass between sessions by tokens, 16 bytes that an
- * export makes and an import redeems. A token is a secret: any client of the
+/* Buffers, events and semaphores pass between sessions by tokens, 16 bytes that
+ * an export makes and an import redeems. A token is a secret: any client of the
  * daemon that has it may use it. Memory lives until its last importer has let
  * go, whatever becomes of the session that made it. */
 enum { HF_TOKEN_BYTES = 16 };
+/* CUipcMemHandle, CUipcEventHandle, CUmemPoolPtrExportData. */
+enum { HF_IPC_HANDLE_BYTES = 64 };
 
 typedef struct hf_export_options {
   size_t struct_size;
@@ -1180,6 +1185,23 @@ hf_error* hf_buffer_import(hf_session* session, uint32_t device,
                            const uint8_t* token, hf_buffer** buffer);
 /* The token cannot be redeemed any more; what was imported stays. Waits. */
 hf_error* hf_session_revoke_export(hf_session* session, const uint8_t* token);
+
+/* An interprocess event: streams of the importing session wait for its last
+ * recording, and only the session that made it records it. When that session
+ * has ended, or a fault has dropped the recording, nothing waits for it any
+ * more. As hf_buffer_export; options->writable and a range are refused. */
+hf_error* hf_event_export(const hf_event* event,
+                          const hf_export_options* options, uint8_t* token);
+hf_error* hf_event_import(hf_session* session, uint32_t device,
+                          const uint8_t* token, hf_event** event);
+/* Events of CUDA's own IPC, for processes outside Holdfast on the daemon's
+ * machine: writes HF_IPC_HANDLE_BYTES for cuIpcOpenEventHandle, or makes an
+ * event of those that cuIpcGetEventHandle gave in this process. A fault of the
+ * session, or the end of the process that made the event, ends it. HF_FAILED_
+ * PRECONDITION: the daemon is on another machine. Each waits. */
+hf_error* hf_event_ipc_handle(const hf_event* event, uint8_t* handle);
+hf_error* hf_event_import_ipc(hf_session* session, uint32_t device,
+                              const uint8_t* handle, hf_event** event);
 
 /* A counter of 64 bits in device memory that streams of several sessions signal
  * and wait for; nothing passes through the host. Writes of a stream
@@ -1246,6 +1268,12 @@ hf_error* hf_mapping_open(const hf_local_export* memory,
                           hf_mapping** mapping);
 /* REQUIRES: no kernel uses the memory any more. */
 void hf_mapping_free(hf_mapping* mapping);
+/* Unmaps the memory and keeps its addresses; maps memory of the same layout
+ * there again, so that pointers into it are good again. HF_FAILED_PRECONDITION:
+ * the mapping is awake, or the memory has another layout: map it anew. Waking
+ * waits. REQUIRES: no kernel uses the memory that sleeps. */
+hf_error* hf_mapping_sleep(hf_mapping* mapping);
+hf_error* hf_mapping_wake(hf_mapping* mapping, const hf_local_export* memory);
 uint64_t hf_mapping_pointer(const hf_mapping* mapping);
 uint64_t hf_mapping_size(const hf_mapping* mapping);
 
@@ -1263,6 +1291,29 @@ hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
                                  uint64_t pointer, uint64_t size,
                                  const hf_mapping_options* options,
                                  hf_buffer** buffer);
+
+/* Memory for libraries that know CUDA's older IPC alone: `handle` is what
+ * cuIpcOpenMemHandle takes, and the bytes begin at `offset` of the
+ * `mapped_size` that it opens, for reading and writing. The memory ends with
+ * the buffer or with the session's executor: a fault names it as lost. The
+ * device holds exactly `size` bytes for it. hf_buffer_ipc_handle waits. */
+typedef struct hf_ipc_memory {
+  uint8_t handle[HF_IPC_HANDLE_BYTES];
+  uint64_t offset;
+  uint64_t size;
+  uint64_t mapped_size;
+} hf_ipc_memory;
+hf_error* hf_buffer_allocate_ipc(hf_session* session, uint32_t device,
+                                 uint64_t size, hf_buffer** buffer);
+hf_error* hf_buffer_ipc_handle(const hf_buffer* buffer, hf_ipc_memory* memory);
+/* An allocation in a memory pool of this process: `fd` is of
+ * cuMemPoolExportToShareableHandle, `data` HF_IPC_HANDLE_BYTES of
+ * cuMemPoolExportPointer. It has to be kept as long as the buffer, which a
+ * fault of the session loses. HF_FAILED_PRECONDITION: the daemon is on another
+ * machine. Waits. */
+hf_error* hf_buffer_import_pool(hf_session* session, uint32_t device, int fd,
+                                const uint8_t* data, uint64_t size,
+                                hf_buffer** buffer);
 
 /* ------------------------------------------------------------- collections */
 

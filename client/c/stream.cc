@@ -96,10 +96,11 @@ hf_error* hf_event_create(hf_session* session, uint32_t device,
     HF_REQUIRE(session);
     HF_REQUIRE(event);
     const auto all = Complete<hf_event_options>(options, HF_EVENT_OPTIONS_INIT);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made,
-        session->session->device(device).CreateEvent(
-            {.timing = all.timing, .blocking_sync = all.blocking_sync}));
+    HOLDFAST_ASSIGN_OR_RETURN(auto made,
+                              session->session->device(device).CreateEvent(
+                                  {.timing = all.timing,
+                                   .blocking_sync = all.blocking_sync,
+                                   .interprocess = all.interprocess}));
     Give(std::move(made), event);
     return absl::OkStatus();
   });

@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "client/cli/command.h"
+#include "core/base/handle.h"
 
 namespace holdfast::cli {
 namespace {
@@ -128,11 +129,15 @@ void PrintExecution(const std::string& whose, const v1::SessionUsage& usage) {
 
 void PrintWaits(const std::string& whose, const v1::SessionUsage& usage) {
   for (const v1::SemaphoreWait& wait : usage.waits()) {
-    std::printf(
-        "%-8s stream 0x%016llx waits until semaphore 0x%016llx is %llu\n",
-        whose.c_str(), static_cast<unsigned long long>(wait.stream()),
-        static_cast<unsigned long long>(wait.semaphore()),
-        static_cast<unsigned long long>(wait.value()));
+    const bool event =
+        Handle::Unpack(wait.semaphore()).kind == HandleKind::kEvent;
+    std::printf(event ? "%-8s stream 0x%016llx waits until event 0x%016llx is "
+                        "at its recording %llu\n"
+                      : "%-8s stream 0x%016llx waits until semaphore "
+                        "0x%016llx is %llu\n",
+                whose.c_str(), static_cast<unsigned long long>(wait.stream()),
+                static_cast<unsigned long long>(wait.semaphore()),
+                static_cast<unsigned long long>(wait.value()));
   }
 }
 

@@ -112,6 +112,8 @@ absl::StatusOr<Buffer> Buffer::Allocate(std::shared_ptr<SessionState> session,
               }
               if (sharing == Sharing::kExport) {
                 writer.Varint(Fields::kSharingFieldNumber, v1::SHARING_EXPORT);
+              } else if (sharing == Sharing::kIpc) {
+                writer.Varint(Fields::kSharingFieldNumber, v1::SHARING_IPC);
               }
             });
           },
@@ -160,6 +162,41 @@ absl::StatusOr<Buffer> Buffer::ImportDescriptor(
       HandOver(session->descriptor_path, absl::HexStringToBytes(session->token),
                fd));
   return ImportFrom(std::move(session), std::move(source));
+}
+
+absl::StatusOr<Buffer> Buffer::ImportPool(std::shared_ptr<SessionState> session,
+                                          uint32_t device, int fd,
+                                          absl::string_view data,
+                                          uint64_t size) {
+  if (session->descriptor_path.empty()) {
+    return absl::FailedPreconditionError(
+        "descriptors can only be handed to a daemon on the same machine, over "
+        "its Unix socket");
+  }
+  v1::ImportResource source;
+  source.set_device(device);
+  v1::ForeignMemory& memory = *source.mutable_memory();
+  memory.set_size(size);
+  memory.mutable_pool()->set_pointer_data(std::string(data));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      *memory.mutable_pool()->mutable_descriptor_token(),
+      HandOver(session->descriptor_path, absl::HexStringToBytes(session->token),
+               fd));
+  return ImportFrom(std::move(session), std::move(source));
+}
+
+absl::StatusOr<IpcExport> Buffer::IpcHandle() const {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const v1::Result result, session()->queue.Call([&](v1::Command& command) {
+        v1::ExportResource& message = *command.mutable_export_resource();
+        message.set_resource(handle());
+        message.set_foreign(v1::FOREIGN_HANDLE_IPC);
+      }));
+  const v1::Export& exported = result.exported();
+  return IpcExport{.handle = exported.ipc_handle(),
+                   .offset = exported.offset(),
+                   .size = exported.size(),
+                   .mapped_size = exported.mapped_size()};
 }
 
 absl::StatusOr<std::vector<Buffer>> Buffer::OpenCollection(

@@ -28,6 +28,7 @@ class ArenaSpan;
 enum class Sharing {
   kNone,    // this session alone
   kExport,  // Buffer::Export: it takes a whole number of 2 MiB of the device
+  kIpc,     // Buffer::IpcHandle: it is lost with a fault of the session
 };
 
 // Memory of a device, pinned memory of the daemon's host, or a part of either.
@@ -77,6 +78,13 @@ class Buffer : public Resource {
       std::shared_ptr<SessionState> session, uint32_t device, int fd,
       uint64_t offset, uint64_t size);
 
+  // The same of an allocation in a memory pool of that process: `fd` is of
+  // cuMemPoolExportToShareableHandle, `data` the 64 bytes of
+  // cuMemPoolExportPointer. The memory is lost with a fault of this session.
+  static absl::StatusOr<Buffer> ImportPool(
+      std::shared_ptr<SessionState> session, uint32_t device, int fd,
+      absl::string_view data, uint64_t size);
+
   uint64_t size() const { return size_; }
 
   // A token for other sessions; see ExportResource. FAILED_PRECONDITION: the
@@ -93,6 +101,12 @@ class Buffer : public Resource {
       const ExportOptions& options = {}) const {
     return ExportLocally(*this, options);
   }
+
+  // The same by CUDA's older IPC, for libraries that know nothing else. For
+  // reading and writing, until the buffer or its executor ends; a fault ends
+  // the executor. FAILED_PRECONDITION: the buffer is not of
+  // Device::AllocateIpc. Blocks until the handle is there.
+  absl::StatusOr<IpcExport> IpcHandle() const;
 
   // A part of this buffer. Does not own: it ends with this buffer.
   absl::StatusOr<Buffer> Sub(uint64_t offset, uint64_t size) const;

@@ -41,6 +41,14 @@ class Device {
   absl::StatusOr<Event> CreateEvent(const EventOptions& options = {}) const {
     return Event::Create(session_, ordinal_, options);
   }
+  // Events of another session and of another process; see Event::Import and
+  // Event::ImportIpcHandle.
+  absl::StatusOr<Event> ImportEvent(absl::string_view token) const {
+    return Event::Import(session_, ordinal_, token);
+  }
+  absl::StatusOr<Event> ImportIpcEvent(absl::string_view handle) const {
+    return Event::ImportIpcHandle(session_, ordinal_, handle);
+  }
 
   // Memory of this device, aligned to 512 bytes, with undefined content. With a
   // stream it can be used there at once, on others after they have waited for
@@ -60,6 +68,11 @@ class Device {
     return Buffer::Allocate(session_, static_cast<int>(ordinal_), size, nullptr,
                             Sharing::kExport);
   }
+  // Memory that has an IPC handle; see Buffer::IpcHandle.
+  absl::StatusOr<Buffer> AllocateIpc(uint64_t size) const {
+    return Buffer::Allocate(session_, static_cast<int>(ordinal_), size, nullptr,
+                            Sharing::kIpc);
+  }
   // Memory that another session has exported. Waits.
   absl::StatusOr<Buffer> Import(absl::string_view token) const {
     return Buffer::Import(session_, ordinal_, token);
@@ -75,6 +88,12 @@ class Device {
   absl::StatusOr<Buffer> ImportDescriptor(int fd, uint64_t offset,
                                           uint64_t size) const {
     return Buffer::ImportDescriptor(session_, ordinal_, fd, offset, size);
+  }
+
+  // The same of a memory pool; see Buffer::ImportPool. Waits.
+  absl::StatusOr<Buffer> ImportPool(int fd, absl::string_view data,
+                                    uint64_t size) const {
+    return Buffer::ImportPool(session_, ordinal_, fd, data, size);
   }
 
   // A counter that streams of several sessions signal and wait for.

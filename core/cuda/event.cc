@@ -18,8 +18,30 @@ absl::StatusOr<std::unique_ptr<Event>> Event::Create(
   if (!options.timing) flags |= CU_EVENT_DISABLE_TIMING;
   if (options.blocking_sync) flags |= CU_EVENT_BLOCKING_SYNC;
   CUevent handle = nullptr;
-  HOLDFAST_CUDA_RETURN_IF_ERROR(context->api(), cuEventCreate(&handle, flags));
+  // A process that may not make shared memory of the host gets one of its own.
+  const bool shared =
+      options.interprocess &&
+      context->api().cuEventCreate(&handle, flags | CU_EVENT_INTERPROCESS) ==
+          CUDA_SUCCESS;
+  if (!shared) {
+    HOLDFAST_CUDA_RETURN_IF_ERROR(context->api(),
+                                  cuEventCreate(&handle, flags));
+  }
   return std::unique_ptr<Event>(new Event(std::move(context), options, handle));
+}
+
+absl::StatusOr<std::unique_ptr<Event>> Event::OpenIpc(
+    std::shared_ptr<const Context> context, const CUipcEventHandle& bytes) {
+  if (context->api().cuIpcOpenEventHandle == nullptr) {
+    return absl::UnimplementedError("the driver has no IPC handles");
+  }
+  ScopedContext current(*context);
+  HOLDFAST_RETURN_IF_ERROR(current.status());
+  CUevent handle = nullptr;
+  HOLDFAST_CUDA_RETURN_IF_ERROR(context->api(),
+                                cuIpcOpenEventHandle(&handle, bytes));
+  return std::unique_ptr<Event>(
+      new Event(std::move(context), {.interprocess = true}, handle));
 }
 
 Event::~Event() {
@@ -50,6 +72,22 @@ absl::Status Event::Synchronize() const {
   HOLDFAST_RETURN_IF_ERROR(current.status());
   HOLDFAST_CUDA_RETURN_IF_ERROR(context_->api(), cuEventSynchronize(handle_));
   return absl::OkStatus();
+}
+
+absl::StatusOr<CUipcEventHandle> Event::IpcHandle() const {
+  if (!options_.interprocess) {
+    return absl::FailedPreconditionError(
+        "the event was not made interprocess (CU_EVENT_INTERPROCESS)");
+  }
+  if (context_->api().cuIpcGetEventHandle == nullptr) {
+    return absl::UnimplementedError("the driver has no IPC handles");
+  }
+  ScopedContext current(*context_);
+  HOLDFAST_RETURN_IF_ERROR(current.status());
+  CUipcEventHandle handle;
+  HOLDFAST_CUDA_RETURN_IF_ERROR(context_->api(),
+                                cuIpcGetEventHandle(&handle, handle_));
+  return handle;
 }
 
 absl::StatusOr<float> ElapsedMilliseconds(const Event& start,

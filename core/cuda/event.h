@@ -19,6 +19,9 @@ struct EventOptions {
   bool timing = false;
   // Synchronize sleeps rather than spins.
   bool blocking_sync = false;
+  // Other processes can open it (IpcHandle), if the driver can make such;
+  // excludes timing.
+  bool interprocess = false;
 };
 
 // A point in a stream's work: cuEventCreate. Thread-safe.
@@ -26,6 +29,10 @@ class Event {
  public:
   static absl::StatusOr<std::unique_ptr<Event>> Create(
       std::shared_ptr<const Context> context, const EventOptions& options);
+  // cuIpcOpenEventHandle: an event of another process, which made it
+  // interprocess. `handle` may be anything.
+  static absl::StatusOr<std::unique_ptr<Event>> OpenIpc(
+      std::shared_ptr<const Context> context, const CUipcEventHandle& handle);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -47,6 +54,11 @@ class Event {
 
   // Blocks until then: cuEventSynchronize.
   absl::Status Synchronize() const;
+
+  // cuIpcGetEventHandle: 64 bytes with which another process of the machine
+  // opens the event, as long as it lives. FAILED_PRECONDITION: the event is not
+  // interprocess. UNIMPLEMENTED: the driver has no such handles.
+  absl::StatusOr<CUipcEventHandle> IpcHandle() const;
 
  private:
   Event(std::shared_ptr<const Context> context, const EventOptions& options,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -18,11 +19,10 @@ absl::Status CheckSharing(const v1::AllocateBuffer& command) {
     case v1::SHARING_NONE:
       return absl::OkStatus();
     case v1::SHARING_EXPORT:
-      if (command.has_device()) return absl::OkStatus();
-      return absl::InvalidArgumentError(
-          "SHARING_EXPORT is for memory of a device");
     case v1::SHARING_IPC:
-      return absl::UnimplementedError("SHARING_IPC is not served");
+      if (command.has_device()) return absl::OkStatus();
+      return absl::InvalidArgumentError(absl::StrCat(
+          v1::Sharing_Name(command.sharing()), " is for memory of a device"));
     default:
       return absl::InvalidArgumentError(
           absl::StrCat("sharing ", command.sharing(), " does not exist"));
@@ -45,8 +45,42 @@ absl::StatusOr<BufferResource> AllocateHost(Resources& resources,
   return buffer;
 }
 
+// Memory that lies in no chunk, and is charged like one.
+struct ChargedAllocation {
+  Charge reserved;
+  std::unique_ptr<memory::IpcAllocation> memory;
+};
+
+// The stream's work is not waited for: nothing can use the memory before.
+absl::StatusOr<BufferResource> AllocateIpc(Resources& resources,
+                                           const v1::AllocateBuffer& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            resources.Device(command.device()));
+  BufferResource buffer;
+  buffer.size = command.size();
+  buffer.device = command.device();
+  buffer.sharing = command.sharing();
+  Account& account = resources.account();
+  HOLDFAST_ASSIGN_OR_RETURN(buffer.charge,
+                            account.device_memory()->Take(command.size()));
+  auto owned = std::make_shared<ChargedAllocation>();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      owned->reserved,
+      account.reserved_memory(command.device())->Take(command.size()));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      owned->memory,
+      memory::IpcAllocation::Create(device->context, command.size()));
+  buffer.ipc =
+      std::shared_ptr<const memory::IpcAllocation>(owned, owned->memory.get());
+  buffer.address = buffer.ipc->address();
+  return buffer;
+}
+
 absl::StatusOr<BufferResource> AllocateDevice(
     Resources& resources, const v1::AllocateBuffer& command) {
+  if (command.sharing() == v1::SHARING_IPC) {
+    return AllocateIpc(resources, command);
+  }
   HOLDFAST_RETURN_IF_ERROR(resources.Device(command.device()).status());
   const cuda::Stream* stream = nullptr;
   // The stream of a restored buffer may be gone; its work is, in any case.

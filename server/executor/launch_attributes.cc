@@ -94,6 +94,8 @@ absl::Status SetAttribute(const OperandScope& scope,
           EventResource * event,
           scope.resources.events.Find(
               attribute.launch_completion_event().event()));
+      HOLDFAST_RETURN_IF_ERROR(
+          CheckPlain(attribute.launch_completion_event().event(), *event));
       attributes->launch_completion_event = event->event.get();
       return absl::OkStatus();
     }
@@ -108,6 +110,7 @@ absl::Status SetAttribute(const OperandScope& scope,
       HOLDFAST_ASSIGN_OR_RETURN(
           EventResource * event,
           scope.resources.events.Find(programmatic.event()));
+      HOLDFAST_RETURN_IF_ERROR(CheckPlain(programmatic.event(), *event));
       attributes->programmatic_event = {event->event.get(),
                                         programmatic.trigger_at_block_start()};
       return absl::OkStatus();

@@ -18,6 +18,7 @@ absl::StatusOr<std::shared_ptr<cuda::Event>> ResolveEvent(
     const OperandScope& scope, uint64_t handle) {
   HOLDFAST_ASSIGN_OR_RETURN(EventResource * found,
                             scope.resources.events.Find(handle));
+  HOLDFAST_RETURN_IF_ERROR(CheckPlain(handle, *found));
   if (scope.uses != nullptr) scope.uses->holds.emplace_back(found->event);
   return found->event;
 }

@@ -82,6 +82,24 @@ absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
                    " was imported with RIGHTS_READ, or is a collection's"));
 }
 
+absl::Status CheckOwn(uint64_t handle, const EventResource& event) {
+  if (event.imported == nullptr) [[likely]]
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(DescribeHandle(handle),
+                   " was imported; the session that made it records "
+                   "it"));
+}
+
+absl::Status CheckPlain(uint64_t handle, const EventResource& event) {
+  HOLDFAST_RETURN_IF_ERROR(CheckOwn(handle, event));
+  if (event.published == nullptr) [[likely]]
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      DescribeHandle(handle),
+      " is interprocess; it is recorded and awaited by commands of a stream"));
+}
+
 void PutArena(Resources& resources, uint64_t handle,
               std::unique_ptr<Arena> arena, Charge charge) {
   std::shared_ptr<Arena> shared(
@@ -106,7 +124,13 @@ Resources::Resources(ResourceOptions options)
       semaphores(Table<SemaphoreResource>(HandleKind::kSemaphore, options)),
       options_(std::move(options)),
       clocks_(std::make_shared<DeviceClocks>(options_.times)),
-      watcher_(options_.work_completed) {}
+      watcher_(options_.work_completed),
+      event_waits_([later = options_.later](auto waits) {
+        if (!later) return;
+        later([waits = std::move(waits)](Resources& all) mutable {
+          all.EndWaits(std::move(waits));
+        });
+      }) {}
 
 Resources::~Resources() {
   for (const auto& [ordinal, device] : devices_) {
@@ -450,6 +474,43 @@ absl::StatusOr<const cuda::Stream*> Resources::HostStream(uint32_t ordinal) {
   return device->host.get();
 }
 
+// In the order of numbers, since a word may get several.
+void Resources::EndWaits(std::vector<EventWaits::Wait> waits) {
+  std::sort(waits.begin(), waits.end(), [](const auto& a, const auto& b) {
+    return a.recording.number < b.recording.number;
+  });
+  for (const EventWaits::Wait& wait : waits) {
+    const auto device =
+        static_cast<uint32_t>(wait.passed->context().device().ordinal());
+    const auto host = HostStream(device);
+    absl::Status status = host.status();
+    if (host.ok()) {
+      status = wait.event->Reach(wait.recording, **host, sharing());
+    }
+    // Keeps the event until that is done.
+    if (status.ok()) {
+      status =
+          watcher_.Watch(**host, [event = wait.event](const absl::Status&) {});
+    }
+    if (!status.ok()) {
+      LogWarning("ending a wait for an abandoned event: ", status.message());
+    }
+  }
+}
+
+absl::Status Resources::DestroyEvent(EventResource event) {
+  if (event.imported != nullptr) {
+    Retire(event.device, std::move(event.imported));
+    return absl::OkStatus();
+  }
+  if (!event.allocation.has_value()) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(event.device));
+  if (restoring()) return device->allocator->Free(*event.allocation, nullptr);
+  HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* after,
+                            AfterAllStreams(event.device));
+  return device->allocator->Free(*event.allocation, after);
+}
+
 // Streams may still be about to come to it.
 absl::Status Resources::DestroySemaphore(SemaphoreResource semaphore) {
   if (LeaveToHolders(semaphore)) return absl::OkStatus();
@@ -482,6 +543,10 @@ absl::Status Resources::FreeBuffer(BufferResource buffer, uint64_t stream) {
   }
   if (buffer.imported != nullptr) {
     Retire(buffer.device, std::move(buffer.imported));
+    return absl::OkStatus();
+  }
+  if (buffer.ipc != nullptr) {
+    Retire(buffer.device, std::move(buffer.ipc));
     return absl::OkStatus();
   }
   if (!buffer.allocation.has_value()) return absl::OkStatus();

@@ -25,6 +25,7 @@
 #include "core/cuda/module.h"
 #include "core/cuda/stream.h"
 #include "core/memory/device_allocator.h"
+#include "core/memory/ipc_allocation.h"
 #include "holdfast/v1/buffer_commands.pb.h"
 #include "server/executor/account.h"
 #include "server/executor/arena.h"
@@ -41,6 +42,8 @@
 #include "server/executor/quota.h"
 #include "server/executor/recovery/inheritance.h"
 #include "server/executor/recovery/kernel_watch.h"
+#include "server/executor/sharing/event_waits.h"
+#include "server/executor/sharing/imported_event.h"
 #include "server/executor/sharing/imported_memory.h"
 #include "server/executor/sharing/semaphore_waits.h"
 #include "server/executor/sharing/sharing_link.h"
@@ -67,9 +70,23 @@ struct StreamResource {
   std::shared_ptr<const cuda::Event> mark;
 };
 
+// See event_commands.cc.
+class PublishedEvent;
 struct EventResource {
-  std::shared_ptr<cuda::Event> event;
+  std::shared_ptr<cuda::Event> event;  // null: of another session
+  uint32_t device = 0;
+  std::shared_ptr<PublishedEvent> published;     // null: not interprocess
+  std::optional<memory::Allocation> allocation;  // where it is published
+  std::shared_ptr<ImportedEvent> imported;       // of another session
+  bool foreign = false;  // of a process outside Holdfast
 };
+
+// FAILED_PRECONDITION: the event is another session's, so that it can be waited
+// for and asked whether it is done, and nothing else.
+absl::Status CheckOwn(uint64_t handle, const EventResource& event);
+// FAILED_PRECONDITION: recording or waiting takes more than a call of the
+// driver's, so that neither graphs nor launches can do it.
+absl::Status CheckPlain(uint64_t handle, const EventResource& event);
 
 // Memory, or a view of memory that something else owns.
 struct BufferResource {
@@ -81,6 +98,8 @@ struct BufferResource {
   Charge charge;  // of device memory
   std::shared_ptr<PinnedMemory> host;
   std::shared_ptr<ImportedMemory> imported;  // of another session
+  // That ends with this process, and has a handle; see SHARING_IPC.
+  std::shared_ptr<const memory::IpcAllocation> ipc;
   bool is_host = false;
   bool read_only = false;
   v1::Sharing sharing = v1::SHARING_NONE;
@@ -246,6 +265,7 @@ class Resources {
   const auto& later() const { return options_.later; }
   const SharingLink& sharing() const { return options_.sharing; }
   SemaphoreWaits& waits() { return *options_.waits; }
+  EventWaits& event_waits() { return event_waits_; }
   // Null: there is no limit.
   KernelWatch* kernel_watch() { return options_.kernel_watch.get(); }
 
@@ -289,6 +309,7 @@ class Resources {
   absl::StatusOr<const cuda::Stream*> HostStream(uint32_t device);
 
   void DestroyStream(StreamResource stream);
+  absl::Status DestroyEvent(EventResource event);
   absl::Status DestroySemaphore(SemaphoreResource semaphore);
   absl::Status FreeBuffer(BufferResource buffer, uint64_t stream);
   void UnloadModule(ModuleResource module);
@@ -303,6 +324,8 @@ class Resources {
 
  private:
   void NoteGiven(StreamResource& stream);
+  // Ends waits that nothing else ends, since the events' makers are gone.
+  void EndWaits(std::vector<EventWaits::Wait> waits);
   void NoteDone(uint32_t device);
   // Marks of all work of the device that nobody waits for.
   CompletionWatcher::Events TakeMarks(uint32_t device);
@@ -346,6 +369,7 @@ class Resources {
   std::unique_ptr<InlineSpace> inline_;
   OwnedStaging transfer_staging_;
   CompletionWatcher watcher_;
+  EventWaits event_waits_;
 };
 
 }  // namespace holdfast::executor

@@ -123,7 +123,7 @@ absl::Status DescriptorServer::Hand(Connection& connection,
   }
   HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource,
                             exports_.RedeemForeign(token));
-  if (resource.chunk == nullptr) {
+  if (resource.event != nullptr) {
     return absl::InvalidArgumentError("the export is no memory");
   }
   HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd fd,

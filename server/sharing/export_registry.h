@@ -20,19 +20,20 @@
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "holdfast/v1/sharing_commands.pb.h"
+#include "server/sharing/event_page.h"
 #include "server/sharing/shared_chunk.h"
 
 namespace holdfast {
 
-// Something that can be shared: a range of a chunk, or an event.
+// Something that can be shared: a range of a chunk.
 struct SharedResource {
   v1::HandleKind kind = v1::HANDLE_KIND_UNSPECIFIED;
   uint32_t device = 0;
-  std::shared_ptr<SharedChunk> chunk;  // null: an event
-  uint64_t offset = 0;                 // in the chunk
+  std::shared_ptr<SharedChunk> chunk;
+  uint64_t offset = 0;  // in the chunk
   uint64_t size = 0;
   v1::Rights rights = v1::RIGHTS_UNSPECIFIED;
-  std::string event_handle;
+  std::shared_ptr<EventPage> event;  // null: no event
 };
 
 // Every token that can be redeemed, of all sessions. A token ends when it has

@@ -10,8 +10,6 @@
 namespace holdfast {
 namespace {
 
-constexpr size_t kEventHandleBytes = 64;
-
 internal::MemoryPlace PlaceOf(uint32_t device) {
   internal::MemoryPlace place;
   place.set_device(device);
@@ -40,12 +38,20 @@ absl::Status SessionMemory::Hold(const internal::ChunkCreated& created,
         absl::StrCat("it made more than ", kMaxChunks, " chunks of memory"));
   }
   const auto old = chunks_.find(created.chunk());
-  const std::optional<uint64_t> saved_offset =
-      old == chunks_.end() ? std::nullopt : old->second.saved_offset;
+  std::optional<uint64_t> saved_offset;
+  std::shared_ptr<EventPage> event;
+  if (old != chunks_.end()) {
+    saved_offset = old->second.saved_offset;
+    event = std::move(old->second.event);
+  }
   Release(created.chunk());
-  chunks_[created.chunk()] = {std::move(fd),     created.device(),
-                              created.address(), created.size(),
-                              nullptr,           saved_offset};
+  chunks_[created.chunk()] = {.fd = std::move(fd),
+                              .device = created.device(),
+                              .address = created.address(),
+                              .size = created.size(),
+                              .shared = nullptr,
+                              .event = std::move(event),
+                              .saved_offset = saved_offset};
   services_.memory.NoteTaken(created.device(), created.size());
   return absl::OkStatus();
 }
@@ -58,6 +64,7 @@ void SessionMemory::Release(uint64_t chunk) {
   } else {
     services_.grants.Forgive(PlaceOf(it->second.device), it->second.size);
   }
+  if (it->second.event != nullptr) it->second.event->Abandon();
   chunks_.erase(it);
 }
 
@@ -191,6 +198,23 @@ absl::Status SessionMemory::Carry(const internal::SharingRequest& request,
       return OpenVersionOf(request.open(), answer);
     case internal::SharingRequest::kReopen:
       return Reopen(request.reopen(), answer);
+    case internal::SharingRequest::kEventPage: {
+      HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
+                                OpenEventPage(request.event_page()));
+      return absl::OkStatus();
+    }
+    case internal::SharingRequest::kImportedEventPage: {
+      HOLDFAST_ASSIGN_OR_RETURN(const SharedResource* event,
+                                ImportedEvent(request.imported_event_page()));
+      HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
+                                event->event->OpenForImporter());
+      return absl::OkStatus();
+    }
+    case internal::SharingRequest::kAbandonedEvent: {
+      HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
+                                OpenAbandoned(request.abandoned_event()));
+      return absl::OkStatus();
+    }
     case internal::SharingRequest::REQUEST_NOT_SET:
       break;
   }
@@ -207,25 +231,65 @@ absl::StatusOr<std::string> SessionMemory::Export(
 absl::StatusOr<SharedResource> SessionMemory::Describe(
     const internal::ExportRequest& request) {
   if (request.import() != 0) return OfCollection(request);
-  SharedResource resource;
-  resource.kind = request.kind();
-  resource.device = request.device();
-  resource.size = request.size();
-  resource.offset = request.offset();
-  HOLDFAST_ASSIGN_OR_RETURN(resource.rights, RightsOf(request));
-  if (request.kind() == v1::HANDLE_KIND_EVENT) {
-    if (request.event_handle().size() != kEventHandleBytes) {
-      return absl::InvalidArgumentError("an event's handle has 64 bytes");
-    }
-    resource.event_handle = request.event_handle();
-    return resource;
-  }
-  const v1::Rights rights = resource.rights;
+  if (request.kind() == v1::HANDLE_KIND_EVENT) return DescribeEvent(request);
+  HOLDFAST_ASSIGN_OR_RETURN(const v1::Rights rights, RightsOf(request));
   HOLDFAST_ASSIGN_OR_RETURN(
-      resource, Range(request.chunk(), request.offset(), request.size()));
+      SharedResource resource,
+      Range(request.chunk(), request.offset(), request.size()));
   resource.kind = request.kind();
   resource.rights = rights;
   return resource;
+}
+
+// Importers only wait for an event: values of its words rise because one
+// session writes them.
+absl::StatusOr<SharedResource> SessionMemory::DescribeEvent(
+    const internal::ExportRequest& request) {
+  HOLDFAST_ASSIGN_OR_RETURN(const v1::Rights rights, RightsOf(request));
+  if (rights != v1::RIGHTS_READ) {
+    return absl::InvalidArgumentError(
+        "an event is exported with RIGHTS_READ: only the session that made it "
+        "records it");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      SharedResource resource,
+      Range(request.chunk(), request.offset(), request.size()));
+  resource.kind = v1::HANDLE_KIND_EVENT;
+  resource.event = chunks_.at(request.chunk()).event;
+  if (resource.event == nullptr) {
+    return absl::FailedPreconditionError("the chunk is for no event");
+  }
+  return resource;
+}
+
+absl::StatusOr<UniqueFd> SessionMemory::OpenEventPage(uint64_t chunk) {
+  const auto found = chunks_.find(chunk);
+  if (found == chunks_.end()) {
+    return absl::NotFoundError("no such chunk in this session");
+  }
+  std::shared_ptr<EventPage>& event = found->second.event;
+  if (event == nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(event, EventPage::Create());
+  }
+  return event->OpenForMaker();
+}
+
+absl::StatusOr<const SharedResource*> SessionMemory::ImportedEvent(
+    uint64_t import) const {
+  const auto found = imports_.find(import);
+  if (found != imports_.end() && found->second.resource.event != nullptr) {
+    return &found->second.resource;
+  }
+  return absl::NotFoundError("no such event was imported");
+}
+
+absl::StatusOr<UniqueFd> SessionMemory::OpenAbandoned(uint64_t import) const {
+  HOLDFAST_ASSIGN_OR_RETURN(const SharedResource* event, ImportedEvent(import));
+  if (!event->event->abandoned()) {
+    return absl::FailedPreconditionError(
+        "the session that made the event has not ended");
+  }
+  return event->chunk->Open(v1::RIGHTS_READ_WRITE);
 }
 
 absl::StatusOr<SharedResource> SessionMemory::Range(uint64_t chunk,
@@ -303,17 +367,14 @@ absl::Status SessionMemory::DescribeImport(uint64_t import,
                                            Answer* answer) const {
   const SharedResource& resource = imports_.at(import).resource;
   internal::ImportedResource& imported = *answer->reply.mutable_imported();
-  if (resource.chunk != nullptr) {
-    HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
-                              resource.chunk->Open(resource.rights));
-    imported.set_chunk_size(resource.chunk->size());
-  }
+  HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
+                            resource.chunk->Open(resource.rights));
+  imported.set_chunk_size(resource.chunk->size());
   imported.set_import(import);
   imported.set_device(resource.device);
   imported.set_offset(resource.offset);
   imported.set_size(resource.size);
   imported.set_rights(resource.rights);
-  imported.set_event_handle(resource.event_handle);
   return absl::OkStatus();
 }
 
@@ -323,6 +384,7 @@ void SessionMemory::Close() {
   *ended_ = true;
   for (const auto& [id, chunk] : chunks_) {
     if (chunk.shared == nullptr) NoteReturned(chunk);
+    if (chunk.event != nullptr) chunk.event->Abandon();
   }
   chunks_.clear();
   imports_.clear();
@@ -335,8 +397,7 @@ void SessionMemory::Report(v1::SessionUsage* usage) const {
   usage->mutable_imports()->set_limit(kMaxImports);
   uint64_t bytes = 0;
   for (const auto& [id, import] : imports_) {
-    const SharedResource& resource = import.resource;
-    if (resource.chunk != nullptr) bytes += resource.chunk->size();
+    bytes += import.resource.chunk->size();
   }
   usage->set_imported_bytes(bytes);
 }

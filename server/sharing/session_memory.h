@@ -98,6 +98,8 @@ class SessionMemory {
     uint64_t address = 0;
     uint64_t size = 0;
     std::shared_ptr<SharedChunk> shared;
+    // Of the event that the chunk was made for; null: it is for no event.
+    std::shared_ptr<EventPage> event;
     // The place of its bytes in a file, while the session is suspended.
     std::optional<uint64_t> saved_offset;
 
@@ -117,6 +119,8 @@ class SessionMemory {
   absl::StatusOr<std::string> Export(const internal::ExportRequest& request);
   absl::StatusOr<SharedResource> Describe(
       const internal::ExportRequest& request);
+  absl::StatusOr<SharedResource> DescribeEvent(
+      const internal::ExportRequest& request);
   absl::StatusOr<SharedResource> OfCollection(
       const internal::ExportRequest& request);
   absl::StatusOr<std::shared_ptr<SharedChunk>> Share(Chunk& chunk);
@@ -127,6 +131,10 @@ class SessionMemory {
   absl::Status AddImport(Imported imported, Answer* answer);
   absl::Status DescribeImport(uint64_t import, Answer* answer) const;
   absl::Status Reopen(uint64_t import, Answer* answer);
+  // The event that was imported under this name. NOT_FOUND: there is none.
+  absl::StatusOr<const SharedResource*> ImportedEvent(uint64_t import) const;
+  absl::StatusOr<UniqueFd> OpenEventPage(uint64_t chunk);
+  absl::StatusOr<UniqueFd> OpenAbandoned(uint64_t import) const;
   absl::Status Commit(const internal::CommitRequest& request, int descriptor,
                       Answer* answer);
   absl::StatusOr<SharedResource> Committed(

@@ -27,6 +27,16 @@ struct hf_mapping {
 namespace holdfast::c {
 namespace {
 
+LocalExport ToLocalExport(const hf_local_export& memory) {
+  return {.token = std::string(ToToken(memory.token)),
+          .address = std::string(
+              memory.address, strnlen(memory.address, sizeof memory.address)),
+          .offset = memory.offset,
+          .size = memory.size,
+          .mapped_size = memory.mapped_size,
+          .read_only = memory.read_only};
+}
+
 LocalMappingOptions ToMappingOptions(const hf_mapping_options& all) {
   return {.driver = Text(all.driver), .device = all.device};
 }
@@ -158,15 +168,23 @@ hf_error* hf_mapping_open(const hf_local_export* memory,
     HF_REQUIRE(mapping);
     const auto all =
         Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT);
-    const holdfast::LocalExport exported = {
-        .token = std::string(holdfast::c::ToToken(memory->token)),
-        .address = std::string(
-            memory->address, strnlen(memory->address, sizeof memory->address)),
-        .offset = memory->offset,
-        .size = memory->size,
-        .mapped_size = memory->mapped_size,
-        .read_only = memory->read_only};
-    return holdfast::c::GiveMapping(exported, all, mapping);
+    return holdfast::c::GiveMapping(holdfast::c::ToLocalExport(*memory), all,
+                                    mapping);
+  });
+}
+
+hf_error* hf_mapping_sleep(hf_mapping* mapping) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(mapping);
+    return mapping->mapping->Sleep();
+  });
+}
+
+hf_error* hf_mapping_wake(hf_mapping* mapping, const hf_local_export* memory) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(mapping);
+    HF_REQUIRE(memory);
+    return mapping->mapping->Wake(holdfast::c::ToLocalExport(*memory));
   });
 }
 

@@ -55,7 +55,13 @@ absl::StatusOr<UniqueFd> Redeem(int socket, const LocalExport& memory) {
 // In the order in which it is made; ~State takes it down in the other.
 struct LocalMapping::State {
   ~State();
+  // Has the daemon hand over what `memory` names, and maps it; at `base`, once
+  // that is reserved.
+  absl::Status Acquire();
   absl::Status Import(const UniqueFd& descriptor);
+  absl::Status MapHandle();
+  // Undoes Acquire(), but for the addresses.
+  absl::Status Release();
 
   LocalExport memory;
   LocalMappingOptions options;
@@ -68,10 +74,21 @@ struct LocalMapping::State {
   bool mapped = false;
 };
 
+absl::Status LocalMapping::State::Acquire() {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      lease, ConnectToDescriptorSocket(
+                 std::string(absl::StripPrefix(memory.address, "unix:"))));
+  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd descriptor,
+                            Redeem(lease.get(), memory));
+  return Import(descriptor);
+}
+
 absl::Status LocalMapping::State::Import(const UniqueFd& descriptor) {
-  HOLDFAST_ASSIGN_OR_RETURN(LocalContext retained,
-                            LocalContext::Retain(driver, options.device));
-  context.emplace(std::move(retained));
+  if (!context.has_value()) {
+    HOLDFAST_ASSIGN_OR_RETURN(LocalContext retained,
+                              LocalContext::Retain(driver, options.device));
+    context.emplace(std::move(retained));
+  }
   const ScopedLocalContext current(driver, *context);
   HOLDFAST_RETURN_IF_ERROR(current.status());
   HOLDFAST_RETURN_IF_ERROR(driver.Check(
@@ -81,9 +98,15 @@ absl::Status LocalMapping::State::Import(const UniqueFd& descriptor) {
           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
       "cuMemImportFromShareableHandle"));
   imported = true;
-  HOLDFAST_RETURN_IF_ERROR(driver.Check(
-      driver.cuMemAddressReserve(&base, memory.mapped_size, 0, 0, 0),
-      "cuMemAddressReserve"));
+  if (base == 0) {
+    HOLDFAST_RETURN_IF_ERROR(driver.Check(
+        driver.cuMemAddressReserve(&base, memory.mapped_size, 0, 0, 0),
+        "cuMemAddressReserve"));
+  }
+  return MapHandle();
+}
+
+absl::Status LocalMapping::State::MapHandle() {
   HOLDFAST_RETURN_IF_ERROR(driver.Check(
       driver.cuMemMap(base, memory.mapped_size, 0, handle, 0), "cuMemMap"));
   mapped = true;
@@ -97,12 +120,28 @@ absl::Status LocalMapping::State::Import(const UniqueFd& descriptor) {
       "cuMemSetAccess");
 }
 
+absl::Status LocalMapping::State::Release() {
+  absl::Status status;
+  if (context.has_value()) {
+    const ScopedLocalContext current(driver, *context);
+    HOLDFAST_RETURN_IF_ERROR(current.status());
+    if (std::exchange(mapped, false)) {
+      status.Update(driver.Check(driver.cuMemUnmap(base, memory.mapped_size),
+                                 "cuMemUnmap"));
+    }
+    if (std::exchange(imported, false)) {
+      status.Update(driver.Check(driver.cuMemRelease(handle), "cuMemRelease"));
+    }
+  }
+  lease.Reset();
+  return status;
+}
+
 LocalMapping::State::~State() {
-  if (!context.has_value()) return;
+  Release().IgnoreError();
+  if (base == 0) return;
   const ScopedLocalContext current(driver, *context);
-  if (mapped) driver.cuMemUnmap(base, memory.mapped_size);
-  if (base != 0) driver.cuMemAddressFree(base, memory.mapped_size);
-  if (imported) driver.cuMemRelease(handle);
+  driver.cuMemAddressFree(base, memory.mapped_size);
 }
 
 absl::StatusOr<std::unique_ptr<LocalMapping>> LocalMapping::Map(
@@ -120,12 +159,7 @@ absl::StatusOr<std::unique_ptr<LocalMapping>> LocalMapping::Map(
       state->driver,
       LocalDriver::Load(options.driver.empty() ? "libcuda.so.1"
                                                : options.driver));
-  HOLDFAST_ASSIGN_OR_RETURN(state->lease,
-                            ConnectToDescriptorSocket(std::string(
-                                absl::StripPrefix(memory.address, "unix:"))));
-  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd descriptor,
-                            Redeem(state->lease.get(), memory));
-  HOLDFAST_RETURN_IF_ERROR(state->Import(descriptor));
+  HOLDFAST_RETURN_IF_ERROR(state->Acquire());
   return std::unique_ptr<LocalMapping>(new LocalMapping(std::move(state)));
 }
 
@@ -137,5 +171,26 @@ uint64_t LocalMapping::pointer() const {
   return state_->base + state_->memory.offset;
 }
 uint64_t LocalMapping::size() const { return state_->memory.size; }
+bool LocalMapping::asleep() const { return !state_->mapped; }
+
+absl::Status LocalMapping::Sleep() { return state_->Release(); }
+
+absl::Status LocalMapping::Wake(const LocalExport& memory) {
+  const LocalExport& old = state_->memory;
+  if (!asleep()) {
+    return absl::FailedPreconditionError("the mapping is awake");
+  }
+  if (memory.mapped_size != old.mapped_size || memory.offset != old.offset ||
+      memory.size != old.size) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the memory has moved: ", memory.size, " bytes at ", memory.offset,
+        " of ", memory.mapped_size, ", the mapping was of ", old.size,
+        " bytes at ", old.offset, " of ", old.mapped_size, "; map it anew"));
+  }
+  state_->memory = memory;
+  absl::Status status = state_->Acquire();
+  if (!status.ok()) state_->Release().IgnoreError();
+  return status;
+}
 
 }  // namespace holdfast

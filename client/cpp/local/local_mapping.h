@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/sharing/export.h"
 
@@ -41,6 +42,18 @@ class LocalMapping {
   // A device pointer to the exported range.
   uint64_t pointer() const;
   uint64_t size() const;
+
+  // Unmaps the memory, so that the daemon may free it, and keeps the addresses:
+  // nothing else in this process gets them. OK if it sleeps already.
+  // REQUIRES: no kernel uses the memory any more, nor does until Wake().
+  absl::Status Sleep();
+  // Maps `memory` where this mapping was: an export of the same buffer, of the
+  // same array of a collection, or of one with the same layout in a newer
+  // version. Pointers into it are good again. FAILED_PRECONDITION: the mapping
+  // is awake, or `memory` has another layout and has to be mapped anew; the
+  // message tells the difference. After an error it still sleeps.
+  absl::Status Wake(const LocalExport& memory);
+  bool asleep() const;
 
  private:
   struct State;

@@ -48,6 +48,15 @@ struct LocalExport {
   bool read_only = true;
 };
 
+// A resource that a process outside Holdfast opens with cuIpcOpenMemHandle.
+struct IpcExport {
+  std::string handle;  // 64 bytes
+  // The bytes in what the handle opens.
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint64_t mapped_size = 0;
+};
+
 // Waits. `options.session_id` has to be empty.
 absl::StatusOr<LocalExport> ExportLocally(const Resource& resource,
                                           const ExportOptions& options);

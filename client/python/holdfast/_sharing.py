@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What passes between processes: tokens for buffers and semaphores.
+"""What passes between processes: tokens for buffers, events and semaphores.
 
 A token is a secret of 16 bytes, which any client of the daemon may redeem. Descriptors hold one and
 the daemon's address, and can be pickled: they are what goes through a queue or a pipe.
@@ -15,7 +15,7 @@ _PICKLED_IMPORTS = 65536
 
 
 class Descriptor:
-    """A buffer or semaphore of another process: the daemon's address, a token, and, of a buffer,
+    """A buffer, event or semaphore of another process: the daemon's address, a token, and, of a buffer,
     its size. Keep it as secret as what it names."""
 
     __slots__ = ("address", "token", "size")
@@ -44,6 +44,12 @@ class IPCBufferDescriptor(Descriptor):
     __slots__ = ()
 
 
+class IPCEventDescriptor(Descriptor):
+    """An event of another process, for ``Event.from_ipc_descriptor``."""
+
+    __slots__ = ()
+
+
 class SemaphoreDescriptor(Descriptor):
     """A semaphore of another process, for ``Semaphore.from_descriptor``."""
 
@@ -54,16 +60,26 @@ def export(resource, writable, offset, size, session_id, lifetime, imports):
     return resource._export(writable, offset, size, session_id, lifetime, imports)
 
 
-def pickled(resource, cls, address, size=0):
-    """The descriptor for every process that gets the resource by pickle: the same one while half
-    of its lifetime is left, since a session may have so many tokens only."""
+def kept(resource, make):
+    """The descriptor for every process that gets the resource by pickle, which
+    ``make(lifetime, imports)`` makes: the same one while half of its lifetime is left, since a
+    session may have so many tokens only."""
     made, descriptor = resource.__dict__.get("_pickled", (0.0, None))
     now = time.monotonic()
     if descriptor is None or now - made > _PICKLED_LIFETIME / 2:
-        token = resource._export(True, 0, 0, "", _PICKLED_LIFETIME, _PICKLED_IMPORTS)
-        descriptor = cls(address, token, size)
+        descriptor = make(_PICKLED_LIFETIME, _PICKLED_IMPORTS)
         resource._pickled = now, descriptor
     return descriptor
+
+
+def pickled(resource, cls, address, size=0):
+    """``kept`` of a buffer or a semaphore."""
+    return kept(
+        resource,
+        lambda lifetime, imports: cls(
+            address, resource._export(True, 0, 0, "", lifetime, imports), size
+        ),
+    )
 
 
 def device_at(address, device_id=0):

@@ -253,6 +253,9 @@ PyObject* CloseBuffer(PyObject* self, PyObject* on) {
 PyMethodDef methods[] = {
     {"_allocate", Allocate, METH_VARARGS, nullptr},
     {"_allocate_shared", AllocateShared, METH_VARARGS, nullptr},
+    {"_allocate_ipc", AllocateIpc, METH_VARARGS, nullptr},
+    {"_ipc_handle", BufferIpcHandle, METH_NOARGS, nullptr},
+    {"_import_pool", ImportPool, METH_VARARGS, nullptr},
     {"_import", ImportBuffer, METH_VARARGS, nullptr},
     {"_import_local", ImportLocalBuffer, METH_VARARGS, nullptr},
     {"_export", ExportBuffer, METH_VARARGS, nullptr},

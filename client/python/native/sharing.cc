@@ -286,6 +286,71 @@ PyObject* AllocateShared(PyObject* self, PyObject* arguments) {
   return Adopt<hf_buffer, hf_buffer_free>(self, buffer);
 }
 
+PyObject* AllocateIpc(PyObject* self, PyObject* arguments) {
+  PyObject* in = nullptr;
+  unsigned device = 0;
+  unsigned long long size = 0;
+  if (!PyArg_ParseTuple(arguments, "OIK", &in, &device, &size) ||
+      !CheckType(in, session_type, "a Session")) {
+    return nullptr;
+  }
+  const UseSession session(in);
+  if (!session) return nullptr;
+  hf_buffer* buffer = nullptr;
+  hf_error* const error =
+      hf_buffer_allocate_ipc(session.get(), device, size, &buffer);
+  if (error != nullptr) return Raise(error);
+  return Adopt<hf_buffer, hf_buffer_free>(self, buffer);
+}
+
+PyObject* BufferIpcHandle(PyObject* self, PyObject*) {
+  const UseBuffer buffer(self);
+  if (!buffer) return nullptr;
+  hf_ipc_memory memory;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_buffer_ipc_handle(buffer.get(), &memory);
+  }
+  if (error != nullptr) return Raise(error);
+  return Py_BuildValue("(y#K)", memory.handle,
+                       static_cast<Py_ssize_t>(HF_IPC_HANDLE_BYTES),
+                       static_cast<unsigned long long>(memory.offset));
+}
+
+PyObject* ImportPool(PyObject* self, PyObject* arguments) {
+  PyObject* in = nullptr;
+  unsigned device = 0;
+  int fd = -1;
+  const char* data = nullptr;
+  Py_ssize_t data_size = 0;
+  unsigned long long size = 0;
+  if (!PyArg_ParseTuple(arguments, "OIiy#K", &in, &device, &fd, &data,
+                        &data_size, &size) ||
+      !CheckType(in, session_type, "a Session")) {
+    return nullptr;
+  }
+  if (data_size != HF_IPC_HANDLE_BYTES) {
+    PyErr_Format(PyExc_ValueError,
+                 "%d bytes of a pool's pointer expected, got "
+                 "%zd",
+                 HF_IPC_HANDLE_BYTES, data_size);
+    return nullptr;
+  }
+  const UseSession session(in);
+  if (!session) return nullptr;
+  hf_buffer* buffer = nullptr;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_buffer_import_pool(session.get(), device, fd,
+                                  reinterpret_cast<const uint8_t*>(data), size,
+                                  &buffer);
+  }
+  if (error != nullptr) return Raise(error);
+  return Adopt<hf_buffer, hf_buffer_free>(self, buffer);
+}
+
 PyObject* ImportBuffer(PyObject* self, PyObject* arguments) {
   PyObject* in = nullptr;
   unsigned device = 0;

@@ -11,6 +11,11 @@ namespace holdfast::python {
 // size, driver, local_device), and _export(writable, offset, size, session,
 // lifetime, imports), which returns the token.
 PyObject* AllocateShared(PyObject* self, PyObject* arguments);
+PyObject* AllocateIpc(PyObject* self, PyObject* arguments);
+// (64 bytes, offset in what they open)
+PyObject* BufferIpcHandle(PyObject* self, PyObject* arguments);
+// (session, device, descriptor, 64 bytes, size)
+PyObject* ImportPool(PyObject* self, PyObject* arguments);
 PyObject* ImportBuffer(PyObject* self, PyObject* arguments);
 PyObject* ImportLocalBuffer(PyObject* self, PyObject* arguments);
 PyObject* ExportBuffer(PyObject* self, PyObject* arguments);

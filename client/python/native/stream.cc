@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Streams and events.
+#include <array>
+
 #include "client/python/native/native.h"
 
 namespace holdfast::python {
@@ -129,20 +131,22 @@ PyType_Spec stream_spec = {"holdfast._native.Stream", sizeof(Handle<hf_stream>),
                            0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                            stream_slots};
 
-// _create(session, device, timing, blocking_sync)
+// _create(session, device, timing, blocking_sync, interprocess)
 PyObject* CreateEvent(PyObject* self, PyObject* arguments) {
   PyObject* from = nullptr;
   unsigned device = 0;
   int timing = 0;
   int blocking = 0;
-  if (!PyArg_ParseTuple(arguments, "OIpp", &from, &device, &timing,
-                        &blocking) ||
+  int interprocess = 0;
+  if (!PyArg_ParseTuple(arguments, "OIppp", &from, &device, &timing, &blocking,
+                        &interprocess) ||
       !CheckType(from, session_type, "a Session")) {
     return nullptr;
   }
   hf_event_options options = HF_EVENT_OPTIONS_INIT;
   options.timing = timing != 0;
   options.blocking_sync = blocking != 0;
+  options.interprocess = interprocess != 0;
   const UseSession session(from);
   if (!session) return nullptr;
   hf_event* event = nullptr;
@@ -150,6 +154,73 @@ PyObject* CreateEvent(PyObject* self, PyObject* arguments) {
       hf_event_create(session.get(), device, &options, &event);
   if (error != nullptr) return Raise(error);
   return Adopt<hf_event, hf_event_free>(self, event);
+}
+
+// _import(session, device, token, or an IPC handle)
+PyObject* ImportEvent(PyObject* self, PyObject* arguments) {
+  PyObject* from = nullptr;
+  unsigned device = 0;
+  const char* data = nullptr;
+  Py_ssize_t size = 0;
+  if (!PyArg_ParseTuple(arguments, "OIy#", &from, &device, &data, &size) ||
+      !CheckType(from, session_type, "a Session")) {
+    return nullptr;
+  }
+  if (size != HF_TOKEN_BYTES && size != HF_IPC_HANDLE_BYTES) {
+    PyErr_Format(PyExc_ValueError,
+                 "a token of %d bytes or an IPC handle of %d expected, got %zd",
+                 HF_TOKEN_BYTES, HF_IPC_HANDLE_BYTES, size);
+    return nullptr;
+  }
+  const UseSession session(from);
+  if (!session) return nullptr;
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(data);
+  hf_event* event = nullptr;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = size == HF_TOKEN_BYTES
+                ? hf_event_import(session.get(), device, bytes, &event)
+                : hf_event_import_ipc(session.get(), device, bytes, &event);
+  }
+  if (error != nullptr) return Raise(error);
+  return Adopt<hf_event, hf_event_free>(self, event);
+}
+
+// _export(session, lifetime, imports) -> token
+PyObject* ExportEvent(PyObject* self, PyObject* arguments) {
+  hf_export_options options = HF_EXPORT_OPTIONS_INIT;
+  unsigned imports = 0;
+  if (!PyArg_ParseTuple(arguments, "sdI", &options.session_id,
+                        &options.lifetime, &imports)) {
+    return nullptr;
+  }
+  options.max_imports = imports;
+  const UseEvent event(self);
+  if (!event) return nullptr;
+  std::array<uint8_t, HF_TOKEN_BYTES> token;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_event_export(event.get(), &options, token.data());
+  }
+  if (error != nullptr) return Raise(error);
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(token.data()),
+                                   HF_TOKEN_BYTES);
+}
+
+PyObject* EventIpcHandle(PyObject* self, PyObject*) {
+  const UseEvent event(self);
+  if (!event) return nullptr;
+  std::array<uint8_t, HF_IPC_HANDLE_BYTES> handle;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_event_ipc_handle(event.get(), handle.data());
+  }
+  if (error != nullptr) return Raise(error);
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(handle.data()),
+                                   HF_IPC_HANDLE_BYTES);
 }
 
 PyObject* EventHandle(PyObject* self, void*) {
@@ -199,6 +270,9 @@ PyObject* ElapsedSince(PyObject* self, PyObject* from) {
 
 PyMethodDef event_methods[] = {
     {"_create", CreateEvent, METH_VARARGS, nullptr},
+    {"_import", ImportEvent, METH_VARARGS, nullptr},
+    {"_export", ExportEvent, METH_VARARGS, nullptr},
+    {"_ipc_handle", EventIpcHandle, METH_NOARGS, nullptr},
     {"_sync", SynchronizeEvent, METH_NOARGS, nullptr},
     {"_is_done", EventIsDone, METH_NOARGS, nullptr},
     {"_elapsed_since", ElapsedSince, METH_O, nullptr},

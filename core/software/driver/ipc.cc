@@ -43,13 +43,16 @@ bool IsMemfd(int fd, const char* name, size_t size) {
   char link[256];
   const std::string path = absl::StrCat("/proc/self/fd/", fd);
   const ssize_t length = readlink(path.c_str(), link, sizeof(link));
-  if (length <= 0) return false;
-  const absl::string_view target(link, static_cast<size_t>(length));
+  // A confined process has no /proc; there, seals alone tell what it is.
+  const absl::string_view target(
+      link, length > 0 ? static_cast<size_t>(length) : size_t{0});
+  const bool named =
+      length > 0 ? absl::StartsWith(target, absl::StrCat("/memfd:", name, " "))
+                 : errno == ENOENT || errno == EACCES || errno == EPERM;
   struct stat status;
   const int seals = fcntl(fd, F_GET_SEALS);
   // A file that its owner can shrink would turn our reads into SIGBUS.
-  return absl::StartsWith(target, absl::StrCat("/memfd:", name, " ")) &&
-         seals >= 0 && (seals & F_SEAL_SHRINK) != 0 &&
+  return named && seals >= 0 && (seals & F_SEAL_SHRINK) != 0 &&
          fstat(fd, &status) == 0 &&
          static_cast<uint64_t>(status.st_size) >= size;
 }

@@ -55,6 +55,12 @@ void DescribeBuffer(const v1::AllocateBuffer& command, Resources& resources,
     return CannotReturn(
         "its page-locked memory was that of the executor that died", record);
   }
+  if (command.sharing() == v1::SHARING_IPC) {
+    return CannotReturn(
+        "its memory was made for an IPC handle, and ended with the executor "
+        "that died",
+        record);
+  }
   AddMemory(command.buffer(), resources, record);
 }
 
@@ -72,6 +78,20 @@ void DescribeSemaphore(uint64_t handle, Resources& resources,
   }
 }
 
+void DescribeEvent(uint64_t handle, Resources& resources,
+                   JournalRecord* record) {
+  record->add_creates(handle);
+  const auto found = resources.events.Find(handle);
+  if (!found.ok()) return;
+  if ((*found)->allocation.has_value()) {
+    AddPlace(handle, (*found)->device, *(*found)->allocation, /*alone=*/true,
+             record);
+  }
+  if ((*found)->imported != nullptr) {
+    record->add_imports((*found)->imported->words().import());
+  }
+}
+
 void DescribeImport(const v1::ImportResource& command, Resources& resources,
                     JournalRecord* record) {
   const uint64_t handle = command.resource();
@@ -80,8 +100,17 @@ void DescribeImport(const v1::ImportResource& command, Resources& resources,
     return CannotReturn(
         "it was memory of a process outside Holdfast; import it anew", record);
   }
+  if (command.has_event_handle()) {
+    record->add_creates(handle);
+    return CannotReturn(
+        "it was an event of a process outside Holdfast; import it anew",
+        record);
+  }
   if (Handle::Unpack(handle).kind == HandleKind::kSemaphore) {
     return DescribeSemaphore(handle, resources, record);
+  }
+  if (Handle::Unpack(handle).kind == HandleKind::kEvent) {
+    return DescribeEvent(handle, resources, record);
   }
   record->add_creates(handle);
   AddMemory(handle, resources, record);
@@ -160,7 +189,7 @@ void Describe(const v1::Command& command, Resources& resources,
     case v1::Command::kCreateStream:
       return record->add_creates(command.create_stream().stream());
     case v1::Command::kCreateEvent:
-      return record->add_creates(command.create_event().event());
+      return DescribeEvent(command.create_event().event(), resources, record);
     case v1::Command::kAllocateBuffer:
       return DescribeBuffer(command.allocate_buffer(), resources, record);
     case v1::Command::kCreateSubBuffer:

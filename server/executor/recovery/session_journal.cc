@@ -46,7 +46,7 @@ Summary SummaryOf(const v1::Command& command, Resources& resources) {
 // Does the command end a resource whose memory may go back to the supervisor?
 bool GivesMemoryBack(const v1::Command& command) {
   return command.has_free_buffer() || command.has_free_arena() ||
-         command.has_destroy_semaphore();
+         command.has_destroy_semaphore() || command.has_destroy_event();
 }
 
 // REQUIRES: GivesMemoryBack(command). Will it find a handle to end?
@@ -56,6 +56,7 @@ bool WillEnd(const v1::Command& command, Resources& resources) {
   if (command.has_destroy_semaphore()) {
     handle = command.destroy_semaphore().semaphore();
   }
+  if (command.has_destroy_event()) handle = command.destroy_event().event();
   const uint64_t stream = command.free_buffer().stream();
   return (resources.Contains(handle) || resources.IsInError(handle)) &&
          (stream == 0 || resources.streams.Find(stream).ok());

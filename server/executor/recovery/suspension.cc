@@ -14,6 +14,9 @@ namespace {
 std::string Obstacle(const BufferResource& buffer) {
   if (buffer.imported != nullptr) return "is memory of another session";
   if (buffer.host != nullptr) return "is page-locked memory of its executor";
+  if (buffer.ipc != nullptr) {
+    return "was made for an IPC handle, and ends with its executor";
+  }
   if (buffer.module != nullptr) {
     return "is a variable of a module, which begins with its first value again";
   }
@@ -39,6 +42,12 @@ absl::Status CheckSuspendable(Resources& resources) {
                            ? ""
                            : "is a semaphore of another session");
       });
+  resources.events.ForEachHandle([&](uint64_t handle,
+                                     const EventResource& event) {
+    refuse(handle, event.imported != nullptr ? "is an event of another session"
+                   : event.foreign ? "is an event of a process outside Holdfast"
+                                   : "");
+  });
   // A graph may keep page-locked memory beyond the life of its handle.
   if (status.ok() && resources.account().pinned_memory()->used() > 0) {
     status = absl::FailedPreconditionError(

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/sharing/foreign_memory.h"
 
-#include <unistd.h>
-
-#include <optional>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/handle.h"
-#include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "core/memory/chunk.h"
+#include "server/executor/sharing/ipc_handle.h"
 
 namespace holdfast::executor {
 namespace {
@@ -37,16 +35,23 @@ absl::StatusOr<uint64_t> MappedSize(const cuda::Context& context,
   return (end + granularity - 1) / granularity * granularity;
 }
 
-// The bytes of an IPC handle, if this is what the descriptor brings.
-std::optional<CUipcMemHandle> HandleIn(int descriptor) {
-  CUipcMemHandle handle;
-  char more = 0;
-  if (!IsSealed(descriptor) ||
-      pread(descriptor, &handle, sizeof handle, 0) != sizeof handle ||
-      pread(descriptor, &more, 1, sizeof handle) != 0) {
-    return std::nullopt;
+absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportFromPool(
+    Resources& resources, const v1::ImportResource& command) {
+  const v1::ForeignMemory& memory = command.memory();
+  CUmemPoolPtrExportData data;
+  if (memory.pool().pointer_data().size() != sizeof data) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the data of a pool's pointer have ",
+        memory.pool().pointer_data().size(), " bytes, not ", sizeof data));
   }
-  return handle;
+  std::memcpy(&data, memory.pool().pointer_data().data(), sizeof data);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      UniqueFd pool,
+      resources.sharing().claim(memory.pool().descriptor_token()));
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            resources.Device(command.device()));
+  return ImportedMemory::OpenPool(device->context, std::move(pool), data,
+                                  memory.offset(), memory.size());
 }
 
 }  // namespace
@@ -54,22 +59,24 @@ std::optional<CUipcMemHandle> HandleIn(int descriptor) {
 absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
     Resources& resources, const v1::ImportResource& command) {
   const v1::ForeignMemory& memory = command.memory();
-  if (!memory.has_descriptor_token()) {
+  if (!memory.has_descriptor_token() && !memory.has_pool()) {
     return absl::UnimplementedError(
         "memory outside Holdfast is imported by a descriptor that was handed "
-        "over: of cuMemExportToShareableHandle, or of a sealed memfd with the "
-        "64 bytes of cuIpcGetMemHandle");
+        "over: of cuMemExportToShareableHandle, of "
+        "cuMemPoolExportToShareableHandle, or of a sealed memfd with the 64 "
+        "bytes of cuIpcGetMemHandle");
   }
   if (Handle::Unpack(command.resource()).kind != HandleKind::kBuffer) {
     return absl::InvalidArgumentError("foreign memory becomes a buffer");
   }
   HOLDFAST_RETURN_IF_ERROR(CheckRange(memory));
+  if (memory.has_pool()) return ImportFromPool(resources, command);
   HOLDFAST_ASSIGN_OR_RETURN(
       UniqueFd descriptor,
       resources.sharing().claim(memory.descriptor_token()));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
                             resources.Device(command.device()));
-  if (const auto handle = HandleIn(descriptor.get())) {
+  if (const auto handle = ReadIpcHandle<CUipcMemHandle>(descriptor.get())) {
     return ImportedMemory::Open(device->context, *handle, memory.offset(),
                                 memory.size());
   }

@@ -15,9 +15,10 @@ namespace holdfast::executor {
 // client has handed a descriptor over on the session's descriptor socket: one
 // of cuMemExportToShareableHandle, or a sealed memfd with the 64 bytes of
 // cuIpcGetMemHandle. Handles come in a descriptor, too, since who can hand one
-// over is on this machine. The supervisor has no part in it, since the memory
-// is not the daemon's. INVALID_ARGUMENT: the descriptor is no device memory, or
-// has less than was said. UNIMPLEMENTED: pools.
+// over is on this machine. A descriptor of cuMemPoolExportToShareableHandle
+// comes with the data of a pointer. The supervisor has no part in it, since the
+// memory is not the daemon's. INVALID_ARGUMENT: the descriptor is no device
+// memory, or has less than was said.
 absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
     Resources& resources, const v1::ImportResource& command);
 

@@ -6,6 +6,7 @@
 #include "core/cuda/device.h"
 #include "core/memory/imported_chunk.h"
 #include "core/memory/ipc_memory.h"
+#include "core/memory/pool_memory.h"
 
 namespace holdfast::executor {
 namespace {
@@ -53,16 +54,13 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::Map(
   return memory;
 }
 
-absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::Open(
-    std::shared_ptr<const cuda::Context> context, const CUipcMemHandle& handle,
+absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::InAllocation(
+    CUdeviceptr base, uint64_t mapped_size, std::shared_ptr<const void> owner,
     uint64_t offset, uint64_t size) {
-  HOLDFAST_ASSIGN_OR_RETURN(
-      std::shared_ptr<const memory::IpcMemory> opened,
-      memory::IpcMemory::Open(std::move(context), handle));
-  if (offset > opened->size() || size > opened->size() - offset) {
+  if (offset > mapped_size || size > mapped_size - offset) {
     return absl::InvalidArgumentError(absl::StrCat(size, " bytes at ", offset,
                                                    " of an allocation of ",
-                                                   opened->size(), " bytes"));
+                                                   mapped_size, " bytes"));
   }
   internal::ImportedResource imported;
   imported.set_offset(offset);
@@ -70,10 +68,32 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::Open(
   imported.set_rights(v1::RIGHTS_READ_WRITE);
   std::shared_ptr<ImportedMemory> memory(
       new ImportedMemory(imported, /*released=*/[](uint64_t) {}));
-  memory->base_ = opened->address();
-  memory->mapped_size_ = opened->size();
-  memory->mapping_ = std::move(opened);
+  memory->base_ = base;
+  memory->mapped_size_ = mapped_size;
+  memory->mapping_ = std::move(owner);
   return memory;
+}
+
+absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::Open(
+    std::shared_ptr<const cuda::Context> context, const CUipcMemHandle& handle,
+    uint64_t offset, uint64_t size) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      std::shared_ptr<const memory::IpcMemory> opened,
+      memory::IpcMemory::Open(std::move(context), handle));
+  const CUdeviceptr base = opened->address();
+  const uint64_t mapped_size = opened->size();
+  return InAllocation(base, mapped_size, std::move(opened), offset, size);
+}
+
+absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::OpenPool(
+    std::shared_ptr<const cuda::Context> context, UniqueFd pool,
+    const CUmemPoolPtrExportData& data, uint64_t offset, uint64_t size) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      std::shared_ptr<const memory::PoolMemory> opened,
+      memory::PoolMemory::Import(std::move(context), std::move(pool), data));
+  const CUdeviceptr base = opened->address();
+  const uint64_t mapped_size = opened->size();
+  return InAllocation(base, mapped_size, std::move(opened), offset, size);
 }
 
 ImportedMemory::~ImportedMemory() {

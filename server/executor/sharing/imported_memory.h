@@ -29,6 +29,10 @@ class ImportedMemory {
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> Open(
       std::shared_ptr<const cuda::Context> context,
       const CUipcMemHandle& handle, uint64_t offset, uint64_t size);
+  // The same of an allocation in another process's memory pool.
+  static absl::StatusOr<std::shared_ptr<ImportedMemory>> OpenPool(
+      std::shared_ptr<const cuda::Context> context, UniqueFd pool,
+      const CUmemPoolPtrExportData& data, uint64_t offset, uint64_t size);
   // REQUIRES: no device uses it any more.
   ~ImportedMemory();
   ImportedMemory(const ImportedMemory&) = delete;
@@ -45,6 +49,10 @@ class ImportedMemory {
   uint64_t import() const { return import_; }
 
  private:
+  // The range in an allocation that `owner` keeps.
+  static absl::StatusOr<std::shared_ptr<ImportedMemory>> InAllocation(
+      CUdeviceptr base, uint64_t mapped_size, std::shared_ptr<const void> owner,
+      uint64_t offset, uint64_t size);
   ImportedMemory(const internal::ImportedResource& imported,
                  std::function<void(uint64_t)> released);
 

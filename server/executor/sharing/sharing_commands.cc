@@ -12,7 +12,9 @@
 #include "core/cuda/copy.h"
 #include "server/executor/command_handlers.h"
 #include "server/executor/sharing/foreign_memory.h"
+#include "server/executor/sharing/imported_event.h"
 #include "server/executor/sharing/imported_memory.h"
+#include "server/executor/sharing/ipc_handle.h"
 #include "server/executor/sharing/reopen.h"
 
 namespace holdfast::executor {
@@ -107,6 +109,27 @@ absl::StatusOr<ExportedRange> RangeOfSemaphore(
                  sizeof(uint64_t));
 }
 
+// The words in which an event is published.
+absl::StatusOr<ExportedRange> RangeOfEvent(Resources& resources,
+                                           const v1::ExportResource& command) {
+  const uint64_t handle = command.resource();
+  HOLDFAST_ASSIGN_OR_RETURN(const EventResource* event,
+                            resources.events.Find(handle));
+  if (event->imported != nullptr) return ImportedError(handle);
+  if (!event->allocation.has_value()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        DescribeHandle(handle), " was not created as interprocess"));
+  }
+  if (command.foreign() == v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(DescribeHandle(handle),
+                     " is exported to processes outside Holdfast with "
+                     "FOREIGN_HANDLE_IPC: an event has no descriptor"));
+  }
+  return InChunk(event->device, event->allocation->block, /*offset=*/0,
+                 event->allocation->size);
+}
+
 absl::StatusOr<ExportedRange> RangeOf(Resources& resources,
                                       const v1::ExportResource& command) {
   const HandleKind kind = holdfast::Handle::Unpack(command.resource()).kind;
@@ -114,9 +137,10 @@ absl::StatusOr<ExportedRange> RangeOf(Resources& resources,
   if (kind == HandleKind::kSemaphore) {
     return RangeOfSemaphore(resources, command);
   }
+  if (kind == HandleKind::kEvent) return RangeOfEvent(resources, command);
   return absl::InvalidArgumentError(
       absl::StrCat(DescribeHandle(command.resource()),
-                   " cannot be exported: buffers and semaphores can"));
+                   " cannot be exported: buffers, events and semaphores can"));
 }
 
 v1::HandleKind KindOf(uint64_t handle) {
@@ -137,8 +161,10 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> Import(
   }
   if (command.has_memory()) return ImportForeign(resources, command);
   if (!command.has_token()) {
-    return absl::UnimplementedError(
-        "events of processes outside Holdfast are not imported");
+    return absl::InvalidArgumentError(
+        absl::StrCat(DescribeHandle(command.resource()),
+                     " is to be imported from nothing that it could be: a "
+                     "token, memory, or an event's handle"));
   }
   HOLDFAST_RETURN_IF_ERROR(CheckToken(command.token()));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
@@ -173,6 +199,41 @@ absl::StatusOr<SemaphoreResource> ImportSemaphore(
   return semaphore;
 }
 
+absl::StatusOr<EventResource> ImportEvent(Resources& resources,
+                                          const v1::ImportResource& command) {
+  EventResource event;
+  event.device = command.device();
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            resources.Device(command.device()));
+  HOLDFAST_ASSIGN_OR_RETURN(std::shared_ptr<ImportedMemory> words,
+                            Import(resources, command));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      event.imported, ImportedEvent::Open(device->context, std::move(words),
+                                          resources.sharing()));
+  return event;
+}
+
+// An event of a process outside Holdfast.
+absl::StatusOr<EventResource> ImportForeignEvent(
+    Resources& resources, const v1::ImportResource& command) {
+  EventResource event;
+  event.device = command.device();
+  event.foreign = true;
+  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd descriptor,
+                            resources.sharing().claim(command.event_handle()));
+  const auto handle = ReadIpcHandle<CUipcEventHandle>(descriptor.get());
+  if (!handle.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the descriptor is no sealed memfd with the ", sizeof(CUipcEventHandle),
+        " bytes of cuIpcGetEventHandle"));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            resources.Device(command.device()));
+  HOLDFAST_ASSIGN_OR_RETURN(event.event,
+                            cuda::Event::OpenIpc(device->context, *handle));
+  return event;
+}
+
 v1::Result ImportResult(const ImportedMemory& memory) {
   v1::Result result;
   result.mutable_imported()->set_size(memory.size());
@@ -181,13 +242,74 @@ v1::Result ImportResult(const ImportedMemory& memory) {
   return result;
 }
 
+absl::Status ExportIpcMemory(const CommandContext& context,
+                             const v1::ExportResource& command) {
+  const uint64_t handle = command.resource();
+  Resources& resources = context.resources;
+  HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* owner,
+                            OwnerOf(resources, handle));
+  HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* buffer,
+                            resources.buffers.Find(handle));
+  if (owner->imported != nullptr) return ImportedError(handle);
+  if (owner->ipc == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        DescribeHandle(handle), " was not allocated with SHARING_IPC"));
+  }
+  HOLDFAST_RETURN_IF_ERROR(cuda::CheckRange(
+      DescribeHandle(handle), command.offset(), command.size(), buffer->size));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto memory, owner->ipc->Export());
+  v1::Result result;
+  v1::Export& exported = *result.mutable_exported();
+  exported.set_ipc_handle(memory.handle.reserved,
+                          sizeof memory.handle.reserved);
+  exported.set_offset(memory.offset + (buffer->address - owner->address) +
+                      command.offset());
+  exported.set_size(command.size() != 0 ? command.size()
+                                        : buffer->size - command.offset());
+  exported.set_mapped_size(memory.mapped_size);
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status ExportIpcEvent(const CommandContext& context,
+                            const v1::ExportResource& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(const EventResource* event,
+                            context.resources.events.Find(command.resource()));
+  if (event->imported != nullptr || event->foreign) {
+    return ImportedError(command.resource());
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const CUipcEventHandle handle,
+                            event->event->IpcHandle());
+  v1::Result result;
+  result.mutable_exported()->set_ipc_handle(handle.reserved,
+                                            sizeof handle.reserved);
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
+
+// Answers with the 64 bytes that other processes of the machine open. They have
+// no token: they are good as long as the resource lives.
+absl::Status ExportIpcHandle(const CommandContext& context,
+                             const v1::ExportResource& command) {
+  switch (holdfast::Handle::Unpack(command.resource()).kind) {
+    case HandleKind::kBuffer:
+      return ExportIpcMemory(context, command);
+    case HandleKind::kEvent:
+      return ExportIpcEvent(context, command);
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribeHandle(command.resource()),
+                       " has no IPC handle: buffers and events have"));
+  }
+}
+
 }  // namespace
 
 absl::Status Handle(const CommandContext& context,
                     const v1::ExportResource& command) {
   Resources& resources = context.resources;
   if (command.foreign() == v1::FOREIGN_HANDLE_IPC) {
-    return absl::UnimplementedError("IPC handles are not exported");
+    return ExportIpcHandle(context, command);
   }
   HOLDFAST_ASSIGN_OR_RETURN(ExportedRange range, RangeOf(resources, command));
   const uint64_t size = range.request.size();
@@ -215,6 +337,17 @@ absl::Status Handle(const CommandContext& context,
                     const v1::ImportResource& command) {
   Resources& resources = context.resources;
   const uint64_t handle = command.resource();
+  if (holdfast::Handle::Unpack(handle).kind == HandleKind::kEvent) {
+    HOLDFAST_RETURN_IF_ERROR(Create(resources.events, handle, [&] {
+      return command.has_event_handle() ? ImportForeignEvent(resources, command)
+                                        : ImportEvent(resources, command);
+    }));
+    v1::Result result;
+    result.mutable_imported()->set_rights(
+        command.has_event_handle() ? v1::RIGHTS_READ_WRITE : v1::RIGHTS_READ);
+    context.Reply(std::move(result));
+    return absl::OkStatus();
+  }
   if (holdfast::Handle::Unpack(handle).kind == HandleKind::kSemaphore) {
     HOLDFAST_RETURN_IF_ERROR(Create(resources.semaphores, handle, [&] {
       return ImportSemaphore(resources, command);

@@ -511,7 +511,6 @@ def test_a_compilation_says_how_long_it_takes(monkeypatch):
         lambda d, s: s.__cuda_stream__(),
         lambda d, s: int(d.allocate(4, stream=s).handle),
         lambda d, s: Kernel.from_handle(1),
-        lambda d, s: d.create_event({"ipc_enabled": True}),
     ],
 )
 def test_what_cannot_cross_says_so(device, stream, use):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers and semaphores that pass between sessions and processes, and collections."""
+"""Buffers, events and semaphores that pass between sessions and processes, and collections."""
 
 import ctypes
 import gc
@@ -16,7 +16,15 @@ import holdfast
 import numpy as np
 import pytest
 from holdfast import collections
-from holdfast.core import Buffer, CUDAError, DeviceMemoryResource, LaunchConfig, Program, launch
+from holdfast.core import (
+    Buffer,
+    CUDAError,
+    DeviceMemoryResource,
+    Event,
+    LaunchConfig,
+    Program,
+    launch,
+)
 from holdfast.core.utils import StridedMemoryView
 
 
@@ -87,6 +95,59 @@ def test_a_pickled_buffer_is_the_same_memory(session, device, stream, shared):
         there.sync()
         assert twin.is_mapped
     assert read(shared, stream) == [0x07070707] * 4
+
+
+def test_a_stream_waits_for_an_event_of_another_session(device, stream, other, shared):
+    gate = holdfast.Semaphore(device=device)
+    gate.wait(1, stream=stream)
+    shared.fill(1, stream=stream)
+    done = stream.record(options={"ipc_enabled": True})
+    assert done.is_ipc_enabled and not done.is_done
+    seen = Event.from_ipc_descriptor(done.ipc_descriptor, device=other.device(0))
+    assert seen.is_ipc_enabled and not seen.is_done
+    there = other.device(0).create_stream()
+    imported = Buffer.from_ipc_descriptor(
+        other.device(0).memory_resource, shared.export(), stream=there
+    )
+    there.wait(seen)
+    gate.signal(1)
+    assert read(imported, there) == [0x01010101] * 4
+    seen.sync()
+    assert seen.is_done
+    assert done.ipc_descriptor is done.ipc_descriptor  # one token for all
+    with pytest.raises(CUDAError) as caught:
+        there.record(seen)
+        there.sync()
+    assert caught.value.code == "FAILED_PRECONDITION"
+
+
+def test_events_that_cannot_be_shared_say_so(device, stream):
+    with pytest.raises(RuntimeError, match="not IPC-enabled"):
+        _ = stream.record().ipc_descriptor
+    with pytest.raises(TypeError, match="timing"):
+        device.create_event({"ipc_enabled": True, "timing_enabled": True})
+    with pytest.raises(ValueError, match="16 bytes or an IPC handle of 64"):
+        Event.from_ipc_descriptor(b"short", device=device)
+    with pytest.raises(CUDAError):
+        Event.from_ipc_descriptor(b"Z" * 64, device=device)
+
+
+def test_memory_for_ipc_handles(device, stream):
+    buffer = Buffer.for_ipc_handle(16, device=device)
+    buffer.copy_from(np.arange(4, dtype=np.int32), stream=stream)
+    assert read(buffer, stream) == [0, 1, 2, 3]
+    handle, offset = buffer.ipc_handle
+    assert len(handle) == 64 and offset >= 0
+    with pytest.raises(CUDAError) as caught:
+        _ = device.allocate(16, stream=stream).ipc_handle
+    assert caught.value.code == "FAILED_PRECONDITION"
+
+
+def test_pools_that_are_none_are_refused(device):
+    with pytest.raises(ValueError, match="64 bytes of a pool"):
+        Buffer.from_pool(0, b"short", 16, device=device)
+    with pytest.raises(CUDAError), open(os.devnull, "rb") as file:
+        Buffer.from_pool(file.fileno(), b"Z" * 64, 16, device=device)
 
 
 def test_semaphores_order_streams_of_two_sessions(device, stream, other, shared):

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -72,6 +74,44 @@ class OwnChunk {
   const cuda::DriverApi& api_;
   CUmemGenericAllocationHandle handle_ = 0;
   CUdeviceptr address_ = 0;
+  UniqueFd descriptor_;
+};
+
+// Memory of a pool of this process, as cuda.core makes it with ipc_enabled.
+class OwnPoolMemory {
+ public:
+  explicit OwnPoolMemory(const cuda::DriverApi& api) : api_(api) {
+    CUmemPoolProps properties = {};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    EXPECT_EQ(api.cuMemPoolCreate(&pool_, &properties), CUDA_SUCCESS);
+    int fd = -1;
+    EXPECT_EQ(api.cuMemPoolExportToShareableHandle(
+                  &fd, pool_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+              CUDA_SUCCESS);
+    descriptor_.Reset(fd);
+    EXPECT_EQ(api.cuMemAllocFromPoolAsync(&address_, kBytes, pool_, nullptr),
+              CUDA_SUCCESS);
+    EXPECT_EQ(api.cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuMemPoolExportPointer(&data_, address_), CUDA_SUCCESS);
+  }
+  ~OwnPoolMemory() {
+    api_.cuMemFree(address_);
+    api_.cuMemPoolDestroy(pool_);
+  }
+
+  CUdeviceptr address() const { return address_; }
+  int descriptor() const { return descriptor_.get(); }
+  std::string data() const {
+    return std::string(reinterpret_cast<const char*>(&data_), sizeof data_);
+  }
+
+ private:
+  const cuda::DriverApi& api_;
+  CUmemoryPool pool_ = nullptr;
+  CUdeviceptr address_ = 0;
+  CUmemPoolPtrExportData data_ = {};
   UniqueFd descriptor_;
 };
 
@@ -194,6 +234,52 @@ TEST_F(ForeignTest, ACollectionIsMappedForReadingAlone) {
   EXPECT_EQ(Write(mapping->pointer(), numbers_), CUDA_ERROR_INVALID_VALUE);
 }
 
+// A reader that sleeps lets the memory go and keeps its pointers.
+TEST_F(ForeignTest, AMappingSleepsAndWakesAtTheSameAddress) {
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  std::unique_ptr<LocalMapping> mapping;
+  {
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer,
+                         session().device(0).AllocateShared(kBytes));
+    ASSERT_OK(buffer.Upload(numbers_, stream));
+    ASSERT_OK(stream.Synchronize());
+    ASSERT_OK_AND_ASSIGN(const LocalExport memory, buffer.ExportLocal());
+    ASSERT_OK_AND_ASSIGN(mapping,
+                         LocalMapping::Map(memory, {.driver = driver_path()}));
+    EXPECT_THAT(mapping->Wake(memory),
+                StatusIs(StatusCode::kFailedPrecondition, "is awake"));
+  }
+  const uint64_t pointer = mapping->pointer();
+  EXPECT_EQ(Read(pointer), numbers_);
+  ASSERT_OK(session().Synchronize());
+  const uint64_t mapped = ReservedBytes();
+  EXPECT_GE(mapped, kChunk);
+  ASSERT_OK(mapping->Sleep());
+  EXPECT_TRUE(mapping->asleep());
+  EXPECT_OK(mapping->Sleep());
+  EXPECT_TRUE(Eventually([&] { return ReservedBytes() <= mapped - kChunk; }));
+  // Nothing else gets the addresses meanwhile.
+  const OwnChunk own(driver());
+  EXPECT_NE(own.address(), pointer);
+  ASSERT_OK_AND_ASSIGN(const Buffer next,
+                       session().device(0).AllocateShared(kBytes));
+  ASSERT_OK(next.Fill(uint32_t{5}, stream));
+  ASSERT_OK(stream.Synchronize());
+  ASSERT_OK_AND_ASSIGN(const LocalExport part,
+                       next.ExportLocal({.offset = 4, .size = 4}));
+  EXPECT_THAT(mapping->Wake(part),
+              StatusIs(StatusCode::kFailedPrecondition, "has moved"));
+  ASSERT_OK_AND_ASSIGN(LocalExport memory, next.ExportLocal());
+  const std::string token = std::exchange(memory.token, std::string(16, 'x'));
+  EXPECT_THAT(mapping->Wake(memory),
+              StatusIs(StatusCode::kFailedPrecondition, "no export"));
+  EXPECT_TRUE(mapping->asleep());
+  memory.token = token;
+  ASSERT_OK(mapping->Wake(memory));
+  EXPECT_EQ(mapping->pointer(), pointer);
+  EXPECT_EQ(Read(pointer), std::vector<uint32_t>(kCount, 5));
+}
+
 TEST_F(ForeignTest, ATokenForSessionsOpensNoDescriptor) {
   ASSERT_OK_AND_ASSIGN(const Buffer buffer,
                        session().device(0).AllocateShared(kBytes));
@@ -271,6 +357,141 @@ TEST_F(ForeignTest, AForgedHandleIsRefused) {
         CreateSealedMemfd("handle", std::string(size, '\x5a')));
     EXPECT_FALSE(
         session().device(0).ImportDescriptor(handle.get(), 0, kBytes).ok())
+        << size;
+  }
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  EXPECT_OK(stream.Synchronize());
+}
+
+TEST_F(ForeignTest, ASessionImportsMemoryOfAPool) {
+  const OwnPoolMemory own(driver());
+  ASSERT_EQ(Write(own.address(), numbers_), CUDA_SUCCESS);
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  {
+    ASSERT_OK_AND_ASSIGN(
+        const Buffer seen,
+        session().device(0).ImportPool(own.descriptor(), own.data(), kBytes));
+    std::vector<uint32_t> values(kCount);
+    ASSERT_OK(seen.Download(values, stream));
+    EXPECT_EQ(values, numbers_);
+    ASSERT_OK(seen.Fill(uint32_t{9}, stream));
+    ASSERT_OK(stream.Synchronize());
+    EXPECT_EQ(Read(own.address()), std::vector<uint32_t>(kCount, 9));
+  }
+  ASSERT_OK(session().Synchronize());
+}
+
+TEST_F(ForeignTest, PoolsThatAreNoneAreRefused) {
+  const OwnPoolMemory own(driver());
+  const OwnChunk chunk(driver());
+  const auto import = [](int fd, const std::string& data, uint64_t size) {
+    return session().device(0).ImportPool(fd, data, size).status();
+  };
+  EXPECT_THAT(import(own.descriptor(), "short", kBytes),
+              StatusIs(StatusCode::kInvalidArgument, "5 bytes, not 64"));
+  EXPECT_FALSE(import(own.descriptor(), std::string(64, 'Z'), kBytes).ok());
+  EXPECT_FALSE(import(own.descriptor(), own.data(), 1 << 30).ok());
+  EXPECT_FALSE(import(own.descriptor(), own.data(), 0).ok());
+  ASSERT_OK_AND_ASSIGN(const UniqueFd memory, CreateMemfd("no pool", kChunk));
+  EXPECT_FALSE(import(memory.get(), own.data(), kBytes).ok());
+  EXPECT_FALSE(import(STDIN_FILENO, own.data(), kBytes).ok());
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  EXPECT_OK(stream.Synchronize());
+}
+
+TEST_F(ForeignTest, AnIpcHandleOfASessionsMemory) {
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  {
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer,
+                         session().device(0).AllocateIpc(2 * kBytes));
+    ASSERT_OK(buffer.Upload(numbers_, stream));
+    std::vector<uint32_t> values(kCount);
+    ASSERT_OK_AND_ASSIGN(const Buffer part, buffer.Sub(0, kBytes));
+    ASSERT_OK(part.Download(values, stream));
+    EXPECT_EQ(values, numbers_);
+    EXPECT_GE(ReservedBytes(), before_ + 2 * kBytes);
+    EXPECT_THAT(buffer.Export().status(),
+                StatusIs(StatusCode::kFailedPrecondition, "SHARING_EXPORT"));
+    ASSERT_OK_AND_ASSIGN(const IpcExport exported, part.IpcHandle());
+    EXPECT_EQ(exported.size, kBytes);
+    EXPECT_GE(exported.mapped_size, exported.offset + exported.size);
+    CUipcMemHandle handle;
+    ASSERT_EQ(exported.handle.size(), sizeof handle.reserved);
+    std::memcpy(handle.reserved, exported.handle.data(),
+                sizeof handle.reserved);
+    CUdeviceptr address = 0;
+    const CUresult opened = driver().cuIpcOpenMemHandle(
+        &address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    if (IsGpu()) {
+      ASSERT_EQ(opened, CUDA_SUCCESS);
+      EXPECT_EQ(Read(address + exported.offset), numbers_);
+      EXPECT_EQ(driver().cuIpcCloseMemHandle(address), CUDA_SUCCESS);
+    } else {
+      EXPECT_NE(opened, CUDA_SUCCESS);  // Its executor is too confined.
+    }
+  }
+  EXPECT_TRUE(Eventually([&] { return ReservedBytes() == before_; }));
+  ASSERT_OK_AND_ASSIGN(const Buffer plain, session().device(0).Allocate(4));
+  EXPECT_THAT(plain.IpcHandle().status(),
+              StatusIs(StatusCode::kFailedPrecondition, "SHARING_IPC"));
+  ASSERT_OK_AND_ASSIGN(const Buffer empty, session().device(0).AllocateIpc(0));
+  EXPECT_THAT(session().Synchronize(),
+              StatusIs(StatusCode::kInvalidArgument, "at least 1 byte"));
+}
+
+// Events of this process's driver, which the software device's executors are
+// too confined to open, as this process is to open theirs.
+TEST_F(ForeignTest, ASessionWaitsForAnEventOfThisProcess) {
+  CUevent own = nullptr;
+  ASSERT_EQ(driver().cuEventCreate(
+                &own, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING),
+            CUDA_SUCCESS);
+  CUipcEventHandle handle;
+  ASSERT_EQ(driver().cuIpcGetEventHandle(&handle, own), CUDA_SUCCESS);
+  const auto seen = session().device(0).ImportIpcEvent(
+      {handle.reserved, sizeof handle.reserved});
+  if (IsGpu()) {
+    ASSERT_OK(seen);
+    ASSERT_OK_AND_ASSIGN(const Stream stream,
+                         session().device(0).CreateStream());
+    ASSERT_EQ(driver().cuEventRecord(own, nullptr), CUDA_SUCCESS);
+    ASSERT_OK(stream.Wait(*seen));
+    EXPECT_OK(stream.Synchronize());
+    EXPECT_TRUE(*seen->IsDone());
+    EXPECT_THAT(seen->Export().status(),
+                StatusIs(StatusCode::kFailedPrecondition, "interprocess"));
+  } else {
+    EXPECT_THAT(seen.status(), StatusIs(StatusCode::kInvalidArgument,
+                                        "CUDA_ERROR_INVALID_HANDLE"));
+  }
+  EXPECT_EQ(driver().cuEventDestroy(own), CUDA_SUCCESS);
+}
+
+TEST_F(ForeignTest, ThisProcessWaitsForAnEventOfASession) {
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  ASSERT_OK_AND_ASSIGN(const Event event,
+                       session().device(0).CreateEvent({.interprocess = true}));
+  const auto bytes = event.IpcHandle();
+  if (!IsGpu()) {
+    EXPECT_TRUE(!bytes.ok() || bytes->size() == sizeof(CUipcEventHandle));
+    return;
+  }
+  ASSERT_OK(bytes);
+  CUipcEventHandle handle;
+  ASSERT_EQ(bytes->size(), sizeof handle.reserved);
+  std::memcpy(handle.reserved, bytes->data(), sizeof handle.reserved);
+  CUevent opened = nullptr;
+  ASSERT_EQ(driver().cuIpcOpenEventHandle(&opened, handle), CUDA_SUCCESS);
+  ASSERT_OK(stream.Record(event));
+  EXPECT_TRUE(Eventually([&] { return *event.IsDone(); }));
+  EXPECT_EQ(driver().cuEventSynchronize(opened), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuEventDestroy(opened), CUDA_SUCCESS);
+}
+
+TEST_F(ForeignTest, AForgedEventHandleIsRefused) {
+  for (const size_t size : {0, 63, 64, 65}) {
+    EXPECT_FALSE(
+        session().device(0).ImportIpcEvent(std::string(size, '\x5a')).ok())
         << size;
   }
   ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());

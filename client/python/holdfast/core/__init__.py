@@ -5,7 +5,7 @@ The README of client/python lists every public name: the same, different, or not
 """
 
 from holdfast._errors import CUDAError, NVRTCError
-from holdfast._sharing import IPCBufferDescriptor
+from holdfast._sharing import IPCBufferDescriptor, IPCEventDescriptor
 from holdfast.core._device import ComputeCapability, Device, DeviceProperties
 from holdfast.core._event import Event, EventOptions
 from holdfast.core._launch import LaunchConfig, launch
@@ -41,6 +41,7 @@ __all__ = [
     "GraphDefinition",
     "GraphMemoryResource",
     "IPCBufferDescriptor",
+    "IPCEventDescriptor",
     "Kernel",
     "LaunchConfig",
     "LegacyPinnedMemoryResource",

@@ -58,9 +58,20 @@ class Event:
     @property
     def is_ipc_enabled(self) -> bool: ...
     @property
+    def ipc_descriptor(self) -> IPCEventDescriptor: ...
+    @property
+    def ipc_handle(self) -> bytes: ...
+    @property
     def device(self) -> Device: ...
     @property
     def handle(self) -> int: ...
+    @classmethod
+    def from_ipc_descriptor(
+        cls, ipc_descriptor: IPCEventDescriptor | bytes, *, device: Device | None = None
+    ) -> Event: ...
+    def export(
+        self, *, lifetime: float = 60.0, imports: int = 1, session_id: str = ""
+    ) -> IPCEventDescriptor: ...
     def sync(self) -> None: ...
     async def sync_async(self) -> None: ...
     def close(self) -> None: ...
@@ -125,6 +136,12 @@ class Device:
     def __int__(self) -> int: ...
 
 class IPCBufferDescriptor:
+    address: str
+    token: bytes
+    size: int
+    def __init__(self, address: str, token: bytes, size: int = 0) -> None: ...
+
+class IPCEventDescriptor:
     address: str
     token: bytes
     size: int
@@ -204,6 +221,20 @@ class Buffer:
         owner: Any = None,
         *,
         stream: _Stream | None = None,
+    ) -> Buffer: ...
+    @classmethod
+    def for_ipc_handle(cls, size: int, *, device: Device | None = None) -> Buffer: ...
+    @property
+    def ipc_handle(self) -> tuple[bytes, int]: ...
+    @classmethod
+    def from_pool(
+        cls,
+        fd: int,
+        pointer_data: bytes,
+        size: int,
+        *,
+        device: Device | None = None,
+        owner: Any = None,
     ) -> Buffer: ...
     @classmethod
     def from_ipc_descriptor(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-from holdfast import _native
+from holdfast import _native, _sharing
 from holdfast._errors import CUDAError, SessionLostError
-from holdfast.core._options import Options, not_served
+from holdfast.core._options import Options
 
 
 class EventOptions(Options):
@@ -10,7 +10,8 @@ class EventOptions(Options):
     Fields:
         timing_enabled (False): elapsed time can be asked for.
         blocking_sync (False): the executor sleeps, rather than spins, while it waits.
-        ipc_enabled (False): not served.
+        ipc_enabled (False): other processes can wait for it: ``Event.ipc_descriptor``. Excludes
+            timing, and takes 2 MiB of the device; graphs cannot use it.
     """
 
     _fields = {"timing_enabled": False, "blocking_sync": False, "ipc_enabled": False}
@@ -30,16 +31,82 @@ class Event(_native.Event):
 
     @classmethod
     def _make(cls, device, options):
-        if options.ipc_enabled:
-            raise not_served("an event for other processes", "share within one session")
-        self = _native.Event.__new__(cls)
+        if options.ipc_enabled and options.timing_enabled:
+            raise TypeError("IPC-enabled events cannot use timing.")
+        self = cls._empty(device, options)
         self._create(
-            device._session, device._ordinal, options.timing_enabled, options.blocking_sync
+            device._session,
+            device._ordinal,
+            options.timing_enabled,
+            options.blocking_sync,
+            options.ipc_enabled,
         )
+        return self
+
+    @classmethod
+    def _empty(cls, device, options):
+        self = _native.Event.__new__(cls)
         self._device = device
         self._options = options
         self._recorded = False
+        self._is_imported = False
         return self
+
+    @classmethod
+    def from_ipc_descriptor(cls, ipc_descriptor, *, device=None):
+        """The event of another process, for ``Stream.wait``. Only its maker records it; when that
+        one's session has ended, nothing waits for it any more.
+
+        Args:
+            ipc_descriptor: ``Event.ipc_descriptor`` or ``Event.export`` of the other process. Also
+                the 64 bytes of ``cuIpcGetEventHandle``, of a process of this machine outside
+                Holdfast: such an event is lost with a fault of this session.
+            device: that waits for it; None: device 0 of the descriptor's daemon.
+
+        Raises:
+            CUDAError: the token was redeemed as often as it may be, has expired or was revoked.
+        """
+        if isinstance(ipc_descriptor, bytes):
+            from holdfast.core import Device
+
+            token, device = ipc_descriptor, Device() if device is None else device
+        else:
+            token = ipc_descriptor.token
+            if device is None:
+                device = _sharing.device_at(ipc_descriptor.address)
+        self = cls._empty(device, EventOptions(ipc_enabled=True))
+        self._import(device._session, device._ordinal, token)
+        self._is_imported = True
+        return self
+
+    def export(self, *, lifetime=60.0, imports=1, session_id=""):
+        """A descriptor for other processes, which may wait for the event.
+
+        Args:
+            lifetime: seconds that the token is good for, at most 24 hours.
+            imports: how often it may be redeemed.
+            session_id: the session that may redeem it, "s-7"; default: any of the daemon.
+        """
+        token = self._export(session_id, lifetime, imports)
+        return _sharing.IPCEventDescriptor(self._device._session.address, token)
+
+    @property
+    def ipc_descriptor(self):
+        """What ``from_ipc_descriptor`` takes in any other process, for an hour."""
+        if not self.is_ipc_enabled:
+            raise RuntimeError("Event is not IPC-enabled")
+        return _sharing.kept(
+            self, lambda lifetime, imports: self.export(lifetime=lifetime, imports=imports)
+        )
+
+    @property
+    def ipc_handle(self):
+        """64 bytes for ``cuIpcOpenEventHandle`` of a process of the daemon's machine that is outside
+        Holdfast. A fault of the session ends them."""
+        return self._ipc_handle()
+
+    def __reduce__(self):
+        return Event.from_ipc_descriptor, (self.ipc_descriptor,)
 
     def sync(self):
         """Waits until the last recording is reached, and raises what has failed before it."""
@@ -92,7 +159,7 @@ class Event(_native.Event):
 
     @property
     def is_ipc_enabled(self):
-        return False
+        return bool(self._options.ipc_enabled)
 
     @property
     def device(self):

@@ -205,6 +205,47 @@ class Buffer(_native.Buffer):
         return self
 
     @classmethod
+    def for_ipc_handle(cls, size, *, device=None):
+        """Memory with an ``ipc_handle``, for libraries that know CUDA's older IPC alone. It is lost
+        with a fault of the session; a resource with ``ipc_enabled`` makes Buffers that are not."""
+        from holdfast.core import Device
+
+        device = Device() if device is None else device
+        self = cls._empty(device._session, device._ordinal, size, None, None)
+        self._allocate_ipc(device._session, device._ordinal, size)
+        return self
+
+    @property
+    def ipc_handle(self):
+        """The 64 bytes that ``cuIpcOpenMemHandle`` takes in another process of the daemon's
+        machine, and the offset of this Buffer in what they open.
+
+        Raises:
+            CUDAError: the Buffer is not of ``for_ipc_handle``.
+        """
+        return self._ipc_handle()
+
+    @classmethod
+    def from_pool(cls, fd, pointer_data, size, *, device=None, owner=None):
+        """An allocation in a memory pool of this process, without a copy: of cuda.core with
+        ``ipc_enabled``. Lost with a fault of the session.
+
+        Args:
+            fd: of ``cuMemPoolExportToShareableHandle``; cuda.core: ``int(mr.allocation_handle)``.
+            pointer_data: 64 bytes of ``cuMemPoolExportPointer``; cuda.core:
+                ``buffer.ipc_descriptor.payload``.
+            owner: kept alive until the Buffer is closed. It is ``owner`` who frees the memory.
+        """
+        from holdfast.core import Device
+
+        device = Device() if device is None else device
+        self = cls._empty(device._session, device._ordinal, size, None, None)
+        self._import_pool(device._session, device._ordinal, fd, bytes(pointer_data), size)
+        self._is_mapped = True
+        self._owner = owner
+        return self
+
+    @classmethod
     def from_ipc_descriptor(cls, mr, ipc_descriptor, *, stream=None):
         """Memory of another process, whose ``ipc_descriptor`` or ``export`` this is. It lives as
         long as the last Buffer of it, whatever becomes of its maker.

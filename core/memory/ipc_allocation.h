@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_MEMORY_IPC_ALLOCATION_H_
+#define HOLDFAST_CORE_MEMORY_IPC_ALLOCATION_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "core/cuda/context.h"
+#include "cuda.h"
+
+namespace holdfast::memory {
+
+// Memory of cuMemAlloc, which other processes open by a handle of 64 bytes:
+// CUDA's older IPC, for libraries that know nothing else. It ends with this
+// process. Immutable; thread-safe.
+class IpcAllocation {
+ public:
+  // Aligned to 256 bytes at least. INVALID_ARGUMENT: `size` is 0.
+  static absl::StatusOr<std::unique_ptr<IpcAllocation>> Create(
+      std::shared_ptr<const cuda::Context> context, uint64_t size);
+  // cuMemFree, which may wait for all work of the device.
+  ~IpcAllocation();
+  IpcAllocation(const IpcAllocation&) = delete;
+  IpcAllocation& operator=(const IpcAllocation&) = delete;
+
+  CUdeviceptr address() const { return address_; }
+  uint64_t size() const { return size_; }
+
+  // cuIpcGetMemHandle. The handle may open more than this allocation, which
+  // then begins at `offset`.
+  struct Exported {
+    CUipcMemHandle handle;
+    uint64_t offset = 0;
+    uint64_t mapped_size = 0;
+  };
+  absl::StatusOr<Exported> Export() const;
+
+ private:
+  IpcAllocation(std::shared_ptr<const cuda::Context> context,
+                CUdeviceptr address, uint64_t size)
+      : context_(std::move(context)), address_(address), size_(size) {}
+
+  const std::shared_ptr<const cuda::Context> context_;
+  const CUdeviceptr address_;
+  const uint64_t size_;
+};
+
+}  // namespace holdfast::memory
+
+#endif  // HOLDFAST_CORE_MEMORY_IPC_ALLOCATION_H_
