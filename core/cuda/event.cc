@@ -3,12 +3,20 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/result.h"
 #include "core/cuda/scoped_context.h"
 #include "core/cuda/stream.h"
 
 namespace holdfast::cuda {
+namespace {
+
+constexpr char kConfined[] =
+    "the driver shares events by memory of the host that a confined executor "
+    "does not reach; sessions share events without it";
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Event>> Event::Create(
     std::shared_ptr<const Context> context, const EventOptions& options) {
@@ -18,7 +26,8 @@ absl::StatusOr<std::unique_ptr<Event>> Event::Create(
   if (!options.timing) flags |= CU_EVENT_DISABLE_TIMING;
   if (options.blocking_sync) flags |= CU_EVENT_BLOCKING_SYNC;
   CUevent handle = nullptr;
-  // A process that may not make shared memory of the host gets one of its own.
+  // A process that may not make the host memory by which the driver shares
+  // events gets one of its own, without a handle.
   const bool shared =
       options.interprocess &&
       context->api().cuEventCreate(&handle, flags | CU_EVENT_INTERPROCESS) ==
@@ -27,7 +36,9 @@ absl::StatusOr<std::unique_ptr<Event>> Event::Create(
     HOLDFAST_CUDA_RETURN_IF_ERROR(context->api(),
                                   cuEventCreate(&handle, flags));
   }
-  return std::unique_ptr<Event>(new Event(std::move(context), options, handle));
+  EventOptions made = options;
+  made.interprocess = shared;
+  return std::unique_ptr<Event>(new Event(std::move(context), made, handle));
 }
 
 absl::StatusOr<std::unique_ptr<Event>> Event::OpenIpc(
@@ -38,8 +49,12 @@ absl::StatusOr<std::unique_ptr<Event>> Event::OpenIpc(
   ScopedContext current(*context);
   HOLDFAST_RETURN_IF_ERROR(current.status());
   CUevent handle = nullptr;
-  HOLDFAST_CUDA_RETURN_IF_ERROR(context->api(),
-                                cuIpcOpenEventHandle(&handle, bytes));
+  const CUresult result = context->api().cuIpcOpenEventHandle(&handle, bytes);
+  if (result == CUDA_ERROR_MAP_FAILED) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cuIpcOpenEventHandle: CUDA_ERROR_MAP_FAILED: ", kConfined));
+  }
+  HOLDFAST_RETURN_IF_ERROR(ToStatus(result, "cuIpcOpenEventHandle"));
   return std::unique_ptr<Event>(
       new Event(std::move(context), {.interprocess = true}, handle));
 }
@@ -76,8 +91,10 @@ absl::Status Event::Synchronize() const {
 
 absl::StatusOr<CUipcEventHandle> Event::IpcHandle() const {
   if (!options_.interprocess) {
-    return absl::FailedPreconditionError(
-        "the event was not made interprocess (CU_EVENT_INTERPROCESS)");
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the event has no IPC handle: it was not made interprocess "
+        "(CU_EVENT_INTERPROCESS), or ",
+        kConfined));
   }
   if (context_->api().cuIpcGetEventHandle == nullptr) {
     return absl::UnimplementedError("the driver has no IPC handles");

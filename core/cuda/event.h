@@ -30,7 +30,8 @@ class Event {
   static absl::StatusOr<std::unique_ptr<Event>> Create(
       std::shared_ptr<const Context> context, const EventOptions& options);
   // cuIpcOpenEventHandle: an event of another process, which made it
-  // interprocess. `handle` may be anything.
+  // interprocess. `handle` may be anything. FAILED_PRECONDITION: this process
+  // is too confined for it.
   static absl::StatusOr<std::unique_ptr<Event>> OpenIpc(
       std::shared_ptr<const Context> context, const CUipcEventHandle& handle);
   ~Event();
@@ -57,7 +58,8 @@ class Event {
 
   // cuIpcGetEventHandle: 64 bytes with which another process of the machine
   // opens the event, as long as it lives. FAILED_PRECONDITION: the event is not
-  // interprocess. UNIMPLEMENTED: the driver has no such handles.
+  // interprocess, or the driver could make none in this process. UNIMPLEMENTED:
+  // the driver has no such handles.
   absl::StatusOr<CUipcEventHandle> IpcHandle() const;
 
  private:
