@@ -33,7 +33,7 @@ constexpr size_t kMaxResultBytes = size_t{64} << 20;
 // So many bytes of results wait while others are written, and one message more.
 constexpr size_t kMaxWaitingBytes = size_t{1} << 20;
 
-// What the executor is told of the client's metadata: no rings of its own.
+// Is the executor told of this key of the client's metadata? Not of rings.
 bool IsPassedOn(absl::string_view key) {
   return key == kSessionTokenKey || key == kResultsRead ||
          absl::StartsWith(key, "trace");

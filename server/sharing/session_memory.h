@@ -98,7 +98,7 @@ class SessionMemory {
     uint64_t address = 0;
     uint64_t size = 0;
     std::shared_ptr<SharedChunk> shared;
-    // Of the event that the chunk was made for; null: it is for no event.
+    // The page of the event that the chunk was made for; null: it is for none.
     std::shared_ptr<EventPage> event;
     // The place of its bytes in a file, while the session is suspended.
     std::optional<uint64_t> saved_offset;

@@ -80,7 +80,7 @@ class DeviceShares {
   mutable absl::Mutex mutex_;
   std::map<uint32_t, Device> devices_ ABSL_GUARDED_BY(mutex_);
   std::vector<Reservation> of_policy_ ABSL_GUARDED_BY(mutex_);
-  // Of temporary tenants, by name.
+  // Those of temporary tenants, by name.
   std::map<std::string, Reservation> temporary_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What passes between processes: tokens for buffers, events and semaphores.
+"""Things that pass between processes: tokens for buffers, events and semaphores.
 
 A token is a secret of 16 bytes, which any client of the daemon may redeem. Descriptors hold one and
 the daemon's address, and can be pickled: they are what goes through a queue or a pipe.

@@ -57,7 +57,7 @@ _POD = {
     ],
 }
 _SELECTOR = {"matchLabels!": _TEXTS}
-# Of resource.k8s.io/v1: what a driver publishes, and what a claim may ask of it.
+# Kinds of resource.k8s.io/v1: what a driver publishes, and what a claim may ask of it.
 _CEL = [{"cel!": {"expression!": str}}]
 _QUANTITY = (str, int)
 _OPAQUE = {

@@ -56,7 +56,7 @@ TEST_F(DeviceSharesTest, ATenantMayTakeMoreThanIsReservedForIt) {
   EXPECT_FALSE(shares_.Take(0, "a", 1).ok());
   EXPECT_TRUE(shares_.Take(0, "b", 20).ok());
   shares_.Return(0, "a", 60);
-  // Of these, 10 are a's own still.
+  // 10 of these are a's own still.
   EXPECT_FALSE(shares_.Take(0, "c", 51).ok());
   EXPECT_TRUE(shares_.Take(0, "c", 50).ok());
 }
