@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "client/cpp/descriptor.h"
 #include "client/cpp/session_state.h"
+#include "core/base/descriptor_socket.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
