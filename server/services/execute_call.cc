@@ -27,8 +27,9 @@ constexpr char kResultsRead[] = "holdfast-results-read";
 // that the executor suppresses the wake-ups.
 constexpr absl::Duration kLookAnyway = absl::Seconds(10);
 
-// A batch of results is smaller.
-constexpr size_t kMaxResultBytes = size_t{64} << 20;
+// A batch of results is smaller: about 1 MiB, and one result more, of which the
+// largest describes a module with 4 MiB of symbols.
+constexpr size_t kMaxResultBytes = size_t{16} << 20;
 
 // So many bytes of results wait while others are written, and one message more.
 constexpr size_t kMaxWaitingBytes = size_t{1} << 20;
