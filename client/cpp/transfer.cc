@@ -64,9 +64,17 @@ absl::Status WriteInline(SessionState& session, const TransferTarget& target,
   });
 }
 
-// The bytes of one part, which was asked for.
-absl::Status TakePart(const PendingResult& part, uint64_t size, char* data) {
-  HOLDFAST_ASSIGN_OR_RETURN(const v1::Result result, part.Wait());
+// Asks for the part of `target` that begins at `at`.
+void AskForPart(v1::Command& command, const TransferTarget& target, uint64_t at,
+                uint64_t size) {
+  v1::ReadBuffer& read = *command.mutable_read_buffer();
+  read.set_stream(target.stream);
+  read.set_buffer(target.buffer);
+  read.set_offset(target.offset + at);
+  read.set_size(size);
+}
+
+absl::Status TakePart(const v1::Result& result, uint64_t size, char* data) {
   if (result.data().size() != size) {
     return absl::InternalError(absl::StrCat(
         "the daemon sent ", result.data().size(), " of ", size, " bytes"));
@@ -75,28 +83,32 @@ absl::Status TakePart(const PendingResult& part, uint64_t size, char* data) {
   return absl::OkStatus();
 }
 
+// The last part is waited for as a call is, which can be interrupted; the
+// others come before it.
 absl::Status ReadInline(SessionState& session, const TransferTarget& target,
                         char* data) {
-  std::vector<PendingResult> parts;
+  std::vector<PendingResult> others;
+  v1::Result last;
   HOLDFAST_RETURN_IF_ERROR(ForEachPart(
       session, target, [&](uint64_t at, uint64_t size) -> absl::Status {
-        HOLDFAST_ASSIGN_OR_RETURN(
-            PendingResult part,
-            session.queue.SubmitForResult([&](v1::Command& command) {
-              v1::ReadBuffer& read = *command.mutable_read_buffer();
-              read.set_stream(target.stream);
-              read.set_buffer(target.buffer);
-              read.set_offset(target.offset + at);
-              read.set_size(size);
-            }));
-        parts.push_back(std::move(part));
+        const auto ask = [&](v1::Command& command) {
+          AskForPart(command, target, at, size);
+        };
+        if (at + size < target.size) {
+          HOLDFAST_ASSIGN_OR_RETURN(PendingResult part,
+                                    session.queue.SubmitForResult(ask));
+          others.push_back(std::move(part));
+          return absl::OkStatus();
+        }
+        HOLDFAST_ASSIGN_OR_RETURN(last, session.queue.Call(ask));
         return absl::OkStatus();
       }));
-  session.queue.Flush();
   size_t next = 0;
-  HOLDFAST_RETURN_IF_ERROR(
-      ForEachPart(session, target, [&](uint64_t at, uint64_t size) {
-        return TakePart(parts[next++], size, data + at);
+  HOLDFAST_RETURN_IF_ERROR(ForEachPart(
+      session, target, [&](uint64_t at, uint64_t size) -> absl::Status {
+        if (next == others.size()) return TakePart(last, size, data + at);
+        HOLDFAST_ASSIGN_OR_RETURN(const v1::Result part, others[next++].Wait());
+        return TakePart(part, size, data + at);
       }));
   return session.queue.TakeFailure();
 }
