@@ -95,8 +95,8 @@ class RingReader {
   }
 
   // Waits until Ready or closed, for so long at most: looks for a moment before
-  // it sleeps, unless the last wait was in vain. One thread at a time, and while
-  // others read.
+  // it sleeps, unless the last wait was in vain. One thread at a time, and
+  // while others read.
   void Await(absl::Duration limit);
 
   // The next message, which stays until the next call; nullopt: it is not all
