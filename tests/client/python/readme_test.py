@@ -16,7 +16,8 @@ import pytest
 
 _VARIES = (
     (r"holdfast-embedded-\w+", "holdfast-embedded-*"),
-    (r"software device \([^)]*\)", "software device (*)"),
+    # The processor's name may have parentheses: "Intel(R) Xeon(R) Processor".
+    (r"software device \((?:[^()]|\([^()]*\))*\)", "software device (*)"),
     (r"\b0x[0-9a-f]+\b", "0x*"),
     (r"\bcu[A-Z]\w+: CUDA_ERROR", "cu*: CUDA_ERROR"),
     (r"PTX( line |:)\d+", r"PTX\1*"),
