@@ -99,6 +99,8 @@ struct Config {
   std::string policy;     // a file; empty: none
   std::string audit_log;  // a file; empty: none
   bool check_config = false;
+  bool keeper = false;
+  int takes_state = 0;  // 0: that is not asked
 
   absl::Duration drain_timeout = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;

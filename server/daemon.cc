@@ -40,6 +40,10 @@
 #include "server/rpc/rpc_server.h"
 #include "server/rpc/tls_certificates.h"
 #include "server/rpc/unix_socket.h"
+#include "server/restart/descriptor_store.h"
+#include "server/restart/kept_state.h"
+#include "server/restart/restore.h"
+#include "server/restart/upgrade.h"
 #include "server/runtime_directory.h"
 #include "server/service_manager/notify.h"
 #include "server/service_manager/watchdog.h"
@@ -84,6 +88,12 @@ constexpr absl::Duration kFirstExecutor = absl::Minutes(2);
 
 // The wait for devices that a policy divides.
 constexpr absl::Duration kDevicesOfPolicy = absl::Seconds(30);
+
+// The wait for devices whose memory the daemon before had.
+constexpr absl::Duration kRestoredDevices = absl::Minutes(2);
+
+// The time for work to end before an upgrade that a signal asks for.
+constexpr absl::Duration kParkTime = absl::Seconds(30);
 
 // How often it is asked how many devices there are, until it is known.
 constexpr absl::Duration kCountTime = absl::Milliseconds(100);
@@ -248,10 +258,13 @@ std::string Join(const std::vector<Endpoint>& endpoints) {
 
 // In the order of construction: each uses only what stands above it.
 struct Daemon::Parts {
-  Parts(const Config& config, Spawner& spawner,
+  Parts(const Config& config, Spawner& spawner, StopEvents& events,
+        Successor successor, const std::vector<std::string>& inherited,
         std::unique_ptr<RuntimeDirectory> runtime_directory,
         std::unique_ptr<AuditLog> audit_log)
-      : directory(std::move(runtime_directory)),
+      : kept(inherited),
+        directory(std::move(runtime_directory)),
+        kept_directory(kept.Keep({"directory", {}}, directory->descriptor())),
         audit(std::move(audit_log)),
         store(config.object_store),
         code(CodeDirectory(config), config.cache_disk / 4),
@@ -271,7 +284,7 @@ struct Daemon::Parts {
                    return ExecutorProcess::Start(
                        spawner, OnDevice(arguments, device),
                        NamespacesOf(ExecutorRole(config.device)),
-                       {store, code, ledger, memory, exports, collections,
+                       {store, code, ledger, memory, exports, collections, kept,
                         totals, pacer,
                         [this, device](const std::vector<uint32_t>& devices) {
                           NoteDeath(device, devices);
@@ -305,6 +318,7 @@ struct Daemon::Parts {
                   .detached_limit = config.detached_session_limit,
                   .socket_directory = directory->path(),
                   .socket_mode = config.socket_mode,
+                  .kept = &kept,
                   .choose_devices =
                       [this](const v1::OpenSessionRequest& request,
                              const Tenant& tenant, absl::Time deadline) {
@@ -315,6 +329,7 @@ struct Daemon::Parts {
                              absl::Time deadline) {
                         return executors.Take(devices, deadline);
                       }}),
+        upgrade(std::move(successor), sessions, kept),
         tenant_admin(tenants, sessions, collections),
         session_service(sessions, callers, threads, ledger, exports,
                         ListsAllSessions(config)),
@@ -325,7 +340,12 @@ struct Daemon::Parts {
         object_service(store, callers),
         collection_service(collections, sessions, callers),
         admin_service(sessions, compilers, cache, disk_cache, tenant_admin,
-                      callers, threads, config.suspend_directory),
+                      callers, threads, config.suspend_directory,
+                      [this, &events](absl::Time deadline) {
+                        auto version = upgrade.Prepare(deadline);
+                        if (version.ok()) events.NotifyUpgrade();
+                        return version;
+                      }),
         command_service(ServiceBeside(v1::CommandBatch::descriptor()), sessions,
                         ForwardedService::Traffic::kCommands, threads),
         transfer_service(ServiceBeside(v1::UploadRequest::descriptor()),
@@ -360,7 +380,37 @@ struct Daemon::Parts {
                 [this] { return server->refused_connections(); }},
         metrics(sources),
         status(sources, ListsAllSessions(config) ||
-                            !config.metrics_password_file.empty()) {}
+                            !config.metrics_password_file.empty()) {
+    tenants.KeepIn(&kept);
+    collections.KeepIn(&kept);
+  }
+
+  // Memory is charged to devices, which executors find; one that cannot be
+  // started is tried again.
+  absl::Status AwaitRestoredDevices() {
+    const absl::Time deadline = absl::Now() + kRestoredDevices;
+    while (true) {
+      const absl::Status found = executors.Devices(deadline).status();
+      if (found.ok() || absl::Now() >= deadline) return found;
+      absl::SleepFor(kCountTime);
+    }
+  }
+
+  // Has again what the daemon before this one had. REQUIRES: the policy is
+  // loaded.
+  absl::Status RestoreFrom(KeptState state) {
+    if (!state.sessions.empty() || !state.tenants.empty()) {
+      HOLDFAST_RETURN_IF_ERROR(AwaitRestoredDevices());
+    }
+    Restore restore({tenants, sessions,
+                     {store, ledger, exports, collections, memory, kept}});
+    restore.Run(std::move(state));
+    if (restore.sessions() + restore.versions() > 0) {
+      LogInfo("taken over from the daemon before: ", restore.sessions(),
+              " sessions, ", restore.versions(), " versions of collections");
+    }
+    return absl::OkStatus();
+  }
 
   // For metrics and the status page.
   void AddHealth(v1::Device* device) const {
@@ -430,6 +480,7 @@ struct Daemon::Parts {
   // Where processes outside Holdfast take exported memory.
   absl::Status ServeDescriptors(mode_t mode) {
     const std::string path = directory->path() + "/exports.fds";
+    unlink(path.c_str());  // Of the daemon before.
     HOLDFAST_ASSIGN_OR_RETURN(UniqueFd socket,
                               ListenOnUnixSocket(path, SOCK_SEQPACKET, mode));
     HOLDFAST_ASSIGN_OR_RETURN(
@@ -466,7 +517,9 @@ struct Daemon::Parts {
             {v1::TransferService::service_full_name(), &transfer_service}};
   }
 
+  DescriptorStore kept;
   const std::unique_ptr<RuntimeDirectory> directory;
+  const DescriptorStore::Kept kept_directory;
   Health health;
   PeerTable peers;
   const std::shared_ptr<DeviceShares> shares = std::make_shared<DeviceShares>();
@@ -492,6 +545,7 @@ struct Daemon::Parts {
   CompileCache cache;
   ProgramCompiler program_compiler;
   SessionRegistry sessions;
+  Upgrade upgrade;
   TenantAdmin tenant_admin;
   CallThreads threads{kMaxWaitingCalls};
   SessionService session_service;
@@ -515,19 +569,24 @@ struct Daemon::Parts {
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
     const Config& config, Spawner& spawner, StopEvents& events,
-    InheritedSockets sockets) {
+    Successor successor, Inheritance inheritance) {
   KeepFreedMemoryOfManyReads();
   // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
   // poller that a large write has left behind.
   grpc_init();
   Sha256("");  // OpenSSL reads its configuration: not in the first call's time.
+  KeptState left = SortKept(std::move(inheritance.kept));
   HOLDFAST_ASSIGN_OR_RETURN(
       auto directory,
-      RuntimeDirectory::Create(config.runtime_dir, config.socket_mode));
+      left.directory.valid()
+          ? RuntimeDirectory::Adopt(config.runtime_dir,
+                                    std::move(left.directory))
+          : RuntimeDirectory::Create(config.runtime_dir, config.socket_mode));
   HOLDFAST_RETURN_IF_ERROR(MakeSocketDirectories(config));
   HOLDFAST_ASSIGN_OR_RETURN(auto audit, AuditLog::Open(config.audit_log));
-  auto parts = std::make_unique<Parts>(config, spawner, std::move(directory),
-                                       std::move(audit));
+  auto parts = std::make_unique<Parts>(config, spawner, events,
+                                       std::move(successor), left.names,
+                                       std::move(directory), std::move(audit));
   HOLDFAST_RETURN_IF_ERROR(parts->LoadPolicy(config));
   HOLDFAST_RETURN_IF_ERROR(parts->LoadCertificates(config));
   HOLDFAST_RETURN_IF_ERROR(parts->ServeDescriptors(config.socket_mode));
@@ -535,11 +594,15 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
     const absl::Time deadline = absl::Now() + kFirstExecutor;
     HOLDFAST_RETURN_IF_ERROR(parts->executors.Devices(deadline).status());
   }
+  HOLDFAST_RETURN_IF_ERROR(parts->RestoreFrom(std::move(left)));
+  RpcServer::Options options = ServerOptions(
+      config, parts->tls, parts->calls, std::move(inheritance.sockets));
+  options.left = KeptSockets(std::move(inheritance.listeners));
+  options.store = &parts->kept;
   HOLDFAST_ASSIGN_OR_RETURN(
-      parts->server,
-      RpcServer::Start(
-          ServerOptions(config, parts->tls, parts->calls, std::move(sockets)),
-          parts->Services(), parts->peers));
+      parts->server, RpcServer::Start(std::move(options), parts->Services(),
+                                      parts->peers));
+  parts->kept.Settle();
   HOLDFAST_RETURN_IF_ERROR(parts->ServeMetrics(config));
   parts->health.Watch([server = parts->server.get()](const Health::View& view) {
     server->SetHealth(view.serving);
@@ -610,7 +673,20 @@ StopEvents::Event Daemon::Await(absl::Time deadline) {
     const StopEvents::Event event = events_.Wait(deadline);
     if (event != StopEvents::Event::kReload) return event;
     Reload();
+    if (parts_->upgrade.IsDue()) return StopEvents::Event::kUpgrade;
   }
+}
+
+absl::Status Daemon::MakeWay() {
+  if (!parts_->upgrade.prepared()) {
+    const auto version = parts_->upgrade.Prepare(absl::Now() + kParkTime);
+    if (!version.ok()) {
+      LogError("this daemon goes on: ", version.status().message());
+      return absl::OkStatus();
+    }
+  }
+  spawner_.OnGone(nullptr);
+  return parts_->upgrade.Execute([this] { spawner_.Kill(); });
 }
 
 void Daemon::Reload() {
@@ -632,7 +708,11 @@ void Daemon::Reload() {
 }
 
 absl::Status Daemon::Run() {
-  const StopEvents::Event event = Await(absl::InfiniteFuture());
+  StopEvents::Event event = Await(absl::InfiniteFuture());
+  while (event == StopEvents::Event::kUpgrade) {
+    HOLDFAST_RETURN_IF_ERROR(MakeWay());
+    event = Await(absl::InfiniteFuture());
+  }
   const bool failed = event == StopEvents::Event::kFailed;
   const bool drained = event == StopEvents::Event::kSignal && Drain();
   NotifyServiceManager("STOPPING=1");

@@ -9,7 +9,8 @@
 #include "absl/time/time.h"
 #include "server/config.h"
 #include "server/process/spawner.h"
-#include "server/service_manager/inherited_sockets.h"
+#include "server/restart/inheritance.h"
+#include "server/restart/successor.h"
 #include "server/stop_events.h"
 
 namespace holdfast {
@@ -18,11 +19,13 @@ namespace holdfast {
 // reverse. Never touches the CUDA driver.
 class Daemon {
  public:
-  // Accepts calls when it returns. Arguments passed by reference must outlive
-  // the daemon. `sockets` are served as well as what the configuration says.
+  // Accepts calls when it returns, and has the sessions and collections of the
+  // daemon before it. Arguments passed by reference must outlive the daemon.
+  // Sockets of `inheritance` are served as well as what the configuration says.
+  // `successor` is what Run executes when that is asked for.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(
       const Config& config, Spawner& spawner, StopEvents& events,
-      InheritedSockets sockets);
+      Successor successor, Inheritance inheritance);
   ~Daemon();
 
   // Serves until something tells it to stop; drains if there is time. Returns
@@ -41,6 +44,9 @@ class Daemon {
   StopEvents::Event Await(absl::Time deadline);
   void Reload();
   bool Drain();
+  // Makes way for the successor. Returns OK, and all goes on, if that was not
+  // possible; else why the daemon cannot go on.
+  absl::Status MakeWay();
 
   const Config& config_;
   Spawner& spawner_;

@@ -43,7 +43,13 @@ SIGNALS
   SIGHUP           reads --policy with its keys, and the --tls files again, and
                    opens --audit-log again. A file that is wrong changes
                    nothing; the log says where it is.
-  SIGUSR1, SIGUSR2 are ignored.
+                   If the daemon's file is another one by then, it is executed
+                   as by SIGUSR2.
+  SIGUSR2          executes the daemon's file anew in the same process:
+                   sessions, collections and sockets stay. Work that has
+                   arrived is awaited for up to 30 s. If the file or the
+                   configuration is wrong, this daemon goes on and says why.
+  SIGUSR1          is ignored.
 
 FILES
   /run/holdfast/holdfast.sock              where root's daemon listens
@@ -297,6 +303,13 @@ void AddTenants(CLI::App* app, Config* config) {
                   "as JSON lines; opened again on SIGHUP.")
       ->type_name("FILE")
       ->group(group);
+  app->add_flag("--keeper", config->keeper,
+                "Start the daemon in a process of its own, and start it anew "
+                "if it is killed: sessions and collections outlive it. For "
+                "where systemd does not do that.")
+      ->group(group);
+  // Asked by a daemon that is to be replaced; see server/restart/successor.h.
+  app->add_option("--takes-state", config->takes_state)->group("");
   app->add_flag("--check-config", config->check_config,
                 "Check the options, the policy and the certificates, say what "
                 "is wrong, and do nothing else.")

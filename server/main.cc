@@ -12,9 +12,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/log.h"
 #include "core/base/log_format.h"
@@ -31,9 +33,11 @@
 #include "server/process/sandbox/policy.h"
 #include "server/process/spawner.h"
 #include "server/process/user_range.h"
+#include "server/restart/inheritance.h"
+#include "server/restart/keeper.h"
+#include "server/restart/successor.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/tls_certificates.h"
-#include "server/service_manager/inherited_sockets.h"
 #include "server/stop_events.h"
 #include "server/tenants/policy_file.h"
 
@@ -118,6 +122,11 @@ int RunCompiler(const Config& config) {
 }
 
 int CheckConfig(const Config& config) {
+  if (config.takes_state != 0 && config.takes_state != kStateFormat) {
+    return Fail(absl::FailedPreconditionError(
+        absl::StrCat("this daemon keeps state in format ", kStateFormat,
+                     ", not ", config.takes_state)));
+  }
   std::shared_ptr<TlsCertificates> tls;
   if (!config.tls.empty()) {
     auto certificates = TlsCertificates::Load(config.tls);
@@ -140,12 +149,24 @@ int CheckConfig(const Config& config) {
   return 0;
 }
 
+// Starts the daemon itself with the same arguments.
+int KeepDaemon(int argc, char** argv) {
+  SetLogProcessName("keeper");
+  std::vector<std::string> arguments;
+  for (int i = 0; i < argc; ++i) {
+    if (absl::string_view(argv[i]) != "--keeper") arguments.push_back(argv[i]);
+  }
+  return RunKeeper(arguments);
+}
+
 int RunSupervisor(const Config& config) {
   if (config.check_config) return CheckConfig(config);
   // Signals are blocked before any thread exists, the spawner is forked before
   // any but its own does.
-  auto sockets = TakeInheritedSockets();
-  if (!sockets.ok()) return Fail(sockets.status());
+  auto successor = Successor::Find();
+  if (!successor.ok()) return Fail(successor.status());
+  auto inheritance = TakeInheritance();
+  if (!inheritance.ok()) return Fail(inheritance.status());
   const auto events = StopEvents::Create(config.watch_fd);
   if (!events.ok()) return Fail(events.status());
   std::shared_ptr<UserRange> users;
@@ -159,7 +180,8 @@ int RunSupervisor(const Config& config) {
   // Whatever gets at a child shall not read its supervisor's memory.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   const auto daemon =
-      Daemon::Start(config, **spawner, **events, *std::move(sockets));
+      Daemon::Start(config, **spawner, **events, *std::move(successor),
+                    *std::move(inheritance));
   if (!daemon.ok()) return Fail(daemon.status());
   const absl::Status ended = (*daemon)->Run();
   if (ended.ok()) return 0;
@@ -191,6 +213,9 @@ int Main(int argc, char** argv) {
       SetLogProcessName("telemetry");
       return TelemetryMain(Channel(TakeChannel(*config)));
     case Config::Role::kSupervisor:
+      if (config->keeper && !config->check_config) {
+        return KeepDaemon(argc, argv);
+      }
       return RunSupervisor(*config);
   }
   return 1;

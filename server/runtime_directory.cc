@@ -2,13 +2,16 @@
 #include "server/runtime_directory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -31,18 +34,29 @@ mode_t DirectoryMode(mode_t socket_mode) {
   return mode;
 }
 
-bool IsDeadDaemons(const std::string& name) {
+// Opens a directory and takes its lock; invalid: it is not there, or somebody
+// has the lock.
+UniqueFd Lock(const std::string& path) {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (fd.valid() && flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.Reset();
+  return fd;
+}
+
+bool IsDeadDaemons(const fs::path& path) {
+  const std::string name = path.filename();
   absl::string_view rest = name;
   pid_t pid = 0;
-  return absl::ConsumePrefix(&rest, kPrefix) && absl::SimpleAtoi(rest, &pid) &&
-         pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
+  const bool dead = absl::ConsumePrefix(&rest, kPrefix) &&
+                    absl::SimpleAtoi(rest, &pid) && pid > 0 &&
+                    kill(pid, 0) != 0 && errno == ESRCH;
+  return dead && Lock(path).valid();
 }
 
 void RemoveDeadDaemons(const std::string& parent) {
   std::error_code ignored;
   for (fs::directory_iterator it(parent, ignored), end; it != end;
        it.increment(ignored)) {
-    if (IsDeadDaemons(it->path().filename())) {
+    if (IsDeadDaemons(it->path())) {
       fs::remove_all(it->path(), ignored);
     }
   }
@@ -92,7 +106,24 @@ absl::StatusOr<std::unique_ptr<RuntimeDirectory>> RuntimeDirectory::Create(
   std::error_code ignored;
   fs::remove_all(path, ignored);  // Left by an earlier daemon with this pid.
   HOLDFAST_RETURN_IF_ERROR(MakePrivateDirectory(path, socket_mode));
-  return std::unique_ptr<RuntimeDirectory>(new RuntimeDirectory(path));
+  return std::unique_ptr<RuntimeDirectory>(
+      new RuntimeDirectory(path, Lock(path)));
+}
+
+absl::StatusOr<std::unique_ptr<RuntimeDirectory>> RuntimeDirectory::Adopt(
+    const std::string& parent, UniqueFd fd) {
+  std::error_code error;
+  const fs::path path = fs::read_symlink(
+      absl::StrCat("/proc/self/fd/", fd.get()), error);
+  const std::string name = path.filename();
+  if (!error && absl::StartsWith(name, kPrefix) &&
+      fs::equivalent(path.parent_path(), parent, error)) {
+    return std::unique_ptr<RuntimeDirectory>(
+        new RuntimeDirectory(absl::StrCat(parent, "/", name), std::move(fd)));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the sockets of the sessions that were kept are in ", path.string(),
+      ", not in --runtime-dir=", parent));
 }
 
 RuntimeDirectory::~RuntimeDirectory() {

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/unique_fd.h"
 
 namespace holdfast {
 
@@ -20,19 +21,28 @@ namespace holdfast {
 absl::Status MakePrivateDirectory(const std::string& path, mode_t socket_mode);
 
 // The directory of this daemon's executor sockets, in the runtime directory;
-// removed at the end, as are those that daemons left that were killed.
+// removed at the end, as are those that daemons left that were killed. Whoever
+// has its descriptor holds a lock on it: its daemon lives, or is to have a
+// successor.
 class RuntimeDirectory {
  public:
   static absl::StatusOr<std::unique_ptr<RuntimeDirectory>> Create(
       const std::string& parent, mode_t socket_mode);
+  // The directory of the daemon before this one. INVALID_ARGUMENT: `fd` is none
+  // in `parent`.
+  static absl::StatusOr<std::unique_ptr<RuntimeDirectory>> Adopt(
+      const std::string& parent, UniqueFd fd);
   ~RuntimeDirectory();
 
   const std::string& path() const { return path_; }
+  int descriptor() const { return fd_.get(); }
 
  private:
-  explicit RuntimeDirectory(std::string path) : path_(std::move(path)) {}
+  RuntimeDirectory(std::string path, UniqueFd fd)
+      : path_(std::move(path)), fd_(std::move(fd)) {}
 
   const std::string path_;
+  const UniqueFd fd_;
 };
 
 }  // namespace holdfast

@@ -29,6 +29,11 @@ void Set(const UniqueFd& event) {
   [[maybe_unused]] const ssize_t written = write(event.get(), &one, sizeof one);
 }
 
+void Take(const UniqueFd& event) {
+  uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = read(event.get(), &count, sizeof count);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StopEvents>> StopEvents::Create(int watch_fd) {
@@ -37,17 +42,20 @@ absl::StatusOr<std::unique_ptr<StopEvents>> StopEvents::Create(int watch_fd) {
   sigaddset(&mask, SIGTERM);
   sigaddset(&mask, SIGINT);
   sigaddset(&mask, SIGHUP);
+  sigaddset(&mask, SIGUSR2);
   sigprocmask(SIG_BLOCK, &mask, nullptr);
   signal(SIGUSR1, SIG_IGN);
-  signal(SIGUSR2, SIG_IGN);
   UniqueFd signals(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   UniqueFd drained(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  UniqueFd upgrade(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   UniqueFd failed(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!signals.valid() || !drained.valid() || !failed.valid()) {
+  if (!signals.valid() || !drained.valid() || !upgrade.valid() ||
+      !failed.valid()) {
     return absl::ErrnoToStatus(errno, "watch for signals");
   }
   return std::unique_ptr<StopEvents>(new StopEvents(
-      std::move(signals), std::move(drained), std::move(failed), watch_fd));
+      std::move(signals), std::move(drained), std::move(upgrade),
+      std::move(failed), watch_fd));
 }
 
 StopEvents::Event StopEvents::Wait(absl::Time deadline) {
@@ -56,8 +64,9 @@ StopEvents::Event StopEvents::Wait(absl::Time deadline) {
     pollfd events[] = {{.fd = signals_.get(), .events = POLLIN},
                        {.fd = drained_.get(), .events = POLLIN},
                        {.fd = watch_fd_, .events = 0},
-                       {.fd = failed_.get(), .events = POLLIN}};
-    const int ready = poll(events, 4, MillisecondsUntil(deadline));
+                       {.fd = failed_.get(), .events = POLLIN},
+                       {.fd = upgrade_.get(), .events = POLLIN}};
+    const int ready = poll(events, 5, MillisecondsUntil(deadline));
     if (ready == 0) return Event::kTimeout;
     if (ready < 0) continue;
     if (events[0].revents != 0) {
@@ -67,16 +76,29 @@ StopEvents::Event StopEvents::Wait(absl::Time deadline) {
     if (events[3].revents != 0) return Event::kFailed;
     if (events[2].revents != 0) return Event::kParentGone;
     if (events[1].revents != 0) return Event::kDrained;
+    if (events[4].revents != 0) {
+      Take(upgrade_);
+      return Event::kUpgrade;
+    }
   }
 }
 
 StopEvents::Event StopEvents::TakeSignal() {
   signalfd_siginfo info = {};
   if (read(signals_.get(), &info, sizeof info) <= 0) return Event::kTimeout;
-  return info.ssi_signo == SIGHUP ? Event::kReload : Event::kSignal;
+  switch (info.ssi_signo) {
+    case SIGHUP:
+      return Event::kReload;
+    case SIGUSR2:
+      return Event::kUpgrade;
+    default:
+      return Event::kSignal;
+  }
 }
 
 void StopEvents::NotifyDrained() { Set(drained_); }
+
+void StopEvents::NotifyUpgrade() { Set(upgrade_); }
 
 void StopEvents::NotifyFailed() { Set(failed_); }
 

@@ -12,12 +12,13 @@
 namespace holdfast {
 
 // The signals that make a daemon stop, or read its files again, as descriptors
-// that its main thread sleeps on. SIGUSR1 and SIGUSR2 are ignored.
+// that its main thread sleeps on. SIGUSR1 is ignored.
 class StopEvents {
  public:
   enum class Event {
     kSignal,      // SIGTERM or SIGINT
     kReload,      // SIGHUP
+    kUpgrade,     // SIGUSR2, or NotifyUpgrade was called
     kParentGone,  // the watched descriptor was closed
     kDrained,     // NotifyDrained was called
     kFailed,      // NotifyFailed was called
@@ -32,6 +33,8 @@ class StopEvents {
 
   // From any thread.
   void NotifyDrained();
+  // The daemon is to make way for its successor.
+  void NotifyUpgrade();
   // The daemon cannot go on.
   void NotifyFailed();
 
@@ -39,14 +42,17 @@ class StopEvents {
   // Returns what the signal that has come stands for; kTimeout if none has.
   Event TakeSignal();
 
-  StopEvents(UniqueFd signals, UniqueFd drained, UniqueFd failed, int watch_fd)
+  StopEvents(UniqueFd signals, UniqueFd drained, UniqueFd upgrade,
+             UniqueFd failed, int watch_fd)
       : signals_(std::move(signals)),
         drained_(std::move(drained)),
+        upgrade_(std::move(upgrade)),
         failed_(std::move(failed)),
         watch_fd_(watch_fd) {}
 
   const UniqueFd signals_;
   const UniqueFd drained_;
+  const UniqueFd upgrade_;
   const UniqueFd failed_;
   const int watch_fd_;
 };

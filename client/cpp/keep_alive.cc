@@ -28,10 +28,12 @@ bool IsFinal(const absl::Status& status) {
 
 KeepAlive::KeepAlive(Connect connect, const std::string& token,
                      absl::Duration grace,
+                     std::shared_ptr<RestartGrace> restart,
                      std::function<void(const std::string& reason)> ended)
     : connect_(std::move(connect)),
       token_(token),
       grace_(grace),
+      restart_(std::move(restart)),
       ended_(std::move(ended)) {
   reader_ = std::thread([this] { Run(); });
 }
@@ -54,7 +56,7 @@ void KeepAlive::Run() {
     if (IsFinal(status)) return ended_(std::string(status.message()));
     if (lost_ != before) pause = kFirstPause;  // There was a stream meanwhile.
     if (lost_ == absl::InfinitePast()) lost_ = absl::Now();
-    if (absl::Now() - lost_ >= grace_) {
+    if (absl::Now() - lost_ >= std::max(grace_, restart_->Get())) {
       return ended_(
           absl::StrCat("the daemon is gone (", status.message(), ")"));
     }
@@ -94,6 +96,9 @@ absl::Status KeepAlive::Read(grpc::ClientContext& context,
   bool open = false;
   while (stream->Read(&response)) {
     open = true;
+    if (response.has_restart_grace()) {
+      restart_->Set(absl::Seconds(response.restart_grace().seconds()));
+    }
     if (response.ended_because().empty() || told) continue;
     told = true;
     ended_(response.ended_because());

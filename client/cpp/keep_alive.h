@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "client/cpp/restart_grace.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 
@@ -30,9 +31,11 @@ class KeepAlive {
       std::function<absl::StatusOr<std::shared_ptr<grpc::Channel>>()>;
 
   // `ended` is called at most once, from a thread of this object, when the
-  // daemon ends the session or has been away for longer than `grace`; not after
-  // the destructor has begun.
+  // daemon ends the session or has been away for longer than `grace` and than
+  // `restart`, which is set to what the daemon says; not after the destructor
+  // has begun.
   KeepAlive(Connect connect, const std::string& token, absl::Duration grace,
+            std::shared_ptr<RestartGrace> restart,
             std::function<void(const std::string& reason)> ended);
   ~KeepAlive();
 
@@ -49,6 +52,7 @@ class KeepAlive {
   const Connect connect_;
   const std::string token_;
   const absl::Duration grace_;
+  const std::shared_ptr<RestartGrace> restart_;
   const std::function<void(const std::string&)> ended_;
   absl::Time lost_ = absl::InfinitePast();  // since when there is no stream
   absl::Mutex mutex_;

@@ -18,6 +18,7 @@
 #include "client/cpp/channel.h"
 #include "client/cpp/fault.h"
 #include "client/cpp/keep_alive.h"
+#include "client/cpp/restart_grace.h"
 #include "client/cpp/rpc_status.h"
 #include "client/cpp/session_loss.h"
 #include "client/cpp/session_state.h"
@@ -168,10 +169,11 @@ std::shared_ptr<ResumingRelay> ResumeOver(const Route& route,
 }
 
 std::unique_ptr<KeepAlive> KeepAliveOf(const Session& session,
-                                       absl::Duration grace) {
+                                       absl::Duration grace,
+                                       std::shared_ptr<RestartGrace> restart) {
   return std::make_unique<KeepAlive>(
       [address = session.daemon().address()] { return Connect(address); },
-      session.token(), grace,
+      session.token(), grace, std::move(restart),
       [state = session.state(), id = session.id()](const std::string& reason) {
         state->queue.Lose(LostSession(id, absl::UnavailableError(reason)));
       });
@@ -180,11 +182,11 @@ std::unique_ptr<KeepAlive> KeepAliveOf(const Session& session,
 // Why the command stream has ended, and how the session goes on, if it does.
 absl::StatusOr<CommandQueue::Recovery> Recover(
     Daemon& daemon, const v1::OpenSessionResponse& session,
-    absl::Duration grace, std::shared_ptr<ResumingRelay>* relay,
-    const absl::Status& ended, absl::FunctionRef<bool()> await_work) {
+    absl::Duration grace, const RestartGrace& restart,
+    std::shared_ptr<ResumingRelay>* relay, const absl::Status& ended, absl::FunctionRef<bool()> await_work) {
   const std::string& id = session.session_id();
   const std::string token = absl::BytesToHexString(session.token());
-  const absl::Status reason = ExplainLoss(daemon, id, token, ended);
+  const absl::Status reason = ExplainLoss(daemon, id, token, restart, ended);
   const uint64_t epoch = FaultEpochOf(reason);
   if (epoch == 0) return reason;
   std::deque<Unacknowledged::Batch> unacknowledged;
@@ -192,7 +194,7 @@ absl::StatusOr<CommandQueue::Recovery> Recover(
     if (*relay != nullptr) unacknowledged = (*relay)->Stop();
     if (!await_work()) return absl::CancelledError("the session was closed");
   }
-  const auto acknowledged = AcknowledgeFault(daemon, token, epoch);
+  const auto acknowledged = AcknowledgeFault(daemon, token, restart, epoch);
   if (!acknowledged.ok()) return LostSession(id, acknowledged.status());
   const Route route = RouteToExecutor(daemon, session);
   CommandQueue::Recovery recovery;
@@ -246,10 +248,12 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
   CommandQueue::Options queue = QueueOptions(limits);
   const auto relay = std::make_shared<std::shared_ptr<ResumingRelay>>(
       ResumeOver(route, options.reconnect_grace, &stream));
+  const auto restart = std::make_shared<RestartGrace>();
   queue.recover = [daemon = daemon, response, grace = options.reconnect_grace,
-                   relay](const absl::Status& status,
-                          absl::FunctionRef<bool()> await_work) {
-    return Recover(*daemon, response, grace, relay.get(), status, await_work);
+                   restart, relay](const absl::Status& status,
+                                   absl::FunctionRef<bool()> await_work) {
+    return Recover(*daemon, response, grace, *restart, relay.get(), status,
+                   await_work);
   };
   queue.take_output =
       [take = options.kernel_output ? options.kernel_output : Print](
@@ -264,7 +268,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
       new Session(std::move(daemon), response.session_id(),
                   {response.devices().begin(), response.devices().end()},
                   std::move(state)));
-  session->keep_alive_ = KeepAliveOf(*session, options.reconnect_grace);
+  session->keep_alive_ = KeepAliveOf(*session, options.reconnect_grace, restart);
   return session;
 }
 

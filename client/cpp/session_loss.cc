@@ -21,9 +21,13 @@ constexpr absl::Duration kAnswerTime = absl::Seconds(1);
 
 constexpr absl::Duration kRecoveryTime = absl::Minutes(2);
 
-bool TellsWhy(const absl::Status& status) {
+bool IsLost(const absl::Status& status) {
   const auto detail = GetErrorDetail(status);
-  return (detail.has_value() && detail->session_lost) ||
+  return detail.has_value() && detail->session_lost;
+}
+
+bool TellsWhy(const absl::Status& status) {
+  return IsLost(status) ||
          FaultEpochOf(status) != 0 || absl::IsNotFound(status) ||
          absl::IsUnauthenticated(status);
 }
@@ -54,16 +58,23 @@ absl::Status LostSession(const std::string& session_id,
 }
 
 absl::Status ExplainLoss(const Daemon& daemon, const std::string& session_id,
-                         const std::string& token, const absl::Status& status) {
+                         const std::string& token, const RestartGrace& restart,
+                         const absl::Status& status) {
   absl::Status reason = status;
-  const absl::Time deadline = absl::Now() + kPatience;
-  while (!TellsWhy(reason) && absl::Now() < deadline) {
+  const absl::Time began = absl::Now();
+  const auto deadline = [&] {
+    return began + std::max(kPatience, restart.Get());
+  };
+  while (!TellsWhy(reason) && absl::Now() < deadline()) {
     const grpc::Status answer =
-        Ask(daemon, token, std::min(deadline, absl::Now() + kAnswerTime));
+        Ask(daemon, token, std::min(deadline(), absl::Now() + kAnswerTime));
     // A session that still works lost its stream for the reason at hand.
     if (answer.ok()) break;
     reason = daemon.Explain(answer);
-    if (daemon.channel()->GetState(false) != GRPC_CHANNEL_READY) break;
+    if (daemon.channel()->GetState(false) != GRPC_CHANNEL_READY &&
+        restart.Get() == absl::ZeroDuration()) {
+      break;
+    }
     if (!TellsWhy(reason)) absl::SleepFor(kInterval);
   }
   if (FaultEpochOf(reason) != 0) return reason;
@@ -71,7 +82,9 @@ absl::Status ExplainLoss(const Daemon& daemon, const std::string& session_id,
 }
 
 absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
-    Daemon& daemon, const std::string& token, uint64_t epoch) {
+    Daemon& daemon, const std::string& token, const RestartGrace& restart,
+    uint64_t epoch) {
+  const absl::Time began = absl::Now();
   const absl::Time deadline = absl::Now() + kRecoveryTime;
   while (true) {
     grpc::ClientContext context;
@@ -83,6 +96,11 @@ absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
     const absl::Status status = daemon.Explain(
         daemon.sessions().AcknowledgeFault(&context, request, &response));
     if (status.ok()) return response;
+    if (absl::IsUnavailable(status) &&
+        absl::Now() < began + restart.Get() && !IsLost(status)) {
+      absl::SleepFor(kInterval);
+      continue;
+    }
     // Another fault has come meanwhile.
     epoch = FaultEpochOf(status);
     if (epoch == 0) return status;

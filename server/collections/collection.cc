@@ -46,12 +46,37 @@ bool Collection::VisibleTo(const std::string& client) const {
 
 uint64_t Collection::Add(CollectionVersion version) {
   version.number = ++last_;
-  Entry& entry = versions_[last_];
+  Adopt(std::move(version));
+  RetireOld();
+  return last_;
+}
+
+void Collection::Adopt(CollectionVersion version) {
+  Entry& entry = versions_[version.number];
   entry.kept = std::make_shared<const CollectionVersion>(std::move(version));
   entry.alive = entry.kept;
   entry.readers = std::make_shared<Readers>();
-  RetireOld();
-  return last_;
+}
+
+internal::CollectionRecord Collection::Record() const {
+  internal::CollectionRecord record;
+  record.set_owner(owner_);
+  record.set_name(name_);
+  *record.mutable_visibility() = visibility_;
+  record.set_keep(keep_);
+  record.set_last(last_);
+  return record;
+}
+
+void Collection::Adopt(const internal::CollectionRecord& record) {
+  keep_ = record.keep();
+  last_ = record.last();
+}
+
+void Collection::SetKept(uint64_t version, DescriptorStore::Kept kept) {
+  const auto found = versions_.find(version);
+  if (found == versions_.end() || found->second.kept == nullptr) return;
+  found->second.record = std::move(kept);
 }
 
 void Collection::RetireOld() {
@@ -59,7 +84,7 @@ void Collection::RetireOld() {
   uint32_t newer = 0;
   for (auto entry = versions_.rbegin(); entry != versions_.rend(); ++entry) {
     if (entry->second.kept == nullptr) continue;
-    if (++newer > keep_) entry->second.kept.reset();
+    if (++newer > keep_) entry->second.Retire();
   }
   Gone();
 }
@@ -69,7 +94,7 @@ uint32_t Collection::Retire(uint64_t version) {
   for (auto& [number, entry] : versions_) {
     if (version != 0 && version != number) continue;
     if (entry.kept != nullptr) ++retired;
-    entry.kept.reset();
+    entry.Retire();
   }
   return retired;
 }

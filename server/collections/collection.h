@@ -13,8 +13,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/collections.pb.h"
 #include "server/collections/collection_version.h"
+#include "server/restart/descriptor_store.h"
 
 namespace holdfast {
 
@@ -64,6 +66,17 @@ class Collection {
   // Adds a version, and retires those that `keep` does not cover. Returns its
   // number: numbers are never used twice.
   uint64_t Add(CollectionVersion version);
+  // One that an earlier daemon had, with its number.
+  void Adopt(CollectionVersion version);
+
+  // For the next daemon: what is to be known of the collection itself, its place
+  // in the store, and that of a version until that is retired.
+  internal::CollectionRecord Record() const;
+  void Adopt(const internal::CollectionRecord& record);
+  void SetKept(DescriptorStore::Kept kept) { kept_ = std::move(kept); }
+  void SetKept(uint64_t version, DescriptorStore::Kept kept);
+  // Its number in the store; 0: none yet.
+  uint64_t kept_number = 0;
   // Retires one version, or with 0 all. Returns how many.
   uint32_t Retire(uint64_t version);
 
@@ -93,6 +106,12 @@ class Collection {
     std::shared_ptr<const CollectionVersion> kept;
     std::weak_ptr<const CollectionVersion> alive;
     std::shared_ptr<Readers> readers;
+    DescriptorStore::Kept record;
+
+    void Retire() {
+      kept.reset();
+      record = DescriptorStore::Kept();
+    }
   };
   static v1::VersionInfo Info(const CollectionVersion& version,
                               const Entry& entry);
@@ -104,6 +123,7 @@ class Collection {
   uint32_t keep_ = 1;
   uint64_t last_ = 0;
   std::map<uint64_t, Entry> versions_;
+  DescriptorStore::Kept kept_;
 };
 
 }  // namespace holdfast

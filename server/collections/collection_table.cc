@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
+#include "server/sharing/shared_record.h"
 
 namespace holdfast {
 namespace {
@@ -127,9 +128,65 @@ absl::StatusOr<v1::CollectionVersion> CollectionTable::Commit(
                                           .charge = std::move(terms.charge)});
   const auto version = collection.Find(number);
   const v1::CollectionVersion summary = Summary(key.second, **version);
+  KeepVersion(collection, number);
+  Keep(collection);
   claims_.Resolve(key, summary);
   Tell(collection, v1::CollectionChange::KIND_COMMITTED, number);
   return summary;
+}
+
+void CollectionTable::Keep(Collection& collection) {
+  if (store_ == nullptr) return;
+  if (collection.kept_number == 0) collection.kept_number = ++last_kept_;
+  collection.SetKept(store_->KeepRecord({"collection", {collection.kept_number}},
+                                        collection.Record()));
+}
+
+void CollectionTable::KeepVersion(Collection& collection, uint64_t number) {
+  if (store_ == nullptr) return;
+  const auto version = collection.Find(number);
+  if (!version.ok()) return;
+  internal::VersionRecord record;
+  record.set_owner((*version)->client);
+  record.set_number(number);
+  record.set_session((*version)->session);
+  record.mutable_committed()->set_seconds(
+      absl::ToUnixSeconds((*version)->committed));
+  *record.mutable_contents() = (*version)->contents;
+  for (const SharedResource& buffer : (*version)->buffers) {
+    *record.add_buffers() = RecordOf(buffer);
+  }
+  collection.SetKept(number,
+                     store_->KeepRecord({"version", {++last_kept_}}, record));
+}
+
+void CollectionTable::Adopt(const internal::CollectionRecord& record) {
+  absl::MutexLock lock(&mutex_);
+  Collection& collection =
+      collections_
+          .try_emplace({record.owner(), record.name()}, record.owner(),
+                       record.name(), record.visibility())
+          .first->second;
+  collection.Adopt(record);
+  Keep(collection);
+}
+
+void CollectionTable::Adopt(const internal::VersionRecord& record,
+                            std::vector<SharedResource> buffers,
+                            Charge charge) {
+  absl::MutexLock lock(&mutex_);
+  const auto found =
+      collections_.find({record.owner(), record.contents().name()});
+  if (found == collections_.end()) return;
+  found->second.Adopt(
+      {.number = record.number(),
+       .client = record.owner(),
+       .session = record.session(),
+       .committed = absl::FromUnixSeconds(record.committed().seconds()),
+       .contents = record.contents(),
+       .buffers = std::move(buffers),
+       .charge = std::move(charge)});
+  KeepVersion(found->second, record.number());
 }
 
 absl::StatusOr<std::shared_ptr<const OpenVersion>> CollectionTable::Open(
@@ -208,7 +265,9 @@ absl::Status CollectionTable::Configure(
     const Viewer& viewer, const v1::ConfigureCollectionRequest& request) {
   absl::MutexLock lock(&mutex_);
   HOLDFAST_ASSIGN_OR_RETURN(const auto found, FindOwn(viewer, request.name()));
-  return found->second.Configure(request);
+  HOLDFAST_RETURN_IF_ERROR(found->second.Configure(request));
+  Keep(found->second);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int64_t> CollectionTable::Claim(const std::string& client,

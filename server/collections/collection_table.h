@@ -44,6 +44,14 @@ class CollectionTable {
     Charge charge;
     v1::Visibility visibility;
   };
+  // From now on versions and collections are kept for the next daemon; before
+  // the first one. The store outlives the table.
+  void KeepIn(DescriptorStore* store) { store_ = store; }
+  // Takes over what an earlier daemon has left: a collection, then its versions.
+  void Adopt(const internal::CollectionRecord& record);
+  void Adopt(const internal::VersionRecord& record,
+             std::vector<SharedResource> buffers, Charge charge);
+
   // Makes a version; see CommitCollection. `buffers` are those of the contents.
   // RESOURCE_EXHAUSTED: too many collections, versions or bytes of descriptions
   // of this client.
@@ -109,10 +117,16 @@ class CollectionTable {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MayCommit(const Key& key, size_t description_bytes) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Has the next daemon know the collection as it is now.
+  void Keep(Collection& collection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void KeepVersion(Collection& collection, uint64_t number)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Tell(const Collection& collection, v1::CollectionChange::Kind kind,
             uint64_t version) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  DescriptorStore* store_ = nullptr;  // null: nothing is kept
   mutable absl::Mutex mutex_;
+  uint64_t last_kept_ ABSL_GUARDED_BY(mutex_) = 0;  // numbers of records
   Collections collections_ ABSL_GUARDED_BY(mutex_);
   WriteClaims claims_ ABSL_GUARDED_BY(mutex_);
   std::map<int64_t, Watcher> watchers_ ABSL_GUARDED_BY(mutex_);

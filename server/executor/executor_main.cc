@@ -379,6 +379,7 @@ void CarryOutRequests(SupervisorLink& link, Session& session) {
     const internal::ToExecutor& message = request->message;
     if (message.has_quiesce()) {
       link.SendQuiesced(session.Quiesce(
+          message.quiesce().memory_stays(),
           absl::Now() + absl::Nanoseconds(message.quiesce().timeout_ns())));
     } else {
       link.SendMemorySaved(

@@ -82,17 +82,17 @@ void Session::Resume() {
   gate_.Open();
 }
 
-absl::Status Session::Quiesce(absl::Time deadline) {
+absl::Status Session::Quiesce(bool memory_stays, absl::Time deadline) {
   absl::Status status =
       gate_.Close(deadline)
-          ? AwaitIdle(deadline)
+          ? AwaitIdle(memory_stays, deadline)
           : absl::DeadlineExceededError(
                 "transfers, or batches of commands, did not end in time");
   if (!status.ok()) gate_.Open();
   return status;
 }
 
-absl::Status Session::AwaitIdle(absl::Time deadline) {
+absl::Status Session::AwaitIdle(bool memory_stays, absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
     const auto done = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -103,14 +103,14 @@ absl::Status Session::AwaitIdle(absl::Time deadline) {
           arrived_ - processed_, " commands were not carried out in time"));
     }
   }
-  HOLDFAST_RETURN_IF_ERROR(AwaitDevices(deadline));
+  HOLDFAST_RETURN_IF_ERROR(AwaitDevices(memory_stays, deadline));
   if (options_.output != nullptr) {
     options_.output->FlushAndAwait(deadline - absl::Now());
   }
   return absl::OkStatus();
 }
 
-absl::Status Session::AwaitDevices(absl::Time deadline) {
+absl::Status Session::AwaitDevices(bool memory_stays, absl::Time deadline) {
   // Outlives this call if the devices do not get there.
   struct Outcome {
     absl::Notification done;
@@ -119,7 +119,7 @@ absl::Status Session::AwaitDevices(absl::Time deadline) {
   const auto outcome = std::make_shared<Outcome>();
   absl::Status status = absl::UnavailableError("the session is being closed");
   thread_->Run([&] {
-    status = CheckSuspendable(*resources_);
+    status = CheckSuspendable(*resources_, memory_stays);
     if (!status.ok()) return;
     status = WhenIdle(*resources_, [outcome](const absl::Status& idle) {
       outcome->status = idle;

@@ -67,10 +67,11 @@ class Session {
   SessionGate& gate() { return gate_; }
 
   // Closes the gate and waits until all that has come in is done and the
-  // devices are idle, for a suspension. If it fails the gate is open again.
+  // devices are idle, for a suspension, or, if the memory is to stay where it is,
+  // for another daemon. If it fails the gate is open again.
   // DEADLINE_EXCEEDED: something is not done in time; the message names it.
   // FAILED_PRECONDITION: the session has what cannot be suspended.
-  absl::Status Quiesce(absl::Time deadline);
+  absl::Status Quiesce(bool memory_stays, absl::Time deadline);
   // REQUIRES: quiesced.
   absl::Status SaveMemory(const internal::SaveMemory& chunks, int file);
 
@@ -109,8 +110,8 @@ class Session {
 
  private:
   void ReportUsage();
-  absl::Status AwaitIdle(absl::Time deadline);
-  absl::Status AwaitDevices(absl::Time deadline);
+  absl::Status AwaitIdle(bool memory_stays, absl::Time deadline);
+  absl::Status AwaitDevices(bool memory_stays, absl::Time deadline);
 
   const Options options_;
   // Held while a batch is queued, so that batches run in the order of their

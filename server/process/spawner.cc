@@ -48,6 +48,11 @@ Spawner::~Spawner() {
   }
 }
 
+void Spawner::Kill() {
+  kill(pid_, SIGKILL);
+  waitid(P_PID, static_cast<id_t>(pid_), nullptr, WEXITED);
+}
+
 absl::StatusOr<std::unique_ptr<ChildProcess>> Spawner::Spawn(
     const std::vector<std::string>& arguments, Namespaces namespaces) {
   HOLDFAST_ASSIGN_OR_RETURN(auto ends, Channel::CreatePair());

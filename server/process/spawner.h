@@ -55,6 +55,10 @@ class Spawner {
   // Kills the spawner and with it the children that are left.
   ~Spawner();
 
+  // Kills the spawner and every child at once: the process makes way for
+  // another. Returns when the spawner is gone.
+  void Kill();
+
   // Starts the program in the namespaces that are wanted, as far as the kernel
   // allows; --own-namespaces tells it which they are. --user is the user that
   // it is to become, if there is a range of them. UNAVAILABLE: no process could

@@ -79,12 +79,18 @@ std::string PeerName(int fd) {
       "%5D:", ntohs(ipv6.sin6_port));
 }
 
-// The service manager's socket where there is one, else one of our own.
+// The service manager's socket where there is one, else that of the daemon
+// before this one, else one of our own.
 absl::StatusOr<std::unique_ptr<UnixListener>> ListenerAt(
-    const std::string& path, mode_t mode, InheritedSockets& inherited) {
+    const std::string& path, mode_t mode, InheritedSockets& inherited,
+    KeptSockets& left) {
   const auto found = inherited.find(path);
-  if (found == inherited.end()) return UnixListener::Listen(path, mode);
-  return UnixListener::Adopt(path, std::move(found->second), mode);
+  if (found != inherited.end()) {
+    return UnixListener::Adopt(path, std::move(found->second), mode);
+  }
+  UniqueFd old = left.TakeUnix(path);
+  if (old.valid()) return UnixListener::TakeOver(path, std::move(old));
+  return UnixListener::Listen(path, mode);
 }
 
 // A socket that nobody serves would let its clients wait for ever.
@@ -144,7 +150,10 @@ absl::Status RpcServer::Listen(Options& options, grpc::ServerBuilder* builder) {
     if (endpoint.kind == Endpoint::Kind::kUnix) {
       HOLDFAST_ASSIGN_OR_RETURN(
           auto listener,
-          ListenerAt(endpoint.path, options.socket_mode, options.inherited));
+          ListenerAt(endpoint.path, options.socket_mode, options.inherited,
+                     options.left));
+      Keep(options.store, listener->owns_file() ? "listener" : "given",
+           listener->descriptor());
       unix_.push_back(std::move(listener));
       continue;
     }
@@ -152,12 +161,20 @@ absl::Status RpcServer::Listen(Options& options, grpc::ServerBuilder* builder) {
         auto credentials,
         MakeTcpCredentials(endpoint, options.tls, options.insecure));
     TcpEntrance& entrance = tcp_.emplace_back();
-    HOLDFAST_ASSIGN_OR_RETURN(entrance.listener, TcpListener::Listen(endpoint));
+    HOLDFAST_ASSIGN_OR_RETURN(entrance.listener, TcpListener::Listen(endpoint, &options.left));
+    for (const UniqueFd& socket : entrance.listener->sockets()) {
+      Keep(options.store, "listener", socket.get());
+    }
     endpoint.port = entrance.listener->port();
     entrance.grpc = builder->experimental().AddExternalConnectionAcceptor(
         Type::FROM_FD, credentials);
   }
   return absl::OkStatus();
+}
+
+void RpcServer::Keep(DescriptorStore* store, const char* kind, int socket) {
+  if (store == nullptr) return;
+  kept_.push_back(store->Keep({kind, {kept_.size()}}, socket));
 }
 
 bool RpcServer::Admit(int fd, const std::string& peer,
@@ -195,6 +212,7 @@ void RpcServer::StartAccepting(PeerTable& peers) {
 }
 
 void RpcServer::Shutdown(absl::Time deadline) {
+  kept_.clear();
   unix_.clear();
   for (TcpEntrance& entrance : tcp_) entrance.listener = nullptr;
   if (server_ == nullptr) return;

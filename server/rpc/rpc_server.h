@@ -18,7 +18,9 @@
 #include "absl/time/time.h"
 #include "server/rpc/connection_monitor.h"
 #include "server/rpc/credentials.h"
+#include "server/restart/descriptor_store.h"
 #include "server/rpc/endpoint.h"
+#include "server/rpc/kept_sockets.h"
 #include "server/rpc/peer_table.h"
 #include "server/rpc/tcp_listener.h"
 #include "server/rpc/unix_listener.h"
@@ -42,6 +44,10 @@ class RpcServer {
     // Served instead of sockets of our own at the same paths, and beside
     // `endpoints` at others.
     InheritedSockets inherited;
+    // Sockets of the daemon before this one, and where ours are kept for the
+    // next one; the store outlives the server.
+    KeptSockets left;
+    DescriptorStore* store = nullptr;
     // Sees each call, if there is one.
     std::function<std::unique_ptr<
         grpc::experimental::ServerInterceptorFactoryInterface>()>
@@ -88,6 +94,7 @@ class RpcServer {
   // Opens the sockets of `endpoints_`.
   absl::Status Listen(Options& options, grpc::ServerBuilder* builder);
   void StartAccepting(PeerTable& peers);
+  void Keep(DescriptorStore* store, const char* kind, int socket);
   // Asks the monitor, and counts what it refuses.
   bool Admit(int fd, const std::string& peer, const std::string& client);
 
@@ -97,6 +104,7 @@ class RpcServer {
   // Below the server, whose connections it watches until they have ended.
   std::unique_ptr<ConnectionMonitor> monitor_;
   std::atomic<uint64_t> refused_connections_{0};
+  std::vector<DescriptorStore::Kept> kept_;
   std::vector<std::unique_ptr<UnixListener>> unix_;
   std::vector<TcpEntrance> tcp_;
 };

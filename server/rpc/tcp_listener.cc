@@ -49,11 +49,15 @@ absl::Status Unavailable(const Endpoint& endpoint, absl::string_view why) {
 }
 
 absl::StatusOr<UniqueFd> ListenOn(const Endpoint& endpoint, addrinfo& address,
-                                  uint16_t port) {
+                                  uint16_t port, KeptSockets* kept) {
   if (address.ai_family == AF_INET6) {
     reinterpret_cast<sockaddr_in6*>(address.ai_addr)->sin6_port = htons(port);
   } else {
     reinterpret_cast<sockaddr_in*>(address.ai_addr)->sin_port = htons(port);
+  }
+  if (kept != nullptr) {
+    UniqueFd old = kept->Take(*address.ai_addr);
+    if (old.valid()) return old;
   }
   UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return Unavailable(endpoint, strerror(errno));
@@ -69,7 +73,7 @@ absl::StatusOr<UniqueFd> ListenOn(const Endpoint& endpoint, addrinfo& address,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(
-    const Endpoint& endpoint) {
+    const Endpoint& endpoint, KeptSockets* kept) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
@@ -83,7 +87,7 @@ absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(
   listener->port_ = endpoint.port;
   absl::Status failure;
   for (addrinfo* next = addresses; next != nullptr; next = next->ai_next) {
-    auto fd = ListenOn(endpoint, *next, listener->port_);
+    auto fd = ListenOn(endpoint, *next, listener->port_, kept);
     if (!fd.ok()) {
       failure = fd.status();
       continue;

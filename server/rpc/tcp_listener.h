@@ -12,6 +12,7 @@
 #include "core/base/unique_fd.h"
 #include "server/rpc/accept_thread.h"
 #include "server/rpc/endpoint.h"
+#include "server/rpc/kept_sockets.h"
 
 namespace holdfast {
 
@@ -24,10 +25,14 @@ class TcpListener {
  public:
   static constexpr int kDeadPeerSeconds = 50;
 
-  // Port 0 takes a free port, the same for each address. UNAVAILABLE: the
-  // address is in use or not of this machine.
+  // Port 0 takes a free port, the same for each address; sockets of the daemon
+  // before this one are taken where there are any. UNAVAILABLE: the address is
+  // in use or not of this machine.
   static absl::StatusOr<std::unique_ptr<TcpListener>> Listen(
-      const Endpoint& endpoint);
+      const Endpoint& endpoint, KeptSockets* kept = nullptr);
+
+  // Until Start.
+  const std::vector<UniqueFd>& sockets() const { return sockets_; }
 
   uint16_t port() const { return port_; }
 

@@ -92,6 +92,12 @@ absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Adopt(
       new UnixListener(path, std::move(socket), /*owns_file=*/false));
 }
 
+std::unique_ptr<UnixListener> UnixListener::TakeOver(const std::string& path,
+                                                     UniqueFd socket) {
+  return std::unique_ptr<UnixListener>(
+      new UnixListener(path, std::move(socket), /*owns_file=*/true));
+}
+
 UnixListener::UnixListener(std::string path, UniqueFd socket, bool owns_file)
     : path_(std::move(path)), socket_(std::move(socket)) {
   struct stat info = {};

@@ -28,10 +28,18 @@ class UnixListener {
   static absl::StatusOr<std::unique_ptr<UnixListener>> Adopt(
       const std::string& path, UniqueFd socket, mode_t mode);
 
+  // Takes over the socket of the daemon before this one, and its file.
+  static std::unique_ptr<UnixListener> TakeOver(const std::string& path,
+                                                UniqueFd socket);
+
   // Ends the thread and closes the socket; removes the file that Listen made.
   ~UnixListener();
 
   const std::string& path() const { return path_; }
+  // Else the file is the service manager's.
+  bool owns_file() const { return inode_ != 0; }
+  // Until Start.
+  int descriptor() const { return socket_.get(); }
 
   // Starts accepting; see AcceptThread. Once.
   void Start(std::function<void(UniqueFd)> on_connection);

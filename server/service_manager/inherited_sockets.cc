@@ -11,16 +11,21 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
 namespace {
 
-// More descriptors than any unit has sockets; a larger number is no
-// service manager's.
-constexpr int kMaxInherited = 64;
+// More sockets than any unit has, and more descriptors than any keeps; a larger
+// number is no service manager's.
+constexpr size_t kMaxSockets = 64;
+constexpr int kMaxInherited = 1 << 20;
+
+constexpr char kKeptPrefix[] = "hf.";
 
 // Returns the number in a variable of the environment, or `otherwise`.
 int NumberIn(const char* variable, int otherwise) {
@@ -36,8 +41,9 @@ int Option(int fd, int name) {
   return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
 }
 
-// Returns the path that a listening Unix socket is bound to.
-absl::StatusOr<std::string> PathOf(int fd) {
+}  // namespace
+
+absl::StatusOr<std::string> ListeningPathOf(int fd) {
   sockaddr_un address = {};
   socklen_t size = sizeof address;
   const bool bound =
@@ -55,30 +61,42 @@ absl::StatusOr<std::string> PathOf(int fd) {
                      strnlen(address.sun_path, sizeof address.sun_path));
 }
 
-}  // namespace
-
-absl::StatusOr<InheritedSockets> TakeInheritedSockets(int first_fd) {
+absl::StatusOr<InheritedDescriptors> TakeInheritedDescriptors(int first_fd) {
   const int count = NumberIn("LISTEN_FDS", 0);
   const bool ours = NumberIn("LISTEN_PID", -1) == getpid();
+  const char* const listed = std::getenv("LISTEN_FDNAMES");
+  const std::vector<std::string> names =
+      absl::StrSplit(listed == nullptr ? "" : listed, ':');
   unsetenv("LISTEN_FDS");
   unsetenv("LISTEN_PID");
   unsetenv("LISTEN_FDNAMES");
-  if (!ours || count <= 0) return InheritedSockets();
+  if (!ours || count <= 0) return InheritedDescriptors();
   if (count > kMaxInherited) {
     return absl::InvalidArgumentError(absl::StrCat(
         "LISTEN_FDS=", count, " is over the limit of ", kMaxInherited));
   }
-  std::vector<UniqueFd> fds;
+  InheritedDescriptors inherited;
+  std::vector<UniqueFd> sockets;
   for (int i = 0; i < count; ++i) {
     fcntl(first_fd + i, F_SETFD, FD_CLOEXEC);
-    fds.emplace_back(first_fd + i);
+    UniqueFd fd(first_fd + i);
+    const auto index = static_cast<size_t>(i);
+    if (index < names.size() && absl::StartsWith(names[index], kKeptPrefix)) {
+      inherited.kept.emplace_back(names[index], std::move(fd));
+    } else {
+      sockets.push_back(std::move(fd));
+    }
   }
-  InheritedSockets sockets;
-  for (UniqueFd& fd : fds) {
-    HOLDFAST_ASSIGN_OR_RETURN(std::string path, PathOf(fd.get()));
-    sockets[std::move(path)] = std::move(fd);
+  if (sockets.size() > kMaxSockets) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the service manager passes ", sockets.size(),
+                     " sockets, the limit is ", kMaxSockets));
   }
-  return sockets;
+  for (UniqueFd& fd : sockets) {
+    HOLDFAST_ASSIGN_OR_RETURN(std::string path, ListeningPathOf(fd.get()));
+    inherited.sockets[std::move(path)] = std::move(fd);
+  }
+  return inherited;
 }
 
 }  // namespace holdfast

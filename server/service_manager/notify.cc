@@ -2,16 +2,45 @@
 #include "server/service_manager/notify.h"
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 
 #include "core/base/unique_fd.h"
 
 namespace holdfast {
 
-void NotifyServiceManager(absl::string_view state) {
+namespace {
+
+// A message with a descriptor, or without one if it is -1.
+void Send(int socket, const sockaddr_un& address, socklen_t address_size,
+          absl::string_view text, int fd) {
+  iovec bytes = {.iov_base = const_cast<char*>(text.data()),
+                 .iov_len = text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
+  msghdr message = {};
+  message.msg_name = const_cast<sockaddr_un*>(&address);
+  message.msg_namelen = address_size;
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  if (fd >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof fd);
+    std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
+  }
+  sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+}  // namespace
+
+void NotifyServiceManager(absl::string_view state, int fd) {
   const char* variable = std::getenv("NOTIFY_SOCKET");
   if (variable == nullptr) return;
   const absl::string_view path = variable;
@@ -20,10 +49,12 @@ void NotifyServiceManager(absl::string_view state) {
   if (path.empty() || path.size() >= sizeof address.sun_path) return;
   path.copy(address.sun_path, path.size());
   if (path[0] == '@') address.sun_path[0] = '\0';  // An abstract address.
-  const UniqueFd fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  sendto(fd.get(), state.data(), state.size(), MSG_NOSIGNAL,
-         reinterpret_cast<const sockaddr*>(&address),
-         static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size()));
+  const UniqueFd sender(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const timeval patience = {.tv_sec = 1, .tv_usec = 0};
+  setsockopt(sender.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  Send(sender.get(), address,
+       static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size()),
+       state, fd);
 }
 
 }  // namespace holdfast

@@ -31,6 +31,7 @@ constexpr size_t kMaxReasonBytes = 256;
 
 // What a session's work may take to end before it is suspended.
 constexpr absl::Duration kSuspendTimeout = absl::Seconds(30);
+constexpr absl::Duration kUpgradeTimeout = absl::Seconds(30);
 constexpr size_t kMaxFileNameBytes = 128;
 
 // INVALID_ARGUMENT: the timeout is negative.
@@ -123,7 +124,7 @@ AdminService::AdminService(SessionRegistry& registry,
                            const CompilerPool& compilers, CompileCache& cache,
                            DiskCache& disk_cache, TenantAdmin& tenants,
                            const Callers& callers, CallThreads& threads,
-                           std::string suspend_directory)
+                           std::string suspend_directory, MakeWay make_way)
     : registry_(registry),
       compilers_(compilers),
       cache_(cache),
@@ -132,6 +133,7 @@ AdminService::AdminService(SessionRegistry& registry,
       callers_(callers),
       threads_(threads),
       suspend_directory_(std::move(suspend_directory)),
+      make_way_(std::move(make_way)),
       started_(absl::Now()) {}
 
 grpc::ServerUnaryReactor* AdminService::GetServerInfo(
@@ -139,7 +141,10 @@ grpc::ServerUnaryReactor* AdminService::GetServerInfo(
     v1::GetServerInfoResponse* response) {
   response->set_version(kVersion);
   response->add_protocol_versions(SessionRegistry::kProtocolVersion);
-  response->mutable_started()->set_seconds(absl::ToUnixSeconds(started_));
+  const absl::Time second = absl::FromUnixSeconds(absl::ToUnixSeconds(started_));
+  response->mutable_started()->set_seconds(absl::ToUnixSeconds(second));
+  response->mutable_started()->set_nanos(
+      static_cast<int32_t>(absl::ToInt64Nanoseconds(started_ - second)));
   response->set_pid(getpid());
   response->set_host(HostName());
   response->set_compiler(compilers_.backend());
@@ -368,6 +373,23 @@ grpc::ServerUnaryReactor* AdminService::ResumeSession(
             session->ResumeSuspended(absl::FromChrono(context->deadline())));
         response->mutable_devices()->Add(session->devices().begin(),
                                          session->devices().end());
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* AdminService::Upgrade(
+    grpc::CallbackServerContext* context, const v1::UpgradeRequest* request,
+    v1::UpgradeResponse* response) {
+  const auto caller = callers_.OperatorOf(*context, "Upgrade", "");
+  if (!caller.ok()) return Answer(context, caller.status());
+  const absl::StatusOr<absl::Time> deadline =
+      DeadlineOf(*request, kUpgradeTimeout);
+  if (!deadline.ok()) return Answer(context, deadline.status());
+  return AnswerInThread(
+      context, threads_, caller->client(),
+      [this, deadline = *deadline, response]() -> absl::Status {
+        HOLDFAST_ASSIGN_OR_RETURN(*response->mutable_version(),
+                                  make_way_(deadline));
         return absl::OkStatus();
       });
 }

@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_SERVER_SERVICES_ADMIN_SERVICE_H_
 #define HOLDFAST_SERVER_SERVICES_ADMIN_SERVICE_H_
 
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -22,12 +23,17 @@ namespace holdfast {
 // tenants, sessions (to end, to suspend and to resume them) and Drain too.
 class AdminService final : public v1::AdminService::CallbackService {
  public:
+  // Has the daemon make way for a new binary once work has ended.
+  // Returns the new version.
+  using MakeWay =
+      std::function<absl::StatusOr<std::string>(absl::Time deadline)>;
+
   // All must outlive the service. Calls that wait have `threads`. Sessions are
   // suspended to files in `suspend_directory`; empty: to host memory only.
   AdminService(SessionRegistry& registry, const CompilerPool& compilers,
                CompileCache& cache, DiskCache& disk_cache, TenantAdmin& tenants,
                const Callers& callers, CallThreads& threads,
-               std::string suspend_directory);
+               std::string suspend_directory, MakeWay make_way);
 
   grpc::ServerUnaryReactor* GetServerInfo(
       grpc::CallbackServerContext* context,
@@ -74,6 +80,9 @@ class AdminService final : public v1::AdminService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::ResumeSessionRequest* request,
       v1::ResumeSessionResponse* response) override;
+  grpc::ServerUnaryReactor* Upgrade(grpc::CallbackServerContext* context,
+                                    const v1::UpgradeRequest* request,
+                                    v1::UpgradeResponse* response) override;
 
  private:
   // Blocks while sessions are left; gives up with its caller.
@@ -93,6 +102,7 @@ class AdminService final : public v1::AdminService::CallbackService {
   const Callers& callers_;
   CallThreads& threads_;
   const std::string suspend_directory_;
+  const MakeWay make_way_;
   const absl::Time started_;
 };
 

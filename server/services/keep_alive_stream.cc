@@ -8,15 +8,21 @@ namespace {
 
 constexpr size_t kMaxNews = 4;
 
+// How long a client waits for the next daemon: that one starts its first
+// executor before it serves.
+constexpr int kRestartSeconds = 60;
+
 }  // namespace
 
-KeepAliveStream::KeepAliveStream(std::shared_ptr<Session> session)
-    : session_(std::move(session)) {
+KeepAliveStream::KeepAliveStream(std::shared_ptr<Session> session,
+                                 bool outlives_kill)
+    : session_(std::move(session)), outlives_kill_(outlives_kill) {
   keeper_ = session_->AddKeeper(
       [this](const std::string& reason) { OnSessionEnd(reason); },
       [this](const v1::FaultReport& report, uint64_t epoch) {
         OnFault(report, epoch);
-      });
+      },
+      [this] { OnRestart(); });
   StartRead(&request_);
 }
 
@@ -50,6 +56,12 @@ void KeepAliveStream::OnFault(const v1::FaultReport& report, uint64_t epoch) {
   Proceed();
 }
 
+void KeepAliveStream::OnRestart() {
+  absl::MutexLock lock(&mutex_);
+  news_.emplace_back().mutable_restart_grace()->set_seconds(kRestartSeconds);
+  Proceed();
+}
+
 void KeepAliveStream::OnSessionEnd(const std::string& reason) {
   absl::MutexLock lock(&mutex_);
   if (!ended_.has_value()) ended_ = reason;
@@ -73,6 +85,9 @@ void KeepAliveStream::Proceed() {
     news_.pop_front();
   } else {
     answering_ = std::exchange(answer_due_, false);
+    if (outlives_kill_) {
+      response_.mutable_restart_grace()->set_seconds(kRestartSeconds);
+    }
   }
   StartWrite(&response_);
 }

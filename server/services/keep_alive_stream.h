@@ -23,7 +23,8 @@ class KeepAliveStream final
     : public grpc::ServerBidiReactor<v1::KeepAliveRequest,
                                      v1::KeepAliveResponse> {
  public:
-  explicit KeepAliveStream(std::shared_ptr<Session> session);
+  // `outlives_kill`: the session would survive if the daemon were killed.
+  KeepAliveStream(std::shared_ptr<Session> session, bool outlives_kill);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -32,10 +33,12 @@ class KeepAliveStream final
  private:
   void OnSessionEnd(const std::string& reason);
   void OnFault(const v1::FaultReport& report, uint64_t epoch);
+  void OnRestart();
   // Sends what there is to say, unless a message is under way.
   void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<Session> session_;
+  const bool outlives_kill_;
   int64_t keeper_ = 0;
   v1::KeepAliveRequest request_;
 

@@ -156,7 +156,7 @@ KeepAliveReactor* SessionService::KeepAlive(
   if (!session.ok()) {
     return new RefusedStream<KeepAliveReactor>(session.status());
   }
-  return new KeepAliveStream(*std::move(session));
+  return new KeepAliveStream(*std::move(session), registry_.outlives_kill());
 }
 
 }  // namespace holdfast

@@ -24,6 +24,17 @@ absl::StatusOr<std::shared_ptr<EventPage>> EventPage::Create() {
       new EventPage(std::move(fd), std::move(mapping)));
 }
 
+absl::StatusOr<std::shared_ptr<EventPage>> EventPage::Adopt(UniqueFd fd) {
+  if (!IsFixedMemfd(fd.get(), EventState::kPageBytes)) {
+    return absl::InvalidArgumentError("the page of an event is none");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      FileMapping mapping,
+      FileMapping::Map(fd.get(), FileMapping::Access::kReadWrite));
+  return std::shared_ptr<EventPage>(
+      new EventPage(std::move(fd), std::move(mapping)));
+}
+
 absl::StatusOr<UniqueFd> EventPage::OpenForMaker() const {
   UniqueFd fd(fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
   if (fd.valid()) return fd;

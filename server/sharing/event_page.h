@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
+#include "server/restart/descriptor_store.h"
 
 namespace holdfast {
 
@@ -18,6 +19,13 @@ namespace holdfast {
 class EventPage {
  public:
   static absl::StatusOr<std::shared_ptr<EventPage>> Create();
+  // One that an earlier daemon has made.
+  static absl::StatusOr<std::shared_ptr<EventPage>> Adopt(UniqueFd fd);
+
+  // Has the page outlive the daemon. Before it is shared.
+  void Keep(DescriptorStore& store, const KeptName& name) {
+    kept_ = store.Keep(name, fd_.get());
+  }
 
   // A descriptor for the maker, or one that cannot be mapped for writing.
   absl::StatusOr<UniqueFd> OpenForMaker() const;
@@ -32,6 +40,7 @@ class EventPage {
       : fd_(std::move(fd)), mapping_(std::move(mapping)) {}
 
   const UniqueFd fd_;
+  DescriptorStore::Kept kept_;
   const FileMapping mapping_;
   // The supervisor's own word, which no executor can change.
   std::atomic<bool> abandoned_{false};

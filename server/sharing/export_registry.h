@@ -30,6 +30,9 @@ struct SharedResource {
   v1::HandleKind kind = v1::HANDLE_KIND_UNSPECIFIED;
   uint32_t device = 0;
   std::shared_ptr<SharedChunk> chunk;
+  // The session that made the chunk, and its number there, by which it is kept.
+  uint64_t maker = 0;
+  uint64_t chunk_number = 0;
   uint64_t offset = 0;  // in the chunk
   uint64_t size = 0;
   v1::Rights rights = v1::RIGHTS_UNSPECIFIED;

@@ -77,7 +77,8 @@ absl::StatusOr<SharedResource> SessionMemory::OfCollection(
     return absl::FailedPreconditionError(
         "the buffer was imported; the session that made it exports it");
   }
-  const auto& [imported, opened] = found->second;
+  const SharedResource& imported = found->second.resource;
+  const auto& opened = found->second.version;
   if (request.terms().foreign() != v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR) {
     return absl::FailedPreconditionError(
         "sessions open the collection; only processes outside Holdfast get its "
@@ -151,7 +152,7 @@ absl::Status SessionMemory::OpenVersionOf(const internal::OpenRequest& request,
     summary.add_buffer_sizes(buffer.size);
   }
   SharedResource resource = version.buffers[request.buffer()];
-  return AddImport({std::move(resource), std::move(opened)}, answer);
+  return AddImport({std::move(resource), std::move(opened), {}}, answer);
 }
 
 }  // namespace holdfast

@@ -45,7 +45,14 @@ absl::Status SessionMemory::Hold(const internal::ChunkCreated& created,
     event = std::move(old->second.event);
   }
   Release(created.chunk());
+  KeptName name = Name("chunk", created.chunk());
+  for (const uint64_t number :
+       {uint64_t{created.device()}, created.address(), created.size()}) {
+    name.numbers.push_back(number);
+  }
+  DescriptorStore::Kept kept = services_.kept.Keep(name, fd.get());
   chunks_[created.chunk()] = {.fd = std::move(fd),
+                              .kept = std::move(kept),
                               .device = created.device(),
                               .address = created.address(),
                               .size = created.size(),
@@ -54,6 +61,10 @@ absl::Status SessionMemory::Hold(const internal::ChunkCreated& created,
                               .saved_offset = saved_offset};
   services_.memory.NoteTaken(created.device(), created.size());
   return absl::OkStatus();
+}
+
+KeptName SessionMemory::Name(const char* kind, uint64_t number) const {
+  return {kind, {SessionNumber(session_), number}};
 }
 
 void SessionMemory::Release(uint64_t chunk) {
@@ -113,6 +124,7 @@ void SessionMemory::Suspend(const internal::SaveMemory& saved) {
   }
   for (auto& [name, chunk] : chunks_) {
     NoteReturned(chunk);
+    chunk.kept = DescriptorStore::Kept();
     chunk.fd.Reset();
     const auto found = offsets.find(name);
     if (found != offsets.end()) chunk.saved_offset = found->second;
@@ -159,6 +171,7 @@ void SessionMemory::BeginRestore() {
     if (chunk.saved_offset.has_value()) {
       // A successor that failed may have filled it in part.
       NoteReturned(chunk);
+      chunk.kept = DescriptorStore::Kept();
       chunk.fd.Reset();
     }
     if (chunk.shared == nullptr) continue;
@@ -270,6 +283,7 @@ absl::StatusOr<UniqueFd> SessionMemory::OpenEventPage(uint64_t chunk) {
   std::shared_ptr<EventPage>& event = found->second.event;
   if (event == nullptr) {
     HOLDFAST_ASSIGN_OR_RETURN(event, EventPage::Create());
+    event->Keep(services_.kept, Name("event", chunk));
   }
   return event->OpenForMaker();
 }
@@ -306,6 +320,8 @@ absl::StatusOr<SharedResource> SessionMemory::Range(uint64_t chunk,
   }
   SharedResource resource;
   resource.kind = v1::HANDLE_KIND_BUFFER;
+  resource.maker = SessionNumber(session_);
+  resource.chunk_number = chunk;
   resource.device = found->second.device;
   resource.offset = offset;
   resource.size = size;
@@ -324,6 +340,7 @@ absl::StatusOr<std::shared_ptr<SharedChunk>> SessionMemory::Share(
       services_.grants.Detach(PlaceOf(chunk.device), chunk.size));
   chunk.shared = std::make_shared<SharedChunk>(
       SharedChunk::Options{.descriptor = std::move(chunk.fd),
+                           .kept = std::move(chunk.kept),
                            .device = chunk.device,
                            .size = chunk.size,
                            .charge = std::move(charge),
@@ -345,13 +362,17 @@ absl::Status SessionMemory::Import(const internal::ImportRequest& request,
   HOLDFAST_ASSIGN_OR_RETURN(
       SharedResource resource,
       services_.exports.Redeem(request.token(), session_, request.kind()));
-  return AddImport({std::move(resource), nullptr}, answer);
+  return AddImport({std::move(resource), nullptr, {}}, answer);
 }
 
 absl::Status SessionMemory::AddImport(Imported import, Answer* answer) {
   imports_[++last_import_] = std::move(import);
   const absl::Status status = DescribeImport(last_import_, answer);
-  if (!status.ok()) imports_.erase(last_import_);
+  if (status.ok()) {
+    Keep(last_import_, &imports_[last_import_]);
+  } else {
+    imports_.erase(last_import_);
+  }
   return status;
 }
 

@@ -19,6 +19,8 @@
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "server/collections/collection_table.h"
+#include "server/restart/descriptor_store.h"
+#include "server/restart/kept_state.h"
 #include "server/sharing/export_registry.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/memory_ledger.h"
@@ -41,6 +43,7 @@ class SessionMemory {
     CollectionTable& collections;
     DeviceMemory& memory;
     MemoryGrants& grants;
+    DescriptorStore& kept;
   };
   explicit SessionMemory(const Services& services) : services_(services) {}
   ~SessionMemory() { Close(); }
@@ -56,6 +59,19 @@ class SessionMemory {
   // RESOURCE_EXHAUSTED: too many.
   absl::Status Hold(const internal::ChunkCreated& created, UniqueFd fd);
   void Release(uint64_t chunk);
+
+  // After Open: takes the chunks that the session had under an earlier daemon,
+  // and charges them. RESOURCE_EXHAUSTED: there is not that much memory.
+  absl::Status Adopt(std::map<uint64_t, KeptChunk> chunks);
+  // The same for one whose bytes are in a file, while the session is suspended.
+  void AdoptSaved(const internal::ChunkCreated& chunk);
+  // What others have imported of these chunks, and what the session imported
+  // under this name, `version` if that is a collection's. NOT_FOUND: there is
+  // no such chunk.
+  absl::StatusOr<SharedResource> AdoptShared(
+      const internal::SharedRange& range);
+  void AdoptImport(uint64_t import, SharedResource resource,
+                   std::shared_ptr<const OpenVersion> version);
 
   // Calls `visit` with each chunk that the session has and a descriptor of it,
   // which is borrowed, until one call fails. A saved chunk has none: -1.
@@ -94,6 +110,7 @@ class SessionMemory {
  private:
   struct Chunk {
     UniqueFd fd;  // until it is shared
+    DescriptorStore::Kept kept;  // likewise
     uint32_t device = 0;
     uint64_t address = 0;
     uint64_t size = 0;
@@ -110,7 +127,12 @@ class SessionMemory {
   struct Imported {
     SharedResource resource;
     std::shared_ptr<const OpenVersion> version;  // null: of no collection
+    DescriptorStore::Kept kept;
   };
+
+  KeptName Name(const char* kind, uint64_t number) const;
+  // Keeps what a successor of this daemon needs to import it again.
+  void Keep(uint64_t number, Imported* import);
 
   // The device has the memory of a chunk that is not shared back.
   void NoteReturned(const Chunk& chunk);

@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/sharing_commands.pb.h"
+#include "server/restart/descriptor_store.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/memory_ledger.h"
 
@@ -26,6 +27,7 @@ class SharedChunk {
  public:
   struct Options {
     UniqueFd descriptor;
+    DescriptorStore::Kept kept;
     uint32_t device = 0;
     uint64_t size = 0;  // bytes
     MemoryGrants::Detached charge;

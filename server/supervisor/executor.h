@@ -55,6 +55,15 @@ class Executor {
   // Returns when calls are answered.
   virtual absl::Status Resume(absl::Time deadline) = 0;
 
+  // Lets the session's work end until `deadline`, and has it take no more: the
+  // daemon is about to make way for another, which will give the session
+  // another executor. Nothing of it runs any more until Resume. If it fails, the
+  // session goes on. FAILED_PRECONDITION names what would not survive.
+  virtual absl::Status Park(absl::Time deadline) = 0;
+  // The same for one that has not served yet, since its client has not
+  // acknowledged a suspension.
+  virtual void NoteIdle() = 0;
+
   // Copies the session's device memory to the file of this name, or to host
   // memory if it is empty: for SessionHoldings::Suspend. Waits until `deadline`
   // for the session's work to end; then nothing of it runs any more. If it

@@ -116,10 +116,10 @@ absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
     if (holdings_ == nullptr) {
       holdings_ = std::make_unique<SessionHoldings>(SessionHoldings::Services{
           services_.store, services_.ledger, services_.exports,
-          services_.collections, services_.memory});
+          services_.collections, services_.memory, services_.kept});
       HOLDFAST_RETURN_IF_ERROR(holdings_->Open(start.assign, start.tenant));
     } else {
-      HOLDFAST_RETURN_IF_ERROR(holdings_->BeginRestore());
+      HOLDFAST_RETURN_IF_ERROR(holdings_->BeginRestore(start.assign.epoch()));
     }
     HOLDFAST_RETURN_IF_ERROR(holdings_->SendTo(process_->channel()));
     if (start.assign.kernel_time_limit_ns() > 0) {
@@ -145,6 +145,7 @@ absl::Status ExecutorProcess::Resume(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
     serving_.reset();
+    if (holdings_ != nullptr) holdings_->NoteBusy();
   }
   internal::ToExecutor message;
   message.mutable_resume();
@@ -152,9 +153,25 @@ absl::Status ExecutorProcess::Resume(absl::Time deadline) {
   return Await(&ExecutorProcess::serving_, "serving again", deadline).status();
 }
 
+absl::Status ExecutorProcess::Park(absl::Time deadline) {
+  const absl::Status status = Quiesce(/*memory_stays=*/true, deadline);
+  if (!status.ok()) {
+    // Fails if the process has ended, which is noted elsewhere.
+    Resume(absl::Now() + kAnswerTime).IgnoreError();
+    return status;
+  }
+  NoteIdle();
+  return absl::OkStatus();
+}
+
+void ExecutorProcess::NoteIdle() {
+  absl::MutexLock lock(&mutex_);
+  if (holdings_ != nullptr) holdings_->NoteIdle();
+}
+
 absl::Status ExecutorProcess::Suspend(const std::string& path,
                                       absl::Time deadline) {
-  absl::Status status = Quiesce(deadline);
+  absl::Status status = Quiesce(/*memory_stays=*/false, deadline);
   if (status.ok()) status = SaveMemory(path);
   if (status.ok()) return status;
   {
@@ -166,17 +183,20 @@ absl::Status ExecutorProcess::Suspend(const std::string& path,
   return status;
 }
 
-absl::Status ExecutorProcess::Quiesce(absl::Time deadline) {
+absl::Status ExecutorProcess::Quiesce(bool memory_stays, absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
     if (holdings_ == nullptr) {
       return absl::FailedPreconditionError("the executor has no session");
     }
     // Before anybody has to wait.
-    HOLDFAST_RETURN_IF_ERROR(holdings_->CheckSuspendable());
+    if (!memory_stays) {
+      HOLDFAST_RETURN_IF_ERROR(holdings_->CheckSuspendable());
+    }
     quiesced_.reset();
   }
   internal::ToExecutor message;
+  message.mutable_quiesce()->set_memory_stays(memory_stays);
   message.mutable_quiesce()->set_timeout_ns(
       absl::ToInt64Nanoseconds(deadline - absl::Now()));
   HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message));

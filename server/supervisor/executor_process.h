@@ -44,6 +44,7 @@ class ExecutorProcess final : public Executor {
     DeviceMemory& memory;  // is told of what the process takes
     ExportRegistry& exports;
     CollectionTable& collections;
+    DescriptorStore& kept;
     ExecutionTotals& totals;  // of what executors have done
     SharePacer& pacer;
     // Called when the process has ended unasked, with its session's devices;
@@ -71,6 +72,8 @@ class ExecutorProcess final : public Executor {
   absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
                                           absl::Time deadline) override;
   absl::Status Resume(absl::Time deadline) override;
+  absl::Status Park(absl::Time deadline) override;
+  void NoteIdle() override;
   absl::Status Suspend(const std::string& path, absl::Time deadline) override;
   void Inherit(std::unique_ptr<SessionHoldings> holdings) override;
   std::unique_ptr<SessionHoldings> TakeHoldings() override;
@@ -82,7 +85,8 @@ class ExecutorProcess final : public Executor {
   ExecutorProcess(std::unique_ptr<ChildProcess> process,
                   const Services& services);
 
-  absl::Status Quiesce(absl::Time deadline);
+  // `memory_stays`: the session's memory stays on its devices.
+  absl::Status Quiesce(bool memory_stays, absl::Time deadline);
   // REQUIRES: quiesced.
   absl::Status SaveMemory(const std::string& path);
   std::string owner() const;

@@ -71,18 +71,23 @@ LogFields FieldsOf(const Session::Options& options) {
 
 }  // namespace
 
-Session::Session(Options options, std::unique_ptr<Executor> executor)
+Session::Session(Options options, std::shared_ptr<Executor> executor)
+    : Session(std::move(options), std::move(executor), options.now()) {
+  this->executor()->OnEnd(
+      [this](absl::Status reason) { OnExecutorEnd(reason); });
+}
+
+Session::Session(Options options, std::shared_ptr<Executor> executor,
+                 absl::Time opened)
     : options_(std::move(options)),
+      kept_(std::move(options_.kept)),
       log_fields_(FieldsOf(options_)),
-      opened_(options_.now()),
+      opened_(opened),
       channel_(ConnectToExecutor(options_.socket_path)),
       executor_(std::move(executor)),
       blocks_(options_.blocks),
       faults_(options_.fault_limits),
-      deadline_(opened_ + kFirstKeepAlive) {
-  this->executor()->OnEnd(
-      [this](absl::Status reason) { OnExecutorEnd(reason); });
-}
+      deadline_(options_.now() + kFirstKeepAlive) {}
 
 std::shared_ptr<Executor> Session::executor() const {
   absl::MutexLock lock(&mutex_);
@@ -177,7 +182,8 @@ bool Session::lost() const {
   return !lost_.ok() || state_ == State::STATE_CLOSING;
 }
 
-int64_t Session::AddKeeper(Keeper on_end, FaultKeeper on_fault) {
+int64_t Session::AddKeeper(Keeper on_end, FaultKeeper on_fault,
+                           RestartKeeper on_restart) {
   absl::MutexLock keepers_lock(&keepers_mutex_);
   absl::MutexLock lock(&mutex_);
   const int64_t keeper = ++last_keeper_;
@@ -194,7 +200,8 @@ int64_t Session::AddKeeper(Keeper on_end, FaultKeeper on_fault) {
     return keeper;
   }
   if (Faulted() && on_fault) on_fault(last_fault_, epoch_);
-  keepers_[keeper] = {std::move(on_end), std::move(on_fault)};
+  keepers_[keeper] = {std::move(on_end), std::move(on_fault),
+                      std::move(on_restart)};
   return keeper;
 }
 
@@ -398,6 +405,12 @@ absl::StatusOr<v1::AcknowledgeFaultResponse> Session::AcknowledgeFault(
     std::shared_ptr<Executor> executor;
     {
       absl::MutexLock lock(&mutex_);
+      if (AwaitUnparked(deadline)) {
+        v1::AcknowledgeFaultResponse response;
+        *response.mutable_fault() = last_fault_;
+        response.set_epoch(epoch_);
+        return response;
+      }
       HOLDFAST_RETURN_IF_ERROR(CheckAcknowledged(epoch));
       if (holdings_ != nullptr && !recovering_ && !suspending_) StartRecovery();
       const auto ready = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -459,6 +472,7 @@ void Session::Close(const std::string& reason, absl::Duration stop_time) {
     if (state_ == State::STATE_CLOSING) return;
     state_ = State::STATE_CLOSING;
     closed_because_ = reason.empty() ? "it is being closed" : reason;
+    kept_.clear();
   }
   NotifyKeepers(reason);
   std::thread recovery;

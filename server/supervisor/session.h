@@ -38,6 +38,7 @@
 #include "core/base/log_scope.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "server/relay/shared_blocks.h"
+#include "server/restart/descriptor_store.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/fault_history.h"
 #include "server/supervisor/session_recovery.h"
@@ -71,6 +72,8 @@ class Session {
     std::string socket_path;  // of the executor
     std::string descriptor_socket_path;
     std::shared_ptr<SharedBlocks> blocks;  // shared with the executor
+    // Its record and sockets, until it closes.
+    std::vector<DescriptorStore::Kept> kept;
     v1::RecoveryPolicy recover = v1::RECOVERY_POLICY_NEVER;
     FaultLimits fault_limits;
     // Gives it another executor; null: nobody can.
@@ -79,7 +82,17 @@ class Session {
     std::function<void()> on_deadline_change;  // not called under a lock
   };
 
-  Session(Options options, std::unique_ptr<Executor> executor);
+  Session(Options options, std::shared_ptr<Executor> executor);
+  // A session that an earlier daemon has left. It recovers by itself, as after
+  // a fault, or after a suspension if nothing of it ran; one that an operator
+  // had suspended stays so. Its client has a while to come back.
+  struct Left {
+    std::unique_ptr<SessionHoldings> holdings;
+    uint64_t epoch = 1;
+    bool idle = false;
+    absl::Time opened;
+  };
+  Session(Options options, Left left);
   ~Session();
 
   const std::string& id() const { return options_.id; }
@@ -141,7 +154,11 @@ class Session {
   // another executor, with the epoch that began.
   using FaultKeeper =
       std::function<void(const v1::FaultReport& report, uint64_t epoch)>;
-  int64_t AddKeeper(Keeper on_end, FaultKeeper on_fault = nullptr);
+  // Called when the daemon is about to make way for another, which will have
+  // the session.
+  using RestartKeeper = std::function<void()>;
+  int64_t AddKeeper(Keeper on_end, FaultKeeper on_fault = nullptr,
+                    RestartKeeper on_restart = nullptr);
   void RemoveKeeper(int64_t keeper);
 
   // Takes the session off its devices, into the file of this name, or into host
@@ -155,6 +172,14 @@ class Session {
   // brought back and is lost.
   absl::Status ResumeSuspended(absl::Time deadline);
 
+  // Lets its work end until `deadline`, for a daemon that makes way for another:
+  // to clients it is as if it were suspended. FAILED_PRECONDITION names what
+  // would not survive that. If it fails the session goes on; else it does when
+  // Unpark is called.
+  absl::Status Park(absl::Time deadline);
+  void Unpark(absl::Time deadline);
+  void TellRestart();
+
   // When to close it, if nothing else happens.
   absl::Time deadline() const;
 
@@ -165,11 +190,16 @@ class Session {
  private:
   using State = v1::SessionInfo;
 
+  Session(Options options, std::shared_ptr<Executor> executor,
+          absl::Time opened);
+
   void OnExecutorEnd(const absl::Status& reason);
   // Notes the fault of executor_, which has ended. OK: the session is to
   // recover; else why it is lost.
   absl::Status NoteFault(const absl::Status& reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The last fault was no fault: everything that had arrived was done.
+  void MarkIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SetLost(const absl::Status& reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Has a thread recover the session.
@@ -187,6 +217,8 @@ class Session {
   absl::Status CheckSuspendable() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // The successor of a suspended session's executor has not brought all back.
   static absl::Status CheckComplete(const internal::Serving& serving);
+  // Waits while it is parked. True: it was, and is as it was before.
+  bool AwaitUnparked(absl::Time deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The answer to calls while the last fault is not acknowledged.
   absl::Status RefusedCall() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // As users know it.
@@ -203,7 +235,8 @@ class Session {
   void NotifyKeepers(const std::string& reason);
   void TellKeepers(const v1::FaultReport& report, uint64_t epoch);
 
-  const Options options_;
+  Options options_;  // never changes but for `kept`, which is taken out
+  std::vector<DescriptorStore::Kept> kept_ ABSL_GUARDED_BY(mutex_);
   const LogFields log_fields_;
   const absl::Time opened_;
   const std::shared_ptr<grpc::Channel> channel_;
@@ -228,6 +261,7 @@ class Session {
   std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
   bool recovering_ ABSL_GUARDED_BY(mutex_) = false;  // a thread is at it
   bool suspending_ ABSL_GUARDED_BY(mutex_) = false;  // likewise
+  bool parked_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread recovery_thread_ ABSL_GUARDED_BY(mutex_);
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
   std::string closed_because_ ABSL_GUARDED_BY(mutex_);  // once it is closing
@@ -241,6 +275,7 @@ class Session {
   struct Keepers {
     Keeper on_end;
     FaultKeeper on_fault;
+    RestartKeeper on_restart;
   };
   std::map<int64_t, Keepers> keepers_ ABSL_GUARDED_BY(keepers_mutex_);
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "server/journal/layout.h"
@@ -20,17 +21,91 @@ absl::StatusOr<UniqueFd> NewJournal() {
 SessionHoldings::SessionHoldings(const Services& services)
     : store_(services.store),
       ledger_(services.ledger),
+      kept_(services.kept),
       grants_(services.ledger),
-      memory_(
-          {services.exports, services.collections, services.memory, grants_}) {}
+      memory_({services.exports, services.collections, services.memory, grants_,
+               services.kept}) {}
+
+KeptName SessionHoldings::Name(const char* kind,
+                               std::initializer_list<uint64_t> numbers) const {
+  KeptName name{kind, {session_}};
+  name.numbers.insert(name.numbers.end(), numbers);
+  return name;
+}
 
 absl::Status SessionHoldings::Open(const internal::Assign& assign,
                                    std::shared_ptr<Tenant> tenant) {
+  session_ = SessionNumber(assign.session_id());
   memory_.Open(assign.session_id(), tenant);
   grants_.Open(assign.limits(), static_cast<size_t>(assign.devices_size()),
                std::move(tenant));
   HOLDFAST_ASSIGN_OR_RETURN(journal_, NewJournal());
+  kept_journal_ = kept_.Keep(Name("journal", {epoch_}), journal_.get());
   return absl::OkStatus();
+}
+
+absl::Status SessionHoldings::Adopt(KeptSession kept,
+                                    std::shared_ptr<Tenant> tenant) {
+  const internal::Assign& assign = kept.record->assign();
+  session_ = SessionNumber(assign.session_id());
+  epoch_ = kept.epoch;
+  memory_.Open(assign.session_id(), tenant);
+  grants_.Open(assign.limits(), static_cast<size_t>(assign.devices_size()),
+               std::move(tenant));
+  journal_ = std::move(kept.journal);
+  kept_journal_ = kept_.Keep(Name("journal", {epoch_}), journal_.get());
+  if (kept.idle) NoteIdle();
+  internal::MemoryPlace arenas;
+  arenas.set_host(internal::HOST_MEMORY_ARENA);
+  for (auto& [handle, arena] : kept.arenas) {
+    HOLDFAST_RETURN_IF_ERROR(grants_.Reserve(arenas, arena.size));
+    internal::HostMemoryCreated created;
+    created.set_handle(handle);
+    created.set_size(arena.size);
+    HOLDFAST_RETURN_IF_ERROR(HoldHostMemory(created, std::move(arena.memory)));
+  }
+  for (auto& object : kept.objects) KeepObject(std::move(object));
+  if (kept.suspension.has_value()) return AdoptSuspension(std::move(kept));
+  return memory_.Adopt(std::move(kept.chunks));
+}
+
+absl::Status SessionHoldings::AdoptOrphan(
+    uint64_t session, std::map<uint64_t, KeptChunk> chunks) {
+  session_ = session;
+  memory_.Open(absl::StrCat("s-", session), nullptr);
+  grants_.Open(internal::AccountLimits(), 0);
+  return memory_.Adopt(std::move(chunks));
+}
+
+absl::Status SessionHoldings::AdoptSuspension(KeptSession kept) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      suspended_memory_,
+      SuspendedMemory::Adopt(std::move(kept.image), kept.suspension->path(),
+                             kept.suspension->bytes(), *ledger_.host()));
+  for (const internal::ChunkCreated& chunk : kept.suspension->chunks()) {
+    memory_.AdoptSaved(chunk);
+  }
+  suspended_ = true;
+  KeepSuspension();
+  return absl::OkStatus();
+}
+
+void SessionHoldings::KeepSuspension() {
+  internal::SuspensionRecord record;
+  memory_
+      .ForEachChunk([&](const internal::ChunkCreated& chunk, int) {
+        *record.add_chunks() = chunk;
+        return absl::OkStatus();
+      })
+      .IgnoreError();
+  record.set_bytes(suspended_memory_->bytes());
+  record.set_path(suspended_memory_->path());
+  kept_image_ = kept_.Keep(Name("image"), suspended_memory_->descriptor());
+  kept_suspension_ = kept_.KeepRecord(Name("suspension"), record);
+}
+
+void SessionHoldings::NoteIdle() {
+  idle_ = kept_.KeepRecord(Name("idle"), internal::Resume());
 }
 
 absl::StatusOr<internal::SaveMemory> SessionHoldings::PrepareSuspension(
@@ -45,12 +120,14 @@ absl::StatusOr<internal::SaveMemory> SessionHoldings::PrepareSuspension(
 
 void SessionHoldings::Suspend() {
   memory_.Suspend(saved_);
+  KeepSuspension();
   grants_.Suspend();
   suspended_ = true;
 }
 
-absl::Status SessionHoldings::BeginRestore() {
+absl::Status SessionHoldings::BeginRestore(uint64_t epoch) {
   if (!suspended_) CancelSuspension();
+  epoch_ = epoch;
   // A successor that failed has left only the beginning of a journal.
   if (!old_journal_.valid()) old_journal_ = std::move(journal_);
   HOLDFAST_ASSIGN_OR_RETURN(journal_, NewJournal());
@@ -63,6 +140,11 @@ absl::Status SessionHoldings::BeginRestore() {
 }
 
 void SessionHoldings::EndRestore() {
+  // In this order: whatever is left of the old epoch counts no more.
+  kept_journal_ = kept_.Keep(Name("journal", {epoch_}), journal_.get());
+  idle_ = Kept();
+  kept_suspension_ = Kept();
+  kept_image_ = Kept();
   old_journal_.Reset();
   for (const uint64_t chunk : std::exchange(released_chunks_, {})) {
     memory_.Release(chunk);
@@ -115,7 +197,10 @@ absl::Status SessionHoldings::HoldHostMemory(
     return absl::InvalidArgumentError("memory came without a descriptor");
   }
   if (host_memory_.size() >= kMaxHostMemory) return absl::OkStatus();
-  host_memory_[created.handle()] = {created.size(), std::move(memory)};
+  Kept kept = kept_.Keep(Name("arena", {created.handle(), created.size()}),
+                         memory.get());
+  host_memory_[created.handle()] = {created.size(), std::move(memory),
+                                    std::move(kept)};
   return absl::OkStatus();
 }
 
@@ -126,26 +211,38 @@ void SessionHoldings::ReleaseHostMemory(uint64_t handle) {
 
 absl::StatusOr<std::shared_ptr<const StoredObject>> SessionHoldings::FindObject(
     const std::string& sha256) {
-  const auto kept =
-      std::find_if(objects_.begin(), objects_.end(),
-                   [&](const auto& object) { return object.first == sha256; });
-  if (kept != objects_.end()) return kept->second;
+  const auto kept = std::find_if(
+      objects_.begin(), objects_.end(), [&](const Object& object) {
+        return object.object->header.sha256() == sha256;
+      });
+  if (kept != objects_.end()) return kept->object;
   HOLDFAST_ASSIGN_OR_RETURN(auto object, store_.Get(sha256));
-  object_bytes_ += object->header.size();
-  objects_.emplace_back(sha256, object);
-  while (objects_.size() > kMaxObjects || object_bytes_ > kMaxObjectBytes) {
-    object_bytes_ -= objects_.front().second->header.size();
-    objects_.pop_front();
-  }
+  KeepObject(object);
   return object;
 }
 
+void SessionHoldings::KeepObject(std::shared_ptr<const StoredObject> object) {
+  object_bytes_ += object->header.size();
+  const uint64_t number = ++last_object_;
+  Kept header = kept_.KeepRecord(Name("header", {number}), object->header);
+  Kept code = kept_.Keep(Name("code", {number}), object->memory.get());
+  objects_.push_back({std::move(object), std::move(header), std::move(code)});
+  while (objects_.size() > kMaxObjects || object_bytes_ > kMaxObjectBytes) {
+    object_bytes_ -= objects_.front().object->header.size();
+    objects_.pop_front();
+  }
+}
+
 void SessionHoldings::Close() {
+  idle_ = Kept();
+  kept_journal_ = Kept();
   memory_.Close();
   grants_.Close();
   host_memory_.clear();
   objects_.clear();
   suspended_ = false;
+  kept_suspension_ = Kept();
+  kept_image_ = Kept();
   CancelSuspension();
 }
 

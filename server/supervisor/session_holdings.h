@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +17,8 @@
 #include "holdfast/internal/executor.pb.h"
 #include "server/channel/channel.h"
 #include "server/compile/object_store.h"
+#include "server/restart/descriptor_store.h"
+#include "server/restart/kept_state.h"
 #include "server/sharing/session_memory.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/suspended_memory.h"
@@ -43,6 +46,7 @@ class SessionHoldings {
     ExportRegistry& exports;
     CollectionTable& collections;
     DeviceMemory& memory;
+    DescriptorStore& kept;
   };
 
   explicit SessionHoldings(const Services& services);
@@ -55,11 +59,26 @@ class SessionHoldings {
   absl::Status Open(const internal::Assign& assign,
                     std::shared_ptr<Tenant> tenant);
 
+  // The same for a session that an earlier daemon has left; all that it had is
+  // charged again. Imports come by memory(). RESOURCE_EXHAUSTED: there is not
+  // that much any more.
+  absl::Status Adopt(KeptSession kept, std::shared_ptr<Tenant> tenant);
+
+  // The same for the memory alone of a session that has ended: with the object,
+  // all goes but what others use.
+  absl::Status AdoptOrphan(uint64_t session,
+                           std::map<uint64_t, KeptChunk> chunks);
+
   // The executor is gone, and another one is to take over. From here to
   // EndRestore nothing that the session had is let go of, so that a further
-  // executor can take over if this one fails.
-  absl::Status BeginRestore();
+  // executor can take over if this one fails. `epoch` begins with it.
+  absl::Status BeginRestore(uint64_t epoch);
   void EndRestore();
+
+  // Nothing of the session runs, and its executor is to end with the daemon; or
+  // it goes on after all.
+  void NoteIdle();
+  void NoteBusy() { idle_ = Kept(); }
 
   // For a suspension, while the executor is idle. FAILED_PRECONDITION: as
   // SessionMemory::CheckAlone.
@@ -76,6 +95,7 @@ class SessionHoldings {
   // The bytes are there: lets go of the device's memory and of all that was
   // granted to the executor. REQUIRES: prepared.
   void Suspend();
+  bool suspended() const { return suspended_; }
   // 0: it is not suspended.
   uint64_t suspended_bytes() const {
     return suspended_ ? suspended_memory_->bytes() : 0;
@@ -104,23 +124,44 @@ class SessionHoldings {
   void Close();
 
  private:
+  using Kept = DescriptorStore::Kept;
+
   struct HostMemory {
     uint64_t size = 0;
     UniqueFd memory;
+    Kept kept;
   };
+  struct Object {
+    std::shared_ptr<const StoredObject> object;
+    Kept header;
+    Kept code;
+  };
+
+  KeptName Name(const char* kind,
+                std::initializer_list<uint64_t> numbers = {}) const;
+  void KeepObject(std::shared_ptr<const StoredObject> object);
+  absl::Status AdoptSuspension(KeptSession kept);
+  void KeepSuspension();
 
   ObjectStore& store_;
   MemoryLedger& ledger_;
+  DescriptorStore& kept_;
+  uint64_t session_ = 0;  // its number
+  uint64_t epoch_ = 1;    // of journal_
   MemoryGrants grants_;
   SessionMemory memory_;
   UniqueFd journal_;
   UniqueFd old_journal_;  // of the executor before; none: nothing is restored
+  Kept kept_journal_;     // the one that counts
+  Kept idle_;
   std::map<uint64_t, HostMemory> host_memory_;  // by handle
-  std::deque<std::pair<std::string, std::shared_ptr<const StoredObject>>>
-      objects_;  // oldest first
+  std::deque<Object> objects_;           // oldest first
+  uint64_t last_object_ = 0;
   uint64_t object_bytes_ = 0;
   std::unique_ptr<SuspendedMemory> suspended_memory_;
   internal::SaveMemory saved_;  // what is where in it
+  Kept kept_image_;
+  Kept kept_suspension_;
   bool suspended_ = false;      // until a successor has the bytes
   // Put off until the session is restored.
   std::vector<uint64_t> released_chunks_;

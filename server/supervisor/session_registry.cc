@@ -40,6 +40,14 @@ absl::Duration ToDuration(const google::protobuf::Duration& proto) {
   return absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
 }
 
+google::protobuf::Duration ToProto(absl::Duration duration) {
+  google::protobuf::Duration proto;
+  proto.set_seconds(absl::ToInt64Seconds(duration));
+  proto.set_nanos(static_cast<int32_t>(
+      absl::ToInt64Nanoseconds(duration % absl::Seconds(1))));
+  return proto;
+}
+
 absl::StatusOr<absl::Duration> GraceOf(const v1::OpenSessionRequest& request) {
   const absl::Duration grace = ToDuration(request.reconnect_grace());
   if (grace < absl::ZeroDuration() || grace > SessionRegistry::kMaxGrace) {
@@ -349,34 +357,21 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   LogFor(caller.client(), LogLevel::kInfo, "session ", id, " opened",
          Label(request), " from ", caller.peer, ", executor pid ",
          executor->pid());
-  auto session = std::make_shared<Session>(
-      Session::Options{.id = id,
-                       .token = token,
-                       .name = request.name(),
-                       .client_info = request.client(),
-                       .peer = caller.peer,
-                       .client = caller.client(),
-                       .execution = start.execution,
-                       .grace = *LifetimeOf(request, options_.detached_limit),
-                       .devices = devices,
-                       .socket_path = path,
-                       .descriptor_socket_path = descriptor_path,
-                       .blocks = std::move(blocks),
-                       .recover = PolicyOf(request),
-                       .fault_limits = options_.fault_limits,
-                       .recovery = std::make_unique<SessionRecovery>(
-                           SessionRecovery::Options{
-                               .start = start,
-                               .calls = std::move(sockets.calls),
-                               .descriptors = std::move(sockets.descriptors),
-                               .take = options_.take}),
-                       .now = options_.now,
-                       .on_deadline_change =
-                           [this] {
-                             absl::MutexLock lock(&mutex_);
-                             ++deadline_changes_;
-                           }},
-      std::move(executor));
+  internal::SessionRecord record;
+  *record.mutable_assign() = assign;
+  record.set_name(request.name());
+  *record.mutable_client() = request.client();
+  record.set_peer(caller.peer);
+  *record.mutable_grace() =
+      ToProto(*LifetimeOf(request, options_.detached_limit));
+  record.set_recover(PolicyOf(request));
+  record.set_socket_path(path);
+  record.set_descriptor_socket_path(descriptor_path);
+  Session::Options session_options =
+      OptionsOf(record, start, std::move(sockets));
+  session_options.blocks = std::move(blocks);
+  const auto session = std::make_shared<Session>(std::move(session_options),
+                                                 std::move(executor));
   absl::MutexLock lock(&mutex_);
   sessions_[number] = session;
   ++deadline_changes_;

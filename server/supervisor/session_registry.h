@@ -18,8 +18,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
+#include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "proto/protocol_limits.h"
+#include "server/restart/descriptor_store.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/session.h"
 #include "server/tenants/caller.h"
@@ -63,6 +65,8 @@ class SessionRegistry {
     absl::Duration detached_limit = absl::ZeroDuration();
     std::string socket_directory;  // of the executors' sockets
     mode_t socket_mode = 0600;
+    // Where sessions are kept for the next daemon; outlives the registry.
+    DescriptorStore* kept = nullptr;
     // The devices of the tenant that the request names; see device_choice.h. At
     // least one.
     std::function<absl::StatusOr<std::vector<uint32_t>>(
@@ -90,6 +94,27 @@ class SessionRegistry {
   absl::StatusOr<Opened> Open(const v1::OpenSessionRequest& request,
                               const Caller& caller, absl::Time deadline);
 
+  // A session of an earlier daemon's.
+  struct Adopted {
+    internal::SessionRecord record;
+    UniqueFd calls;
+    UniqueFd descriptors;
+    std::shared_ptr<Tenant> tenant;
+    Session::Left left;
+  };
+  // Takes it over; see Session. Before the first Open.
+  void Adopt(Adopted adopted);
+  // Sessions that are opened get greater numbers.
+  void SkipNumbers(uint64_t through);
+
+  // Has every session's work end until `deadline`, for a daemon that makes way
+  // for another, and opens none until UnparkAll. Fails with the reason of each
+  // session that cannot be parked; all go on then.
+  absl::Status ParkAll(absl::Time deadline);
+  void UnparkAll();
+  // Tells the clients that are connected, which then wait for the next daemon.
+  void TellRestart();
+
   // NOT_FOUND: the token, of 16 bytes, names no session.
   absl::StatusOr<std::shared_ptr<Session>> Find(absl::string_view token) const;
   // NOT_FOUND: no session has this name ("s-7").
@@ -108,6 +133,10 @@ class SessionRegistry {
   // Oldest first.
   std::vector<std::shared_ptr<Session>> List() const;
 
+  // Whether sessions survive when the daemon is killed.
+  bool outlives_kill() const {
+    return options_.kept != nullptr && options_.kept->outlives_kill();
+  }
   size_t max_sessions() const { return options_.max_sessions; }
   const SessionQuotas& quotas() const { return options_.quotas; }
 
@@ -156,6 +185,9 @@ class SessionRegistry {
                                          const std::string& path,
                                          const std::string& descriptor_path,
                                          absl::Time deadline);
+  // All but the executor.
+  Session::Options OptionsOf(const internal::SessionRecord& record,
+                             SessionStart start, Sockets sockets);
   std::shared_ptr<Session> TakeOut(const Session& session);
   void NotifyIfEmpty();
 

@@ -84,15 +84,18 @@ absl::StatusOr<uint64_t> Session::NoteSuspended(
        .reason = absl::AbortedError("the session was suspended"),
        .fault = std::nullopt,
        .progress = progress});
-  // It is idle: what has arrived is done.
-  last_fault_.set_suspended(true);
-  last_fault_.set_completed_through(last_fault_.received_through());
-  last_fault_.set_submitted_through(last_fault_.received_through());
-  last_fault_.clear_last_commands();
+  MarkIdle();
   detached_ = state_ == State::STATE_DETACHED;
   state_ = State::STATE_SUSPENDED;
   holdings_ = std::move(holdings);
   return holdings_->suspended_bytes();
+}
+
+void Session::MarkIdle() {
+  last_fault_.set_suspended(true);
+  last_fault_.set_completed_through(last_fault_.received_through());
+  last_fault_.set_submitted_through(last_fault_.received_through());
+  last_fault_.clear_last_commands();
 }
 
 absl::Status Session::ResumeSuspended(absl::Time deadline) {

@@ -2,6 +2,7 @@
 #include "server/supervisor/suspended_memory.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,6 +48,22 @@ absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::Create(
     HOLDFAST_ASSIGN_OR_RETURN(fd, CreateFixedMemfd("holdfast-suspended", size));
   } else {
     HOLDFAST_ASSIGN_OR_RETURN(fd, CreateFile(path, size));
+  }
+  return std::unique_ptr<SuspendedMemory>(
+      new SuspendedMemory(std::move(fd), bytes, path, std::move(charge)));
+}
+
+absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::Adopt(
+    UniqueFd fd, const std::string& path, uint64_t bytes, Quota& host) {
+  struct stat info = {};
+  if (fstat(fd.get(), &info) != 0 ||
+      static_cast<uint64_t>(info.st_size) < bytes) {
+    return absl::DataLossError(
+        absl::StrCat("the file has not the ", bytes, " bytes of its memory"));
+  }
+  Charge charge;
+  if (path.empty()) {
+    HOLDFAST_ASSIGN_OR_RETURN(charge, host.Take(bytes));
   }
   return std::unique_ptr<SuspendedMemory>(
       new SuspendedMemory(std::move(fd), bytes, path, std::move(charge)));

@@ -23,12 +23,16 @@ class SuspendedMemory {
   // room. ALREADY_EXISTS: the file is there.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Create(
       const std::string& path, uint64_t bytes, Quota& host);
+  // The file of an earlier daemon's, filled.
+  static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Adopt(
+      UniqueFd fd, const std::string& path, uint64_t bytes, Quota& host);
   ~SuspendedMemory();
   SuspendedMemory(const SuspendedMemory&) = delete;
   SuspendedMemory& operator=(const SuspendedMemory&) = delete;
 
   int descriptor() const { return fd_.get(); }
   uint64_t bytes() const { return bytes_; }
+  const std::string& path() const { return path_; }
 
  private:
   SuspendedMemory(UniqueFd fd, uint64_t bytes, std::string path, Charge charge)

@@ -140,19 +140,34 @@ absl::StatusOr<std::string> TenantTable::Create(
   HOLDFAST_ASSIGN_OR_RETURN(const absl::Time end, EndOf(request));
   HOLDFAST_ASSIGN_OR_RETURN(std::string token, MakeToken());
   const std::string& name = request.name();
+  internal::TenantRecord record;
+  *record.mutable_request() = request;
+  record.set_token_hash(ToHex(Sha256(token)));
+  if (end != absl::InfiniteFuture()) {
+    record.mutable_end()->set_seconds(absl::ToUnixSeconds(end));
+    record.mutable_end()->set_nanos(static_cast<int32_t>(
+        absl::ToInt64Nanoseconds(end - absl::UnixEpoch()) % 1'000'000'000));
+  }
   absl::MutexLock lock(&mutex_);
+  // A later tenant of the same name is another one.
+  record.set_code_owner(absl::StrCat(
+      "tenant ", name, " ", absl::ToUnixNanos(absl::Now()), ".", ++made_));
+  HOLDFAST_RETURN_IF_ERROR(Add(record));
+  return token;
+}
+
+absl::Status TenantTable::Add(const internal::TenantRecord& record) {
+  const v1::CreateTenantRequest& request = record.request();
+  const std::string& name = request.name();
   HOLDFAST_RETURN_IF_ERROR(CheckFree(request));
   HOLDFAST_RETURN_IF_ERROR(CheckOvercommit(
       name, {request.devices().begin(), request.devices().end()},
       request.quota().device_bytes()));
   HOLDFAST_RETURN_IF_ERROR(Reserve(request));
-  // A later tenant of the same name is another one.
-  const std::string code_owner = absl::StrCat(
-      "tenant ", name, " ", absl::ToUnixNanos(absl::Now()), ".", ++made_);
   const auto tenant = std::make_shared<Tenant>(Tenant::Options{
       .name = name,
       .kind = Tenant::Kind::kTemporary,
-      .code_owner = code_owner,
+      .code_owner = record.code_owner(),
       .quota = request.quota(),
       .reserved_device_bytes = request.reserved_device_bytes(),
       .weight = std::max(request.weight(), uint32_t{1}),
@@ -161,14 +176,42 @@ absl::StatusOr<std::string> TenantTable::Create(
       .compile_group = other_compiling_});
   Temporary& entry = temporary_[name];
   entry.tenant = tenant;
-  entry.token_hash = ToHex(Sha256(token));
-  entry.end = end;
+  entry.token_hash = record.token_hash();
+  if (record.has_end()) {
+    entry.end = absl::FromUnixSeconds(record.end().seconds()) +
+                absl::Nanoseconds(record.end().nanos());
+  }
+  entry.record = record;
+  entry.kept_number = ++last_kept_;
+  Keep(entry);
   by_token_[entry.token_hash] = tenant;
   if (request.has_uid()) {
     entry.uid = request.uid();
     by_uid_[request.uid()] = tenant;
   }
-  return token;
+  return absl::OkStatus();
+}
+
+void TenantTable::Keep(Temporary& entry) {
+  if (store_ == nullptr) return;
+  entry.kept =
+      store_->KeepRecord({"tenant", {entry.kept_number}}, entry.record);
+}
+
+absl::Status TenantTable::Adopt(const internal::TenantRecord& record) {
+  absl::MutexLock lock(&mutex_);
+  return Add(record);
+}
+
+std::shared_ptr<Tenant> TenantTable::OfName(const std::string& name,
+                                            const std::string& code_owner) {
+  absl::MutexLock lock(&mutex_);
+  const auto temporary = temporary_.find(name);
+  if (temporary != temporary_.end()) return temporary->second.tenant;
+  for (const auto& tenant : named_) {
+    if (tenant->name() == name) return tenant;
+  }
+  return OwnNamed(name, code_owner);
 }
 
 absl::StatusOr<std::shared_ptr<Tenant>> TenantTable::BeginEnd(
@@ -182,6 +225,7 @@ absl::StatusOr<std::shared_ptr<Tenant>> TenantTable::BeginEnd(
   }
   Temporary& entry = found->second;
   entry.tenant->BeginEnd();
+  entry.kept = DescriptorStore::Kept();
   entry.end = absl::InfiniteFuture();
   by_token_.erase(entry.token_hash);
   if (entry.uid.has_value()) by_uid_.erase(*entry.uid);
@@ -257,13 +301,18 @@ std::shared_ptr<Tenant> TenantTable::FindNamed(const Identity& identity) const {
 
 std::shared_ptr<Tenant> TenantTable::Own(const Identity& identity) {
   const std::string name = NameOf(identity);
+  return OwnNamed(name, IsAuthenticated(identity) ? name : "");
+}
+
+std::shared_ptr<Tenant> TenantTable::OwnNamed(const std::string& name,
+                                              const std::string& code_owner) {
   std::weak_ptr<Tenant>& own = own_[name];
   std::shared_ptr<Tenant> tenant = own.lock();
   if (tenant != nullptr) return tenant;
   tenant = std::make_shared<Tenant>(
       Tenant::Options{.name = name,
                       .kind = Tenant::Kind::kOwn,
-                      .code_owner = IsAuthenticated(identity) ? name : "",
+                      .code_owner = code_owner,
                       .group = others_,
                       .compile_group = other_compiling_});
   own = tenant;
@@ -289,6 +338,10 @@ absl::Status TenantTable::SetQuota(absl::string_view name,
   HOLDFAST_RETURN_IF_ERROR(
       CheckOvercommit(tenant->name(), tenant->devices(), quota.device_bytes()));
   tenant->SetQuota(quota);
+  if (found != temporary_.end()) {
+    *found->second.record.mutable_request()->mutable_quota() = quota;
+    Keep(found->second);
+  }
   return absl::OkStatus();
 }
 

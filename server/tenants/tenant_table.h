@@ -20,7 +20,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/admin.pb.h"
+#include "server/restart/descriptor_store.h"
 #include "server/telemetry/execution_totals.h"
 #include "server/tenants/compile_budget.h"
 #include "server/tenants/device_shares.h"
@@ -59,6 +61,17 @@ class TenantTable {
   // its reservation, or for its quota without overcommit; UNAVAILABLE: the
   // devices are not known yet.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
+
+  // From now on temporary tenants are kept for the next daemon; before the first
+  // one. The store outlives the table.
+  void KeepIn(DescriptorStore* store) { store_ = store; }
+  // Takes over one that an earlier daemon has left; errors as those of Create.
+  absl::Status Adopt(const internal::TenantRecord& record);
+  // Returns the tenant of this name, for a session or collection of an earlier
+  // daemon: a temporary one, the policy's or one that is its own, to whom
+  // `code_owner` belongs.
+  std::shared_ptr<Tenant> OfName(const std::string& name,
+                                 const std::string& code_owner);
 
   // From now on the tenant's token and user are not its own any more, and it
   // may open no session. Its name stays taken until Forget. NOT_FOUND: no
@@ -107,11 +120,22 @@ class TenantTable {
     std::string token_hash;
     std::optional<uid_t> uid;
     absl::Time end = absl::InfiniteFuture();
+    internal::TenantRecord record;
+    uint64_t kept_number = 0;
+    DescriptorStore::Kept kept;
   };
+  void Keep(Temporary& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Makes the tenant that a record describes, and keeps that.
+  absl::Status Add(const internal::TenantRecord& record)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::shared_ptr<Tenant> FindNamed(const Identity& identity) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<Tenant> Own(const Identity& identity)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::shared_ptr<Tenant> OwnNamed(const std::string& name,
+                                   const std::string& code_owner)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<Tenant> Renew(const TenantPolicy& policy)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -131,8 +155,10 @@ class TenantTable {
       std::make_shared<ExecutionTotals>();
   const std::shared_ptr<CompileBudget> other_compiling_ =
       std::make_shared<CompileBudget>("(other)", CompileBudget::Limits());
+  DescriptorStore* store_ = nullptr;  // null: nothing is kept
   mutable absl::Mutex mutex_;
   uint64_t made_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t last_kept_ ABSL_GUARDED_BY(mutex_) = 0;  // numbers of records
   std::map<std::string, Temporary, std::less<>> temporary_
       ABSL_GUARDED_BY(mutex_);
   // By the token's SHA-256.

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/admin/admin.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/admin.grpc.pb.h"
 
 namespace holdfast {
 namespace {
+
+// The new daemon starts its first executor before it answers.
+constexpr absl::Duration kUpgradeTime = absl::Minutes(2);
+constexpr absl::Duration kAnswerTime = absl::Seconds(5);
+constexpr absl::Duration kInterval = absl::Milliseconds(5);
 
 template <typename Request>
 void SetTimeout(absl::Duration timeout, Request* request) {
@@ -13,6 +20,20 @@ void SetTimeout(absl::Duration timeout, Request* request) {
   request->mutable_timeout()->set_seconds(seconds);
   request->mutable_timeout()->set_nanos(static_cast<int32_t>(
       absl::ToInt64Nanoseconds(timeout - absl::Seconds(seconds))));
+}
+
+// When the daemon that answers was started.
+absl::StatusOr<absl::Time> StartOf(Daemon& daemon, absl::Time deadline) {
+  grpc::ClientContext context;
+  if (deadline != absl::InfiniteFuture()) {
+    context.set_deadline(absl::ToChronoTime(deadline));
+  }
+  v1::GetServerInfoResponse info;
+  HOLDFAST_RETURN_IF_ERROR(
+      daemon.Explain(v1::AdminService::NewStub(daemon.channel())
+                         ->GetServerInfo(&context, {}, &info)));
+  return absl::FromUnixSeconds(info.started().seconds()) +
+         absl::Nanoseconds(info.started().nanos());
 }
 
 absl::StatusOr<uint32_t> Drain(Daemon& daemon,
@@ -75,6 +96,33 @@ absl::Status StopDrain(Daemon& daemon) {
   request.set_stop(true);
   request.mutable_timeout();  // Zero: it need not wait for sessions.
   return Drain(daemon, request).status();
+}
+
+absl::StatusOr<Upgraded> Upgrade(Daemon& daemon, absl::Duration timeout) {
+  HOLDFAST_ASSIGN_OR_RETURN(const absl::Time before,
+                            StartOf(daemon, absl::InfiniteFuture()));
+  v1::UpgradeRequest request;
+  if (timeout != absl::ZeroDuration()) SetTimeout(timeout, &request);
+  grpc::ClientContext context;
+  v1::UpgradeResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      daemon.Explain(v1::AdminService::NewStub(daemon.channel())
+                         ->Upgrade(&context, request, &response)));
+  const absl::Time began = absl::Now();
+  absl::Status failure;
+  while (absl::Now() < began + kUpgradeTime) {
+    // A connection of the old daemon's may be on its way to its end.
+    auto next = Daemon::Connect(daemon.address().text);
+    const auto started = next.ok() ? StartOf(**next, absl::Now() + kAnswerTime)
+                                   : next.status();
+    if (started.ok() && *started != before) {
+      return Upgraded{response.version(), absl::Now() - began};
+    }
+    failure.Update(started.status());
+    absl::SleepFor(kInterval);
+  }
+  return absl::UnavailableError(
+      absl::StrCat("no new daemon answers: ", failure.message()));
 }
 
 }  // namespace holdfast

@@ -45,6 +45,20 @@ absl::StatusOr<uint32_t> Drain(
 // Lets the daemon open sessions again.
 absl::Status StopDrain(Daemon& daemon);
 
+struct Upgraded {
+  std::string version;  // "holdfastd 0.1.0"
+  // From the old daemon's last answer to the new one's first.
+  absl::Duration pause;
+};
+
+// Has the daemon make way for the binary that lies in its file now: sessions,
+// collections and sockets stay, and clients notice a pause. Work has `timeout`
+// to end; zero: the daemon's default. Blocks until the new one answers.
+// FAILED_PRECONDITION, DEADLINE_EXCEEDED: as AdminService.Upgrade; the old one
+// goes on. UNAVAILABLE: no new one has come within two minutes.
+absl::StatusOr<Upgraded> Upgrade(Daemon& daemon,
+                                 absl::Duration timeout = absl::ZeroDuration());
+
 }  // namespace holdfast
 
 #endif  // HOLDFAST_CLIENT_CPP_ADMIN_ADMIN_H_

@@ -11,8 +11,8 @@ namespace holdfast::executor {
 namespace {
 
 // Empty: the buffer's bytes are in the session's own chunks.
-std::string Obstacle(const BufferResource& buffer) {
-  if (buffer.imported != nullptr) return "is memory of another session";
+std::string Obstacle(const BufferResource& buffer, bool memory_stays) {
+  if (buffer.imported != nullptr && !memory_stays) return "is memory of another session";
   if (buffer.host != nullptr) return "is page-locked memory of its executor";
   if (buffer.ipc != nullptr) {
     return "was made for an IPC handle, and ends with its executor";
@@ -25,7 +25,7 @@ std::string Obstacle(const BufferResource& buffer) {
 
 }  // namespace
 
-absl::Status CheckSuspendable(Resources& resources) {
+absl::Status CheckSuspendable(Resources& resources, bool memory_stays) {
   absl::Status status;
   const auto refuse = [&status](uint64_t handle, const std::string& why) {
     if (why.empty()) return;
@@ -34,17 +34,18 @@ absl::Status CheckSuspendable(Resources& resources) {
   };
   resources.buffers.ForEachHandle(
       [&](uint64_t handle, const BufferResource& buffer) {
-        refuse(handle, Obstacle(buffer));
+        refuse(handle, Obstacle(buffer, memory_stays));
       });
   resources.semaphores.ForEachHandle(
       [&](uint64_t handle, const SemaphoreResource& semaphore) {
-        refuse(handle, semaphore.imported == nullptr
+        refuse(handle, semaphore.imported == nullptr || memory_stays
                            ? ""
                            : "is a semaphore of another session");
       });
   resources.events.ForEachHandle([&](uint64_t handle,
                                      const EventResource& event) {
-    refuse(handle, event.imported != nullptr ? "is an event of another session"
+    const bool others = event.imported != nullptr && !memory_stays;
+    refuse(handle, others ? "is an event of another session"
                    : event.foreign ? "is an event of a process outside Holdfast"
                                    : "");
   });

@@ -15,8 +15,8 @@
 namespace holdfast::executor {
 
 // FAILED_PRECONDITION names a resource whose bytes would not come back with the
-// session, or are of somebody else.
-absl::Status CheckSuspendable(Resources& resources);
+// session, or are of somebody else, unless the memory stays where it is.
+absl::Status CheckSuspendable(Resources& resources, bool memory_stays);
 
 // Calls `idle`, by any thread, when every device of the session has done all
 // that it was given so far.

@@ -80,7 +80,7 @@ class Dispatch : public benchmark::Fixture {
         [](absl::string_view) {
           return absl::StatusOr<FetchedObject>(absl::NotFoundError("none"));
         },
-        [] {});
+        /*journal=*/nullptr, [] {});
     v1::CommandBatch batch;
     batch.set_first_sequence(1);
     v1::CreateStream& stream = *batch.add_commands()->mutable_create_stream();

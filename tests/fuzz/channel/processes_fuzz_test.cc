@@ -148,12 +148,14 @@ class Target : public FuzzTarget {
     DeviceMemory memory;
     ExportRegistry exports;
     CollectionTable collections;
+    DescriptorStore kept;
     ExecutionTotals totals;
     SharePacer pacer;
     auto process = ExecutorProcess::Start(
         spawner, {absl::StrCat(kHostileExecutor, random.Next())},
         Namespaces::kNone,
-        {store, code, ledger, memory, exports, collections, totals, pacer});
+        {store, code, ledger, memory, exports, collections, kept, totals,
+         pacer});
     if (!process.ok()) return process.status();
     int ends = 0;
     if (random.OneIn(2))

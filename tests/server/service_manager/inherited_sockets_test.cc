@@ -60,11 +60,11 @@ TEST_F(InheritedSocketsTest, AreKeptByTheirPathAndClosedOnExecution) {
   const std::string first = Listen(kFirst, "first");
   const std::string second = Listen(kFirst + 1, "second");
   Announce(2);
-  const auto sockets = TakeInheritedSockets(kFirst);
-  ASSERT_TRUE(sockets.ok()) << sockets.status();
-  ASSERT_EQ(sockets->size(), 2u);
-  EXPECT_EQ(sockets->at(first).get(), kFirst);
-  EXPECT_EQ(sockets->at(second).get(), kFirst + 1);
+  const auto inherited = TakeInheritedDescriptors(kFirst);
+  ASSERT_TRUE(inherited.ok()) << inherited.status();
+  ASSERT_EQ(inherited->sockets.size(), 2u);
+  EXPECT_EQ(inherited->sockets.at(first).get(), kFirst);
+  EXPECT_EQ(inherited->sockets.at(second).get(), kFirst + 1);
   EXPECT_EQ(fcntl(kFirst, F_GETFD), FD_CLOEXEC);
   EXPECT_EQ(getenv("LISTEN_FDS"), nullptr);
 }
@@ -72,32 +72,46 @@ TEST_F(InheritedSocketsTest, AreKeptByTheirPathAndClosedOnExecution) {
 TEST_F(InheritedSocketsTest, OfAnotherProcessAreLeftAlone) {
   Listen(kFirst, "socket");
   Announce(1, getppid());
-  const auto sockets = TakeInheritedSockets(kFirst);
-  ASSERT_TRUE(sockets.ok()) << sockets.status();
-  EXPECT_TRUE(sockets->empty());
+  const auto inherited = TakeInheritedDescriptors(kFirst);
+  ASSERT_TRUE(inherited.ok()) << inherited.status();
+  EXPECT_TRUE(inherited->sockets.empty());
   EXPECT_NE(fcntl(kFirst, F_GETFD), -1);
+}
+
+TEST_F(InheritedSocketsTest, OfAnEarlierDaemonAreToldByTheirNames) {
+  const std::string path = Listen(kFirst, "socket");
+  Bind(kFirst + 1, SOCK_DGRAM, "kept");
+  Announce(2);
+  setenv("LISTEN_FDNAMES", "holdfastd.socket:hf.calls.7", 1);
+  const auto inherited = TakeInheritedDescriptors(kFirst);
+  ASSERT_TRUE(inherited.ok()) << inherited.status();
+  EXPECT_EQ(inherited->sockets.at(path).get(), kFirst);
+  ASSERT_EQ(inherited->kept.size(), 1u);
+  EXPECT_EQ(inherited->kept[0].first, "hf.calls.7");
+  EXPECT_EQ(inherited->kept[0].second.get(), kFirst + 1);
+  EXPECT_EQ(getenv("LISTEN_FDNAMES"), nullptr);
 }
 
 TEST_F(InheritedSocketsTest, ThatDoNotListenAreRefused) {
   Bind(kFirst, SOCK_STREAM, "socket");
   Announce(1);
-  EXPECT_EQ(TakeInheritedSockets(kFirst).status().code(),
+  EXPECT_EQ(TakeInheritedDescriptors(kFirst).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(InheritedSocketsTest, OfDatagramsAreRefused) {
   Bind(kFirst, SOCK_DGRAM, "socket");
   Announce(1);
-  EXPECT_EQ(TakeInheritedSockets(kFirst).status().code(),
+  EXPECT_EQ(TakeInheritedDescriptors(kFirst).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(InheritedSocketsTest, DescriptorsThatAreNotThereAreRefused) {
   Announce(1);
-  EXPECT_EQ(TakeInheritedSockets(kFirst).status().code(),
+  EXPECT_EQ(TakeInheritedDescriptors(kFirst).status().code(),
             absl::StatusCode::kInvalidArgument);
   Announce(1 << 30);
-  EXPECT_EQ(TakeInheritedSockets(kFirst).status().code(),
+  EXPECT_EQ(TakeInheritedDescriptors(kFirst).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 

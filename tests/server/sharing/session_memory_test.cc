@@ -39,12 +39,15 @@ UniqueFd Memory(uint64_t size, int seals = F_SEAL_SHRINK) {
   return fd;
 }
 
+// Outlives all chunks, which may outlive their session.
+DescriptorStore kept_by;
+
 // One session as the supervisor sees it.
 struct Session {
   Session(MemoryLedger& ledger, ExportRegistry& exports,
           CollectionTable& collections, DeviceMemory& memory,
           const std::string& id, const std::string& tenant)
-      : grants(ledger), held({exports, collections, memory, grants}) {
+      : grants(ledger), held({exports, collections, memory, grants, kept_by}) {
     internal::AccountLimits limits;
     limits.set_device_bytes(64 * kMiB);
     grants.Open(limits, 1);

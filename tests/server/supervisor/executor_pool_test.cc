@@ -25,7 +25,7 @@ class ExecutorPoolTest : public testing::Test {
                   return ExecutorProcess::Start(
                       *spawner_, {"-c", script}, Namespaces::kNone,
                       {store_, code_, ledger_, memory_, exports_, collections_,
-                       totals_, pacer_});
+                       kept_, totals_, pacer_});
                 },
             .first_pause = absl::Hours(1)};
   }
@@ -38,6 +38,7 @@ class ExecutorPoolTest : public testing::Test {
   DeviceMemory memory_;
   ExportRegistry exports_;
   CollectionTable collections_;
+  DescriptorStore kept_;
   ExecutionTotals totals_;
   SharePacer pacer_;
   std::atomic<int> starts_{0};

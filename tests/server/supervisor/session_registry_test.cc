@@ -50,6 +50,10 @@ class FakeExecutor final : public Executor {
   absl::Status Suspend(const std::string&, absl::Time) override {
     return absl::UnimplementedError("a fake executor");
   }
+  absl::Status Park(absl::Time) override {
+    return absl::UnimplementedError("a fake executor");
+  }
+  void NoteIdle() override {}
   void Inherit(std::unique_ptr<SessionHoldings>) override {}
   std::unique_ptr<SessionHoldings> TakeHoldings() override { return nullptr; }
   std::optional<internal::Fault> fault() const override { return std::nullopt; }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RESTART_DESCRIPTOR_STORE_H_
+#define HOLDFAST_SERVER_RESTART_DESCRIPTOR_STORE_H_
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/unique_fd.h"
+#include "google/protobuf/message_lite.h"
+#include "server/restart/kept_name.h"
+
+namespace holdfast {
+
+// A descriptor with the name that it is kept under.
+struct KeptDescriptor {
+  KeptName name;
+  UniqueFd fd;
+};
+
+// The descriptors that are to outlive the daemon's process: of sessions'
+// memory, journals and sockets, of collections. Where a service manager keeps
+// descriptors ($FDSTORE says how many: systemd, or server/restart/keeper), each
+// is handed to it at once, and comes back to the next daemon, however this one
+// has ended. Without, they pass only to a daemon that this process executes
+// itself (upgrade.h). Thread-safe.
+class DescriptorStore {
+ public:
+  // Keeps one descriptor for as long as it lives. Move-only.
+  class [[nodiscard]] Kept {
+   public:
+    Kept() = default;
+    Kept(Kept&& other) noexcept { *this = std::move(other); }
+    Kept& operator=(Kept&& other) noexcept;
+    ~Kept();
+
+   private:
+    friend class DescriptorStore;
+    Kept(DescriptorStore* store, std::string name)
+        : store_(store), name_(std::move(name)) {}
+
+    DescriptorStore* store_ = nullptr;
+    std::string name_;
+    UniqueFd own_;  // of a record
+  };
+
+  // Asks $FDSTORE. The service manager may have `inherited`, by name, of an
+  // earlier daemon; those that are not kept again until Settle go then. Before
+  // it nothing is let go of: if the daemon fails to start, the next one has all.
+  explicit DescriptorStore(const std::vector<std::string>& inherited = {});
+
+  // Whether sessions outlive a daemon that is killed.
+  bool outlives_kill() const { return manager_limit_ > 0; }
+
+  // `fd` is borrowed and must stay open as long as the result lives, as must
+  // the store. A descriptor that was kept under this name before is replaced.
+  Kept Keep(const KeptName& name, int fd);
+  // The same for a message, in a sealed memfd. One that cannot be made is
+  // missing later; the log says so.
+  Kept KeepRecord(const KeptName& name,
+                  const google::protobuf::MessageLite& record);
+
+  void Settle();
+
+  // Copies of all that is kept, for the next daemon.
+  std::vector<KeptDescriptor> CopyAll() const;
+
+ private:
+  void Remove(const std::string& name);
+
+  size_t manager_limit_ = 0;
+  mutable absl::Mutex mutex_;
+  std::map<std::string, int> kept_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> inherited_ ABSL_GUARDED_BY(mutex_);
+  bool settled_ ABSL_GUARDED_BY(mutex_) = false;
+  bool full_ ABSL_GUARDED_BY(mutex_) = false;  // was said
+};
+
+// Reads a record. INVALID_ARGUMENT: the descriptor is no sealed memfd with such
+// a message.
+absl::Status ReadRecord(int fd, google::protobuf::MessageLite* record);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RESTART_DESCRIPTOR_STORE_H_

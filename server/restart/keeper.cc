@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The keeper speaks systemd's protocols and knows nothing of Holdfast:
+//
+//   daemon ── FDSTORE=1, FDNAME=hf.chunk.7... (+fd) ──▶ keeper   sd_notify(3)
+//   daemon ── FDSTOREREMOVE=1, FDNAME=... ────────────▶ keeper
+//   (kill -9)
+//   keeper ── $LISTEN_FDS, $LISTEN_FDNAMES ───────────▶ the next daemon
+//
+// So it has nothing that could fail: no memory but the descriptors, no threads.
+#include "server/restart/keeper.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/base/log.h"
+#include "core/base/unique_fd.h"
+
+namespace holdfast {
+namespace {
+
+constexpr size_t kMaxStarts = 5;
+constexpr absl::Duration kStartTime = absl::Seconds(30);
+constexpr absl::Duration kPause = absl::Milliseconds(50);
+constexpr size_t kMaxKept = 65536;
+constexpr size_t kMaxMessage = 4096;
+constexpr int kFirstPassed = 3;
+
+class Keeper {
+ public:
+  explicit Keeper(std::vector<std::string> arguments)
+      : arguments_(std::move(arguments)) {
+    // Not /proc/self/exe itself: a new file there is for the next daemon.
+    char path[4096];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+    if (length > 0) binary_.assign(path, static_cast<size_t>(length));
+  }
+
+  int Run() {
+    if (!Listen()) return 1;
+    std::deque<absl::Time> starts;
+    while (true) {
+      starts.push_back(absl::Now());
+      if (starts.size() > kMaxStarts) starts.pop_front();
+      if (!Start()) return 1;
+      const int status = AwaitEnd();
+      const bool asked = stopping_ || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+      if (asked) return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+      LogWarning("the daemon ", Describe(status), "; it is started anew with ",
+                 kept_.size(), " descriptors");
+      if (starts.size() == kMaxStarts &&
+          absl::Now() - starts.front() < kStartTime) {
+        LogError("it has failed ", kMaxStarts, " times within ",
+                 absl::FormatDuration(kStartTime));
+        return 1;
+      }
+      absl::SleepFor(kPause);
+    }
+  }
+
+ private:
+  static std::string Describe(int status) {
+    if (WIFSIGNALED(status)) {
+      return absl::StrCat("was killed by ", strsignal(WTERMSIG(status)));
+    }
+    return absl::StrCat("ended with status ", WEXITSTATUS(status));
+  }
+
+  // The socket of $NOTIFY_SOCKET, at an address that the kernel chooses, and the
+  // signals.
+  bool Listen() {
+    notify_ = UniqueFd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    const int on = 1;
+    socklen_t size = sizeof(sa_family_t);
+    if (bind(notify_.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+        setsockopt(notify_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
+      LogError("no socket for the daemon's messages: ", strerror(errno));
+      return false;
+    }
+    size = sizeof address;
+    getsockname(notify_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    const size_t length = size - offsetof(sockaddr_un, sun_path);
+    std::string path(address.sun_path, length);
+    path[0] = '@';
+    setenv("NOTIFY_SOCKET", path.c_str(), 1);
+    setenv("FDSTORE", absl::StrCat(kMaxKept).c_str(), 1);
+    unsetenv("WATCHDOG_USEC");
+    unsetenv("WATCHDOG_PID");
+    sigset_t mask;
+    sigemptyset(&mask);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR2, SIGCHLD}) {
+      sigaddset(&mask, signal);
+    }
+    sigprocmask(SIG_BLOCK, &mask, &old_mask_);
+    signals_ = UniqueFd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+    return signals_.valid();
+  }
+
+  bool Start() {
+    daemon_ = fork();
+    if (daemon_ == 0) Execute();
+    if (daemon_ < 0) LogError("no process for the daemon: ", strerror(errno));
+    // The first one has said its addresses; the next one has the same.
+    std::erase_if(arguments_, [](const std::string& argument) {
+      if (!absl::StartsWith(argument, "--ready-fd=")) return false;
+      Silence(std::atoi(argument.c_str() + strlen("--ready-fd=")));
+      return true;
+    });
+    return daemon_ > 0;
+  }
+
+  // Lets go of a descriptor without leaving its number to others.
+  static void Silence(int fd) {
+    const UniqueFd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+    dup2(nothing.get(), fd);
+  }
+
+  // In the child: what is kept goes to descriptors 3 and up, for which it is
+  // first moved out of the way.
+  [[noreturn]] void Execute() {
+    std::vector<std::string> names;
+    std::vector<int> moved;
+    const int above = kFirstPassed + static_cast<int>(kept_.size());
+    const int reserved = HighestArgument();
+    for (const auto& [name, fd] : kept_) {
+      names.push_back(name);
+      moved.push_back(fcntl(fd.get(), F_DUPFD_CLOEXEC, std::max(above, reserved + 1)));
+    }
+    MoveArguments(above);
+    for (size_t i = 0; i < moved.size(); ++i) {
+      dup2(moved[i], kFirstPassed + static_cast<int>(i));
+    }
+    if (!names.empty()) {
+      setenv("LISTEN_FDS", absl::StrCat(names.size()).c_str(), 1);
+      setenv("LISTEN_PID", absl::StrCat(getpid()).c_str(), 1);
+      setenv("LISTEN_FDNAMES", absl::StrJoin(names, ":").c_str(), 1);
+    }
+    sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments_) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    execv(binary_.c_str(), pointers.data());
+    _exit(127);
+  }
+
+  // Returns the descriptor that a flag of the daemon's names; -1: it is no such
+  // flag.
+  static int DescriptorIn(absl::string_view argument) {
+    for (const absl::string_view flag : {"--ready-fd=", "--watch-fd="}) {
+      if (absl::ConsumePrefix(&argument, flag)) {
+        return std::atoi(std::string(argument).c_str());
+      }
+    }
+    return -1;
+  }
+
+  int HighestArgument() const {
+    int highest = 0;
+    for (const std::string& argument : arguments_) {
+      highest = std::max(highest, DescriptorIn(argument));
+    }
+    return highest;
+  }
+
+  // Descriptors that flags name must not lie where the kept ones go.
+  void MoveArguments(int above) {
+    for (std::string& argument : arguments_) {
+      const int fd = DescriptorIn(argument);
+      if (fd < kFirstPassed || fd >= above) continue;
+      const int moved = fcntl(fd, F_DUPFD, above);
+      argument = absl::StrCat(argument.substr(0, argument.find('=') + 1), moved);
+    }
+  }
+
+  // Takes messages and signals until the daemon has ended. Returns how it did.
+  int AwaitEnd() {
+    while (true) {
+      pollfd events[] = {{.fd = notify_.get(), .events = POLLIN, .revents = 0},
+                         {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
+      if (poll(events, 2, -1) < 0) continue;
+      if (events[0].revents != 0) TakeMessage();
+      if (events[1].revents == 0) continue;
+      signalfd_siginfo info = {};
+      if (read(signals_.get(), &info, sizeof info) <= 0) continue;
+      const int signal = static_cast<int>(info.ssi_signo);
+      if (signal != SIGCHLD) {
+        if (signal == SIGTERM || signal == SIGINT) stopping_ = true;
+        kill(daemon_, signal);
+        continue;
+      }
+      int status = 0;
+      if (waitpid(daemon_, &status, WNOHANG) != daemon_) continue;
+      while (TakeMessage()) {  // Its last.
+      }
+      return status;
+    }
+  }
+
+  // False: there is none.
+  bool TakeMessage() {
+    char text[kMaxMessage];
+    iovec bytes = {.iov_base = text, .iov_len = sizeof text};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) +
+                                  CMSG_SPACE(16 * sizeof(int))] = {};
+    msghdr message = {};
+    message.msg_iov = &bytes;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    const ssize_t size =
+        recvmsg(notify_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (size < 0) return false;
+    std::vector<UniqueFd> fds;
+    pid_t sender = 0;
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+         header = CMSG_NXTHDR(&message, header)) {
+      if (header->cmsg_level != SOL_SOCKET) continue;
+      if (header->cmsg_type == SCM_CREDENTIALS) {
+        ucred credentials = {};
+        std::memcpy(&credentials, CMSG_DATA(header), sizeof credentials);
+        sender = credentials.pid;
+      } else if (header->cmsg_type == SCM_RIGHTS) {
+        const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; ++i) {
+          int fd = -1;
+          std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
+          fds.emplace_back(fd);
+        }
+      }
+    }
+    if (sender == daemon_) {
+      Carry({text, static_cast<size_t>(size)}, std::move(fds));
+    }
+    return true;
+  }
+
+  void Carry(absl::string_view text, std::vector<UniqueFd> fds) {
+    std::string name;
+    bool store = false;
+    bool remove = false;
+    for (absl::string_view line : absl::StrSplit(text, '\n')) {
+      if (line == "FDSTORE=1") store = true;
+      if (line == "FDSTOREREMOVE=1") remove = true;
+      if (absl::ConsumePrefix(&line, "FDNAME=")) name = std::string(line);
+    }
+    if (remove) kept_.erase(name);
+    if (!store || fds.size() != 1 || name.empty()) return;
+    if (kept_.size() < kMaxKept) kept_[name] = std::move(fds[0]);
+  }
+
+  std::string binary_;
+  std::vector<std::string> arguments_;
+  UniqueFd notify_;
+  UniqueFd signals_;
+  sigset_t old_mask_ = {};
+  pid_t daemon_ = 0;
+  bool stopping_ = false;
+  std::map<std::string, UniqueFd> kept_;
+};
+
+}  // namespace
+
+int RunKeeper(const std::vector<std::string>& arguments) {
+  return Keeper(arguments).Run();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RESTART_KEEPER_H_
+#define HOLDFAST_SERVER_RESTART_KEEPER_H_
+
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+// holdfastd --keeper: a service manager for one daemon, where systemd is not.
+// Starts the daemon with `arguments` (the first is the program), keeps the
+// descriptors that it hands over, as systemd's file descriptor store does, and
+// starts it anew with these when a signal has killed it or it has failed. Passes
+// SIGTERM, SIGINT, SIGHUP and SIGUSR2 on. Believes messages of the daemon's
+// process alone. Returns the exit status: the daemon's, or 1 if it failed
+// kMaxStarts times within kStartTime.
+//
+// REQUIRES: the process has one thread.
+int RunKeeper(const std::vector<std::string>& arguments);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RESTART_KEEPER_H_

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How descriptors that outlive the daemon are named. A name says what its
+// descriptor is, so that no index has to be right at the instant of a death:
+//
+//   hf.session.7                      a SessionRecord
+//   hf.calls.7, hf.descriptors.7      sockets that the executor listens on
+//   hf.journal.7.3                    the session's journal in epoch 3
+//   hf.chunk.7.1.0.7f2000000.2000000  chunk 1: device, address, bytes
+//   hf.event.7.1                      the page of the event of chunk 1
+//   hf.arena.7.HANDLE.BYTES           memory of the client's
+//   hf.code.7.N, hf.header.7.N        a loaded object and its v1.ObjectHeader
+//   hf.import.7.N                     an ImportRecord
+//   hf.suspension.7, hf.image.7       SuspensionRecord, the file
+//   hf.idle.7                         nothing of the session runs (upgrade)
+//   hf.collection.N, hf.version.N     CollectionRecord, VersionRecord
+//   hf.tenant.N                       a TenantRecord
+//   hf.directory                      the directory of executors' sockets
+//   hf.listener.N                     a socket that the daemon listens on
+//   hf.given.N                        the same, of the service manager's
+//
+// Numbers are hexadecimal.
+#ifndef HOLDFAST_SERVER_RESTART_KEPT_NAME_H_
+#define HOLDFAST_SERVER_RESTART_KEPT_NAME_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace holdfast {
+
+struct KeptName {
+  std::string kind;  // "chunk"
+  std::vector<uint64_t> numbers;
+
+  std::string ToString() const;
+  // Returns nullopt if it is no name of ours.
+  static std::optional<KeptName> Parse(absl::string_view name);
+};
+
+// "s-7" is 7. 0: it is no session's name.
+uint64_t SessionNumber(absl::string_view session_id);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RESTART_KEPT_NAME_H_

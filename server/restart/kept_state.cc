@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/restart/kept_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/log.h"
+
+namespace holdfast {
+namespace {
+
+// An object's bytes and its header, which are kept one by one.
+struct ObjectParts {
+  UniqueFd code;
+  std::optional<v1::ObjectHeader> header;
+};
+
+// Takes descriptors one by one.
+class Sorter {
+ public:
+  KeptState Sort(std::vector<KeptDescriptor> kept) {
+    for (KeptDescriptor& one : kept) {
+      state_.names.push_back(one.name.ToString());
+      const bool taken = Take(one.name, std::move(one.fd));
+      if (!taken) LogWarning("cannot be used any more: ", one.name.ToString());
+    }
+    for (auto& [key, parts] : objects_) AddObject(key.first, std::move(parts));
+    for (auto& [number, version] : versions_) {
+      state_.versions.push_back(std::move(version));
+    }
+    return std::move(state_);
+  }
+
+ private:
+  template <typename Record>
+  static bool Read(const UniqueFd& fd, Record* record) {
+    return ReadRecord(fd.get(), record).ok();
+  }
+
+  template <typename Record>
+  static bool Read(const UniqueFd& fd, std::optional<Record>* record) {
+    record->emplace();
+    if (Read(fd, &**record)) return true;
+    record->reset();
+    return false;
+  }
+
+  bool Take(const KeptName& name, UniqueFd fd) {
+    if (name.kind == "directory") state_.directory = std::move(fd);
+    if (name.numbers.empty()) return name.kind == "directory";
+    if (name.kind == "collection") {
+      return Read(fd, &state_.collections.emplace_back());
+    }
+    if (name.kind == "version") return Read(fd, &versions_[name.numbers[0]]);
+    if (name.kind == "tenant") return Read(fd, &state_.tenants.emplace_back());
+    KeptSession& session = state_.sessions[name.numbers[0]];
+    switch (name.numbers.size()) {
+      case 1:
+        return TakeOfSession(name.kind, std::move(fd), &session);
+      case 2:
+        return TakeNumbered(name, std::move(fd), &session);
+      case 3:
+        if (name.kind != "arena") return false;
+        session.arenas[name.numbers[1]] = {name.numbers[2], std::move(fd)};
+        return true;
+      case 5:
+        return name.kind == "chunk" && TakeChunk(name, std::move(fd), &session);
+      default:
+        return false;
+    }
+  }
+
+  static bool TakeOfSession(const std::string& kind, UniqueFd fd,
+                            KeptSession* session) {
+    if (kind == "session") return Read(fd, &session->record);
+    if (kind == "suspension") return Read(fd, &session->suspension);
+    if (kind == "idle") return session->idle = true;
+    const std::pair<const char*, UniqueFd*> places[] = {
+        {"calls", &session->calls},
+        {"descriptors", &session->descriptors},
+        {"image", &session->image}};
+    for (const auto& [name, place] : places) {
+      if (kind != name) continue;
+      *place = std::move(fd);
+      return true;
+    }
+    return false;
+  }
+
+  bool TakeNumbered(const KeptName& name, UniqueFd fd, KeptSession* session) {
+    const uint64_t number = name.numbers[1];
+    if (name.kind == "import") return Read(fd, &session->imports[number]);
+    if (name.kind == "event") {
+      session->chunks[number].event_page = std::move(fd);
+      return true;
+    }
+    if (name.kind == "header") return Read(fd, &ObjectOf(name).header);
+    if (name.kind == "code") {
+      ObjectOf(name).code = std::move(fd);
+      return true;
+    }
+    if (name.kind != "journal") return false;
+    // The next epoch's journal counts from the instant that it is there.
+    if (number <= session->epoch) return true;
+    session->epoch = number;
+    session->journal = std::move(fd);
+    return true;
+  }
+
+  ObjectParts& ObjectOf(const KeptName& name) {
+    return objects_[{name.numbers[0], name.numbers[1]}];
+  }
+
+  static bool TakeChunk(const KeptName& name, UniqueFd fd,
+                        KeptSession* session) {
+    KeptChunk& chunk = session->chunks[name.numbers[1]];
+    chunk.device = static_cast<uint32_t>(name.numbers[2]);
+    chunk.address = name.numbers[3];
+    chunk.size = name.numbers[4];
+    chunk.memory = std::move(fd);
+    return true;
+  }
+
+  void AddObject(uint64_t session, ObjectParts parts) {
+    if (!parts.code.valid() || !parts.header.has_value()) return;
+    state_.sessions[session].objects.push_back(
+        std::make_shared<const StoredObject>(
+            StoredObject{*std::move(parts.header), std::move(parts.code)}));
+  }
+
+  KeptState state_;
+  std::map<std::pair<uint64_t, uint64_t>, ObjectParts> objects_;
+  std::map<uint64_t, internal::VersionRecord> versions_;
+};
+
+}  // namespace
+
+KeptState SortKept(std::vector<KeptDescriptor> kept) {
+  return Sorter().Sort(std::move(kept));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All that an earlier daemon has left, sorted by what it is. Descriptors that
+// belong to nothing, or whose record cannot be read, are closed, with a line in
+// the log.
+#ifndef HOLDFAST_SERVER_RESTART_KEPT_STATE_H_
+#define HOLDFAST_SERVER_RESTART_KEPT_STATE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/unique_fd.h"
+#include "holdfast/internal/restart.pb.h"
+#include "server/compile/object_store.h"
+#include "server/restart/descriptor_store.h"
+
+namespace holdfast {
+
+struct KeptChunk {
+  uint32_t device = 0;
+  uint64_t address = 0;
+  uint64_t size = 0;  // bytes
+  UniqueFd memory;
+  UniqueFd event_page;  // of the event that the chunk is for; or none
+};
+
+struct KeptArena {
+  uint64_t size = 0;  // bytes
+  UniqueFd memory;
+};
+
+struct KeptSession {
+  // None: the session has ended, and others use some of its chunks.
+  std::optional<internal::SessionRecord> record;
+  UniqueFd calls;        // sockets that listen
+  UniqueFd descriptors;
+  uint64_t epoch = 0;
+  UniqueFd journal;
+  std::map<uint64_t, KeptChunk> chunks;
+  std::map<uint64_t, KeptArena> arenas;  // by handle
+  std::vector<std::shared_ptr<const StoredObject>> objects;
+  std::map<uint64_t, internal::ImportRecord> imports;
+  std::optional<internal::SuspensionRecord> suspension;
+  UniqueFd image;
+  // Nothing of it ran when the daemon ended.
+  bool idle = false;
+
+  // It can be served again.
+  bool whole() const {
+    return record.has_value() && calls.valid() && descriptors.valid() &&
+           journal.valid();
+  }
+};
+
+struct KeptState {
+  std::map<uint64_t, KeptSession> sessions;
+  std::vector<internal::CollectionRecord> collections;
+  std::vector<internal::VersionRecord> versions;  // oldest first
+  std::vector<internal::TenantRecord> tenants;
+  UniqueFd directory;
+  // Of everything, also what was closed.
+  std::vector<std::string> names;
+};
+
+KeptState SortKept(std::vector<KeptDescriptor> kept);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RESTART_KEPT_STATE_H_

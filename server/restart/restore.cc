@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/restart/restore.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "server/restart/kept_name.h"
+
+namespace holdfast {
+namespace {
+
+// Says what has become of something that was kept, if it is not there again.
+void Note(const absl::Status& status, const std::string& what) {
+  if (!status.ok()) LogWarning(what, " is lost: ", status.message());
+}
+
+}  // namespace
+
+void Restore::Run(KeptState state) {
+  for (const internal::TenantRecord& tenant : state.tenants) {
+    Note(parts_.tenants.Adopt(tenant), "tenant " + tenant.request().name());
+  }
+  for (auto& [number, kept] : state.sessions) {
+    parts_.sessions.SkipNumbers(number);
+    if (!kept.record.has_value()) {
+      ended_[number] = std::move(kept);
+      continue;
+    }
+    Note(AdoptMemory(number, std::move(kept)), absl::StrCat("session s-", number));
+  }
+  CollectionTable& collections = parts_.holdings.collections;
+  for (const auto& collection : state.collections) {
+    collections.Adopt(collection);
+  }
+  for (const internal::VersionRecord& version : state.versions) {
+    Note(AdoptVersion(version),
+         absl::StrCat("version ", version.number(), " of collection ",
+                      version.contents().name()));
+  }
+  for (auto& [number, session] : sessions_) AdoptImports(number, session);
+  for (auto& [number, session] : sessions_) Start(number, std::move(session));
+  sessions_.clear();
+  // Their memory lives on in those who use it.
+  orphans_.clear();
+}
+
+absl::Status Restore::AdoptMemory(uint64_t number, KeptSession kept) {
+  if (!kept.whole()) {
+    return absl::DataLossError("its journal or its sockets were not kept");
+  }
+  const internal::SessionRecord& record = *kept.record;
+  if (record.recover() == v1::RECOVERY_POLICY_NEVER && !kept.idle &&
+      !kept.suspension.has_value()) {
+    return absl::AbortedError("its client asked for no recovery");
+  }
+  Session session;
+  session.tenant =
+      parts_.tenants.OfName(record.tenant(), record.code_owner());
+  session.holdings = std::make_unique<SessionHoldings>(parts_.holdings);
+  session.kept.record = record;
+  session.kept.epoch = kept.epoch;
+  session.kept.idle = kept.idle;
+  session.kept.calls = std::move(kept.calls);
+  session.kept.descriptors = std::move(kept.descriptors);
+  session.kept.imports = std::move(kept.imports);
+  HOLDFAST_RETURN_IF_ERROR(
+      session.holdings->Adopt(std::move(kept), session.tenant));
+  sessions_[number] = std::move(session);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SharedResource> Restore::Shared(
+    const internal::SharedRange& range) {
+  const auto found = sessions_.find(range.session());
+  if (found == sessions_.end()) return Orphaned(range);
+  return found->second.holdings->memory().AdoptShared(range);
+}
+
+// Held by nobody but those who use it: as if its session had been there for a
+// moment.
+absl::StatusOr<SharedResource> Restore::Orphaned(
+    const internal::SharedRange& range) {
+  std::unique_ptr<SessionHoldings>& orphan = orphans_[range.session()];
+  if (orphan == nullptr) {
+    orphan = std::make_unique<SessionHoldings>(parts_.holdings);
+    KeptSession kept;
+    const auto ended = ended_.find(range.session());
+    if (ended != ended_.end()) kept.chunks = std::move(ended->second.chunks);
+    HOLDFAST_RETURN_IF_ERROR(
+        orphan->AdoptOrphan(range.session(), std::move(kept.chunks)));
+  }
+  return orphan->memory().AdoptShared(range);
+}
+
+absl::Status Restore::AdoptVersion(const internal::VersionRecord& record) {
+  std::vector<SharedResource> buffers;
+  Charge charge;
+  const auto tenant = parts_.tenants.OfName(record.owner(), record.owner());
+  for (const internal::SharedRange& range : record.buffers()) {
+    HOLDFAST_ASSIGN_OR_RETURN(SharedResource buffer, Shared(range));
+    HOLDFAST_RETURN_IF_ERROR(buffer.chunk->Seal().status());
+    HOLDFAST_ASSIGN_OR_RETURN(Charge more,
+                              tenant->collection_bytes()->Take(buffer.size));
+    charge.Add(std::move(more));
+    buffers.push_back(std::move(buffer));
+  }
+  parts_.holdings.collections.Adopt(record, std::move(buffers),
+                                    std::move(charge));
+  ++versions_;
+  return absl::OkStatus();
+}
+
+void Restore::AdoptImports(uint64_t number, Session& session) {
+  for (const auto& [import, record] : session.kept.imports) {
+    Note(AdoptImport(session, import, record),
+         absl::StrCat("import ", import, " of session s-", number));
+  }
+}
+
+absl::Status Restore::AdoptImport(Session& session, uint64_t import,
+                                  const internal::ImportRecord& record) {
+  HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource, Shared(record.range()));
+  std::shared_ptr<const OpenVersion> version;
+  if (!record.name().empty()) {
+    // A version that was retired is its readers' alone.
+    auto opened = parts_.holdings.collections.Open(
+        session.tenant->name(), session.kept.record->assign().session_id(),
+        absl::StrCat(record.owner(), ":", record.name()), record.version());
+    if (opened.ok()) version = *std::move(opened);
+    HOLDFAST_RETURN_IF_ERROR(resource.chunk->Seal().status());
+  }
+  session.holdings->memory().AdoptImport(import, std::move(resource),
+                                         std::move(version));
+  return absl::OkStatus();
+}
+
+void Restore::Start(uint64_t number, Session session) {
+  internal::SessionRecord record = *std::move(session.kept.record);
+  const absl::Time opened = absl::FromUnixSeconds(record.opened().seconds());
+  LogInfo("session s-", number, " is there again, epoch ", session.kept.epoch,
+          session.kept.idle ? ", idle" : "");
+  parts_.sessions.Adopt({.record = std::move(record),
+                         .calls = std::move(session.kept.calls),
+                         .descriptors = std::move(session.kept.descriptors),
+                         .tenant = std::move(session.tenant),
+                         .left = {.holdings = std::move(session.holdings),
+                                  .epoch = session.kept.epoch,
+                                  .idle = session.kept.idle,
+                                  .opened = opened}});
+  ++adopted_;
+}
+
+}  // namespace holdfast

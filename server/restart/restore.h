@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RESTART_RESTORE_H_
+#define HOLDFAST_SERVER_RESTART_RESTORE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/restart/kept_state.h"
+#include "server/supervisor/session_holdings.h"
+#include "server/supervisor/session_registry.h"
+#include "server/tenants/tenant_table.h"
+
+namespace holdfast {
+
+// Makes a daemon's tenants, collections and sessions again from what an earlier
+// one has left: tenants first, who pay; then the memory of each session; then
+// collections and imports, which use that memory; then the sessions themselves,
+// which recover by themselves. Whatever cannot be had any more is left out, with
+// a line in the log, and nothing else suffers from that.
+class Restore {
+ public:
+  struct Parts {
+    TenantTable& tenants;
+    SessionRegistry& sessions;
+    SessionHoldings::Services holdings;
+  };
+  explicit Restore(const Parts& parts) : parts_(parts) {}
+
+  // REQUIRES: the devices are known, and no session was opened.
+  void Run(KeptState state);
+
+  // How many there are again.
+  size_t sessions() const { return adopted_; }
+  size_t versions() const { return versions_; }
+
+ private:
+  struct Session {
+    KeptSession kept;
+    std::shared_ptr<Tenant> tenant;
+    std::unique_ptr<SessionHoldings> holdings;
+  };
+
+  absl::Status AdoptMemory(uint64_t number, KeptSession kept);
+  absl::Status AdoptVersion(const internal::VersionRecord& record);
+  void AdoptImports(uint64_t number, Session& session);
+  absl::Status AdoptImport(Session& session, uint64_t import,
+                           const internal::ImportRecord& record);
+  // The range, of a session that is there or of one that has ended.
+  absl::StatusOr<SharedResource> Shared(const internal::SharedRange& range);
+  absl::StatusOr<SharedResource> Orphaned(const internal::SharedRange& range);
+  void Start(uint64_t number, Session session);
+
+  const Parts parts_;
+  std::map<uint64_t, Session> sessions_;
+  // Memory of sessions that have ended, which others use.
+  std::map<uint64_t, KeptSession> ended_;
+  std::map<uint64_t, std::unique_ptr<SessionHoldings>> orphans_;
+  size_t adopted_ = 0;
+  size_t versions_ = 0;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RESTART_RESTORE_H_

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rpc/kept_sockets.h"
+
+#include <netinet/in.h>
+#include <sys/un.h>
+
+#include <cstring>
+
+namespace holdfast {
+namespace {
+
+bool SamePort(in_port_t wanted, in_port_t port) {
+  return wanted == 0 || wanted == port;
+}
+
+bool SameAddress(const sockaddr& wanted, const sockaddr_storage& bound) {
+  if (wanted.sa_family != bound.ss_family) return false;
+  switch (wanted.sa_family) {
+    case AF_INET: {
+      const auto& a = reinterpret_cast<const sockaddr_in&>(wanted);
+      const auto& b = reinterpret_cast<const sockaddr_in&>(bound);
+      return a.sin_addr.s_addr == b.sin_addr.s_addr &&
+             SamePort(a.sin_port, b.sin_port);
+    }
+    case AF_INET6: {
+      const auto& a = reinterpret_cast<const sockaddr_in6&>(wanted);
+      const auto& b = reinterpret_cast<const sockaddr_in6&>(bound);
+      return std::memcmp(&a.sin6_addr, &b.sin6_addr, sizeof a.sin6_addr) == 0 &&
+             SamePort(a.sin6_port, b.sin6_port);
+    }
+    case AF_UNIX: {
+      const auto& a = reinterpret_cast<const sockaddr_un&>(wanted);
+      const auto& b = reinterpret_cast<const sockaddr_un&>(bound);
+      return std::strncmp(a.sun_path, b.sun_path, sizeof a.sun_path) == 0;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+UniqueFd KeptSockets::Take(const sockaddr& address) {
+  for (UniqueFd& socket : sockets_) {
+    sockaddr_storage bound = {};
+    socklen_t size = sizeof bound;
+    const bool known =
+        socket.valid() && getsockname(socket.get(),
+                                      reinterpret_cast<sockaddr*>(&bound),
+                                      &size) == 0;
+    if (known && SameAddress(address, bound)) return std::move(socket);
+  }
+  return UniqueFd();
+}
+
+UniqueFd KeptSockets::TakeUnix(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return UniqueFd();
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  return Take(reinterpret_cast<const sockaddr&>(address));
+}
+
+}  // namespace holdfast

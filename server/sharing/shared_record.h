@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SHARING_SHARED_RECORD_H_
+#define HOLDFAST_SERVER_SHARING_SHARED_RECORD_H_
+
+#include "holdfast/internal/restart.pb.h"
+#include "server/sharing/export_registry.h"
+
+namespace holdfast {
+
+// The record with which the next daemon shares this again: chunks go by the session that
+// made them and their number there.
+internal::SharedRange RecordOf(const SharedResource& resource);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SHARING_SHARED_RECORD_H_

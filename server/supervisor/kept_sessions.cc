@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of SessionRegistry by which sessions outlive the daemon.
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/log.h"
+#include "server/restart/kept_name.h"
+#include "server/supervisor/session_registry.h"
+
+namespace holdfast {
+namespace {
+
+// To open the gate of an executor that is there.
+constexpr absl::Duration kUnparkTime = absl::Seconds(10);
+
+}  // namespace
+
+Session::Options SessionRegistry::OptionsOf(
+    const internal::SessionRecord& record, SessionStart start,
+    Sockets sockets) {
+  const internal::Assign& assign = record.assign();
+  const uint64_t number = SessionNumber(assign.session_id());
+  internal::SessionRecord kept_record = record;
+  kept_record.set_tenant(start.tenant->name());
+  kept_record.set_code_owner(start.tenant->code_owner());
+  if (!record.has_opened()) {
+    kept_record.mutable_opened()->set_seconds(
+        absl::ToUnixSeconds(options_.now()));
+  }
+  std::vector<DescriptorStore::Kept> kept;
+  if (options_.kept != nullptr) {
+    DescriptorStore& store = *options_.kept;
+    kept.push_back(store.KeepRecord({"session", {number}}, kept_record));
+    kept.push_back(store.Keep({"calls", {number}}, sockets.calls.get()));
+    kept.push_back(
+        store.Keep({"descriptors", {number}}, sockets.descriptors.get()));
+  }
+  const auto& grace = record.grace();
+  return {.id = assign.session_id(),
+          .token = assign.token(),
+          .name = record.name(),
+          .client_info = record.client(),
+          .peer = record.peer(),
+          .client = start.tenant->name(),
+          .execution = start.execution,
+          .grace = absl::Seconds(grace.seconds()) +
+                   absl::Nanoseconds(grace.nanos()),
+          .devices = {assign.devices().begin(), assign.devices().end()},
+          .socket_path = record.socket_path(),
+          .descriptor_socket_path = record.descriptor_socket_path(),
+          .blocks = nullptr,
+          .kept = std::move(kept),
+          .recover = record.recover(),
+          .fault_limits = options_.fault_limits,
+          .recovery =
+              std::make_unique<SessionRecovery>(SessionRecovery::Options{
+                  .start = std::move(start),
+                  .calls = std::move(sockets.calls),
+                  .descriptors = std::move(sockets.descriptors),
+                  .take = options_.take}),
+          .now = options_.now,
+          .on_deadline_change = [this] {
+            absl::MutexLock lock(&mutex_);
+            ++deadline_changes_;
+          }};
+}
+
+void SessionRegistry::Adopt(Adopted adopted) {
+  const internal::SessionRecord& record = adopted.record;
+  const uint64_t number = SessionNumber(record.assign().session_id());
+  SessionStart start = {.assign = record.assign(),
+                        .tenant = adopted.tenant,
+                        .execution = std::make_shared<ExecutionTotals>()};
+  auto session = std::make_shared<Session>(
+      OptionsOf(record, std::move(start),
+                {std::move(adopted.calls), std::move(adopted.descriptors)}),
+      std::move(adopted.left));
+  absl::MutexLock lock(&mutex_);
+  sessions_[number] = std::move(session);
+  last_id_ = std::max(last_id_, number);
+  ++deadline_changes_;
+}
+
+void SessionRegistry::SkipNumbers(uint64_t through) {
+  absl::MutexLock lock(&mutex_);
+  last_id_ = std::max(last_id_, through);
+}
+
+absl::Status SessionRegistry::ParkAll(absl::Time deadline) {
+  SetPaused(true);
+  const auto sessions = List();
+  std::vector<absl::Status> parked(sessions.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < sessions.size(); ++i) {
+    threads.emplace_back(
+        [&, i] { parked[i] = sessions[i]->Park(deadline); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::vector<std::string> refusals;
+  for (const absl::Status& status : parked) {
+    if (!status.ok()) refusals.emplace_back(status.message());
+  }
+  if (refusals.empty()) return absl::OkStatus();
+  for (size_t i = 0; i < sessions.size(); ++i) {
+    if (parked[i].ok()) sessions[i]->Unpark(absl::Now() + kUnparkTime);
+  }
+  SetPaused(false);
+  return absl::FailedPreconditionError(absl::StrJoin(refusals, "; "));
+}
+
+void SessionRegistry::UnparkAll() {
+  for (const auto& session : List()) {
+    session->Unpark(absl::Now() + kUnparkTime);
+  }
+  SetPaused(false);
+}
+
+void SessionRegistry::TellRestart() {
+  for (const auto& session : List()) session->TellRestart();
+}
+
+}  // namespace holdfast

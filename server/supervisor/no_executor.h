@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_NO_EXECUTOR_H_
+#define HOLDFAST_SERVER_SUPERVISOR_NO_EXECUTOR_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "server/supervisor/executor.h"
+#include "server/supervisor/session_holdings.h"
+
+namespace holdfast {
+
+// Stands for the executor of a session that an earlier daemon has left, which
+// ended with that daemon, until the session has another one.
+class NoExecutor final : public Executor {
+ public:
+  pid_t pid() const override { return 0; }
+  internal::Usage AskUsage(absl::Time) override { return {}; }
+  absl::StatusOr<internal::Serving> Serve(const SessionStart&,
+                                          absl::Time) override {
+    return Gone();
+  }
+  absl::Status Resume(absl::Time) override { return Gone(); }
+  absl::Status Park(absl::Time) override { return Gone(); }
+  void NoteIdle() override {}
+  absl::Status Suspend(const std::string&, absl::Time) override {
+    return Gone();
+  }
+  void Inherit(std::unique_ptr<SessionHoldings>) override {}
+  std::unique_ptr<SessionHoldings> TakeHoldings() override { return nullptr; }
+  std::optional<internal::Fault> fault() const override { return std::nullopt; }
+  void OnEnd(std::function<void(absl::Status)>) override {}
+  void Stop(absl::Time) override {}
+
+ private:
+  static absl::Status Gone() {
+    return absl::UnavailableError(
+        "the session's executor has ended with the daemon before this one");
+  }
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_NO_EXECUTOR_H_
