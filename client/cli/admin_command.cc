@@ -51,6 +51,27 @@ absl::Status RunDrain(const CommonOptions& options, const DrainOptions& drain) {
                    "; no new ones are opened until `drain --stop`"));
 }
 
+absl::Status RunUpgrade(const CommonOptions& options,
+                        const DrainOptions& upgrade) {
+  HOLDFAST_ASSIGN_OR_RETURN(absl::Duration timeout, TimeoutOf(upgrade));
+  if (upgrade.timeout.empty()) timeout = absl::ZeroDuration();
+  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
+  HOLDFAST_ASSIGN_OR_RETURN(const Upgraded upgraded, Upgrade(*daemon, timeout));
+  const double seconds = absl::ToDoubleSeconds(upgraded.pause);
+  if (options.json) {
+    JsonWriter json;
+    json.BeginObject()
+        .Member("version", upgraded.version)
+        .Member("pause_seconds", seconds)
+        .EndObject();
+    std::puts(json.text().c_str());
+  } else {
+    std::printf("%s serves, after a pause of %.0f ms\n",
+                upgraded.version.c_str(), seconds * 1000);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddAdminCommand(CLI::App* app, CommonOptions* options,
@@ -66,6 +87,14 @@ void AddAdminCommand(CLI::App* app, CommonOptions* options,
   command->add_option("--timeout", drain->timeout,
                       "Wait so long at most, e.g. 30s (default: for ever)");
   command->add_flag("--stop", drain->stop, "Open sessions again");
+  const auto upgrade = std::make_shared<DrainOptions>();
+  CLI::App* upgrade_command = AddCommand(
+      admin, options, "upgrade",
+      "Execute the daemon's file anew in its process, with all sessions",
+      [options, upgrade] { return RunUpgrade(*options, *upgrade); }, status);
+  upgrade_command->add_option(
+      "--timeout", upgrade->timeout,
+      "Give work that has arrived so long to end, e.g. 5m (default: 30s)");
 }
 
 }  // namespace holdfast::cli
