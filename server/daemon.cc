@@ -35,15 +35,15 @@
 #include "server/health/device_telemetry.h"
 #include "server/health/health.h"
 #include "server/process/sandbox/policy.h"
+#include "server/restart/descriptor_store.h"
+#include "server/restart/kept_state.h"
+#include "server/restart/restore.h"
+#include "server/restart/upgrade.h"
 #include "server/rpc/call_threads.h"
 #include "server/rpc/peer_table.h"
 #include "server/rpc/rpc_server.h"
 #include "server/rpc/tls_certificates.h"
 #include "server/rpc/unix_socket.h"
-#include "server/restart/descriptor_store.h"
-#include "server/restart/kept_state.h"
-#include "server/restart/restore.h"
-#include "server/restart/upgrade.h"
 #include "server/runtime_directory.h"
 #include "server/service_manager/notify.h"
 #include "server/service_manager/watchdog.h"
@@ -402,7 +402,8 @@ struct Daemon::Parts {
     if (!state.sessions.empty() || !state.tenants.empty()) {
       HOLDFAST_RETURN_IF_ERROR(AwaitRestoredDevices());
     }
-    Restore restore({tenants, sessions,
+    Restore restore({tenants,
+                     sessions,
                      {store, ledger, exports, collections, memory, kept}});
     restore.Run(std::move(state));
     if (restore.sessions() + restore.versions() > 0) {
@@ -567,9 +568,11 @@ struct Daemon::Parts {
   std::unique_ptr<Watchdog> watchdog;
 };
 
-absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
-    const Config& config, Spawner& spawner, StopEvents& events,
-    Successor successor, Inheritance inheritance) {
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
+                                                      Spawner& spawner,
+                                                      StopEvents& events,
+                                                      Successor successor,
+                                                      Inheritance inheritance) {
   KeepFreedMemoryOfManyReads();
   // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
   // poller that a large write has left behind.
@@ -595,13 +598,13 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
     HOLDFAST_RETURN_IF_ERROR(parts->executors.Devices(deadline).status());
   }
   HOLDFAST_RETURN_IF_ERROR(parts->RestoreFrom(std::move(left)));
-  RpcServer::Options options = ServerOptions(
-      config, parts->tls, parts->calls, std::move(inheritance.sockets));
+  RpcServer::Options options = ServerOptions(config, parts->tls, parts->calls,
+                                             std::move(inheritance.sockets));
   options.left = KeptSockets(std::move(inheritance.listeners));
   options.store = &parts->kept;
   HOLDFAST_ASSIGN_OR_RETURN(
-      parts->server, RpcServer::Start(std::move(options), parts->Services(),
-                                      parts->peers));
+      parts->server,
+      RpcServer::Start(std::move(options), parts->Services(), parts->peers));
   parts->kept.Settle();
   HOLDFAST_RETURN_IF_ERROR(parts->ServeMetrics(config));
   parts->health.Watch([server = parts->server.get()](const Health::View& view) {

@@ -23,9 +23,11 @@ class Daemon {
   // daemon before it. Arguments passed by reference must outlive the daemon.
   // Sockets of `inheritance` are served as well as what the configuration says.
   // `successor` is what Run executes when that is asked for.
-  static absl::StatusOr<std::unique_ptr<Daemon>> Start(
-      const Config& config, Spawner& spawner, StopEvents& events,
-      Successor successor, Inheritance inheritance);
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Config& config,
+                                                       Spawner& spawner,
+                                                       StopEvents& events,
+                                                       Successor successor,
+                                                       Inheritance inheritance);
   ~Daemon();
 
   // Serves until something tells it to stop; drains if there is time. Returns

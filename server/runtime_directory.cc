@@ -37,7 +37,8 @@ mode_t DirectoryMode(mode_t socket_mode) {
 // Opens a directory and takes its lock; invalid: it is not there, or somebody
 // has the lock.
 UniqueFd Lock(const std::string& path) {
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  UniqueFd fd(
+      open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (fd.valid() && flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.Reset();
   return fd;
 }
@@ -113,17 +114,17 @@ absl::StatusOr<std::unique_ptr<RuntimeDirectory>> RuntimeDirectory::Create(
 absl::StatusOr<std::unique_ptr<RuntimeDirectory>> RuntimeDirectory::Adopt(
     const std::string& parent, UniqueFd fd) {
   std::error_code error;
-  const fs::path path = fs::read_symlink(
-      absl::StrCat("/proc/self/fd/", fd.get()), error);
+  const fs::path path =
+      fs::read_symlink(absl::StrCat("/proc/self/fd/", fd.get()), error);
   const std::string name = path.filename();
   if (!error && absl::StartsWith(name, kPrefix) &&
       fs::equivalent(path.parent_path(), parent, error)) {
     return std::unique_ptr<RuntimeDirectory>(
         new RuntimeDirectory(absl::StrCat(parent, "/", name), std::move(fd)));
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the sockets of the sessions that were kept are in ", path.string(),
-      ", not in --runtime-dir=", parent));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the sockets of the sessions that were kept are in ",
+                   path.string(), ", not in --runtime-dir=", parent));
 }
 
 RuntimeDirectory::~RuntimeDirectory() {

@@ -53,9 +53,9 @@ absl::StatusOr<std::unique_ptr<StopEvents>> StopEvents::Create(int watch_fd) {
       !failed.valid()) {
     return absl::ErrnoToStatus(errno, "watch for signals");
   }
-  return std::unique_ptr<StopEvents>(new StopEvents(
-      std::move(signals), std::move(drained), std::move(upgrade),
-      std::move(failed), watch_fd));
+  return std::unique_ptr<StopEvents>(
+      new StopEvents(std::move(signals), std::move(drained), std::move(upgrade),
+                     std::move(failed), watch_fd));
 }
 
 StopEvents::Event StopEvents::Wait(absl::Time deadline) {

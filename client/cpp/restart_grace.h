@@ -13,9 +13,7 @@ namespace holdfast {
 // daemon has said; 0: it is lost then. Thread-safe.
 class RestartGrace {
  public:
-  void Set(absl::Duration grace) {
-    seconds_ = absl::ToInt64Seconds(grace);
-  }
+  void Set(absl::Duration grace) { seconds_ = absl::ToInt64Seconds(grace); }
   absl::Duration Get() const { return absl::Seconds(seconds_.load()); }
 
  private:

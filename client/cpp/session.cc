@@ -183,7 +183,8 @@ std::unique_ptr<KeepAlive> KeepAliveOf(const Session& session,
 absl::StatusOr<CommandQueue::Recovery> Recover(
     Daemon& daemon, const v1::OpenSessionResponse& session,
     absl::Duration grace, const RestartGrace& restart,
-    std::shared_ptr<ResumingRelay>* relay, const absl::Status& ended, absl::FunctionRef<bool()> await_work) {
+    std::shared_ptr<ResumingRelay>* relay, const absl::Status& ended,
+    absl::FunctionRef<bool()> await_work) {
   const std::string& id = session.session_id();
   const std::string token = absl::BytesToHexString(session.token());
   const absl::Status reason = ExplainLoss(daemon, id, token, restart, ended);
@@ -268,7 +269,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
       new Session(std::move(daemon), response.session_id(),
                   {response.devices().begin(), response.devices().end()},
                   std::move(state)));
-  session->keep_alive_ = KeepAliveOf(*session, options.reconnect_grace, restart);
+  session->keep_alive_ =
+      KeepAliveOf(*session, options.reconnect_grace, restart);
   return session;
 }
 

@@ -27,9 +27,8 @@ bool IsLost(const absl::Status& status) {
 }
 
 bool TellsWhy(const absl::Status& status) {
-  return IsLost(status) ||
-         FaultEpochOf(status) != 0 || absl::IsNotFound(status) ||
-         absl::IsUnauthenticated(status);
+  return IsLost(status) || FaultEpochOf(status) != 0 ||
+         absl::IsNotFound(status) || absl::IsUnauthenticated(status);
 }
 
 // Commands that do nothing, by way of the daemon.
@@ -96,8 +95,8 @@ absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
     const absl::Status status = daemon.Explain(
         daemon.sessions().AcknowledgeFault(&context, request, &response));
     if (status.ok()) return response;
-    if (absl::IsUnavailable(status) &&
-        absl::Now() < began + restart.Get() && !IsLost(status)) {
+    if (absl::IsUnavailable(status) && absl::Now() < began + restart.Get() &&
+        !IsLost(status)) {
       absl::SleepFor(kInterval);
       continue;
     }

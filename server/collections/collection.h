@@ -69,8 +69,8 @@ class Collection {
   // One that an earlier daemon had, with its number.
   void Adopt(CollectionVersion version);
 
-  // For the next daemon: what is to be known of the collection itself, its place
-  // in the store, and that of a version until that is retired.
+  // For the next daemon: what is to be known of the collection itself, its
+  // place in the store, and that of a version until that is retired.
   internal::CollectionRecord Record() const;
   void Adopt(const internal::CollectionRecord& record);
   void SetKept(DescriptorStore::Kept kept) { kept_ = std::move(kept); }

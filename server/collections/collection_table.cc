@@ -138,8 +138,8 @@ absl::StatusOr<v1::CollectionVersion> CollectionTable::Commit(
 void CollectionTable::Keep(Collection& collection) {
   if (store_ == nullptr) return;
   if (collection.kept_number == 0) collection.kept_number = ++last_kept_;
-  collection.SetKept(store_->KeepRecord({"collection", {collection.kept_number}},
-                                        collection.Record()));
+  collection.SetKept(store_->KeepRecord(
+      {"collection", {collection.kept_number}}, collection.Record()));
 }
 
 void CollectionTable::KeepVersion(Collection& collection, uint64_t number) {

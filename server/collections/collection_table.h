@@ -47,7 +47,8 @@ class CollectionTable {
   // From now on versions and collections are kept for the next daemon; before
   // the first one. The store outlives the table.
   void KeepIn(DescriptorStore* store) { store_ = store; }
-  // Takes over what an earlier daemon has left: a collection, then its versions.
+  // Takes over what an earlier daemon has left: a collection, then its
+  // versions.
   void Adopt(const internal::CollectionRecord& record);
   void Adopt(const internal::VersionRecord& record,
              std::vector<SharedResource> buffers, Charge charge);

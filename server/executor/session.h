@@ -67,8 +67,8 @@ class Session {
   SessionGate& gate() { return gate_; }
 
   // Closes the gate and waits until all that has come in is done and the
-  // devices are idle, for a suspension, or, if the memory is to stay where it is,
-  // for another daemon. If it fails the gate is open again.
+  // devices are idle, for a suspension, or, if the memory is to stay where it
+  // is, for another daemon. If it fails the gate is open again.
   // DEADLINE_EXCEEDED: something is not done in time; the message names it.
   // FAILED_PRECONDITION: the session has what cannot be suspended.
   absl::Status Quiesce(bool memory_stays, absl::Time deadline);

@@ -56,14 +56,16 @@ DescriptorStore::Kept DescriptorStore::Keep(const KeptName& name, int fd) {
                " descriptors are to be kept ($FDSTORE, FileDescriptorStoreMax= "
                "of the unit): some sessions would not survive this daemon");
   }
-  if (replaces) NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", text));
+  if (replaces)
+    NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", text));
   NotifyServiceManager(absl::StrCat("FDSTORE=1\nFDPOLL=0\nFDNAME=", text), fd);
   return Kept(this, text);
 }
 
 DescriptorStore::Kept DescriptorStore::KeepRecord(
     const KeptName& name, const google::protobuf::MessageLite& record) {
-  auto memory = CreateSealedMemfd("holdfast-record", record.SerializeAsString());
+  auto memory =
+      CreateSealedMemfd("holdfast-record", record.SerializeAsString());
   if (!memory.ok()) {
     LogWarning(name.ToString(), " is not kept: ", memory.status().message());
     return Kept();
@@ -112,8 +114,8 @@ absl::Status ReadRecord(int fd, google::protobuf::MessageLite* record) {
                              static_cast<int>(mapping.size()))) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the record of ", mapping.size(), " bytes cannot be read"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the record of ", mapping.size(), " bytes cannot be read"));
 }
 
 }  // namespace holdfast

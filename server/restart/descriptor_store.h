@@ -52,7 +52,8 @@ class DescriptorStore {
 
   // Asks $FDSTORE. The service manager may have `inherited`, by name, of an
   // earlier daemon; those that are not kept again until Settle go then. Before
-  // it nothing is let go of: if the daemon fails to start, the next one has all.
+  // it nothing is let go of: if the daemon fails to start, the next one has
+  // all.
   explicit DescriptorStore(const std::vector<std::string>& inherited = {});
 
   // Whether sessions outlive a daemon that is killed.

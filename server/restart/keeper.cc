@@ -65,7 +65,8 @@ class Keeper {
       if (starts.size() > kMaxStarts) starts.pop_front();
       if (!Start()) return 1;
       const int status = AwaitEnd();
-      const bool asked = stopping_ || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+      const bool asked =
+          stopping_ || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
       if (asked) return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
       LogWarning("the daemon ", Describe(status), "; it is started anew with ",
                  kept_.size(), " descriptors");
@@ -87,8 +88,8 @@ class Keeper {
     return absl::StrCat("ended with status ", WEXITSTATUS(status));
   }
 
-  // The socket of $NOTIFY_SOCKET, at an address that the kernel chooses, and the
-  // signals.
+  // The socket of $NOTIFY_SOCKET, at an address that the kernel chooses, and
+  // the signals.
   bool Listen() {
     notify_ = UniqueFd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_un address = {};
@@ -96,7 +97,8 @@ class Keeper {
     const int on = 1;
     socklen_t size = sizeof(sa_family_t);
     if (bind(notify_.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        setsockopt(notify_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
+        setsockopt(notify_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) !=
+            0) {
       LogError("no socket for the daemon's messages: ", strerror(errno));
       return false;
     }
@@ -147,7 +149,8 @@ class Keeper {
     const int reserved = HighestArgument();
     for (const auto& [name, fd] : kept_) {
       names.push_back(name);
-      moved.push_back(fcntl(fd.get(), F_DUPFD_CLOEXEC, std::max(above, reserved + 1)));
+      moved.push_back(
+          fcntl(fd.get(), F_DUPFD_CLOEXEC, std::max(above, reserved + 1)));
     }
     MoveArguments(above);
     for (size_t i = 0; i < moved.size(); ++i) {
@@ -160,7 +163,8 @@ class Keeper {
     }
     sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
     std::vector<char*> pointers;
-    for (std::string& argument : arguments_) pointers.push_back(argument.data());
+    for (std::string& argument : arguments_)
+      pointers.push_back(argument.data());
     pointers.push_back(nullptr);
     execv(binary_.c_str(), pointers.data());
     _exit(127);
@@ -191,15 +195,17 @@ class Keeper {
       const int fd = DescriptorIn(argument);
       if (fd < kFirstPassed || fd >= above) continue;
       const int moved = fcntl(fd, F_DUPFD, above);
-      argument = absl::StrCat(argument.substr(0, argument.find('=') + 1), moved);
+      argument =
+          absl::StrCat(argument.substr(0, argument.find('=') + 1), moved);
     }
   }
 
   // Takes messages and signals until the daemon has ended. Returns how it did.
   int AwaitEnd() {
     while (true) {
-      pollfd events[] = {{.fd = notify_.get(), .events = POLLIN, .revents = 0},
-                         {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
+      pollfd events[] = {
+          {.fd = notify_.get(), .events = POLLIN, .revents = 0},
+          {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
       if (poll(events, 2, -1) < 0) continue;
       if (events[0].revents != 0) TakeMessage();
       if (events[1].revents == 0) continue;
@@ -223,8 +229,8 @@ class Keeper {
   bool TakeMessage() {
     char text[kMaxMessage];
     iovec bytes = {.iov_base = text, .iov_len = sizeof text};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) +
-                                  CMSG_SPACE(16 * sizeof(int))] = {};
+    alignas(cmsghdr) char
+        control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(16 * sizeof(int))] = {};
     msghdr message = {};
     message.msg_iov = &bytes;
     message.msg_iovlen = 1;

@@ -10,10 +10,10 @@ namespace holdfast {
 // holdfastd --keeper: a service manager for one daemon, where systemd is not.
 // Starts the daemon with `arguments` (the first is the program), keeps the
 // descriptors that it hands over, as systemd's file descriptor store does, and
-// starts it anew with these when a signal has killed it or it has failed. Passes
-// SIGTERM, SIGINT, SIGHUP and SIGUSR2 on. Believes messages of the daemon's
-// process alone. Returns the exit status: the daemon's, or 1 if it failed
-// kMaxStarts times within kStartTime.
+// starts it anew with these when a signal has killed it or it has failed.
+// Passes SIGTERM, SIGINT, SIGHUP and SIGUSR2 on. Believes messages of the
+// daemon's process alone. Returns the exit status: the daemon's, or 1 if it
+// failed kMaxStarts times within kStartTime.
 //
 // REQUIRES: the process has one thread.
 int RunKeeper(const std::vector<std::string>& arguments);

@@ -36,7 +36,7 @@ struct KeptArena {
 struct KeptSession {
   // None: the session has ended, and others use some of its chunks.
   std::optional<internal::SessionRecord> record;
-  UniqueFd calls;        // sockets that listen
+  UniqueFd calls;  // sockets that listen
   UniqueFd descriptors;
   uint64_t epoch = 0;
   UniqueFd journal;

@@ -29,7 +29,8 @@ void Restore::Run(KeptState state) {
       ended_[number] = std::move(kept);
       continue;
     }
-    Note(AdoptMemory(number, std::move(kept)), absl::StrCat("session s-", number));
+    Note(AdoptMemory(number, std::move(kept)),
+         absl::StrCat("session s-", number));
   }
   CollectionTable& collections = parts_.holdings.collections;
   for (const auto& collection : state.collections) {
@@ -57,8 +58,7 @@ absl::Status Restore::AdoptMemory(uint64_t number, KeptSession kept) {
     return absl::AbortedError("its client asked for no recovery");
   }
   Session session;
-  session.tenant =
-      parts_.tenants.OfName(record.tenant(), record.code_owner());
+  session.tenant = parts_.tenants.OfName(record.tenant(), record.code_owner());
   session.holdings = std::make_unique<SessionHoldings>(parts_.holdings);
   session.kept.record = record;
   session.kept.epoch = kept.epoch;

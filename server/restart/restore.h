@@ -20,8 +20,8 @@ namespace holdfast {
 // Makes a daemon's tenants, collections and sessions again from what an earlier
 // one has left: tenants first, who pay; then the memory of each session; then
 // collections and imports, which use that memory; then the sessions themselves,
-// which recover by themselves. Whatever cannot be had any more is left out, with
-// a line in the log, and nothing else suffers from that.
+// which recover by themselves. Whatever cannot be had any more is left out,
+// with a line in the log, and nothing else suffers from that.
 class Restore {
  public:
   struct Parts {

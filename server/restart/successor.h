@@ -13,8 +13,8 @@
 
 namespace holdfast {
 
-// The number of the form in which server/restart keeps state. A daemon takes the
-// state of one with the same number.
+// The number of the form in which server/restart keeps state. A daemon takes
+// the state of one with the same number.
 inline constexpr int kStateFormat = 1;
 
 // The binary that is to take this process over: the file that the daemon was

@@ -16,7 +16,8 @@ constexpr absl::Duration kLastWords = absl::Milliseconds(20);
 absl::StatusOr<std::string> Upgrade::Prepare(absl::Time deadline) {
   absl::MutexLock lock(&mutex_);
   if (prepared_) {
-    return absl::FailedPreconditionError("the daemon is being replaced already");
+    return absl::FailedPreconditionError(
+        "the daemon is being replaced already");
   }
   HOLDFAST_ASSIGN_OR_RETURN(std::string version, successor_.Check());
   HOLDFAST_RETURN_IF_ERROR(sessions_.ParkAll(deadline));

@@ -36,8 +36,8 @@ class Upgrade {
   bool IsDue() const { return successor_.IsNew(); }
 
   // Returns the new binary's version; Execute is to be called then. Work has
-  // until `deadline` to end. Errors as AdminService.Upgrade; nothing has changed
-  // then. Blocks.
+  // until `deadline` to end. Errors as AdminService.Upgrade; nothing has
+  // changed then. Blocks.
   absl::StatusOr<std::string> Prepare(absl::Time deadline);
   bool prepared() const {
     absl::MutexLock lock(&mutex_);

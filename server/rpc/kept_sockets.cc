@@ -45,9 +45,9 @@ UniqueFd KeptSockets::Take(const sockaddr& address) {
     sockaddr_storage bound = {};
     socklen_t size = sizeof bound;
     const bool known =
-        socket.valid() && getsockname(socket.get(),
-                                      reinterpret_cast<sockaddr*>(&bound),
-                                      &size) == 0;
+        socket.valid() &&
+        getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &size) ==
+            0;
     if (known && SameAddress(address, bound)) return std::move(socket);
   }
   return UniqueFd();

@@ -148,10 +148,9 @@ absl::Status RpcServer::Listen(Options& options, grpc::ServerBuilder* builder) {
   AddInherited(options.inherited, &endpoints_);
   for (Endpoint& endpoint : endpoints_) {
     if (endpoint.kind == Endpoint::Kind::kUnix) {
-      HOLDFAST_ASSIGN_OR_RETURN(
-          auto listener,
-          ListenerAt(endpoint.path, options.socket_mode, options.inherited,
-                     options.left));
+      HOLDFAST_ASSIGN_OR_RETURN(auto listener,
+                                ListenerAt(endpoint.path, options.socket_mode,
+                                           options.inherited, options.left));
       Keep(options.store, listener->owns_file() ? "listener" : "given",
            listener->descriptor());
       unix_.push_back(std::move(listener));
@@ -161,7 +160,8 @@ absl::Status RpcServer::Listen(Options& options, grpc::ServerBuilder* builder) {
         auto credentials,
         MakeTcpCredentials(endpoint, options.tls, options.insecure));
     TcpEntrance& entrance = tcp_.emplace_back();
-    HOLDFAST_ASSIGN_OR_RETURN(entrance.listener, TcpListener::Listen(endpoint, &options.left));
+    HOLDFAST_ASSIGN_OR_RETURN(entrance.listener,
+                              TcpListener::Listen(endpoint, &options.left));
     for (const UniqueFd& socket : entrance.listener->sockets()) {
       Keep(options.store, "listener", socket.get());
     }

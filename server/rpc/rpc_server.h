@@ -16,9 +16,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/restart/descriptor_store.h"
 #include "server/rpc/connection_monitor.h"
 #include "server/rpc/credentials.h"
-#include "server/restart/descriptor_store.h"
 #include "server/rpc/endpoint.h"
 #include "server/rpc/kept_sockets.h"
 #include "server/rpc/peer_table.h"

@@ -141,7 +141,8 @@ grpc::ServerUnaryReactor* AdminService::GetServerInfo(
     v1::GetServerInfoResponse* response) {
   response->set_version(kVersion);
   response->add_protocol_versions(SessionRegistry::kProtocolVersion);
-  const absl::Time second = absl::FromUnixSeconds(absl::ToUnixSeconds(started_));
+  const absl::Time second =
+      absl::FromUnixSeconds(absl::ToUnixSeconds(started_));
   response->mutable_started()->set_seconds(absl::ToUnixSeconds(second));
   response->mutable_started()->set_nanos(
       static_cast<int32_t>(absl::ToInt64Nanoseconds(started_ - second)));

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
-#include "server/sharing/shared_record.h"
 #include "server/sharing/session_memory.h"
+#include "server/sharing/shared_record.h"
 
 namespace holdfast {
 

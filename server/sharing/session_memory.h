@@ -109,7 +109,7 @@ class SessionMemory {
 
  private:
   struct Chunk {
-    UniqueFd fd;  // until it is shared
+    UniqueFd fd;                 // until it is shared
     DescriptorStore::Kept kept;  // likewise
     uint32_t device = 0;
     uint64_t address = 0;

@@ -57,8 +57,8 @@ class Executor {
 
   // Lets the session's work end until `deadline`, and has it take no more: the
   // daemon is about to make way for another, which will give the session
-  // another executor. Nothing of it runs any more until Resume. If it fails, the
-  // session goes on. FAILED_PRECONDITION names what would not survive.
+  // another executor. Nothing of it runs any more until Resume. If it fails,
+  // the session goes on. FAILED_PRECONDITION names what would not survive.
   virtual absl::Status Park(absl::Time deadline) = 0;
   // The same for one that has not served yet, since its client has not
   // acknowledged a suspension.

@@ -42,33 +42,33 @@ Session::Options SessionRegistry::OptionsOf(
         store.Keep({"descriptors", {number}}, sockets.descriptors.get()));
   }
   const auto& grace = record.grace();
-  return {.id = assign.session_id(),
-          .token = assign.token(),
-          .name = record.name(),
-          .client_info = record.client(),
-          .peer = record.peer(),
-          .client = start.tenant->name(),
-          .execution = start.execution,
-          .grace = absl::Seconds(grace.seconds()) +
-                   absl::Nanoseconds(grace.nanos()),
-          .devices = {assign.devices().begin(), assign.devices().end()},
-          .socket_path = record.socket_path(),
-          .descriptor_socket_path = record.descriptor_socket_path(),
-          .blocks = nullptr,
-          .kept = std::move(kept),
-          .recover = record.recover(),
-          .fault_limits = options_.fault_limits,
-          .recovery =
-              std::make_unique<SessionRecovery>(SessionRecovery::Options{
-                  .start = std::move(start),
-                  .calls = std::move(sockets.calls),
-                  .descriptors = std::move(sockets.descriptors),
-                  .take = options_.take}),
-          .now = options_.now,
-          .on_deadline_change = [this] {
-            absl::MutexLock lock(&mutex_);
-            ++deadline_changes_;
-          }};
+  return {
+      .id = assign.session_id(),
+      .token = assign.token(),
+      .name = record.name(),
+      .client_info = record.client(),
+      .peer = record.peer(),
+      .client = start.tenant->name(),
+      .execution = start.execution,
+      .grace =
+          absl::Seconds(grace.seconds()) + absl::Nanoseconds(grace.nanos()),
+      .devices = {assign.devices().begin(), assign.devices().end()},
+      .socket_path = record.socket_path(),
+      .descriptor_socket_path = record.descriptor_socket_path(),
+      .blocks = nullptr,
+      .kept = std::move(kept),
+      .recover = record.recover(),
+      .fault_limits = options_.fault_limits,
+      .recovery = std::make_unique<SessionRecovery>(SessionRecovery::Options{
+          .start = std::move(start),
+          .calls = std::move(sockets.calls),
+          .descriptors = std::move(sockets.descriptors),
+          .take = options_.take}),
+      .now = options_.now,
+      .on_deadline_change = [this] {
+        absl::MutexLock lock(&mutex_);
+        ++deadline_changes_;
+      }};
 }
 
 void SessionRegistry::Adopt(Adopted adopted) {
@@ -98,8 +98,7 @@ absl::Status SessionRegistry::ParkAll(absl::Time deadline) {
   std::vector<absl::Status> parked(sessions.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < sessions.size(); ++i) {
-    threads.emplace_back(
-        [&, i] { parked[i] = sessions[i]->Park(deadline); });
+    threads.emplace_back([&, i] { parked[i] = sessions[i]->Park(deadline); });
   }
   for (std::thread& thread : threads) thread.join();
   std::vector<std::string> refusals;

@@ -20,8 +20,7 @@
 namespace holdfast {
 
 Session::Session(Options options, Left left)
-    : Session(std::move(options), std::make_shared<NoExecutor>(),
-              left.opened) {
+    : Session(std::move(options), std::make_shared<NoExecutor>(), left.opened) {
   const LogScope scope(log_fields_);
   absl::MutexLock lock(&mutex_);
   const bool suspended = left.holdings->suspended();

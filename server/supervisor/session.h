@@ -172,10 +172,10 @@ class Session {
   // brought back and is lost.
   absl::Status ResumeSuspended(absl::Time deadline);
 
-  // Lets its work end until `deadline`, for a daemon that makes way for another:
-  // to clients it is as if it were suspended. FAILED_PRECONDITION names what
-  // would not survive that. If it fails the session goes on; else it does when
-  // Unpark is called.
+  // Lets its work end until `deadline`, for a daemon that makes way for
+  // another: to clients it is as if it were suspended. FAILED_PRECONDITION
+  // names what would not survive that. If it fails the session goes on; else it
+  // does when Unpark is called.
   absl::Status Park(absl::Time deadline);
   void Unpark(absl::Time deadline);
   void TellRestart();

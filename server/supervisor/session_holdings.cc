@@ -211,8 +211,8 @@ void SessionHoldings::ReleaseHostMemory(uint64_t handle) {
 
 absl::StatusOr<std::shared_ptr<const StoredObject>> SessionHoldings::FindObject(
     const std::string& sha256) {
-  const auto kept = std::find_if(
-      objects_.begin(), objects_.end(), [&](const Object& object) {
+  const auto kept =
+      std::find_if(objects_.begin(), objects_.end(), [&](const Object& object) {
         return object.object->header.sha256() == sha256;
       });
   if (kept != objects_.end()) return kept->object;

@@ -155,14 +155,14 @@ class SessionHoldings {
   Kept kept_journal_;     // the one that counts
   Kept idle_;
   std::map<uint64_t, HostMemory> host_memory_;  // by handle
-  std::deque<Object> objects_;           // oldest first
+  std::deque<Object> objects_;                  // oldest first
   uint64_t last_object_ = 0;
   uint64_t object_bytes_ = 0;
   std::unique_ptr<SuspendedMemory> suspended_memory_;
   internal::SaveMemory saved_;  // what is where in it
   Kept kept_image_;
   Kept kept_suspension_;
-  bool suspended_ = false;      // until a successor has the bytes
+  bool suspended_ = false;  // until a successor has the bytes
   // Put off until the session is restored.
   std::vector<uint64_t> released_chunks_;
   std::vector<uint64_t> released_host_memory_;

@@ -62,8 +62,8 @@ class TenantTable {
   // devices are not known yet.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
 
-  // From now on temporary tenants are kept for the next daemon; before the first
-  // one. The store outlives the table.
+  // From now on temporary tenants are kept for the next daemon; before the
+  // first one. The store outlives the table.
   void KeepIn(DescriptorStore* store) { store_ = store; }
   // Takes over one that an earlier daemon has left; errors as those of Create.
   absl::Status Adopt(const internal::TenantRecord& record);

@@ -67,7 +67,8 @@ class Client {
 
   absl::Status Count() {
     ++launches_;
-    return Launch(stream_, kOneThread, module_.GetKernel("count").value(), sum_);
+    return Launch(stream_, kOneThread, module_.GetKernel("count").value(),
+                  sum_);
   }
   absl::Status Add(int value) {
     for (int& number : expected_) number += value;
@@ -98,8 +99,8 @@ class Client {
 
 // The daemon that a keeper has started; 0: none at present.
 pid_t ChildOf(pid_t keeper) {
-  std::ifstream children(absl::StrCat("/proc/", keeper, "/task/", keeper,
-                                      "/children"));
+  std::ifstream children(
+      absl::StrCat("/proc/", keeper, "/task/", keeper, "/children"));
   pid_t child = 0;
   children >> child;
   return child;
@@ -154,8 +155,8 @@ TEST(UpgradeTest, ALocalClientNoticesNothing) {
 
 TEST(UpgradeTest, ARemoteClientWithAGraceNoticesNothing) {
   const DaemonProcess daemon;
-  Client client({.address = daemon.tcp_address(),
-                 .reconnect_grace = absl::Seconds(30)});
+  Client client(
+      {.address = daemon.tcp_address(), .reconnect_grace = absl::Seconds(30)});
   ExpectNoLaunchLost(client, [&] { UpgradeThrice(daemon); });
 }
 
@@ -222,8 +223,8 @@ TEST(KeeperTest, SessionsOutliveADaemonThatIsKilled) {
   const DaemonProcess daemon({"--keeper"});
   Client local({.address = daemon.address()});
   Client remote({.address = daemon.tcp_address()});
-  Client graceful({.address = daemon.tcp_address(),
-                   .reconnect_grace = absl::Seconds(30)});
+  Client graceful(
+      {.address = daemon.tcp_address(), .reconnect_grace = absl::Seconds(30)});
   for (int i = 0; i < 2; ++i) {
     KillDaemonOf(daemon);
     for (Client* client : {&local, &remote, &graceful}) ExpectOneFault(*client);
@@ -257,8 +258,8 @@ class Reader {
 void Write(const std::string& address, const std::vector<int>& weights) {
   const auto session = Session::Open({.address = address}).value();
   const Stream stream = session->device(0).CreateStream().value();
-  auto writer =
-      CollectionWriter::Create(*session, {{"weights", "I32", {weights.size()}}});
+  auto writer = CollectionWriter::Create(
+      *session, {{"weights", "I32", {weights.size()}}});
   ASSERT_TRUE(writer.ok()) << writer.status();
   ASSERT_EQ(writer->Array(0)->Upload(weights, stream), absl::OkStatus());
   const auto version = writer->Commit("model");
@@ -293,8 +294,7 @@ TEST(KeeperTest, SuspendedSessionsOutliveADaemonThatIsKilled) {
   const DaemonProcess daemon({"--keeper"});
   Client client({.address = daemon.address()});
   auto connection = Daemon::Connect(daemon.address());
-  ASSERT_TRUE(
-      SuspendSession(**connection, client.session().id()).ok());
+  ASSERT_TRUE(SuspendSession(**connection, client.session().id()).ok());
   KillDaemonOf(daemon);
   // Its client is told nothing.
   ASSERT_EQ(client.Add(2), absl::OkStatus());
@@ -302,8 +302,8 @@ TEST(KeeperTest, SuspendedSessionsOutliveADaemonThatIsKilled) {
 }
 
 TEST(KeeperTest, EndsWithTheDaemonThatIsStoppedInOrder) {
-  auto daemon = std::make_unique<DaemonProcess>(
-      std::vector<std::string>{"--keeper"});
+  auto daemon =
+      std::make_unique<DaemonProcess>(std::vector<std::string>{"--keeper"});
   const pid_t child = ChildOf(daemon->pid());
   Client client({.address = daemon->address()});
   EXPECT_EQ(client.session().Close(), absl::OkStatus());

@@ -435,11 +435,15 @@ class StormSession {
     return absl::OkStatus();
   }
 
+  // A process's memory is waited for: if a fault dropped the command that frees
+  // it, it would count as lost.
   absl::Status Drop() {
     if (held_.empty()) return absl::OkStatus();
-    held_.erase(held_.begin() +
-                static_cast<std::ptrdiff_t>(random_() % held_.size()));
-    return absl::OkStatus();
+    const auto dropped =
+        held_.begin() + static_cast<std::ptrdiff_t>(random_() % held_.size());
+    const bool foreign = (*dropped)->foreign;
+    held_.erase(dropped);
+    return foreign ? session_->Synchronize() : absl::OkStatus();
   }
 
   // A kernel that ruins its executor: it stores where nothing is, traps, or

@@ -113,8 +113,8 @@ absl::StatusOr<Upgraded> Upgrade(Daemon& daemon, absl::Duration timeout) {
   while (absl::Now() < began + kUpgradeTime) {
     // A connection of the old daemon's may be on its way to its end.
     auto next = Daemon::Connect(daemon.address().text);
-    const auto started = next.ok() ? StartOf(**next, absl::Now() + kAnswerTime)
-                                   : next.status();
+    const auto started =
+        next.ok() ? StartOf(**next, absl::Now() + kAnswerTime) : next.status();
     if (started.ok() && *started != before) {
       return Upgraded{response.version(), absl::Now() - began};
     }

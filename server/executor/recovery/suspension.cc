@@ -12,7 +12,8 @@ namespace {
 
 // Empty: the buffer's bytes are in the session's own chunks.
 std::string Obstacle(const BufferResource& buffer, bool memory_stays) {
-  if (buffer.imported != nullptr && !memory_stays) return "is memory of another session";
+  if (buffer.imported != nullptr && !memory_stays)
+    return "is memory of another session";
   if (buffer.host != nullptr) return "is page-locked memory of its executor";
   if (buffer.ipc != nullptr) {
     return "was made for an IPC handle, and ends with its executor";
@@ -45,7 +46,7 @@ absl::Status CheckSuspendable(Resources& resources, bool memory_stays) {
   resources.events.ForEachHandle([&](uint64_t handle,
                                      const EventResource& event) {
     const bool others = event.imported != nullptr && !memory_stays;
-    refuse(handle, others ? "is an event of another session"
+    refuse(handle, others          ? "is an event of another session"
                    : event.foreign ? "is an event of a process outside Holdfast"
                                    : "");
   });
