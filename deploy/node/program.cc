@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/base/argv.h"
 #include "core/base/unique_fd.h"
 
 namespace holdfast::node {
@@ -34,12 +35,7 @@ Pipe MakePipe() {
 // Returns the process, or 0; *failure is an error number then.
 pid_t Start(const std::vector<std::string>& arguments, int out, int err,
             int* failure) {
-  std::vector<char*> pointers;
-  pointers.reserve(arguments.size() + 1);
-  for (const std::string& argument : arguments) {
-    pointers.push_back(const_cast<char*>(argument.c_str()));
-  }
-  pointers.push_back(nullptr);
+  const std::vector<char*> pointers = Argv(arguments);
   char* environment[] = {nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

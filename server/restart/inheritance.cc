@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/base/argv.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "server/restart/kept_name.h"
@@ -103,12 +104,7 @@ absl::Status ExecuteWith(const std::string& binary,
                             CreateSealedMemfd("holdfast-kept", lines));
   fcntl(list.get(), F_SETFD, 0);
   setenv(kListVariable, absl::StrCat(list.get()).c_str(), /*overwrite=*/1);
-  std::vector<char*> pointers;
-  for (const std::string& argument : arguments) {
-    pointers.push_back(const_cast<char*>(argument.c_str()));
-  }
-  pointers.push_back(nullptr);
-  execv(binary.c_str(), pointers.data());
+  execv(binary.c_str(), Argv(arguments).data());
   return absl::ErrnoToStatus(errno, absl::StrCat("execute ", binary));
 }
 

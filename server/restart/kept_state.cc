@@ -47,8 +47,12 @@ class Sorter {
   }
 
   bool Take(const KeptName& name, UniqueFd fd) {
-    if (name.kind == "directory") state_.directory = std::move(fd);
-    if (name.numbers.empty()) return name.kind == "directory";
+    if (name.kind == "directory") {
+      if (!name.numbers.empty()) return false;
+      state_.directory = std::move(fd);
+      return true;
+    }
+    if (name.numbers.empty()) return false;
     if (name.kind == "collection") {
       return Read(fd, &state_.collections.emplace_back());
     }

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "core/base/argv.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "server/restart/inheritance.h"
@@ -60,14 +61,9 @@ absl::StatusOr<std::string> Run(const std::string& binary,
       [&actions] { posix_spawn_file_actions_destroy(&actions); });
   posix_spawn_file_actions_adddup2(&actions, input.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, input.get(), STDERR_FILENO);
-  std::vector<char*> pointers;
-  for (const std::string& argument : arguments) {
-    pointers.push_back(const_cast<char*>(argument.c_str()));
-  }
-  pointers.push_back(nullptr);
   pid_t pid = 0;
   const int error = posix_spawn(&pid, binary.c_str(), &actions, nullptr,
-                                pointers.data(), environ);
+                                Argv(arguments).data(), environ);
   if (error != 0) {
     return absl::ErrnoToStatus(error, absl::StrCat("execute ", binary));
   }

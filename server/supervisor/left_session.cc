@@ -20,7 +20,8 @@
 namespace holdfast {
 
 Session::Session(Options options, Left left)
-    : Session(std::move(options), std::make_shared<NoExecutor>(), left.opened) {
+    : Session(left.opened, std::move(options),
+              std::make_shared<NoExecutor>()) {
   const LogScope scope(log_fields_);
   absl::MutexLock lock(&mutex_);
   const bool suspended = left.holdings->suspended();

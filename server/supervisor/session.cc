@@ -72,13 +72,13 @@ LogFields FieldsOf(const Session::Options& options) {
 }  // namespace
 
 Session::Session(Options options, std::shared_ptr<Executor> executor)
-    : Session(std::move(options), std::move(executor), options.now()) {
+    : Session{options.now(), std::move(options), std::move(executor)} {
   this->executor()->OnEnd(
       [this](absl::Status reason) { OnExecutorEnd(reason); });
 }
 
-Session::Session(Options options, std::shared_ptr<Executor> executor,
-                 absl::Time opened)
+Session::Session(absl::Time opened, Options options,
+                 std::shared_ptr<Executor> executor)
     : options_(std::move(options)),
       kept_(std::move(options_.kept)),
       log_fields_(FieldsOf(options_)),

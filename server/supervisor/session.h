@@ -190,8 +190,9 @@ class Session {
  private:
   using State = v1::SessionInfo;
 
-  Session(Options options, std::shared_ptr<Executor> executor,
-          absl::Time opened);
+  // `opened` is first: the public constructors read it from what they move.
+  Session(absl::Time opened, Options options,
+          std::shared_ptr<Executor> executor);
 
   void OnExecutorEnd(const absl::Status& reason);
   // Notes the fault of executor_, which has ended. OK: the session is to
