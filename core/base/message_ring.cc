@@ -54,42 +54,66 @@ absl::Status Impossible(const char* what, uint64_t bytes, size_t capacity) {
                                           " of them ", what));
 }
 
+// A message's length, as it lies before the message in the ring.
+using Prefix = uint32_t;
+
+absl::string_view View(const Prefix& prefix) {
+  return {reinterpret_cast<const char*>(&prefix), sizeof prefix};
+}
+
+absl::StatusOr<Prefix> PrefixOf(absl::Span<const absl::string_view> parts) {
+  size_t size = 0;
+  for (const absl::string_view part : parts) size += part.size();
+  const auto length = static_cast<Prefix>(size);
+  if (length != size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a message of ", size, " bytes"));
+  }
+  return length;
+}
+
 }  // namespace
 
 uint64_t RingWriter::Used() const {
   return written_ - memory_.counts->read.load(std::memory_order_seq_cst);
 }
 
-bool RingWriter::HasRoomFor(size_t bytes) const {
+absl::StatusOr<size_t> RingWriter::Room() const {
+  if (closed_) return absl::CancelledError("the ring was closed");
   const uint64_t used = Used();
-  return used <= memory_.capacity &&
-         bytes + sizeof(uint32_t) <= memory_.capacity - used;
+  if (used > memory_.capacity) {
+    return Impossible("are unread", used, memory_.capacity);
+  }
+  return memory_.capacity - used;
 }
 
 absl::StatusOr<size_t> RingWriter::AwaitRoom() {
-  while (!closed_) {
-    const uint64_t used = Used();
-    if (used > memory_.capacity) {
-      return Impossible("are unread", used, memory_.capacity);
-    }
-    if (used < memory_.capacity) return memory_.capacity - used;
+  for (;;) {
+    HOLDFAST_ASSIGN_OR_RETURN(const size_t room, Room());
+    if (room > 0) return room;
     Publish();
     const auto ready = [this] { return Used() != memory_.capacity || closed_; };
     if (NapUntil(ready)) continue;
     SleepUnless(ready, memory_.counts->writer_sleeps, kLookForRoom);
   }
-  return absl::CancelledError("the ring was closed");
+}
+
+void RingWriter::Copy(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t size = std::min(bytes.size(), Contiguous(memory_, written_));
+    std::memcpy(memory_.bytes + written_ % memory_.capacity, bytes.data(),
+                size);
+    written_ += size;
+    bytes.remove_prefix(size);
+  }
 }
 
 absl::Status RingWriter::Put(absl::string_view bytes) {
   while (!bytes.empty()) {
     HOLDFAST_ASSIGN_OR_RETURN(const size_t room, AwaitRoom());
-    const size_t size =
-        std::min({room, bytes.size(), Contiguous(memory_, written_)});
-    std::memcpy(memory_.bytes + written_ % memory_.capacity, bytes.data(),
-                size);
-    written_ += size;
-    bytes.remove_prefix(size);
+    const absl::string_view part = bytes.substr(0, room);
+    Copy(part);
+    bytes.remove_prefix(part.size());
   }
   return absl::OkStatus();
 }
@@ -100,20 +124,23 @@ void RingWriter::Publish() {
 }
 
 absl::Status RingWriter::Write(absl::Span<const absl::string_view> parts) {
-  size_t size = 0;
-  for (const absl::string_view part : parts) size += part.size();
-  const auto length = static_cast<uint32_t>(size);
-  if (length != size) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a message of ", size, " bytes"));
-  }
-  char prefix[sizeof length];
-  std::memcpy(prefix, &length, sizeof length);
-  HOLDFAST_RETURN_IF_ERROR(Put({prefix, sizeof prefix}));
+  HOLDFAST_ASSIGN_OR_RETURN(const Prefix prefix, PrefixOf(parts));
+  HOLDFAST_RETURN_IF_ERROR(Put(View(prefix)));
   for (const absl::string_view part : parts)
     HOLDFAST_RETURN_IF_ERROR(Put(part));
   Publish();
   return absl::OkStatus();
+}
+
+absl::StatusOr<bool> RingWriter::TryWrite(
+    absl::Span<const absl::string_view> parts) {
+  HOLDFAST_ASSIGN_OR_RETURN(const Prefix prefix, PrefixOf(parts));
+  HOLDFAST_ASSIGN_OR_RETURN(const size_t room, Room());
+  if (room < sizeof prefix || room - sizeof prefix < prefix) return false;
+  Copy(View(prefix));
+  for (const absl::string_view part : parts) Copy(part);
+  Publish();
+  return true;
 }
 
 void RingWriter::Close() {

@@ -58,8 +58,13 @@ class RingWriter {
   // The same for a message in parts.
   absl::Status Write(absl::Span<const absl::string_view> parts);
 
-  // Would Write of so many bytes not wait? One thread at a time.
-  bool HasRoomFor(size_t bytes) const;
+  // Write, if all of the message fits in now. Never blocks, whatever the reader
+  // does to its counter meanwhile. Returns false, and writes nothing, if there
+  // is no room. One thread at a time. Fails as Write.
+  absl::StatusOr<bool> TryWrite(absl::string_view message) {
+    return TryWrite({&message, 1});
+  }
+  absl::StatusOr<bool> TryWrite(absl::Span<const absl::string_view> parts);
 
   // Ends a Write that waits, and all others. Any thread.
   void Close();
@@ -71,7 +76,13 @@ class RingWriter {
  private:
   // Copies, and publishes only when it has to wait.
   absl::Status Put(absl::string_view bytes);
+  // Copies `bytes` behind those that were written.
+  // REQUIRES: the ring has room for them.
+  void Copy(absl::string_view bytes);
+  // Blocks until there is room. Returns how many bytes fit in.
   absl::StatusOr<size_t> AwaitRoom();
+  // How many bytes fit in. Reads the reader's counter once. Fails as Write.
+  absl::StatusOr<size_t> Room() const;
   // Bytes in the ring, if the reader is to be believed.
   uint64_t Used() const;
   void Publish();

@@ -71,8 +71,7 @@ CommandStream::~CommandStream() {
 
 // A call that is cancelled loses its status.
 void CommandStream::AskForEnd() {
-  const bool asked =
-      rings_->writer().HasRoomFor(0) && rings_->writer().Write("").ok();
+  const bool asked = rings_->writer().TryWrite("").value_or(false);
   if (!asked || !half_closed_.WaitForNotificationWithTimeout(kEndPatience)) {
     context_.TryCancel();
   }
@@ -129,9 +128,9 @@ bool CommandStream::Write(const v1::ResultBatch& results) {
 bool CommandStream::WriteNow(const v1::ResultBatch& results) {
   char bytes[kSmallBytes];
   const size_t size = results.ByteSizeLong();
-  if (size > sizeof bytes || !rings_->writer().HasRoomFor(size)) return false;
+  if (size > sizeof bytes) return false;
   results.SerializeToArray(bytes, static_cast<int>(size));
-  return rings_->writer().Write({bytes, size}).ok();
+  return rings_->writer().TryWrite({bytes, size}).value_or(false);
 }
 
 }  // namespace holdfast::executor

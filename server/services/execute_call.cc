@@ -234,10 +234,12 @@ void ExecuteCall::ReadNext() {
 
 void ExecuteCall::OnReadDone(bool ok) {
   if (!ok) return EndUp();
-  if (rings_->writer().HasRoomFor(incoming_.Length())) {
-    WriteBatch();
-    return ReadNext();
-  }
+  std::vector<grpc::Slice> slices;
+  // One look at the executor's counter decides: gRPC's thread never waits for
+  // an executor, which may say one thing now and another a moment later.
+  const auto written = rings_->writer().TryWrite(PartsOf(incoming_, &slices));
+  if (!written.ok()) return Break(written.status());
+  if (*written) return ReadNext();
   absl::MutexLock lock(&mutex_);
   if (finished_) return;
   ring_full_ = true;
@@ -246,11 +248,11 @@ void ExecuteCall::OnReadDone(bool ok) {
   }
 }
 
-// Fails when the call has ended.
-void ExecuteCall::WriteBatch() {
-  std::vector<grpc::Slice> slices;
-  const std::vector<absl::string_view> parts = PartsOf(incoming_, &slices);
-  rings_->writer().Write(parts).IgnoreError();
+void ExecuteCall::Break(const absl::Status& status) {
+  if (absl::IsCancelled(status)) return;  // The call has ended already.
+  upstream_context_.TryCancel();
+  absl::MutexLock lock(&mutex_);
+  broken_.Update(status);
 }
 
 void ExecuteCall::WriteBatchWhenThereIsRoom() {
@@ -263,12 +265,15 @@ void ExecuteCall::WriteBatchWhenThereIsRoom() {
       mutex_.Await(absl::Condition(&due));
       if (!ring_full_) return;
     }
-    WriteBatch();
+    std::vector<grpc::Slice> slices;
+    const absl::Status written =
+        rings_->writer().Write(PartsOf(incoming_, &slices));
+    if (!written.ok()) Break(written);
     {
       absl::MutexLock lock(&mutex_);
       ring_full_ = false;
     }
-    ReadNext();
+    if (written.ok()) ReadNext();
   }
 }
 

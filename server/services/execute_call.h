@@ -78,8 +78,10 @@ class ExecuteCall final
   void StartNextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reads the client's next batch, unless the call is over.
   void ReadNext();
-  void WriteBatch();
+  // The second thread: writes batches that found the ring full.
   void WriteBatchWhenThereIsRoom();
+  // Ends the call with why no batch can be written; CANCELLED: it has ended.
+  void Break(const absl::Status& status);
   // The client sends no more.
   void EndUp();
   grpc::Status AwaitEnd();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <random>
 #include <string>
@@ -139,14 +141,58 @@ TEST_F(MessageRingTest, AwaitEndsWithoutAMessage) {
   EXPECT_FALSE(reader_.Ready());
 }
 
-TEST_F(MessageRingTest, RoomIsForTheLengthToo) {
-  EXPECT_TRUE(writer_.HasRoomFor(kCapacity - 4));
-  EXPECT_FALSE(writer_.HasRoomFor(kCapacity - 3));
-  ASSERT_OK(writer_.Write("abcd"));
-  EXPECT_TRUE(writer_.HasRoomFor(kCapacity - 12));
-  EXPECT_FALSE(writer_.HasRoomFor(kCapacity - 11));
-  counts_.read = 1000;  // A lie.
-  EXPECT_FALSE(writer_.HasRoomFor(1));
+TEST_F(MessageRingTest, AMessageThatDoesNotFitInNowIsNotTried) {
+  ASSERT_OK_AND_ASSIGN(bool written,
+                       writer_.TryWrite(std::string(kCapacity - 3, 'x')));
+  EXPECT_FALSE(written);
+  EXPECT_FALSE(reader_.Ready());
+  ASSERT_OK_AND_ASSIGN(written, writer_.TryWrite("abcd"));
+  EXPECT_TRUE(written);
+  ASSERT_OK_AND_ASSIGN(written,
+                       writer_.TryWrite(std::string(kCapacity - 11, 'x')));
+  EXPECT_FALSE(written);
+  const std::string rest(kCapacity - 16, 'x');
+  const absl::string_view parts[] = {"yyyy", rest};
+  ASSERT_OK_AND_ASSIGN(written, writer_.TryWrite(parts));
+  EXPECT_TRUE(written);  // To the last byte.
+  ASSERT_OK_AND_ASSIGN(written, writer_.TryWrite(""));
+  EXPECT_FALSE(written);
+  EXPECT_EQ(Receive(), "abcd");
+  EXPECT_EQ(Receive(), "yyyy" + rest);
+}
+
+TEST_F(MessageRingTest, ATryWithAnImpossibleReaderOrAClosedRingFails) {
+  counts_.read = 1000;
+  EXPECT_THAT(writer_.TryWrite("text").status(),
+              StatusIs(absl::StatusCode::kDataLoss, "says"));
+  counts_.read = 0;
+  writer_.Close();
+  EXPECT_THAT(writer_.TryWrite("text").status(),
+              StatusIs(absl::StatusCode::kCancelled, "closed"));
+}
+
+// A reader that makes the ring look empty and full by turns: a writer that
+// looked more than once would wait for it, for ever.
+TEST_F(MessageRingTest, ATryNeverWaitsForAReaderThatTakesItsCounterBack) {
+  std::atomic<uint64_t> written{0};
+  std::atomic<bool> done{false};
+  std::thread liar([&] {
+    while (!done) {
+      const uint64_t at = written;
+      counts_.read = at;              // Empty.
+      counts_.read = at - kCapacity;  // Full.
+    }
+  });
+  for (int tries = 0; tries < 200000; ++tries) {
+    const auto tried = writer_.TryWrite("0123456789abcdef");
+    // What the reader says may be impossible by the time that it is read.
+    if (!tried.ok()) {
+      EXPECT_EQ(tried.status().code(), absl::StatusCode::kDataLoss);
+    }
+    written = counts_.written.load();
+  }
+  done = true;
+  liar.join();
 }
 
 TEST_F(MessageRingTest, ClosingEndsTheOnesWhoWait) {
