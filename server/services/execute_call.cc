@@ -3,6 +3,8 @@
 
 #include <grpcpp/support/slice.h>
 
+#include <functional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -34,10 +36,26 @@ constexpr size_t kMaxResultBytes = size_t{16} << 20;
 // So many bytes of results wait while others are written, and one message more.
 constexpr size_t kMaxWaitingBytes = size_t{1} << 20;
 
+// A client has so long to take a message of a session that is over.
+constexpr absl::Duration kLastTake = absl::Seconds(5);
+
 // Is the executor told of this key of the client's metadata? Not of rings.
 bool IsPassedOn(absl::string_view key) {
   return key == kSessionTokenKey || key == kResultsRead ||
          absl::StartsWith(key, "trace");
+}
+
+// RESOURCE_EXHAUSTED: the machine, or the daemon's limits, allow no more.
+absl::Status StartThread(const Session& session, std::function<void()> run,
+                         std::thread* thread) {
+  try {
+    *thread = std::thread(std::move(run));
+    return absl::OkStatus();
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no thread for an Execute call of session ", session.id(),
+                     ": ", error.what()));
+  }
 }
 
 // A message's bytes as they lie in memory, which `slices` keeps.
@@ -57,18 +75,21 @@ std::vector<absl::string_view> PartsOf(const grpc::ByteBuffer& message,
 ExecuteCall::ExecuteCall(grpc::CallbackServerContext* context,
                          const std::string& method,
                          std::shared_ptr<Session> session,
-                         std::shared_ptr<void> place)
+                         std::shared_ptr<void> place, StallGuard& stall_guard)
     : context_(*context),
       method_(method),
       session_(std::move(session)),
       place_(std::move(place)),
+      stall_guard_(stall_guard),
       stub_(session_->executor_channel()),
       upstream_(*this) {
-  thread_ = std::thread([this] { Serve(); });
+  const absl::Status started = StartThread(
+      *session_, [this] { Serve(); }, &thread_);
+  if (!started.ok()) Finish(ToGrpcStatus(started));
 }
 
 ExecuteCall::~ExecuteCall() {
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   if (writer_.joinable()) writer_.join();
 }
 
@@ -96,7 +117,7 @@ void ExecuteCall::Serve() {
     const auto unused = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return !ring_full_ && !writing_;
     };
-    mutex_.Await(absl::Condition(&unused));
+    AwaitClient(absl::Condition(&unused));
   }
   Finish(status);  // After which the call may not exist any more.
 }
@@ -205,7 +226,7 @@ bool ExecuteCall::Send(absl::string_view results) {
   const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return client_gone_ || waiting_.size() < kMaxWaitingBytes;
   };
-  mutex_.Await(absl::Condition(&room));
+  AwaitClient(absl::Condition(&room));
   if (client_gone_) return false;
   // Messages one after another are one message: its list has all their results.
   absl::StrAppend(&waiting_, results);
@@ -213,15 +234,24 @@ bool ExecuteCall::Send(absl::string_view results) {
   return true;
 }
 
+void ExecuteCall::AwaitClient(const absl::Condition& taken) {
+  while (!mutex_.AwaitWithTimeout(taken, kLastTake)) {
+    // A session that goes on leaves its client to the stall guard.
+    if (ended_.has_value() && session_->lost()) context_.TryCancel();
+  }
+}
+
 void ExecuteCall::StartNextWrite() {
   const grpc::Slice slice(std::exchange(waiting_, {}));
   outgoing_ = grpc::ByteBuffer(&slice, 1);
   writing_ = true;
+  watch_.emplace(stall_guard_, context_);
   StartWrite(&outgoing_);
 }
 
 void ExecuteCall::OnWriteDone(bool ok) {
   absl::MutexLock lock(&mutex_);
+  watch_.reset();
   writing_ = false;
   client_gone_ = !ok;
   if (ok && !waiting_.empty()) StartNextWrite();
@@ -240,12 +270,21 @@ void ExecuteCall::OnReadDone(bool ok) {
   const auto written = rings_->writer().TryWrite(PartsOf(incoming_, &slices));
   if (!written.ok()) return Break(written.status());
   if (*written) return ReadNext();
-  absl::MutexLock lock(&mutex_);
-  if (finished_) return;
-  ring_full_ = true;
-  if (!writer_.joinable()) {
-    writer_ = std::thread([this] { WriteBatchWhenThereIsRoom(); });
+  WriteByThread();
+}
+
+void ExecuteCall::WriteByThread() {
+  absl::Status started;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (finished_) return;
+    if (!writer_.joinable()) {
+      started = StartThread(
+          *session_, [this] { WriteBatchWhenThereIsRoom(); }, &writer_);
+    }
+    ring_full_ = started.ok();
   }
+  if (!started.ok()) Break(started);
 }
 
 void ExecuteCall::Break(const absl::Status& status) {

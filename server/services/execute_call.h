@@ -27,6 +27,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/ring_pair.h"
+#include "server/rpc/stall_guard.h"
 #include "server/supervisor/session.h"
 
 namespace holdfast {
@@ -35,13 +36,19 @@ namespace holdfast {
 // there is room, else by a second thread; the next one is read from the client
 // afterwards, so a session that is busy holds its client back. Results are read
 // by the call's own thread. Those that come while others are on their way to
-// the client follow as one message. Deletes itself when both sides are done.
+// the client follow as one message. A client that does not take a message in
+// the stall guard's time is given up, and one whose session is over sooner, so
+// that no call outlives its session for long. Deletes itself when both sides
+// are done.
 class ExecuteCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   // `place` is the call's place among those of its session; it goes with it.
+  // `stall_guard` must outlive the call, which ends with RESOURCE_EXHAUSTED if
+  // there is no thread for it.
   ExecuteCall(grpc::CallbackServerContext* context, const std::string& method,
-              std::shared_ptr<Session> session, std::shared_ptr<void> place);
+              std::shared_ptr<Session> session, std::shared_ptr<void> place,
+              StallGuard& stall_guard);
   ~ExecuteCall() override;
 
   void OnReadDone(bool ok) override;
@@ -75,9 +82,15 @@ class ExecuteCall final
   void RelayResults();
   // False: the client takes no more.
   bool Send(absl::string_view results);
+  // Blocks until `taken` is true, which a client brings about by taking a
+  // message, or by being given up.
+  void AwaitClient(const absl::Condition& taken)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartNextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reads the client's next batch, unless the call is over.
   void ReadNext();
+  // Has the second thread write the batch, which must wait for room.
+  void WriteByThread();
   // The second thread: writes batches that found the ring full.
   void WriteBatchWhenThereIsRoom();
   // Ends the call with why no batch can be written; CANCELLED: it has ended.
@@ -90,6 +103,7 @@ class ExecuteCall final
   const std::string method_;
   const std::shared_ptr<Session> session_;
   const std::shared_ptr<void> place_;
+  StallGuard& stall_guard_;
   grpc::ClientContext upstream_context_;
   grpc::GenericStub stub_;
   Upstream upstream_;
@@ -108,6 +122,8 @@ class ExecuteCall final
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool client_gone_ ABSL_GUARDED_BY(mutex_) = false;
   std::string waiting_ ABSL_GUARDED_BY(mutex_);  // results, to be written next
+  // While a message is on its way to the client.
+  std::optional<StallGuard::Watch> watch_ ABSL_GUARDED_BY(mutex_);
   bool ring_full_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::thread writer_;  // there once the ring has been full

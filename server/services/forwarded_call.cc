@@ -28,7 +28,7 @@ ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
                              std::shared_ptr<Session> session,
                              std::shared_ptr<grpc::Channel> executor,
                              std::unique_ptr<TransferRelay> relay,
-                             StallGuard* stall_guard, CallThreads& threads)
+                             StallGuard& stall_guard, CallThreads& threads)
     : context_(*context),
       session_(std::move(session)),
       relay_(std::move(relay)),
@@ -85,7 +85,7 @@ void ForwardedCall::WriteDown() {
     return;
   }
   if (relay_ != nullptr && !RelayDown()) return;
-  if (stall_guard_ != nullptr) watch_.emplace(*stall_guard_, context_);
+  watch_.emplace(stall_guard_, context_);
   StartWrite(&down_.Next());
 }
 

@@ -32,14 +32,14 @@ namespace holdfast {
 class ForwardedCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  // With `relay`, bytes go through memory that the executor shares. With
-  // `stall_guard`, which must outlive the call, a client that does not take
-  // what it is sent is given up. `threads` is where a broken call waits to
-  // learn how its executor ended.
+  // With `relay`, bytes go through memory that the executor shares.
+  // `stall_guard`, which must outlive the call, gives up a client that does not
+  // take what it is sent. `threads` is where a broken call waits to learn how
+  // its executor ended.
   ForwardedCall(grpc::CallbackServerContext* context, const std::string& method,
                 std::shared_ptr<Session> session,
                 std::shared_ptr<grpc::Channel> executor,
-                std::unique_ptr<TransferRelay> relay, StallGuard* stall_guard,
+                std::unique_ptr<TransferRelay> relay, StallGuard& stall_guard,
                 CallThreads& threads);
 
   void OnReadDone(bool ok) override;
@@ -101,7 +101,7 @@ class ForwardedCall final
   grpc::CallbackServerContext& context_;
   const std::shared_ptr<Session> session_;
   const std::unique_ptr<TransferRelay> relay_;
-  StallGuard* const stall_guard_;
+  StallGuard& stall_guard_;
   CallThreads& threads_;
   grpc::ClientContext upstream_context_;
   grpc::GenericStub stub_;

@@ -63,27 +63,25 @@ Reactor* ForwardedService::Forward(const SessionRegistry& registry,
     auto place = (*session)->TakeExecuteCall();
     if (!place.ok()) return new RefusedCall(place.status());
     return new ExecuteCall(context, method.name, *std::move(session),
-                           *std::move(place));
+                           *std::move(place), stall_guard_);
   }
-  auto channel = stall_guard_ == nullptr ? (*session)->executor_channel()
-                                         : (*session)->NextTransferChannel();
+  auto channel = method.direction.has_value()
+                     ? (*session)->NextTransferChannel()
+                     : (*session)->executor_channel();
   std::unique_ptr<TransferRelay> relay;
   if (method.direction.has_value()) {
     relay = std::make_unique<TransferRelay>(*method.direction,
                                             (*session)->blocks());
   }
   return new ForwardedCall(context, method.name, *std::move(session),
-                           std::move(channel), std::move(relay),
-                           stall_guard_.get(), threads_);
+                           std::move(channel), std::move(relay), stall_guard_,
+                           threads_);
 }
 
 ForwardedService::ForwardedService(
     const google::protobuf::ServiceDescriptor& descriptor,
     const SessionRegistry& registry, Traffic traffic, CallThreads& threads)
-    : threads_(threads) {
-  if (traffic == Traffic::kBytes) {
-    stall_guard_ = std::make_unique<StallGuard>(kStallLimit);
-  }
+    : threads_(threads), stall_guard_(kStallLimit) {
   for (int i = 0; i < descriptor.method_count(); ++i) {
     Method& method = methods_.emplace_back();
     method.name = absl::StrCat("/", descriptor.full_name(), "/",

@@ -24,10 +24,10 @@ namespace holdfast {
 // service's own name, so that reflection and health know it.
 class ForwardedService final : public grpc::Service {
  public:
-  // kBytes: calls go by connections of their own, what they stream through
-  // memory that the executor shares, and they end when the client does not take
-  // a message for a minute. kCommands: streams go through rings that the
-  // executor shares, single calls through gRPC.
+  // kBytes: streams go by connections of their own, and their bytes through
+  // memory that the executor shares. kCommands: streams go through rings that
+  // the executor shares. Single calls go through gRPC. Any call ends when its
+  // client does not take a message for a minute.
   enum class Traffic { kCommands, kBytes };
 
   // `registry` and `threads` must outlive the service.
@@ -49,8 +49,8 @@ class ForwardedService final : public grpc::Service {
       grpc::CallbackServerContext* context);
 
   CallThreads& threads_;
-  std::unique_ptr<StallGuard> stall_guard_;  // kBytes
-  std::deque<Method> methods_;               // pinned
+  StallGuard stall_guard_;
+  std::deque<Method> methods_;  // pinned
 };
 
 }  // namespace holdfast

@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -31,6 +34,15 @@ class ExecuteCallTest : public DaemonTest {
       v1::CommandBatch batch;
       batch.set_first_sequence(first);
       for (int i = 0; i < count; ++i) batch.add_commands()->mutable_fence();
+      return stream->Write(batch);
+    }
+    // Commands that fail, each of which has a long result.
+    bool Failures(uint64_t first, int count) {
+      v1::CommandBatch batch;
+      batch.set_first_sequence(first);
+      for (int i = 0; i < count; ++i) {
+        batch.add_commands()->mutable_write_buffer()->set_buffer(12345);
+      }
       return stream->Write(batch);
     }
     // The numbers of the results until the call's end.
@@ -168,6 +180,26 @@ TEST_F(ExecuteCallTest, AClientThatNeverReadsAndGoesLeavesItsPlace) {
     absl::SleepFor(absl::Milliseconds(50));
   }
   FAIL() << "the place was never free";
+}
+
+// A client that never reads, and closes its session: the call must not keep its
+// threads and memory until the client likes to go.
+TEST_F(ExecuteCallTest, AStalledCallEndsWithItsSession) {
+  Call call(*this);
+  call.Begin();
+  std::atomic<uint64_t> sent{0};
+  // Results fill every buffer on the way, and at last the writer waits.
+  std::thread writer([&] {
+    while (call.Failures(1 + 1000 * sent, 1000)) ++sent;
+  });
+  for (uint64_t before = 0; before == 0 || before != sent;) {
+    before = sent;
+    absl::SleepFor(absl::Milliseconds(500));
+  }
+  const grpc::Status closed = session_.Close();
+  EXPECT_TRUE(closed.ok()) << Text(closed);
+  writer.join();
+  EXPECT_EQ(call.stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
 }
 
 TEST_F(ExecuteCallTest, TheDeathOfTheExecutorIsTheCallsReason) {
