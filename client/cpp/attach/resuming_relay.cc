@@ -34,16 +34,17 @@ constexpr absl::Duration kAttachTimeout = absl::Seconds(10);
 constexpr absl::Duration kLookAnyway = absl::Milliseconds(200);
 
 // The connection broke, or the daemon cannot serve just now: not the session's
-// end, nor a mistake.
+// end, nor a mistake. RESOURCE_EXHAUSTED: the session has as many calls as it
+// may have, broken ones whose end the daemon has not noticed yet.
 bool MayPass(const grpc::Status& grpc_status) {
   const absl::Status status = ToStatus(grpc_status);
   if (const auto detail = GetErrorDetail(status);
       detail.has_value() && detail->session_lost) {
     return false;
   }
-  return absl::IsUnavailable(status) || absl::IsCancelled(status) ||
-         absl::IsDeadlineExceeded(status) || absl::IsInternal(status) ||
-         absl::IsUnknown(status);
+  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
+         absl::IsCancelled(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsInternal(status) || absl::IsUnknown(status);
 }
 
 // The details of a call's status; empty if it has none.
@@ -170,10 +171,26 @@ void ResumingRelay::ReceiveResults() {
     absl::MutexLock lock(&mutex_);
     call = call_;
   }
+  // Since when calls have ended without an answer.
+  absl::Time unanswered = absl::InfiniteFuture();
+  absl::Duration pause = absl::ZeroDuration();
   while (true) {
-    const grpc::Status ended = Serve(call);
+    bool answered = false;
+    const grpc::Status ended = Serve(call, &answered);
     if (closing_) return;
     if (!MayPass(ended)) return GiveUp(ended);
+    // A daemon that answers no call is asked less and less often, and not for
+    // ever.
+    const absl::Time now = absl::Now();
+    unanswered = answered ? absl::InfiniteFuture() : std::min(unanswered, now);
+    if (now - unanswered > options_.grace) {
+      return GiveUp(Unavailable(absl::StrCat(
+          "its connection was made again, but no call was answered within ",
+          absl::FormatDuration(options_.grace), ": ", ended.error_message())));
+    }
+    if (answered) pause = absl::ZeroDuration();
+    Pause(pause);
+    if (!answered) pause = std::clamp(pause * 2, kFirstPause, kLongestPause);
     std::shared_ptr<grpc::Channel> channel;
     const grpc::Status attached = Reattach(&channel);
     if (closing_) return;
@@ -182,10 +199,12 @@ void ResumingRelay::ReceiveResults() {
   }
 }
 
-grpc::Status ResumingRelay::Serve(const std::shared_ptr<Call>& call) {
+grpc::Status ResumingRelay::Serve(const std::shared_ptr<Call>& call,
+                                  bool* answered) {
   while (true) {
     v1::ResultBatch batch;
     if (!call->Read(&batch)) break;
+    *answered = true;
     Deliver(std::move(batch), call);
   }
   {

@@ -72,8 +72,9 @@ class ResumingRelay {
   void AwaitRoom();
   // Writes to the call, if there is one that is in order.
   void Send(absl::string_view batch);
-  // Reads one call until its end, and returns why it ended.
-  grpc::Status Serve(const std::shared_ptr<Call>& call);
+  // Reads one call until its end, and returns why it ended. Sets `answered` if
+  // anything was read.
+  grpc::Status Serve(const std::shared_ptr<Call>& call, bool* answered);
   void Deliver(v1::ResultBatch batch, const std::shared_ptr<Call>& call);
   // The first time that a call tells how far commands have come, those behind
   // are sent again.
