@@ -45,8 +45,9 @@ constexpr char kPtx[] = R"(
 )";
 
 constexpr uint32_t kThreads = 1024;
-// Too large to go inline.
-constexpr size_t kLarge = 1 << 20;
+// Larger than what goes as commands (16 times 64 KiB): a transfer of its own,
+// which is tried again when its connection breaks.
+constexpr size_t kLarge = 3 << 20;
 
 class AttachTest : public ::testing::Test {
  protected:
