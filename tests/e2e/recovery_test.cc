@@ -18,6 +18,9 @@
 
 #include "absl/strings/match.h"
 #include "client/cpp/fault.h"
+#include "client/cpp/graph/graph.h"
+#include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/graph_exec.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/program.h"
 #include "client/cpp/session.h"
@@ -240,6 +243,101 @@ TEST_F(RecoveryTest, ArenasViewsAndEventsComeBack) {
   ASSERT_EQ(client.stream().Record(event), absl::OkStatus());
   ASSERT_EQ(event.Synchronize(), absl::OkStatus());
   EXPECT_EQ(static_cast<const int*>(span.data())[5], kCount / 2 + 5);
+  client.ExpectHealthy();
+}
+
+// A graph of two launches of `add` on the client's numbers.
+struct AddingGraph {
+  AddingGraph(Client& client, int first, int second)
+      : add(client.Get("add")), numbers(client.numbers()) {
+    GraphDefinition definition;
+    nodes[0] = definition.Add(Node(first)).value();
+    nodes[1] = definition.Add(Node(second), {nodes[0]}).value();
+    graph = Graph::Create(client.session(), definition).value();
+  }
+
+  NodeParams Node(const Buffer& buffer, int value) const {
+    return KernelNode({.grid = 1, .block = 1}, add, buffer, value);
+  }
+  NodeParams Node(int value) const { return Node(numbers, value); }
+
+  const Kernel add;
+  const Buffer& numbers;
+  GraphNode nodes[2];
+  std::optional<Graph> graph;
+};
+
+// Returns how much a launch of the graph adds to the first number.
+int AddedBy(const GraphExec& exec, Client& client) {
+  int before = 0;
+  int after = 0;
+  EXPECT_EQ(client.numbers().Download(&before, sizeof before, client.stream()),
+            absl::OkStatus());
+  EXPECT_EQ(exec.Launch(client.stream()), absl::OkStatus());
+  EXPECT_EQ(client.numbers().Download(&after, sizeof after, client.stream()),
+            absl::OkStatus());
+  return after - before;
+}
+
+TEST_F(RecoveryTest, AnInstantiatedGraphHasItsUpdatesAgain) {
+  Client client({.address = daemon_.address()});
+  const AddingGraph first(client, 1, 100);
+  const AddingGraph second(client, 2, 200);
+  const GraphExec nodes_last = first.graph->Instantiate().value();
+  const GraphExec whole_last = first.graph->Instantiate().value();
+  ASSERT_EQ(nodes_last.SetEnabled(first.nodes[1], false), absl::OkStatus());
+  ASSERT_EQ(nodes_last.Update(*second.graph), absl::OkStatus());
+  ASSERT_EQ(nodes_last.Update(first.nodes[0], first.Node(5)), absl::OkStatus());
+  ASSERT_EQ(whole_last.Update(first.nodes[0], first.Node(7)), absl::OkStatus());
+  ASSERT_EQ(whole_last.Update(*second.graph), absl::OkStatus());
+  const int nodes_add = AddedBy(nodes_last, client);
+  const int whole_add = AddedBy(whole_last, client);
+  EXPECT_EQ(nodes_add, 5);
+  EXPECT_EQ(whole_add, 202);
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  client.KillExecutor();
+  const auto fault = client.AwaitFault();
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_EQ(fault->lost_count(), 0u) << DescribeFault(*fault);
+  EXPECT_EQ(AddedBy(nodes_last, client), nodes_add);
+  EXPECT_EQ(AddedBy(whole_last, client), whole_add);
+}
+
+// Repeating the update of a node that a whole update has replaced would bring a
+// freed buffer back, into memory that another one has by now.
+TEST_F(RecoveryTest, ABufferInThePlaceOfOneThatAGraphHasUsedComesBack) {
+  Client client({.address = daemon_.address()});
+  const AddingGraph adding(client, 1, 100);
+  const GraphExec exec = adding.graph->Instantiate().value();
+  const Device device = client.session().device(0);
+  const auto address = [&](const Buffer& buffer) {
+    int64_t found = 0;
+    EXPECT_EQ(Launch(client.stream(), {.grid = 1, .block = 1},
+                     client.Get("note"), buffer),
+              absl::OkStatus());
+    EXPECT_EQ(buffer.Download(&found, sizeof found, client.stream()),
+              absl::OkStatus());
+    return found;
+  };
+  std::optional<Buffer> used = device.Allocate(kBytes, client.stream()).value();
+  const int64_t place = address(*used);
+  ASSERT_EQ(exec.Update(adding.nodes[0], adding.Node(*used, 1)),
+            absl::OkStatus());
+  ASSERT_EQ(exec.Update(*adding.graph), absl::OkStatus());
+  used.reset();
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  const Buffer next = device.Allocate(kBytes, client.stream()).value();
+  ASSERT_EQ(address(next), place);
+  ASSERT_EQ(exec.Update(*adding.graph), absl::OkStatus());
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  client.KillExecutor();
+  const auto fault = client.AwaitFault();
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_EQ(fault->lost_count(), 0u) << DescribeFault(*fault);
+  int64_t found = 0;
+  ASSERT_EQ(next.Download(&found, sizeof found, client.stream()),
+            absl::OkStatus());
+  EXPECT_EQ(found, place);
   client.ExpectHealthy();
 }
 

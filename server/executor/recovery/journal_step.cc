@@ -6,7 +6,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/base/handle.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -167,13 +166,18 @@ std::string PeerKeyOf(const Command& command) {
   return absl::StrCat("peer ", command.device(), " ", command.peer());
 }
 
-// One for each node that an instantiated graph has, or one for it as a whole.
+// A whole update has the key above those of the nodes' parameters, which it
+// replaces: an earlier update of a node would hold resources that the instance
+// has let go since. What is enabled stays as it is and has a key apart.
 std::string KeyOf(const v1::UpdateGraphExec& command) {
-  const std::string exec = absl::StrCat("update ", command.graph_exec());
-  if (!command.has_nodes()) return exec;
+  const uint64_t exec = command.graph_exec();
+  if (!command.has_nodes()) return absl::StrCat("update ", exec);
   const v1::GraphNodeUpdate& update = command.nodes().nodes(0);
-  return absl::StrCat(exec, " ", absl::StrJoin(update.within(), "/"), "/",
-                      update.id(), update.has_node() ? "" : " enabled");
+  std::string key =
+      absl::StrCat(update.has_node() ? "update " : "enabled ", exec);
+  for (const uint32_t id : update.within()) absl::StrAppend(&key, "/", id);
+  absl::StrAppend(&key, "/", update.id());
+  return key;
 }
 
 void DescribeUpdate(const v1::UpdateGraphExec& command, JournalRecord* record) {
