@@ -212,6 +212,27 @@ TEST(JournalTest, AFullJournalRefusesMoreAndStillTakesEnds) {
   EXPECT_TRUE(writer->Append(Creation(last, kBytes)));
 }
 
+TEST(JournalTest, CompactingKeepsTheCommands) {
+  Memory memory;
+  const auto writer = JournalWriter::Map(memory.fd.get()).value();
+  ASSERT_TRUE(writer->Append(Creation(1, 1000)));
+  JournalRecord change;
+  change.set_ends_with(1);
+  change.set_key("change");
+  change.mutable_command()->mutable_load_module()->set_inline_(
+      std::string(1000, 'y'));
+  const uint64_t half = memory.header().state & kHalfBit;
+  for (int i = 0; (memory.header().state & kHalfBit) == half; ++i) {
+    ASSERT_LT(i, 10000) << "was never compacted";
+    ASSERT_TRUE(writer->Append(change));
+  }
+  const std::string bytes = ReadRecords(memory.fd.get()).value();
+  const ParsedRecords parsed = ParseRecords(bytes).value();
+  ASSERT_EQ(parsed.records.size(), 3u);
+  EXPECT_EQ(parsed.records[0]->DebugString(), Creation(1, 1000).DebugString());
+  EXPECT_EQ(parsed.records[1]->DebugString(), change.DebugString());
+}
+
 TEST(JournalTest, TellsTheLastCommandsOldestFirst) {
   Memory memory;
   const auto writer = JournalWriter::Map(memory.fd.get()).value();
