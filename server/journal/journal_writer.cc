@@ -21,8 +21,15 @@ namespace {
 // Less is not worth the time; commands wait while more is compacted.
 constexpr size_t kCompactFrom = size_t{512} << 10;
 
-// Bytes for records that end something, which make room.
+// Bytes for records that end something, which make room. Half of them are for
+// records that tell of a loss, too.
 constexpr size_t kKeptForEnds = size_t{1} << 20;
+
+// Bytes that the record leaves to others.
+size_t KeptFrom(const internal::JournalRecord& record) {
+  if (record.destroys() != 0) return 0;
+  return record.has_error() ? kKeptForEnds / 2 : kKeptForEnds;
+}
 
 bool IsStep(uint32_t tag) {
   using google::protobuf::internal::WireFormatLite;
@@ -108,7 +115,7 @@ bool JournalWriter::Append(const internal::JournalRecord& record) {
   const size_t size = record.ByteSizeLong();  // and caches the sizes
   const size_t framed = sizeof(uint32_t) + size;
   if (framed > kHalfBytes - kKeptForEnds) return false;
-  const size_t kept = record.destroys() != 0 ? 0 : kKeptForEnds;
+  const size_t kept = KeptFrom(record);
   const size_t wanted = length_ + framed;
   const bool is_due = wanted > compact_at_ || wanted + kept > kHalfBytes;
   if (is_due && may_shrink_) Compact();

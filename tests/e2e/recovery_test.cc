@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -38,6 +40,10 @@ extern "C" __global__ void add(int* x, int value) {
 extern "C" __global__ void stray(int* x) {
   x[threadIdx.x * (1ll << 40)] = 1;
 }
+struct Wide {
+  char bytes[4000];
+};
+extern "C" __global__ void wide(Wide, int*) {}
 extern "C" __global__ void trap() { asm("trap;"); }
 extern "C" __global__ void fail(int* x) { assert(x == nullptr); }
 extern "C" __global__ void misaligned(char* x) {
@@ -301,6 +307,40 @@ TEST_F(RecoveryTest, AnInstantiatedGraphHasItsUpdatesAgain) {
   EXPECT_EQ(fault->lost_count(), 0u) << DescribeFault(*fault);
   EXPECT_EQ(AddedBy(nodes_last, client), nodes_add);
   EXPECT_EQ(AddedBy(whole_last, client), whole_add);
+}
+
+// Definitions fill the journal, so that the update cannot be written down: with
+// its old arguments the graph must not come back.
+TEST_F(RecoveryTest, AnInstantiatedGraphWhoseUpdateIsForgottenIsLost) {
+  Client client({.address = daemon_.address()});
+  const Kernel wide = client.Get("wide");
+  const std::vector<std::byte> bytes(4000);
+  const auto node = [&] {
+    return KernelNode({.grid = 1, .block = 1}, wide,
+                      std::span<const std::byte>(bytes), client.numbers());
+  };
+  const auto make = [&](int nodes) {
+    GraphDefinition definition;
+    for (int i = 0; i < nodes; ++i) EXPECT_TRUE(definition.Add(node()).ok());
+    return Graph::Create(client.session(), definition).value();
+  };
+  const Graph small = make(1);
+  const GraphExec exec = small.Instantiate().value();
+  ASSERT_EQ(exec.Launch(client.stream()), absl::OkStatus());
+  std::vector<Graph> graphs;
+  for (int i = 0; i < 12; ++i) graphs.push_back(make(700));
+  for (int nodes = 512; nodes > 0; nodes /= 2) graphs.push_back(make(nodes));
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  ASSERT_EQ(exec.Update({1}, node()), absl::OkStatus());
+  ASSERT_EQ(exec.Launch(client.stream()), absl::OkStatus());
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  client.KillExecutor();
+  const auto fault = client.AwaitFault();
+  ASSERT_TRUE(fault.has_value());
+  ASSERT_EQ(exec.Launch(client.stream()), absl::OkStatus());
+  const absl::Status status = client.stream().Synchronize();
+  EXPECT_TRUE(absl::StrContains(status.message(), "did not fit")) << status;
+  client.ExpectHealthy();
 }
 
 // Repeating the update of a node that a whole update has replaced would bring a

@@ -212,6 +212,24 @@ TEST(JournalTest, AFullJournalRefusesMoreAndStillTakesEnds) {
   EXPECT_TRUE(writer->Append(Creation(last, kBytes)));
 }
 
+TEST(JournalTest, AFullJournalStillTakesLosses) {
+  Memory memory;
+  const auto writer = JournalWriter::Map(memory.fd.get()).value();
+  uint64_t last = 1;
+  for (const size_t bytes : {size_t{1} << 20, size_t{1} << 10, size_t{1}}) {
+    while (writer->Append(Creation(last, bytes))) ++last;
+  }
+  JournalRecord loss;
+  loss.add_creates(1);
+  loss.mutable_error()->set_message("no room");
+  EXPECT_TRUE(writer->Append(loss));
+  // There is still room for the ends of all.
+  for (uint64_t handle = 1; handle < last; ++handle) {
+    ASSERT_TRUE(writer->Append(End(handle)));
+  }
+  EXPECT_TRUE(LiveHandles(memory)->empty());
+}
+
 TEST(JournalTest, CompactingKeepsTheCommands) {
   Memory memory;
   const auto writer = JournalWriter::Map(memory.fd.get()).value();

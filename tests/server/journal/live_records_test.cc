@@ -116,6 +116,15 @@ TEST(LiveRecordsTest, AReplacedChangeNeedsNothing) {
             Indices({0, 5, 6}));
 }
 
+// The record that a resource is lost to a successor takes its name over.
+TEST(LiveRecordsTest, ALossPutsAnEndToWhatWasMadeAndChanged) {
+  EXPECT_EQ(Live({{.creates = {1}},
+                  {.ends_with = 1, .key = "a"},
+                  {.creates = {1}},
+                  {.creates = {2}}}),
+            Indices({2, 3}));
+}
+
 TEST(LiveRecordsTest, AChangeOfWhatIsGoneIsGone) {
   EXPECT_EQ(
       Live({{.creates = {1}}, {.ends_with = 1, .key = "a"}, {.destroys = 1}}),
