@@ -4,22 +4,85 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/wire_format_lite.h"
 #include "server/journal/journal_reader.h"
 #include "server/journal/live_records.h"
 
 namespace holdfast::journal {
 namespace {
 
-// Less is not worth the time.
-constexpr size_t kCompactFrom = size_t{2} << 20;
+// Less is not worth the time; commands wait while more is compacted.
+constexpr size_t kCompactFrom = size_t{512} << 10;
 
-// Bytes for records that end something, which make room.
+// Bytes for records that end something, which make room. Half of them are for
+// records that tell of a loss, too.
 constexpr size_t kKeptForEnds = size_t{1} << 20;
+
+// Bytes that the record leaves to others.
+size_t KeptFrom(const internal::JournalRecord& record) {
+  if (record.destroys() != 0) return 0;
+  return record.has_error() ? kKeptForEnds / 2 : kKeptForEnds;
+}
+
+bool IsStep(uint32_t tag) {
+  using google::protobuf::internal::WireFormatLite;
+  const int field = WireFormatLite::GetTagFieldNumber(tag);
+  return field >= internal::JournalRecord::kCommandFieldNumber &&
+         field <= internal::JournalRecord::kErrorFieldNumber &&
+         WireFormatLite::GetTagWireType(tag) ==
+             WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+}
+
+// Returns a serialised record without its step, which stands first; all of it
+// if the step is cut.
+absl::string_view WithoutStep(absl::string_view record) {
+  google::protobuf::io::CodedInputStream input(
+      reinterpret_cast<const uint8_t*>(record.data()),
+      static_cast<int>(record.size()));
+  size_t end = 0;
+  uint32_t length = 0;
+  while (IsStep(input.ReadTag()) && input.ReadVarint32(&length) &&
+         input.Skip(static_cast<int>(length))) {
+    end = static_cast<size_t>(input.CurrentPosition());
+  }
+  return record.substr(end);
+}
+
+void AppendFramed(absl::string_view record, std::string* to) {
+  const auto length = static_cast<uint32_t>(record.size());
+  to->append(reinterpret_cast<const char*>(&length), sizeof length);
+  to->append(record.data(), record.size());
+}
+
+// Records with the lengths before them, and the same without their steps:
+// parsing the commands would be most of a compaction's time, and which records
+// are live does not depend on them.
+struct Frames {
+  std::vector<absl::string_view> whole;
+  std::string without_steps;
+};
+
+// `bytes` are the writer's own.
+Frames Split(absl::string_view bytes) {
+  Frames frames;
+  while (bytes.size() >= sizeof(uint32_t)) {
+    uint32_t length = 0;
+    std::memcpy(&length, bytes.data(), sizeof length);
+    const absl::string_view frame = bytes.substr(0, sizeof length + length);
+    AppendFramed(WithoutStep(frame.substr(sizeof length)),
+                 &frames.without_steps);
+    frames.whole.push_back(frame);
+    bytes.remove_prefix(frame.size());
+  }
+  return frames;
+}
 
 }  // namespace
 
@@ -49,17 +112,19 @@ void JournalWriter::Publish(bool second, size_t length) {
 }
 
 bool JournalWriter::Append(const internal::JournalRecord& record) {
-  const size_t size = record.ByteSizeLong();
+  const size_t size = record.ByteSizeLong();  // and caches the sizes
   const size_t framed = sizeof(uint32_t) + size;
   if (framed > kHalfBytes - kKeptForEnds) return false;
-  const size_t kept = record.destroys() != 0 ? 0 : kKeptForEnds;
-  const size_t wanted = length_ + framed + kept;
-  if (wanted > compact_at_ && may_shrink_) Compact();
+  const size_t kept = KeptFrom(record);
+  const size_t wanted = length_ + framed;
+  const bool is_due = wanted > compact_at_ || wanted + kept > kHalfBytes;
+  if (is_due && may_shrink_) Compact();
   if (framed + kept > kHalfBytes - length_) return false;
   char* const at = Half(second_) + length_;
   const auto length = static_cast<uint32_t>(size);
   std::memcpy(at, &length, sizeof length);
-  record.SerializeToArray(at + sizeof length, static_cast<int>(size));
+  record.SerializeWithCachedSizesToArray(
+      reinterpret_cast<uint8_t*>(at + sizeof length));
   NoteMade(record, length_);
   Publish(second_, length_ + framed);
   may_shrink_ |= record.destroys() != 0 || !record.key().empty();
@@ -84,8 +149,8 @@ bool JournalWriter::Retract(uint64_t handle) {
 void JournalWriter::Compact() {
   may_shrink_ = false;
   made_.clear();
-  const absl::string_view bytes(Half(second_), length_);
-  const auto records = ParseRecords(bytes);
+  const Frames frames = Split({Half(second_), length_});
+  const auto records = ParseRecords(frames.without_steps);
   if (!records.ok()) {
     LogError("the session's journal: ", records.status().message());
     compact_at_ = kHalfBytes;
@@ -94,7 +159,7 @@ void JournalWriter::Compact() {
   char* const other = Half(!second_);
   size_t length = 0;
   for (const size_t i : LiveRecords(records->records)) {
-    const absl::string_view frame = records->frames[i];
+    const absl::string_view frame = frames.whole[i];
     std::memcpy(other + length, frame.data(), frame.size());
     length += frame.size();
   }

@@ -2,10 +2,16 @@
 #include "server/journal/live_records.h"
 
 #include <cstdint>
-#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace holdfast::journal {
 namespace {
@@ -41,7 +47,7 @@ class Liveness {
     size_t ended = kNone;     // the maker of the handle that this one ends
     bool replaced = false;    // by a later one with the same key
     bool kept = false;
-    std::vector<size_t> needs;  // makers
+    absl::InlinedVector<size_t, 4> needs;  // makers
   };
 
   size_t MakerOf(uint64_t handle) const {
@@ -67,10 +73,24 @@ class Liveness {
       note.ended = MakerOf(record.destroys());
       End(record.destroys());
     }
-    if (record.key().empty()) return;
-    const auto [place, is_new] = keys_.try_emplace(record.key(), i);
-    if (is_new) return;
-    notes_[std::exchange(place->second, i)].replaced = true;
+    if (!record.key().empty()) Replace(record.key(), i);
+  }
+
+  // Record `i` takes the place of the earlier one with this key, and of those
+  // with a key below it ("key/...").
+  void Replace(absl::string_view key, size_t i) {
+    const auto begin = keys_.lower_bound(absl::StrCat(key, "/"));
+    auto end = begin;
+    for (; end != keys_.end() && IsBelow(end->first, key); ++end) {
+      notes_[end->second].replaced = true;
+    }
+    keys_.erase(begin, end);
+    const auto [place, is_new] = keys_.try_emplace(key, i);
+    if (!is_new) notes_[std::exchange(place->second, i)].replaced = true;
+  }
+
+  static bool IsBelow(absl::string_view key, absl::string_view above) {
+    return absl::ConsumePrefix(&key, above) && absl::StartsWith(key, "/");
   }
 
   void Need(size_t i, uint64_t handle) {
@@ -130,7 +150,8 @@ class Liveness {
   std::vector<Note> notes_;
   absl::flat_hash_map<uint64_t, size_t> makers_;  // of the handles that live
   absl::flat_hash_map<uint64_t, std::vector<uint64_t>> followers_;
-  absl::flat_hash_map<std::string, size_t> keys_;
+  // The last record of each key. Sorted: the keys below one are its neighbours.
+  absl::btree_map<absl::string_view, size_t> keys_;
   std::vector<size_t> unfinished_;  // kept, and what they need is not yet
 };
 

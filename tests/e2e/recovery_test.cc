@@ -7,17 +7,22 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <span>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "client/cpp/fault.h"
+#include "client/cpp/graph/graph.h"
+#include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/graph_exec.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/program.h"
 #include "client/cpp/session.h"
@@ -35,6 +40,10 @@ extern "C" __global__ void add(int* x, int value) {
 extern "C" __global__ void stray(int* x) {
   x[threadIdx.x * (1ll << 40)] = 1;
 }
+struct Wide {
+  char bytes[4000];
+};
+extern "C" __global__ void wide(Wide, int*) {}
 extern "C" __global__ void trap() { asm("trap;"); }
 extern "C" __global__ void fail(int* x) { assert(x == nullptr); }
 extern "C" __global__ void misaligned(char* x) {
@@ -240,6 +249,135 @@ TEST_F(RecoveryTest, ArenasViewsAndEventsComeBack) {
   ASSERT_EQ(client.stream().Record(event), absl::OkStatus());
   ASSERT_EQ(event.Synchronize(), absl::OkStatus());
   EXPECT_EQ(static_cast<const int*>(span.data())[5], kCount / 2 + 5);
+  client.ExpectHealthy();
+}
+
+// A graph of two launches of `add` on the client's numbers.
+struct AddingGraph {
+  AddingGraph(Client& client, int first, int second)
+      : add(client.Get("add")), numbers(client.numbers()) {
+    GraphDefinition definition;
+    nodes[0] = definition.Add(Node(first)).value();
+    nodes[1] = definition.Add(Node(second), {nodes[0]}).value();
+    graph = Graph::Create(client.session(), definition).value();
+  }
+
+  NodeParams Node(const Buffer& buffer, int value) const {
+    return KernelNode({.grid = 1, .block = 1}, add, buffer, value);
+  }
+  NodeParams Node(int value) const { return Node(numbers, value); }
+
+  const Kernel add;
+  const Buffer& numbers;
+  GraphNode nodes[2];
+  std::optional<Graph> graph;
+};
+
+// Returns how much a launch of the graph adds to the first number.
+int AddedBy(const GraphExec& exec, Client& client) {
+  int before = 0;
+  int after = 0;
+  EXPECT_EQ(client.numbers().Download(&before, sizeof before, client.stream()),
+            absl::OkStatus());
+  EXPECT_EQ(exec.Launch(client.stream()), absl::OkStatus());
+  EXPECT_EQ(client.numbers().Download(&after, sizeof after, client.stream()),
+            absl::OkStatus());
+  return after - before;
+}
+
+TEST_F(RecoveryTest, AnInstantiatedGraphHasItsUpdatesAgain) {
+  Client client({.address = daemon_.address()});
+  const AddingGraph first(client, 1, 100);
+  const AddingGraph second(client, 2, 200);
+  const GraphExec nodes_last = first.graph->Instantiate().value();
+  const GraphExec whole_last = first.graph->Instantiate().value();
+  ASSERT_EQ(nodes_last.SetEnabled(first.nodes[1], false), absl::OkStatus());
+  ASSERT_EQ(nodes_last.Update(*second.graph), absl::OkStatus());
+  ASSERT_EQ(nodes_last.Update(first.nodes[0], first.Node(5)), absl::OkStatus());
+  ASSERT_EQ(whole_last.Update(first.nodes[0], first.Node(7)), absl::OkStatus());
+  ASSERT_EQ(whole_last.Update(*second.graph), absl::OkStatus());
+  const int nodes_add = AddedBy(nodes_last, client);
+  const int whole_add = AddedBy(whole_last, client);
+  EXPECT_EQ(nodes_add, 5);
+  EXPECT_EQ(whole_add, 202);
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  client.KillExecutor();
+  const auto fault = client.AwaitFault();
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_EQ(fault->lost_count(), 0u) << DescribeFault(*fault);
+  EXPECT_EQ(AddedBy(nodes_last, client), nodes_add);
+  EXPECT_EQ(AddedBy(whole_last, client), whole_add);
+}
+
+// Definitions fill the journal, so that the update cannot be written down: with
+// its old arguments the graph must not come back.
+TEST_F(RecoveryTest, AnInstantiatedGraphWhoseUpdateIsForgottenIsLost) {
+  Client client({.address = daemon_.address()});
+  const Kernel wide = client.Get("wide");
+  const std::vector<std::byte> bytes(4000);
+  const auto node = [&] {
+    return KernelNode({.grid = 1, .block = 1}, wide,
+                      std::span<const std::byte>(bytes), client.numbers());
+  };
+  const auto make = [&](int nodes) {
+    GraphDefinition definition;
+    for (int i = 0; i < nodes; ++i) EXPECT_TRUE(definition.Add(node()).ok());
+    return Graph::Create(client.session(), definition).value();
+  };
+  const Graph small = make(1);
+  const GraphExec exec = small.Instantiate().value();
+  ASSERT_EQ(exec.Launch(client.stream()), absl::OkStatus());
+  std::vector<Graph> graphs;
+  for (int i = 0; i < 12; ++i) graphs.push_back(make(700));
+  for (int nodes = 512; nodes > 0; nodes /= 2) graphs.push_back(make(nodes));
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  ASSERT_EQ(exec.Update({1}, node()), absl::OkStatus());
+  ASSERT_EQ(exec.Launch(client.stream()), absl::OkStatus());
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  client.KillExecutor();
+  const auto fault = client.AwaitFault();
+  ASSERT_TRUE(fault.has_value());
+  ASSERT_EQ(exec.Launch(client.stream()), absl::OkStatus());
+  const absl::Status status = client.stream().Synchronize();
+  EXPECT_TRUE(absl::StrContains(status.message(), "did not fit")) << status;
+  client.ExpectHealthy();
+}
+
+// Repeating the update of a node that a whole update has replaced would bring a
+// freed buffer back, into memory that another one has by now.
+TEST_F(RecoveryTest, ABufferInThePlaceOfOneThatAGraphHasUsedComesBack) {
+  Client client({.address = daemon_.address()});
+  const AddingGraph adding(client, 1, 100);
+  const GraphExec exec = adding.graph->Instantiate().value();
+  const Device device = client.session().device(0);
+  const auto address = [&](const Buffer& buffer) {
+    int64_t found = 0;
+    EXPECT_EQ(Launch(client.stream(), {.grid = 1, .block = 1},
+                     client.Get("note"), buffer),
+              absl::OkStatus());
+    EXPECT_EQ(buffer.Download(&found, sizeof found, client.stream()),
+              absl::OkStatus());
+    return found;
+  };
+  std::optional<Buffer> used = device.Allocate(kBytes, client.stream()).value();
+  const int64_t place = address(*used);
+  ASSERT_EQ(exec.Update(adding.nodes[0], adding.Node(*used, 1)),
+            absl::OkStatus());
+  ASSERT_EQ(exec.Update(*adding.graph), absl::OkStatus());
+  used.reset();
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  const Buffer next = device.Allocate(kBytes, client.stream()).value();
+  ASSERT_EQ(address(next), place);
+  ASSERT_EQ(exec.Update(*adding.graph), absl::OkStatus());
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  client.KillExecutor();
+  const auto fault = client.AwaitFault();
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_EQ(fault->lost_count(), 0u) << DescribeFault(*fault);
+  int64_t found = 0;
+  ASSERT_EQ(next.Download(&found, sizeof found, client.stream()),
+            absl::OkStatus());
+  EXPECT_EQ(found, place);
   client.ExpectHealthy();
 }
 

@@ -96,9 +96,6 @@ class BuiltGraph {
   // Its memory can serve one instance at a time.
   bool allocates() const { return allocates_; }
 
-  // As it came, serialised: another process can make the graph again.
-  const std::string& definition() const { return definition_; }
-
   // All that the nodes record, and whose memory they use, without duplicates.
   const std::vector<std::shared_ptr<cuda::Event>>& recorded() const {
     return recorded_;
@@ -128,7 +125,6 @@ class BuiltGraph {
   // The graph ends before what its nodes use.
   BuiltLevel nodes_;
   GraphConditions conditions_;
-  std::string definition_;
   std::vector<std::shared_ptr<cuda::Event>> recorded_;
   std::vector<std::pair<uint32_t, uint32_t>> peers_;
   CopySums copies_;

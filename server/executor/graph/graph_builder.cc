@@ -82,7 +82,6 @@ class GraphBuilder {
     }
     built_->allocates_ = allocations_.any();
     built_->SumUses();
-    built_->definition_ = definition.SerializeAsString();
     return std::shared_ptr<const BuiltGraph>(std::move(built_));
   }
 

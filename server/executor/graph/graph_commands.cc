@@ -26,14 +26,29 @@ absl::StatusOr<std::shared_ptr<const BuiltGraph>> FindGraph(
   return found->graph;
 }
 
-// As CUDA has it: two instances would run in the same memory.
-absl::Status CheckAlone(const GraphResource& graph) {
-  if (!graph.graph->allocates() || graph.instance.expired()) {
+// As CUDA has it: two instances would run in the same memory. `instance` may be
+// the one that there is.
+absl::Status CheckAlone(const GraphResource& graph,
+                        const GraphInstance* instance = nullptr) {
+  const auto other = graph.instance.lock();
+  if (!graph.graph->allocates() || other == nullptr ||
+      other.get() == instance) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
       "a graph with allocations has one instance at a time: destroy the other "
       "first");
+}
+
+// Gives the exec the parameters of a graph, whose instance it becomes.
+absl::Status UpdateWhole(Resources& resources, GraphExecResource& exec,
+                         uint64_t handle) {
+  HOLDFAST_ASSIGN_OR_RETURN(GraphResource * found,
+                            resources.graphs.Find(handle));
+  HOLDFAST_RETURN_IF_ERROR(CheckAlone(*found, exec.instance.get()));
+  HOLDFAST_RETURN_IF_ERROR(exec.instance->Update(resources, found->graph));
+  found->instance = exec.instance;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -97,16 +112,13 @@ absl::Status Handle(const CommandContext& context,
 absl::Status Handle(const CommandContext& context,
                     const v1::UpdateGraphExec& command) {
   Resources& resources = context.resources;
-  HOLDFAST_ASSIGN_OR_RETURN(GraphInstance * instance,
-                            Find(resources, command.graph_exec()));
+  HOLDFAST_ASSIGN_OR_RETURN(GraphExecResource * exec,
+                            resources.graph_execs.Find(command.graph_exec()));
   switch (command.change_case()) {
-    case v1::UpdateGraphExec::kGraph: {
-      HOLDFAST_ASSIGN_OR_RETURN(auto graph,
-                                FindGraph(resources, command.graph()));
-      return instance->Update(resources, std::move(graph));
-    }
+    case v1::UpdateGraphExec::kGraph:
+      return UpdateWhole(resources, *exec, command.graph());
     case v1::UpdateGraphExec::kNodes:
-      return instance->Update(resources, command.nodes());
+      return exec->instance->Update(resources, command.nodes());
     case v1::UpdateGraphExec::CHANGE_NOT_SET:
       break;
   }

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/base/handle.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -116,33 +116,89 @@ void DescribeImport(const v1::ImportResource& command, Resources& resources,
   AddMemory(handle, resources, record);
 }
 
-// Every fixed64 of a command is a handle.
-void AddHandles(const google::protobuf::Message& message,
-                JournalRecord* record) {
-  using Field = google::protobuf::FieldDescriptor;
-  const auto& reflection = *message.GetReflection();
-  std::vector<const Field*> fields;
-  reflection.ListFields(message, &fields);
-  for (const Field* field : fields) {
-    const int count =
-        field->is_repeated() ? reflection.FieldSize(message, field) : 0;
-    if (field->type() == Field::TYPE_FIXED64) {
-      if (!field->is_repeated()) {
-        record->add_needs(reflection.GetUInt64(message, field));
+// Collects what a step needs, each handle once. The handles of launches, copies
+// and fills, which graphs have by the thousand, are read by name; those of any
+// other message by reflection, where every fixed64 is a handle.
+class NeededHandles {
+ public:
+  explicit NeededHandles(JournalRecord* record) : record_(*record) {}
+
+  void Add(uint64_t handle) {
+    // A node mostly names what the node before it has named.
+    if (handle == 0 || handle == last_) return;
+    last_ = handle;
+    if (seen_.insert(handle).second) record_.add_needs(handle);
+  }
+
+  void AddOf(const v1::GraphDefinition& definition) {
+    for (const v1::GraphNode& node : definition.nodes()) AddOf(node);
+  }
+
+  void AddOf(const v1::GraphNode& node) {
+    switch (node.operation_case()) {
+      case v1::GraphNode::kLaunch:
+        return AddOf(node.launch());
+      case v1::GraphNode::kCopy:
+        Add(node.copy().destination());
+        return Add(node.copy().source());
+      case v1::GraphNode::kFill:
+        return Add(node.fill().buffer());
+      case v1::GraphNode::kChild:
+        return AddOf(node.child());
+      case v1::GraphNode::kEmpty:
+        return;
+      default:
+        return Reflect(node);
+    }
+  }
+
+ private:
+  void AddOf(const v1::Launch& launch) {
+    Add(launch.kernel());
+    for (const v1::Argument& argument : launch.arguments()) {
+      if (argument.has_buffer()) {
+        Add(argument.buffer().buffer());
+      } else {
+        Add(argument.texture());
+        Add(argument.surface());
+        Add(argument.tensor_map());
       }
-      for (int i = 0; i < count; ++i) {
-        record->add_needs(reflection.GetRepeatedUInt64(message, field, i));
-      }
-    } else if (field->cpp_type() == Field::CPPTYPE_MESSAGE) {
-      if (!field->is_repeated()) {
-        AddHandles(reflection.GetMessage(message, field), record);
-      }
-      for (int i = 0; i < count; ++i) {
-        AddHandles(reflection.GetRepeatedMessage(message, field, i), record);
+    }
+    for (const v1::LaunchAttribute& attribute : launch.attributes()) {
+      Reflect(attribute);
+    }
+  }
+
+  void Reflect(const google::protobuf::Message& message) {
+    using Field = google::protobuf::FieldDescriptor;
+    const auto& reflection = *message.GetReflection();
+    std::vector<const Field*> fields;
+    reflection.ListFields(message, &fields);
+    for (const Field* field : fields) {
+      const int count =
+          field->is_repeated() ? reflection.FieldSize(message, field) : 0;
+      if (field->type() == Field::TYPE_FIXED64) {
+        if (!field->is_repeated()) {
+          Add(reflection.GetUInt64(message, field));
+        }
+        for (int i = 0; i < count; ++i) {
+          Add(reflection.GetRepeatedUInt64(message, field, i));
+        }
+      } else if (field->cpp_type() == Field::CPPTYPE_MESSAGE) {
+        if (!field->is_repeated()) {
+          Reflect(reflection.GetMessage(message, field));
+        }
+        for (int i = 0; i < count; ++i) {
+          Reflect(reflection.GetRepeatedMessage(message, field, i));
+        }
       }
     }
   }
-}
+
+  JournalRecord& record_;
+  uint64_t last_ = 0;
+  absl::flat_hash_set<uint64_t> seen_;
+};
 
 // The graph's own allocations are buffers that begin with it.
 void DescribeGraph(const v1::CreateGraph& command, Resources& resources,
@@ -154,7 +210,7 @@ void DescribeGraph(const v1::CreateGraph& command, Resources& resources,
     record->add_creates(buffer);
     AddMemory(buffer, resources, record);
   }
-  AddHandles(command.definition(), record);
+  NeededHandles(record).AddOf(command.definition());
 }
 
 std::string KeyOf(const v1::SetKernelAttribute& command) {
@@ -167,19 +223,29 @@ std::string PeerKeyOf(const Command& command) {
   return absl::StrCat("peer ", command.device(), " ", command.peer());
 }
 
-// One for each node that an instantiated graph has, or one for it as a whole.
+// A whole update has the key above those of the nodes' parameters, which it
+// replaces: an earlier update of a node would hold resources that the instance
+// has let go since. What is enabled stays as it is and has a key apart.
 std::string KeyOf(const v1::UpdateGraphExec& command) {
-  const std::string exec = absl::StrCat("update ", command.graph_exec());
-  if (!command.has_nodes()) return exec;
+  const uint64_t exec = command.graph_exec();
+  if (!command.has_nodes()) return absl::StrCat("update ", exec);
   const v1::GraphNodeUpdate& update = command.nodes().nodes(0);
-  return absl::StrCat(exec, " ", absl::StrJoin(update.within(), "/"), "/",
-                      update.id(), update.has_node() ? "" : " enabled");
+  std::string key =
+      absl::StrCat(update.has_node() ? "update " : "enabled ", exec);
+  for (const uint32_t id : update.within()) absl::StrAppend(&key, "/", id);
+  absl::StrAppend(&key, "/", update.id());
+  return key;
 }
 
 void DescribeUpdate(const v1::UpdateGraphExec& command, JournalRecord* record) {
   record->set_ends_with(command.graph_exec());
   record->set_key(KeyOf(command));
-  AddHandles(command, record);
+  NeededHandles needed(record);
+  needed.Add(command.graph_exec());
+  needed.Add(command.graph());
+  for (const v1::GraphNodeUpdate& update : command.nodes().nodes()) {
+    needed.AddOf(update.node());
+  }
 }
 
 // Fills in all but the command itself.
@@ -240,13 +306,17 @@ void Describe(const v1::Command& command, Resources& resources,
   }
 }
 
-const JournalRecord& StepOf(const v1::Command& command, Resources& resources,
-                            google::protobuf::Arena& arena) {
-  auto& record = *google::protobuf::Arena::CreateMessage<JournalRecord>(&arena);
-  record.set_destroys(EndedBy(command));
-  Describe(command, resources, &record);
-  if (!record.has_error()) *record.mutable_command() = command;
-  return record;
+// Makes `record` the step of a command, which it only refers to: a command may
+// have 4 MiB, and is written once. REQUIRES: `record` is in an arena, which
+// does not end what it refers to.
+void SetStep(const v1::Command& command, Resources& resources,
+             JournalRecord* record) {
+  record->Clear();
+  record->set_destroys(EndedBy(command));
+  Describe(command, resources, record);
+  if (record->has_error()) return;
+  record->unsafe_arena_set_allocated_command(
+      const_cast<v1::Command*>(&command));
 }
 
 }  // namespace
@@ -310,16 +380,27 @@ uint64_t EndedBy(const v1::Command& command) {
 void VisitSteps(const v1::Command& command, Resources& resources,
                 google::protobuf::Arena& arena,
                 absl::FunctionRef<void(const JournalRecord& step)> visit) {
+  using google::protobuf::Arena;
   const v1::UpdateGraphExec& update_of = command.update_graph_exec();
   const auto& updates = update_of.nodes().nodes();
   if (update_of.has_nodes() && updates.empty()) return;
-  if (updates.size() <= 1) return visit(StepOf(command, resources, arena));
+  auto& record = *Arena::CreateMessage<JournalRecord>(&arena);
+  if (updates.size() <= 1) {
+    SetStep(command, resources, &record);
+    visit(record);
+    record.unsafe_arena_release_command();
+    return;
+  }
+  auto& part = *Arena::CreateMessage<v1::Command>(&arena);
+  v1::UpdateGraphExec& change = *part.mutable_update_graph_exec();
+  change.set_graph_exec(update_of.graph_exec());
+  auto& only = *change.mutable_nodes()->mutable_nodes();
   for (const v1::GraphNodeUpdate& update : updates) {
-    auto& part = *google::protobuf::Arena::CreateMessage<v1::Command>(&arena);
-    v1::UpdateGraphExec& change = *part.mutable_update_graph_exec();
-    change.set_graph_exec(update_of.graph_exec());
-    *change.mutable_nodes()->add_nodes() = update;
-    visit(StepOf(part, resources, arena));
+    only.UnsafeArenaAddAllocated(const_cast<v1::GraphNodeUpdate*>(&update));
+    SetStep(part, resources, &record);
+    visit(record);
+    record.unsafe_arena_release_command();
+    only.UnsafeArenaReleaseLast();
   }
 }
 

@@ -21,8 +21,8 @@ uint64_t EndedBy(const v1::Command& command);
 // Visits the steps that the journal has of a command that was carried out:
 // mostly one; an update of several nodes of a graph has one for each, since a
 // later one replaces it. A resource that no successor could make again is a
-// step with the reason (`error`). The steps are made in `arena`, which makes
-// them cheap, and live as long. REQUIRES: IsJournaled(command).
+// step with the reason (`error`). A step is made in `arena`, refers to
+// `command` and is valid during its visit. REQUIRES: IsJournaled(command).
 void VisitSteps(
     const v1::Command& command, Resources& resources,
     google::protobuf::Arena& arena,

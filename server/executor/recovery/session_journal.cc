@@ -166,11 +166,17 @@ void SessionJournal::ArenaRegistered(uint64_t arena, uint64_t size) {
   Append(record);
 }
 
+// A change that cannot be written down puts an end to the resource for a
+// successor: with what it was before, it would do the wrong thing silently.
 void SessionJournal::Append(const internal::JournalRecord& record) {
   if (writer_->Append(record)) return;
   internal::JournalRecord stub;
   *stub.mutable_creates() = record.creates();
-  stub.set_ends_with(record.ends_with());
+  if (record.creates().empty() && record.ends_with() != 0) {
+    stub.add_creates(record.ends_with());
+  } else {
+    stub.set_ends_with(record.ends_with());
+  }
   *stub.mutable_error() = ToError(absl::DataLossError(
       absl::StrCat("its description of ", record.ByteSizeLong(),
                    " bytes did not fit into the session's journal")));

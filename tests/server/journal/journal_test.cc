@@ -212,6 +212,45 @@ TEST(JournalTest, AFullJournalRefusesMoreAndStillTakesEnds) {
   EXPECT_TRUE(writer->Append(Creation(last, kBytes)));
 }
 
+TEST(JournalTest, AFullJournalStillTakesLosses) {
+  Memory memory;
+  const auto writer = JournalWriter::Map(memory.fd.get()).value();
+  uint64_t last = 1;
+  for (const size_t bytes : {size_t{1} << 20, size_t{1} << 10, size_t{1}}) {
+    while (writer->Append(Creation(last, bytes))) ++last;
+  }
+  JournalRecord loss;
+  loss.add_creates(1);
+  loss.mutable_error()->set_message("no room");
+  EXPECT_TRUE(writer->Append(loss));
+  // There is still room for the ends of all.
+  for (uint64_t handle = 1; handle < last; ++handle) {
+    ASSERT_TRUE(writer->Append(End(handle)));
+  }
+  EXPECT_TRUE(LiveHandles(memory)->empty());
+}
+
+TEST(JournalTest, CompactingKeepsTheCommands) {
+  Memory memory;
+  const auto writer = JournalWriter::Map(memory.fd.get()).value();
+  ASSERT_TRUE(writer->Append(Creation(1, 1000)));
+  JournalRecord change;
+  change.set_ends_with(1);
+  change.set_key("change");
+  change.mutable_command()->mutable_load_module()->set_inline_(
+      std::string(1000, 'y'));
+  const uint64_t half = memory.header().state & kHalfBit;
+  for (int i = 0; (memory.header().state & kHalfBit) == half; ++i) {
+    ASSERT_LT(i, 10000) << "was never compacted";
+    ASSERT_TRUE(writer->Append(change));
+  }
+  const std::string bytes = ReadRecords(memory.fd.get()).value();
+  const ParsedRecords parsed = ParseRecords(bytes).value();
+  ASSERT_EQ(parsed.records.size(), 3u);
+  EXPECT_EQ(parsed.records[0]->DebugString(), Creation(1, 1000).DebugString());
+  EXPECT_EQ(parsed.records[1]->DebugString(), change.DebugString());
+}
+
 TEST(JournalTest, TellsTheLastCommandsOldestFirst) {
   Memory memory;
   const auto writer = JournalWriter::Map(memory.fd.get()).value();

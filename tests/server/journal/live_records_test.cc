@@ -93,6 +93,38 @@ TEST(LiveRecordsTest, OfChangesTheLastOfEachKeyCounts) {
             Indices({0, 2, 3, 5}));
 }
 
+TEST(LiveRecordsTest, AChangeReplacesEarlierOnesBelowIt) {
+  EXPECT_EQ(Live({{.creates = {1}},
+                  {.ends_with = 1, .key = "a/5"},
+                  {.ends_with = 1, .key = "a/5/7"},
+                  {.ends_with = 1, .key = "ab/5"},
+                  {.ends_with = 1, .key = "a.5"},
+                  {.ends_with = 1, .key = "a"},
+                  {.ends_with = 1, .key = "a/5"}}),
+            Indices({0, 3, 4, 5, 6}));
+}
+
+// Resource 2 has ended for good: 3 may lie in its memory.
+TEST(LiveRecordsTest, AReplacedChangeNeedsNothing) {
+  EXPECT_EQ(Live({{.creates = {1}},
+                  {.creates = {2}},
+                  {.ends_with = 1, .needs = {2}, .key = "a/5"},
+                  {.ends_with = 1, .key = "a"},
+                  {.destroys = 2},
+                  {.creates = {3}},
+                  {.ends_with = 1, .key = "a"}}),
+            Indices({0, 5, 6}));
+}
+
+// The record that a resource is lost to a successor takes its name over.
+TEST(LiveRecordsTest, ALossPutsAnEndToWhatWasMadeAndChanged) {
+  EXPECT_EQ(Live({{.creates = {1}},
+                  {.ends_with = 1, .key = "a"},
+                  {.creates = {1}},
+                  {.creates = {2}}}),
+            Indices({2, 3}));
+}
+
 TEST(LiveRecordsTest, AChangeOfWhatIsGoneIsGone) {
   EXPECT_EQ(
       Live({{.creates = {1}}, {.ends_with = 1, .key = "a"}, {.destroys = 1}}),

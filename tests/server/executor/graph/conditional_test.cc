@@ -156,6 +156,28 @@ TEST_F(ConditionalTest, BranchesLieInBranches) {
   EXPECT_EQ(Launched(definition), 3u);
 }
 
+TEST_F(ConditionalTest, AWholeUpdateChangesWhatABranchDoes) {
+  const auto define = [](uint32_t value) {
+    v1::GraphDefinition definition;
+    AddNode(&definition, 1).mutable_empty();
+    auto& node =
+        AddConditional(&definition, 2, 1, 5, v1::ConditionalNode::KIND_IF);
+    definition.mutable_conditions(0)->set_default_value(1);
+    SetAdd(AddNode(node.add_branches(), 1).mutable_launch(), BufferName(0),
+           value);
+    return definition;
+  };
+  EXPECT_EQ(Launched(define(3)), 3u);
+  EXPECT_EQ(Launched(define(40)), 40u);
+  Batch batch = Next();
+  auto& update = *batch.Add().mutable_update_graph_exec();
+  update.set_graph_exec(ExecName(0));
+  update.set_graph(GraphName(1));
+  Launch(&batch, ExecName(0));
+  EXPECT_EQ(ErrorOf(batch).message(), "");
+  EXPECT_EQ(WordOf(BufferName(0)), 80u);
+}
+
 TEST_F(ConditionalTest, AnErrorInABranchNamesTheBranch) {
   Batch batch = Next();
   auto& create = *batch.Add().mutable_create_graph();

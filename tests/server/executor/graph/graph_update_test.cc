@@ -182,6 +182,43 @@ TEST_F(GraphUpdateTest, ARefusedUpdateChangesNoOtherNode) {
   }
 }
 
+// Two instances would run in the same memory.
+TEST_F(GraphUpdateTest, AGraphWithAllocationsHasOneInstanceByUpdatesToo) {
+  Batch batch = Next();
+  for (const uint32_t i : {1, 2}) {
+    auto& create = *batch.Add().mutable_create_graph();
+    create.set_graph(GraphName(i));
+    v1::GraphDefinition& definition = *create.mutable_definition();
+    auto& allocation = *AddNode(&definition, 1).mutable_allocation();
+    allocation.set_buffer(BufferName(1 + i));
+    allocation.set_size(kBytes);
+    SetAdd(AddNode(&definition, 2, {1}).mutable_launch(), BufferName(0), i);
+    Instantiate(&batch, ExecName(i), GraphName(i));
+  }
+  const auto update = [](Batch* to, uint32_t exec, uint32_t graph) {
+    auto& command = *to->Add().mutable_update_graph_exec();
+    command.set_graph_exec(ExecName(exec));
+    command.set_graph(GraphName(graph));
+  };
+  update(&batch, 1, 1);
+  EXPECT_EQ(ErrorOf(batch).message(), "");
+
+  Batch second = Next();
+  update(&second, 1, 2);
+  const v1::Error error = ErrorOf(second);
+  EXPECT_EQ(error.code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_TRUE(absl::StrContains(error.message(), "one instance at a time"))
+      << error.message();
+
+  Batch alone = Next();
+  alone.Add().mutable_destroy_graph_exec()->set_graph_exec(ExecName(2));
+  update(&alone, 1, 2);
+  EXPECT_EQ(ErrorOf(alone).message(), "");
+  Batch again = Next();
+  Instantiate(&again, ExecName(3), GraphName(2));
+  EXPECT_EQ(ErrorOf(again).code(), StatusCode::FAILED_PRECONDITION);
+}
+
 // A buffer that an update brings is kept; the one that it replaces goes.
 TEST_F(GraphUpdateTest, UpdatesKeepWhatTheyUseAndLetGoOfWhatTheyReplace) {
   constexpr uint64_t kLarge = uint64_t{16} << 20;
