@@ -21,7 +21,7 @@ cp -r deploy/debian "$scratch/holdfast/debian"
   cd "$scratch/holdfast"
   # The programs have no debugging symbols to put into packages of their own.
   HOLDFAST_TREE=$OLDPWD DEB_BUILD_OPTIONS="nocheck noautodbgsym ${DEB_BUILD_OPTIONS:-}" \
-    dpkg-buildpackage --build=binary --unsigned-changes --no-check-builddeps >"$scratch/log" 2>&1 ||
+    dpkg-buildpackage --build=binary --unsigned-changes >"$scratch/log" 2>&1 ||
     { tail -n 40 "$scratch/log"; exit 1; }
 )
 # Packages of an older version would be installed by FOLDER/*.deb as well.

@@ -118,6 +118,16 @@ test_machine() {
   check "purge leaves nothing" nothing_is_left
 }
 
+# Of setup/packages.txt: what is compiled against. The rest are tools of the checks.
+control_names_every_library() {
+  local package missing=0
+  for package in $(grep -E -- '-dev$' deploy/setup/packages.txt); do
+    grep -qE "^( |Build-Depends:).*\b$package\b" deploy/debian/control || { echo "$package is not in control"; missing=1; }
+  done
+  return $missing
+}
+
+check "control names every library that setup/packages.txt installs" control_names_every_library
 check "packages build" deploy/package.sh "$folder"
 ls -sh "$folder"/*.deb
 cp client/c/examples/saxpy.c "$folder"
