@@ -4,6 +4,8 @@
 # only show output, or need a GPU or a second machine, are marked `console` instead.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+bazel build --noshow_progress --ui_event_filters=-info //server:holdfastd //client/cli:holdfast \
+  //client/examples:all //core/software:libholdfast_software.so
 
 run_readme() {
   local readme=$1 scratch script status=0
