@@ -20,8 +20,7 @@
 namespace holdfast {
 
 Session::Session(Options options, Left left)
-    : Session(left.opened, std::move(options),
-              std::make_shared<NoExecutor>()) {
+    : Session(left.opened, std::move(options), std::make_shared<NoExecutor>()) {
   const LogScope scope(log_fields_);
   absl::MutexLock lock(&mutex_);
   const bool suspended = left.holdings->suspended();
