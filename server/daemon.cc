@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -341,11 +342,13 @@ struct Daemon::Parts {
         collection_service(collections, sessions, callers),
         admin_service(sessions, compilers, cache, disk_cache, tenant_admin,
                       callers, threads, config.suspend_directory,
-                      [this, &events](absl::Time deadline) {
-                        auto version = upgrade.Prepare(deadline);
-                        if (version.ok()) events.NotifyUpgrade();
-                        return version;
-                      }),
+                      {.prepare =
+                           [this, &events](absl::Time deadline) {
+                             auto version = upgrade.PrepareForCall(deadline);
+                             if (version.ok()) events.NotifyUpgrade();
+                             return version;
+                           },
+                       .answered = [this] { upgrade.NoteAnswered(); }}),
         command_service(ServiceBeside(v1::CommandBatch::descriptor()), sessions,
                         ForwardedService::Traffic::kCommands, threads),
         transfer_service(ServiceBeside(v1::UploadRequest::descriptor()),
@@ -411,6 +414,40 @@ struct Daemon::Parts {
               " sessions, ", restore.versions(), " versions of collections");
     }
     return absl::OkStatus();
+  }
+
+  // Everything that may fail at the start.
+  absl::Status Begin(const Config& config, KeptState left,
+                     Inheritance* inheritance) {
+    // A daemon that was executed in place is watched already, and may wait for
+    // devices for longer than that allows.
+    watchdog = std::make_unique<Watchdog>(Watchdog::Interval(), [] {});
+    HOLDFAST_RETURN_IF_ERROR(LoadPolicy(config));
+    HOLDFAST_RETURN_IF_ERROR(LoadCertificates(config));
+    HOLDFAST_RETURN_IF_ERROR(ServeDescriptors(config.socket_mode));
+    if (config.require_sandbox) {
+      const absl::Time deadline = absl::Now() + kFirstExecutor;
+      HOLDFAST_RETURN_IF_ERROR(executors.Devices(deadline).status());
+    }
+    HOLDFAST_RETURN_IF_ERROR(RestoreFrom(std::move(left)));
+    RpcServer::Options options =
+        ServerOptions(config, tls, calls, std::move(inheritance->sockets));
+    options.left = KeptSockets(std::move(inheritance->listeners));
+    options.store = &kept;
+    HOLDFAST_ASSIGN_OR_RETURN(
+        server, RpcServer::Start(std::move(options), Services(), peers));
+    HOLDFAST_RETURN_IF_ERROR(ServeMetrics(config));
+    kept.Settle();
+    return absl::OkStatus();
+  }
+
+  // Ends the process as a kill would, if the next daemon can go on then with
+  // all sessions: their sockets stay, and the store has the rest.
+  void EndUnchanged(const absl::Status& reason) const {
+    if (!kept.outlives_kill()) return;
+    LogError("stopping: ", reason.message(),
+             "; sessions and collections wait for the next daemon");
+    std::_Exit(EXIT_FAILURE);
   }
 
   // For metrics and the status page.
@@ -579,34 +616,25 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
   grpc_init();
   Sha256("");  // OpenSSL reads its configuration: not in the first call's time.
   KeptState left = SortKept(std::move(inheritance.kept));
+  HOLDFAST_RETURN_IF_ERROR(MakeSocketDirectories(config));
+  HOLDFAST_ASSIGN_OR_RETURN(auto audit, AuditLog::Open(config.audit_log));
+  // The last of what may fail outside Begin: it ends with its object.
   HOLDFAST_ASSIGN_OR_RETURN(
       auto directory,
       left.directory.valid()
           ? RuntimeDirectory::Adopt(config.runtime_dir,
                                     std::move(left.directory))
           : RuntimeDirectory::Create(config.runtime_dir, config.socket_mode));
-  HOLDFAST_RETURN_IF_ERROR(MakeSocketDirectories(config));
-  HOLDFAST_ASSIGN_OR_RETURN(auto audit, AuditLog::Open(config.audit_log));
   auto parts = std::make_unique<Parts>(config, spawner, events,
                                        std::move(successor), left.names,
                                        std::move(directory), std::move(audit));
-  HOLDFAST_RETURN_IF_ERROR(parts->LoadPolicy(config));
-  HOLDFAST_RETURN_IF_ERROR(parts->LoadCertificates(config));
-  HOLDFAST_RETURN_IF_ERROR(parts->ServeDescriptors(config.socket_mode));
-  if (config.require_sandbox) {
-    const absl::Time deadline = absl::Now() + kFirstExecutor;
-    HOLDFAST_RETURN_IF_ERROR(parts->executors.Devices(deadline).status());
+  const bool takes_over = !left.sessions.empty() || !left.versions.empty();
+  const absl::Status begun =
+      parts->Begin(config, std::move(left), &inheritance);
+  if (!begun.ok()) {
+    if (takes_over) parts->EndUnchanged(begun);
+    return begun;
   }
-  HOLDFAST_RETURN_IF_ERROR(parts->RestoreFrom(std::move(left)));
-  RpcServer::Options options = ServerOptions(config, parts->tls, parts->calls,
-                                             std::move(inheritance.sockets));
-  options.left = KeptSockets(std::move(inheritance.listeners));
-  options.store = &parts->kept;
-  HOLDFAST_ASSIGN_OR_RETURN(
-      parts->server,
-      RpcServer::Start(std::move(options), parts->Services(), parts->peers));
-  parts->kept.Settle();
-  HOLDFAST_RETURN_IF_ERROR(parts->ServeMetrics(config));
   parts->health.Watch([server = parts->server.get()](const Health::View& view) {
     server->SetHealth(view.serving);
     for (const auto& [device, serving] : view.devices) {
@@ -716,20 +744,26 @@ absl::Status Daemon::Run() {
     HOLDFAST_RETURN_IF_ERROR(MakeWay());
     event = Await(absl::InfiniteFuture());
   }
-  const bool failed = event == StopEvents::Event::kFailed;
+  const absl::Status failed =
+      event == StopEvents::Event::kFailed
+          ? absl::UnavailableError(
+                "the spawner process has died, no executor can be started any "
+                "more")
+          : absl::OkStatus();
+  if (!failed.ok()) parts_->EndUnchanged(failed);
   const bool drained = event == StopEvents::Event::kSignal && Drain();
   NotifyServiceManager("STOPPING=1");
   parts_->sessions.Drain(nullptr);
   parts_->sessions.CloseAll(
       "the daemon is stopping",
       drained ? Session::kStopTime : absl::ZeroDuration());
-  if (!failed) return absl::OkStatus();
-  return absl::UnavailableError(
-      "the spawner process has died, no executor can be started any more");
+  return failed;
 }
 
 // False if it is in a hurry.
 bool Daemon::Drain() {
+  parts_->upgrade.Refuse(absl::FailedPreconditionError(
+      "the daemon is stopping, and is not replaced any more"));
   parts_->sessions.Drain([this] { events_.NotifyDrained(); });
   const size_t open = parts_->sessions.List().size();
   if (open > 0) {
@@ -738,7 +772,14 @@ bool Daemon::Drain() {
             "; signal again to stop at once");
   }
   NotifyServiceManager("STATUS=draining");
-  switch (Await(absl::Now() + config_.drain_timeout)) {
+  const absl::Time deadline = absl::Now() + config_.drain_timeout;
+  StopEvents::Event event = Await(deadline);
+  // SIGUSR2, SIGHUP with a new binary, or an upgrade that was asked for before.
+  while (event == StopEvents::Event::kUpgrade) {
+    LogWarning("the daemon is draining, and is not replaced any more");
+    event = Await(deadline);
+  }
+  switch (event) {
     case StopEvents::Event::kDrained:
       return true;
     case StopEvents::Event::kTimeout:

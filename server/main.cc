@@ -16,7 +16,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/log.h"
 #include "core/base/log_format.h"
@@ -33,6 +32,7 @@
 #include "server/process/sandbox/policy.h"
 #include "server/process/spawner.h"
 #include "server/process/user_range.h"
+#include "server/restart/arguments.h"
 #include "server/restart/inheritance.h"
 #include "server/restart/keeper.h"
 #include "server/restart/successor.h"
@@ -149,14 +149,13 @@ int CheckConfig(const Config& config) {
   return 0;
 }
 
-// Starts the daemon itself with the same arguments.
-int KeepDaemon(int argc, char** argv) {
+// Starts the daemon itself with the same arguments, but not as a keeper again,
+// even if the configuration file asks for one.
+int KeepDaemon(const Config& config, int argc, char** argv) {
   SetLogProcessName("keeper");
-  std::vector<std::string> arguments;
-  for (int i = 0; i < argc; ++i) {
-    if (absl::string_view(argv[i]) != "--keeper") arguments.push_back(argv[i]);
-  }
-  return RunKeeper(arguments);
+  std::vector<std::string> arguments(argv, argv + argc);
+  SetFlag("--keeper", /*takes_value=*/false, "false", &arguments);
+  return RunKeeper(arguments, config.ready_fd);
 }
 
 int RunSupervisor(const Config& config) {
@@ -214,7 +213,7 @@ int Main(int argc, char** argv) {
       return TelemetryMain(Channel(TakeChannel(*config)));
     case Config::Role::kSupervisor:
       if (config->keeper && !config->check_config) {
-        return KeepDaemon(argc, argv);
+        return KeepDaemon(*config, argc, argv);
       }
       return RunSupervisor(*config);
   }

@@ -64,6 +64,50 @@ is_started_again_after() {
   until_true 30 has_property NRestarts $((restarts + 1)) && until_true 30 has_property ActiveState active
 }
 kill_daemon() { in_machine systemctl kill --kill-who=main --signal="$1" holdfastd.service; }
+# A session of alice's with numbers in device memory: waits for the file go, then looks whether they are right. One fault is told.
+begin_survivor() {
+  # shellcheck disable=SC2016
+  in_machine sh -c 'rm -f /tmp/survivor.*; cat >/tmp/survivor.py <<EOF
+import array, os, time
+import holdfast
+session = holdfast.connect("unix:/run/holdfast/holdfast.sock")
+device = session.device(0)
+stream = device.create_stream()
+numbers = array.array("i", range(1 << 16))
+memory = device.allocate(len(numbers) * 4, stream=stream)
+memory.copy_from(numbers, stream=stream)
+stream.sync()
+open("/tmp/survivor.ready", "w").close()
+while not os.path.exists("/tmp/survivor.go"):
+    time.sleep(0.05)
+back = array.array("i", bytes(len(numbers) * 4))
+for attempt in range(2):
+    try:
+        memory.copy_to(back, stream=stream)
+        stream.sync()
+        break
+    except holdfast.Fault as fault:
+        print(fault)
+assert back == numbers
+EOF
+    chmod 644 /tmp/survivor.py
+    (runuser -u alice -- python3 /tmp/survivor.py >/tmp/survivor.out 2>&1; echo $? >/tmp/survivor.status) >/dev/null 2>&1 &'
+  until_true 30 in_machine test -e /tmp/survivor.ready
+}
+survivor_has_its_memory() {
+  in_machine touch /tmp/survivor.go
+  until_true 30 in_machine test -s /tmp/survivor.status
+  in_machine cat /tmp/survivor.out
+  in_machine grep -qx 0 /tmp/survivor.status
+}
+load_collection() {
+  in_machine python3 -c 'import json
+header = json.dumps({"w": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}).encode()
+open("/tmp/model.safetensors", "wb").write(len(header).to_bytes(8, "little") + header + bytes(range(16)))'
+  in_machine chmod 644 /tmp/model.safetensors
+  as alice holdfast collection load survivor /tmp/model.safetensors
+}
+
 watch_closely() {
   in_machine sh -c 'mkdir -p /run/systemd/system/holdfastd.service.d
     printf "[Service]\nWatchdogSec=1s\nWatchdogSignal=SIGKILL\n" >/run/systemd/system/holdfastd.service.d/test.conf
@@ -108,6 +152,11 @@ test_machine() {
   check "completion of an option" completes "holdfast sessions --us" --usage
   check "a daemon that is killed is started again" is_started_again_after kill_daemon SIGKILL
   check "and serves" as alice holdfast devices
+  check "a collection is loaded" load_collection
+  check "a session has memory" begin_survivor
+  check "the daemon is killed again" is_started_again_after kill_daemon SIGKILL
+  check "the collection is there" as alice holdfast collection verify survivor /tmp/model.safetensors
+  check "the session goes on" survivor_has_its_memory
   check "systemctl restart" watch_closely
   check "a daemon that hangs is started again" is_started_again_after kill_daemon SIGSTOP
   in_machine rm -r /run/systemd/system/holdfastd.service.d

@@ -2,7 +2,9 @@
 #include "server/restart/descriptor_store.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -18,6 +20,24 @@ namespace {
 
 // A record is a message of a client's at most.
 constexpr size_t kMaxRecordBytes = size_t{16} << 20;
+
+// The kernel allows one string of the environment 128 KiB, and the service
+// manager cannot start a daemon whose $LISTEN_FDNAMES is longer: it would lose
+// every session. A keeper passes a list instead (descriptor_list.h).
+constexpr size_t kMaxNameBytes = 63;
+constexpr size_t kMaxInEnvironment = 2000;
+
+// Returns a descriptor of the same file with an open file description of its
+// own; none if the file is no memory. systemd stores an open file description
+// once, under its first name, and drops the second name that it is sent with:
+// an object that two sessions have loaded would be kept for one of them.
+UniqueFd Reopen(int fd) {
+  struct stat info = {};
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return UniqueFd();
+  const int mode = fcntl(fd, F_GETFL) & O_ACCMODE;
+  return UniqueFd(
+      open(absl::StrCat("/proc/self/fd/", fd).c_str(), mode | O_CLOEXEC));
+}
 
 }  // namespace
 
@@ -43,23 +63,40 @@ DescriptorStore::DescriptorStore(const std::vector<std::string>& inherited)
       !absl::SimpleAtoi(limit, &manager_limit_)) {
     manager_limit_ = 0;
   }
+  if (std::getenv("HOLDFAST_KEEPER") == nullptr) {
+    manager_limit_ = std::min(manager_limit_, kMaxInEnvironment);
+  }
 }
 
 DescriptorStore::Kept DescriptorStore::Keep(const KeptName& name, int fd) {
-  const std::string text = name.ToString();
+  Kept kept(this, name.ToString());
+  const std::string& text = kept.name_;
   absl::MutexLock lock(&mutex_);
-  bool replaces = !kept_.insert_or_assign(text, fd).second;
-  replaces |= inherited_.erase(text) > 0;
-  if (manager_limit_ == 0) return Kept(this, text);
-  if (kept_.size() > manager_limit_ && !std::exchange(full_, true)) {
-    LogWarning("more than ", manager_limit_,
-               " descriptors are to be kept ($FDSTORE, FileDescriptorStoreMax= "
-               "of the unit): some sessions would not survive this daemon");
-  }
-  if (replaces)
+  const bool replaces = !kept_.insert_or_assign(text, fd).second;
+  if (manager_limit_ == 0) return kept;
+  // The manager has it from the daemon before, which a removal would endanger:
+  // this daemon may die at any instant.
+  if (!settled_ && !replaces && inherited_.contains(text)) return kept;
+  if (replaces) {
     NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", text));
-  NotifyServiceManager(absl::StrCat("FDSTORE=1\nFDPOLL=0\nFDNAME=", text), fd);
-  return Kept(this, text);
+  }
+  if (kept_.size() > manager_limit_ || text.size() > kMaxNameBytes) {
+    if (!std::exchange(full_, true)) {
+      LogWarning("more than ", manager_limit_,
+                 " descriptors are to be kept ($FDSTORE, "
+                 "FileDescriptorStoreMax= of the unit; at most ",
+                 kMaxInEnvironment,
+                 " with systemd): some sessions would not survive this daemon");
+    }
+    return kept;
+  }
+  kept.own_ = Reopen(fd);
+  if (!NotifyServiceManager(absl::StrCat("FDSTORE=1\nFDPOLL=0\nFDNAME=", text),
+                            kept.own_.valid() ? kept.own_.get() : fd)) {
+    LogWarning("the service manager does not take ", text,
+               ": its session would not survive this daemon");
+  }
+  return kept;
 }
 
 DescriptorStore::Kept DescriptorStore::KeepRecord(
@@ -70,6 +107,14 @@ DescriptorStore::Kept DescriptorStore::KeepRecord(
     LogWarning(name.ToString(), " is not kept: ", memory.status().message());
     return Kept();
   }
+  {
+    // The manager has another file of this name, which may say something else.
+    const std::string text = name.ToString();
+    absl::MutexLock lock(&mutex_);
+    if (inherited_.erase(text) > 0 && manager_limit_ > 0) {
+      NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", text));
+    }
+  }
   Kept kept = Keep(name, memory->get());
   kept.own_ = *std::move(memory);
   return kept;
@@ -77,7 +122,8 @@ DescriptorStore::Kept DescriptorStore::KeepRecord(
 
 void DescriptorStore::Remove(const std::string& name) {
   absl::MutexLock lock(&mutex_);
-  if (kept_.erase(name) == 0 || manager_limit_ == 0 || !settled_) return;
+  if (kept_.erase(name) == 0 || manager_limit_ == 0) return;
+  if (!settled_ && inherited_.contains(name)) return;  // Settle does that.
   NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", name));
 }
 
@@ -85,7 +131,7 @@ void DescriptorStore::Settle() {
   absl::MutexLock lock(&mutex_);
   settled_ = true;
   for (const std::string& name : std::exchange(inherited_, {})) {
-    if (manager_limit_ == 0) continue;
+    if (manager_limit_ == 0 || kept_.contains(name)) continue;
     NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", name));
   }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The keeper speaks systemd's protocols and knows nothing of Holdfast:
+// The keeper speaks systemd's protocol and knows nothing of Holdfast:
 //
 //   daemon ── FDSTORE=1, FDNAME=hf.chunk.7... (+fd) ──▶ keeper   sd_notify(3)
 //   daemon ── FDSTOREREMOVE=1, FDNAME=... ────────────▶ keeper
 //   (kill -9)
-//   keeper ── $LISTEN_FDS, $LISTEN_FDNAMES ───────────▶ the next daemon
+//   keeper ── descriptor_list.h ──────────────────────▶ the next daemon
 //
 // So it has nothing that could fail: no memory but the descriptors, no threads.
 #include "server/restart/keeper.h"
@@ -19,7 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -27,15 +26,17 @@
 #include <map>
 #include <utility>
 
-#include "absl/strings/match.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/argv.h"
 #include "core/base/log.h"
 #include "core/base/unique_fd.h"
+#include "server/restart/arguments.h"
+#include "server/restart/descriptor_list.h"
 
 namespace holdfast {
 namespace {
@@ -45,12 +46,11 @@ constexpr absl::Duration kStartTime = absl::Seconds(30);
 constexpr absl::Duration kPause = absl::Milliseconds(50);
 constexpr size_t kMaxKept = 65536;
 constexpr size_t kMaxMessage = 4096;
-constexpr int kFirstPassed = 3;
 
 class Keeper {
  public:
-  explicit Keeper(std::vector<std::string> arguments)
-      : arguments_(std::move(arguments)) {
+  Keeper(std::vector<std::string> arguments, int ready_fd)
+      : arguments_(std::move(arguments)), ready_fd_(ready_fd) {
     // Not /proc/self/exe itself: a new file there is for the next daemon.
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
@@ -109,6 +109,7 @@ class Keeper {
     path[0] = '@';
     setenv("NOTIFY_SOCKET", path.c_str(), 1);
     setenv("FDSTORE", absl::StrCat(kMaxKept).c_str(), 1);
+    setenv("HOLDFAST_KEEPER", "1", 1);  // See descriptor_store.cc.
     unsetenv("WATCHDOG_USEC");
     unsetenv("WATCHDOG_PID");
     sigset_t mask;
@@ -125,12 +126,11 @@ class Keeper {
     daemon_ = fork();
     if (daemon_ == 0) Execute();
     if (daemon_ < 0) LogError("no process for the daemon: ", strerror(errno));
-    // The first one has said its addresses; the next one has the same.
-    std::erase_if(arguments_, [](const std::string& argument) {
-      if (!absl::StartsWith(argument, "--ready-fd=")) return false;
-      Silence(std::atoi(argument.c_str() + strlen("--ready-fd=")));
-      return true;
-    });
+    // The first one says its addresses; the next one has the same.
+    if (ready_fd_ >= 0) {
+      Silence(std::exchange(ready_fd_, -1));
+      ForgetReadyFd(&arguments_);
+    }
     return daemon_ > 0;
   }
 
@@ -140,64 +140,21 @@ class Keeper {
     dup2(nothing.get(), fd);
   }
 
-  // In the child: what is kept goes to descriptors 3 and up, for which it is
-  // first moved out of the way.
+  // In the child.
   [[noreturn]] void Execute() {
-    std::vector<std::string> names;
-    std::vector<int> moved;
-    const int above = kFirstPassed + static_cast<int>(kept_.size());
-    const int reserved = HighestArgument();
+    std::vector<std::pair<std::string, int>> descriptors;
     for (const auto& [name, fd] : kept_) {
-      names.push_back(name);
-      moved.push_back(
-          fcntl(fd.get(), F_DUPFD_CLOEXEC, std::max(above, reserved + 1)));
+      descriptors.emplace_back(name, fd.get());
     }
-    MoveArguments(above);
-    for (size_t i = 0; i < moved.size(); ++i) {
-      dup2(moved[i], kFirstPassed + static_cast<int>(i));
-    }
-    if (!names.empty()) {
-      setenv("LISTEN_FDS", absl::StrCat(names.size()).c_str(), 1);
-      setenv("LISTEN_PID", absl::StrCat(getpid()).c_str(), 1);
-      setenv("LISTEN_FDNAMES", absl::StrJoin(names, ":").c_str(), 1);
+    if (!descriptors.empty()) {
+      const absl::Status listed = ListDescriptors(descriptors);
+      if (!listed.ok())
+        LogError("the descriptors are lost: ", listed.message());
     }
     sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
-    std::vector<char*> pointers;
-    for (std::string& argument : arguments_)
-      pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    execv(binary_.c_str(), pointers.data());
+    execv(binary_.c_str(), Argv(arguments_).data());
+    LogError("execute ", binary_, ": ", strerror(errno));
     _exit(127);
-  }
-
-  // Returns the descriptor that a flag of the daemon's names; -1: it is no such
-  // flag.
-  static int DescriptorIn(absl::string_view argument) {
-    for (const absl::string_view flag : {"--ready-fd=", "--watch-fd="}) {
-      if (absl::ConsumePrefix(&argument, flag)) {
-        return std::atoi(std::string(argument).c_str());
-      }
-    }
-    return -1;
-  }
-
-  int HighestArgument() const {
-    int highest = 0;
-    for (const std::string& argument : arguments_) {
-      highest = std::max(highest, DescriptorIn(argument));
-    }
-    return highest;
-  }
-
-  // Descriptors that flags name must not lie where the kept ones go.
-  void MoveArguments(int above) {
-    for (std::string& argument : arguments_) {
-      const int fd = DescriptorIn(argument);
-      if (fd < kFirstPassed || fd >= above) continue;
-      const int moved = fcntl(fd, F_DUPFD, above);
-      argument =
-          absl::StrCat(argument.substr(0, argument.find('=') + 1), moved);
-    }
   }
 
   // Takes messages and signals until the daemon has ended. Returns how it did.
@@ -279,6 +236,7 @@ class Keeper {
 
   std::string binary_;
   std::vector<std::string> arguments_;
+  int ready_fd_;  // -1: it was used
   UniqueFd notify_;
   UniqueFd signals_;
   sigset_t old_mask_ = {};
@@ -289,8 +247,8 @@ class Keeper {
 
 }  // namespace
 
-int RunKeeper(const std::vector<std::string>& arguments) {
-  return Keeper(arguments).Run();
+int RunKeeper(const std::vector<std::string>& arguments, int ready_fd) {
+  return Keeper(arguments, ready_fd).Run();
 }
 
 }  // namespace holdfast

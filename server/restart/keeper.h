@@ -15,8 +15,12 @@ namespace holdfast {
 // daemon's process alone. Returns the exit status: the daemon's, or 1 if it
 // failed kMaxStarts times within kStartTime.
 //
+// `ready_fd` is the descriptor of --ready-fd, or -1: the first daemon alone
+// writes to it. Descriptors come to the next daemon by TakeListedDescriptors
+// (descriptor_list.h), so that there may be many.
+//
 // REQUIRES: the process has one thread.
-int RunKeeper(const std::vector<std::string>& arguments);
+int RunKeeper(const std::vector<std::string>& arguments, int ready_fd);
 
 }  // namespace holdfast
 

@@ -9,19 +9,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "core/base/argv.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
+#include "server/restart/arguments.h"
 #include "server/restart/inheritance.h"
 
 extern char** environ;
@@ -96,10 +95,7 @@ absl::StatusOr<Successor> Successor::Find() {
                             ReadFile("/proc/self/cmdline", kMaxCommandLine));
   successor.arguments_ = absl::StrSplit(line, '\0');
   if (!successor.arguments_.empty()) successor.arguments_.pop_back();
-  // The descriptor was written to and closed.
-  std::erase_if(successor.arguments_, [](const std::string& argument) {
-    return absl::StartsWith(argument, "--ready-fd=");
-  });
+  ForgetReadyFd(&successor.arguments_);
   return successor;
 }
 

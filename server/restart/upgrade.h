@@ -44,6 +44,15 @@ class Upgrade {
     return prepared_;
   }
 
+  // The same for a call that is to be answered: Execute waits until
+  // NoteAnswered says that its client has the answer, for kAnswerTime at most.
+  absl::StatusOr<std::string> PrepareForCall(absl::Time deadline);
+  void NoteAnswered();
+
+  // From now on Prepare fails with `reason`. If it has succeeded, sessions go
+  // on again; Execute must not be called.
+  void Refuse(const absl::Status& reason);
+
   // Returns why it failed: the process is of no more use then. `end_children`
   // ends every process of the daemon's.
   absl::Status Execute(const std::function<void()>& end_children);
@@ -53,7 +62,10 @@ class Upgrade {
   SessionRegistry& sessions_;
   DescriptorStore& store_;
   mutable absl::Mutex mutex_;
+  bool preparing_ ABSL_GUARDED_BY(mutex_) = false;
   bool prepared_ ABSL_GUARDED_BY(mutex_) = false;
+  bool answered_ ABSL_GUARDED_BY(mutex_) = true;
+  absl::Status refused_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast

@@ -5,6 +5,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -16,7 +17,7 @@ namespace holdfast {
 namespace {
 
 // A message with a descriptor, or without one if it is -1.
-void Send(int socket, const sockaddr_un& address, socklen_t address_size,
+bool Send(int socket, const sockaddr_un& address, socklen_t address_size,
           absl::string_view text, int fd) {
   iovec bytes = {.iov_base = const_cast<char*>(text.data()),
                  .iov_len = text.size()};
@@ -35,26 +36,30 @@ void Send(int socket, const sockaddr_un& address, socklen_t address_size,
     header->cmsg_len = CMSG_LEN(sizeof fd);
     std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
   }
-  sendmsg(socket, &message, MSG_NOSIGNAL);
+  while (sendmsg(socket, &message, MSG_NOSIGNAL) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
-void NotifyServiceManager(absl::string_view state, int fd) {
+bool NotifyServiceManager(absl::string_view state, int fd) {
   const char* variable = std::getenv("NOTIFY_SOCKET");
-  if (variable == nullptr) return;
+  if (variable == nullptr) return true;
   const absl::string_view path = variable;
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path) return;
+  if (path.empty() || path.size() >= sizeof address.sun_path) return false;
   path.copy(address.sun_path, path.size());
   if (path[0] == '@') address.sun_path[0] = '\0';  // An abstract address.
   const UniqueFd sender(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const timeval patience = {.tv_sec = 1, .tv_usec = 0};
   setsockopt(sender.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  Send(sender.get(), address,
-       static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size()),
-       state, fd);
+  return Send(
+      sender.get(), address,
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size()),
+      state, fd);
 }
 
 }  // namespace holdfast

@@ -8,9 +8,9 @@ namespace holdfast {
 
 // Sends `state`, "READY=1" for instance, to the service manager as sd_notify(3)
 // does, with a descriptor that it is to keep unless that is -1. Does nothing
-// without $NOTIFY_SOCKET; a message that cannot be sent within a second is lost
-// without an error. Thread-safe.
-void NotifyServiceManager(absl::string_view state, int fd = -1);
+// without $NOTIFY_SOCKET. Returns false for a message that could not be sent
+// within a second, which is lost. Thread-safe.
+bool NotifyServiceManager(absl::string_view state, int fd = -1);
 
 }  // namespace holdfast
 

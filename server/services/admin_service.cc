@@ -53,6 +53,20 @@ std::string EndedBy(const v1::EndSessionRequest& request) {
                       request.reason().empty() ? "" : ": ", request.reason());
 }
 
+// Says when its answer has been sent: the process that has sent it ends then.
+class UpgradeCall : public grpc::ServerUnaryReactor {
+ public:
+  explicit UpgradeCall(const std::function<void()>& answered)
+      : answered_(answered) {}
+  void OnDone() override {
+    answered_();
+    delete this;
+  }
+
+ private:
+  const std::function<void()>& answered_;
+};
+
 std::string HostName() {
   utsname name = {};
   return uname(&name) == 0 ? name.nodename : "";
@@ -386,13 +400,15 @@ grpc::ServerUnaryReactor* AdminService::Upgrade(
   const absl::StatusOr<absl::Time> deadline =
       DeadlineOf(*request, kUpgradeTimeout);
   if (!deadline.ok()) return Answer(context, deadline.status());
-  return AnswerInThread(
-      context, threads_, caller->client(),
-      [this, deadline = *deadline, response]() -> absl::Status {
-        HOLDFAST_ASSIGN_OR_RETURN(*response->mutable_version(),
-                                  make_way_(deadline));
-        return absl::OkStatus();
+  auto* const call = new UpgradeCall(make_way_.answered);
+  const absl::Status running = threads_.Run(
+      caller->client(), [this, call, deadline = *deadline, response] {
+        auto version = make_way_.prepare(deadline);
+        if (version.ok()) *response->mutable_version() = *std::move(version);
+        call->Finish(ToGrpcStatus(version.status()));
       });
+  if (!running.ok()) call->Finish(ToGrpcStatus(running));
+  return call;
 }
 
 }  // namespace holdfast

@@ -23,10 +23,13 @@ namespace holdfast {
 // tenants, sessions (to end, to suspend and to resume them) and Drain too.
 class AdminService final : public v1::AdminService::CallbackService {
  public:
-  // Has the daemon make way for a new binary once work has ended.
-  // Returns the new version.
-  using MakeWay =
-      std::function<absl::StatusOr<std::string>(absl::Time deadline)>;
+  // Has the daemon make way for a new binary.
+  struct MakeWay {
+    // Returns the new version once work has ended.
+    std::function<absl::StatusOr<std::string>(absl::Time deadline)> prepare;
+    // The client has the answer, or is gone.
+    std::function<void()> answered;
+  };
 
   // All must outlive the service. Calls that wait have `threads`. Sessions are
   // suspended to files in `suspend_directory`; empty: to host memory only.

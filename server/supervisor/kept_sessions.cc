@@ -93,7 +93,11 @@ void SessionRegistry::SkipNumbers(uint64_t through) {
 }
 
 absl::Status SessionRegistry::ParkAll(absl::Time deadline) {
-  SetPaused(true);
+  bool drains = false;  // An operator has asked for it.
+  {
+    absl::MutexLock lock(&mutex_);
+    drains = std::exchange(paused_, true);
+  }
   const auto sessions = List();
   std::vector<absl::Status> parked(sessions.size());
   std::vector<std::thread> threads;
@@ -109,7 +113,7 @@ absl::Status SessionRegistry::ParkAll(absl::Time deadline) {
   for (size_t i = 0; i < sessions.size(); ++i) {
     if (parked[i].ok()) sessions[i]->Unpark(absl::Now() + kUnparkTime);
   }
-  SetPaused(false);
+  if (!drains) SetPaused(false);
   return absl::FailedPreconditionError(absl::StrJoin(refusals, "; "));
 }
 

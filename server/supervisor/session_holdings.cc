@@ -16,6 +16,15 @@ absl::StatusOr<UniqueFd> NewJournal() {
   return CreateFixedMemfd("holdfast-journal", journal::kJournalBytes);
 }
 
+// The first 64 bits of a hash.
+uint64_t ContentNumber(absl::string_view sha256) {
+  uint64_t number = 0;
+  for (const char byte : sha256.substr(0, sizeof number)) {
+    number = number << 8 | static_cast<unsigned char>(byte);
+  }
+  return number;
+}
+
 }  // namespace
 
 SessionHoldings::SessionHoldings(const Services& services)
@@ -221,9 +230,11 @@ absl::StatusOr<std::shared_ptr<const StoredObject>> SessionHoldings::FindObject(
   return object;
 }
 
+// The number is of the object's contents, so that the next daemon keeps it
+// under the same name.
 void SessionHoldings::KeepObject(std::shared_ptr<const StoredObject> object) {
   object_bytes_ += object->header.size();
-  const uint64_t number = ++last_object_;
+  const uint64_t number = ContentNumber(object->header.sha256());
   Kept header = kept_.KeepRecord(Name("header", {number}), object->header);
   Kept code = kept_.Keep(Name("code", {number}), object->memory.get());
   objects_.push_back({std::move(object), std::move(header), std::move(code)});

@@ -7,6 +7,8 @@
 #include <signal.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -299,6 +301,151 @@ TEST(KeeperTest, SuspendedSessionsOutliveADaemonThatIsKilled) {
   // Its client is told nothing.
   ASSERT_EQ(client.Add(2), absl::OkStatus());
   client.ExpectNumbers();
+}
+
+std::string TestFile(const std::string& name) {
+  return absl::StrCat(testing::TempDir(), "/", name);
+}
+
+void WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+TEST(KeeperTest, IsAskedForByAConfigurationFileAndIsOne) {
+  const std::string file = TestFile("keeper.toml");
+  WriteFile(file, "keeper = true\n");
+  const DaemonProcess daemon({"--config", file});
+  Client client({.address = daemon.address()});
+  KillDaemonOf(daemon);
+  ExpectOneFault(client);
+}
+
+TEST(KeeperTest, SessionsOutliveADaemonWhoseSpawnerIsKilled) {
+  const DaemonProcess keeper({"--keeper"});
+  Client client({.address = keeper.address()});
+  const pid_t daemon = ChildOf(keeper.pid());
+  const pid_t spawner = ChildOf(daemon);
+  ASSERT_GT(spawner, 0);
+  ASSERT_EQ(kill(spawner, SIGKILL), 0);
+  ASSERT_TRUE(Eventually([&] {
+    const pid_t now = ChildOf(keeper.pid());
+    return now != 0 && now != daemon;
+  }));
+  ExpectOneFault(client);
+}
+
+TEST(KeeperTest, SessionsOutliveADaemonThatCannotStart) {
+  constexpr char kServesAll[] = "unnamed = \"serve\"\n";
+  const std::string policy = TestFile("policy.toml");
+  WriteFile(policy, kServesAll);
+  const DaemonProcess keeper({"--keeper", "--policy=" + policy});
+  Client client({.address = keeper.address()});
+  WriteFile(policy, "this is no policy\n");
+  KillDaemonOf(keeper);
+  const pid_t failing = ChildOf(keeper.pid());
+  ASSERT_TRUE(Eventually([&] {
+    const pid_t now = ChildOf(keeper.pid());
+    return now != 0 && now != failing;
+  }));
+  WriteFile(policy, kServesAll);
+  ExpectOneFault(client);
+}
+
+// A daemon whose program is a file of the test's.
+class OwnBinary {
+ public:
+  OwnBinary() : original_(ProgramPath("HOLDFAST_DAEMON")) {
+    std::filesystem::copy_file(original_, path_);
+    setenv("HOLDFAST_DAEMON", path_.c_str(), 1);
+    daemon_ = std::make_unique<DaemonProcess>();
+    setenv("HOLDFAST_DAEMON", original_.c_str(), 1);
+  }
+  ~OwnBinary() {
+    daemon_ = nullptr;
+    std::filesystem::remove(path_);
+  }
+
+  const DaemonProcess& daemon() const { return *daemon_; }
+  // Its next version: a program that says that it does not take the state.
+  void ReplaceByOneThatRefuses() const {
+    WriteFile(path_ + ".new", "#!/bin/sh\necho no such state; exit 1\n");
+    Replace();
+  }
+  void ReplaceByTheSame() const {
+    std::filesystem::copy_file(original_, path_ + ".new");
+    Replace();
+  }
+  // The process was executed anew: the addresses are not told again.
+  bool WasReplaced() const {
+    std::ifstream file(absl::StrCat("/proc/", daemon_->pid(), "/cmdline"));
+    std::string line;
+    std::getline(file, line);
+    return line.find("--ready-fd=-1") != std::string::npos;
+  }
+
+ private:
+  void Replace() const {
+    std::filesystem::permissions(path_ + ".new",
+                                 std::filesystem::perms::owner_all);
+    std::filesystem::rename(path_ + ".new", path_);
+  }
+
+  const std::string original_;
+  const std::string path_ = TestFile("holdfastd-of-the-test");
+  std::unique_ptr<DaemonProcess> daemon_;
+};
+
+TEST(UpgradeTest, ABinaryThatDoesNotTakeTheStateIsRefusedAndAllGoesOn) {
+  const OwnBinary binary;
+  const DaemonProcess& daemon = binary.daemon();
+  Client client({.address = daemon.address()});
+  binary.ReplaceByOneThatRefuses();
+  auto connection = Daemon::Connect(daemon.address());
+  const auto refused = Upgrade(**connection);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(refused.status().message().find("no such state"), std::string::npos)
+      << refused.status();
+  for (const int signal : {SIGHUP, SIGUSR2}) {
+    ASSERT_EQ(kill(daemon.pid(), signal), 0);
+    ASSERT_EQ(client.Add(1), absl::OkStatus());
+    client.ExpectNumbers();
+  }
+  EXPECT_FALSE(binary.WasReplaced());
+  Client next({.address = daemon.address()});
+  next.ExpectNumbers();
+}
+
+TEST(UpgradeTest, ASignalExecutesTheBinaryThatIsThere) {
+  for (const int signal : {SIGHUP, SIGUSR2}) {
+    const OwnBinary binary;
+    const DaemonProcess& daemon = binary.daemon();
+    Client client({.address = daemon.address()});
+    binary.ReplaceByTheSame();
+    ExpectNoLaunchLost(client, [&] {
+      EXPECT_EQ(kill(daemon.pid(), signal), 0);
+      EXPECT_TRUE(Eventually([&] { return binary.WasReplaced(); }));
+    });
+  }
+}
+
+TEST(UpgradeTest, ADaemonThatDrainsIsNotReplacedAndWaitsForItsSessions) {
+  const DaemonProcess daemon;
+  Client client({.address = daemon.address()});
+  auto connection = Daemon::Connect(daemon.address());
+  ASSERT_EQ(kill(daemon.pid(), SIGTERM), 0);
+  ASSERT_TRUE(Eventually([&] {
+    return absl::IsUnavailable(
+        Session::Open({.address = daemon.address()}).status());
+  }));
+  const absl::Status refused = Upgrade(**connection).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+  EXPECT_NE(refused.message().find("stopping"), std::string::npos) << refused;
+  ASSERT_EQ(kill(daemon.pid(), SIGUSR2), 0);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(client.Add(1), absl::OkStatus());
+    client.ExpectNumbers();
+  }
+  EXPECT_EQ(client.session().Close(), absl::OkStatus());
 }
 
 TEST(KeeperTest, EndsWithTheDaemonThatIsStoppedInOrder) {

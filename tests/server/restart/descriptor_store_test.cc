@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/restart/descriptor_store.h"
 
-#include <poll.h>
+#include <linux/kcmp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -50,6 +53,24 @@ class DescriptorStoreTest : public testing::Test {
     return all;
   }
 
+  // The next message's descriptor.
+  UniqueFd TakeDescriptor() {
+    char text[512];
+    iovec bytes = {.iov_base = text, .iov_len = sizeof text};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message = {};
+    message.msg_iov = &bytes;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    if (recvmsg(manager_.get(), &message, MSG_DONTWAIT) < 0) return UniqueFd();
+    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return UniqueFd();
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
+    return UniqueFd(fd);
+  }
+
   const UniqueFd manager_;
   const UniqueFd memory_ = *CreateMemfd("kept", 4096);
 };
@@ -87,6 +108,79 @@ TEST_F(DescriptorStoreTest, LetsGoOfNothingBeforeTheStartHasSucceeded) {
   }
   store.Settle();
   EXPECT_EQ(Told(), Lines{"FDSTOREREMOVE=1\nFDNAME=hf.session.1"});
+}
+
+TEST_F(DescriptorStoreTest, AnInheritedDescriptorStaysWithTheManagerUntouched) {
+  DescriptorStore store({"hf.chunk.1", "hf.chunk.2"});
+  auto stays = store.Keep({"chunk", {1}}, memory_.get());
+  { const auto goes = store.Keep({"chunk", {2}}, memory_.get()); }
+  // A kill at this instant loses neither.
+  EXPECT_TRUE(Told().empty());
+  store.Settle();
+  EXPECT_EQ(Told(), Lines{"FDSTOREREMOVE=1\nFDNAME=hf.chunk.2"});
+  stays = DescriptorStore::Kept();
+  EXPECT_EQ(Told(), Lines{"FDSTOREREMOVE=1\nFDNAME=hf.chunk.1"});
+}
+
+TEST_F(DescriptorStoreTest, AnInheritedRecordIsReplacedByTheOneThatHolds) {
+  DescriptorStore store({"hf.version.1"});
+  const auto kept =
+      store.KeepRecord({"version", {1}}, internal::VersionRecord());
+  EXPECT_EQ(Told(), (Lines{"FDSTOREREMOVE=1\nFDNAME=hf.version.1",
+                           "FDSTORE=1\nFDPOLL=0\nFDNAME=hf.version.1"}));
+  store.Settle();
+  EXPECT_TRUE(Told().empty());
+}
+
+// systemd takes two descriptors of one open file description for one.
+TEST_F(DescriptorStoreTest, TwoNamesOfOneFileGetDescriptionsOfTheirOwn) {
+  DescriptorStore store;
+  const auto first = store.Keep({"code", {1, 5}}, memory_.get());
+  const auto second = store.Keep({"code", {2, 5}}, memory_.get());
+  const UniqueFd a = TakeDescriptor();
+  const UniqueFd b = TakeDescriptor();
+  ASSERT_TRUE(a.valid() && b.valid());
+  const auto same = [](int one, int other) {
+    return syscall(SYS_kcmp, getpid(), getpid(), KCMP_FILE, one, other);
+  };
+  if (same(a.get(), a.get()) != 0) GTEST_SKIP() << "the kernel has no kcmp";
+  EXPECT_NE(same(a.get(), b.get()), 0);
+  EXPECT_NE(same(a.get(), memory_.get()), 0);
+  struct stat kept = {}, own = {};
+  ASSERT_EQ(fstat(a.get(), &kept), 0);
+  ASSERT_EQ(fstat(memory_.get(), &own), 0);
+  EXPECT_EQ(kept.st_ino, own.st_ino);
+}
+
+TEST_F(DescriptorStoreTest, HandsOverNoMoreThanTheManagerHolds) {
+  DescriptorStore store;
+  std::vector<DescriptorStore::Kept> kept;
+  for (uint64_t i = 0; i < 5; ++i) {
+    kept.push_back(store.Keep({"chunk", {i}}, memory_.get()));
+  }
+  EXPECT_EQ(Told().size(), 3u);
+  EXPECT_EQ(store.CopyAll().size(), 5u);
+}
+
+TEST_F(DescriptorStoreTest, NamesFitIntoTheEnvironmentExceptThroughAKeeper) {
+  setenv("FDSTORE", "60000", 1);
+  size_t told[2] = {};
+  for (const bool keeper : {false, true}) {
+    if (keeper) setenv("HOLDFAST_KEEPER", "1", 1);
+    DescriptorStore store;
+    std::vector<DescriptorStore::Kept> kept;
+    for (uint64_t i = 0; i < 2100; ++i) {
+      kept.push_back(store.Keep({"chunk", {i}}, memory_.get()));
+      told[keeper] += Told().size();
+    }
+    while (!kept.empty()) {
+      kept.pop_back();
+      Told();  // Its queue is short.
+    }
+  }
+  unsetenv("HOLDFAST_KEEPER");
+  EXPECT_EQ(told[0], 2000u);
+  EXPECT_EQ(told[1], 2100u);
 }
 
 TEST_F(DescriptorStoreTest, WithoutAManagerItKeepsForAnUpgradeOnly) {
