@@ -192,9 +192,13 @@ TEST_F(ExecuteCallTest, AStalledCallEndsWithItsSession) {
   std::thread writer([&] {
     while (call.Failures(1 + 1000 * sent, 1000)) ++sent;
   });
-  for (uint64_t before = 0; before == 0 || before != sent;) {
-    before = sent;
+  // A writer that is slow for a while does not wait yet: the call would then
+  // end in order, behind results that nobody reads.
+  uint64_t before = 0;
+  for (int still = 0; before == 0 || still < 6;) {
     absl::SleepFor(absl::Milliseconds(500));
+    still = before == sent ? still + 1 : 0;
+    before = sent;
   }
   const grpc::Status closed = session_.Close();
   EXPECT_TRUE(closed.ok()) << Text(closed);
