@@ -10,10 +10,10 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/backing.h"
 #include "cuda.h"
 
@@ -119,7 +119,7 @@ class MemoryMap {
   Regions::const_iterator FindLocked(uintptr_t address) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
 
-  mutable std::shared_mutex mutex_;
+  mutable SharedMutex mutex_;
   Regions regions_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_buffer_id_ ABSL_GUARDED_BY(mutex_) = 0;
 };

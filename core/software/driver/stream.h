@@ -5,16 +5,15 @@
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_STREAM_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/latch.h"
 #include "cuda.h"
 
@@ -106,7 +105,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
  private:
   friend class Ticket;
-  using Lock = std::unique_lock<std::mutex>;
 
   bool Done(uint64_t sequence) const { return completed_.load() >= sequence; }
   void Wait(uint64_t sequence, bool help);
@@ -115,8 +113,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     return !running_ && !queue_.empty();
   }
   // Runs the oldest operation; unlocks while it runs.
-  void RunNext(Lock& lock);
-  void Run(Operation operation, Lock& lock);
+  void RunNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Run(Operation operation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Work();
@@ -127,9 +125,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const int priority_;
   const uint64_t id_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable work_;  // for the worker
-  std::condition_variable done_;  // for those who wait
+  mutable Mutex mutex_;
+  ConditionVariable work_;  // for the worker
+  ConditionVariable done_;  // for those who wait
   std::deque<Operation> queue_ ABSL_GUARDED_BY(mutex_);
   bool running_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_worker_ ABSL_GUARDED_BY(mutex_) = false;
