@@ -50,7 +50,7 @@ class Code {
   const uint64_t owner_;  // id of a module's context; 0: a library
   MemoryMap& memory_;
   Mutex mutex_;
-  bool image_used_ ABSL_GUARDED_BY(mutex_) = false;  // as somebody's copy
+  bool image_used_ ABSL_GUARDED_BY(mutex_) = false;  // as a context's copy
   std::map<uint64_t, std::shared_ptr<Executable>> copies_
       ABSL_GUARDED_BY(mutex_);
 };

@@ -20,7 +20,7 @@ namespace holdfast::software {
 class Device;
 
 // The streams and settings of one CUcontext. Resources name their context by
-// id; whoever destroys the context frees them (see Driver::EndContext).
+// id; destroying the context frees them (see Driver::EndContext).
 // Thread-safe.
 class Context : public std::enable_shared_from_this<Context> {
  public:

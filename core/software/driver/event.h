@@ -18,7 +18,7 @@ namespace holdfast::software {
 
 struct EventCapture;
 
-// Marks a point in a stream. Recording again moves the mark; who waits for
+// Marks a point in a stream. Recording again moves the mark; a wait for
 // the old one goes on waiting for that. Thread-safe.
 class Event {
  public:

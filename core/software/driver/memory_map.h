@@ -109,7 +109,7 @@ class MemoryMap {
   void Advise(uintptr_t address, const MemoryAdvice& advice);
 
   // Returns the location of [address, address + size): kInvalid if any byte of
-  // it may not be accessed. Memory that nobody told CUDA about is kPageable.
+  // it may not be accessed. Memory that CUDA was not told about is kPageable.
   enum class Access { kRead, kWrite };
   Location Locate(uintptr_t address, size_t size, Access access) const;
 

@@ -49,7 +49,7 @@ class Ticket {
 
 // One queue of operations. A thread of its own works it off; it is started
 // when work arrives and ends when none comes for a while. A thread that waits
-// for the stream does the work itself if nobody else does, so that a short
+// for the stream does the work itself if no other does, so that a short
 // launch and its synchronize need no change of threads. Thread-safe.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
@@ -70,7 +70,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   enum class Runner {
     kWorker,  // the stream's thread
     kCaller,  // the caller at once, if the stream is idle: for short work
-    kWaiter,  // whoever waits for it, which the caller is about to do
+    kWaiter,  // a thread that waits, as the caller is about to do
   };
 
   Stream(std::shared_ptr<Context> context, Kind kind, unsigned flags,
@@ -127,7 +127,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   mutable Mutex mutex_;
   ConditionVariable work_;  // for the worker
-  ConditionVariable done_;  // for those who wait
+  ConditionVariable done_;  // for threads that wait
   std::deque<Operation> queue_ ABSL_GUARDED_BY(mutex_);
   bool running_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_worker_ ABSL_GUARDED_BY(mutex_) = false;
