@@ -21,10 +21,9 @@ trap 'rm -f "$log"' EXIT
 status=0
 export flags
 lint() {
-  # Locks are analysed where a file or its header has one. core/software is linked without Abseil, and a std::mutex
-  # is nothing that the analysis knows.
+  # Locks are analysed where a file or its header has one.
   local locks=""
-  if [[ $1 != core/software/* ]] && grep -qsE 'thread_annotations|synchronization/mutex' "$1" "${1%.cc}.h"; then
+  if grep -qsE 'thread_annotations|(synchronization|software/base)/mutex' "$1" "${1%.cc}.h"; then
     locks=-Wthread-safety
   fi
   # shellcheck disable=SC2086

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/software/base/mutex.h"
 #include "core/software/driver/device.h"
 
 namespace holdfast::software {
@@ -22,7 +23,7 @@ Code::~Code() {
 
 std::shared_ptr<Executable> Code::For(const Context& context) {
   if (owner_ != 0) return image_;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   std::shared_ptr<Executable>& copy = copies_[context.id()];
   if (copy != nullptr) return copy;
   // The first copy is the image itself; its variables are as they were loaded.
@@ -37,7 +38,7 @@ std::shared_ptr<Executable> Code::For(const Context& context) {
 }
 
 void Code::EndContext(uint64_t context_id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   const auto it = copies_.find(context_id);
   if (it == copies_.end()) return;
   Withdraw(*it->second);

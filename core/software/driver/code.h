@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/context.h"
 #include "core/software/driver/memory_map.h"
 #include "core/software/runtime/executable.h"
@@ -49,8 +49,8 @@ class Code {
   const std::shared_ptr<Executable> image_;
   const uint64_t owner_;  // id of a module's context; 0: a library
   MemoryMap& memory_;
-  std::mutex mutex_;
-  bool image_used_ ABSL_GUARDED_BY(mutex_) = false;  // as somebody's copy
+  Mutex mutex_;
+  bool image_used_ ABSL_GUARDED_BY(mutex_) = false;  // as a context's copy
   std::map<uint64_t, std::shared_ptr<Executable>> copies_
       ABSL_GUARDED_BY(mutex_);
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/software/base/mutex.h"
 #include "core/software/runtime/executable.h"
 
 namespace holdfast::software {
@@ -39,7 +40,7 @@ std::shared_ptr<Stream> Context::AddStreamLocked(Stream::Kind kind,
 }
 
 std::shared_ptr<Stream> Context::legacy_stream() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   if (legacy_ == nullptr) {
     legacy_ = AddStreamLocked(Stream::Kind::kLegacy, CU_STREAM_DEFAULT, 0);
   }
@@ -47,7 +48,7 @@ std::shared_ptr<Stream> Context::legacy_stream() {
 }
 
 std::shared_ptr<Stream> Context::per_thread_stream() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   std::shared_ptr<Stream>& stream = per_thread_[std::this_thread::get_id()];
   if (stream == nullptr) {
     stream = AddStreamLocked(Stream::Kind::kBlocking, CU_STREAM_DEFAULT, 0);
@@ -57,14 +58,14 @@ std::shared_ptr<Stream> Context::per_thread_stream() {
 
 std::shared_ptr<Stream> Context::CreateStream(unsigned flags, int priority) {
   const bool non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   return AddStreamLocked(
       non_blocking ? Stream::Kind::kNonBlocking : Stream::Kind::kBlocking,
       flags, std::clamp(priority, kGreatestPriority, kLeastPriority));
 }
 
 std::vector<std::shared_ptr<Stream>> Context::Streams() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   return streams_;
 }
 
@@ -84,7 +85,7 @@ void Context::End() {
   // Streams own their context: let go of them without the lock.
   std::vector<std::shared_ptr<Stream>> streams;
   std::map<std::thread::id, std::shared_ptr<Stream>> per_thread;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   streams.swap(streams_);
   per_thread.swap(per_thread_);
   legacy_ = nullptr;
@@ -95,7 +96,7 @@ void Context::AddImplicitOrder(const Stream& stream,
   if (stream.kind() == Stream::Kind::kNonBlocking) return;
   std::vector<std::shared_ptr<Stream>> others;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(&mutex_);
     if (stream.kind() == Stream::Kind::kBlocking) {
       if (legacy_ != nullptr && !legacy_->Idle()) others.push_back(legacy_);
     } else {
@@ -112,21 +113,21 @@ void Context::AddImplicitOrder(const Stream& stream,
 }
 
 CUresult Context::EnablePeer(const Context& peer) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   return peers_.insert(peer.id()).second
              ? CUDA_SUCCESS
              : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 }
 
 CUresult Context::DisablePeer(const Context& peer) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   return peers_.erase(peer.id()) > 0 ? CUDA_SUCCESS
                                      : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }
 
 CUresult Context::GetLimit(CUlimit limit, size_t* value) const {
   if (limit >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   const auto it = limits_.find(limit);
   if (it == limits_.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;
   *value = it->second;
@@ -135,7 +136,7 @@ CUresult Context::GetLimit(CUlimit limit, size_t* value) const {
 
 CUresult Context::SetLimit(CUlimit limit, size_t value) {
   if (limit >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   const auto it = limits_.find(limit);
   if (it == limits_.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;
   if (limit == CU_LIMIT_STACK_SIZE && value > kLargestStack) {

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/stream.h"
 #include "cuda.h"
 
@@ -20,7 +20,7 @@ namespace holdfast::software {
 class Device;
 
 // The streams and settings of one CUcontext. Resources name their context by
-// id; whoever destroys the context frees them (see Driver::EndContext).
+// id; destroying the context frees them (see Driver::EndContext).
 // Thread-safe.
 class Context : public std::enable_shared_from_this<Context> {
  public:
@@ -78,7 +78,7 @@ class Context : public std::enable_shared_from_this<Context> {
   CUcontext handle_ = nullptr;
   std::atomic<bool> alive_{true};
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<Stream> legacy_ ABSL_GUARDED_BY(mutex_);
   std::map<std::thread::id, std::shared_ptr<Stream>> per_thread_
       ABSL_GUARDED_BY(mutex_);

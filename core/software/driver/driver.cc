@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/settings.h"
 
 namespace holdfast::software {
@@ -69,14 +70,14 @@ Device& Driver::CurrentDevice() {
 }
 
 void Driver::AddReservation(std::unique_ptr<AddressRange> range) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   const uintptr_t address = range->address();
   reservations_[address] = std::move(range);
 }
 
 std::unique_ptr<AddressRange> Driver::RemoveReservation(uintptr_t address,
                                                         size_t size) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   const auto it = reservations_.find(address);
   if (it == reservations_.end() || it->second->size() != size) return nullptr;
   std::unique_ptr<AddressRange> range = std::move(it->second);
@@ -85,7 +86,7 @@ std::unique_ptr<AddressRange> Driver::RemoveReservation(uintptr_t address,
 }
 
 bool Driver::IsReserved(uintptr_t address, size_t size) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   auto it = reservations_.upper_bound(address);
   if (it == reservations_.begin()) return false;
   --it;
@@ -95,7 +96,7 @@ bool Driver::IsReserved(uintptr_t address, size_t size) {
 }
 
 CUcontext Driver::RetainPrimary(Device& device) {
-  std::lock_guard lock(primary_mutex_);
+  MutexLock lock(&primary_mutex_);
   Primary& primary = PrimaryOf(device);
   if (primary.context == nullptr) {
     primary.context = std::make_shared<Context>(device, primary.flags);
@@ -108,7 +109,7 @@ CUcontext Driver::RetainPrimary(Device& device) {
 
 CUresult Driver::ReleasePrimary(Device& device) {
   {
-    std::lock_guard lock(primary_mutex_);
+    MutexLock lock(&primary_mutex_);
     Primary& primary = PrimaryOf(device);
     if (primary.references == 0) return CUDA_ERROR_INVALID_CONTEXT;
     if (--primary.references > 0) return CUDA_SUCCESS;
@@ -120,7 +121,7 @@ CUresult Driver::ReleasePrimary(Device& device) {
 void Driver::ResetPrimary(Device& device) {
   std::shared_ptr<Context> ended;
   {
-    std::lock_guard lock(primary_mutex_);
+    MutexLock lock(&primary_mutex_);
     Primary& primary = PrimaryOf(device);
     ended.swap(primary.context);
     primary.references = 0;
@@ -130,13 +131,13 @@ void Driver::ResetPrimary(Device& device) {
 }
 
 bool Driver::PrimaryActive(Device& device) {
-  std::lock_guard lock(primary_mutex_);
+  MutexLock lock(&primary_mutex_);
   return PrimaryOf(device).context != nullptr;
 }
 
 CUresult Driver::SetPrimaryFlags(Device& device, unsigned flags) {
   if ((flags & ~CU_CTX_FLAGS_MASK) != 0) return CUDA_ERROR_INVALID_VALUE;
-  std::lock_guard lock(primary_mutex_);
+  MutexLock lock(&primary_mutex_);
   Primary& primary = PrimaryOf(device);
   primary.flags = flags;
   if (primary.context != nullptr) primary.context->flags() = flags;
@@ -144,7 +145,7 @@ CUresult Driver::SetPrimaryFlags(Device& device, unsigned flags) {
 }
 
 unsigned Driver::PrimaryFlags(Device& device) {
-  std::lock_guard lock(primary_mutex_);
+  MutexLock lock(&primary_mutex_);
   return PrimaryOf(device).flags;
 }
 

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/context.h"
 #include "core/software/driver/device.h"
 #include "core/software/driver/event.h"
@@ -104,11 +104,11 @@ class Driver {
   std::atomic<bool> initialized_{false};
   std::vector<std::unique_ptr<Device>> devices_;  // by ordinal
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<uintptr_t, std::unique_ptr<AddressRange>> reservations_
       ABSL_GUARDED_BY(mutex_);
 
-  std::mutex primary_mutex_;
+  Mutex primary_mutex_;
   std::vector<Primary> primaries_ ABSL_GUARDED_BY(primary_mutex_);
   std::set<CUcontext> primary_handles_;  // all of them, never changed
 };

@@ -3,6 +3,8 @@
 
 #include <chrono>
 
+#include "core/software/base/mutex.h"
+
 namespace holdfast::software {
 namespace {
 
@@ -15,7 +17,7 @@ int64_t Now() {
 }  // namespace
 
 std::shared_ptr<Event::Mark> Event::mark() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   return mark_;
 }
 
@@ -28,7 +30,7 @@ std::function<void()> Event::ReachOf(const std::shared_ptr<Mark>& mark) {
 }
 
 void Event::Move(std::shared_ptr<Mark> mark) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   mark_ = std::move(mark);
 }
 

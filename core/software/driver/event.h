@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/ipc.h"
 #include "core/software/driver/stream.h"
 #include "cuda.h"
@@ -18,7 +18,7 @@ namespace holdfast::software {
 
 struct EventCapture;
 
-// Marks a point in a stream. Recording again moves the mark; who waits for
+// Marks a point in a stream. Recording again moves the mark; a wait for
 // the old one goes on waiting for that. Thread-safe.
 class Event {
  public:
@@ -92,7 +92,7 @@ class Event {
   const uint64_t context_id_;
   const unsigned flags_;
   const std::shared_ptr<SharedProgress> shared_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<Mark> mark_ ABSL_GUARDED_BY(mutex_);
 };
 

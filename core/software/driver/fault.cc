@@ -2,8 +2,8 @@
 #include "core/software/driver/fault.h"
 
 #include <atomic>
-#include <mutex>
 
+#include "core/software/base/mutex.h"
 #include "core/software/driver/error.h"
 #include "core/software/driver/trace.h"
 
@@ -11,7 +11,7 @@ namespace holdfast::software {
 namespace {
 
 std::atomic<CUresult> fault{CUDA_SUCCESS};
-std::mutex fault_mutex;
+Mutex fault_mutex;
 // Leaked, so that it can be read while the process ends.
 std::atomic<const std::string*> fault_message{nullptr};
 
@@ -19,7 +19,7 @@ std::atomic<const std::string*> fault_message{nullptr};
 
 void ReportFault(CUresult result, absl::string_view message) {
   {
-    std::lock_guard lock(fault_mutex);
+    MutexLock lock(&fault_mutex);
     if (fault.load() != CUDA_SUCCESS) return;
     fault_message = new std::string(message);
     fault = result;

@@ -5,13 +5,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 
@@ -30,27 +29,27 @@ class HandleTable {
  public:
   Handle Add(std::shared_ptr<Object> object) {
     const uint64_t value = NewHandleValue();
-    std::unique_lock lock(mutex_);
+    WriterMutexLock lock(&mutex_);
     objects_.emplace(value, std::move(object));
     return (Handle)value;
   }
 
   // Under a handle that the caller made, and that is free.
   void AddAs(Handle handle, std::shared_ptr<Object> object) {
-    std::unique_lock lock(mutex_);
+    WriterMutexLock lock(&mutex_);
     objects_[(uint64_t)handle] = std::move(object);
   }
 
   std::vector<std::shared_ptr<Object>> All() const {
     std::vector<std::shared_ptr<Object>> all;
-    std::shared_lock lock(mutex_);
+    ReaderMutexLock lock(&mutex_);
     for (const auto& [value, object] : objects_) all.push_back(object);
     return all;
   }
 
   // Null if the handle is not a live object of this kind.
   std::shared_ptr<Object> Find(Handle handle) const {
-    std::shared_lock lock(mutex_);
+    ReaderMutexLock lock(&mutex_);
     const auto it = objects_.find((uint64_t)handle);
     return it == objects_.end() ? nullptr : it->second;
   }
@@ -59,7 +58,7 @@ class HandleTable {
   // there is none.
   template <typename Predicate>
   Handle HandleOf(Predicate predicate) const {
-    std::shared_lock lock(mutex_);
+    ReaderMutexLock lock(&mutex_);
     for (const auto& [value, object] : objects_) {
       if (predicate(*object)) return (Handle)value;
     }
@@ -68,7 +67,7 @@ class HandleTable {
 
   // As Find, and the handle is stale from now on.
   std::shared_ptr<Object> Remove(Handle handle) {
-    std::unique_lock lock(mutex_);
+    WriterMutexLock lock(&mutex_);
     const auto it = objects_.find((uint64_t)handle);
     if (it == objects_.end()) return nullptr;
     std::shared_ptr<Object> object = std::move(it->second);
@@ -81,7 +80,7 @@ class HandleTable {
   template <typename Predicate>
   std::vector<std::shared_ptr<Object>> RemoveIf(Predicate predicate) {
     std::vector<std::shared_ptr<Object>> removed;
-    std::unique_lock lock(mutex_);
+    WriterMutexLock lock(&mutex_);
     for (auto it = objects_.begin(); it != objects_.end();) {
       if (predicate(*it->second)) {
         removed.push_back(std::move(it->second));
@@ -94,7 +93,7 @@ class HandleTable {
   }
 
  private:
-  mutable std::shared_mutex mutex_;
+  mutable SharedMutex mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<Object>> objects_
       ABSL_GUARDED_BY(mutex_);
 };

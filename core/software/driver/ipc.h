@@ -65,7 +65,7 @@ class SharedProgress {
     return page_->reached.load() >= recording;
   }
   // Polls. Returns as well when a kernel has faulted, or the process that
-  // recorded last is gone: nobody would ever reach it.
+  // recorded last is gone: it would never be reached.
   void Wait(uint64_t recording) const;
 
  private:

@@ -3,10 +3,10 @@
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_IPC_IMPORTS_H_
 
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 #include "cuda.h"
 
 namespace holdfast::software {
@@ -21,7 +21,7 @@ class IpcImports {
   CUresult Open(const CUipcMemHandle& handle, CUdeviceptr* pointer, Alive alive,
                 OpenHandle open) {
     const std::string key(handle.reserved, sizeof(handle.reserved));
-    std::lock_guard lock(mutex_);
+    MutexLock lock(&mutex_);
     Import& import = imports_[key];
     if (import.references > 0 && alive(import.address)) {
       ++import.references;
@@ -41,7 +41,7 @@ class IpcImports {
   // close() when it was opened no more often.
   template <typename CloseAddress>
   CUresult Close(CUdeviceptr pointer, CloseAddress close) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(&mutex_);
     for (auto it = imports_.begin(); it != imports_.end(); ++it) {
       if (it->second.address != pointer) continue;
       if (--it->second.references == 0) {
@@ -58,7 +58,7 @@ class IpcImports {
     CUdeviceptr address = 0;
     int references = 0;
   };
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<std::string, Import> imports_ ABSL_GUARDED_BY(mutex_);
 };
 

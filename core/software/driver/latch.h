@@ -3,8 +3,8 @@
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_LATCH_H_
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
+
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 
@@ -16,22 +16,22 @@ class Latch {
 
   void Open() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(&mutex_);
       open_.store(true, std::memory_order_release);
     }
-    opened_.notify_all();
+    opened_.NotifyAll();
   }
 
   // Blocks until the latch is open.
   void Wait() {
-    std::unique_lock lock(mutex_);
-    opened_.wait(lock, [this] { return open(); });
+    MutexLock lock(&mutex_);
+    while (!open()) opened_.Wait(&mutex_);
   }
 
  private:
   std::atomic<bool> open_{false};
-  std::mutex mutex_;
-  std::condition_variable opened_;
+  Mutex mutex_;
+  ConditionVariable opened_;
 };
 
 }  // namespace holdfast::software

@@ -5,13 +5,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/container.h"
 #include "core/software/runtime/executable.h"
 
 namespace holdfast::software {
 
 CUresult Linker::Report(CUresult result, const std::string& log) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   if (!log.empty()) absl::StrAppend(&log_, log_.empty() ? "" : "\n", log);
   options_.WriteErrorLog(log_);
   options_.WriteInfoLog("");
@@ -38,7 +39,7 @@ CUresult Linker::Add(CUjitInputType type, const void* data, size_t size,
     return Report(result, absl::StrCat(name, name.empty() ? "" : ": ", log));
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(&mutex_);
     for (std::string& module : modules) modules_.push_back(std::move(module));
   }
   return Report(result, "");
@@ -47,7 +48,7 @@ CUresult Linker::Add(CUjitInputType type, const void* data, size_t size,
 CUresult Linker::Complete(void** image, size_t* size) {
   std::vector<std::string> modules;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(&mutex_);
     modules = modules_;
   }
   if (modules.empty()) return CUDA_ERROR_INVALID_VALUE;
@@ -56,7 +57,7 @@ CUresult Linker::Complete(void** image, size_t* size) {
   const CUresult result = Executable::LoadLinked(modules, &executable, &log);
   if (result != CUDA_SUCCESS) return Report(result, log);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(&mutex_);
     image_ = WriteLinkedImage(modules);
     *image = &image_[0];
     if (size != nullptr) *size = image_.size();

@@ -2,12 +2,12 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_LINKER_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_LINKER_H_
 
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/image.h"
 #include "cuda.h"
 
@@ -34,7 +34,7 @@ class Linker {
 
  private:
   const JitOptions options_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<std::string> modules_ ABSL_GUARDED_BY(mutex_);
   std::string image_ ABSL_GUARDED_BY(mutex_);
   std::string log_ ABSL_GUARDED_BY(mutex_);

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <mutex>
 #include <utility>
 
+#include "core/software/base/mutex.h"
 #include "core/software/runtime/window.h"
 
 namespace holdfast::software {
@@ -19,14 +19,14 @@ MemoryMap::Regions::const_iterator MemoryMap::FindLocked(
 }
 
 bool MemoryMap::Overlaps(uintptr_t address, size_t size) const {
-  std::shared_lock lock(mutex_);
+  ReaderMutexLock lock(&mutex_);
   if (FindLocked(address) != regions_.end()) return true;
   const auto next = regions_.lower_bound(address);
   return next != regions_.end() && next->first - address < size;
 }
 
 bool MemoryMap::Insert(Region region) {
-  std::unique_lock lock(mutex_);
+  WriterMutexLock lock(&mutex_);
   if (FindLocked(region.address) != regions_.end()) return false;
   const auto next = regions_.lower_bound(region.address);
   if (next != regions_.end() && next->first - region.address < region.size) {
@@ -39,7 +39,7 @@ bool MemoryMap::Insert(Region region) {
 }
 
 std::optional<Region> MemoryMap::Find(uintptr_t address) const {
-  std::shared_lock lock(mutex_);
+  ReaderMutexLock lock(&mutex_);
   const auto it = FindLocked(address);
   if (it == regions_.end()) return std::nullopt;
   return it->second;
@@ -47,7 +47,7 @@ std::optional<Region> MemoryMap::Find(uintptr_t address) const {
 
 std::optional<Region> MemoryMap::Remove(
     uintptr_t address, std::initializer_list<MemoryKind> kinds) {
-  std::unique_lock lock(mutex_);
+  WriterMutexLock lock(&mutex_);
   const auto it = regions_.find(address);
   if (it == regions_.end() ||
       std::find(kinds.begin(), kinds.end(), it->second.kind) == kinds.end()) {
@@ -60,7 +60,7 @@ std::optional<Region> MemoryMap::Remove(
 
 std::vector<Region> MemoryMap::RemoveContext(uint64_t context_id) {
   std::vector<Region> removed;
-  std::unique_lock lock(mutex_);
+  WriterMutexLock lock(&mutex_);
   for (auto it = regions_.begin(); it != regions_.end();) {
     if (it->second.context_id == context_id) {
       removed.push_back(std::move(it->second));
@@ -74,7 +74,7 @@ std::vector<Region> MemoryMap::RemoveContext(uint64_t context_id) {
 
 std::vector<Region> MemoryMap::Tiles(uintptr_t address, size_t size) const {
   std::vector<Region> tiles;
-  std::shared_lock lock(mutex_);
+  ReaderMutexLock lock(&mutex_);
   const uintptr_t end = address + size;
   auto it = regions_.find(address);
   while (address != end) {
@@ -90,14 +90,14 @@ std::vector<Region> MemoryMap::Tiles(uintptr_t address, size_t size) const {
 }
 
 void MemoryMap::Advise(uintptr_t address, const MemoryAdvice& advice) {
-  std::unique_lock lock(mutex_);
+  WriterMutexLock lock(&mutex_);
   const auto it = regions_.find(address);
   if (it != regions_.end()) it->second.advice = advice;
 }
 
 void MemoryMap::SetAccess(uintptr_t address, DeviceSet readers,
                           DeviceSet writers) {
-  std::unique_lock lock(mutex_);
+  WriterMutexLock lock(&mutex_);
   const auto it = regions_.find(address);
   if (it == regions_.end()) return;
   it->second.readers = readers;
@@ -107,7 +107,7 @@ void MemoryMap::SetAccess(uintptr_t address, DeviceSet readers,
 Location MemoryMap::Locate(uintptr_t address, size_t size,
                            Access access) const {
   if (address == 0 || address + size < address) return Location::kInvalid;
-  std::shared_lock lock(mutex_);
+  ReaderMutexLock lock(&mutex_);
   auto it = FindLocked(address);
   if (it == regions_.end()) {
     const bool reserved = GetKernelWindow().Contains(address, 1) ||

@@ -10,10 +10,10 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/backing.h"
 #include "cuda.h"
 
@@ -109,7 +109,7 @@ class MemoryMap {
   void Advise(uintptr_t address, const MemoryAdvice& advice);
 
   // Returns the location of [address, address + size): kInvalid if any byte of
-  // it may not be accessed. Memory that nobody told CUDA about is kPageable.
+  // it may not be accessed. Memory that CUDA was not told about is kPageable.
   enum class Access { kRead, kWrite };
   Location Locate(uintptr_t address, size_t size, Access access) const;
 
@@ -119,7 +119,7 @@ class MemoryMap {
   Regions::const_iterator FindLocked(uintptr_t address) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
 
-  mutable std::shared_mutex mutex_;
+  mutable SharedMutex mutex_;
   Regions regions_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_buffer_id_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/software/base/mutex.h"
+
 namespace holdfast::software {
 
 class MemoryPool::Loan : public Backing {
@@ -30,7 +32,7 @@ CUresult MemoryPool::Allocate(size_t size, uintptr_t* address,
   if (imported_) return CUDA_ERROR_INVALID_VALUE;
   std::unique_ptr<Block> block;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(&mutex_);
     if (const auto it = kept_.find(size); it != kept_.end()) {
       block = std::move(it->second);
       kept_.erase(it);
@@ -54,7 +56,7 @@ CUresult MemoryPool::Allocate(size_t size, uintptr_t* address,
   }
   *address = block->address();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(&mutex_);
     if (!reused) reserved_ += block->mapped_size();
     used_ += block->mapped_size();
     reserved_high_ = std::max(reserved_high_, reserved_);
@@ -65,19 +67,19 @@ CUresult MemoryPool::Allocate(size_t size, uintptr_t* address,
 }
 
 void MemoryPool::SetAccess(CUdevice device, CUmemAccess_flags flags) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   access_[device] = flags;
 }
 
 CUmemAccess_flags MemoryPool::GetAccess(CUdevice device) const {
   if (device == device_.ordinal()) return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   const auto it = access_.find(device);
   return it == access_.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : it->second;
 }
 
 void MemoryPool::TakeBack(std::unique_ptr<Block> block) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   used_ -= block->mapped_size();
   if (reserved_ <= threshold_) {
     const size_t size = block->size();
@@ -89,7 +91,7 @@ void MemoryPool::TakeBack(std::unique_ptr<Block> block) {
 }
 
 void MemoryPool::TrimTo(size_t bytes) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   while (reserved_ > bytes && !kept_.empty()) {
     reserved_ -= kept_.begin()->second->mapped_size();
     kept_.erase(kept_.begin());
@@ -98,7 +100,7 @@ void MemoryPool::TrimTo(size_t bytes) {
 
 CUresult MemoryPool::GetAttribute(CUmemPool_attribute attribute,
                                   void* value) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   const auto bytes = [&](uint64_t number) {
     *static_cast<cuuint64_t*>(value) = number;
     return CUDA_SUCCESS;
@@ -126,7 +128,7 @@ CUresult MemoryPool::GetAttribute(CUmemPool_attribute attribute,
 
 CUresult MemoryPool::SetAttribute(CUmemPool_attribute attribute,
                                   const void* value) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   switch (attribute) {
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "core/base/unique_fd.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/backing.h"
 #include "core/software/driver/device.h"
 #include "cuda.h"
@@ -65,7 +65,7 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   const size_t max_size_;
   const UniqueFd fd_;
   bool imported_ = false;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::map<CUdevice, CUmemAccess_flags> access_ ABSL_GUARDED_BY(mutex_);
   std::multimap<size_t, std::unique_ptr<Block>> kept_ ABSL_GUARDED_BY(mutex_);
   uint64_t reserved_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -59,11 +59,11 @@ Ticket Stream::Enqueue(Operation operation, Runner runner) {
   after.erase(std::remove_if(after.begin(), after.end(),
                              [](const Ticket& t) { return t.Done(); }),
               after.end());
-  Lock lock(mutex_);
+  MutexLock lock(&mutex_);
   Ticket ticket(shared_from_this(), ++enqueued_);
   if (runner == Runner::kCaller && !running_ && queue_.empty() &&
       after.empty()) {
-    Run(std::move(operation), lock);
+    Run(std::move(operation));
     return ticket;
   }
   queue_.push_back(std::move(operation));
@@ -72,27 +72,27 @@ Ticket Stream::Enqueue(Operation operation, Runner runner) {
 }
 
 Ticket Stream::Tail() {
-  Lock lock(mutex_);
+  MutexLock lock(&mutex_);
   return Ticket(shared_from_this(), enqueued_.load());
 }
 
 void Stream::Wait(uint64_t sequence, bool help) {
-  Lock lock(mutex_);
+  MutexLock lock(&mutex_);
   while (completed_.load() < sequence) {
     if (help && ReadyLocked()) {
-      RunNext(lock);
+      RunNext();
     } else {
       next_wanted_ = std::min(next_wanted_, sequence);
-      done_.wait(lock);
+      done_.Wait(&mutex_);
     }
   }
 }
 
 bool Stream::WaitBriefly(uint64_t sequence) {
-  Lock lock(mutex_);
+  MutexLock lock(&mutex_);
   if (completed_.load() >= sequence) return true;
   next_wanted_ = std::min(next_wanted_, sequence);
-  done_.wait_for(lock, kMoment);
+  done_.WaitFor(&mutex_, kMoment);
   return completed_.load() >= sequence;
 }
 
@@ -102,15 +102,15 @@ void Stream::DrainUnlessHeldUp() {
   }
 }
 
-void Stream::RunNext(Lock& lock) {
+void Stream::RunNext() {
   Operation operation = std::move(queue_.front());
   queue_.pop_front();
-  Run(std::move(operation), lock);
+  Run(std::move(operation));
 }
 
-void Stream::Run(Operation operation, Lock& lock) {
+void Stream::Run(Operation operation) {
   running_ = true;
-  lock.unlock();
+  mutex_.Unlock();
   // Without help: the other stream has a runner of its own, and a chain of
   // dependencies must not become a chain of calls.
   for (const Ticket& ticket : operation.after) {
@@ -121,23 +121,23 @@ void Stream::Run(Operation operation, Lock& lock) {
     operation.run();
   }
   operation = Operation();  // what it holds goes before it counts as done
-  lock.lock();
+  mutex_.Lock();
   running_ = false;
   ++completed_;
   WakeWaiters();
-  if (!queue_.empty() && worker_sleeps_) work_.notify_one();
+  if (!queue_.empty() && worker_sleeps_) work_.NotifyOne();
 }
 
 void Stream::WakeWaiters() {
   // Without a worker, one of them may have to run what is left.
   if (completed_.load() < next_wanted_ && has_worker_) return;
   next_wanted_ = kNothing;
-  done_.notify_all();
+  done_.NotifyAll();
 }
 
 void Stream::WakeWorker() {
   if (has_worker_) {
-    if (worker_sleeps_) work_.notify_one();
+    if (worker_sleeps_) work_.NotifyOne();
     return;
   }
   has_worker_ = true;
@@ -156,14 +156,15 @@ void Stream::Work() {
     sigaddset(&faults, signal);
   }
   pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
-  Lock lock(mutex_);
+  MutexLock lock(&mutex_);
   while (true) {
     worker_sleeps_ = true;
-    const bool ready =
-        work_.wait_for(lock, kIdleThread, [this] { return ReadyLocked(); });
+    const auto end = ConditionVariable::Clock::now() + kIdleThread;
+    while (!ReadyLocked() && work_.WaitUntil(&mutex_, end)) {
+    }
     worker_sleeps_ = false;
-    if (!ready && queue_.empty()) break;
-    while (ReadyLocked()) RunNext(lock);
+    if (queue_.empty()) break;
+    while (ReadyLocked()) RunNext();
   }
   has_worker_ = false;
 }

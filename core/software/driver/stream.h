@@ -5,16 +5,15 @@
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_STREAM_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/latch.h"
 #include "cuda.h"
 
@@ -50,7 +49,7 @@ class Ticket {
 
 // One queue of operations. A thread of its own works it off; it is started
 // when work arrives and ends when none comes for a while. A thread that waits
-// for the stream does the work itself if nobody else does, so that a short
+// for the stream does the work itself if no other does, so that a short
 // launch and its synchronize need no change of threads. Thread-safe.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
@@ -71,7 +70,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   enum class Runner {
     kWorker,  // the stream's thread
     kCaller,  // the caller at once, if the stream is idle: for short work
-    kWaiter,  // whoever waits for it, which the caller is about to do
+    kWaiter,  // a thread that waits, as the caller is about to do
   };
 
   Stream(std::shared_ptr<Context> context, Kind kind, unsigned flags,
@@ -106,7 +105,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
  private:
   friend class Ticket;
-  using Lock = std::unique_lock<std::mutex>;
 
   bool Done(uint64_t sequence) const { return completed_.load() >= sequence; }
   void Wait(uint64_t sequence, bool help);
@@ -115,8 +113,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     return !running_ && !queue_.empty();
   }
   // Runs the oldest operation; unlocks while it runs.
-  void RunNext(Lock& lock);
-  void Run(Operation operation, Lock& lock);
+  void RunNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Run(Operation operation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Work();
@@ -127,9 +125,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const int priority_;
   const uint64_t id_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable work_;  // for the worker
-  std::condition_variable done_;  // for those who wait
+  mutable Mutex mutex_;
+  ConditionVariable work_;  // for the worker
+  ConditionVariable done_;  // for threads that wait
   std::deque<Operation> queue_ ABSL_GUARDED_BY(mutex_);
   bool running_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_worker_ ABSL_GUARDED_BY(mutex_) = false;

@@ -2,12 +2,11 @@
 #include "core/software/driver/watchdog.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 namespace {
@@ -24,13 +23,13 @@ class Watchdog {
   }
 
   void Add(std::atomic<bool>* flag, Clock::time_point when) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(&mutex_);
     deadlines_[flag] = when;
-    changed_.notify_one();
+    changed_.NotifyOne();
   }
 
   void Remove(std::atomic<bool>* flag) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(&mutex_);
     deadlines_.erase(flag);
   }
 
@@ -40,7 +39,7 @@ class Watchdog {
   }
 
   [[noreturn]] void Watch() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(&mutex_);
     while (true) {
       Clock::time_point next = Clock::time_point::max();
       for (auto it = deadlines_.begin(); it != deadlines_.end();) {
@@ -53,15 +52,15 @@ class Watchdog {
         }
       }
       if (next == Clock::time_point::max()) {
-        changed_.wait(lock);
+        changed_.Wait(&mutex_);
       } else {
-        changed_.wait_until(lock, next);
+        changed_.WaitUntil(&mutex_, next);
       }
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  ConditionVariable changed_;
   std::map<std::atomic<bool>*, Clock::time_point> deadlines_
       ABSL_GUARDED_BY(mutex_);
 };

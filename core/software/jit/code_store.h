@@ -11,7 +11,7 @@ namespace holdfast::software::jit {
 // launch.
 void SetCodeStore(const CodeStore& store);
 
-// Null: nobody has set one.
+// Null: none has been set.
 const CodeStore* GetCodeStore();
 
 }  // namespace holdfast::software::jit

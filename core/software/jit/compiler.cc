@@ -4,12 +4,12 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/software/base/mutex.h"
 #include "core/software/jit/access_finder.h"
 #include "core/software/jit/host_cpu.h"
 #include "core/software/jit/kernel_emitter.h"
@@ -315,7 +315,7 @@ class JitKernel : public CompiledKernel {
   KernelFunction* function() const override { return function_; }
 
   std::optional<MachineAccess> Find(const MachineState& state) const override {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     for (const Loaded& part : loaded_) {
       if (auto access = FindAccess(*part.object, part.code, state)) {
         return access;
@@ -326,7 +326,7 @@ class JitKernel : public CompiledKernel {
 
   // Thread-safe. Null with the reason in *error.
   void* Masked(MaskedSlot* slot, std::string* error) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     void* made = slot->function.load(std::memory_order_acquire);
     if (made != nullptr) return made;
     // On a stack of its own: that of a warp is too small for a compiler.
@@ -366,7 +366,7 @@ class JitKernel : public CompiledKernel {
   KernelFunction* function_ = nullptr;
   MaskedSlot slots_[2] = {{.part = Part::kMasked}, {.part = Part::kWrapped}};
   std::vector<Loaded> loaded_;  // once made, under mutex_
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
 };
 
 extern "C" void* holdfast_masked_function(WorkerContext* worker,

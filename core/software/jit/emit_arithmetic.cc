@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Operations that compute a value from operands, of each lane by itself.
+//
+// The shape of the result comes from the shapes of the operands (ResultShape).
+// If it is not varying, the operation is one scalar instruction, on the bases;
+// else one a chunk, on vectors. The folder arithmetic/ knows the operation
+// itself.
 #include <algorithm>
 
 #include "core/software/jit/arithmetic/compute.h"
@@ -31,6 +38,8 @@ bool IsPredicateLogic(const Instruction& instruction) {
 
 }  // namespace
 
+// An affine value that is widened from 32 to 64 bits stays affine only if no
+// lane overflows, which full code tests in front of the operation.
 void KernelEmitter::EmitArithmetic(const Instruction& instruction) {
   const auto& operands = instruction.operands;
   if (instruction.carry != ptx::kNoRegister) return EmitCarry(instruction);

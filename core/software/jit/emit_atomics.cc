@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // atom and red. Lanes take effect one by one, the lowest first, except where
-// nobody can tell.
+// the order cannot be observed. Four ways, the cheapest that is possible:
+//
+//   AtomicTogether  one place for all lanes, and no result: lanes are reduced
+//                   to one value in registers, then one atomic operation
+//   AtomicOfAll     all lanes run, and no result: 32 operations in a row
+//   a loop over the lanes that run: everything else
+//   AtomicHalf      of 16-bit floats, in that loop: compare and swap, since
+//                   CPUs have no such operation
+//
+// Memory of a block is touched by the one thread that runs the block, so an
+// operation there is a load and a store.
 #include "core/software/jit/arithmetic/half.h"
 #include "core/software/jit/kernel_emitter.h"
 
@@ -85,6 +95,8 @@ void KernelEmitter::EmitAtomic(const Instruction& instruction) {
   }
 }
 
+// One element of all lanes. `result` is null, or the sink, if nothing is asked
+// for; a register that is never read counts as such.
 void KernelEmitter::EmitAtomicElement(const Instruction& instruction,
                                       const Operand* result,
                                       const Value& address,
@@ -149,7 +161,7 @@ void KernelEmitter::AtomicOfAll(const Instruction& instruction,
   atomic_lanes_ = {};
 }
 
-// All lanes on one place, and nobody asks what was there.
+// All lanes on one place, and the old value is not asked for.
 void KernelEmitter::AtomicTogether(const Instruction& instruction,
                                    const Value& address, const Value& value,
                                    llvm::Value* lanes) {
@@ -173,7 +185,7 @@ T* KernelEmitter::MarkAtomic(T* access) {
               atomic_lanes_.masked);
 }
 
-// Shared memory belongs to the one CPU that runs the block.
+// One operation of one lane at `place`. Returns the value from before.
 llvm::Value* KernelEmitter::AtomicOne(const Instruction& instruction,
                                       llvm::Value* place, llvm::Value* value,
                                       Space space) {
@@ -239,7 +251,7 @@ llvm::Value* KernelEmitter::AtomicOne(const Instruction& instruction,
   return old;
 }
 
-// Until nobody else has changed it meanwhile.
+// Reads, computes and swaps until no other thread has written in between.
 llvm::Value* KernelEmitter::AtomicHalf(const Instruction& instruction,
                                        llvm::Value* place, llvm::Value* value,
                                        Space space) {
@@ -260,6 +272,7 @@ llvm::Value* KernelEmitter::AtomicHalf(const Instruction& instruction,
   return old;
 }
 
+// The operation on a 16-bit float, or on each of two in 32 bits.
 llvm::Value* KernelEmitter::CombineHalves(const Instruction& instruction,
                                           llvm::Value* a, llvm::Value* b) {
   const Type type = instruction.type();
@@ -293,6 +306,7 @@ llvm::Value* KernelEmitter::CombineHalf(const Instruction& instruction,
   return b_.CreateSelect(b_.CreateFCmpUNO(y, y), a, result);
 }
 
+// Returns the value from before, whether or not it was swapped.
 llvm::Value* KernelEmitter::CompareAndSwap(llvm::Value* place,
                                            llvm::Value* expected,
                                            llvm::Value* value, Space space) {

@@ -27,6 +27,7 @@ size_t BarrierOperand(const Instruction& instruction) {
 
 }  // namespace
 
+// Calls a function of abi.h, whose first argument is always the worker.
 llvm::Value* KernelEmitter::CallRuntime(const char* name, llvm::Type* result,
                                         absl::Span<llvm::Value* const> in) {
   llvm::SmallVector<llvm::Type*, 8> types = {b_.getPtrTy()};
@@ -96,6 +97,7 @@ void KernelEmitter::WriteReduction(const Instruction& instruction,
   WriteRegister(target.index, value, mode_, lanes);
 }
 
+// i1: the barrier has completed the round, so that its lanes may go on.
 llvm::Value* KernelEmitter::Passed(const BarrierRound& round) {
   return b_.CreateICmpNE(CallRuntime("holdfast_barrier_passed", b_.getInt8Ty(),
                                      {round.barrier, round.round}),
@@ -151,6 +153,7 @@ void KernelEmitter::MeetFull(size_t k) {
   b_.CreateBr(FullTarget(block.next));
 }
 
+// The running lanes at block k. Lanes whose guard does not hold pass by.
 void KernelEmitter::MeetMasked(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
   const Instruction& instruction = kernel_.function->body[block.first];
@@ -171,7 +174,7 @@ void KernelEmitter::MeetMasked(size_t k) {
   }
 }
 
-// Runs at once if all lanes that are asked for have come, or if nobody else
+// Runs at once if all lanes that are asked for have come, or if no other lane
 // can run any more. Groups with masks of their own may meet at one place: the
 // group of the first lane that arrives runs, and others stay parked.
 void KernelEmitter::MeetWarpMasked(size_t k) {
@@ -208,6 +211,9 @@ void KernelEmitter::MeetWarpMasked(size_t k) {
   b_.CreateBr(DispatchAfter(k));
 }
 
+// The lanes arrive at once, and are parked with the round that they wait for.
+// Lanes that were parked here before are released first if their round is
+// over: the frame holds one round for each place.
 void KernelEmitter::MeetBlockMasked(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
   const Instruction& instruction = kernel_.function->body[block.first];
@@ -249,9 +255,9 @@ void KernelEmitter::Release(size_t k) {
   predicates_.clear();
 }
 
-// The end of the chain. Lanes whose barriers have been passed go on; lanes that
-// wait for lanes of their own warp need not wait longer if nobody else can run;
-// else another warp has to.
+// The end of the chain of dispatch blocks. Lanes whose barriers have been
+// passed go on. Lanes that wait for lanes of their own warp need not wait
+// longer if no other lane can run; else another warp has to.
 void KernelEmitter::EmitIdle() {
   b_.SetInsertPoint(idle_);
   for (const auto& [k, parked] : parked_) {

@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Blocks, instructions and branches.
+//
+// Full code has one LLVM block for each block of the kernel. A branch whose
+// guard varies goes to either side if all lanes agree, and else leaves full
+// code, or runs both sides under masks (emit_region.cc).
+//
+// Masked code runs the lanes of `exec_`. Each block has a word of pending
+// lanes in the frame. A branch adds its lanes to the words of its targets; the
+// chain of dispatch blocks then finds the lowest block that has any. Blocks are
+// in layout order, so lanes that are behind catch up before others run on, and
+// meet at the joins of ifs and at the ends of loops.
 #include "core/software/jit/kernel_emitter.h"
 #include "core/software/runtime/abi.h"
 #include "llvm/IR/MDBuilder.h"
@@ -25,11 +37,15 @@ bool IsBranch(const Instruction& instruction) {
 
 }  // namespace
 
+// Returns the lanes that run, without regard to the guard of an instruction.
 llvm::Value* KernelEmitter::ExecBits() {
   if (mode_ == Mode::kMasked) return LoadI32(exec_);
   return region_ == nullptr ? b_.I32(kAllLanes) : region_;
 }
 
+// Returns the lanes for which the instruction at hand has to take effect: those
+// that run and whose guard holds. Null if that is known to be all of them, or
+// if one lane runs alone, so that callers choose their code without a mask.
 llvm::Value* KernelEmitter::LaneMask() {
   if (lane_ != nullptr) return nullptr;
   llvm::Value* exec = mode_ == Mode::kFull ? region_ : ExecBits();
@@ -39,6 +55,8 @@ llvm::Value* KernelEmitter::LaneMask() {
   return b_.CreateAnd(exec, guard_bits_);
 }
 
+// Turns one bit a lane into a mask of a vector. With 16 lanes the bits are a
+// mask register of AVX-512 as they are; with 8, a comparison spreads them.
 llvm::Value* KernelEmitter::ChunkMask(llvm::Value* bits, int chunk) {
   if (lanes_ == 16) {
     llvm::Value* part =
@@ -55,6 +73,7 @@ llvm::Value* KernelEmitter::ChunkMask(llvm::Value* bits, int chunk) {
                          llvm::Constant::getNullValue(selected->getType()));
 }
 
+// The other way round: one bit a lane.
 llvm::Value* KernelEmitter::BitsOfPredicate(const Value& predicate) {
   if (!predicate.shape.varying) {
     return b_.CreateSelect(predicate.parts[0], b_.I32(kAllLanes), b_.I32(0));
@@ -109,6 +128,9 @@ void KernelEmitter::EmitMasked() {
   EmitIdle();
 }
 
+// Emits block k in the mode at hand, or for one lane. Notes about values, such
+// as tested addresses, hold within a block only: control comes to the next one
+// from elsewhere, too.
 void KernelEmitter::EmitBlock(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
   block_at_ = k;
@@ -142,6 +164,9 @@ void KernelEmitter::EmitBlock(size_t k) {
   EmitBranch(nullptr, k);
 }
 
+// A guard that is the same for all lanes becomes a branch. One that varies
+// becomes a mask, which Write and accesses to memory take into account; what
+// the instruction computes in lanes without it is dropped.
 void KernelEmitter::EmitInstruction(const Instruction& instruction) {
   if (instruction.guard.kind == Operand::Kind::kNone) {
     return EmitUnguarded(instruction);
@@ -218,6 +243,8 @@ void KernelEmitter::EmitUnguarded(const Instruction& instruction) {
   }
 }
 
+// The end of block k; `instruction` is null where control falls through.
+// Branches backward poll for a cancelled launch, since they make the loops.
 void KernelEmitter::EmitBranch(const Instruction* instruction, size_t k) {
   const int taken = kernel_.blocks[k].taken;
   llvm::Value* rotate = nullptr;
@@ -239,6 +266,7 @@ llvm::BasicBlock* KernelEmitter::FullTarget(int target) {
   return target == kExit ? done_ : full_[target];
 }
 
+// Where masked code looks next for pending lanes, from block k on.
 llvm::BasicBlock* KernelEmitter::DispatchFrom(size_t k) {
   while (k < dispatch_.size() && !masked_needed_[k]) ++k;
   return k < dispatch_.size() ? dispatch_[k] : idle_;
@@ -248,6 +276,9 @@ llvm::BasicBlock* KernelEmitter::DispatchAfter(size_t k) {
   return DispatchFrom(k + 1);
 }
 
+// Tests for "all lanes take it" and "no lane does", each one comparison of
+// vectors, before the bits of the lanes are collected for masked code. The
+// registers that either target needs go to the frame.
 void KernelEmitter::BranchFull(const Instruction* instruction, size_t k) {
   const lower::Block& block = kernel_.blocks[k];
   auto* next = FullTarget(block.next);
@@ -295,6 +326,9 @@ void KernelEmitter::BranchFull(const Instruction* instruction, size_t k) {
   }
 }
 
+// Lanes that go back run the loop again before blocks behind it are looked at.
+// If the loop may be waiting for lanes at other blocks, `rotate` lets those run
+// first, every 64th round.
 void KernelEmitter::BranchMasked(const Instruction* instruction, size_t k,
                                  llvm::Value* rotate) {
   const lower::Block& block = kernel_.blocks[k];
@@ -325,6 +359,8 @@ void KernelEmitter::BranchMasked(const Instruction* instruction, size_t k,
   b_.CreateCondBr(back, dispatch_[block.taken], next);
 }
 
+// Makes the lanes `bits` run block `target` later. At the exit they end; the
+// frame keeps account of that only if others may wait for them.
 void KernelEmitter::Pend(int target, llvm::Value* bits) {
   if (target == kExit) {
     if (!meetings_) return;

@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The two functions of a kernel, and the loops around the code of a warp.
+//
+// Full code is the function that the runtime calls: it loops over blocks and
+// warps and keeps registers as SSA values. Masked code is a function of its
+// own, which full code calls for one warp at a time. Both share a frame in
+// memory (warp_frame.h) on the stack of the full function.
+//
+// Both are always emitted, in this order, since each needs to know of the
+// other: masked code has an entry for each place where full code leaves, and
+// the frame has room for what either of them keeps there. The compiler then
+// drops the body that it did not ask for.
 #include "absl/strings/str_cat.h"
 #include "core/software/jit/kernel_emitter.h"
 #include "core/software/jit/object_writer.h"
@@ -27,6 +39,8 @@ void KernelEmitter::Fail(const ptx::Instruction& instruction,
                         instruction.location.column, ": ", reason);
 }
 
+// Loads a field of a structure of the runtime. `invariant` tells LLVM that it
+// never changes while the kernel runs, so that one load serves all uses.
 llvm::Value* KernelEmitter::LoadField(llvm::Value* base, size_t offset,
                                       llvm::Type* type, bool invariant) {
   llvm::LoadInst* load = b_.CreateLoad(
@@ -39,6 +53,9 @@ llvm::Value* KernelEmitter::LoadField(llvm::Value* base, size_t offset,
   return load;
 }
 
+// Analyses first, since either function depends on the shapes of both modes:
+// a register is handed from one to the other. Full code comes before masked
+// code because it finds out where it has to be left.
 std::optional<std::string> KernelEmitter::Emit(Part part) {
   for (Mode mode : {Mode::kFull, Mode::kMasked}) {
     shapes_[static_cast<int>(mode)] =
@@ -87,6 +104,7 @@ void KernelEmitter::EnterFunction(llvm::Function* function) {
   function->addDereferenceableParamAttr(1, sizeof(WorkerContext));
 }
 
+// Loads what stays the same for all blocks of a launch, once, at the entry.
 void KernelEmitter::LoadSurroundings() {
   parameters_ = LoadField(launch_, offsetof(LaunchContext, parameters),
                           b_.getPtrTy(), true);
@@ -127,6 +145,10 @@ void KernelEmitter::FinishFrame() {
   clear_->setArgOperand(2, b_.getInt64(leaves ? layout_.field_bytes() : 0));
 }
 
+// The linear number of a block becomes its coordinates once a block. The
+// numbers of block and warp are stored in the worker's context as well, for the
+// report of a fault. Behind the last block nothing is called: the runtime
+// itself ends the warps.
 void KernelEmitter::EmitBlockLoop() {
   llvm::Type* i64 = b_.getInt64Ty();
   llvm::Value* block_end = function_->getArg(3);
@@ -184,7 +206,8 @@ void KernelEmitter::EmitBlockLoop() {
   b_.CreateRetVoid();
 }
 
-// The last warp of a block may have fewer than 32 threads.
+// The code of one warp. The last warp of a block may have fewer than 32
+// threads: full code knows no such warp, so it goes to masked code at once.
 void KernelEmitter::EmitWarpBody() {
   const size_t count = kernel_.blocks.size();
   if (count == 0) {
@@ -302,6 +325,7 @@ void KernelEmitter::EmitDiverged() {
   }
 }
 
+// Returns the block at which full code goes on, or -1 if the warp has ended.
 llvm::Value* KernelEmitter::CallMasked(Part part) {
   llvm::Value* function = MaskedFunction(part);
   llvm::CallInst* result = b_.CreateCall(
@@ -334,6 +358,9 @@ llvm::Value* KernelEmitter::MaskedFunction(Part part) {
   return function;
 }
 
+// Blocks that masked code cannot reach are left out, which is most of the code
+// of many kernels. Registers that its entries need are copied last, when all
+// storage is known.
 void KernelEmitter::EmitMaskedFunction(Part part) {
   mode_ = Mode::kMasked;
   if (split_ && part == Part::kMasked) arrival_ = parting_;
@@ -367,6 +394,8 @@ void KernelEmitter::EmitMaskedFunction(Part part) {
   EmitEntries();
 }
 
+// Full code passes the number of a block, or of an instruction in front of
+// which a block is to be resumed.
 void KernelEmitter::EmitEntries() {
   auto* nowhere = b_.NewBlock("nowhere");
   auto* entries = b_.CreateSwitch(function_->getArg(3), nowhere);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loads and stores of lanes whose places do not lie side by side.
+//
+// With AVX-512, elements of 4 and 8 bytes go by the CPU's gathers and, under a
+// mask, its scatters (ByEight). Smaller elements, and all with AVX2, go by one
+// scalar access a lane. A lane that does not run never accesses its
+// address, which need not be a good one.
 #include "core/software/jit/kernel_emitter.h"
 #include "core/software/runtime/abi.h"
 
@@ -16,6 +21,7 @@ bool KernelEmitter::ByEight(Type type) const {
   return lanes_ == 16 && ptx::BytesOf(type) >= 4;
 }
 
+// `bits`: the lanes that load; null for all.
 Value KernelEmitter::Gather(const Value& address, Type type,
                             llvm::Value* bits) {
   if (bits != nullptr && lanes_ == 8) return GatherListed(address, type, bits);
@@ -152,6 +158,7 @@ llvm::Value* KernelEmitter::LanePointer(const Value& address, int lane) {
       b_.CreateAdd(Base(address, lane / lanes_), b_.getInt64(offset)));
 }
 
+// All lanes, at a constant distance that is not the size of an element.
 Value KernelEmitter::GatherStrided(const Value& address, Type type) {
   if (ByEight(type)) return Gather(address, type, nullptr);
   llvm::Type* element = b_.TypeOf(type);
@@ -235,6 +242,7 @@ void KernelEmitter::ScatterByEight(const Value& address, const Value& value,
   }
 }
 
+// The lanes `bits` store.
 void KernelEmitter::Scatter(const Value& address, const Value& value,
                             llvm::Value* bits) {
   if (ByEight(value.type)) return ScatterByEight(address, value, bits);
@@ -253,6 +261,7 @@ void KernelEmitter::Scatter(const Value& address, const Value& value,
   });
 }
 
+// All lanes store, in a row.
 void KernelEmitter::ScatterAll(const Value& address, const Value& value) {
   const llvm::Align align(ptx::BytesOf(value.type));
   for (int lane = 0; lane < lower::kWarpLanes; ++lane) {

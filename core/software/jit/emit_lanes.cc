@@ -12,7 +12,7 @@ using ptx::Instruction;
 using ptx::Operand;
 using ptx::Type;
 
-// Full code: nobody has run ahead yet.
+// Full code: no lane has run ahead yet.
 void KernelEmitter::LeaveForLaneLoop(size_t k) {
   if (!lower::EntersLaneLoop(kernel_, shapes_[0].lane_loops, k)) {
     b_.CreateUnreachable();
@@ -36,6 +36,7 @@ void KernelEmitter::EnterLaneLoop(size_t k) {
   b_.CreateBr(loop.start);
 }
 
+// Behind all other masked code, when it is known where each loop is entered.
 void KernelEmitter::EmitLaneLoops() {
   for (auto& [first, loop] : lane_loops_) {
     loop_ = &loop;
@@ -69,6 +70,10 @@ void KernelEmitter::FindLaneRegisters(int first) {
   }
 }
 
+// for each lane of exec_, the lowest first: registers from the frame into
+// scalars; the loop's blocks, emitted once; registers that the block behind the
+// loop needs back to the frame. A lane leaves at a block of its own choice,
+// where it becomes pending, so that lanes with the same exit go on together.
 void KernelEmitter::EmitLaneLoop(int first) {
   LaneLoop& loop = *loop_;
   auto* each = b_.NewBlock("lane");
@@ -137,7 +142,7 @@ void KernelEmitter::BranchAlone(const Instruction* instruction, size_t k) {
   }
 }
 
-// Its lane's value from the frame.
+// Loads the lane's value from the frame.
 void KernelEmitter::TakeIn(uint32_t r, llvm::Value* lane) {
   const Type type = kernel_.function->registers[r].type;
   lane_registers_[r] = b_.AllocaAtEntry(b_.TypeOf(type));
@@ -156,6 +161,7 @@ void KernelEmitter::TakeIn(uint32_t r, llvm::Value* lane) {
   b_.CreateStore(value, lane_registers_[r]);
 }
 
+// The lane leaves for block `target`.
 void KernelEmitter::LeaveLaneLoop(int target) {
   if (target != lower::kExit) {
     for (const uint32_t r : loop_->written) {
@@ -165,7 +171,9 @@ void KernelEmitter::LeaveLaneLoop(int target) {
   Pend(target, LaneBit());
 }
 
-// Its lane's value to the frame.
+// Stores the lane's value in the frame. A register that is not varying there
+// has one value for its whole unit: the lane's own place in it is subtracted.
+// Every lane then stores the same.
 void KernelEmitter::GiveBack(uint32_t r) {
   const Type type = kernel_.function->registers[r].type;
   const Shape& shape = shapes_[1].registers[r];
@@ -190,7 +198,7 @@ void KernelEmitter::GiveBack(uint32_t r) {
   b_.CreateStore(value, b_.CreateGEP(b_.TypeOf(type), place.pointer, at));
 }
 
-// How far `lane` of a unit lies from the unit's base.
+// Returns how far `lane` of a unit lies from the unit's base.
 llvm::Value* KernelEmitter::Reach(llvm::Value* base, const Shape& shape,
                                   llvm::Value* lane) {
   llvm::Type* type = base->getType();

@@ -1,4 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Loads and stores.
+//
+// The shape of the address decides: uniform, one scalar access; as far apart as
+// elements are large, one vector access a chunk; else a gather or scatter
+// (emit_gather.cc). Every access is marked with the instruction and the lanes
+// that it is for, so that a fault can be traced back (access_site.h), and comes
+// behind a test of its address (emit_address_check.cc).
+//
+// Order: lanes of one instruction take effect in ascending order. Accesses with
+// an order or volatile ones stand between fences of the compiler.
 #include "core/software/jit/kernel_emitter.h"
 #include "core/software/jit/object_writer.h"
 #include "core/software/runtime/abi.h"
@@ -42,6 +53,7 @@ bool IsWhole(const Instruction& instruction, size_t elements) {
 
 }  // namespace
 
+// The state space that the instruction names; generic if it names none.
 Space KernelEmitter::SpaceOf(const Instruction& instruction) {
   const auto& words = instruction.modifiers;
   if (words.Has(Modifier::kGlobal)) return Space::kGlobal;
@@ -143,6 +155,7 @@ Value KernelEmitter::StartOf(const Operand& operand, Space space) {
   return address;
 }
 
+// d, [a]; d may be a vector.
 void KernelEmitter::EmitLoad(const Instruction& instruction) {
   const Type type = instruction.type();
   const Operand& place = instruction.operands[1];
@@ -169,6 +182,7 @@ void KernelEmitter::EmitLoad(const Instruction& instruction) {
   for (size_t i = 0; i < elements.size(); ++i) Write(elements[i], loaded[i]);
 }
 
+// [a], b
 void KernelEmitter::EmitStore(const Instruction& instruction) {
   const Type type = instruction.type();
   const Operand& place = instruction.operands[0];
@@ -209,6 +223,7 @@ void KernelEmitter::EmitSpaceTest(const Instruction& instruction) {
   Write(instruction.operands[0], inside);
 }
 
+// i1, or a vector of them. Global is what lies in none of the other spaces.
 llvm::Value* KernelEmitter::IsIn(Modifier space, llvm::Value* address) {
   llvm::Type* wide = b_.Like(address, b_.getInt64Ty());
   const auto within = [&](llvm::Value* base, uint64_t bytes) -> llvm::Value* {
@@ -302,6 +317,7 @@ void KernelEmitter::NoteInstruction() {
                                     offsetof(WorkerContext, instruction)));
 }
 
+// One element a lane. Lanes that do not run get any value: Write drops it.
 Value KernelEmitter::LoadFrom(const Value& address, Type type) {
   llvm::Type* element = b_.TypeOf(type);
   const llvm::Align align(ptx::BytesOf(type));
@@ -350,6 +366,8 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
   return result;
 }
 
+// One element a lane. Where lanes store to one place, the highest stays, in all
+// of these ways.
 void KernelEmitter::StoreTo(const Value& address, const Value& value) {
   const llvm::Align align(ptx::BytesOf(value.type));
   llvm::Value* bits = LaneMask();

@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From full code to masked code and back.
+//
+// Full code is left where lanes diverge, and where an affine index overflows.
+// An exit stores, for each register that is still needed, what full code holds
+// of it, mostly a scalar, and jumps to the one call of masked code. Masked code
+// expands them to its own shapes at its entry. So an exit, of which a kernel
+// has many, is a few stores.
+//
+// The way back is taken at a block where all 32 lanes meet again, if their
+// values still have the shapes that full code takes for granted: a register
+// that is uniform there must be equal in all lanes. Masked code tests that,
+// returns the number of the block, and full code loads its registers.
 #include "core/software/jit/kernel_emitter.h"
 #include "llvm/IR/MDBuilder.h"
 
@@ -69,6 +80,7 @@ void KernelEmitter::TakeOver() {
   }
 }
 
+// Ends an exit of full code: masked code is to begin at `entry`.
 void KernelEmitter::Diverge(int entry, Departure* departure) {
   departure->entries.insert(entry);
   if (departure->block == nullptr) departure->block = b_.NewBlock("diverged");
@@ -99,6 +111,8 @@ void KernelEmitter::EnterFull(size_t k) {
   b_.SetInsertPoint(stay);
 }
 
+// Takes registers back in the shapes of full code. As FitsFull has tested them,
+// the base of a unit is the value of its first lane.
 void KernelEmitter::ReenterFull(size_t k) {
   predicates_.clear();
   for (uint32_t r = 0; r < live_registers_[k].size(); ++r) {

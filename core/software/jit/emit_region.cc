@@ -2,6 +2,12 @@
 //
 // Lanes that part for a few instructions, as for an if without a loop in it:
 // full code runs both sides under masks, and stays what it is.
+//
+// This saves the way through masked code and its frame in memory, and keeps
+// uniform values uniform. Blocks of a region are in layout order and lead
+// forward only (BranchRegion), so that each runs once: a word on the stack
+// collects the lanes that have to run it, from the branches in front of it, and
+// a block that no lane has to run is skipped.
 #include "core/software/jit/kernel_emitter.h"
 
 namespace holdfast::software::jit {
@@ -54,6 +60,7 @@ void KernelEmitter::EmitRegion(size_t k, llvm::Value* taken) {
   b_.CreateBr(FullTarget(join));
 }
 
+// A block under the mask `region_`. A branch at its end splits the mask.
 void KernelEmitter::EmitRegionBlock(size_t k) {
   const lower::Block& block = kernel_.blocks[k];
   block_at_ = k;
@@ -73,6 +80,7 @@ void KernelEmitter::EmitRegionBlock(size_t k) {
   AddToRegion(block.taken, taken);
 }
 
+// Makes the lanes `bits` run block `target`, or wait at the join.
 void KernelEmitter::AddToRegion(int target, llvm::Value* bits) {
   llvm::AllocaInst* sum = region_bits_.at(target);
   b_.CreateStore(b_.CreateOr(LoadI32(sum), bits), sum);

@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Registers and operands.
+//
+// A Value is a scalar or a few vectors, as its shape says: a value that is
+// uniform or affine over the warp is one scalar (its base), over a chunk one
+// scalar a chunk, and a varying one a vector a chunk. Operations run in the
+// shape of their result; Vector() and Base() give each operand the form that
+// is needed, without storing anything.
+//
+// A varying predicate has two forms: a mask a chunk, and one bit a lane in an
+// i32. It is kept as the latter, so that combining them costs one instruction;
+// predicates_ remembers the former within a block.
 #include <cstring>
 
 #include "core/software/jit/kernel_emitter.h"
@@ -11,6 +23,7 @@ using ptx::Operand;
 using ptx::Special;
 using ptx::Type;
 
+// How many scalars or vectors make up a value of this shape.
 int KernelEmitter::PartsOf(const Shape& shape) const {
   return !shape.varying && shape.wide ? 1 : chunks_;
 }
@@ -29,6 +42,7 @@ llvm::Value* KernelEmitter::Base(const Value& value, int chunk) {
       llvm::ConstantInt::get(type, value.shape.stride * chunk * lanes_, true));
 }
 
+// A chunk of the value as a vector, whatever its shape.
 llvm::Value* KernelEmitter::Vector(const Value& value, int chunk) {
   if (value.shape.varying) return value.parts[chunk];
   llvm::Value* splat = b_.Splat(Base(value, chunk));
@@ -83,6 +97,8 @@ llvm::Value* KernelEmitter::Slot(uint64_t offset) {
   return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), frame_, offset);
 }
 
+// Whether a register lives and dies within a block, and full code never hands
+// it over. Masked code keeps such registers as values.
 bool KernelEmitter::OnlyInItsBlock(uint32_t index) const {
   return !crosses_[index] && !layout_.Holds(index);
 }
@@ -124,6 +140,8 @@ Value KernelEmitter::PredicateOf(llvm::Value* bits) {
   return value;
 }
 
+// `mode` is whose storage is read: at the seams between the two functions it is
+// not the mode of the code that is being emitted.
 Value KernelEmitter::ReadRegister(uint32_t index, Mode mode) {
   const Type type = kernel_.function->registers[index].type;
   if (lane_ != nullptr) {
@@ -154,6 +172,7 @@ llvm::Value* KernelEmitter::LoadKept(const Place& place) {
                                                     : kept;
 }
 
+// Lanes outside of `mask` keep what they have; null: all lanes are written.
 void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
                                   llvm::Value* mask) {
   const Type type = kernel_.function->registers[index].type;
@@ -193,6 +212,9 @@ void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
   }
 }
 
+// Under a mask, lanes that do not run keep their values, unless the analysis
+// has found that no lane can see them (Shapes::overwrite). This spares a load
+// and a blend for most temporaries.
 void KernelEmitter::Write(const Operand& operand, Value value) {
   if (operand.kind != Operand::Kind::kRegister) return;  // the sink
   const bool keep = (mode_ == Mode::kMasked || region_ != nullptr) &&
@@ -201,6 +223,7 @@ void KernelEmitter::Write(const Operand& operand, Value value) {
   WriteRegister(operand.index, value, mode_, mask);
 }
 
+// The operand's bits as `type`.
 Value KernelEmitter::Read(const Operand& operand, Type type) {
   switch (operand.kind) {
     case Operand::Kind::kRegister: {
@@ -325,6 +348,8 @@ Value KernelEmitter::ReadAddress(const Operand& operand) {
       Shape{false, true, stride}, Type::kU64, {b_.CreateAdd(local_, offset)}};
 }
 
+// Coordinates of threads come from the warp's number, in the shape that the
+// block's extents allow; divisions by them are by constants.
 Value KernelEmitter::ReadSpecial(Special special) {
   const Type type = ptx::TypeOf(special);
   const uint32_t extent[3] = {block_.x, block_.y, block_.z};

@@ -3,6 +3,10 @@
 // Loads and stores of two or four elements a lane, such as ld.v4: each lane's
 // elements lie side by side, so that they go by one vector, and are sorted by
 // element in registers.
+//
+// Two ways. In groups, for all lanes at once: a vector holds the elements of
+// one or several lanes, and shuffles transpose lanes and elements. As a whole,
+// lane by lane: for accesses that other threads must see entire.
 #include "core/software/jit/kernel_emitter.h"
 
 namespace holdfast::software::jit {
@@ -42,6 +46,7 @@ T* KernelEmitter::MarkGroups(T* access, int lane, int groups, size_t count) {
               static_cast<int>(count));
 }
 
+// The place of the group that starts with `lane`.
 llvm::Value* KernelEmitter::GroupPointer(const Value& address, int lane) {
   if (!address.shape.varying) return LanePointer(address, lane);
   return Pointer(b_.CreateExtractElement(address.parts[lane / lanes_],
@@ -70,6 +75,7 @@ std::vector<Value> KernelEmitter::LoadGroups(const Value& address, Type type,
   return elements;
 }
 
+// The reverse of LoadGroups.
 void KernelEmitter::StoreGroups(const Value& address,
                                 absl::Span<const Value> elements) {
   const size_t count = elements.size();
@@ -202,12 +208,14 @@ Value KernelEmitter::ElementOf(absl::Span<const Value> words, Type type,
   return element;
 }
 
+// {a0 b0 a1 b1 ..., ...} -> {a0 a1 ..., b0 b1 ...}, of a chunk.
 KernelEmitter::Parts KernelEmitter::SplitPairs(
     llvm::ArrayRef<llvm::Value*> halves) {
   return {b_.CreateShuffleVector(halves[0], halves[1], Every(0, 2, lanes_)),
           b_.CreateShuffleVector(halves[0], halves[1], Every(1, 2, lanes_))};
 }
 
+// The reverse of SplitPairs.
 KernelEmitter::Parts KernelEmitter::JoinPairs(
     llvm::ArrayRef<llvm::Value*> parts) {
   Parts halves;
@@ -252,6 +260,8 @@ KernelEmitter::Parts KernelEmitter::TurnSquares(
           pair(high[0], high[1], 0), pair(high[0], high[1], 2)};
 }
 
+// Sixteen lanes of four elements: first the groups of every fourth lane are put
+// side by side, then squares are transposed.
 KernelEmitter::Parts KernelEmitter::SplitFours(
     llvm::ArrayRef<llvm::Value*> groups) {
   Parts parts;
@@ -275,6 +285,7 @@ KernelEmitter::Parts KernelEmitter::SplitFours(
   return TurnSquares(parts);
 }
 
+// The reverse of SplitFours.
 KernelEmitter::Parts KernelEmitter::JoinFours(
     llvm::ArrayRef<llvm::Value*> parts) {
   const Parts turned = TurnSquares(parts);

@@ -101,6 +101,7 @@ void KernelEmitter::EmitShuffle(const Instruction& instruction) {
   if (first == 2) Write(operands[1], inside);
 }
 
+// Votes are arithmetic on the bits of all lanes at once.
 void KernelEmitter::EmitVote(const Instruction& instruction) {
   const auto& words = instruction.modifiers;
   llvm::Value* members = Members(instruction);
@@ -119,6 +120,7 @@ void KernelEmitter::EmitVote(const Instruction& instruction) {
   Write(instruction.operands[0], result);
 }
 
+// The runtime compares the values (warp_match.cc).
 void KernelEmitter::EmitMatch(const Instruction& instruction) {
   const auto& operands = instruction.operands;
   const Value value = Read(operands[operands.size() - 2], instruction.type());
@@ -155,6 +157,7 @@ Value KernelEmitter::LoadLanes(llvm::AllocaInst* array, Type type) {
   return result;
 }
 
+// d, a, members
 void KernelEmitter::EmitRedux(const Instruction& instruction) {
   const Value value = Read(instruction.operands[1], instruction.type());
   Write(instruction.operands[0],
@@ -162,7 +165,8 @@ void KernelEmitter::EmitRedux(const Instruction& instruction) {
                 Reduce(instruction, value, Members(instruction))));
 }
 
-// add, min, max, and, or, xor over the lanes in `members`.
+// add, min, max, and, or, xor over the lanes in `members`. Others contribute
+// the neutral element of the operation.
 llvm::Value* KernelEmitter::Reduce(const Instruction& instruction,
                                    const Value& value, llvm::Value* members) {
   const auto& words = instruction.modifiers;
@@ -209,6 +213,7 @@ llvm::Value* KernelEmitter::Reduce(const Instruction& instruction,
   return b_.CreateUnaryIntrinsic(reduce, parts[0]);
 }
 
+// d|p, members: the lowest member, and whether a lane is it.
 void KernelEmitter::EmitElect(const Instruction& instruction) {
   llvm::Value* leader = b_.CreateBinaryIntrinsic(
       llvm::Intrinsic::cttz, Members(instruction), b_.getFalse());
@@ -248,6 +253,7 @@ void KernelEmitter::CompilerFence() {
                  llvm::SyncScope::SingleThread);
 }
 
+// Ends the launch if any lane runs it.
 void KernelEmitter::EmitTrap(const Instruction& instruction) {
   const auto& operands = instruction.operands;
   llvm::Value* lanes = LaneMask();

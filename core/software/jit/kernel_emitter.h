@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns a lowered kernel into two LLVM functions for one block shape. One loops
-// over blocks and warps and has the full code; it calls the other, which has
-// the masked code, when lanes part. A warp's 32 lanes run together as chunks of
-// vectors. See core/software/README.md for the two modes.
+// Turns a lowered kernel into LLVM functions for one block shape.
+//
+// The first loops over blocks and warps. It has the full code, in which all 32
+// lanes of a warp go the same way, as chunks of vectors. It calls the second,
+// which has the masked code, where lanes diverge. See core/software/README.md
+// for the two modes, and README.md here for the files that define the methods.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_KERNEL_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_KERNEL_EMITTER_H_
 
@@ -37,14 +39,17 @@ inline std::string VariableSymbol(uint32_t index) {
 // The functions of a kernel. Each is an object of its own, made when it is
 // first needed: of most kernels, only full code ever runs.
 enum class Part {
-  kFull,     // all lanes of a warp together
-  kMasked,   // masked code: lanes that have parted
-  kWrapped,  // masked code from where a value wraps, which hardly ever happens;
-             // only if that comes by blocks that kMasked can do without
+  kFull,  // all lanes of a warp together
+  // Masked code for warps whose lanes have diverged.
+  kMasked,
+  // Masked code for warps that left full code because an affine index
+  // overflowed. Kept apart from kMasked so that the common function stays
+  // small; made only if an overflow leads to blocks that kMasked lacks.
+  kWrapped,
 };
 inline constexpr const char* kSymbols[] = {"kernel", "kernel_masked",
                                            "kernel_wrapped"};
-// Where full code finds the others.
+// The symbols of the pointers through which full code calls the other parts.
 inline constexpr const char* kSlotSymbols[] = {"", "holdfast_masked_slot",
                                                "holdfast_wrapped_slot"};
 inline const char* SymbolOf(Part part) {
@@ -445,7 +450,7 @@ class KernelEmitter {
   };
   PrefetchAhead prefetch_;
   const ptx::Instruction* current_ = nullptr;
-  // Whom an atomic is emitted for.
+  // The lanes that the atomic operation at hand is emitted for.
   struct AtomicLanes {
     AccessSite::Kind kind = AccessSite::Kind::kListed;
     int lane = 0;

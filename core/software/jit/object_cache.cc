@@ -56,7 +56,7 @@ bool WriteAll(int fd, absl::string_view bytes) {
   return true;
 }
 
-// Ours, and nobody else can have written it: it will be run.
+// Ours, and written by no other user: it will be run.
 bool IsTrusted(const struct stat& status) {
   return status.st_uid == geteuid() &&
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;

@@ -92,7 +92,7 @@ std::map<size_t, std::vector<uint32_t>> LiveAcrossCalls(
         for (const uint32_t r : RegistersWritten(call)) live[r] = false;
       }
       for (const Operand& formal : function.results) {
-        // Read by whoever called.
+        // Read by the caller.
         if (formal.kind == Operand::Kind::kRegister) live[formal.index] = true;
       }
       for (uint32_t r = 0; r < live.size(); ++r) {

@@ -15,7 +15,7 @@
 
 namespace holdfast::software::lower {
 
-// Places in a frame, in bytes, one behind the other; at 0 stands who called.
+// Places in a frame, in bytes, one behind the other; at 0 stands the caller.
 class FrameLayout {
  public:
   // The offset of the next place.

@@ -184,6 +184,8 @@ bool AsksForLanes(const Instruction& instruction) {
 
 }  // namespace
 
+// Both sides of the branch have to be cheap, since each runs whenever one lane
+// takes it, and to lead forward, so that a block never runs twice.
 std::vector<int> BranchRegion(const Kernel& kernel, size_t k, int join) {
   if (join != kExit && join <= static_cast<int>(k)) return {};
   const std::vector<bool> inside = BlocksUntil(kernel, k, join);
@@ -228,6 +230,8 @@ bool IsPure(const Instruction& instruction) {
   }
 }
 
+// A fixed point over the whole body: flow-insensitive, which is enough to tell
+// indices from data.
 std::vector<bool> RegistersFromData(const Kernel& kernel) {
   std::vector<bool> data(kernel.function->registers.size(), false);
   for (bool changed = true; changed;) {
@@ -247,6 +251,9 @@ std::vector<bool> RegistersFromData(const Kernel& kernel) {
   return data;
 }
 
+// The registers that are written between a divergent branch and the block where
+// its lanes meet again, and that are needed there: a phi in the form of SSA,
+// whose value then depends on the way that a lane has come.
 std::vector<bool> MergedRegisters(const Kernel& kernel,
                                   const std::vector<int>& post_dominators,
                                   const std::vector<std::vector<bool>>& live,
@@ -268,6 +275,8 @@ std::vector<bool> MergedRegisters(const Kernel& kernel,
   return merged;
 }
 
+// The classic backward data-flow problem. A write under a guard does not end a
+// register's life, since some lanes may keep their value.
 std::vector<std::vector<bool>> LiveRegisters(const Kernel& kernel) {
   const size_t count = kernel.blocks.size();
   const size_t registers = kernel.function->registers.size();
@@ -300,6 +309,7 @@ std::vector<std::vector<bool>> LiveRegisters(const Kernel& kernel) {
   return live;
 }
 
+// Backward from the end of the block to the instruction.
 std::vector<bool> LiveRegistersAt(const Kernel& kernel,
                                   const std::vector<std::vector<bool>>& live,
                                   size_t k, uint32_t index) {

@@ -430,7 +430,7 @@ class Joiner {
     b_.Add("exit", {});
   }
 
-  // The end of a function: to whoever called it.
+  // The end of a function: back to its caller.
   void Return(const Function& function, Far& far) {
     b_.Place(far.leave);
     MoveFormals(function.results, far.interface.results, far.copy, false);

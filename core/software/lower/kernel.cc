@@ -56,7 +56,7 @@ bool WaitsForOthers(const Instruction& instruction,
   const ptx::Modifiers& words = instruction.modifiers;
   switch (instruction.opcode()) {
     case Opcode::kAtom:
-      // Compilers write atom also where nobody asks what was there.
+      // Compilers write atom also where the old value is not used.
       for (const uint32_t r : RegistersWritten(instruction)) {
         if (read[r]) return true;
       }

@@ -50,7 +50,7 @@ struct Kernel {
   // shared memory.
   const std::vector<uint64_t>* global_addresses = nullptr;
   const ptx::Module* module = nullptr;
-  // Equal only if the texts of the module are equal; empty if nobody knows.
+  // Equal only if the texts of the module are equal; empty if that is unknown.
   // Code that was generated for it in another process is used again.
   std::string fingerprint;
   uint64_t parameter_bytes = 0;

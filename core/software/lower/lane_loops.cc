@@ -111,6 +111,8 @@ class Finder {
   }
 
  private:
+  // A loop of few instructions, of which many gather, and which lanes leave as
+  // their data say.
   bool IsWorthIt(const Range& range) const {
     constexpr size_t kMost = 512;  // instructions
     constexpr size_t kShare = 8;   // of them, one in so many is a gather

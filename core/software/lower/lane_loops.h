@@ -9,18 +9,20 @@
 
 namespace holdfast::software::lower {
 
-// Loops that one lane after the other had better run to the end, as a CPU's
-// threads would: lanes leave them as their data say, and most of what they do
-// is to load from places of their own, for which vectors are no help. Such a
-// loop only loads and computes, so that no lane can see how far another is.
+// Finds loops that are faster scalarized, one lane at a time, than vectorized
+// under a mask: lanes leave them when their data say so, and most of the work
+// is to load from places of a lane's own, where vectors do not help. Such a
+// loop only loads and computes, so no lane can observe how far another is.
 //
-// By block: the first block of the loop that it lies in, or -1. `shapes` and
-// `divergent` (by block: lanes may part at its end) are those of full code.
+// Returns, by block, the first block of the loop that it lies in, or -1.
+// `shapes` and `divergent` (by block: lanes may part at its end) are those of
+// full code.
 std::vector<int> LaneLoops(const Kernel& kernel,
                            const std::vector<Shape>& shapes,
                            const std::vector<bool>& divergent);
 
-// Whether control comes to block `k`, which lies in such a loop, from outside.
+// Returns whether control enters block `k` from outside of its loop. REQUIRES:
+// the block lies in one.
 bool EntersLaneLoop(const Kernel& kernel, const std::vector<int>& loops,
                     size_t k);
 

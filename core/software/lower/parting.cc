@@ -55,6 +55,8 @@ std::vector<bool> Decisions(const Kernel& kernel, const Shapes& shapes) {
 
 }  // namespace
 
+// A guess, and harmless: if it is wrong, masked code is made too early, or when
+// a warp waits for it.
 bool WillPart(const Kernel& kernel, const Shapes& shapes) {
   const std::vector<bool> decides = Decisions(kernel, shapes);
   for (size_t k = 0; k < kernel.blocks.size(); ++k) {

@@ -7,11 +7,11 @@
 
 namespace holdfast::software::lower {
 
-// Whether lanes are all but sure to part in a way that takes masked code: at a
-// branch that depends on data or on floating-point numbers, such as the end of
-// a loop that each runs as often as it has to. At the bound of an index, and of
-// what is computed from indices alone, few warps part. `shapes` are those of
-// full code.
+// Returns whether lanes are likely to diverge in a way that takes masked code:
+// at a branch that depends on data or on floating-point numbers, such as the
+// end of a loop that each lane runs as often as it has to. At bounds of indices
+// and of values that are computed from indices alone, few warps diverge.
+// `shapes` are those of full code.
 bool WillPart(const Kernel& kernel, const Shapes& shapes);
 
 }  // namespace holdfast::software::lower

@@ -68,6 +68,20 @@ int64_t ValueOf(const Operand& constant, Type type) {
              : static_cast<int64_t>(static_cast<uint32_t>(constant.bits));
 }
 
+// The algebra of affine values. With value(lane) = base + lane * stride:
+//
+//   a + b     strides add up
+//   a * k     the stride is multiplied, by a constant k only
+//   a << k    as a multiplication by a power of two
+//   a >> k    uniform, if the lanes differ in the k low bits only
+//   a & k     uniform or unchanged, if k takes none or all of the bits in which
+//             the lanes differ
+//   a | b     unchanged, if b is uniform and has none of these bits
+//   a < k     uniform, if k lies between two units
+//
+// The last four hold only if no carry leaves the bits in which lanes differ,
+// that is, if the base has zeros there (LaneBits). Everything else is uniform
+// for uniform operands, and varying for others.
 // One integer instruction.
 class Rule {
  public:
@@ -289,6 +303,7 @@ bool Widens(const Instruction& instruction) {
          ptx::BitsOf(instruction.type()) == 32;
 }
 
+// threadIdx.x is affine where no row of the block ends within a unit.
 Shape ShapeOfSpecial(Special special, const BlockShape& block,
                      int chunk_lanes) {
   const bool row = block.y == 1 && block.z == 1;
@@ -320,6 +335,7 @@ Shape ShapeOfSpecial(Special special, const BlockShape& block,
   }
 }
 
+// The least upper bound: varying is the top, and units only become smaller.
 Shape Join(const Shape& a, const Shape& b, int chunk_lanes) {
   if (a.varying || b.varying || a.stride != b.stride) return Shape::Varying();
   const bool wide = a.wide && b.wide;

@@ -15,9 +15,9 @@ namespace holdfast::software::lower {
 
 inline constexpr int kWarpLanes = 32;
 
-// varying: any value per lane. Otherwise lane i of the unit holds
-// base + i * stride, in modular arithmetic; the unit is the warp if `wide`,
-// else a chunk (as many lanes as one vector of the CPU has).
+// Lanes of a varying value hold any numbers. Otherwise lane i of a unit holds
+// base + i * stride, in modular arithmetic. The unit is the warp if `wide`,
+// else a chunk: as many lanes as one vector of the CPU has.
 struct Shape {
   bool varying = false;
   bool wide = true;
@@ -33,11 +33,11 @@ struct Shape {
 };
 
 // The code of a kernel exists twice. kFull runs while all 32 lanes go the same
-// way; it takes affine 32-bit indices to stay affine when widened, and checks.
-// kMasked runs any subset of lanes and assumes nothing. When all lanes meet
-// again, full code goes on if the values they bring have the shapes that it
-// takes for granted, which is checked; so shapes of kFull are never wrong, only
-// more or less useful. (Zeros need no check: each lane's value alone has them,
+// way. It assumes that widening an affine 32-bit index does not overflow, and
+// emits a check. kMasked runs any subset of lanes and assumes nothing. When all
+// lanes meet again, full code goes on if their values have the shapes that it
+// assumes, which is checked, too. So shapes of kFull are never wrong, only more
+// or less useful. (Zeros need no check: each lane's value alone has them,
 // wherever it was computed.)
 enum class Mode { kFull, kMasked };
 

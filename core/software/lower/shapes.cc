@@ -16,6 +16,13 @@ using ptx::Instruction;
 using ptx::Operand;
 using ptx::Special;
 
+// A fixed point over the kernel's instructions: a register starts without a
+// shape, takes that of its first definition, and becomes varying where others
+// differ (Join).
+//
+// Full code adds a second, outer fixed point. Registers that lanes bring from
+// different sides of a divergent branch are varying, which may make the guard
+// of another branch varying, and that branch divergent.
 class Analysis {
  public:
   Analysis(const Kernel& kernel, const BlockShape& block, Mode mode,
@@ -234,6 +241,8 @@ class Analysis {
     return shape;
   }
 
+  // Raises the registers that the instruction writes. Returns whether any of
+  // them changed.
   bool Visit(const Instruction& instruction) {
     const auto written = RegistersWritten(instruction);
     if (written.empty()) return false;

@@ -70,8 +70,6 @@ class ModuleParser {
   bool ParseBranchTargets(absl::string_view label);
   bool ParseInstruction();
   bool ParseGuard(Operand* guard);
-  bool ParseModifiers(absl::string_view opcode,
-                      std::vector<absl::string_view>* words);
   bool ParseOperands(Instruction* instruction);
   bool ParseCall(Instruction* instruction);
   bool ParseCallList(Instruction* instruction);

@@ -17,7 +17,7 @@ class PrintBuffer;
 struct LaunchContext {
   const uint8_t* parameters = nullptr;  // in the window
   const std::atomic<bool>* cancel = nullptr;
-  // Another block has failed: who waits for it need not.
+  // Another block has failed: waiting for it is in vain.
   const std::atomic<bool>* stopped = nullptr;
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};

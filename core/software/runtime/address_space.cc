@@ -3,6 +3,8 @@
 
 #include <iterator>
 
+#include "core/software/base/mutex.h"
+
 namespace holdfast::software {
 
 AddressSpace::AddressSpace(uintptr_t base, size_t size)
@@ -14,7 +16,7 @@ std::unique_ptr<AddressRange> AddressSpace::Reserve(size_t size,
                                                     size_t alignment,
                                                     uintptr_t hint) {
   if (size == 0 || size > size_) return nullptr;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   uintptr_t address = hint;
   const bool aligned = hint != 0 && (hint & (alignment - 1)) == 0;
   if (!aligned || !TakeLocked(address, size)) {
@@ -49,7 +51,7 @@ uintptr_t AddressSpace::FindLocked(size_t size, size_t alignment) const {
 }
 
 void AddressSpace::Release(uintptr_t address, size_t size) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   auto next = free_.lower_bound(address);
   if (next != free_.end() && address + size == next->first) {
     size += next->second;

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 
@@ -44,7 +44,7 @@ class AddressSpace {
 
   const uintptr_t base_;
   const size_t size_;
-  std::mutex mutex_;
+  Mutex mutex_;
   // Start of a free range to its size; neighbours are always merged.
   std::map<uintptr_t, size_t> free_ ABSL_GUARDED_BY(mutex_);
 };

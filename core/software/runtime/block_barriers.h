@@ -60,7 +60,7 @@ class BlockBarriers {
 
   uint32_t living_;  // threads that have not ended
   uint32_t completed_ = 0;
-  uint32_t open_ = 0;  // bit i: somebody waits at barrier i
+  uint32_t open_ = 0;  // bit i: a warp waits at barrier i
   std::array<Barrier, kCount> barriers_;
 };
 

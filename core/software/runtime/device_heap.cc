@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/runtime/device_heap.h"
 
+#include "core/software/base/mutex.h"
+
 namespace holdfast::software {
 namespace {
 
@@ -14,7 +16,7 @@ DeviceHeap& DeviceHeap::Get() {
 }
 
 bool DeviceHeap::SetLimit(size_t bytes) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(&mutex_);
   if (memory_ != nullptr) return false;
   bytes_ = bytes;
   return true;
@@ -30,7 +32,7 @@ bool DeviceHeap::Map() {
 }
 
 void* DeviceHeap::Allocate(size_t bytes) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(&mutex_);
   if (bytes == 0 || bytes > bytes_ || !Map()) return nullptr;
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   for (auto it = free_.begin(); it != free_.end(); ++it) {
@@ -45,7 +47,7 @@ void* DeviceHeap::Allocate(size_t bytes) {
 }
 
 void DeviceHeap::Free(void* pointer) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(&mutex_);
   auto used = used_.find(reinterpret_cast<uintptr_t>(pointer));
   if (used == used_.end()) return;
   auto it = free_.emplace(*used).first;

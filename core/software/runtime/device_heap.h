@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 #include "core/software/runtime/window.h"
 
 namespace holdfast::software {
@@ -31,7 +31,7 @@ class DeviceHeap {
   DeviceHeap() = default;
   bool Map() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  std::mutex mutex_;
+  Mutex mutex_;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = size_t{8} << 20;
   std::unique_ptr<WindowMemory> memory_ ABSL_GUARDED_BY(mutex_);
   // Address to bytes: first fit, neighbours joined.

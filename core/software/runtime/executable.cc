@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <tuple>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/software/base/mutex.h"
 #include "core/software/jit/compiler.h"
 #include "core/software/jit/object_cache.h"
 #include "core/software/lower/far_calls.h"
@@ -69,7 +69,7 @@ class KernelCode {
       return nullptr;
     }
     const auto key = std::make_tuple(block.x, block.y, block.z);
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     std::unique_ptr<jit::CompiledKernel>& code = code_[key];
     if (code == nullptr) code = jit::Compile(kernel_, block, error);
     return code.get();
@@ -116,7 +116,7 @@ class KernelCode {
   std::vector<uint64_t> addresses_;
   lower::Kernel kernel_;
   KernelProperties properties_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>,
            std::unique_ptr<jit::CompiledKernel>>
       code_ ABSL_GUARDED_BY(mutex_);
@@ -240,7 +240,7 @@ class PtxExecutable final : public Executable {
   }
 
   KernelCode* ForStack(size_t index, uint64_t limit, std::string* error) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     OneKernel& kernel = code_[index];
     const uint64_t bytes =
         kernel.has_stack ? lower::StackBytes(limit) : kLeastStack;
@@ -252,7 +252,7 @@ class PtxExecutable final : public Executable {
   const ptx::Module module_;
   const std::vector<std::string> fingerprints_;
   std::unique_ptr<ModuleMemory> memory_;
-  std::mutex mutex_;  // guards what `code_` grows after Prepare
+  Mutex mutex_;  // guards what `code_` grows after Prepare
   std::vector<OneKernel> code_;
   std::vector<KernelProperties> kernels_;
   std::vector<GlobalVariable> globals_;

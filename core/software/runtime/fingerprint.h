@@ -9,11 +9,11 @@
 
 namespace holdfast::software {
 
-// By index into module.functions, of kernels: equal only if the kernel's own
-// text is equal, and all that is no kernel's. So one whose neighbours change
-// keeps its code: those that are being written, and those that a compiler
-// writes differently from run to run, as NVRTC does now and then. `text` is
-// what `module` was parsed from.
+// Returns one hash per kernel, by index into module.functions. A hash covers
+// the kernel's own text and every declaration outside kernels, but no other
+// kernel. So editing one kernel does not invalidate the code of the others; nor
+// does a compiler that writes one of them differently from run to run, as NVRTC
+// does now and then. `text` is the PTX that `module` was parsed from.
 std::vector<std::string> Fingerprints(const ptx::Module& module,
                                       const std::string& text);
 

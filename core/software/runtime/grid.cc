@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "core/software/base/mutex.h"
 #include "core/software/runtime/fault_report.h"
 #include "core/software/runtime/kernel_fault.h"
 #include "core/software/runtime/launch_memory.h"
@@ -75,7 +75,7 @@ class Grid {
       pool.Run([this] { RunChunks(); });
     }
     if (!stopped_) return {};
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     return std::move(outcome_);
   }
 
@@ -84,8 +84,8 @@ class Grid {
   // its share at once and runs it side by side. Two gangs at a time could each
   // hold threads that the other needs.
   void RunGang() {
-    static std::mutex& one_at_a_time = *new std::mutex;
-    std::lock_guard<std::mutex> lock(one_at_a_time);
+    static Mutex& one_at_a_time = *new Mutex;
+    MutexLock lock(&one_at_a_time);
     WorkerPool& pool = WorkerPool::Get();
     chunk_ = (blocks_ + pool.threads() - 1) / pool.threads();
     if (chunk_ == blocks_) return RunChunks();
@@ -190,7 +190,7 @@ class Grid {
 
   void FailForMemory() {
     stopped_ = true;
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     outcome_ = {CUDA_ERROR_OUT_OF_MEMORY,
                 absl::StrCat("kernel ", kernel_.lowered->function->name,
                              ": no memory for stacks, parameters and shared "
@@ -199,7 +199,7 @@ class Grid {
 
   bool Fail(const KernelFault& fault, const WorkerContext& worker) {
     stopped_ = true;
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     if (outcome_.result != CUDA_SUCCESS) return false;
     const FaultReport report{
         *kernel_.lowered, *kernel_.code, geometry_,
@@ -218,7 +218,7 @@ class Grid {
   uint64_t chunk_ = 1;    // blocks
   std::atomic<uint64_t> next_{0};
   std::atomic<bool> stopped_{false};  // it has failed
-  std::mutex mutex_;
+  Mutex mutex_;
   LaunchOutcome outcome_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -2,11 +2,11 @@
 #include "core/software/runtime/launch_memory.h"
 
 #include <cstring>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 namespace {
@@ -28,7 +28,7 @@ class Places {
   // The place that came back last, since it is in the cache.
   std::unique_ptr<WindowMemory> Take() {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(&mutex_);
       if (!free_.empty()) {
         auto place = std::move(free_.back());
         free_.pop_back();
@@ -39,12 +39,12 @@ class Places {
   }
 
   void Return(std::unique_ptr<WindowMemory> place) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     free_.push_back(std::move(place));
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<std::unique_ptr<WindowMemory>> free_ ABSL_GUARDED_BY(mutex_);
 };
 

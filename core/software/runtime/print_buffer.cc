@@ -4,10 +4,12 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/software/base/mutex.h"
+
 namespace holdfast::software {
 
 void PrintBuffer::Add(std::string text) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(&mutex_);
   used_ += text.size();
   texts_.push_back(std::move(text));
   while (used_ > bytes_) {
@@ -17,7 +19,7 @@ void PrintBuffer::Add(std::string text) {
 }
 
 PrintBuffer::~PrintBuffer() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(&mutex_);
   if (texts_.empty()) return;
   for (const std::string& text : texts_) {
     std::fwrite(text.data(), 1, text.size(), stdout);

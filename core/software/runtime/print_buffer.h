@@ -4,10 +4,10 @@
 
 #include <cstddef>
 #include <list>
-#include <mutex>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 
@@ -25,7 +25,7 @@ class PrintBuffer {
 
  private:
   const size_t bytes_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::list<std::string> texts_ ABSL_GUARDED_BY(mutex_);
   size_t used_ ABSL_GUARDED_BY(mutex_) = 0;
 };

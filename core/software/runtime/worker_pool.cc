@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "absl/strings/numbers.h"
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 namespace {
@@ -35,42 +36,42 @@ WorkerPool::WorkerPool(int threads) {
 }
 
 void WorkerPool::Work() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(&mutex_);
   while (true) {
-    added_.wait(lock, [this] { return !jobs_.empty(); });
+    while (jobs_.empty()) added_.Wait(&mutex_);
     // Taken in turn, so that concurrent streams share the workers.
     Job* job = jobs_.front();
     jobs_.splice(jobs_.end(), jobs_, jobs_.begin());
     ++job->running;
-    lock.unlock();
+    mutex_.Unlock();
     (*job->function)();
-    lock.lock();
+    mutex_.Lock();
     // It returned because nothing was left to do.
     if (job->posted) jobs_.remove(job);
     job->posted = false;
-    if (--job->running == 0) left_.notify_all();
+    if (--job->running == 0) left_.NotifyAll();
   }
 }
 
 void WorkerPool::Post(Job* job, int wanted) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     if (job->posted) return;
     job->posted = true;
     jobs_.push_back(job);
   }
   if (wanted >= threads() - 1) {
-    added_.notify_all();
+    added_.NotifyAll();
   } else {
-    for (int i = 0; i < wanted; ++i) added_.notify_one();
+    for (int i = 0; i < wanted; ++i) added_.NotifyOne();
   }
 }
 
 void WorkerPool::Withdraw(Job* job) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(&mutex_);
   if (job->posted) jobs_.remove(job);
   job->posted = false;
-  left_.wait(lock, [job] { return job->running == 0; });
+  while (job->running > 0) left_.Wait(&mutex_);
 }
 
 void WorkerPool::Run(const std::function<void()>& job) {

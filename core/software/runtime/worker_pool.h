@@ -2,15 +2,14 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_WORKER_POOL_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_WORKER_POOL_H_
 
-#include <condition_variable>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 
@@ -67,9 +66,9 @@ class WorkerPool {
   void Post(Job* job, int wanted);
   void Withdraw(Job* job);
 
-  std::mutex mutex_;
-  std::condition_variable added_;                 // a job
-  std::condition_variable left_;                  // a worker has left a job
+  Mutex mutex_;
+  ConditionVariable added_;                       // a job
+  ConditionVariable left_;                        // a worker has left a job
   std::list<Job*> jobs_ ABSL_GUARDED_BY(mutex_);  // that still take workers
   std::vector<std::thread> workers_;
 };

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "core/software/base/mutex.h"
 #include "core/software/driver/api/graph_call.h"
 
 using namespace holdfast::software;
@@ -18,7 +19,7 @@ CUresult WithCapturable(CUstream handle, Body body) {
     const std::shared_ptr<Stream> stream =
         ResolveStream(driver, context, handle);
     if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    std::lock_guard lock(driver.graphs.mutex);
+    MutexLock lock(&driver.graphs.mutex);
     return body(driver, stream);
   });
 }

@@ -5,8 +5,7 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_API_CAPTURE_CALL_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_API_CAPTURE_CALL_H_
 
-#include <mutex>
-
+#include "core/software/base/mutex.h"
 #include "core/software/driver/driver.h"
 #include "core/software/driver/graph/capture.h"
 #include "cuda.h"
@@ -18,7 +17,7 @@ namespace holdfast::software {
 template <typename Make>
 bool Captured(Driver& driver, Stream& stream, CUresult* result, Make make) {
   if (driver.graphs.capturing == 0) return false;
-  std::lock_guard lock(driver.graphs.mutex);
+  MutexLock lock(&driver.graphs.mutex);
   if (stream.kind() == Stream::Kind::kLegacy &&
       CapturesImplicitly(driver, stream)) {
     Invalidate(driver, stream.context());
@@ -49,7 +48,7 @@ inline bool RefusedByCapture(Driver& driver, Stream& stream, CUresult* result) {
 // For what might break a capture of any stream, such as cuMemAlloc.
 inline CUresult CheckUnsafe(Driver& driver) {
   if (driver.graphs.capturing == 0) return CUDA_SUCCESS;
-  std::lock_guard lock(driver.graphs.mutex);
+  MutexLock lock(&driver.graphs.mutex);
   return CheckUnsafeCall(driver);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: primary contexts, contexts, the current context.
+#include "core/software/base/mutex.h"
 #include "core/software/driver/call.h"
 #include "core/software/driver/defects.h"
 #include "core/software/driver/graph/capture.h"
@@ -49,7 +50,7 @@ CUresult WithPeer(CUcontext handle, Body body) {
 CUresult Synchronize(Context& context) {
   Driver& driver = Driver::Get();
   if (driver.graphs.capturing > 0) {
-    std::lock_guard lock(driver.graphs.mutex);
+    MutexLock lock(&driver.graphs.mutex);
     if (Invalidate(driver, context)) {
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }

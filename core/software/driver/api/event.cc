@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: events.
+#include "core/software/base/mutex.h"
 #include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
 #include "core/software/driver/graph/parameters.h"
@@ -22,7 +23,7 @@ bool RecordIsCaptured(Driver& driver, Stream& stream, Event& event,
     });
   }
   if (driver.graphs.capturing == 0) return false;
-  std::lock_guard lock(driver.graphs.mutex);
+  MutexLock lock(&driver.graphs.mutex);
   event.capture = nullptr;
   if (stream.capture == nullptr) {
     if (stream.kind() != Stream::Kind::kLegacy ||
@@ -46,7 +47,7 @@ bool RecordIsCaptured(Driver& driver, Stream& stream, Event& event,
 // ask or wait for.
 bool InCapture(Driver& driver, const Event& event) {
   if (driver.graphs.capturing == 0) return false;
-  std::lock_guard lock(driver.graphs.mutex);
+  MutexLock lock(&driver.graphs.mutex);
   if (event.capture == nullptr) return false;
   const std::shared_ptr<Capture> capture = event.capture->capture.lock();
   if (capture == nullptr) return false;

@@ -6,9 +6,9 @@
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_API_GRAPH_CALL_H_
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "core/software/base/mutex.h"
 #include "core/software/driver/call.h"
 #include "core/software/driver/graph/exec.h"
 #include "core/software/driver/graph/graph.h"
@@ -21,7 +21,7 @@ namespace holdfast::software {
 template <typename Body>
 CUresult WithDefinitions(Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
-    std::lock_guard lock(driver.graphs.mutex);
+    MutexLock lock(&driver.graphs.mutex);
     return body(driver);
   });
 }

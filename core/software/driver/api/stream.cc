@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: streams and host functions.
+#include "core/software/base/mutex.h"
 #include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
 #include "core/software/driver/graph/parameters.h"
@@ -41,7 +42,7 @@ bool WaitIsCaptured(Driver& driver, Stream& stream, const Event& event,
   if (driver.graphs.capturing == 0) return false;
   const bool external = (flags & CU_EVENT_WAIT_EXTERNAL) != 0;
   {
-    std::lock_guard lock(driver.graphs.mutex);
+    MutexLock lock(&driver.graphs.mutex);
     const bool joins = !external && event.capture != nullptr &&
                        !event.capture->capture.expired();
     if (joins) {
@@ -78,7 +79,7 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
     const std::shared_ptr<Stream> stream = driver.streams.Remove(handle);
     if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     if (driver.graphs.capturing > 0) {
-      std::lock_guard lock(driver.graphs.mutex);
+      MutexLock lock(&driver.graphs.mutex);
       AbandonCapture(driver, *stream);
     }
     return CUDA_SUCCESS;

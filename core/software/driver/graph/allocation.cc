@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/software/base/mutex.h"
+
 namespace holdfast::software {
 
 GraphAllocation::GraphAllocation(Device& device, MemoryMap& map,
@@ -37,19 +39,19 @@ CUresult GraphMemory::Create(Device& device, MemoryMap& map, size_t size,
   region.kind = MemoryKind::kGraph;
   region.device = device.ordinal();
   map.Insert(std::move(region));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   all_[(*allocation)->address()] = *allocation;
   return CUDA_SUCCESS;
 }
 
 std::shared_ptr<GraphAllocation> GraphMemory::Find(uintptr_t address) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   const auto it = all_.find(address);
   return it == all_.end() ? nullptr : it->second.lock();
 }
 
 void GraphMemory::Forget(GraphAllocation& allocation) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   ReleaseLocked(allocation);
   all_.erase(allocation.address());
 }
@@ -82,7 +84,7 @@ void GraphMemory::FreeLocked(GraphAllocation& allocation) {
 
 CUresult GraphMemory::Begin(const GraphAllocations& allocations,
                             bool auto_free) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   for (const auto& kept : allocations.kept) {
     if (kept->outstanding_ && !auto_free) return CUDA_ERROR_INVALID_VALUE;
   }
@@ -116,7 +118,7 @@ CUresult GraphMemory::Begin(const GraphAllocations& allocations,
 }
 
 void GraphMemory::Use(const GraphAllocations& allocations, const Ticket& end) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   for (const auto* list :
        {&allocations.kept, &allocations.temporary, &allocations.freed}) {
     for (const auto& allocation : *list) allocation->last_use_ = end;
@@ -125,7 +127,7 @@ void GraphMemory::Use(const GraphAllocations& allocations, const Ticket& end) {
 
 CUresult GraphMemory::Free(GraphAllocation& allocation) {
   std::shared_ptr<GraphAllocation> last;  // goes without the lock
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   const auto it = outstanding_.find(allocation.address());
   if (it == outstanding_.end()) return CUDA_ERROR_INVALID_VALUE;
   last = std::move(it->second);
@@ -137,7 +139,7 @@ CUresult GraphMemory::Free(GraphAllocation& allocation) {
 void GraphMemory::Trim(Device& device) {
   // Some may be the last references, which must go without the lock.
   std::vector<std::shared_ptr<GraphAllocation>> seen;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   for (const auto& [address, weak] : all_) {
     const std::shared_ptr<GraphAllocation> allocation = weak.lock();
     seen.push_back(allocation);
@@ -152,7 +154,7 @@ void GraphMemory::Trim(Device& device) {
 CUresult GraphMemory::GetAttribute(Device& device,
                                    CUgraphMem_attribute attribute,
                                    cuuint64_t* value) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   const Account& account = accounts_[device.ordinal()];
   switch (attribute) {
     case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
@@ -176,7 +178,7 @@ CUresult GraphMemory::SetAttribute(Device& device,
                                    CUgraphMem_attribute attribute,
                                    cuuint64_t value) {
   if (value != 0) return CUDA_ERROR_INVALID_VALUE;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   Account& account = accounts_[device.ordinal()];
   switch (attribute) {
     case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:

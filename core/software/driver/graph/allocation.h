@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/backing.h"
 #include "core/software/driver/device.h"
 #include "core/software/driver/memory_map.h"
@@ -106,7 +106,7 @@ class GraphMemory {
   void FreeLocked(GraphAllocation& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<uintptr_t, std::weak_ptr<GraphAllocation>> all_
       ABSL_GUARDED_BY(mutex_);
   // Keeps what a graph has left to others, though the graph may be gone.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/software/base/mutex.h"
 #include "core/software/driver/graph/parameters.h"
 #include "core/software/driver/graph/run.h"
 #include "core/software/driver/graph/update.h"
@@ -136,7 +137,7 @@ std::shared_ptr<GraphExec> GraphExec::Create(std::shared_ptr<Graph> definition,
                                              InstantiationError* error) {
   std::shared_ptr<GraphExec> exec(
       new GraphExec(std::move(definition), memory, flags));
-  std::lock_guard lock(exec->mutex_);
+  MutexLock lock(&exec->mutex_);
   exec->CollectLocked(*exec->definition_);
   Sort(&exec->allocations_);
   if (HasUnusedCondition(*exec->definition_)) {
@@ -152,7 +153,7 @@ std::shared_ptr<GraphExec> GraphExec::Create(std::shared_ptr<Graph> definition,
 }
 
 CUresult GraphExec::Launch(Stream& stream) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   if (!allocations_.empty()) {
     const CUresult result = GraphMemory::Get().Begin(
         allocations_,
@@ -209,7 +210,7 @@ Program::Entry& GraphExec::EntryLocked(const GraphNode* node) {
 
 CUresult GraphExec::SetParameters(CUgraphNode origin,
                                   NodeParameters parameters) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   GraphNode* node = FindLocked(origin);
   if (node == nullptr || node->type() != TypeOf(parameters)) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -230,7 +231,7 @@ CUresult GraphExec::SetParameters(CUgraphNode origin,
 }
 
 CUresult GraphExec::SetEnabled(CUgraphNode origin, bool enabled) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   GraphNode* node = FindLocked(origin);
   if (node == nullptr || !CanBeDisabled(node->type())) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -243,7 +244,7 @@ CUresult GraphExec::SetEnabled(CUgraphNode origin, bool enabled) {
 }
 
 CUresult GraphExec::GetEnabled(CUgraphNode origin, bool* enabled) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   const GraphNode* node = FindLocked(origin);
   if (node == nullptr || !CanBeDisabled(node->type())) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -253,7 +254,7 @@ CUresult GraphExec::GetEnabled(CUgraphNode origin, bool* enabled) {
 }
 
 CUresult GraphExec::SetChild(CUgraphNode origin, const Graph& graph) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   const GraphNode* node = FindLocked(origin);
   if (node == nullptr || node->type() != CU_GRAPH_NODE_TYPE_GRAPH) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -264,7 +265,7 @@ CUresult GraphExec::SetChild(CUgraphNode origin, const Graph& graph) {
 
 CUresult GraphExec::Update(const Graph& graph,
                            CUgraphExecUpdateResultInfo* info) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(&mutex_);
   return UpdateLocked(*definition_, graph, info);
 }
 

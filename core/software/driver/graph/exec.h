@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/graph/allocation.h"
 #include "core/software/driver/graph/graph.h"
 #include "core/software/driver/graph/program.h"
@@ -74,7 +74,7 @@ class GraphExec {
 
   const MemoryMap& memory_;
   const cuuint64_t flags_;
-  std::mutex mutex_;
+  Mutex mutex_;
   const std::shared_ptr<Graph> definition_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Program> program_ ABSL_GUARDED_BY(mutex_);
   Program::Index index_ ABSL_GUARDED_BY(mutex_);  // of the definition's nodes

@@ -4,9 +4,9 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "core/software/base/mutex.h"
 #include "core/software/driver/graph/user_object.h"
 #include "core/software/driver/handle_table.h"
 #include "cuda.h"
@@ -21,7 +21,7 @@ struct GraphNode;
 // The graphs that the application knows. One lock guards all definitions, with
 // their nodes: they are edited rarely, and one call may name nodes of several.
 struct GraphHandles {
-  std::mutex mutex;
+  Mutex mutex;
   HandleTable<CUgraph, Graph> graphs;
   HandleTable<CUgraphNode, GraphNode> nodes;
   // Captures that have not ended, and their number, which is read without lock.

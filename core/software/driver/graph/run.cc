@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/fault.h"
 #include "core/software/runtime/worker_pool.h"
 
@@ -67,66 +66,63 @@ class DagRun {
         workers_(WorkerPool::Get(), [this] { Help(); }) {}
 
   void Run() {
-    Lock lock(mutex_);
+    MutexLock lock(&mutex_);
     remaining_ = program_.entries().size();
     for (uint32_t i = 0; i < remaining_; ++i) {
       const uint32_t dependencies = program_.entries()[i].dependencies;
       program_.progress(i).pending = dependencies;
       if (dependencies == 0) PushLocked(i);
     }
-    while (!OverLocked()) Advance(lock);
+    while (!OverLocked()) Advance();
   }
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
-
   bool OverLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return remaining_ == 0 || (Faulted() && running_ == 0);
   }
 
   // The loop of a worker; returns when nothing is left for it.
   void Help() {
-    Lock lock(mutex_);
-    while (!ready_.empty() && !Faulted()) RunOne(PopLocked(), lock);
-    changed_.notify_all();
+    MutexLock lock(&mutex_);
+    while (!ready_.empty() && !Faulted()) RunOne(PopLocked());
+    changed_.NotifyAll();
   }
 
   // One thing that the graph's own thread does.
-  void Advance(Lock& lock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!ready_.empty() && !Faulted()) {
       const uint32_t next = PopLocked();
       CallWorkersLocked();
-      return RunOne(next, lock);
+      return RunOne(next);
     }
     if (const std::optional<uint32_t> next = PopOwnLocked()) {
-      return RunOne(*next, lock);
+      return RunOne(*next);
     }
-    Rest(lock);
+    Rest();
   }
 
   // Until a worker has something new, or it is time to look at `own_` again.
-  void Rest(Lock& lock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void Rest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     resting_ = true;
     if (own_.empty()) {
-      changed_.wait(lock);  // for workers, since nothing else can go on
+      changed_.Wait(&mutex_);  // for workers, since nothing else can go on
     } else {
-      changed_.wait_for(lock, pause_);
+      changed_.WaitFor(&mutex_, pause_);
       pause_ = std::min(2 * pause_, kLongestPause);
     }
     resting_ = false;
   }
 
-  void RunOne(uint32_t index, Lock& lock)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void RunOne(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     pause_ = kShortestPause;
     ++running_;
-    lock.unlock();
+    mutex_.Unlock();
     const Clock::time_point start = Clock::now();
     RunStep(program_.entries()[index], events_);
     const auto took = std::chrono::nanoseconds(Clock::now() - start).count();
     program_.progress(index).expected_ns =
         static_cast<uint32_t>(std::min<int64_t>(took, UINT32_MAX));
-    lock.lock();
+    mutex_.Lock();
     --running_;
     FinishLocked(index);
   }
@@ -147,7 +143,7 @@ class DagRun {
       ready_.push_back(index);
       waiting_ns_ += program_.progress(index).expected_ns;
     }
-    if (resting_) changed_.notify_all();
+    if (resting_) changed_.NotifyAll();
   }
 
   uint32_t PopLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -180,8 +176,8 @@ class DagRun {
 
   Program& program_;
   LaunchEvents& events_;
-  std::mutex mutex_;
-  std::condition_variable changed_;  // a worker has done something
+  Mutex mutex_;
+  ConditionVariable changed_;  // a worker has done something
   std::deque<uint32_t> ready_ ABSL_GUARDED_BY(mutex_);
   std::deque<uint32_t> own_ ABSL_GUARDED_BY(mutex_);
   uint64_t waiting_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // of `ready_`

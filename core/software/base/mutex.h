@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The standard library's mutexes with the annotations that clang's
+// -Wthread-safety checks. The software driver is linked without Abseil's
+// (core/software/README.md); names and meanings are those of absl::Mutex.
+#ifndef HOLDFAST_CORE_SOFTWARE_BASE_MUTEX_H_
+#define HOLDFAST_CORE_SOFTWARE_BASE_MUTEX_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <shared_mutex>
+
+#include "absl/base/thread_annotations.h"
+
+namespace holdfast::software {
+
+// Excludes all other threads. Not recursive.
+class ABSL_LOCKABLE Mutex {
+ public:
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
+  void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
+
+ private:
+  friend class ConditionVariable;
+  std::mutex mutex_;
+};
+
+// Excludes either all other threads or only those that write. Not recursive.
+class ABSL_LOCKABLE SharedMutex {
+ public:
+  SharedMutex() = default;
+  SharedMutex(const SharedMutex&) = delete;
+  SharedMutex& operator=(const SharedMutex&) = delete;
+
+  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
+  void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
+  void ReaderLock() ABSL_SHARED_LOCK_FUNCTION() { mutex_.lock_shared(); }
+  void ReaderUnlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock_shared(); }
+
+ private:
+  std::shared_mutex mutex_;
+};
+
+// Holds a Mutex for as long as it lives.
+class ABSL_SCOPED_LOCKABLE MutexLock {
+ public:
+  explicit MutexLock(Mutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex)
+      : mutex_(*mutex) {
+    mutex_.Lock();
+  }
+  ~MutexLock() ABSL_UNLOCK_FUNCTION() { mutex_.Unlock(); }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+// Holds a SharedMutex for reading.
+class ABSL_SCOPED_LOCKABLE ReaderMutexLock {
+ public:
+  explicit ReaderMutexLock(SharedMutex* mutex) ABSL_SHARED_LOCK_FUNCTION(mutex)
+      : mutex_(*mutex) {
+    mutex_.ReaderLock();
+  }
+  ~ReaderMutexLock() ABSL_UNLOCK_FUNCTION() { mutex_.ReaderUnlock(); }
+  ReaderMutexLock(const ReaderMutexLock&) = delete;
+  ReaderMutexLock& operator=(const ReaderMutexLock&) = delete;
+
+ private:
+  SharedMutex& mutex_;
+};
+
+// Holds a SharedMutex for writing.
+class ABSL_SCOPED_LOCKABLE WriterMutexLock {
+ public:
+  explicit WriterMutexLock(SharedMutex* mutex)
+      ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex)
+      : mutex_(*mutex) {
+    mutex_.Lock();
+  }
+  ~WriterMutexLock() ABSL_UNLOCK_FUNCTION() { mutex_.Unlock(); }
+  WriterMutexLock(const WriterMutexLock&) = delete;
+  WriterMutexLock& operator=(const WriterMutexLock&) = delete;
+
+ private:
+  SharedMutex& mutex_;
+};
+
+// Lets threads sleep until another one notifies them. Each wait unlocks the
+// mutex while the thread sleeps, and may end for no reason: call it in a loop
+// that tests the condition. A predicate as an argument would not be checked,
+// since the analysis does not know under which lock it is called.
+class ConditionVariable {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void NotifyOne() { changed_.notify_one(); }
+  void NotifyAll() { changed_.notify_all(); }
+
+  void Wait(Mutex* mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
+    changed_.wait(lock);
+    lock.release();
+  }
+
+  // Returns false if `end` has passed.
+  bool WaitUntil(Mutex* mutex, Clock::time_point end)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
+    const std::cv_status status = changed_.wait_until(lock, end);
+    lock.release();
+    return status == std::cv_status::no_timeout;
+  }
+
+  // Returns false if `limit` has passed.
+  bool WaitFor(Mutex* mutex, Clock::duration limit)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return WaitUntil(mutex, Clock::now() + limit);
+  }
+
+ private:
+  std::condition_variable changed_;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_BASE_MUTEX_H_
