@@ -683,6 +683,7 @@ StopEvents::Event Daemon::Await(absl::Time deadline) {
 absl::Status Daemon::MakeWay() {
   if (!parts_->upgrade.prepared()) {
     const auto version = parts_->upgrade.Prepare(absl::Now() + kParkTime);
+    NoteSignal("Upgrade", "SIGUSR2", version.status());
     if (!version.ok()) {
       LogError("this daemon goes on: ", version.status().message());
       return absl::OkStatus();
@@ -708,6 +709,14 @@ void Daemon::Reload() {
   }
   const absl::Status audit = parts_->audit->Reopen();
   if (!audit.ok()) LogError("SIGHUP: ", audit.message());
+  absl::Status outcome = policy;
+  outcome.Update(certificates);
+  NoteSignal("Reload", "SIGHUP", outcome);
+}
+
+void Daemon::NoteSignal(const char* act, const char* signal,
+                        const absl::Status& outcome) {
+  parts_->audit->Act({.name = act, .client = signal, .outcome = outcome});
 }
 
 absl::Status Daemon::Run() {

@@ -99,8 +99,8 @@ void Callers::Refuse(const grpc::ServerContextBase& context,
                      const absl::Status& status) const {
   const std::string client = NameOf(peers_.IdentityOf(context));
   const std::string peer = peers_.Describe(context.peer());
-  audit_.Refusal({.name = std::string(act),
-                  .object = std::string(object),
+  audit_.Refusal({.name = act,
+                  .object = object,
                   .client = client,
                   .peer = peer,
                   .outcome = status});
@@ -122,16 +122,31 @@ absl::StatusOr<Caller> Callers::OperatorOf(
         absl::StrCat(act, " is for operators, not for ", caller->client(), " (",
                      caller->peer, ")"));
   }
-  if (!caller.ok()) {
-    Refuse(context, act, object, caller.status());
-    return caller;
-  }
-  audit_.Act({.name = std::string(act),
-              .object = std::string(object),
-              .client = NameOf(peers_.IdentityOf(context)),
-              .peer = caller->peer,
-              .outcome = absl::OkStatus()});
+  if (!caller.ok()) Refuse(context, act, object, caller.status());
   return caller;
+}
+
+void Callers::RecordAct(const grpc::ServerContextBase& context,
+                        absl::string_view act, absl::string_view object,
+                        const absl::Status& outcome) const {
+  const std::string client = NameOf(peers_.IdentityOf(context));
+  const std::string peer = peers_.Describe(context.peer());
+  audit_.Act({.name = act,
+              .object = object,
+              .client = client,
+              .peer = peer,
+              .outcome = outcome});
+}
+
+void Callers::RecordSession(const grpc::ServerContextBase& context,
+                            const Caller& caller,
+                            absl::string_view session) const {
+  const std::string peer = peers_.Describe(context.peer());
+  audit_.Admission({.name = "OpenSession",
+                    .object = session,
+                    .client = caller.client(),
+                    .peer = peer,
+                    .outcome = absl::OkStatus()});
 }
 
 }  // namespace holdfast
