@@ -211,8 +211,11 @@ absl::Status MakeSocketDirectories(const Config& config) {
     const auto directory = std::filesystem::path(endpoint.path).parent_path();
     std::error_code error;
     if (std::filesystem::exists(directory, error)) continue;
-    HOLDFAST_RETURN_IF_ERROR(
-        MakePrivateDirectory(directory.string(), config.socket_mode));
+    const auto& own = config.operator_sockets;
+    const bool for_operators =
+        std::find(own.begin(), own.end(), endpoint.path) != own.end();
+    HOLDFAST_RETURN_IF_ERROR(MakePrivateDirectory(
+        directory.string(), for_operators ? 0600 : config.socket_mode));
   }
   return absl::OkStatus();
 }
@@ -230,6 +233,8 @@ RpcServer::Options ServerOptions(const Config& config,
                                  CallMetrics& calls, InheritedSockets sockets) {
   return {.endpoints = config.listen,
           .socket_mode = config.socket_mode,
+          .operator_sockets = {config.operator_sockets.begin(),
+                               config.operator_sockets.end()},
           .tls = std::move(tls),
           .insecure = config.insecure,
           .max_connections = config.max_connections,
@@ -590,6 +595,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
   auto parts = std::make_unique<Parts>(config, spawner, events,
                                        std::move(successor), left.names,
                                        std::move(directory), std::move(audit));
+  if (config.policy.empty() && ServesOthers(config)) {
+    LogWarning(
+        "no --policy: everybody who can connect is served, without a quota");
+  }
   HOLDFAST_RETURN_IF_ERROR(parts->LoadPolicy(config));
   HOLDFAST_RETURN_IF_ERROR(parts->LoadCertificates(config));
   HOLDFAST_RETURN_IF_ERROR(parts->ServeDescriptors(config.socket_mode));

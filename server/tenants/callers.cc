@@ -62,10 +62,11 @@ absl::StatusOr<std::shared_ptr<Tenant>> TenantOf(TenantTable& tenants,
 }  // namespace
 
 absl::StatusOr<Caller> Callers::Resolve(
-    const Identity& identity,
-    std::optional<absl::string_view> authorization) const {
+    const Identity& identity, std::optional<absl::string_view> authorization,
+    bool may_operate) const {
   if (!authorization.has_value()) {
-    if (IsOwner(identity) || tenants_.NamesOperator(identity)) {
+    if (may_operate &&
+        (IsOwner(identity) || tenants_.NamesOperator(identity))) {
       return ToCaller(tenants_.OfOperator(identity), identity, Role::kOperator);
     }
     return ToCaller(tenants_.Of(identity), identity, Role::kUser);
@@ -89,7 +90,8 @@ absl::StatusOr<Caller> Callers::Identify(
     }
   }
   HOLDFAST_ASSIGN_OR_RETURN(Caller caller,
-                            Resolve(peers_.IdentityOf(context), authorization));
+                            Resolve(peers_.IdentityOf(context), authorization,
+                                    peers_.MayOperate(context.peer())));
   caller.peer = peers_.Describe(context.peer());
   return caller;
 }
@@ -120,7 +122,10 @@ absl::StatusOr<Caller> Callers::OperatorOf(
   if (caller.ok() && !caller->is_operator()) {
     caller = absl::PermissionDeniedError(
         absl::StrCat(act, " is for operators, not for ", caller->client(), " (",
-                     caller->peer, ")"));
+                     caller->peer, ")",
+                     peers_.MayOperate(context.peer())
+                         ? ""
+                         : "; users are operators on --operator-socket"));
   }
   if (!caller.ok()) Refuse(context, act, object, caller.status());
   return caller;

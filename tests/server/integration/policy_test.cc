@@ -192,6 +192,35 @@ TEST_F(PolicyTest, ARefusedClientLearnsNothingOfTheDaemon) {
             StatusCode::PERMISSION_DENIED);
 }
 
+// The socket that is mounted into containers: root in one of them is the root
+// of the kernel's answer, and of the daemon's own user.
+TEST_F(PolicyTest, UsersAreOperatorsOnTheOperatorsSocketAlone) {
+  const std::string own = directory_ + "/operators/holdfast.sock";
+  const DaemonProcess daemon({"--policy=" + policy(),
+                              "--operator-socket=" + own,
+                              "--socket-mode=0666"});
+  const Channel operators = Connect("unix:" + own), shared = daemon.Unix();
+  const auto create = [](const Channel& channel, const std::string& name) {
+    grpc::ClientContext context;
+    v1::CreateTenantRequest request;
+    request.set_name(name);
+    v1::CreateTenantResponse response;
+    return v1::AdminService::NewStub(channel)->CreateTenant(&context, request,
+                                                            &response);
+  };
+  EXPECT_EQ(List(shared), StatusCode::PERMISSION_DENIED);
+  const grpc::Status refused = create(shared, "mine");
+  EXPECT_EQ(refused.error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(List(operators), StatusCode::OK);
+  const grpc::Status made = create(operators, "job");
+  EXPECT_TRUE(made.ok()) << Text(made);
+  namespace fs = std::filesystem;
+  EXPECT_EQ(fs::status(own).permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(fs::status(directory_ + "/operators").permissions(),
+            fs::perms::owner_all);
+}
+
 TEST_F(PolicyTest, AFloodOfRefusalsDoesNotFillTheDisk) {
   const Channel tcp = daemon_->Tcp();
   for (int i = 0; i < 1000; ++i) {
