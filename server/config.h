@@ -45,6 +45,7 @@ struct Config {
 
   std::vector<Endpoint> listen;
   mode_t socket_mode = 0600;
+  std::vector<std::string> operator_sockets;  // paths, also in `listen`
   TlsFiles tls;
   bool insecure = false;
   std::string runtime_dir;  // sockets of executors

@@ -212,8 +212,11 @@ absl::Status MakeSocketDirectories(const Config& config) {
     const auto directory = std::filesystem::path(endpoint.path).parent_path();
     std::error_code error;
     if (std::filesystem::exists(directory, error)) continue;
-    HOLDFAST_RETURN_IF_ERROR(
-        MakePrivateDirectory(directory.string(), config.socket_mode));
+    const auto& own = config.operator_sockets;
+    const bool for_operators =
+        std::find(own.begin(), own.end(), endpoint.path) != own.end();
+    HOLDFAST_RETURN_IF_ERROR(MakePrivateDirectory(
+        directory.string(), for_operators ? 0600 : config.socket_mode));
   }
   return absl::OkStatus();
 }
@@ -231,6 +234,8 @@ RpcServer::Options ServerOptions(const Config& config,
                                  CallMetrics& calls, InheritedSockets sockets) {
   return {.endpoints = config.listen,
           .socket_mode = config.socket_mode,
+          .operator_sockets = {config.operator_sockets.begin(),
+                               config.operator_sockets.end()},
           .tls = std::move(tls),
           .insecure = config.insecure,
           .max_connections = config.max_connections,
@@ -422,6 +427,10 @@ struct Daemon::Parts {
     // A daemon that was executed in place is watched already, and may wait for
     // devices for longer than that allows.
     watchdog = std::make_unique<Watchdog>(Watchdog::Interval(), [] {});
+    if (config.policy.empty() && ServesOthers(config)) {
+      LogWarning(
+          "no --policy: everybody who can connect is served, without a quota");
+    }
     HOLDFAST_RETURN_IF_ERROR(LoadPolicy(config));
     HOLDFAST_RETURN_IF_ERROR(LoadCertificates(config));
     HOLDFAST_RETURN_IF_ERROR(ServeDescriptors(config.socket_mode));
@@ -711,6 +720,7 @@ StopEvents::Event Daemon::Await(absl::Time deadline) {
 absl::Status Daemon::MakeWay() {
   if (!parts_->upgrade.prepared()) {
     const auto version = parts_->upgrade.Prepare(absl::Now() + kParkTime);
+    NoteSignal("Upgrade", "SIGUSR2", version.status());
     if (!version.ok()) {
       LogError("this daemon goes on: ", version.status().message());
       return absl::OkStatus();
@@ -736,6 +746,14 @@ void Daemon::Reload() {
   }
   const absl::Status audit = parts_->audit->Reopen();
   if (!audit.ok()) LogError("SIGHUP: ", audit.message());
+  absl::Status outcome = policy;
+  outcome.Update(certificates);
+  NoteSignal("Reload", "SIGHUP", outcome);
+}
+
+void Daemon::NoteSignal(const char* act, const char* signal,
+                        const absl::Status& outcome) {
+  parts_->audit->Act({.name = act, .client = signal, .outcome = outcome});
 }
 
 absl::Status Daemon::Run() {

@@ -45,6 +45,9 @@ class Daemon {
   // certificates again.
   StopEvents::Event Await(absl::Time deadline);
   void Reload();
+  // Writes into the audit log how an act ended that a signal asked for.
+  void NoteSignal(const char* act, const char* signal,
+                  const absl::Status& outcome);
   bool Drain();
   // Makes way for the successor. Returns OK, and all goes on, if that was not
   // possible; else why the daemon cannot go on.

@@ -133,6 +133,25 @@ void AddAddresses(CLI::App* app, Config* config) {
       ->type_name("MODE")
       ->default_str("0600")
       ->group(group);
+  app->add_option_function<std::vector<std::string>>(
+         "--operator-socket",
+         [config](const std::vector<std::string>& paths) {
+           for (const std::string& path : paths) {
+             const auto endpoint = Endpoint::Parse("unix:" + path);
+             if (!endpoint.ok()) {
+               throw CLI::ValidationError(
+                   "--operator-socket",
+                   std::string(endpoint.status().message()));
+             }
+             config->operator_sockets.push_back(endpoint->path);
+           }
+         },
+         "A further Unix socket, of the daemon's own user alone; may be given "
+         "several times. Users, root too, are then operators there and on no "
+         "other socket: for daemons whose socket is mounted into containers, "
+         "where anybody may be root.")
+      ->type_name("PATH")
+      ->group(group);
   app->add_option("--tls-cert", config->tls.certificate,
                   "The server's certificate with its chain, PEM; makes TCP "
                   "TLS. Read again on SIGHUP, as are key and CA.")
@@ -513,6 +532,11 @@ void SetDefaults(Config* config) {
   if (config->listen.empty()) {
     Endpoint endpoint;
     endpoint.path = DefaultRuntimeDirectory() + "/holdfast.sock";
+    config->listen.push_back(endpoint);
+  }
+  for (const std::string& path : config->operator_sockets) {
+    Endpoint endpoint;
+    endpoint.path = path;
     config->listen.push_back(endpoint);
   }
 }

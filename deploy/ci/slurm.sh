@@ -56,7 +56,8 @@ CUDA
 
 start_daemon() {
   "$directory/bin/holdfastd" --device=cpu --listen="$address" --socket-mode=0666 \
-    --runtime-dir="$directory/run" --cache-directory="$directory/cache" >"$directory/holdfastd.log" 2>&1 &
+    --policy=deploy/slurm/policy.toml --runtime-dir="$directory/run" --cache-directory="$directory/cache" \
+    >"$directory/holdfastd.log" 2>&1 &
   daemon=$!
   until_true 30 "$directory/bin/holdfast" devices --address="$address"
 }
@@ -98,6 +99,11 @@ is_refused() {  # PATTERN COMMAND...
 quota_holds() {
   is_refused "resource exhausted" timeout 60 srun --chdir=/tmp --gres=holdfast_mem:1 --holdfast "$directory/bin/holdfast" run \
     "$directory/bin/spin.cu" --kernel spin --grid 1 --block 1 scratch:1342177280
+}
+# Else a job would drop its quota with its token.
+refused_without_its_token() {
+  is_refused "permission denied" srun --chdir=/tmp --gres=holdfast_mem:1 --holdfast \
+    env --unset=HOLDFAST_TOKEN "$directory/bin/holdfast" devices
 }
 token_is_private() {
   [ "$(stat --format=%a:%U "$directory/jobs/$1")" = "400:$user" ] && ! runuser -u daemon -- cat "$directory/jobs/$1"
@@ -142,6 +148,7 @@ main() {
     srun --gres=holdfast_mem:17 --holdfast --chdir=/tmp true
   check "a job without any is told so" is_refused "add --gres=holdfast_mem:GIB" srun --holdfast --chdir=/tmp true
   check "the daemon holds it to what Slurm has counted" quota_holds
+  check "and refuses it without its token" refused_without_its_token
   for way in by_itself by_scancel by_requeue by_death_of_its_stepd; do
     check "a job that ends $way starts" $way
     check "  and nothing of it is left" nothing_is_left_of "$job"

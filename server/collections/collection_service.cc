@@ -86,10 +86,14 @@ grpc::ServerUnaryReactor* CollectionService::DeleteCollection(
     v1::DeleteCollectionResponse* response) {
   return AnswerNow(context, [&]() -> absl::Status {
     HOLDFAST_ASSIGN_OR_RETURN(const auto viewer, ViewerOf(*context));
-    HOLDFAST_ASSIGN_OR_RETURN(const uint32_t deleted,
-                              table_.Delete(viewer, *request));
-    response->set_deleted_versions(deleted);
-    return absl::OkStatus();
+    const auto deleted = table_.Delete(viewer, *request);
+    // An operator may delete what is others'.
+    if (viewer.sees_all) {
+      callers_.RecordAct(*context, "DeleteCollection", request->name(),
+                         deleted.status());
+    }
+    if (deleted.ok()) response->set_deleted_versions(*deleted);
+    return deleted.status();
   });
 }
 
@@ -99,7 +103,12 @@ grpc::ServerUnaryReactor* CollectionService::ConfigureCollection(
     v1::ConfigureCollectionResponse*) {
   return AnswerNow(context, [&]() -> absl::Status {
     HOLDFAST_ASSIGN_OR_RETURN(const auto viewer, ViewerOf(*context));
-    return table_.Configure(viewer, *request);
+    const absl::Status configured = table_.Configure(viewer, *request);
+    if (viewer.sees_all) {
+      callers_.RecordAct(*context, "ConfigureCollection", request->name(),
+                         configured);
+    }
+    return configured;
   });
 }
 

@@ -76,7 +76,7 @@ std::string Ipv6Network(absl::string_view address) {
 
 }  // namespace
 
-std::string PeerTable::Add(int fd) {
+std::string PeerTable::Add(int fd, bool may_operate) {
   ucred peer = {};
   socklen_t size = sizeof peer;
   UserIdentity user;
@@ -85,8 +85,16 @@ std::string PeerTable::Add(int fd) {
   }
   std::string name = NameOf(user);
   absl::MutexLock lock(&mutex_);
-  peers_[absl::StrCat(kLocalPrefix, fd)] = {std::move(user), peer.pid};
+  peers_[absl::StrCat(kLocalPrefix, fd)] = {std::move(user), peer.pid,
+                                            may_operate};
   return name;
+}
+
+bool PeerTable::MayOperate(absl::string_view peer) const {
+  if (!IsLocal(peer)) return true;
+  absl::MutexLock lock(&mutex_);
+  const auto found = peers_.find(peer);
+  return found != peers_.end() && found->second.may_operate;
 }
 
 std::string PeerTable::Describe(absl::string_view peer) const {

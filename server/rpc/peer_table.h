@@ -24,7 +24,12 @@ class PeerTable {
  public:
   // To be called when a connection is accepted; replaces what an earlier
   // connection with the same number had. Returns its name, as NameOf has it.
-  std::string Add(int fd);
+  // `may_operate`: users are operators there.
+  std::string Add(int fd, bool may_operate = true);
+
+  // Whether a user at the end of this connection may be an operator. True for
+  // connections over TCP, where there are no users.
+  bool MayOperate(absl::string_view peer) const;
 
   // For people: "unix uid=1000 pid=4711" or "tcp 10.0.0.7:50122"; `peer` is
   // what grpc::ServerContext::peer() says.
@@ -44,6 +49,7 @@ class PeerTable {
   struct Peer {
     UserIdentity user;
     pid_t pid = 0;
+    bool may_operate = true;
   };
 
   mutable absl::Mutex mutex_;

@@ -138,7 +138,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
         "the gRPC server could not be built: if TLS was asked for, the "
         "certificate and key do not fit");
   }
-  server->StartAccepting(peers);
+  server->StartAccepting(options, peers);
   return server;
 }
 
@@ -148,9 +148,12 @@ absl::Status RpcServer::Listen(Options& options, grpc::ServerBuilder* builder) {
   AddInherited(options.inherited, &endpoints_);
   for (Endpoint& endpoint : endpoints_) {
     if (endpoint.kind == Endpoint::Kind::kUnix) {
-      HOLDFAST_ASSIGN_OR_RETURN(auto listener,
-                                ListenerAt(endpoint.path, options.socket_mode,
-                                           options.inherited, options.left));
+      const mode_t mode = options.operator_sockets.count(endpoint.path) > 0
+                              ? options.socket_mode & 0700
+                              : options.socket_mode;
+      HOLDFAST_ASSIGN_OR_RETURN(
+          auto listener,
+          ListenerAt(endpoint.path, mode, options.inherited, options.left));
       Keep(options.store, listener->owns_file() ? "listener" : "given",
            listener->descriptor());
       unix_.push_back(std::move(listener));
@@ -184,10 +187,13 @@ bool RpcServer::Admit(int fd, const std::string& peer,
   return false;
 }
 
-void RpcServer::StartAccepting(PeerTable& peers) {
+void RpcServer::StartAccepting(const Options& options, PeerTable& peers) {
   for (const auto& listener : unix_) {
-    listener->Start([this, &peers](UniqueFd fd) {
-      const std::string client = peers.Add(fd.get());
+    const bool may_operate =
+        options.operator_sockets.empty() ||
+        options.operator_sockets.count(listener->path()) > 0;
+    listener->Start([this, &peers, may_operate](UniqueFd fd) {
+      const std::string client = peers.Add(fd.get(), may_operate);
       if (!Admit(fd.get(), absl::StrCat("fd:", fd.get()), client)) {
         return;
       }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ class RpcServer {
   struct Options {
     std::vector<Endpoint> endpoints;
     mode_t socket_mode = 0600;
+    // Paths among `endpoints` that are for the daemon's own user, whatever the
+    // mode of the others. If there are any, users are operators there alone.
+    std::set<std::string> operator_sockets;
     std::shared_ptr<TlsCertificates> tls;  // null: TCP is plain
     bool insecure = false;
     size_t max_connections = 4096;
@@ -93,7 +97,7 @@ class RpcServer {
   RpcServer() = default;
   // Opens the sockets of `endpoints_`.
   absl::Status Listen(Options& options, grpc::ServerBuilder* builder);
-  void StartAccepting(PeerTable& peers);
+  void StartAccepting(const Options& options, PeerTable& peers);
   void Keep(DescriptorStore* store, const char* kind, int socket);
   // Asks the monitor, and counts what it refuses.
   bool Admit(int fd, const std::string& peer, const std::string& client);

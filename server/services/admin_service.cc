@@ -29,6 +29,12 @@ constexpr absl::Duration kCancelPoll = absl::Milliseconds(200);
 
 constexpr size_t kMaxReasonBytes = 256;
 
+// Acts that are done to the daemon as a whole.
+const std::string& NoObject() {
+  static const std::string& none = *new std::string;
+  return none;
+}
+
 // What a session's work may take to end before it is suspended.
 constexpr absl::Duration kSuspendTimeout = absl::Seconds(30);
 constexpr absl::Duration kUpgradeTimeout = absl::Seconds(30);
@@ -45,6 +51,14 @@ absl::StatusOr<absl::Time> DeadlineOf(const Request& request,
   return absl::InvalidArgumentError(absl::StrCat("timeout is ",
                                                  absl::FormatDuration(timeout),
                                                  ", it must not be negative"));
+}
+
+// For clients and the log, which an operator must not fill either.
+absl::Status CheckReason(const std::string& reason) {
+  if (reason.size() <= kMaxReasonBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the reason has ", reason.size(), " bytes, the limit is ",
+                   kMaxReasonBytes));
 }
 
 // For the session's client and the log.
@@ -150,9 +164,38 @@ AdminService::AdminService(SessionRegistry& registry,
       make_way_(std::move(make_way)),
       started_(absl::Now()) {}
 
+template <typename Make>
+grpc::ServerUnaryReactor* AdminService::ActNow(
+    grpc::CallbackServerContext* context, const char* act,
+    const std::string& object, const Make& make) {
+  return AnswerNow(context, [&]() -> absl::Status {
+    HOLDFAST_RETURN_IF_ERROR(
+        callers_.OperatorOf(*context, act, object).status());
+    const absl::Status outcome = make();
+    callers_.RecordAct(*context, act, object, outcome);
+    return outcome;
+  });
+}
+
+template <typename Make>
+grpc::ServerUnaryReactor* AdminService::ActInThread(
+    grpc::CallbackServerContext* context, const char* act,
+    const std::string& object, Make make) {
+  const auto caller = callers_.OperatorOf(*context, act, object);
+  if (!caller.ok()) return Answer(context, caller.status());
+  return AnswerInThread(context, threads_, caller->client(),
+                        [this, context, act, &object, make = std::move(make)] {
+                          const absl::Status outcome = make();
+                          callers_.RecordAct(*context, act, object, outcome);
+                          return outcome;
+                        });
+}
+
 grpc::ServerUnaryReactor* AdminService::GetServerInfo(
     grpc::CallbackServerContext* context, const v1::GetServerInfoRequest*,
     v1::GetServerInfoResponse* response) {
+  const auto caller = callers_.Of(*context);
+  if (!caller.ok()) return Answer(context, caller.status());
   response->set_version(kVersion);
   response->add_protocol_versions(SessionRegistry::kProtocolVersion);
   const absl::Time second =
@@ -189,8 +232,11 @@ grpc::ServerUnaryReactor* AdminService::Drain(
   if (!caller.ok()) return Answer(context, caller.status());
   const absl::StatusOr<absl::Time> deadline =
       DeadlineOf(*request, absl::InfiniteDuration());
+  // Drained or not is seen after hours: the act is that no session is opened.
+  if (deadline.ok()) registry_.SetPaused(!request->stop());
+  callers_.RecordAct(*context, "Drain", request->stop() ? "stop" : "",
+                     deadline.status());
   if (!deadline.ok()) return Answer(context, deadline.status());
-  registry_.SetPaused(!request->stop());
   LogInfo(request->stop() ? "sessions are opened again"
                           : "no new sessions are opened",
           ", as ", caller->client(), " has asked");
@@ -203,22 +249,15 @@ grpc::ServerUnaryReactor* AdminService::Drain(
 grpc::ServerUnaryReactor* AdminService::EndSession(
     grpc::CallbackServerContext* context, const v1::EndSessionRequest* request,
     v1::EndSessionResponse*) {
-  const auto caller =
-      callers_.OperatorOf(*context, "EndSession", request->session_id());
-  if (!caller.ok()) return Answer(context, caller.status());
-  if (request->reason().size() > kMaxReasonBytes) {
-    return Answer(context, absl::InvalidArgumentError(absl::StrCat(
-                               "the reason has ", request->reason().size(),
-                               " bytes, the limit is ", kMaxReasonBytes)));
-  }
-  auto session = registry_.FindById(request->session_id());
-  if (!session.ok()) return Answer(context, session.status());
-  return AnswerInThread(
-      context, threads_, caller->client(),
-      [this, session = *std::move(session), reason = EndedBy(*request)] {
-        registry_.Close(*session, reason);
-        return absl::OkStatus();
-      });
+  return ActInThread(context, "EndSession", request->session_id(),
+                     [this, request]() -> absl::Status {
+                       HOLDFAST_RETURN_IF_ERROR(CheckReason(request->reason()));
+                       HOLDFAST_ASSIGN_OR_RETURN(
+                           const auto session,
+                           registry_.FindById(request->session_id()));
+                       registry_.Close(*session, EndedBy(*request));
+                       return absl::OkStatus();
+                     });
 }
 
 grpc::ServerUnaryReactor* AdminService::GetCacheStatistics(
@@ -243,23 +282,19 @@ grpc::ServerUnaryReactor* AdminService::ListCacheEntries(
     grpc::CallbackServerContext* context,
     const v1::ListCacheEntriesRequest* request,
     v1::ListCacheEntriesResponse* response) {
-  const auto caller = callers_.OperatorOf(*context, "ListCacheEntries");
-  if (!caller.ok()) return Answer(context, caller.status());
-  return AnswerInThread(context, threads_, caller->client(),
-                        [this, request, response] {
-                          size_t max = request->max_entries();
-                          if (max == 0 || max > kMaxListed) max = kMaxListed;
-                          *response = ListEntries(cache_, disk_cache_, max);
-                          return absl::OkStatus();
-                        });
+  return ActInThread(context, "ListCacheEntries", NoObject(),
+                     [this, request, response] {
+                       size_t max = request->max_entries();
+                       if (max == 0 || max > kMaxListed) max = kMaxListed;
+                       *response = ListEntries(cache_, disk_cache_, max);
+                       return absl::OkStatus();
+                     });
 }
 
 grpc::ServerUnaryReactor* AdminService::ClearCache(
     grpc::CallbackServerContext* context, const v1::ClearCacheRequest*,
     v1::ClearCacheResponse* response) {
-  const auto caller = callers_.OperatorOf(*context, "ClearCache");
-  if (!caller.ok()) return Answer(context, caller.status());
-  return AnswerInThread(context, threads_, caller->client(), [this, response] {
+  return ActInThread(context, "ClearCache", NoObject(), [this, response] {
     response->set_entries(cache_.Clear());
     response->set_disk_entries(disk_cache_.Clear());
     return absl::OkStatus();
@@ -269,9 +304,7 @@ grpc::ServerUnaryReactor* AdminService::ClearCache(
 grpc::ServerUnaryReactor* AdminService::SetQuota(
     grpc::CallbackServerContext* context, const v1::SetQuotaRequest* request,
     v1::SetQuotaResponse*) {
-  return AnswerNow(context, [&]() -> absl::Status {
-    HOLDFAST_RETURN_IF_ERROR(
-        callers_.OperatorOf(*context, "SetQuota", request->tenant()).status());
+  return ActNow(context, "SetQuota", request->tenant(), [&]() -> absl::Status {
     if (request->has_tenant()) {
       return tenants_.SetQuota(request->tenant(), request->quota());
     }
@@ -285,30 +318,25 @@ grpc::ServerUnaryReactor* AdminService::CreateTenant(
     grpc::CallbackServerContext* context,
     const v1::CreateTenantRequest* request,
     v1::CreateTenantResponse* response) {
-  const auto caller =
-      callers_.OperatorOf(*context, "CreateTenant", request->name());
-  if (!caller.ok()) return Answer(context, caller.status());
-  return AnswerInThread(context, threads_, caller->client(),
-                        [this, request, response]() -> absl::Status {
-                          HOLDFAST_ASSIGN_OR_RETURN(*response->mutable_token(),
-                                                    tenants_.Create(*request));
-                          return absl::OkStatus();
-                        });
+  return ActInThread(context, "CreateTenant", request->name(),
+                     [this, request, response]() -> absl::Status {
+                       HOLDFAST_ASSIGN_OR_RETURN(*response->mutable_token(),
+                                                 tenants_.Create(*request));
+                       return absl::OkStatus();
+                     });
 }
 
 grpc::ServerUnaryReactor* AdminService::EndTenant(
     grpc::CallbackServerContext* context, const v1::EndTenantRequest* request,
     v1::EndTenantResponse* response) {
-  const auto caller =
-      callers_.OperatorOf(*context, "EndTenant", request->name());
-  if (!caller.ok()) return Answer(context, caller.status());
-  return AnswerInThread(context, threads_, caller->client(),
-                        [this, request, response]() -> absl::Status {
-                          HOLDFAST_ASSIGN_OR_RETURN(
-                              *response->mutable_final(),
-                              tenants_.End(request->name(), request->reason()));
-                          return absl::OkStatus();
-                        });
+  return ActInThread(context, "EndTenant", request->name(),
+                     [this, request, response]() -> absl::Status {
+                       HOLDFAST_RETURN_IF_ERROR(CheckReason(request->reason()));
+                       HOLDFAST_ASSIGN_OR_RETURN(
+                           *response->mutable_final(),
+                           tenants_.End(request->name(), request->reason()));
+                       return absl::OkStatus();
+                     });
 }
 
 grpc::ServerUnaryReactor* AdminService::ListTenants(
@@ -351,39 +379,31 @@ grpc::ServerUnaryReactor* AdminService::SuspendSession(
     grpc::CallbackServerContext* context,
     const v1::SuspendSessionRequest* request,
     v1::SuspendSessionResponse* response) {
-  const auto caller =
-      callers_.OperatorOf(*context, "SuspendSession", request->session_id());
-  if (!caller.ok()) return Answer(context, caller.status());
-  const absl::StatusOr<absl::Time> deadline =
-      DeadlineOf(*request, kSuspendTimeout);
-  if (!deadline.ok()) return Answer(context, deadline.status());
-  const auto path = SuspensionPath(request->file());
-  if (!path.ok()) return Answer(context, path.status());
-  auto session = registry_.FindById(request->session_id());
-  if (!session.ok()) return Answer(context, session.status());
-  return AnswerInThread(context, threads_, caller->client(),
-                        [session = *std::move(session), path = *path,
-                         deadline = *deadline, response]() -> absl::Status {
-                          HOLDFAST_ASSIGN_OR_RETURN(
-                              const uint64_t bytes,
-                              session->Suspend(path, deadline));
-                          response->set_bytes(bytes);
-                          return absl::OkStatus();
-                        });
+  return ActInThread(
+      context, "SuspendSession", request->session_id(),
+      [this, request, response]() -> absl::Status {
+        HOLDFAST_ASSIGN_OR_RETURN(const absl::Time deadline,
+                                  DeadlineOf(*request, kSuspendTimeout));
+        HOLDFAST_ASSIGN_OR_RETURN(const std::string path,
+                                  SuspensionPath(request->file()));
+        HOLDFAST_ASSIGN_OR_RETURN(const auto session,
+                                  registry_.FindById(request->session_id()));
+        HOLDFAST_ASSIGN_OR_RETURN(const uint64_t bytes,
+                                  session->Suspend(path, deadline));
+        response->set_bytes(bytes);
+        return absl::OkStatus();
+      });
 }
 
 grpc::ServerUnaryReactor* AdminService::ResumeSession(
     grpc::CallbackServerContext* context,
     const v1::ResumeSessionRequest* request,
     v1::ResumeSessionResponse* response) {
-  const auto caller =
-      callers_.OperatorOf(*context, "ResumeSession", request->session_id());
-  if (!caller.ok()) return Answer(context, caller.status());
-  auto session = registry_.FindById(request->session_id());
-  if (!session.ok()) return Answer(context, session.status());
-  return AnswerInThread(
-      context, threads_, caller->client(),
-      [context, session = *std::move(session), response]() -> absl::Status {
+  return ActInThread(
+      context, "ResumeSession", request->session_id(),
+      [this, context, request, response]() -> absl::Status {
+        HOLDFAST_ASSIGN_OR_RETURN(const auto session,
+                                  registry_.FindById(request->session_id()));
         HOLDFAST_RETURN_IF_ERROR(
             session->ResumeSuspended(absl::FromChrono(context->deadline())));
         response->mutable_devices()->Add(session->devices().begin(),
@@ -395,15 +415,16 @@ grpc::ServerUnaryReactor* AdminService::ResumeSession(
 grpc::ServerUnaryReactor* AdminService::Upgrade(
     grpc::CallbackServerContext* context, const v1::UpgradeRequest* request,
     v1::UpgradeResponse* response) {
-  const auto caller = callers_.OperatorOf(*context, "Upgrade", "");
+  const auto caller = callers_.OperatorOf(*context, "Upgrade");
   if (!caller.ok()) return Answer(context, caller.status());
   const absl::StatusOr<absl::Time> deadline =
       DeadlineOf(*request, kUpgradeTimeout);
   if (!deadline.ok()) return Answer(context, deadline.status());
   auto* const call = new UpgradeCall(make_way_.answered);
   const absl::Status running = threads_.Run(
-      caller->client(), [this, call, deadline = *deadline, response] {
+      caller->client(), [this, context, call, deadline = *deadline, response] {
         auto version = make_way_.prepare(deadline);
+        callers_.RecordAct(*context, "Upgrade", "", version.status());
         if (version.ok()) *response->mutable_version() = *std::move(version);
         call->Finish(ToGrpcStatus(version.status()));
       });

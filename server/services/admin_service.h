@@ -19,7 +19,7 @@
 
 namespace holdfast {
 
-// Serves GetServerInfo and ListTenants to everybody; to operators the cache,
+// Serves GetServerInfo and ListTenants to every tenant; to operators the cache,
 // tenants, sessions (to end, to suspend and to resume them) and Drain too.
 class AdminService final : public v1::AdminService::CallbackService {
  public:
@@ -88,6 +88,18 @@ class AdminService final : public v1::AdminService::CallbackService {
                                     v1::UpgradeResponse* response) override;
 
  private:
+  // Carries out an operator's act, or refuses it to others, and writes how it
+  // ended into the audit log. `object` belongs to the request. ActNow is for
+  // acts that do not wait.
+  template <typename Make>
+  grpc::ServerUnaryReactor* ActNow(grpc::CallbackServerContext* context,
+                                   const char* act, const std::string& object,
+                                   const Make& make);
+  template <typename Make>
+  grpc::ServerUnaryReactor* ActInThread(grpc::CallbackServerContext* context,
+                                        const char* act,
+                                        const std::string& object, Make make);
+
   // Blocks while sessions are left; gives up with its caller.
   absl::Status AwaitDrained(const grpc::CallbackServerContext& context,
                             absl::Time deadline,

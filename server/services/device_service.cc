@@ -9,29 +9,30 @@
 
 namespace holdfast {
 
-DeviceService::SessionNames DeviceService::NamesFor(
-    const Caller& caller) const {
+DeviceService::View DeviceService::ViewOf(const Caller& caller) const {
   const std::string& client = caller.client();
-  const bool all = show_all_ || caller.is_operator();
-  SessionNames names;
+  View view = {.all = show_all_ || caller.is_operator(), .sessions = {}};
   for (const auto& session : sessions_.List()) {
-    if (!all && session->client() != client) continue;
-    names[session->executor_pid()] = session->id();
+    if (!view.all && session->client() != client) continue;
+    view.sessions[session->executor_pid()] = session->id();
   }
-  return names;
+  return view;
 }
 
-void DeviceService::Update(const SessionNames& names,
-                           v1::Device* device) const {
+void DeviceService::Update(const View& view, v1::Device* device) const {
   SetFreeMemory(memory_, device);
   *device->mutable_health() = health_.Get(device->ordinal());
   const auto telemetry = telemetry_.Get(device->uuid());
   if (!telemetry.has_value()) return;
   *device->mutable_telemetry() = *telemetry;
-  for (v1::DeviceProcess& process :
-       *device->mutable_telemetry()->mutable_processes()) {
-    const auto name = names.find(process.pid());
-    if (name != names.end()) process.set_session_id(name->second);
+  device->mutable_telemetry()->clear_processes();
+  for (const v1::DeviceProcess& process : telemetry->processes()) {
+    const auto session = view.sessions.find(process.pid());
+    const bool known = session != view.sessions.end();
+    if (!known && !view.all) continue;
+    v1::DeviceProcess& shown = *device->mutable_telemetry()->add_processes();
+    shown = process;
+    if (known) shown.set_session_id(session->second);
   }
 }
 
@@ -47,9 +48,9 @@ grpc::ServerUnaryReactor* DeviceService::ListDevices(
             const auto devices,
             pool_.Devices(absl::FromChrono(context->deadline())));
         *response = devices->List(memory_);
-        const SessionNames names = NamesFor(caller);
+        const View view = ViewOf(caller);
         for (v1::Device& device : *response->mutable_devices()) {
-          Update(names, &device);
+          Update(view, &device);
         }
         return absl::OkStatus();
       });
@@ -69,7 +70,7 @@ grpc::ServerUnaryReactor* DeviceService::DescribeDevice(
             pool_.Devices(absl::FromChrono(context->deadline())));
         HOLDFAST_ASSIGN_OR_RETURN(*response->mutable_device(),
                                   devices->Find(request->ordinal()));
-        Update(NamesFor(caller), response->mutable_device());
+        Update(ViewOf(caller), response->mutable_device());
         *response->mutable_driver() = devices->driver();
         return absl::OkStatus();
       });

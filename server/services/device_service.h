@@ -20,9 +20,9 @@ namespace holdfast {
 class DeviceService final : public v1::DeviceService::CallbackService {
  public:
   // All must outlive the service. Calls wait in `threads` for the first
-  // executor. With `show_all`, every client sees the sessions of processes that
-  // use a device; else only the daemon's own user and root see more than their
-  // own.
+  // executor. With `show_all`, every client sees all processes that use a
+  // device, and their sessions; else a client that is no operator sees only
+  // those of its own sessions.
   DeviceService(ExecutorPool& pool, const DeviceMemory& memory,
                 const DeviceHealthTable& health,
                 const DeviceTelemetry& telemetry,
@@ -47,11 +47,14 @@ class DeviceService final : public v1::DeviceService::CallbackService {
       v1::DescribeDeviceResponse* response) override;
 
  private:
-  // By the pid of its executor; those that the caller may see.
-  using SessionNames = std::map<int64_t, std::string>;
-  SessionNames NamesFor(const Caller& caller) const;
+  // The processes of a device that a caller may see.
+  struct View {
+    bool all = false;  // also those of other tenants and other programs
+    std::map<int64_t, std::string> sessions;  // by the pid of the executor
+  };
+  View ViewOf(const Caller& caller) const;
   // State that changes while the daemon runs.
-  void Update(const SessionNames& names, v1::Device* device) const;
+  void Update(const View& view, v1::Device* device) const;
 
   ExecutorPool& pool_;
   const DeviceMemory& memory_;

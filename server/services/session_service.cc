@@ -72,6 +72,7 @@ absl::Status SessionService::Open(const grpc::ServerContextBase& context,
   response->set_token(opened.token);
   response->set_tenant(caller.tenant->name());
   response->set_epoch(1);
+  callers_.RecordSession(context, caller, opened.session->id());
   return absl::OkStatus();
 }
 

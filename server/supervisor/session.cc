@@ -62,10 +62,12 @@ absl::Status StoppedError(const absl::Status& lost) {
   return status;
 }
 
-// Lines about the session have the trace of the call that opened it.
+// Lines about the session have its tenant, and the trace of the call that
+// opened it.
 LogFields FieldsOf(const Session::Options& options) {
   LogFields fields = LogScope::Current();
   fields.session = options.id;
+  fields.tenant = options.client;
   return fields;
 }
 

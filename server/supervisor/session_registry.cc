@@ -353,7 +353,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
       Sockets sockets,
       ServeOnSockets(*executor, start, path, descriptor_path,
                      std::min(deadline, absl::Now() + kServeLimit)));
-  const LogScope scope({.session = id});
+  const LogScope scope({.session = id, .tenant = caller.client()});
   LogFor(caller.client(), LogLevel::kInfo, "session ", id, " opened",
          Label(request), " from ", caller.peer, ", executor pid ",
          executor->pid());

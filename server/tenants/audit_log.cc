@@ -25,6 +25,14 @@ absl::StatusOr<UniqueFd> OpenFile(const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("open --audit-log=", path));
 }
 
+// Returns the text as JSON can have it, or its beginning and how long it is.
+std::string Cut(absl::string_view text) {
+  constexpr size_t kMax = AuditLog::kMaxFieldBytes;
+  if (text.size() <= kMax) return ToValidUtf8(text);
+  return absl::StrCat(ToValidUtf8(text.substr(0, kMax)), "... (", text.size(),
+                      " bytes)");
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(std::string path) {
@@ -44,9 +52,15 @@ absl::Status AuditLog::Reopen() {
 
 void AuditLog::Act(const Event& event) { Write(event, 0); }
 
-void AuditLog::Refusal(const Event& event) {
+void AuditLog::Refusal(const Event& event) { WriteLimited(refusals_, event); }
+
+void AuditLog::Admission(const Event& event) {
+  WriteLimited(admissions_, event);
+}
+
+void AuditLog::WriteLimited(LogLimiter& limiter, const Event& event) {
   const std::optional<uint64_t> dropped =
-      limiter_.Admit(event.client, absl::Now());
+      limiter.Admit(event.client.substr(0, kMaxFieldBytes), absl::Now());
   if (dropped.has_value()) Write(event, *dropped);
 }
 
@@ -55,13 +69,13 @@ void AuditLog::Write(const Event& event, uint64_t dropped) {
   nlohmann::ordered_json line;
   line["time"] = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
                                   absl::UTCTimeZone());
-  line["event"] = ToValidUtf8(event.name);
-  if (!event.object.empty()) line["object"] = ToValidUtf8(event.object);
-  line["client"] = ToValidUtf8(event.client);
-  line["peer"] = ToValidUtf8(event.peer);
+  line["event"] = Cut(event.name);
+  if (!event.object.empty()) line["object"] = Cut(event.object);
+  line["client"] = Cut(event.client);
+  if (!event.peer.empty()) line["peer"] = Cut(event.peer);
   line["outcome"] = absl::StatusCodeToString(event.outcome.code());
   if (!event.outcome.ok()) {
-    line["message"] = ToValidUtf8(event.outcome.message());
+    line["message"] = Cut(event.outcome.message());
   }
   if (dropped > 0) line["dropped"] = dropped;
   const std::string text = line.dump() + "\n";

@@ -24,16 +24,21 @@ namespace holdfast {
 //    "client":"uid 0","peer":"unix uid=0 pid=7","outcome":"OK"}
 //
 // A line is written whole and at its end, so that several daemons may share a
-// file and a rotation tool may move it. One client causes 5 refusals a second
-// at most, after 200 at once; `dropped` counts those before. Acts of operators
-// are never dropped. Thread-safe.
+// file and a rotation tool may move it. A value of a client's own making is cut
+// at kMaxFieldBytes, with its size behind it, so that no line is longer than a
+// few KiB. One client causes 5 refusals a second at most, after 200 at once,
+// and as many admissions; `dropped` counts those before. Acts of operators are
+// never dropped. Thread-safe.
 class AuditLog {
  public:
+  static constexpr size_t kMaxFieldBytes = 256;
+
+  // Texts may have any size and any bytes; they live until the call returns.
   struct Event {
-    std::string name;    // what was asked for: "EndTenant"
-    std::string object;  // of what; may be empty
-    std::string client;  // who, as NameOf has it
-    std::string peer;    // how it is connected
+    absl::string_view name;    // what was asked for: "EndTenant"
+    absl::string_view object;  // of what; may be empty
+    absl::string_view client;  // who, as NameOf has it
+    absl::string_view peer;    // how it is connected
     absl::Status outcome;
   };
 
@@ -42,8 +47,10 @@ class AuditLog {
   // Makes the file with mode 0600 if it is missing.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(std::string path);
 
-  // An act of an operator.
+  // An act of an operator, with how it ended.
   void Act(const Event& event);
+  // A session that a client was given.
+  void Admission(const Event& event);
   // Something that was refused.
   void Refusal(const Event& event);
 
@@ -53,11 +60,14 @@ class AuditLog {
 
  private:
   explicit AuditLog(std::string path) : path_(std::move(path)) {}
+  void WriteLimited(LogLimiter& limiter, const Event& event);
   void Write(const Event& event, uint64_t dropped);
 
   const std::string path_;  // empty: writes nothing
-  LogLimiter limiter_{{.burst = 200, .per_second = 5},
-                      {.burst = 2000, .per_second = 100}};
+  LogLimiter refusals_{{.burst = 200, .per_second = 5},
+                       {.burst = 2000, .per_second = 100}};
+  LogLimiter admissions_{{.burst = 200, .per_second = 5},
+                         {.burst = 2000, .per_second = 100}};
   absl::Mutex mutex_;
   UniqueFd file_ ABSL_GUARDED_BY(mutex_);
   bool failed_ ABSL_GUARDED_BY(mutex_) = false;  // said so in the log

@@ -62,10 +62,11 @@ absl::StatusOr<std::shared_ptr<Tenant>> TenantOf(TenantTable& tenants,
 }  // namespace
 
 absl::StatusOr<Caller> Callers::Resolve(
-    const Identity& identity,
-    std::optional<absl::string_view> authorization) const {
+    const Identity& identity, std::optional<absl::string_view> authorization,
+    bool may_operate) const {
   if (!authorization.has_value()) {
-    if (IsOwner(identity) || tenants_.NamesOperator(identity)) {
+    if (may_operate &&
+        (IsOwner(identity) || tenants_.NamesOperator(identity))) {
       return ToCaller(tenants_.OfOperator(identity), identity, Role::kOperator);
     }
     return ToCaller(tenants_.Of(identity), identity, Role::kUser);
@@ -89,7 +90,8 @@ absl::StatusOr<Caller> Callers::Identify(
     }
   }
   HOLDFAST_ASSIGN_OR_RETURN(Caller caller,
-                            Resolve(peers_.IdentityOf(context), authorization));
+                            Resolve(peers_.IdentityOf(context), authorization,
+                                    peers_.MayOperate(context.peer())));
   caller.peer = peers_.Describe(context.peer());
   return caller;
 }
@@ -99,8 +101,8 @@ void Callers::Refuse(const grpc::ServerContextBase& context,
                      const absl::Status& status) const {
   const std::string client = NameOf(peers_.IdentityOf(context));
   const std::string peer = peers_.Describe(context.peer());
-  audit_.Refusal({.name = std::string(act),
-                  .object = std::string(object),
+  audit_.Refusal({.name = act,
+                  .object = object,
                   .client = client,
                   .peer = peer,
                   .outcome = status});
@@ -120,18 +122,36 @@ absl::StatusOr<Caller> Callers::OperatorOf(
   if (caller.ok() && !caller->is_operator()) {
     caller = absl::PermissionDeniedError(
         absl::StrCat(act, " is for operators, not for ", caller->client(), " (",
-                     caller->peer, ")"));
+                     caller->peer, ")",
+                     peers_.MayOperate(context.peer())
+                         ? ""
+                         : "; users are operators on --operator-socket"));
   }
-  if (!caller.ok()) {
-    Refuse(context, act, object, caller.status());
-    return caller;
-  }
-  audit_.Act({.name = std::string(act),
-              .object = std::string(object),
-              .client = NameOf(peers_.IdentityOf(context)),
-              .peer = caller->peer,
-              .outcome = absl::OkStatus()});
+  if (!caller.ok()) Refuse(context, act, object, caller.status());
   return caller;
+}
+
+void Callers::RecordAct(const grpc::ServerContextBase& context,
+                        absl::string_view act, absl::string_view object,
+                        const absl::Status& outcome) const {
+  const std::string client = NameOf(peers_.IdentityOf(context));
+  const std::string peer = peers_.Describe(context.peer());
+  audit_.Act({.name = act,
+              .object = object,
+              .client = client,
+              .peer = peer,
+              .outcome = outcome});
+}
+
+void Callers::RecordSession(const grpc::ServerContextBase& context,
+                            const Caller& caller,
+                            absl::string_view session) const {
+  const std::string peer = peers_.Describe(context.peer());
+  audit_.Admission({.name = "OpenSession",
+                    .object = session,
+                    .client = caller.client(),
+                    .peer = peer,
+                    .outcome = absl::OkStatus()});
 }
 
 }  // namespace holdfast

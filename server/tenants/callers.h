@@ -36,17 +36,27 @@ class Callers {
   absl::StatusOr<Caller> Of(const grpc::ServerContextBase& context) const;
 
   // The same for calls that are for operators: the daemon's own user and root
-  // on a Unix socket, and those that the policy names. PERMISSION_DENIED names
-  // `act` ("EndTenant"); `object` is what it is done to, for the audit log.
+  // on a Unix socket, and those that the policy names; users only on sockets
+  // that are for operators, if there are any. PERMISSION_DENIED names
+  // `act` ("EndTenant"); `object` is what it is done to, for the audit log. A
+  // caller that is none is written there; one that is calls RecordAct later.
   absl::StatusOr<Caller> OperatorOf(const grpc::ServerContextBase& context,
                                     absl::string_view act,
                                     absl::string_view object = "") const;
 
+  // Writes how an operator's act ended into the audit log.
+  void RecordAct(const grpc::ServerContextBase& context, absl::string_view act,
+                 absl::string_view object, const absl::Status& outcome) const;
+
+  // Writes there that `caller` was given the session.
+  void RecordSession(const grpc::ServerContextBase& context,
+                     const Caller& caller, absl::string_view session) const;
+
   // The tenant and role of an identity with the value of its `authorization`,
-  // if there is one.
-  absl::StatusOr<Caller> Resolve(
-      const Identity& identity,
-      std::optional<absl::string_view> authorization) const;
+  // if there is one. Without `may_operate` it is a user like others, even root.
+  absl::StatusOr<Caller> Resolve(const Identity& identity,
+                                 std::optional<absl::string_view> authorization,
+                                 bool may_operate = true) const;
 
  private:
   absl::StatusOr<Caller> Identify(const grpc::ServerContextBase& context) const;

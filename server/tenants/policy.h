@@ -20,6 +20,9 @@
 
 namespace holdfast {
 
+// Of a tenant's weight, which is its share of a busy device.
+inline constexpr uint32_t kMaxTenantWeight = 1000;
+
 // One tenant of a policy file.
 struct TenantPolicy {
   std::string name;

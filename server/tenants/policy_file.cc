@@ -398,7 +398,7 @@ absl::Status Reader::ReadTenant(const toml::table& table, Policy* policy,
       ReadIdentities(table, policy->tenants.size(), &policy->tenant_of));
   if (const toml::node* const weight = table.get("weight")) {
     HOLDFAST_ASSIGN_OR_RETURN(const uint64_t number,
-                              NumberOf(*weight, 1, 1000));
+                              NumberOf(*weight, 1, kMaxTenantWeight));
     tenant->weight = static_cast<uint32_t>(number);
   }
   if (const toml::node* const devices = table.get("devices")) {

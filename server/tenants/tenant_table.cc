@@ -58,6 +58,10 @@ absl::Status CheckRequest(const v1::CreateTenantRequest& request) {
   if (devices.size() != static_cast<size_t>(request.devices_size())) {
     return absl::InvalidArgumentError("a device is named twice");
   }
+  if (request.weight() > kMaxTenantWeight) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "weight is ", request.weight(), "; the limit is ", kMaxTenantWeight));
+  }
   HOLDFAST_RETURN_IF_ERROR(CheckQuota(request.quota()));
   const uint64_t quota = request.quota().device_bytes();
   if (quota != 0 && request.reserved_device_bytes() > quota) {

@@ -160,6 +160,14 @@ TEST_F(HealthTest, TelemetryOfNvmlIsShownBesideTheHealth) {
   } while (!list.devices(0).telemetry().has_last_xid());
   EXPECT_EQ(list.devices(0).telemetry().temperature(), 55u);
   EXPECT_EQ(list.devices(0).telemetry().last_xid(), 79u);
+  // Operators see all processes of a device, others those of their sessions.
+  EXPECT_EQ(list.devices(0).telemetry().processes_size(), 2);
+  grpc::ClientContext others;
+  ASSERT_TRUE(v1::DeviceService::NewStub(daemon_->Tcp())
+                  ->ListDevices(&others, {}, &list)
+                  .ok());
+  EXPECT_EQ(list.devices(0).telemetry().temperature(), 55u);
+  EXPECT_EQ(list.devices(0).telemetry().processes_size(), 0);
   unsetenv("LD_LIBRARY_PATH");
 }
 

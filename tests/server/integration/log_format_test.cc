@@ -55,15 +55,16 @@ grpc::Status Close(const Channel& channel, const std::string& token) {
                                                             &response);
 }
 
-TEST(LogFormatTest, EachLineIsOneObjectWithSessionAndTrace) {
+TEST(LogFormatTest, EachLineIsOneObjectWithSessionTenantAndTrace) {
   const std::string path = testing::TempDir() + "/log";
-  std::string session;
+  std::string session, tenant;
   {
     const CapturedStderr captured(path);
     const DaemonProcess daemon({"--log-format=json", "--log-level=debug"});
     const auto opened =
         Open(daemon.Unix(), "\"},{\"forged\":\"\n\x1b[2Jline\\");
     session = opened.session_id();
+    tenant = opened.tenant();
     EXPECT_TRUE(Close(daemon.Unix(), opened.token()).ok());
   }
   size_t of_supervisor = 0;
@@ -85,6 +86,7 @@ TEST(LogFormatTest, EachLineIsOneObjectWithSessionAndTrace) {
     }
     // Opened, and closed by another call: both of the one that opened it.
     ++of_supervisor;
+    EXPECT_EQ(object.value("tenant", ""), tenant) << line;
     EXPECT_EQ(object.value("trace_id", ""), kTrace) << line;
     EXPECT_EQ(object.value("span_id", ""), "00f067aa0ba902b7") << line;
   }

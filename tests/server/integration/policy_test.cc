@@ -120,6 +120,107 @@ TEST_F(PolicyTest, RefusalsAndActsOfOperatorsAreInTheAuditLog) {
   EXPECT_FALSE(absl::StrContains(lines[1], response.token()));
 }
 
+TEST_F(PolicyTest, HugeNamesOfRefusedClientsAreCutInTheAuditLog) {
+  const auto admin = v1::AdminService::NewStub(daemon_->Tcp());
+  const std::string huge(size_t{40} << 20, 'x');
+  v1::EndTenantRequest end;
+  end.set_name(huge);
+  v1::SetQuotaRequest quota;
+  quota.set_tenant(huge.substr(0, 1000));
+  v1::EndSessionRequest session;
+  session.set_session_id(huge.substr(0, 1000));
+  grpc::ClientContext contexts[3];
+  v1::EndTenantResponse ended;
+  v1::SetQuotaResponse set;
+  v1::EndSessionResponse closed;
+  EXPECT_EQ(admin->EndTenant(&contexts[0], end, &ended).error_code(),
+            StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(admin->SetQuota(&contexts[1], quota, &set).error_code(),
+            StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(admin->EndSession(&contexts[2], session, &closed).error_code(),
+            StatusCode::PERMISSION_DENIED);
+  const std::vector<std::string> lines = AuditLines(audit());
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_TRUE(absl::StrContains(lines[0], "xxx... (41943040 bytes)"));
+  EXPECT_TRUE(absl::StrContains(lines[1], "xxx... (1000 bytes)"));
+  EXPECT_TRUE(absl::StrContains(lines[2], "xxx... (1000 bytes)"));
+  for (const std::string& line : lines) EXPECT_LT(line.size(), 1000u);
+}
+
+TEST_F(PolicyTest, AnActIsWrittenWithHowItEnded) {
+  const auto admin = v1::AdminService::NewStub(daemon_->Unix());
+  v1::EndTenantRequest end;
+  end.set_name("nobody");
+  grpc::ClientContext first, second;
+  v1::EndTenantResponse ended;
+  EXPECT_EQ(admin->EndTenant(&first, end, &ended).error_code(),
+            StatusCode::NOT_FOUND);
+  end.set_reason(std::string(257, 'x'));
+  EXPECT_EQ(admin->EndTenant(&second, end, &ended).error_code(),
+            StatusCode::INVALID_ARGUMENT);
+  const std::vector<std::string> lines = AuditLines(audit());
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_TRUE(absl::StrContains(lines[0], "\"outcome\":\"NOT_FOUND\""))
+      << lines[0];
+  EXPECT_TRUE(absl::StrContains(lines[1], "\"outcome\":\"INVALID_ARGUMENT\""))
+      << lines[1];
+}
+
+TEST_F(PolicyTest, ReloadsAndSessionsAreInTheAuditLog) {
+  Write("unnamed = 3\n");
+  kill(daemon_->pid(), SIGHUP);
+  ASSERT_TRUE(Eventually([&] { return AuditLines(audit()).size() == 1; }));
+  const std::string reload = AuditLines(audit())[0];
+  EXPECT_TRUE(absl::StrContains(reload, "\"event\":\"Reload\"")) << reload;
+  EXPECT_TRUE(absl::StrContains(reload, "\"client\":\"SIGHUP\"")) << reload;
+  EXPECT_TRUE(absl::StrContains(reload, "INVALID_ARGUMENT")) << reload;
+  const TestSession session(daemon_->Unix());
+  const std::vector<std::string> lines = AuditLines(audit());
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_TRUE(absl::StrContains(
+      lines[1], absl::StrCat("\"event\":\"OpenSession\",\"object\":\"",
+                             session.opened().session_id(), "\"")))
+      << lines[1];
+}
+
+TEST_F(PolicyTest, ARefusedClientLearnsNothingOfTheDaemon) {
+  grpc::ClientContext context;
+  v1::GetServerInfoResponse info;
+  EXPECT_EQ(v1::AdminService::NewStub(daemon_->Tcp())
+                ->GetServerInfo(&context, {}, &info)
+                .error_code(),
+            StatusCode::PERMISSION_DENIED);
+}
+
+// The socket that is mounted into containers: root in one of them is the root
+// of the kernel's answer, and of the daemon's own user.
+TEST_F(PolicyTest, UsersAreOperatorsOnTheOperatorsSocketAlone) {
+  const std::string own = directory_ + "/operators/holdfast.sock";
+  const DaemonProcess daemon({"--policy=" + policy(),
+                              "--operator-socket=" + own,
+                              "--socket-mode=0666"});
+  const Channel operators = Connect("unix:" + own), shared = daemon.Unix();
+  const auto create = [](const Channel& channel, const std::string& name) {
+    grpc::ClientContext context;
+    v1::CreateTenantRequest request;
+    request.set_name(name);
+    v1::CreateTenantResponse response;
+    return v1::AdminService::NewStub(channel)->CreateTenant(&context, request,
+                                                            &response);
+  };
+  EXPECT_EQ(List(shared), StatusCode::PERMISSION_DENIED);
+  const grpc::Status refused = create(shared, "mine");
+  EXPECT_EQ(refused.error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(List(operators), StatusCode::OK);
+  const grpc::Status made = create(operators, "job");
+  EXPECT_TRUE(made.ok()) << Text(made);
+  namespace fs = std::filesystem;
+  EXPECT_EQ(fs::status(own).permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(fs::status(directory_ + "/operators").permissions(),
+            fs::perms::owner_all);
+}
+
 TEST_F(PolicyTest, AFloodOfRefusalsDoesNotFillTheDisk) {
   const Channel tcp = daemon_->Tcp();
   for (int i = 0; i < 1000; ++i) {

@@ -109,6 +109,11 @@ TEST_F(TenantTableTest, BadRequestsAreRefused) {
   v1::CreateTenantRequest past = Request("past");
   past.mutable_lifetime()->set_nanos(-1);
   EXPECT_EQ(CodeOf(past), StatusCode::kInvalidArgument);
+  v1::CreateTenantRequest heavy = Request("heavy");
+  heavy.set_weight(1001);
+  EXPECT_EQ(CodeOf(heavy), StatusCode::kInvalidArgument);
+  heavy.set_weight(1000);
+  EXPECT_EQ(CodeOf(heavy), StatusCode::kOk);
 }
 
 TEST_F(TenantTableTest, ManyTenantsAreRefusedAndManyClientsForgotten) {
