@@ -86,6 +86,9 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
 [[noreturn]] void ExecuteChild(const std::string& executable,
                                const internal::ToSpawner& request,
                                Namespaces own, int channel) {
+  // A session of its own has no controlling terminal, so that a child that has
+  // been taken over cannot type into the one of a daemon in the foreground.
+  setsid();
   OfferToOomKiller();
   KeepOnlyStandardDescriptorsAnd(channel);
   sigset_t none;

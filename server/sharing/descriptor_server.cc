@@ -12,13 +12,24 @@
 #include <cstring>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "server/tenants/identity.h"
 
 namespace holdfast {
 namespace {
+
+// The user at the other end, as NameOf has it.
+std::string UserOf(int socket) {
+  ucred peer = {};
+  socklen_t size = sizeof peer;
+  UserIdentity user;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {
+    user.uid = peer.uid;
+  }
+  return NameOf(user);
+}
 
 bool SendDescriptor(int socket, int fd) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
@@ -75,7 +86,6 @@ void DescriptorServer::Loop() {
     auto wait = waits.begin() + 2;
     for (auto it = connections_.begin(); it != connections_.end(); ++wait) {
       const bool stays = wait->revents == 0 || Attend(*it);
-      if (!stays && it->held != nullptr) --holding_;
       it = stays ? std::next(it) : connections_.erase(it);
     }
     if (waits[1].revents != 0) Accept();
@@ -93,8 +103,8 @@ void DescriptorServer::Accept() {
     absl::SleepFor(absl::Milliseconds(10));
     return;
   }
-  connections_.push_back({std::move(socket), nullptr});
-  if (connections_.size() - holding_ <= kMaxSilent) return;
+  connections_.push_back({std::move(socket), nullptr, nullptr});
+  if (connections_.size() - holding_.used() <= kMaxSilent) return;
   connections_.erase(
       std::find_if(connections_.begin(), connections_.end(), silent));
 }
@@ -115,12 +125,9 @@ bool DescriptorServer::Attend(Connection& connection) {
 
 absl::Status DescriptorServer::Hand(Connection& connection,
                                     const std::string& token) {
-  if (holding_ >= kMaxHolding) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(holding_,
-                     " connections hold exported memory, which is "
-                     "the limit"));
-  }
+  auto share =
+      std::make_unique<ShareHold>(holding_, UserOf(connection.socket.get()));
+  HOLDFAST_RETURN_IF_ERROR(share->Take(1));
   HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource,
                             exports_.RedeemForeign(token));
   if (resource.event != nullptr) {
@@ -132,7 +139,7 @@ absl::Status DescriptorServer::Hand(Connection& connection,
     return absl::ErrnoToStatus(errno, "send a descriptor");
   }
   connection.held = std::move(resource.chunk);
-  ++holding_;
+  connection.share = std::move(share);
   return absl::OkStatus();
 }
 

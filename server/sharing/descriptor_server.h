@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
+#include "server/rpc/fair_share.h"
 #include "server/sharing/export_registry.h"
 
 namespace holdfast {
@@ -22,11 +23,13 @@ namespace holdfast {
 // process uses the memory. The supervisor cannot see another process's
 // mappings, so it counts the memory until that connection closes, which the
 // kernel does for a process that dies. Its input is hostile: connections
-// that say nothing do not pile up, and those that hold memory are bounded.
+// that say nothing do not pile up, and those that hold memory are shared fairly
+// among the users of the machine.
 class DescriptorServer {
  public:
-  static constexpr size_t kMaxSilent = 16;     // the oldest goes
-  static constexpr size_t kMaxHolding = 1024;  // one more is refused
+  static constexpr size_t kMaxSilent = 16;  // the oldest goes
+  // Of all users, who share it as FairShare says: one alone gets half.
+  static constexpr size_t kMaxHolding = 1024;
 
   // Serves `socket`, of type SOCK_SEQPACKET, which listens at `path` and is
   // removed in the end. `exports` must outlive the server.
@@ -43,6 +46,7 @@ class DescriptorServer {
   struct Connection {
     UniqueFd socket;
     std::shared_ptr<SharedChunk> held;  // null: has said nothing yet
+    std::unique_ptr<ShareHold> share;   // of holding_; null likewise
   };
   using Connections = std::list<Connection>;
 
@@ -58,8 +62,9 @@ class DescriptorServer {
   const UniqueFd stop_;  // an eventfd
   const std::string path_;
   ExportRegistry& exports_;
+  // Connections that hold memory.
+  FairShare holding_{"descriptors of exported memory", kMaxHolding};
   Connections connections_;  // of the thread; the oldest first
-  size_t holding_ = 0;       // of them
   std::thread thread_;
 };
 

@@ -7,12 +7,14 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <vector>
 
@@ -92,6 +94,15 @@ void AllowIfEqual(Program* program, int argument, uint32_t value) {
   Return(program, SECCOMP_RET_ALLOW);
 }
 
+// Allowed if the value that is loaded is one of `values`, by a Return behind
+// each test; else the program goes on.
+void AllowValues(Program* program, std::initializer_list<uint32_t> values) {
+  for (const uint32_t value : values) {
+    Add(program, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+    Return(program, SECCOMP_RET_ALLOW);
+  }
+}
+
 // Calls of other architectures would have other numbers.
 void CheckArchitecture(Program* program) {
   constexpr uint32_t kX32 = 0x40000000;
@@ -143,12 +154,46 @@ void AllowOwnCalls(uint32_t self, Program* program) {
   // gRPC names its threads, and polls more exactly than others.
   OnCall(program, SYS_prctl, [](Program* body) {
     LoadArgument(body, 0);
-    for (const uint32_t option : {PR_SET_NAME, PR_GET_NAME, PR_SET_TIMERSLACK,
-                                  PR_GET_TIMERSLACK, PR_GET_PDEATHSIG}) {
-      Add(body, BPF_JMP | BPF_JEQ | BPF_K, option, 0, 1);
-      Return(body, SECCOMP_RET_ALLOW);
-    }
+    AllowValues(body, {PR_SET_NAME, PR_GET_NAME, PR_SET_TIMERSLACK,
+                       PR_GET_TIMERSLACK, PR_GET_PDEATHSIG});
     Return(body, Answer(EPERM));
+  });
+}
+
+// All but what makes the kernel send signals: the owner of a descriptor may be
+// any process of the same user, its signal SIGKILL, and the kernel compares
+// users only (F_SETOWN, F_SETOWN_EX, F_SETSIG, F_SETLEASE, F_NOTIFY, O_ASYNC).
+void AllowDescriptorControl(SandboxRole role, Program* program) {
+  OnCall(program, SYS_fcntl, [role](Program* body) {
+    LoadArgument(body, 1);
+    AllowValues(body, {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL,
+                       F_SETPIPE_SZ, F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS});
+    // libcuda may lock the files that it opens.
+    if (role == SandboxRole::kCudaExecutor) {
+      AllowValues(body, {F_GETLK, F_SETLK, F_SETLKW});
+    }
+    Add(body, BPF_JMP | BPF_JEQ | BPF_K, F_SETFL, 1, 0);
+    Return(body, Answer(EPERM));
+    AllowIfBits(body, 2, O_ASYNC, /*common=*/false);
+  });
+}
+
+// The calls of the kernel's part of NVIDIA's driver, whatever they are, but
+// none of a terminal's (type 'T': TIOCSTI types into it, TIOCLINUX pastes; also
+// FIOASYNC) and none of a socket's (type 0x89: FIOSETOWN and SIOCSPGRP name
+// the process to signal), except those that only concern the descriptor.
+void AllowDeviceControl(Program* program) {
+  constexpr uint32_t kTypeMask = 0xff00;
+  constexpr uint32_t kTerminal = 'T' << 8;
+  constexpr uint32_t kSocket = 0x8900;
+  OnCall(program, SYS_ioctl, [](Program* body) {
+    LoadArgument(body, 1);
+    AllowValues(body, {TCGETS, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX});
+    Add(body, BPF_ALU | BPF_AND | BPF_K, kTypeMask);
+    Add(body, BPF_JMP | BPF_JEQ | BPF_K, kTerminal, 1, 0);
+    Add(body, BPF_JMP | BPF_JEQ | BPF_K, kSocket, 0, 1);
+    Return(body, Answer(EPERM));
+    Return(body, SECCOMP_RET_ALLOW);
   });
 }
 
@@ -161,6 +206,8 @@ Program MakeProgram(SandboxRole role, pid_t self) {
            [](Program* body) { Return(body, SECCOMP_RET_ALLOW); });
   }
   AllowFileCalls(role, &program);
+  AllowDescriptorControl(role, &program);
+  if (role == SandboxRole::kCudaExecutor) AllowDeviceControl(&program);
   AllowOwnCalls(static_cast<uint32_t>(self), &program);
   for (const uint32_t number : kMissing) {
     OnCall(&program, number,

@@ -62,6 +62,14 @@ TEST_F(SpawnerTest, ChildHasItsChannelAndNoOtherDescriptor) {
   EXPECT_EQ(child->Wait().code, 9);
 }
 
+// Else it could type into the terminal of a daemon in the foreground.
+TEST_F(SpawnerTest, ChildLeadsASessionWithoutATerminal) {
+  const std::unique_ptr<ChildProcess> child = Shell(
+      "read -r pid name state parent group session terminal rest "
+      "< /proc/$$/stat; test $session = $$ && test $terminal = 0 && exit 9");
+  EXPECT_EQ(child->Wait().code, 9);
+}
+
 TEST_F(SpawnerTest, ChannelClosesWhenTheChildEnds) {
   const std::unique_ptr<ChildProcess> child = Shell("exit 0");
   internal::FromExecutor message;

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -63,6 +64,45 @@ int SignalSupervisor(const Outside& outside) {
 
 int SignalEverybody(const Outside&) { return ErrorOf(kill(-1, 0)); }
 
+// A descriptor's owner gets the signals that its readiness causes: SIGIO, or
+// another that the process chose, as SIGKILL.
+int SignalByDescriptor(int command, long value) {
+  const int fd = memfd_create("owned", MFD_CLOEXEC);
+  if (fd < 0) return errno;
+  return ErrorOf(fcntl(fd, command, value));
+}
+
+int OwnBySupervisor(const Outside& outside) {
+  return SignalByDescriptor(F_SETOWN, outside.supervisor);
+}
+
+int OwnBySupervisorThread(const Outside& outside) {
+  const f_owner_ex owner = {.type = F_OWNER_TID, .pid = outside.supervisor};
+  return SignalByDescriptor(F_SETOWN_EX, reinterpret_cast<long>(&owner));
+}
+
+int ChooseKill(const Outside&) { return SignalByDescriptor(F_SETSIG, SIGKILL); }
+
+int SignalWhenReady(const Outside&) {
+  return SignalByDescriptor(F_SETFL, O_ASYNC);
+}
+
+// The descriptor refuses them with ENOTTY, where nothing before it does.
+int Control(unsigned long request) {
+  char byte = '\n';
+  return ErrorOf(ioctl(STDIN_FILENO, request, &byte));
+}
+
+int TypeIntoTerminal(const Outside&) { return Control(TIOCSTI); }
+
+int PasteIntoTerminal(const Outside&) { return Control(TIOCLINUX); }
+
+int OwnByControl(const Outside&) { return Control(FIOSETOWN); }
+
+int OwnGroupByControl(const Outside&) { return Control(SIOCSPGRP); }
+
+int SignalWhenReadyByControl(const Outside&) { return Control(FIOASYNC); }
+
 int TakeSupervisorDescriptor(const Outside& outside) {
   const long fd = syscall(SYS_pidfd_open, outside.supervisor, 0);
   if (fd < 0) return errno;
@@ -116,7 +156,7 @@ int RemoveFile(const Outside& outside) {
   return ErrorOf(unlink(outside.secret_file.c_str()));
 }
 
-int OpenDevice(const Outside&) { return ReadFile("/dev/mem"); }
+int OpenDevice(const Outside&) { return ReadFile("/dev/zero"); }
 
 int BecomeRoot(const Outside&) { return ErrorOf(setreuid(0, 0)); }
 
@@ -186,35 +226,51 @@ int ExhaustMemory(const Outside&) {
 
 const std::vector<EscapeAttempt>& EscapeAttempts() {
   static const auto& attempts = *new std::vector<EscapeAttempt>{
-      {"read /etc/passwd", &ReadPasswords},
-      {"read a file of others", &ReadSecret},
-      {"read the supervisor's /proc/PID/mem", &ReadSupervisorMemory},
-      {"read the supervisor's environment", &ReadSupervisorEnvironment},
+      {"read /etc/passwd", &ReadPasswords, Wall::kReading, true},
+      {"read a file of others", &ReadSecret, Wall::kReading, true},
+      {"read the supervisor's /proc/PID/mem", &ReadSupervisorMemory,
+       Wall::kProcesses},
+      {"read the supervisor's environment", &ReadSupervisorEnvironment,
+       Wall::kProcesses, true},
       {"copy the supervisor's memory (a neighbour's token)",
-       &CopySupervisorMemory},
+       &CopySupervisorMemory, Wall::kSystemCalls, true},
       {"trace the supervisor", &TraceSupervisor},
-      {"signal the supervisor", &SignalSupervisor},
+      {"signal the supervisor", &SignalSupervisor, Wall::kSystemCalls, true},
       {"signal all processes", &SignalEverybody},
+      {"have the kernel signal the supervisor (F_SETOWN)", &OwnBySupervisor,
+       Wall::kSystemCalls, true},
+      {"have the kernel signal its thread (F_SETOWN_EX)",
+       &OwnBySupervisorThread, Wall::kSystemCalls, true},
+      {"choose SIGKILL as a descriptor's signal (F_SETSIG)", &ChooseKill,
+       Wall::kSystemCalls, true},
+      {"let a descriptor signal its owner (O_ASYNC)", &SignalWhenReady,
+       Wall::kSystemCalls, true},
+      {"type into a terminal (TIOCSTI)", &TypeIntoTerminal},
+      {"paste into a terminal (TIOCLINUX)", &PasteIntoTerminal},
+      {"name a socket's owner (FIOSETOWN)", &OwnByControl},
+      {"name a socket's group (SIOCSPGRP)", &OwnGroupByControl},
+      {"let a socket signal its owner (FIOASYNC)", &SignalWhenReadyByControl},
       {"take a descriptor of the supervisor", &TakeSupervisorDescriptor},
       {"connect over TCP", &ConnectOverTcp},
-      {"connect to the daemon", &ConnectToTheDaemon},
+      {"connect to the daemon", &ConnectToTheDaemon, Wall::kSystemCalls, true},
       {"make a socket for others", &ListenForOthers},
       {"start a program", &StartProgram},
       {"start a process", &StartProcess},
-      {"write a file (fill the disk, poison a cache)", &WriteFile},
-      {"change a file", &ChangeFile},
+      {"write a file (fill the disk, poison a cache)", &WriteFile,
+       Wall::kWriting, true},
+      {"change a file", &ChangeFile, Wall::kWriting, true},
       {"remove a file", &RemoveFile},
-      {"open a device", &OpenDevice},
+      {"open a device", &OpenDevice, Wall::kReading, true},
       {"become root", &BecomeRoot},
       {"make a user namespace", &NewUserNamespace},
       {"mount", &Mount},
       {"load a program into the kernel", &LoadIntoKernel},
       {"make an io_uring", &QueueToKernel},
       {"read keys of the kernel", &ReadKeys},
-      {"share memory by System V IPC", &ShareMemory},
-      {"exhaust descriptors", &ExhaustDescriptors},
-      {"exhaust threads", &ExhaustThreads},
-      {"exhaust memory of its own", &ExhaustMemory},
+      {"share memory by System V IPC", &ShareMemory, Wall::kSystemCalls, true},
+      {"exhaust descriptors", &ExhaustDescriptors, Wall::kDescriptorLimit},
+      {"exhaust threads", &ExhaustThreads, Wall::kThreadLimit},
+      {"exhaust memory of its own", &ExhaustMemory, Wall::kMemoryLimit},
   };
   return attempts;
 }

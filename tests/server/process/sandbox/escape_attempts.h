@@ -17,11 +17,28 @@ struct Outside {
   std::string socket_path;  // a Unix socket that listens
 };
 
+// The part of the sandbox that stops an attempt, by which its errno is known.
+enum class Wall {
+  kSystemCalls,  // seccomp: EPERM
+  // A file to read: seccomp in executors on the software device, which open
+  // none, else mounts (ENOENT) or, without namespaces, Landlock (EACCES).
+  kReading,
+  // A file to write: seccomp but in CUDA executors.
+  kWriting,
+  // A file of another process: as kReading, but CUDA executors see /proc.
+  kProcesses,
+  kDescriptorLimit,  // EMFILE
+  kThreadLimit,      // EAGAIN
+  kMemoryLimit,      // ENOMEM
+};
+
 // Something that code in a process that it has taken over would do.
 struct EscapeAttempt {
   const char* name;  // "read a file"
   // Returns 0 if it worked, else the errno with which it failed.
   int (*run)(const Outside& outside);
+  Wall wall = Wall::kSystemCalls;
+  bool works_outside = false;  // for any user, on any machine
 };
 
 const std::vector<EscapeAttempt>& EscapeAttempts();
