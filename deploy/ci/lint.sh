@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # clang-tidy over the C++ sources, with the checks of .clang-tidy and Clang's analysis of locks; warnings are
-# errors; and shellcheck over the scripts if it is installed. Needs a finished build, for generated headers.
-# With arguments: those files only.
+# errors; and shellcheck over every shell script. Needs a finished build, for generated headers. With
+# arguments: those C++ files only.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ -d bazel-bin/proto ] || bazel build //proto/...
@@ -13,7 +13,7 @@ flags="$flags -isystem $python_headers -DPy_LIMITED_API=0x030A0000"
 # The analysis of one function ends after so many steps. With the default, 225 000, a file takes a third longer.
 flags="$flags -Xclang -analyzer-config -Xclang max-nodes=5000"
 if [ $# -gt 0 ]; then files=("$@"); else
-  mapfile -t files < <(git ls-files {core,server,client,deploy/{node,slurm,kubernetes}}/'*.cc')
+  mapfile -t files < <(git ls-files {core,server,client,proto,deploy/{node,slurm,kubernetes}}/'*.cc')
 fi
 # Also what ends clang-tidy without a finding, a crash or a file that is not there, fails the step.
 log=$(mktemp)
@@ -21,13 +21,8 @@ trap 'rm -f "$log"' EXIT
 status=0
 export flags
 lint() {
-  # Locks are analysed where a file or its header has one.
-  local locks=""
-  if grep -qsE 'thread_annotations|(synchronization|software/base)/mutex' "$1" "${1%.cc}.h"; then
-    locks=-Wthread-safety
-  fi
   # shellcheck disable=SC2086
-  clang-tidy --quiet "$1" -- $flags $locks 2>/dev/null
+  clang-tidy --quiet "$1" -- $flags -Wthread-safety 2>/dev/null
 }
 export -f lint
 printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -I{} bash -c 'lint {}' >"$log" || status=$?
@@ -37,6 +32,6 @@ if [ "$status" -ne 0 ]; then
   exit 1
 fi
 
-if command -v shellcheck >/dev/null; then
-  shellcheck -x quickstart check .ci/run deploy/ci/*.sh
-fi
+[ $# -eq 0 ] || exit 0
+mapfile -t scripts < <(git ls-files '*.sh')
+shellcheck -x quickstart check .ci/run deploy/debian/holdfastd.postrm "${scripts[@]}"

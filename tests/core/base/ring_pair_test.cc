@@ -2,7 +2,6 @@
 #include "core/base/ring_pair.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
 // The daemon's part; the executor's is played with the messages themselves.
 #include "server/relay/transfer_relay.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>

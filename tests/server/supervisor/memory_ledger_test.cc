@@ -77,7 +77,7 @@ TEST_F(MemoryLedgerTest, SessionsShareADeviceToTheLastByte) {
               StatusIs(kExhausted, "memory of device 0"));
   EXPECT_OK(b.Reserve(Device(0), 56 * kMiB));
   EXPECT_OK(b.Reserve(Device(1), 256 * kMiB));
-  EXPECT_THAT(Used(), (std::vector<uint64_t>{0, 256 * kMiB, 256 * kMiB}));
+  EXPECT_EQ(Used(), (std::vector<uint64_t>{0, 256 * kMiB, 256 * kMiB}));
   EXPECT_OK(a.Release(Device(0), 1));
   EXPECT_OK(b.Reserve(Device(0), 1));
 }
