@@ -20,11 +20,9 @@ constexpr absl::Duration kLook = absl::Seconds(1);
 
 }  // namespace
 
-DevicePlugin::DevicePlugin(Resource resource, std::string socket_directory,
+DevicePlugin::DevicePlugin(Resource resource, SocketAccess access,
                            PodTenants& tenants)
-    : resource_(resource),
-      socket_directory_(std::move(socket_directory)),
-      tenants_(tenants) {}
+    : resource_(resource), access_(std::move(access)), tenants_(tenants) {}
 
 DevicePlugin::~DevicePlugin() { Stop(); }
 
@@ -111,12 +109,16 @@ grpc::Status DevicePlugin::Allocate(grpc::ServerContext* /*context*/,
     }
     auto& answer = *response->add_container_responses();
     (*answer.mutable_envs())["HOLDFAST_ADDRESS"] =
-        absl::StrCat("unix:", socket_directory_, "/holdfast.sock");
+        absl::StrCat("unix:", access_.directory, "/holdfast.sock");
     (*answer.mutable_envs())["HOLDFAST_TOKEN"] = *token;
+    if (access_.by_cdi) {
+      answer.add_cdi_devices()->set_name(kCdiDevice);
+      continue;
+    }
     v1beta1::Mount& mount = *answer.add_mounts();
-    mount.set_host_path(socket_directory_);
+    mount.set_host_path(access_.directory);
     // The same path: the daemon names the sockets of sessions as it sees them.
-    mount.set_container_path(socket_directory_);
+    mount.set_container_path(access_.directory);
     mount.set_read_only(true);  // Sockets can be connected to all the same.
   }
   return grpc::Status::OK;

@@ -16,14 +16,24 @@
 
 namespace holdfast::kubernetes {
 
+// How a container gets at the daemon's sockets.
+struct SocketAccess {
+  // Where they are, holdfast.sock among them; containers get the directory at
+  // the same path.
+  std::string directory;
+  // By the daemon's CDI device instead of a mount: the container engine has its
+  // specification and knows CDI.
+  bool by_cdi = false;
+};
+
+// The name of the daemon's CDI device, as `holdfast cdi` specifies it.
+inline constexpr char kCdiDevice[] = "holdfast.dev/daemon=all";
+
 // Serves one resource to the kubelet. Thread-safe.
 class DevicePlugin final : public v1beta1::DevicePlugin::Service {
  public:
-  // `socket_directory` is where the daemon's sockets are, holdfast.sock among
-  // them; containers get it at the same path. `tenants` must outlive the
-  // object.
-  DevicePlugin(Resource resource, std::string socket_directory,
-               PodTenants& tenants);
+  // `tenants` must outlive the object.
+  DevicePlugin(Resource resource, SocketAccess access, PodTenants& tenants);
   ~DevicePlugin() override;
 
   const Resource& resource() const { return resource_; }
@@ -50,7 +60,7 @@ class DevicePlugin final : public v1beta1::DevicePlugin::Service {
   void Stop();
 
   const Resource resource_;
-  const std::string socket_directory_;
+  const SocketAccess access_;
   PodTenants& tenants_;
   std::unique_ptr<grpc::Server> server_;
   absl::Mutex mutex_;

@@ -6,9 +6,13 @@
 #include <CLI/Formatter.hpp>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "core/base/log.h"
@@ -22,6 +26,8 @@ struct Flags {
   std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";
   std::string cli = "/usr/bin/holdfast";
   std::string sockets = "/run/holdfast";
+  std::string daemon;  // empty: holdfast.sock in `sockets`
+  std::string cdi;     // empty: containers get a mount
   uint32_t sessions = 64;
 };
 
@@ -43,6 +49,17 @@ void AddFlags(CLI::App* app, Flags* flags) {
                   "containers get it at the same path.")
       ->type_name("DIR")
       ->capture_default_str();
+  app->add_option("--daemon", flags->daemon,
+                  "The address by which the plugin itself asks the daemon, as "
+                  "an operator: unix:PATH of its --operator-socket.")
+      ->type_name("ADDRESS")
+      ->default_str("holdfast.sock in --socket-directory");
+  app->add_option("--cdi-directory", flags->cdi,
+                  "Write the daemon's CDI specification there, and let the "
+                  "container engine give containers the sockets by it: "
+                  "/var/run/cdi, where the engine reads CDI.")
+      ->type_name("DIR")
+      ->default_str("none: the kubelet is told to mount the directory");
   app->add_option("--sessions", flags->sessions,
                   "Sessions to advertise as holdfast.dev/session.")
       ->check(CLI::Range(1, 1024))
@@ -62,6 +79,25 @@ uint32_t DeviceGib(const node::NodeDaemon& daemon) {
   }
 }
 
+// Puts the specification in place at once: engines read it at any time.
+absl::Status WriteCdi(const node::NodeDaemon& daemon, const Flags& flags) {
+  const node::Answer specification = daemon.CdiSpecification(flags.sockets);
+  if (!specification.done()) {
+    return absl::UnavailableError(specification.text);
+  }
+  const std::filesystem::path path =
+      std::filesystem::path(flags.cdi) / "holdfast.json";
+  const std::string draft = path.string() + ".new";
+  std::error_code error;
+  std::filesystem::create_directories(flags.cdi, error);
+  std::ofstream file(draft);
+  file << specification.text;
+  file.close();
+  if (file) std::filesystem::rename(draft, path, error);
+  if (file && !error) return absl::OkStatus();
+  return absl::UnavailableError("cannot write " + path.string());
+}
+
 int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app(
@@ -77,12 +113,22 @@ int Main(int argc, char** argv) {
   SetLogProcessName("holdfast-device-plugin");
   std::signal(SIGPIPE, SIG_IGN);
   const node::NodeDaemon daemon(flags.cli,
-                                "unix:" + flags.sockets + "/holdfast.sock");
+                                flags.daemon.empty()
+                                    ? "unix:" + flags.sockets + "/holdfast.sock"
+                                    : flags.daemon);
+  if (!flags.cdi.empty()) {
+    const absl::Status written = WriteCdi(daemon, flags);
+    if (!written.ok()) {
+      LogError("--cdi-directory: ", written.message());
+      return 1;
+    }
+  }
   const std::vector<Resource> resources = {
       {Resource::Kind::kSession, flags.sessions},
       {Resource::Kind::kMemory, DeviceGib(daemon)}};
   NodePlugin plugin(daemon, Kubelet(flags.kubelet, flags.pod_resources),
-                    resources, flags.sockets);
+                    resources,
+                    {.directory = flags.sockets, .by_cdi = !flags.cdi.empty()});
   while (true) {
     const absl::Status status = plugin.Step(absl::Now());
     if (!status.ok()) {

@@ -11,11 +11,11 @@ namespace holdfast::kubernetes {
 
 NodePlugin::NodePlugin(node::NodeDaemon daemon, Kubelet kubelet,
                        const std::vector<Resource>& resources,
-                       const std::string& socket_directory)
+                       const SocketAccess& access)
     : daemon_(daemon), kubelet_(std::move(kubelet)), tenants_(daemon) {
   for (const Resource& resource : resources) {
     plugins_.push_back(
-        std::make_unique<DevicePlugin>(resource, socket_directory, tenants_));
+        std::make_unique<DevicePlugin>(resource, access, tenants_));
   }
 }
 

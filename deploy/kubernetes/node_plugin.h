@@ -25,7 +25,7 @@ class NodePlugin {
  public:
   NodePlugin(node::NodeDaemon daemon, Kubelet kubelet,
              const std::vector<Resource>& resources,
-             const std::string& socket_directory);
+             const SocketAccess& access);
 
   // Does what is due: registers with a kubelet that has started, tells it of
   // the daemon's health, and ends the tenants of pods that have ended. Returns

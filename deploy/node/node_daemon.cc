@@ -66,6 +66,13 @@ Answer NodeDaemon::Ask(std::vector<std::string> arguments) const {
           WithoutLineBreaks(outcome.err)};
 }
 
+Answer NodeDaemon::CdiSpecification(const std::string& directory) const {
+  const Outcome outcome =
+      RunProgram({cli_, "cdi", "--directory=" + directory}, kSeconds);
+  if (outcome.exit_code == kExitDone) return {Answer::Kind::kDone, outcome.out};
+  return {Answer::Kind::kBroken, WithoutLineBreaks(outcome.err)};
+}
+
 Answer NodeDaemon::CheckHealth() const {
   Answer answer = Ask({"devices"});
   if (!answer.done()) return answer;

@@ -52,6 +52,10 @@ class NodeDaemon {
   // The names of all tenants that begin with `prefix`, one a line.
   Answer NamesOfTenants(const std::string& prefix) const;
 
+  // The CDI specification of a daemon whose sockets are in `directory`, in
+  // JSON. Asks no daemon.
+  Answer CdiSpecification(const std::string& directory) const;
+
   // The memory of all devices together, in bytes, as a number.
   Answer DeviceMemory() const;
 

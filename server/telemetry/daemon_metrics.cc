@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -191,6 +192,116 @@ void CollectHealth(const v1::ListDevicesResponse& list,
   CollectProbes(list, families);
 }
 
+// One figure of NVML's, of the devices that tell it.
+struct TelemetryFigure {
+  const char* name;
+  const char* help;
+  // Nullopt: the device does not tell it.
+  std::optional<double> (*get)(const v1::DeviceTelemetry&);
+};
+
+constexpr TelemetryFigure kTelemetryGauges[] = {
+    {"holdfast_device_memory_used_bytes",
+     "Memory that all processes use on the device, as NVML reports it.",
+     [](const v1::DeviceTelemetry& t) -> std::optional<double> {
+       if (!t.has_memory_used()) return std::nullopt;
+       return Number(t.memory_used());
+     }},
+    {"holdfast_device_utilization_ratio",
+     "Share of NVML's last sample period in which a kernel ran.",
+     [](const v1::DeviceTelemetry& t) -> std::optional<double> {
+       if (!t.has_gpu_utilization()) return std::nullopt;
+       return t.gpu_utilization() / 100.0;
+     }},
+    {"holdfast_device_temperature_celsius", "Temperature of the device.",
+     [](const v1::DeviceTelemetry& t) -> std::optional<double> {
+       if (!t.has_temperature()) return std::nullopt;
+       return t.temperature();
+     }},
+    {"holdfast_device_power_watts", "Power that the device draws.",
+     [](const v1::DeviceTelemetry& t) -> std::optional<double> {
+       if (!t.has_power()) return std::nullopt;
+       return t.power() / 1000.0;
+     }},
+    {"holdfast_device_sm_clock_hertz", "Clock of the multiprocessors.",
+     [](const v1::DeviceTelemetry& t) -> std::optional<double> {
+       if (!t.has_sm_clock()) return std::nullopt;
+       return t.sm_clock() * 1e6;
+     }},
+    {"holdfast_device_last_xid",
+     "Number of the last Xid error that the driver reported.",
+     [](const v1::DeviceTelemetry& t) -> std::optional<double> {
+       if (!t.has_last_xid()) return std::nullopt;
+       return t.last_xid();
+     }},
+};
+
+void CollectTelemetry(const v1::ListDevicesResponse& list,
+                      MetricFamilies* families) {
+  for (const TelemetryFigure& figure : kTelemetryGauges) {
+    MetricFamily& family = families->AddGauge(figure.name, figure.help);
+    for (const v1::Device& device : list.devices()) {
+      const auto value = figure.get(device.telemetry());
+      if (value.has_value()) family.Add(*value, OfDevice(device.ordinal()));
+    }
+  }
+  MetricFamily& errors = families->AddCounter(
+      "holdfast_device_ecc_errors_total",
+      "Errors of the device's memory since its driver was loaded.");
+  for (const v1::Device& device : list.devices()) {
+    const v1::DeviceTelemetry& telemetry = device.telemetry();
+    const std::string ordinal = absl::StrCat(device.ordinal());
+    if (telemetry.has_ecc_corrected()) {
+      errors.Add(Number(telemetry.ecc_corrected()),
+                 {{"device", ordinal}, {"kind", "corrected"}});
+    }
+    if (telemetry.has_ecc_uncorrected()) {
+      errors.Add(Number(telemetry.ecc_uncorrected()),
+                 {{"device", ordinal}, {"kind", "uncorrected"}});
+    }
+  }
+}
+
+// The account of each tenant of the policy, beside its quota.
+void CollectAccounts(const MetricSources& sources, MetricFamilies* families) {
+  std::map<std::string, uint64_t> sessions;
+  for (const auto& session : sources.sessions.List()) {
+    ++sessions[session->client()];
+  }
+  std::vector<std::shared_ptr<Tenant>> tenants = sources.tenants.List();
+  std::erase_if(tenants, [](const std::shared_ptr<Tenant>& tenant) {
+    return tenant->kind() != Tenant::Kind::kNamed;
+  });
+  MetricFamily& open = families->AddGauge("holdfast_tenant_sessions",
+                                          "Sessions by tenant of the policy.");
+  for (const auto& tenant : tenants) {
+    open.Add(Number(sessions[tenant->name()]), {{"tenant", tenant->name()}});
+  }
+  const std::pair<const char*,
+                  const std::shared_ptr<Quota>& (Tenant::*)() const>
+      kinds[] = {{"device", &Tenant::device_bytes},
+                 {"pinned", &Tenant::pinned_bytes},
+                 {"arena", &Tenant::arena_bytes},
+                 {"collections", &Tenant::collection_bytes}};
+  const auto add = [&](MetricFamily& family, uint64_t (*get)(const Quota&)) {
+    for (const auto& tenant : tenants) {
+      for (const auto& [kind, quota] : kinds) {
+        family.Add(Number(get(*((*tenant).*quota)())),
+                   {{"tenant", tenant->name()}, {"kind", kind}});
+      }
+    }
+  };
+  add(families->AddGauge("holdfast_tenant_memory_bytes",
+                         "Memory by tenant of the policy and kind: buffers on "
+                         "devices and pinned ones, arenas, collections."),
+      [](const Quota& quota) { return quota.used(); });
+  add(families->AddGauge("holdfast_tenant_memory_limit_bytes",
+                         "The tenant's quota of it; 0: no limit."),
+      [](const Quota& quota) {
+        return quota.limit() == Quota::kUnlimited ? 0 : quota.limit();
+      });
+}
+
 }  // namespace
 
 MetricFamilies DaemonMetrics::Collect() {
@@ -239,6 +350,7 @@ void DaemonMetrics::CollectDevices(MetricFamilies* families) {
     free.Add(Number(device.free_memory()), OfDevice(device.ordinal()));
   }
   CollectHealth(list, families);
+  CollectTelemetry(list, families);
   CollectGpuTime(list, families);
 }
 
@@ -271,6 +383,7 @@ void DaemonMetrics::CollectGpuTime(const v1::ListDevicesResponse& list,
     add(counts, {{"tenant", name}}, seconds);
   }
   CollectTenants(families);
+  CollectAccounts(sources_, families);
   MetricFamily& launches = families->AddCounter(
       "holdfast_tenant_launches_total",
       "Launches of kernels and graphs that devices were given, by tenant of "

@@ -32,6 +32,7 @@ _CONTAINER = {
     "name!": str,
     "image!": str,
     "args": [str],
+    "env": [{"name!": str, "value!": str}],
     "ports": [{"name": str, "containerPort!": int}],
     "resources": {
         "requests": _QUANTITIES,
@@ -46,6 +47,7 @@ _POD = {
     "automountServiceAccountToken": bool,
     "nodeSelector": _TEXTS,
     "priorityClassName": str,
+    "runtimeClassName": str,
     "terminationGracePeriodSeconds": int,
     "restartPolicy": str,
     "resourceClaims": [
@@ -53,7 +55,7 @@ _POD = {
     ],
     "containers!": [_CONTAINER],
     "volumes": [
-        {"name!": str, "hostPath": {"path!": str, "type": str}, "configMap": {"name!": str}}
+        {"name!": str, "hostPath": {"path!": str, "type": str}, "configMap": {"name!": str}, "emptyDir": {}}
     ],
 }
 _SELECTOR = {"matchLabels!": _TEXTS}
@@ -245,6 +247,18 @@ class ManifestsTest(unittest.TestCase):
                 claims[claim["name"]]["resourceClaimTemplateName"], template["metadata"]["name"]
             )
 
+    def test_pods_get_no_operators_socket_and_nothing_without_a_token(self):
+        data = _of_kind("ConfigMap")[0]["data"]
+        self.assertIn('unnamed = "refuse"', data["policy.toml"])
+        self.assertIn('policy = "/etc/holdfast/policy.toml"', data["holdfastd.toml"])
+        socket = re.search(r'operator-socket = \["([^"]+)/[^/"]+"\]', data["holdfastd.toml"]).group(1)
+        pod = _of_kind("DaemonSet")[0]["spec"]["template"]["spec"]
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        mounts = [m for c in pod["containers"] for m in c["volumeMounts"] if m["mountPath"] == socket]
+        self.assertEqual(len(mounts), len(pod["containers"]))
+        for mount in mounts:
+            self.assertIn("emptyDir", volumes[mount["name"]])
+
     def test_they_say_what_the_programs_do(self):
         with open("deploy/kubernetes/resource.h", encoding="utf-8") as file:
             source = file.read()
@@ -257,7 +271,9 @@ class ManifestsTest(unittest.TestCase):
         for container in _of_kind("DaemonSet")[0]["spec"]["template"]["spec"]["containers"]:
             if container["name"] == "device-plugin":
                 for mount in container["volumeMounts"]:
-                    self.assertIn(f'"{mount["mountPath"]}', defaults)
+                    path = mount["mountPath"]
+                    told = any(f":{path}/" in argument for argument in container["args"])
+                    self.assertTrue(told or f'"{path}' in defaults, path)
         with open("server/version.h", encoding="utf-8") as file:
             version = re.search(r'kVersion\[\] = "([^"]+)"', file.read()).group(1)
         pods = [pod["spec"] for pod in _of_kind("Pod")]

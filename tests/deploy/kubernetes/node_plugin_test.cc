@@ -16,10 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "kubelet/device_plugin.grpc.pb.h"
-#include "kubelet/pod_resources.grpc.pb.h"
+#include "tests/deploy/kubernetes/fake_kubelet.h"
 
 namespace holdfast::kubernetes {
 namespace {
@@ -45,57 +44,6 @@ case "$1 $2" in
 esac
 )script";
 
-class FakeKubelet final : public v1beta1::Registration::Service,
-                          public v1::PodResourcesLister::Service {
- public:
-  explicit FakeKubelet(const std::string& directory) {
-    grpc::ServerBuilder builder;
-    for (const char* name : {"/kubelet.sock", "/pods.sock"}) {
-      builder.AddListeningPort("unix:" + directory + name,
-                               grpc::InsecureServerCredentials());
-    }
-    builder.RegisterService(static_cast<v1beta1::Registration::Service*>(this));
-    builder.RegisterService(
-        static_cast<v1::PodResourcesLister::Service*>(this));
-    server_ = builder.BuildAndStart();
-  }
-
-  grpc::Status Register(grpc::ServerContext*,
-                        const v1beta1::RegisterRequest* request,
-                        v1beta1::Empty*) override {
-    absl::MutexLock lock(&mutex_);
-    registered_.push_back(*request);
-    return grpc::Status::OK;
-  }
-  grpc::Status List(grpc::ServerContext*, const v1::ListPodResourcesRequest*,
-                    v1::ListPodResourcesResponse* response) override {
-    absl::MutexLock lock(&mutex_);
-    *response = pods_;
-    return grpc::Status::OK;
-  }
-
-  std::vector<v1beta1::RegisterRequest> registered() {
-    absl::MutexLock lock(&mutex_);
-    return registered_;
-  }
-  void AddPod(const std::string& resource, const std::string& device) {
-    absl::MutexLock lock(&mutex_);
-    auto& devices = *pods_.add_pod_resources()->add_containers()->add_devices();
-    devices.set_resource_name(resource);
-    devices.add_device_ids(device);
-  }
-  void RemovePods() {
-    absl::MutexLock lock(&mutex_);
-    pods_.Clear();
-  }
-
- private:
-  absl::Mutex mutex_;
-  std::vector<v1beta1::RegisterRequest> registered_;
-  v1::ListPodResourcesResponse pods_;
-  std::unique_ptr<grpc::Server> server_;
-};
-
 class NodePluginTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -120,14 +68,14 @@ class NodePluginTest : public ::testing::Test {
     fs::remove(directory_ + "/kubelet.sock");
     kubelet_ = std::make_unique<FakeKubelet>(directory_);
   }
-  void StartPlugin() {
+  void StartPlugin(bool by_cdi = false) {
     plugin_ = nullptr;
     plugin_ = std::make_unique<NodePlugin>(
         node::NodeDaemon(directory_ + "/holdfast", "unix:/x"),
         Kubelet(directory_, directory_ + "/pods.sock"),
         std::vector<Resource>{{Resource::Kind::kSession, 4},
                               {Resource::Kind::kMemory, 16}},
-        "/run/holdfast");
+        SocketAccess{.directory = "/run/holdfast", .by_cdi = by_cdi});
     ASSERT_TRUE(plugin_->Step(now_).ok());
   }
   void SetDevices(const std::string& json) {
@@ -219,6 +167,15 @@ TEST_F(NodePluginTest, APodGetsATenantThatEndsWithIt) {
   kubelet_->RemovePods();
   ASSERT_TRUE(plugin_->Step(now_ + absl::Hours(1)).ok());
   EXPECT_EQ(Tenants(), "");
+}
+
+TEST_F(NodePluginTest, ContainersGetTheSocketsByCdiWhereTheEngineKnowsIt) {
+  StartPlugin(/*by_cdi=*/true);
+  ASSERT_TRUE(Allocate("session", {"session-0"}, &answer_).ok());
+  ASSERT_EQ(answer_.cdi_devices_size(), 1);
+  EXPECT_EQ(answer_.cdi_devices(0).name(), "holdfast.dev/daemon=all");
+  EXPECT_EQ(answer_.mounts_size(), 0);
+  EXPECT_EQ(answer_.envs().at("HOLDFAST_TOKEN"), "token of pod-session-0");
 }
 
 TEST_F(NodePluginTest, SessionsAreAQuotaOfTheirOwn) {

@@ -25,6 +25,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/handle.h"
+#include "holdfast/v1/devices.grpc.pb.h"
 #include "nlohmann/json.hpp"
 #include "tests/server/integration/daemon_fixture.h"
 #include "tests/server/telemetry/metrics_text.h"
@@ -167,6 +169,42 @@ TEST_F(DaemonMetricsTest, OnlyTenantsOfThePolicyHaveSeriesOfTheirOwn) {
   EXPECT_EQ(tenants, 2);
 }
 
+TEST_F(DaemonMetricsTest, ShowsTheAccountOfATenantBesideItsQuota) {
+  const std::string policy = daemon_.directory() + "/policy.toml";
+  std::ofstream(policy) << "[tenants.team-a]\nusers = [" << geteuid()
+                        << "]\n[tenants.team-a.quota]\n"
+                           "device-memory = \"1GiB\"\n";
+  const DaemonProcess daemon(
+      {"--metrics-address=127.0.0.1:0", "--policy=" + policy});
+  const Channel channel = daemon.Unix();
+  const TestSession session(channel), other(channel);
+  v1::CommandBatch batch;
+  batch.set_first_sequence(1);
+  v1::AllocateBuffer& allocate =
+      *batch.add_commands()->mutable_allocate_buffer();
+  allocate.set_buffer(Handle{HandleKind::kBuffer, 1, 0}.Pack());
+  allocate.set_size(12345);
+  allocate.set_device(0);
+  batch.add_commands()->mutable_fence()->set_all_streams(true);
+  grpc::ClientContext context;
+  session.AddToken(&context);
+  v1::ResultBatch results;
+  ASSERT_TRUE(v1::CommandService::NewStub(channel)
+                  ->Run(&context, batch, &results)
+                  .ok());
+  const auto samples =
+      Samples(HttpGet(daemon.metrics_address(), "/metrics").body);
+  const auto memory = [&](const std::string& metric, const std::string& kind) {
+    return samples.at(
+        absl::StrCat(metric, "{tenant=\"team-a\",kind=\"", kind, "\"}"));
+  };
+  EXPECT_EQ(memory("holdfast_tenant_memory_bytes", "device"), 12345);
+  EXPECT_EQ(memory("holdfast_tenant_memory_bytes", "pinned"), 0);
+  EXPECT_EQ(memory("holdfast_tenant_memory_limit_bytes", "device"), 1 << 30);
+  EXPECT_EQ(memory("holdfast_tenant_memory_limit_bytes", "arena"), 0);
+  EXPECT_EQ(samples.at("holdfast_tenant_sessions{tenant=\"team-a\"}"), 2);
+}
+
 TEST_F(DaemonMetricsTest, CountsCallsByMethodAndStatus) {
   for (int i = 0; i < 3; ++i) {
     grpc::ClientContext context;
@@ -217,6 +255,30 @@ TEST_F(DaemonMetricsTest, HasNoSeriesOfSessionsOrClients) {
   EXPECT_EQ(sample(), before);
 }
 
+// NVML is the tests' fake, which the process finds as the loader finds the real
+// one.
+TEST_F(DaemonMetricsTest, ShowsWhatNvmlTells) {
+  grpc::ClientContext context;
+  v1::ListDevicesResponse list;
+  ASSERT_TRUE(
+      v1::DeviceService::NewStub(unix_)->ListDevices(&context, {}, &list).ok());
+  const std::string uuid = absl::BytesToHexString(list.devices(0).uuid());
+  const std::string library =
+      std::filesystem::canonical(getenv("FAKE_NVML")).parent_path().string();
+  setenv("HOLDFAST_SOFTWARE_FAKE_NVML_UUID", ("GPU-" + uuid).c_str(), 1);
+  setenv("LD_LIBRARY_PATH", library.c_str(), 1);
+  const DaemonProcess daemon(
+      {"--metrics-address=127.0.0.1:0", "--telemetry=on"});
+  unsetenv("LD_LIBRARY_PATH");
+  std::map<std::string, double> samples;
+  do {
+    samples = Samples(HttpGet(daemon.metrics_address(), "/metrics").body);
+  } while (!samples.contains("holdfast_device_last_xid{device=\"0\"}"));
+  EXPECT_EQ(samples.at("holdfast_device_last_xid{device=\"0\"}"), 79);
+  EXPECT_EQ(samples.at("holdfast_device_temperature_celsius{device=\"0\"}"),
+            55);
+}
+
 // The exit code of promtool, with this on its standard input.
 void ExpectPromtool(const std::string& arguments, const std::string& input) {
   if (access("/usr/bin/promtool", X_OK) != 0) {
@@ -255,7 +317,10 @@ TEST_F(DaemonMetricsTest, AlertsNameMetricsThatExist) {
 TEST_F(DaemonMetricsTest, DashboardNamesMetricsThatExist) {
   const TestSession session(unix_);
   ASSERT_TRUE(Compile("extern \"C\" __global__ void f() {}").ok());
-  const std::set<std::string> names = SampleNames(Text());
+  // Metrics of tenants and of NVML have no samples without a policy and NVML.
+  const std::string text = Text();
+  std::set<std::string> names = SampleNames(text);
+  names.merge(FamilyNames(text));
   const auto dashboard =
       nlohmann::json::parse(ReadFile(getenv("HOLDFAST_DASHBOARD")));
   size_t expressions = 0;
