@@ -221,6 +221,22 @@ absl::Status MakeSocketDirectories(const Config& config) {
   return absl::OkStatus();
 }
 
+// The directory of the daemon before, or a new one. Sessions whose directory is
+// gone, or outside --runtime-dir, cannot be reached any more: they end, but not
+// collections and what else others have of them.
+absl::StatusOr<std::unique_ptr<RuntimeDirectory>> DirectoryOfSockets(
+    const Config& config, KeptState* left) {
+  if (left->directory.valid()) {
+    auto directory =
+        RuntimeDirectory::Adopt(config.runtime_dir, std::move(left->directory));
+    if (directory.ok()) return directory;
+    LogError("sessions of the daemon before are lost: ",
+             directory.status().message());
+    for (auto& [number, session] : left->sessions) session.record.reset();
+  }
+  return RuntimeDirectory::Create(config.runtime_dir, config.socket_mode);
+}
+
 SessionQuotas QuotasOf(const Config& config) {
   return {.device_bytes = config.session_memory,
           .pinned_bytes = config.pinned_memory,
@@ -628,12 +644,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
   HOLDFAST_RETURN_IF_ERROR(MakeSocketDirectories(config));
   HOLDFAST_ASSIGN_OR_RETURN(auto audit, AuditLog::Open(config.audit_log));
   // The last of what may fail outside Begin: it ends with its object.
-  HOLDFAST_ASSIGN_OR_RETURN(
-      auto directory,
-      left.directory.valid()
-          ? RuntimeDirectory::Adopt(config.runtime_dir,
-                                    std::move(left.directory))
-          : RuntimeDirectory::Create(config.runtime_dir, config.socket_mode));
+  HOLDFAST_ASSIGN_OR_RETURN(auto directory, DirectoryOfSockets(config, &left));
   auto parts = std::make_unique<Parts>(config, spawner, events,
                                        std::move(successor), left.names,
                                        std::move(directory), std::move(audit));

@@ -114,17 +114,22 @@ absl::StatusOr<std::unique_ptr<RuntimeDirectory>> RuntimeDirectory::Create(
 absl::StatusOr<std::unique_ptr<RuntimeDirectory>> RuntimeDirectory::Adopt(
     const std::string& parent, UniqueFd fd) {
   std::error_code error;
+  // Under systemd the daemon before had mounts of its own: of its path only the
+  // name means something here.
   const fs::path path =
       fs::read_symlink(absl::StrCat("/proc/self/fd/", fd.get()), error);
   const std::string name = path.filename();
+  const std::string here = absl::StrCat(parent, "/", name);
+  struct stat kept = {}, found = {};
   if (!error && absl::StartsWith(name, kPrefix) &&
-      fs::equivalent(path.parent_path(), parent, error)) {
+      fstat(fd.get(), &kept) == 0 && lstat(here.c_str(), &found) == 0 &&
+      kept.st_dev == found.st_dev && kept.st_ino == found.st_ino) {
     return std::unique_ptr<RuntimeDirectory>(
-        new RuntimeDirectory(absl::StrCat(parent, "/", name), std::move(fd)));
+        new RuntimeDirectory(here, std::move(fd)));
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("the sockets of the sessions that were kept are in ",
-                   path.string(), ", not in --runtime-dir=", parent));
+      absl::StrCat("their sockets were in ", path.string(),
+                   ", which is not in --runtime-dir=", parent));
 }
 
 RuntimeDirectory::~RuntimeDirectory() {

@@ -351,6 +351,19 @@ TEST(KeeperTest, SessionsOutliveADaemonThatCannotStart) {
   ExpectOneFault(client);
 }
 
+// A temporary directory may be cleaned, or be the dead daemon's alone.
+TEST(KeeperTest, WithoutTheSessionsDirectoryADaemonStartsWithCollectionsAlone) {
+  const DaemonProcess keeper({"--keeper"});
+  const std::vector<int> weights(kCount, 42);
+  Write(keeper.address(), weights);
+  const pid_t daemon = ChildOf(keeper.pid());
+  ASSERT_GT(std::filesystem::remove_all(
+                absl::StrCat(keeper.directory(), "/executors-", daemon)),
+            0u);
+  KillDaemonOf(keeper);
+  Reader(keeper.address()).ExpectWeights(weights);
+}
+
 // A daemon whose program is a file of the test's.
 class OwnBinary {
  public:
