@@ -404,7 +404,7 @@ grpc::ServerUnaryReactor* AdminService::Upgrade(
   const absl::Status running = threads_.Run(
       caller->client(), [this, call, deadline = *deadline, response] {
         auto version = make_way_.prepare(deadline);
-        if (version.ok()) *response->mutable_version() = *std::move(version);
+        if (version.ok()) *response->mutable_version() = *version;
         call->Finish(ToGrpcStatus(version.status()));
       });
   if (!running.ok()) call->Finish(ToGrpcStatus(running));
