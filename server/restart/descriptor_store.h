@@ -61,6 +61,8 @@ class DescriptorStore {
 
   // `fd` is borrowed and must stay open as long as the result lives, as must
   // the store. A descriptor that was kept under this name before is replaced.
+  // One that was inherited under this name must be `fd`: it stays with the
+  // service manager as it is.
   Kept Keep(const KeptName& name, int fd);
   // The same for a message, in a sealed memfd. One that cannot be made is
   // missing later; the log says so.

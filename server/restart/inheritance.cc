@@ -56,6 +56,7 @@ absl::Status ExecuteWith(const std::string& binary,
                          const std::vector<std::string>& arguments,
                          std::vector<KeptDescriptor> kept) {
   std::vector<std::pair<std::string, int>> descriptors;
+  descriptors.reserve(kept.size());
   for (const KeptDescriptor& one : kept) {
     descriptors.emplace_back(one.name.ToString(), one.fd.get());
   }

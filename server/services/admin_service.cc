@@ -425,7 +425,7 @@ grpc::ServerUnaryReactor* AdminService::Upgrade(
       caller->client(), [this, context, call, deadline = *deadline, response] {
         auto version = make_way_.prepare(deadline);
         callers_.RecordAct(*context, "Upgrade", "", version.status());
-        if (version.ok()) *response->mutable_version() = *std::move(version);
+        if (version.ok()) *response->mutable_version() = *version;
         call->Finish(ToGrpcStatus(version.status()));
       });
   if (!running.ok()) call->Finish(ToGrpcStatus(running));

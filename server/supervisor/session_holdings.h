@@ -156,7 +156,6 @@ class SessionHoldings {
   Kept idle_;
   std::map<uint64_t, HostMemory> host_memory_;  // by handle
   std::deque<Object> objects_;                  // oldest first
-  uint64_t last_object_ = 0;
   uint64_t object_bytes_ = 0;
   std::unique_ptr<SuspendedMemory> suspended_memory_;
   internal::SaveMemory saved_;  // what is where in it
