@@ -50,6 +50,7 @@ constexpr Group kGroups[] = {
      MeasureRemote},
     {"recovery", "from a fault to the next launch, with bytes held",
      MeasureRecovery},
+    {"idle", "CPU time of a daemon whose ten sessions do nothing", MeasureIdle},
     {"application", "the whole of SAXPY", MeasureApplication},
 };
 

@@ -95,6 +95,7 @@ absl::Status MeasureEvents(Bench& bench);
 absl::Status MeasureSharing(Bench& bench);
 absl::Status MeasureCompiling(Bench& bench);
 absl::Status MeasureRecovery(Bench& bench);
+absl::Status MeasureIdle(Bench& bench);
 absl::Status MeasureApplication(Bench& bench);
 
 }  // namespace holdfast::bench

@@ -16,6 +16,7 @@
 namespace holdfast::bench {
 namespace {
 
+constexpr uint64_t kSmall = 1 << 20;
 constexpr uint64_t kLarge = 64 << 20;
 
 // One way for bytes, both directions.
@@ -25,6 +26,8 @@ struct Path {
   // Bars from kLarge on, as multiples of the baseline; 0: none.
   double bar_in = 0;
   double bar_out = 0;
+  // Bar up to kSmall: microseconds beside the baseline's time; 0: none.
+  double small_more = 0;
 };
 
 using Copy = std::function<absl::Status(uint64_t size)>;
@@ -45,6 +48,8 @@ absl::Status AddRates(Bench& bench, const Path& path, const char* direction,
                               CopyRate(size, [&] { return copy(size); }));
     if (bar > 0 && size >= kLarge) {
       figure = std::move(figure).ReachingRatio(bar);
+    } else if (path.small_more > 0 && size <= kSmall) {
+      figure = std::move(figure).ReachingCopySum(size, path.small_more);
     }
     bench.Add(std::move(figure));
   }
@@ -128,7 +133,8 @@ absl::Status AddArenas(Bench& bench, const Session& session) {
 absl::Status MeasureCopies(Bench& bench) {
   HOLDFAST_ASSIGN_OR_RETURN(Session * session, bench.session());
   HOLDFAST_RETURN_IF_ERROR(AddArenas(bench, *session));
-  return AddCopies(bench, *session, {"ordinary memory", "pageable", 3.0, 1.5});
+  return AddCopies(bench, *session,
+                   {"ordinary memory", "pageable", 3.0, 1.5, 5});
 }
 
 }  // namespace holdfast::bench

@@ -32,4 +32,22 @@ Figure Figure::ReachingRatio(double ratio) && {
   return std::move(*this);
 }
 
+Figure Figure::ReachingSum(double more) && {
+  if (baseline.has_value()) {
+    bar = Bar{absl::StrCat("≤ ", baseline->name, " + ", more, " ", unit),
+              baseline->value.p50 + more};
+  }
+  return std::move(*this);
+}
+
+Figure Figure::ReachingCopySum(uint64_t bytes, double more) && {
+  if (baseline.has_value() && baseline->value.p50 > 0) {
+    // GB/s are bytes a nanosecond.
+    const auto size = static_cast<double>(bytes);
+    bar = Bar{absl::StrCat("≥ ", baseline->name, " with ", more, " µs more"),
+              size / (size / baseline->value.p50 + 1000 * more)};
+  }
+  return std::move(*this);
+}
+
 }  // namespace holdfast::bench

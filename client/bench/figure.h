@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_CLIENT_BENCH_FIGURE_H_
 #define HOLDFAST_CLIENT_BENCH_FIGURE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -41,6 +42,11 @@ struct Figure {
   // Bars: a number, or a multiple of the baseline; none without a baseline.
   Figure Reaching(double limit, const std::string& text) &&;
   Figure ReachingRatio(double ratio) &&;
+  // The baseline and so much more, in the figure's unit. REQUIRES: a time.
+  Figure ReachingSum(double more) &&;
+  // As fast as the baseline but for `more` microseconds for each copy of
+  // `bytes`. REQUIRES: a rate in GB/s.
+  Figure ReachingCopySum(uint64_t bytes, double more) &&;
 };
 
 }  // namespace holdfast::bench

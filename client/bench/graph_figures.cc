@@ -97,11 +97,7 @@ absl::Status AddLaunching(Bench& bench, const Target& target, int nodes) {
                  absl::StrCat("through_us/", nodes));
   HOLDFAST_ASSIGN_OR_RETURN(
       through.value, ThroughTime(nodes, bench.quick(), launch, synchronize));
-  if (through.baseline.has_value()) {
-    const double limit = through.baseline->value.p50 + 4;
-    through.bar = Bar{"≤ native + 4 µs", limit};
-  }
-  bench.Add(std::move(through));
+  bench.Add(std::move(through).ReachingSum(4));
 
   Figure rate =
       MakeFigure(bench, absl::StrCat("launches of ", what, ", pipelined"),

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "client/bench/bench.h"
 #include "client/bench/kernels.h"
 #include "client/bench/workload.h"
@@ -102,13 +101,7 @@ absl::Status AddLatency(Bench& bench, const Target& target) {
         HOLDFAST_RETURN_IF_ERROR(LaunchFour(target));
         return target.stream.Synchronize();
       }));
-  if (latency.baseline.has_value()) {
-    HOLDFAST_ASSIGN_OR_RETURN(const Summary ping_pong, bench.PingPong());
-    const double limit = latency.baseline->value.p50 + ping_pong.p50 + 5;
-    latency.bar = Bar{
-        absl::StrFormat("≤ native + %.1f (gRPC) + 5 µs", ping_pong.p50), limit};
-  }
-  bench.Add(std::move(latency));
+  bench.Add(std::move(latency).ReachingSum(4));
   return absl::OkStatus();
 }
 

@@ -56,7 +56,7 @@ absl::Status MeasureSessions(Bench& bench) {
       .unit = "ms",
       .baseline = bench.NativeBaseline("session", "driver_and_context_ms")};
   HOLDFAST_ASSIGN_OR_RETURN(open.value, OpenMilliseconds(bench));
-  bench.Add(std::move(open));
+  bench.Add(std::move(open).Reaching(2, "≤ 2 ms"));
 
   const auto memory = OwnMemoryMiB(bench);
   if (memory.ok()) {

@@ -65,6 +65,23 @@ TEST(FigureTest, TimesMustBeAtMostTheBarAndRatesAtLeast) {
   EXPECT_FALSE(*MakeFigure(Better::kMore, 94, 100).ReachingRatio(0.95).Met());
 }
 
+TEST(FigureTest, ASumIsOfTheBaselineAndSoMuchMore) {
+  const Figure met = MakeFigure(Better::kLess, 14, 10).ReachingSum(4);
+  EXPECT_EQ(met.bar->text, "≤ native + 4 µs");
+  EXPECT_TRUE(*met.Met());
+  EXPECT_FALSE(*MakeFigure(Better::kLess, 14.1, 10).ReachingSum(4).Met());
+}
+
+TEST(FigureTest, ASumOfACopyIsOfItsTimes) {
+  // 8000 bytes at 2 GB/s take 4 µs, and 8 µs are 1 GB/s.
+  const Figure met =
+      MakeFigure(Better::kMore, 1.001, 2).ReachingCopySum(8000, 4);
+  EXPECT_EQ(met.bar->text, "≥ native with 4 µs more");
+  EXPECT_TRUE(*met.Met());
+  EXPECT_FALSE(
+      *MakeFigure(Better::kMore, 0.999, 2).ReachingCopySum(8000, 4).Met());
+}
+
 TEST(FigureTest, NothingIsMetWithoutABaseline) {
   Figure figure = MakeFigure(Better::kMore, 1, 1);
   figure.baseline.reset();
