@@ -106,6 +106,10 @@ header = json.dumps({"w": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]
 open("/tmp/model.safetensors", "wb").write(len(header).to_bytes(8, "little") + header + bytes(range(16)))'
   in_machine chmod 644 /tmp/model.safetensors
   as alice holdfast collection load survivor /tmp/model.safetensors
+  collection=$(as alice holdfast collection verify survivor)
+}
+collection_is_there() {
+  [ -n "$collection" ] && [ "$(as alice holdfast collection verify survivor)" = "$collection" ]
 }
 
 watch_closely() {
@@ -155,7 +159,7 @@ test_machine() {
   check "a collection is loaded" load_collection
   check "a session has memory" begin_survivor
   check "the daemon is killed again" is_started_again_after kill_daemon SIGKILL
-  check "the collection is there" as alice holdfast collection verify survivor /tmp/model.safetensors
+  check "the collection is there, with the same digests" collection_is_there
   check "the session goes on" survivor_has_its_memory
   check "systemctl restart" watch_closely
   check "a daemon that hangs is started again" is_started_again_after kill_daemon SIGSTOP
@@ -170,9 +174,9 @@ test_machine() {
 # Of setup/packages.txt: what is compiled against. The rest are tools of the checks.
 control_names_every_library() {
   local package missing=0
-  for package in $(grep -E -- '-dev$' deploy/setup/packages.txt); do
+  while read -r package; do
     grep -qE "^( |Build-Depends:).*\b$package\b" deploy/debian/control || { echo "$package is not in control"; missing=1; }
-  done
+  done < <(grep -E -- '-dev$' deploy/setup/packages.txt)
   return $missing
 }
 
