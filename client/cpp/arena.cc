@@ -134,8 +134,8 @@ Arena::~Arena() {
   if (ready_.HasBeenNotified() && registered_.ok()) {
     session_->queue.SubmitDestruction(
         [this](WireWriter& writer) {
-          writer.Message(v1::Command::kFreeArenaFieldNumber, [this, &writer] {
-            writer.Fixed64(v1::FreeArena::kArenaFieldNumber, handle_);
+          writer.Message(v1::fields::Command::kFreeArena, [this, &writer] {
+            writer.Write(v1::fields::FreeArena::kArena, handle_);
           });
         },
         /*creation=*/0);

@@ -16,8 +16,8 @@ namespace holdfast {
 namespace {
 
 void WriteFree(uint64_t handle, WireWriter& writer) {
-  writer.Message(v1::Command::kFreeBufferFieldNumber, [&] {
-    writer.Fixed64(v1::FreeBuffer::kBufferFieldNumber, handle);
+  writer.Message(v1::fields::Command::kFreeBuffer, [&] {
+    writer.Write(v1::fields::FreeBuffer::kBuffer, handle);
   });
 }
 
@@ -39,13 +39,12 @@ absl::Status CopySpan(const Buffer& buffer, uint64_t offset,
   HOLDFAST_RETURN_IF_ERROR(span.arena().Ready());
   return stream.Submit([&](WireWriter& writer) {
     writer.Message(command, [&] {
-      writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
-      writer.Fixed64(Fields::kBufferFieldNumber, buffer.handle());
-      writer.Varint(Fields::kOffsetFieldNumber, offset);
-      writer.Fixed64(Fields::kArenaFieldNumber, span.arena().handle());
-      writer.Varint(Fields::kArenaOffsetFieldNumber,
-                    span.offset() + span_offset);
-      writer.Varint(Fields::kSizeFieldNumber, size);
+      writer.Write(Fields::kStream, stream.handle());
+      writer.Write(Fields::kBuffer, buffer.handle());
+      writer.Write(Fields::kOffset, offset);
+      writer.Write(Fields::kArena, span.arena().handle());
+      writer.Write(Fields::kArenaOffset, span.offset() + span_offset);
+      writer.Write(Fields::kSize, size);
     });
   });
 }
@@ -97,23 +96,22 @@ absl::StatusOr<Buffer> Buffer::Allocate(std::shared_ptr<SessionState> session,
       Make(
           std::move(session), HandleKind::kBuffer,
           [&](uint64_t handle, WireWriter& writer) {
-            writer.Message(v1::Command::kAllocateBufferFieldNumber, [&] {
-              using Fields = v1::AllocateBuffer;
-              writer.Fixed64(Fields::kBufferFieldNumber, handle);
-              writer.Varint(Fields::kSizeFieldNumber, size);
+            writer.Message(v1::fields::Command::kAllocateBuffer, [&] {
+              using Fields = v1::fields::AllocateBuffer;
+              writer.Write(Fields::kBuffer, handle);
+              writer.Write(Fields::kSize, size);
               if (device < 0) {
-                writer.Message(Fields::kHostFieldNumber, [] {});
+                writer.Message(Fields::kHost, [] {});
               } else {
-                writer.Varint(Fields::kDeviceFieldNumber,
-                              static_cast<uint32_t>(device));
+                writer.Write(Fields::kDevice, static_cast<uint32_t>(device));
               }
               if (stream != nullptr) {
-                writer.Fixed64(Fields::kStreamFieldNumber, stream->handle());
+                writer.Write(Fields::kStream, stream->handle());
               }
               if (sharing == Sharing::kExport) {
-                writer.Varint(Fields::kSharingFieldNumber, v1::SHARING_EXPORT);
+                writer.Write(Fields::kSharing, v1::SHARING_EXPORT);
               } else if (sharing == Sharing::kIpc) {
-                writer.Varint(Fields::kSharingFieldNumber, v1::SHARING_IPC);
+                writer.Write(Fields::kSharing, v1::SHARING_IPC);
               }
             });
           },
@@ -250,19 +248,19 @@ absl::StatusOr<Buffer> Buffer::OfGlobal(const Resource& module,
 
 absl::StatusOr<Buffer> Buffer::Sub(uint64_t offset, uint64_t size) const {
   HOLDFAST_ASSIGN_OR_RETURN(
-      Resource resource,
-      Make(
-          session(), HandleKind::kBuffer,
-          [&](uint64_t part, WireWriter& writer) {
-            writer.Message(v1::Command::kCreateSubBufferFieldNumber, [&] {
-              using Fields = v1::CreateSubBuffer;
-              writer.Fixed64(Fields::kBufferFieldNumber, part);
-              writer.Fixed64(Fields::kParentFieldNumber, handle());
-              writer.Varint(Fields::kOffsetFieldNumber, offset);
-              writer.Varint(Fields::kSizeFieldNumber, size);
-            });
-          },
-          WriteFree));
+      Resource resource, Make(
+                             session(), HandleKind::kBuffer,
+                             [&](uint64_t part, WireWriter& writer) {
+                               writer.Message(
+                                   v1::fields::Command::kCreateSubBuffer, [&] {
+                                     using Fields = v1::fields::CreateSubBuffer;
+                                     writer.Write(Fields::kBuffer, part);
+                                     writer.Write(Fields::kParent, handle());
+                                     writer.Write(Fields::kOffset, offset);
+                                     writer.Write(Fields::kSize, size);
+                                   });
+                             },
+                             WriteFree));
   return Buffer(std::move(resource), size);
 }
 
@@ -279,14 +277,14 @@ absl::Status Buffer::CopyFrom(const Buffer& source, uint64_t source_offset,
                               uint64_t offset, uint64_t size,
                               const Stream& stream) const {
   return stream.Submit([&](WireWriter& writer) {
-    writer.Message(v1::Command::kCopyBufferFieldNumber, [&] {
-      using Fields = v1::CopyBuffer;
-      writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
-      writer.Fixed64(Fields::kDestinationFieldNumber, handle());
-      writer.Varint(Fields::kDestinationOffsetFieldNumber, offset);
-      writer.Fixed64(Fields::kSourceFieldNumber, source.handle());
-      writer.Varint(Fields::kSourceOffsetFieldNumber, source_offset);
-      writer.Varint(Fields::kSizeFieldNumber, size);
+    writer.Message(v1::fields::Command::kCopyBuffer, [&] {
+      using Fields = v1::fields::CopyBuffer;
+      writer.Write(Fields::kStream, stream.handle());
+      writer.Write(Fields::kDestination, handle());
+      writer.Write(Fields::kDestinationOffset, offset);
+      writer.Write(Fields::kSource, source.handle());
+      writer.Write(Fields::kSourceOffset, source_offset);
+      writer.Write(Fields::kSize, size);
     });
   });
 }
@@ -300,7 +298,7 @@ absl::Status Buffer::CopyFrom(const ArenaSpan& source, uint64_t source_offset,
                               uint64_t offset, uint64_t size,
                               const Stream& stream) const {
   return CopySpan<v1::CopyIn>(*this, offset, source, source_offset, size,
-                              stream, v1::Command::kCopyInFieldNumber);
+                              stream, v1::fields::Command::kCopyIn);
 }
 
 absl::Status Buffer::CopyTo(const ArenaSpan& target, const Stream& stream,
@@ -312,7 +310,7 @@ absl::Status Buffer::CopyTo(const ArenaSpan& target, uint64_t target_offset,
                             uint64_t offset, uint64_t size,
                             const Stream& stream) const {
   return CopySpan<v1::CopyOut>(*this, offset, target, target_offset, size,
-                               stream, v1::Command::kCopyOutFieldNumber);
+                               stream, v1::fields::Command::kCopyOut);
 }
 
 absl::Status Buffer::FillBytes(const void* pattern, size_t pattern_size,
@@ -321,18 +319,18 @@ absl::Status Buffer::FillBytes(const void* pattern, size_t pattern_size,
   uint32_t value = 0;
   std::memcpy(&value, pattern, pattern_size);
   return stream.Submit([&](WireWriter& writer) {
-    writer.Message(v1::Command::kFillBufferFieldNumber, [&] {
-      using Fields = v1::FillBuffer;
-      writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
-      writer.Fixed64(Fields::kBufferFieldNumber, handle());
-      writer.Varint(Fields::kOffsetFieldNumber, offset);
-      writer.Varint(Fields::kSizeFieldNumber, size);
+    writer.Message(v1::fields::Command::kFillBuffer, [&] {
+      using Fields = v1::fields::FillBuffer;
+      writer.Write(Fields::kStream, stream.handle());
+      writer.Write(Fields::kBuffer, handle());
+      writer.Write(Fields::kOffset, offset);
+      writer.Write(Fields::kSize, size);
       if (pattern_size == 1) {
-        writer.Varint(Fields::kByteFieldNumber, value);
+        writer.Write(Fields::kByte, value);
       } else if (pattern_size == 2) {
-        writer.Varint(Fields::kHalfWordFieldNumber, value);
+        writer.Write(Fields::kHalfWord, value);
       } else {
-        writer.Fixed32(Fields::kWordFieldNumber, value);
+        writer.Write(Fields::kWord, value);
       }
     });
   });
@@ -358,9 +356,9 @@ void Buffer::Free(const Stream& stream) {
   if (stream.IsCapturing()) return CaptureFree(*this, stream);
   const uint64_t buffer = handle();
   DestroyWith([&](WireWriter& writer) {
-    writer.Message(v1::Command::kFreeBufferFieldNumber, [&] {
-      writer.Fixed64(v1::FreeBuffer::kBufferFieldNumber, buffer);
-      writer.Fixed64(v1::FreeBuffer::kStreamFieldNumber, stream.handle());
+    writer.Message(v1::fields::Command::kFreeBuffer, [&] {
+      writer.Write(v1::fields::FreeBuffer::kBuffer, buffer);
+      writer.Write(v1::fields::FreeBuffer::kStream, stream.handle());
     });
   });
 }

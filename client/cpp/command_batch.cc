@@ -10,7 +10,7 @@ namespace holdfast {
 
 void CommandBatch::Begin(uint64_t sequence) {
   first_sequence = sequence;
-  bytes.Varint(v1::CommandBatch::kFirstSequenceFieldNumber, sequence);
+  bytes.Write(v1::fields::CommandBatch::kFirstSequence, sequence);
 }
 
 std::unique_ptr<CommandBatch> CommandBatchPool::Get() {

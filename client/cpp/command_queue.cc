@@ -92,7 +92,7 @@ absl::StatusOr<uint64_t> CommandQueue::Append(Encode encode, bool* full) {
     return TakeFault();
   return AppendFrame(
       [encode](WireWriter& writer) {
-        writer.Message(v1::CommandBatch::kCommandsFieldNumber,
+        writer.Message(v1::fields::CommandBatch::kCommands,
                        [&] { encode(writer); });
       },
       full);
@@ -157,7 +157,7 @@ void CommandQueue::SubmitDestruction(Encode encode, uint64_t creation) {
     absl::MutexLock lock(&mutex_);
     AppendEnd(
         [encode](WireWriter& writer) {
-          writer.Message(v1::CommandBatch::kCommandsFieldNumber,
+          writer.Message(v1::fields::CommandBatch::kCommands,
                          [&] { encode(writer); });
         },
         &full);

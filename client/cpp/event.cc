@@ -14,8 +14,8 @@ namespace holdfast {
 namespace {
 
 void WriteDestroy(uint64_t handle, WireWriter& writer) {
-  writer.Message(v1::Command::kDestroyEventFieldNumber, [&] {
-    writer.Fixed64(v1::DestroyEvent::kEventFieldNumber, handle);
+  writer.Message(v1::fields::Command::kDestroyEvent, [&] {
+    writer.Write(v1::fields::DestroyEvent::kEvent, handle);
   });
 }
 
@@ -39,15 +39,13 @@ absl::StatusOr<Event> Event::Create(std::shared_ptr<SessionState> session,
       Make(
           std::move(session), HandleKind::kEvent,
           [&](uint64_t handle, WireWriter& writer) {
-            writer.Message(v1::Command::kCreateEventFieldNumber, [&] {
-              using Fields = v1::CreateEvent;
-              writer.Fixed64(Fields::kEventFieldNumber, handle);
-              writer.Varint(Fields::kDeviceFieldNumber, device);
-              writer.Varint(Fields::kTimingFieldNumber, options.timing);
-              writer.Varint(Fields::kBlockingSyncFieldNumber,
-                            options.blocking_sync);
-              writer.Varint(Fields::kInterprocessFieldNumber,
-                            options.interprocess);
+            writer.Message(v1::fields::Command::kCreateEvent, [&] {
+              using Fields = v1::fields::CreateEvent;
+              writer.Write(Fields::kEvent, handle);
+              writer.Write(Fields::kDevice, device);
+              writer.Write(Fields::kTiming, options.timing);
+              writer.Write(Fields::kBlockingSync, options.blocking_sync);
+              writer.Write(Fields::kInterprocess, options.interprocess);
             });
           },
           WriteDestroy));
@@ -111,8 +109,8 @@ absl::Status Event::Synchronize() const {
       session()
           ->queue
           .Call([&](WireWriter& writer) {
-            writer.Message(v1::Command::kSynchronizeEventFieldNumber, [&] {
-              writer.Fixed64(v1::SynchronizeEvent::kEventFieldNumber, handle());
+            writer.Message(v1::fields::Command::kSynchronizeEvent, [&] {
+              writer.Write(v1::fields::SynchronizeEvent::kEvent, handle());
             });
           })
           .status());

@@ -6,11 +6,11 @@
 namespace holdfast {
 namespace {
 
-void WriteDim3(int field, const Dim3& dim, WireWriter& writer) {
+void WriteDim3(wire::MessageField field, const Dim3& dim, WireWriter& writer) {
   writer.Message(field, [&] {
-    writer.Varint(v1::Dim3::kXFieldNumber, dim.x);
-    writer.Varint(v1::Dim3::kYFieldNumber, dim.y);
-    writer.Varint(v1::Dim3::kZFieldNumber, dim.z);
+    writer.Write(v1::fields::Dim3::kX, dim.x);
+    writer.Write(v1::fields::Dim3::kY, dim.y);
+    writer.Write(v1::fields::Dim3::kZ, dim.z);
   });
 }
 
@@ -19,30 +19,28 @@ void WriteDim3(int field, const Dim3& dim, WireWriter& writer) {
 void EncodeLaunch(uint64_t stream, const LaunchConfig& config,
                   const Kernel& kernel, std::span<const Argument> arguments,
                   WireWriter& writer) {
-  using Fields = v1::Launch;
-  writer.Fixed64(Fields::kKernelFieldNumber, kernel.handle());
-  if (stream != 0) writer.Fixed64(Fields::kStreamFieldNumber, stream);
-  WriteDim3(Fields::kGridFieldNumber, config.grid, writer);
-  WriteDim3(Fields::kBlockFieldNumber, config.block, writer);
+  using Fields = v1::fields::Launch;
+  writer.Write(Fields::kKernel, kernel.handle());
+  if (stream != 0) writer.Write(Fields::kStream, stream);
+  WriteDim3(Fields::kGrid, config.grid, writer);
+  WriteDim3(Fields::kBlock, config.block, writer);
   if (config.cluster) {
-    WriteDim3(Fields::kClusterFieldNumber, *config.cluster, writer);
+    WriteDim3(Fields::kCluster, *config.cluster, writer);
   }
   if (config.dynamic_shared_bytes != 0) {
-    writer.Varint(Fields::kDynamicSharedBytesFieldNumber,
-                  config.dynamic_shared_bytes);
+    writer.Write(Fields::kDynamicSharedBytes, config.dynamic_shared_bytes);
   }
-  if (config.cooperative) writer.Varint(Fields::kCooperativeFieldNumber, true);
+  if (config.cooperative) writer.Write(Fields::kCooperative, true);
   config.attributes.Encode(writer);
   for (const Argument& argument : arguments) {
-    writer.Message(Fields::kArgumentsFieldNumber,
-                   [&] { argument.Encode(writer); });
+    writer.Message(Fields::kArguments, [&] { argument.Encode(writer); });
   }
 }
 
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, std::span<const Argument> arguments) {
   return stream.Submit([&](WireWriter& writer) {
-    writer.Message(v1::Command::kLaunchFieldNumber, [&] {
+    writer.Message(v1::fields::Command::kLaunch, [&] {
       EncodeLaunch(stream.handle(), config, kernel, arguments, writer);
     });
   });

@@ -10,8 +10,8 @@ namespace holdfast {
 namespace {
 
 void WriteUnload(uint64_t handle, WireWriter& writer) {
-  writer.Message(v1::Command::kUnloadModuleFieldNumber, [&] {
-    writer.Fixed64(v1::UnloadModule::kModuleFieldNumber, handle);
+  writer.Message(v1::fields::Command::kUnloadModule, [&] {
+    writer.Write(v1::fields::UnloadModule::kModule, handle);
   });
 }
 

@@ -148,14 +148,14 @@ absl::StatusOr<PendingResult> SubmitPiece(SessionState& session,
       PendingResult result,
       session.queue.SubmitForResult([&](WireWriter& writer) {
         writer.Message(command, [&] {
-          writer.Fixed64(Fields::kStreamFieldNumber, target.stream);
-          writer.Fixed64(Fields::kBufferFieldNumber, target.buffer);
-          writer.Varint(Fields::kOffsetFieldNumber, target.offset + piece.at);
-          writer.Fixed64(Fields::kArenaFieldNumber, slot.arena());
-          writer.Varint(Fields::kArenaOffsetFieldNumber, slot.arena_offset());
-          writer.Varint(Fields::kSizeFieldNumber, piece.size);
-          writer.Varint(Fields::kReportFieldNumber, 1);
-          writer.Varint(Fields::kStagedFieldNumber, 1);
+          writer.Write(Fields::kStream, target.stream);
+          writer.Write(Fields::kBuffer, target.buffer);
+          writer.Write(Fields::kOffset, target.offset + piece.at);
+          writer.Write(Fields::kArena, slot.arena());
+          writer.Write(Fields::kArenaOffset, slot.arena_offset());
+          writer.Write(Fields::kSize, piece.size);
+          writer.Write(Fields::kReport, 1);
+          writer.Write(Fields::kStaged, 1);
         });
       }));
   session.queue.Flush();
@@ -170,7 +170,7 @@ absl::Status StagedUpload(SessionState& session, StagingRing& ring,
   in.begin = [&](const Piece& piece, const Slot& slot) {
     std::memcpy(slot.data(), data + piece.at, piece.size);
     return SubmitPiece<v1::CopyIn>(session, target, piece, slot,
-                                   v1::Command::kCopyInFieldNumber);
+                                   v1::fields::Command::kCopyIn);
   };
   in.end = [](const Piece&, const Slot&) {};
   return Copy(ring, target, in);
@@ -181,7 +181,7 @@ absl::Status StagedDownload(SessionState& session, StagingRing& ring,
   Direction out;
   out.begin = [&](const Piece& piece, const Slot& slot) {
     return SubmitPiece<v1::CopyOut>(session, target, piece, slot,
-                                    v1::Command::kCopyOutFieldNumber);
+                                    v1::fields::Command::kCopyOut);
   };
   out.end = [data](const Piece& piece, const Slot& slot) {
     std::memcpy(data + piece.at, slot.data(), piece.size);

@@ -25,8 +25,8 @@ absl::StatusOr<Stream> Stream::Create(std::shared_ptr<SessionState> session,
             writer.Fields(command);
           },
           [](uint64_t handle, WireWriter& writer) {
-            writer.Message(v1::Command::kDestroyStreamFieldNumber, [&] {
-              writer.Fixed64(v1::DestroyStream::kStreamFieldNumber, handle);
+            writer.Message(v1::fields::Command::kDestroyStream, [&] {
+              writer.Write(v1::fields::DestroyStream::kStream, handle);
             });
           }));
   return Stream(std::move(resource), device);
@@ -47,9 +47,9 @@ absl::Status Stream::Record(const Event& event) const {
   return session()
       ->queue
       .Submit([&](WireWriter& writer) {
-        writer.Message(v1::Command::kRecordEventFieldNumber, [&] {
-          writer.Fixed64(v1::RecordEvent::kEventFieldNumber, event.handle());
-          writer.Fixed64(v1::RecordEvent::kStreamFieldNumber, handle());
+        writer.Message(v1::fields::Command::kRecordEvent, [&] {
+          writer.Write(v1::fields::RecordEvent::kEvent, event.handle());
+          writer.Write(v1::fields::RecordEvent::kStream, handle());
         });
       })
       .status();
@@ -66,9 +66,9 @@ absl::Status Stream::Wait(const Event& event) const {
   return session()
       ->queue
       .Submit([&](WireWriter& writer) {
-        writer.Message(v1::Command::kWaitEventFieldNumber, [&] {
-          writer.Fixed64(v1::WaitEvent::kStreamFieldNumber, handle());
-          writer.Fixed64(v1::WaitEvent::kEventFieldNumber, event.handle());
+        writer.Message(v1::fields::Command::kWaitEvent, [&] {
+          writer.Write(v1::fields::WaitEvent::kStream, handle());
+          writer.Write(v1::fields::WaitEvent::kEvent, event.handle());
         });
       })
       .status();
@@ -85,9 +85,8 @@ absl::Status Stream::Synchronize() const {
       session()
           ->queue
           .Call([&](WireWriter& writer) {
-            writer.Message(v1::Command::kSynchronizeStreamFieldNumber, [&] {
-              writer.Fixed64(v1::SynchronizeStream::kStreamFieldNumber,
-                             handle());
+            writer.Message(v1::fields::Command::kSynchronizeStream, [&] {
+              writer.Write(v1::fields::SynchronizeStream::kStream, handle());
             });
           })
           .status());

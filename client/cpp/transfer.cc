@@ -52,12 +52,11 @@ absl::Status WriteInline(SessionState& session, const TransferTarget& target,
   return ForEachPart(session, target, [&](uint64_t at, uint64_t size) {
     return session.queue
         .Submit([&](WireWriter& writer) {
-          writer.Message(v1::Command::kWriteBufferFieldNumber, [&] {
-            writer.Fixed64(v1::WriteBuffer::kStreamFieldNumber, target.stream);
-            writer.Fixed64(v1::WriteBuffer::kBufferFieldNumber, target.buffer);
-            writer.Varint(v1::WriteBuffer::kOffsetFieldNumber,
-                          target.offset + at);
-            writer.Bytes(v1::WriteBuffer::kDataFieldNumber, data + at, size);
+          writer.Message(v1::fields::Command::kWriteBuffer, [&] {
+            writer.Write(v1::fields::WriteBuffer::kStream, target.stream);
+            writer.Write(v1::fields::WriteBuffer::kBuffer, target.buffer);
+            writer.Write(v1::fields::WriteBuffer::kOffset, target.offset + at);
+            writer.Write(v1::fields::WriteBuffer::kData, data + at, size);
           });
         })
         .status();

@@ -2,6 +2,7 @@
 #include "client/cpp/wire_writer.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace holdfast {

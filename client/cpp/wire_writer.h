@@ -4,21 +4,26 @@
 // objects between: straight into the bytes that are sent. For the commands of
 // which there are many; the tests compare each with the message.
 //
-//   writer.Message(v1::Command::kRecordEventFieldNumber, [&] {
-//     writer.Fixed64(v1::RecordEvent::kEventFieldNumber, event);
-//     writer.Fixed64(v1::RecordEvent::kStreamFieldNumber, stream);
+//   writer.Message(v1::fields::Command::kRecordEvent, [&] {
+//     writer.Write(v1::fields::RecordEvent::kEvent, event);
+//     writer.Write(v1::fields::RecordEvent::kStream, stream);
 //   });
+//
+// A field's constant says how it is encoded, so that no field can be written in
+// another way than protobuf reads it.
 #ifndef HOLDFAST_CLIENT_CPP_WIRE_WRITER_H_
 #define HOLDFAST_CLIENT_CPP_WIRE_WRITER_H_
 
-#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message_lite.h"
+#include "proto/wire_fields.h"
 
 namespace holdfast {
 
@@ -34,48 +39,39 @@ class WireWriter {
   // Drops what was written after the first `size` bytes.
   void Truncate(size_t size) { size_ = size; }
 
-  // uint32, uint64, int32, int64, bool, enum.
-  void Varint(int field, uint64_t value) {
-    Reserve(kMaxTag + kMaxVarint);
-    Tag(field, kVarint);
-    Raw(value);
+  template <typename Number>
+  requires std::integral<Number> || std::is_enum_v<Number>
+  void Write(wire::VarintField field, Number value) {
+    Varint(field.number, static_cast<uint64_t>(value));
   }
-  // sint32, sint64.
-  void ZigZag(int field, int64_t value) {
-    Varint(field, static_cast<uint64_t>(value) << 1 ^
-                      static_cast<uint64_t>(value >> 63));
+  void Write(wire::ZigZagField field, int64_t value) {
+    Varint(field.number, static_cast<uint64_t>(value) << 1 ^
+                             static_cast<uint64_t>(value >> 63));
   }
-  // fixed32, float.
-  void Fixed32(int field, uint32_t value) {
-    Reserve(kMaxTag + sizeof value);
-    Tag(field, k32Bit);
-    Copy(&value, sizeof value);
+  void Write(wire::Fixed32Field field, uint32_t value) {
+    Fixed(field.number, k32Bit, value);
   }
-  void Float(int field, float value) {
-    Fixed32(field, std::bit_cast<uint32_t>(value));
+  void Write(wire::Fixed64Field field, uint64_t value) {
+    Fixed(field.number, k64Bit, value);
   }
-  // fixed64, double.
-  void Fixed64(int field, uint64_t value) {
-    Reserve(kMaxTag + sizeof value);
-    Tag(field, k64Bit);
-    Copy(&value, sizeof value);
+  void Write(wire::FloatField field, float value) {
+    Fixed(field.number, k32Bit, value);
   }
-  void Double(int field, double value) {
-    Fixed64(field, std::bit_cast<uint64_t>(value));
+  void Write(wire::DoubleField field, double value) {
+    Fixed(field.number, k64Bit, value);
   }
-  // bytes, string.
-  void Bytes(int field, const void* data, size_t size) {
+  void Write(wire::BytesField field, const void* data, size_t size) {
     Reserve(kMaxTag + kMaxVarint + size);
-    Tag(field, kLengthDelimited);
+    Tag(field.number, kLengthDelimited);
     Raw(size);
     Copy(data, size);
   }
 
   // A message in the message: what `body()` writes.
   template <typename Body>
-  void Message(int field, Body body) {
+  void Message(wire::MessageField field, Body body) {
     Reserve(kMaxTag + 1);
-    Tag(field, kLengthDelimited);
+    Tag(field.number, kLengthDelimited);
     const size_t start = ++size_;  // One byte for the length: mostly enough.
     body();
     const size_t length = size_ - start;
@@ -107,6 +103,17 @@ class WireWriter {
   void Grow(size_t more);
   void MakeRoomForLength(size_t start, size_t length);
 
+  void Varint(int field, uint64_t value) {
+    Reserve(kMaxTag + kMaxVarint);
+    Tag(field, kVarint);
+    Raw(value);
+  }
+  template <typename Value>
+  void Fixed(int field, WireType type, Value value) {
+    Reserve(kMaxTag + sizeof value);
+    Tag(field, type);
+    Copy(&value, sizeof value);
+  }
   void Tag(int field, WireType type) {
     Raw(static_cast<uint64_t>(field) << 3 | type);
   }

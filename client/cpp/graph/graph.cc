@@ -11,8 +11,8 @@ namespace holdfast {
 namespace {
 
 void WriteDestroy(uint64_t handle, WireWriter& writer) {
-  writer.Message(v1::Command::kDestroyGraphFieldNumber, [&] {
-    writer.Fixed64(v1::DestroyGraph::kGraphFieldNumber, handle);
+  writer.Message(v1::fields::Command::kDestroyGraph, [&] {
+    writer.Write(v1::fields::DestroyGraph::kGraph, handle);
   });
 }
 
@@ -25,10 +25,10 @@ absl::StatusOr<Graph> Graph::Create(const Session& session,
       Make(
           session.state(), HandleKind::kGraph,
           [&](uint64_t handle, WireWriter& writer) {
-            writer.Message(v1::Command::kCreateGraphFieldNumber, [&] {
-              using Fields = v1::CreateGraph;
-              writer.Fixed64(Fields::kGraphFieldNumber, handle);
-              writer.Message(Fields::kDefinitionFieldNumber,
+            writer.Message(v1::fields::Command::kCreateGraph, [&] {
+              using Fields = v1::fields::CreateGraph;
+              writer.Write(Fields::kGraph, handle);
+              writer.Message(Fields::kDefinition,
                              [&] { writer.Fields(definition.proto()); });
             });
           },
@@ -42,9 +42,9 @@ absl::StatusOr<Graph> Graph::Clone() const {
       Make(
           session(), HandleKind::kGraph,
           [&](uint64_t clone, WireWriter& writer) {
-            writer.Message(v1::Command::kCloneGraphFieldNumber, [&] {
-              writer.Fixed64(v1::CloneGraph::kGraphFieldNumber, clone);
-              writer.Fixed64(v1::CloneGraph::kSourceFieldNumber, handle());
+            writer.Message(v1::fields::Command::kCloneGraph, [&] {
+              writer.Write(v1::fields::CloneGraph::kGraph, clone);
+              writer.Write(v1::fields::CloneGraph::kSource, handle());
             });
           },
           WriteDestroy));

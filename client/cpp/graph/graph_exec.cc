@@ -27,9 +27,8 @@ absl::StatusOr<GraphExec> GraphExec::Create(
             writer.Fields(command);
           },
           [](uint64_t handle, WireWriter& writer) {
-            writer.Message(v1::Command::kDestroyGraphExecFieldNumber, [&] {
-              writer.Fixed64(v1::DestroyGraphExec::kGraphExecFieldNumber,
-                             handle);
+            writer.Message(v1::fields::Command::kDestroyGraphExec, [&] {
+              writer.Write(v1::fields::DestroyGraphExec::kGraphExec, handle);
             });
           }));
   return GraphExec(std::move(resource));
@@ -37,10 +36,10 @@ absl::StatusOr<GraphExec> GraphExec::Create(
 
 absl::Status GraphExec::Launch(const Stream& stream) const {
   return stream.Submit([&](WireWriter& writer) {
-    writer.Message(v1::Command::kLaunchGraphFieldNumber, [&] {
-      using Fields = v1::LaunchGraph;
-      writer.Fixed64(Fields::kGraphExecFieldNumber, handle());
-      writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
+    writer.Message(v1::fields::Command::kLaunchGraph, [&] {
+      using Fields = v1::fields::LaunchGraph;
+      writer.Write(Fields::kGraphExec, handle());
+      writer.Write(Fields::kStream, stream.handle());
     });
   });
 }
@@ -67,10 +66,10 @@ absl::Status GraphExec::Update(const NodeUpdates& updates) const {
   return session()
       ->queue
       .Submit([&](WireWriter& writer) {
-        writer.Message(v1::Command::kUpdateGraphExecFieldNumber, [&] {
-          using Fields = v1::UpdateGraphExec;
-          writer.Fixed64(Fields::kGraphExecFieldNumber, handle());
-          writer.Message(Fields::kNodesFieldNumber,
+        writer.Message(v1::fields::Command::kUpdateGraphExec, [&] {
+          using Fields = v1::fields::UpdateGraphExec;
+          writer.Write(Fields::kGraphExec, handle());
+          writer.Message(Fields::kNodes,
                          [&] { writer.Fields(updates.proto()); });
         });
       })

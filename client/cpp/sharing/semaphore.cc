@@ -8,8 +8,8 @@ namespace holdfast {
 namespace {
 
 void WriteDestroy(uint64_t handle, WireWriter& writer) {
-  writer.Message(v1::Command::kDestroySemaphoreFieldNumber, [&] {
-    writer.Fixed64(v1::DestroySemaphore::kSemaphoreFieldNumber, handle);
+  writer.Message(v1::fields::Command::kDestroySemaphore, [&] {
+    writer.Write(v1::fields::DestroySemaphore::kSemaphore, handle);
   });
 }
 
@@ -23,11 +23,11 @@ absl::StatusOr<Semaphore> Semaphore::Create(
       Make(
           std::move(session), HandleKind::kSemaphore,
           [&](uint64_t handle, WireWriter& writer) {
-            writer.Message(v1::Command::kCreateSemaphoreFieldNumber, [&] {
-              using Fields = v1::CreateSemaphore;
-              writer.Fixed64(Fields::kSemaphoreFieldNumber, handle);
-              writer.Varint(Fields::kDeviceFieldNumber, device);
-              writer.Varint(Fields::kInitialValueFieldNumber, initial_value);
+            writer.Message(v1::fields::Command::kCreateSemaphore, [&] {
+              using Fields = v1::fields::CreateSemaphore;
+              writer.Write(Fields::kSemaphore, handle);
+              writer.Write(Fields::kDevice, device);
+              writer.Write(Fields::kInitialValue, initial_value);
             });
           },
           WriteDestroy));
@@ -65,11 +65,11 @@ absl::Status Semaphore::Signal(uint64_t value, uint64_t stream) const {
   return session()
       ->queue
       .Submit([&](WireWriter& writer) {
-        writer.Message(v1::Command::kSignalSemaphoreFieldNumber, [&] {
-          using Fields = v1::SignalSemaphore;
-          writer.Fixed64(Fields::kSemaphoreFieldNumber, handle());
-          writer.Fixed64(Fields::kStreamFieldNumber, stream);
-          writer.Varint(Fields::kValueFieldNumber, value);
+        writer.Message(v1::fields::Command::kSignalSemaphore, [&] {
+          using Fields = v1::fields::SignalSemaphore;
+          writer.Write(Fields::kSemaphore, handle());
+          writer.Write(Fields::kStream, stream);
+          writer.Write(Fields::kValue, value);
         });
       })
       .status();
@@ -79,11 +79,11 @@ absl::Status Semaphore::Wait(uint64_t value, const Stream& stream) const {
   return session()
       ->queue
       .Submit([&](WireWriter& writer) {
-        writer.Message(v1::Command::kWaitSemaphoreFieldNumber, [&] {
-          using Fields = v1::WaitSemaphore;
-          writer.Fixed64(Fields::kSemaphoreFieldNumber, handle());
-          writer.Fixed64(Fields::kStreamFieldNumber, stream.handle());
-          writer.Varint(Fields::kValueFieldNumber, value);
+        writer.Message(v1::fields::Command::kWaitSemaphore, [&] {
+          using Fields = v1::fields::WaitSemaphore;
+          writer.Write(Fields::kSemaphore, handle());
+          writer.Write(Fields::kStream, stream.handle());
+          writer.Write(Fields::kValue, value);
         });
       })
       .status();
@@ -92,8 +92,8 @@ absl::Status Semaphore::Wait(uint64_t value, const Stream& stream) const {
 absl::StatusOr<uint64_t> Semaphore::Value() const {
   HOLDFAST_ASSIGN_OR_RETURN(
       const v1::Result result, session()->queue.Call([&](WireWriter& writer) {
-        writer.Message(v1::Command::kReadSemaphoreFieldNumber, [&] {
-          writer.Fixed64(v1::ReadSemaphore::kSemaphoreFieldNumber, handle());
+        writer.Message(v1::fields::Command::kReadSemaphore, [&] {
+          writer.Write(v1::fields::ReadSemaphore::kSemaphore, handle());
         });
       }));
   return result.semaphore().value();

@@ -17,26 +17,25 @@ namespace {
 
 constexpr int kBatch = 512;
 
-void WriteDim3(int field, WireWriter& writer) {
+void WriteDim3(wire::MessageField field, WireWriter& writer) {
   writer.Message(field, [&] {
-    writer.Varint(v1::Dim3::kXFieldNumber, 196);
-    writer.Varint(v1::Dim3::kYFieldNumber, 1);
-    writer.Varint(v1::Dim3::kZFieldNumber, 1);
+    writer.Write(v1::fields::Dim3::kX, 196);
+    writer.Write(v1::fields::Dim3::kY, 1);
+    writer.Write(v1::fields::Dim3::kZ, 1);
   });
 }
 
 // A launch with so many buffers as arguments, field by field.
 void WriteLaunch(int arguments, WireWriter& writer) {
-  writer.Message(v1::Command::kLaunchFieldNumber, [&] {
-    writer.Fixed64(v1::Launch::kKernelFieldNumber, 0x0500000100000001);
-    writer.Fixed64(v1::Launch::kStreamFieldNumber, 0x0100000100000001);
-    WriteDim3(v1::Launch::kGridFieldNumber, writer);
-    WriteDim3(v1::Launch::kBlockFieldNumber, writer);
+  writer.Message(v1::fields::Command::kLaunch, [&] {
+    writer.Write(v1::fields::Launch::kKernel, 0x0500000100000001);
+    writer.Write(v1::fields::Launch::kStream, 0x0100000100000001);
+    WriteDim3(v1::fields::Launch::kGrid, writer);
+    WriteDim3(v1::fields::Launch::kBlock, writer);
     for (int i = 0; i < arguments; ++i) {
-      writer.Message(v1::Launch::kArgumentsFieldNumber, [&] {
-        writer.Message(v1::Argument::kBufferFieldNumber, [&] {
-          writer.Fixed64(v1::BufferArgument::kBufferFieldNumber,
-                         0x0300000100000001);
+      writer.Message(v1::fields::Launch::kArguments, [&] {
+        writer.Message(v1::fields::Argument::kBuffer, [&] {
+          writer.Write(v1::fields::BufferArgument::kBuffer, 0x0300000100000001);
         });
       });
     }
@@ -48,7 +47,7 @@ void BM_EncodeLaunch(benchmark::State& state) {
   for (auto _ : state) {
     writer.Truncate(0);
     for (int i = 0; i < kBatch; ++i) {
-      writer.Message(v1::CommandBatch::kCommandsFieldNumber, [&] {
+      writer.Message(v1::fields::CommandBatch::kCommands, [&] {
         WriteLaunch(static_cast<int>(state.range(0)), writer);
       });
     }

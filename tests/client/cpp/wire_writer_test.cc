@@ -25,34 +25,32 @@ Message Parse(const WireWriter& writer) {
 
 TEST(WireWriterTest, EveryKindOfFieldComesBack) {
   WireWriter writer(1);
-  writer.Varint(v1::Argument::kU64FieldNumber,
-                std::numeric_limits<uint64_t>::max());
+  writer.Write(v1::fields::Argument::kU64,
+               std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(Parse<v1::Argument>(writer).u64(),
             std::numeric_limits<uint64_t>::max());
   writer.Truncate(0);
-  writer.ZigZag(v1::Argument::kI32FieldNumber,
-                std::numeric_limits<int32_t>::min());
+  writer.Write(v1::fields::Argument::kI32, std::numeric_limits<int32_t>::min());
   EXPECT_EQ(Parse<v1::Argument>(writer).i32(),
             std::numeric_limits<int32_t>::min());
   writer.Truncate(0);
-  writer.ZigZag(v1::Argument::kI64FieldNumber,
-                std::numeric_limits<int64_t>::min());
+  writer.Write(v1::fields::Argument::kI64, std::numeric_limits<int64_t>::min());
   EXPECT_EQ(Parse<v1::Argument>(writer).i64(),
             std::numeric_limits<int64_t>::min());
   writer.Truncate(0);
-  writer.Float(v1::Argument::kF32FieldNumber, -0.5f);
+  writer.Write(v1::fields::Argument::kF32, -0.5f);
   EXPECT_EQ(Parse<v1::Argument>(writer).f32(), -0.5f);
   writer.Truncate(0);
-  writer.Double(v1::Argument::kF64FieldNumber, 1e300);
+  writer.Write(v1::fields::Argument::kF64, 1e300);
   EXPECT_EQ(Parse<v1::Argument>(writer).f64(), 1e300);
   writer.Truncate(0);
-  writer.Fixed64(v1::Argument::kTextureFieldNumber, 0x0123456789abcdef);
+  writer.Write(v1::fields::Argument::kTexture, 0x0123456789abcdef);
   EXPECT_EQ(Parse<v1::Argument>(writer).texture(), 0x0123456789abcdefu);
   writer.Truncate(0);
-  writer.Fixed32(v1::FillBuffer::kWordFieldNumber, 0xdeadbeef);
+  writer.Write(v1::fields::FillBuffer::kWord, 0xdeadbeef);
   EXPECT_EQ(Parse<v1::FillBuffer>(writer).word(), 0xdeadbeefu);
   writer.Truncate(0);
-  writer.Bytes(v1::Argument::kRawFieldNumber, nullptr, 0);
+  writer.Write(v1::fields::Argument::kRaw, nullptr, 0);
   EXPECT_TRUE(Parse<v1::Argument>(writer).has_raw());
 }
 
@@ -62,13 +60,12 @@ TEST(WireWriterTest, LengthsOfMessagesMayGrowTheirPlace) {
                             16379, 16380, 16381, 16384, 20000, 2'100'000}) {
     const std::string data(size, 'x');
     WireWriter writer(8);
-    writer.Message(v1::Command::kWriteBufferFieldNumber, [&] {
-      writer.Fixed64(v1::WriteBuffer::kStreamFieldNumber, 7);
-      writer.Bytes(v1::WriteBuffer::kDataFieldNumber, data.data(), size);
+    writer.Message(v1::fields::Command::kWriteBuffer, [&] {
+      writer.Write(v1::fields::WriteBuffer::kStream, 7);
+      writer.Write(v1::fields::WriteBuffer::kData, data.data(), size);
     });
-    writer.Message(v1::Command::kWriteBufferFieldNumber, [&] {
-      writer.Fixed64(v1::WriteBuffer::kBufferFieldNumber, 9);
-    });
+    writer.Message(v1::fields::Command::kWriteBuffer,
+                   [&] { writer.Write(v1::fields::WriteBuffer::kBuffer, 9); });
     // Two of one message are merged: what follows the first is in its place.
     const auto command = Parse<v1::Command>(writer);
     EXPECT_EQ(command.write_buffer().stream(), 7u) << size;
@@ -89,18 +86,17 @@ void MakeRandom(std::mt19937_64& random, v1::CommandBatch* batch,
   launch.mutable_grid()->set_x(static_cast<uint32_t>(value));
   launch.add_arguments()->set_u64(value);
   launch.add_arguments()->set_raw(raw);
-  writer.Message(v1::CommandBatch::kCommandsFieldNumber, [&] {
-    writer.Message(v1::Command::kLaunchFieldNumber, [&] {
-      writer.Fixed64(v1::Launch::kKernelFieldNumber, handle);
-      writer.Fixed64(v1::Launch::kStreamFieldNumber, stream);
-      writer.Message(v1::Launch::kGridFieldNumber, [&] {
-        writer.Varint(v1::Dim3::kXFieldNumber, static_cast<uint32_t>(value));
+  writer.Message(v1::fields::CommandBatch::kCommands, [&] {
+    writer.Message(v1::fields::Command::kLaunch, [&] {
+      writer.Write(v1::fields::Launch::kKernel, handle);
+      writer.Write(v1::fields::Launch::kStream, stream);
+      writer.Message(v1::fields::Launch::kGrid, [&] {
+        writer.Write(v1::fields::Dim3::kX, static_cast<uint32_t>(value));
       });
-      writer.Message(v1::Launch::kArgumentsFieldNumber, [&] {
-        writer.Varint(v1::Argument::kU64FieldNumber, value);
-      });
-      writer.Message(v1::Launch::kArgumentsFieldNumber, [&] {
-        writer.Bytes(v1::Argument::kRawFieldNumber, raw.data(), raw.size());
+      writer.Message(v1::fields::Launch::kArguments,
+                     [&] { writer.Write(v1::fields::Argument::kU64, value); });
+      writer.Message(v1::fields::Launch::kArguments, [&] {
+        writer.Write(v1::fields::Argument::kRaw, raw.data(), raw.size());
       });
     });
   });
@@ -124,9 +120,9 @@ TEST(WireWriterTest, FieldsOfObjectsAndOwnOnesMakeOneMessage) {
   v1::Launch attributes;
   attributes.add_attributes()->set_priority(-1);
   WireWriter writer(4);
-  writer.Fixed64(v1::Launch::kStreamFieldNumber, 3);
+  writer.Write(v1::fields::Launch::kStream, 3);
   writer.Fields(attributes);
-  writer.Varint(v1::Launch::kCooperativeFieldNumber, true);
+  writer.Write(v1::fields::Launch::kCooperative, true);
   const auto launch = Parse<v1::Launch>(writer);
   EXPECT_EQ(launch.stream(), 3u);
   EXPECT_EQ(launch.attributes(0).priority(), -1);
