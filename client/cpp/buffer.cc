@@ -25,7 +25,8 @@ void WriteFree(uint64_t handle, WireWriter& writer) {
 template <typename Fields>
 absl::Status CopySpan(const Buffer& buffer, uint64_t offset,
                       const ArenaSpan& span, uint64_t span_offset,
-                      uint64_t size, const Stream& stream, int command) {
+                      uint64_t size, const Stream& stream,
+                      wire::MessageField command) {
   if (span_offset > span.size() || size > span.size() - span_offset) {
     return absl::OutOfRangeError(absl::StrCat(size, " bytes at offset ",
                                               span_offset, " of a span of ",
@@ -297,8 +298,9 @@ absl::Status Buffer::CopyFrom(const ArenaSpan& source, const Stream& stream,
 absl::Status Buffer::CopyFrom(const ArenaSpan& source, uint64_t source_offset,
                               uint64_t offset, uint64_t size,
                               const Stream& stream) const {
-  return CopySpan<v1::CopyIn>(*this, offset, source, source_offset, size,
-                              stream, v1::fields::Command::kCopyIn);
+  return CopySpan<v1::fields::CopyIn>(*this, offset, source, source_offset,
+                                      size, stream,
+                                      v1::fields::Command::kCopyIn);
 }
 
 absl::Status Buffer::CopyTo(const ArenaSpan& target, const Stream& stream,
@@ -309,8 +311,9 @@ absl::Status Buffer::CopyTo(const ArenaSpan& target, const Stream& stream,
 absl::Status Buffer::CopyTo(const ArenaSpan& target, uint64_t target_offset,
                             uint64_t offset, uint64_t size,
                             const Stream& stream) const {
-  return CopySpan<v1::CopyOut>(*this, offset, target, target_offset, size,
-                               stream, v1::fields::Command::kCopyOut);
+  return CopySpan<v1::fields::CopyOut>(*this, offset, target, target_offset,
+                                       size, stream,
+                                       v1::fields::Command::kCopyOut);
 }
 
 absl::Status Buffer::FillBytes(const void* pattern, size_t pattern_size,

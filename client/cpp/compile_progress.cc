@@ -2,6 +2,7 @@
 #include "client/cpp/compile_progress.h"
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/daemon_stubs.h"
 #include "core/base/status_macros.h"
 #include "proto/transport.h"
 

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "client/cpp/bearer_token.h"
 #include "client/cpp/channel.h"
+#include "client/cpp/daemon_stubs.h"
 #include "client/cpp/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
@@ -43,17 +44,15 @@ Daemon::Daemon(Address address, std::unique_ptr<EmbeddedDaemon> embedded,
     : address_(std::move(address)),
       embedded_(std::move(embedded)),
       channel_(std::move(channel)),
-      admin_(v1::AdminService::NewStub(channel_)),
-      devices_(v1::DeviceService::NewStub(channel_)),
-      compile_(v1::CompileService::NewStub(channel_)),
-      objects_(v1::ObjectService::NewStub(channel_)),
-      sessions_(v1::SessionService::NewStub(channel_)) {}
+      stubs_(std::make_unique<DaemonStubs>(channel_)) {}
+
+Daemon::~Daemon() = default;
 
 absl::StatusOr<v1::GetServerInfoResponse> Daemon::Info() {
   grpc::ClientContext context;
   v1::GetServerInfoResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(admin_->GetServerInfo(&context, {}, &response)));
+      Explain(stubs_->admin.GetServerInfo(&context, {}, &response)));
   return response;
 }
 
@@ -61,7 +60,7 @@ absl::StatusOr<v1::ListDevicesResponse> Daemon::Devices() {
   grpc::ClientContext context;
   v1::ListDevicesResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(devices_->ListDevices(&context, {}, &response)));
+      Explain(stubs_->devices.ListDevices(&context, {}, &response)));
   return response;
 }
 
@@ -72,7 +71,7 @@ absl::StatusOr<v1::DescribeDeviceResponse> Daemon::DescribeDevice(
   request.set_ordinal(ordinal);
   v1::DescribeDeviceResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(devices_->DescribeDevice(&context, request, &response)));
+      Explain(stubs_->devices.DescribeDevice(&context, request, &response)));
   return response;
 }
 
@@ -80,7 +79,7 @@ absl::StatusOr<v1::ListSessionsResponse> Daemon::ListSessions() {
   grpc::ClientContext context;
   v1::ListSessionsResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(sessions_->ListSessions(&context, {}, &response)));
+      Explain(stubs_->sessions.ListSessions(&context, {}, &response)));
   return response;
 }
 
@@ -94,7 +93,7 @@ absl::StatusOr<v1::GetCacheStatisticsResponse> Daemon::CacheStatistics() {
   grpc::ClientContext context;
   v1::GetCacheStatisticsResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(admin_->GetCacheStatistics(&context, {}, &response)));
+      Explain(stubs_->admin.GetCacheStatistics(&context, {}, &response)));
   return response;
 }
 
@@ -105,7 +104,7 @@ absl::StatusOr<v1::ListCacheEntriesResponse> Daemon::CacheEntries(
   request.set_max_entries(max_entries);
   v1::ListCacheEntriesResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(admin_->ListCacheEntries(&context, request, &response)));
+      Explain(stubs_->admin.ListCacheEntries(&context, request, &response)));
   return response;
 }
 
@@ -113,7 +112,7 @@ absl::StatusOr<v1::ClearCacheResponse> Daemon::ClearCache() {
   grpc::ClientContext context;
   v1::ClearCacheResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(admin_->ClearCache(&context, {}, &response)));
+      Explain(stubs_->admin.ClearCache(&context, {}, &response)));
   return response;
 }
 

@@ -12,15 +12,18 @@
 #include "absl/strings/string_view.h"
 #include "client/cpp/address.h"
 #include "client/cpp/embedded_daemon.h"
-#include "grpcpp/channel.h"
-#include "grpcpp/client_context.h"
-#include "holdfast/v1/admin.grpc.pb.h"
-#include "holdfast/v1/compile.grpc.pb.h"
-#include "holdfast/v1/devices.grpc.pb.h"
-#include "holdfast/v1/objects.grpc.pb.h"
-#include "holdfast/v1/sessions.grpc.pb.h"
+#include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/devices.pb.h"
+#include "holdfast/v1/sessions.pb.h"
+
+namespace grpc {
+class Channel;
+class Status;
+}  // namespace grpc
 
 namespace holdfast {
+
+struct DaemonStubs;
 
 // A connection to a daemon, for all that needs no session. An embedded: address
 // starts a daemon that ends with this object. Thread-safe.
@@ -30,6 +33,7 @@ class Daemon {
   // is no daemon.
   static absl::StatusOr<std::shared_ptr<Daemon>> Connect(
       absl::string_view address = "");
+  ~Daemon();
 
   const Address& address() const { return address_; }
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
@@ -51,9 +55,7 @@ class Daemon {
   absl::StatusOr<v1::ClearCacheResponse> ClearCache();
 
   // The services themselves, for the classes that stand on them.
-  v1::CompileService::Stub& compiler() { return *compile_; }
-  v1::ObjectService::Stub& objects() { return *objects_; }
-  v1::SessionService::Stub& sessions() { return *sessions_; }
+  DaemonStubs& stubs() const { return *stubs_; }
 
   // A call's outcome; a connection that broke names the daemon.
   absl::Status Explain(const grpc::Status& status) const;
@@ -65,11 +67,7 @@ class Daemon {
   const Address address_;
   const std::unique_ptr<EmbeddedDaemon> embedded_;
   const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<v1::AdminService::Stub> admin_;
-  const std::unique_ptr<v1::DeviceService::Stub> devices_;
-  const std::unique_ptr<v1::CompileService::Stub> compile_;
-  const std::unique_ptr<v1::ObjectService::Stub> objects_;
-  const std::unique_ptr<v1::SessionService::Stub> sessions_;
+  const std::unique_ptr<DaemonStubs> stubs_;
 };
 
 }  // namespace holdfast

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "client/cpp/daemon_stubs.h"
 #include "client/cpp/request_text.h"
 #include "core/base/status_macros.h"
 
@@ -14,8 +15,8 @@ absl::StatusOr<v1::LinkResponse> Call(Daemon& daemon,
   grpc::ClientContext context;
   AskForWholeLog(&context);
   v1::LinkResponse response;
-  HOLDFAST_RETURN_IF_ERROR(
-      daemon.Explain(daemon.compiler().Link(&context, request, &response)));
+  HOLDFAST_RETURN_IF_ERROR(daemon.Explain(
+      daemon.stubs().compiler.Link(&context, request, &response)));
   return response;
 }
 
@@ -24,7 +25,8 @@ absl::StatusOr<v1::LinkResponse> CallWithProgress(
     const CompileProgressCallback& on_progress) {
   grpc::ClientContext context;
   AskForWholeLog(&context);
-  const auto reader = daemon.compiler().LinkWithProgress(&context, request);
+  const auto reader =
+      daemon.stubs().compiler.LinkWithProgress(&context, request);
   HOLDFAST_ASSIGN_OR_RETURN(v1::CompileProgress done,
                             AwaitDone(daemon, *reader, on_progress));
   return std::move(*done.mutable_link_response());

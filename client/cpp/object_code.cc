@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "client/cpp/daemon_stubs.h"
 #include "client/cpp/rpc_status.h"
 #include "core/base/sha256.h"
 #include "core/base/status_macros.h"
@@ -18,7 +19,7 @@ absl::StatusOr<bool> IsStored(Daemon& daemon, const std::string& sha256) {
   request.add_sha256(sha256);
   v1::HasObjectsResponse response;
   HOLDFAST_RETURN_IF_ERROR(daemon.Explain(
-      daemon.objects().HasObjects(&context, request, &response)));
+      daemon.stubs().objects.HasObjects(&context, request, &response)));
   return response.stored_size() == 1 && response.stored(0);
 }
 
@@ -47,7 +48,7 @@ absl::StatusOr<ObjectCode> ObjectCode::Put(
                                    object.symbols.end());
   grpc::ClientContext context;
   v1::PutObjectResponse response;
-  auto writer = daemon.objects().PutObject(&context, &response);
+  auto writer = daemon.stubs().objects.PutObject(&context, &response);
   bool open = writer->Write(request);
   while (open && !bytes.empty()) {
     const absl::string_view part = bytes.substr(0, kChunk);
@@ -64,7 +65,7 @@ absl::StatusOr<std::string> ObjectCode::Fetch(Daemon& daemon) const {
   grpc::ClientContext context;
   v1::GetObjectRequest request;
   request.set_sha256(sha256);
-  auto reader = daemon.objects().GetObject(&context, request);
+  auto reader = daemon.stubs().objects.GetObject(&context, request);
   std::string bytes;
   v1::GetObjectResponse response;
   while (reader->Read(&response)) bytes.append(response.data());

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "client/cpp/daemon_stubs.h"
 #include "client/cpp/request_text.h"
 #include "core/base/status_macros.h"
 
@@ -14,8 +15,8 @@ absl::StatusOr<v1::CompileResponse> Call(Daemon& daemon,
   grpc::ClientContext context;
   AskForWholeLog(&context);
   v1::CompileResponse response;
-  HOLDFAST_RETURN_IF_ERROR(
-      daemon.Explain(daemon.compiler().Compile(&context, request, &response)));
+  HOLDFAST_RETURN_IF_ERROR(daemon.Explain(
+      daemon.stubs().compiler.Compile(&context, request, &response)));
   return response;
 }
 
@@ -24,7 +25,8 @@ absl::StatusOr<v1::CompileResponse> CallWithProgress(
     const CompileProgressCallback& on_progress) {
   grpc::ClientContext context;
   AskForWholeLog(&context);
-  const auto reader = daemon.compiler().CompileWithProgress(&context, request);
+  const auto reader =
+      daemon.stubs().compiler.CompileWithProgress(&context, request);
   HOLDFAST_ASSIGN_OR_RETURN(v1::CompileProgress done,
                             AwaitDone(daemon, *reader, on_progress));
   return std::move(*done.mutable_response());

@@ -16,6 +16,7 @@
 #include "client/cpp/attach/resuming_relay.h"
 #include "client/cpp/attach/unacknowledged.h"
 #include "client/cpp/channel.h"
+#include "client/cpp/daemon_stubs.h"
 #include "client/cpp/fault.h"
 #include "client/cpp/keep_alive.h"
 #include "client/cpp/restart_grace.h"
@@ -241,7 +242,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
     std::shared_ptr<Daemon> daemon, const SessionOptions& options) {
   grpc::ClientContext context;
   v1::OpenSessionResponse response;
-  HOLDFAST_RETURN_IF_ERROR(daemon->Explain(daemon->sessions().OpenSession(
+  HOLDFAST_RETURN_IF_ERROR(daemon->Explain(daemon->stubs().sessions.OpenSession(
       &context, MakeRequest(options), &response)));
   const v1::SessionLimits limits = WithDefaults(response.limits());
   Route route = RouteToExecutor(*daemon, response);
@@ -295,7 +296,7 @@ absl::Status Session::Close() {
   context.set_deadline(absl::ToChronoTime(absl::Now() + kCloseTimeout));
   v1::CloseSessionResponse response;
   const grpc::Status status =
-      daemon_->sessions().CloseSession(&context, {}, &response);
+      daemon_->stubs().sessions.CloseSession(&context, {}, &response);
   keep_alive_.reset();
   return daemon_->Explain(status);
 }

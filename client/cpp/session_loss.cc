@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/cpp/daemon_stubs.h"
 #include "client/cpp/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/fault_epoch.h"
@@ -93,7 +94,7 @@ absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
     request.set_epoch(epoch);
     v1::AcknowledgeFaultResponse response;
     const absl::Status status = daemon.Explain(
-        daemon.sessions().AcknowledgeFault(&context, request, &response));
+        daemon.stubs().sessions.AcknowledgeFault(&context, request, &response));
     if (status.ok()) return response;
     if (absl::IsUnavailable(status) && absl::Now() < began + restart.Get() &&
         !IsLost(status)) {

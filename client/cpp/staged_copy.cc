@@ -143,7 +143,7 @@ template <typename Fields>
 absl::StatusOr<PendingResult> SubmitPiece(SessionState& session,
                                           const TransferTarget& target,
                                           const Piece& piece, const Slot& slot,
-                                          int command) {
+                                          wire::MessageField command) {
   HOLDFAST_ASSIGN_OR_RETURN(
       PendingResult result,
       session.queue.SubmitForResult([&](WireWriter& writer) {
@@ -169,8 +169,8 @@ absl::Status StagedUpload(SessionState& session, StagingRing& ring,
   Direction in;
   in.begin = [&](const Piece& piece, const Slot& slot) {
     std::memcpy(slot.data(), data + piece.at, piece.size);
-    return SubmitPiece<v1::CopyIn>(session, target, piece, slot,
-                                   v1::fields::Command::kCopyIn);
+    return SubmitPiece<v1::fields::CopyIn>(session, target, piece, slot,
+                                           v1::fields::Command::kCopyIn);
   };
   in.end = [](const Piece&, const Slot&) {};
   return Copy(ring, target, in);
@@ -180,8 +180,8 @@ absl::Status StagedDownload(SessionState& session, StagingRing& ring,
                             const TransferTarget& target, char* data) {
   Direction out;
   out.begin = [&](const Piece& piece, const Slot& slot) {
-    return SubmitPiece<v1::CopyOut>(session, target, piece, slot,
-                                    v1::fields::Command::kCopyOut);
+    return SubmitPiece<v1::fields::CopyOut>(session, target, piece, slot,
+                                            v1::fields::Command::kCopyOut);
   };
   out.end = [data](const Piece& piece, const Slot& slot) {
     std::memcpy(data + piece.at, slot.data(), piece.size);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "client/cpp/daemon_stubs.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/program.h"
 #include "client/cpp/rpc_status.h"
@@ -167,13 +168,13 @@ class RawCommandsTest : public BadInputTest {
     grpc::ClientContext context;
     v1::OpenSessionRequest request;
     request.set_protocol_version(1);
-    ASSERT_TRUE(raw_->sessions().OpenSession(&context, request, &opened_).ok());
+    ASSERT_TRUE(raw_->stubs().sessions.OpenSession(&context, request, &opened_).ok());
   }
   void TearDown() override {
     grpc::ClientContext context;
     AddToken(&context);
     v1::CloseSessionResponse response;
-    raw_->sessions().CloseSession(&context, {}, &response);
+    raw_->stubs().sessions.CloseSession(&context, {}, &response);
     BadInputTest::TearDown();
   }
 

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
+#include "grpcpp/channel.h"
 #include "holdfast/v1/admin.grpc.pb.h"
 
 namespace holdfast {

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "grpcpp/channel.h"
+
 namespace holdfast {
 
 CollectionWatch::CollectionWatch(std::shared_ptr<Daemon> daemon,

@@ -5,6 +5,7 @@
 
 #include "client/cpp/rpc_status.h"
 #include "core/base/status_macros.h"
+#include "grpcpp/channel.h"
 
 namespace holdfast {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
+#include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 
 namespace holdfast {
