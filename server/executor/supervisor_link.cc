@@ -338,6 +338,9 @@ void SupervisorLink::Handle(internal::ToExecutor& message, UniqueFd fd) {
     case internal::ToExecutor::kCode:
       code_ = {std::move(*message.mutable_code()), std::move(fd)};
       return;
+    case internal::ToExecutor::kTenantPage:
+    case internal::ToExecutor::kUpdateLimits:
+    case internal::ToExecutor::kRestoreVariables:
     case internal::ToExecutor::MESSAGE_NOT_SET:
       return;
   }
