@@ -98,6 +98,8 @@ absl::Status KeepAlive::Read(grpc::ClientContext& context,
     open = true;
     if (response.has_restart_grace()) {
       restart_->Set(absl::Seconds(response.restart_grace().seconds()));
+    } else {
+      restart_->SetNone();
     }
     if (response.ended_because().empty() || told) continue;
     told = true;
