@@ -265,6 +265,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
       options.transfer_calls == 0 ? UsefulTransferCalls()
                                   : options.transfer_calls,
       std::move(route.descriptor_path));
+  if (!response.devices().empty()) state->first_device = response.devices(0);
   std::unique_ptr<Session> session(
       new Session(std::move(daemon), response.session_id(),
                   {response.devices().begin(), response.devices().end()},

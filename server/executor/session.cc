@@ -70,6 +70,7 @@ absl::Status Session::Authenticate(
   if (!EqualTokens(token, options_.token)) {
     return absl::NotFoundError("the token names no session");
   }
+  if (options_.authenticated) options_.authenticated(context.peer());
   if (paused_) [[unlikely]] {
     return FaultedError(options_.epoch - 1);
   }

@@ -47,6 +47,8 @@ class Session {
     // Takes the output of kernels; must outlive the session. Null: the output
     // is dropped.
     KernelOutput* output = nullptr;
+    // Called with the peer of each call that carries the token; may be null.
+    std::function<void(const std::string& peer)> authenticated;
   };
 
   explicit Session(Options options);

@@ -59,6 +59,7 @@ class SessionMemory {
   // RESOURCE_EXHAUSTED: too many.
   absl::Status Hold(const internal::ChunkCreated& created, UniqueFd fd);
   void Release(uint64_t chunk);
+  bool HasChunk(uint64_t chunk) const { return chunks_.contains(chunk); }
 
   // After Open: takes the chunks that the session had under an earlier daemon,
   // and charges them. RESOURCE_EXHAUSTED: there is not that much memory.
@@ -101,6 +102,7 @@ class SessionMemory {
   // `descriptor` came with the request; -1: none.
   Answer Ask(const internal::SharingRequest& request, int descriptor);
   void ReleaseImport(uint64_t import) { imports_.erase(import); }
+  bool HasImport(uint64_t import) const { return imports_.contains(import); }
 
   // The session has ended: lets go of everything. Memory that others use stays.
   void Close();

@@ -10,6 +10,7 @@
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/status_conversion.h"
+#include "server/supervisor/executor_report.h"
 
 namespace holdfast {
 namespace {
@@ -267,6 +268,7 @@ void ExecutorProcess::ReadMessages() {
 
 absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
                                      UniqueFd fd) {
+  HOLDFAST_RETURN_IF_ERROR(CheckReport(message));
   switch (message.message_case()) {
     case internal::FromExecutor::kFetchObject:
       return AnswerFetch(message.fetch_object().sha256());
@@ -329,6 +331,7 @@ absl::Status ExecutorProcess::NoteHoldings(
 void ExecutorProcess::NoteUsage(const internal::Usage& usage) {
   if (usage.asked_for()) {
     usage_ = usage;
+    usage_asked_ = false;
     ++usages_;
   } else {
     *usage_.mutable_usage()->mutable_device_bytes() =
@@ -336,17 +339,23 @@ void ExecutorProcess::NoteUsage(const internal::Usage& usage) {
   }
 }
 
+// One question at a time is on its way, however many ask: an executor that
+// stands still must not fill its channel.
 internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
   uint64_t before = 0;
+  bool asked = false;
   {
     absl::MutexLock lock(&mutex_);
     if (!serving_.has_value() || ended_.has_value()) return usage_;
     before = usages_;
+    asked = std::exchange(usage_asked_, true);
   }
   internal::ToExecutor message;
   message.mutable_report_usage();
-  const absl::Status sent = process_->channel().Send(message);
+  const absl::Status sent =
+      asked ? absl::OkStatus() : process_->channel().Send(message);
   absl::MutexLock lock(&mutex_);
+  if (!sent.ok()) usage_asked_ = false;
   const auto answered = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return usages_ != before || ended_.has_value();
   };
@@ -437,7 +446,7 @@ void ExecutorProcess::NoteServing(const internal::Serving& serving,
       paced_ = services_.pacer.Join(*counts_, tenant_, devices_);
     }
   }
-  serving_ = serving;
+  serving_ = Shortened(serving);
 }
 
 void ExecutorProcess::NoteReady(const internal::Ready& ready) {
@@ -450,6 +459,11 @@ void ExecutorProcess::NoteReady(const internal::Ready& ready) {
 
 absl::Status ExecutorProcess::HoldChunk(const internal::ChunkCreated& created,
                                         UniqueFd fd) {
+  if (!fd.valid() || !services_.ledger.HasDevice(created.device())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it made a chunk on device ", created.device(),
+        fd.valid() ? ", which does not exist" : " without a descriptor"));
+  }
   absl::MutexLock lock(&mutex_);
   if (holdings_ == nullptr) return absl::OkStatus();
   return holdings_->memory().Hold(created, std::move(fd));
@@ -481,7 +495,7 @@ void ExecutorProcess::NoteFault(const internal::Fault& fault) {
   {
     absl::MutexLock lock(&mutex_);
     if (ended_.has_value()) return;
-    if (!fault_.has_value()) fault_ = fault;
+    if (!fault_.has_value()) fault_ = Shortened(fault);
     const auto detail = GetErrorDetail(FromError(fault_->error()));
     frozen_ = !end_wanted_ && serving_.has_value() && detail.has_value() &&
               detail->result != 0;

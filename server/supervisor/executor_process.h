@@ -126,6 +126,8 @@ class ExecutorProcess final : public Executor {
   mutable absl::Mutex mutex_;
   internal::Usage usage_ ABSL_GUARDED_BY(mutex_);
   uint64_t usages_ ABSL_GUARDED_BY(mutex_) = 0;  // that were asked for
+  // A question is on its way, or its answer.
+  bool usage_asked_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<internal::Ready> ready_ ABSL_GUARDED_BY(mutex_);
   std::optional<internal::Serving> serving_ ABSL_GUARDED_BY(mutex_);
   std::optional<internal::Quiesced> quiesced_ ABSL_GUARDED_BY(mutex_);

@@ -191,13 +191,13 @@ absl::Status SessionHoldings::SendTo(Channel& channel) const {
 }
 
 void SessionHoldings::ReleaseChunk(uint64_t chunk) {
-  if (old_journal_.valid()) return released_chunks_.push_back(chunk);
-  memory_.Release(chunk);
+  if (!old_journal_.valid()) return memory_.Release(chunk);
+  if (memory_.HasChunk(chunk)) released_chunks_.insert(chunk);
 }
 
 void SessionHoldings::ReleaseImport(uint64_t import) {
-  if (old_journal_.valid()) return released_imports_.push_back(import);
-  memory_.ReleaseImport(import);
+  if (!old_journal_.valid()) return memory_.ReleaseImport(import);
+  if (memory_.HasImport(import)) released_imports_.insert(import);
 }
 
 absl::Status SessionHoldings::HoldHostMemory(
@@ -214,8 +214,11 @@ absl::Status SessionHoldings::HoldHostMemory(
 }
 
 void SessionHoldings::ReleaseHostMemory(uint64_t handle) {
-  if (old_journal_.valid()) return released_host_memory_.push_back(handle);
-  host_memory_.erase(handle);
+  if (!old_journal_.valid()) {
+    host_memory_.erase(handle);
+  } else if (host_memory_.contains(handle)) {
+    released_host_memory_.insert(handle);
+  }
 }
 
 absl::StatusOr<std::shared_ptr<const StoredObject>> SessionHoldings::FindObject(

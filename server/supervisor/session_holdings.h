@@ -8,8 +8,8 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -116,6 +116,11 @@ class SessionHoldings {
   absl::Status HoldHostMemory(const internal::HostMemoryCreated& created,
                               UniqueFd memory);
   void ReleaseHostMemory(uint64_t handle);
+  // Releases that are put off until the session is restored.
+  size_t postponed() const {
+    return released_chunks_.size() + released_host_memory_.size() +
+           released_imports_.size();
+  }
 
   // As ObjectStore::Get; what was found is kept for a successor.
   absl::StatusOr<std::shared_ptr<const StoredObject>> FindObject(
@@ -162,10 +167,10 @@ class SessionHoldings {
   Kept kept_image_;
   Kept kept_suspension_;
   bool suspended_ = false;  // until a successor has the bytes
-  // Put off until the session is restored.
-  std::vector<uint64_t> released_chunks_;
-  std::vector<uint64_t> released_host_memory_;
-  std::vector<uint64_t> released_imports_;
+  // Put off until the session is restored; each is held.
+  std::set<uint64_t> released_chunks_;
+  std::set<uint64_t> released_host_memory_;
+  std::set<uint64_t> released_imports_;
 };
 
 }  // namespace holdfast

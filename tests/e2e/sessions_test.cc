@@ -5,13 +5,18 @@
 #include <signal.h>
 
 #include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/program.h"
 #include "client/cpp/session.h"
 #include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
 #include "tests/e2e/daemon_process.h"
 
 namespace holdfast::e2e {
@@ -61,6 +66,56 @@ TEST_F(SessionsTest, OneClientIsKilledAndTheOtherFinishes) {
   })) << ListSessions();
   EXPECT_TRUE(absl::StrContains(ListSessions(), Quoted(survivor_id)));
   EXPECT_EQ(survivor.Finish(), 0);
+}
+
+int ThreadsOf(pid_t pid) {
+  std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
+  for (std::string line; std::getline(status, line);) {
+    if (absl::StartsWith(line, "Threads:")) return std::stoi(line.substr(8));
+  }
+  return 0;
+}
+
+// A whole life of a session beside them.
+absl::Status Visit(const std::string& address) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto session,
+                            Session::Open({.address = address}));
+  HOLDFAST_ASSIGN_OR_RETURN(const Stream stream,
+                            session->device(0).CreateStream());
+  HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer,
+                            session->device(0).Allocate(4096, stream));
+  HOLDFAST_RETURN_IF_ERROR(buffer.Fill(uint8_t{7}, stream));
+  HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
+  HOLDFAST_RETURN_IF_ERROR(session->daemon().Sessions().status());
+  return session->Close();
+}
+
+// They are stopped in the midst of commands, with rings and arenas: nothing is
+// read any more of what they are sent.
+TEST_F(SessionsTest, ClientsThatAreStoppedHoldNoThreadAndGoOnWhereTheyWere) {
+  constexpr int kClients = 8;
+  constexpr int kSlack = 4;  // gRPC's own come and go
+  std::vector<std::unique_ptr<Process>> clients;
+  for (int i = 0; i < kClients; ++i) {
+    clients.push_back(std::make_unique<Process>(std::vector<std::string>{
+        ProgramPath("HOLDING_CLIENT"),
+        i % 4 == 3 ? daemon_.tcp_address() : daemon_.address(), "busy"}));
+  }
+  for (const auto& client : clients) ASSERT_NE(client->ReadLine(), "");
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(Visit(daemon_.address()), absl::OkStatus());
+  const int before = ThreadsOf(daemon_.pid());
+  for (const auto& client : clients) client->Signal(SIGSTOP);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(Visit(daemon_.address()), absl::OkStatus());
+    EXPECT_EQ(Visit(daemon_.tcp_address()), absl::OkStatus());
+  }
+  EXPECT_TRUE(Eventually([&] {
+    return ThreadsOf(daemon_.pid()) <= before + kSlack;
+  })) << before
+      << " threads before, " << ThreadsOf(daemon_.pid()) << " now";
+  for (const auto& client : clients) client->Signal(SIGCONT);
+  for (const auto& client : clients) EXPECT_EQ(client->Finish(), 0);
 }
 
 TEST_F(SessionsTest, AKilledClientLeavesNothingCharged) {
