@@ -81,8 +81,7 @@ absl::StatusOr<float> LaunchTimed(const Stream& stream, const RunFlags& flags,
         Launch(stream, config, kernel, std::span<const Argument>(arguments)));
   }
   HOLDFAST_ASSIGN_OR_RETURN(const Event end, stream.Record({.timing = true}));
-  HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
-  return end.MillisecondsSince(start);
+  return end.AwaitMillisecondsSince(start);
 }
 
 void PrintOutcome(const CommonOptions& options, const RunFlags& flags,

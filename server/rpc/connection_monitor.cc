@@ -160,8 +160,9 @@ void ConnectionMonitor::Watch(uint64_t id, int fd, int operation) {
 void ConnectionMonitor::Run() {
   std::vector<epoll_event> events(256);
   while (true) {
-    const int count =
-        epoll_wait(epoll_.get(), events.data(), int(events.size()), Patience());
+    // Not epoll_wait, which looks for messages first: see eager_polling.h.
+    const int count = epoll_pwait(epoll_.get(), events.data(),
+                                  int(events.size()), Patience(), nullptr);
     {
       absl::MutexLock lock(&mutex_);
       Discover();
