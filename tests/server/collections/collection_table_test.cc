@@ -75,7 +75,8 @@ class CollectionTableTest : public ::testing::Test {
   // The versions that there are, retired ones too.
   std::vector<uint64_t> Versions(const std::string& client) {
     std::vector<uint64_t> versions;
-    for (const auto& collection : table_.List({client}).collections()) {
+    const v1::ListCollectionsResponse list = table_.List({client});
+    for (const v1::CollectionInfo& collection : list.collections()) {
       for (const v1::VersionInfo& version : collection.versions()) {
         versions.push_back(version.version());
       }
