@@ -599,9 +599,9 @@ struct Daemon::Parts {
   CallMetrics calls;
   DeviceHealthTable device_health;
   DeviceTelemetry telemetry;
+  CollectionTable collections;  // outlives who has versions open
   ExportRegistry exports;
   std::unique_ptr<DescriptorServer> descriptors;
-  CollectionTable collections;
   ExecutorPool executors;
   CompilerPool compilers;
   DiskCache disk_cache;

@@ -1168,9 +1168,11 @@ typedef struct hf_export_options {
   double lifetime;
   /* How often it may be redeemed. */
   uint32_t max_imports;
+  /* Tenant whose sessions may redeem it, "team-a"; NULL: any. */
+  const char* tenant;
 } hf_export_options;
 #define HF_EXPORT_OPTIONS_INIT \
-  { sizeof(hf_export_options), false, 0, 0, NULL, 60, 1 }
+  { sizeof(hf_export_options), false, 0, 0, NULL, 60, 1, NULL }
 
 /* Memory that can be exported: a whole number of 2 MiB of the device. */
 hf_error* hf_buffer_allocate_shared(hf_session* session, uint32_t device,
@@ -1250,8 +1252,9 @@ hf_error* hf_mapping_create(const hf_buffer* buffer,
                             hf_mapping** mapping);
 /* The same in two steps, for another process of the daemon's machine, which
  * needs no session: the one with the session exports, and whoever gets the
- * struct, a secret, opens it once. options->session_id has to be NULL. Each
- * waits. */
+ * struct, a secret, opens it once. options->session_id and tenant have to be
+ * NULL. A semaphore's 64 bits are what cuStreamWaitValue64 and, writable,
+ * cuStreamWriteValue64 take. Each waits. */
 typedef struct hf_local_export {
   uint8_t token[HF_TOKEN_BYTES];
   char address[112]; /* "unix:/path", where the descriptor is taken */
@@ -1263,6 +1266,9 @@ typedef struct hf_local_export {
 hf_error* hf_buffer_export_local(const hf_buffer* buffer,
                                  const hf_export_options* options,
                                  hf_local_export* memory);
+hf_error* hf_semaphore_export_local(const hf_semaphore* semaphore,
+                                    const hf_export_options* options,
+                                    hf_local_export* memory);
 hf_error* hf_mapping_open(const hf_local_export* memory,
                           const hf_mapping_options* options,
                           hf_mapping** mapping);
@@ -1363,6 +1369,23 @@ size_t hf_collection_buffer_count(const hf_collection* collection);
 /* Ends with the collection. HF_OUT_OF_RANGE: no such index. */
 hf_error* hf_collection_buffer(const hf_collection* collection, size_t index,
                                hf_buffer** buffer);
+/* Unmaps the memory and keeps its addresses and buffers: the session is no
+ * reader any more, and the version may go. Commands that use it fail, and
+ * kernels of graphs that do fault, until it wakes. HF_FAILED_PRECONDITION: a
+ * stream of the session is not idle. Waits. */
+hf_error* hf_collection_sleep(hf_collection* collection);
+/* The version that sleeps. */
+#define HF_SAME_VERSION UINT64_MAX
+/* Maps a version again: HF_SAME_VERSION, another, or 0, the latest. *moved
+ * arrays are not where they were with the same type, or not there any more;
+ * buffers of all others are good again. HF_NOT_FOUND: there is no such version
+ * any more, and it still sleeps. Waits. */
+hf_error* hf_collection_wake(hf_collection* collection, uint64_t version,
+                             size_t* moved);
+/* Name of an array that the last wake has moved; it lives until the next one.
+ * REQUIRES: index < *moved. */
+const char* hf_collection_moved_at(const hf_collection* collection,
+                                   size_t index);
 size_t hf_collection_metadata_count(const hf_collection* collection);
 /* REQUIRES: index < count. Returns the key. */
 const char* hf_collection_metadata_at(const hf_collection* collection,
@@ -1393,7 +1416,7 @@ hf_error* hf_collection_writer_commit(hf_collection_writer* writer,
 
 /* "Create it if it is not there, else open it": returns when the collection has
  * a version, or when this session is the one to write it, until the claim is
- * freed. Waits. */
+ * freed or the session ends. Waits. */
 hf_error* hf_write_claim_wait(hf_session* session, const char* name,
                               hf_write_claim** claim);
 /* This session is to commit the collection. */
@@ -1416,7 +1439,8 @@ hf_error* hf_collections_configure(hf_daemon* daemon, const char* json);
 typedef enum hf_change {
   HF_PRESENT = 1, /* it was there when the call began */
   HF_COMMITTED = 2,
-  HF_DELETED = 3
+  HF_DELETED = 3,
+  HF_RETIRED = 4 /* nobody can open it any more; its readers keep it */
 } hf_change;
 
 /* Watches one collection; NULL: all that the client sees. */
@@ -1427,6 +1451,9 @@ hf_error* hf_watch_start(hf_daemon* daemon, const char* name, hf_watch** watch);
  * wait hook is not asked. */
 hf_error* hf_watch_next(hf_watch* watch, hf_change* change, const char** name,
                         uint64_t* version);
+/* The owner of the collection that hf_watch_next has returned last, "uid 1000";
+ * it lives until the next call. */
+const char* hf_watch_owner(const hf_watch* watch);
 /* Ends the call of hf_watch_next that waits in another thread, and all later
  * ones. */
 void hf_watch_cancel(hf_watch* watch);

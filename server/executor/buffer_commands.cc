@@ -165,14 +165,17 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_RETURN_IF_ERROR(Create(
       resources.buffers, command.buffer(),
       [&]() -> absl::StatusOr<BufferResource> {
-        HOLDFAST_ASSIGN_OR_RETURN(
-            const CUdeviceptr address,
-            ResolveRange(resources, command.parent(), command.offset(),
-                         command.size()));
-        BufferResource& parent = **resources.buffers.Find(command.parent());
+        HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* found,
+                                  resources.buffers.Find(command.parent()));
+        const BufferResource& parent = *found;
+        HOLDFAST_RETURN_IF_ERROR(
+            cuda::CheckRange(DescribeHandle(command.parent()), command.offset(),
+                             command.size(), parent.size));
         BufferResource view;
-        view.address = address;
+        view.address = parent.address + command.offset();
         view.size = command.size();
+        // So that it is known to sleep when its parent does.
+        view.imported = parent.imported;
         view.device = parent.device;
         view.is_host = parent.is_host;
         view.read_only = parent.read_only;

@@ -14,6 +14,7 @@
 //   hf.suspension.7, hf.image.7       SuspensionRecord, the file
 //   hf.idle.7                         nothing of the session runs (upgrade)
 //   hf.collection.N, hf.version.N     CollectionRecord, VersionRecord
+//   hf.claim.N                        a ClaimRecord
 //   hf.tenant.N                       a TenantRecord
 //   hf.directory                      the directory of executors' sockets
 //   hf.listener.N                     a socket that the daemon listens on

@@ -57,6 +57,7 @@ class Sorter {
       return Read(fd, &state_.collections.emplace_back());
     }
     if (name.kind == "version") return Read(fd, &versions_[name.numbers[0]]);
+    if (name.kind == "claim") return Read(fd, &state_.claims.emplace_back());
     if (name.kind == "tenant") return Read(fd, &state_.tenants.emplace_back());
     KeptSession& session = state_.sessions[name.numbers[0]];
     switch (name.numbers.size()) {

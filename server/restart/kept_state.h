@@ -60,6 +60,7 @@ struct KeptState {
   std::map<uint64_t, KeptSession> sessions;
   std::vector<internal::CollectionRecord> collections;
   std::vector<internal::VersionRecord> versions;  // oldest first
+  std::vector<internal::ClaimRecord> claims;
   std::vector<internal::TenantRecord> tenants;
   UniqueFd directory;
   // Of everything, also what was closed.

@@ -3,7 +3,7 @@ from typing import Any, Callable, Literal, NamedTuple, Sequence, TypeVar
 
 from holdfast import collections as collections
 from holdfast.core import CUDAError as CUDAError
-from holdfast.core import Device, IPCBufferDescriptor, IPCEventDescriptor, Stream
+from holdfast.core import Device, IPCBufferDescriptor, IPCEventDescriptor, LocalView, Stream
 from holdfast.core import NVRTCError as NVRTCError
 
 __version__: str
@@ -69,7 +69,11 @@ class Semaphore:
         lifetime: float = 60.0,
         imports: int = 1,
         session_id: str = "",
+        tenant: str = "",
     ) -> SemaphoreDescriptor: ...
+    def map_locally(
+        self, *, writable: bool = False, device_id: int | None = None
+    ) -> LocalView: ...
     def signal(self, value: int, *, stream: Stream | None = None) -> None: ...
     def wait(self, value: int, *, stream: Stream) -> None: ...
     @property
