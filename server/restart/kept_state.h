@@ -46,6 +46,7 @@ struct KeptSession {
   std::map<uint64_t, internal::ImportRecord> imports;
   std::optional<internal::SuspensionRecord> suspension;
   UniqueFd image;
+  UniqueFd variables;  // of its modules, if nothing of it ran
   // Nothing of it ran when the daemon ended.
   bool idle = false;
 
@@ -61,6 +62,7 @@ struct KeptState {
   std::vector<internal::CollectionRecord> collections;
   std::vector<internal::VersionRecord> versions;  // oldest first
   std::vector<internal::TenantRecord> tenants;
+  internal::DaemonRecord daemon;
   UniqueFd directory;
   // Of everything, also what was closed.
   std::vector<std::string> names;
