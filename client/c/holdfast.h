@@ -297,7 +297,10 @@ typedef enum hf_recovery {
   /* It goes on in another one: FAULTS, above. */
   HF_RECOVER_ALWAYS = 0,
   /* It is lost. */
-  HF_RECOVER_NEVER = 1
+  HF_RECOVER_NEVER = 1,
+  /* It keeps its memory, and every call fails with the fault until
+   * hf_session_recover. */
+  HF_RECOVER_ASK = 2
 } hf_recovery;
 
 typedef struct hf_session_options {
@@ -325,11 +328,15 @@ typedef struct hf_session_options {
    * names it. 0: the daemon's own limit, if it has one, which also holds if it
    * is less. */
   double kernel_time_limit;
+  /* Seconds that the session lives on without any client, on purpose: after
+   * hf_session_detach, or when its client has died. At most the daemon's
+   * --detached-session-limit. */
+  double detached_lifetime;
 } hf_session_options;
 #define HF_SESSION_OPTIONS_INIT                                  \
   {                                                              \
     sizeof(hf_session_options), NULL, NULL, 0, 0, 0, NULL, NULL, \
-        HF_RECOVER_ALWAYS, 0                                     \
+        HF_RECOVER_ALWAYS, 0, 0                                  \
   }
 
 /* Opens a session, which has an executor process of its own in the daemon and
@@ -338,6 +345,20 @@ typedef struct hf_session_options {
  * too many sessions. Waits. */
 hf_error* hf_session_open(hf_daemon* daemon, const hf_session_options* options,
                           hf_session** session);
+/* Takes up a session of the same tenant, "s-7", that lives on without a client.
+ * Of the options, those that are about the client hold. HF_NOT_FOUND: there is
+ * none; HF_FAILED_PRECONDITION: it has a client, was opened without a
+ * detached_lifetime, or is lost. Waits. */
+hf_error* hf_session_attach(hf_daemon* daemon, const char* session_id,
+                            const hf_session_options* options,
+                            hf_session** session);
+/* Leaves the session to whoever attaches to it, for its detached_lifetime. Its
+ * work goes on; this handle is as closed, and the resources of the session that
+ * are freed here stay there. Waits until all commands have arrived. */
+hf_error* hf_session_detach(hf_session* session);
+/* With HF_RECOVER_ASK: goes on after the fault that a call has reported.
+ * HF_FAILED_PRECONDITION: there is no fault. Waits. */
+hf_error* hf_session_recover(hf_session* session);
 /* Ends the session and drops what was submitted and has not finished:
  * synchronize first. Returns when the executor is gone and all memory is free,
  * after at most 10 seconds. A closed session may be closed again. Waits. */
@@ -462,6 +483,16 @@ hf_error* hf_buffer_allocate(hf_session* session, uint32_t device,
                              uint64_t size, const hf_stream* stream,
                              hf_buffer** buffer);
 /* Allocates pinned memory of the daemon's host. */
+/* The same with a name of at most 256 bytes, for a client that attaches to the
+ * session later. */
+hf_error* hf_buffer_allocate_named(hf_session* session, const char* name,
+                                   uint32_t device, uint64_t size,
+                                   const hf_stream* stream, hf_buffer** buffer);
+/* The first buffer of this name that another client of the session has made;
+ * it is freed with the handle, which may be taken once. HF_NOT_FOUND: there is
+ * none. Waits. */
+hf_error* hf_buffer_take(hf_session* session, const char* name,
+                         hf_buffer** buffer);
 hf_error* hf_buffer_allocate_host(hf_session* session, uint64_t size,
                                   hf_buffer** buffer);
 /* A part of a buffer, which ends with it. */

@@ -34,6 +34,7 @@
 #include "server/executor/kernel_output.h"
 #include "server/executor/recovery/fault_exit.h"
 #include "server/executor/recovery/kernel_watch.h"
+#include "server/executor/recovery/module_variables.h"
 #include "server/executor/recovery/restore.h"
 #include "server/executor/recovery/session_journal.h"
 #include "server/executor/session.h"
@@ -347,6 +348,11 @@ absl::StatusOr<executor::Losses> RestoreSession(
   session.Pause();
   HOLDFAST_ASSIGN_OR_RETURN(const std::string records,
                             journal::ReadRecords(assigned.old_journal.get()));
+  if (assigned.variables.valid()) {
+    HOLDFAST_ASSIGN_OR_RETURN(
+        assigned.inheritance.variables,
+        executor::ReadVariables(assigned.variables.get()));
+  }
   absl::StatusOr<executor::Losses> losses =
       absl::UnavailableError("the session is being closed");
   session.Run([&](executor::Resources& resources) {

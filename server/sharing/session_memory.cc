@@ -232,8 +232,6 @@ absl::Status SessionMemory::Carry(const internal::SharingRequest& request,
                                 OpenAbandoned(request.abandoned_event()));
       return absl::OkStatus();
     }
-    case internal::SharingRequest::kSleep:
-    case internal::SharingRequest::kWake:
     case internal::SharingRequest::REQUEST_NOT_SET:
       break;
   }

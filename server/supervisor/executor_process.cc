@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "server/journal/journal_reader.h"
 #include "server/rpc/status_conversion.h"
 #include "server/supervisor/executor_report.h"
 
@@ -300,7 +301,12 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
     NoteServing(message.serving(), std::move(fd));
     return absl::OkStatus();
   }
-  if (message.has_quiesced()) quiesced_ = message.quiesced();
+  if (message.has_quiesced()) {
+    if (holdings_ != nullptr && fd.valid()) {
+      HOLDFAST_RETURN_IF_ERROR(holdings_->HoldVariables(std::move(fd)));
+    }
+    quiesced_ = message.quiesced();
+  }
   if (message.has_memory_saved()) saved_ = message.memory_saved();
   if (holdings_ == nullptr) return absl::OkStatus();
   return NoteHoldings(message, std::move(fd));
@@ -369,6 +375,16 @@ internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
       usage.mutable_usage()->mutable_reserved_bytes());
   holdings_->memory().Report(usage.mutable_usage());
   return usage;
+}
+
+absl::StatusOr<uint64_t> ExecutorProcess::ReceivedThrough() {
+  absl::MutexLock lock(&mutex_);
+  if (holdings_ == nullptr) {
+    return absl::UnavailableError("the executor has no session");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const journal::Progress progress,
+                            journal::ReadProgress(holdings_->journal()));
+  return progress.received;
 }
 
 absl::Status ExecutorProcess::AnswerReserve(const internal::Reserve& reserve) {

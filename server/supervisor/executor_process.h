@@ -69,6 +69,7 @@ class ExecutorProcess final : public Executor {
 
   pid_t pid() const override { return process_->pid(); }
   internal::Usage AskUsage(absl::Time deadline) override;
+  absl::StatusOr<uint64_t> ReceivedThrough() override;
   absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
                                           absl::Time deadline) override;
   absl::Status Resume(absl::Time deadline) override;

@@ -78,7 +78,13 @@ class SessionHoldings {
   // Nothing of the session runs, and its executor is to end with the daemon; or
   // it goes on after all.
   void NoteIdle();
-  void NoteBusy() { idle_ = Kept(); }
+  void NoteBusy() {
+    idle_ = Kept();
+    DropVariables();
+  }
+  // The values of variables of an executor that is idle, until NoteBusy or
+  // until another one has them. INVALID_ARGUMENT: no sealed memfd.
+  absl::Status HoldVariables(UniqueFd memory);
 
   // For a suspension, while the executor is idle. FAILED_PRECONDITION: as
   // SessionMemory::CheckAlone.
@@ -92,6 +98,10 @@ class SessionHoldings {
     return suspended_memory_ == nullptr ? -1 : suspended_memory_->descriptor();
   }
   void CancelSuspension() { suspended_memory_ = nullptr; }
+  void DropVariables() {
+    kept_variables_ = Kept();
+    variables_.Reset();
+  }
   // The bytes are there: lets go of the device's memory and of all that was
   // granted to the executor. REQUIRES: prepared.
   void Suspend();
@@ -162,6 +172,9 @@ class SessionHoldings {
   std::map<uint64_t, HostMemory> host_memory_;  // by handle
   std::deque<Object> objects_;                  // oldest first
   uint64_t object_bytes_ = 0;
+  UniqueFd
+      variables_;  // none: the executor has not ended in order, or has none
+  Kept kept_variables_;
   std::unique_ptr<SuspendedMemory> suspended_memory_;
   internal::SaveMemory saved_;  // what is where in it
   Kept kept_image_;
