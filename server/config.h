@@ -68,6 +68,7 @@ struct Config {
   size_t max_sessions = 64;
   size_t max_sessions_per_client = 0;  // 0: a share
   absl::Duration detached_session_limit = absl::ZeroDuration();
+  absl::Duration suspend_idle = absl::ZeroDuration();  // 0: never
   std::string suspend_directory;  // empty: sessions go to host memory only
   uint32_t max_faults = 16;       // of one session; 0: no limit
   absl::Duration kernel_time_limit = absl::ZeroDuration();  // 0: none

@@ -61,6 +61,7 @@
 #include "server/supervisor/device_choice.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor_pool.h"
+#include "server/supervisor/idle_suspension.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
 #include "server/supervisor/share_pacer.h"
@@ -351,6 +352,7 @@ struct Daemon::Parts {
                              absl::Time deadline) {
                         return executors.Take(devices, deadline);
                       }}),
+        idle_suspension(sessions, config.suspend_idle),
         upgrade(std::move(successor), sessions, kept),
         tenant_admin(tenants, sessions, collections),
         session_service(sessions, callers, threads, ledger, exports,
@@ -429,6 +431,12 @@ struct Daemon::Parts {
     Restore restore({tenants,
                      sessions,
                      {store, ledger, exports, collections, memory, kept}});
+    if (state.daemon.paused()) {
+      LogWarning(
+          "an operator has asked the daemon before to drain: no new "
+          "sessions until `holdfast admin drain --stop`");
+      sessions.SetPaused(true);
+    }
     restore.Run(std::move(state));
     if (restore.sessions() + restore.versions() > 0) {
       LogInfo("taken over from the daemon before: ", restore.sessions(),
@@ -599,15 +607,16 @@ struct Daemon::Parts {
   CallMetrics calls;
   DeviceHealthTable device_health;
   DeviceTelemetry telemetry;
+  CollectionTable collections;  // outlives who has versions open
   ExportRegistry exports;
   std::unique_ptr<DescriptorServer> descriptors;
-  CollectionTable collections;
   ExecutorPool executors;
   CompilerPool compilers;
   DiskCache disk_cache;
   CompileCache cache;
   ProgramCompiler program_compiler;
   SessionRegistry sessions;
+  IdleSuspension idle_suspension;
   Upgrade upgrade;
   TenantAdmin tenant_admin;
   CallThreads threads{kMaxWaitingCalls};

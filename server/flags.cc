@@ -234,6 +234,11 @@ void AddExecution(CLI::App* app, Config* config) {
               "How long a session may live without any client, if its client "
               "asked for that when it opened it. 0: it may not.");
   app->get_option("--detached-session-limit")->group(group);
+  AddDuration(
+      app, "--suspend-idle", &config->suspend_idle,
+      "Take a session off its devices, to host memory, that has done "
+      "nothing for so long; its next command brings it back. 0: never.");
+  app->get_option("--suspend-idle")->group(group);
   app->add_option("--suspend-directory", config->suspend_directory,
                   "Where an operator may suspend sessions to files (`holdfast "
                   "sessions suspend --to=FILE`), with the bytes of their "

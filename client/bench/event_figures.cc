@@ -37,8 +37,7 @@ absl::Status MeasureEvents(Bench& bench) {
       TimeEach(20, LatencySamples(bench.quick()), [&]() -> absl::Status {
         HOLDFAST_RETURN_IF_ERROR(stream.Record(start));
         HOLDFAST_RETURN_IF_ERROR(stream.Record(end));
-        HOLDFAST_RETURN_IF_ERROR(end.Synchronize());
-        return end.MillisecondsSince(start).status();
+        return end.AwaitMillisecondsSince(start).status();
       }));
   bench.Add(std::move(elapsed));
   return absl::OkStatus();

@@ -88,8 +88,7 @@ std::vector<CallKind> CallKinds() {
        .call = [](Remote& remote) -> absl::Status {
          HOLDFAST_RETURN_IF_ERROR(remote.stream.Record(remote.start));
          HOLDFAST_RETURN_IF_ERROR(remote.stream.Record(remote.end));
-         HOLDFAST_RETURN_IF_ERROR(remote.end.Synchronize());
-         return remote.end.MillisecondsSince(remote.start).status();
+         return remote.end.AwaitMillisecondsSince(remote.start).status();
        }}};
   for (const uint64_t size : kSizes) {
     kinds.push_back({.name = absl::StrCat(cli::HumanBytes(size), " in"),

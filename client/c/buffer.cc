@@ -71,6 +71,41 @@ hf_error* hf_buffer_allocate(hf_session* session, uint32_t device,
   });
 }
 
+hf_error* hf_buffer_allocate_named(hf_session* session, const char* name,
+                                   uint32_t device, uint64_t size,
+                                   const hf_stream* stream,
+                                   hf_buffer** buffer) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(session);
+    HF_REQUIRE(name);
+    HF_REQUIRE(stream);
+    HF_REQUIRE(buffer);
+    HOLDFAST_ASSIGN_OR_RETURN(auto made,
+                              session->session->device(device).AllocateNamed(
+                                  name, size, stream->stream));
+    Give(std::move(made), buffer);
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_buffer_take(hf_session* session, const char* name,
+                         hf_buffer** buffer) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(session);
+    HF_REQUIRE(name);
+    HF_REQUIRE(buffer);
+    HOLDFAST_ASSIGN_OR_RETURN(const auto buffers, session->session->Buffers());
+    for (const holdfast::BufferInfo& info : buffers) {
+      if (info.name != name) continue;
+      Give(session->session->Adopt(info), buffer);
+      return absl::OkStatus();
+    }
+    return absl::NotFoundError(absl::StrCat("session ", session->session->id(),
+                                            " has no buffer that is named '",
+                                            name, "'"));
+  });
+}
+
 hf_error* hf_buffer_allocate_host(hf_session* session, uint64_t size,
                                   hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {

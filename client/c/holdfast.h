@@ -297,7 +297,10 @@ typedef enum hf_recovery {
   /* It goes on in another one: FAULTS, above. */
   HF_RECOVER_ALWAYS = 0,
   /* It is lost. */
-  HF_RECOVER_NEVER = 1
+  HF_RECOVER_NEVER = 1,
+  /* It keeps its memory, and every call fails with the fault until
+   * hf_session_recover. */
+  HF_RECOVER_ASK = 2
 } hf_recovery;
 
 typedef struct hf_session_options {
@@ -325,11 +328,15 @@ typedef struct hf_session_options {
    * names it. 0: the daemon's own limit, if it has one, which also holds if it
    * is less. */
   double kernel_time_limit;
+  /* Seconds that the session lives on without any client, on purpose: after
+   * hf_session_detach, or when its client has died. At most the daemon's
+   * --detached-session-limit. */
+  double detached_lifetime;
 } hf_session_options;
 #define HF_SESSION_OPTIONS_INIT                                  \
   {                                                              \
     sizeof(hf_session_options), NULL, NULL, 0, 0, 0, NULL, NULL, \
-        HF_RECOVER_ALWAYS, 0                                     \
+        HF_RECOVER_ALWAYS, 0, 0                                  \
   }
 
 /* Opens a session, which has an executor process of its own in the daemon and
@@ -338,6 +345,20 @@ typedef struct hf_session_options {
  * too many sessions. Waits. */
 hf_error* hf_session_open(hf_daemon* daemon, const hf_session_options* options,
                           hf_session** session);
+/* Takes up a session of the same tenant, "s-7", that lives on without a client.
+ * Of the options, those that are about the client hold. HF_NOT_FOUND: there is
+ * none; HF_FAILED_PRECONDITION: it has a client, was opened without a
+ * detached_lifetime, or is lost. Waits. */
+hf_error* hf_session_attach(hf_daemon* daemon, const char* session_id,
+                            const hf_session_options* options,
+                            hf_session** session);
+/* Leaves the session to whoever attaches to it, for its detached_lifetime. Its
+ * work goes on; this handle is as closed, and the resources of the session that
+ * are freed here stay there. Waits until all commands have arrived. */
+hf_error* hf_session_detach(hf_session* session);
+/* With HF_RECOVER_ASK: goes on after the fault that a call has reported.
+ * HF_FAILED_PRECONDITION: there is no fault. Waits. */
+hf_error* hf_session_recover(hf_session* session);
 /* Ends the session and drops what was submitted and has not finished:
  * synchronize first. Returns when the executor is gone and all memory is free,
  * after at most 10 seconds. A closed session may be closed again. Waits. */
@@ -462,6 +483,16 @@ hf_error* hf_buffer_allocate(hf_session* session, uint32_t device,
                              uint64_t size, const hf_stream* stream,
                              hf_buffer** buffer);
 /* Allocates pinned memory of the daemon's host. */
+/* The same with a name of at most 256 bytes, for a client that attaches to the
+ * session later. */
+hf_error* hf_buffer_allocate_named(hf_session* session, const char* name,
+                                   uint32_t device, uint64_t size,
+                                   const hf_stream* stream, hf_buffer** buffer);
+/* The first buffer of this name that another client of the session has made;
+ * it is freed with the handle, which may be taken once. HF_NOT_FOUND: there is
+ * none. Waits. */
+hf_error* hf_buffer_take(hf_session* session, const char* name,
+                         hf_buffer** buffer);
 hf_error* hf_buffer_allocate_host(hf_session* session, uint64_t size,
                                   hf_buffer** buffer);
 /* A part of a buffer, which ends with it. */
@@ -1168,9 +1199,11 @@ typedef struct hf_export_options {
   double lifetime;
   /* How often it may be redeemed. */
   uint32_t max_imports;
+  /* Tenant whose sessions may redeem it, "team-a"; NULL: any. */
+  const char* tenant;
 } hf_export_options;
 #define HF_EXPORT_OPTIONS_INIT \
-  { sizeof(hf_export_options), false, 0, 0, NULL, 60, 1 }
+  { sizeof(hf_export_options), false, 0, 0, NULL, 60, 1, NULL }
 
 /* Memory that can be exported: a whole number of 2 MiB of the device. */
 hf_error* hf_buffer_allocate_shared(hf_session* session, uint32_t device,
@@ -1250,8 +1283,9 @@ hf_error* hf_mapping_create(const hf_buffer* buffer,
                             hf_mapping** mapping);
 /* The same in two steps, for another process of the daemon's machine, which
  * needs no session: the one with the session exports, and whoever gets the
- * struct, a secret, opens it once. options->session_id has to be NULL. Each
- * waits. */
+ * struct, a secret, opens it once. options->session_id and tenant have to be
+ * NULL. A semaphore's 64 bits are what cuStreamWaitValue64 and, writable,
+ * cuStreamWriteValue64 take. Each waits. */
 typedef struct hf_local_export {
   uint8_t token[HF_TOKEN_BYTES];
   char address[112]; /* "unix:/path", where the descriptor is taken */
@@ -1263,6 +1297,9 @@ typedef struct hf_local_export {
 hf_error* hf_buffer_export_local(const hf_buffer* buffer,
                                  const hf_export_options* options,
                                  hf_local_export* memory);
+hf_error* hf_semaphore_export_local(const hf_semaphore* semaphore,
+                                    const hf_export_options* options,
+                                    hf_local_export* memory);
 hf_error* hf_mapping_open(const hf_local_export* memory,
                           const hf_mapping_options* options,
                           hf_mapping** mapping);
@@ -1363,6 +1400,23 @@ size_t hf_collection_buffer_count(const hf_collection* collection);
 /* Ends with the collection. HF_OUT_OF_RANGE: no such index. */
 hf_error* hf_collection_buffer(const hf_collection* collection, size_t index,
                                hf_buffer** buffer);
+/* Unmaps the memory and keeps its addresses and buffers: the session is no
+ * reader any more, and the version may go. Commands that use it fail, and
+ * kernels of graphs that do fault, until it wakes. HF_FAILED_PRECONDITION: a
+ * stream of the session is not idle. Waits. */
+hf_error* hf_collection_sleep(hf_collection* collection);
+/* The version that sleeps. */
+#define HF_SAME_VERSION UINT64_MAX
+/* Maps a version again: HF_SAME_VERSION, another, or 0, the latest. *moved
+ * arrays are not where they were with the same type, or not there any more;
+ * buffers of all others are good again. HF_NOT_FOUND: there is no such version
+ * any more, and it still sleeps. Waits. */
+hf_error* hf_collection_wake(hf_collection* collection, uint64_t version,
+                             size_t* moved);
+/* Name of an array that the last wake has moved; it lives until the next one.
+ * REQUIRES: index < *moved. */
+const char* hf_collection_moved_at(const hf_collection* collection,
+                                   size_t index);
 size_t hf_collection_metadata_count(const hf_collection* collection);
 /* REQUIRES: index < count. Returns the key. */
 const char* hf_collection_metadata_at(const hf_collection* collection,
@@ -1393,7 +1447,7 @@ hf_error* hf_collection_writer_commit(hf_collection_writer* writer,
 
 /* "Create it if it is not there, else open it": returns when the collection has
  * a version, or when this session is the one to write it, until the claim is
- * freed. Waits. */
+ * freed or the session ends. Waits. */
 hf_error* hf_write_claim_wait(hf_session* session, const char* name,
                               hf_write_claim** claim);
 /* This session is to commit the collection. */
@@ -1416,7 +1470,8 @@ hf_error* hf_collections_configure(hf_daemon* daemon, const char* json);
 typedef enum hf_change {
   HF_PRESENT = 1, /* it was there when the call began */
   HF_COMMITTED = 2,
-  HF_DELETED = 3
+  HF_DELETED = 3,
+  HF_RETIRED = 4 /* nobody can open it any more; its readers keep it */
 } hf_change;
 
 /* Watches one collection; NULL: all that the client sees. */
@@ -1427,6 +1482,9 @@ hf_error* hf_watch_start(hf_daemon* daemon, const char* name, hf_watch** watch);
  * wait hook is not asked. */
 hf_error* hf_watch_next(hf_watch* watch, hf_change* change, const char** name,
                         uint64_t* version);
+/* The owner of the collection that hf_watch_next has returned last, "uid 1000";
+ * it lives until the next call. */
+const char* hf_watch_owner(const hf_watch* watch);
 /* Ends the call of hf_watch_next that waits in another thread, and all later
  * ones. */
 void hf_watch_cancel(hf_watch* watch);

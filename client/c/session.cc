@@ -20,23 +20,25 @@ using holdfast::c::Guard;
 namespace holdfast::c {
 namespace {
 
-absl::StatusOr<bool> ToRecover(hf_recovery policy) {
+absl::StatusOr<RecoveryPolicy> ToRecover(hf_recovery policy) {
   switch (policy) {
     case HF_RECOVER_ALWAYS:
-      return true;
+      return RecoveryPolicy::kAlways;
     case HF_RECOVER_NEVER:
-      return false;
+      return RecoveryPolicy::kNever;
+    case HF_RECOVER_ASK:
+      return RecoveryPolicy::kAsk;
   }
   return absl::InvalidArgumentError(
       absl::StrCat("recover is ", static_cast<int>(policy),
-                   ", which is no hf_recovery: 0 or 1"));
+                   ", which is no hf_recovery: 0 to 2"));
 }
 
-absl::StatusOr<absl::Duration> ToTimeLimit(double seconds) {
+absl::StatusOr<absl::Duration> ToDuration(const char* name, double seconds) {
   constexpr double kYear = 365.0 * 24 * 3600;
   if (seconds >= 0 && seconds <= kYear) return absl::Seconds(seconds);
   return absl::InvalidArgumentError(absl::StrCat(
-      "kernel_time_limit is ", seconds, " s; possible: 0 to 31536000, a year"));
+      name, " is ", seconds, " s; possible: 0 to 31536000, a year"));
 }
 
 absl::StatusOr<SessionOptions> ToOptions(const hf_session_options* given) {
@@ -47,8 +49,12 @@ absl::StatusOr<SessionOptions> ToOptions(const hf_session_options* given) {
   options.memory_limit = all.memory_limit;
   options.reconnect_grace = absl::Seconds(all.reconnect_grace);
   HOLDFAST_ASSIGN_OR_RETURN(options.recover, ToRecover(all.recover));
-  HOLDFAST_ASSIGN_OR_RETURN(options.kernel_time_limit,
-                            ToTimeLimit(all.kernel_time_limit));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      options.kernel_time_limit,
+      ToDuration("kernel_time_limit", all.kernel_time_limit));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      options.detached_lifetime,
+      ToDuration("detached_lifetime", all.detached_lifetime));
   if (all.device_count > 0) HF_REQUIRE(all.devices);
   for (size_t i = 0; i < all.device_count; ++i) {
     options.device_choices.push_back(Text(all.devices[i]));
@@ -77,6 +83,37 @@ hf_error* hf_session_open(hf_daemon* daemon, const hf_session_options* options,
                               holdfast::Session::Open(daemon->daemon, wanted));
     Give(std::move(opened), session);
     return absl::OkStatus();
+  });
+}
+
+hf_error* hf_session_attach(hf_daemon* daemon, const char* session_id,
+                            const hf_session_options* options,
+                            hf_session** session) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(daemon);
+    HF_REQUIRE(session_id);
+    HF_REQUIRE(session);
+    HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
+                              holdfast::c::ToOptions(options));
+    HOLDFAST_ASSIGN_OR_RETURN(
+        auto attached,
+        holdfast::Session::Attach(daemon->daemon, session_id, wanted));
+    Give(std::move(attached), session);
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_session_detach(hf_session* session) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(session);
+    return session->session->Detach();
+  });
+}
+
+hf_error* hf_session_recover(hf_session* session) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(session);
+    return session->session->Recover();
   });
 }
 

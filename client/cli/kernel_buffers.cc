@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/kernel_buffers.h"
 
+#include <filesystem>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 
@@ -24,11 +26,21 @@ absl::StatusOr<RunArgument> ReadArgument(const std::string& text) {
   return argument;
 }
 
+// An output is named by its file and form, so that `holdfast attach` can write
+// it; others have no name.
+std::string NameOf(const RunArgument& argument) {
+  if (argument.spec.output.empty()) return "";
+  const std::filesystem::path path(argument.spec.output);
+  return absl::StrCat(path.filename().string(), ":",
+                      Describe(argument.array.type, argument.array.shape));
+}
+
 absl::StatusOr<Buffer> MakeBuffer(const Device& device, const Stream& stream,
                                   const RunArgument& argument) {
   HOLDFAST_ASSIGN_OR_RETURN(
       const uint64_t size, ByteSize(argument.array.type, argument.array.shape));
-  HOLDFAST_ASSIGN_OR_RETURN(Buffer buffer, device.Allocate(size, stream));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Buffer buffer, device.AllocateNamed(NameOf(argument), size, stream));
   if (size == 0) return buffer;
   if (argument.spec.input.empty()) {
     HOLDFAST_RETURN_IF_ERROR(buffer.Fill(uint8_t{0}, stream));

@@ -6,6 +6,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "client/cli/admin_command.h"
+#include "client/cli/attach_command.h"
 #include "client/cli/bench_command.h"
 #include "client/cli/cache_command.h"
 #include "client/cli/cdi_command.h"
@@ -49,6 +50,7 @@ int Main(int argc, char** argv) {
   AddLinkCommand(&app, &options, &status);
   AddCollectionCommand(&app, &options, &status);
   AddRunCommand(&app, &options, &status);
+  AddAttachCommand(&app, &options, &status);
   AddGraphCommand(&app, &options, &status);
   AddCdiCommand(&app, &options, &status);
   AddBenchCommand(&app, &options, &status);

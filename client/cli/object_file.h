@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "client/cpp/daemon.h"
 #include "client/cpp/object_code.h"
+#include "holdfast/v1/compile.pb.h"
 
 namespace holdfast::cli {
 

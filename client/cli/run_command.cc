@@ -34,6 +34,7 @@ struct RunFlags {
   uint32_t shared = 0;
   bool cooperative = false;
   uint32_t repeat = 1;
+  absl::Duration detach;  // 0: the session ends with the command
   SessionFlags session;
   std::vector<std::string> arguments;
 };
@@ -70,19 +71,45 @@ absl::StatusOr<LaunchConfig> MakeConfig(const RunFlags& flags) {
   return config;
 }
 
+absl::Status LaunchAll(const Stream& stream, const RunFlags& flags,
+                       const LaunchConfig& config, const Kernel& kernel,
+                       const std::vector<Argument>& arguments) {
+  for (uint32_t i = 0; i < flags.repeat; ++i) {
+    HOLDFAST_RETURN_IF_ERROR(
+        Launch(stream, config, kernel, std::span<const Argument>(arguments)));
+  }
+  return absl::OkStatus();
+}
+
+// Leaves the session to `holdfast attach`.
+absl::Status Leave(const CommonOptions& options, const RunFlags& flags,
+                   Session& session) {
+  HOLDFAST_RETURN_IF_ERROR(session.Detach());
+  if (options.json) {
+    JsonWriter json;
+    json.BeginObject()
+        .Member("session_id", session.id())
+        .Member("detached_seconds", absl::ToDoubleSeconds(flags.detach));
+    std::puts(json.EndObject().text().c_str());
+    return absl::OkStatus();
+  }
+  std::printf(
+      "%s runs on; it ends in %s unless somebody attaches:\n"
+      "holdfast attach %s --output=.\n",
+      session.id().c_str(), absl::FormatDuration(flags.detach).c_str(),
+      session.id().c_str());
+  return absl::OkStatus();
+}
+
 // Launches between two events; returns the milliseconds between them.
 absl::StatusOr<float> LaunchTimed(const Stream& stream, const RunFlags& flags,
                                   const LaunchConfig& config,
                                   const Kernel& kernel,
                                   const std::vector<Argument>& arguments) {
   HOLDFAST_ASSIGN_OR_RETURN(const Event start, stream.Record({.timing = true}));
-  for (uint32_t i = 0; i < flags.repeat; ++i) {
-    HOLDFAST_RETURN_IF_ERROR(
-        Launch(stream, config, kernel, std::span<const Argument>(arguments)));
-  }
+  HOLDFAST_RETURN_IF_ERROR(LaunchAll(stream, flags, config, kernel, arguments));
   HOLDFAST_ASSIGN_OR_RETURN(const Event end, stream.Record({.timing = true}));
-  HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
-  return end.MillisecondsSince(start);
+  return end.AwaitMillisecondsSince(start);
 }
 
 void PrintOutcome(const CommonOptions& options, const RunFlags& flags,
@@ -129,9 +156,10 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
   HOLDFAST_ASSIGN_OR_RETURN(std::deque<RunArgument> arguments,
                             ReadArguments(flags.arguments));
 
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const auto session,
-      Session::Open(ToSessionOptions(options, flags.session, flags.kernel)));
+  SessionOptions opening =
+      ToSessionOptions(options, flags.session, flags.kernel);
+  opening.detached_lifetime = flags.detach;
+  HOLDFAST_ASSIGN_OR_RETURN(const auto session, Session::Open(opening));
   const uint32_t ordinal =
       session->devices().empty() ? 0 : session->devices().front();
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -149,6 +177,10 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
   HOLDFAST_ASSIGN_OR_RETURN(const Stream stream, device.CreateStream());
   HOLDFAST_ASSIGN_OR_RETURN(const std::vector<Argument> list,
                             UploadArguments(device, stream, &arguments));
+  if (flags.detach > absl::ZeroDuration()) {
+    HOLDFAST_RETURN_IF_ERROR(LaunchAll(stream, flags, config, kernel, list));
+    return Leave(options, flags, *session);
+  }
   Times times;
   HOLDFAST_ASSIGN_OR_RETURN(times.kernel_ms,
                             LaunchTimed(stream, flags, config, kernel, list));
@@ -198,6 +230,11 @@ void AddFlags(CLI::App* command, RunFlags* flags) {
   command->add_option("--repeat", flags->repeat, "Launches")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  AddDurationFlag(command, "--detach", &flags->detach,
+                  "Leave once the kernel is launched; the session lives on for "
+                  "so long without a client (30m, 8h; at most the daemon's "
+                  "--detached-session-limit), and `holdfast attach` fetches "
+                  "the outputs");
   AddSessionFlags(command, &flags->session);
   command->add_option("--arch", flags->arch,
                       "sm_90, compute_90, ... (default: that of device 0)");

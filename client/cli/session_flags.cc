@@ -6,26 +6,30 @@
 
 namespace holdfast::cli {
 
+void AddDurationFlag(CLI::App* command, const std::string& flag,
+                     absl::Duration* duration, const std::string& help) {
+  command
+      ->add_option_function<std::string>(
+          flag,
+          [flag, duration](const std::string& text) {
+            if (absl::ParseDuration(text, duration) &&
+                *duration > absl::ZeroDuration()) {
+              return;
+            }
+            throw CLI::ValidationError(
+                flag, text + " is no duration; write 30s, 2m or 500ms");
+          },
+          help)
+      ->type_name("DURATION");
+}
+
 void AddSessionFlags(CLI::App* command, SessionFlags* flags) {
   command->add_option("--device", flags->device,
                       "Ordinal, UUID (GPU-..., MIG-...) or most-free; "
                       "default: the first");
-  command
-      ->add_option_function<std::string>(
-          "--kernel-time-limit",
-          [flags](const std::string& text) {
-            absl::Duration& limit = flags->kernel_time_limit;
-            if (absl::ParseDuration(text, &limit) &&
-                limit > absl::ZeroDuration()) {
-              return;
-            }
-            throw CLI::ValidationError(
-                "--kernel-time-limit",
-                text + " is no duration; write 30s, 2m or 500ms");
-          },
-          "Give up a kernel that runs longer: 30s, 500ms; default: the "
-          "daemon's limit")
-      ->type_name("DURATION");
+  AddDurationFlag(command, "--kernel-time-limit", &flags->kernel_time_limit,
+                  "Give up a kernel that runs longer: 30s, 500ms; default: the "
+                  "daemon's limit");
 }
 
 SessionOptions ToSessionOptions(const CommonOptions& options,

@@ -17,6 +17,11 @@ struct SessionFlags {
   absl::Duration kernel_time_limit;  // 0: the daemon's
 };
 
+// A flag for a time that is greater than 0: 30s, 2m. `duration` must outlive
+// the command.
+void AddDurationFlag(CLI::App* command, const std::string& flag,
+                     absl::Duration* duration, const std::string& help);
+
 // --device and --kernel-time-limit. `flags` must outlive the command.
 void AddSessionFlags(CLI::App* command, SessionFlags* flags);
 

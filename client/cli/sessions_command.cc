@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/sessions_command.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <string>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -23,9 +26,24 @@ std::string StateName(const v1::SessionInfo& session) {
   return absl::AsciiStrToLower(absl::StripPrefix(name, "STATE_"));
 }
 
+absl::Time ToTime(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) +
+         absl::Nanoseconds(time.nanos());
+}
+
 absl::Time OpenedAt(const v1::SessionInfo& session) {
-  return absl::FromUnixSeconds(session.opened().seconds()) +
-         absl::Nanoseconds(session.opened().nanos());
+  return ToTime(session.opened());
+}
+
+// "detached 59m": how long it lives on without a client.
+std::string StateText(const v1::SessionInfo& session) {
+  std::string text = StateName(session);
+  if (!session.has_ends()) return text;
+  const absl::Duration left =
+      absl::Trunc(ToTime(session.ends()) - absl::Now(), absl::Seconds(1));
+  absl::StrAppend(&text, " ",
+                  absl::FormatDuration(std::max(left, absl::ZeroDuration())));
+  return text;
 }
 
 void WriteSession(const v1::SessionInfo& session, JsonWriter* json) {
@@ -46,6 +64,10 @@ void WriteSession(const v1::SessionInfo& session, JsonWriter* json) {
       .Member("last_fault", session.last_fault().cause().message())
       .Member("opened",
               absl::FormatTime(OpenedAt(session), absl::UTCTimeZone()))
+      .Member("ends", session.has_ends()
+                          ? absl::FormatTime(ToTime(session.ends()),
+                                             absl::UTCTimeZone())
+                          : "")
       .Member("memory_bytes", session.memory_bytes())
       .Member("arena_bytes", session.arena_bytes())
       .BeginObject("usage");
@@ -67,9 +89,9 @@ void PrintSession(const v1::SessionInfo& session) {
       absl::StrCat(session.client().program(), " ", session.client().pid()));
   const absl::Duration age =
       absl::Trunc(absl::Now() - OpenedAt(session), absl::Seconds(1));
-  std::printf("%-8s %-10s %-20s %-24s %10s %6u %8s   %-16s %s\n",
+  std::printf("%-8s %-16s %-20s %-24s %10s %6u %8s   %-16s %s\n",
               ToPrintable(session.session_id()).c_str(),
-              StateName(session).c_str(), ToPrintable(session.name()).c_str(),
+              StateText(session).c_str(), ToPrintable(session.name()).c_str(),
               client.c_str(), HumanBytes(session.memory_bytes()).c_str(),
               session.faults(), absl::FormatDuration(age).c_str(),
               ToPrintable(session.tenant()).c_str(),
@@ -92,7 +114,7 @@ absl::Status ListSessions(const CommonOptions& options, bool usage) {
     PrintUsage(list);
     return absl::OkStatus();
   }
-  std::printf("%-8s %-10s %-20s %-24s %10s %6s %8s   %-16s %s\n", "SESSION",
+  std::printf("%-8s %-16s %-20s %-24s %10s %6s %8s   %-16s %s\n", "SESSION",
               "STATE", "NAME", "CLIENT", "MEMORY", "FAULTS", "AGE", "TENANT",
               "PEER");
   for (const auto& session : list.sessions()) PrintSession(session);

@@ -88,7 +88,8 @@ absl::StatusOr<Buffer> Buffer::OfGraph(std::shared_ptr<SessionState> session,
 
 absl::StatusOr<Buffer> Buffer::Allocate(std::shared_ptr<SessionState> session,
                                         int device, uint64_t size,
-                                        const Stream* stream, Sharing sharing) {
+                                        const Stream* stream, Sharing sharing,
+                                        absl::string_view name) {
   if (stream != nullptr && stream->IsCapturing()) {
     return CaptureAllocation(*stream, size);
   }
@@ -114,10 +115,18 @@ absl::StatusOr<Buffer> Buffer::Allocate(std::shared_ptr<SessionState> session,
               } else if (sharing == Sharing::kIpc) {
                 writer.Write(Fields::kSharing, v1::SHARING_IPC);
               }
+              if (!name.empty()) {
+                writer.Write(Fields::kName, name.data(), name.size());
+              }
             });
           },
           WriteFree));
   return Buffer(std::move(resource), size);
+}
+
+Buffer Buffer::Adopt(std::shared_ptr<SessionState> session, uint64_t handle,
+                     uint64_t size) {
+  return Buffer(Resource::Adopt(std::move(session), handle, WriteFree), size);
 }
 
 absl::StatusOr<Buffer> Buffer::ImportFrom(std::shared_ptr<SessionState> session,

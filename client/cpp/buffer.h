@@ -45,7 +45,13 @@ class Buffer : public Resource {
   static absl::StatusOr<Buffer> Allocate(std::shared_ptr<SessionState> session,
                                          int device, uint64_t size,
                                          const Stream* stream,
-                                         Sharing sharing = Sharing::kNone);
+                                         Sharing sharing = Sharing::kNone,
+                                         absl::string_view name = "");
+  // A buffer that another client of the session has made. Owns it: it is freed
+  // with this object. REQUIRES: Session::Buffers has listed it, and there is
+  // one such object.
+  static Buffer Adopt(std::shared_ptr<SessionState> session, uint64_t handle,
+                      uint64_t size);
   // Memory of another session, whose Export made the token, for a device of
   // this session. Waits, since only the daemon knows the size. The memory lives
   // as long as this buffer, whatever becomes of its maker.

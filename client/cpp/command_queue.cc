@@ -44,7 +44,8 @@ CommandQueue::CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
       pool_(std::make_shared<CommandBatchPool>(options_.batch_bytes)),
       stream_(std::make_shared<ExecuteStream>(std::move(channel),
                                               std::move(stream))),
-      filling_(pool_->Get()) {
+      filling_(pool_->Get()),
+      last_sequence_(options_.received_through) {
   reader_ = std::thread([this] { ReadResults(); });
   late_flusher_ = std::thread([this] { FlushLate(); });
 }
@@ -90,6 +91,8 @@ absl::StatusOr<uint64_t> CommandQueue::Append(Encode encode, bool* full) {
   if (!lost_.ok()) return lost_;
   if (fault_untold_) [[unlikely]]
     return TakeFault();
+  if (asking_) [[unlikely]]
+    return fault_;
   return AppendFrame(
       [encode](WireWriter& writer) {
         writer.Message(v1::fields::CommandBatch::kCommands,
@@ -328,6 +331,9 @@ void CommandQueue::ReadResults() {
     if (!options_.recover) {
       return Lose(absl::UnavailableError(status.message()));
     }
+    const absl::Status asked =
+        options_.ask ? options_.ask(status) : absl::OkStatus();
+    if (!asked.ok() && !AwaitConsent(asked)) return;
     absl::StatusOr<Recovery> recovery =
         options_.recover(status, [this] { return AwaitWork(); });
     if (!recovery.ok()) return Lose(recovery.status());
@@ -354,6 +360,48 @@ bool CommandQueue::AwaitWork() {
   };
   mutex_.Await(absl::Condition(&work));
   return lost_.ok();
+}
+
+bool CommandQueue::AwaitConsent(const absl::Status& fault) {
+  decltype(pending_) pending;
+  {
+    absl::MutexLock lock(&mutex_);
+    fault_ = fault;
+    asking_ = true;
+    consented_ = false;
+    pending.swap(pending_);
+  }
+  for (auto& [sequence, state] : pending) {
+    state->result = fault;
+    state->done.Notify();
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return consented_ || !lost_.ok();
+  };
+  mutex_.Await(absl::Condition(&over));
+  return lost_.ok();
+}
+
+absl::Status CommandQueue::Consent() {
+  absl::MutexLock lock(&mutex_);
+  if (!lost_.ok()) return lost_;
+  if (!asking_) {
+    return absl::FailedPreconditionError(
+        "the session has no fault to recover from");
+  }
+  consented_ = true;
+  const auto over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !asking_ || !lost_.ok();
+  };
+  mutex_.Await(absl::Condition(&over));
+  return lost_;
+}
+
+void CommandQueue::SetFault(const absl::Status& fault) {
+  absl::MutexLock lock(&mutex_);
+  fault_ = fault;
+  fault_untold_ = true;
 }
 
 void CommandQueue::AwaitServing() {
@@ -437,7 +485,8 @@ void CommandQueue::GoOn(Recovery recovery) {
     stream_ = stream;
     lost = !lost_.ok();
     fault_ = recovery.fault;
-    fault_untold_ = true;
+    // Who was asked knows of it.
+    fault_untold_ = !std::exchange(asking_, false);
     ++faults_;
     unsent_.clear();
     suspended_ = wanted_ = false;

@@ -89,6 +89,11 @@ class CommandQueue {
     size_t max_command_bytes = 3 << 20;
     // How long a command that is not followed by others may wait.
     absl::Duration flush_delay = absl::Microseconds(100);
+    // Commands up to this number were another client's of the session.
+    uint64_t received_through = 0;
+    // Finds out whether the stream's end is a fault that the user is to decide
+    // about (AwaitConsent); OK: it is not. May be null. May block.
+    std::function<absl::Status(const absl::Status& ended)> ask;
     // Takes what kernels print. Called with a lock held, by whichever thread
     // reads results: must not call the queue.
     std::function<void(const v1::KernelOutput&)> take_output;
@@ -144,6 +149,14 @@ class CommandQueue {
   // `faults` faults.
   absl::Status Explain(const absl::Status& status, uint64_t faults);
 
+  // The next command fails with this fault, of another client's commands.
+  void SetFault(const absl::Status& fault);
+
+  // With Options.ask: the session is to go on after the fault that calls have
+  // failed with. Blocks until it does; returns why it does not.
+  // FAILED_PRECONDITION: there is no such fault.
+  absl::Status Consent();
+
   // Has the session resumed if it is suspended, and blocks until it is: for
   // what goes to its executor by another way than commands.
   void AwaitServing();
@@ -183,6 +196,9 @@ class CommandQueue {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   // The session is suspended: blocks until it is needed. False: it is lost.
   bool AwaitWork();
+  // The session waits for the user's word on this fault: every call fails with
+  // it until Consent. False: the session is lost.
+  bool AwaitConsent(const absl::Status& fault);
   void ReadResults();
   // Reads until the stream has ended; returns why.
   absl::Status ReadToEnd();
@@ -232,6 +248,9 @@ class CommandQueue {
   // The last fault, and whether a caller has yet to be told.
   absl::Status fault_ ABSL_GUARDED_BY(mutex_);
   bool fault_untold_ ABSL_GUARDED_BY(mutex_) = false;
+  // The session waits for Consent, and has it.
+  bool asking_ ABSL_GUARDED_BY(mutex_) = false;
+  bool consented_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t faults_ ABSL_GUARDED_BY(mutex_) = 0;
   // Commands that end something and may not have been carried out, as they
   // stand in a batch: sent again if a fault drops them.

@@ -37,6 +37,8 @@ class Daemon {
 
   const Address& address() const { return address_; }
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  // It ends with this object.
+  bool is_embedded() const { return embedded_ != nullptr; }
 
   absl::StatusOr<v1::GetServerInfoResponse> Info();
   // All devices, without attributes; and one, with every attribute.

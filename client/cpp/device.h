@@ -62,6 +62,14 @@ class Device {
                             &stream);
   }
 
+  // The same with a name, for whoever takes the session up later
+  // (Session::Attach); at most 256 bytes.
+  absl::StatusOr<Buffer> AllocateNamed(absl::string_view name, uint64_t size,
+                                       const Stream& stream) const {
+    return Buffer::Allocate(session_, static_cast<int>(ordinal_), size, &stream,
+                            Sharing::kNone, name);
+  }
+
   // Memory that Buffer::Export can share. It has chunks of its own, a whole
   // number of 2 MiB.
   absl::StatusOr<Buffer> AllocateShared(uint64_t size) const {

@@ -126,15 +126,26 @@ absl::StatusOr<bool> Event::IsDone() const {
   return result.readiness().finished();
 }
 
-absl::StatusOr<float> Event::MillisecondsSince(const Event& start) const {
+absl::StatusOr<float> Event::Elapsed(const Event& start, bool wait) const {
   HOLDFAST_RETURN_IF_ERROR(RefuseIfCaptured("the time between events"));
   HOLDFAST_RETURN_IF_ERROR(start.RefuseIfCaptured("the time between events"));
   HOLDFAST_ASSIGN_OR_RETURN(
       const v1::Result result, session()->queue.Call([&](v1::Command& command) {
         command.mutable_elapsed_time()->set_start(start.handle());
         command.mutable_elapsed_time()->set_end(handle());
+        command.mutable_elapsed_time()->set_wait(wait);
       }));
   return result.elapsed_ms();
+}
+
+absl::StatusOr<float> Event::MillisecondsSince(const Event& start) const {
+  return Elapsed(start, /*wait=*/false);
+}
+
+absl::StatusOr<float> Event::AwaitMillisecondsSince(const Event& start) const {
+  HOLDFAST_ASSIGN_OR_RETURN(const float elapsed, Elapsed(start, /*wait=*/true));
+  HOLDFAST_RETURN_IF_ERROR(session()->queue.TakeFailure());
+  return elapsed;
 }
 
 }  // namespace holdfast

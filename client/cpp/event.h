@@ -65,12 +65,16 @@ class Event : public Resource {
   // Milliseconds from `start`'s recording to this one's. FAILED_PRECONDITION:
   // one has no timing or was never recorded; UNAVAILABLE: not finished yet.
   absl::StatusOr<float> MillisecondsSince(const Event& start) const;
+  // Synchronize of both events and MillisecondsSince, in one round trip.
+  absl::StatusOr<float> AwaitMillisecondsSince(const Event& start) const;
 
  private:
   explicit Event(Resource resource) : Resource(std::move(resource)) {}
 
   // FAILED_PRECONDITION if the last recording is one of a capture.
   absl::Status RefuseIfCaptured(absl::string_view call) const;
+  // `wait`: until both have been reached.
+  absl::StatusOr<float> Elapsed(const Event& start, bool wait) const;
 };
 
 }  // namespace holdfast

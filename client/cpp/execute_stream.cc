@@ -6,8 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/cpp/rpc_status.h"
-#include "grpcpp/impl/codegen/proto_utils.h"  // how messages are parsed
-#include "grpcpp/impl/codegen/rpc_method.h"
 
 namespace holdfast {
 namespace {
@@ -31,8 +29,7 @@ bool IsEndOfRelay(const v1::ResultBatch& results) {
 }  // namespace
 
 ExecuteStream::ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
-                             Options options)
-    : channel_(std::move(channel)) {
+                             Options options) {
   if (options.rings != nullptr && options.ring_token.empty()) {
     // They lead to a relay of this process, which makes the calls.
     rings_ = std::move(options.rings);
@@ -42,14 +39,9 @@ ExecuteStream::ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
   if (options.rings != nullptr) {
     context_.AddMetadata(kRings, options.ring_token);
   }
-  // As a generated stub does, but for bytes that are encoded already.
-  const grpc::internal::RpcMethod method(
-      kExecuteMethod, grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
-  stream_.reset(grpc::internal::ClientReaderWriterFactory<
-                grpc::ByteBuffer, v1::ResultBatch>::Create(channel_.get(),
-                                                           method, &context_));
+  call_ = std::make_unique<Call>(std::move(channel), kExecuteMethod, context_);
   if (options.rings == nullptr) return;
-  stream_->WaitForInitialMetadata();
+  call_->AwaitInitialMetadata();
   if (context_.GetServerInitialMetadata().count(kRings) == 0) return;
   rings_ = std::move(options.rings);
   end_ = std::thread([this] { AwaitEnd(); });
@@ -58,14 +50,14 @@ ExecuteStream::ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
 ExecuteStream::~ExecuteStream() = default;
 
 void ExecuteStream::AwaitEnd() {
-  for (v1::ResultBatch none; stream_->Read(&none);) {
+  for (v1::ResultBatch none; call_->Read(&none);) {
   }
   rings_->Close();
 }
 
 bool ExecuteStream::Write(CommandBatchPool& pool,
                           std::unique_ptr<CommandBatch> batch) {
-  if (!has_rings()) return stream_->Write(pool.ToBytes(std::move(batch)));
+  if (!has_rings()) return call_->Write(pool.ToBytes(std::move(batch)));
   const bool written = Write(batch->view());
   pool.GiveBack(std::move(batch));
   return written;
@@ -74,7 +66,7 @@ bool ExecuteStream::Write(CommandBatchPool& pool,
 bool ExecuteStream::Write(absl::string_view batch) {
   if (has_rings()) return rings_->writer().Write(batch).ok();
   const grpc::Slice slice(batch.data(), batch.size());
-  return stream_->Write(grpc::ByteBuffer(&slice, 1));
+  return call_->Write(grpc::ByteBuffer(&slice, 1));
 }
 
 std::vector<std::string> ExecuteStream::Unread() const {
@@ -83,11 +75,27 @@ std::vector<std::string> ExecuteStream::Unread() const {
 }
 
 void ExecuteStream::Await() {
-  if (has_rings()) rings_->reader().Await(kLookAnyway);
+  if (has_rings()) {
+    rings_->reader().Await(kLookAnyway);
+  } else {
+    call_->Await(kLookAnyway);
+  }
 }
 
 ExecuteStream::Got ExecuteStream::Read(v1::ResultBatch* results) {
-  if (!has_rings()) return stream_->Read(results) ? Got::kBatch : Got::kEnd;
+  if (has_rings()) return ReadRing(results);
+  switch (call_->Take(results)) {
+    case Call::Taken::kMessage:
+      return Got::kBatch;
+    case Call::Taken::kNothing:
+      return Got::kNothing;
+    case Call::Taken::kEnd:
+      return Got::kEnd;
+  }
+  return Got::kEnd;
+}
+
+ExecuteStream::Got ExecuteStream::ReadRing(v1::ResultBatch* results) {
   // Messages that came before the end are read before it.
   const bool ended = rings_->reader().closed();
   const auto message = rings_->reader().Read();
@@ -95,15 +103,15 @@ ExecuteStream::Got ExecuteStream::Read(v1::ResultBatch* results) {
     return ended ? Got::kEnd : Got::kNothing;
   }
   absl::Status status = message.status();
-  if (message.ok() && (*message)->empty() && stream_ != nullptr) {
-    stream_->WritesDone();  // As the executor asks, to tell its status.
+  if (message.ok() && (*message)->empty() && call_ != nullptr) {
+    call_->WritesDone();  // As the executor asks, to tell its status.
     results->Clear();
     return Got::kBatch;
   }
   if (message.ok()) {
     const int size = static_cast<int>((*message)->size());
     if (results->ParseFromArray((*message)->data(), size)) {
-      if (stream_ != nullptr || !IsEndOfRelay(*results)) return Got::kBatch;
+      if (call_ != nullptr || !IsEndOfRelay(*results)) return Got::kBatch;
       status = ToStatus(results->results(0).error());
       broken_.Update(status);
       Cancel();
@@ -119,13 +127,13 @@ ExecuteStream::Got ExecuteStream::Read(v1::ResultBatch* results) {
 
 void ExecuteStream::Cancel() {
   context_.TryCancel();
-  if (stream_ == nullptr) rings_->Close();
+  if (call_ == nullptr) rings_->Close();
 }
 
 absl::Status ExecuteStream::Finish() {
   if (end_.joinable()) end_.join();
-  if (stream_ == nullptr) return broken_;
-  const absl::Status status = ToStatus(stream_->Finish());
+  if (call_ == nullptr) return broken_;
+  const absl::Status status = ToStatus(call_->Finish());
   return broken_.ok() ? status : broken_;
 }
 

@@ -15,11 +15,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "client/cpp/command_batch.h"
+#include "client/cpp/polled_call.h"
 #include "core/base/ring_pair.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/sync_stream.h"
 #include "holdfast/v1/commands.pb.h"
 
 namespace holdfast {
@@ -55,13 +55,15 @@ class ExecuteStream {
   // REQUIRES: the call has ended, and nobody writes.
   std::vector<std::string> Unread() const;
 
-  // Has anything come that was not read? Never known without rings. Any thread.
-  bool HasResults() const { return has_rings() && rings_->reader().Ready(); }
-  // With rings, waits until something has come or the call has ended, for some
-  // seconds at most. One thread at a time, and while others read.
+  // Has anything come that was not read? Any thread.
+  bool HasResults() const {
+    return has_rings() ? rings_->reader().Ready() : call_->HasMessage();
+  }
+  // Waits until something has come or the call has ended, for some seconds at
+  // most. One thread at a time, and while others read.
   void Await();
-  // With rings, does not wait; kNothing: no batch is there as a whole. Without
-  // rings, waits for one. One thread at a time.
+  // Does not wait; kNothing: no batch is there as a whole. One thread at a
+  // time.
   Got Read(v1::ResultBatch* results);
 
   // Ends the call. Any thread.
@@ -70,14 +72,15 @@ class ExecuteStream {
   absl::Status Finish();
 
  private:
+  using Call = PolledCall<grpc::ByteBuffer, v1::ResultBatch>;
+
   // Waits for the end of a call whose messages take the rings.
   void AwaitEnd();
+  Got ReadRing(v1::ResultBatch* results);
 
   grpc::ClientContext context_;
-  const std::shared_ptr<grpc::ChannelInterface> channel_;
   std::unique_ptr<RingPair> rings_;
-  std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, v1::ResultBatch>>
-      stream_;
+  std::unique_ptr<Call> call_;  // null: the rings lead to a relay
   std::thread end_;
   absl::Status
       broken_;  // what came through the rings, if Read could not use it

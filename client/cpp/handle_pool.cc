@@ -38,4 +38,17 @@ void HandlePool::Free(uint64_t handle) {
   kinds_[static_cast<size_t>(kind)].free.push_back(index);
 }
 
+void HandlePool::Skip(HandleKind kind, uint32_t unused_from) {
+  absl::MutexLock lock(&mutex_);
+  kinds_[static_cast<size_t>(kind)].generations.resize(
+      std::min(unused_from, max_handles_));
+}
+
+void HandlePool::Adopt(uint64_t handle) {
+  const auto [kind, generation, index] = Handle::Unpack(handle);
+  absl::MutexLock lock(&mutex_);
+  auto& generations = kinds_[static_cast<size_t>(kind)].generations;
+  if (index < generations.size()) generations[index] = generation;
+}
+
 }  // namespace holdfast

@@ -30,6 +30,13 @@ class HandlePool {
   // Call after the command that ends the handle was submitted. Ignores 0.
   void Free(uint64_t handle);
 
+  // Leaves indices below `unused_from` to another client, which has used the
+  // session before. REQUIRES: there was no Allocate of this kind.
+  void Skip(HandleKind kind, uint32_t unused_from);
+  // Takes over a handle of that client; Free gives its index out again.
+  // REQUIRES: its index was skipped.
+  void Adopt(uint64_t handle);
+
  private:
   struct Kind {
     std::vector<uint32_t> generations;  // by index: of its last use

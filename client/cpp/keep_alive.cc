@@ -6,10 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/cpp/polled_call.h"
 #include "client/cpp/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
-#include "holdfast/v1/sessions.grpc.pb.h"
+#include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast {
 namespace {
@@ -88,22 +89,24 @@ absl::Status KeepAlive::Hold() {
 
 absl::Status KeepAlive::Read(grpc::ClientContext& context,
                              const std::shared_ptr<grpc::Channel>& channel) {
-  const auto sessions = v1::SessionService::NewStub(channel);
-  const auto stream = sessions->KeepAlive(&context);
-  stream->Write({});
+  PolledCall<v1::KeepAliveRequest, v1::KeepAliveResponse> call(
+      channel, "/holdfast.v1.SessionService/KeepAlive", context);
+  call.Write({});
   v1::KeepAliveResponse response;
   bool told = false;
   bool open = false;
-  while (stream->Read(&response)) {
+  while (call.Read(&response)) {
     open = true;
     if (response.has_restart_grace()) {
       restart_->Set(absl::Seconds(response.restart_grace().seconds()));
+    } else {
+      restart_->SetNone();
     }
     if (response.ended_because().empty() || told) continue;
     told = true;
     ended_(response.ended_because());
   }
-  const absl::Status status = ToStatus(stream->Finish());
+  const absl::Status status = ToStatus(call.Finish());
   if (told) return absl::OkStatus();
   if (open) lost_ = absl::Now();
   return status.ok() ? absl::UnavailableError("it has ended the stream")

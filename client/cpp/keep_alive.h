@@ -20,8 +20,7 @@ namespace holdfast {
 
 // Holds the stream open that keeps a session alive. When this process dies the
 // stream breaks, and the daemon frees the session. It has a connection of its
-// own: of the threads that wait for messages of one connection, gRPC has one
-// read them all and wake up the others, and this one waits all the time.
+// own, so that no command waits behind its messages.
 //
 // A session with a grace outlives the stream for so long: when it breaks, it is
 // opened again.

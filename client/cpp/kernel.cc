@@ -11,32 +11,39 @@ absl::Status Kernel::status() const {
   return module_->session()->queue.FailureOf(sequence_);
 }
 
-absl::StatusOr<v1::KernelDescription> Kernel::Describe(uint32_t device) const {
+uint32_t Kernel::OrFirst(std::optional<uint32_t> device) const {
+  return device.value_or(module_->session()->first_device);
+}
+
+absl::StatusOr<v1::KernelDescription> Kernel::Describe(
+    std::optional<uint32_t> device) const {
   HOLDFAST_ASSIGN_OR_RETURN(
       v1::Result result,
       module_->session()->queue.Call([&](v1::Command& command) {
         command.mutable_describe_kernel()->set_kernel(handle_);
-        command.mutable_describe_kernel()->set_device(device);
+        command.mutable_describe_kernel()->set_device(OrFirst(device));
       }));
   return std::move(*result.mutable_kernel());
 }
 
 absl::Status Kernel::SetAttribute(const std::string& attribute, int64_t value,
-                                  uint32_t device) const {
+                                  std::optional<uint32_t> device) const {
   return module_->session()
       ->queue
       .Submit([&](v1::Command& command) {
         v1::SetKernelAttribute& set = *command.mutable_set_kernel_attribute();
         set.set_kernel(handle_);
-        set.set_device(device);
+        set.set_device(OrFirst(device));
         set.set_attribute(attribute);
         set.set_value(value);
       })
       .status();
 }
 
-absl::StatusOr<v1::Occupancy> Kernel::Query(v1::QueryOccupancy query) const {
+absl::StatusOr<v1::Occupancy> Kernel::Query(
+    v1::QueryOccupancy query, std::optional<uint32_t> device) const {
   query.set_kernel(handle_);
+  query.set_device(OrFirst(device));
   HOLDFAST_ASSIGN_OR_RETURN(
       const v1::Result result,
       module_->session()->queue.Call([&](v1::Command& command) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,18 +29,26 @@ class Kernel {
   // Resource::status().
   absl::Status status() const;
 
-  // Name in the object, attributes on this device, parameters. Waits.
-  absl::StatusOr<v1::KernelDescription> Describe(uint32_t device = 0) const;
+  // Name in the object, attributes on this device, parameters. Waits. Here and
+  // below, without a device: the first of the session's.
+  absl::StatusOr<v1::KernelDescription> Describe(
+      std::optional<uint32_t> device = std::nullopt) const;
 
   // As in KernelDescription.attributes:
   // "preferred_shared_memory_carveout".
-  absl::Status SetAttribute(const std::string& attribute, int64_t value,
-                            uint32_t device = 0) const;
+  absl::Status SetAttribute(
+      const std::string& attribute, int64_t value,
+      std::optional<uint32_t> device = std::nullopt) const;
 
-  // `query` without its kernel; occupancy.h is more convenient. Waits.
-  absl::StatusOr<v1::Occupancy> Query(v1::QueryOccupancy query) const;
+  // `query` without its kernel and device; occupancy.h is more convenient.
+  // Waits.
+  absl::StatusOr<v1::Occupancy> Query(
+      v1::QueryOccupancy query,
+      std::optional<uint32_t> device = std::nullopt) const;
 
  private:
+  uint32_t OrFirst(std::optional<uint32_t> device) const;
+
   std::shared_ptr<LoadedModule> module_;
   uint64_t handle_;
   uint64_t sequence_;

@@ -31,8 +31,9 @@ absl::StatusOr<std::vector<std::string>> Module::KernelNames() const {
 }
 
 absl::StatusOr<Buffer> Module::GetGlobal(const std::string& name,
-                                         uint32_t device) const {
-  return Buffer::OfGlobal(*loaded_, loaded_, name, device);
+                                         std::optional<uint32_t> device) const {
+  return Buffer::OfGlobal(*loaded_, loaded_, name,
+                          device.value_or(loaded_->session()->first_device));
 }
 
 }  // namespace holdfast

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,9 +32,11 @@ class Module {
   // The names of its kernels, as they stand in the object, sorted. Waits.
   absl::StatusOr<std::vector<std::string>> KernelNames() const;
 
-  // A __device__ or __constant__ variable on one device, as a buffer. Waits.
-  absl::StatusOr<Buffer> GetGlobal(const std::string& name,
-                                   uint32_t device = 0) const;
+  // A __device__ or __constant__ variable on one device, as a buffer; without
+  // a device, on the first of the session's. Waits.
+  absl::StatusOr<Buffer> GetGlobal(
+      const std::string& name,
+      std::optional<uint32_t> device = std::nullopt) const;
 
  private:
   explicit Module(std::shared_ptr<LoadedModule> loaded)

@@ -21,21 +21,15 @@ void SetLaunch(const LaunchConfig& config, v1::ClusterQuery* query) {
 
 }  // namespace
 
-v1::QueryOccupancy Occupancy::Query() const {
-  v1::QueryOccupancy query;
-  query.set_device(device_);
-  return query;
-}
-
 absl::StatusOr<uint64_t> Occupancy::Ask(v1::QueryOccupancy query) const {
   HOLDFAST_ASSIGN_OR_RETURN(const v1::Occupancy answer,
-                            kernel_.Query(std::move(query)));
+                            kernel_.Query(std::move(query), device_));
   return answer.value();
 }
 
 absl::StatusOr<uint64_t> Occupancy::MaxActiveBlocksPerMultiprocessor(
     uint32_t threads, uint64_t dynamic_shared_bytes) const {
-  v1::QueryOccupancy query = Query();
+  v1::QueryOccupancy query;
   auto& blocks = *query.mutable_max_active_blocks_per_multiprocessor();
   blocks.set_threads(threads);
   blocks.set_dynamic_shared_bytes(dynamic_shared_bytes);
@@ -44,18 +38,18 @@ absl::StatusOr<uint64_t> Occupancy::MaxActiveBlocksPerMultiprocessor(
 
 absl::StatusOr<Occupancy::BlockSize> Occupancy::MaxPotentialBlockSize(
     uint64_t dynamic_shared_bytes, uint32_t max_threads) const {
-  v1::QueryOccupancy query = Query();
+  v1::QueryOccupancy query;
   auto& block = *query.mutable_max_potential_block_size();
   block.set_dynamic_shared_bytes(dynamic_shared_bytes);
   block.set_max_threads(max_threads);
   HOLDFAST_ASSIGN_OR_RETURN(const v1::Occupancy answer,
-                            kernel_.Query(std::move(query)));
+                            kernel_.Query(std::move(query), device_));
   return BlockSize{static_cast<uint32_t>(answer.value()), answer.min_grid()};
 }
 
 absl::StatusOr<uint64_t> Occupancy::AvailableDynamicSharedPerBlock(
     uint32_t blocks, uint32_t threads) const {
-  v1::QueryOccupancy query = Query();
+  v1::QueryOccupancy query;
   auto& shared = *query.mutable_available_dynamic_shared_per_block();
   shared.set_blocks(blocks);
   shared.set_threads(threads);
@@ -64,14 +58,14 @@ absl::StatusOr<uint64_t> Occupancy::AvailableDynamicSharedPerBlock(
 
 absl::StatusOr<uint64_t> Occupancy::MaxPotentialClusterSize(
     const LaunchConfig& config) const {
-  v1::QueryOccupancy query = Query();
+  v1::QueryOccupancy query;
   SetLaunch(config, query.mutable_max_potential_cluster_size());
   return Ask(std::move(query));
 }
 
 absl::StatusOr<uint64_t> Occupancy::MaxActiveClusters(
     const LaunchConfig& config) const {
-  v1::QueryOccupancy query = Query();
+  v1::QueryOccupancy query;
   SetLaunch(config, query.mutable_max_active_clusters());
   return Ask(std::move(query));
 }

@@ -3,6 +3,7 @@
 #define HOLDFAST_CLIENT_CPP_OCCUPANCY_H_
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -17,7 +18,9 @@ namespace holdfast {
 //       auto size, Occupancy(kernel).MaxPotentialBlockSize());
 class Occupancy {
  public:
-  explicit Occupancy(Kernel kernel, uint32_t device = 0)
+  // Without a device: the first of the session's.
+  explicit Occupancy(Kernel kernel,
+                     std::optional<uint32_t> device = std::nullopt)
       : kernel_(std::move(kernel)), device_(device) {}
 
   // Threads of a block, and the blocks with which they fill the device.
@@ -40,12 +43,10 @@ class Occupancy {
   absl::StatusOr<uint64_t> MaxActiveClusters(const LaunchConfig& config) const;
 
  private:
-  // A query for this device.
-  v1::QueryOccupancy Query() const;
   absl::StatusOr<uint64_t> Ask(v1::QueryOccupancy query) const;
 
   Kernel kernel_;
-  uint32_t device_;
+  std::optional<uint32_t> device_;
 };
 
 }  // namespace holdfast

@@ -29,6 +29,12 @@ absl::StatusOr<Resource> Resource::Reserve(
   return Resource(std::move(session), handle, /*sequence=*/0, destroy);
 }
 
+Resource Resource::Adopt(std::shared_ptr<SessionState> session, uint64_t handle,
+                         Destroy destroy) {
+  session->handles.Adopt(handle);
+  return Resource(std::move(session), handle, /*sequence=*/0, destroy);
+}
+
 Resource::Resource(std::shared_ptr<SessionState> session, uint64_t handle,
                    uint64_t sequence, Destroy destroy)
     : session_(std::move(session)),

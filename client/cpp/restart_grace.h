@@ -10,14 +10,27 @@
 namespace holdfast {
 
 // How long a session waits for the next daemon when its own is gone, as the
-// daemon has said; 0: it is lost then. Thread-safe.
+// daemon says by the first answer to KeepAlive; 0: the session is lost then. A
+// daemon that is killed before it could say so may have another one behind it,
+// so that a session waits for a moment then. Thread-safe.
 class RestartGrace {
  public:
   void Set(absl::Duration grace) { seconds_ = absl::ToInt64Seconds(grace); }
-  absl::Duration Get() const { return absl::Seconds(seconds_.load()); }
+  // The daemon has answered, and said nothing of a next one.
+  void SetNone() {
+    int64_t unknown = kUnknown;
+    seconds_.compare_exchange_strong(unknown, 0);
+  }
+  absl::Duration Get() const {
+    const int64_t seconds = seconds_;
+    return seconds == kUnknown ? kMoment : absl::Seconds(seconds);
+  }
 
  private:
-  std::atomic<int64_t> seconds_{0};
+  static constexpr int64_t kUnknown = -1;
+  static constexpr absl::Duration kMoment = absl::Seconds(5);
+
+  std::atomic<int64_t> seconds_{kUnknown};
 };
 
 }  // namespace holdfast

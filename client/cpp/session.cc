@@ -37,6 +37,14 @@ namespace {
 
 constexpr absl::Duration kCloseTimeout = absl::Seconds(10);
 
+// For an executor to notice that its client has gone.
+constexpr absl::Duration kLeaveTime = absl::Seconds(5);
+constexpr absl::Duration kLeavePause = absl::Milliseconds(20);
+
+// For the next daemon to begin, where one has made way for it.
+constexpr absl::Duration kRestartTime = absl::Seconds(60);
+constexpr absl::Duration kRestartPause = absl::Milliseconds(100);
+
 // Results come in batches of a megabyte or so, unless a single one is larger.
 constexpr size_t kMaxResultBytes = size_t{64} << 20;
 
@@ -57,6 +65,26 @@ v1::ClientInfo DescribeClient() {
   return info;
 }
 
+google::protobuf::Duration ToProto(absl::Duration duration) {
+  google::protobuf::Duration proto;
+  proto.set_seconds(absl::ToInt64Seconds(duration));
+  proto.set_nanos(static_cast<int32_t>(
+      absl::ToInt64Nanoseconds(duration % absl::Seconds(1))));
+  return proto;
+}
+
+v1::RecoveryPolicy ToProto(RecoveryPolicy policy) {
+  switch (policy) {
+    case RecoveryPolicy::kNever:
+      return v1::RECOVERY_POLICY_NEVER;
+    case RecoveryPolicy::kAlways:
+      return v1::RECOVERY_POLICY_ALWAYS;
+    case RecoveryPolicy::kAsk:
+      return v1::RECOVERY_POLICY_ASK;
+  }
+  return v1::RECOVERY_POLICY_UNSPECIFIED;
+}
+
 v1::OpenSessionRequest MakeRequest(const SessionOptions& options) {
   v1::OpenSessionRequest request;
   request.set_protocol_version(1);
@@ -69,13 +97,31 @@ v1::OpenSessionRequest MakeRequest(const SessionOptions& options) {
   request.mutable_device_choices()->Add(options.device_choices.begin(),
                                         options.device_choices.end());
   request.set_memory_limit(options.memory_limit);
-  request.mutable_kernel_time_limit()->set_seconds(
-      absl::ToInt64Seconds(options.kernel_time_limit));
-  request.mutable_kernel_time_limit()->set_nanos(static_cast<int32_t>(
-      absl::ToInt64Nanoseconds(options.kernel_time_limit % absl::Seconds(1))));
-  request.set_recover(options.recover ? v1::RECOVERY_POLICY_ALWAYS
-                                      : v1::RECOVERY_POLICY_NEVER);
+  *request.mutable_kernel_time_limit() = ToProto(options.kernel_time_limit);
+  request.set_recover(ToProto(options.recover));
+  *request.mutable_detached_lifetime() = ToProto(options.detached_lifetime);
   return request;
+}
+
+// A daemon that makes way for another says so; the next one opens the session.
+absl::StatusOr<v1::OpenSessionResponse> CallOpen(
+    Daemon& daemon, const v1::OpenSessionRequest& request) {
+  const absl::Time deadline = absl::Now() + kRestartTime;
+  for (bool again = false;; again = true) {
+    grpc::ClientContext context;
+    if (again) {
+      context.set_wait_for_ready(true);
+      context.set_deadline(absl::ToChronoTime(deadline));
+    }
+    v1::OpenSessionResponse response;
+    const grpc::Status status =
+        daemon.stubs().sessions.OpenSession(&context, request, &response);
+    if (status.ok()) return response;
+    const bool may_retry =
+        context.GetServerTrailingMetadata().count("grpc-retry-pushback-ms") > 0;
+    if (!may_retry || absl::Now() > deadline) return daemon.Explain(status);
+    absl::SleepFor(kRestartPause);
+  }
 }
 
 // How commands and bytes go.
@@ -214,6 +260,23 @@ absl::StatusOr<CommandQueue::Recovery> Recover(
   return recovery;
 }
 
+// OK, or the fault for whose recovery the session waits; see
+// CommandQueue::Options.ask.
+absl::Status FaultToAskFor(Daemon& daemon, const std::string& id,
+                           const std::string& token,
+                           const RestartGrace& restart,
+                           const absl::Status& ended) {
+  const absl::Status reason = ExplainLoss(daemon, id, token, restart, ended);
+  if (FaultEpochOf(reason) == 0 || IsSuspended(reason)) return absl::OkStatus();
+  const auto sessions = daemon.Sessions();
+  if (!sessions.ok()) return reason;
+  for (const v1::SessionInfo& info : *sessions) {
+    if (info.session_id() != id || !info.has_last_fault()) continue;
+    return FaultStatus(id, info.last_fault(), info.last_fault().epoch() + 1);
+  }
+  return reason;
+}
+
 // Those of the protocol where the daemon says nothing.
 v1::SessionLimits WithDefaults(v1::SessionLimits limits) {
   const auto value = [](uint64_t given, uint64_t otherwise) {
@@ -240,23 +303,82 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Open(
     std::shared_ptr<Daemon> daemon, const SessionOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(const v1::OpenSessionResponse response,
+                            CallOpen(*daemon, MakeRequest(options)));
+  auto session = Start(std::move(daemon), response, options, 0);
+  session->detachable_ = options.detached_lifetime > absl::ZeroDuration();
+  return session;
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Attach(
+    std::shared_ptr<Daemon> daemon, const std::string& session_id,
+    const SessionOptions& options) {
   grpc::ClientContext context;
-  v1::OpenSessionResponse response;
-  HOLDFAST_RETURN_IF_ERROR(daemon->Explain(daemon->stubs().sessions.OpenSession(
-      &context, MakeRequest(options), &response)));
+  v1::AttachSessionRequest request;
+  request.set_session_id(session_id);
+  v1::AttachSessionResponse response;
+  HOLDFAST_RETURN_IF_ERROR(daemon->Explain(
+      daemon->stubs().sessions.AttachSession(&context, request, &response)));
+  absl::Status fault;
+  if (response.has_fault()) {
+    // A client that attaches wants the session to go on.
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto acknowledged,
+        AcknowledgeFault(*daemon,
+                         absl::BytesToHexString(response.session().token()),
+                         RestartGrace(), response.fault().epoch()));
+    if (!acknowledged.fault().suspended()) {
+      fault =
+          FaultStatus(session_id, acknowledged.fault(), acknowledged.epoch());
+    }
+  }
+  // The results of the clients before cannot be had, so that there is no coming
+  // back over a connection that broke: another attachment does that.
+  SessionOptions own = options;
+  own.reconnect_grace = absl::ZeroDuration();
+  // The executor may not have noticed yet that the client before has gone, and
+  // takes commands of one at a time.
+  const absl::Time deadline = absl::Now() + kLeaveTime;
+  while (true) {
+    auto session =
+        Start(daemon, response.session(), own, response.received_through());
+    session->detachable_ = true;
+    const absl::Status begun = session->SkipUsedHandles();
+    if (begun.ok()) {
+      if (!fault.ok()) session->state_->queue.SetFault(fault);
+      return session;
+    }
+    session->Leave();
+    if (absl::Now() > deadline) return begun;
+    absl::SleepFor(kLeavePause);
+  }
+}
+
+std::unique_ptr<Session> Session::Start(std::shared_ptr<Daemon> daemon,
+                                        const v1::OpenSessionResponse& response,
+                                        const SessionOptions& options,
+                                        uint64_t received_through) {
   const v1::SessionLimits limits = WithDefaults(response.limits());
   Route route = RouteToExecutor(*daemon, response);
   ExecuteStream::Options stream = OfferRings(route, response.token());
   CommandQueue::Options queue = QueueOptions(limits);
+  queue.received_through = received_through;
   const auto relay = std::make_shared<std::shared_ptr<ResumingRelay>>(
       ResumeOver(route, options.reconnect_grace, &stream));
   const auto restart = std::make_shared<RestartGrace>();
   queue.recover = [daemon = daemon, response, grace = options.reconnect_grace,
                    restart, relay](const absl::Status& status,
                                    absl::FunctionRef<bool()> await_work) {
-    return Recover(*daemon, response, grace, *restart, relay.get(), status,
-                   await_work);
+    return holdfast::Recover(*daemon, response, grace, *restart, relay.get(),
+                             status, await_work);
   };
+  if (options.recover == RecoveryPolicy::kAsk) {
+    queue.ask = [daemon = daemon, id = response.session_id(),
+                 token = absl::BytesToHexString(response.token()),
+                 restart](const absl::Status& status) {
+      return FaultToAskFor(*daemon, id, token, *restart, status);
+    };
+  }
   queue.take_output =
       [take = options.kernel_output ? options.kernel_output : Print](
           const v1::KernelOutput& output) { HandOn(output, take); };
@@ -266,13 +388,28 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
       options.transfer_calls == 0 ? UsefulTransferCalls()
                                   : options.transfer_calls,
       std::move(route.descriptor_path));
+  if (!response.devices().empty()) state->first_device = response.devices(0);
   std::unique_ptr<Session> session(
       new Session(std::move(daemon), response.session_id(),
                   {response.devices().begin(), response.devices().end()},
                   std::move(state)));
+  session->received_through_ = received_through;
   session->keep_alive_ =
       KeepAliveOf(*session, options.reconnect_grace, restart);
   return session;
+}
+
+absl::Status Session::SkipUsedHandles() {
+  HOLDFAST_ASSIGN_OR_RETURN(const v1::Result result,
+                            state_->queue.Call([](v1::Command& command) {
+                              command.mutable_list_buffers();
+                            }));
+  for (const auto& used : result.buffers().used()) {
+    if (used.kind() < 0 || used.kind() > UINT8_MAX) continue;
+    state_->handles.Skip(static_cast<HandleKind>(used.kind()),
+                         used.unused_from());
+  }
+  return absl::OkStatus();
 }
 
 Session::Session(std::shared_ptr<Daemon> daemon, std::string id,
@@ -301,6 +438,55 @@ absl::Status Session::Close() {
   return daemon_->Explain(status);
 }
 
+absl::Status Session::Detach() {
+  if (keep_alive_ == nullptr) {
+    return absl::FailedPreconditionError("the session is closed");
+  }
+  if (!detachable_ || daemon_->is_embedded()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "session ", id_, " would not outlive its client: ",
+        detachable_ ? "its daemon ends with this process"
+                    : "it was opened without a detached_lifetime"));
+  }
+  StagingRing::Close(*state_);
+  HOLDFAST_RETURN_IF_ERROR(
+      state_->queue.Call([](v1::Command& command) { command.mutable_fence(); })
+          .status());
+  HOLDFAST_RETURN_IF_ERROR(state_->queue.TakeFailure());
+  Leave();
+  return absl::OkStatus();
+}
+
+void Session::Leave() {
+  state_->queue.Close();
+  keep_alive_.reset();
+}
+
+absl::StatusOr<std::vector<BufferInfo>> Session::Buffers() const {
+  std::vector<BufferInfo> infos;
+  bool more = true;
+  while (more) {
+    const uint64_t after = infos.empty() ? 0 : infos.back().handle;
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const v1::Result result,
+        state_->queue.Call([after](v1::Command& command) {
+          command.mutable_list_buffers()->set_after(after);
+        }));
+    for (const auto& buffer : result.buffers().buffers()) {
+      const v1::BufferDescription& description = buffer.description();
+      infos.push_back({.handle = buffer.buffer(),
+                       .name = buffer.name(),
+                       .size = description.size(),
+                       .host = description.host(),
+                       .device = description.device()});
+    }
+    more = result.buffers().more() && !result.buffers().buffers().empty();
+  }
+  return infos;
+}
+
+absl::Status Session::Recover() const { return state_->queue.Consent(); }
+
 absl::StatusOr<Buffer> Session::AllocateHost(uint64_t size) const {
   return Buffer::Allocate(state_, -1, size, nullptr);
 }
@@ -326,11 +512,16 @@ absl::Status Session::Synchronize() const {
     HOLDFAST_RETURN_IF_ERROR(
         state_->captures.RefuseOnAny("waiting for all streams"));
   }
-  HOLDFAST_RETURN_IF_ERROR(state_->queue
-                               .Call([](v1::Command& command) {
-                                 command.mutable_fence()->set_all_streams(true);
-                               })
-                               .status());
+  HOLDFAST_ASSIGN_OR_RETURN(const v1::Result result,
+                            state_->queue.Call([](v1::Command& command) {
+                              command.mutable_fence()->set_all_streams(true);
+                            }));
+  // A failure of a client before this one, whose result it did not take.
+  const v1::FenceResult& fence = result.fence();
+  if (fence.failures() > 0 &&
+      fence.first_failed_sequence() <= received_through_) {
+    return ToStatus(fence.first_error());
+  }
   return state_->queue.TakeFailure();
 }
 

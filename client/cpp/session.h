@@ -20,10 +20,23 @@
 #include "client/cpp/fence.h"
 #include "client/cpp/module.h"
 #include "client/cpp/object_code.h"
+#include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast {
 
 class KeepAlive;
+
+// The reaction of a session to a fault (fault.h).
+enum class RecoveryPolicy {
+  // It is lost.
+  kNever,
+  // It goes on in another executor, with the same handles and the same bytes in
+  // device memory.
+  kAlways,
+  // It keeps its memory, and every call fails with the fault until
+  // Session::Recover.
+  kAsk,
+};
 
 struct SessionOptions {
   // See address.h; empty means DefaultAddress().
@@ -32,6 +45,9 @@ struct SessionOptions {
   std::string name;
   // How long the session outlives a broken connection; at most an hour.
   absl::Duration reconnect_grace;
+  // How long the session lives on without any client, on purpose: after Detach,
+  // or when its client has died. At most the daemon's --detached-session-limit.
+  absl::Duration detached_lifetime;
   // Ordinals that the session may use; empty: all.
   std::vector<uint32_t> devices;
   // The same in words, instead: an ordinal, a UUID or the beginning of one
@@ -44,10 +60,7 @@ struct SessionOptions {
   // it; 0: the daemon's own limit, if it has one, which also holds if it is
   // less. Waiting in a stream is not running.
   absl::Duration kernel_time_limit;
-  // A fault costs the session no resource: it goes on in another executor, with
-  // the same handles and the same bytes in device memory (fault.h). If false,
-  // it is lost.
-  bool recover = true;
+  RecoveryPolicy recover = RecoveryPolicy::kAlways;
   // Calls at once, each on a connection of its own, that carry the bytes of one
   // large copy; 0: as many as are useful.
   uint32_t transfer_calls = 0;
@@ -56,6 +69,15 @@ struct SessionOptions {
   // thread at a time, but by any that waits for results, so it must not call
   // the session. Null: it goes to standard output, as CUDA has it.
   std::function<void(absl::string_view text)> kernel_output;
+};
+
+// A buffer as Session::Buffers lists it.
+struct BufferInfo {
+  uint64_t handle = 0;
+  std::string name;  // see Device::AllocateNamed
+  uint64_t size = 0;
+  bool host = false;
+  uint32_t device = 0;
 };
 
 // A session owns resources on the daemon: streams, events, buffers, modules. It
@@ -86,6 +108,16 @@ class Session {
   static absl::StatusOr<std::unique_ptr<Session>> Open(
       std::shared_ptr<Daemon> daemon, const SessionOptions& options);
 
+  // Takes up a session of the same tenant, "s-7", that lives on without a
+  // client: its buffers (Buffers, Adopt), and whatever its streams still do,
+  // which Synchronize awaits. A fault that nobody has been told of is reported
+  // by the first call. Of `options`, those that are about the client hold.
+  // NOT_FOUND: there is none; FAILED_PRECONDITION: it has a client, was opened
+  // without a detached_lifetime, or is lost.
+  static absl::StatusOr<std::unique_ptr<Session>> Attach(
+      std::shared_ptr<Daemon> daemon, const std::string& session_id,
+      const SessionOptions& options = {});
+
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   // Closes the session. Work that is not finished is dropped: synchronize
@@ -94,6 +126,28 @@ class Session {
 
   // Returns when the executor is gone and all memory is free.
   absl::Status Close();
+
+  // Leaves the session to whoever attaches to it, for its detached_lifetime.
+  // Returns when all commands have arrived; their work goes on. A failure that
+  // is known by then is returned, and the session is not left. After it this
+  // object is as closed, and its resources end nothing.
+  // FAILED_PRECONDITION: the session has no detached_lifetime, or its daemon is
+  // this object's own (embedded).
+  absl::Status Detach();
+
+  // All buffers of the session, this client's and those of clients before it.
+  // Waits.
+  absl::StatusOr<std::vector<BufferInfo>> Buffers() const;
+  // Takes over one that Buffers has listed and that another client has made;
+  // once. As any buffer it is freed with the object, unless Detach came before.
+  Buffer Adopt(const BufferInfo& info) const {
+    return Buffer::Adopt(state_, info.handle, info.size);
+  }
+
+  // With RecoveryPolicy::kAsk: goes on after the fault that a call has
+  // reported. Blocks until the session is ready. FAILED_PRECONDITION: there is
+  // no fault.
+  absl::Status Recover() const;
 
   // For resources that are made by functions of their own.
   const std::shared_ptr<SessionState>& state() const { return state_; }
@@ -137,12 +191,24 @@ class Session {
  private:
   Session(std::shared_ptr<Daemon> daemon, std::string id,
           std::vector<uint32_t> devices, std::shared_ptr<SessionState> state);
+  // The client's end of a session that the daemon has opened, or given away.
+  // Commands up to `received_through` were another client's.
+  static std::unique_ptr<Session> Start(std::shared_ptr<Daemon> daemon,
+                                        const v1::OpenSessionResponse& response,
+                                        const SessionOptions& options,
+                                        uint64_t received_through);
+  // Ends the connection, and not the session.
+  void Leave();
+  // Leaves alone the handles that clients before this one have used.
+  absl::Status SkipUsedHandles();
 
   const std::shared_ptr<Daemon> daemon_;
   const std::string id_;
   const std::vector<uint32_t> devices_;
   const std::shared_ptr<SessionState> state_;
   std::unique_ptr<KeepAlive> keep_alive_;
+  bool detachable_ = false;
+  uint64_t received_through_ = 0;  // commands of clients before this one
 };
 
 }  // namespace holdfast

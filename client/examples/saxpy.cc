@@ -77,8 +77,7 @@ absl::Status Run(const std::string& address, size_t n) {
   HOLDFAST_RETURN_IF_ERROR(Launch(stream, {.grid = grid, .block = block}, saxpy,
                                   a, d_x, d_y, d_out, uint64_t{n}));
   HOLDFAST_ASSIGN_OR_RETURN(const Event end, stream.Record({.timing = true}));
-  HOLDFAST_RETURN_IF_ERROR(end.Synchronize());
-  HOLDFAST_ASSIGN_OR_RETURN(const float ms, end.MillisecondsSince(start));
+  HOLDFAST_ASSIGN_OR_RETURN(const float ms, end.AwaitMillisecondsSince(start));
   steps.Done("run the kernel",
              absl::StrFormat("%d blocks of %d threads, %.3f ms by the device",
                              grid, block, ms));

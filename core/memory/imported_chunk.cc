@@ -5,17 +5,29 @@
 
 namespace holdfast::memory {
 
+absl::StatusOr<std::unique_ptr<ImportedChunk>> ImportedChunk::Reserve(
+    std::shared_ptr<const cuda::Context> context, uint64_t size,
+    CUmemAccess_flags rights) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto range,
+                            AddressRange::Reserve(context, size, /*hint=*/0));
+  return std::unique_ptr<ImportedChunk>(
+      new ImportedChunk(std::move(context), std::move(range), size, rights));
+}
+
 absl::StatusOr<std::unique_ptr<ImportedChunk>> ImportedChunk::Map(
     std::shared_ptr<const cuda::Context> context, UniqueFd descriptor,
     uint64_t size, CUmemAccess_flags rights) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto range,
-                            AddressRange::Reserve(context, size, /*hint=*/0));
-  std::unique_ptr<ImportedChunk> imported(new ImportedChunk(std::move(range)));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      imported->chunk_, Chunk::Import(/*id=*/0, std::move(context),
-                                      *imported->range_, std::move(descriptor),
-                                      imported->range_->base(), size, rights));
+  HOLDFAST_ASSIGN_OR_RETURN(auto imported,
+                            Reserve(std::move(context), size, rights));
+  HOLDFAST_RETURN_IF_ERROR(imported->Remap(std::move(descriptor)));
   return imported;
+}
+
+absl::Status ImportedChunk::Remap(UniqueFd descriptor) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      chunk_, Chunk::Import(/*id=*/0, context_, *range_, std::move(descriptor),
+                            range_->base(), size_, rights_));
+  return absl::OkStatus();
 }
 
 }  // namespace holdfast::memory

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
 #include "core/cuda/context.h"
@@ -16,10 +17,15 @@
 namespace holdfast::memory {
 
 // A chunk of another process, mapped in a range of addresses of its own. The
-// bytes live at least as long as this object, whatever becomes of their maker.
-// Immutable; thread-safe.
+// bytes live at least as long as the mapping, whatever becomes of their maker.
+// The mapping can be taken away for a while; the addresses stay. Not
+// thread-safe; may be destroyed by any thread.
 class ImportedChunk {
  public:
+  // Takes the addresses alone; see Remap.
+  static absl::StatusOr<std::unique_ptr<ImportedChunk>> Reserve(
+      std::shared_ptr<const cuda::Context> context, uint64_t size,
+      CUmemAccess_flags rights);
   // Kernels of the context's device get these rights, which the device
   // enforces: one that stores without the right to faults. The memory may be of
   // another device that this one can reach. `descriptor` may be anything.
@@ -27,15 +33,30 @@ class ImportedChunk {
       std::shared_ptr<const cuda::Context> context, UniqueFd descriptor,
       uint64_t size, CUmemAccess_flags rights);
 
-  CUdeviceptr address() const { return chunk_->address(); }
-  uint64_t size() const { return chunk_->size(); }
+  CUdeviceptr address() const { return range_->base(); }
+  uint64_t size() const { return size_; }
+  bool mapped() const { return chunk_ != nullptr; }
+
+  // REQUIRES: no device uses the memory.
+  void Unmap() { chunk_ = nullptr; }
+  // Maps a chunk of the same size where the one before was. REQUIRES: it is not
+  // mapped.
+  absl::Status Remap(UniqueFd descriptor);
 
  private:
-  explicit ImportedChunk(std::unique_ptr<AddressRange> range)
-      : range_(std::move(range)) {}
+  ImportedChunk(std::shared_ptr<const cuda::Context> context,
+                std::unique_ptr<AddressRange> range, uint64_t size,
+                CUmemAccess_flags rights)
+      : context_(std::move(context)),
+        range_(std::move(range)),
+        size_(size),
+        rights_(rights) {}
 
+  const std::shared_ptr<const cuda::Context> context_;
   const std::unique_ptr<AddressRange> range_;
-  std::unique_ptr<Chunk> chunk_;  // ends before the range
+  const uint64_t size_;
+  const CUmemAccess_flags rights_;
+  std::unique_ptr<Chunk> chunk_;  // ends before the range; null: not mapped
 };
 
 }  // namespace holdfast::memory

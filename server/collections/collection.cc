@@ -9,34 +9,50 @@ namespace holdfast {
 namespace {
 
 constexpr int kMaxVisibleTo = 256;
+constexpr int kMaxPins = 1024;
 
 }  // namespace
 
-void Readers::Add(const std::string& session) {
+void Readers::Add(const std::string& reader) {
   absl::MutexLock lock(&mutex_);
-  sessions_.insert(session);
+  readers_.insert(reader);
 }
 
-void Readers::Remove(const std::string& session) {
+void Readers::Remove(const std::string& reader) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = readers_.find(reader);
+    if (found != readers_.end()) readers_.erase(found);
+    if (!readers_.empty()) return;
+  }
+  unused_();
+}
+
+bool Readers::empty() const {
   absl::MutexLock lock(&mutex_);
-  const auto found = sessions_.find(session);
-  if (found != sessions_.end()) sessions_.erase(found);
+  return readers_.empty();
 }
 
 std::set<std::string> Readers::List() const {
   absl::MutexLock lock(&mutex_);
-  return {sessions_.begin(), sessions_.end()};
+  return {readers_.begin(), readers_.end()};
 }
 
 OpenVersion::OpenVersion(std::shared_ptr<const CollectionVersion> version,
-                         std::shared_ptr<Readers> readers, std::string session)
+                         std::shared_ptr<Readers> readers, std::string reader)
     : version_(std::move(version)),
       readers_(std::move(readers)),
-      session_(std::move(session)) {
-  readers_->Add(session_);
+      reader_(std::move(reader)) {
+  readers_->Add(reader_);
 }
 
-OpenVersion::~OpenVersion() { readers_->Remove(session_); }
+OpenVersion::~OpenVersion() { readers_->Remove(reader_); }
+
+std::shared_ptr<const OpenVersion> OpenVersion::OpenFor(
+    std::string reader) const {
+  return std::make_shared<const OpenVersion>(version_, readers_,
+                                             std::move(reader));
+}
 
 bool Collection::VisibleTo(const std::string& client) const {
   if (client == owner_ || visibility_.everybody()) return true;
@@ -44,18 +60,19 @@ bool Collection::VisibleTo(const std::string& client) const {
   return std::find(clients.begin(), clients.end(), client) != clients.end();
 }
 
-uint64_t Collection::Add(CollectionVersion version) {
+uint64_t Collection::Add(CollectionVersion version, const Unused& unused) {
   version.number = ++last_;
-  Adopt(std::move(version));
-  RetireOld();
+  Adopt(std::move(version), unused);
   return last_;
 }
 
-void Collection::Adopt(CollectionVersion version) {
-  Entry& entry = versions_[version.number];
+void Collection::Adopt(CollectionVersion version, const Unused& unused) {
+  const uint64_t number = version.number;
+  Entry& entry = versions_[number];
   entry.kept = std::make_shared<const CollectionVersion>(std::move(version));
   entry.alive = entry.kept;
-  entry.readers = std::make_shared<Readers>();
+  entry.readers =
+      std::make_shared<Readers>([unused, number] { unused(number); });
 }
 
 internal::CollectionRecord Collection::Record() const {
@@ -65,12 +82,14 @@ internal::CollectionRecord Collection::Record() const {
   *record.mutable_visibility() = visibility_;
   record.set_keep(keep_);
   record.set_last(last_);
+  record.set_until_unreferenced(until_unreferenced_);
   return record;
 }
 
 void Collection::Adopt(const internal::CollectionRecord& record) {
   keep_ = record.keep();
   last_ = record.last();
+  until_unreferenced_ = record.until_unreferenced();
 }
 
 void Collection::SetKept(uint64_t version, DescriptorStore::Kept kept) {
@@ -79,24 +98,64 @@ void Collection::SetKept(uint64_t version, DescriptorStore::Kept kept) {
   found->second.record = std::move(kept);
 }
 
-void Collection::RetireOld() {
-  if (keep_ == 0) return;
+std::vector<uint64_t> Collection::RetireOld() {
+  std::vector<uint64_t> retired;
+  if (keep_ == 0) return retired;
   uint32_t newer = 0;
   for (auto entry = versions_.rbegin(); entry != versions_.rend(); ++entry) {
     if (entry->second.kept == nullptr) continue;
-    if (++newer > keep_) entry->second.Retire();
+    if (++newer <= keep_ || entry->second.pinned) continue;
+    entry->second.Retire();
+    retired.push_back(entry->first);
   }
   Gone();
+  std::reverse(retired.begin(), retired.end());
+  return retired;
 }
 
-uint32_t Collection::Retire(uint64_t version) {
-  uint32_t retired = 0;
+std::vector<uint64_t> Collection::RetireUnused(uint64_t version) {
+  const auto found = versions_.find(version);
+  if (!until_unreferenced_ || found == versions_.end()) return {};
+  Entry& entry = found->second;
+  // Another reader may have come in the meantime.
+  if (entry.kept == nullptr || entry.pinned || !entry.readers->empty()) {
+    return {};
+  }
+  entry.Retire();
+  return {version};
+}
+
+std::vector<uint64_t> Collection::Retire(uint64_t version) {
+  std::vector<uint64_t> retired;
   for (auto& [number, entry] : versions_) {
     if (version != 0 && version != number) continue;
-    if (entry.kept != nullptr) ++retired;
+    if (entry.kept != nullptr) retired.push_back(number);
     entry.Retire();
   }
   return retired;
+}
+
+bool Collection::pinned(uint64_t version) const {
+  const auto found = versions_.find(version);
+  return found != versions_.end() && found->second.pinned;
+}
+
+void Collection::SetPinned(uint64_t version, bool pinned) {
+  const auto found = versions_.find(version);
+  if (found != versions_.end()) found->second.pinned = pinned;
+}
+
+absl::Status Collection::CheckNotPinned(uint64_t version) const {
+  std::string pinned;
+  for (const auto& [number, entry] : versions_) {
+    if (entry.kept == nullptr || !entry.pinned) continue;
+    if (version == 0 || version == number)
+      absl::StrAppend(&pinned, " ", number);
+  }
+  if (pinned.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("collection \"", name_, "\" has pinned versions:", pinned,
+                   "; unpin them first"));
 }
 
 bool Collection::Gone() {
@@ -112,6 +171,25 @@ uint64_t Collection::latest() const {
     if (entry->second.kept != nullptr) return entry->first;
   }
   return 0;
+}
+
+std::vector<uint64_t> Collection::numbers() const {
+  std::vector<uint64_t> numbers;
+  for (const auto& [number, entry] : versions_) {
+    if (entry.kept != nullptr) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+void Collection::AddChunks(
+    std::map<const SharedChunk*, uint64_t>* chunks) const {
+  for (const auto& [number, entry] : versions_) {
+    const auto version = entry.alive.lock();
+    if (version == nullptr) continue;
+    for (const SharedResource& buffer : version->buffers) {
+      (*chunks)[buffer.chunk.get()] = buffer.chunk->size();
+    }
+  }
 }
 
 size_t Collection::description_bytes() const {
@@ -130,9 +208,7 @@ absl::StatusOr<std::shared_ptr<const CollectionVersion>> Collection::Find(
     return found->second.kept;
   }
   std::string there;
-  for (const auto& [number, entry] : versions_) {
-    if (entry.kept != nullptr) absl::StrAppend(&there, " ", number);
-  }
+  for (const uint64_t number : numbers()) absl::StrAppend(&there, " ", number);
   return absl::NotFoundError(
       absl::StrCat("collection \"", name_, "\" has no version ", version,
                    "; it has", there.empty() ? " none" : there));
@@ -147,17 +223,44 @@ absl::StatusOr<std::shared_ptr<const OpenVersion>> Collection::Open(
                                              session);
 }
 
-absl::Status Collection::Configure(
-    const v1::ConfigureCollectionRequest& request) {
+absl::Status Collection::CheckConfiguration(
+    const v1::ConfigureCollectionRequest& request) const {
   if (request.visibility().clients_size() > kMaxVisibleTo) {
     return absl::InvalidArgumentError(
         absl::StrCat("collection \"", name_, "\" shared with ",
                      request.visibility().clients_size(),
                      " clients; limit: ", kMaxVisibleTo));
   }
+  for (const auto* const versions : {&request.pin(), &request.unpin()}) {
+    if (versions->size() > kMaxPins) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(versions->size(), " versions of collection \"", name_,
+                       "\" to pin or unpin; limit: ", kMaxPins));
+    }
+    for (const uint64_t version : *versions) {
+      const auto found = Find(version);
+      if (!found.ok()) return found.status();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Collection::Configure(
+    const v1::ConfigureCollectionRequest& request) {
+  const absl::Status good = CheckConfiguration(request);
+  if (!good.ok()) return good;
   if (request.has_visibility()) visibility_ = request.visibility();
   if (request.has_keep()) keep_ = request.keep();
-  RetireOld();
+  if (request.has_until_unreferenced()) {
+    until_unreferenced_ = request.until_unreferenced();
+  }
+  const uint64_t newest = latest();
+  for (const uint64_t version : request.pin()) {
+    SetPinned(version == 0 ? newest : version, true);
+  }
+  for (const uint64_t version : request.unpin()) {
+    SetPinned(version == 0 ? newest : version, false);
+  }
   return absl::OkStatus();
 }
 
@@ -170,10 +273,11 @@ v1::VersionInfo Collection::Info(const CollectionVersion& version,
   if (!version.buffers.empty()) info.set_device(version.buffers[0].device);
   info.set_arrays(static_cast<uint64_t>(version.contents.arrays_size()));
   info.set_size(version.size());
-  for (const std::string& session : entry.readers->List()) {
-    info.add_readers(session);
+  for (const std::string& reader : entry.readers->List()) {
+    info.add_readers(reader);
   }
   info.set_retired(entry.kept == nullptr);
+  info.set_pinned(entry.pinned);
   return info;
 }
 
@@ -183,6 +287,7 @@ v1::CollectionInfo Collection::Info(uint64_t version) const {
   info.set_owner(owner_);
   *info.mutable_visibility() = visibility_;
   info.set_keep(keep_);
+  info.set_until_unreferenced(until_unreferenced_);
   for (const auto& [number, entry] : versions_) {
     if (version != 0 && number != version) continue;
     const auto alive = entry.alive.lock();

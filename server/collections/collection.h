@@ -3,11 +3,13 @@
 #define HOLDFAST_SERVER_COLLECTIONS_COLLECTION_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -20,34 +22,45 @@
 
 namespace holdfast {
 
-// The sessions that have a version open. Thread-safe.
+// Those that have a version open, by name: sessions ("s-7"), and processes that
+// map it through a descriptor ("pid 4711"). Thread-safe.
 class Readers {
  public:
-  void Add(const std::string& session);
-  void Remove(const std::string& session);
+  // `unused` is called each time that the last one has let go, by its thread.
+  explicit Readers(std::function<void()> unused = [] {})
+      : unused_(std::move(unused)) {}
+
+  void Add(const std::string& reader);
+  void Remove(const std::string& reader);
+  bool empty() const;
   std::set<std::string> List() const;
 
  private:
+  const std::function<void()> unused_;
   mutable absl::Mutex mutex_;
-  std::multiset<std::string> sessions_ ABSL_GUARDED_BY(mutex_);
+  std::multiset<std::string> readers_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A version that a session has open: it holds the memory, and stands among the
+// A version that a reader has open: it holds the memory, and stands among the
 // version's readers.
 class OpenVersion {
  public:
   OpenVersion(std::shared_ptr<const CollectionVersion> version,
-              std::shared_ptr<Readers> readers, std::string session);
+              std::shared_ptr<Readers> readers, std::string reader);
+  // Calls the collection table if it was the last one. REQUIRES: the table's
+  // lock is not held.
   ~OpenVersion();
   OpenVersion(const OpenVersion&) = delete;
   OpenVersion& operator=(const OpenVersion&) = delete;
 
   const CollectionVersion& version() const { return *version_; }
+  // The same version for another reader, also if it was retired.
+  std::shared_ptr<const OpenVersion> OpenFor(std::string reader) const;
 
  private:
   const std::shared_ptr<const CollectionVersion> version_;
   const std::shared_ptr<Readers> readers_;
-  const std::string session_;
+  const std::string reader_;
 };
 
 // One collection: its versions, who may open it, and how many versions stay.
@@ -63,11 +76,13 @@ class Collection {
   const std::string& name() const { return name_; }
   bool VisibleTo(const std::string& client) const;
 
-  // Adds a version, and retires those that `keep` does not cover. Returns its
-  // number: numbers are never used twice.
-  uint64_t Add(CollectionVersion version);
+  // Told of the numbers of versions that nobody reads any more.
+  using Unused = std::function<void(uint64_t version)>;
+
+  // Adds a version. Returns its number: numbers are never used twice.
+  uint64_t Add(CollectionVersion version, const Unused& unused);
   // One that an earlier daemon had, with its number.
-  void Adopt(CollectionVersion version);
+  void Adopt(CollectionVersion version, const Unused& unused);
 
   // For the next daemon: what is to be known of the collection itself, its
   // place in the store, and that of a version until that is retired.
@@ -77,8 +92,17 @@ class Collection {
   void SetKept(uint64_t version, DescriptorStore::Kept kept);
   // Its number in the store; 0: none yet.
   uint64_t kept_number = 0;
-  // Retires one version, or with 0 all. Returns how many.
-  uint32_t Retire(uint64_t version);
+  // Each retires versions and returns their numbers: all that `keep` and pins
+  // do not cover; one, if that is said to go when nobody reads it; one, or
+  // with 0 all.
+  std::vector<uint64_t> RetireOld();
+  std::vector<uint64_t> RetireUnused(uint64_t version);
+  std::vector<uint64_t> Retire(uint64_t version);
+
+  bool pinned(uint64_t version) const;
+  void SetPinned(uint64_t version, bool pinned);
+  // Those of one version, or with 0 of all. FAILED_PRECONDITION names them.
+  absl::Status CheckNotPinned(uint64_t version) const;
 
   // No version can be opened.
   bool empty() const { return latest() == 0; }
@@ -86,8 +110,13 @@ class Collection {
   bool Gone();
   // 0: none.
   uint64_t latest() const;
+  // Of versions that can be opened; ascending.
+  std::vector<uint64_t> numbers() const;
   size_t count() const { return versions_.size(); }
   size_t description_bytes() const;
+  // Adds the bytes of each buffer's chunk, of all versions whose memory is
+  // there.
+  void AddChunks(std::map<const SharedChunk*, uint64_t>* chunks) const;
 
   // 0: the latest. NOT_FOUND names those that there are.
   absl::StatusOr<std::shared_ptr<const CollectionVersion>> Find(
@@ -95,6 +124,7 @@ class Collection {
   absl::StatusOr<std::shared_ptr<const OpenVersion>> Open(
       uint64_t version, const std::string& session) const;
 
+  // All or nothing. Retires nothing yet.
   absl::Status Configure(const v1::ConfigureCollectionRequest& request);
 
   // With one version, or with 0 all.
@@ -107,20 +137,24 @@ class Collection {
     std::weak_ptr<const CollectionVersion> alive;
     std::shared_ptr<Readers> readers;
     DescriptorStore::Kept record;
+    bool pinned = false;
 
     void Retire() {
+      pinned = false;
       kept.reset();
       record = DescriptorStore::Kept();
     }
   };
   static v1::VersionInfo Info(const CollectionVersion& version,
                               const Entry& entry);
-  void RetireOld();
+  absl::Status CheckConfiguration(
+      const v1::ConfigureCollectionRequest& request) const;
 
   const std::string owner_;
   const std::string name_;
   v1::Visibility visibility_;
   uint32_t keep_ = 1;
+  bool until_unreferenced_ = false;
   uint64_t last_ = 0;
   std::map<uint64_t, Entry> versions_;
   DescriptorStore::Kept kept_;

@@ -135,9 +135,11 @@ CollectionService::ClaimCollection(grpc::CallbackServerContext* context,
   }
   const auto claim = table_.Claim(
       client, (*session)->id(), request->name(),
-      [stream = stream](const std::optional<v1::CollectionVersion>& version) {
-        stream->Push(ToResponse(version));
-        if (version.has_value()) stream->End(absl::OkStatus());
+      [stream = stream](
+          const absl::StatusOr<std::optional<v1::CollectionVersion>>& answer) {
+        if (!answer.ok()) return stream->End(answer.status());
+        stream->Push(ToResponse(*answer));
+        if (answer->has_value()) stream->End(absl::OkStatus());
       });
   if (!claim.ok()) {
     stream->End(claim.status());

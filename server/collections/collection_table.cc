@@ -125,14 +125,25 @@ absl::StatusOr<v1::CollectionVersion> CollectionTable::Commit(
                                           .committed = absl::Now(),
                                           .contents = std::move(contents),
                                           .buffers = std::move(buffers),
-                                          .charge = std::move(terms.charge)});
+                                          .charges = std::move(terms.charges)},
+                                         UnusedOf(key));
   const auto version = collection.Find(number);
   const v1::CollectionVersion summary = Summary(key.second, **version);
   KeepVersion(collection, number);
   Keep(collection);
   claims_.Resolve(key, summary);
-  Tell(collection, v1::CollectionChange::KIND_COMMITTED, number);
+  KeepWriter(key);
+  Tell(collection, v1::CollectionChange::KIND_COMMITTED, {number});
+  Tell(collection, v1::CollectionChange::KIND_RETIRED, collection.RetireOld());
   return summary;
+}
+
+void CollectionTable::NoteUnused(const Key& key, uint64_t version) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = collections_.find(key);
+  if (found == collections_.end()) return;
+  Tell(found->second, v1::CollectionChange::KIND_RETIRED,
+       found->second.RetireUnused(version));
 }
 
 void CollectionTable::Keep(Collection& collection) {
@@ -156,6 +167,7 @@ void CollectionTable::KeepVersion(Collection& collection, uint64_t number) {
   for (const SharedResource& buffer : (*version)->buffers) {
     *record.add_buffers() = RecordOf(buffer);
   }
+  record.set_pinned(collection.pinned(number));
   collection.SetKept(number,
                      store_->KeepRecord({"version", {++last_kept_}}, record));
 }
@@ -171,12 +183,12 @@ void CollectionTable::Adopt(const internal::CollectionRecord& record) {
   Keep(collection);
 }
 
-void CollectionTable::Adopt(const internal::VersionRecord& record,
-                            std::vector<SharedResource> buffers,
-                            Charge charge) {
+void CollectionTable::Adopt(
+    const internal::VersionRecord& record, std::vector<SharedResource> buffers,
+    std::vector<std::shared_ptr<const Charge>> charges) {
   absl::MutexLock lock(&mutex_);
-  const auto found =
-      collections_.find({record.owner(), record.contents().name()});
+  const Key key = {record.owner(), record.contents().name()};
+  const auto found = collections_.find(key);
   if (found == collections_.end()) return;
   found->second.Adopt(
       {.number = record.number(),
@@ -185,8 +197,36 @@ void CollectionTable::Adopt(const internal::VersionRecord& record,
        .committed = absl::FromUnixSeconds(record.committed().seconds()),
        .contents = record.contents(),
        .buffers = std::move(buffers),
-       .charge = std::move(charge)});
+       .charges = std::move(charges)},
+      UnusedOf(key));
+  found->second.SetPinned(record.number(), record.pinned());
   KeepVersion(found->second, record.number());
+}
+
+void CollectionTable::Adopt(const internal::ClaimRecord& record) {
+  absl::MutexLock lock(&mutex_);
+  const Key key = {record.owner(), record.name()};
+  const auto found = collections_.find(key);
+  if (found != collections_.end() && !found->second.empty()) return;
+  claims_.Expect(key, record.session());
+  KeepWriter(key);
+}
+
+void CollectionTable::KeepWriter(const Key& key) {
+  const std::string session = claims_.WriterOf(key);
+  const auto kept = writers_.find(key);
+  if (session.empty()) {
+    if (kept != writers_.end()) writers_.erase(kept);
+    return;
+  }
+  if (store_ == nullptr) return;
+  if (kept != writers_.end() && kept->second.session == session) return;
+  internal::ClaimRecord record;
+  record.set_owner(key.first);
+  record.set_name(key.second);
+  record.set_session(session);
+  writers_[key] = {session,
+                   store_->KeepRecord({"claim", {++last_kept_}}, record)};
 }
 
 absl::StatusOr<std::shared_ptr<const OpenVersion>> CollectionTable::Open(
@@ -233,30 +273,31 @@ absl::StatusOr<uint32_t> CollectionTable::Delete(
   if (request.version() != 0) {
     HOLDFAST_RETURN_IF_ERROR(collection.Find(request.version()).status());
   }
-  const uint32_t retired = collection.Retire(request.version());
-  Tell(collection, v1::CollectionChange::KIND_DELETED, request.version());
+  HOLDFAST_RETURN_IF_ERROR(collection.CheckNotPinned(request.version()));
+  const std::vector<uint64_t> deleted = collection.Retire(request.version());
+  Tell(collection, v1::CollectionChange::KIND_DELETED, deleted);
   if (collection.Gone()) collections_.erase(found);
-  return retired;
+  return static_cast<uint32_t>(deleted.size());
 }
 
 void CollectionTable::DeleteAllOf(const std::string& client) {
   absl::MutexLock lock(&mutex_);
   for (auto it = collections_.lower_bound({client, ""});
        it != collections_.end() && it->first.first == client; ++it) {
-    if (it->second.Retire(0) == 0) continue;
-    Tell(it->second, v1::CollectionChange::KIND_DELETED, 0);
+    Tell(it->second, v1::CollectionChange::KIND_DELETED, it->second.Retire(0));
   }
   RemoveGone(client);
 }
 
 std::map<std::string, uint64_t> CollectionTable::BytesByClient() const {
-  std::map<std::string, uint64_t> bytes;
+  std::map<std::string, std::map<const SharedChunk*, uint64_t>> chunks;
   absl::MutexLock lock(&mutex_);
   for (const auto& [key, collection] : collections_) {
-    const v1::CollectionInfo info = collection.Info(0);
-    for (const v1::VersionInfo& version : info.versions()) {
-      bytes[key.first] += version.size();
-    }
+    collection.AddChunks(&chunks[key.first]);
+  }
+  std::map<std::string, uint64_t> bytes;
+  for (const auto& [client, sizes] : chunks) {
+    for (const auto& [chunk, size] : sizes) bytes[client] += size;
   }
   return bytes;
 }
@@ -265,8 +306,15 @@ absl::Status CollectionTable::Configure(
     const Viewer& viewer, const v1::ConfigureCollectionRequest& request) {
   absl::MutexLock lock(&mutex_);
   HOLDFAST_ASSIGN_OR_RETURN(const auto found, FindOwn(viewer, request.name()));
-  HOLDFAST_RETURN_IF_ERROR(found->second.Configure(request));
-  Keep(found->second);
+  Collection& collection = found->second;
+  HOLDFAST_RETURN_IF_ERROR(collection.Configure(request));
+  Keep(collection);
+  if (request.pin_size() + request.unpin_size() > 0) {
+    for (const uint64_t number : collection.numbers()) {
+      KeepVersion(collection, number);
+    }
+  }
+  Tell(collection, v1::CollectionChange::KIND_RETIRED, collection.RetireOld());
   return absl::OkStatus();
 }
 
@@ -281,7 +329,9 @@ absl::StatusOr<int64_t> CollectionTable::Claim(const std::string& client,
     return 0;
   }
   HOLDFAST_RETURN_IF_ERROR(CheckCollectionName(name));
-  const int64_t claim = claims_.Add({client, name}, session, std::move(answer));
+  const Key key = {client, name};
+  const int64_t claim = claims_.Add(key, session, std::move(answer));
+  KeepWriter(key);
   if (claim != 0) return claim;
   return absl::ResourceExhaustedError(
       absl::StrCat("too many claims wait; limit: ", WriteClaims::kMaxWaiting));
@@ -289,22 +339,24 @@ absl::StatusOr<int64_t> CollectionTable::Claim(const std::string& client,
 
 void CollectionTable::Unclaim(int64_t claim) {
   absl::MutexLock lock(&mutex_);
-  claims_.Remove(claim);
+  for (const Key& key : claims_.Remove(claim)) KeepWriter(key);
+}
+
+void CollectionTable::EndSession(const std::string& session) {
+  absl::MutexLock lock(&mutex_);
+  for (const Key& key : claims_.EndSession(session)) KeepWriter(key);
 }
 
 int64_t CollectionTable::Watch(const Viewer& viewer, const std::string& name,
                                Told told) {
   absl::MutexLock lock(&mutex_);
+  const Watcher watcher = {viewer, name, std::move(told)};
   for (const auto& [key, collection] : collections_) {
-    if (!viewer.sees_all && !collection.VisibleTo(viewer.client)) continue;
-    if ((!name.empty() && name != key.second) || collection.empty()) continue;
-    v1::CollectionChange change;
-    change.set_kind(v1::CollectionChange::KIND_PRESENT);
-    change.set_name(key.second);
-    change.set_version(collection.latest());
-    told(change);
+    if (collection.empty()) continue;
+    Tell(watcher, collection, v1::CollectionChange::KIND_PRESENT,
+         {collection.latest()});
   }
-  watchers_[++last_watcher_] = {viewer, name, std::move(told)};
+  watchers_[++last_watcher_] = watcher;
   return last_watcher_;
 }
 
@@ -314,18 +366,31 @@ void CollectionTable::Unwatch(int64_t watcher) {
 }
 
 void CollectionTable::Tell(const Collection& collection,
-                           v1::CollectionChange::Kind kind, uint64_t version) {
+                           v1::CollectionChange::Kind kind,
+                           const std::vector<uint64_t>& versions) {
+  if (versions.empty()) return;
+  for (const auto& [number, watcher] : watchers_) {
+    Tell(watcher, collection, kind, versions);
+  }
+}
+
+void CollectionTable::Tell(const Watcher& watcher, const Collection& collection,
+                           v1::CollectionChange::Kind kind,
+                           const std::vector<uint64_t>& versions) {
+  const Viewer& viewer = watcher.viewer;
+  if (!viewer.sees_all && !collection.VisibleTo(viewer.client)) return;
+  if (!watcher.name.empty() && watcher.name != collection.name() &&
+      watcher.name !=
+          absl::StrCat(collection.owner(), ":", collection.name())) {
+    return;
+  }
   v1::CollectionChange change;
   change.set_kind(kind);
   change.set_name(collection.name());
-  change.set_version(version);
-  for (const auto& [number, watcher] : watchers_) {
-    const bool visible =
-        watcher.viewer.sees_all || collection.VisibleTo(watcher.viewer.client);
-    if (visible &&
-        (watcher.name.empty() || watcher.name == collection.name())) {
-      watcher.told(change);
-    }
+  change.set_owner(collection.owner());
+  for (const uint64_t version : versions) {
+    change.set_version(version);
+    watcher.told(change);
   }
 }
 

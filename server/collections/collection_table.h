@@ -38,20 +38,22 @@ class CollectionTable {
     bool sees_all = false;
   };
 
-  // Who commits: `charge` is for the buffers' bytes and ends with the version;
-  // `visibility` is that of a collection that is new.
+  // Who commits: `charges` are for the buffers' chunks and end with the
+  // version; `visibility` is that of a collection that is new.
   struct Terms {
-    Charge charge;
+    std::vector<std::shared_ptr<const Charge>> charges;
     v1::Visibility visibility;
   };
   // From now on versions and collections are kept for the next daemon; before
   // the first one. The store outlives the table.
   void KeepIn(DescriptorStore* store) { store_ = store; }
   // Takes over what an earlier daemon has left: a collection, then its
-  // versions.
+  // versions; and which sessions were to write one.
   void Adopt(const internal::CollectionRecord& record);
   void Adopt(const internal::VersionRecord& record,
-             std::vector<SharedResource> buffers, Charge charge);
+             std::vector<SharedResource> buffers,
+             std::vector<std::shared_ptr<const Charge>> charges);
+  void Adopt(const internal::ClaimRecord& record);
 
   // Makes a version; see CommitCollection. `buffers` are those of the contents.
   // RESOURCE_EXHAUSTED: too many collections, versions or bytes of descriptions
@@ -89,6 +91,8 @@ class CollectionTable {
                                 const std::string& name, ClaimAnswer answer);
   // After it, the answer is not called any more.
   void Unclaim(int64_t claim);
+  // The session has ended, and so do its claims: others are told to write.
+  void EndSession(const std::string& session);
 
   // Tells what there is, then each change that `viewer` may see, as Claim does.
   using Told = std::function<void(const v1::CollectionChange&)>;
@@ -118,16 +122,34 @@ class CollectionTable {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MayCommit(const Key& key, size_t description_bytes) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Nobody reads the version any more, which may mean its end.
+  void NoteUnused(const Key& key, uint64_t version);
+  Collection::Unused UnusedOf(const Key& key) {
+    return [this, key](uint64_t version) { NoteUnused(key, version); };
+  }
   // Has the next daemon know the collection as it is now.
   void Keep(Collection& collection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KeepVersion(Collection& collection, uint64_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Tell(const Collection& collection, v1::CollectionChange::Kind kind,
-            uint64_t version) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+            const std::vector<uint64_t>& versions)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The same for one watcher, if it may see the collection and asked for it.
+  static void Tell(const Watcher& watcher, const Collection& collection,
+                   v1::CollectionChange::Kind kind,
+                   const std::vector<uint64_t>& versions);
+  // Has the next daemon know who is to write the collection.
+  void KeepWriter(const Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   DescriptorStore* store_ = nullptr;  // null: nothing is kept
   mutable absl::Mutex mutex_;
   uint64_t last_kept_ ABSL_GUARDED_BY(mutex_) = 0;  // numbers of records
+  // The sessions that are to write, for the next daemon.
+  struct KeptWriter {
+    std::string session;
+    DescriptorStore::Kept record;
+  };
+  std::map<Key, KeptWriter> writers_ ABSL_GUARDED_BY(mutex_);
   Collections collections_ ABSL_GUARDED_BY(mutex_);
   WriteClaims claims_ ABSL_GUARDED_BY(mutex_);
   std::map<int64_t, Watcher> watchers_ ABSL_GUARDED_BY(mutex_);

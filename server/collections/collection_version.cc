@@ -2,8 +2,6 @@
 #include "server/collections/collection_version.h"
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/array_layout.h"
 #include "core/base/printable.h"
@@ -53,11 +51,7 @@ absl::Status CheckPlace(const v1::ArrayDescription& array,
 
 absl::Status CheckArray(const v1::ArrayDescription& array,
                         absl::Span<const uint64_t> buffer_sizes) {
-  if (array.name().empty() || array.name().size() > kMaxArrayName) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a name of ", array.name().size(), " bytes; 1 to ",
-                     kMaxArrayName, " are allowed"));
-  }
+  HOLDFAST_RETURN_IF_ERROR(CheckArrayName(array.name()));
   HOLDFAST_RETURN_IF_ERROR(CheckLayout(array));
   return CheckPlace(array, buffer_sizes);
 }
@@ -67,10 +61,7 @@ absl::Status CheckMetadata(const v1::CommitCollection& contents) {
   for (const auto& [key, value] : contents.metadata()) {
     bytes += key.size() + value.size();
   }
-  if (bytes <= kMaxCollectionMetadata) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "metadata of collection \"", ToPrintable(contents.name()), "\" has ",
-      bytes, " bytes; limit: ", kMaxCollectionMetadata));
+  return CheckMetadataSize(contents.name(), bytes);
 }
 
 }  // namespace
@@ -79,19 +70,6 @@ uint64_t CollectionVersion::size() const {
   uint64_t bytes = 0;
   for (const SharedResource& buffer : buffers) bytes += buffer.size;
   return bytes;
-}
-
-absl::Status CheckCollectionName(absl::string_view name) {
-  bool good = !name.empty() && name.size() <= kMaxCollectionName;
-  for (const char c : name) {
-    good &= absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-            absl::StrContains("._-/", absl::string_view(&c, 1));
-  }
-  if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("\"", ToPrintable(name.substr(0, kMaxCollectionName)),
-                   "\" is no name of a collection: 1 to ", kMaxCollectionName,
-                   " letters, digits and any of ._-/"));
 }
 
 absl::Status CheckContents(const v1::CommitCollection& contents,

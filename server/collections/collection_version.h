@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_COLLECTIONS_COLLECTION_VERSION_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "core/base/collection_limits.h"
 #include "holdfast/v1/collection_commands.pb.h"
 #include "server/executor/quota.h"
 #include "server/sharing/export_registry.h"
@@ -26,20 +28,15 @@ struct CollectionVersion {
   // The client's description, without handles.
   v1::CommitCollection contents;
   std::vector<SharedResource> buffers;
-  // The bytes of `buffers`, charged to the tenant.
-  Charge charge;
+  // The bytes of their chunks, charged to the tenant. Versions that have a
+  // chunk in common share its charge.
+  std::vector<std::shared_ptr<const Charge>> charges;
 
   // Bytes of all buffers.
   uint64_t size() const;
 };
 
-inline constexpr size_t kMaxCollectionName = 200;
-inline constexpr size_t kMaxArrayName = 1024;
 inline constexpr size_t kMaxCollectionBuffers = 1024;
-inline constexpr size_t kMaxCollectionMetadata = size_t{1} << 20;
-
-// INVALID_ARGUMENT: not 1 to 200 letters, digits and "._-/".
-absl::Status CheckCollectionName(absl::string_view name);
 
 // Is this a collection of buffers of these sizes, in bytes?
 // INVALID_ARGUMENT: a bad name, a name twice, an array whose size is not that

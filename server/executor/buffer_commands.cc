@@ -14,6 +14,16 @@
 namespace holdfast::executor {
 namespace {
 
+constexpr size_t kMaxNameBytes = 256;
+constexpr int kMaxListed = 1024;
+
+absl::Status CheckName(const v1::AllocateBuffer& command) {
+  if (command.name().size() <= kMaxNameBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the name of ", DescribeHandle(command.buffer()), " has ",
+      command.name().size(), " bytes, the limit is ", kMaxNameBytes));
+}
+
 absl::Status CheckSharing(const v1::AllocateBuffer& command) {
   switch (command.sharing()) {
     case v1::SHARING_NONE:
@@ -114,6 +124,39 @@ absl::StatusOr<BufferResource> AllocateDevice(
   return buffer;
 }
 
+absl::StatusOr<BufferResource> Allocate(Resources& resources,
+                                        const v1::AllocateBuffer& command) {
+  HOLDFAST_RETURN_IF_ERROR(CheckSharing(command));
+  HOLDFAST_RETURN_IF_ERROR(CheckName(command));
+  switch (command.placement_case()) {
+    case v1::AllocateBuffer::kDevice:
+      return AllocateDevice(resources, command);
+    case v1::AllocateBuffer::kHost:
+      return AllocateHost(resources, command.size());
+    case v1::AllocateBuffer::PLACEMENT_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(DescribeHandle(command.buffer()),
+                   ": no placement given: a device, or the host"));
+}
+
+void Describe(const BufferResource& buffer,
+              v1::BufferDescription* description) {
+  description->set_size(buffer.size);
+  description->set_host(buffer.is_host);
+  if (!buffer.is_host) description->set_device(buffer.device);
+}
+
+template <typename T>
+void AddUsed(const HandleTable<T>& table, v1::BufferList* list) {
+  if (table.unused_from() == 0) return;
+  v1::BufferList::UsedHandles& used = *list->add_used();
+  used.set_kind(static_cast<v1::HandleKind>(table.kind()));
+  used.set_unused_from(table.unused_from());
+  used.set_handles(static_cast<uint32_t>(table.size()));
+}
+
 absl::Status CheckInline(absl::string_view what, uint64_t size) {
   if (size <= kMaxInlineBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -128,18 +171,10 @@ absl::Status Handle(const CommandContext& context,
   Resources& resources = context.resources;
   return Create(resources.buffers, command.buffer(),
                 [&]() -> absl::StatusOr<BufferResource> {
-                  HOLDFAST_RETURN_IF_ERROR(CheckSharing(command));
-                  switch (command.placement_case()) {
-                    case v1::AllocateBuffer::kDevice:
-                      return AllocateDevice(resources, command);
-                    case v1::AllocateBuffer::kHost:
-                      return AllocateHost(resources, command.size());
-                    case v1::AllocateBuffer::PLACEMENT_NOT_SET:
-                      break;
-                  }
-                  return absl::InvalidArgumentError(absl::StrCat(
-                      DescribeHandle(command.buffer()),
-                      ": no placement given: a device, or the host"));
+                  HOLDFAST_ASSIGN_OR_RETURN(BufferResource buffer,
+                                            Allocate(resources, command));
+                  buffer.name = command.name();
+                  return buffer;
                 });
 }
 
@@ -165,14 +200,17 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_RETURN_IF_ERROR(Create(
       resources.buffers, command.buffer(),
       [&]() -> absl::StatusOr<BufferResource> {
-        HOLDFAST_ASSIGN_OR_RETURN(
-            const CUdeviceptr address,
-            ResolveRange(resources, command.parent(), command.offset(),
-                         command.size()));
-        BufferResource& parent = **resources.buffers.Find(command.parent());
+        HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* found,
+                                  resources.buffers.Find(command.parent()));
+        const BufferResource& parent = *found;
+        HOLDFAST_RETURN_IF_ERROR(
+            cuda::CheckRange(DescribeHandle(command.parent()), command.offset(),
+                             command.size(), parent.size));
         BufferResource view;
-        view.address = address;
+        view.address = parent.address + command.offset();
         view.size = command.size();
+        // So that it is known to sleep when its parent does.
+        view.imported = parent.imported;
         view.device = parent.device;
         view.is_host = parent.is_host;
         view.read_only = parent.read_only;
@@ -188,9 +226,43 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_ASSIGN_OR_RETURN(BufferResource * buffer,
                             context.resources.buffers.Find(command.buffer()));
   v1::Result result;
-  result.mutable_buffer()->set_size(buffer->size);
-  result.mutable_buffer()->set_host(buffer->is_host);
-  if (!buffer->is_host) result.mutable_buffer()->set_device(buffer->device);
+  Describe(*buffer, result.mutable_buffer());
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::ListBuffers& command) {
+  Resources& resources = context.resources;
+  v1::Result result;
+  v1::BufferList& list = *result.mutable_buffers();
+  uint32_t first = 0;
+  if (command.after() != 0) {
+    first = holdfast::Handle::Unpack(command.after()).index + 1;
+  } else {
+    AddUsed(resources.streams, &list);
+    AddUsed(resources.events, &list);
+    AddUsed(resources.buffers, &list);
+    AddUsed(resources.modules, &list);
+    AddUsed(resources.kernels, &list);
+    AddUsed(resources.graphs, &list);
+    AddUsed(resources.graph_execs, &list);
+    AddUsed(resources.arenas, &list);
+    AddUsed(resources.semaphores, &list);
+  }
+  resources.buffers.ForEachHandleFrom(first, [&](uint64_t handle,
+                                                 const BufferResource& buffer) {
+    const bool made_here = buffer.parent == 0 && buffer.imported == nullptr &&
+                           buffer.module == nullptr;
+    if (!made_here) return true;
+    list.set_more(list.buffers_size() == kMaxListed);
+    if (list.more()) return false;
+    v1::BufferList::Buffer& entry = *list.add_buffers();
+    entry.set_buffer(handle);
+    entry.set_name(buffer.name);
+    Describe(buffer, entry.mutable_description());
+    return true;
+  });
   context.Reply(std::move(result));
   return absl::OkStatus();
 }

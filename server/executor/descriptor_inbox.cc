@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "server/rpc/connection_limits.h"
 #include "server/rpc/session_token.h"
 
 namespace holdfast::executor {
@@ -109,7 +110,9 @@ void DescriptorInbox::AcceptOne(std::deque<UniqueFd>& connections) {
 
 void DescriptorInbox::Answer(int connection) {
   const absl::Status status = Take(connection);
-  if (!status.ok()) LogWarning("a descriptor: ", status.message());
+  if (!status.ok()) {
+    LogFor(kStrangers, LogLevel::kWarning, "a descriptor: ", status.message());
+  }
   const std::string answer =
       status.ok() ? std::string(1, '\0') : std::string(status.message());
   static_cast<void>(send(connection, answer.data(), answer.size(),

@@ -29,6 +29,24 @@ CompletionWatcher::Callback DoneLater(const CommandContext& context) {
   };
 }
 
+v1::Result Elapsed(float milliseconds) {
+  v1::Result result;
+  result.set_elapsed_ms(milliseconds);
+  return result;
+}
+
+// As DoneLater, with the time between two events that have completed by then.
+CompletionWatcher::Callback ElapsedLater(const CommandContext& context,
+                                         const EventResource& start,
+                                         const EventResource& end) {
+  return [start = start.event, end = end.event,
+          reply = context.ReplyLater()](const absl::Status& status) {
+    if (!status.ok()) return reply(status, {});
+    const auto elapsed = cuda::ElapsedMilliseconds(*start, *end);
+    reply(elapsed.status(), Elapsed(elapsed.value_or(0)));
+  };
+}
+
 v1::Result Readiness(bool finished) {
   v1::Result result;
   result.mutable_readiness()->set_finished(finished);
@@ -197,12 +215,15 @@ absl::Status Handle(const CommandContext& context,
                             context.resources.events.Find(command.end()));
   HOLDFAST_RETURN_IF_ERROR(CheckOwn(command.start(), *start));
   HOLDFAST_RETURN_IF_ERROR(CheckOwn(command.end(), *end));
+  if (command.wait()) {
+    context.Watch({start->event, end->event},
+                  ElapsedLater(context, *start, *end));
+    return absl::OkStatus();
+  }
   HOLDFAST_ASSIGN_OR_RETURN(
       const float elapsed,
       cuda::ElapsedMilliseconds(*start->event, *end->event));
-  v1::Result result;
-  result.set_elapsed_ms(elapsed);
-  context.Reply(std::move(result));
+  context.Reply(Elapsed(elapsed));
   return absl::OkStatus();
 }
 

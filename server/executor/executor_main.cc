@@ -3,6 +3,7 @@
 
 #include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/server_posix.h>
 #include <unistd.h>
 
@@ -27,11 +28,13 @@
 #include "proto/protocol_limits.h"
 #include "proto/transport.h"
 #include "server/executor/account.h"
+#include "server/executor/client_entrance.h"
 #include "server/executor/command_service.h"
 #include "server/executor/descriptor_inbox.h"
 #include "server/executor/kernel_output.h"
 #include "server/executor/recovery/fault_exit.h"
 #include "server/executor/recovery/kernel_watch.h"
+#include "server/executor/recovery/module_variables.h"
 #include "server/executor/recovery/restore.h"
 #include "server/executor/recovery/session_journal.h"
 #include "server/executor/session.h"
@@ -41,6 +44,7 @@
 #include "server/journal/journal_writer.h"
 #include "server/relay/shared_blocks.h"
 #include "server/rpc/accept_thread.h"
+#include "server/rpc/connection_limits.h"
 #include "server/rpc/malformed_request.h"
 #include "server/rpc/status_conversion.h"
 #include "server/telemetry/counter_page.h"
@@ -275,6 +279,10 @@ Session::Options SessionOptions(const internal::Assign& assign,
 std::unique_ptr<grpc::Server> BuildServer(grpc::Service& commands,
                                           grpc::Service& transfers) {
   grpc::ServerBuilder builder;
+  grpc::ResourceQuota quota("executor");
+  builder.SetResourceQuota(quota.Resize(kMaxConnectionBytes));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             kMaxConcurrentStreams);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   // The number of threads that wait for new calls. gRPC's default is one a
   // processor, which takes longer to make than the rest of opening a session.
@@ -340,6 +348,11 @@ absl::StatusOr<executor::Losses> RestoreSession(
   session.Pause();
   HOLDFAST_ASSIGN_OR_RETURN(const std::string records,
                             journal::ReadRecords(assigned.old_journal.get()));
+  if (assigned.variables.valid()) {
+    HOLDFAST_ASSIGN_OR_RETURN(
+        assigned.inheritance.variables,
+        executor::ReadVariables(assigned.variables.get()));
+  }
   absl::StatusOr<executor::Losses> losses =
       absl::UnavailableError("the session is being closed");
   session.Run([&](executor::Resources& resources) {
@@ -412,6 +425,10 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
   options.resources.kernel_watch = MakeKernelWatch(assign, journal);
   executor::ExitOnFault(link, output);
   const auto fetch_object = options.fetch_object;
+  executor::ClientEntrance entrance;
+  options.authenticated = [&entrance](const std::string& peer) {
+    entrance.Welcome(peer);
+  };
   Session session(std::move(options));
   link.OnResume([&session] { session.Resume(); });
   const auto no_more = absl::MakeCleanup([&link] { link.OnResume(nullptr); });
@@ -430,7 +447,8 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
   }
   auto accepting = std::make_unique<AcceptThread>(
       std::move(assigned.calls), assign.session_id(),
-      [&server](UniqueFd connection) {
+      [&server, &entrance](UniqueFd connection) {
+        if (!entrance.Admit(connection.get())) return;
         grpc::AddInsecureChannelFromFd(server.get(), connection.Release());
       });
   link.SendServing(serving, counter_memory.get());

@@ -122,6 +122,9 @@ class HandleTable {
 
   // Handles in use, those in error included.
   uint64_t size() const { return charge_.amount(); }
+  HandleKind kind() const { return kind_; }
+  // Indices from this one on were never used.
+  uint32_t unused_from() const { return static_cast<uint32_t>(slots_.size()); }
 
   // From now on Take ignores handles that were never created: the commands that
   // should have made them may have been dropped by a fault.
@@ -154,10 +157,20 @@ class HandleTable {
   // The same with the handle of each.
   template <typename Visitor>
   void ForEachHandle(Visitor visit) {
-    for (uint32_t i = 0; i < slots_.size(); ++i) {
-      Slot& slot = slots_[i];
+    ForEachHandleFrom(0, [&](uint64_t handle, T& value) {
+      visit(handle, value);
+      return true;
+    });
+  }
+  // The same from an index on, for as long as `visit` returns true.
+  template <typename Visitor>
+  void ForEachHandleFrom(uint32_t index, Visitor visit) {
+    for (; index < slots_.size(); ++index) {
+      Slot& slot = slots_[index];
       if (!slot.value.has_value()) continue;
-      visit(Handle{kind_, slot.generation, i}.Pack(), *slot.value);
+      if (!visit(Handle{kind_, slot.generation, index}.Pack(), *slot.value)) {
+        return;
+      }
     }
   }
 

@@ -9,12 +9,22 @@
 #include "absl/strings/str_join.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "core/cuda/variable_names.h"
 #include "server/executor/command_handlers.h"
 
 namespace holdfast::executor {
 namespace {
 
 constexpr size_t kSha256Bytes = 32;
+
+// Loads the image, and notes what a suspension has to save.
+absl::Status LoadImage(const std::shared_ptr<const cuda::Context>& context,
+                       absl::string_view image, ModuleResource* module) {
+  HOLDFAST_ASSIGN_OR_RETURN(module->module, cuda::Module::Load(context, image));
+  auto variables = cuda::VariableNames(image);
+  if (variables.ok()) module->variables = *std::move(variables);
+  return absl::OkStatus();
+}
 
 absl::StatusOr<ModuleResource> Load(const CommandContext& context,
                                     const v1::LoadModule& command) {
@@ -29,9 +39,8 @@ absl::StatusOr<ModuleResource> Load(const CommandContext& context,
                          " bytes: at most ", kMaxInlineBytes,
                          "; put it into the object store"));
       }
-      HOLDFAST_ASSIGN_OR_RETURN(
-          module.module,
-          cuda::Module::Load(device->context, command.inline_()));
+      HOLDFAST_RETURN_IF_ERROR(
+          LoadImage(device->context, command.inline_(), &module));
       break;
     }
     case v1::LoadModule::kObjectSha256: {
@@ -42,9 +51,8 @@ absl::StatusOr<ModuleResource> Load(const CommandContext& context,
       }
       HOLDFAST_ASSIGN_OR_RETURN(FetchedObject object,
                                 context.fetch_object(command.object_sha256()));
-      HOLDFAST_ASSIGN_OR_RETURN(
-          module.module,
-          cuda::Module::Load(device->context, object.image.bytes()));
+      HOLDFAST_RETURN_IF_ERROR(
+          LoadImage(device->context, object.image.bytes(), &module));
       module.symbols = std::move(object.symbols);
       break;
     }
@@ -175,6 +183,12 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_RETURN_IF_ERROR(Create(
       resources.buffers, command.buffer(),
       [&]() -> absl::StatusOr<BufferResource> {
+        if (resources.restoring() &&
+            !resources.inheritance().variables.has_value()) {
+          return absl::DataLossError(
+              "it is a variable of a module, which has its first value again; "
+              "get it anew");
+        }
         HOLDFAST_ASSIGN_OR_RETURN(ModuleResource * module,
                                   resources.modules.Find(command.module()));
         HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,

@@ -74,6 +74,11 @@ std::optional<T> LetGo(std::shared_ptr<Held<T>> held) {
 
 absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
                          Access access) {
+  if (buffer.imported != nullptr && buffer.imported->asleep()) [[unlikely]] {
+    return absl::FailedPreconditionError(absl::StrCat(
+        DescribeHandle(handle),
+        " is of a collection that sleeps: WakeCollection maps it again"));
+  }
   if (access == Access::kRead || !buffer.read_only) [[likely]] {
     return absl::OkStatus();
   }

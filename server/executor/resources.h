@@ -103,6 +103,7 @@ struct BufferResource {
   bool is_host = false;
   bool read_only = false;
   v1::Sharing sharing = v1::SHARING_NONE;
+  std::string name;                            // the client's label
   std::shared_ptr<const cuda::Module> module;  // whose variable it is
   std::shared_ptr<Held<BufferResource>> held;  // by graphs; null: by none
   uint64_t parent = 0;                         // handle, of a sub-buffer
@@ -121,6 +122,8 @@ struct ModuleResource {
   std::map<std::string, std::string> symbols;
   std::vector<uint64_t> kernels;
   std::unordered_set<uint64_t> globals;
+  // Of its variables, as in the image (core/cuda/variable_names.h).
+  std::vector<std::string> variables;
 };
 
 // Never without the kernel as the module's device has it, which is the first;

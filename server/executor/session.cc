@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "proto/protocol_limits.h"
+#include "server/executor/recovery/module_variables.h"
 #include "server/executor/recovery/suspension.h"
 #include "server/rpc/fault_status.h"
 #include "server/rpc/session_token.h"
@@ -70,6 +71,7 @@ absl::Status Session::Authenticate(
   if (!EqualTokens(token, options_.token)) {
     return absl::NotFoundError("the token names no session");
   }
+  if (options_.authenticated) options_.authenticated(context.peer());
   if (paused_) [[unlikely]] {
     return FaultedError(options_.epoch - 1);
   }
@@ -82,14 +84,20 @@ void Session::Resume() {
   gate_.Open();
 }
 
-absl::Status Session::Quiesce(bool memory_stays, absl::Time deadline) {
-  absl::Status status =
+absl::StatusOr<UniqueFd> Session::Quiesce(bool memory_stays,
+                                          absl::Time deadline) {
+  const absl::Status idle =
       gate_.Close(deadline)
           ? AwaitIdle(memory_stays, deadline)
           : absl::DeadlineExceededError(
                 "transfers, or batches of commands, did not end in time");
-  if (!status.ok()) gate_.Open();
-  return status;
+  absl::StatusOr<UniqueFd> variables = idle;
+  if (idle.ok()) {
+    variables = absl::UnavailableError("the session is being closed");
+    thread_->Run([&] { variables = SaveVariables(*resources_); });
+  }
+  if (!variables.ok()) gate_.Open();
+  return variables;
 }
 
 absl::Status Session::AwaitIdle(bool memory_stays, absl::Time deadline) {

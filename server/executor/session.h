@@ -12,7 +12,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/unique_fd.h"
 #include "holdfast/v1/commands.pb.h"
 #include "server/executor/command_processor.h"
 #include "server/executor/kernel_output.h"
@@ -47,6 +49,8 @@ class Session {
     // Takes the output of kernels; must outlive the session. Null: the output
     // is dropped.
     KernelOutput* output = nullptr;
+    // Called with the peer of each call that carries the token; may be null.
+    std::function<void(const std::string& peer)> authenticated;
   };
 
   explicit Session(Options options);
@@ -68,10 +72,11 @@ class Session {
 
   // Closes the gate and waits until all that has come in is done and the
   // devices are idle, for a suspension, or, if the memory is to stay where it
-  // is, for another daemon. If it fails the gate is open again.
+  // is, for another daemon. Returns the variables of its modules, as
+  // SaveVariables does. If it fails the gate is open again.
   // DEADLINE_EXCEEDED: something is not done in time; the message names it.
   // FAILED_PRECONDITION: the session has what cannot be suspended.
-  absl::Status Quiesce(bool memory_stays, absl::Time deadline);
+  absl::StatusOr<UniqueFd> Quiesce(bool memory_stays, absl::Time deadline);
   // REQUIRES: quiesced.
   absl::Status SaveMemory(const internal::SaveMemory& chunks, int file);
 

@@ -170,12 +170,11 @@ std::optional<SupervisorLink::Request> SupervisorLink::AwaitRequest() {
   return request;
 }
 
-void SupervisorLink::SendQuiesced(const absl::Status& status) {
+void SupervisorLink::SendQuiesced(const absl::StatusOr<UniqueFd>& variables) {
   internal::FromExecutor message;
   message.mutable_quiesced();
-  if (!status.ok()) {
-    *message.mutable_quiesced()->mutable_error() = ToError(status);
-  }
+  if (variables.ok()) return Send(message, variables->get());
+  *message.mutable_quiesced()->mutable_error() = ToError(variables.status());
   Send(message);
 }
 
@@ -328,6 +327,9 @@ void SupervisorLink::Handle(internal::ToExecutor& message, UniqueFd fd) {
       assignment_.inheritance.host[message.restore_host_memory().handle()] =
           std::move(fd);
       return;
+    case internal::ToExecutor::kRestoreVariables:
+      assignment_.variables = std::move(fd);
+      return;
     case internal::ToExecutor::kResume:
       if (resume_) resume_();
       return SendServing(absl::OkStatus());
@@ -338,6 +340,8 @@ void SupervisorLink::Handle(internal::ToExecutor& message, UniqueFd fd) {
     case internal::ToExecutor::kCode:
       code_ = {std::move(*message.mutable_code()), std::move(fd)};
       return;
+    case internal::ToExecutor::kTenantPage:
+    case internal::ToExecutor::kUpdateLimits:
     case internal::ToExecutor::MESSAGE_NOT_SET:
       return;
   }

@@ -61,6 +61,7 @@ class SupervisorLink {
     // first.
     UniqueFd old_journal;
     Inheritance inheritance;
+    UniqueFd variables;  // SavedVariables; none: the one before did not save
   };
   // Waits for the session; UNAVAILABLE: shut down before there was one. Once.
   absl::StatusOr<Assigned> AwaitAssign();
@@ -71,7 +72,8 @@ class SupervisorLink {
   };
   // Blocks until the supervisor wants something done; nullopt: to shut down.
   std::optional<Request> AwaitRequest();
-  void SendQuiesced(const absl::Status& status);
+  // With the variables as Session::Quiesce returns them.
+  void SendQuiesced(const absl::StatusOr<UniqueFd>& variables);
   void SendMemorySaved(const absl::Status& status);
 
   // NOT_FOUND: the store does not have it. One call at a time.

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
@@ -66,21 +67,36 @@ DescriptorStore::DescriptorStore(const std::vector<std::string>& inherited)
   if (std::getenv("HOLDFAST_KEEPER") == nullptr) {
     manager_limit_ = std::min(manager_limit_, kMaxInEnvironment);
   }
+  for (const std::string& name : inherited_) {
+    const auto parsed = KeptName::Parse(name);
+    if (!parsed.has_value()) continue;
+    last_version_ = std::max(last_version_, parsed->version);
+  }
 }
 
 DescriptorStore::Kept DescriptorStore::Keep(const KeptName& name, int fd) {
   Kept kept(this, name.ToString());
-  const std::string& text = kept.name_;
   absl::MutexLock lock(&mutex_);
-  const bool replaces = !kept_.insert_or_assign(text, fd).second;
+  Entry& entry = kept_[kept.name_];
+  entry.fd = fd;
   if (manager_limit_ == 0) return kept;
-  // The manager has it from the daemon before, which a removal would endanger:
-  // this daemon may die at any instant.
-  if (!settled_ && !replaces && inherited_.contains(text)) return kept;
-  if (replaces) {
-    NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", text));
+  if (!settled_ && entry.stored.empty()) {
+    // The manager has it from the daemon before, which a removal would
+    // endanger: this daemon may die at any instant.
+    entry.stored = FindInherited(kept.name_);
+    if (!entry.stored.empty()) return kept;
   }
-  if (kept_.size() > manager_limit_ || text.size() > kMaxNameBytes) {
+  kept.own_ = Reopen(fd);
+  Store(kept.name_, kept.own_.valid() ? kept.own_.get() : fd, entry);
+  return kept;
+}
+
+void DescriptorStore::Store(const std::string& name, int fd, Entry& entry) {
+  const std::string before = std::exchange(entry.stored, "");
+  const std::string stored =
+      before.empty() ? name
+                     : absl::StrCat(name, "~", absl::Hex(++last_version_));
+  if (kept_.size() > manager_limit_ || stored.size() > kMaxNameBytes) {
     if (!std::exchange(full_, true)) {
       LogWarning("more than ", manager_limit_,
                  " descriptors are to be kept ($FDSTORE, "
@@ -88,15 +104,34 @@ DescriptorStore::Kept DescriptorStore::Keep(const KeptName& name, int fd) {
                  kMaxInEnvironment,
                  " with systemd): some sessions would not survive this daemon");
     }
-    return kept;
-  }
-  kept.own_ = Reopen(fd);
-  if (!NotifyServiceManager(absl::StrCat("FDSTORE=1\nFDPOLL=0\nFDNAME=", text),
-                            kept.own_.valid() ? kept.own_.get() : fd)) {
-    LogWarning("the service manager does not take ", text,
+  } else if (NotifyServiceManager(
+                 absl::StrCat("FDSTORE=1\nFDPOLL=0\nFDNAME=", stored), fd)) {
+    entry.stored = stored;
+  } else {
+    LogWarning("the service manager does not take ", stored,
                ": its session would not survive this daemon");
   }
-  return kept;
+  // Only now: a daemon that dies in between leaves both.
+  if (!before.empty()) {
+    NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", before));
+  }
+}
+
+std::string DescriptorStore::FindInherited(const std::string& name) const {
+  std::string newest;
+  uint64_t version = 0;
+  for (auto it = inherited_.lower_bound(name); it != inherited_.end(); ++it) {
+    if (!absl::StartsWith(*it, name)) break;
+    const bool versioned = it->size() > name.size();
+    if (versioned && (*it)[name.size()] != '~') continue;
+    const auto parsed = KeptName::Parse(*it);
+    if (!parsed.has_value()) continue;
+    if (newest.empty() || parsed->version > version) {
+      newest = *it;
+      version = parsed->version;
+    }
+  }
+  return newest;
 }
 
 DescriptorStore::Kept DescriptorStore::KeepRecord(
@@ -108,11 +143,13 @@ DescriptorStore::Kept DescriptorStore::KeepRecord(
     return Kept();
   }
   {
-    // The manager has another file of this name, which may say something else.
+    // The manager may have another file of this name, which may say something
+    // else.
     const std::string text = name.ToString();
     absl::MutexLock lock(&mutex_);
-    if (inherited_.erase(text) > 0 && manager_limit_ > 0) {
-      NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", text));
+    if (manager_limit_ > 0 && !settled_ && !kept_.contains(text)) {
+      const std::string before = FindInherited(text);
+      if (!before.empty()) kept_[text].stored = before;
     }
   }
   Kept kept = Keep(name, memory->get());
@@ -122,16 +159,22 @@ DescriptorStore::Kept DescriptorStore::KeepRecord(
 
 void DescriptorStore::Remove(const std::string& name) {
   absl::MutexLock lock(&mutex_);
-  if (kept_.erase(name) == 0 || manager_limit_ == 0) return;
-  if (!settled_ && inherited_.contains(name)) return;  // Settle does that.
-  NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", name));
+  const auto found = kept_.find(name);
+  if (found == kept_.end()) return;
+  const std::string stored = std::move(found->second.stored);
+  kept_.erase(found);
+  if (stored.empty()) return;
+  if (!settled_ && inherited_.contains(stored)) return;  // Settle does that.
+  NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", stored));
 }
 
 void DescriptorStore::Settle() {
   absl::MutexLock lock(&mutex_);
   settled_ = true;
-  for (const std::string& name : std::exchange(inherited_, {})) {
-    if (manager_limit_ == 0 || kept_.contains(name)) continue;
+  std::set<std::string> left = std::exchange(inherited_, {});
+  if (manager_limit_ == 0) return;
+  for (const auto& [name, entry] : kept_) left.erase(entry.stored);
+  for (const std::string& name : left) {
     NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", name));
   }
 }
@@ -139,9 +182,10 @@ void DescriptorStore::Settle() {
 std::vector<KeptDescriptor> DescriptorStore::CopyAll() const {
   std::vector<KeptDescriptor> copies;
   absl::MutexLock lock(&mutex_);
-  for (const auto& [text, fd] : kept_) {
-    UniqueFd copy(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    const auto name = KeptName::Parse(text);
+  for (const auto& [text, entry] : kept_) {
+    UniqueFd copy(fcntl(entry.fd, F_DUPFD_CLOEXEC, 0));
+    const auto name =
+        KeptName::Parse(entry.stored.empty() ? text : entry.stored);
     if (!copy.valid() || !name.has_value()) continue;
     copies.push_back({*name, std::move(copy)});
   }

@@ -60,9 +60,10 @@ class DescriptorStore {
   bool outlives_kill() const { return manager_limit_ > 0; }
 
   // `fd` is borrowed and must stay open as long as the result lives, as must
-  // the store. A descriptor that was kept under this name before is replaced.
-  // One that was inherited under this name must be `fd`: it stays with the
-  // service manager as it is.
+  // the store. A descriptor that was kept under this name before is replaced,
+  // and given up only when the service manager has the new one. One that was
+  // inherited under this name must be `fd`: it stays with the service manager
+  // as it is.
   Kept Keep(const KeptName& name, int fd);
   // The same for a message, in a sealed memfd. One that cannot be made is
   // missing later; the log says so.
@@ -75,12 +76,24 @@ class DescriptorStore {
   std::vector<KeptDescriptor> CopyAll() const;
 
  private:
+  struct Entry {
+    int fd = -1;
+    std::string stored;  // its name with the service manager; empty: none
+  };
+
   void Remove(const std::string& name);
+  // The greatest version of an inherited name; empty: there is none.
+  std::string FindInherited(const std::string& name) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Hands it to the service manager, in the place of the one before.
+  void Store(const std::string& name, int fd, Entry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   size_t manager_limit_ = 0;
   mutable absl::Mutex mutex_;
-  std::map<std::string, int> kept_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::string> inherited_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Entry> kept_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> inherited_ ABSL_GUARDED_BY(mutex_);  // with versions
+  uint64_t last_version_ ABSL_GUARDED_BY(mutex_) = 0;
   bool settled_ ABSL_GUARDED_BY(mutex_) = false;
   bool full_ ABSL_GUARDED_BY(mutex_) = false;  // was said
 };

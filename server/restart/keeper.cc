@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -58,6 +59,8 @@ class Keeper {
   }
 
   int Run() {
+    // Whoever could trace it would have every session's memory.
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (!Listen()) return 1;
     std::deque<absl::Time> starts;
     while (true) {

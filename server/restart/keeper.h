@@ -13,7 +13,8 @@ namespace holdfast {
 // starts it anew with these when a signal has killed it or it has failed.
 // Passes SIGTERM, SIGINT, SIGHUP and SIGUSR2 on. Believes messages of the
 // daemon's process alone. Returns the exit status: the daemon's, or 1 if it
-// failed kMaxStarts times within kStartTime.
+// failed kMaxStarts times within kStartTime. The process cannot be traced or
+// dumped: it has the descriptors of all sessions' memory.
 //
 // `ready_fd` is the descriptor of --ready-fd, or -1: the first daemon alone
 // writes to it. Descriptors come to the next daemon by TakeListedDescriptors

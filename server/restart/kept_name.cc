@@ -19,14 +19,23 @@ std::string KeptName::ToString() const {
   for (const uint64_t number : numbers) {
     absl::StrAppend(&name, ".", absl::Hex(number));
   }
+  if (version > 0) absl::StrAppend(&name, "~", absl::Hex(version));
   return name;
 }
 
 std::optional<KeptName> KeptName::Parse(absl::string_view name) {
   if (!absl::ConsumePrefix(&name, kPrefix)) return std::nullopt;
-  const std::vector<absl::string_view> parts = absl::StrSplit(name, '.');
+  const size_t tilde = name.find('~');
+  uint64_t version = 0;
+  if (tilde != absl::string_view::npos &&
+      (!absl::SimpleHexAtoi(name.substr(tilde + 1), &version) ||
+       version == 0)) {
+    return std::nullopt;
+  }
+  const std::vector<absl::string_view> parts =
+      absl::StrSplit(name.substr(0, tilde), '.');
   if (parts[0].empty() || parts.size() > 1 + kMaxNumbers) return std::nullopt;
-  KeptName parsed{std::string(parts[0]), {}};
+  KeptName parsed{std::string(parts[0]), {}, version};
   for (size_t i = 1; i < parts.size(); ++i) {
     uint64_t number = 0;
     if (!absl::SimpleHexAtoi(parts[i], &number)) return std::nullopt;

@@ -12,14 +12,19 @@
 //   hf.code.7.N, hf.header.7.N        a loaded object and its v1.ObjectHeader
 //   hf.import.7.N                     an ImportRecord
 //   hf.suspension.7, hf.image.7       SuspensionRecord, the file
+//   hf.variables.7                    the executor's SavedVariables
 //   hf.idle.7                         nothing of the session runs (upgrade)
 //   hf.collection.N, hf.version.N     CollectionRecord, VersionRecord
+//   hf.claim.N                        a ClaimRecord
 //   hf.tenant.N                       a TenantRecord
+//   hf.daemon.0                       a DaemonRecord
 //   hf.directory                      the directory of executors' sockets
 //   hf.listener.N                     a socket that the daemon listens on
 //   hf.given.N                        the same, of the service manager's
 //
-// Numbers are hexadecimal.
+// Numbers are hexadecimal. What takes the place of another descriptor of the
+// same name has a version at the end, "hf.collection.1~2", so that both can be
+// kept for a moment; the greatest counts.
 #ifndef HOLDFAST_SERVER_RESTART_KEPT_NAME_H_
 #define HOLDFAST_SERVER_RESTART_KEPT_NAME_H_
 
@@ -36,6 +41,7 @@ namespace holdfast {
 struct KeptName {
   std::string kind;  // "chunk"
   std::vector<uint64_t> numbers;
+  uint64_t version = 0;
 
   std::string ToString() const;
   // Returns nullopt if it is no name of ours.

@@ -2,6 +2,7 @@
 #include "server/restart/kept_state.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -20,8 +21,19 @@ struct ObjectParts {
 class Sorter {
  public:
   KeptState Sort(std::vector<KeptDescriptor> kept) {
+    // A descriptor that was being replaced is there twice.
+    std::sort(kept.begin(), kept.end(),
+              [](const KeptDescriptor& a, const KeptDescriptor& b) {
+                return std::tie(a.name.kind, a.name.numbers, b.name.version) <
+                       std::tie(b.name.kind, b.name.numbers, a.name.version);
+              });
+    const KeptName* before = nullptr;
     for (KeptDescriptor& one : kept) {
+      const bool older = before != nullptr && before->kind == one.name.kind &&
+                         before->numbers == one.name.numbers;
+      before = &one.name;
       state_.names.push_back(one.name.ToString());
+      if (older) continue;
       const bool taken = Take(one.name, std::move(one.fd));
       if (!taken) LogWarning("cannot be used any more: ", one.name.ToString());
     }
@@ -57,6 +69,8 @@ class Sorter {
       return Read(fd, &state_.collections.emplace_back());
     }
     if (name.kind == "version") return Read(fd, &versions_[name.numbers[0]]);
+    if (name.kind == "claim") return Read(fd, &state_.claims.emplace_back());
+    if (name.kind == "daemon") return Read(fd, &state_.daemon);
     if (name.kind == "tenant") return Read(fd, &state_.tenants.emplace_back());
     KeptSession& session = state_.sessions[name.numbers[0]];
     switch (name.numbers.size()) {
@@ -83,7 +97,8 @@ class Sorter {
     const std::pair<const char*, UniqueFd*> places[] = {
         {"calls", &session->calls},
         {"descriptors", &session->descriptors},
-        {"image", &session->image}};
+        {"image", &session->image},
+        {"variables", &session->variables}};
     for (const auto& [name, place] : places) {
       if (kind != name) continue;
       *place = std::move(fd);

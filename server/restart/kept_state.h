@@ -46,6 +46,7 @@ struct KeptSession {
   std::map<uint64_t, internal::ImportRecord> imports;
   std::optional<internal::SuspensionRecord> suspension;
   UniqueFd image;
+  UniqueFd variables;  // of its modules, if nothing of it ran
   // Nothing of it ran when the daemon ended.
   bool idle = false;
 
@@ -60,7 +61,9 @@ struct KeptState {
   std::map<uint64_t, KeptSession> sessions;
   std::vector<internal::CollectionRecord> collections;
   std::vector<internal::VersionRecord> versions;  // oldest first
+  std::vector<internal::ClaimRecord> claims;
   std::vector<internal::TenantRecord> tenants;
+  internal::DaemonRecord daemon;
   UniqueFd directory;
   // Of everything, also what was closed.
   std::vector<std::string> names;

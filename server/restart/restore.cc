@@ -20,6 +20,17 @@ void Note(const absl::Status& status, const std::string& what) {
 }  // namespace
 
 void Restore::Run(KeptState state) {
+  MemoryLedger& ledger = parts_.holdings.ledger;
+  LiftedLimits limits;
+  limits.Lift(ledger.host());
+  limits_ = &limits;
+  ledger.SetTakingOver(true);
+  Adopt(std::move(state));
+  ledger.SetTakingOver(false);
+  limits_ = nullptr;
+}
+
+void Restore::Adopt(KeptState state) {
   for (const internal::TenantRecord& tenant : state.tenants) {
     Note(parts_.tenants.Adopt(tenant), "tenant " + tenant.request().name());
   }
@@ -41,6 +52,9 @@ void Restore::Run(KeptState state) {
          absl::StrCat("version ", version.number(), " of collection ",
                       version.contents().name()));
   }
+  for (const internal::ClaimRecord& claim : state.claims) {
+    collections.Adopt(claim);
+  }
   for (auto& [number, session] : sessions_) AdoptImports(number, session);
   for (auto& [number, session] : sessions_) Start(number, std::move(session));
   sessions_.clear();
@@ -59,6 +73,11 @@ absl::Status Restore::AdoptMemory(uint64_t number, KeptSession kept) {
   }
   Session session;
   session.tenant = parts_.tenants.OfName(record.tenant(), record.code_owner());
+  for (const auto& quota :
+       {session.tenant->arena_bytes(), session.tenant->pinned_bytes(),
+        session.tenant->device_bytes()}) {
+    limits_->Lift(quota);
+  }
   session.holdings = std::make_unique<SessionHoldings>(parts_.holdings);
   session.kept.record = record;
   session.kept.epoch = kept.epoch;
@@ -97,18 +116,19 @@ absl::StatusOr<SharedResource> Restore::Orphaned(
 
 absl::Status Restore::AdoptVersion(const internal::VersionRecord& record) {
   std::vector<SharedResource> buffers;
-  Charge charge;
+  std::vector<std::shared_ptr<const Charge>> charges;
   const auto tenant = parts_.tenants.OfName(record.owner(), record.owner());
+  limits_->Lift(tenant->collection_bytes());
   for (const internal::SharedRange& range : record.buffers()) {
     HOLDFAST_ASSIGN_OR_RETURN(SharedResource buffer, Shared(range));
     HOLDFAST_RETURN_IF_ERROR(buffer.chunk->Seal().status());
-    HOLDFAST_ASSIGN_OR_RETURN(Charge more,
-                              tenant->collection_bytes()->Take(buffer.size));
-    charge.Add(std::move(more));
+    HOLDFAST_ASSIGN_OR_RETURN(
+        charges.emplace_back(),
+        buffer.chunk->ChargeOnce(*tenant->collection_bytes()));
     buffers.push_back(std::move(buffer));
   }
   parts_.holdings.collections.Adopt(record, std::move(buffers),
-                                    std::move(charge));
+                                    std::move(charges));
   ++versions_;
   return absl::OkStatus();
 }
@@ -122,6 +142,10 @@ void Restore::AdoptImports(uint64_t number, Session& session) {
 
 absl::Status Restore::AdoptImport(Session& session, uint64_t import,
                                   const internal::ImportRecord& record) {
+  if (record.asleep()) {
+    session.holdings->memory().AdoptSleeping(import, record.range());
+    return absl::OkStatus();
+  }
   HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource, Shared(record.range()));
   std::shared_ptr<const OpenVersion> version;
   if (!record.name().empty()) {

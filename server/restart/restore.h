@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/restart/kept_state.h"
+#include "server/restart/lifted_limits.h"
 #include "server/supervisor/session_holdings.h"
 #include "server/supervisor/session_registry.h"
 #include "server/tenants/tenant_table.h"
@@ -21,7 +22,8 @@ namespace holdfast {
 // one has left: tenants first, who pay; then the memory of each session; then
 // collections and imports, which use that memory; then the sessions themselves,
 // which recover by themselves. Whatever cannot be had any more is left out,
-// with a line in the log, and nothing else suffers from that.
+// with a line in the log, and nothing else suffers from that. No limit is a
+// reason: one that was lowered in between holds for what comes after.
 class Restore {
  public:
   struct Parts {
@@ -45,6 +47,7 @@ class Restore {
     std::unique_ptr<SessionHoldings> holdings;
   };
 
+  void Adopt(KeptState state);
   absl::Status AdoptMemory(uint64_t number, KeptSession kept);
   absl::Status AdoptVersion(const internal::VersionRecord& record);
   void AdoptImports(uint64_t number, Session& session);
@@ -56,6 +59,7 @@ class Restore {
   void Start(uint64_t number, Session session);
 
   const Parts parts_;
+  LiftedLimits* limits_ = nullptr;  // while Run
   std::map<uint64_t, Session> sessions_;
   // Memory of sessions that have ended, which others use.
   std::map<uint64_t, KeptSession> ended_;

@@ -25,6 +25,7 @@ constexpr uint64_t kStopId = 0;
 // when a connection cannot be found otherwise.
 constexpr int64_t kPatience = 1 << 10;
 constexpr int64_t kLongPatience = 1 << 17;
+constexpr absl::Duration kLongSearch = absl::Seconds(1);
 
 // A connection without a stream for so long may be closed for another.
 constexpr absl::Duration kIdle = absl::Seconds(1);
@@ -58,8 +59,8 @@ void ResetAtClose(int fd) {
 
 }  // namespace
 
-ConnectionMonitor::ConnectionMonitor(size_t max_connections)
-    : max_connections_(max_connections),
+ConnectionMonitor::ConnectionMonitor(Options options)
+    : options_(std::move(options)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   epoll_event event = {.events = EPOLLIN, .data = {.u64 = kStopId}};
@@ -74,23 +75,24 @@ ConnectionMonitor::~ConnectionMonitor() {
 }
 
 bool ConnectionMonitor::Admit(int fd, const std::string& peer,
-                              const std::string& client) {
+                              const std::string& client,
+                              const StreamLimits& streams) {
   UniqueFd duplicate(fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!duplicate.valid()) return false;
   absl::MutexLock lock(&mutex_);
   // gRPC has closed the connection that had the name before.
-  const auto same = std::find_if(
-      connections_.begin(), connections_.end(),
-      [&peer](const auto& entry) { return entry.second.peer == peer; });
+  const auto same = Find(peer);
   if (same != connections_.end()) Drop(same);
+  clients_[client].limits = streams;
   Forgive(client).failed_streams += kConnectionCost;
   BanIfOver(client);
   if (absl::Now() < clients_[client].banned_until) return false;
   if (!MakeRoom(client)) {
-    LogFor(client, LogLevel::kWarning, "refused a connection of ", client, ": ",
-           connections_.size(), " are open, ", clients_[client].connections,
-           " of them this client's; the limit for all is ", max_connections_,
-           " (--max-connections)");
+    LogFor(LoggedAs(client), LogLevel::kWarning, "refused a connection of ",
+           client, ": ", connections_.size(), " are open, ",
+           clients_[client].connections,
+           " of them this client's; the limit for all is ",
+           options_.max_connections, " (", options_.set_by, ")");
     return false;
   }
   const uint64_t id = ++last_id_;
@@ -104,9 +106,48 @@ bool ConnectionMonitor::Admit(int fd, const std::string& peer,
   return true;
 }
 
+void ConnectionMonitor::Reassign(const std::string& peer,
+                                 const std::string& client,
+                                 const StreamLimits& streams) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = Find(peer);
+  if (found == connections_.end()) return;
+  Connection& connection = found->second;
+  Client& before = clients_[connection.client];
+  --before.connections;
+  before.open_streams -= connection.counts.open();
+  connection.client = client;
+  Client& after = clients_[client];
+  after.limits = streams;
+  ++after.connections;
+  after.open_streams += connection.counts.open();
+}
+
+bool ConnectionMonitor::End(const std::string& peer) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = Find(peer);
+  if (found == connections_.end()) return false;
+  Close(found);
+  return true;
+}
+
+bool ConnectionMonitor::Has(const std::string& peer) const {
+  absl::MutexLock lock(&mutex_);
+  return std::any_of(
+      connections_.begin(), connections_.end(),
+      [&peer](const auto& entry) { return entry.second.peer == peer; });
+}
+
 size_t ConnectionMonitor::connections() const {
   absl::MutexLock lock(&mutex_);
   return connections_.size();
+}
+
+ConnectionMonitor::Connections::iterator ConnectionMonitor::Find(
+    const std::string& peer) {
+  return std::find_if(
+      connections_.begin(), connections_.end(),
+      [&peer](const auto& entry) { return entry.second.peer == peer; });
 }
 
 void ConnectionMonitor::Watch(uint64_t id, int fd, int operation) {
@@ -119,8 +160,9 @@ void ConnectionMonitor::Watch(uint64_t id, int fd, int operation) {
 void ConnectionMonitor::Run() {
   std::vector<epoll_event> events(256);
   while (true) {
-    const int count =
-        epoll_wait(epoll_.get(), events.data(), int(events.size()), Patience());
+    // Not epoll_wait, which looks for messages first: see eager_polling.h.
+    const int count = epoll_pwait(epoll_.get(), events.data(),
+                                  int(events.size()), Patience(), nullptr);
     {
       absl::MutexLock lock(&mutex_);
       Discover();
@@ -158,7 +200,11 @@ void ConnectionMonitor::Discover() {
     overdue |= connection.last_active + absl::Seconds(1) < now;
   }
   if (!wanted) return;
-  const auto found = sockets_.Discover(overdue ? kLongPatience : kPatience);
+  // One that never ends its handshake must not have all numbers tried each
+  // time that some client sends a byte.
+  const bool everywhere = overdue && last_long_search_ + kLongSearch < now;
+  if (everywhere) last_long_search_ = now;
+  const auto found = sockets_.Discover(everywhere ? kLongPatience : kPatience);
   if (found.empty()) return;
   for (auto& [id, connection] : connections_) {
     const auto socket = found.find(connection.peer);
@@ -191,8 +237,8 @@ ConnectionMonitor::Client& ConnectionMonitor::Forgive(
     const std::string& client) {
   const absl::Time now = absl::Now();
   Client& state = clients_[client];
-  const double forgiven =
-      absl::ToDoubleSeconds(now - state.forgiven) * kFailedStreamsPerSecond;
+  const double forgiven = absl::ToDoubleSeconds(now - state.forgiven) *
+                          state.limits.failed_per_second;
   state.failed_streams = std::max(0.0, state.failed_streams - forgiven);
   state.forgiven = now;
   return state;
@@ -200,20 +246,21 @@ ConnectionMonitor::Client& ConnectionMonitor::Forgive(
 
 void ConnectionMonitor::BanIfOver(const std::string& client) {
   Client& state = Forgive(client);
-  if (state.failed_streams <= kMaxFailedStreams &&
-      state.open_streams <= kMaxOpenStreams) {
+  const StreamLimits& limits = state.limits;
+  if (state.failed_streams <= limits.failed &&
+      state.open_streams <= limits.open) {
     return;
   }
   if (state.connections > 0 || state.banned_until < absl::Now()) {
-    LogFor(client, LogLevel::kWarning, "closed ", state.connections,
+    LogFor(LoggedAs(client), LogLevel::kWarning, "closed ", state.connections,
            " connections of ", client, " and refuse it for ",
-           absl::FormatDuration(kBanTime), ": ", state.open_streams,
-           " open streams (limit ", kMaxOpenStreams, "), ",
+           absl::FormatDuration(limits.ban_time), ": ", state.open_streams,
+           " open streams (limit ", limits.open, "), ",
            static_cast<uint64_t>(state.failed_streams), " failed ones (limit ",
-           static_cast<uint64_t>(kMaxFailedStreams), ", and ",
-           static_cast<uint64_t>(kFailedStreamsPerSecond), " a second)");
+           static_cast<uint64_t>(limits.failed), ", and ",
+           static_cast<uint64_t>(limits.failed_per_second), " a second)");
   }
-  state.banned_until = absl::Now() + kBanTime;
+  state.banned_until = absl::Now() + limits.ban_time;
   state.failed_streams = 0;
   for (auto it = connections_.begin(); it != connections_.end();) {
     const auto next = std::next(it);
@@ -226,8 +273,8 @@ void ConnectionMonitor::BanIfOver(const std::string& client) {
 // connection of a client that holds as many as it or more is closed.
 bool ConnectionMonitor::MakeRoom(const std::string& client) {
   const size_t own = clients_[client].connections;
-  const size_t free =
-      max_connections_ - std::min(max_connections_, connections_.size());
+  const size_t free = options_.max_connections -
+                      std::min(options_.max_connections, connections_.size());
   if (own < free) return true;
   LookAtAll();
   const absl::Time now = absl::Now();

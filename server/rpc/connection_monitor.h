@@ -9,7 +9,8 @@
 // connection's descriptor, is woken when bytes arrive, at most every
 // kInterval, and then reads the stream counts of the connections that were
 // active. A client over a limit has its connections closed, and is refused for
-// kBanTime. Nothing runs while no bytes arrive.
+// a while. Nothing runs while no bytes arrive. The limits stand in
+// connection_limits.h.
 #ifndef HOLDFAST_SERVER_RPC_CONNECTION_MONITOR_H_
 #define HOLDFAST_SERVER_RPC_CONNECTION_MONITOR_H_
 
@@ -25,6 +26,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
+#include "server/rpc/connection_limits.h"
 #include "server/rpc/stream_counts.h"
 
 namespace holdfast {
@@ -33,24 +35,33 @@ namespace holdfast {
 class ConnectionMonitor {
  public:
   static constexpr absl::Duration kInterval = absl::Milliseconds(50);
-  static constexpr absl::Duration kBanTime = absl::Seconds(10);
-  // Streams of one client that may be open at once, over all its connections.
-  static constexpr uint64_t kMaxOpenStreams = 8192;
-  // Streams of one client that may fail, cancelled or reset, at once and each
-  // second. A new connection counts as kConnectionCost.
-  static constexpr double kMaxFailedStreams = 2000;
-  static constexpr double kFailedStreamsPerSecond = 400;
-  static constexpr double kConnectionCost = 2;
+
+  struct Options {
+    size_t max_connections = 0;
+    // Names that limit in the log.
+    std::string set_by = "--max-connections";
+    // As whom LogFor counts all lines; empty: each client's for itself.
+    std::string log_as;
+  };
 
   // `max_connections` is shared as FairShare shares, but that an idle
   // connection of the client with the most makes room for a new one.
-  explicit ConnectionMonitor(size_t max_connections);
+  explicit ConnectionMonitor(Options options);
   ~ConnectionMonitor();
 
   // Takes note of a connection that gRPC will call `peer`. Returns false if it
-  // is refused; the caller then closes it.
-  bool Admit(int fd, const std::string& peer, const std::string& client);
+  // is refused; the caller then closes it. `streams` bounds the client.
+  bool Admit(int fd, const std::string& peer, const std::string& client,
+             const StreamLimits& streams = kClientStreams);
 
+  // From now on the connection is `client`'s. No effect if there is none.
+  void Reassign(const std::string& peer, const std::string& client,
+                const StreamLimits& streams = kClientStreams);
+
+  // Closes the connection. Returns false if there is none.
+  bool End(const std::string& peer);
+
+  bool Has(const std::string& peer) const;
   size_t connections() const;
 
  private:
@@ -63,6 +74,7 @@ class ConnectionMonitor {
     absl::Time last_active;  // when it was last seen with a stream
   };
   struct Client {
+    StreamLimits limits = kClientStreams;
     size_t connections = 0;
     uint64_t open_streams = 0;
     double failed_streams = 0;  // less those that time has forgiven
@@ -72,6 +84,11 @@ class ConnectionMonitor {
   using Connections = std::map<uint64_t, Connection>;
 
   void Run();
+  Connections::iterator Find(const std::string& peer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  const std::string& LoggedAs(const std::string& client) const {
+    return options_.log_as.empty() ? client : options_.log_as;
+  }
   void Look(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Discover() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Client& Forgive(const std::string& client)
@@ -91,7 +108,7 @@ class ConnectionMonitor {
   // Returns how long Run may wait for bytes, in milliseconds; -1: for ever.
   int Patience() const;
 
-  const size_t max_connections_;
+  const Options options_;
   const UniqueFd epoll_;
   const UniqueFd stop_;  // an eventfd
   mutable absl::Mutex mutex_;
@@ -100,6 +117,7 @@ class ConnectionMonitor {
   Connections connections_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Client> clients_ ABSL_GUARDED_BY(mutex_);
   absl::Time last_look_at_all_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Time last_long_search_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   // When to give freed memory back, after a connection has ended.
   absl::Time trim_due_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   std::thread thread_;

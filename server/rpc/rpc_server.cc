@@ -17,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
 #include "proto/transport.h"
+#include "server/rpc/connection_limits.h"
 #include "server/rpc/malformed_request.h"
 #include "server/tenants/identity.h"
 
@@ -26,19 +27,16 @@ namespace {
 // For reflection, whose streams hold a thread each. The daemon's own services
 // hold none of gRPC's threads.
 constexpr int kMaxThreads = 16;
-// Calls of one connection at once; a client that has more waits by itself.
-constexpr int kMaxConcurrentStreams = 1024;
 // Bytes that are read and parsed at once: the frames of a flood that are not
 // looked at before they have taken memory.
 constexpr int kMaxReadBytes = 512 << 10;
-constexpr size_t kMaxMemory = size_t{1} << 30;
 constexpr int kMaxMetadataBytes = 64 << 10;
 
 constexpr int kShortestClientPingMs = 10'000;
 
 void SetLimits(grpc::ServerBuilder* builder) {
   grpc::ResourceQuota quota("holdfastd");
-  quota.SetMaxThreads(kMaxThreads).Resize(kMaxMemory);
+  quota.SetMaxThreads(kMaxThreads).Resize(kMaxConnectionBytes);
   builder->SetResourceQuota(quota);
   builder->SetMaxReceiveMessageSize(RpcServer::kMaxMessageBytes);
   builder->SetMaxSendMessageSize(RpcServer::kMaxMessageBytes);
@@ -49,6 +47,8 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               kMaxConcurrentStreams);
   builder->AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kMaxReadBytes);
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                              kHandshakeMs);
   builder->AddChannelArgument(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
       kShortestClientPingMs);
@@ -129,8 +129,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     builder.RegisterService(service);
     server->service_names_.push_back(name);
   }
-  server->monitor_ =
-      std::make_unique<ConnectionMonitor>(options.max_connections);
+  server->monitor_ = std::make_unique<ConnectionMonitor>(
+      ConnectionMonitor::Options{.max_connections = options.max_connections});
   HOLDFAST_RETURN_IF_ERROR(server->Listen(options, &builder));
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr) {

@@ -15,6 +15,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
+#include "server/rpc/eager_polling.h"
 #include "server/rpc/session_token.h"
 #include "server/rpc/status_conversion.h"
 #include "server/services/upstream_end.h"
@@ -246,6 +247,7 @@ void ExecuteCall::StartNextWrite() {
   outgoing_ = grpc::ByteBuffer(&slice, 1);
   writing_ = true;
   watch_.emplace(stall_guard_, context_);
+  PollEagerly();
   StartWrite(&outgoing_);
 }
 
@@ -264,6 +266,7 @@ void ExecuteCall::ReadNext() {
 
 void ExecuteCall::OnReadDone(bool ok) {
   if (!ok) return EndUp();
+  PollEagerly();
   std::vector<grpc::Slice> slices;
   // One look at the executor's counter decides: gRPC's thread never waits for
   // an executor, which may say one thing now and another a moment later.

@@ -39,7 +39,7 @@ namespace holdfast {
 // the client follow as one message. A client that does not take a message in
 // the stall guard's time is given up, and one whose session is over sooner, so
 // that no call outlives its session for long. Deletes itself when both sides
-// are done.
+// are done. While messages come, gRPC's thread looks for the next ones.
 class ExecuteCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:

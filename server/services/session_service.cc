@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
 #include "proto/protocol_limits.h"
@@ -81,15 +82,54 @@ grpc::ServerUnaryReactor* SessionService::OpenSession(
     v1::OpenSessionResponse* response) {
   auto caller = callers_.Of(*context);
   if (!caller.ok()) return Answer(context, caller.status());
-  return AnswerInThread(context, threads_, caller->client(),
-                        [this, context, caller = *caller, request, response] {
-                          return Open(*context, caller, *request, response);
-                        });
+  return AnswerInThread(
+      context, threads_, caller->client(),
+      [this, context, caller = *caller, request, response] {
+        const absl::Status status = Open(*context, caller, *request, response);
+        if (absl::IsUnavailable(status) && registry_.restarting()) {
+          // gRPC's own word for "try again soon".
+          context->AddTrailingMetadata("grpc-retry-pushback-ms", "100");
+        }
+        return status;
+      });
+}
+
+absl::Status SessionService::TakeUp(const grpc::ServerContextBase& context,
+                                    const Caller& caller,
+                                    const std::string& session_id,
+                                    v1::AttachSessionResponse* response) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto session, registry_.FindById(session_id));
+  // As if there were none: its name is nobody else's business.
+  if (session->client() != caller.client()) {
+    return absl::NotFoundError(absl::StrCat(
+        "there is no session ", session->id(), " of ", caller.client()));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const Session::TakenUp taken, session->TakeUp());
+  v1::OpenSessionResponse& description = *response->mutable_session();
+  Describe(*session, PeerTable::IsLocal(context.peer()), registry_.quotas(),
+           &description);
+  description.set_token(taken.token);
+  description.set_tenant(caller.tenant->name());
+  description.set_epoch(taken.epoch);
+  response->set_received_through(taken.received_through);
+  if (taken.fault.has_value()) *response->mutable_fault() = *taken.fault;
+  callers_.RecordSession(context, caller, session->id());
+  return absl::OkStatus();
 }
 
 grpc::ServerUnaryReactor* SessionService::AttachSession(
-    grpc::CallbackServerContext* context, const v1::AttachSessionRequest*,
+    grpc::CallbackServerContext* context,
+    const v1::AttachSessionRequest* request,
     v1::AttachSessionResponse* response) {
+  if (!request->session_id().empty()) {
+    auto caller = callers_.Of(*context);
+    if (!caller.ok()) return Answer(context, caller.status());
+    return AnswerInThread(context, threads_, caller->client(),
+                          [this, context, caller = *caller, request, response] {
+                            return TakeUp(*context, caller,
+                                          request->session_id(), response);
+                          });
+  }
   auto session = SessionOf(registry_, *context);
   if (!session.ok()) return Answer(context, session.status());
   return AnswerInThread(
@@ -99,6 +139,9 @@ grpc::ServerUnaryReactor* SessionService::AttachSession(
         session->NoteAttach();
         Describe(*session, PeerTable::IsLocal(context->peer()),
                  registry_.quotas(), response->mutable_session());
+        HOLDFAST_ASSIGN_OR_RETURN(const uint64_t received,
+                                  session->ReceivedThrough());
+        response->set_received_through(received);
         return absl::OkStatus();
       });
 }

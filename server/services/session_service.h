@@ -2,6 +2,8 @@
 #ifndef HOLDFAST_SERVER_SERVICES_SESSION_SERVICE_H_
 #define HOLDFAST_SERVER_SERVICES_SESSION_SERVICE_H_
 
+#include <string>
+
 #include "holdfast/v1/sessions.grpc.pb.h"
 #include "server/rpc/call_threads.h"
 #include "server/sharing/export_registry.h"
@@ -54,6 +56,10 @@ class SessionService final : public v1::SessionService::CallbackService {
   absl::Status Open(const grpc::ServerContextBase& context,
                     const Caller& caller, const v1::OpenSessionRequest& request,
                     v1::OpenSessionResponse* response);
+  // Gives the caller a session of its tenant's by name.
+  absl::Status TakeUp(const grpc::ServerContextBase& context,
+                      const Caller& caller, const std::string& session_id,
+                      v1::AttachSessionResponse* response);
 
   SessionRegistry& registry_;
   const Callers& callers_;

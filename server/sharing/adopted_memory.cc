@@ -9,6 +9,12 @@
 #include "server/sharing/shared_record.h"
 
 namespace holdfast {
+namespace {
+
+// Sizes of chunks are multiples of it, in bytes: the drivers' granularity.
+constexpr uint64_t kChunkUnit = uint64_t{2} << 20;
+
+}  // namespace
 
 absl::Status SessionMemory::Adopt(std::map<uint64_t, KeptChunk> chunks) {
   for (auto& [number, chunk] : chunks) {
@@ -57,9 +63,25 @@ void SessionMemory::AdoptImport(uint64_t import, SharedResource resource,
   last_import_ = std::max(last_import_, import);
 }
 
+void SessionMemory::AdoptSleeping(uint64_t import,
+                                  const internal::SharedRange& range) {
+  Imported& imported = imports_[import];
+  imported.resource.kind = v1::HANDLE_KIND_BUFFER;
+  imported.resource.device = range.device();
+  imported.resource.offset = range.offset();
+  imported.resource.size = range.size();
+  imported.resource.rights = range.rights();
+  // A chunk of its own: see SHARING_EXPORT.
+  const uint64_t end = range.offset() + range.size();
+  imported.chunk_size = (end + kChunkUnit - 1) / kChunkUnit * kChunkUnit;
+  Keep(import, &imported);
+  last_import_ = std::max(last_import_, import);
+}
+
 void SessionMemory::Keep(uint64_t number, Imported* import) {
   internal::ImportRecord record;
   *record.mutable_range() = RecordOf(import->resource);
+  record.set_asleep(import->asleep());
   if (import->version != nullptr) {
     const CollectionVersion& version = import->version->version();
     record.set_owner(version.client);

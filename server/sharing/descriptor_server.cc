@@ -12,23 +12,30 @@
 #include <cstring>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "server/collections/collection.h"
 #include "server/tenants/identity.h"
 
 namespace holdfast {
 namespace {
 
-// The user at the other end, as NameOf has it.
-std::string UserOf(int socket) {
+// The process at the other end, when it connected.
+struct Peer {
+  std::string user;     // as NameOf has it
+  std::string process;  // "pid 4711"; 0: of another namespace
+};
+
+Peer PeerOf(int socket) {
   ucred peer = {};
   socklen_t size = sizeof peer;
   UserIdentity user;
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {
     user.uid = peer.uid;
   }
-  return NameOf(user);
+  return {NameOf(user), absl::StrCat("pid ", peer.pid)};
 }
 
 bool SendDescriptor(int socket, int fd) {
@@ -103,7 +110,7 @@ void DescriptorServer::Accept() {
     absl::SleepFor(absl::Milliseconds(10));
     return;
   }
-  connections_.push_back({std::move(socket), nullptr, nullptr});
+  connections_.push_back({std::move(socket), nullptr, nullptr, nullptr});
   if (connections_.size() - holding_.used() <= kMaxSilent) return;
   connections_.erase(
       std::find_if(connections_.begin(), connections_.end(), silent));
@@ -125,8 +132,8 @@ bool DescriptorServer::Attend(Connection& connection) {
 
 absl::Status DescriptorServer::Hand(Connection& connection,
                                     const std::string& token) {
-  auto share =
-      std::make_unique<ShareHold>(holding_, UserOf(connection.socket.get()));
+  const Peer peer = PeerOf(connection.socket.get());
+  auto share = std::make_unique<ShareHold>(holding_, peer.user);
   HOLDFAST_RETURN_IF_ERROR(share->Take(1));
   HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource,
                             exports_.RedeemForeign(token));
@@ -137,6 +144,9 @@ absl::Status DescriptorServer::Hand(Connection& connection,
                             resource.chunk->Open(resource.rights));
   if (!SendDescriptor(connection.socket.get(), fd.get())) {
     return absl::ErrnoToStatus(errno, "send a descriptor");
+  }
+  if (resource.version != nullptr) {
+    connection.reader = resource.version->OpenFor(peer.process);
   }
   connection.held = std::move(resource.chunk);
   connection.share = std::move(share);

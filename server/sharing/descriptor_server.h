@@ -47,6 +47,8 @@ class DescriptorServer {
     UniqueFd socket;
     std::shared_ptr<SharedChunk> held;  // null: has said nothing yet
     std::unique_ptr<ShareHold> share;   // of holding_; null likewise
+    // The process as a reader of a collection's version; null: of none.
+    std::shared_ptr<const OpenVersion> reader;
   };
   using Connections = std::list<Connection>;
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/base/printable.h"
 #include "core/base/sha256.h"
 #include "core/base/status_macros.h"
 
@@ -16,6 +17,7 @@ namespace holdfast {
 namespace {
 
 constexpr size_t kMaxSessionIdBytes = 64;
+constexpr size_t kMaxTenantBytes = 256;
 
 absl::StatusOr<std::string> MakeToken() {
   std::string token(ExportRegistry::kTokenBytes, '\0');
@@ -48,11 +50,27 @@ absl::StatusOr<uint32_t> ImportsOf(const v1::ExportResource& terms) {
                    ExportRegistry::kMaxImports));
 }
 
-absl::Status CheckSessionId(const std::string& id) {
-  if (id.size() <= kMaxSessionIdBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("session_id has ", id.size(),
-                                                 " bytes, the limit is ",
-                                                 kMaxSessionIdBytes));
+absl::Status CheckLength(const char* field, const std::string& value,
+                         size_t limit) {
+  if (value.size() <= limit) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      field, " has ", value.size(), " bytes, the limit is ", limit));
+}
+
+// Whom the export is for. A process outside Holdfast is neither a session nor
+// of a tenant.
+absl::Status CheckBinding(const v1::ExportResource& terms) {
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckLength("session_id", terms.session_id(), kMaxSessionIdBytes));
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckLength("tenant", terms.tenant(), kMaxTenantBytes));
+  if (terms.foreign() == v1::FOREIGN_HANDLE_UNSPECIFIED ||
+      (terms.session_id().empty() && terms.tenant().empty())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "an export for processes outside Holdfast cannot be bound to a session "
+      "or a tenant, which they have not");
 }
 
 absl::Status TooMany(size_t count, absl::string_view of) {
@@ -84,7 +102,7 @@ absl::StatusOr<std::string> ExportRegistry::Export(
     const v1::ExportResource& terms) {
   HOLDFAST_ASSIGN_OR_RETURN(const absl::Duration lifetime, LifetimeOf(terms));
   HOLDFAST_ASSIGN_OR_RETURN(const uint32_t imports, ImportsOf(terms));
-  HOLDFAST_RETURN_IF_ERROR(CheckSessionId(terms.session_id()));
+  HOLDFAST_RETURN_IF_ERROR(CheckBinding(terms));
   HOLDFAST_ASSIGN_OR_RETURN(std::string token, MakeToken());
   absl::MutexLock lock(&mutex_);
   if (entries_.size() >= kMaxOfAll) return TooMany(kMaxOfAll, "all sessions");
@@ -93,8 +111,13 @@ absl::StatusOr<std::string> ExportRegistry::Export(
   ++count;
   const bool foreign = terms.foreign() == v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR;
   const absl::Time end = absl::Now() + lifetime;
-  entries_[ToBytes(Sha256(token))] = {
-      session, std::move(resource), terms.session_id(), foreign, imports, end};
+  entries_[ToBytes(Sha256(token))] = {session,
+                                      std::move(resource),
+                                      terms.session_id(),
+                                      terms.tenant(),
+                                      foreign,
+                                      imports,
+                                      end};
   next_end_ = std::min(next_end_, end);
   return token;
 }
@@ -108,14 +131,20 @@ absl::StatusOr<ExportRegistry::Entries::iterator> ExportRegistry::Find(
       "often as it may be, or its session has ended");
 }
 
-absl::StatusOr<SharedResource> ExportRegistry::Redeem(
-    absl::string_view token, const std::string& session, v1::HandleKind kind) {
+absl::StatusOr<SharedResource> ExportRegistry::Redeem(absl::string_view token,
+                                                      const Importer& importer,
+                                                      v1::HandleKind kind) {
   absl::MutexLock lock(&mutex_);
   HOLDFAST_ASSIGN_OR_RETURN(const auto found, Find(token));
   const Entry& entry = found->second;
-  if (!entry.bound_to.empty() && entry.bound_to != session) {
+  if (!entry.bound_to.empty() && entry.bound_to != importer.session) {
     return absl::PermissionDeniedError(
         absl::StrCat("the export is for session ", entry.bound_to, " only"));
+  }
+  if (!entry.tenant.empty() && entry.tenant != importer.tenant) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("the export is for sessions of tenant ",
+                     ToPrintable(entry.tenant), " only"));
   }
   if (entry.resource.kind != kind) {
     return absl::InvalidArgumentError(
@@ -129,7 +158,7 @@ absl::StatusOr<SharedResource> ExportRegistry::RedeemForeign(
     absl::string_view token) {
   absl::MutexLock lock(&mutex_);
   HOLDFAST_ASSIGN_OR_RETURN(const auto found, Find(token));
-  if (!found->second.foreign || !found->second.bound_to.empty()) {
+  if (!found->second.foreign) {
     return absl::PermissionDeniedError(
         "the export is not for processes outside Holdfast: "
         "FOREIGN_HANDLE_POSIX_DESCRIPTOR");

@@ -25,6 +25,8 @@
 
 namespace holdfast {
 
+class OpenVersion;
+
 // Something that can be shared: a range of a chunk.
 struct SharedResource {
   v1::HandleKind kind = v1::HANDLE_KIND_UNSPECIFIED;
@@ -37,6 +39,9 @@ struct SharedResource {
   uint64_t size = 0;
   v1::Rights rights = v1::RIGHTS_UNSPECIFIED;
   std::shared_ptr<EventPage> event;  // null: no event
+  // The version of a collection that it belongs to; null: to none, or nobody
+  // needs to know.
+  std::shared_ptr<const OpenVersion> version;
 };
 
 // Every token that can be redeemed, of all sessions. A token ends when it has
@@ -63,9 +68,14 @@ class ExportRegistry {
                                      SharedResource resource,
                                      const v1::ExportResource& terms);
 
+  // The session that redeems a token.
+  struct Importer {
+    std::string session;
+    std::string tenant;
+  };
   // As ImportResource says; counts as one import.
   absl::StatusOr<SharedResource> Redeem(absl::string_view token,
-                                        const std::string& session,
+                                        const Importer& importer,
                                         v1::HandleKind kind);
   // The same for a process that has no session: the token was made for such.
   absl::StatusOr<SharedResource> RedeemForeign(absl::string_view token);
@@ -96,6 +106,7 @@ class ExportRegistry {
     std::string session;  // that made it
     SharedResource resource;
     std::string bound_to;  // a session; empty: any
+    std::string tenant;    // of the session; empty: any
     bool foreign = false;
     uint32_t imports_left = 0;
     absl::Time end;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The requests of SessionMemory that make and open versions of collections.
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,9 +14,6 @@
 namespace holdfast {
 namespace {
 
-// Bytes of a description; it came in one message of a client's.
-constexpr size_t kMaxDescription = size_t{4} << 20;
-
 absl::StatusOr<v1::CommitCollection> ReadContents(int descriptor) {
   if (!IsSealed(descriptor)) {
     return absl::InvalidArgumentError("the description is no sealed memfd");
@@ -24,7 +22,7 @@ absl::StatusOr<v1::CommitCollection> ReadContents(int descriptor) {
       const FileMapping mapping,
       FileMapping::Map(descriptor, FileMapping::Access::kReadOnly));
   v1::CommitCollection contents;
-  if (mapping.size() > kMaxDescription ||
+  if (mapping.size() > kMaxCollectionDescription ||
       !contents.ParseFromArray(mapping.data(),
                                static_cast<int>(mapping.size()))) {
     return absl::InvalidArgumentError("the description cannot be read");
@@ -61,11 +59,16 @@ absl::StatusOr<SharedResource> SessionMemory::Committed(
     return Range(buffer.chunk(), buffer.offset(), buffer.size());
   }
   const auto found = imports_.find(buffer.import());
-  if (found != imports_.end() && found->second.version != nullptr) {
-    return found->second.resource;
+  if (found == imports_.end() || found->second.version == nullptr) {
+    return absl::FailedPreconditionError(
+        "a buffer was imported and is of no collection that is mapped: its "
+        "owner can change it after the commit");
   }
-  return absl::FailedPreconditionError(
-      "an imported buffer is of no collection");
+  const std::string& owner = found->second.version->version().client;
+  if (owner == tenant_->name()) return found->second.resource;
+  return absl::PermissionDeniedError(
+      absl::StrCat("a buffer belongs to a collection of ", owner,
+                   ", who pays for it: copy its arrays to adopt them"));
 }
 
 // A descriptor says nothing of who may write on a GPU, so it is only for those
@@ -102,6 +105,7 @@ absl::StatusOr<SharedResource> SessionMemory::OfCollection(
   SharedResource part = imported;
   part.offset += request.offset();
   part.size = request.size();
+  part.version = opened;
   return part;
 }
 
@@ -114,28 +118,27 @@ absl::Status SessionMemory::Commit(const internal::CommitRequest& request,
         request.buffers_size(), " buffers; limit: ", kMaxCollectionBuffers));
   }
   Seals seals;
-  Charge charge;
+  std::vector<std::shared_ptr<const Charge>> charges;
   std::vector<SharedResource> buffers;
   for (const internal::CommittedBuffer& buffer : request.buffers()) {
     HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource, Committed(buffer));
     HOLDFAST_RETURN_IF_ERROR(seals.Add(resource.chunk));
-    HOLDFAST_ASSIGN_OR_RETURN(Charge more,
-                              tenant_->collection_bytes()->Take(resource.size));
-    charge.Add(std::move(more));
+    HOLDFAST_ASSIGN_OR_RETURN(
+        charges.emplace_back(),
+        resource.chunk->ChargeOnce(*tenant_->collection_bytes()));
     buffers.push_back(std::move(resource));
   }
   HOLDFAST_ASSIGN_OR_RETURN(
       *answer->reply.mutable_collection(),
       services_.collections.Commit(
           tenant_->name(), session_, std::move(contents), std::move(buffers),
-          {std::move(charge), tenant_->collections()}));
+          {std::move(charges), tenant_->collections()}));
   seals.Keep();
   return absl::OkStatus();
 }
 
-absl::Status SessionMemory::OpenVersionOf(const internal::OpenRequest& request,
-                                          Answer* answer) {
-  HOLDFAST_RETURN_IF_ERROR(CheckMayImport());
+absl::StatusOr<SessionMemory::Imported> SessionMemory::FindBuffer(
+    const internal::OpenRequest& request, v1::CollectionVersion* summary) {
   HOLDFAST_ASSIGN_OR_RETURN(
       auto opened,
       services_.collections.Open(tenant_->name(), session_, request.name(),
@@ -145,14 +148,64 @@ absl::Status SessionMemory::OpenVersionOf(const internal::OpenRequest& request,
     return absl::OutOfRangeError(absl::StrCat("buffer ", request.buffer(),
                                               " of ", version.buffers.size()));
   }
-  v1::CollectionVersion& summary = *answer->reply.mutable_collection();
-  summary.set_name(request.name());
-  summary.set_version(version.number);
+  summary->set_name(request.name());
+  summary->set_version(version.number);
   for (const SharedResource& buffer : version.buffers) {
-    summary.add_buffer_sizes(buffer.size);
+    summary->add_buffer_sizes(buffer.size);
   }
   SharedResource resource = version.buffers[request.buffer()];
-  return AddImport({std::move(resource), std::move(opened), {}}, answer);
+  return Imported{std::move(resource), std::move(opened), {}};
+}
+
+absl::Status SessionMemory::OpenVersionOf(const internal::OpenRequest& request,
+                                          Answer* answer) {
+  HOLDFAST_RETURN_IF_ERROR(CheckMayImport());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Imported imported,
+      FindBuffer(request, answer->reply.mutable_collection()));
+  return AddImport(std::move(imported), answer);
+}
+
+// The import stays, without what it was of, so that a successor of the executor
+// knows which addresses it keeps.
+absl::Status SessionMemory::Sleep(uint64_t import) {
+  const auto found = imports_.find(import);
+  if (found == imports_.end() || found->second.version == nullptr) {
+    return absl::FailedPreconditionError("the buffer is of no collection");
+  }
+  Imported& imported = found->second;
+  imported.chunk_size = imported.resource.chunk->size();
+  imported.resource.chunk = nullptr;
+  imported.version = nullptr;
+  Keep(import, &imported);
+  return absl::OkStatus();
+}
+
+absl::Status SessionMemory::Wake(const internal::WakeRequest& request,
+                                 Answer* answer) {
+  const auto found = imports_.find(request.import());
+  if (found == imports_.end() || !found->second.asleep()) {
+    return absl::FailedPreconditionError("the buffer does not sleep");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Imported imported,
+      FindBuffer(request.open(), answer->reply.mutable_collection()));
+  Imported& sleeping = found->second;
+  const SharedResource& now = imported.resource;
+  if (now.chunk->size() != sleeping.chunk_size ||
+      now.offset != sleeping.resource.offset ||
+      now.size != sleeping.resource.size) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("buffer ", request.open().buffer(), " of version ",
+                     answer->reply.collection().version(), " has ", now.size,
+                     " bytes, and had ", sleeping.resource.size,
+                     " when it was unmapped: open it anew"));
+  }
+  imported.kept = std::move(sleeping.kept);
+  sleeping = std::move(imported);
+  HOLDFAST_RETURN_IF_ERROR(DescribeImport(request.import(), answer));
+  Keep(request.import(), &sleeping);
+  return absl::OkStatus();
 }
 
 }  // namespace holdfast

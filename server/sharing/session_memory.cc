@@ -211,6 +211,10 @@ absl::Status SessionMemory::Carry(const internal::SharingRequest& request,
       return OpenVersionOf(request.open(), answer);
     case internal::SharingRequest::kReopen:
       return Reopen(request.reopen(), answer);
+    case internal::SharingRequest::kSleep:
+      return Sleep(request.sleep());
+    case internal::SharingRequest::kWake:
+      return Wake(request.wake(), answer);
     case internal::SharingRequest::kEventPage: {
       HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
                                 OpenEventPage(request.event_page()));
@@ -361,7 +365,10 @@ absl::Status SessionMemory::Import(const internal::ImportRequest& request,
   HOLDFAST_RETURN_IF_ERROR(CheckMayImport());
   HOLDFAST_ASSIGN_OR_RETURN(
       SharedResource resource,
-      services_.exports.Redeem(request.token(), session_, request.kind()));
+      services_.exports.Redeem(
+          request.token(),
+          {session_, tenant_ == nullptr ? "" : tenant_->name()},
+          request.kind()));
   return AddImport({std::move(resource), nullptr, {}}, answer);
 }
 
@@ -386,11 +393,17 @@ absl::Status SessionMemory::Reopen(uint64_t import, Answer* answer) {
 
 absl::Status SessionMemory::DescribeImport(uint64_t import,
                                            Answer* answer) const {
-  const SharedResource& resource = imports_.at(import).resource;
+  const Imported& found = imports_.at(import);
+  const SharedResource& resource = found.resource;
   internal::ImportedResource& imported = *answer->reply.mutable_imported();
-  HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
-                            resource.chunk->Open(resource.rights));
-  imported.set_chunk_size(resource.chunk->size());
+  if (found.asleep()) {
+    imported.set_asleep(true);
+    imported.set_chunk_size(found.chunk_size);
+  } else {
+    HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
+                              resource.chunk->Open(resource.rights));
+    imported.set_chunk_size(resource.chunk->size());
+  }
   imported.set_import(import);
   imported.set_device(resource.device);
   imported.set_offset(resource.offset);
@@ -400,7 +413,10 @@ absl::Status SessionMemory::DescribeImport(uint64_t import,
 }
 
 void SessionMemory::Close() {
-  if (!session_.empty()) services_.exports.EndSession(session_);
+  if (!session_.empty()) {
+    services_.exports.EndSession(session_);
+    services_.collections.EndSession(session_);
+  }
   session_.clear();
   *ended_ = true;
   for (const auto& [id, chunk] : chunks_) {
@@ -418,7 +434,7 @@ void SessionMemory::Report(v1::SessionUsage* usage) const {
   usage->mutable_imports()->set_limit(kMaxImports);
   uint64_t bytes = 0;
   for (const auto& [id, import] : imports_) {
-    bytes += import.resource.chunk->size();
+    if (!import.asleep()) bytes += import.resource.chunk->size();
   }
   usage->set_imported_bytes(bytes);
 }

@@ -59,6 +59,7 @@ class SessionMemory {
   // RESOURCE_EXHAUSTED: too many.
   absl::Status Hold(const internal::ChunkCreated& created, UniqueFd fd);
   void Release(uint64_t chunk);
+  bool HasChunk(uint64_t chunk) const { return chunks_.contains(chunk); }
 
   // After Open: takes the chunks that the session had under an earlier daemon,
   // and charges them. RESOURCE_EXHAUSTED: there is not that much memory.
@@ -72,6 +73,8 @@ class SessionMemory {
       const internal::SharedRange& range);
   void AdoptImport(uint64_t import, SharedResource resource,
                    std::shared_ptr<const OpenVersion> version);
+  // The same of a buffer of a collection that sleeps.
+  void AdoptSleeping(uint64_t import, const internal::SharedRange& range);
 
   // Calls `visit` with each chunk that the session has and a descriptor of it,
   // which is borrowed, until one call fails. A saved chunk has none: -1.
@@ -101,6 +104,7 @@ class SessionMemory {
   // `descriptor` came with the request; -1: none.
   Answer Ask(const internal::SharingRequest& request, int descriptor);
   void ReleaseImport(uint64_t import) { imports_.erase(import); }
+  bool HasImport(uint64_t import) const { return imports_.contains(import); }
 
   // The session has ended: lets go of everything. Memory that others use stays.
   void Close();
@@ -123,11 +127,15 @@ class SessionMemory {
     bool on_device() const { return fd.valid() || !saved_offset.has_value(); }
   };
 
-  // A resource of another session that this one uses.
+  // A resource of another session that this one uses. One that sleeps is none:
+  // it has no chunk and no version, and its place in what it was stays.
   struct Imported {
     SharedResource resource;
     std::shared_ptr<const OpenVersion> version;  // null: of no collection
     DescriptorStore::Kept kept;
+    uint64_t chunk_size = 0;  // of a sleeping one
+
+    bool asleep() const { return resource.chunk == nullptr; }
   };
 
   KeptName Name(const char* kind, uint64_t number) const;
@@ -163,6 +171,11 @@ class SessionMemory {
       const internal::CommittedBuffer& buffer);
   absl::Status OpenVersionOf(const internal::OpenRequest& request,
                              Answer* answer);
+  // Finds the buffer that is asked for, and says which version it is of.
+  absl::StatusOr<Imported> FindBuffer(const internal::OpenRequest& request,
+                                      v1::CollectionVersion* summary);
+  absl::Status Sleep(uint64_t import);
+  absl::Status Wake(const internal::WakeRequest& request, Answer* answer);
 
   const Services services_;
   std::string session_;  // empty: not open

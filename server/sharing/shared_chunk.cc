@@ -6,8 +6,10 @@
 
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
 
 namespace holdfast {
 namespace {
@@ -54,6 +56,18 @@ absl::StatusOr<bool> SharedChunk::Seal() {
 void SharedChunk::Unseal() {
   absl::MutexLock lock(&mutex_);
   sealed_ = false;
+}
+
+absl::StatusOr<std::shared_ptr<const Charge>> SharedChunk::ChargeOnce(
+    Quota& quota) {
+  absl::MutexLock lock(&mutex_);
+  std::shared_ptr<const Charge> charge = charge_.lock();
+  if (charge == nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(Charge taken, quota.Take(options_.size));
+    charge = std::make_shared<const Charge>(std::move(taken));
+    charge_ = charge;
+  }
+  return charge;
 }
 
 absl::Status CheckChunkDescriptor(int fd, uint64_t size) {

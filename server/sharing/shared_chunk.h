@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/sharing_commands.pb.h"
+#include "server/executor/quota.h"
 #include "server/restart/descriptor_store.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/memory_ledger.h"
@@ -65,11 +66,18 @@ class SharedChunk {
   // The session that made it has ended.
   bool orphaned() const { return *options_.owner_ended; }
 
+  // Charges the chunk to those whose collection it belongs to, once, however
+  // many arrays and versions lie in it: the first call takes its bytes from
+  // `quota`, and while the result lives each further call returns the same.
+  // RESOURCE_EXHAUSTED: as Quota::Take.
+  absl::StatusOr<std::shared_ptr<const Charge>> ChargeOnce(Quota& quota);
+
  private:
   const Options options_;
   mutable absl::Mutex mutex_;
   bool writable_elsewhere_ ABSL_GUARDED_BY(mutex_) = false;
   bool sealed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::weak_ptr<const Charge> charge_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Is `fd` something that a driver may make of device memory of this size? A

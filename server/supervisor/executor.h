@@ -45,6 +45,10 @@ class Executor {
   // until the deadline; after that returns the last report.
   virtual internal::Usage AskUsage(absl::Time deadline) = 0;
 
+  // The last command of its session that has arrived. DATA_LOSS: it has written
+  // nonsense; UNAVAILABLE: it has no session.
+  virtual absl::StatusOr<uint64_t> ReceivedThrough() = 0;
+
   // Gives it its session; returns when its socket accepts calls. Once. If it
   // succeeds another executor, all that one had is there again, but for what
   // the answer names, and it serves after Resume.

@@ -9,7 +9,9 @@
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "server/journal/journal_reader.h"
 #include "server/rpc/status_conversion.h"
+#include "server/supervisor/executor_report.h"
 
 namespace holdfast {
 namespace {
@@ -267,6 +269,7 @@ void ExecutorProcess::ReadMessages() {
 
 absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
                                      UniqueFd fd) {
+  HOLDFAST_RETURN_IF_ERROR(CheckReport(message));
   switch (message.message_case()) {
     case internal::FromExecutor::kFetchObject:
       return AnswerFetch(message.fetch_object().sha256());
@@ -298,7 +301,12 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
     NoteServing(message.serving(), std::move(fd));
     return absl::OkStatus();
   }
-  if (message.has_quiesced()) quiesced_ = message.quiesced();
+  if (message.has_quiesced()) {
+    if (holdings_ != nullptr && fd.valid()) {
+      HOLDFAST_RETURN_IF_ERROR(holdings_->HoldVariables(std::move(fd)));
+    }
+    quiesced_ = message.quiesced();
+  }
   if (message.has_memory_saved()) saved_ = message.memory_saved();
   if (holdings_ == nullptr) return absl::OkStatus();
   return NoteHoldings(message, std::move(fd));
@@ -329,6 +337,7 @@ absl::Status ExecutorProcess::NoteHoldings(
 void ExecutorProcess::NoteUsage(const internal::Usage& usage) {
   if (usage.asked_for()) {
     usage_ = usage;
+    usage_asked_ = false;
     ++usages_;
   } else {
     *usage_.mutable_usage()->mutable_device_bytes() =
@@ -336,17 +345,23 @@ void ExecutorProcess::NoteUsage(const internal::Usage& usage) {
   }
 }
 
+// One question at a time is on its way, however many ask: an executor that
+// stands still must not fill its channel.
 internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
   uint64_t before = 0;
+  bool asked = false;
   {
     absl::MutexLock lock(&mutex_);
     if (!serving_.has_value() || ended_.has_value()) return usage_;
     before = usages_;
+    asked = std::exchange(usage_asked_, true);
   }
   internal::ToExecutor message;
   message.mutable_report_usage();
-  const absl::Status sent = process_->channel().Send(message);
+  const absl::Status sent =
+      asked ? absl::OkStatus() : process_->channel().Send(message);
   absl::MutexLock lock(&mutex_);
+  if (!sent.ok()) usage_asked_ = false;
   const auto answered = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return usages_ != before || ended_.has_value();
   };
@@ -360,6 +375,16 @@ internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
       usage.mutable_usage()->mutable_reserved_bytes());
   holdings_->memory().Report(usage.mutable_usage());
   return usage;
+}
+
+absl::StatusOr<uint64_t> ExecutorProcess::ReceivedThrough() {
+  absl::MutexLock lock(&mutex_);
+  if (holdings_ == nullptr) {
+    return absl::UnavailableError("the executor has no session");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const journal::Progress progress,
+                            journal::ReadProgress(holdings_->journal()));
+  return progress.received;
 }
 
 absl::Status ExecutorProcess::AnswerReserve(const internal::Reserve& reserve) {
@@ -437,7 +462,7 @@ void ExecutorProcess::NoteServing(const internal::Serving& serving,
       paced_ = services_.pacer.Join(*counts_, tenant_, devices_);
     }
   }
-  serving_ = serving;
+  serving_ = Shortened(serving);
 }
 
 void ExecutorProcess::NoteReady(const internal::Ready& ready) {
@@ -450,6 +475,11 @@ void ExecutorProcess::NoteReady(const internal::Ready& ready) {
 
 absl::Status ExecutorProcess::HoldChunk(const internal::ChunkCreated& created,
                                         UniqueFd fd) {
+  if (!fd.valid() || !services_.ledger.HasDevice(created.device())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it made a chunk on device ", created.device(),
+        fd.valid() ? ", which does not exist" : " without a descriptor"));
+  }
   absl::MutexLock lock(&mutex_);
   if (holdings_ == nullptr) return absl::OkStatus();
   return holdings_->memory().Hold(created, std::move(fd));
@@ -481,7 +511,7 @@ void ExecutorProcess::NoteFault(const internal::Fault& fault) {
   {
     absl::MutexLock lock(&mutex_);
     if (ended_.has_value()) return;
-    if (!fault_.has_value()) fault_ = fault;
+    if (!fault_.has_value()) fault_ = Shortened(fault);
     const auto detail = GetErrorDetail(FromError(fault_->error()));
     frozen_ = !end_wanted_ && serving_.has_value() && detail.has_value() &&
               detail->result != 0;

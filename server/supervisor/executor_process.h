@@ -69,6 +69,7 @@ class ExecutorProcess final : public Executor {
 
   pid_t pid() const override { return process_->pid(); }
   internal::Usage AskUsage(absl::Time deadline) override;
+  absl::StatusOr<uint64_t> ReceivedThrough() override;
   absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
                                           absl::Time deadline) override;
   absl::Status Resume(absl::Time deadline) override;
@@ -126,6 +127,8 @@ class ExecutorProcess final : public Executor {
   mutable absl::Mutex mutex_;
   internal::Usage usage_ ABSL_GUARDED_BY(mutex_);
   uint64_t usages_ ABSL_GUARDED_BY(mutex_) = 0;  // that were asked for
+  // A question is on its way, or its answer.
+  bool usage_asked_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<internal::Ready> ready_ ABSL_GUARDED_BY(mutex_);
   std::optional<internal::Serving> serving_ ABSL_GUARDED_BY(mutex_);
   std::optional<internal::Quiesced> quiesced_ ABSL_GUARDED_BY(mutex_);

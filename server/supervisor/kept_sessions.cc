@@ -52,6 +52,7 @@ Session::Options SessionRegistry::OptionsOf(
       .execution = start.execution,
       .grace =
           absl::Seconds(grace.seconds()) + absl::Nanoseconds(grace.nanos()),
+      .detachable = record.detachable(),
       .devices = {assign.devices().begin(), assign.devices().end()},
       .socket_path = record.socket_path(),
       .descriptor_socket_path = record.descriptor_socket_path(),
@@ -93,10 +94,14 @@ void SessionRegistry::SkipNumbers(uint64_t through) {
 }
 
 absl::Status SessionRegistry::ParkAll(absl::Time deadline) {
-  bool drains = false;  // An operator has asked for it.
+  SetParking(true);
   {
+    // Those that are being opened are parked with the others.
     absl::MutexLock lock(&mutex_);
-    drains = std::exchange(paused_, true);
+    const auto opened = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return in_transit_ == 0;
+    };
+    mutex_.AwaitWithDeadline(absl::Condition(&opened), deadline);
   }
   const auto sessions = List();
   std::vector<absl::Status> parked(sessions.size());
@@ -113,7 +118,7 @@ absl::Status SessionRegistry::ParkAll(absl::Time deadline) {
   for (size_t i = 0; i < sessions.size(); ++i) {
     if (parked[i].ok()) sessions[i]->Unpark(absl::Now() + kUnparkTime);
   }
-  if (!drains) SetPaused(false);
+  SetParking(false);
   return absl::FailedPreconditionError(absl::StrJoin(refusals, "; "));
 }
 
@@ -121,10 +126,19 @@ void SessionRegistry::UnparkAll() {
   for (const auto& session : List()) {
     session->Unpark(absl::Now() + kUnparkTime);
   }
-  SetPaused(false);
+  SetParking(false);
+}
+
+void SessionRegistry::SetParking(bool parking) {
+  absl::MutexLock lock(&mutex_);
+  parking_ = parking;
 }
 
 void SessionRegistry::TellRestart() {
+  {
+    absl::MutexLock lock(&mutex_);
+    restarting_ = true;
+  }
   for (const auto& session : List()) session->TellRestart();
 }
 

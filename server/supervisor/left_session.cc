@@ -55,13 +55,14 @@ absl::Status Session::Park(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
     const auto settled = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return state_ != State::STATE_RECOVERING;
+      return state_ != State::STATE_RECOVERING && !suspending_;
     };
     if (!mutex_.AwaitWithDeadline(absl::Condition(&settled), deadline)) {
       return absl::DeadlineExceededError(
-          absl::StrCat("session ", id(), " is still recovering"));
+          absl::StrCat("session ", id(),
+                       " is still recovering, or is being "
+                       "suspended"));
     }
-    if (suspending_) return CheckSuspendable();
     // In any other state nothing of it runs.
     if (state_ != State::STATE_ACTIVE && state_ != State::STATE_DETACHED) {
       if (last_fault_.suspended()) executor_->NoteIdle();

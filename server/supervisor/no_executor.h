@@ -17,6 +17,7 @@ class NoExecutor final : public Executor {
  public:
   pid_t pid() const override { return 0; }
   internal::Usage AskUsage(absl::Time) override { return {}; }
+  absl::StatusOr<uint64_t> ReceivedThrough() override { return Gone(); }
   absl::StatusOr<internal::Serving> Serve(const SessionStart&,
                                           absl::Time) override {
     return Gone();

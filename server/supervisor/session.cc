@@ -24,6 +24,9 @@
 namespace holdfast {
 namespace {
 
+// To notice that a client has left.
+constexpr absl::Duration kLeaveTime = absl::Seconds(1);
+
 // An executor that is slow to answer is shown as it was.
 constexpr absl::Duration kUsageTime = absl::Milliseconds(200);
 
@@ -41,6 +44,14 @@ std::shared_ptr<grpc::Channel> ConnectToExecutor(const std::string& path) {
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   return grpc::CreateCustomChannel(
       "unix:" + path, grpc::InsecureChannelCredentials(), arguments);
+}
+
+google::protobuf::Timestamp ToTimestamp(absl::Time time) {
+  google::protobuf::Timestamp timestamp;
+  timestamp.set_seconds(absl::ToUnixSeconds(time));
+  timestamp.set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(
+      time - absl::FromUnixSeconds(timestamp.seconds()))));
+  return timestamp;
 }
 
 absl::Status LostStatus(const std::string& id, const absl::Status& reason) {
@@ -113,10 +124,7 @@ v1::SessionInfo Session::Info() const {
   info.set_peer(options_.peer);
   info.set_tenant(options_.client);
   const std::shared_ptr<Executor> executor = this->executor();
-  info.mutable_opened()->set_seconds(absl::ToUnixSeconds(opened_));
-  info.mutable_opened()->set_nanos(
-      static_cast<int32_t>(absl::ToInt64Nanoseconds(
-          opened_ - absl::FromUnixSeconds(absl::ToUnixSeconds(opened_)))));
+  *info.mutable_opened() = ToTimestamp(opened_);
   const internal::Usage usage = executor->AskUsage(absl::Now() + kUsageTime);
   *info.mutable_usage() = usage.usage();
   options_.execution->Sum().Report(info.mutable_usage());
@@ -126,6 +134,9 @@ v1::SessionInfo Session::Info() const {
   absl::MutexLock lock(&mutex_);
   info.set_state(ShownState());
   info.set_epoch(epoch_);
+  if (open_keepers_ == 0 && deadline_ < absl::InfiniteFuture()) {
+    *info.mutable_ends() = ToTimestamp(deadline_);
+  }
   info.set_faults(faults_.count());
   if (faults_.count() > 0) *info.mutable_last_fault() = last_fault_;
   if (state_ != State::STATE_SUSPENDED) {
@@ -140,6 +151,47 @@ void Session::NoteAttach() {
   absl::MutexLock lock(&mutex_);
   if (open_keepers_ > 0) return;
   deadline_ = std::max(deadline_, options_.now() + kFirstKeepAlive);
+}
+
+absl::StatusOr<Session::TakenUp> Session::TakeUp() {
+  TakenUp taken;
+  taken.token = options_.token;
+  std::shared_ptr<Executor> executor;
+  {
+    absl::MutexLock lock(&mutex_);
+    // The end of a client that has just left may not have been noticed.
+    const auto left = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return detached_ || !options_.detachable;
+    };
+    mutex_.AwaitWithTimeout(absl::Condition(&left), kLeaveTime);
+    HOLDFAST_RETURN_IF_ERROR(CheckTakeUp());
+    deadline_ = std::max(deadline_, options_.now() + kFirstKeepAlive);
+    taken.epoch = epoch_;
+    if (Faulted()) {
+      taken.received_through = last_fault_.received_through();
+      taken.fault = last_fault_;
+      return taken;
+    }
+    executor = executor_;
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(taken.received_through,
+                            executor->ReceivedThrough());
+  return taken;
+}
+
+absl::Status Session::CheckTakeUp() const {
+  const auto refusal = [this](absl::string_view why) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("session ", id(), " cannot be attached to: ", why));
+  };
+  if (!lost_.ok()) return refusal(lost_.message());
+  if (state_ == State::STATE_CLOSING) return refusal("it is being closed");
+  if (!options_.detachable) {
+    return refusal("it was opened without a detached_lifetime");
+  }
+  // It is set when the last KeepAlive stream ends.
+  if (!detached_) return refusal("it has a client");
+  return absl::OkStatus();
 }
 
 bool Session::HasToken(absl::string_view token) const {

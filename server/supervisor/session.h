@@ -4,7 +4,8 @@
 //
 //   ACTIVE    at least one KeepAlive stream is open, or none was yet and the
 //             session is younger than kFirstKeepAlive
-//   DETACHED  none is open any more; ends after the client's reconnect_grace
+//   DETACHED  none is open any more; ends after the client's reconnect_grace,
+//             or detached_lifetime; another client can take it up then (TakeUp)
 //   RECOVERING, FAULTED
 //             the executor has died, and another one is made ready, or waits
 //             for the client to acknowledge the fault; then ACTIVE or DETACHED
@@ -25,6 +26,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -68,6 +70,9 @@ class Session {
     std::shared_ptr<const ExecutionTotals> execution =
         std::make_shared<ExecutionTotals>();
     absl::Duration grace;
+    // Lives on without a client on purpose: others of its tenant can take it
+    // up.
+    bool detachable = false;
     std::vector<uint32_t> devices;
     std::string socket_path;  // of the executor
     std::string descriptor_socket_path;
@@ -108,6 +113,19 @@ class Session {
 
   // A client says that it is back: it has a while for its KeepAlive stream.
   void NoteAttach();
+  // The last command that has arrived. Fails as Executor::ReceivedThrough.
+  absl::StatusOr<uint64_t> ReceivedThrough() const {
+    return executor()->ReceivedThrough();
+  }
+  // Takes up the session for a client that does not know its token.
+  struct TakenUp {
+    std::string token;
+    uint64_t received_through = 0;         // as AttachSessionResponse
+    std::optional<v1::FaultReport> fault;  // that nobody has acknowledged
+    uint64_t epoch = 0;
+  };
+  // FAILED_PRECONDITION: it has a client, is not detachable, or is lost.
+  absl::StatusOr<TakenUp> TakeUp();
 
   // In constant time.
   bool HasToken(absl::string_view token) const;
@@ -214,6 +232,8 @@ class Session {
   // more use.
   absl::StatusOr<uint64_t> NoteSuspended(const std::shared_ptr<Executor>& saved)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // As TakeUp.
+  absl::Status CheckTakeUp() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // FAILED_PRECONDITION: it is not in a state in which it can be suspended.
   absl::Status CheckSuspendable() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // The successor of a suspended session's executor has not brought all back.
@@ -254,7 +274,8 @@ class Session {
   std::shared_ptr<SharedBlocks> blocks_ ABSL_GUARDED_BY(mutex_);
   v1::SessionInfo::State state_ ABSL_GUARDED_BY(mutex_) =
       v1::SessionInfo::STATE_ACTIVE;
-  bool detached_ ABSL_GUARDED_BY(mutex_) = false;  // while it recovers
+  // It has had a client and has none, whatever its state.
+  bool detached_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 1;
   FaultHistory faults_ ABSL_GUARDED_BY(mutex_);
   v1::FaultReport last_fault_ ABSL_GUARDED_BY(mutex_);

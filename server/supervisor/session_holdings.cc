@@ -64,6 +64,11 @@ absl::Status SessionHoldings::Adopt(KeptSession kept,
   journal_ = std::move(kept.journal);
   kept_journal_ = kept_.Keep(Name("journal", {epoch_}), journal_.get());
   if (kept.idle) NoteIdle();
+  // Those of a daemon that was killed before all was idle hold no more.
+  const bool in_order = kept.idle || kept.suspension.has_value();
+  if (in_order && kept.variables.valid()) {
+    HOLDFAST_RETURN_IF_ERROR(HoldVariables(std::move(kept.variables)));
+  }
   internal::MemoryPlace arenas;
   arenas.set_host(internal::HOST_MEMORY_ARENA);
   for (auto& [handle, arena] : kept.arenas) {
@@ -117,6 +122,15 @@ void SessionHoldings::NoteIdle() {
   idle_ = kept_.KeepRecord(Name("idle"), internal::Resume());
 }
 
+absl::Status SessionHoldings::HoldVariables(UniqueFd memory) {
+  if (!IsSealed(memory.get())) {
+    return absl::InvalidArgumentError("saved variables are no sealed memfd");
+  }
+  kept_variables_ = kept_.Keep(Name("variables"), memory.get());
+  variables_ = std::move(memory);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<internal::SaveMemory> SessionHoldings::PrepareSuspension(
     const std::string& path) {
   HOLDFAST_RETURN_IF_ERROR(CheckSuspendable());
@@ -152,6 +166,7 @@ void SessionHoldings::EndRestore() {
   // In this order: whatever is left of the old epoch counts no more.
   kept_journal_ = kept_.Keep(Name("journal", {epoch_}), journal_.get());
   idle_ = Kept();
+  DropVariables();
   kept_suspension_ = Kept();
   kept_image_ = Kept();
   old_journal_.Reset();
@@ -177,6 +192,10 @@ absl::Status SessionHoldings::SendTo(Channel& channel) const {
   if (!old_journal_.valid()) return absl::OkStatus();
   message.mutable_restore_journal();
   HOLDFAST_RETURN_IF_ERROR(channel.Send(message, old_journal_.get()));
+  if (variables_.valid()) {
+    message.mutable_restore_variables();
+    HOLDFAST_RETURN_IF_ERROR(channel.Send(message, variables_.get()));
+  }
   for (const auto& [handle, kept] : host_memory_) {
     message.mutable_restore_host_memory()->set_handle(handle);
     message.mutable_restore_host_memory()->set_size(kept.size);
@@ -191,13 +210,13 @@ absl::Status SessionHoldings::SendTo(Channel& channel) const {
 }
 
 void SessionHoldings::ReleaseChunk(uint64_t chunk) {
-  if (old_journal_.valid()) return released_chunks_.push_back(chunk);
-  memory_.Release(chunk);
+  if (!old_journal_.valid()) return memory_.Release(chunk);
+  if (memory_.HasChunk(chunk)) released_chunks_.insert(chunk);
 }
 
 void SessionHoldings::ReleaseImport(uint64_t import) {
-  if (old_journal_.valid()) return released_imports_.push_back(import);
-  memory_.ReleaseImport(import);
+  if (!old_journal_.valid()) return memory_.ReleaseImport(import);
+  if (memory_.HasImport(import)) released_imports_.insert(import);
 }
 
 absl::Status SessionHoldings::HoldHostMemory(
@@ -214,8 +233,11 @@ absl::Status SessionHoldings::HoldHostMemory(
 }
 
 void SessionHoldings::ReleaseHostMemory(uint64_t handle) {
-  if (old_journal_.valid()) return released_host_memory_.push_back(handle);
-  host_memory_.erase(handle);
+  if (!old_journal_.valid()) {
+    host_memory_.erase(handle);
+  } else if (host_memory_.contains(handle)) {
+    released_host_memory_.insert(handle);
+  }
 }
 
 absl::StatusOr<std::shared_ptr<const StoredObject>> SessionHoldings::FindObject(
@@ -246,6 +268,7 @@ void SessionHoldings::KeepObject(std::shared_ptr<const StoredObject> object) {
 
 void SessionHoldings::Close() {
   idle_ = Kept();
+  DropVariables();
   kept_journal_ = Kept();
   memory_.Close();
   grants_.Close();

@@ -8,8 +8,8 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -78,7 +78,13 @@ class SessionHoldings {
   // Nothing of the session runs, and its executor is to end with the daemon; or
   // it goes on after all.
   void NoteIdle();
-  void NoteBusy() { idle_ = Kept(); }
+  void NoteBusy() {
+    idle_ = Kept();
+    DropVariables();
+  }
+  // The values of variables of an executor that is idle, until NoteBusy or
+  // until another one has them. INVALID_ARGUMENT: no sealed memfd.
+  absl::Status HoldVariables(UniqueFd memory);
 
   // For a suspension, while the executor is idle. FAILED_PRECONDITION: as
   // SessionMemory::CheckAlone.
@@ -92,6 +98,10 @@ class SessionHoldings {
     return suspended_memory_ == nullptr ? -1 : suspended_memory_->descriptor();
   }
   void CancelSuspension() { suspended_memory_ = nullptr; }
+  void DropVariables() {
+    kept_variables_ = Kept();
+    variables_.Reset();
+  }
   // The bytes are there: lets go of the device's memory and of all that was
   // granted to the executor. REQUIRES: prepared.
   void Suspend();
@@ -116,6 +126,11 @@ class SessionHoldings {
   absl::Status HoldHostMemory(const internal::HostMemoryCreated& created,
                               UniqueFd memory);
   void ReleaseHostMemory(uint64_t handle);
+  // Releases that are put off until the session is restored.
+  size_t postponed() const {
+    return released_chunks_.size() + released_host_memory_.size() +
+           released_imports_.size();
+  }
 
   // As ObjectStore::Get; what was found is kept for a successor.
   absl::StatusOr<std::shared_ptr<const StoredObject>> FindObject(
@@ -157,15 +172,18 @@ class SessionHoldings {
   std::map<uint64_t, HostMemory> host_memory_;  // by handle
   std::deque<Object> objects_;                  // oldest first
   uint64_t object_bytes_ = 0;
+  UniqueFd
+      variables_;  // none: the executor has not ended in order, or has none
+  Kept kept_variables_;
   std::unique_ptr<SuspendedMemory> suspended_memory_;
   internal::SaveMemory saved_;  // what is where in it
   Kept kept_image_;
   Kept kept_suspension_;
   bool suspended_ = false;  // until a successor has the bytes
-  // Put off until the session is restored.
-  std::vector<uint64_t> released_chunks_;
-  std::vector<uint64_t> released_host_memory_;
-  std::vector<uint64_t> released_imports_;
+  // Put off until the session is restored; each is held.
+  std::set<uint64_t> released_chunks_;
+  std::set<uint64_t> released_host_memory_;
+  std::set<uint64_t> released_imports_;
 };
 
 }  // namespace holdfast

@@ -200,7 +200,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Open(
   HOLDFAST_RETURN_IF_ERROR(CheckRequest(request));
   HOLDFAST_RETURN_IF_ERROR(
       LifetimeOf(request, options_.detached_limit).status());
-  HOLDFAST_RETURN_IF_ERROR(Enter(caller));
+  HOLDFAST_RETURN_IF_ERROR(Enter(caller, deadline));
   CloseLostForRoom();
   absl::StatusOr<Opened> opened =
       StartWithAnyExecutor(request, caller, deadline);
@@ -212,8 +212,16 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Open(
   return opened;
 }
 
-absl::Status SessionRegistry::Enter(const Caller& caller) {
+absl::Status SessionRegistry::Enter(const Caller& caller, absl::Time deadline) {
   absl::MutexLock lock(&mutex_);
+  const auto settled = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return !parking_ || restarting_ || draining_;
+  };
+  mutex_.AwaitWithDeadline(absl::Condition(&settled), deadline);
+  if (parking_ && !draining_) {
+    return absl::UnavailableError(
+        "the daemon makes way for another, which opens sessions again");
+  }
   if (draining_ || paused_) {
     return absl::UnavailableError(
         "the daemon is draining and opens no new sessions");
@@ -364,6 +372,8 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   record.set_peer(caller.peer);
   *record.mutable_grace() =
       ToProto(*LifetimeOf(request, options_.detached_limit));
+  record.set_detachable(ToDuration(request.detached_lifetime()) >
+                        absl::ZeroDuration());
   record.set_recover(PolicyOf(request));
   record.set_socket_path(path);
   record.set_descriptor_socket_path(descriptor_path);
@@ -472,6 +482,13 @@ void SessionRegistry::Drain(std::function<void()> on_empty) {
 void SessionRegistry::SetPaused(bool paused) {
   absl::MutexLock lock(&mutex_);
   paused_ = paused;
+  if (!paused || options_.kept == nullptr) {
+    kept_pause_ = DescriptorStore::Kept();
+    return;
+  }
+  internal::DaemonRecord record;
+  record.set_paused(true);
+  kept_pause_ = options_.kept->KeepRecord({"daemon", {0}}, record);
 }
 
 size_t SessionRegistry::AwaitPausedEmpty(absl::Time deadline) const {

@@ -108,12 +108,17 @@ class SessionRegistry {
   void SkipNumbers(uint64_t through);
 
   // Has every session's work end until `deadline`, for a daemon that makes way
-  // for another, and opens none until UnparkAll. Fails with the reason of each
-  // session that cannot be parked; all go on then.
+  // for another. Fails with the reason of each session that cannot be parked;
+  // all go on then. Open waits until UnparkAll, or fails at TellRestart.
   absl::Status ParkAll(absl::Time deadline);
   void UnparkAll();
-  // Tells the clients that are connected, which then wait for the next daemon.
+  // Tells the clients that are connected, which then wait for the next daemon,
+  // and those whose Open waits, which try again there.
   void TellRestart();
+  bool restarting() const {
+    absl::MutexLock lock(&mutex_);
+    return restarting_;
+  }
 
   // NOT_FOUND: the token, of 16 bytes, names no session.
   absl::StatusOr<std::shared_ptr<Session>> Find(absl::string_view token) const;
@@ -145,7 +150,7 @@ class SessionRegistry {
   void Drain(std::function<void()> on_empty);
 
   // The same for an operator who may take it back: while `paused`, Open is
-  // refused. Does not change a Drain that has begun.
+  // refused. Does not change a Drain that has begun. The next daemon is told.
   void SetPaused(bool paused);
   bool paused() const {
     absl::MutexLock lock(&mutex_);
@@ -164,8 +169,9 @@ class SessionRegistry {
  private:
   using Sessions = std::map<uint64_t, std::shared_ptr<Session>>;
 
-  // Counts a session for the caller, who is over no limit.
-  absl::Status Enter(const Caller& caller);
+  // Counts a session for the caller, who is over no limit. Blocks while all
+  // are parked.
+  absl::Status Enter(const Caller& caller, absl::Time deadline);
   void Leave(const std::string& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Start until an executor answers.
   absl::StatusOr<Opened> StartWithAnyExecutor(
@@ -188,6 +194,7 @@ class SessionRegistry {
   // All but the executor.
   Session::Options OptionsOf(const internal::SessionRecord& record,
                              SessionStart start, Sockets sockets);
+  void SetParking(bool parking);
   std::shared_ptr<Session> TakeOut(const Session& session);
   void NotifyIfEmpty();
 
@@ -196,6 +203,9 @@ class SessionRegistry {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   bool paused_ ABSL_GUARDED_BY(mutex_) = false;
+  DescriptorStore::Kept kept_pause_ ABSL_GUARDED_BY(mutex_);
+  bool parking_ ABSL_GUARDED_BY(mutex_) = false;     // or parked
+  bool restarting_ ABSL_GUARDED_BY(mutex_) = false;  // TellRestart was called
   std::function<void()> on_empty_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   // Sessions that hold an executor but are not in sessions_ yet, or any more:

@@ -110,11 +110,16 @@ absl::Status DeviceShares::Take(uint32_t device, const std::string& tenant,
   const bool is_reserved =
       share.used <= share.reserved && bytes <= share.reserved - share.used;
   const bool leaves_reserved = fits && kept <= size - used - bytes;
-  if (!fits || !(is_reserved || leaves_reserved)) {
+  if (!taking_over_ && (!fits || !(is_reserved || leaves_reserved))) {
     return Refusal(device, entry.totals, kept, bytes);
   }
   Change(entry, tenant, [&](Share& changed) { changed.used += bytes; });
   return absl::OkStatus();
+}
+
+void DeviceShares::SetTakingOver(bool taking_over) {
+  absl::MutexLock lock(&mutex_);
+  taking_over_ = taking_over;
 }
 
 void DeviceShares::Return(uint32_t device, const std::string& tenant,

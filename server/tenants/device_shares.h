@@ -43,6 +43,10 @@ class DeviceShares {
   // bytes asked for and in use, what is reserved for other tenants, and the
   // limit, also as a QuotaExceeded. NOT_FOUND: there is no such device.
   absl::Status Take(uint32_t device, const std::string& tenant, uint64_t bytes);
+  // While a daemon takes over what an earlier one has left, Take refuses
+  // nothing of a device that is there: memory that is held stays, whatever was
+  // reserved for others in between.
+  void SetTakingOver(bool taking_over);
   // REQUIRES: so much was taken.
   void Return(uint32_t device, const std::string& tenant, uint64_t bytes);
 
@@ -78,6 +82,7 @@ class DeviceShares {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;
+  bool taking_over_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<uint32_t, Device> devices_ ABSL_GUARDED_BY(mutex_);
   std::vector<Reservation> of_policy_ ABSL_GUARDED_BY(mutex_);
   // Those of temporary tenants, by name.

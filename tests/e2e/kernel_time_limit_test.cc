@@ -218,8 +218,9 @@ TEST_F(KernelTimeLimitTest, ManyShortKernelsMayTakeLonger) {
 }
 
 TEST_F(KernelTimeLimitTest, ASessionThatDoesNotRecoverEndsWithTheReason) {
-  Client client(
-      {.address = Address(), .kernel_time_limit = kLimit, .recover = false});
+  Client client({.address = Address(),
+                 .kernel_time_limit = kLimit,
+                 .recover = RecoveryPolicy::kNever});
   ASSERT_EQ(client.Spin(), absl::OkStatus());
   const absl::Status status = client.stream().Synchronize();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;

@@ -436,7 +436,8 @@ TEST_F(RecoveryTest, WhatWasMadeBehindTheFaultKnowsThatItDoesNotExist) {
 }
 
 TEST_F(RecoveryTest, ASessionThatWantsNoRecoveryIsLost) {
-  Client client({.address = daemon_.address(), .recover = false});
+  Client client(
+      {.address = daemon_.address(), .recover = RecoveryPolicy::kNever});
   client.KillExecutor();
   ASSERT_TRUE(Eventually([&] { return !client.stream().Synchronize().ok(); }));
   const absl::Status status = client.stream().Synchronize();
@@ -444,9 +445,29 @@ TEST_F(RecoveryTest, ASessionThatWantsNoRecoveryIsLost) {
   EXPECT_TRUE(GetErrorDetail(status)->session_lost);
 }
 
+TEST_F(RecoveryTest, ASessionThatAsksWaitsForItsClientsWord) {
+  Client client(
+      {.address = daemon_.address(), .recover = RecoveryPolicy::kAsk});
+  EXPECT_TRUE(absl::IsFailedPrecondition(client.session().Recover()));
+  for (int i = 0; i < 2; ++i) {
+    client.KillExecutor();
+    ASSERT_TRUE(client.AwaitFault().has_value());
+    // Every call says so, and nothing runs.
+    EXPECT_TRUE(FaultOf(client.Add(1)).has_value());
+    EXPECT_TRUE(FaultOf(client.stream().Synchronize()).has_value());
+    EXPECT_EQ(client.Info().state(), v1::SessionInfo::STATE_FAULTED);
+    ASSERT_EQ(client.session().Recover(), absl::OkStatus());
+    client.ExpectHealthy();
+  }
+  // One that does not want it closes the session.
+  client.KillExecutor();
+  ASSERT_TRUE(client.AwaitFault().has_value());
+  EXPECT_EQ(client.session().Close(), absl::OkStatus());
+}
+
 // One whose device is lost is kept until its successor is ready, and no longer.
 TEST_F(RecoveryTest, AnExecutorThatIsOfNoMoreUseEnds) {
-  for (const bool recover : {true, false}) {
+  for (const auto recover : {RecoveryPolicy::kAlways, RecoveryPolicy::kNever}) {
     Client client({.address = daemon_.address(), .recover = recover});
     const auto executor = static_cast<pid_t>(client.Info().executor_pid());
     ASSERT_EQ(kill(executor, 0), 0);
@@ -454,12 +475,14 @@ TEST_F(RecoveryTest, AnExecutorThatIsOfNoMoreUseEnds) {
                      client.Get("stray"), client.numbers()),
               absl::OkStatus());
     EXPECT_FALSE(client.stream().Synchronize().ok());
-    EXPECT_TRUE(Eventually([&] { return kill(executor, 0) != 0; })) << recover;
+    EXPECT_TRUE(Eventually([&] { return kill(executor, 0) != 0; }))
+        << static_cast<int>(recover);
   }
 }
 
 TEST_F(RecoveryTest, ALostSessionNamesTheErrorOfItsKernel) {
-  Client client({.address = daemon_.address(), .recover = false});
+  Client client(
+      {.address = daemon_.address(), .recover = RecoveryPolicy::kNever});
   ASSERT_EQ(
       Launch(client.stream(), {.grid = 1, .block = 1}, client.Get("trap")),
       absl::OkStatus());

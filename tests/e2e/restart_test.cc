@@ -2,31 +2,43 @@
 //
 // Sessions and collections outlive their daemon: one that makes way for another
 // in order, which clients do not notice, and one that is killed, which they
-// notice as one fault.
+// notice as one fault. HOLDFAST_UPGRADE_LAUNCHES and HOLDFAST_RESTART_MEGABYTES
+// make more of both.
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cpp/admin/admin.h"
 #include "client/cpp/collection/collection.h"
 #include "client/cpp/collection/collection_writer.h"
 #include "client/cpp/fault.h"
+#include "client/cpp/graph/graph.h"
+#include "client/cpp/graph/graph_exec.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/program.h"
 #include "client/cpp/session.h"
+#include "client/cpp/tenants/tenants.h"
 #include "tests/e2e/daemon_process.h"
 
 namespace holdfast::e2e {
@@ -37,11 +49,23 @@ extern "C" __global__ void count(unsigned* sum) { atomicAdd(sum, 1u); }
 extern "C" __global__ void add(int* x, int value) {
   x[blockIdx.x * blockDim.x + threadIdx.x] += value;
 }
+extern "C" __global__ void check(const unsigned* x, unsigned long long count,
+                                 unsigned value, unsigned* wrong) {
+  unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
+  for (; i < count; i += gridDim.x * (unsigned long long)blockDim.x)
+    if (x[i] != value) atomicAdd(wrong, 1u);
+}
 )";
 constexpr int kCount = 1 << 14;
 constexpr uint64_t kBytes = kCount * sizeof(int);
 constexpr LaunchConfig kOneThread = {.grid = 1, .block = 1};
 constexpr LaunchConfig kAll = {.grid = kCount / 256, .block = 256};
+
+uint64_t Setting(const char* name, uint64_t otherwise) {
+  const char* const text = getenv(name);
+  uint64_t value = 0;
+  return text != nullptr && absl::SimpleAtoi(text, &value) ? value : otherwise;
+}
 
 // A session with a kernel that counts its launches, and numbers.
 class Client {
@@ -73,7 +97,7 @@ class Client {
                   sum_);
   }
   absl::Status Add(int value) {
-    for (int& number : expected_) number += value;
+    NoteAdded(value);
     return Launch(stream_, kAll, module_.GetKernel("add").value(), numbers_,
                   value);
   }
@@ -82,7 +106,26 @@ class Client {
     EXPECT_EQ(sum_.Download(sum, stream_), absl::OkStatus());
     return sum[0];
   }
+  Kernel Get(const char* name) { return module_.GetKernel(name).value(); }
+  const Buffer& numbers() const { return numbers_; }
+  const std::vector<int>& expected() const { return expected_; }
+  void NoteAdded(int value) {
+    for (int& number : expected_) number += value;
+  }
   unsigned launches() const { return launches_; }
+  // Words of the buffer that are not `value`.
+  unsigned Wrong(const Buffer& buffer, uint64_t words, uint32_t value) {
+    const Buffer wrong =
+        session_->device(0).Allocate(sizeof(unsigned), stream_).value();
+    EXPECT_EQ(wrong.Fill(uint32_t{0}, stream_), absl::OkStatus());
+    EXPECT_EQ(
+        Launch(stream_, {.grid = 64, .block = 256},
+               module_.GetKernel("check").value(), buffer, words, value, wrong),
+        absl::OkStatus());
+    std::vector<unsigned> count(1);
+    EXPECT_EQ(wrong.Download(count, stream_), absl::OkStatus());
+    return count[0];
+  }
   void ExpectNumbers() {
     std::vector<int> numbers(kCount);
     EXPECT_EQ(numbers_.Download(numbers, stream_), absl::OkStatus());
@@ -97,6 +140,80 @@ class Client {
   Buffer numbers_;
   std::vector<int> expected_;
   unsigned launches_ = 0;
+};
+
+// A session with a resource of each kind that its successor has to make again,
+// and one whose memory and semaphore it imports.
+class Everything {
+ public:
+  explicit Everything(const std::string& address)
+      : owner_({.address = address}),
+        client_({.address = address}),
+        shared_(owner_.session().device(0).AllocateShared(kBytes).value()),
+        counter_(owner_.session().device(0).CreateSemaphore(3).value()),
+        imported_(client_.session()
+                      .device(0)
+                      .Import(shared_.Export().value())
+                      .value()),
+        imported_counter_(client_.session()
+                              .device(0)
+                              .ImportSemaphore(counter_.Export().value())
+                              .value()),
+        arena_(client_.session().CreateArena(kBytes).value()),
+        span_(arena_->Allocate(kBytes).value()) {
+    GraphDefinition definition;
+    EXPECT_TRUE(
+        definition
+            .Add(KernelNode(kAll, client_.Get("add"), client_.numbers(), 5))
+            .ok());
+    graph_.emplace(Graph::Create(client_.session(), definition)
+                       .value()
+                       .Instantiate()
+                       .value());
+    EXPECT_EQ(shared_.Fill(uint32_t{9}, owner_.stream()), absl::OkStatus());
+    EXPECT_EQ(counter_.Signal(7, owner_.stream()), absl::OkStatus());
+    EXPECT_EQ(owner_.session().Synchronize(), absl::OkStatus());
+    EXPECT_EQ(client_.session().Synchronize(), absl::OkStatus());
+  }
+
+  Client& owner() { return owner_; }
+  Client& client() { return client_; }
+
+  void ExpectAll() {
+    client_.ExpectNumbers();
+    ASSERT_EQ(graph_->Launch(client_.stream()), absl::OkStatus());
+    client_.NoteAdded(5);
+    client_.ExpectNumbers();
+    ASSERT_EQ(client_.numbers().CopyTo(span_, client_.stream()),
+              absl::OkStatus());
+    ASSERT_EQ(client_.stream().Synchronize(), absl::OkStatus());
+    EXPECT_EQ(std::memcmp(span_.data(), client_.expected().data(), kBytes), 0);
+    std::vector<uint32_t> found(kBytes / sizeof(uint32_t));
+    ASSERT_EQ(imported_.Download(found, client_.stream()), absl::OkStatus());
+    EXPECT_EQ(found, std::vector<uint32_t>(found.size(), value_));
+    EXPECT_EQ(imported_counter_.Value().value(), count_);
+    // What one writes the other reads, still.
+    ASSERT_EQ(imported_.Fill(++value_, client_.stream()), absl::OkStatus());
+    ASSERT_EQ(imported_counter_.Signal(++count_, client_.stream()),
+              absl::OkStatus());
+    ASSERT_EQ(counter_.Wait(count_, owner_.stream()), absl::OkStatus());
+    ASSERT_EQ(shared_.Download(found, owner_.stream()), absl::OkStatus());
+    EXPECT_EQ(found, std::vector<uint32_t>(found.size(), value_));
+    owner_.ExpectNumbers();
+  }
+
+ private:
+  Client owner_;
+  Client client_;
+  Buffer shared_;
+  Semaphore counter_;
+  Buffer imported_;
+  Semaphore imported_counter_;
+  std::shared_ptr<Arena> arena_;
+  ArenaSpan span_;
+  std::optional<GraphExec> graph_;
+  uint32_t value_ = 9;
+  uint64_t count_ = 7;
 };
 
 // The daemon that a keeper has started; 0: none at present.
@@ -155,6 +272,55 @@ TEST(UpgradeTest, ALocalClientNoticesNothing) {
   client.ExpectNumbers();
 }
 
+// The longest time in which the client got no answer.
+absl::Duration LaunchOn(Client& client, uint64_t at_least,
+                        const std::atomic<bool>& stop) {
+  absl::Duration longest;
+  absl::Time before = absl::Now();
+  while (client.launches() < at_least || !stop) {
+    for (int i = 0; i < 64; ++i) EXPECT_EQ(client.Count(), absl::OkStatus());
+    EXPECT_EQ(client.stream().Synchronize(), absl::OkStatus());
+    const absl::Time now = absl::Now();
+    longest = std::max(longest, now - before);
+    before = now;
+    if (testing::Test::HasFailure()) break;
+  }
+  return longest;
+}
+
+TEST(UpgradeTest, FourClientsThatLaunchAllTheTimeLoseNothing) {
+  constexpr int kClients = 4;
+  const uint64_t each = Setting("HOLDFAST_UPGRADE_LAUNCHES", 4000) / kClients;
+  const DaemonProcess daemon;
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < kClients; ++i) {
+    clients.push_back(
+        std::make_unique<Client>(SessionOptions{.address = daemon.address()}));
+  }
+  std::atomic<bool> stop{false};
+  std::vector<absl::Duration> pauses(kClients);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kClients; ++i) {
+    threads.emplace_back(
+        [&, i] { pauses[i] = LaunchOn(*clients[i], each, stop); });
+  }
+  UpgradeThrice(daemon);
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  uint64_t launches = 0;
+  for (const auto& client : clients) {
+    EXPECT_EQ(client->Sum(), client->launches());
+    client->ExpectNumbers();
+    launches += client->launches();
+  }
+  std::printf("%lu launches, three upgrades, the longest pause %s\n",
+              static_cast<unsigned long>(launches),
+              absl::FormatDuration(
+                  absl::Trunc(*std::max_element(pauses.begin(), pauses.end()),
+                              absl::Microseconds(100)))
+                  .c_str());
+}
+
 TEST(UpgradeTest, ARemoteClientWithAGraceNoticesNothing) {
   const DaemonProcess daemon;
   Client client(
@@ -172,6 +338,52 @@ TEST(UpgradeTest, ClientsThatAreIdleGoOnAfterwards) {
     client->ExpectNumbers();
     EXPECT_EQ(client->session().Close(), absl::OkStatus());
   }
+}
+
+TEST(UpgradeTest, SessionsThatAreOpenedMeanwhileWaitForTheNextDaemon) {
+  const DaemonProcess daemon;
+  std::atomic<bool> stop{false};
+  std::atomic<int> opened{0};
+  std::thread opening([&] {
+    while (!stop) {
+      const auto session = Session::Open({.address = daemon.address()});
+      EXPECT_TRUE(session.ok()) << session.status();
+      if (session.ok()) ++opened;
+    }
+  });
+  UpgradeThrice(daemon);
+  stop = true;
+  opening.join();
+  EXPECT_GT(opened, 0);
+}
+
+TEST(UpgradeTest, ADrainThatAnOperatorAskedForGoesOn) {
+  const DaemonProcess daemon;
+  auto connection = Daemon::Connect(daemon.address());
+  ASSERT_EQ(Drain(**connection, absl::ZeroDuration()).status(),
+            absl::OkStatus());
+  UpgradeThrice(daemon);
+  connection = Daemon::Connect(daemon.address());
+  const absl::Status refused =
+      Session::Open({.address = daemon.address()}).status();
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  ASSERT_EQ(StopDrain(**connection), absl::OkStatus());
+  EXPECT_TRUE(Session::Open({.address = daemon.address()}).ok());
+  UpgradeThrice(daemon);
+  EXPECT_TRUE(Session::Open({.address = daemon.address()}).ok());
+}
+
+TEST(UpgradeTest, ASessionWithoutAClientIsTakenUpAfterwards) {
+  const DaemonProcess daemon({"--detached-session-limit=10m"});
+  auto session = Session::Open(
+      {.address = daemon.address(), .detached_lifetime = absl::Minutes(5)});
+  ASSERT_TRUE(session.ok()) << session.status();
+  ASSERT_EQ((*session)->Detach(), absl::OkStatus());
+  UpgradeThrice(daemon);
+  const auto again =
+      Session::Attach(*Daemon::Connect(daemon.address()), (*session)->id());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ((*again)->Synchronize(), absl::OkStatus());
 }
 
 TEST(UpgradeTest, IsRefusedWhereASessionWouldLoseMemoryAndAllGoesOn) {
@@ -233,6 +445,121 @@ TEST(KeeperTest, SessionsOutliveADaemonThatIsKilled) {
   }
 }
 
+TEST(UpgradeTest, EveryKindOfResourceIsThereAfterwards) {
+  const DaemonProcess daemon;
+  Everything everything(daemon.address());
+  everything.ExpectAll();
+  UpgradeThrice(daemon);
+  everything.ExpectAll();
+}
+
+TEST(KeeperTest, EveryKindOfResourceOutlivesADaemonThatIsKilled) {
+  const DaemonProcess daemon({"--keeper"});
+  Everything everything(daemon.address());
+  for (int i = 0; i < 2; ++i) {
+    KillDaemonOf(daemon);
+    ExpectOneFault(everything.owner());
+    ExpectOneFault(everything.client());
+    everything.ExpectAll();
+  }
+}
+
+TEST(KeeperTest, ATenantThatWasMadeAndItsSessionOutliveADaemonThatIsKilled) {
+  const DaemonProcess daemon({"--keeper"});
+  const auto connection = *Daemon::Connect(daemon.address());
+  v1::CreateTenantRequest request;
+  request.set_name("job");
+  request.mutable_quota()->set_sessions(1);
+  const auto token = Tenants(connection).Create(request);
+  ASSERT_TRUE(token.ok()) << token.status();
+  setenv("HOLDFAST_TOKEN", token->c_str(), 1);
+  Client client({.address = daemon.address()});
+  KillDaemonOf(daemon);
+  ExpectOneFault(client);
+  // It is the same tenant, whose one session this is.
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      Session::Open({.address = daemon.address()}).status()));
+  unsetenv("HOLDFAST_TOKEN");
+}
+
+// Processes below `root` whose role this is, the daemon's own included.
+std::vector<pid_t> ProcessesOf(pid_t root, const std::string& role) {
+  std::vector<pid_t> found;
+  std::ifstream file(absl::StrCat("/proc/", root, "/cmdline"));
+  const std::string line((std::istreambuf_iterator<char>(file)), {});
+  if (line.find("--role=" + role) != std::string::npos) found.push_back(root);
+  std::ifstream children(
+      absl::StrCat("/proc/", root, "/task/", root, "/children"));
+  for (pid_t child = 0; children >> child;) {
+    const std::vector<pid_t> below = ProcessesOf(child, role);
+    found.insert(found.end(), below.begin(), below.end());
+  }
+  return found;
+}
+
+// Faults are all that the client is told, however many.
+void ExpectThatItGoesOn(Client& client) {
+  ASSERT_TRUE(Eventually([&] {
+    const absl::Status status = client.stream().Synchronize();
+    EXPECT_TRUE(status.ok() || FaultOf(status).has_value()) << status;
+    return status.ok() && client.stream().Synchronize().ok();
+  }));
+  client.ExpectNumbers();
+  ASSERT_EQ(client.Add(1), absl::OkStatus());
+  client.ExpectNumbers();
+}
+
+// HOLDFAST_KILL_SEED and HOLDFAST_KILL_ROUNDS make other and longer storms.
+TEST(KeeperTest, KillsOfEveryRoleInASeededOrderLoseNothingThatWasDone) {
+  const DaemonProcess keeper({"--keeper", "--max-faults=0"});
+  Client client({.address = keeper.address()});
+  std::mt19937 random(static_cast<uint32_t>(Setting("HOLDFAST_KILL_SEED", 22)));
+  std::vector<std::string> roles = {"executor", "executor", "executor",
+                                    "compiler", "compiler", "client",
+                                    "client",   "spawner",  "daemon"};
+  const uint64_t rounds = Setting("HOLDFAST_KILL_ROUNDS", 1);
+  for (uint64_t round = 0; round < rounds; ++round) {
+    // A keeper gives up a daemon that ends five times in half a minute.
+    if (round > 0) absl::SleepFor(absl::Seconds(15));
+    std::shuffle(roles.begin(), roles.end(), random);
+    for (size_t step = 0; step < roles.size(); ++step) {
+      SCOPED_TRACE(
+          absl::StrCat("round ", round, ", step ", step, ": ", roles[step]));
+      const pid_t daemon = ChildOf(keeper.pid());
+      if (roles[step] == "client") {
+        Process other({ProgramPath("HOLDING_CLIENT"), keeper.address()});
+        other.ReadLine();
+        other.Signal(SIGKILL);
+      } else if (roles[step] == "daemon") {
+        KillDaemonOf(keeper);
+      } else if (roles[step] == "spawner") {
+        kill(ChildOf(daemon), SIGKILL);
+        ASSERT_TRUE(Eventually([&] {
+          const pid_t now = ChildOf(keeper.pid());
+          return now != 0 && now != daemon;
+        }));
+      } else {
+        for (const pid_t pid : ProcessesOf(daemon, roles[step])) {
+          kill(pid, SIGKILL);
+        }
+      }
+      ExpectThatItGoesOn(client);
+      // Compilers are there again, too.
+      const Program program(absl::StrCat("extern \"C\" __global__ void k",
+                                         round, "_", step, "() {}"));
+      EXPECT_TRUE(Eventually(
+          [&] { return program.Compile(client.session().daemon()).ok(); }));
+    }
+  }
+  // Nothing keeps the keeper itself: all end with it.
+  EXPECT_EQ(client.session().Close(), absl::OkStatus());
+  const pid_t daemon = ChildOf(keeper.pid());
+  const pid_t spawner = ChildOf(daemon);
+  ASSERT_EQ(kill(keeper.pid(), SIGKILL), 0);
+  EXPECT_TRUE(Eventually(
+      [&] { return kill(daemon, 0) != 0 && kill(spawner, 0) != 0; }));
+}
+
 // Opens sessions on a daemon, to look at a collection.
 class Reader {
  public:
@@ -266,6 +593,69 @@ void Write(const std::string& address, const std::vector<int>& weights) {
   ASSERT_EQ(writer->Array(0)->Upload(weights, stream), absl::OkStatus());
   const auto version = writer->Commit("model");
   ASSERT_TRUE(version.ok()) << version.status();
+}
+
+// Buffers whose words are all the number of their buffer.
+class Filled {
+ public:
+  static constexpr uint32_t kBuffers = 8;
+
+  Filled(const std::string& address, uint64_t megabytes)
+      : words_((megabytes << 20) / kBuffers / sizeof(uint32_t)),
+        client_({.address = address}) {
+    for (uint32_t i = 0; i < kBuffers; ++i) {
+      buffers_.push_back(client_.session()
+                             .device(0)
+                             .Allocate(words_ * sizeof(uint32_t))
+                             .value());
+      EXPECT_EQ(buffers_.back().Fill(i + 1, client_.stream()),
+                absl::OkStatus());
+    }
+    EXPECT_EQ(client_.stream().Synchronize(), absl::OkStatus());
+  }
+  Client& client() { return client_; }
+  void ExpectBytes() {
+    for (uint32_t i = 0; i < kBuffers; ++i) {
+      EXPECT_EQ(client_.Wrong(buffers_[i], words_, i + 1), 0u) << i;
+    }
+  }
+  // A collection of one array, as large as a buffer, of such words.
+  void WriteCollection(uint32_t value) {
+    auto writer = CollectionWriter::Create(client_.session(),
+                                           {{"weights", "I32", {words_}}});
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_EQ(writer->Array(0)->Fill(value, client_.stream()),
+              absl::OkStatus());
+    const auto version = writer->Commit("large");
+    ASSERT_TRUE(version.ok()) << version.status();
+  }
+  void ExpectCollection(uint32_t value) {
+    const auto collection = Collection::Open(client_.session(), "large");
+    ASSERT_TRUE(collection.ok()) << collection.status();
+    EXPECT_EQ(client_.Wrong(*collection->Array("weights"), words_, value), 0u);
+  }
+
+ private:
+  const uint64_t words_;
+  Client client_;
+  std::vector<Buffer> buffers_;
+};
+
+TEST(KeeperTest, EveryByteOfASessionAndACollectionOutlivesAKill) {
+  const uint64_t megabytes = Setting("HOLDFAST_RESTART_MEGABYTES", 32);
+  const DaemonProcess daemon({"--keeper"});
+  Filled filled(daemon.address(), megabytes);
+  filled.WriteCollection(4711);
+  const absl::Time began = absl::Now();
+  KillDaemonOf(daemon);
+  ExpectOneFault(filled.client());
+  std::printf("%lu MiB and a collection are there again after %s\n",
+              static_cast<unsigned long>(megabytes),
+              absl::FormatDuration(
+                  absl::Trunc(absl::Now() - began, absl::Milliseconds(1)))
+                  .c_str());
+  filled.ExpectBytes();
+  filled.ExpectCollection(4711);
 }
 
 TEST(KeeperTest, CollectionsOutliveADaemonThatIsKilledAndTheirWriter) {

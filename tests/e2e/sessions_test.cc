@@ -5,13 +5,21 @@
 #include <signal.h>
 
 #include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <numeric>
+#include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/program.h"
 #include "client/cpp/session.h"
 #include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
 #include "tests/e2e/daemon_process.h"
 
 namespace holdfast::e2e {
@@ -19,6 +27,16 @@ namespace {
 
 // "s-7" as it stands in the JSON of `holdfast sessions`.
 std::string Quoted(const std::string& id) { return "\"" + id + "\""; }
+
+pid_t ExecutorOf(Daemon& daemon, const std::string& id) {
+  const auto sessions = daemon.Sessions();
+  for (const v1::SessionInfo& session : *sessions) {
+    if (session.session_id() == id) {
+      return static_cast<pid_t>(session.executor_pid());
+    }
+  }
+  return -1;
+}
 
 class SessionsTest : public ::testing::Test {
  protected:
@@ -28,16 +46,6 @@ class SessionsTest : public ::testing::Test {
                     "--address=" + daemon_.address()});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return outcome.out;
-  }
-
-  pid_t ExecutorOf(Daemon& daemon, const std::string& id) {
-    const auto sessions = daemon.Sessions();
-    for (const v1::SessionInfo& session : *sessions) {
-      if (session.session_id() == id) {
-        return static_cast<pid_t>(session.executor_pid());
-      }
-    }
-    return -1;
   }
 
   DaemonProcess daemon_;
@@ -61,6 +69,56 @@ TEST_F(SessionsTest, OneClientIsKilledAndTheOtherFinishes) {
   })) << ListSessions();
   EXPECT_TRUE(absl::StrContains(ListSessions(), Quoted(survivor_id)));
   EXPECT_EQ(survivor.Finish(), 0);
+}
+
+int ThreadsOf(pid_t pid) {
+  std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
+  for (std::string line; std::getline(status, line);) {
+    if (absl::StartsWith(line, "Threads:")) return std::stoi(line.substr(8));
+  }
+  return 0;
+}
+
+// A whole life of a session beside them.
+absl::Status Visit(const std::string& address) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto session,
+                            Session::Open({.address = address}));
+  HOLDFAST_ASSIGN_OR_RETURN(const Stream stream,
+                            session->device(0).CreateStream());
+  HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer,
+                            session->device(0).Allocate(4096, stream));
+  HOLDFAST_RETURN_IF_ERROR(buffer.Fill(uint8_t{7}, stream));
+  HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
+  HOLDFAST_RETURN_IF_ERROR(session->daemon().Sessions().status());
+  return session->Close();
+}
+
+// They are stopped in the midst of commands, with rings and arenas: nothing is
+// read any more of what they are sent.
+TEST_F(SessionsTest, ClientsThatAreStoppedHoldNoThreadAndGoOnWhereTheyWere) {
+  constexpr int kClients = 8;
+  constexpr int kSlack = 4;  // gRPC's own come and go
+  std::vector<std::unique_ptr<Process>> clients;
+  for (int i = 0; i < kClients; ++i) {
+    clients.push_back(std::make_unique<Process>(std::vector<std::string>{
+        ProgramPath("HOLDING_CLIENT"),
+        i % 4 == 3 ? daemon_.tcp_address() : daemon_.address(), "busy"}));
+  }
+  for (const auto& client : clients) ASSERT_NE(client->ReadLine(), "");
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(Visit(daemon_.address()), absl::OkStatus());
+  const int before = ThreadsOf(daemon_.pid());
+  for (const auto& client : clients) client->Signal(SIGSTOP);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(Visit(daemon_.address()), absl::OkStatus());
+    EXPECT_EQ(Visit(daemon_.tcp_address()), absl::OkStatus());
+  }
+  EXPECT_TRUE(Eventually([&] {
+    return ThreadsOf(daemon_.pid()) <= before + kSlack;
+  })) << before
+      << " threads before, " << ThreadsOf(daemon_.pid()) << " now";
+  for (const auto& client : clients) client->Signal(SIGCONT);
+  for (const auto& client : clients) EXPECT_EQ(client->Finish(), 0);
 }
 
 TEST_F(SessionsTest, AKilledClientLeavesNothingCharged) {
@@ -143,7 +201,8 @@ TEST_F(SessionsTest, AKilledExecutorIsAClearStatusAndHarmsNobodyElse) {
        {daemon_.address(), daemon_.tcp_address()}) {
     Process other({ProgramPath("HOLDING_CLIENT"), daemon_.address()});
     ASSERT_NE(other.ReadLine(), "");
-    auto session = Session::Open({.address = address, .recover = false});
+    auto session =
+        Session::Open({.address = address, .recover = RecoveryPolicy::kNever});
     ASSERT_TRUE(session.ok()) << session.status();
     const Stream stream = *(*session)->device(0).CreateStream();
     ASSERT_TRUE(stream.Synchronize().ok());
@@ -229,6 +288,160 @@ TEST_F(SessionsTest, ASessionThatEndsGivesItsMemoryBack) {
   EXPECT_EQ(client.Finish(), 0);
   // Closed in order: it is gone when the client is.
   EXPECT_FALSE(absl::StrContains(ListSessions(), Quoted(id)));
+}
+
+class DetachTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Session> Open(absl::Duration lifetime) {
+    auto session = Session::Open(
+        {.address = daemon_.address(), .detached_lifetime = lifetime});
+    EXPECT_TRUE(session.ok()) << session.status();
+    return *std::move(session);
+  }
+  absl::StatusOr<std::unique_ptr<Session>> Attach(const std::string& id) {
+    return Session::Attach(*Daemon::Connect(daemon_.address()), id);
+  }
+  // A session with a named buffer of these numbers, and one without a name.
+  // Returns its id.
+  std::string Leave(const std::vector<int>& numbers) {
+    const auto session = Open(absl::Minutes(5));
+    const Stream stream = *session->device(0).CreateStream();
+    const Buffer named = *session->device(0).AllocateNamed(
+        "numbers", numbers.size() * sizeof(int), stream);
+    const Buffer other = *session->device(0).Allocate(4096, stream);
+    EXPECT_EQ(named.Upload(numbers, stream), absl::OkStatus());
+    EXPECT_EQ(session->Detach(), absl::OkStatus());
+    return session->id();
+  }
+  static std::vector<int> NumbersOf(const Session& session) {
+    const auto buffers = session.Buffers();
+    EXPECT_EQ(buffers->size(), 2u);
+    const Stream stream = *session.device(0).CreateStream();
+    std::vector<int> found;
+    for (const BufferInfo& info : *buffers) {
+      if (info.name != "numbers") continue;
+      found.resize(info.size / sizeof(int));
+      const Buffer numbers = session.Adopt(info);
+      EXPECT_EQ(numbers.Download(found, stream), absl::OkStatus());
+    }
+    return found;
+  }
+
+  DaemonProcess daemon_{{"--detached-session-limit=10m"}};
+};
+
+TEST_F(DetachTest, ASessionLivesOnWithoutAClientAndAnotherTakesItUp) {
+  const std::vector<int> numbers(1000, 42);
+  const std::string id = Leave(numbers);
+  const auto connection = *Daemon::Connect(daemon_.address());
+  ASSERT_TRUE(Eventually([&] {
+    const auto sessions = connection->Sessions();
+    return sessions->size() == 1 &&
+           (*sessions)[0].state() == v1::SessionInfo::STATE_DETACHED &&
+           (*sessions)[0].has_ends();
+  }));
+  for (int i = 0; i < 2; ++i) {
+    auto session = Attach(id);
+    ASSERT_TRUE(session.ok()) << session.status();
+    // Handles of its own do not meet those that are there.
+    std::vector<Buffer> more;
+    const Stream stream = *(*session)->device(0).CreateStream();
+    for (int n = 0; n < 10; ++n) {
+      more.push_back(*(*session)->device(0).Allocate(512, stream));
+      ASSERT_EQ(more.back().Fill(uint8_t{1}, stream), absl::OkStatus());
+    }
+    ASSERT_EQ((*session)->Synchronize(), absl::OkStatus());
+    more.clear();
+    const auto buffers = (*session)->Buffers();
+    ASSERT_TRUE(buffers.ok()) << buffers.status();
+    ASSERT_EQ(buffers->size(), 2u);
+    std::vector<Buffer> adopted;
+    for (const BufferInfo& info : *buffers) {
+      adopted.push_back((*session)->Adopt(info));
+      if (info.name != "numbers") continue;
+      std::vector<int> found(numbers.size());
+      ASSERT_EQ(adopted.back().Download(found, stream), absl::OkStatus());
+      EXPECT_EQ(found, numbers);
+    }
+    // What it has taken over stays there, too.
+    ASSERT_EQ((*session)->Detach(), absl::OkStatus());
+  }
+  auto last = Attach(id);
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(NumbersOf(**last), numbers);
+  // Freed with the object that has taken it over.
+  EXPECT_EQ((*last)->Buffers()->size(), 1u);
+  EXPECT_EQ((*last)->Close(), absl::OkStatus());
+  EXPECT_TRUE(absl::IsNotFound(Attach(id).status()));
+}
+
+TEST_F(DetachTest, IsRefusedWhereItWasNotAskedForOrThereIsAClient) {
+  const auto plain = Open(absl::ZeroDuration());
+  EXPECT_TRUE(absl::IsFailedPrecondition(plain->Detach()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(Attach(plain->id()).status()));
+  EXPECT_EQ(plain->Synchronize(), absl::OkStatus());
+  const auto held = Open(absl::Minutes(5));
+  const absl::Status refused = Attach(held->id()).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "has a client")) << refused;
+  EXPECT_EQ(held->Synchronize(), absl::OkStatus());
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Session::Open(
+          {.address = daemon_.address(), .detached_lifetime = absl::Hours(1)})
+          .status()));
+  const auto embedded = Session::Open({.address = "embedded:device=cpu"});
+  ASSERT_TRUE(embedded.ok()) << embedded.status();
+  EXPECT_TRUE(absl::IsFailedPrecondition((*embedded)->Detach()));
+}
+
+TEST_F(DetachTest, AFaultMeanwhileIsToldToWhoeverAttaches) {
+  const std::vector<int> numbers(1000, 42);
+  const std::string id = Leave(numbers);
+  const auto connection = *Daemon::Connect(daemon_.address());
+  ASSERT_EQ(kill(ExecutorOf(*connection, id), SIGKILL), 0);
+  ASSERT_TRUE(Eventually([&] {
+    return (*connection->Sessions())[0].state() ==
+           v1::SessionInfo::STATE_FAULTED;
+  }));
+  auto session = Attach(id);
+  ASSERT_TRUE(session.ok()) << session.status();
+  const absl::Status told = (*session)->Synchronize();
+  EXPECT_TRUE(absl::IsAborted(told)) << told;
+  EXPECT_TRUE(absl::StrContains(told.message(), "SIGKILL")) << told;
+  EXPECT_EQ(NumbersOf(**session), numbers);
+}
+
+TEST_F(DetachTest, TheCommandLineRunsAKernelAndFetchesItsOutputLater) {
+  const std::string file = daemon_.directory() + "/ramp.cu";
+  std::ofstream(file) << "extern \"C\" __global__ void ramp(int* x) {\n"
+                         "  x[threadIdx.x] = threadIdx.x;\n"
+                         "}\n";
+  const auto holdfast = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), ProgramPath("HOLDFAST_CLI"));
+    arguments.push_back("--address=" + daemon_.address());
+    return RunProgram(arguments);
+  };
+  const Outcome run =
+      holdfast({"run", file, "--kernel=ramp", "--grid=1", "--block=64",
+                "--detach=5m", "--json", "out:somewhere/ramp.npy:i32[64]"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string id =
+      (*(*Daemon::Connect(daemon_.address()))->Sessions()).at(0).session_id();
+  EXPECT_TRUE(absl::StrContains(run.out, Quoted(id))) << run.out;
+  const Outcome attached = holdfast(
+      {"attach", id, "--output=" + daemon_.directory(), "--end", "--json"});
+  ASSERT_EQ(attached.exit_code, 0) << attached.err;
+  EXPECT_TRUE(absl::StrContains(attached.out, "ramp.npy:i32[64]"))
+      << attached.out;
+  std::ifstream npy(daemon_.directory() + "/ramp.npy", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(npy)), {});
+  ASSERT_GT(bytes.size(), 64 * sizeof(int));
+  std::vector<int> found(64), expected(64);
+  std::memcpy(found.data(), bytes.data() + bytes.size() - 64 * sizeof(int),
+              64 * sizeof(int));
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(holdfast({"attach", id}).exit_code, 1);
 }
 
 }  // namespace

@@ -33,7 +33,9 @@ namespace holdfast {
 namespace {
 
 constexpr char kSource[] = R"(
-__device__ int variable;
+__device__ int variable = 5;
+__constant__ int factors[2] = {2, 3};
+extern "C" __global__ void bump(int* x) { x[0] = factors[1] * ++variable; }
 extern "C" __global__ void add(int* x, int value) {
   x[blockIdx.x * blockDim.x + threadIdx.x] += value;
 }
@@ -351,10 +353,6 @@ TEST_F(SuspendTest, RefusalsNameTheResourceAndTheSessionGoesOn) {
     const Buffer pinned = client.session().AllocateHost(4096).value();
     expect_refusal("page-locked");
   }
-  {
-    const Buffer variable = client.module().GetGlobal("variable", 0).value();
-    expect_refusal("variable of a module");
-  }
   ASSERT_EQ(client.session().Synchronize(), absl::OkStatus());
   EXPECT_TRUE(absl::IsNotFound(SuspendSession(*operator_, "s-4711").status()));
 }
@@ -399,6 +397,51 @@ TEST_F(SuspendTest, AnExecutorThatDiesMeanwhileIsRecoveredFrom) {
     client.ExpectBytes();
     EXPECT_EQ(client.State(), v1::SessionInfo::STATE_ACTIVE);
     EXPECT_EQ(client.Info().faults(), suspended.ok() ? 0u : 1u);
+  }
+}
+
+// They lie in the executor's own context, and not in the session's chunks.
+TEST_F(SuspendTest, VariablesOfModulesKeepTheirValues) {
+  Client client({.address = Address()});
+  const Device device = client.session().device(0);
+  const Buffer variable = client.module().GetGlobal("variable", 0).value();
+  const Buffer factors = client.module().GetGlobal("factors", 0).value();
+  ASSERT_EQ(factors.Upload(std::vector<int>{7, 10}, client.stream()),
+            absl::OkStatus());
+  const Buffer result = device.Allocate(sizeof(int), client.stream()).value();
+  int expected = 5;
+  const auto expect_next = [&] {
+    ASSERT_EQ(Launch(client.stream(), kOneThread, client.Get("bump"), result),
+              absl::OkStatus());
+    std::vector<int> found(1);
+    ASSERT_EQ(result.Download(found, client.stream()), absl::OkStatus());
+    EXPECT_EQ(found[0], 10 * ++expected);
+    ASSERT_EQ(variable.Download(found, client.stream()), absl::OkStatus());
+    EXPECT_EQ(found[0], expected);
+  };
+  expect_next();
+  ASSERT_EQ(Suspend(client).status(), absl::OkStatus());
+  expect_next();
+  ASSERT_EQ(Upgrade(*operator_).status(), absl::OkStatus());
+  expect_next();
+  ASSERT_EQ(Suspend(client).status(), absl::OkStatus());
+  ASSERT_EQ(Upgrade(*operator_).status(), absl::OkStatus());
+  expect_next();
+  client.ExpectBytes();
+}
+
+TEST(IdleSuspensionTest, ASessionThatDoesNothingMakesRoomUntilItsNextCommand) {
+  const DaemonProcess daemon({"--software-devices=2", "--suspend-idle=300ms"});
+  Client client({.address = "unix:" + daemon.socket()});
+  for (int i = 0; i < 2; ++i) {
+    for (int n = 0; client.State() != v1::SessionInfo::STATE_SUSPENDED; ++n) {
+      ASSERT_LT(n, 3000) << "the session was not suspended";
+      usleep(10'000);
+    }
+    ASSERT_EQ(client.Add(0, 1), absl::OkStatus());
+    for (int& number : client.numbers(0).expected) ++number;
+    client.ExpectBytes();
+    EXPECT_EQ(client.Info().faults(), 0u);
   }
 }
 

@@ -23,6 +23,7 @@ using holdfast::c::Guard;
 
 struct hf_collection {
   holdfast::Collection collection;
+  std::vector<std::string> moved;  // by the last wake
 };
 
 struct hf_collection_writer {
@@ -74,7 +75,7 @@ hf_error* hf_collection_open(hf_session* session, uint32_t device,
     HOLDFAST_ASSIGN_OR_RETURN(
         auto opened,
         holdfast::Collection::Open(*session->session, name, version, device));
-    Give(std::move(opened), collection);
+    *collection = new hf_collection{std::move(opened), {}};
     return absl::OkStatus();
   });
 }
@@ -141,6 +142,30 @@ hf_error* hf_collection_array(const hf_collection* collection, const char* name,
     Give(std::move(part), buffer);
     return absl::OkStatus();
   });
+}
+
+hf_error* hf_collection_sleep(hf_collection* collection) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(collection);
+    return collection->collection.Sleep();
+  });
+}
+
+hf_error* hf_collection_wake(hf_collection* collection, uint64_t version,
+                             size_t* moved) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(collection);
+    HF_REQUIRE(moved);
+    HOLDFAST_ASSIGN_OR_RETURN(collection->moved,
+                              collection->collection.Wake(version));
+    *moved = collection->moved.size();
+    return absl::OkStatus();
+  });
+}
+
+const char* hf_collection_moved_at(const hf_collection* collection,
+                                   size_t index) {
+  return collection->moved[index].c_str();
 }
 
 size_t hf_collection_metadata_count(const hf_collection* collection) {

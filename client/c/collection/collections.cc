@@ -99,6 +99,10 @@ hf_error* hf_watch_next(hf_watch* watch, hf_change* change, const char** name,
   });
 }
 
+const char* hf_watch_owner(const hf_watch* watch) {
+  return watch->change.owner().c_str();
+}
+
 void hf_watch_cancel(hf_watch* watch) { watch->watch.Cancel(); }
 
 void hf_watch_free(hf_watch* watch) { delete watch; }

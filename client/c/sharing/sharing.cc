@@ -41,6 +41,22 @@ LocalMappingOptions ToMappingOptions(const hf_mapping_options& all) {
   return {.driver = Text(all.driver), .device = all.device};
 }
 
+absl::Status GiveLocalExport(const LocalExport& made, hf_local_export* memory) {
+  hf_local_export given = {};
+  if (made.address.size() >= sizeof given.address) {
+    return absl::InternalError(
+        absl::StrCat("the address ", made.address, " is too long"));
+  }
+  HOLDFAST_RETURN_IF_ERROR(GiveToken(made.token, given.token));
+  made.address.copy(given.address, sizeof given.address);
+  given.offset = made.offset;
+  given.size = made.size;
+  given.mapped_size = made.mapped_size;
+  given.read_only = made.read_only;
+  *memory = given;
+  return absl::OkStatus();
+}
+
 absl::Status GiveMapping(const LocalExport& memory,
                          const hf_mapping_options& all, hf_mapping** out) {
   HOLDFAST_ASSIGN_OR_RETURN(auto mapped,
@@ -144,19 +160,20 @@ hf_error* hf_buffer_export_local(const hf_buffer* buffer,
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto made,
         buffer->buffer.ExportLocal(holdfast::c::ToOptions(options)));
-    hf_local_export given = {};
-    if (made.address.size() >= sizeof given.address) {
-      return absl::InternalError(
-          absl::StrCat("the address ", made.address, " is too long"));
-    }
-    HOLDFAST_RETURN_IF_ERROR(holdfast::c::GiveToken(made.token, given.token));
-    made.address.copy(given.address, sizeof given.address);
-    given.offset = made.offset;
-    given.size = made.size;
-    given.mapped_size = made.mapped_size;
-    given.read_only = made.read_only;
-    *memory = given;
-    return absl::OkStatus();
+    return holdfast::c::GiveLocalExport(made, memory);
+  });
+}
+
+hf_error* hf_semaphore_export_local(const hf_semaphore* semaphore,
+                                    const hf_export_options* options,
+                                    hf_local_export* memory) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(semaphore);
+    HF_REQUIRE(memory);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto made,
+        semaphore->semaphore.ExportLocally(holdfast::c::ToOptions(options)));
+    return holdfast::c::GiveLocalExport(made, memory);
   });
 }
 

@@ -24,6 +24,7 @@ inline ExportOptions ToOptions(const hf_export_options* given) {
           .offset = all.offset,
           .size = all.size,
           .session_id = Text(all.session_id),
+          .tenant = Text(all.tenant),
           .lifetime = absl::Seconds(all.lifetime),
           .max_imports = all.max_imports};
 }

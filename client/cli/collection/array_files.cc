@@ -7,11 +7,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/collection/strided_elements.h"
 #include "client/files/safetensors.h"
+#include "core/base/array_layout.h"
 #include "core/base/error_detail.h"
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
@@ -33,37 +38,88 @@ absl::Status WriteAll(int fd, absl::string_view bytes) {
   return absl::OkStatus();
 }
 
-// Calls `take` with the bytes of an array of a file, piece by piece.
-// Messages name the file if it is at fault.
-absl::Status ReadArray(
-    const std::string& path, int fd, const FileArray& array,
-    const std::function<absl::Status(absl::string_view, uint64_t)>& take) {
-  FileArrayReader reader(fd, array);
-  std::string piece;
-  for (uint64_t done = 0; done < array.size; done += piece.size()) {
-    piece.resize(std::min(kPiece, array.size - done));
-    const absl::Status read = reader.Read(piece);
-    if (!read.ok()) return WithPrefix(path, read);
-    HOLDFAST_RETURN_IF_ERROR(take(piece, done));
-  }
-  const absl::Status end = reader.Finish();
-  return end.ok() ? end : WithPrefix(path, end);
+// Reads the next bytes of an array: shrinks `piece` to what is left, which is
+// nothing in the end, and fills it.
+using NextBytes = std::function<absl::Status(std::string& piece)>;
+
+uint64_t Shrink(uint64_t left, std::string& piece) {
+  piece.resize(std::min<uint64_t>(piece.size(), left));
+  return piece.size();
 }
 
-// Calls `take` with the bytes of an array, piece by piece.
-absl::Status DownloadArray(
-    const Collection& collection, const v1::ArrayDescription& array,
-    const Stream& stream,
+// Of a file, which messages name if it is at fault.
+NextBytes FileBytes(const std::string& path, int fd, const FileArray& array) {
+  return [path, &array, done = uint64_t{0},
+          reader = std::make_shared<FileArrayReader>(fd, array)](
+             std::string& piece) mutable {
+    done += Shrink(array.size - done, piece);
+    absl::Status status =
+        piece.empty() ? reader->Finish() : reader->Read(piece);
+    return status.ok() ? status : WithPrefix(path, status);
+  };
+}
+
+// Of a collection's memory.
+NextBytes DeviceBytes(const Collection& collection,
+                      const v1::ArrayDescription& array, const Stream& stream) {
+  return [&, done = uint64_t{0}](std::string& piece) mutable {
+    const uint64_t offset = array.offset() + done;
+    done += Shrink(array.size() - done, piece);
+    if (piece.empty()) return absl::OkStatus();
+    return collection.buffers()[array.buffer()].Download(
+        piece.data(), piece.size(), stream, offset);
+  };
+}
+
+// Calls `take` with each piece until there are no more.
+absl::Status ForEachPiece(
+    const NextBytes& next,
     const std::function<absl::Status(absl::string_view)>& take) {
-  const Buffer& buffer = collection.buffers()[array.buffer()];
   std::string piece;
-  for (uint64_t done = 0; done < array.size(); done += piece.size()) {
-    piece.resize(std::min(kPiece, array.size() - done));
-    HOLDFAST_RETURN_IF_ERROR(buffer.Download(piece.data(), piece.size(), stream,
-                                             array.offset() + done));
+  while (true) {
+    piece.resize(kPiece);
+    HOLDFAST_RETURN_IF_ERROR(next(piece));
+    if (piece.empty()) return absl::OkStatus();
     HOLDFAST_RETURN_IF_ERROR(take(piece));
   }
-  return absl::OkStatus();
+}
+
+// The elements of an array in C order. With strides, all its bytes are in host
+// memory at once.
+absl::StatusOr<NextBytes> InOrder(const NextBytes& bytes,
+                                  absl::string_view dtype,
+                                  absl::Span<const uint64_t> shape,
+                                  absl::Span<const int64_t> strides) {
+  if (strides.empty()) return bytes;
+  auto all = std::make_shared<std::string>();
+  HOLDFAST_RETURN_IF_ERROR(ForEachPiece(bytes, [&](absl::string_view piece) {
+    all->append(piece.data(), piece.size());
+    return absl::OkStatus();
+  }));
+  auto elements =
+      std::make_shared<StridedElements>(dtype, shape, strides, *all);
+  return [all, elements](std::string& piece) {
+    elements->Read(piece);
+    return absl::OkStatus();
+  };
+}
+
+absl::StatusOr<NextBytes> DeviceElements(const Collection& collection,
+                                         const v1::ArrayDescription& array,
+                                         const Stream& stream) {
+  return InOrder(DeviceBytes(collection, array, stream), array.dtype(),
+                 array.shape(), array.strides());
+}
+
+// Bytes of all elements of all arrays.
+absl::StatusOr<uint64_t> ElementBytes(const Collection& collection) {
+  uint64_t bytes = 0;
+  for (const auto& [name, array] : collection.arrays()) {
+    HOLDFAST_ASSIGN_OR_RETURN(const uint64_t size,
+                              ArrayBytes(array.dtype(), array.shape()));
+    bytes += size;
+  }
+  return bytes;
 }
 
 uint64_t TotalBytes(const Collection& collection) {
@@ -72,18 +128,10 @@ uint64_t TotalBytes(const Collection& collection) {
   return bytes;
 }
 
-absl::Status CheckDense(const v1::ArrayDescription& array) {
-  if (array.strides().empty()) return absl::OkStatus();
-  return absl::UnimplementedError(
-      absl::StrCat("array \"", ToPrintable(array.name()),
-                   "\" has strides, which the file format has not"));
-}
-
 absl::Status WriteArrays(const Collection& collection, const Stream& stream,
                          int fd, const CopyProgress& progress) {
   std::vector<StoredArray> stored;
   for (const auto& [name, array] : collection.arrays()) {
-    HOLDFAST_RETURN_IF_ERROR(CheckDense(array));
     stored.push_back(
         {name, array.dtype(), {array.shape().begin(), array.shape().end()}});
   }
@@ -91,15 +139,17 @@ absl::Status WriteArrays(const Collection& collection, const Stream& stream,
       const std::string header,
       MakeSafetensorsHeader(stored, collection.metadata()));
   HOLDFAST_RETURN_IF_ERROR(WriteAll(fd, header));
-  const uint64_t all = TotalBytes(collection);
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t all, ElementBytes(collection));
   uint64_t done = 0;
   for (const StoredArray& array : stored) {
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const NextBytes elements,
+        DeviceElements(collection, collection.arrays().at(array.name), stream));
     HOLDFAST_RETURN_IF_ERROR(
-        DownloadArray(collection, collection.arrays().at(array.name), stream,
-                      [&](absl::string_view piece) {
-                        progress(done += piece.size(), all);
-                        return WriteAll(fd, piece);
-                      }));
+        ForEachPiece(elements, [&](absl::string_view piece) {
+          progress(done += piece.size(), all);
+          return WriteAll(fd, piece);
+        }));
   }
   if (fsync(fd) == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, "cannot be written");
@@ -132,27 +182,111 @@ absl::StatusOr<ArrayFiles> ArrayFiles::Open(
   return files;
 }
 
-absl::Status ArrayFiles::Upload(const CollectionWriter& writer,
-                                const Stream& stream,
-                                const CopyProgress& progress) const {
-  uint64_t all = 0;
+uint64_t ArrayFiles::TotalBytes() const {
+  uint64_t bytes = 0;
   for (const File& file : files_) {
-    for (const FileArray& array : file.arrays) all += array.size;
+    for (const FileArray& array : file.arrays) bytes += array.size;
   }
-  uint64_t total = 0;
+  return bytes;
+}
+
+absl::Status ArrayFiles::ReadAll(const ReadAhead::Give& give) const {
   size_t index = 0;
+  std::string bytes;
   for (const File& file : files_) {
     for (const FileArray& array : file.arrays) {
-      HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer, writer.Array(index++));
-      HOLDFAST_RETURN_IF_ERROR(ReadArray(
-          file.path, file.fd.get(), array,
-          [&](absl::string_view piece, uint64_t done) {
-            progress(total += piece.size(), all);
-            return buffer.Upload(piece.data(), piece.size(), stream, done);
-          }));
+      const NextBytes next = FileBytes(file.path, file.fd.get(), array);
+      for (uint64_t done = 0;;) {
+        bytes.resize(kPiece);
+        HOLDFAST_RETURN_IF_ERROR(next(bytes));
+        if (bytes.empty()) break;
+        const uint64_t offset = done;
+        done += bytes.size();
+        if (!give(index, offset, bytes)) {
+          return absl::CancelledError("no more is wanted");
+        }
+      }
+      ++index;
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status ArrayFiles::Upload(const CollectionWriter& writer,
+                                const Stream& stream,
+                                const CopyProgress& progress) const {
+  const uint64_t all = TotalBytes();
+  uint64_t done = 0;
+  ReadAhead ahead(
+      [this](const ReadAhead::Give& give) { return ReadAll(give); });
+  while (true) {
+    HOLDFAST_ASSIGN_OR_RETURN(std::optional<ArrayPiece> piece, ahead.Next());
+    if (!piece.has_value()) return absl::OkStatus();
+    HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer, writer.Array(piece->array));
+    HOLDFAST_RETURN_IF_ERROR(buffer.Upload(
+        piece->bytes.data(), piece->bytes.size(), stream, piece->offset));
+    progress(done += piece->bytes.size(), all);
+    ahead.Recycle(*std::move(piece));
+  }
+}
+
+absl::StatusOr<std::string> ArrayFiles::Difference(
+    const File& file, const FileArray& array, const Collection& collection,
+    const Stream& stream, const std::function<void(uint64_t)>& compared) {
+  const auto found = collection.arrays().find(array.spec.name);
+  if (found == collection.arrays().end()) return "not in the collection";
+  const v1::ArrayDescription& there = found->second;
+  const ArraySpec& here = array.spec;
+  if (there.dtype() != here.dtype ||
+      !std::equal(there.shape().begin(), there.shape().end(),
+                  here.shape.begin(), here.shape.end())) {
+    return absl::StrCat("of another type: ", there.dtype(), "[",
+                        absl::StrJoin(there.shape(), ","), "], in the file ",
+                        here.dtype, "[", absl::StrJoin(here.shape, ","), "]");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const NextBytes ours,
+                            InOrder(FileBytes(file.path, file.fd.get(), array),
+                                    here.dtype, here.shape, here.strides));
+  HOLDFAST_ASSIGN_OR_RETURN(const NextBytes theirs,
+                            DeviceElements(collection, there, stream));
+  uint64_t done = 0;
+  std::string difference;
+  HOLDFAST_RETURN_IF_ERROR(
+      ForEachPiece(ours, [&](absl::string_view piece) -> absl::Status {
+        std::string other(piece.size(), '\0');
+        HOLDFAST_RETURN_IF_ERROR(theirs(other));
+        compared(piece.size());
+        if (difference.empty() && other != piece) {
+          const auto at =
+              std::mismatch(piece.begin(), piece.end(), other.begin()).first;
+          difference = absl::StrCat("other bytes, from byte ",
+                                    done + (at - piece.begin()), " on");
+        }
+        done += piece.size();
+        return absl::OkStatus();
+      }));
+  return difference;
+}
+
+absl::StatusOr<std::map<std::string, std::string>> ArrayFiles::Compare(
+    const Collection& collection, const Stream& stream,
+    const CopyProgress& progress) const {
+  std::map<std::string, std::string> differences;
+  for (const auto& [name, array] : collection.arrays()) {
+    differences[name] = "not in the files";
+  }
+  const uint64_t all = TotalBytes();
+  uint64_t done = 0;
+  const auto compared = [&](uint64_t bytes) { progress(done += bytes, all); };
+  for (const File& file : files_) {
+    for (const FileArray& array : file.arrays) {
+      HOLDFAST_ASSIGN_OR_RETURN(
+          differences[array.spec.name],
+          Difference(file, array, collection, stream, compared));
+    }
+  }
+  std::erase_if(differences, [](const auto& d) { return d.second.empty(); });
+  return differences;
 }
 
 absl::Status SaveCollection(const Collection& collection, const Stream& stream,
@@ -179,8 +313,8 @@ absl::StatusOr<std::map<std::string, std::string>> DigestArrays(
   uint64_t done = 0;
   for (const auto& [name, array] : collection.arrays()) {
     Sha256Hasher sha256;
-    HOLDFAST_RETURN_IF_ERROR(
-        DownloadArray(collection, array, stream, [&](absl::string_view piece) {
+    HOLDFAST_RETURN_IF_ERROR(ForEachPiece(
+        DeviceBytes(collection, array, stream), [&](absl::string_view piece) {
           sha256.Update(piece);
           progress(done += piece.size(), all);
           return absl::OkStatus();

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/collection/file_arrays.h"
+#include "client/cli/collection/read_ahead.h"
 #include "client/cpp/collection/collection.h"
 #include "client/cpp/collection/collection_writer.h"
 #include "core/base/unique_fd.h"
@@ -33,10 +34,17 @@ class ArrayFiles {
     return metadata_;
   }
 
-  // Reads every array into its place of `writer`, which was made of arrays().
-  // DATA_LOSS: an archive's entry is damaged.
+  // Reads every array into its place of `writer`, which was made of arrays();
+  // files are read ahead of what the device has. DATA_LOSS: an archive's entry
+  // is damaged.
   absl::Status Upload(const CollectionWriter& writer, const Stream& stream,
                       const CopyProgress& progress) const;
+
+  // Compares every element with the collection's. Returns how arrays of either
+  // side differ, by name; those that are equal are left out. Errors as Upload.
+  absl::StatusOr<std::map<std::string, std::string>> Compare(
+      const Collection& collection, const Stream& stream,
+      const CopyProgress& progress) const;
 
  private:
   struct File {
@@ -45,13 +53,21 @@ class ArrayFiles {
     std::vector<FileArray> arrays;
   };
 
+  uint64_t TotalBytes() const;
+  absl::Status ReadAll(const ReadAhead::Give& give) const;
+  // Empty: none. `compared` is told of bytes.
+  static absl::StatusOr<std::string> Difference(
+      const File& file, const FileArray& array, const Collection& collection,
+      const Stream& stream, const std::function<void(uint64_t)>& compared);
+
   std::vector<File> files_;
   // Those of the files, one after the other.
   std::vector<ArraySpec> arrays_;
   std::map<std::string, std::string> metadata_;
 };
 
-// Writes a collection as one safetensors file, whole or not at all.
+// Writes a collection as one safetensors file, whole or not at all. The format
+// has no strides: elements are written in C order.
 absl::Status SaveCollection(const Collection& collection, const Stream& stream,
                             const std::string& path,
                             const CopyProgress& progress);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct Arguments {
   bool everybody = false;
   std::vector<std::string> clients;
   uint32_t keep = 1;
+  bool until_unreferenced = false;
 };
 
 absl::StatusOr<std::unique_ptr<Collections>> Connect(
@@ -78,6 +80,8 @@ absl::Status Load(const CommonOptions& options, const Arguments& arguments) {
   HOLDFAST_ASSIGN_OR_RETURN(
       CollectionWriter writer,
       CollectionWriter::Create(*session, files.arrays(), arguments.device));
+  HOLDFAST_RETURN_IF_ERROR(
+      writer.CheckCommit(arguments.name, files.metadata()));
   {
     CopyLine line;
     HOLDFAST_RETURN_IF_ERROR(files.Upload(
@@ -116,7 +120,31 @@ absl::Status Save(const CommonOptions& options, const Arguments& arguments) {
       });
 }
 
+absl::Status Compare(const CommonOptions& options, const Arguments& arguments) {
+  HOLDFAST_ASSIGN_OR_RETURN(const ArrayFiles files,
+                            ArrayFiles::Open(arguments.files));
+  return WithCollection(
+      options, arguments,
+      [&](const Collection& collection, const Stream& stream) -> absl::Status {
+        std::map<std::string, std::string> differences;
+        {
+          CopyLine line;
+          HOLDFAST_ASSIGN_OR_RETURN(
+              differences, files.Compare(collection, stream,
+                                         [&](uint64_t done, uint64_t all) {
+                                           line.Show(done, all);
+                                         }));
+        }
+        PrintDifferences(collection.arrays().size(), differences, options.json);
+        if (differences.empty()) return absl::OkStatus();
+        return absl::DataLossError(absl::StrCat(
+            differences.size(), " arrays of ", arguments.name, " version ",
+            collection.version(), " are not as in the files"));
+      });
+}
+
 absl::Status Verify(const CommonOptions& options, const Arguments& arguments) {
+  if (!arguments.files.empty()) return Compare(options, arguments);
   return WithCollection(
       options, arguments,
       [&](const Collection& collection, const Stream& stream) -> absl::Status {
@@ -168,6 +196,23 @@ absl::Status Keep(const CommonOptions& options, const Arguments& arguments) {
   v1::ConfigureCollectionRequest request;
   request.set_name(arguments.name);
   request.set_keep(arguments.keep);
+  request.set_until_unreferenced(arguments.until_unreferenced);
+  return collections->Configure(request);
+}
+
+absl::Status Pin(const CommonOptions& options, const Arguments& arguments) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
+  v1::ConfigureCollectionRequest request;
+  request.set_name(arguments.name);
+  request.add_pin(arguments.version);
+  return collections->Configure(request);
+}
+
+absl::Status Unpin(const CommonOptions& options, const Arguments& arguments) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
+  v1::ConfigureCollectionRequest request;
+  request.set_name(arguments.name);
+  request.add_unpin(arguments.version);
   return collections->Configure(request);
 }
 
@@ -251,8 +296,13 @@ void AddCollectionCommand(CLI::App* app, CommonOptions* options,
   adder.AddVersioned("save", "Write a version as a safetensors file", Save)
       ->add_option("FILE", adder.arguments().file, "File to write")
       ->required();
-  adder.AddVersioned("verify", "SHA-256 of each array, as the device has it",
-                     Verify);
+  adder
+      .AddVersioned("verify",
+                    "SHA-256 of each array, as the device has it; with FILES, "
+                    "compare every element with them",
+                    Verify)
+      ->add_option("FILES", adder.arguments().files,
+                   "Files as load reads them; fails if an array differs");
   adder.AddVersioned("rm", "Delete; sessions that have it open keep it",
                      Remove);
   CLI::App* const share =
@@ -262,11 +312,17 @@ void AddCollectionCommand(CLI::App* app, CommonOptions* options,
   share->add_option(
       "--with", adder.arguments().clients,
       "Clients by name, as `show` tells an owner's: \"uid 1000\"");
-  adder.AddNamed("keep", "How many versions stay when a new one comes", Keep)
-      ->add_option("COUNT", adder.arguments().keep, "Versions; 0: all")
+  CLI::App* const keep = adder.AddNamed(
+      "keep", "How many versions stay when a new one comes", Keep);
+  keep->add_option("COUNT", adder.arguments().keep, "Versions; 0: all")
       ->required();
+  keep->add_flag("--until-unreferenced", adder.arguments().until_unreferenced,
+                 "A version goes, too, when its last reader lets go");
+  adder.AddVersioned("pin", "Have a version stay until it is unpinned", Pin);
+  adder.AddVersioned("unpin", "Let a pinned version go again", Unpin);
   adder
-      .Add("watch", "Print each new and deleted version, until interrupted",
+      .Add("watch",
+           "Print each new, retired and deleted version, until interrupted",
            Watch)
       ->add_option("NAME", adder.arguments().name,
                    "One collection; default: all");

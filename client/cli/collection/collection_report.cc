@@ -49,6 +49,7 @@ void WriteVersion(const v1::VersionInfo& version, JsonWriter* json) {
       .Member("arrays", version.arrays())
       .Member("size", version.size())
       .Member("retired", version.retired())
+      .Member("pinned", version.pinned())
       .Member("readers", absl::StrJoin(version.readers(), ","))
       .EndObject();
 }
@@ -58,6 +59,7 @@ void WriteInfo(const v1::CollectionInfo& info, JsonWriter* json) {
       .Member("owner", info.owner())
       .Member("visible_to", VisibleTo(info.visibility()))
       .Member("keep", info.keep())
+      .Member("until_unreferenced", info.until_unreferenced())
       .BeginArray("versions");
   for (const v1::VersionInfo& version : info.versions()) {
     WriteVersion(version, json);
@@ -74,7 +76,9 @@ void PrintVersion(const v1::CollectionInfo& info,
               absl::StrCat(version.arrays()).c_str(),
               Committed(version).c_str(), ToPrintable(info.owner()).c_str(),
               ToPrintable(absl::StrJoin(version.readers(), ",")).c_str(),
-              version.retired() ? " (retired)" : "");
+              version.retired()  ? " (retired)"
+              : version.pinned() ? " (pinned)"
+                                 : "");
 }
 
 }  // namespace
@@ -130,12 +134,13 @@ void PrintCollection(const v1::DescribeCollectionResponse& description,
                 ToPrintable(version.session_id()).c_str(),
                 ToPrintable(info.owner()).c_str());
     std::printf(
-        "%s on device %u; read by %s; visible to %s\n",
+        "%s on device %u; read by %s; visible to %s%s\n",
         HumanBytes(version.size()).c_str(), version.device(),
         version.readers().empty()
             ? "nobody"
             : ToPrintable(absl::StrJoin(version.readers(), ", ")).c_str(),
-        ToPrintable(VisibleTo(info.visibility())).c_str());
+        ToPrintable(VisibleTo(info.visibility())).c_str(),
+        version.pinned() ? "; pinned" : "");
   }
   for (const auto& [key, value] : description.metadata()) {
     std::printf("  %s = %s\n", ToPrintable(key).c_str(),
@@ -155,15 +160,39 @@ void PrintChange(const v1::CollectionChange& change, bool as_json) {
         .Member("change", KindName(change.kind()))
         .Member("name", change.name())
         .Member("version", change.version())
+        .Member("owner", change.owner())
         .EndObject();
     std::puts(json.text().c_str());
   } else {
-    std::printf(
-        "%-10s %s version %s\n", KindName(change.kind()).c_str(),
-        ToPrintable(change.name()).c_str(),
-        change.version() == 0 ? "all" : absl::StrCat(change.version()).c_str());
+    std::printf("%-10s %s version %s of %s\n", KindName(change.kind()).c_str(),
+                ToPrintable(change.name()).c_str(),
+                absl::StrCat(change.version()).c_str(),
+                ToPrintable(change.owner()).c_str());
   }
   std::fflush(stdout);
+}
+
+void PrintDifferences(size_t arrays,
+                      const std::map<std::string, std::string>& differences,
+                      bool as_json) {
+  if (as_json) {
+    JsonWriter json;
+    json.BeginObject()
+        .Member("arrays", uint64_t{arrays})
+        .BeginObject("differences");
+    for (const auto& [name, difference] : differences) {
+      json.Member(name, difference);
+    }
+    std::puts(json.EndObject().EndObject().text().c_str());
+    return;
+  }
+  for (const auto& [name, difference] : differences) {
+    std::printf("%s: %s\n", ToPrintable(name).c_str(), difference.c_str());
+  }
+  if (differences.empty()) {
+    std::printf("%s arrays are as in the files\n",
+                absl::StrCat(arrays).c_str());
+  }
 }
 
 void PrintDigests(const std::map<std::string, std::string>& digests,

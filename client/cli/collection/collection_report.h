@@ -15,6 +15,10 @@ void PrintCollection(const v1::DescribeCollectionResponse& description,
                      bool json);
 // A line for each change, as it comes.
 void PrintChange(const v1::CollectionChange& change, bool json);
+// How arrays differ from files, by name; `arrays` were compared.
+void PrintDifferences(size_t arrays,
+                      const std::map<std::string, std::string>& differences,
+                      bool json);
 // SHA-256 by array.
 void PrintDigests(const std::map<std::string, std::string>& digests, bool json);
 

@@ -8,14 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/cpp/polled_call.h"
 #include "client/cpp/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "grpcpp/client_context.h"
-#include "grpcpp/impl/codegen/proto_utils.h"  // how messages are parsed
-#include "grpcpp/impl/codegen/rpc_method.h"
 #include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/sync_stream.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
 
 namespace holdfast {
@@ -73,32 +71,24 @@ bool IsAcknowledgement(const v1::Result& result) {
 class ResumingRelay::Call {
  public:
   Call(std::shared_ptr<grpc::Channel> channel, const std::string& token,
-       uint64_t results_read)
-      : channel_(std::move(channel)) {
+       uint64_t results_read) {
     context_.AddMetadata("holdfast-session-token", token);
     context_.AddMetadata("holdfast-results-read", absl::StrCat(results_read));
-    const grpc::internal::RpcMethod method(
-        "/holdfast.v1.CommandService/Execute",
-        grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
-    stream_.reset(grpc::internal::ClientReaderWriterFactory<
-                  grpc::ByteBuffer, v1::ResultBatch>::Create(channel_.get(),
-                                                             method,
-                                                             &context_));
+    call_.emplace(std::move(channel), "/holdfast.v1.CommandService/Execute",
+                  context_);
   }
 
   bool Write(absl::string_view bytes) {
     const grpc::Slice slice(bytes.data(), bytes.size());
-    return stream_->Write(grpc::ByteBuffer(&slice, 1));
+    return call_->Write(grpc::ByteBuffer(&slice, 1));
   }
-  bool Read(v1::ResultBatch* batch) { return stream_->Read(batch); }
+  bool Read(v1::ResultBatch* batch) { return call_->Read(batch); }
   void Cancel() { context_.TryCancel(); }
-  grpc::Status Finish() { return stream_->Finish(); }
+  grpc::Status Finish() { return call_->Finish(); }
 
  private:
-  const std::shared_ptr<grpc::Channel> channel_;
   grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, v1::ResultBatch>>
-      stream_;
+  std::optional<PolledCall<grpc::ByteBuffer, v1::ResultBatch>> call_;
 };
 
 ResumingRelay::ResumingRelay(Options options, std::unique_ptr<RingPair> rings,

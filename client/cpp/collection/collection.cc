@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/collection/collections.h"
+#include "client/cpp/session_state.h"
 #include "core/base/status_macros.h"
+#include "google/protobuf/util/message_differencer.h"
 
 namespace holdfast {
 namespace {
@@ -13,32 +15,86 @@ namespace {
 // A version may be replaced between the look at it and its opening.
 constexpr int kAttempts = 8;
 
+// Calls `open` with the version that `describe` finds, again if that was
+// replaced in the meantime and any is wanted.
+template <typename Describe, typename Open>
+absl::StatusOr<Collection> Retry(uint64_t version, Describe describe,
+                                 Open open) {
+  for (int attempt = 1;; ++attempt) {
+    std::vector<uint64_t> sizes;
+    HOLDFAST_ASSIGN_OR_RETURN(Collection found, describe(&sizes));
+    const absl::Status opened = open(found, sizes);
+    if (opened.ok()) return found;
+    if (!absl::IsNotFound(opened) || version != 0 || attempt == kAttempts) {
+      return opened;
+    }
+  }
+}
+
+using Arrays = std::map<std::string, v1::ArrayDescription>;
+
+std::vector<std::string> NamesOf(const Arrays& arrays) {
+  std::vector<std::string> names;
+  for (const auto& [name, array] : arrays) names.push_back(name);
+  return names;
+}
+
+// Arrays of `before` that are not the same in `now`.
+std::vector<std::string> Moved(const Arrays& before, const Arrays& now) {
+  std::vector<std::string> moved;
+  for (const auto& [name, array] : before) {
+    const auto found = now.find(name);
+    const bool same = found != now.end() &&
+                      google::protobuf::util::MessageDifferencer::Equals(
+                          array, found->second);
+    if (!same) moved.push_back(name);
+  }
+  return moved;
+}
+
 }  // namespace
+
+absl::StatusOr<Collection> Collection::Describe(std::shared_ptr<Daemon> daemon,
+                                                const Device& device,
+                                                const std::string& name,
+                                                uint64_t version,
+                                                std::vector<uint64_t>* sizes) {
+  Collections collections(daemon);
+  HOLDFAST_ASSIGN_OR_RETURN(const auto described,
+                            collections.Describe(name, version));
+  Collection collection;
+  collection.daemon_ = std::move(daemon);
+  collection.device_ = device;
+  collection.name_ = name;
+  collection.version_ = described.collection().versions(0).version();
+  collection.metadata_.insert(described.metadata().begin(),
+                              described.metadata().end());
+  for (const v1::ArrayDescription& array : described.arrays()) {
+    collection.arrays_.emplace(array.name(), array);
+  }
+  sizes->assign(described.buffer_sizes().begin(),
+                described.buffer_sizes().end());
+  return collection;
+}
+
+absl::Status Collection::OpenBuffers(const std::vector<uint64_t>& sizes) {
+  HOLDFAST_ASSIGN_OR_RETURN(buffers_,
+                            device_->OpenCollection(name_, version_, sizes));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<Collection> Collection::Open(const Session& session,
                                             const std::string& name,
                                             uint64_t version, uint32_t device) {
-  Collections collections(session.shared_daemon());
-  for (int attempt = 1;; ++attempt) {
-    HOLDFAST_ASSIGN_OR_RETURN(const auto described,
-                              collections.Describe(name, version));
-    Collection collection;
-    collection.name_ = name;
-    collection.version_ = described.collection().versions(0).version();
-    auto buffers = session.device(device).OpenCollection(
-        name, collection.version_, described.buffer_sizes());
-    if (absl::IsNotFound(buffers.status()) && version == 0 &&
-        attempt < kAttempts) {
-      continue;
-    }
-    HOLDFAST_ASSIGN_OR_RETURN(collection.buffers_, std::move(buffers));
-    collection.metadata_.insert(described.metadata().begin(),
-                                described.metadata().end());
-    for (const v1::ArrayDescription& array : described.arrays()) {
-      collection.arrays_.emplace(array.name(), array);
-    }
-    return collection;
-  }
+  return Retry(
+      version,
+      [&](std::vector<uint64_t>* sizes) {
+        return Describe(session.shared_daemon(), session.device(device), name,
+                        version, sizes);
+      },
+      [](Collection& found, const std::vector<uint64_t>& sizes) {
+        return found.OpenBuffers(sizes);
+      });
 }
 
 absl::StatusOr<Buffer> Collection::Array(const std::string& name) const {
@@ -49,6 +105,69 @@ absl::StatusOr<Buffer> Collection::Array(const std::string& name) const {
   }
   const v1::ArrayDescription& array = found->second;
   return buffers_[array.buffer()].Sub(array.offset(), array.size());
+}
+
+absl::Status Collection::Sleep() {
+  if (asleep_) return absl::OkStatus();
+  CommandQueue& queue = device_->session()->queue;
+  HOLDFAST_RETURN_IF_ERROR(queue
+                               .Submit([this](v1::Command& command) {
+                                 v1::SleepCollection& sleep =
+                                     *command.mutable_sleep_collection();
+                                 for (const Buffer& buffer : buffers_) {
+                                   sleep.add_buffers(buffer.handle());
+                                 }
+                               })
+                               .status());
+  HOLDFAST_RETURN_IF_ERROR(
+      queue.Call([](v1::Command& command) { command.mutable_fence(); })
+          .status());
+  HOLDFAST_RETURN_IF_ERROR(queue.TakeFailure());
+  asleep_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Collection::WakeBuffers(Collection& sleeping,
+                                     const std::vector<uint64_t>& sizes) {
+  const auto woken = device_->session()->queue.Call([&](v1::Command& command) {
+    v1::WakeCollection& wake = *command.mutable_wake_collection();
+    wake.set_name(name_);
+    wake.set_version(version_);
+    for (const Buffer& buffer : sleeping.buffers_) {
+      wake.add_buffers(buffer.handle());
+    }
+  });
+  if (woken.ok()) {
+    buffers_ = std::move(sleeping.buffers_);
+    return absl::OkStatus();
+  }
+  // It has another number of buffers, or of other sizes.
+  const bool moved = absl::IsFailedPrecondition(woken.status()) ||
+                     absl::IsInvalidArgument(woken.status());
+  return moved ? OpenBuffers(sizes) : woken.status();
+}
+
+absl::StatusOr<std::vector<std::string>> Collection::Wake(uint64_t version) {
+  if (!asleep_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("collection \"", name_, "\" is awake"));
+  }
+  if (version == kSame) version = version_;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Collection woken,
+      Retry(
+          version,
+          [&](std::vector<uint64_t>* sizes) {
+            return Describe(daemon_, *device_, name_, version, sizes);
+          },
+          [this](Collection& found, const std::vector<uint64_t>& sizes) {
+            return found.WakeBuffers(*this, sizes);
+          }));
+  // Buffers that are still here were not woken.
+  std::vector<std::string> moved =
+      buffers_.empty() ? Moved(arrays_, woken.arrays_) : NamesOf(arrays_);
+  *this = std::move(woken);
+  return moved;
 }
 
 }  // namespace holdfast

@@ -4,19 +4,24 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/buffer.h"
+#include "client/cpp/daemon.h"
+#include "client/cpp/device.h"
 #include "client/cpp/session.h"
 #include "holdfast/v1/collection_commands.pb.h"
 
 namespace holdfast {
 
 // A version of a collection that a session has mapped, for reading. Nobody can
-// change it, and its memory stays as long as this object, whatever becomes of
-// its writer or of the collection.
+// change it, and its memory stays as long as this object is awake, whatever
+// becomes of its writer or of the collection.
 class Collection {
  public:
   // 0: the latest. Waits. NOT_FOUND: no such collection or version, or not for
@@ -43,9 +48,39 @@ class Collection {
   // offset.
   const std::vector<Buffer>& buffers() const { return buffers_; }
 
+  // Unmaps the memory and keeps its addresses and the buffers: this session is
+  // no reader any more, and the version may go. Commands that use it fail, and
+  // kernels of graphs that do fault, until Wake. OK if it sleeps already.
+  // Waits. FAILED_PRECONDITION: a stream of the session is not idle.
+  absl::Status Sleep();
+
+  // The version that Sleep has unmapped.
+  static constexpr uint64_t kSame = UINT64_MAX;
+  // Maps a version again, kSame or another one (0: the latest), and returns the
+  // names of the arrays that have moved: those that are not where they were
+  // with the same type, or not there any more. Pointers to and buffers of all
+  // others are good again. If the version's buffers have other sizes, all is
+  // mapped anew and has moved. Waits. NOT_FOUND: no such version any more; it
+  // still sleeps. FAILED_PRECONDITION: it is awake.
+  absl::StatusOr<std::vector<std::string>> Wake(uint64_t version = kSame);
+  bool asleep() const { return asleep_; }
+
  private:
   Collection() = default;
+  static absl::StatusOr<Collection> Describe(std::shared_ptr<Daemon> daemon,
+                                             const Device& device,
+                                             const std::string& name,
+                                             uint64_t version,
+                                             std::vector<uint64_t>* sizes);
+  // Maps the version that `sizes` are of.
+  absl::Status OpenBuffers(const std::vector<uint64_t>& sizes);
+  // Maps it where `sleeping` was.
+  absl::Status WakeBuffers(Collection& sleeping,
+                           const std::vector<uint64_t>& sizes);
 
+  std::shared_ptr<Daemon> daemon_;
+  std::optional<Device> device_;
+  bool asleep_ = false;
   std::string name_;
   uint64_t version_ = 0;
   std::map<std::string, std::string> metadata_;

@@ -8,19 +8,28 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/session_state.h"
 #include "core/base/array_layout.h"
+#include "core/base/collection_limits.h"
+#include "core/base/printable.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
 namespace {
 
+absl::Status WithArray(const ArraySpec& spec, const absl::Status& status) {
+  return absl::Status(
+      status.code(),
+      absl::StrCat("array \"",
+                   ToPrintable(absl::string_view(spec.name).substr(
+                       0, kMaxCollectionName)),
+                   "\": ", status.message()));
+}
+
 absl::StatusOr<v1::ArrayDescription> Describe(const ArraySpec& spec,
                                               uint64_t offset) {
+  const absl::Status name = CheckArrayName(spec.name);
+  if (!name.ok()) return WithArray(spec, name);
   const auto size = ArrayExtent(spec.dtype, spec.shape, spec.strides);
-  if (!size.ok()) {
-    return absl::Status(
-        size.status().code(),
-        absl::StrCat("array \"", spec.name, "\": ", size.status().message()));
-  }
+  if (!size.ok()) return WithArray(spec, size.status());
   v1::ArrayDescription array;
   array.set_name(spec.name);
   array.set_dtype(spec.dtype);
@@ -31,28 +40,42 @@ absl::StatusOr<v1::ArrayDescription> Describe(const ArraySpec& spec,
   return array;
 }
 
+absl::Status CheckSize(const v1::CommitCollection& contents) {
+  // A tag and two lengths, of the command and of its batch, are a few bytes.
+  constexpr size_t kMost = kMaxCollectionDescription - 1024;
+  const size_t bytes = contents.ByteSizeLong();
+  if (bytes <= kMost) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the description of ", contents.arrays_size(),
+                   " arrays and the metadata "
+                   "have ",
+                   bytes, " bytes; limit: ", kMost));
+}
+
 }  // namespace
 
 absl::StatusOr<CollectionWriter> CollectionWriter::Create(
     const Session& session, const std::vector<ArraySpec>& arrays,
     uint32_t device) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max() - kAlignment;
-  std::vector<v1::ArrayDescription> described;
+  v1::CommitCollection described;
   uint64_t end = 0;
   for (const ArraySpec& spec : arrays) {
-    HOLDFAST_ASSIGN_OR_RETURN(described.emplace_back(), Describe(spec, end));
-    if (described.back().size() > kMost - end) {
+    HOLDFAST_ASSIGN_OR_RETURN(*described.add_arrays(), Describe(spec, end));
+    const uint64_t size = described.arrays().rbegin()->size();
+    if (size > kMost - end) {
       return absl::InvalidArgumentError("more bytes than 64 bits can count");
     }
-    end += described.back().size();
+    end += size;
     end = (end + kAlignment - 1) / kAlignment * kAlignment;
   }
+  HOLDFAST_RETURN_IF_ERROR(CheckSize(described));
   HOLDFAST_ASSIGN_OR_RETURN(
       Buffer memory,
       session.device(device).AllocateShared(std::max<uint64_t>(end, 1)));
   CollectionWriter writer(session, std::move(memory));
   writer.buffers_ = {writer.memory_.handle()};
-  writer.arrays_ = std::move(described);
+  writer.arrays_.assign(described.arrays().begin(), described.arrays().end());
   return writer;
 }
 
@@ -79,18 +102,36 @@ absl::StatusOr<Buffer> CollectionWriter::Array(size_t index) const {
   return memory_.Sub(arrays_[index].offset(), arrays_[index].size());
 }
 
+v1::CommitCollection CollectionWriter::Contents(
+    const std::string& name,
+    const std::map<std::string, std::string>& metadata) const {
+  v1::CommitCollection contents;
+  contents.set_name(name);
+  contents.mutable_buffers()->Add(buffers_.begin(), buffers_.end());
+  contents.mutable_arrays()->Add(arrays_.begin(), arrays_.end());
+  contents.mutable_metadata()->insert(metadata.begin(), metadata.end());
+  return contents;
+}
+
+absl::Status CollectionWriter::CheckCommit(
+    const std::string& name,
+    const std::map<std::string, std::string>& metadata) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckCollectionName(name));
+  size_t bytes = 0;
+  for (const auto& [key, value] : metadata) bytes += key.size() + value.size();
+  HOLDFAST_RETURN_IF_ERROR(CheckMetadataSize(name, bytes));
+  return CheckSize(Contents(name, metadata));
+}
+
 absl::StatusOr<uint64_t> CollectionWriter::Commit(
     const std::string& name,
     const std::map<std::string, std::string>& metadata) {
+  HOLDFAST_RETURN_IF_ERROR(CheckCommit(name, metadata));
   HOLDFAST_RETURN_IF_ERROR(session_->Synchronize());
   HOLDFAST_ASSIGN_OR_RETURN(
       const v1::Result result,
       memory_.session()->queue.Call([&](v1::Command& command) {
-        v1::CommitCollection& commit = *command.mutable_commit_collection();
-        commit.set_name(name);
-        commit.mutable_buffers()->Add(buffers_.begin(), buffers_.end());
-        commit.mutable_arrays()->Add(arrays_.begin(), arrays_.end());
-        commit.mutable_metadata()->insert(metadata.begin(), metadata.end());
+        *command.mutable_commit_collection() = Contents(name, metadata);
       }));
   return result.collection().version();
 }

@@ -33,8 +33,8 @@ class CollectionWriter {
   // Bytes; what arrays are aligned to.
   static constexpr uint64_t kAlignment = 256;
 
-  // INVALID_ARGUMENT: a dtype or shape that cannot be. RESOURCE_EXHAUSTED: no
-  // memory for them.
+  // INVALID_ARGUMENT: a name, dtype or shape that cannot be, or descriptions of
+  // more bytes than a commit may have. RESOURCE_EXHAUSTED: no memory for them.
   static absl::StatusOr<CollectionWriter> Create(
       const Session& session, const std::vector<ArraySpec>& arrays,
       uint32_t device = 0);
@@ -51,6 +51,12 @@ class CollectionWriter {
   // object.
   absl::StatusOr<Buffer> Array(size_t index) const;
 
+  // INVALID_ARGUMENT: Commit would refuse this, for its name or its size. For
+  // those who want to know before they fill the arrays.
+  absl::Status CheckCommit(
+      const std::string& name,
+      const std::map<std::string, std::string>& metadata = {}) const;
+
   // Waits for all streams and makes the version; returns its number. From then
   // on nobody can write to the memory. See CommitCollection.
   absl::StatusOr<uint64_t> Commit(
@@ -60,6 +66,10 @@ class CollectionWriter {
  private:
   CollectionWriter(const Session& session, Buffer memory)
       : session_(&session), memory_(std::move(memory)) {}
+
+  v1::CommitCollection Contents(
+      const std::string& name,
+      const std::map<std::string, std::string>& metadata) const;
 
   const Session* session_;
   Buffer memory_;

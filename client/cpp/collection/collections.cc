@@ -3,11 +3,18 @@
 
 #include <utility>
 
-#include "client/cpp/rpc_status.h"
+#include "client/cpp/collection/collection_watch.h"
+#include "client/cpp/collection/next_daemon.h"
 #include "core/base/status_macros.h"
 #include "grpcpp/channel.h"
 
 namespace holdfast {
+namespace {
+
+// Daemons that a claim outlives, each of which may be replaced in its turn.
+constexpr int kAttempts = 100;
+
+}  // namespace
 
 Collections::Collections(std::shared_ptr<Daemon> daemon)
     : daemon_(std::move(daemon)),
@@ -56,45 +63,61 @@ absl::Status Collections::Configure(
 absl::Status Collections::Watch(
     const std::string& name,
     const std::function<bool(const v1::CollectionChange&)>& changed) {
-  grpc::ClientContext context;
-  v1::WatchCollectionsRequest request;
-  request.set_name(name);
-  const auto reader = stub_->WatchCollections(&context, request);
-  v1::CollectionChange change;
-  while (reader->Read(&change)) {
-    if (changed(change)) continue;
-    context.TryCancel();
-    reader->Finish();
-    return absl::OkStatus();
+  CollectionWatch watch(daemon_, name);
+  while (true) {
+    HOLDFAST_ASSIGN_OR_RETURN(const v1::CollectionChange change, watch.Next());
+    if (!changed(change)) return absl::OkStatus();
   }
-  return daemon_->Explain(reader->Finish());
 }
 
-WriteClaim::WriteClaim(const Session& session)
-    : stub_(v1::CollectionService::NewStub(session.daemon().channel())) {
-  context_.AddMetadata("holdfast-session-token", session.token());
-}
+WriteClaim::WriteClaim(const Session& session, std::string name)
+    : daemon_(session.shared_daemon()),
+      token_(session.token()),
+      name_(std::move(name)),
+      stub_(v1::CollectionService::NewStub(daemon_->channel())) {}
 
 WriteClaim::~WriteClaim() {
-  if (reader_ == nullptr) return;
-  context_.TryCancel();
-  reader_->Finish();
+  const bool cut_off =
+      reader_ != nullptr && End().error_code() == grpc::StatusCode::UNAVAILABLE;
+  if (!cut_off || !writes_) return;
+  // The next daemon still waits for this session to write: it is told, by a
+  // call that begins and ends, that it does not.
+  if (AwaitNextDaemon(*daemon_, absl::Seconds(5)) && Ask().ok()) End();
+}
+
+grpc::Status WriteClaim::End() {
+  context_->TryCancel();
+  const grpc::Status status = reader_->Finish();
+  reader_ = nullptr;
+  return status;
+}
+
+absl::Status WriteClaim::Ask() {
+  context_ = std::make_unique<grpc::ClientContext>();
+  context_->AddMetadata("holdfast-session-token", token_);
+  v1::ClaimCollectionRequest request;
+  request.set_name(name_);
+  reader_ = stub_->ClaimCollection(context_.get(), request);
+  v1::ClaimCollectionResponse response;
+  if (reader_->Read(&response)) {
+    writes_ = response.has_write();
+    return absl::OkStatus();
+  }
+  const grpc::Status status = std::exchange(reader_, nullptr)->Finish();
+  return daemon_->Explain(status);
 }
 
 absl::StatusOr<std::unique_ptr<WriteClaim>> WriteClaim::Wait(
     const Session& session, const std::string& name) {
-  std::unique_ptr<WriteClaim> claim(new WriteClaim(session));
-  v1::ClaimCollectionRequest request;
-  request.set_name(name);
-  claim->reader_ = claim->stub_->ClaimCollection(&claim->context_, request);
-  v1::ClaimCollectionResponse response;
-  if (!claim->reader_->Read(&response)) {
-    const grpc::Status status =
-        std::exchange(claim->reader_, nullptr)->Finish();
-    return session.daemon().Explain(status);
+  std::unique_ptr<WriteClaim> claim(new WriteClaim(session, name));
+  for (int attempt = 1;; ++attempt) {
+    const absl::Status asked = claim->Ask();
+    if (asked.ok()) return claim;
+    if (!absl::IsUnavailable(asked) || attempt == kAttempts ||
+        !AwaitNextDaemon(session.daemon())) {
+      return asked;
+    }
   }
-  claim->writes_ = response.has_write();
-  return claim;
 }
 
 }  // namespace holdfast

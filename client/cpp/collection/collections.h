@@ -33,7 +33,7 @@ class Collections {
   absl::Status Configure(const v1::ConfigureCollectionRequest& request);
 
   // Calls `changed` for what there is and then for each change, until it
-  // returns false. Waits.
+  // returns false, as CollectionWatch. Waits.
   absl::Status Watch(
       const std::string& name,
       const std::function<bool(const v1::CollectionChange&)>& changed);
@@ -45,6 +45,8 @@ class Collections {
 
 // "Create it if it is not there, else open it", for one session. Held until the
 // commit by the one that is to write; destroyed earlier, the next one writes.
+// It ends with its session at the latest. If the daemon is replaced, the
+// session that was to write still is, and those that wait go on waiting.
 //
 //   auto claim = WriteClaim::Wait(*session, "weights");
 //   if ((*claim)->writes()) { ... fill, commit ... }
@@ -62,10 +64,18 @@ class WriteClaim {
   bool writes() const { return writes_; }
 
  private:
-  explicit WriteClaim(const Session& session);
+  WriteClaim(const Session& session, std::string name);
 
+  // Blocks until the daemon answers.
+  absl::Status Ask();
+  // Ends the call. Returns its status.
+  grpc::Status End();
+
+  const std::shared_ptr<Daemon> daemon_;
+  const std::string token_;  // the session's
+  const std::string name_;
   const std::unique_ptr<v1::CollectionService::Stub> stub_;
-  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientReader<v1::ClaimCollectionResponse>> reader_;
   bool writes_ = false;
 };

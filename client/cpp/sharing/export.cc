@@ -29,6 +29,7 @@ absl::StatusOr<v1::Export> Export(const Resource& resource,
                                ? v1::RIGHTS_READ_WRITE
                                : v1::RIGHTS_READ);
         message.set_session_id(options.session_id);
+        message.set_tenant(options.tenant);
         SetDuration(options.lifetime, message.mutable_lifetime());
         message.set_max_imports(options.max_imports);
         message.set_foreign(foreign);

@@ -23,6 +23,8 @@ struct ExportOptions {
   uint64_t size = 0;
   // Session that may redeem it ("s-7"); empty: any session of the daemon.
   std::string session_id;
+  // Tenant whose sessions may redeem it ("team-a", "uid 1000"); empty: any.
+  std::string tenant;
   // At most 24 hours.
   absl::Duration lifetime = absl::Seconds(60);
   // How often it may be redeemed.
@@ -35,9 +37,9 @@ struct ExportOptions {
 absl::StatusOr<std::string> ExportResource(const Resource& resource,
                                            const ExportOptions& options);
 
-// Exported memory of a session, named for a process of the daemon's machine
-// that has a CUDA context of its own: see LocalMapping. Good for one mapping; a
-// secret, as the token is.
+// Exported memory or a semaphore of a session, named for a process of the
+// daemon's machine that has a CUDA context of its own: see LocalMapping. Good
+// for one mapping; a secret, as the token is.
 struct LocalExport {
   std::string token;    // 16 bytes
   std::string address;  // "unix:/path", where the descriptor is taken
@@ -57,7 +59,7 @@ struct IpcExport {
   uint64_t mapped_size = 0;
 };
 
-// Waits. `options.session_id` has to be empty.
+// Waits. `options.session_id` and `options.tenant` have to be empty.
 absl::StatusOr<LocalExport> ExportLocally(const Resource& resource,
                                           const ExportOptions& options);
 

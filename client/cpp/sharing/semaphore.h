@@ -52,6 +52,13 @@ class Semaphore : public Resource {
   absl::StatusOr<std::string> Export(const ExportOptions& options = {}) const {
     return ExportResource(*this, options);
   }
+  // For a process of the daemon's machine that has a CUDA context of its own:
+  // LocalMapping maps the 64 bits, which cuStreamWaitValue64 and, with
+  // Rights::kReadWrite, cuStreamWriteValue64 of that process take.
+  absl::StatusOr<LocalExport> ExportLocally(
+      const ExportOptions& options = {}) const {
+    return holdfast::ExportLocally(*this, options);
+  }
 
  private:
   explicit Semaphore(Resource resource) : Resource(std::move(resource)) {}

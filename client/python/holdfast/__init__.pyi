@@ -3,7 +3,7 @@ from typing import Any, Callable, Literal, NamedTuple, Sequence, TypeVar
 
 from holdfast import collections as collections
 from holdfast.core import CUDAError as CUDAError
-from holdfast.core import Device, IPCBufferDescriptor, IPCEventDescriptor, Stream
+from holdfast.core import Device, IPCBufferDescriptor, IPCEventDescriptor, LocalView, Stream
 from holdfast.core import NVRTCError as NVRTCError
 
 __version__: str
@@ -43,6 +43,8 @@ class Session:
     def device(self, device_id: int = 0) -> Device: ...
     def sync(self) -> None: ...
     async def sync_async(self) -> None: ...
+    def recover(self) -> None: ...
+    def detach(self) -> None: ...
     def revoke(
         self, descriptor: IPCBufferDescriptor | IPCEventDescriptor | SemaphoreDescriptor
     ) -> None: ...
@@ -69,7 +71,11 @@ class Semaphore:
         lifetime: float = 60.0,
         imports: int = 1,
         session_id: str = "",
+        tenant: str = "",
     ) -> SemaphoreDescriptor: ...
+    def map_locally(
+        self, *, writable: bool = False, device_id: int | None = None
+    ) -> LocalView: ...
     def signal(self, value: int, *, stream: Stream | None = None) -> None: ...
     def wait(self, value: int, *, stream: Stream) -> None: ...
     @property
@@ -87,8 +93,9 @@ def connect(
     devices: Sequence[int | str] = (),
     memory_limit: int = 0,
     reconnect_grace: float = 0.0,
-    recover: Literal["always", "never"] = "always",
+    recover: Literal["always", "never", "ask"] = "always",
     kernel_time_limit: float = 0.0,
+    detached_lifetime: float = 0.0,
 ) -> Session: ...
 def default_session() -> Session: ...
 async def run_async(

@@ -12,7 +12,7 @@ from holdfast._errors import CUDAError
 _ARENA_BYTES = 64 << 20
 
 # As hf_recovery has them.
-_RECOVERY = {"always": 0, "never": 1}
+_RECOVERY = {"always": 0, "never": 1, "ask": 2}
 
 _lock = threading.RLock()
 _default = None
@@ -103,6 +103,17 @@ class Session(_native.Session):
         stays."""
         self._revoke(descriptor.token)
 
+    def recover(self):
+        """With ``recover="ask"``: goes on after the fault that a call has raised. Waits until the
+        session is ready."""
+        self._recover()
+
+    def detach(self):
+        """Leaves the session, whose work and memory stay, for its ``detached_lifetime``, to whoever
+        attaches to it. Here it is of no more use."""
+        self._detach()
+        self.close()
+
     def server_info(self):
         """What the daemon says about itself, as a dict."""
         import json  # here, since the package is imported more often than this is called
@@ -172,7 +183,7 @@ class Session(_native.Session):
 
 
 def connect(address=None, *, name="", devices=(), memory_limit=0, reconnect_grace=0.0,
-            recover="always", kernel_time_limit=0.0):  # fmt: skip
+            recover="always", kernel_time_limit=0.0, detached_lifetime=0.0):  # fmt: skip
     """Opens a session with the daemon at ``address``.
 
     Args:
@@ -187,20 +198,25 @@ def connect(address=None, *, name="", devices=(), memory_limit=0, reconnect_grac
         recover: the reaction to a fault of a kernel. ``"always"``: the session goes on with its
             objects and the memory of its devices, and :class:`holdfast.Fault` is raised once.
             ``"never"``: the session is lost, and every call raises
-            :class:`holdfast.SessionLostError`.
+            :class:`holdfast.SessionLostError`. ``"ask"``: every call raises
+            :class:`holdfast.Fault` until :meth:`Session.recover`.
         kernel_time_limit: seconds; a kernel, or a launch of a graph, that runs longer is a fault
             that names it. 0: the daemon's own limit, if it has one, which also holds if it is less.
+        detached_lifetime: seconds that the session lives on without any client, after
+            :meth:`Session.detach` or when its process has died; ``holdfast attach`` takes it up.
+            At most the daemon's ``--detached-session-limit``.
 
     Raises:
         DaemonUnavailableError: there is no daemon.
     """
     address = address or os.environ.get("HOLDFAST_ADDRESS") or "embedded:"
     if recover not in _RECOVERY:
-        raise ValueError(f'recover must be "always" or "never", got {recover!r}')
+        raise ValueError(f'recover must be "always", "never" or "ask", got {recover!r}')
     policy = _RECOVERY[recover]
     return Session._open(
-        address, name, devices, memory_limit, reconnect_grace, policy, kernel_time_limit
-    )
+        address, name, devices, memory_limit, reconnect_grace, policy, kernel_time_limit,
+        detached_lifetime,
+    )  # fmt: skip
 
 
 def default_session():

@@ -56,8 +56,8 @@ class SemaphoreDescriptor(Descriptor):
     __slots__ = ()
 
 
-def export(resource, writable, offset, size, session_id, lifetime, imports):
-    return resource._export(writable, offset, size, session_id, lifetime, imports)
+def export(resource, writable, offset, size, session_id, lifetime, imports, tenant=""):
+    return resource._export(writable, offset, size, session_id, lifetime, imports, tenant)
 
 
 def kept(resource, make):
@@ -129,7 +129,7 @@ class Semaphore(_native.Semaphore):
         self._import(self._device._session, self._device._ordinal, descriptor.token)
         return self
 
-    def export(self, *, writable=False, lifetime=60.0, imports=1, session_id=""):
+    def export(self, *, writable=False, lifetime=60.0, imports=1, session_id="", tenant=""):
         """A descriptor for other processes.
 
         Args:
@@ -137,9 +137,27 @@ class Semaphore(_native.Semaphore):
             lifetime: seconds that the token is good for, at most 24 hours.
             imports: how often it may be redeemed.
             session_id: the session that may redeem it, "s-7"; default: any of the daemon.
+            tenant: the tenant whose sessions may redeem it, "team-a"; default: any.
         """
-        token = export(self, writable, 0, 0, session_id, lifetime, imports)
+        token = export(self, writable, 0, 0, session_id, lifetime, imports, tenant)
         return SemaphoreDescriptor(self._device._session.address, token)
+
+    def map_locally(self, *, writable=False, device_id=None):
+        """The 64 bits in this process, which has CUDA: a LocalView, whose ``ptr`` is what
+        cuStreamWaitValue64 and, writable, cuStreamWriteValue64 of its own streams take. Waits.
+
+        Args:
+            writable: this process may signal; else only wait.
+            device_id: the device as this process counts; default: as the daemon does.
+        """
+        from holdfast.core._memory import LocalView
+
+        ordinal = self._device._ordinal
+        info = self._device._session._info(ordinal)
+        driver = info["driver_path"] if info["is_software"] else None
+        device_id = ordinal if device_id is None else device_id
+        mapping = _native.map_semaphore(self, bool(writable), driver, device_id)
+        return LocalView(mapping, 8, device_id, not writable)
 
     def signal(self, value, *, stream=None):
         """Sets the value when the stream has come here; without a stream, now."""

@@ -13,12 +13,15 @@ Versions are immutable: an opened one stays as it is and as long as it is open, 
 its writer, of the process that opened it first, or of later versions.
 """
 
+import builtins as _builtins
 import io as _io
 import json as _json
 import math as _math
+import weakref as _weakref
 from collections.abc import Mapping as _Mapping
 
 from holdfast import _native
+from holdfast._errors import CUDAError
 
 # safetensors' names -> (NumPy's, bytes of an element); bfloat16 and float8 are of ml_dtypes.
 _DTYPES = {
@@ -41,7 +44,7 @@ _DTYPES = {
     "C128": ("complex128", 16),
 }
 _OF_NUMPY = {numpy: name for name, (numpy, _) in _DTYPES.items()}
-_KINDS = {1: "present", 2: "committed", 3: "deleted"}
+_KINDS = {1: "present", 2: "committed", 3: "deleted", 4: "retired"}
 
 
 def _device(device):
@@ -174,6 +177,8 @@ class Collection(_Mapping):
         self._device = device
         self._arrays = {entry[0]: Array(self, *entry) for entry in native.arrays()}
         self._metadata = native.metadata()
+        # (index of a buffer, view of it in this process), as long as anybody has that.
+        self._views = _weakref.WeakKeyDictionary()
 
     name = property(lambda self: self._name)
     version = property(lambda self: self._native.version)
@@ -200,15 +205,20 @@ class Collection(_Mapping):
         buffer._whole = self
         return buffer
 
-    def _map_buffer(self, index, device_id):
+    def _whole_buffer(self, index):
         from holdfast.core._memory import Buffer
 
         ends = (a._place[1] + a._size for a in self._arrays.values() if a._place[0] == index)
         session, ordinal = self._device._session, self._device._ordinal
         buffer = Buffer._empty(session, ordinal, max(ends), None, None)
         self._native.buffer(index, buffer)
+        return buffer
+
+    def _map_buffer(self, index, device_id):
+        buffer = self._whole_buffer(index)
         view = buffer.map_locally(writable=False, device_id=device_id)
         buffer.close()
+        self._views[view] = index
         return view
 
     def map_locally(self, *, device_id=None):
@@ -245,6 +255,60 @@ class Collection(_Mapping):
         if kind == "torch":
             return {name: _to_torch(array, stream) for name, array in self.items()}
         raise ValueError(f'kind={kind!r}: "numpy" and "torch" are possible')
+
+    def sleep(self):
+        """Unmaps the memory, also that of ``map_locally``, and keeps its addresses: this process
+        is no reader any more, and the version may go. Buffers, tensors and pointers must not be
+        used until ``wake``. Waits.
+
+        Raises:
+            CUDAError: a stream of the session is not idle.
+        """
+        for view in [*self._views]:
+            view._mapping.sleep()
+        self._native.sleep()
+
+    def wake(self, version=None):
+        """Maps a version again: the one that was unmapped, or another; 0: the latest. Waits.
+
+        Returns:
+            The names of the arrays that have moved: those that are not where they were with the
+            same type, or not there any more. Get these anew, and map them anew; buffers, tensors
+            and pointers of all others are good again.
+
+        Raises:
+            CUDAError: there is no such version any more; it still sleeps.
+        """
+        moved = {*self._native.wake(version)}
+        old, self._arrays = self._arrays, {}
+        for entry in self._native.arrays():
+            name = entry[0]
+            stays = name in old and name not in moved
+            self._arrays[name] = old.pop(name) if stays else Array(self, *entry)
+        for array in old.values():
+            if array._buffer is not None:
+                array._buffer.close()
+        self._metadata = self._native.metadata()
+        for view, index in [*self._views.items()]:
+            moved |= self._wake_view(view, index)
+        return sorted(moved)
+
+    def _wake_view(self, view, index):
+        """Names of the arrays that are not where the view has them any more."""
+        names = {name for name, array in self._arrays.items() if array._place[0] == index}
+        if not names:
+            del self._views[view]
+            return names
+        buffer = self._whole_buffer(index)
+        try:
+            view._mapping.wake(buffer)
+        except CUDAError:
+            # Another layout: it is of no more use.
+            del self._views[view]
+            return names
+        finally:
+            buffer.close()
+        return {*()}
 
     def close(self):
         """Lets go of the memory; the buffers of the arrays are of no more use."""
@@ -436,32 +500,101 @@ def load_safetensors(path, name, *, device=None, progress=None):
             view.release()
 
 
+# A header as long, and of as many tensors, as the C++ reader takes.
+_MAX_HEADER = 100_000_000
+_MAX_TENSORS = 1_000_000
+_MAX_DIMENSIONS = 32
+
+
+def _whole(value):
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _bytes_of(entry):
+    """(first byte, last byte) of a tensor, by its entry; a ValueError says what is wrong."""
+    if not isinstance(entry, dict):
+        raise ValueError("its entry is no object")
+    dtype, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
+    if not isinstance(dtype, str) or dtype not in _DTYPES:
+        raise ValueError(f"its dtype is {str(dtype)[:40]!r}")
+    if not isinstance(shape, _builtins.list) or not all(map(_whole, shape)):
+        raise ValueError("its shape is no list of whole numbers below 2^63")
+    if len(shape) > _MAX_DIMENSIONS:
+        raise ValueError(f"it has {len(shape)} dimensions; limit: {_MAX_DIMENSIONS}")
+    pair = isinstance(offsets, _builtins.list) and len(offsets) == 2
+    if not pair or not all(map(_whole, offsets)):
+        raise ValueError("its data_offsets are no two whole numbers below 2^63")
+    size = _math.prod(shape) * _DTYPES[dtype][1]
+    if size >= 2**64:
+        raise ValueError("its shape has more bytes than 64 bits count")
+    first, last = offsets
+    if last - first != size:
+        raise ValueError(f"it has {size} bytes, and is at bytes {first} to {last}")
+    return first, last
+
+
+def _no_name_twice(pairs):
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise ValueError(f"{twice[:100]!r} stands there twice")
+    return found
+
+
+def _read_header(data, refuse):
+    """(header, where the data begins)"""
+    if len(data) < 8:
+        refuse(f"it has {len(data)} bytes")
+    size = int.from_bytes(data[:8], "little")
+    if size > _MAX_HEADER:
+        refuse(f"its header has {size} bytes; limit: {_MAX_HEADER}")
+    if 8 + size > len(data):
+        refuse(f"its header ends at byte {8 + size}, the file at {len(data)}")
+    try:
+        header = _json.loads(data[8 : 8 + size], object_pairs_hook=_no_name_twice)
+    except (ValueError, RecursionError) as error:
+        refuse(f"its header: {error}")
+    if not isinstance(header, dict):
+        refuse("its header is no object")
+    return header, 8 + size
+
+
 def _parse(path, data):
-    """(tensors, metadata, where their bytes begin) of a file, which may be anybody's."""
+    """(tensors, metadata, where their bytes begin) of a file, which may be anybody's. A header
+    that lies is refused, with the place, before a byte of data is read."""
 
     def refuse(why):
         raise ValueError(f"{path}: not a .safetensors file: {why}")
 
-    if len(data) < 8:
-        refuse(f"it has {len(data)} bytes")
-    start = 8 + int.from_bytes(data[:8], "little")
-    if start > len(data):
-        refuse(f"its header ends at byte {start}, the file at {len(data)}")
-    try:
-        header = _json.loads(data[8:start])
-    except ValueError as error:
-        refuse(error)
-    if not isinstance(header, dict):
-        refuse("its header is no object")
+    header, start = _read_header(data, refuse)
     metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        refuse("__metadata__ is no object of strings")
+    if len(header) > _MAX_TENSORS:
+        refuse(f"it has {len(header)} tensors; limit: {_MAX_TENSORS}")
+    places = []
     for name, entry in header.items():
         try:
-            first, last = entry["data_offsets"]
-            size = _math.prod(entry["shape"]) * _DTYPES[entry["dtype"]][1]
-        except (KeyError, TypeError, ValueError):
-            refuse(f"tensor {name!r} is {entry!r}")
-        if not 0 <= first <= last <= len(data) - start or last - first != size:
-            refuse(f"tensor {name!r} of {size} bytes is at bytes {first} to {last}")
+            first, last = _bytes_of(entry)
+        except ValueError as error:
+            refuse(f"tensor {name[:100]!r}: {error}")
+        if last > len(data) - start:
+            refuse(
+                f"tensor {name[:100]!r} ends at byte {last} of the data, which has "
+                f"{len(data) - start}"
+            )
+        places.append((first, last, name))
+    end = 0
+    for first, last, name in sorted(places):
+        if first != end:
+            refuse(
+                f"tensor {name[:100]!r} begins at byte {first} of the data, where the one before "
+                f"ends at byte {end}: {'an overlap' if first < end else 'a gap'}"
+            )
+        end = last
+    if end != len(data) - start:
+        refuse(f"the last tensor ends at byte {end} of the data, which has {len(data) - start}")
     return header, metadata, start
 
 
@@ -496,14 +629,16 @@ def claim(name, *, device=None):
 
 
 class Change:
-    """What has happened to a collection: ``kind`` is "present", "committed" or "deleted"."""
+    """What has happened to a collection: ``kind`` is "present", "committed", "deleted", or
+    "retired", when nobody can open the version any more and its readers keep it."""
 
-    __slots__ = ("kind", "name", "version")
+    __slots__ = ("kind", "name", "version", "owner")
 
-    def __init__(self, kind, name, version):
+    def __init__(self, kind, name, version, owner=""):
         self.kind = kind
         self.name = name
         self.version = version
+        self.owner = owner
 
     def __eq__(self, other):
         return isinstance(other, Change) and (self.kind, self.name, self.version) == (
@@ -513,7 +648,7 @@ class Change:
     __hash__ = None
 
     def __repr__(self):
-        return f"Change({self.kind!r}, {self.name!r}, {self.version})"
+        return f"Change({self.kind!r}, {self.name!r}, {self.version}, {self.owner!r})"
 
 
 def watch(name="", *, device=None):
@@ -521,8 +656,8 @@ def watch(name="", *, device=None):
     watching = _native.watch_collections(_device(device)._session._daemon, name)
     try:
         while True:
-            kind, which, version = watching.next()
-            yield Change(_KINDS.get(kind, "unknown"), which, version)
+            kind, which, version, owner = watching.next()
+            yield Change(_KINDS.get(kind, "unknown"), which, version, owner)
     finally:
         watching.cancel()
 
@@ -543,17 +678,34 @@ def delete(name, version=0, *, device=None):
     return _device(device)._session._daemon.delete_collection(name, version)
 
 
-def configure(name, *, everybody=None, clients=None, keep=None, device=None):
+def configure(
+    name,
+    *,
+    everybody=None,
+    clients=None,
+    keep=None,
+    until_unreferenced=None,
+    pin=(),
+    unpin=(),
+    device=None,
+):
     """Changes who may open a collection and which versions are kept.
 
     Args:
         everybody: every client of the daemon may.
         clients: those who may besides the owner, ``["uid 1000"]``.
         keep: how many of the latest versions stay when a new one is committed; 0: all.
+        until_unreferenced: a version goes, too, when its last reader lets go.
+        pin: versions that stay whatever the two say, and cannot be deleted; 0: the latest.
+        unpin: versions that may go again.
     """
     request = {"name": name}
     if everybody is not None or clients is not None:
         request["visibility"] = {"everybody": bool(everybody), "clients": [*(clients or ())]}
     if keep is not None:
         request["keep"] = keep
+    if until_unreferenced is not None:
+        request["until_unreferenced"] = bool(until_unreferenced)
+    request["pin"] = [*pin]
+    request["unpin"] = [*unpin]
     _device(device)._session._daemon.configure_collection(_json.dumps(request))

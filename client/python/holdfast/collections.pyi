@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from typing import Any, Iterable, Iterator, Mapping
+from typing import List as _List
 
 from holdfast.core import Buffer, Device, Stream
 
@@ -49,6 +50,8 @@ class Collection(Mapping[str, Array]):
     def tensors(
         self, kind: str = "numpy", *, stream: Stream | None = None, mapped: bool = False
     ) -> dict[str, Any]: ...
+    def sleep(self) -> None: ...
+    def wake(self, version: int | None = None) -> _List[str]: ...
     def close(self) -> None: ...
     def __enter__(self) -> Collection: ...
     def __exit__(self, *exc_info: object) -> None: ...
@@ -74,6 +77,7 @@ class Change:
     kind: str
     name: str
     version: int
+    owner: str
 
 def open(name: str, version: int = 0, *, device: Device | None = None) -> Collection: ...
 def create(arrays: Mapping[str, Any], *, device: Device | None = None) -> Writer: ...
@@ -98,5 +102,8 @@ def configure(
     everybody: bool | None = None,
     clients: Iterable[str] | None = None,
     keep: int | None = None,
+    until_unreferenced: bool | None = None,
+    pin: Iterable[int] = (),
+    unpin: Iterable[int] = (),
     device: Device | None = None,
 ) -> None: ...

@@ -146,7 +146,44 @@ PyObject* WholeBuffer(PyObject* self, PyObject* arguments) {
   return Adopt<hf_buffer, hf_buffer_free>(to, buffer);
 }
 
+// sleep(); waits
+PyObject* Sleep(PyObject* self, PyObject*) {
+  const UseCollection collection(self);
+  if (!collection) return nullptr;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_collection_sleep(collection.get());
+  }
+  return NoneOrRaise(error);
+}
+
+// wake(version or None) -> names of arrays that have moved; waits
+PyObject* Wake(PyObject* self, PyObject* version) {
+  uint64_t wanted = HF_SAME_VERSION;
+  if (version != Py_None) wanted = PyLong_AsUnsignedLongLong(version);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  const UseCollection collection(self);
+  if (!collection) return nullptr;
+  size_t moved = 0;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_collection_wake(collection.get(), wanted, &moved);
+  }
+  if (error != nullptr) return Raise(error);
+  Ref list(PyList_New(0));
+  for (size_t i = 0; list && i < moved; ++i) {
+    const Ref name(
+        PyUnicode_FromString(hf_collection_moved_at(collection.get(), i)));
+    if (!name || PyList_Append(list.get(), name.get()) != 0) return nullptr;
+  }
+  return list.release();
+}
+
 PyMethodDef collection_methods[] = {
+    {"sleep", Sleep, METH_NOARGS, nullptr},
+    {"wake", Wake, METH_O, nullptr},
     {"arrays", Arrays, METH_NOARGS, nullptr},
     {"buffer", WholeBuffer, METH_VARARGS, nullptr},
     {"metadata", Metadata, METH_NOARGS, nullptr},
@@ -396,6 +433,7 @@ struct Change {
   hf_change kind = HF_PRESENT;
   std::string name;
   uint64_t version = 0;
+  std::string owner;
 };
 
 // watch_collections(daemon, name) -> Watch
@@ -421,7 +459,7 @@ PyObject* StartWatch(PyObject*, PyObject* arguments) {
   return self;
 }
 
-// next() -> (kind, name, version)
+// next() -> (kind, name, version, owner)
 PyObject* Next(PyObject* self, PyObject*) {
   if (!CheckNotForked()) return nullptr;
   const std::shared_ptr<hf_watch> watch =
@@ -435,6 +473,7 @@ PyObject* Next(PyObject* self, PyObject*) {
         hf_watch_next(watch.get(), &found->kind, &name, &found->version);
     if (failed != nullptr) return failed;
     found->name = name;
+    found->owner = hf_watch_owner(watch.get());
     *made = found.release();
     return failed;
   };
@@ -445,9 +484,10 @@ PyObject* Next(PyObject* self, PyObject*) {
   }
   if (error != nullptr) return Raise(error);
   const std::unique_ptr<Change> found(change);
-  return Py_BuildValue("(isK)", static_cast<int>(found->kind),
+  return Py_BuildValue("(isKs)", static_cast<int>(found->kind),
                        found->name.c_str(),
-                       static_cast<unsigned long long>(found->version));
+                       static_cast<unsigned long long>(found->version),
+                       found->owner.c_str());
 }
 
 PyObject* Cancel(PyObject* self, PyObject*) {

@@ -137,7 +137,7 @@ PyObject* ClearCache(PyObject* self, PyObject*) {
 }
 
 // open(session, name, devices, memory_limit, reconnect_grace, recovery,
-//      kernel_time_limit)
+//      kernel_time_limit, detached_lifetime)
 PyObject* Open(PyObject* self, PyObject* arguments) {
   const UseDaemon daemon(self);
   if (!daemon) return nullptr;
@@ -148,9 +148,11 @@ PyObject* Open(PyObject* self, PyObject* arguments) {
   double grace = 0;
   int recover = 0;
   double time_limit = 0;
+  double detached = 0;
   std::vector<std::string> choices;
-  if (!PyArg_ParseTuple(arguments, "OsOKdid", &session, &name, &devices,
-                        &memory_limit, &grace, &recover, &time_limit) ||
+  if (!PyArg_ParseTuple(arguments, "OsOKdidd", &session, &name, &devices,
+                        &memory_limit, &grace, &recover, &time_limit,
+                        &detached) ||
       !CheckType(session, session_type, "a Session") ||
       !ToStrings(devices, &choices)) {
     return nullptr;
@@ -158,8 +160,8 @@ PyObject* Open(PyObject* self, PyObject* arguments) {
   hf_session* opened = nullptr;
   hf_error* error = nullptr;
   const auto open = [d = daemon.get(), label = std::string(name), choices,
-                     memory_limit, grace, recover,
-                     time_limit](hf_session** made) {
+                     memory_limit, grace, recover, time_limit,
+                     detached](hf_session** made) {
     std::vector<const char*> names;
     names.reserve(choices.size());
     for (const std::string& choice : choices) names.push_back(choice.c_str());
@@ -171,6 +173,7 @@ PyObject* Open(PyObject* self, PyObject* arguments) {
     options.reconnect_grace = grace;
     options.recover = static_cast<hf_recovery>(recover);
     options.kernel_time_limit = time_limit;
+    options.detached_lifetime = detached;
     return hf_session_open(d, &options, made);
   };
   if (!RunJob<hf_session>(open, hf_session_free, &opened, &error)) {
@@ -234,24 +237,14 @@ PyObject* Devices(PyObject* self, void*) {
   return tuple.release();
 }
 
-PyObject* Synchronize(PyObject* self, PyObject*) {
+template <hf_error* (*Call)(hf_session*)>
+PyObject* WithoutArguments(PyObject* self, PyObject*) {
   const UseSession session(self);
   if (!session) return nullptr;
   hf_error* error = nullptr;
   {
     const WithoutGil released;
-    error = hf_session_synchronize(session.get());
-  }
-  return NoneOrRaise(error);
-}
-
-PyObject* Check(PyObject* self, PyObject*) {
-  const UseSession session(self);
-  if (!session) return nullptr;
-  hf_error* error = nullptr;
-  {
-    const WithoutGil released;
-    error = hf_session_check(session.get());
+    error = Call(session.get());
   }
   return NoneOrRaise(error);
 }
@@ -289,8 +282,11 @@ PyObject* SetPeerAccess(PyObject* self, PyObject* arguments) {
 }
 
 PyMethodDef session_methods[] = {
-    {"_synchronize", Synchronize, METH_NOARGS, nullptr},
-    {"_check", Check, METH_NOARGS, nullptr},
+    {"_synchronize", WithoutArguments<hf_session_synchronize>, METH_NOARGS,
+     nullptr},
+    {"_check", WithoutArguments<hf_session_check>, METH_NOARGS, nullptr},
+    {"_recover", WithoutArguments<hf_session_recover>, METH_NOARGS, nullptr},
+    {"_detach", WithoutArguments<hf_session_detach>, METH_NOARGS, nullptr},
     {"_revoke", RevokeExport, METH_O, nullptr},
     {"_can_access_peer", CanAccessPeer, METH_VARARGS, nullptr},
     {"_enable_peer_access", SetPeerAccess<hf_session_enable_peer_access>,

@@ -31,14 +31,15 @@ bool ToToken(const char* data, Py_ssize_t size, Token* token) {
 }
 
 // The arguments of an export: (writable, offset, size, session, lifetime,
-// imports). `*session` refers to the arguments.
+// imports[, tenant]). The options refer to them.
 bool ToExportOptions(PyObject* arguments, hf_export_options* options) {
   int writable = 0;
   unsigned long long offset = 0;
   unsigned long long size = 0;
   unsigned imports = 0;
-  if (!PyArg_ParseTuple(arguments, "pKKsdI", &writable, &offset, &size,
-                        &options->session_id, &options->lifetime, &imports)) {
+  if (!PyArg_ParseTuple(arguments, "pKKsdI|s", &writable, &offset, &size,
+                        &options->session_id, &options->lifetime, &imports,
+                        &options->tenant)) {
     return false;
   }
   options->writable = writable != 0;
@@ -189,6 +190,16 @@ PyType_Spec semaphore_spec = {
     "holdfast._native.Semaphore", sizeof(Handle<hf_semaphore>), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, semaphore_slots};
 
+PyObject* ToMapping(hf_mapping* mapping) {
+  PyObject* const self = NewObject(mapping_type);
+  if (self == nullptr) {
+    hf_mapping_free(mapping);
+    return nullptr;
+  }
+  reinterpret_cast<Handle<hf_mapping>*>(self)->object = mapping;
+  return self;
+}
+
 // map_locally(buffer, writable, driver, device) -> Mapping
 PyObject* MapLocally(PyObject*, PyObject* arguments) {
   PyObject* of = nullptr;
@@ -208,14 +219,61 @@ PyObject* MapLocally(PyObject*, PyObject* arguments) {
     const WithoutGil released;
     error = hf_mapping_create(buffer.get(), &options, &mapping);
   }
-  if (error != nullptr) return Raise(error);
-  PyObject* const self = NewObject(mapping_type);
-  if (self == nullptr) {
-    hf_mapping_free(mapping);
+  return error != nullptr ? Raise(error) : ToMapping(mapping);
+}
+
+// map_semaphore(semaphore, writable, driver, device) -> Mapping
+PyObject* MapSemaphore(PyObject*, PyObject* arguments) {
+  PyObject* of = nullptr;
+  int writable = 0;
+  hf_mapping_options options = HF_MAPPING_OPTIONS_INIT;
+  if (!PyArg_ParseTuple(arguments, "Opzi", &of, &writable, &options.driver,
+                        &options.device) ||
+      !CheckType(of, semaphore_type, "a Semaphore")) {
     return nullptr;
   }
-  reinterpret_cast<Handle<hf_mapping>*>(self)->object = mapping;
-  return self;
+  hf_export_options terms = HF_EXPORT_OPTIONS_INIT;
+  terms.writable = writable != 0;
+  const UseSemaphore semaphore(of);
+  if (!semaphore) return nullptr;
+  hf_local_export memory;
+  hf_mapping* mapping = nullptr;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_semaphore_export_local(semaphore.get(), &terms, &memory);
+    if (error == nullptr) error = hf_mapping_open(&memory, &options, &mapping);
+  }
+  return error != nullptr ? Raise(error) : ToMapping(mapping);
+}
+
+PyObject* MappingSleep(PyObject* self, PyObject*) {
+  const UseMapping mapping(self);
+  if (!mapping) return nullptr;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_mapping_sleep(mapping.get());
+  }
+  return NoneOrRaise(error);
+}
+
+// wake(Buffer): maps its memory, for reading, where the mapping was
+PyObject* MappingWake(PyObject* self, PyObject* of) {
+  if (!CheckType(of, buffer_type, "a Buffer")) return nullptr;
+  const UseMapping mapping(self);
+  if (!mapping) return nullptr;
+  const UseBuffer buffer(of);
+  if (!buffer) return nullptr;
+  const hf_export_options terms = HF_EXPORT_OPTIONS_INIT;
+  hf_local_export memory;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_buffer_export_local(buffer.get(), &terms, &memory);
+    if (error == nullptr) error = hf_mapping_wake(mapping.get(), &memory);
+  }
+  return NoneOrRaise(error);
 }
 
 PyObject* Pointer(PyObject* self, void*) {
@@ -240,6 +298,8 @@ PyObject* MappingDlpack(PyObject* self, PyObject* device) {
 
 PyMethodDef mapping_methods[] = {
     {"dlpack", MappingDlpack, METH_O, nullptr},
+    {"sleep", MappingSleep, METH_NOARGS, nullptr},
+    {"wake", MappingWake, METH_O, nullptr},
     {"close", Close<hf_mapping, hf_mapping_free>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -264,6 +324,7 @@ PyType_Spec mapping_spec = {"holdfast._native.Mapping",
 
 PyMethodDef functions[] = {
     {"map_locally", MapLocally, METH_VARARGS, nullptr},
+    {"map_semaphore", MapSemaphore, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

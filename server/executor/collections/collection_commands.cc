@@ -2,7 +2,8 @@
 //
 // The commands of collection_commands.proto. A commit takes the right to write
 // from this process first, so that no byte changes once the supervisor has the
-// version; if it refuses, the right comes back.
+// version; if it refuses, the right comes back. A buffer that sleeps keeps its
+// addresses in this process and its name with the supervisor, and no memory.
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -33,7 +34,7 @@ absl::Status CheckIdle(Resources& resources) {
     } else if (!*idle) {
       status.Update(absl::FailedPreconditionError(
           absl::StrCat("a stream of device ", stream.device,
-                       " has work left: synchronize before the commit")));
+                       " has work left: synchronize first")));
     }
   });
   return status;
@@ -113,7 +114,8 @@ absl::Status CheckNewHandles(Resources& resources,
   return absl::OkStatus();
 }
 
-absl::Status CheckCount(const v1::OpenCollection& command,
+template <typename Command>
+absl::Status CheckCount(const Command& command,
                         const v1::CollectionVersion& version) {
   if (command.buffers_size() == version.buffer_sizes_size()) {
     return absl::OkStatus();
@@ -155,7 +157,101 @@ absl::StatusOr<std::vector<BufferResource>> MapVersion(
   return buffers;
 }
 
+// Buffers that OpenCollection has made, perhaps; the supervisor knows for sure.
+absl::StatusOr<std::vector<ImportedMemory*>> Opened(
+    Resources& resources,
+    const google::protobuf::RepeatedField<uint64_t>& handles) {
+  std::vector<ImportedMemory*> opened;
+  for (const uint64_t handle : handles) {
+    HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* buffer,
+                              resources.buffers.Find(handle));
+    if (buffer->parent != 0 || buffer->imported == nullptr ||
+        buffer->imported->import() == 0) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          DescribeHandle(handle), " was not opened of a collection"));
+    }
+    opened.push_back(buffer->imported.get());
+  }
+  return opened;
+}
+
+absl::Status Sleep(Resources& resources, ImportedMemory& memory) {
+  internal::SharingRequest request;
+  request.set_sleep(memory.import());
+  HOLDFAST_RETURN_IF_ERROR(resources.sharing().ask(request, -1).status());
+  memory.Sleep();
+  return absl::OkStatus();
+}
+
+// Memory that was woken, which goes to sleep again unless all of a version was.
+class Woken {
+ public:
+  explicit Woken(Resources& resources) : resources_(resources) {}
+  ~Woken() {
+    for (ImportedMemory* const memory : memory_) {
+      Sleep(resources_, *memory).IgnoreError();
+    }
+  }
+  Woken(const Woken&) = delete;
+  Woken& operator=(const Woken&) = delete;
+
+  // Returns the version that `open` means.
+  absl::StatusOr<v1::CollectionVersion> Add(ImportedMemory& memory,
+                                            const internal::OpenRequest& open) {
+    internal::SharingRequest request;
+    request.mutable_wake()->set_import(memory.import());
+    *request.mutable_wake()->mutable_open() = open;
+    HOLDFAST_ASSIGN_OR_RETURN(SharingAnswer answer,
+                              resources_.sharing().ask(request, -1));
+    memory_.push_back(&memory);
+    HOLDFAST_RETURN_IF_ERROR(memory.Wake(std::move(answer.descriptor)));
+    return std::move(*answer.reply.mutable_collection());
+  }
+  void Keep() { memory_.clear(); }
+
+ private:
+  Resources& resources_;
+  std::vector<ImportedMemory*> memory_;
+};
+
 }  // namespace
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::SleepCollection& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_RETURN_IF_ERROR(CheckIdle(resources));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto opened,
+                            Opened(resources, command.buffers()));
+  for (ImportedMemory* const memory : opened) {
+    if (memory->asleep()) continue;
+    HOLDFAST_RETURN_IF_ERROR(Sleep(resources, *memory));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::WakeCollection& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckHasBuffers(command.name(), command.buffers_size()));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto opened,
+                            Opened(resources, command.buffers()));
+  Woken woken(resources);
+  v1::Result result;
+  v1::CollectionVersion& version = *result.mutable_collection();
+  internal::OpenRequest open;
+  open.set_name(command.name());
+  open.set_version(command.version());
+  for (size_t i = 0; i < opened.size(); ++i) {
+    open.set_buffer(static_cast<uint32_t>(i));
+    HOLDFAST_ASSIGN_OR_RETURN(version, woken.Add(*opened[i], open));
+    HOLDFAST_RETURN_IF_ERROR(CheckCount(command, version));
+    open.set_version(version.version());
+  }
+  woken.Keep();
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
 
 absl::Status Handle(const CommandContext& context,
                     const v1::CommitCollection& command) {

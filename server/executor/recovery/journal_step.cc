@@ -271,11 +271,7 @@ void Describe(const v1::Command& command, Resources& resources,
       return record->set_key(KeyOf(command.set_kernel_attribute()));
     case v1::Command::kGetGlobal:
       record->add_creates(command.get_global().buffer());
-      record->set_ends_with(command.get_global().module());
-      return CannotReturn(
-          "it is a variable of a module, which has its first value again; "
-          "get it anew",
-          record);
+      return record->set_ends_with(command.get_global().module());
     case v1::Command::kEnablePeerAccess:
       return record->set_key(PeerKeyOf(command.enable_peer_access()));
     case v1::Command::kDisablePeerAccess:

@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/executor/command_handlers.h"
+#include "server/executor/recovery/module_variables.h"
 #include "server/journal/journal_reader.h"
 #include "server/journal/live_records.h"
 #include "server/rpc/status_conversion.h"
@@ -52,6 +53,12 @@ class Restorer {
         break;
     }
     if (!status.ok()) NoteFailure(record, status);
+  }
+
+  // Gives the variables of modules the values that were saved.
+  absl::Status FinishVariables() {
+    if (!inheritance_.variables.has_value()) return absl::OkStatus();
+    return RestoreVariables(resources_, *inheritance_.variables);
   }
 
   // Gives up the memory that nothing came back to.
@@ -168,6 +175,7 @@ absl::StatusOr<Losses> Restore(Resources& resources, Inheritance inheritance,
     restorer.Repeat(*parsed.records[i]);
     times.Add(*parsed.records[i], absl::Now() - began);
   }
+  HOLDFAST_RETURN_IF_ERROR(restorer.FinishVariables());
   times.Log();
   return restorer.Finish();
 }

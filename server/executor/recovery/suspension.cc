@@ -18,10 +18,16 @@ std::string Obstacle(const BufferResource& buffer, bool memory_stays) {
   if (buffer.ipc != nullptr) {
     return "was made for an IPC handle, and ends with its executor";
   }
-  if (buffer.module != nullptr) {
-    return "is a variable of a module, which begins with its first value again";
-  }
   return "";
+}
+
+// Of images that cannot be read no variables are saved.
+bool IsSaved(Resources& resources, const BufferResource& variable) {
+  bool saved = false;
+  resources.modules.ForEach([&](const ModuleResource& module) {
+    saved |= module.module == variable.module && !module.variables.empty();
+  });
+  return saved;
 }
 
 }  // namespace
@@ -36,6 +42,10 @@ absl::Status CheckSuspendable(Resources& resources, bool memory_stays) {
   resources.buffers.ForEachHandle(
       [&](uint64_t handle, const BufferResource& buffer) {
         refuse(handle, Obstacle(buffer, memory_stays));
+        if (buffer.module == nullptr || IsSaved(resources, buffer)) return;
+        refuse(handle,
+               "is a variable of a module, which begins with its first value "
+               "again");
       });
   resources.semaphores.ForEachHandle(
       [&](uint64_t handle, const SemaphoreResource& semaphore) {

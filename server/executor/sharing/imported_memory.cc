@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/device.h"
-#include "core/memory/imported_chunk.h"
 #include "core/memory/ipc_memory.h"
 #include "core/memory/pool_memory.h"
 
@@ -42,15 +41,16 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::Map(
       new ImportedMemory(imported, std::move(released)));
   HOLDFAST_RETURN_IF_ERROR(CheckReach(context->device(), imported.device()));
   HOLDFAST_ASSIGN_OR_RETURN(
-      std::shared_ptr<const memory::ImportedChunk> chunk,
-      memory::ImportedChunk::Map(
-          std::move(context), std::move(answer.descriptor),
-          imported.chunk_size(),
-          memory->read_only_ ? CU_MEM_ACCESS_FLAGS_PROT_READ
-                             : CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
-  memory->base_ = chunk->address();
-  memory->mapped_size_ = chunk->size();
-  memory->mapping_ = std::move(chunk);
+      memory->chunk_,
+      memory::ImportedChunk::Reserve(std::move(context), imported.chunk_size(),
+                                     memory->read_only_
+                                         ? CU_MEM_ACCESS_FLAGS_PROT_READ
+                                         : CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+  memory->base_ = memory->chunk_->address();
+  memory->mapped_size_ = memory->chunk_->size();
+  if (!imported.asleep()) {
+    HOLDFAST_RETURN_IF_ERROR(memory->Wake(std::move(answer.descriptor)));
+  }
   return memory;
 }
 
@@ -70,7 +70,7 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::InAllocation(
       new ImportedMemory(imported, /*released=*/[](uint64_t) {}));
   memory->base_ = base;
   memory->mapped_size_ = mapped_size;
-  memory->mapping_ = std::move(owner);
+  memory->allocation_ = std::move(owner);
   return memory;
 }
 
@@ -97,7 +97,8 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::OpenPool(
 }
 
 ImportedMemory::~ImportedMemory() {
-  mapping_.reset();
+  chunk_.reset();
+  allocation_.reset();
   released_(import_);
 }
 

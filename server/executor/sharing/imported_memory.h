@@ -7,20 +7,24 @@
 #include <memory>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/unique_fd.h"
 #include "core/cuda/context.h"
+#include "core/memory/imported_chunk.h"
 #include "cuda.h"
 #include "server/executor/sharing/sharing_link.h"
 
 namespace holdfast::executor {
 
 // Device memory of another session, or of a process outside Holdfast, mapped
-// here. The supervisor is told when what it has given is not mapped any more.
-// Immutable; may be destroyed by any thread.
+// here. The supervisor is told when what it has given is not needed any more.
+// Belongs to the submission thread; may be destroyed by any thread.
 class ImportedMemory {
  public:
-  // Redeems nothing: `answer` is what the supervisor said to the token. Fails
-  // with FAILED_PRECONDITION if the context's device cannot reach the memory's.
+  // Redeems nothing: `answer` is what the supervisor said to the token. If it
+  // sleeps, only addresses are taken. Fails with FAILED_PRECONDITION if the
+  // context's device cannot reach the memory's.
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> Map(
       std::shared_ptr<const cuda::Context> context, SharingAnswer answer,
       std::function<void(uint64_t import)> released);
@@ -37,6 +41,15 @@ class ImportedMemory {
   ~ImportedMemory();
   ImportedMemory(const ImportedMemory&) = delete;
   ImportedMemory& operator=(const ImportedMemory&) = delete;
+
+  // Unmaps what Map has mapped, and keeps the addresses. REQUIRES: no device
+  // uses it any more.
+  void Sleep() { chunk_->Unmap(); }
+  // Maps memory of the same size there. REQUIRES: it sleeps.
+  absl::Status Wake(UniqueFd descriptor) {
+    return chunk_->Remap(std::move(descriptor));
+  }
+  bool asleep() const { return chunk_ != nullptr && !chunk_->mapped(); }
 
   // The range that was exported.
   CUdeviceptr address() const { return base_ + offset_; }
@@ -64,7 +77,8 @@ class ImportedMemory {
   // The memory that is mapped, and its owner: a chunk or an allocation.
   CUdeviceptr base_ = 0;
   uint64_t mapped_size_ = 0;
-  std::shared_ptr<const void> mapping_;
+  std::unique_ptr<memory::ImportedChunk> chunk_;
+  std::shared_ptr<const void> allocation_;
 };
 
 }  // namespace holdfast::executor

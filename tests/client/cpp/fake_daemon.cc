@@ -67,6 +67,9 @@ struct Answers {
     result->mutable_imported()->set_size(256);
     return true;
   }
+  static bool buffers(const Command&, Result* result) {
+    return result->mutable_buffers() != nullptr;
+  }
   static bool collection(const Command&, Result* result) {
     result->mutable_collection()->set_version(1);
     return true;

@@ -434,15 +434,126 @@ def test_a_watch_tells_what_there_is_and_what_changes(session, name):
     first = next(changes)
     assert (first.kind, first.name, first.version) == ("present", name, 1)
     collections.commit(name, {"x": np.ones(1, np.uint8)})
-    assert next(changes).version in (1, 2)
+    collections.delete(name)
+    told = [next(changes) for _ in range(3)]
+    assert [(c.kind, c.version) for c in told] == [("committed", 2), ("retired", 1), ("deleted", 2)]
+    assert {c.owner for c in told} == {first.owner} != {""}
     changes.close()
 
 
 def test_who_may_open_is_configured(session, name):
     collections.commit(name, {"x": np.zeros(1, np.uint8)})
-    collections.configure(name, everybody=True, keep=2)
+    collections.configure(name, everybody=True, keep=2, until_unreferenced=True, pin=[0])
     info = collections.describe(name)["collection"]
-    assert info["keep"] == 2 and info["visibility"]["everybody"]
+    assert info["keep"] == 2 and info["visibility"]["everybody"] and info["until_unreferenced"]
+    assert info["versions"][0]["pinned"]
+    with pytest.raises(CUDAError, match="pinned"):
+        collections.delete(name)
+    collections.configure(name, unpin=[1])
+    assert not collections.describe(name)["collection"]["versions"][0]["pinned"]
+
+
+def test_a_collection_sleeps_and_wakes(device, name):
+    values = {"a": np.arange(6, dtype=np.float32), "b": np.ones(3, np.int32)}
+    collections.commit(name, values)
+    opened = collections.open(name)
+    buffer = opened["a"].buffer
+    opened.sleep()
+    with pytest.raises(CUDAError, match="sleeps"):
+        opened["a"].numpy()
+    assert opened.wake() == [] and opened["a"].buffer is buffer
+    assert opened["a"].numpy().tolist() == values["a"].tolist()
+    opened.sleep()
+    collections.commit(name, {**values, "b": np.full(3, 7, np.int32)})
+    with pytest.raises(CUDAError, match="no version 1"):
+        opened.wake()
+    assert opened.wake(0) == [] and opened.version == 2
+    assert opened["b"].numpy().tolist() == [7] * 3
+    opened.sleep()
+    collections.commit(name, {"a": np.zeros(9, np.float32)})
+    assert opened.wake(0) == ["a", "b"]
+    assert [*opened] == ["a"] and opened["a"].numpy().tolist() == [0] * 9
+    opened.close()
+
+
+def test_what_is_mapped_here_sleeps_and_wakes_at_its_address(local, device, name):
+    driver = driver_of_this_process(device)
+    collections.commit(name, {"a": np.arange(4, dtype=np.int32)})
+    opened = collections.open(name)
+    mapped = opened.map_locally()["a"]
+    pointer = mapped.ptr
+    readers = collections.describe(name)["collection"]["versions"][0]["readers"]
+    assert f"pid {os.getpid()}" in readers
+    opened.sleep()
+    assert not collections.describe(name)["collection"]["versions"][0].get("readers")
+    collections.commit(name, {"a": np.arange(4, 8, dtype=np.int32)})
+    assert opened.wake(0) == [] and mapped.ptr == pointer
+    found = np.empty(4, np.int32)
+    assert driver.cuMemcpyDtoH_v2(found.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(pointer),
+                                  ctypes.c_size_t(found.nbytes)) == 0  # fmt: skip
+    assert found.tolist() == [4, 5, 6, 7]
+    opened.close()
+
+
+def test_this_process_sees_a_semaphore(local, device, stream):
+    driver = driver_of_this_process(device)
+    semaphore = holdfast.Semaphore(5, device=device)
+    view = semaphore.map_locally()
+    semaphore.signal(9, stream=stream)
+    stream.sync()
+    value = ctypes.c_uint64()
+    assert driver.cuMemcpyDtoH_v2(ctypes.byref(value), ctypes.c_uint64(view.ptr),
+                                  ctypes.c_size_t(8)) == 0  # fmt: skip
+    assert value.value == 9 and view.readonly and view.size == 8
+
+
+def test_an_export_is_bound_to_a_tenant(device, stream, other, shared):
+    foreign = shared.export(tenant="nobody")
+    device = other.device(0)
+    with pytest.raises(CUDAError, match="tenant nobody"):
+        Buffer.from_ipc_descriptor(
+            device.memory_resource, foreign, stream=device.create_stream()
+        )
+
+
+def entry(first, last, shape, dtype="F32"):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [first, last]}
+
+
+@pytest.mark.parametrize(
+    "header, data, why",
+    [
+        ({"a": entry(0, 8, [2]), "b": entry(4, 8, [1])}, 8, "'b' begins at byte 4.*an overlap"),
+        ({"a": entry(0, 4, [1]), "b": entry(8, 12, [1])}, 12, "'b' begins at byte 8.*a gap"),
+        ({"a": entry(0, 4, [1])}, 3, "'a' ends at byte 4 of the data, which has 3"),
+        ({"a": entry(0, 4, [1])}, 5, "last tensor ends at byte 4 of the data, which has 5"),
+        ({"a": entry(0, 4, [2**40, 2**40])}, 4, "'a': its shape has more bytes"),
+        ({"a": entry(0, 4, [-1])}, 4, "'a': its shape is no list"),
+        ({"a": entry(0, 4, [True])}, 4, "'a': its shape is no list"),
+        ({"a": entry(0, 4, [1] * 33)}, 4, "'a': it has 33 dimensions"),
+        ({"a": entry(0, 4, [1], "F33")}, 4, "'a': its dtype is 'F33'"),
+        ({"a": entry(2**70, 2**70 + 4, [1])}, 4, "'a': its data_offsets"),
+        ({"a": 3}, 0, "'a': its entry is no object"),
+        ({"__metadata__": {"a": 1}}, 0, "__metadata__"),
+        ([], 0, "no object"),
+    ],
+)
+def test_a_safetensors_header_that_lies_is_refused(device, tmp_path, name, header, data, why):
+    path = safetensors(tmp_path / "model.safetensors", header, bytes(data))
+    with pytest.raises(ValueError, match=why):
+        collections.load_safetensors(path, name)
+
+
+def test_a_safetensors_file_of_too_many_tensors_is_refused(device, tmp_path, name):
+    path = tmp_path / "model.safetensors"
+    one = '"%d":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}'
+    text = ("{" + ",".join(one % i for i in range(1_000_001)) + "}").encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text)
+    with pytest.raises(ValueError, match="1000001 tensors; limit: 1000000"):
+        collections.load_safetensors(str(path), name)
+    path.write_bytes((100_000_001).to_bytes(8, "little"))
+    with pytest.raises(ValueError, match="limit: 100000000"):
+        collections.load_safetensors(str(path), name)
 
 
 def safetensors(path, header, data):
@@ -487,10 +598,14 @@ def test_a_wrong_safetensors_file_is_refused(device, tmp_path, name, entry):
         collections.load_safetensors(str(tmp_path / "short"), name)
 
 
+def cli(command, address, name, *arguments):
+    """`holdfast collection COMMAND`."""
+    line = [os.environ["HOLDFAST_CLI"], "collection", command, f"--address={address}", name]
+    return subprocess.run([*line, *map(str, arguments)], capture_output=True, text=True)
+
+
 def load(address, name, *paths):
-    """`holdfast collection load`."""
-    command = [os.environ["HOLDFAST_CLI"], "collection", "load", f"--address={address}", name]
-    return subprocess.run([*command, *map(str, paths)], capture_output=True, text=True)
+    return cli("load", address, name, *paths)
 
 
 def assert_loaded(address, name, arrays, *paths):
@@ -513,6 +628,45 @@ ARRAYS = {
     "waves": np.array([1 + 2j], np.complex64),
     "gr\u00f6\u00dfe": np.array([7], np.uint64),
 }
+
+
+def test_strided_arrays_are_saved_in_order_and_compared(address, device, name, tmp_path):
+    np.savez(tmp_path / "a.npz", **ARRAYS)
+    assert_loaded(address, name, ARRAYS, tmp_path / "a.npz")
+    saved = tmp_path / "saved.safetensors"
+    done = cli("save", address, name, saved)
+    assert done.returncode == 0, done.stderr
+    # The device has Fortran's order, the file C's.
+    for path in (tmp_path / "a.npz", saved):
+        done = cli("verify", address, name, path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == f"{len(ARRAYS)} arrays are as in the files\n"
+    collections.delete(name)
+    assert collections.load_safetensors(str(saved), name) == 1
+    found = collections.open(name)
+    assert found["columns"].strides is None
+    assert (found["columns"].numpy() == ARRAYS["columns"]).all()
+    other = {**ARRAYS, "columns": ARRAYS["columns"] * 2, "scalar": np.array(1, np.int32)}
+    del other["flags"]
+    np.savez(tmp_path / "b.npz", **other, more=np.zeros(1))
+    done = cli("verify", address, name, tmp_path / "b.npz")
+    assert done.returncode != 0
+    assert done.stdout.splitlines() == [
+        "columns: other bytes, from byte 2 on",
+        "flags: not in the files",
+        "more: not in the collection",
+        "scalar: of another type: F64[], in the file I32[]",
+    ]
+
+
+def test_what_cannot_be_committed_is_refused_before_it_is_loaded(address, device, name, tmp_path):
+    path = tmp_path / "a.safetensors"
+    safetensors(path, {"__metadata__": {"x": "y" * (2 << 20)}}, b"")
+    done = load(address, name, path)
+    assert done.returncode != 0 and "limit: 1048576" in done.stderr
+    np.save(tmp_path / "a.npy", np.zeros(3))
+    done = load(address, "no name", tmp_path / "a.npy")
+    assert done.returncode != 0 and "no name of a collection" in done.stderr
 
 
 def test_files_of_numpy_are_loaded(address, device, name, tmp_path):

@@ -22,6 +22,7 @@
 #include "client/cpp/collection/collections.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/program.h"
+#include "client/cpp/session_state.h"
 #include "core/base/status_macros.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"
@@ -83,6 +84,44 @@ class CollectionTest : public ServiceTest {
     return values;
   }
 
+  // The address of an array, as kernels of the session see it.
+  static absl::StatusOr<uint64_t> AddressOf(const Collection& collection,
+                                            const std::string& array,
+                                            const Side& side) {
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const Compilation compiled,
+        Program("extern \"C\" __global__ void where(unsigned long long* out, "
+                "const unsigned* x) { *out = (unsigned long long)x; }")
+            .Compile(daemon()));
+    HOLDFAST_ASSIGN_OR_RETURN(const Module module,
+                              side.session->Load(compiled.object));
+    HOLDFAST_ASSIGN_OR_RETURN(const Kernel where, module.GetKernel("where"));
+    HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer, collection.Array(array));
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const Buffer out,
+        side.session->device(0).Allocate(sizeof(uint64_t), side.stream));
+    HOLDFAST_RETURN_IF_ERROR(
+        Launch(side.stream, {.grid = 1, .block = 1}, where, out, buffer));
+    uint64_t address = 0;
+    HOLDFAST_RETURN_IF_ERROR(
+        out.Download(&address, sizeof address, side.stream));
+    return address;
+  }
+  static pid_t ExecutorOf(const Session& session) {
+    const auto list = daemon().ListSessions();
+    if (!list.ok()) return 0;
+    for (const v1::SessionInfo& info : list->sessions()) {
+      if (info.session_id() != session.id()) continue;
+      return static_cast<pid_t>(info.executor_pid());
+    }
+    return 0;
+  }
+  int ReaderCount() {
+    const auto list = collections_.List();
+    if (!list.ok() || list->collections().empty()) return -1;
+    return list->collections(0).versions(0).readers_size();
+  }
+
   static uint64_t OrphanedBytes() {
     const auto list = daemon().ListSessions();
     return list.ok() ? list->totals().devices(0).orphaned_bytes() : 1;
@@ -121,13 +160,7 @@ TEST_F(CollectionTest, OutlivesItsWriterAndItsReaders) {
 TEST_F(CollectionTest, OutlivesAnExecutorThatIsKilled) {
   ASSERT_OK_AND_ASSIGN(const Side writer, Open());
   ASSERT_OK(Write(writer, 1));
-  ASSERT_OK_AND_ASSIGN(const auto list, daemon().ListSessions());
-  pid_t executor = 0;
-  for (const v1::SessionInfo& info : list.sessions()) {
-    if (info.session_id() == writer.session->id()) {
-      executor = static_cast<pid_t>(info.executor_pid());
-    }
-  }
+  const pid_t executor = ExecutorOf(*writer.session);
   ASSERT_GT(executor, 1);
   ASSERT_EQ(kill(executor, SIGKILL), 0);
   EXPECT_TRUE(Eventually([&] { return !writer.stream.Synchronize().ok(); }));
@@ -290,6 +323,128 @@ TEST_F(CollectionTest, AClaimThatIsDroppedGoesToTheNext) {
   waiting.join();
 }
 
+TEST_F(CollectionTest, AReaderSleepsAndWakesAtItsAddresses) {
+  ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+  ASSERT_OK(Write(writer, 7));
+  ASSERT_OK_AND_ASSIGN(const Side reader, Open());
+  ASSERT_OK_AND_ASSIGN(Collection weights,
+                       Collection::Open(*reader.session, name_));
+  ASSERT_OK_AND_ASSIGN(const Buffer array, weights.Array("b"));
+  ASSERT_OK_AND_ASSIGN(const uint64_t address, AddressOf(weights, "b", reader));
+  EXPECT_EQ(ReaderCount(), 1);
+  EXPECT_THAT(weights.Wake().status(),
+              StatusIs(StatusCode::kFailedPrecondition, "awake"));
+
+  ASSERT_OK(weights.Sleep());
+  ASSERT_OK(weights.Sleep());
+  EXPECT_EQ(ReaderCount(), 0);
+  std::vector<uint32_t> values(kCount);
+  EXPECT_THAT(array.Download(values, reader.stream),
+              StatusIs(StatusCode::kFailedPrecondition, "sleeps"));
+  // Memory that comes in between does not take the addresses.
+  ASSERT_OK_AND_ASSIGN(const Buffer other,
+                       reader.session->device(0).AllocateShared(1));
+
+  ASSERT_OK_AND_ASSIGN(const auto moved, weights.Wake());
+  EXPECT_TRUE(moved.empty());
+  EXPECT_EQ(ReaderCount(), 1);
+  ASSERT_OK(array.Download(values, reader.stream));
+  EXPECT_EQ(values, Numbers(8));
+  ASSERT_OK_AND_ASSIGN(const uint64_t again, AddressOf(weights, "b", reader));
+  EXPECT_EQ(again, address);
+}
+
+TEST_F(CollectionTest, ASleeperWakesWithTheNextVersionOrIsToldWhatMoved) {
+  ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+  ASSERT_OK(Write(writer, 1));
+  ASSERT_OK_AND_ASSIGN(const Side reader, Open());
+  ASSERT_OK_AND_ASSIGN(Collection weights,
+                       Collection::Open(*reader.session, name_));
+  ASSERT_OK_AND_ASSIGN(const uint64_t address, AddressOf(weights, "a", reader));
+  ASSERT_OK(weights.Sleep());
+  ASSERT_OK(Write(writer, 100));
+  // Nobody keeps the version that it had.
+  EXPECT_THAT(weights.Wake().status(),
+              StatusIs(StatusCode::kNotFound, "no version 1"));
+  EXPECT_TRUE(weights.asleep());
+  ASSERT_OK_AND_ASSIGN(auto moved, weights.Wake(0));
+  EXPECT_TRUE(moved.empty());
+  EXPECT_EQ(weights.version(), 2u);
+  EXPECT_EQ(*Read(weights, "b", reader.stream), Numbers(101));
+  EXPECT_EQ(*AddressOf(weights, "a", reader), address);
+
+  // The same memory, and "b" lies elsewhere in it, of another shape.
+  ASSERT_OK(weights.Sleep());
+  ASSERT_OK_AND_ASSIGN(
+      CollectionWriter next,
+      CollectionWriter::Create(
+          *writer.session,
+          {{"a", "U32", {kCount}}, {"c", "U32", {8}}, {"b", "U32", {4}}}));
+  ASSERT_OK_AND_ASSIGN(const Buffer array, next.Array(2));
+  ASSERT_OK(array.Fill(uint32_t{9}, writer.stream));
+  ASSERT_OK(next.Commit(name_));
+  ASSERT_OK_AND_ASSIGN(moved, weights.Wake(0));
+  EXPECT_EQ(moved, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(*Read(weights, "b", reader.stream), std::vector<uint32_t>(4, 9));
+}
+
+TEST_F(CollectionTest, ASleeperSurvivesItsExecutor) {
+  ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+  ASSERT_OK(Write(writer, 1));
+  ASSERT_OK_AND_ASSIGN(const Side reader, Open());
+  ASSERT_OK_AND_ASSIGN(Collection weights,
+                       Collection::Open(*reader.session, name_));
+  ASSERT_OK_AND_ASSIGN(const Buffer array, weights.Array("a"));
+  ASSERT_OK(weights.Sleep());
+  ASSERT_EQ(kill(ExecutorOf(*reader.session), SIGKILL), 0);
+  EXPECT_TRUE(Eventually([&] { return !reader.stream.Synchronize().ok(); }));
+  std::vector<uint32_t> values(kCount);
+  EXPECT_THAT(array.Download(values, reader.stream),
+              StatusIs(StatusCode::kFailedPrecondition, "sleeps"));
+  ASSERT_OK_AND_ASSIGN(const auto moved, weights.Wake());
+  EXPECT_TRUE(moved.empty());
+  ASSERT_OK(array.Download(values, reader.stream));
+  EXPECT_EQ(values, Numbers(1));
+}
+
+TEST_F(CollectionTest, ImportedMemoryIsNotCommitted) {
+  ASSERT_OK_AND_ASSIGN(const Side owner, Open());
+  ASSERT_OK_AND_ASSIGN(const Side other, Open());
+  ASSERT_OK_AND_ASSIGN(const Buffer memory,
+                       owner.session->device(0).AllocateShared(kCount));
+  ASSERT_OK_AND_ASSIGN(const std::string token, memory.Export());
+  ASSERT_OK_AND_ASSIGN(const Buffer imported,
+                       other.session->device(0).Import(token));
+  const auto result = imported.session()->queue.Call([&](v1::Command& command) {
+    command.mutable_commit_collection()->set_name(name_);
+    command.mutable_commit_collection()->add_buffers(imported.handle());
+  });
+  EXPECT_THAT(result.status(),
+              StatusIs(StatusCode::kFailedPrecondition, "imported"));
+}
+
+TEST_F(CollectionTest, TooLongDescriptionsAreRefusedBeforeArraysAreFilled) {
+  ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+  EXPECT_THAT(CollectionWriter::Create(*writer.session,
+                                       {{std::string(1025, 'x'), "U32", {1}}})
+                  .status(),
+              StatusIs(StatusCode::kInvalidArgument, "1025 bytes; 1 to 1024"));
+  std::vector<ArraySpec> many;
+  for (int i = 0; i < 5000; ++i) {
+    many.push_back({absl::StrCat(std::string(1000, 'x'), i), "U32", {1}});
+  }
+  EXPECT_THAT(CollectionWriter::Create(*writer.session, many).status(),
+              StatusIs(StatusCode::kInvalidArgument, "limit: "));
+  ASSERT_OK_AND_ASSIGN(
+      const CollectionWriter good,
+      CollectionWriter::Create(*writer.session, {{"a", "U32", {1}}}));
+  EXPECT_OK(good.CheckCommit(name_));
+  EXPECT_THAT(good.CheckCommit("no name"),
+              StatusIs(StatusCode::kInvalidArgument, "no name"));
+  EXPECT_THAT(good.CheckCommit(name_, {{"long", std::string(2 << 20, 'x')}}),
+              StatusIs(StatusCode::kInvalidArgument, "limit: 1048576"));
+}
+
 TEST_F(CollectionTest, WatchersAreToldOfVersionsInOrder) {
   ASSERT_OK_AND_ASSIGN(const Side writer, Open());
   ASSERT_OK(Write(writer, 1));
@@ -299,14 +454,15 @@ TEST_F(CollectionTest, WatchersAreToldOfVersionsInOrder) {
       told.push_back(absl::StrCat(c.kind(), ":", c.version()));
       if (told.size() == 1) {
         EXPECT_OK(Write(writer, 2));
-      } else if (told.size() == 2) {
+      } else if (told.size() == 3) {
         EXPECT_OK(collections_.Delete(name_));
       }
-      return told.size() < 3;
+      return told.size() < 4;
     }));
   });
   watcher.join();
-  EXPECT_EQ(told, (std::vector<std::string>{"1:1", "2:2", "3:0"}));
+  // Version 1 is retired by version 2.
+  EXPECT_EQ(told, (std::vector<std::string>{"1:1", "2:2", "4:1", "3:2"}));
 }
 
 }  // namespace

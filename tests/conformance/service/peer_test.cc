@@ -3,12 +3,15 @@
 // Copies between two devices. They are skipped where the daemon has one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <vector>
 
 #include "client/cpp/box_copy.h"
 #include "client/cpp/launch.h"
+#include "client/cpp/occupancy.h"
 #include "client/cpp/program.h"
 #include "core/base/status_macros.h"
 #include "tests/conformance/service/service.h"
@@ -130,6 +133,73 @@ TEST_F(PeerTest, AKernelRunsOnTheSecondDevice) {
   ASSERT_OK(there.buffer.Download(result, there.stream));
   for (uint64_t i = 0; i < kCount; ++i) {
     ASSERT_EQ(result[i], 2 * numbers_[i]) << i;
+  }
+}
+
+constexpr char kReverse[] = R"(
+__device__ unsigned calls;
+extern "C" __global__ void reverse(unsigned* x) {
+  extern __shared__ unsigned tile[];
+  if (threadIdx.x == 0) ++calls;
+  tile[16384 + threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = tile[16384 + blockDim.x - 1 - threadIdx.x];
+}
+)";
+constexpr uint32_t kThreads = 256;
+constexpr uint32_t kSharedBytes = (16384 + kThreads) * sizeof(uint32_t);
+
+// Whatever is not asked of a device is asked of the session's first.
+TEST_F(PeerTest, SessionsOfAnySubsetInAnyOrderWorkInFull) {
+  int count = 0;
+  ASSERT_EQ(driver().cuDeviceGetCount(&count), CUDA_SUCCESS);
+  const auto last = static_cast<uint32_t>(count - 1);
+  for (const std::vector<uint32_t>& devices :
+       {std::vector<uint32_t>{1}, std::vector<uint32_t>{last, 0}}) {
+    ASSERT_OK_AND_ASSIGN(const auto other, OpenSession({.devices = devices}));
+    EXPECT_EQ(other->devices(), devices);
+    ASSERT_OK_AND_ASSIGN(const Compilation compiled,
+                         Program(kReverse).Compile(daemon()));
+    ASSERT_OK_AND_ASSIGN(const Module module, other->Load(compiled.object));
+    ASSERT_OK_AND_ASSIGN(const Kernel kernel, module.GetKernel("reverse"));
+    ASSERT_OK(
+        kernel.SetAttribute("max_dynamic_shared_size_bytes", kSharedBytes));
+    ASSERT_OK_AND_ASSIGN(const auto description, kernel.Describe());
+    EXPECT_EQ(description.attributes().at("max_dynamic_shared_size_bytes"),
+              kSharedBytes);
+    ASSERT_OK_AND_ASSIGN(const auto size,
+                         Occupancy(kernel).MaxPotentialBlockSize());
+    EXPECT_GE(size.threads, kThreads);
+    ASSERT_OK_AND_ASSIGN(const Buffer pinned,
+                         other->AllocateHost(kThreads * sizeof(uint32_t)));
+    for (const uint32_t ordinal : devices) {
+      ASSERT_OK(kernel.SetAttribute("max_dynamic_shared_size_bytes",
+                                    kSharedBytes, ordinal));
+      ASSERT_OK_AND_ASSIGN(const Stream stream,
+                           other->device(ordinal).CreateStream());
+      ASSERT_OK_AND_ASSIGN(
+          const Buffer buffer,
+          other->device(ordinal).Allocate(kThreads * sizeof(uint32_t), stream));
+      std::vector<uint32_t> values(numbers_.begin(),
+                                   numbers_.begin() + kThreads);
+      ASSERT_OK(pinned.Upload(values, stream));
+      ASSERT_OK(buffer.CopyFrom(pinned, stream));
+      ASSERT_OK(Launch(
+          stream,
+          {.grid = 1, .block = kThreads, .dynamic_shared_bytes = kSharedBytes},
+          kernel, buffer));
+      std::vector<uint32_t> result(kThreads);
+      ASSERT_OK(buffer.Download(result, stream));
+      std::reverse(values.begin(), values.end());
+      EXPECT_EQ(result, values) << ordinal;
+      ASSERT_OK_AND_ASSIGN(const Buffer calls,
+                           module.GetGlobal("calls", ordinal));
+      std::vector<uint32_t> times(1);
+      ASSERT_OK(calls.Download(times, stream));
+      EXPECT_EQ(times[0], 1u) << ordinal;
+    }
+    // The variable of the first device.
+    ASSERT_OK(module.GetGlobal("calls"));
   }
 }
 

@@ -36,7 +36,8 @@ class SharingTest : public ServiceTest {
   };
   static absl::StatusOr<Side> Open() {
     // A session that dies for good with its executor.
-    HOLDFAST_ASSIGN_OR_RETURN(auto session, OpenSession({.recover = false}));
+    HOLDFAST_ASSIGN_OR_RETURN(auto session,
+                              OpenSession({.recover = RecoveryPolicy::kNever}));
     HOLDFAST_ASSIGN_OR_RETURN(Stream stream, session->device(0).CreateStream());
     return Side{std::move(session), std::move(stream)};
   }

@@ -2,15 +2,20 @@
 #include "tests/fuzz/channel/hostile_sender.h"
 
 #include <fcntl.h>
+#include <google/protobuf/text_format.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "core/base/memfd.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/internal/spawner.pb.h"
 #include "tests/fuzz/engine/byte_mutator.h"
@@ -27,10 +32,144 @@ struct FrameHeader {
   uint8_t reserved[2] = {};
 };
 
-template <typename T>
-T& Add(Corpus* corpus) {
-  corpus->push_back(std::make_unique<T>());
-  return static_cast<T&>(*corpus->back());
+// One message of each kind at least, in the order in which a good process
+// sends them.
+constexpr const char* kFromExecutor[] = {
+    "ready { driver { path: 'libholdfast_software.so' }"
+    "  devices { ordinal: 0 name: 'a device' uuid: '0123456789abcdef'"
+    "    compute_capability_major: 9 total_memory: 1073741824"
+    "    free_memory: 1073741824"
+    "    attributes { key: 'warp_size' value: 32 } }"
+    "  devices { ordinal: 1 name: 'a device' uuid: '1123456789abcdef'"
+    "    compute_capability_major: 9 total_memory: 1073741824 } }",
+    "ready { error { code: 14 message: 'no driver'"
+    "  details { type_url: 'type/of.nothing' } } }",
+    "serving { }",
+    "serving { lost { handle: 3 reason: 'a variable' } lost_count: 1 }",
+    "serving { error { code: 14 message: 'no driver' } }",
+    "reserve { place { device: 0 } bytes: 65536 }",
+    "reserve { place { device: 1 } bytes: 65536 }",
+    "reserve { place { host: HOST_MEMORY_PINNED } bytes: 4096 }",
+    "reserve { place { host: HOST_MEMORY_ARENA } bytes: 4096 }",
+    "reserve { place { buffers: true } bytes: 4096 }",
+    "chunk_created { chunk: 7 device: 0 address: 105553116266496 size: 65536 }",
+    "chunk_created { chunk: 8 device: 1 address: 105553116332032 size: 65536 }",
+    "host_memory_created { handle: 5 size: 4096 }",
+    "fetch_object { sha256: 'ssssssssssssssssssssssssssssssss' }",
+    "sharing { export_resource { kind: HANDLE_KIND_BUFFER chunk: 7 size: 4096"
+    "  terms { max_imports: 2 lifetime { seconds: 1 } } } }",
+    "sharing { export_resource { kind: HANDLE_KIND_SEMAPHORE chunk: 7"
+    "  size: 64 terms { rights: RIGHTS_READ_WRITE } } }",
+    "sharing { event_page: 8 }",
+    "sharing { export_resource { kind: HANDLE_KIND_EVENT chunk: 8 size: 64"
+    "  terms { rights: RIGHTS_READ } } }",
+    "sharing { import_resource { kind: HANDLE_KIND_BUFFER"
+    "  token: 'tttttttttttttttt' } }",
+    "sharing { export_resource { kind: HANDLE_KIND_BUFFER import: 1"
+    "  size: 16 } }",
+    "sharing { commit { buffers { chunk: 7 size: 4096 } } }",
+    "sharing { open { name: 'weights' } }",
+    "sharing { reopen: 1 }",
+    "sharing { imported_event_page: 1 }",
+    "sharing { abandoned_event: 1 }",
+    "sharing { sleep: 1 }",
+    "sharing { wake { import: 1 open { name: 'weights' } } }",
+    "sharing { revoke: 'tttttttttttttttt' }",
+    "load_code { key: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' }",
+    "store_code { key: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' }",
+    "store_code { key: 'a' }",
+    "usage { usage { device_bytes { used: 4096 } } asked_for: true"
+    "  copies { bytes: 1 } }",
+    "usage { usage { device_bytes { used: 8192 } } }",
+    "import_released { import: 1 }",
+    "host_memory_released { handle: 5 }",
+    "chunk_released { chunk: 7 }",
+    "release { place { host: HOST_MEMORY_PINNED } bytes: 4096 }",
+    "quiesced { }",
+    "quiesced { error { code: 9 message: 'a stream waits' } }",
+    "memory_saved { }",
+    "fault { error { code: 10 message: 'an illegal address' } device: 1"
+    "  kernel: 'k' block { x: 1 } thread { x: 2 } source_line: 'k.cu:3' }",
+};
+
+constexpr const char* kToExecutor[] = {
+    "assign { session_id: 's-1' token: '0123456789abcdef' devices: 0"
+    "  limits { device_bytes: 4096 } epoch: 1 }",
+    "listening_socket { purpose: PURPOSE_CALLS }",
+    "listening_socket { purpose: PURPOSE_DESCRIPTORS }",
+    "journal { }",
+    "restore_journal { }",
+    "restore_chunk { chunk: 7 address: 105553116266496 size: 65536 }",
+    "restore_chunk { chunk: 8 size: 65536 saved: true saved_offset: 4096 }",
+    "restore_host_memory { handle: 5 size: 4096 }",
+    "restore_variables { }",
+    "tenant_page { }",
+    "update_limits { device_bytes: 4096 pinned_bytes: 1 }",
+    "object { sha256: 'ssssssssssssssssssssssssssssssss' found: true"
+    "  size: 100 symbols { key: 'name' value: 'symbol' } }",
+    "object { sha256: 's' }",
+    "report_usage { }",
+    "reserve_reply { }",
+    "reserve_reply { error { code: 8 message: 'no more' } }",
+    "code { key: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' found: true }",
+    "sharing { token: 'tttttttttttttttt' descriptor_address: '/d' }",
+    "sharing { imported { import: 1 chunk_size: 65536 size: 4096"
+    "  rights: RIGHTS_READ } }",
+    "resume { }",
+    "quiesce { timeout_ns: 1000000 memory_stays: true }",
+    "save_memory { chunks { chunk: 7 offset: 4096 } }",
+    "shutdown { }",
+};
+
+constexpr const char* kFromCompiler[] = {
+    "ready { backend: 'NVRTC 13.0' confinement: 'nothing'"
+    "  installation { identity: 'identity' files: '/usr/lib/libnvrtc.so' } }",
+    "ready { error { code: 14 message: 'no compiler' } }",
+    "compiled { response { log: 'a warning' } }",
+    "compiled { error { code: 3 message: 'x is not declared' }"
+    "  retires: true }",
+};
+
+constexpr const char* kFromSpawner[] = {
+    "spawned { child: 1 pid: 2147483647 }",
+    "spawned { child: 2 error: 'fork: no more processes' }",
+    "exited { child: 1 }",
+    "exited { child: 2 signal: 9 }",
+};
+
+// Every kind of message that a process may say is among the seeds.
+void CheckComplete(const Corpus& corpus) {
+  const auto& message = *corpus.front();
+  const auto* const kinds = message.GetDescriptor()->oneof_decl(0);
+  for (int i = 0; i < kinds->field_count(); ++i) {
+    const auto* const kind = kinds->field(i);
+    const bool found =
+        std::any_of(corpus.begin(), corpus.end(), [kind](const auto& seed) {
+          return seed->GetReflection()->HasField(*seed, kind);
+        });
+    if (found) continue;
+    std::fprintf(stderr, "no seed has %s\n", kind->full_name().c_str());
+    std::abort();
+  }
+}
+
+template <typename Message, size_t n>
+Corpus Parse(const char* const (&texts)[n]) {
+  Corpus corpus;
+  for (const char* const text : texts) {
+    corpus.push_back(std::make_unique<Message>());
+    if (google::protobuf::TextFormat::ParseFromString(text,
+                                                      corpus.back().get())) {
+      continue;
+    }
+    std::fprintf(stderr, "not a message: %s\n", text);
+    std::abort();
+  }
+  CheckComplete(corpus);
+  return corpus;
 }
 
 UniqueFd MakeMemfd(const std::string& bytes) {
@@ -52,10 +191,78 @@ UniqueFd MakeDescriptor(Random& random) {
   }
 }
 
-std::string MakeBody(const Corpus& corpus, Random& random) {
+UniqueFd Sealed(const std::string& bytes) {
+  auto fd = CreateSealedMemfd("fuzz", bytes);
+  return fd.ok() ? *std::move(fd) : UniqueFd();
+}
+
+UniqueFd Fixed(uint64_t size) {
+  auto fd = CreateFixedMemfd("fuzz", std::min<uint64_t>(size, 1 << 20));
+  return fd.ok() ? *std::move(fd) : UniqueFd();
+}
+
+// A collection of one array in one buffer.
+std::string Description() {
+  v1::CommitCollection description;
+  description.set_name("weights");
+  description.add_buffers(1);
+  v1::ArrayDescription& array = *description.add_arrays();
+  array.set_name("w");
+  array.set_dtype("<f4");
+  array.add_shape(8);
+  return description.SerializeAsString();
+}
+
+UniqueFd DescriptorFor(const internal::ToExecutor& message) {
+  switch (message.message_case()) {
+    case internal::ToExecutor::kObject:
+    case internal::ToExecutor::kCode:
+      return Sealed(std::string(100, 'o'));
+    case internal::ToExecutor::kJournal:
+    case internal::ToExecutor::kRestoreJournal:
+    case internal::ToExecutor::kRestoreChunk:
+    case internal::ToExecutor::kRestoreHostMemory:
+    case internal::ToExecutor::kListeningSocket:
+    case internal::ToExecutor::kSaveMemory:
+      return Fixed(64 << 10);
+    default:
+      return UniqueFd();
+  }
+}
+
+// The descriptor that belongs to such a message; none, if none does.
+UniqueFd SuitableDescriptor(const google::protobuf::Message& message) {
+  const auto* const told = dynamic_cast<const internal::ToExecutor*>(&message);
+  if (told != nullptr) return DescriptorFor(*told);
+  const auto* const said =
+      dynamic_cast<const internal::FromExecutor*>(&message);
+  if (said == nullptr) return UniqueFd();
+  switch (said->message_case()) {
+    case internal::FromExecutor::kServing:
+      return Fixed(64 << 10);
+    case internal::FromExecutor::kChunkCreated:
+      return Fixed(said->chunk_created().size());
+    case internal::FromExecutor::kHostMemoryCreated:
+      return Fixed(said->host_memory_created().size());
+    case internal::FromExecutor::kStoreCode:
+      return Sealed("code");
+    case internal::FromExecutor::kSharing:
+      return said->sharing().has_commit() ? Sealed(Description()) : UniqueFd();
+    default:
+      return UniqueFd();
+  }
+}
+
+std::unique_ptr<google::protobuf::Message> MakeMessage(const Corpus& corpus,
+                                                       Random& random) {
   const std::unique_ptr<google::protobuf::Message>& good = random.Pick(corpus);
-  const std::unique_ptr<google::protobuf::Message> message(good->New());
+  std::unique_ptr<google::protobuf::Message> message(good->New());
   message->CopyFrom(*good);
+  return message;
+}
+
+std::string MakeBody(const Corpus& corpus, Random& random) {
+  const auto message = MakeMessage(corpus, random);
   if (!random.OneIn(3)) {
     MessageMutator::Mutate(message.get(), 1 + random.Below(5), random);
   }
@@ -67,122 +274,32 @@ std::string MakeBody(const Corpus& corpus, Random& random) {
 }  // namespace
 
 Corpus FromExecutorMessages() {
-  Corpus corpus;
-  auto& ready = *Add<internal::FromExecutor>(&corpus).mutable_ready();
-  ready.mutable_driver()->set_path("libholdfast_software.so");
-  for (int i = 0; i < 2; ++i) {
-    v1::Device& device = *ready.add_devices();
-    device.set_ordinal(i);
-    device.set_name("a device");
-    device.set_uuid("0123456789abcdef");
-    device.set_compute_capability_major(9);
-    device.set_total_memory(uint64_t{1} << 30);
-    (*device.mutable_attributes())["warp_size"] = 32;
-  }
-  auto& failed = *Add<internal::FromExecutor>(&corpus).mutable_ready();
-  failed.mutable_error()->set_code(14);
-  failed.mutable_error()->set_message("no driver");
-  failed.mutable_error()->add_details()->set_type_url("type/of.nothing");
-  Add<internal::FromExecutor>(&corpus).mutable_serving();
-  *Add<internal::FromExecutor>(&corpus).mutable_serving()->mutable_error() =
-      failed.error();
-  Add<internal::FromExecutor>(&corpus).mutable_fetch_object()->set_sha256(
-      std::string(32, 's'));
-  auto& chunk = *Add<internal::FromExecutor>(&corpus).mutable_chunk_created();
-  chunk.set_chunk(7);
-  chunk.set_address(uint64_t{6} << 44);
-  chunk.set_size(32 << 20);
-  Add<internal::FromExecutor>(&corpus).mutable_chunk_released()->set_chunk(7);
-  auto& shared = *Add<internal::FromExecutor>(&corpus)
-                      .mutable_sharing()
-                      ->mutable_export_resource();
-  shared.set_kind(v1::HANDLE_KIND_BUFFER);
-  shared.set_chunk(7);
-  shared.set_size(4096);
-  shared.mutable_terms()->set_max_imports(2);
-  shared.mutable_terms()->mutable_lifetime()->set_seconds(1);
-  auto& imported = *Add<internal::FromExecutor>(&corpus)
-                        .mutable_sharing()
-                        ->mutable_import_resource();
-  imported.set_kind(v1::HANDLE_KIND_BUFFER);
-  imported.set_token(std::string(16, 't'));
-  Add<internal::FromExecutor>(&corpus).mutable_sharing()->set_revoke(
-      std::string(16, 't'));
-  Add<internal::FromExecutor>(&corpus).mutable_import_released()->set_import(1);
-  auto& usage = *Add<internal::FromExecutor>(&corpus).mutable_usage();
-  usage.mutable_usage()->mutable_device_bytes()->set_used(4096);
-  usage.set_asked_for(true);
-  usage.add_copies()->set_bytes(1);
-  auto& reserve = *Add<internal::FromExecutor>(&corpus).mutable_reserve();
-  reserve.mutable_place()->set_host(internal::HOST_MEMORY_PINNED);
-  reserve.set_bytes(4096);
-  auto& release = *Add<internal::FromExecutor>(&corpus).mutable_release();
-  release.mutable_place()->set_host(internal::HOST_MEMORY_PINNED);
-  release.set_bytes(4096);
-  auto& of_device = *Add<internal::FromExecutor>(&corpus).mutable_reserve();
-  of_device.mutable_place()->set_device(0);
-  of_device.set_bytes(4096);
-  Add<internal::FromExecutor>(&corpus).mutable_load_code()->set_key(
-      std::string(64, 'a'));
-  Add<internal::FromExecutor>(&corpus).mutable_store_code()->set_key("a");
-  return corpus;
+  return Parse<internal::FromExecutor>(kFromExecutor);
 }
 
-Corpus ToExecutorMessages() {
-  Corpus corpus;
-  auto& assign = *Add<internal::ToExecutor>(&corpus).mutable_assign();
-  assign.set_session_id("s-1");
-  assign.set_token("0123456789abcdef");
-  assign.add_devices(0);
-  auto& object = *Add<internal::ToExecutor>(&corpus).mutable_object();
-  object.set_sha256(std::string(32, 's'));
-  object.set_found(true);
-  object.set_size(100);
-  (*object.mutable_symbols())["name"] = "symbol";
-  Add<internal::ToExecutor>(&corpus).mutable_object()->set_sha256("s");
-  Add<internal::ToExecutor>(&corpus).mutable_shutdown();
-  Add<internal::ToExecutor>(&corpus).mutable_report_usage();
-  Add<internal::ToExecutor>(&corpus).mutable_reserve_reply();
-  Add<internal::ToExecutor>(&corpus).mutable_listening_socket()->set_purpose(
-      internal::ListeningSocket::PURPOSE_DESCRIPTORS);
-  auto& code = *Add<internal::ToExecutor>(&corpus).mutable_code();
-  code.set_key(std::string(64, 'a'));
-  code.set_found(true);
-  return corpus;
-}
+Corpus ToExecutorMessages() { return Parse<internal::ToExecutor>(kToExecutor); }
 
 Corpus FromCompilerMessages() {
-  Corpus corpus;
-  auto& ready = *Add<internal::FromCompiler>(&corpus).mutable_ready();
-  ready.set_backend("NVRTC 13.0");
-  ready.mutable_installation()->set_identity("identity");
-  ready.mutable_installation()->add_files("/usr/lib/libnvrtc.so");
-  ready.set_confinement("nothing");
-  auto& failed = *Add<internal::FromCompiler>(&corpus).mutable_ready();
-  failed.mutable_error()->set_code(14);
-  failed.mutable_error()->set_message("no compiler");
-  auto& compiled = *Add<internal::FromCompiler>(&corpus).mutable_compiled();
-  compiled.mutable_response()->set_log("a warning");
-  auto& refused = *Add<internal::FromCompiler>(&corpus).mutable_compiled();
-  refused.mutable_error()->set_code(3);
-  refused.mutable_error()->set_message("x is not declared");
-  refused.set_retires(true);
-  return corpus;
+  return Parse<internal::FromCompiler>(kFromCompiler);
 }
 
 Corpus FromSpawnerMessages() {
-  Corpus corpus;
-  auto& spawned = *Add<internal::FromSpawner>(&corpus).mutable_spawned();
-  spawned.set_child(1);
-  spawned.set_pid(0x7fffffff);
-  auto& failed = *Add<internal::FromSpawner>(&corpus).mutable_spawned();
-  failed.set_child(2);
-  failed.set_error("fork: no more processes");
-  Add<internal::FromSpawner>(&corpus).mutable_exited()->set_child(1);
-  auto& killed = *Add<internal::FromSpawner>(&corpus).mutable_exited();
-  killed.set_child(2);
-  killed.set_signal(9);
-  return corpus;
+  return Parse<internal::FromSpawner>(kFromSpawner);
+}
+
+bool SendGoodFrame(Channel& channel, const google::protobuf::Message& message) {
+  return channel.Send(message, SuitableDescriptor(message).get()).ok();
+}
+
+bool SendOddMessage(Channel& channel, const Corpus& corpus, Random& random) {
+  const auto message = MakeMessage(corpus, random);
+  const UniqueFd suitable = SuitableDescriptor(*message);
+  if (random.OneIn(3)) {
+    MessageMutator::Mutate(message.get(), 1 + random.Below(3), random);
+  }
+  const UniqueFd other = random.OneIn(12) ? MakeDescriptor(random) : UniqueFd();
+  return channel.Send(*message, other.valid() ? other.get() : suitable.get())
+      .ok();
 }
 
 bool SendHostileFrame(int socket, const Corpus& corpus, Random& random) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/unique_fd.h"
+#include "server/channel/channel.h"
 #include "tests/fuzz/engine/random.h"
 
 namespace holdfast::fuzz {
@@ -17,11 +18,20 @@ namespace holdfast::fuzz {
 using Corpus = std::vector<std::unique_ptr<google::protobuf::Message>>;
 
 // Returns messages of both ends of an executor's, a compiler's and the
-// spawner's channel.
+// spawner's channel: the same each time, every kind that there is, a good
+// Ready first.
 Corpus FromExecutorMessages();
 Corpus ToExecutorMessages();
 Corpus FromCompilerMessages();
 Corpus FromSpawnerMessages();
+
+// Sends the message with the descriptor that belongs to it.
+bool SendGoodFrame(Channel& channel, const google::protobuf::Message& message);
+
+// Sends a message of the corpus in a well-formed frame, so that its reader
+// goes on: one in three is changed field by field, one in twelve has another
+// descriptor than it should.
+bool SendOddMessage(Channel& channel, const Corpus& corpus, Random& random);
 
 // Sends one frame of server/channel on `socket`, past Channel: a message of the
 // corpus, mostly changed field by field or byte by byte, in a frame that mostly

@@ -32,6 +32,7 @@
 #include "server/supervisor/device_catalogue.h"
 #include "server/supervisor/executor_process.h"
 #include "server/supervisor/memory_ledger.h"
+#include "server/supervisor/session_holdings.h"
 #include "server/tenants/tenant.h"
 #include "tests/fuzz/channel/hostile_sender.h"
 #include "tests/fuzz/engine/fuzzer.h"
@@ -44,9 +45,14 @@ constexpr char kHostileExecutor[] = "--hostile-executor=";
 constexpr char kHostileCompiler[] = "--hostile-compiler=";
 constexpr char kVictim[] = "--victim=";
 
-// How long the supervisor waits for an answer that may never come.
+// How long the supervisor waits for an answer that may never come, and for that
+// of an executor which gives it.
 constexpr absl::Duration kPatience = absl::Milliseconds(40);
+constexpr absl::Duration kObligingPatience = absl::Seconds(5);
 constexpr absl::Duration kCloseLimit = absl::Seconds(10);
+
+// Executors after which some of everything has happened.
+constexpr uint64_t kEnough = 40;
 
 // A process that says anything, and then ends in one of the ways that there
 // are.
@@ -77,6 +83,78 @@ constexpr absl::Duration kCloseLimit = absl::Seconds(10);
   }
 }
 
+// Three in four executors do all that is asked of them, and say more beside it:
+// what they say reaches a supervisor that has a session open for them.
+bool IsObliging(uint64_t seed) { return seed % 4 != 0; }
+
+internal::FromExecutor AnswerTo(const internal::ToExecutor& request) {
+  internal::FromExecutor answer;
+  switch (request.message_case()) {
+    case internal::ToExecutor::kAssign:
+    case internal::ToExecutor::kResume:
+      answer.mutable_serving();
+      break;
+    case internal::ToExecutor::kReportUsage:
+      answer.mutable_usage()->set_asked_for(true);
+      break;
+    case internal::ToExecutor::kQuiesce:
+      answer.mutable_quiesced();
+      break;
+    case internal::ToExecutor::kSaveMemory:
+      answer.mutable_memory_saved();
+      break;
+    default:
+      break;
+  }
+  return answer;
+}
+
+// The corpus grows by what is to be done with a token that was granted.
+void Learn(const internal::ToExecutor& request, Corpus* corpus) {
+  if (!request.has_sharing() || request.sharing().token().empty()) return;
+  for (const v1::HandleKind kind :
+       {v1::HANDLE_KIND_BUFFER, v1::HANDLE_KIND_EVENT}) {
+    auto message = std::make_unique<internal::FromExecutor>();
+    auto& import = *message->mutable_sharing()->mutable_import_resource();
+    import.set_kind(kind);
+    import.set_token(request.sharing().token());
+    corpus->push_back(std::move(message));
+  }
+}
+
+[[noreturn]] void BeHostileExecutor(uint64_t seed) {
+  Corpus corpus = FromExecutorMessages();
+  if (!IsObliging(seed)) BeHostile(corpus, seed);
+  Random random(seed);
+  Channel channel{UniqueFd(kChildChannelFd)};
+  SendGoodFrame(channel, *corpus.front());
+  internal::ToExecutor request;
+  while (channel.Receive(&request).ok()) {
+    Learn(request, &corpus);
+    const internal::FromExecutor answer = AnswerTo(request);
+    if (answer.message_case() == internal::FromExecutor::MESSAGE_NOT_SET) {
+      continue;
+    }
+    SendGoodFrame(channel, answer);
+    // In the order of the seeds, of which each needs those before it, or any.
+    if (random.OneIn(2)) {
+      for (const auto& seed_message : corpus) {
+        const auto& said =
+            static_cast<const internal::FromExecutor&>(*seed_message);
+        if (said.has_fault() || said.has_ready() || said.has_serving() ||
+            random.OneIn(6)) {
+          continue;
+        }
+        SendGoodFrame(channel, said);
+      }
+    }
+    for (uint64_t count = random.Below(20); count > 0; --count) {
+      SendOddMessage(channel, corpus, random);
+    }
+  }
+  _exit(0);
+}
+
 // An executor without a device: what it hears decides nothing but its end.
 [[noreturn]] void BeVictim() {
   SetLogLevel(static_cast<LogLevel>(static_cast<int>(LogLevel::kError) + 1));
@@ -98,6 +176,13 @@ constexpr absl::Duration kCloseLimit = absl::Seconds(10);
     }
     static_cast<void>(last);
   }
+  internal::MemoryPlace pinned;
+  pinned.set_host(internal::HOST_MEMORY_PINNED);
+  static_cast<void>(link.Reserve(pinned, 4096));
+  internal::SharingRequest request;
+  request.set_reopen(1);
+  static_cast<void>(link.AskSharing(request, /*descriptor=*/-1));
+  static_cast<void>(link.LoadCode(std::string(64, 'a')));
   while (link.AwaitRequest().has_value()) {
   }
   _exit(0);
@@ -118,9 +203,28 @@ class Target : public FuzzTarget {
     return status;
   }
 
+  // Far enough in that every part of the supervisor that executors speak to was
+  // reached.
+  absl::Status Finish() override {
+    if (executors_ < kEnough) return absl::OkStatus();
+    HOLDFAST_FUZZ_EXPECT(served_ > 0, Summary());
+    HOLDFAST_FUZZ_EXPECT(chunks_ > 0, Summary());
+    HOLDFAST_FUZZ_EXPECT(exports_ > 0, Summary());
+    HOLDFAST_FUZZ_EXPECT(imports_ > 0, Summary());
+    HOLDFAST_FUZZ_EXPECT(restored_ > 0, Summary());
+    HOLDFAST_FUZZ_EXPECT(faults_ > 0, Summary());
+    HOLDFAST_FUZZ_EXPECT(suspended_ > 0, Summary());
+    return absl::OkStatus();
+  }
+
   std::string Summary() const override {
-    return absl::StrCat(ready_, " hostile executors and ", compilers_,
-                        " hostile compilers passed for ready, ", frames_,
+    return absl::StrCat(executors_, " hostile executors, of which ", ready_,
+                        " passed for ready and ", served_, " got a session, ",
+                        chunks_, " held chunks, ", exports_, " exported, ",
+                        imports_, " imported, ", suspended_,
+                        " were suspended, ", restored_, " took over, ", faults_,
+                        " told of a fault; ", compilers_,
+                        " hostile compilers passed for ready; ", frames_,
                         " frames to executors and spawners' readers");
   }
 
@@ -141,46 +245,118 @@ class Target : public FuzzTarget {
     }
   }
 
-  absl::Status PlayExecutor(Spawner& spawner, Random& random) {
-    ObjectStore store(1 << 20);
-    CodeCache code("", 0);
-    MemoryLedger ledger(1 << 20);
+  // What an executor may ask, for one execution.
+  struct Supervisor {
+    ObjectStore store{1 << 20};
+    CodeCache code{"", 0};
+    MemoryLedger ledger{1 << 20};
     DeviceMemory memory;
     ExportRegistry exports;
     CollectionTable collections;
     DescriptorStore kept;
     ExecutionTotals totals;
     SharePacer pacer;
-    auto process = ExecutorProcess::Start(
-        spawner, {absl::StrCat(kHostileExecutor, random.Next())},
-        Namespaces::kNone,
-        {store, code, ledger, memory, exports, collections, kept, totals,
-         pacer});
-    if (!process.ok()) return process.status();
-    int ends = 0;
-    if (random.OneIn(2))
-      (*process)->OnEnd([&](const absl::Status&) { ++ends; });
-    const auto ready = (*process)->AwaitReady(absl::Now() + kPatience);
-    if (ready.ok()) {
-      ++ready_;
-      const DeviceCatalogue catalogue(*ready);
-      static_cast<void>(catalogue.List(memory));
-      static_cast<void>(catalogue.DefaultArch());
-      static_cast<void>(catalogue.DefaultTarget());
-      for (const uint32_t ordinal :
-           {0u, 1u, static_cast<uint32_t>(random.Boundary())}) {
-        static_cast<void>(catalogue.Find(ordinal).status());
-      }
-      SessionStart start;
-      start.assign.set_token("0123456789abcdef");
-      start.tenant = std::make_shared<Tenant>(Tenant::Options{.name = "uid 1"});
-      static_cast<void>((*process)->Serve(start, absl::Now() + kPatience));
-      static_cast<void>((*process)->AskUsage(absl::Now() + kPatience));
+
+    ExecutorProcess::Services services() {
+      return {store,       code, ledger, memory, exports,
+              collections, kept, totals, pacer,  /*died=*/nullptr};
     }
-    if (random.OneIn(2)) (*process)->Stop(absl::Now() + kPatience);
-    process->reset();
-    HOLDFAST_FUZZ_EXPECT(ends <= 1, ends, " ends of one process");
-    return CheckNothingGranted(ledger);
+  };
+
+  // A session's executor, and perhaps those that take over from it.
+  absl::Status PlayExecutor(Spawner& spawner, Random& random) {
+    Supervisor supervisor;
+    std::unique_ptr<SessionHoldings> holdings;
+    for (uint64_t epoch = 1; epoch <= 3; ++epoch) {
+      ++executors_;
+      const uint64_t seed = random.Next();
+      auto process = ExecutorProcess::Start(
+          spawner, {absl::StrCat(kHostileExecutor, seed)}, Namespaces::kNone,
+          supervisor.services());
+      if (!process.ok()) return process.status();
+      int ends = 0;
+      if (random.OneIn(2)) {
+        (*process)->OnEnd([&](const absl::Status&) { ++ends; });
+      }
+      PlaySession(**process, seed, epoch, std::move(holdings), supervisor,
+                  random);
+      const bool over = random.OneIn(3);
+      if (!over) holdings = (*process)->TakeHoldings();
+      if (random.OneIn(2)) (*process)->Stop(absl::Now() + kPatience);
+      process->reset();
+      HOLDFAST_FUZZ_EXPECT(ends <= 1, ends, " ends of one process");
+      if (over || holdings == nullptr) break;
+      if (holdings->suspended_descriptor() >= 0 && random.OneIn(2)) {
+        holdings->Suspend();
+      }
+    }
+    holdings = nullptr;
+    return CheckNothingGranted(supervisor.ledger);
+  }
+
+  void PlaySession(ExecutorProcess& process, uint64_t seed, uint64_t epoch,
+                   std::unique_ptr<SessionHoldings> holdings,
+                   Supervisor& supervisor, Random& random) {
+    const absl::Duration patience =
+        IsObliging(seed) ? kObligingPatience : kPatience;
+    const auto ready = process.AwaitReady(absl::Now() + patience);
+    if (!ready.ok()) return;
+    ++ready_;
+    LookAt(*ready, supervisor.memory, random);
+    const bool restores = holdings != nullptr;
+    if (restores) process.Inherit(std::move(holdings));
+    SessionStart start;
+    start.assign.set_session_id("s-1");
+    start.assign.set_token("0123456789abcdef");
+    start.assign.add_devices(0);
+    start.assign.add_devices(1);
+    start.assign.set_epoch(epoch);
+    start.tenant = std::make_shared<Tenant>(Tenant::Options{.name = "uid 1"});
+    if (!process.Serve(start, absl::Now() + patience).ok()) return;
+    ++served_;
+    if (restores) ++restored_;
+    // Answered when all is read that was said before.
+    Count(process.AskUsage(absl::Now() + patience).usage());
+    if (IsObliging(seed)) {
+      Ask(process, patience, random);
+      Count(process.AskUsage(absl::Now() + patience).usage());
+    }
+    if (process.fault().has_value()) ++faults_;
+  }
+
+  void Count(const v1::SessionUsage& usage) {
+    if (usage.reserved_bytes().used() > 0) ++chunks_;
+    if (usage.exports().used() > 0) ++exports_;
+    if (usage.imports().used() > 0) ++imports_;
+  }
+
+  // What a supervisor asks of a session's executor.
+  void Ask(ExecutorProcess& process, absl::Duration patience, Random& random) {
+    for (uint64_t count = random.Below(4); count > 0; --count) {
+      const absl::Time deadline = absl::Now() + patience;
+      switch (random.Below(3)) {
+        case 0:
+          if (process.Suspend("", deadline).ok()) ++suspended_;
+          break;
+        case 1:
+          static_cast<void>(process.Park(deadline));
+          break;
+        default:
+          static_cast<void>(process.Resume(deadline));
+      }
+    }
+  }
+
+  static void LookAt(const internal::Ready& ready, const DeviceMemory& memory,
+                     Random& random) {
+    const DeviceCatalogue catalogue(ready);
+    static_cast<void>(catalogue.List(memory));
+    static_cast<void>(catalogue.DefaultArch());
+    static_cast<void>(catalogue.DefaultTarget());
+    for (const uint32_t ordinal :
+         {0u, 1u, static_cast<uint32_t>(random.Boundary())}) {
+      static_cast<void>(catalogue.Find(ordinal).status());
+    }
   }
 
   static absl::Status CheckNothingGranted(const MemoryLedger& ledger) {
@@ -215,9 +391,14 @@ class Target : public FuzzTarget {
     auto process = spawner.Spawn({absl::StrCat(kVictim, 0)});
     if (!process.ok()) return process.status();
     Channel& channel = (*process)->channel();
+    const bool orderly = random.OneIn(2);
+    if (orderly) SendGoodFrame(channel, *to_executor_.front());
     for (uint64_t frames = 1 + random.Below(30); frames > 0; --frames) {
       ++frames_;
-      if (!SendHostileFrame(channel.fd(), to_executor_, random)) break;
+      const bool sent =
+          orderly ? SendOddMessage(channel, to_executor_, random)
+                  : SendHostileFrame(channel.fd(), to_executor_, random);
+      if (!sent) break;
     }
     // Unread messages are read before the end.
     channel.Shutdown();
@@ -267,7 +448,16 @@ class Target : public FuzzTarget {
 
   const Corpus to_executor_ = ToExecutorMessages();
   const Corpus from_spawner_ = FromSpawnerMessages();
+  // Executors that came so far.
+  uint64_t executors_ = 0;
   uint64_t ready_ = 0;
+  uint64_t served_ = 0;
+  uint64_t chunks_ = 0;
+  uint64_t exports_ = 0;
+  uint64_t imports_ = 0;
+  uint64_t suspended_ = 0;
+  uint64_t restored_ = 0;
+  uint64_t faults_ = 0;
   uint64_t compilers_ = 0;
   uint64_t frames_ = 0;
 };
@@ -278,7 +468,7 @@ void PlayRole(absl::string_view argument) {
   absl::string_view rest = argument;
   if (absl::ConsumePrefix(&rest, kHostileExecutor) &&
       absl::SimpleAtoi(rest, &seed)) {
-    BeHostile(FromExecutorMessages(), seed);
+    BeHostileExecutor(seed);
   }
   rest = argument;
   if (absl::ConsumePrefix(&rest, kHostileCompiler) &&

@@ -6,7 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,10 +43,24 @@ v1::CommitCollection Contents(const std::string& name) {
   return contents;
 }
 
+// Outlives all chunks.
+DeviceMemory device_memory;
+
 std::vector<SharedResource> OneBuffer() {
   SharedResource buffer;
   buffer.size = 1024;
+  buffer.chunk = std::make_shared<SharedChunk>(SharedChunk::Options{
+      .descriptor = UniqueFd(),
+      .kept = {},
+      .size = 1024,
+      .charge = {},
+      .owner_ended = std::make_shared<std::atomic<bool>>(false),
+      .memory = &device_memory});
   return {buffer};
+}
+
+std::shared_ptr<const Charge> Charged(const std::shared_ptr<Quota>& quota) {
+  return std::make_shared<const Charge>(*quota->Take(1024));
 }
 
 class CollectionTableTest : public ::testing::Test {
@@ -55,6 +72,50 @@ class CollectionTableTest : public ::testing::Test {
   absl::Status Open(const std::string& client, const std::string& name) {
     return table_.Open(client, "s-2", name, 0).status();
   }
+  // The versions that there are, retired ones too.
+  std::vector<uint64_t> Versions(const std::string& client) {
+    std::vector<uint64_t> versions;
+    const v1::ListCollectionsResponse list = table_.List({client});
+    for (const v1::CollectionInfo& collection : list.collections()) {
+      for (const v1::VersionInfo& version : collection.versions()) {
+        versions.push_back(version.version());
+      }
+    }
+    return versions;
+  }
+  absl::Status Configure(
+      const std::function<void(v1::ConfigureCollectionRequest&)>& set) {
+    v1::ConfigureCollectionRequest request;
+    request.set_name("weights");
+    set(request);
+    return table_.Configure({kAnna}, request);
+  }
+  // Watches as a client, who is told in words.
+  void Watch(const std::string& client, const std::string& name = "") {
+    table_.Watch({client}, name, [this](const v1::CollectionChange& change) {
+      told_.push_back(absl::StrCat(
+          v1::CollectionChange::Kind_Name(change.kind()), " ", change.owner(),
+          ":", change.name(), " ", change.version()));
+    });
+  }
+  int64_t Claim(const std::string& session) {
+    return *table_.Claim(
+        kAnna, session, "weights",
+        [this,
+         session](const absl::StatusOr<std::optional<v1::CollectionVersion>>&
+                      answer) {
+          told_.push_back(absl::StrCat(session, !answer.ok() ? " is refused"
+                                                : answer->has_value()
+                                                    ? " opens"
+                                                    : " writes"));
+        });
+  }
+  absl::Status CommitBy(const std::string& session) {
+    return table_.Commit(kAnna, session, Contents("weights"), OneBuffer(), {})
+        .status();
+  }
+  using Told = std::vector<std::string>;
+  Told TakeTold() { return std::exchange(told_, {}); }
   void ShareWithAll(const std::string& client, const std::string& name) {
     v1::ConfigureCollectionRequest request;
     request.set_name(name);
@@ -62,6 +123,7 @@ class CollectionTableTest : public ::testing::Test {
     EXPECT_TRUE(table_.Configure({client}, request).ok());
   }
 
+  Told told_;
   CollectionTable table_;
 };
 
@@ -123,10 +185,9 @@ TEST_F(CollectionTableTest, OneClientCannotFillTheTable) {
 TEST_F(CollectionTableTest, AClientThatHasEndedLeavesNothingToOpenOrToCount) {
   const auto quota = Quota::Create({.name = "x", .unit = "bytes"});
   for (const char* const name : {"a", "b"}) {
-    Charge charge = *quota->Take(1024);
     ASSERT_TRUE(table_
                     .Commit(kAnna, "s-1", Contents(name), OneBuffer(),
-                            {.charge = std::move(charge)})
+                            {.charges = {Charged(quota)}, .visibility = {}})
                     .ok());
   }
   ASSERT_TRUE(Commit(kBen, "a").ok());
@@ -199,27 +260,152 @@ TEST_F(CollectionTableTest, NamesAreShortAndPlain) {
 }
 
 TEST_F(CollectionTableTest, AClaimEndsWithTheCommitOrPassesOn) {
-  std::vector<std::string> told;
-  const auto claim = [&](const std::string& session) {
-    return *table_.Claim(
-        kAnna, session, "weights",
-        [&told, session](const std::optional<v1::CollectionVersion>& version) {
-          told.push_back(absl::StrCat(
-              session, version.has_value() ? " opens" : " writes"));
-        });
-  };
-  const int64_t first = claim("s-1");
-  claim("s-2");
-  claim("s-3");
-  EXPECT_EQ(told, std::vector<std::string>{"s-1 writes"});
+  const int64_t first = Claim("s-1");
+  Claim("s-2");
+  Claim("s-3");
+  EXPECT_EQ(TakeTold(), Told{"s-1 writes"});
   table_.Unclaim(first);
-  EXPECT_TRUE(absl::IsFailedPrecondition(Commit(kAnna, "weights").status()));
-  ASSERT_TRUE(
-      table_.Commit(kAnna, "s-2", Contents("weights"), OneBuffer(), {}).ok());
-  EXPECT_EQ(claim("s-4"), 0);
-  EXPECT_EQ(told,
-            (std::vector<std::string>{"s-1 writes", "s-2 writes", "s-2 opens",
-                                      "s-3 opens", "s-4 opens"}));
+  EXPECT_TRUE(absl::IsFailedPrecondition(CommitBy("s-1")));
+  ASSERT_TRUE(CommitBy("s-2").ok());
+  EXPECT_EQ(Claim("s-4"), 0);
+  EXPECT_EQ(TakeTold(),
+            (Told{"s-2 writes", "s-2 opens", "s-3 opens", "s-4 opens"}));
+}
+
+TEST_F(CollectionTableTest, AClaimEndsWithItsSession) {
+  Claim("s-1");
+  Claim("s-2");
+  Claim("s-1");
+  Claim("s-3");
+  table_.EndSession("s-1");
+  EXPECT_EQ(TakeTold(), (Told{"s-1 writes", "s-1 is refused", "s-1 is refused",
+                              "s-2 writes"}));
+  // One that only waits: nobody else is told anything.
+  table_.EndSession("s-3");
+  EXPECT_EQ(TakeTold(), Told{"s-3 is refused"});
+  table_.EndSession("s-2");
+  EXPECT_EQ(TakeTold(), Told{"s-2 is refused"});
+  EXPECT_TRUE(CommitBy("s-4").ok());
+}
+
+TEST_F(CollectionTableTest, TheNextDaemonKnowsWhoIsToWrite) {
+  internal::ClaimRecord record;
+  record.set_owner(kAnna);
+  record.set_name("weights");
+  record.set_session("s-1");
+  table_.Adopt(record);
+  // It has not called yet, and nobody goes before it.
+  Claim("s-2");
+  EXPECT_EQ(TakeTold(), Told{});
+  EXPECT_TRUE(absl::IsFailedPrecondition(CommitBy("s-2")));
+  Claim("s-1");
+  EXPECT_EQ(TakeTold(), Told{"s-1 writes"});
+  ASSERT_TRUE(CommitBy("s-1").ok());
+  EXPECT_EQ(TakeTold(), (Told{"s-1 opens", "s-2 opens"}));
+}
+
+TEST_F(CollectionTableTest, AWriterThatDoesNotComeBackEndsWithItsSession) {
+  internal::ClaimRecord record;
+  record.set_owner(kAnna);
+  record.set_name("weights");
+  record.set_session("s-1");
+  table_.Adopt(record);
+  Claim("s-2");
+  table_.EndSession("s-1");
+  EXPECT_EQ(TakeTold(), Told{"s-2 writes"});
+}
+
+TEST_F(CollectionTableTest, WatchersAreToldOfEverythingThatTheySee) {
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  Watch(kAnna);
+  EXPECT_EQ(TakeTold(), Told{"KIND_PRESENT uid 1:weights 1"});
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  EXPECT_EQ(TakeTold(), (Told{"KIND_COMMITTED uid 1:weights 2",
+                              "KIND_RETIRED uid 1:weights 1"}));
+  ASSERT_TRUE(Configure([](auto& request) { request.set_keep(0); }).ok());
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  TakeTold();
+  ASSERT_TRUE(Configure([](auto& request) { request.set_keep(2); }).ok());
+  EXPECT_EQ(TakeTold(), Told{"KIND_RETIRED uid 1:weights 2"});
+  v1::DeleteCollectionRequest request;
+  request.set_name("weights");
+  EXPECT_EQ(*table_.Delete({kAnna}, request), 2u);
+  EXPECT_EQ(TakeTold(), (Told{"KIND_DELETED uid 1:weights 3",
+                              "KIND_DELETED uid 1:weights 4"}));
+  // Of others, those that are shared.
+  ASSERT_TRUE(Commit(kBen, "weights").ok());
+  EXPECT_EQ(TakeTold(), Told{});
+  ShareWithAll(kBen, "weights");
+  ASSERT_TRUE(Commit(kBen, "weights").ok());
+  EXPECT_EQ(TakeTold(), (Told{"KIND_COMMITTED uid 2:weights 2",
+                              "KIND_RETIRED uid 2:weights 1"}));
+}
+
+TEST_F(CollectionTableTest, AWatcherMayNameTheOwner) {
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  ASSERT_TRUE(Commit(kBen, "weights").ok());
+  ShareWithAll(kBen, "weights");
+  Watch(kAnna, "uid 2:weights");
+  EXPECT_EQ(TakeTold(), Told{"KIND_PRESENT uid 2:weights 1"});
+}
+
+TEST_F(CollectionTableTest, APinnedVersionStays) {
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  ASSERT_TRUE(Configure([](auto& request) { request.add_pin(0); }).ok());
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  EXPECT_EQ(Versions(kAnna), (std::vector<uint64_t>{1, 3}));
+  EXPECT_TRUE(table_.List({kAnna}).collections(0).versions(0).pinned());
+  v1::DeleteCollectionRequest request;
+  request.set_name("weights");
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(table_.Delete({kAnna}, request).status()));
+  EXPECT_EQ(Versions(kAnna), (std::vector<uint64_t>{1, 3}));
+  EXPECT_TRUE(absl::IsNotFound(Configure([](auto& request) {
+    request.set_keep(7);
+    request.add_unpin(2);
+  })));
+  EXPECT_EQ(table_.List({kAnna}).collections(0).keep(), 1u);
+  ASSERT_TRUE(Configure([](auto& request) { request.add_unpin(1); }).ok());
+  EXPECT_EQ(Versions(kAnna), std::vector<uint64_t>{3});
+}
+
+TEST_F(CollectionTableTest, AVersionMayGoWithItsLastReader) {
+  Watch(kAnna);
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  ASSERT_TRUE(Configure([](auto& request) {
+                request.set_until_unreferenced(true);
+              }).ok());
+  EXPECT_EQ(Versions(kAnna), std::vector<uint64_t>{1});
+  auto first = table_.Open(kAnna, "s-1", "weights", 0);
+  // A process that has mapped it counts as much as a session.
+  auto process = (*first)->OpenFor("pid 4711");
+  EXPECT_EQ(table_.List({kAnna}).collections(0).versions(0).readers(0),
+            "pid 4711");
+  first = absl::NotFoundError("");
+  EXPECT_EQ(Versions(kAnna), std::vector<uint64_t>{1});
+  TakeTold();
+  process = nullptr;
+  EXPECT_EQ(Versions(kAnna), std::vector<uint64_t>{});
+  EXPECT_EQ(TakeTold(), Told{"KIND_RETIRED uid 1:weights 1"});
+  // Unless it is pinned.
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  ASSERT_TRUE(Configure([](auto& request) {
+                request.set_until_unreferenced(true);
+                request.add_pin(0);
+              }).ok());
+  EXPECT_TRUE(Open(kAnna, "weights").ok());
+  EXPECT_TRUE(Open(kAnna, "weights").ok());
+}
+
+TEST_F(CollectionTableTest, AChunkOfSeveralVersionsCountsOnce) {
+  ASSERT_TRUE(Configure([](auto&) {}).code() == absl::StatusCode::kNotFound);
+  const std::vector<SharedResource> buffers = OneBuffer();
+  for (const char* const name : {"a", "b"}) {
+    ASSERT_TRUE(table_.Commit(kAnna, "s-1", Contents(name), buffers, {}).ok());
+  }
+  EXPECT_EQ(table_.BytesByClient()[kAnna], 1024u);
 }
 
 }  // namespace

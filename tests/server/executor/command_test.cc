@@ -89,6 +89,44 @@ TEST_F(CommandTest, EventsMarkAndMeasure) {
   EXPECT_TRUE(results.at(101).readiness().finished());
 }
 
+TEST_F(CommandTest, ElapsedTimeWaitsForBothEventsIfItIsToldTo) {
+  Batch batch;
+  batch.CreateStream(StreamName(0));
+  batch.Allocate(BufferName(0), 8 << 20);
+  for (uint32_t i = 0; i < 3; ++i) {
+    auto& create = *batch.Add().mutable_create_event();
+    create.set_event(EventName(i));
+    create.set_timing(true);
+  }
+  const auto record = [&](uint32_t event) {
+    auto& command = *batch.Add().mutable_record_event();
+    command.set_event(EventName(event));
+    command.set_stream(StreamName(0));
+  };
+  const auto elapsed = [&](uint32_t end) {
+    auto& command = *batch.Add().mutable_elapsed_time();
+    command.set_start(EventName(0));
+    command.set_end(EventName(end));
+    command.set_wait(true);
+    return batch.last_sequence();
+  };
+  record(0);
+  for (int i = 0; i < 20; ++i) {  // Still under way when time is asked for.
+    auto& fill = *batch.Add().mutable_fill_buffer();
+    fill.set_stream(StreamName(0));
+    fill.set_buffer(BufferName(0));
+    fill.set_size(8 << 20);
+    fill.set_byte(i);
+  }
+  record(1);
+  const uint64_t time = elapsed(1);
+  const uint64_t none = elapsed(2);
+  const auto results = Run(batch);
+  EXPECT_GT(results.at(time).elapsed_ms(), 0.0f);
+  EXPECT_EQ(results.at(none).error().code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+}
+
 TEST_F(CommandTest, FillsHaveThreeWidths) {
   Batch batch;
   batch.CreateStream(StreamName(0));

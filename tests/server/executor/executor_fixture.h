@@ -110,7 +110,8 @@ class ExecutorTest : public ::testing::Test {
 
   // 16 bytes.
   const std::string& token() const { return token_; }
-  // The path of the socket that takes descriptors.
+  // The path of the session's socket, and of that which takes descriptors.
+  std::string socket_path() const { return directory_ + "/socket"; }
   std::string descriptor_path() const { return directory_ + "/fds"; }
 
   v1::CommandService::Stub& commands() { return *commands_; }

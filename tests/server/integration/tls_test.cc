@@ -123,6 +123,12 @@ TEST_F(TlsTest, StrangersAndPlainConnectionsAreRefused) {
   EXPECT_TRUE(plain.IsClosed(10'000));
 }
 
+// Twenty seconds; gRPC alone would wait for two minutes.
+TEST_F(TlsTest, AHandshakeThatNeverEndsIsEnded) {
+  RawHttp2 silent(daemon_->tcp_address());
+  EXPECT_TRUE(silent.IsClosed(/*milliseconds=*/60'000));
+}
+
 TEST_F(TlsTest, NewCertificatesAreForNewConnectionsFromSighupOn) {
   CertificateAuthority next;
   const Certificate old_client = authority_.Issue("alice");

@@ -94,9 +94,25 @@ TEST_F(DescriptorStoreTest, AnewUnderTheSameNameReplaces) {
   auto kept = store.Keep({"session", {1}}, memory_.get());
   Told();
   kept = store.Keep({"session", {1}}, memory_.get());
-  EXPECT_EQ(Told(), (Lines{"FDSTOREREMOVE=1\nFDNAME=hf.session.1",
-                           "FDSTORE=1\nFDPOLL=0\nFDNAME=hf.session.1"}));
-  EXPECT_EQ(store.CopyAll().size(), 1u);
+  // At no instant the manager has none.
+  EXPECT_EQ(Told(), (Lines{"FDSTORE=1\nFDPOLL=0\nFDNAME=hf.session.1~1",
+                           "FDSTOREREMOVE=1\nFDNAME=hf.session.1"}));
+  ASSERT_EQ(store.CopyAll().size(), 1u);
+  EXPECT_EQ(store.CopyAll()[0].name.ToString(), "hf.session.1~1");
+  kept = DescriptorStore::Kept();
+  EXPECT_EQ(Told(), Lines{"FDSTOREREMOVE=1\nFDNAME=hf.session.1~1"});
+}
+
+TEST_F(DescriptorStoreTest, OfTwoVersionsTheNewerIsKeptAndTheOtherGoes) {
+  DescriptorStore store({"hf.chunk.1~f", "hf.chunk.1~10", "hf.chunk.11"});
+  auto kept = store.Keep({"chunk", {1}}, memory_.get());
+  EXPECT_TRUE(Told().empty());
+  store.Settle();
+  EXPECT_EQ(Told(), (Lines{"FDSTOREREMOVE=1\nFDNAME=hf.chunk.11",
+                           "FDSTOREREMOVE=1\nFDNAME=hf.chunk.1~f"}));
+  kept = store.Keep({"chunk", {1}}, memory_.get());
+  EXPECT_EQ(Told(), (Lines{"FDSTORE=1\nFDPOLL=0\nFDNAME=hf.chunk.1~11",
+                           "FDSTOREREMOVE=1\nFDNAME=hf.chunk.1~10"}));
 }
 
 TEST_F(DescriptorStoreTest, LetsGoOfNothingBeforeTheStartHasSucceeded) {
@@ -126,8 +142,8 @@ TEST_F(DescriptorStoreTest, AnInheritedRecordIsReplacedByTheOneThatHolds) {
   DescriptorStore store({"hf.version.1"});
   const auto kept =
       store.KeepRecord({"version", {1}}, internal::VersionRecord());
-  EXPECT_EQ(Told(), (Lines{"FDSTOREREMOVE=1\nFDNAME=hf.version.1",
-                           "FDSTORE=1\nFDPOLL=0\nFDNAME=hf.version.1"}));
+  EXPECT_EQ(Told(), (Lines{"FDSTORE=1\nFDPOLL=0\nFDNAME=hf.version.1~1",
+                           "FDSTOREREMOVE=1\nFDNAME=hf.version.1"}));
   store.Settle();
   EXPECT_TRUE(Told().empty());
 }

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ namespace holdfast {
 namespace {
 
 constexpr char kDaemonRole[] = "--daemon-of-the-test";
+constexpr int kDumpable = 99;  // exit code of a keeper that can be traced
 
 // More than a string of the environment has room for.
 constexpr int kMany = 5000;
@@ -80,7 +82,9 @@ Outcome Keep(int count, const std::vector<std::string>& flags, int ready_fd) {
     std::vector<std::string> arguments = {"/proc/self/exe", kDaemonRole, file,
                                           absl::StrCat(count)};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
-    _exit(RunKeeper(arguments, ready_fd));
+    const int status = RunKeeper(arguments, ready_fd);
+    // Nobody may read what it keeps.
+    _exit(prctl(PR_GET_DUMPABLE) == 0 ? status : kDumpable);
   }
   Outcome outcome;
   waitpid(keeper, &outcome.status, 0);

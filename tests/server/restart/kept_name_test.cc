@@ -17,12 +17,16 @@ TEST(KeptNameTest, ReadsWhatItHasWritten) {
   EXPECT_EQ(parsed->kind, name.kind);
   EXPECT_EQ(parsed->numbers, name.numbers);
   EXPECT_EQ(KeptName::Parse("hf.directory")->numbers.size(), 0u);
+  EXPECT_EQ((KeptName{"session", {7}, 26}).ToString(), "hf.session.7~1a");
+  EXPECT_EQ(KeptName::Parse("hf.session.7~1a")->version, 26u);
+  EXPECT_EQ(KeptName::Parse("hf.session.7~1a")->numbers.size(), 1u);
 }
 
 TEST(KeptNameTest, TakesNoOtherNames) {
   for (const char* text :
        {"", "hf", "hf.", "hf..1", "stored", "unknown", "connection", "xhf.a",
         "hf.chunk.", "hf.chunk.g", "hf.chunk.1.", "hf.chunk.10000000000000000",
+        "hf.chunk.1~", "hf.chunk.1~0", "hf.chunk.1~x", "hf.chunk~1.1",
         "hf.chunk.1.2.3.4.5.6.7.8.9"}) {
     EXPECT_FALSE(KeptName::Parse(text).has_value()) << text;
   }

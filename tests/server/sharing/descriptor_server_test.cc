@@ -15,11 +15,15 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "core/base/memfd.h"
+#include "server/collections/collection.h"
 #include "server/rpc/unix_socket.h"
 #include "server/supervisor/device_memory.h"
 
@@ -45,8 +49,8 @@ class DescriptorServerTest : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  // A token that can be redeemed many times.
-  std::string Export() {
+  // A token that can be redeemed many times, perhaps of a collection.
+  std::string Export(std::shared_ptr<const OpenVersion> version = nullptr) {
     memory_.NoteTaken(0, kSize);
     UniqueFd fd = CreateMemfd("chunk", kSize).value();
     EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
@@ -59,6 +63,7 @@ class DescriptorServerTest : public testing::Test {
         .memory = &memory_});
     resource.size = kSize;
     resource.rights = v1::RIGHTS_READ;
+    resource.version = std::move(version);
     v1::ExportResource terms;
     terms.set_rights(v1::RIGHTS_READ);
     terms.set_max_imports(ExportRegistry::kMaxImports);
@@ -123,6 +128,20 @@ TEST_F(DescriptorServerTest, AnotherUserStillFindsRoom) {
   }).join();
   if (answer.empty()) GTEST_SKIP() << "this process cannot be another user";
   EXPECT_EQ(answer, kTaken);
+}
+
+TEST_F(DescriptorServerTest, AProcessIsAReaderUntilItsConnectionCloses) {
+  const auto readers = std::make_shared<Readers>();
+  const std::string token = Export(std::make_shared<const OpenVersion>(
+      std::make_shared<const CollectionVersion>(), readers, "s-1"));
+  const std::string self = absl::StrCat("pid ", getpid());
+  EXPECT_EQ(readers->List(), std::set<std::string>{"s-1"});
+  {
+    UniqueFd connection;
+    ASSERT_EQ(Take(token, &connection), kTaken);
+    EXPECT_EQ(readers->List(), (std::set<std::string>{self, "s-1"}));
+  }
+  while (readers->List().contains(self)) absl::SleepFor(absl::Milliseconds(1));
 }
 
 TEST_F(DescriptorServerTest, UnknownTokensHoldNothing) {

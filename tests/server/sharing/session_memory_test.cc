@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/memfd.h"
 #include "server/rpc/status_conversion.h"
@@ -51,7 +52,8 @@ struct Session {
     internal::AccountLimits limits;
     limits.set_device_bytes(64 * kMiB);
     grants.Open(limits, 1);
-    held.Open(id, std::make_shared<Tenant>(Tenant::Options{.name = tenant}));
+    payer = std::make_shared<Tenant>(Tenant::Options{.name = tenant});
+    held.Open(id, payer);
   }
 
   void Make(uint64_t chunk, UniqueFd fd, uint64_t size = kSize) {
@@ -85,21 +87,43 @@ struct Session {
     return held.Ask(request, -1);
   }
 
-  // Makes a chunk a collection, and opens one; the import's name.
+  // Makes chunks and imports a collection, and opens one; the import's name.
   absl::Status Commit(uint64_t chunk, const std::string& name) {
+    return Commit({chunk}, {}, name);
+  }
+  absl::Status Commit(const std::vector<uint64_t>& chunks,
+                      const std::vector<uint64_t>& imports,
+                      const std::string& name) {
     v1::CommitCollection contents;
     contents.set_name(name);
-    contents.add_buffers(0);
     internal::SharingRequest request;
-    internal::CommittedBuffer& buffer =
-        *request.mutable_commit()->add_buffers();
-    buffer.set_chunk(chunk);
-    buffer.set_size(kSize);
+    for (const uint64_t chunk : chunks) {
+      internal::CommittedBuffer& buffer =
+          *request.mutable_commit()->add_buffers();
+      buffer.set_chunk(chunk);
+      buffer.set_size(kSize);
+    }
+    for (const uint64_t import : imports) {
+      request.mutable_commit()->add_buffers()->set_import(import);
+    }
     const auto description =
         CreateSealedMemfd("contents", contents.SerializeAsString());
     const SessionMemory::Answer answer = held.Ask(request, description->get());
     return answer.reply.has_error() ? FromError(answer.reply.error())
                                     : absl::OkStatus();
+  }
+  SessionMemory::Answer Sleep(uint64_t import) {
+    internal::SharingRequest request;
+    request.set_sleep(import);
+    return held.Ask(request, -1);
+  }
+  SessionMemory::Answer Wake(uint64_t import, const std::string& name,
+                             uint64_t version = 0) {
+    internal::SharingRequest request;
+    request.mutable_wake()->set_import(import);
+    request.mutable_wake()->mutable_open()->set_name(name);
+    request.mutable_wake()->mutable_open()->set_version(version);
+    return held.Ask(request, -1);
   }
   uint64_t OpenCollection(const std::string& name) {
     internal::SharingRequest request;
@@ -171,6 +195,7 @@ struct Session {
 
   MemoryGrants grants;
   SessionMemory held;
+  std::shared_ptr<Tenant> payer;
 };
 
 class SessionMemoryTest : public ::testing::Test {
@@ -199,8 +224,8 @@ class SessionMemoryTest : public ::testing::Test {
 
   MemoryLedger ledger_{0};
   DeviceMemory memory_;
-  ExportRegistry exports_;
   CollectionTable collections_;
+  ExportRegistry exports_;
   std::unique_ptr<Session> maker_ = Open("s-1"), reader_ = Open("s-2");
 };
 
@@ -515,6 +540,154 @@ TEST_F(SessionMemoryTest, ForeignProcessesOfItsTenantAloneGetACollection) {
   EXPECT_THAT(stranger->ExportImport(theirs),
               StatusIs(StatusCode::kPermissionDenied, "uid 1000"));
   stranger->End();
+}
+
+// Its owner could change it after the commit, or pays for it.
+TEST_F(SessionMemoryTest, MemoryOfOthersIsNotCommitted) {
+  maker_->Make(1, Memory(kSize));
+  const uint64_t imported =
+      reader_->Import(*maker_->Export(1)).reply.imported().import();
+  EXPECT_THAT(
+      reader_->Commit({}, {imported}, "stolen"),
+      StatusIs(StatusCode::kFailedPrecondition, "its owner can change"));
+  // As an executor says it of memory of a process outside Holdfast.
+  EXPECT_THAT(
+      reader_->Commit({}, {0}, "stolen"),
+      StatusIs(StatusCode::kFailedPrecondition, "its owner can change"));
+  maker_->Make(2, Memory(kSize));
+  ASSERT_OK(maker_->Commit(2, "weights"));
+  v1::ConfigureCollectionRequest shown;
+  shown.set_name("weights");
+  shown.mutable_visibility()->set_everybody(true);
+  ASSERT_OK(collections_.Configure({.client = "uid 1000"}, shown));
+  const auto stranger = Open("s-3", "uid 2000");
+  const uint64_t theirs = stranger->OpenCollection("weights");
+  EXPECT_THAT(stranger->Commit({}, {theirs}, "stolen"),
+              StatusIs(StatusCode::kPermissionDenied, "uid 1000"));
+  EXPECT_EQ(collections_.List({"", true}).collections_size(), 1);
+  stranger->End();
+}
+
+TEST_F(SessionMemoryTest, AChunkOfACollectionIsChargedOnce) {
+  const auto& quota = maker_->payer->collection_bytes();
+  maker_->Make(1, Memory(kSize));
+  // Twice in one version, and once in another collection.
+  ASSERT_OK(maker_->Commit({1, 1}, {}, "weights"));
+  EXPECT_EQ(quota->used(), kSize);
+  const uint64_t import = maker_->OpenCollection("weights");
+  ASSERT_OK(maker_->Commit({}, {import}, "more"));
+  EXPECT_EQ(quota->used(), kSize);
+  maker_->held.ReleaseImport(import);
+  v1::DeleteCollectionRequest request;
+  request.set_name("weights");
+  ASSERT_OK(collections_.Delete({.client = "uid 1000"}, request).status());
+  EXPECT_EQ(quota->used(), kSize);
+  request.set_name("more");
+  ASSERT_OK(collections_.Delete({.client = "uid 1000"}, request).status());
+  EXPECT_EQ(quota->used(), 0u);
+  // A refused commit is charged for nothing.
+  maker_->payer->collection_bytes()->SetLimit(kSize);
+  maker_->Make(2, Memory(kSize));
+  maker_->Make(3, Memory(kSize));
+  EXPECT_THAT(maker_->Commit({2, 3}, {}, "large"),
+              StatusIs(StatusCode::kResourceExhausted, ""));
+  EXPECT_EQ(quota->used(), 0u);
+}
+
+TEST_F(SessionMemoryTest, ABufferThatSleepsIsNobodysReader) {
+  maker_->Make(1, Memory(kSize));
+  ASSERT_OK(maker_->Commit(1, "weights"));
+  const uint64_t import = reader_->OpenCollection("weights");
+  const auto readers = [&] {
+    return collections_.List({"", true})
+        .collections(0)
+        .versions(0)
+        .readers_size();
+  };
+  EXPECT_EQ(readers(), 1);
+  EXPECT_TRUE(reader_->Wake(import, "weights").reply.has_error());
+  ASSERT_FALSE(reader_->Sleep(import).reply.has_error());
+  EXPECT_EQ(readers(), 0);
+  v1::SessionUsage usage;
+  reader_->held.Report(&usage);
+  EXPECT_EQ(usage.imported_bytes(), 0u);
+  EXPECT_TRUE(reader_->Sleep(import).reply.has_error());
+  EXPECT_TRUE(reader_->Commit({}, {import}, "more").code() ==
+              StatusCode::kFailedPrecondition);
+  // A successor of its executor learns that it sleeps.
+  internal::SharingRequest reopen;
+  reopen.set_reopen(import);
+  const SessionMemory::Answer asleep = reader_->held.Ask(reopen, -1);
+  EXPECT_TRUE(asleep.reply.imported().asleep());
+  EXPECT_EQ(asleep.reply.imported().chunk_size(), kSize);
+  EXPECT_FALSE(asleep.descriptor.valid());
+  EXPECT_TRUE(reader_->Wake(import, "other").reply.has_error());
+  const SessionMemory::Answer awake = reader_->Wake(import, "weights", 1);
+  ASSERT_FALSE(awake.reply.has_error());
+  EXPECT_EQ(awake.reply.imported().import(), import);
+  EXPECT_EQ(awake.reply.collection().version(), 1u);
+  EXPECT_TRUE(awake.descriptor.valid());
+  EXPECT_EQ(readers(), 1);
+}
+
+TEST_F(SessionMemoryTest, ABufferWakesOnlyWithMemoryOfItsSize) {
+  maker_->Make(1, Memory(kSize));
+  ASSERT_OK(maker_->Commit(1, "weights"));
+  const uint64_t import = reader_->OpenCollection("weights");
+  ASSERT_FALSE(reader_->Sleep(import).reply.has_error());
+  maker_->Make(2, Memory(2 * kSize), 2 * kSize);
+  ASSERT_OK(maker_->Commit(2, "weights"));
+  const SessionMemory::Answer answer = reader_->Wake(import, "weights");
+  ASSERT_TRUE(answer.reply.has_error());
+  EXPECT_THAT(FromError(answer.reply.error()),
+              StatusIs(StatusCode::kFailedPrecondition, "open it anew"));
+  // Nothing else sleeps.
+  const uint64_t buffer =
+      reader_->Import(*maker_->Export(2)).reply.imported().import();
+  EXPECT_TRUE(reader_->Sleep(buffer).reply.has_error());
+  EXPECT_TRUE(reader_->Sleep(buffer + 1).reply.has_error());
+}
+
+TEST_F(SessionMemoryTest, AnExportIsForOneTenantsSessionsIfItSaysSo) {
+  maker_->Make(1, Memory(kSize));
+  internal::SharingRequest request;
+  internal::ExportRequest& of = *request.mutable_export_resource();
+  of.set_kind(v1::HANDLE_KIND_BUFFER);
+  of.set_chunk(1);
+  of.set_size(kSize);
+  of.mutable_terms()->set_tenant("uid 1000");
+  of.mutable_terms()->set_max_imports(2);
+  const std::string token = maker_->held.Ask(request, -1).reply.token();
+  const auto stranger = Open("s-3", "uid 2000");
+  EXPECT_THAT(FromError(stranger->Import(token).reply.error()),
+              StatusIs(StatusCode::kPermissionDenied, "uid 1000"));
+  EXPECT_FALSE(reader_->Import(token).reply.has_error());
+  // A session of the tenant, and no other.
+  of.mutable_terms()->set_session_id("s-1");
+  const std::string bound = maker_->held.Ask(request, -1).reply.token();
+  EXPECT_THAT(FromError(reader_->Import(bound).reply.error()),
+              StatusIs(StatusCode::kPermissionDenied, "s-1"));
+  EXPECT_FALSE(maker_->Import(bound).reply.has_error());
+  // A process outside Holdfast has neither.
+  of.mutable_terms()->set_foreign(v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR);
+  EXPECT_THAT(FromError(maker_->held.Ask(request, -1).reply.error()),
+              StatusIs(StatusCode::kInvalidArgument, "cannot be bound"));
+  of.mutable_terms()->clear_foreign();
+  of.mutable_terms()->set_tenant(std::string(257, 'x'));
+  EXPECT_THAT(FromError(maker_->held.Ask(request, -1).reply.error()),
+              StatusIs(StatusCode::kInvalidArgument, "257 bytes"));
+  stranger->End();
+}
+
+TEST_F(SessionMemoryTest, TheClaimsOfASessionEndWithIt) {
+  absl::Status told;
+  ASSERT_OK(collections_
+                .Claim("uid 1000", "s-1", "weights",
+                       [&](const auto& answer) { told = answer.status(); })
+                .status());
+  EXPECT_OK(told);
+  maker_->End();
+  EXPECT_THAT(told, StatusIs(StatusCode::kCancelled, "s-1"));
 }
 
 TEST_F(SessionMemoryTest, AnExecutorExportsNoImportButOfACollection) {

@@ -40,6 +40,7 @@ class FakeExecutor final : public Executor {
     usage.mutable_usage()->mutable_device_bytes()->set_used(1 << 20);
     return usage;
   }
+  absl::StatusOr<uint64_t> ReceivedThrough() override { return 41; }
   absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
                                           absl::Time) override {
     if (!control_->serve.ok()) return control_->serve;

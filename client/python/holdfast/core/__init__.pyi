@@ -202,6 +202,7 @@ class Buffer:
         lifetime: float = 60.0,
         imports: int = 1,
         session_id: str = "",
+        tenant: str = "",
         offset: int = 0,
         size: int = 0,
     ) -> IPCBufferDescriptor: ...

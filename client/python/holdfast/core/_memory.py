@@ -305,8 +305,8 @@ class Buffer(_native.Buffer):
     def is_host_accessible(self):
         return self._device_id < 0
 
-    def export(self, *, writable=False, lifetime=60.0, imports=1, session_id="", offset=0,
-               size=0):  # fmt: skip
+    def export(self, *, writable=False, lifetime=60.0, imports=1, session_id="", tenant="",
+               offset=0, size=0):  # fmt: skip
         """A descriptor with which other processes import the memory. It can be pickled.
 
         Importers may or may not see writes that streams have not done by then: ``sync`` first, or
@@ -317,12 +317,15 @@ class Buffer(_native.Buffer):
             lifetime: seconds that the token is good for, at most 24 hours.
             imports: how often it may be redeemed.
             session_id: the session that may redeem it, "s-7"; default: any of the daemon.
+            tenant: the tenant whose sessions may redeem it, "team-a"; default: any.
             offset, size: the bytes that they get; size 0: to the end.
 
         Raises:
             CUDAError: the Buffer is not of a resource with ``ipc_enabled``.
         """
-        token = _sharing.export(self, writable, offset, size, session_id, lifetime, imports)
+        token = _sharing.export(
+            self, writable, offset, size, session_id, lifetime, imports, tenant
+        )
         return _sharing.IPCBufferDescriptor(
             self._session.address, token, size or self._length - offset
         )

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `holdfast attach SESSION`: waits for a session that was left on purpose,
+// lists its buffers and fetches its outputs.
+#ifndef HOLDFAST_CLIENT_CLI_ATTACH_COMMAND_H_
+#define HOLDFAST_CLIENT_CLI_ATTACH_COMMAND_H_
+
+#include "client/cli/command.h"
+
+namespace holdfast::cli {
+
+void AddAttachCommand(CLI::App* app, CommonOptions* options,
+                      absl::Status* status);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_ATTACH_COMMAND_H_

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CLI_COLLECTION_STRIDED_ELEMENTS_H_
+#define HOLDFAST_CLIENT_CLI_COLLECTION_STRIDED_ELEMENTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace holdfast::cli {
+
+// The elements of a strided array in C order, as file formats without strides
+// have them.
+class StridedElements {
+ public:
+  // `bytes` are the array's, from its first element to the end of its last, and
+  // must outlive this object. REQUIRES: ArrayExtent(dtype, shape, strides) is
+  // their number.
+  StridedElements(absl::string_view dtype, absl::Span<const uint64_t> shape,
+                  absl::Span<const int64_t> strides, absl::string_view bytes);
+
+  // Bytes of all elements.
+  uint64_t size() const { return size_; }
+
+  // Fills `piece` with the next elements; the last piece may be smaller than it
+  // was. Empty: that was all. REQUIRES: piece.size() is a multiple of the size
+  // of an element.
+  void Read(std::string& piece);
+
+ private:
+  // Goes on to the next element.
+  void Advance();
+
+  const absl::string_view bytes_;
+  const uint64_t element_;  // bytes of one
+  const std::vector<uint64_t> shape_;
+  std::vector<uint64_t> strides_;  // bytes
+  uint64_t size_ = 0;
+  uint64_t done_ = 0;
+  std::vector<uint64_t> index_;  // of the next element
+  uint64_t offset_ = 0;          // where that is
+};
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_COLLECTION_STRIDED_ELEMENTS_H_

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The variables of a session's modules, which lie in no chunk: they end with
+// the executor's context. Of one that ends in order, its successor gets their
+// values. Everything here belongs to the submission thread.
+#ifndef HOLDFAST_SERVER_EXECUTOR_RECOVERY_MODULE_VARIABLES_H_
+#define HOLDFAST_SERVER_EXECUTOR_RECOVERY_MODULE_VARIABLES_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/unique_fd.h"
+#include "holdfast/internal/executor.pb.h"
+#include "server/executor/resources.h"
+
+namespace holdfast::executor {
+
+// Values that are kept, in all modules and on all devices of a session.
+inline constexpr uint64_t kMaxVariableBytes = uint64_t{64} << 20;
+
+// Returns the values as SavedVariables in a sealed memfd; none: there are no
+// variables. Variables that the driver does not find by name are left out.
+// REQUIRES: the devices are idle. FAILED_PRECONDITION: more than
+// kMaxVariableBytes.
+absl::StatusOr<UniqueFd> SaveVariables(Resources& resources);
+
+// INVALID_ARGUMENT: the memfd is not as SaveVariables makes it.
+absl::StatusOr<internal::SavedVariables> ReadVariables(int memory);
+
+// Gives the variables of the modules that are loaded again their values.
+absl::Status RestoreVariables(Resources& resources,
+                              const internal::SavedVariables& variables);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_RECOVERY_MODULE_VARIABLES_H_

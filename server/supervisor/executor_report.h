@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bounds on what an executor says that the supervisor keeps and shows to
+// others. A message of the channel may have 64 MiB, and an executor that its
+// client has taken over sends what it likes.
+#ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_REPORT_H_
+#define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_REPORT_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "holdfast/internal/executor.pb.h"
+
+namespace holdfast {
+
+// Bytes of an account with its copies, some 1 KiB as a rule, and of the list of
+// what a successor could not bring back.
+inline constexpr size_t kMaxUsageBytes = 64 << 10;
+inline constexpr size_t kMaxLostBytes = 256 << 10;
+
+// Bytes of each text of a fault.
+inline constexpr size_t kMaxFaultText = 8 << 10;
+
+// INVALID_ARGUMENT: no executor of ours sends such a message.
+absl::Status CheckReport(const internal::FromExecutor& message);
+
+// The same with its texts cut: names of kernels are as long as clients like.
+internal::Fault Shortened(internal::Fault fault);
+internal::Serving Shortened(internal::Serving serving);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_REPORT_H_

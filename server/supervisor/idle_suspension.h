@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_IDLE_SUSPENSION_H_
+#define HOLDFAST_SERVER_SUPERVISOR_IDLE_SUSPENSION_H_
+
+#include <map>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/supervisor/session_registry.h"
+
+namespace holdfast {
+
+// Takes sessions off their devices that have done nothing for a while: to host
+// memory, until their next command. A session does something if a command
+// arrives, bytes are copied, or its devices work. Thread-safe.
+class IdleSuspension {
+ public:
+  // Looks after all sessions of the registry, which must outlive it, by a
+  // thread of its own. 0: none are suspended.
+  IdleSuspension(SessionRegistry& sessions, absl::Duration idle);
+  ~IdleSuspension();
+  IdleSuspension(const IdleSuspension&) = delete;
+  IdleSuspension& operator=(const IdleSuspension&) = delete;
+
+  // Looks at each session once, and suspends those for which nothing has
+  // changed in the looks since `now - idle`. One that cannot be suspended is
+  // left for as long again. One thread at a time.
+  void Look(absl::Time now);
+
+ private:
+  struct Seen {
+    std::string activity;
+    absl::Time since;
+    bool refusal_told = false;
+  };
+
+  void Suspend(Session& session, Seen& seen);
+  void Run();
+
+  SessionRegistry& sessions_;
+  const absl::Duration idle_;
+  std::map<std::string, Seen> seen_;  // by session; of the looking thread
+  absl::Mutex mutex_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_IDLE_SUSPENSION_H_

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executors that say what no executor of ours says: this program is each of
+// them, by the name of a behaviour.
+#include "server/supervisor/executor_process.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+#include "server/channel/channel.h"
+#include "server/supervisor/executor_report.h"
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast {
+namespace {
+
+constexpr char kBehaviour[] = "--behave=";
+constexpr absl::Duration kHang = absl::Seconds(30);
+
+// The executor's side.
+
+void SayServing(Channel& channel) {
+  internal::FromExecutor message;
+  message.mutable_serving();
+  static_cast<void>(channel.Send(message));
+}
+
+// Says how often it was asked, and not before it is told to resume.
+void AnswerUsageLate(Channel& channel) {
+  uint64_t asked = 0;
+  bool late = true;
+  internal::ToExecutor request;
+  while (channel.Receive(&request).ok()) {
+    if (request.has_report_usage()) ++asked;
+    if (request.has_report_usage() ? !late : request.has_resume()) {
+      internal::FromExecutor answer;
+      answer.mutable_usage()->set_asked_for(true);
+      answer.mutable_usage()->mutable_usage()->mutable_arena_bytes()->set_used(
+          asked);
+      static_cast<void>(channel.Send(answer));
+    }
+    if (request.has_resume()) {
+      late = false;
+      SayServing(channel);
+    }
+  }
+}
+
+internal::FromExecutor Say(absl::string_view behaviour) {
+  internal::FromExecutor message;
+  if (behaviour == "long account") {
+    for (int i = 0; i < 100'000; ++i) message.mutable_usage()->add_copies();
+  } else if (behaviour == "long fault") {
+    message.mutable_fault()->mutable_error()->set_message(
+        std::string(1 << 20, 'm'));
+    message.mutable_fault()->set_kernel(std::string(1 << 20, 'k'));
+  } else if (behaviour == "chunk on no device") {
+    message.mutable_chunk_created()->set_device(4'000'000'000);
+  } else if (behaviour == "chunk without a descriptor") {
+    message.mutable_chunk_created()->set_chunk(1);
+  }
+  return message;
+}
+
+[[noreturn]] void Behave(absl::string_view behaviour) {
+  Channel channel{UniqueFd(kChildChannelFd)};
+  internal::FromExecutor ready;
+  v1::Device& device = *ready.mutable_ready()->add_devices();
+  device.set_name("a device");
+  device.set_total_memory(1 << 30);
+  static_cast<void>(channel.Send(ready));
+  internal::ToExecutor request;
+  while (channel.Receive(&request).ok() && !request.has_assign()) {
+  }
+  SayServing(channel);
+  if (behaviour == "late") AnswerUsageLate(channel);
+  const internal::FromExecutor message = Say(behaviour);
+  static_cast<void>(
+      channel.Send(message, absl::EndsWith(behaviour, "no device") ? 0 : -1));
+  while (channel.Receive(&request).ok()) {
+  }
+  _exit(0);
+}
+
+// The supervisor's.
+class ExecutorProcessTest : public ::testing::Test {
+ protected:
+  void Start(const std::string& behaviour) {
+    auto spawner = Spawner::Create({});
+    ASSERT_OK(spawner);
+    spawner_ = *std::move(spawner);
+    auto process = ExecutorProcess::Start(
+        *spawner_, {absl::StrCat(kBehaviour, behaviour)}, Namespaces::kNone,
+        {store_, code_, ledger_, memory_, exports_, collections_, kept_,
+         totals_, pacer_});
+    ASSERT_OK(process);
+    process_ = *std::move(process);
+    process_->OnEnd([this](const absl::Status& status) {
+      end_ = status;
+      ended_.Notify();
+    });
+    ASSERT_OK(process_->AwaitReady(absl::Now() + kHang));
+    SessionStart start;
+    start.assign.set_session_id("s-1");
+    start.assign.set_token(std::string(16, 't'));
+    start.assign.add_devices(0);
+    start.tenant = std::make_shared<Tenant>(Tenant::Options{.name = "uid 1"});
+    ASSERT_OK(process_->Serve(start, absl::Now() + kHang));
+  }
+
+  std::string AwaitEnd() {
+    EXPECT_TRUE(ended_.WaitForNotificationWithTimeout(kHang));
+    return std::string(end_.message());
+  }
+
+  ObjectStore store_{1 << 20};
+  CodeCache code_{"", 0};
+  MemoryLedger ledger_{1 << 20};
+  DeviceMemory memory_;
+  ExportRegistry exports_;
+  CollectionTable collections_;
+  DescriptorStore kept_;
+  ExecutionTotals totals_;
+  SharePacer pacer_;
+  std::unique_ptr<Spawner> spawner_;
+  absl::Status end_;
+  absl::Notification ended_;
+  std::unique_ptr<ExecutorProcess> process_;
+};
+
+TEST_F(ExecutorProcessTest, UsageIsAskedForOnceUntilItIsAnswered) {
+  Start("late");
+  for (int i = 0; i < 3; ++i) {
+    process_->AskUsage(absl::Now() + absl::Milliseconds(10));
+  }
+  ASSERT_OK(process_->Resume(absl::Now() + kHang));
+  const internal::Usage usage = process_->AskUsage(absl::Now() + kHang);
+  EXPECT_EQ(usage.usage().arena_bytes().used(), 2u);
+}
+
+TEST_F(ExecutorProcessTest, AnAccountOfAnyLengthEndsTheProcess) {
+  Start("long account");
+  EXPECT_TRUE(absl::StrContains(AwaitEnd(), "account of")) << end_;
+}
+
+TEST_F(ExecutorProcessTest, ChunksAreOnDevicesThatExistAndHaveADescriptor) {
+  Start("chunk on no device");
+  EXPECT_TRUE(absl::StrContains(AwaitEnd(), "does not exist")) << end_;
+  EXPECT_EQ(memory_.Free(4'000'000'000), std::nullopt);
+}
+
+TEST_F(ExecutorProcessTest, AChunkWithoutADescriptorEndsTheProcess) {
+  Start("chunk without a descriptor");
+  EXPECT_TRUE(absl::StrContains(AwaitEnd(), "without a descriptor")) << end_;
+}
+
+TEST_F(ExecutorProcessTest, TextsOfAFaultAreCut) {
+  Start("long fault");
+  AwaitEnd();
+  const auto fault = process_->fault();
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_EQ(fault->kernel().size(), kMaxFaultText);
+  EXPECT_EQ(fault->error().message().size(), kMaxFaultText);
+}
+
+// An executor that restores a session says what it lets go of, as often as it
+// likes.
+TEST_F(ExecutorProcessTest, ReleasesThatArePutOffAreBoundedByWhatIsHeld) {
+  SessionHoldings holdings(
+      {store_, ledger_, exports_, collections_, memory_, kept_});
+  internal::Assign assign;
+  assign.set_session_id("s-1");
+  ASSERT_OK(holdings.Open(
+      assign, std::make_shared<Tenant>(Tenant::Options{.name = "uid 1"})));
+  internal::HostMemoryCreated arena;
+  arena.set_handle(5);
+  arena.set_size(4096);
+  ASSERT_OK(holdings.HoldHostMemory(arena, UniqueFd(dup(STDERR_FILENO))));
+  ASSERT_OK(holdings.BeginRestore(2));
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (uint64_t i = 0; i < 1000; ++i) {
+      holdings.ReleaseChunk(i);
+      holdings.ReleaseImport(i);
+      holdings.ReleaseHostMemory(i);
+    }
+  }
+  EXPECT_EQ(holdings.postponed(), 1u);
+}
+
+}  // namespace
+}  // namespace holdfast
+
+int main(int argc, char** argv) {
+  if (argc == 2 && absl::StartsWith(argv[1], holdfast::kBehaviour)) {
+    holdfast::Behave(argv[1] + std::strlen(holdfast::kBehaviour));
+  }
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
