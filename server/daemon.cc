@@ -471,6 +471,7 @@ struct Daemon::Parts {
         server, RpcServer::Start(std::move(options), Services(), peers));
     HOLDFAST_RETURN_IF_ERROR(ServeMetrics(config));
     kept.Settle();
+    if (config.suspend_idle > absl::ZeroDuration()) idle_suspension.Start();
     return absl::OkStatus();
   }
 

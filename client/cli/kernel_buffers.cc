@@ -31,8 +31,10 @@ absl::StatusOr<RunArgument> ReadArgument(const std::string& text) {
 std::string NameOf(const RunArgument& argument) {
   if (argument.spec.output.empty()) return "";
   const std::filesystem::path path(argument.spec.output);
+  const Array& array = argument.array;
   return absl::StrCat(path.filename().string(), ":",
-                      Describe(argument.array.type, argument.array.shape));
+                      array.shape.empty() ? std::string(Name(array.type))
+                                          : Describe(array.type, array.shape));
 }
 
 absl::StatusOr<Buffer> MakeBuffer(const Device& device, const Stream& stream,

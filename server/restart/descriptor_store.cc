@@ -113,6 +113,7 @@ void DescriptorStore::Store(const std::string& name, int fd, Entry& entry) {
   }
   // Only now: a daemon that dies in between leaves both.
   if (!before.empty()) {
+    inherited_.erase(before);
     NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", before));
   }
 }

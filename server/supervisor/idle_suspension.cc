@@ -44,9 +44,8 @@ std::optional<std::string> ActivityOf(const Session& session) {
 
 }  // namespace
 
-IdleSuspension::IdleSuspension(SessionRegistry& sessions, absl::Duration idle)
-    : sessions_(sessions), idle_(idle) {
-  if (idle_ > absl::ZeroDuration()) thread_ = std::thread([this] { Run(); });
+void IdleSuspension::Start() {
+  thread_ = std::thread([this] { Run(); });
 }
 
 IdleSuspension::~IdleSuspension() {

@@ -18,12 +18,15 @@ namespace holdfast {
 // arrives, bytes are copied, or its devices work. Thread-safe.
 class IdleSuspension {
  public:
-  // Looks after all sessions of the registry, which must outlive it, by a
-  // thread of its own. 0: none are suspended.
-  IdleSuspension(SessionRegistry& sessions, absl::Duration idle);
+  // For all sessions of the registry, which must outlive it.
+  IdleSuspension(SessionRegistry& sessions, absl::Duration idle)
+      : sessions_(sessions), idle_(idle) {}
   ~IdleSuspension();
   IdleSuspension(const IdleSuspension&) = delete;
   IdleSuspension& operator=(const IdleSuspension&) = delete;
+
+  // Has a thread look from now on, every quarter of the time, or every 10 s.
+  void Start();
 
   // Looks at each session once, and suspends those for which nothing has
   // changed in the looks since `now - idle`. One that cannot be suspended is

@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "core/base/error_detail.h"
 #include "core/base/quota_exceeded.h"
+#include "server/supervisor/idle_suspension.h"
 #include "server/supervisor/session_holdings.h"
 
 namespace holdfast {
@@ -27,6 +28,8 @@ struct ExecutorControl {
   absl::Status serve;  // what it answers to its session
   bool destroyed = false;
   internal::AccountLimits limits;
+  uint64_t received = 41;
+  int suspensions = 0;  // that were asked for
 };
 
 class FakeExecutor final : public Executor {
@@ -40,7 +43,9 @@ class FakeExecutor final : public Executor {
     usage.mutable_usage()->mutable_device_bytes()->set_used(1 << 20);
     return usage;
   }
-  absl::StatusOr<uint64_t> ReceivedThrough() override { return 41; }
+  absl::StatusOr<uint64_t> ReceivedThrough() override {
+    return control_->received;
+  }
   absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
                                           absl::Time) override {
     if (!control_->serve.ok()) return control_->serve;
@@ -49,6 +54,7 @@ class FakeExecutor final : public Executor {
   }
   absl::Status Resume(absl::Time) override { return absl::OkStatus(); }
   absl::Status Suspend(const std::string&, absl::Time) override {
+    ++control_->suspensions;
     return absl::UnimplementedError("a fake executor");
   }
   absl::Status Park(absl::Time) override {
@@ -369,6 +375,35 @@ TEST_F(SessionRegistryTest, SocketIsItsOwnersAlone) {
   ASSERT_TRUE(Open().ok());
   EXPECT_EQ(std::filesystem::status(directory_ + "/s-1.sock").permissions(),
             std::filesystem::perms(0600));
+}
+
+TEST_F(SessionRegistryTest, ASessionIsSuspendedOnceItHasDoneNothingForAWhile) {
+  IdleSuspension idle(*registry_, absl::Minutes(10));
+  idle.Look(now_);
+  ASSERT_TRUE(Open().ok());
+  const auto look = [&](int minutes) {
+    now_ += absl::Minutes(minutes);
+    idle.Look(now_);
+    return executor_->suspensions;
+  };
+  EXPECT_EQ(look(0), 0);
+  EXPECT_EQ(look(9), 0);
+  // A command has arrived.
+  ++executor_->received;
+  EXPECT_EQ(look(9), 0);
+  EXPECT_EQ(look(9), 0);
+  EXPECT_EQ(look(1), 1);
+  // One that cannot be suspended is left alone for as long.
+  EXPECT_EQ(look(9), 1);
+  EXPECT_EQ(look(1), 2);
+}
+
+TEST_F(SessionRegistryTest, OnlyASessionThatIsToOutliveItsClientIsTakenUp) {
+  const auto plain = Open();
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  const int64_t keeper = plain->session->AddKeeper([](const std::string&) {});
+  plain->session->RemoveKeeper(keeper);
+  EXPECT_TRUE(absl::IsFailedPrecondition(plain->session->TakeUp().status()));
 }
 
 }  // namespace
