@@ -2,6 +2,7 @@
 //
 // The command line, as a shell runs it.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstring>
 #include <string>
@@ -11,6 +12,7 @@
 #include "client/cli/file.h"
 #include "client/cli/npy.h"
 #include "tests/e2e/daemon_process.h"
+#include "tests/e2e/process.h"
 
 namespace holdfast::e2e {
 namespace {
@@ -82,6 +84,67 @@ class CliTest : public ::testing::Test {
 };
 
 DaemonProcess* CliTest::daemon_ = nullptr;
+
+TEST_F(CliTest, CollectionsAreSharedKeptPinnedAndWatched) {
+  ASSERT_TRUE(
+      cli::WriteNpy(Path("weights.npy"),
+                    MakeArray<float>(cli::ElementType::kF32, {3}, {1, 2, 3}))
+          .ok());
+  const auto collection = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "collection");
+    return Holdfast(arguments);
+  };
+  const auto load = [&] {
+    return collection({"load", "model", Path("weights.npy")});
+  };
+  const auto expect_show = [&](const std::string& text) {
+    const Outcome shown = collection({"show", "model"});
+    EXPECT_TRUE(absl::StrContains(shown.out, text)) << shown.out << shown.err;
+  };
+  EXPECT_EQ(load().out, "model version 1\n");
+  Process watch({ProgramPath("HOLDFAST_CLI"), "collection", "watch", "model",
+                 "--address=" + daemon_->address()});
+  const auto expect_told = [&](const std::string& change) {
+    const std::string line = watch.ReadLine();
+    EXPECT_TRUE(absl::StartsWith(line, change + " of uid ")) << line;
+  };
+  expect_told("present    model version 1");
+  EXPECT_EQ(load().out, "model version 2\n");
+  expect_told("committed  model version 2");
+  expect_told("retired    model version 1");
+
+  EXPECT_EQ(collection({"share", "model", "--everybody"}).exit_code, 0);
+  expect_show("visible to everybody");
+  EXPECT_EQ(collection({"share", "model", "--with", "uid 1"}).exit_code, 0);
+  expect_show("visible to uid 1");
+  EXPECT_EQ(
+      collection({"keep", "model", "2", "--until-unreferenced"}).exit_code, 0);
+  const Outcome kept = collection({"show", "model", "--json"});
+  for (const char* const text :
+       {"\"keep\": 2", "\"until_unreferenced\": true"}) {
+    EXPECT_TRUE(absl::StrContains(kept.out, text)) << kept.out;
+  }
+
+  EXPECT_EQ(collection({"pin", "model"}).exit_code, 0);
+  expect_show("; pinned");
+  const Outcome refused = collection({"rm", "model"});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_TRUE(absl::StrContains(refused.err, "pinned versions: 2"))
+      << refused.err;
+  // A reader's end does not end a pinned version.
+  EXPECT_TRUE(absl::StrContains(
+      collection({"verify", "model", Path("weights.npy")}).out,
+      "1 arrays are as in the files"));
+  EXPECT_EQ(collection({"unpin", "model"}).exit_code, 0);
+  EXPECT_EQ(collection({"verify", "model"}).exit_code, 0);
+  expect_told("retired    model version 2");
+  EXPECT_EQ(load().out, "model version 1\n");
+  expect_told("committed  model version 1");
+  EXPECT_EQ(collection({"rm", "model"}).exit_code, 0);
+  expect_told("deleted    model version 1");
+  EXPECT_NE(collection({"show", "model"}).exit_code, 0);
+  watch.Signal(SIGTERM);
+}
 
 TEST_F(CliTest, RunsAnyKernelOnNumpyFiles) {
   const std::vector<double> matrix = {1, 2, 3, 4, 5, 6}, vector = {1, 10, 100};

@@ -31,7 +31,9 @@
 #include "absl/time/clock.h"
 #include "client/cpp/admin/admin.h"
 #include "client/cpp/collection/collection.h"
+#include "client/cpp/collection/collection_watch.h"
 #include "client/cpp/collection/collection_writer.h"
+#include "client/cpp/collection/collections.h"
 #include "client/cpp/fault.h"
 #include "client/cpp/graph/graph.h"
 #include "client/cpp/graph/graph_exec.h"
@@ -680,6 +682,57 @@ TEST(UpgradeTest, CollectionsAndTheirReadersStay) {
   UpgradeThrice(daemon);
   Reader(daemon.address()).ExpectWeights(weights);
   before.ExpectWeights(weights);
+}
+
+// A session that was told to write still is; one that waits still does; a watch
+// tells each version once.
+TEST(UpgradeTest, ClaimsAndWatchesGoOn) {
+  const DaemonProcess daemon;
+  const auto writer = Session::Open({.address = daemon.address()}).value();
+  const auto other = Session::Open({.address = daemon.address()}).value();
+  auto claim = WriteClaim::Wait(*writer, "model");
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  ASSERT_TRUE((*claim)->writes());
+  std::atomic<bool> answered = false;
+  std::thread waiting([&] {
+    const auto next = WriteClaim::Wait(*other, "model");
+    answered = true;
+    ASSERT_TRUE(next.ok()) << next.status();
+    EXPECT_FALSE((*next)->writes());
+  });
+  CollectionWatch watch(Daemon::Connect(daemon.address()).value(), "model");
+  UpgradeThrice(daemon);
+  EXPECT_FALSE(answered);
+  auto collection =
+      CollectionWriter::Create(*writer, {{"weights", "I32", {1}}});
+  ASSERT_TRUE(collection.ok()) << collection.status();
+  EXPECT_EQ(collection->Commit("model").status(), absl::OkStatus());
+  waiting.join();
+  const auto told = watch.Next();
+  ASSERT_TRUE(told.ok()) << told.status();
+  EXPECT_EQ(told->version(), 1u);
+  UpgradeThrice(daemon);
+  EXPECT_EQ(Collections(writer->shared_daemon()).Delete("model").status(),
+            absl::OkStatus());
+  const auto deleted = watch.Next();
+  ASSERT_TRUE(deleted.ok()) << deleted.status();
+  EXPECT_EQ(deleted->kind(), v1::CollectionChange::KIND_DELETED);
+}
+
+TEST(UpgradeTest, AClaimThatIsGivenUpAfterwardsGoesToTheNext) {
+  const DaemonProcess daemon;
+  const auto writer = Session::Open({.address = daemon.address()}).value();
+  const auto other = Session::Open({.address = daemon.address()}).value();
+  auto claim = WriteClaim::Wait(*writer, "model").value();
+  ASSERT_TRUE(claim->writes());
+  std::thread waiting([&] {
+    const auto next = WriteClaim::Wait(*other, "model");
+    ASSERT_TRUE(next.ok()) << next.status();
+    EXPECT_TRUE((*next)->writes());
+  });
+  UpgradeThrice(daemon);
+  claim.reset();
+  waiting.join();
 }
 
 TEST(KeeperTest, SuspendedSessionsOutliveADaemonThatIsKilled) {

@@ -24,7 +24,9 @@ const char* Name(Deed deed) {
       "mapped locally",    "imported from a process",
       "versions made",     "versions opened",
       "faults of kernels", "executors killed",
-      "clients killed",    "KiB compared"};
+      "clients killed",    "KiB compared",
+      "slept and woke",    "semaphores awaited",
+      "semaphores mapped", "events awaited"};
   return kNames[static_cast<int>(deed)];
 }
 

@@ -23,13 +23,18 @@ enum class Deed {
   kExecutorKilled,
   kDied,
   kKilobytesCompared,
+  kSlept,
+  kSemaphoresAwaited,
+  kSemaphoresMapped,
+  kEventsAwaited,
 };
-inline constexpr int kDeeds = 10;
+inline constexpr int kDeeds = 14;
 const char* Name(Deed deed);
 
 // Exported memory, and the seed of the pattern that it holds.
 struct Offer {
   LocalExport memory;  // for a session: the token alone
+  // Or the value that a semaphore has.
   uint32_t seed = 0;
 };
 
@@ -46,7 +51,8 @@ class StormBoard {
   StormBoard(const StormBoard&) = delete;
   StormBoard& operator=(const StormBoard&) = delete;
 
-  // `kind`: who may take it, "session" or "process".
+  // `kind`: who may take it, "session" or "process"; of semaphores and events,
+  // "semaphore", "process-semaphore" and "event".
   void Put(const std::string& kind, const Offer& offer);
   // One of those that are there, which no other process gets then; `choice` is
   // any number.

@@ -29,11 +29,13 @@
 #include "client/cpp/collection/collection.h"
 #include "client/cpp/collection/collection_writer.h"
 #include "client/cpp/collection/collections.h"
+#include "client/cpp/event.h"
 #include "client/cpp/fault.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/local/local_mapping.h"
 #include "client/cpp/program.h"
 #include "client/cpp/session.h"
+#include "client/cpp/sharing/semaphore.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 #include "core/cuda/driver_loader.h"
@@ -194,6 +196,11 @@ class StormSession {
         {"open", &StormSession::OpenVersion, 8},
         {"claim", &StormSession::Claim, 1},
         {"delete", &StormSession::Delete, 1},
+        {"sleep", &StormSession::Sleep, 4},
+        {"semaphore", &StormSession::ShareSemaphore, 4},
+        {"wait for a semaphore", &StormSession::AwaitSemaphore, 6},
+        {"event", &StormSession::ShareEvent, 4},
+        {"wait for an event", &StormSession::AwaitEvent, 6},
         {"check", &StormSession::CheckOne, 8},
         {"drop", &StormSession::Drop, 8},
         {"fault", &StormSession::Fault, 3},
@@ -228,6 +235,8 @@ class StormSession {
 
   absl::Status Close() {
     held_.clear();
+    semaphores_.clear();
+    events_.clear();
     module_.reset();
     bait_.reset();
     stream_.reset();
@@ -401,6 +410,93 @@ class StormSession {
     return Check(*held_.back());
   }
 
+  // A version that sleeps may go; its bytes are what they were, or it is not
+  // there any more.
+  absl::Status Sleep() {
+    for (auto held = held_.begin(); held != held_.end(); ++held) {
+      if (!(*held)->collection.has_value()) continue;
+      HOLDFAST_RETURN_IF_ERROR(session_->Synchronize());
+      HOLDFAST_RETURN_IF_ERROR((*held)->collection->Sleep());
+      if (random_() % 8 == 0) Die(board_);
+      const auto moved = (*held)->collection->Wake();
+      if (!moved.ok()) {
+        held_.erase(held);
+        return Absorb(moved.status(), {absl::StatusCode::kNotFound});
+      }
+      if (!moved->empty()) return absl::DataLossError("an array has moved");
+      board_.Count(Deed::kSlept);
+      return Check(**held);
+    }
+    return absl::OkStatus();
+  }
+
+  // A semaphore whose value its stream has set; it stays for a while.
+  absl::Status ShareSemaphore() {
+    if (semaphores_.size() >= kMostHeld) semaphores_.erase(semaphores_.begin());
+    HOLDFAST_ASSIGN_OR_RETURN(Semaphore semaphore,
+                              session_->device(0).CreateSemaphore(1));
+    Offer offer;
+    offer.seed = 2 + random_() % 1000;
+    HOLDFAST_RETURN_IF_ERROR(semaphore.Signal(offer.seed, *stream_));
+    const absl::Status done = stream_->Synchronize();
+    if (!done.ok()) {
+      return Absorb(done, {absl::StatusCode::kResourceExhausted});
+    }
+    HOLDFAST_ASSIGN_OR_RETURN(offer.memory.token, semaphore.Export());
+    board_.Put("semaphore", offer);
+    HOLDFAST_ASSIGN_OR_RETURN(offer.memory, semaphore.ExportLocally());
+    board_.Put("process-semaphore", offer);
+    semaphores_.push_back(std::move(semaphore));
+    return absl::OkStatus();
+  }
+
+  absl::Status AwaitSemaphore() {
+    const auto offer = board_.Take("semaphore", random_());
+    if (!offer.has_value()) return absl::OkStatus();
+    const auto semaphore =
+        session_->device(0).ImportSemaphore(offer->memory.token);
+    if (!semaphore.ok()) {
+      return Absorb(semaphore.status(), {absl::StatusCode::kNotFound});
+    }
+    HOLDFAST_RETURN_IF_ERROR(semaphore->Wait(offer->seed, *stream_));
+    HOLDFAST_RETURN_IF_ERROR(stream_->Synchronize());
+    HOLDFAST_ASSIGN_OR_RETURN(const uint64_t value, semaphore->Value());
+    board_.Count(Deed::kSemaphoresAwaited);
+    if (value == offer->seed) return absl::OkStatus();
+    return absl::DataLossError(
+        absl::StrCat("a semaphore is ", value, ", not ", offer->seed));
+  }
+
+  absl::Status ShareEvent() {
+    if (events_.size() >= kMostHeld) events_.erase(events_.begin());
+    HOLDFAST_ASSIGN_OR_RETURN(
+        Event event, session_->device(0).CreateEvent({.interprocess = true}));
+    HOLDFAST_RETURN_IF_ERROR(stream_->Record(event));
+    const absl::Status done = stream_->Synchronize();
+    if (!done.ok()) {
+      return Absorb(done, {absl::StatusCode::kResourceExhausted});
+    }
+    Offer offer;
+    HOLDFAST_ASSIGN_OR_RETURN(offer.memory.token, event.Export());
+    board_.Put("event", offer);
+    events_.push_back(std::move(event));
+    return absl::OkStatus();
+  }
+
+  // A wait ends, also when the event's maker has died.
+  absl::Status AwaitEvent() {
+    const auto offer = board_.Take("event", random_());
+    if (!offer.has_value()) return absl::OkStatus();
+    const auto event = session_->device(0).ImportEvent(offer->memory.token);
+    if (!event.ok()) {
+      return Absorb(event.status(), {absl::StatusCode::kNotFound});
+    }
+    HOLDFAST_RETURN_IF_ERROR(stream_->Wait(*event));
+    HOLDFAST_RETURN_IF_ERROR(stream_->Synchronize());
+    board_.Count(Deed::kEventsAwaited);
+    return absl::OkStatus();
+  }
+
   // With the claim it commits, gives up, or dies.
   absl::Status Claim() {
     const std::string name = RandomName();
@@ -500,6 +596,8 @@ class StormSession {
   std::optional<Buffer> bait_;
   std::optional<Module> module_;
   std::vector<std::unique_ptr<Held>> held_;
+  std::vector<Semaphore> semaphores_;
+  std::vector<Event> events_;
   std::unique_ptr<OwnDriver> driver_;
 };
 
@@ -513,12 +611,28 @@ class StormProcess {
       if (held_.size() >= kMostHeld || random_() % 4 == 0) Drop();
       if (random_() % 200 == 0) Die(board_);
       HOLDFAST_RETURN_IF_ERROR(Map());
+      HOLDFAST_RETURN_IF_ERROR(MapSemaphore());
       HOLDFAST_RETURN_IF_ERROR(CheckAll());
     }
     return CheckAll();
   }
 
  private:
+  absl::Status MapSemaphore() {
+    const auto offer = board_.Take("process-semaphore", random_());
+    if (!offer.has_value()) return absl::OkStatus();
+    const auto mapping =
+        LocalMapping::Map(offer->memory, {.driver = driver_.path()});
+    if (absl::IsFailedPrecondition(mapping.status())) return absl::OkStatus();
+    if (!mapping.ok()) return mapping.status();
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto words,
+        driver_.Read((*mapping)->pointer(), (*mapping)->size()));
+    board_.Count(Deed::kSemaphoresMapped);
+    if (words == std::vector<uint32_t>{offer->seed, 0}) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat("a semaphore is ", words[0]));
+  }
+
   absl::Status Map() {
     const auto offer = board_.Take("process", random_());
     if (!offer.has_value()) {

@@ -66,7 +66,10 @@ absl::StatusOr<Collection> Collection::Describe(std::shared_ptr<Daemon> daemon,
   collection.daemon_ = std::move(daemon);
   collection.device_ = device;
   collection.name_ = name;
-  collection.version_ = described.collection().versions(0).version();
+  const v1::VersionInfo& info = described.collection().versions(0);
+  collection.version_ = info.version();
+  collection.origin_ =
+      absl::StrCat(info.session_id(), " ", info.committed().seconds());
   collection.metadata_.insert(described.metadata().begin(),
                               described.metadata().end());
   for (const v1::ArrayDescription& array : described.arrays()) {
@@ -152,13 +155,20 @@ absl::StatusOr<std::vector<std::string>> Collection::Wake(uint64_t version) {
     return absl::FailedPreconditionError(
         absl::StrCat("collection \"", name_, "\" is awake"));
   }
-  if (version == kSame) version = version_;
+  const bool same = version == kSame;
+  if (same) version = version_;
   HOLDFAST_ASSIGN_OR_RETURN(
       Collection woken,
       Retry(
           version,
-          [&](std::vector<uint64_t>* sizes) {
-            return Describe(daemon_, *device_, name_, version, sizes);
+          [&](std::vector<uint64_t>* sizes) -> absl::StatusOr<Collection> {
+            auto found = Describe(daemon_, *device_, name_, version, sizes);
+            if (!same || !found.ok() || found->origin_ == origin_) return found;
+            return absl::NotFoundError(absl::StrCat("collection \"", name_,
+                                                    "\" was made anew: its "
+                                                    "version ",
+                                                    version,
+                                                    " is another one"));
           },
           [this](Collection& found, const std::vector<uint64_t>& sizes) {
             return found.WakeBuffers(*this, sizes);

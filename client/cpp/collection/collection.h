@@ -83,6 +83,9 @@ class Collection {
   bool asleep_ = false;
   std::string name_;
   uint64_t version_ = 0;
+  // When and by whom it was committed: a collection that was deleted and made
+  // anew counts its versions from 1 again.
+  std::string origin_;
   std::map<std::string, std::string> metadata_;
   std::map<std::string, v1::ArrayDescription> arrays_;
   std::vector<Buffer> buffers_;

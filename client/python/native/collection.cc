@@ -484,10 +484,9 @@ PyObject* Next(PyObject* self, PyObject*) {
   }
   if (error != nullptr) return Raise(error);
   const std::unique_ptr<Change> found(change);
-  return Py_BuildValue("(isKs)", static_cast<int>(found->kind),
-                       found->name.c_str(),
-                       static_cast<unsigned long long>(found->version),
-                       found->owner.c_str());
+  return Py_BuildValue(
+      "(isKs)", static_cast<int>(found->kind), found->name.c_str(),
+      static_cast<unsigned long long>(found->version), found->owner.c_str());
 }
 
 PyObject* Cancel(PyObject* self, PyObject*) {

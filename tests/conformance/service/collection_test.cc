@@ -388,6 +388,22 @@ TEST_F(CollectionTest, ASleeperWakesWithTheNextVersionOrIsToldWhatMoved) {
   EXPECT_EQ(*Read(weights, "b", reader.stream), std::vector<uint32_t>(4, 9));
 }
 
+TEST_F(CollectionTest, ASleeperDoesNotWakeWithAnotherCollectionsVersion) {
+  ASSERT_OK_AND_ASSIGN(const Side writer, Open());
+  ASSERT_OK_AND_ASSIGN(const Side other, Open());
+  ASSERT_OK(Write(writer, 1));
+  ASSERT_OK_AND_ASSIGN(Collection weights,
+                       Collection::Open(*writer.session, name_));
+  ASSERT_OK(weights.Sleep());
+  ASSERT_OK(collections_.Delete(name_));
+  ASSERT_OK_AND_ASSIGN(const uint64_t version, Write(other, 2));
+  EXPECT_EQ(version, 1u);
+  EXPECT_THAT(weights.Wake().status(),
+              StatusIs(StatusCode::kNotFound, "made anew"));
+  EXPECT_OK(weights.Wake(0));
+  EXPECT_EQ(*Read(weights, "a", writer.stream), Numbers(2));
+}
+
 TEST_F(CollectionTest, ASleeperSurvivesItsExecutor) {
   ASSERT_OK_AND_ASSIGN(const Side writer, Open());
   ASSERT_OK(Write(writer, 1));

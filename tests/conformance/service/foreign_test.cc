@@ -4,7 +4,10 @@
 // goes out to it and comes in from it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -15,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cpp/collection/collection.h"
 #include "client/cpp/collection/collection_writer.h"
@@ -23,6 +27,7 @@
 #include "client/cpp/local/local_mapping.h"
 #include "client/cpp/local/local_memory.h"
 #include "client/cpp/program.h"
+#include "client/cpp/sharing/semaphore.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
@@ -529,19 +534,136 @@ TEST_F(ForeignTest, DescriptorsThatAreNoDeviceMemoryAreRefused) {
   ASSERT_EQ(ftruncate(memfd.get(), kChunk), 0);
   const UniqueFd directory(open("/", O_RDONLY | O_CLOEXEC));
   const UniqueFd zero(open("/dev/zero", O_RDWR | O_CLOEXEC));
-  for (const int fd : {in.get(), memfd.get(), directory.get(), zero.get()}) {
-    EXPECT_FALSE(import(fd, 0, kBytes).ok());
+  // Sealed against writing, and too short with the seals of device memory.
+  const UniqueFd sealed(
+      memfd_create("holdfast-device-chunk", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(ftruncate(sealed.get(), kChunk), 0);
+  ASSERT_EQ(fcntl(sealed.get(), F_ADD_SEALS,
+                  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL),
+            0);
+  const UniqueFd small(
+      memfd_create("holdfast-device-chunk", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(ftruncate(small.get(), kBytes), 0);
+  ASSERT_EQ(fcntl(small.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  // Of other drivers and kinds of the kernel's.
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const UniqueFd event(eventfd(0, EFD_CLOEXEC));
+  const UniqueFd poller(epoll_create1(EPOLL_CLOEXEC));
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  for (const int fd : {in.get(), out.get(), memfd.get(), directory.get(),
+                       zero.get(), sealed.get(), small.get(), null.get(),
+                       event.get(), poller.get(), socket.get()}) {
+    EXPECT_FALSE(import(fd, 0, kBytes).ok()) << fd;
   }
+  // Closed.
+  int gone = -1;
+  {
+    const UniqueFd closed(fcntl(own.descriptor(), F_DUPFD_CLOEXEC, 0));
+    gone = closed.get();
+  }
+  EXPECT_FALSE(import(gone, 0, kBytes).ok());
+  EXPECT_FALSE(import(-1, 0, kBytes).ok());
   // Too short, beyond any memory, nothing.
   EXPECT_FALSE(import(own.descriptor(), 0, 2 * kChunk).ok());
   EXPECT_FALSE(import(own.descriptor(), UINT64_MAX, 2).ok());
   EXPECT_FALSE(import(own.descriptor(), 0, UINT64_MAX).ok());
   EXPECT_THAT(import(own.descriptor(), 0, 0),
               StatusIs(StatusCode::kInvalidArgument, "0 bytes"));
-  for (int i = 0; i < 200; ++i) EXPECT_FALSE(import(in.get(), 0, 64).ok());
-  EXPECT_OK(import(own.descriptor(), 0, kChunk));
+  // However often they come, good ones and bad ones.
+  for (int i = 0; i < 10000; ++i) {
+    ASSERT_FALSE(import(i % 2 == 0 ? in.get() : sealed.get(), 0, 64).ok());
+    if (i % 10 == 0) {
+      ASSERT_OK(import(own.descriptor(), 0, kChunk));
+    }
+  }
   (void)session().Synchronize();  // It has been told of the failures.
   EXPECT_OK(session().Synchronize());
+}
+
+// One descriptor, for as many as it is handed to.
+TEST_F(ForeignTest, ADescriptorIsSharedByManySessions) {
+  const OwnChunk own(driver());
+  ASSERT_EQ(Write(own.address(), numbers_), CUDA_SUCCESS);
+  ASSERT_OK_AND_ASSIGN(auto first, OpenSession());
+  ASSERT_OK_AND_ASSIGN(const auto second, OpenSession());
+  ASSERT_OK_AND_ASSIGN(const Stream stream, second->device(0).CreateStream());
+  ASSERT_OK_AND_ASSIGN(const Buffer there, second->device(0).ImportDescriptor(
+                                               own.descriptor(), 0, kBytes));
+  // Twice in one session: two buffers of the same bytes.
+  ASSERT_OK_AND_ASSIGN(const Buffer again, second->device(0).ImportDescriptor(
+                                               own.descriptor(), 0, kBytes));
+  {
+    ASSERT_OK_AND_ASSIGN(const Stream filling, first->device(0).CreateStream());
+    ASSERT_OK_AND_ASSIGN(const Buffer here, first->device(0).ImportDescriptor(
+                                                own.descriptor(), 0, kBytes));
+    ASSERT_OK(here.Fill(uint32_t{7}, filling));
+    ASSERT_OK(filling.Synchronize());
+  }
+  ASSERT_OK(first->Close());
+  const std::vector<uint32_t> sevens(kCount, 7);
+  EXPECT_EQ(Read(own.address()), sevens);
+  std::vector<uint32_t> values(kCount);
+  ASSERT_OK(there.Download(values, stream));
+  EXPECT_EQ(values, sevens);
+  ASSERT_OK(again.Upload(numbers_, stream));
+  ASSERT_OK(stream.Synchronize());
+  ASSERT_OK(there.Download(values, stream));
+  EXPECT_EQ(values, numbers_);
+  EXPECT_EQ(Read(own.address()), numbers_);
+}
+
+TEST_F(ForeignTest, AProcessSeesASemaphoreAndSetsItIfItMay) {
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  ASSERT_OK_AND_ASSIGN(const Semaphore semaphore,
+                       session().device(0).CreateSemaphore(3));
+  ASSERT_OK_AND_ASSIGN(const LocalExport memory,
+                       semaphore.ExportLocally({.rights = Rights::kReadWrite}));
+  ASSERT_OK_AND_ASSIGN(const auto mapping,
+                       LocalMapping::Map(memory, {.driver = driver_path()}));
+  EXPECT_EQ(mapping->size(), sizeof(uint64_t));
+  // The session's stream waits for this process's.
+  ASSERT_OK(semaphore.Wait(4, stream));
+  ASSERT_OK_AND_ASSIGN(const Event behind, stream.Record());
+  ASSERT_EQ(driver().cuStreamWaitValue64(nullptr, mapping->pointer(), 3,
+                                         CU_STREAM_WAIT_VALUE_GEQ),
+            CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuStreamWriteValue64(nullptr, mapping->pointer(), 4, 0),
+            CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+  EXPECT_OK(stream.Synchronize());
+  ASSERT_OK_AND_ASSIGN(const uint64_t value, semaphore.Value());
+  EXPECT_EQ(value, 4u);
+  EXPECT_THAT(semaphore.ExportLocally({.tenant = "team-a"}).status(),
+              StatusIs(StatusCode::kInvalidArgument, "cannot be bound"));
+}
+
+TEST_F(ForeignTest, AProcessIsAmongTheReadersOfWhatItMaps) {
+  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
+  ASSERT_OK_AND_ASSIGN(
+      CollectionWriter writer,
+      CollectionWriter::Create(session(), {{"a", "U32", {kCount}}}));
+  ASSERT_OK(writer.Commit("foreign_readers"));
+  Collections collections(session().shared_daemon());
+  const auto readers = [&]() -> std::vector<std::string> {
+    const auto description = collections.Describe("foreign_readers");
+    if (!description.ok()) return {};
+    const auto& names = description->collection().versions(0).readers();
+    return {names.begin(), names.end()};
+  };
+  std::unique_ptr<LocalMapping> mapping;
+  {
+    ASSERT_OK_AND_ASSIGN(const Collection opened,
+                         Collection::Open(session(), "foreign_readers"));
+    ASSERT_OK_AND_ASSIGN(const LocalExport memory,
+                         opened.buffers()[0].ExportLocal());
+    ASSERT_OK_AND_ASSIGN(mapping,
+                         LocalMapping::Map(memory, {.driver = driver_path()}));
+  }
+  const std::vector<std::string> self = {absl::StrCat("pid ", getpid())};
+  EXPECT_TRUE(Eventually([&] { return readers() == self; }));
+  mapping.reset();
+  EXPECT_TRUE(Eventually([&] { return readers().empty(); }));
+  EXPECT_OK(collections.Delete("foreign_readers").status());
 }
 
 }  // namespace
