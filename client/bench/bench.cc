@@ -48,6 +48,8 @@ constexpr Group kGroups[] = {
      MeasureNetwork},
     {"remote", "short calls over TCP and TLS, and over networks with distance",
      MeasureRemote},
+    {"trace", "launch and synchronise, step by step, with --tcp and --tls, too",
+     MeasureTrace},
     {"recovery", "from a fault to the next launch, with bytes held",
      MeasureRecovery},
     {"idle", "CPU time of a daemon whose ten sessions do nothing", MeasureIdle},

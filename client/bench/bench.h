@@ -90,6 +90,7 @@ absl::Status MeasureCopies(Bench& bench);
 absl::Status MeasureDevices(Bench& bench);
 absl::Status MeasureNetwork(Bench& bench);
 absl::Status MeasureRemote(Bench& bench);
+absl::Status MeasureTrace(Bench& bench);
 absl::Status MeasureMemory(Bench& bench);
 absl::Status MeasureEvents(Bench& bench);
 absl::Status MeasureSharing(Bench& bench);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/command_queue.h"
 
+#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,10 @@ namespace {
 // A result that somebody waits for is looked for all the time at first, as CUDA
 // looks for what it waits for.
 constexpr std::chrono::milliseconds kEagerTime(2);
+
+enum Step { kBatchReady, kResultRead };
+constexpr std::array<const char*, 2> kSteps = {"client: batch ready",
+                                               "client: result read"};
 
 // The late flusher goes to sleep after so many looks at an empty batch.
 constexpr int kEmptyLooks = 20;
@@ -42,6 +47,7 @@ CommandQueue::CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
                            ExecuteStream::Options stream, Options options)
     : options_(std::move(options)),
       pool_(std::make_shared<CommandBatchPool>(options_.batch_bytes)),
+      clock_(kSteps),
       stream_(std::make_shared<ExecuteStream>(std::move(channel),
                                               std::move(stream))),
       filling_(pool_->Get()),
@@ -229,6 +235,8 @@ uint64_t CommandQueue::Flush() {
     }
   }
   const std::shared_ptr<ExecuteStream> stream = stream_.load();
+  if (options_.take_times) [[unlikely]]
+    clock_.Mark(kBatchReady);
   const bool ready = !suspended && (!unsent || SendUnsent(*stream));
   if (batch->empty()) {
     pool_->GiveBack(std::move(batch));
@@ -295,10 +303,19 @@ ExecuteStream::Got CommandQueue::ReadBatch() {
   v1::ResultBatch batch;
   const ExecuteStream::Got got = stream_.load()->Read(&batch);
   if (got != ExecuteStream::Got::kBatch) return got;
+  if (options_.take_times) [[unlikely]]
+    TakeOwnTimes();
   for (v1::Result& result : *batch.mutable_results()) {
     Deliver(std::move(result));
   }
   return got;
+}
+
+void CommandQueue::TakeOwnTimes() {
+  clock_.Mark(kResultRead);
+  v1::StepTimes times;
+  clock_.AddTo(&times);
+  options_.take_times(times);
 }
 
 void CommandQueue::ReadWhatHasCome() {
@@ -547,6 +564,10 @@ void CommandQueue::Deliver(v1::Result result) {
       result.has_error() ? ToStatus(result.error()) : absl::OkStatus();
   if (result.has_output()) {
     if (options_.take_output) options_.take_output(result.output());
+    return;
+  }
+  if (result.has_times()) [[unlikely]] {
+    if (options_.take_times) options_.take_times(result.times());
     return;
   }
   // Not of a command: the executor reads no more.

@@ -33,6 +33,7 @@
 #include "client/cpp/execute_stream.h"
 #include "client/cpp/failure_log.h"
 #include "client/cpp/wire_writer.h"
+#include "core/base/step_clock.h"
 #include "grpcpp/channel.h"
 #include "holdfast/v1/commands.pb.h"
 
@@ -97,6 +98,9 @@ class CommandQueue {
     // Takes what kernels print. Called with a lock held, by whichever thread
     // reads results: must not call the queue.
     std::function<void(const v1::KernelOutput&)> take_output;
+    // Takes when the steps of each command's way were taken, if the stream asks
+    // for that. Called as `take_output`, before the command's result.
+    std::function<void(const v1::StepTimes&)> take_times;
     // Finds out why the stream has ended, and how to go on; an error is what
     // the user is told of the session's loss. May block. Before it has a
     // suspended session resumed, it calls `await_work`, which blocks until
@@ -221,6 +225,8 @@ class CommandQueue {
   // The same, if results have come and nobody is reading; does not wait.
   void ReadWhatHasCome();
   void Deliver(v1::Result result);
+  // Hands on when this process's own steps were taken.
+  void TakeOwnTimes();
   void FlushLate();
   // Is there anything that the late flusher should send?
   bool HasUnflushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -229,6 +235,7 @@ class CommandQueue {
 
   const Options options_;
   const std::shared_ptr<CommandBatchPool> pool_;
+  StepClock<2> clock_;
   // Another one after a fault. Written with the locks below held.
   std::atomic<std::shared_ptr<ExecuteStream>> stream_;
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr char kExecuteMethod[] = "/holdfast.v1.CommandService/Execute";
 constexpr char kRings[] = "holdfast-rings";
+constexpr char kStepTimes[] = "holdfast-step-times";
 
 // Messages and the end of the call wake the thread that waits; it also looks by
 // itself, in case that they do not.
@@ -39,6 +40,7 @@ ExecuteStream::ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
   if (options.rings != nullptr) {
     context_.AddMetadata(kRings, options.ring_token);
   }
+  if (options.step_times) context_.AddMetadata(kStepTimes, "1");
   call_ = std::make_unique<Call>(std::move(channel), kExecuteMethod, context_);
   if (options.rings == nullptr) return;
   call_->AwaitInitialMetadata();

@@ -33,6 +33,8 @@ class ExecuteStream {
     // hexadecimal digits; or null.
     std::unique_ptr<RingPair> rings;
     std::string ring_token;
+    // Asks the processes on the way for v1::StepTimes.
+    bool step_times = false;
   };
   enum class Got { kBatch, kNothing, kEnd };
 

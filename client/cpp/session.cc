@@ -382,6 +382,8 @@ std::unique_ptr<Session> Session::Start(std::shared_ptr<Daemon> daemon,
   queue.take_output =
       [take = options.kernel_output ? options.kernel_output : Print](
           const v1::KernelOutput& output) { HandOn(output, take); };
+  queue.take_times = options.step_times;
+  stream.step_times = options.step_times != nullptr;
   auto state = std::make_shared<SessionState>(
       limits, route.channel, std::move(stream), std::move(queue),
       [address = route.address] { return Connect(address); },

@@ -20,6 +20,7 @@
 #include "client/cpp/fence.h"
 #include "client/cpp/module.h"
 #include "client/cpp/object_code.h"
+#include "holdfast/v1/commands.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast {
@@ -69,6 +70,11 @@ struct SessionOptions {
   // thread at a time, but by any that waits for results, so it must not call
   // the session. Null: it goes to standard output, as CUDA has it.
   std::function<void(absl::string_view text)> kernel_output;
+  // For measuring: takes when the steps of a command's way were taken, in this
+  // process and the others on its way, before the result of the command. Called
+  // as `kernel_output`. Null: nobody is asked. None come after a fault, nor
+  // with a `reconnect_grace` over the network.
+  std::function<void(const v1::StepTimes& times)> step_times;
 };
 
 // A buffer as Session::Buffers lists it.

@@ -38,6 +38,25 @@ absl::StatusOr<std::optional<uint64_t>> ResultsRead(
       "holdfast-results-read is no number of results");
 }
 
+// Null: the client does not measure.
+std::shared_ptr<ExecutorClock> ClockFor(const grpc::ServerContext& context) {
+  if (context.client_metadata().count("holdfast-step-times") == 0) {
+    return nullptr;
+  }
+  return std::make_shared<ExecutorClock>(kExecutorSteps);
+}
+
+// Sends results without delay, with their times if there is a clock.
+ResultQueue::SendNow Sender(CommandStream& commands,
+                            std::shared_ptr<ExecutorClock> clock) {
+  return [&commands, clock = std::move(clock)](const v1::ResultBatch& batch) {
+    if (clock == nullptr) [[likely]]
+      return commands.WriteNow(batch);
+    clock->Mark(kResultFound);
+    return commands.WriteNow(WithTimes(batch, *clock));
+  };
+}
+
 }  // namespace
 
 grpc::Status CommandService::Run(grpc::ServerContext* context,
@@ -85,11 +104,8 @@ grpc::Status CommandService::Execute(
   }
   const auto taken = absl::MakeCleanup([this] { session_.ReturnExecute(); });
   CommandStream commands(*context, *stream, inbox_, max_batch_bytes_);
-  if (commands.has_rings()) {
-    results->SendDirectly([&commands](const v1::ResultBatch& batch) {
-      return commands.WriteNow(batch);
-    });
-  }
+  const std::shared_ptr<ExecutorClock> clock = ClockFor(*context);
+  if (commands.has_rings()) results->SendDirectly(Sender(commands, clock));
   std::thread writer([&commands, results] {
     for (v1::ResultBatch batch; results->Take(&batch);) {
       if (!commands.Write(batch)) {
@@ -98,7 +114,7 @@ grpc::Status CommandService::Execute(
       }
     }
   });
-  status = ReadBatches(commands, results);
+  status = ReadBatches(commands, results, clock);
   if (!status.ok() && commands.has_rings()) {
     results->AddError(/*sequence=*/0, status);
   }
@@ -165,7 +181,8 @@ absl::Status CommandService::ReadAttached(CommandStream& commands,
 }
 
 absl::Status CommandService::ReadBatches(
-    CommandStream& commands, const std::shared_ptr<ResultQueue>& results) {
+    CommandStream& commands, const std::shared_ptr<ResultQueue>& results,
+    const std::shared_ptr<ExecutorClock>& clock) {
   const auto batches = std::make_shared<BatchPool>();
   while (results->AwaitRoom()) {
     const std::shared_ptr<DecodedBatch> batch = batches->Get();
@@ -174,10 +191,11 @@ absl::Status CommandService::ReadBatches(
         const bool more,
         commands.Read(&batch->message(), session_.gate(), &pass));
     if (!more) break;
+    if (clock != nullptr) clock->Mark(kBatchRead);
     // The message lives as long as its memory.
     HOLDFAST_RETURN_IF_ERROR(session_.Submit(
         std::shared_ptr<v1::CommandBatch>(batch, &batch->message()),
-        batch->bytes(), results));
+        batch->bytes(), results, clock));
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "server/executor/descriptor_inbox.h"
 #include "server/executor/result_queue.h"
 #include "server/executor/session.h"
+#include "server/executor/step_times.h"
 
 namespace holdfast::executor {
 
@@ -35,8 +36,10 @@ class CommandService final : public v1::CommandService::Service {
       override;
 
  private:
+  // `clock` may be null.
   absl::Status ReadBatches(CommandStream& commands,
-                           const std::shared_ptr<ResultQueue>& results);
+                           const std::shared_ptr<ResultQueue>& results,
+                           const std::shared_ptr<ExecutorClock>& clock);
   // Execute for a client that may lose its connection, and has read so many
   // results.
   absl::Status ExecuteAttached(CommandStream& commands,

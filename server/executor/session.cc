@@ -148,8 +148,8 @@ absl::Status Session::SaveMemory(const internal::SaveMemory& chunks, int file) {
 }
 
 absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
-                             size_t bytes,
-                             std::shared_ptr<ResultQueue> results) {
+                             size_t bytes, std::shared_ptr<ResultQueue> results,
+                             std::shared_ptr<ExecutorClock> clock) {
   const uint64_t first = batch->first_sequence();
   const int count = batch->commands_size();
   if (count > kMaxBatchCommands) {
@@ -168,8 +168,9 @@ absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
   const uint64_t last = first + count - (count > 0 ? 1 : 0);
   const bool posted = thread_->PostBatch(
       [this, batch = std::move(batch), hold = ResultQueue::Hold(results),
-       results, last, next = 0,
+       results, last, next = 0, clock = std::move(clock),
        charge = std::make_shared<Charge>(std::move(taken))]() mutable {
+        if (clock != nullptr && next == 0) clock->Mark(kBatchBegun);
         const bool done = processor_.Process(*batch, results, &next);
         resources_->WatchWork();
         if (!done) return false;

@@ -22,6 +22,7 @@
 #include "server/executor/resources.h"
 #include "server/executor/result_queue.h"
 #include "server/executor/session_gate.h"
+#include "server/executor/step_times.h"
 #include "server/executor/submission_thread.h"
 #include "server/telemetry/command_counts.h"
 
@@ -89,9 +90,11 @@ class Session {
   // Checks the batch as a whole and queues it; `bytes` is what it takes in
   // memory, more or less. Its results go to `results`. Blocks while the session
   // has as many outstanding commands as it may have. INVALID_ARGUMENT: too many
-  // commands, or numbers that do not increase.
+  // commands, or numbers that do not increase. `clock`, which may be null, is
+  // told when the first command begins.
   absl::Status Submit(std::shared_ptr<const v1::CommandBatch> batch,
-                      size_t bytes, std::shared_ptr<ResultQueue> results);
+                      size_t bytes, std::shared_ptr<ResultQueue> results,
+                      std::shared_ptr<ExecutorClock> clock = nullptr);
 
   // Every command up to this sequence number has arrived. Does not block.
   uint64_t received_through() const { return arrived_; }

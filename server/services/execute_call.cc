@@ -3,6 +3,7 @@
 
 #include <grpcpp/support/slice.h>
 
+#include <array>
 #include <functional>
 #include <system_error>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
+#include "holdfast/v1/commands.pb.h"
 #include "server/rpc/eager_polling.h"
 #include "server/rpc/session_token.h"
 #include "server/rpc/status_conversion.h"
@@ -25,6 +27,12 @@ namespace {
 
 constexpr char kRings[] = "holdfast-rings";
 constexpr char kResultsRead[] = "holdfast-results-read";
+constexpr char kStepTimes[] = "holdfast-step-times";
+
+enum Step { kBatchCame, kBatchInRing, kResultCame };
+constexpr std::array<const char*, 3> kSteps = {
+    "daemon: batch came", "daemon: batch in the executor's ring",
+    "daemon: result came"};
 
 // Results and the call's end wake the thread; it also looks by itself, in case
 // that the executor suppresses the wake-ups.
@@ -42,7 +50,7 @@ constexpr absl::Duration kLastTake = absl::Seconds(5);
 
 // Is the executor told of this key of the client's metadata? Not of rings.
 bool IsPassedOn(absl::string_view key) {
-  return key == kSessionTokenKey || key == kResultsRead ||
+  return key == kSessionTokenKey || key == kResultsRead || key == kStepTimes ||
          absl::StartsWith(key, "trace");
 }
 
@@ -84,6 +92,9 @@ ExecuteCall::ExecuteCall(grpc::CallbackServerContext* context,
       stall_guard_(stall_guard),
       stub_(session_->executor_channel()),
       upstream_(*this) {
+  if (context_.client_metadata().count(kStepTimes) > 0) {
+    clock_ = std::make_unique<StepClock<3>>(kSteps);
+  }
   const absl::Status started = StartThread(
       *session_, [this] { Serve(); }, &thread_);
   if (!started.ok()) Finish(ToGrpcStatus(started));
@@ -222,7 +233,17 @@ void ExecuteCall::RelayResults() {
   upstream_context_.TryCancel();
 }
 
+std::string ExecuteCall::Times() const {
+  if (clock_ == nullptr) [[likely]]
+    return "";
+  clock_->Mark(kResultCame);
+  v1::ResultBatch batch;
+  clock_->AddTo(batch.add_results()->mutable_times());
+  return batch.SerializeAsString();
+}
+
 bool ExecuteCall::Send(absl::string_view results) {
+  const std::string times = Times();
   absl::MutexLock lock(&mutex_);
   const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return client_gone_ || waiting_.size() < kMaxWaitingBytes;
@@ -230,7 +251,7 @@ bool ExecuteCall::Send(absl::string_view results) {
   AwaitClient(absl::Condition(&room));
   if (client_gone_) return false;
   // Messages one after another are one message: its list has all their results.
-  absl::StrAppend(&waiting_, results);
+  absl::StrAppend(&waiting_, times, results);
   if (!writing_) StartNextWrite();
   return true;
 }
@@ -267,11 +288,13 @@ void ExecuteCall::ReadNext() {
 void ExecuteCall::OnReadDone(bool ok) {
   if (!ok) return EndUp();
   PollEagerly();
+  if (clock_ != nullptr) clock_->Mark(kBatchCame);
   std::vector<grpc::Slice> slices;
   // One look at the executor's counter decides: gRPC's thread never waits for
   // an executor, which may say one thing now and another a moment later.
   const auto written = rings_->writer().TryWrite(PartsOf(incoming_, &slices));
   if (!written.ok()) return Break(written.status());
+  if (clock_ != nullptr) clock_->Mark(kBatchInRing);
   if (*written) return ReadNext();
   WriteByThread();
 }

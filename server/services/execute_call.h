@@ -27,6 +27,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/ring_pair.h"
+#include "core/base/step_clock.h"
 #include "server/rpc/stall_guard.h"
 #include "server/supervisor/session.h"
 
@@ -80,6 +81,9 @@ class ExecuteCall final
   // Has the executor taken the rings? Waits for its answer, or its end.
   bool AwaitRings();
   void RelayResults();
+  // When the client's last batch and its results passed, as a message of
+  // results; empty if the client does not measure.
+  std::string Times() const;
   // False: the client takes no more.
   bool Send(absl::string_view results);
   // Blocks until `taken` is true, which a client brings about by taking a
@@ -109,6 +113,7 @@ class ExecuteCall final
   Upstream upstream_;
   std::unique_ptr<RingPair> rings_;
   std::string ring_token_;
+  std::unique_ptr<StepClock<3>> clock_;  // null: the client does not measure
   grpc::ByteBuffer incoming_;
   grpc::ByteBuffer outgoing_;
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,11 @@ class RingQueueTest : public ::testing::Test {
     options.take_output = [this](const v1::KernelOutput& output) {
       printed_ += output.text();
     };
+    options.take_times = [this](const v1::StepTimes& times) {
+      for (const auto& step : times.steps()) {
+        steps_[step.name()] = step.nanoseconds();
+      }
+    };
     ExecuteStream::Options stream;
     stream.session_token = "token";
     stream.ring_token = "00";
@@ -60,6 +66,7 @@ class RingQueueTest : public ::testing::Test {
   FakeDaemon daemon_;
   std::unique_ptr<RingPair> unused_;
   std::string printed_;
+  std::map<std::string, uint64_t> steps_;
   std::optional<CommandQueue> queue_;
 };
 
@@ -77,6 +84,20 @@ TEST_F(RingQueueTest, WhatKernelsPrintedComesBeforeTheResultBehindIt) {
   ASSERT_OK(daemon_.Send(batch.SerializeAsString()));
   ASSERT_OK(Fence());
   EXPECT_EQ(printed_, "one\ntwo\n");
+}
+
+TEST_F(RingQueueTest, TimesOfStepsAreHandedOnBeforeTheResultBehindThem) {
+  Connect();
+  v1::ResultBatch batch;
+  auto& step = *batch.add_results()->mutable_times()->add_steps();
+  step.set_name("executor: batch read");
+  step.set_nanoseconds(7);
+  ASSERT_OK(daemon_.Send(batch.SerializeAsString()));
+  ASSERT_OK(Fence());
+  EXPECT_EQ(steps_["executor: batch read"], 7u);
+  // And this process's own.
+  EXPECT_GT(steps_["client: batch ready"], 7u);
+  EXPECT_GE(steps_["client: result read"], steps_["client: batch ready"]);
 }
 
 TEST_F(RingQueueTest, AnExecutorThatTakesNoRingsIsServedByGrpc) {

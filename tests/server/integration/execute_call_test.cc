@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -62,6 +63,13 @@ class ExecuteCallTest : public DaemonTest {
         stream;
   };
 
+  static void AddSteps(const v1::StepTimes& steps,
+                       std::map<std::string, uint64_t>* times) {
+    for (const v1::StepTimes::Step& step : steps.steps()) {
+      (*times)[step.name()] = step.nanoseconds();
+    }
+  }
+
   TestSession session_{tcp_};
 };
 
@@ -106,6 +114,30 @@ TEST_F(ExecuteCallTest, RingsThatARemoteClientOffersAreNotAskedFor) {
   ASSERT_TRUE(call.stream->WritesDone());
   EXPECT_EQ(call.Rest(), std::vector<uint64_t>{1});
   EXPECT_TRUE(call.stream->Finish().ok());
+}
+
+TEST_F(ExecuteCallTest, AClientThatAsksIsToldWhenTheStepsWereTaken) {
+  Call call(*this);
+  call.context.AddMetadata("holdfast-step-times", "1");
+  call.Begin();
+  ASSERT_TRUE(call.Fences(1, 1));
+  std::map<std::string, uint64_t> times;
+  for (bool answered = false; !answered;) {
+    v1::ResultBatch batch;
+    ASSERT_TRUE(call.stream->Read(&batch));
+    for (const v1::Result& result : batch.results()) {
+      // Not behind the result for which a client waits.
+      if (!answered) AddSteps(result.times(), &times);
+      answered = answered || result.sequence() == 1;
+    }
+  }
+  const std::vector<std::string> way = {
+      "daemon: batch came", "executor: batch read", "executor: commands begun",
+      "executor: result found", "daemon: result came"};
+  for (size_t i = 0; i < way.size(); ++i) {
+    ASSERT_EQ(times.count(way[i]), 1u) << way[i];
+    if (i > 0) EXPECT_GE(times[way[i]], times[way[i - 1]]) << way[i];
+  }
 }
 
 TEST_F(ExecuteCallTest, ASecondCallOfASessionIsRefusedByTheExecutor) {

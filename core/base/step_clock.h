@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_BASE_STEP_CLOCK_H_
+#define HOLDFAST_CORE_BASE_STEP_CLOCK_H_
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast {
+
+// When the last message took the steps of its way through this process: for
+// clients that measure. Thread-safe; times of two messages may mix where the
+// second overtakes.
+template <size_t kSteps>
+class StepClock {
+ public:
+  // Names of the steps, in the order of the way. They must outlive the clock.
+  explicit StepClock(const std::array<const char*, kSteps>& names)
+      : names_(names) {}
+
+  void Mark(size_t step) {
+    // steady_clock is CLOCK_MONOTONIC, which all processes of a machine share.
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    times_[step].store(std::chrono::nanoseconds(now).count(),
+                       std::memory_order_relaxed);
+  }
+
+  // Adds the steps that were marked to a v1::StepTimes.
+  template <typename Times>
+  void AddTo(Times* times) const {
+    for (size_t i = 0; i < kSteps; ++i) {
+      const int64_t time = times_[i].load(std::memory_order_relaxed);
+      if (time == 0) continue;
+      auto* step = times->add_steps();
+      step->set_name(names_[i]);
+      step->set_nanoseconds(static_cast<uint64_t>(time));
+    }
+  }
+
+ private:
+  const std::array<const char*, kSteps>& names_;
+  std::array<std::atomic<int64_t>, kSteps> times_{};
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CORE_BASE_STEP_CLOCK_H_
