@@ -2,6 +2,7 @@
 #include "client/cpp/collection/next_daemon.h"
 
 #include "absl/time/clock.h"
+#include "grpcpp/channel.h"
 #include "absl/time/time.h"
 
 namespace holdfast {
