@@ -14,7 +14,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "client/bench/bench.h"
 #include "client/bench/kernels.h"
 #include "client/bench/workload.h"
@@ -93,13 +92,20 @@ absl::StatusOr<std::vector<Offsets>> TraceCalls(const std::string& address,
   return calls;
 }
 
-// Only calls that were told of every step: those of one whose result waited for
-// others have fewer.
+bool HaveSameSteps(const Offsets& a, const Offsets& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(),
+      [](const auto& x, const auto& y) { return x.first == y.first; });
+}
+
+// Only calls that were told of as many steps as any: those whose result waited
+// for others have fewer. REQUIRES: not empty.
 void KeepWhole(std::vector<Offsets>* calls) {
-  size_t most = 0;
-  for (const Offsets& call : *calls) most = std::max(most, call.size());
-  const auto partial = [most](const Offsets& call) {
-    return call.size() < most;
+  const Offsets whole = *std::max_element(
+      calls->begin(), calls->end(),
+      [](const Offsets& a, const Offsets& b) { return a.size() < b.size(); });
+  const auto partial = [&whole](const Offsets& call) {
+    return !HaveSameSteps(call, whole);
   };
   calls->erase(std::remove_if(calls->begin(), calls->end(), partial),
                calls->end());
