@@ -347,6 +347,82 @@ def pool_in(address, _):
     return result
 
 
+# ------------------------------------------------------------- collections and semaphores
+def collection_out(address, library):
+    """A version that this process maps, lets go of, and maps again at the same address."""
+    import holdfast
+
+    name = f"foreigners-{os.getpid()}"
+    result = {}
+    session, device, stream = connect(address)
+    holdfast.collections.commit(name, {"x": VALUES}, device=device)
+    opened = holdfast.collections.open(name, device=device)
+    array = opened.map_locally()["x"]
+    cuda, pointer = Cuda(), array.ptr
+    if library == "torch":
+        tensor = array.torch()
+        read = lambda: tensor.cpu().numpy()  # noqa: E731
+    else:
+        read = lambda: cuda.read(pointer, COUNT)  # noqa: E731
+
+    def right(factor=1):
+        return bool((read() == factor * VALUES).all())
+
+    def works():
+        listed = holdfast.collections.describe(name, device=device)["collection"]["versions"][0]["readers"]
+        assert f"pid {os.getpid()}" in listed, listed
+        before = right()
+        opened.sleep()
+        holdfast.collections.commit(name, {"x": 2 * VALUES}, device=device)
+        moved = opened.wake(0)
+        assert moved == [] and array.ptr == pointer, moved
+        return before and right(2)
+
+    attempt(result, "works", works)
+    result["told"] = fault(device)[:200]
+    attempt(result, "fault", lambda: right(2))
+    holdfast.collections.delete(name, device=device)
+    session.close()
+    attempt(result, "death", lambda: right(2))
+    return result
+
+
+def semaphore_out(address, _):
+    import holdfast
+
+    result = {}
+    session, device, stream = connect(address)
+    stray = prepare_fault(device)
+    semaphore = holdfast.Semaphore(device=device)
+    view = semaphore.map_locally(writable=True)
+    cuda = Cuda()
+    own, pointer = cuda.stream(), ctypes.c_uint64(view.ptr)
+
+    def turns(value):
+        """The session waits for this process, and this process for the session."""
+        semaphore.wait(value, stream=stream)
+        held = not stream.record().is_done
+        cuda("cuStreamWriteValue64_v2", own, pointer, ctypes.c_uint64(value), 0)
+        stream.sync()
+        cuda("cuStreamWaitValue64_v2", own, pointer, ctypes.c_uint64(value + 1), 0)
+        held = held and cuda.lib.cuStreamQuery(own) != 0
+        semaphore.signal(value + 1, stream=stream)
+        cuda("cuStreamSynchronize", own)
+        return held
+
+    def value():
+        found = ctypes.c_uint64()
+        cuda("cuMemcpyDtoH_v2", ctypes.byref(found), pointer, ctypes.c_size_t(8))
+        return found.value
+
+    attempt(result, "works", lambda: turns(1))
+    result["told"] = stray()[:200]
+    attempt(result, "fault", lambda: turns(3))
+    session.close()
+    attempt(result, "death", lambda: value() == 4)
+    return result
+
+
 # ------------------------------------------------------------- events
 def event_between_sessions(address, _):
     import holdfast
@@ -537,6 +613,9 @@ CASES = {
     "IPC memory, in, PyTorch": (memory_in, "torch"),
     "IPC memory, in, CuPy": (memory_in, "cupy"),
     "pool, in, cuda.core": (pool_in, ""),
+    "collection, out, ctypes": (collection_out, "ctypes"),
+    "collection, out, PyTorch": (collection_out, "torch"),
+    "semaphore, out, ctypes": (semaphore_out, ""),
     "event between sessions": (event_between_sessions, ""),
     "IPC event, out, ctypes": (ipc_event_out, ""),
     "IPC event, in, ctypes": (ipc_event_in, ""),
