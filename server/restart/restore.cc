@@ -53,6 +53,8 @@ void Restore::Adopt(KeptState state) {
                       version.contents().name()));
   }
   for (const internal::ClaimRecord& claim : state.claims) {
+    // Nobody would wait for a session that is lost.
+    if (!sessions_.contains(SessionNumber(claim.session()))) continue;
     collections.Adopt(claim);
   }
   for (auto& [number, session] : sessions_) AdoptImports(number, session);
