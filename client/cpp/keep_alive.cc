@@ -48,6 +48,11 @@ KeepAlive::~KeepAlive() {
   reader_.join();
 }
 
+bool KeepAlive::AwaitOpen(absl::Time deadline) const {
+  absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithDeadline(absl::Condition(&opened_), deadline);
+}
+
 void KeepAlive::Run() {
   absl::Duration pause = kFirstPause;
   while (true) {
@@ -96,7 +101,10 @@ absl::Status KeepAlive::Read(grpc::ClientContext& context,
   bool told = false;
   bool open = false;
   while (call.Read(&response)) {
-    open = true;
+    if (!std::exchange(open, true)) {
+      absl::MutexLock lock(&mutex_);
+      opened_ = true;
+    }
     if (response.has_restart_grace()) {
       restart_->Set(absl::Seconds(response.restart_grace().seconds()));
     } else {

@@ -38,6 +38,11 @@ class KeepAlive {
             std::function<void(const std::string& reason)> ended);
   ~KeepAlive();
 
+  // Blocks until the daemon has answered on a stream, from when on the session
+  // lives by its grace and not by that of one that nobody has taken. Returns
+  // false at the deadline.
+  bool AwaitOpen(absl::Time deadline) const;
+
  private:
   void Run();
   // One stream until it ends. OK: the session has ended, and was said to.
@@ -54,8 +59,9 @@ class KeepAlive {
   const std::shared_ptr<RestartGrace> restart_;
   const std::function<void(const std::string&)> ended_;
   absl::Time lost_ = absl::InfinitePast();  // since when there is no stream
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool opened_ ABSL_GUARDED_BY(mutex_) = false;
   grpc::ClientContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::thread reader_;
 };

@@ -455,6 +455,10 @@ absl::Status Session::Detach() {
       state_->queue.Call([](v1::Command& command) { command.mutable_fence(); })
           .status());
   HOLDFAST_RETURN_IF_ERROR(state_->queue.TakeFailure());
+  if (!keep_alive_->AwaitOpen(absl::Now() + kCloseTimeout)) {
+    return absl::UnavailableError(absl::StrCat(
+        "session ", id_, " is not left: the daemon does not answer"));
+  }
   Leave();
   return absl::OkStatus();
 }

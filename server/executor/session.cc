@@ -91,10 +91,12 @@ absl::StatusOr<UniqueFd> Session::Quiesce(bool memory_stays,
           ? AwaitIdle(memory_stays, deadline)
           : absl::DeadlineExceededError(
                 "transfers, or batches of commands, did not end in time");
-  absl::StatusOr<UniqueFd> variables = idle;
+  absl::StatusOr<UniqueFd> variables =
+      absl::UnavailableError("the session is being closed");
   if (idle.ok()) {
-    variables = absl::UnavailableError("the session is being closed");
     thread_->Run([&] { variables = SaveVariables(*resources_); });
+  } else {
+    variables = idle;
   }
   if (!variables.ok()) gate_.Open();
   return variables;
