@@ -552,7 +552,7 @@ struct Daemon::Parts {
   // Where processes outside Holdfast take exported memory.
   absl::Status ServeDescriptors(mode_t mode) {
     const std::string path = directory->path() + "/exports.fds";
-    unlink(path.c_str());  // Of the daemon before.
+    unlink(path.c_str());  // The daemon before left it.
     HOLDFAST_ASSIGN_OR_RETURN(UniqueFd socket,
                               ListenOnUnixSocket(path, SOCK_SEQPACKET, mode));
     HOLDFAST_ASSIGN_OR_RETURN(

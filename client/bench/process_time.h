@@ -10,7 +10,7 @@ namespace holdfast::bench {
 
 struct ProcessTime {
   pid_t parent = 0;
-  // Of all its threads, in the program and the kernel, to about 10 ms.
+  // The time of all its threads, in the program and the kernel, to about 10 ms.
   double cpu_milliseconds = 0;
 };
 

@@ -28,7 +28,7 @@ struct AttachFlags {
   bool end = false;
 };
 
-// What was fetched, by the name of its buffer.
+// The files that were fetched, each by the name of its buffer.
 struct Written {
   std::string name;
   std::string path;

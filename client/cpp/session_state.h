@@ -47,7 +47,7 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
   // The socket that takes descriptors; empty: the executor is not reached
   // directly, by a socket of this machine.
   const std::string descriptor_path;
-  // Of the session's, for what is asked without a device. Set before the
+  // One of the session's, for what is asked without a device. Set before the
   // session is used.
   uint32_t first_device = 0;
   HandlePool handles;

@@ -171,7 +171,7 @@ test_machine() {
   check "purge leaves nothing" nothing_is_left
 }
 
-# Of setup/packages.txt: what is compiled against. The rest are tools of the checks.
+# Those of setup/packages.txt that are compiled against. The rest are tools of the checks.
 control_names_every_library() {
   local package missing=0
   while read -r package; do

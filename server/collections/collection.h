@@ -110,7 +110,7 @@ class Collection {
   bool Gone();
   // 0: none.
   uint64_t latest() const;
-  // Of versions that can be opened; ascending.
+  // The versions that can be opened; ascending.
   std::vector<uint64_t> numbers() const;
   size_t count() const { return versions_.size(); }
   size_t description_bytes() const;

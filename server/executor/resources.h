@@ -122,7 +122,7 @@ struct ModuleResource {
   std::map<std::string, std::string> symbols;
   std::vector<uint64_t> kernels;
   std::unordered_set<uint64_t> globals;
-  // Of its variables, as in the image (core/cuda/variable_names.h).
+  // Names of its variables, as in the image (core/cuda/variable_names.h).
   std::vector<std::string> variables;
 };
 

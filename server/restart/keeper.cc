@@ -59,7 +59,7 @@ class Keeper {
   }
 
   int Run() {
-    // Whoever could trace it would have every session's memory.
+    // A process that could trace it would have every session's memory.
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (!Listen()) return 1;
     std::deque<absl::Time> starts;

@@ -65,7 +65,7 @@ struct KeptState {
   std::vector<internal::TenantRecord> tenants;
   internal::DaemonRecord daemon;
   UniqueFd directory;
-  // Of everything, also what was closed.
+  // Covers everything, also what was closed.
   std::vector<std::string> names;
 };
 

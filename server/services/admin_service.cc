@@ -35,7 +35,7 @@ const std::string& NoObject() {
   return none;
 }
 
-// What a session's work may take to end before it is suspended.
+// How long a session's work may take to end before it is suspended.
 constexpr absl::Duration kSuspendTimeout = absl::Seconds(30);
 constexpr absl::Duration kUpgradeTimeout = absl::Seconds(30);
 constexpr size_t kMaxFileNameBytes = 128;

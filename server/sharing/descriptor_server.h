@@ -28,7 +28,7 @@ namespace holdfast {
 class DescriptorServer {
  public:
   static constexpr size_t kMaxSilent = 16;  // the oldest goes
-  // Of all users, who share it as FairShare says: one alone gets half.
+  // All users share it as FairShare says: one alone gets half.
   static constexpr size_t kMaxHolding = 1024;
 
   // Serves `socket`, of type SOCK_SEQPACKET, which listens at `path` and is

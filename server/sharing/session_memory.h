@@ -66,7 +66,7 @@ class SessionMemory {
   absl::Status Adopt(std::map<uint64_t, KeptChunk> chunks);
   // The same for one whose bytes are in a file, while the session is suspended.
   void AdoptSaved(const internal::ChunkCreated& chunk);
-  // What others have imported of these chunks, and what the session imported
+  // Imports of these chunks by others, and what the session imported
   // under this name, `version` if that is a collection's. NOT_FOUND: there is
   // no such chunk.
   absl::StatusOr<SharedResource> AdoptShared(

@@ -66,7 +66,7 @@ class Session {
     v1::ClientInfo client_info;
     std::string peer;
     std::string client;  // the name of the tenant that pays for it
-    // What its executors have done.
+    // The work of its executors.
     std::shared_ptr<const ExecutionTotals> execution =
         std::make_shared<ExecutionTotals>();
     absl::Duration grace;

@@ -23,7 +23,7 @@ namespace holdfast {
 // pages and writes their turns (executor/device_turns.h). Its thread sleeps
 // while no device has sessions of two tenants. Thread-safe.
 //
-// What an executor says of its GPU time and of waiting is believed, within what
+// An executor's word on its GPU time and on waiting is believed, within what
 // is possible: see THREAT_MODEL.md.
 class SharePacer {
  public:

@@ -20,7 +20,7 @@
 
 namespace holdfast {
 
-// Of a tenant's weight, which is its share of a busy device.
+// A tenant's weight, which is its share of a busy device.
 inline constexpr uint32_t kMaxTenantWeight = 1000;
 
 // One tenant of a policy file.
@@ -46,7 +46,7 @@ struct IdentityMap {
   std::map<gid_t, size_t> groups;
   // By subject, common name or alternative name.
   std::map<std::string, size_t> certificates;
-  // Of signed tokens.
+  // The keys of signed tokens.
   std::map<std::string, size_t> subjects;
   std::map<std::string, size_t> token_groups;
 

@@ -92,7 +92,7 @@ class Tenant {
   }
   uint64_t reserved_device_bytes() const;
 
-  // What the executors of its sessions have done.
+  // The work of the executors of its sessions.
   const ExecutionTotals& execution() const { return *execution_; }
   // Where that is counted.
   std::vector<std::shared_ptr<ExecutionTotals>> executions() const;

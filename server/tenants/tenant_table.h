@@ -104,7 +104,7 @@ class TenantTable {
   // something, by name.
   std::vector<std::shared_ptr<Tenant>> List() const;
 
-  // What the executors of all tenants have done that are not the policy's.
+  // The work of the executors of all tenants that are not the policy's.
   const ExecutionTotals& others() const { return *others_; }
   // The same of what compilers do.
   const CompileBudget& other_compiling() const { return *other_compiling_; }

@@ -241,7 +241,8 @@ TEST_F(RecoveryTest, ArenasViewsAndEventsComeBack) {
   const ArenaSpan span = arena->Allocate(kBytes / 2).value();
   const Buffer half = client.numbers().Sub(kBytes / 2, kBytes / 2).value();
   const Event event = client.session().device(0).CreateEvent().value();
-  // What has not been sent when the executor dies is not there afterwards.
+  // Output that has not been sent when the executor dies is not there
+  // afterwards.
   ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
   client.KillExecutor();
   ASSERT_TRUE(client.AwaitFault().has_value());

@@ -194,7 +194,7 @@ class Everything {
     ASSERT_EQ(imported_.Download(found, client_.stream()), absl::OkStatus());
     EXPECT_EQ(found, std::vector<uint32_t>(found.size(), value_));
     EXPECT_EQ(imported_counter_.Value().value(), count_);
-    // What one writes the other reads, still.
+    // One still reads what the other writes.
     ASSERT_EQ(imported_.Fill(++value_, client_.stream()), absl::OkStatus());
     ASSERT_EQ(imported_counter_.Signal(++count_, client_.stream()),
               absl::OkStatus());

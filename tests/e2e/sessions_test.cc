@@ -363,7 +363,7 @@ TEST_F(DetachTest, ASessionLivesOnWithoutAClientAndAnotherTakesItUp) {
       ASSERT_EQ(adopted.back().Download(found, stream), absl::OkStatus());
       EXPECT_EQ(found, numbers);
     }
-    // What it has taken over stays there, too.
+    // Buffers that it has taken over stay there, too.
     ASSERT_EQ((*session)->Detach(), absl::OkStatus());
   }
   auto last = Attach(id);

@@ -162,7 +162,7 @@ struct Held {
   std::vector<std::pair<Buffer, uint32_t>> parts;
   bool made_here = false;
   bool read_only = false;
-  // Of a process outside Holdfast: a fault costs the session its import.
+  // Memory of a process outside Holdfast: a fault costs the session its import.
   bool foreign = false;
 };
 

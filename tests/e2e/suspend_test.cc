@@ -319,7 +319,7 @@ TEST_F(SuspendTest, TheEndOfASuspendedSessionFreesItsHostMemory) {
 
 TEST_F(SuspendTest, RefusalsNameTheResourceAndTheSessionGoesOn) {
   Client client({.address = Address()});
-  // What the block before has freed may still be on its way out.
+  // Memory that the block before has freed may still be on its way out.
   const auto expect_refusal = [&](const std::string& text) {
     absl::Status status = Suspend(client).status();
     for (int i = 0; i < 500 && !absl::StrContains(status.message(), text);

@@ -47,7 +47,7 @@ uint64_t Shrink(uint64_t left, std::string& piece) {
   return piece.size();
 }
 
-// Of a file, which messages name if it is at fault.
+// The arrays of a file, which messages name if it is at fault.
 NextBytes FileBytes(const std::string& path, int fd, const FileArray& array) {
   return [path, &array, done = uint64_t{0},
           reader = std::make_shared<FileArrayReader>(fd, array)](
@@ -59,7 +59,7 @@ NextBytes FileBytes(const std::string& path, int fd, const FileArray& array) {
   };
 }
 
-// Of a collection's memory.
+// The arrays of a collection's memory.
 NextBytes DeviceBytes(const Collection& collection,
                       const v1::ArrayDescription& array, const Stream& stream) {
   return [&, done = uint64_t{0}](std::string& piece) mutable {

@@ -24,7 +24,7 @@ struct Inheritance {
   std::map<uint64_t, UniqueFd> host;      // memory of the host, by handle
   std::map<uint32_t, CUdeviceptr> bases;  // of the addresses, by device
   std::set<uint64_t> read_only;           // adopted chunks of collections
-  // Of its modules, if it ended in order.
+  // The variables of its modules, if it ended in order.
   std::optional<internal::SavedVariables> variables;
   // The step that is being repeated.
   const internal::JournalRecord* step = nullptr;

@@ -21,7 +21,7 @@ std::string Obstacle(const BufferResource& buffer, bool memory_stays) {
   return "";
 }
 
-// Of images that cannot be read no variables are saved.
+// No variables are saved of images that cannot be read.
 bool IsSaved(Resources& resources, const BufferResource& variable) {
   bool saved = false;
   resources.modules.ForEach([&](const ModuleResource& module) {

@@ -545,7 +545,7 @@ TEST_F(ForeignTest, DescriptorsThatAreNoDeviceMemoryAreRefused) {
       memfd_create("holdfast-device-chunk", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(small.get(), kBytes), 0);
   ASSERT_EQ(fcntl(small.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
-  // Of other drivers and kinds of the kernel's.
+  // Those of other drivers, and other kinds that the kernel has.
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   const UniqueFd event(eventfd(0, EFD_CLOEXEC));
   const UniqueFd poller(epoll_create1(EPOLL_CLOEXEC));

@@ -469,8 +469,10 @@ TEST_F(GraphTest, NodesOfSeveralDevicesShareAGraph) {
   int devices = 0;
   ASSERT_EQ(driver().cuDeviceGetCount(&devices), CUDA_SUCCESS);
   if (devices < 2) GTEST_SKIP() << "this machine has one device";
-  ASSERT_OK_AND_ASSIGN(const Buffer there,
-                       session().device(1).Allocate(kBytes));
+  const Device first = session().device(0), second = session().device(1);
+  ASSERT_OK(first.EnablePeerAccess(second));
+  ASSERT_OK(second.EnablePeerAccess(first));
+  ASSERT_OK_AND_ASSIGN(const Buffer there, second.Allocate(kBytes));
   GraphDefinition graph;
   ASSERT_OK_AND_ASSIGN(const GraphNode here,
                        graph.Add(KernelNode(kConfig, *add_, *x_, uint32_t{3})));

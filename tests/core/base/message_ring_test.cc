@@ -185,7 +185,7 @@ TEST_F(MessageRingTest, ATryNeverWaitsForAReaderThatTakesItsCounterBack) {
   });
   for (int tries = 0; tries < 200000; ++tries) {
     const auto tried = writer_.TryWrite("0123456789abcdef");
-    // What the reader says may be impossible by the time that it is read.
+    // The reader's word may be impossible by the time that it is read.
     if (!tried.ok()) {
       EXPECT_EQ(tried.status().code(), absl::StatusCode::kDataLoss);
     }

@@ -245,7 +245,7 @@ class Target : public FuzzTarget {
     }
   }
 
-  // What an executor may ask, for one execution.
+  // The questions that an executor may ask, for one execution.
   struct Supervisor {
     ObjectStore store{1 << 20};
     CodeCache code{"", 0};
@@ -330,7 +330,7 @@ class Target : public FuzzTarget {
     if (usage.imports().used() > 0) ++imports_;
   }
 
-  // What a supervisor asks of a session's executor.
+  // The questions of a supervisor to a session's executor.
   void Ask(ExecutorProcess& process, absl::Duration patience, Random& random) {
     for (uint64_t count = random.Below(4); count > 0; --count) {
       const absl::Time deadline = absl::Now() + patience;

@@ -333,7 +333,7 @@ TEST_F(CollectionTableTest, WatchersAreToldOfEverythingThatTheySee) {
   EXPECT_EQ(*table_.Delete({kAnna}, request), 2u);
   EXPECT_EQ(TakeTold(), (Told{"KIND_DELETED uid 1:weights 3",
                               "KIND_DELETED uid 1:weights 4"}));
-  // Of others, those that are shared.
+  // Those of others that are shared.
   ASSERT_TRUE(Commit(kBen, "weights").ok());
   EXPECT_EQ(TakeTold(), Told{});
   ShareWithAll(kBen, "weights");

@@ -35,7 +35,7 @@ class TurnScheduleTest : public testing::Test {
     used_.clear();
     for (; duration > absl::ZeroDuration(); duration -= kTick) Tick();
   }
-  // Of all that was used in the last Run.
+  // Shares of all that was used in the last Run.
   double Share(const std::string& name) {
     absl::Duration all;
     for (const auto& [each, used] : used_) all += used;
