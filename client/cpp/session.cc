@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/attach/resuming_relay.h"
 #include "client/cpp/attach/unacknowledged.h"
+#include "client/cpp/bearer_token.h"
 #include "client/cpp/channel.h"
 #include "client/cpp/daemon_stubs.h"
 #include "client/cpp/fault.h"
@@ -30,6 +31,7 @@
 #include "core/base/ring_pair.h"
 #include "core/base/status_macros.h"
 #include "core/base/utf8.h"
+#include "holdfast/v1/sessions.grpc.pb.h"
 #include "proto/protocol_limits.h"
 
 namespace holdfast {
@@ -43,6 +45,7 @@ constexpr absl::Duration kLeavePause = absl::Milliseconds(20);
 
 // For the next daemon to begin, where one has made way for it.
 constexpr absl::Duration kRestartTime = absl::Seconds(60);
+constexpr absl::Duration kConnectTime = absl::Seconds(10);
 constexpr absl::Duration kRestartPause = absl::Milliseconds(100);
 
 // Results come in batches of a megabyte or so, unless a single one is larger.
@@ -103,24 +106,32 @@ v1::OpenSessionRequest MakeRequest(const SessionOptions& options) {
   return request;
 }
 
-// A daemon that makes way for another says so; the next one opens the session.
+// A daemon that makes way for another says so, or is gone before it can; the
+// next one opens the session. Where there is none, nobody listens.
 absl::StatusOr<v1::OpenSessionResponse> CallOpen(
     Daemon& daemon, const v1::OpenSessionRequest& request) {
   const absl::Time deadline = absl::Now() + kRestartTime;
-  for (bool again = false;; again = true) {
+  std::shared_ptr<grpc::Channel> channel = daemon.channel();
+  while (true) {
     grpc::ClientContext context;
-    if (again) {
-      context.set_wait_for_ready(true);
-      context.set_deadline(absl::ToChronoTime(deadline));
-    }
     v1::OpenSessionResponse response;
     const grpc::Status status =
-        daemon.stubs().sessions.OpenSession(&context, request, &response);
+        v1::SessionService::NewStub(channel)->OpenSession(&context, request,
+                                                          &response);
     if (status.ok()) return response;
-    const bool may_retry =
+    const bool told =
         context.GetServerTrailingMetadata().count("grpc-retry-pushback-ms") > 0;
-    if (!may_retry || absl::Now() > deadline) return daemon.Explain(status);
+    const bool broken = status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+                        channel->GetState(false) != GRPC_CHANNEL_READY;
+    if ((!told && !broken) || absl::Now() > deadline) {
+      return daemon.Explain(status);
+    }
     absl::SleepFor(kRestartPause);
+    HOLDFAST_ASSIGN_OR_RETURN(const std::string token, DefaultToken());
+    auto next = Connect(daemon.address(), kConnectTime,
+                        daemon.is_embedded() ? "" : token);
+    if (!next.ok()) return daemon.Explain(status);
+    channel = *std::move(next);
   }
 }
 

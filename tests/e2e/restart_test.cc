@@ -153,14 +153,17 @@ class Everything {
         client_({.address = address}),
         shared_(owner_.session().device(0).AllocateShared(kBytes).value()),
         counter_(owner_.session().device(0).CreateSemaphore(3).value()),
-        imported_(client_.session()
-                      .device(0)
-                      .Import(shared_.Export().value())
-                      .value()),
-        imported_counter_(client_.session()
-                              .device(0)
-                              .ImportSemaphore(counter_.Export().value())
-                              .value()),
+        imported_(
+            client_.session()
+                .device(0)
+                .Import(shared_.Export({.rights = Rights::kReadWrite}).value())
+                .value()),
+        imported_counter_(
+            client_.session()
+                .device(0)
+                .ImportSemaphore(
+                    counter_.Export({.rights = Rights::kReadWrite}).value())
+                .value()),
         arena_(client_.session().CreateArena(kBytes).value()),
         span_(arena_->Allocate(kBytes).value()) {
     GraphDefinition definition;
