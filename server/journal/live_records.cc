@@ -2,6 +2,7 @@
 #include "server/journal/live_records.h"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 
@@ -19,6 +21,26 @@ namespace {
 using internal::JournalRecord;
 
 constexpr size_t kNone = SIZE_MAX;
+
+// Keys that lists stand for, in all records: a hostile journal has more.
+constexpr size_t kMaxListed = size_t{1} << 21;
+constexpr size_t kMaxListPrefix = 64;
+
+// The keys of a record: those of a list, or one.
+struct Keys {
+  absl::string_view prefix;  // of a list, with the "/" at its end
+  absl::string_view list;    // "1,2"; empty: there is one key, the whole
+};
+
+Keys SplitKey(absl::string_view key) {
+  const size_t begin = key.find("/{");
+  if (begin == absl::string_view::npos || begin > kMaxListPrefix ||
+      !absl::EndsWith(key, "}")) {
+    return {key, ""};
+  }
+  return {key.substr(0, begin + 1),
+          key.substr(begin + 2, key.size() - begin - 3)};
+}
 
 // A handle names one resource after the other, so that all references are
 // resolved to the record that made what they meant at their time.
@@ -73,20 +95,60 @@ class Liveness {
       note.ended = MakerOf(record.destroys());
       End(record.destroys());
     }
-    if (!record.key().empty()) Replace(record.key(), i);
+    if (!record.key().empty()) ReplaceBy(i);
   }
 
-  // Record `i` takes the place of the earlier one with this key, and of those
-  // with a key below it ("key/...").
-  void Replace(absl::string_view key, size_t i) {
+  // The record of a key, or of all keys of a list, that is the last so far.
+  struct Slot {
+    size_t record = kNone;
+    size_t keys = 0;  // that no later record has
+    size_t listed = 0;
+  };
+
+  void ReplaceBy(size_t i) {
+    const absl::string_view key = records_[i]->key();
+    const Keys keys = SplitKey(key);
+    // The same list again, whose keys no other record has taken: it needs no
+    // look at each of them.
+    const auto same = lists_.find(key);
+    if (same != lists_.end() &&
+        slots_[same->second].keys == slots_[same->second].listed) {
+      Slot& slot = slots_[same->second];
+      notes_[std::exchange(slot.record, i)].replaced = true;
+      return;
+    }
+    const size_t slot = slots_.size();
+    slots_.push_back({.record = i});
+    if (keys.list.empty() || listed_ > kMaxListed) return Replace(key, slot);
+    std::string each(keys.prefix);
+    for (const absl::string_view part : absl::StrSplit(keys.list, ',')) {
+      each.resize(keys.prefix.size());
+      each.append(part.data(), part.size());
+      Replace(each, slot);
+      ++listed_;
+    }
+    slots_[slot].listed = slots_[slot].keys;
+    lists_[key] = slot;
+  }
+
+  // The slot's record takes the place of the earlier one with this key, and of
+  // those with a key below it ("key/...").
+  void Replace(absl::string_view key, size_t slot) {
     const auto begin = keys_.lower_bound(absl::StrCat(key, "/"));
     auto end = begin;
     for (; end != keys_.end() && IsBelow(end->first, key); ++end) {
-      notes_[end->second].replaced = true;
+      TakeKey(end->second, slot);
     }
     keys_.erase(begin, end);
-    const auto [place, is_new] = keys_.try_emplace(key, i);
-    if (!is_new) notes_[std::exchange(place->second, i)].replaced = true;
+    ++slots_[slot].keys;
+    const auto [place, is_new] = keys_.try_emplace(std::string(key), slot);
+    if (!is_new) TakeKey(std::exchange(place->second, slot), slot);
+  }
+
+  // One of the keys of `slot` is a key of `by` from now on.
+  void TakeKey(size_t slot, size_t by) {
+    if (--slots_[slot].keys > 0 || slot == by) return;
+    notes_[slots_[slot].record].replaced = true;
   }
 
   static bool IsBelow(absl::string_view key, absl::string_view above) {
@@ -150,8 +212,11 @@ class Liveness {
   std::vector<Note> notes_;
   absl::flat_hash_map<uint64_t, size_t> makers_;  // of the handles that live
   absl::flat_hash_map<uint64_t, std::vector<uint64_t>> followers_;
-  // The last record of each key. Sorted: the keys below one are its neighbours.
-  absl::btree_map<absl::string_view, size_t> keys_;
+  // The slot of each key. Sorted: the keys below one are its neighbours.
+  absl::btree_map<std::string, size_t> keys_;
+  std::vector<Slot> slots_;
+  absl::flat_hash_map<absl::string_view, size_t> lists_;  // slots
+  size_t listed_ = 0;
   std::vector<size_t> unfinished_;  // kept, and what they need is not yet
 };
 

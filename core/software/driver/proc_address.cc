@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/software/driver/api/graph_versions.h"
 #include "core/software/driver/driver.h"
 #include "core/software/driver/error.h"
 #include "core/software/driver/fault.h"

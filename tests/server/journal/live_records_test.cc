@@ -104,6 +104,44 @@ TEST(LiveRecordsTest, AChangeReplacesEarlierOnesBelowIt) {
             Indices({0, 3, 4, 5, 6}));
 }
 
+TEST(LiveRecordsTest, AListIsReplacedOnceEachOfItsKeysIs) {
+  EXPECT_EQ(Live({{.creates = {1}},
+                  {.ends_with = 1, .key = "a/1"},
+                  {.ends_with = 1, .key = "a/{1,2}"},
+                  {.ends_with = 1, .key = "a/2"}}),
+            Indices({0, 2, 3}));
+  EXPECT_EQ(Live({{.creates = {1}},
+                  {.ends_with = 1, .key = "a/{1,2}"},
+                  {.ends_with = 1, .key = "a/{2,3}"},
+                  {.ends_with = 1, .key = "a/1"}}),
+            Indices({0, 2, 3}));
+  EXPECT_EQ(Live({{.creates = {1}},
+                  {.ends_with = 1, .key = "a/{1,2}"},
+                  {.ends_with = 1, .key = "a/3"},
+                  {.ends_with = 1, .key = "a"}}),
+            Indices({0, 3}));
+  EXPECT_EQ(Live({{.creates = {1}},
+                  {.ends_with = 1, .key = "a/{1,1}"},
+                  {.ends_with = 1, .key = "a/{1,1}"},
+                  {.ends_with = 1, .key = "a/{}"}}),
+            Indices({0, 2, 3}));
+}
+
+TEST(LiveRecordsTest, TheSameListReplacesAListUnlessAKeyWasTaken) {
+  EXPECT_EQ(Live({{.creates = {1}},
+                  {.ends_with = 1, .key = "a/{1,2}"},
+                  {.ends_with = 1, .key = "a/{1,2}"},
+                  {.ends_with = 1, .key = "a/{1,2}"}}),
+            Indices({0, 3}));
+  EXPECT_EQ(Live({{.creates = {1}},
+                  {.ends_with = 1, .key = "a/{1,2}"},
+                  {.ends_with = 1, .key = "a/{1,2}"},
+                  {.ends_with = 1, .key = "a/2"},
+                  {.ends_with = 1, .key = "a/{1,2}"},
+                  {.ends_with = 1, .key = "a/1"}}),
+            Indices({0, 4, 5}));
+}
+
 // Resource 2 has ended for good: 3 may lie in its memory.
 TEST(LiveRecordsTest, AReplacedChangeNeedsNothing) {
   EXPECT_EQ(Live({{.creates = {1}},
