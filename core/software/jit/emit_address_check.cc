@@ -34,7 +34,7 @@
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Operand;
 using ptx::Space;
 
@@ -52,9 +52,9 @@ uint64_t ReachOf(Space space) {
 }
 
 // Whether all lanes lie within reach of the first one of their unit.
-bool LanesAreNear(const Shape& shape, Space space) {
+bool LanesAreNear(const LaneShape& shape, Space space) {
   const auto limit =
-      static_cast<int64_t>(ReachOf(space) / (2 * lower::kWarpLanes));
+      static_cast<int64_t>(ReachOf(space) / (2 * analysis::kWarpLanes));
   return !shape.varying && -limit <= shape.stride && shape.stride <= limit;
 }
 
@@ -159,7 +159,8 @@ bool KernelEmitter::BranchIfBad(const Value& address, Space space,
   const bool together =
       static_cast<uint64_t>(address.shape.stride) % bytes == 0 &&
       LanesAreNear(address.shape, space);
-  const Value tested = together ? address : Reshape(address, Shape::Varying());
+  const Value tested =
+      together ? address : Reshape(address, LaneShape::Varying());
   const bool shared = space == Space::kShared;
   const KernelWindow& window = GetKernelWindow();
   const uint64_t size = shared ? kSharedWindowBytes : window.size;
@@ -210,7 +211,7 @@ void KernelEmitter::ReportAddress(const Value& address, Space space,
   if (lanes == nullptr) lanes = b_.I32(kAllLanes);
   if (lane_ != nullptr) lanes = LaneBit();
   NoteInstruction();
-  const int width = varying ? 1 : lower::kWarpLanes / parts;
+  const int width = varying ? 1 : analysis::kWarpLanes / parts;
   const auto room =
       space == Space::kShared ? AddressRoom::kShared : AddressRoom::kWindow;
   CallRuntime(sure ? "holdfast_bad_address" : "holdfast_check_addresses",

@@ -14,7 +14,7 @@
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Modifier;
 using ptx::Opcode;
@@ -53,16 +53,16 @@ void KernelEmitter::EmitArithmetic(const Instruction& instruction) {
                                                  : EmitSetpPair(instruction);
   }
   std::vector<Value> in = {Value{}};
-  std::vector<Shape> shapes = {Shape{}};
+  std::vector<LaneShape> shapes = {LaneShape{}};
   for (size_t i = 1; i < operands.size(); ++i) {
     in.push_back(Read(operands[i], SourceType(instruction, i)));
     shapes.push_back(in.back().shape);
   }
-  Value result{lower::ResultShape(instruction, shapes, mode_, lanes_),
+  Value result{analysis::ResultShape(instruction, shapes, mode_, lanes_),
                ResultType(instruction),
                {}};
   const bool affine = !result.shape.varying && result.shape.stride != 0;
-  if (affine && lower::Widens(instruction)) {
+  if (affine && analysis::Widens(instruction)) {
     for (const Value& value : in) {
       if (value.parts.empty() || value.shape.stride == 0 ||
           ptx::BitsOf(value.type) != 32) {
@@ -100,7 +100,7 @@ Value KernelEmitter::CombinePredicates(const Instruction& instruction,
     for (const Value& value : sources) bits.push_back(BitsOfPredicate(value));
     return PredicateOf(Compute(b_, instruction, bits));
   }
-  Value result{Shape::Varying(), Type::kPred, {}};
+  Value result{LaneShape::Varying(), Type::kPred, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::SmallVector<llvm::Value*, 4> parts;
     for (const Value& value : sources) parts.push_back(Vector(value, c));

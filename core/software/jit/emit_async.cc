@@ -8,7 +8,7 @@
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Modifier;
 using ptx::Opcode;
@@ -86,7 +86,7 @@ void KernelEmitter::CheckSource(const Operand& operand, const Value& from,
 
 // By lane: whether byte `at` of a copy is among the `valid` ones.
 Value KernelEmitter::WantedFrom(const Value& valid, uint32_t at) {
-  Value wanted{Shape::Varying(), Type::kPred, {}};
+  Value wanted{LaneShape::Varying(), Type::kPred, {}};
   for (llvm::Value* part : valid.parts) {
     wanted.parts.push_back(b_.CreateICmpUGT(part, b_.Splat(b_.I32(at))));
   }
@@ -106,10 +106,12 @@ Value KernelEmitter::ValidBytes(const Operand& operand, int bytes) {
   const bool predicate =
       operand.kind == Operand::Kind::kRegister &&
       kernel_.function->registers[operand.index].type == Type::kPred;
-  if (!predicate) return Reshape(Read(operand, Type::kU32), Shape::Varying());
+  if (!predicate)
+    return Reshape(Read(operand, Type::kU32), LaneShape::Varying());
   // One that holds: none.
-  const Value ignore = Reshape(Read(operand, Type::kPred), Shape::Varying());
-  Value valid{Shape::Varying(), Type::kU32, {}};
+  const Value ignore =
+      Reshape(Read(operand, Type::kPred), LaneShape::Varying());
+  Value valid{LaneShape::Varying(), Type::kU32, {}};
   for (llvm::Value* part : ignore.parts) {
     valid.parts.push_back(
         b_.CreateSelect(part, b_.Splat(b_.I32(0)),
@@ -126,7 +128,7 @@ Value KernelEmitter::LoadValid(const Value& from, const Value& valid,
   llvm::Value* const guard = guard_bits_;
   llvm::Value* bits = BitsOfPredicate(wanted);
   guard_bits_ = guard == nullptr ? bits : b_.CreateAnd(guard, bits);
-  Value loaded = Reshape(LoadFrom(from, Type::kB32), Shape::Varying());
+  Value loaded = Reshape(LoadFrom(from, Type::kB32), LaneShape::Varying());
   guard_bits_ = guard;
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* left = b_.CreateSub(valid.parts[c], offset);

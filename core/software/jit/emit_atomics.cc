@@ -17,7 +17,7 @@
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Modifier;
 using ptx::Opcode;
@@ -123,11 +123,11 @@ void KernelEmitter::EmitAtomicElement(const Instruction& instruction,
   llvm::Type* element = b_.TypeOf(type);
   llvm::Value* addresses = SpillAddresses(address);
   NoteLanes(lanes);
-  llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
+  llvm::AllocaInst* values = Spill(Reshape(value, LaneShape::Varying()));
   llvm::AllocaInst* swaps =
-      swap ? Spill(Reshape(swapped, Shape::Varying())) : nullptr;
+      swap ? Spill(Reshape(swapped, LaneShape::Varying())) : nullptr;
   llvm::AllocaInst* olds =
-      b_.AllocaAtEntry(llvm::ArrayType::get(element, lower::kWarpLanes));
+      b_.AllocaAtEntry(llvm::ArrayType::get(element, analysis::kWarpLanes));
   ForEachLane(lanes, [&](llvm::Value* lane) {
     auto of_lane = [&](llvm::Type* kind, llvm::Value* array) {
       return b_.CreateLoad(kind, b_.CreateGEP(kind, array, lane));
@@ -150,7 +150,7 @@ void KernelEmitter::EmitAtomicElement(const Instruction& instruction,
 void KernelEmitter::AtomicOfAll(const Instruction& instruction,
                                 const Value& address, const Value& value) {
   const Space space = SpaceOf(instruction);
-  for (int lane = 0; lane < lower::kWarpLanes; ++lane) {
+  for (int lane = 0; lane < analysis::kWarpLanes; ++lane) {
     const int chunk = lane / lanes_;
     const auto at = static_cast<uint64_t>(lane % lanes_);
     llvm::Value* place = b_.CreateExtractElement(Vector(address, chunk), at);

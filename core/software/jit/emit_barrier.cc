@@ -8,7 +8,7 @@
 
 namespace holdfast::software::jit {
 
-using lower::Meeting;
+using lower::ConvergencePoint;
 using ptx::Instruction;
 using ptx::Modifier;
 using ptx::Opcode;
@@ -49,7 +49,8 @@ llvm::Value* KernelEmitter::LoadI32(llvm::Value* place) {
 llvm::Value* KernelEmitter::OfFirstLane(const Value& value,
                                         llvm::Value* lanes) {
   if (value.shape.uniform()) return value.parts[0];
-  llvm::AllocaInst* values = Spill(Reshape(value, lower::Shape::Varying()));
+  llvm::AllocaInst* values =
+      Spill(Reshape(value, analysis::LaneShape::Varying()));
   llvm::Type* element = value.parts[0]->getType()->getScalarType();
   llvm::Value* lane =
       b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, lanes, b_.getTrue());
@@ -116,7 +117,7 @@ void KernelEmitter::MeetFull(size_t k) {
     Diverge(static_cast<int>(k), &parting_);
     return;
   }
-  if (lower::MeetingOf(instruction) == Meeting::kWarp) {
+  if (lower::ConvergencePointOf(instruction) == ConvergencePoint::kWarp) {
     if (instruction.opcode() != Opcode::kBar) EmitInstruction(instruction);
     b_.CreateBr(FullTarget(block.next));
     return;
@@ -167,7 +168,7 @@ void KernelEmitter::MeetMasked(size_t k) {
     b_.SetInsertPoint(some);
     b_.CreateStore(here, exec_);
   }
-  if (lower::MeetingOf(instruction) == Meeting::kWarp) {
+  if (lower::ConvergencePointOf(instruction) == ConvergencePoint::kWarp) {
     MeetWarpMasked(k);
   } else {
     MeetBlockMasked(k);
@@ -261,7 +262,7 @@ void KernelEmitter::Release(size_t k) {
 void KernelEmitter::EmitIdle() {
   b_.SetInsertPoint(idle_);
   for (const auto& [k, parked] : parked_) {
-    if (MeetingAt(k) == Meeting::kBlock) Release(k);
+    if (MeetingAt(k) == ConvergencePoint::kBlock) Release(k);
   }
   auto* again = b_.NewBlock("again");
   auto* rest = b_.NewBlock("idle.warp");
@@ -276,7 +277,7 @@ void KernelEmitter::EmitIdle() {
   for (const auto& [k, parked] : parked_) {
     llvm::Value* lanes = LoadI32(parked.lanes);
     waiting = b_.CreateOr(waiting, lanes);
-    if (MeetingAt(k) != Meeting::kWarp) continue;
+    if (MeetingAt(k) != ConvergencePoint::kWarp) continue;
     llvm::Value* some =
         b_.CreateZExt(b_.CreateICmpNE(lanes, b_.I32(0)), b_.getInt32Ty());
     Pend(static_cast<int>(k), lanes);
@@ -296,8 +297,9 @@ void KernelEmitter::EmitIdle() {
   b_.CreateBr(idle_);
 }
 
-Meeting KernelEmitter::MeetingAt(size_t k) const {
-  return lower::MeetingOf(kernel_.function->body[kernel_.blocks[k].first]);
+ConvergencePoint KernelEmitter::MeetingAt(size_t k) const {
+  return lower::ConvergencePointOf(
+      kernel_.function->body[kernel_.blocks[k].first]);
 }
 
 // Every 64th round of a loop that may be waiting for another thread. Returns

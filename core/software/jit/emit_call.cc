@@ -6,7 +6,7 @@
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Operand;
 using ptx::Type;
@@ -38,10 +38,10 @@ llvm::AllocaInst* KernelEmitter::CallForLanes(
   llvm::SmallVector<llvm::Value*, 8> in = {lanes};
   in.append(options.begin(), options.end());
   for (const Value& argument : arguments) {
-    in.push_back(Spill(Reshape(argument, Shape::Varying())));
+    in.push_back(Spill(Reshape(argument, LaneShape::Varying())));
   }
   llvm::AllocaInst* results = b_.AllocaAtEntry(
-      llvm::ArrayType::get(b_.getInt64Ty(), lower::kWarpLanes));
+      llvm::ArrayType::get(b_.getInt64Ty(), analysis::kWarpLanes));
   in.push_back(results);
   auto* call = b_.NewBlock("call");
   auto* after = b_.NewBlock("called");

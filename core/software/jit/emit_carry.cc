@@ -7,7 +7,7 @@
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Modifier;
 using ptx::Opcode;
@@ -28,8 +28,8 @@ void KernelEmitter::EmitCarry(const Instruction& instruction) {
   }
   Value carried;
   if (lower::TakesCarry(instruction)) carried = Read(carry, Type::kPred);
-  Value result{Shape::Varying(), type, {}};
-  Value out{Shape::Varying(), Type::kPred, {}};
+  Value result{LaneShape::Varying(), type, {}};
+  Value out{LaneShape::Varying(), Type::kPred, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* a = Vector(in[0], c);
     llvm::Value* b = Vector(in[1], c);

@@ -140,8 +140,8 @@ void KernelEmitter::EmitBlock(size_t k) {
   if (mode_ == Mode::kFull && shapes_[0].lane_loops[k] >= 0) {
     return LeaveForLaneLoop(k);
   }
-  if (lower::MeetingOf(kernel_.function->body[block.first]) !=
-      lower::Meeting::kNone) {
+  if (lower::ConvergencePointOf(kernel_.function->body[block.first]) !=
+      lower::ConvergencePoint::kNone) {
     return mode_ == Mode::kFull ? MeetFull(k) : MeetMasked(k);
   }
   for (uint32_t i = block.first; i < block.last; ++i) {

@@ -19,12 +19,12 @@
 namespace holdfast::software::jit {
 
 KernelEmitter::KernelEmitter(llvm::Module* module, const lower::Kernel& kernel,
-                             const lower::BlockShape& block, const Cpu& cpu)
+                             const analysis::BlockShape& block, const Cpu& cpu)
     : kernel_(kernel),
       block_(block),
       cpu_(cpu),
       lanes_(cpu.lanes),
-      chunks_(lower::kWarpLanes / cpu.lanes),
+      chunks_(analysis::kWarpLanes / cpu.lanes),
       b_(module, cpu.lanes),
       layout_(kernel.blocks.size(), kernel.function->registers.size()) {
   for (auto& storage : storage_) {
@@ -59,24 +59,25 @@ llvm::Value* KernelEmitter::LoadField(llvm::Value* base, size_t offset,
 std::optional<std::string> KernelEmitter::Emit(Part part) {
   for (Mode mode : {Mode::kFull, Mode::kMasked}) {
     shapes_[static_cast<int>(mode)] =
-        lower::ComputeShapes(kernel_, block_, mode, lanes_);
+        analysis::AnalyzeDivergence(kernel_, block_, mode, lanes_);
   }
   const size_t registers = kernel_.function->registers.size();
   ever_read_.resize(registers, false);
   for (const ptx::Instruction& instruction : kernel_.function->body) {
     for (uint32_t r : lower::RegistersRead(instruction)) ever_read_[r] = true;
   }
-  live_registers_ = lower::LiveRegisters(kernel_);
-  loops_ = lower::Loops(kernel_);
-  own_loops_ = lower::Loops(kernel_, /*past_barriers=*/false);
+  live_registers_ = analysis::LiveRegisters(kernel_);
+  loops_ = analysis::Loops(kernel_);
+  own_loops_ = analysis::Loops(kernel_, /*past_barriers=*/false);
   crosses_.resize(registers, false);
   for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
     for (size_t r = 0; r < registers; ++r) {
       if (live_registers_[k][r]) crosses_[r] = true;
     }
-    const lower::Meeting meeting = MeetingAt(k);
-    meetings_ = meetings_ || meeting != lower::Meeting::kNone;
-    block_meetings_ = block_meetings_ || meeting == lower::Meeting::kBlock;
+    const lower::ConvergencePoint meeting = MeetingAt(k);
+    meetings_ = meetings_ || meeting != lower::ConvergencePoint::kNone;
+    block_meetings_ =
+        block_meetings_ || meeting == lower::ConvergencePoint::kBlock;
   }
   llvm::Type* ptr = b_.getPtrTy();
   llvm::Type* i32 = b_.getInt32Ty();
@@ -221,11 +222,11 @@ void KernelEmitter::EmitWarpBody() {
   auto* start = b_.NewBlock("start");
   auto* initialised = b_.GetInsertBlock();
   b_.SetInsertPoint(start);
-  const uint32_t tail = block_.threads() % lower::kWarpLanes;
+  const uint32_t tail = block_.threads() % analysis::kWarpLanes;
   if (tail == 0) {
     b_.CreateBr(full_[0]);
   } else {
-    const uint32_t last_warp = block_.threads() / lower::kWarpLanes;
+    const uint32_t last_warp = block_.threads() / analysis::kWarpLanes;
     llvm::Value* bits = b_.I32((1u << tail) - 1);
     auto* partial = b_.NewBlock("partial");
     b_.CreateCondBr(b_.CreateICmpEQ(warp_, b_.I32(last_warp)), partial,
@@ -270,7 +271,7 @@ void KernelEmitter::FindMasked() {
   for (size_t k = 0; k < meets_.size(); ++k) {
     meets_[k] = meets_[k] && shapes_[0].meetings[k];
   }
-  if (block_.threads() % lower::kWarpLanes != 0) parting_.roots.insert(0);
+  if (block_.threads() % analysis::kWarpLanes != 0) parting_.roots.insert(0);
   arrival_ = parting_;
   arrival_.roots.insert(wrapping_.roots.begin(), wrapping_.roots.end());
   arrival_.entries.insert(wrapping_.entries.begin(), wrapping_.entries.end());
@@ -289,11 +290,12 @@ std::vector<bool> KernelEmitter::ReachableFrom(
     open.pop_back();
     if (at == lower::kExit || reachable[at]) continue;
     reachable[at] = true;
-    for (const int next : lower::Successors(kernel_, at)) open.push_back(next);
+    for (const int next : analysis::Successors(kernel_, at))
+      open.push_back(next);
   }
   for (size_t k = 0; k < reachable.size(); ++k) {
     if (shapes_[0].lane_loops[k] >= 0 &&
-        !lower::EntersLaneLoop(kernel_, shapes_[0].lane_loops, k)) {
+        !analysis::EntersScalarLoop(kernel_, shapes_[0].lane_loops, k)) {
       reachable[k] = false;
     }
   }
@@ -380,7 +382,7 @@ void KernelEmitter::EmitMaskedFunction(Part part) {
                              : nullptr);
     dispatch_.push_back(needed ? b_.NewBlock(absl::StrCat("dispatch", k))
                                : nullptr);
-    if (!needed || MeetingAt(k) == lower::Meeting::kNone) continue;
+    if (!needed || MeetingAt(k) == lower::ConvergencePoint::kNone) continue;
     const uint64_t parked = layout_.Parked(k);
     parked_[k] = {Slot(parked), Slot(parked + 4), Slot(parked + 8)};
   }

@@ -11,7 +11,7 @@
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Type;
 using Kind = AccessSite::Kind;
 
@@ -28,7 +28,7 @@ Value KernelEmitter::Gather(const Value& address, Type type,
   if (ByEight(type) && !address.shape.varying) {
     return GatherByOffset(address, type, bits);
   }
-  Value result{Shape::Varying(), type, {}};
+  Value result{LaneShape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* from = Vector(address, c);
     llvm::Value* mask = bits == nullptr ? nullptr : ChunkMask(bits, c);
@@ -55,7 +55,7 @@ Value KernelEmitter::GatherListed(const Value& address, Type type,
   llvm::Type* element = b_.TypeOf(type);
   llvm::Value* addresses = SpillAddresses(address);
   NoteLanes(bits);
-  Value result{Shape::Varying(), type, {}};
+  Value result{LaneShape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
     result.parts.push_back(llvm::Constant::getNullValue(b_.VectorOf(element)));
   }
@@ -100,7 +100,7 @@ Value KernelEmitter::GatherByOffset(const Value& address, Type type,
     offsets.push_back(b_.getInt64(static_cast<uint64_t>(address.shape.stride) *
                                   static_cast<uint64_t>(i)));
   }
-  Value result{Shape::Varying(), type, {}};
+  Value result{LaneShape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* mask = bits == nullptr ? nullptr : ChunkMask(bits, c);
     llvm::SmallVector<llvm::Value*, 2> parts;
@@ -163,7 +163,7 @@ Value KernelEmitter::GatherStrided(const Value& address, Type type) {
   if (ByEight(type)) return Gather(address, type, nullptr);
   llvm::Type* element = b_.TypeOf(type);
   const llvm::Align align(ptx::BytesOf(type));
-  Value result{Shape::Varying(), type, {}};
+  Value result{LaneShape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* part = llvm::PoisonValue::get(b_.VectorOf(element));
     for (int i = 0; i < lanes_; ++i) {
@@ -182,7 +182,7 @@ Value KernelEmitter::GatherStrided(const Value& address, Type type) {
 llvm::Value* KernelEmitter::SpillAddresses(const Value& addresses) {
   llvm::Value* array = b_.CreateConstInBoundsGEP1_64(
       b_.getInt8Ty(), worker_, offsetof(WorkerContext, addresses));
-  const Value lanes = Reshape(addresses, Shape::Varying());
+  const Value lanes = Reshape(addresses, LaneShape::Varying());
   for (int c = 0; c < chunks_; ++c) {
     b_.CreateAlignedStore(
         lanes.parts[c],
@@ -196,7 +196,7 @@ llvm::Value* KernelEmitter::SpillAddresses(const Value& addresses) {
 llvm::AllocaInst* KernelEmitter::Spill(const Value& value) {
   llvm::Type* element = value.parts[0]->getType()->getScalarType();
   llvm::AllocaInst* array =
-      b_.AllocaAtEntry(llvm::ArrayType::get(element, lower::kWarpLanes));
+      b_.AllocaAtEntry(llvm::ArrayType::get(element, analysis::kWarpLanes));
   const llvm::Align align(element->getPrimitiveSizeInBits() / 8);
   for (int c = 0; c < chunks_; ++c) {
     b_.CreateAlignedStore(value.parts[c],
@@ -249,7 +249,7 @@ void KernelEmitter::Scatter(const Value& address, const Value& value,
   const llvm::Align align(ptx::BytesOf(value.type));
   llvm::Value* addresses = SpillAddresses(address);
   NoteLanes(bits);
-  llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
+  llvm::AllocaInst* values = Spill(Reshape(value, LaneShape::Varying()));
   llvm::Type* element = b_.TypeOf(value.type);
   ForEachLane(bits, [&](llvm::Value* lane) {
     llvm::Value* to = b_.CreateLoad(
@@ -264,7 +264,7 @@ void KernelEmitter::Scatter(const Value& address, const Value& value,
 // All lanes store, in a row.
 void KernelEmitter::ScatterAll(const Value& address, const Value& value) {
   const llvm::Align align(ptx::BytesOf(value.type));
-  for (int lane = 0; lane < lower::kWarpLanes; ++lane) {
+  for (int lane = 0; lane < analysis::kWarpLanes; ++lane) {
     const int chunk = lane / lanes_;
     const auto at = static_cast<uint64_t>(lane % lanes_);
     llvm::Value* to =

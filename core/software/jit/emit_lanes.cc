@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops that one lane after the other runs by itself (lower/lane_loops.h). Full
-// code leaves in front of them, and masked code has them as plain scalar code:
-// while lane_ is set, every value is uniform, for there is one lane.
+// Loops that one lane after the other runs by itself (analysis/scalar_loops.h).
+// Full code leaves in front of them, and masked code has them as plain scalar
+// code: while lane_ is set, every value is uniform, for there is one lane.
 #include "core/software/jit/kernel_emitter.h"
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Operand;
 using ptx::Type;
 
 // Full code: no lane has run ahead yet.
 void KernelEmitter::LeaveForLaneLoop(size_t k) {
-  if (!lower::EntersLaneLoop(kernel_, shapes_[0].lane_loops, k)) {
+  if (!analysis::EntersScalarLoop(kernel_, shapes_[0].lane_loops, k)) {
     b_.CreateUnreachable();
     return;
   }
@@ -146,7 +146,7 @@ void KernelEmitter::BranchAlone(const Instruction* instruction, size_t k) {
 void KernelEmitter::TakeIn(uint32_t r, llvm::Value* lane) {
   const Type type = kernel_.function->registers[r].type;
   lane_registers_[r] = b_.AllocaAtEntry(b_.TypeOf(type));
-  const Shape& shape = shapes_[1].registers[r];
+  const LaneShape& shape = shapes_[1].registers[r];
   llvm::Value* value = nullptr;
   if (shape.varying && type == Type::kPred) {
     llvm::Value* bits = LoadI32(Storage(r, Mode::kMasked)[0].pointer);
@@ -176,7 +176,7 @@ void KernelEmitter::LeaveLaneLoop(int target) {
 // Every lane then stores the same.
 void KernelEmitter::GiveBack(uint32_t r) {
   const Type type = kernel_.function->registers[r].type;
-  const Shape& shape = shapes_[1].registers[r];
+  const LaneShape& shape = shapes_[1].registers[r];
   const Place place = Storage(r, Mode::kMasked)[0];
   llvm::Value* value = ReadRegister(r, Mode::kMasked).parts[0];
   if (shape.varying && type == Type::kPred) {
@@ -199,7 +199,7 @@ void KernelEmitter::GiveBack(uint32_t r) {
 }
 
 // Returns how far `lane` of a unit lies from the unit's base.
-llvm::Value* KernelEmitter::Reach(llvm::Value* base, const Shape& shape,
+llvm::Value* KernelEmitter::Reach(llvm::Value* base, const LaneShape& shape,
                                   llvm::Value* lane) {
   llvm::Type* type = base->getType();
   return b_.CreateMul(b_.CreateZExtOrTrunc(lane, type),
@@ -210,7 +210,7 @@ llvm::Value* KernelEmitter::Reach(llvm::Value* base, const Shape& shape,
 Value KernelEmitter::AtLane(const Value& value, llvm::Value* lane) {
   if (value.shape.uniform()) return value;
   if (value.type == Type::kPred) {
-    llvm::Value* bits = BitsOfPredicate(Reshape(value, Shape::Varying()));
+    llvm::Value* bits = BitsOfPredicate(Reshape(value, LaneShape::Varying()));
     return Uniform(value.type,
                    b_.CreateTrunc(b_.CreateLShr(bits, lane), b_.getInt1Ty()));
   }
@@ -220,7 +220,7 @@ Value KernelEmitter::AtLane(const Value& value, llvm::Value* lane) {
         b_.CreateAdd(value.parts[0], Reach(value.parts[0], value.shape, lane)));
   }
   llvm::Type* element = value.parts[0]->getType()->getScalarType();
-  llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
+  llvm::AllocaInst* values = Spill(Reshape(value, LaneShape::Varying()));
   return Uniform(value.type,
                  b_.CreateLoad(element, b_.CreateGEP(element, values, lane)));
 }

@@ -17,7 +17,7 @@
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Modifier;
 using ptx::Operand;
@@ -214,7 +214,7 @@ void KernelEmitter::EmitStore(const Instruction& instruction) {
 void KernelEmitter::EmitSpaceTest(const Instruction& instruction) {
   const Value address = Read(instruction.operands[1], Type::kU64);
   const bool vectors = !address.shape.uniform();
-  Value inside{vectors ? Shape::Varying() : Shape{}, Type::kPred, {}};
+  Value inside{vectors ? LaneShape::Varying() : LaneShape{}, Type::kPred, {}};
   for (int c = 0; c < (vectors ? chunks_ : 1); ++c) {
     inside.parts.push_back(
         IsIn(instruction.modifiers.words[0],
@@ -237,7 +237,7 @@ llvm::Value* KernelEmitter::IsIn(Modifier space, llvm::Value* address) {
     case Modifier::kSharedCluster:
       return within(shared_, kSharedMemoryBytes);
     case Modifier::kLocal:
-      return within(local_, kernel_.local_bytes * lower::kWarpLanes);
+      return within(local_, kernel_.local_bytes * analysis::kWarpLanes);
     case Modifier::kParam:
     case Modifier::kParamEntry:
       return within(b_.CreatePtrToInt(parameters_, b_.getInt64Ty()),
@@ -348,7 +348,7 @@ Value KernelEmitter::LoadFrom(const Value& address, Type type) {
   if (address.shape.varying || address.shape.stride != ptx::BytesOf(type)) {
     return Gather(address, type, bits);
   }
-  Value result{Shape::Varying(), type, {}};
+  Value result{LaneShape::Varying(), type, {}};
   if (bits != nullptr) NoteLanes(bits);
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* from = Pointer(Base(address, c));
@@ -409,7 +409,7 @@ void KernelEmitter::StoreUniform(const Value& address, const Value& value,
     llvm::Value* lane = b_.CreateSub(
         b_.I32(31),
         b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits, b_.getTrue()));
-    llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
+    llvm::AllocaInst* values = Spill(Reshape(value, LaneShape::Varying()));
     llvm::Type* element = b_.TypeOf(value.type);
     scalar = b_.CreateLoad(element, b_.CreateGEP(element, values, lane));
   }

@@ -45,8 +45,8 @@ void KernelEmitter::LeaveFull(const std::vector<bool>& registers,
 
 // Whether both codes keep a register in the same way.
 bool KernelEmitter::KeptAlike(uint32_t index) const {
-  const lower::Shape& full = shapes_[0].registers[index];
-  const lower::Shape& masked = shapes_[1].registers[index];
+  const analysis::LaneShape& full = shapes_[0].registers[index];
+  const analysis::LaneShape& masked = shapes_[1].registers[index];
   return full.varying == masked.varying && PartsOf(full) == PartsOf(masked);
 }
 
@@ -118,7 +118,7 @@ void KernelEmitter::ReenterFull(size_t k) {
   for (uint32_t r = 0; r < live_registers_[k].size(); ++r) {
     if (!live_registers_[k][r]) continue;
     Value value = ReadRegister(r, Mode::kMasked);
-    const lower::Shape& shape = shapes_[0].registers[r];
+    const analysis::LaneShape& shape = shapes_[0].registers[r];
     if (!shape.varying && value.shape.varying) {
       // As FitsFull has found: the first lane tells all.
       for (llvm::Value*& part : value.parts) {
@@ -145,7 +145,7 @@ void KernelEmitter::ReenterFull(size_t k) {
 // i1: whether a register of masked code has its shape of full code. Null: it
 // cannot have another.
 llvm::Value* KernelEmitter::FitsFull(uint32_t index) {
-  const lower::Shape& shape = shapes_[0].registers[index];
+  const analysis::LaneShape& shape = shapes_[0].registers[index];
   if (shape.varying) return nullptr;
   const Value value = ReadRegister(index, Mode::kMasked);
   if (value.type == Type::kPred) {
@@ -183,7 +183,7 @@ llvm::Value* KernelEmitter::FitsFull(uint32_t index) {
 // a region, by the lanes that wait for it at other blocks.
 std::vector<bool> KernelEmitter::NeededAt(
     const Instruction& instruction) const {
-  std::vector<bool> needed = lower::LiveRegistersAt(
+  std::vector<bool> needed = analysis::LiveRegistersAt(
       kernel_, live_registers_, block_at_,
       static_cast<uint32_t>(&instruction - kernel_.function->body.data()));
   if (region_ == nullptr) return needed;
@@ -201,7 +201,7 @@ std::vector<bool> KernelEmitter::NeededAt(
 void KernelEmitter::CheckNoWrap(const Instruction& instruction,
                                 const Value& narrow) {
   const bool is_signed = ptx::IsSigned(narrow.type);
-  const int lanes = narrow.shape.wide ? lower::kWarpLanes : lanes_;
+  const int lanes = narrow.shape.wide ? analysis::kWarpLanes : lanes_;
   int32_t reach = 0;
   if (__builtin_mul_overflow(narrow.shape.stride, lanes - 1, &reach)) {
     // Such a stride wraps for every base.

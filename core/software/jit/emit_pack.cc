@@ -5,7 +5,7 @@
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Opcode;
 using ptx::Type;
@@ -36,7 +36,7 @@ void KernelEmitter::EmitPack(const Instruction& instruction) {
   const int each = bits / static_cast<int>(elements.size());
   const Type narrow = PartOf(each);
   if (narrow == Type::kNone) return Fail(instruction, "bad vector");
-  Value result{Shape::Varying(), instruction.type(), {}};
+  Value result{LaneShape::Varying(), instruction.type(), {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* whole = nullptr;
     for (size_t i = 0; i < elements.size(); ++i) {
@@ -60,14 +60,14 @@ void KernelEmitter::EmitUnpack(const Instruction& instruction) {
   }
   const Value whole = Read(instruction.operands[1], instruction.type());
   for (size_t i = 0; i < elements.size(); ++i) {
-    Value part{Shape::Varying(), narrow, {}};
+    Value part{LaneShape::Varying(), narrow, {}};
     for (int c = 0; c < chunks_; ++c) {
       part.parts.push_back(
           b_.CreateTrunc(b_.CreateLShr(Vector(whole, c), each * i),
                          b_.VectorOf(b_.getIntNTy(each))));
     }
     if (whole.shape.chunk_uniform() && whole.shape.wide) {
-      part.shape = Shape{};
+      part.shape = LaneShape{};
       part.parts.resize(1);
       part.parts[0] = b_.CreateTrunc(b_.CreateLShr(whole.parts[0], each * i),
                                      b_.getIntNTy(each));

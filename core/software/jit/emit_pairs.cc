@@ -8,7 +8,7 @@
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Type;
 
@@ -19,7 +19,7 @@ void KernelEmitter::EmitSetpPair(const Instruction& instruction) {
   const Type half = ptx::HalfOf(instruction.type());
   Value results[2];
   for (Value& result : results) {
-    result = {Shape::Varying(), Type::kPred, {}};
+    result = {LaneShape::Varying(), Type::kPred, {}};
   }
   const Value a = Read(operands[2], instruction.type());
   const Value b = Read(operands[3], instruction.type());
@@ -58,8 +58,8 @@ void KernelEmitter::EmitLogicPair(const Instruction& instruction) {
     in[i] = Read(operands[i + 2], instruction.type());
   }
   const Value with = Read(operands[6], Type::kPred);
-  Value bits{lower::Shape::Varying(), instruction.type(), {}};
-  Value any{lower::Shape::Varying(), Type::kPred, {}};
+  Value bits{analysis::LaneShape::Varying(), instruction.type(), {}};
+  Value any{analysis::LaneShape::Varying(), Type::kPred, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* result =
         LookUpLogic(b_, Vector(in[0], c), Vector(in[1], c), Vector(in[2], c),

@@ -50,7 +50,7 @@ void KernelEmitter::Prefetch(const Operand& place, const Value& address,
 void KernelEmitter::FetchAt(const Value& address, uint64_t bytes,
                             llvm::Value* distance, uint32_t level, bool write) {
   const int parts = static_cast<int>(address.parts.size());
-  const auto size = static_cast<int>(lower::kWarpLanes * bytes) / parts;
+  const auto size = static_cast<int>(analysis::kWarpLanes * bytes) / parts;
   for (llvm::Value* part : address.parts) {
     llvm::Value* first = Pointer(b_.CreateAdd(part, distance));
     for (int at = 0; at < size; at += kLine) {
@@ -71,7 +71,7 @@ bool KernelEmitter::IsFetched(const Operand& place, uint64_t bytes) {
   }
   const auto [at, is_new] =
       prefetch_.offsets.try_emplace(place.index, place.offset);
-  const auto width = static_cast<int64_t>(lower::kWarpLanes * bytes) / 2;
+  const auto width = static_cast<int64_t>(analysis::kWarpLanes * bytes) / 2;
   if (!is_new && std::abs(at->second - place.offset) < width) return true;
   at->second = place.offset;
   return false;

@@ -18,18 +18,18 @@
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Operand;
 using ptx::Special;
 using ptx::Type;
 
 // How many scalars or vectors make up a value of this shape.
-int KernelEmitter::PartsOf(const Shape& shape) const {
+int KernelEmitter::PartsOf(const LaneShape& shape) const {
   return !shape.varying && shape.wide ? 1 : chunks_;
 }
 
 Value KernelEmitter::Uniform(Type type, llvm::Value* scalar) {
-  return Value{Shape{}, type, {scalar}};
+  return Value{LaneShape{}, type, {scalar}};
 }
 
 // The scalar that a chunk's lanes count from.
@@ -52,7 +52,7 @@ llvm::Value* KernelEmitter::Vector(const Value& value, int chunk) {
 }
 
 // To a shape that the value has, too: never from varying to another.
-Value KernelEmitter::Reshape(const Value& value, const Shape& shape) {
+Value KernelEmitter::Reshape(const Value& value, const LaneShape& shape) {
   if (value.shape == shape) return value;
   Value result{shape, value.type, {}};
   for (int c = 0; c < PartsOf(shape); ++c) {
@@ -74,7 +74,7 @@ Value KernelEmitter::As(const Value& value, Type type) {
   }
   const bool affine = !value.shape.varying && value.shape.stride != 0;
   if (affine && (to > from || !target->isIntegerTy())) {
-    source = Reshape(value, Shape::Varying());
+    source = Reshape(value, LaneShape::Varying());
   }
   Value result{source.shape, type, {}};
   for (llvm::Value* part : source.parts) {
@@ -107,7 +107,7 @@ bool KernelEmitter::OnlyInItsBlock(uint32_t index) const {
 // their block; the others are in the frame.
 llvm::SmallVector<KernelEmitter::Place, 4> KernelEmitter::Storage(
     uint32_t index, Mode mode) {
-  const Shape& shape = shapes_[static_cast<int>(mode)].registers[index];
+  const LaneShape& shape = shapes_[static_cast<int>(mode)].registers[index];
   const Type type = kernel_.function->registers[index].type;
   // Predicates: one bit a lane.
   const bool bits = shape.varying && type == Type::kPred;
@@ -135,7 +135,7 @@ llvm::SmallVector<KernelEmitter::Place, 4> KernelEmitter::Storage(
 
 // A varying predicate, from one bit a lane.
 Value KernelEmitter::PredicateOf(llvm::Value* bits) {
-  Value value{Shape::Varying(), Type::kPred, {}, bits};
+  Value value{LaneShape::Varying(), Type::kPred, {}, bits};
   for (int c = 0; c < chunks_; ++c) value.parts.push_back(ChunkMask(bits, c));
   return value;
 }
@@ -186,7 +186,7 @@ void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
     b_.CreateStore(AtLane(As(value, type), lane_).parts[0], place);
     return;
   }
-  const Shape& shape = shapes_[static_cast<int>(mode)].registers[index];
+  const LaneShape& shape = shapes_[static_cast<int>(mode)].registers[index];
   const auto storage = Storage(index, mode);
   const Value stored = Reshape(As(value, type), shape);
   if (shape.varying && type == Type::kPred) {
@@ -213,8 +213,8 @@ void KernelEmitter::WriteRegister(uint32_t index, const Value& value, Mode mode,
 }
 
 // Under a mask, lanes that do not run keep their values, unless the analysis
-// has found that no lane can see them (Shapes::overwrite). This spares a load
-// and a blend for most temporaries.
+// has found that no lane can see them (DivergenceAnalysis::overwrite). This
+// spares a load and a blend for most temporaries.
 void KernelEmitter::Write(const Operand& operand, Value value) {
   if (operand.kind != Operand::Kind::kRegister) return;  // the sink
   const bool keep = (mode_ == Mode::kMasked || region_ != nullptr) &&
@@ -257,7 +257,7 @@ Value KernelEmitter::Read(const Operand& operand, Type type) {
 }
 
 Value KernelEmitter::ReadLanemask(Special special) {
-  Value result{Shape::Varying(), Type::kU32, {}};
+  Value result{LaneShape::Varying(), Type::kU32, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* equal = b_.CreateShl(b_.Splat(b_.I32(1)), LaneNumbers(c));
     llvm::Value* less = b_.CreateSub(equal, b_.Splat(b_.I32(1)));
@@ -344,8 +344,9 @@ Value KernelEmitter::ReadAddress(const Operand& operand) {
   }
   llvm::Value* offset = b_.getInt64(kernel_.AddressOf(operand));
   const auto stride = static_cast<int64_t>(kernel_.local_bytes);
-  return Value{
-      Shape{false, true, stride}, Type::kU64, {b_.CreateAdd(local_, offset)}};
+  return Value{LaneShape{false, true, stride},
+               Type::kU64,
+               {b_.CreateAdd(local_, offset)}};
 }
 
 // Coordinates of threads come from the warp's number, in the shape that the
@@ -363,7 +364,7 @@ Value KernelEmitter::ReadSpecial(Special special) {
     case Special::kNtidX:
     case Special::kNtidY:
     case Special::kNtidZ:
-      return Value{lower::ShapeOfSpecial(special, block_, lanes_),
+      return Value{analysis::ShapeOfSpecial(special, block_, lanes_),
                    type,
                    {b_.I32(extent[axis(Special::kNtidX)])}};
     case Special::kCtaidX:
@@ -376,7 +377,7 @@ Value KernelEmitter::ReadSpecial(Special special) {
       return Uniform(type, grid_[axis(Special::kNctaidX)]);
     case Special::kLaneid:
       return Value{
-          lower::ShapeOfSpecial(special, block_, lanes_), type, {b_.I32(0)}};
+          analysis::ShapeOfSpecial(special, block_, lanes_), type, {b_.I32(0)}};
     case Special::kWarpid:
       return Uniform(type, warp_);
     case Special::kNwarpid:
@@ -398,10 +399,10 @@ Value KernelEmitter::ReadSpecial(Special special) {
       return ReadLaunch(special);
   }
   // tid: from the thread's linear number in the block.
-  Value linear{Shape{false, true, 1},
+  Value linear{LaneShape{false, true, 1},
                Type::kU32,
-               {b_.CreateMul(warp_, b_.I32(lower::kWarpLanes))}};
-  Value result{lower::ShapeOfSpecial(special, block_, lanes_), type, {}};
+               {b_.CreateMul(warp_, b_.I32(analysis::kWarpLanes))}};
+  Value result{analysis::ShapeOfSpecial(special, block_, lanes_), type, {}};
   for (int c = 0; c < PartsOf(result.shape); ++c) {
     llvm::Value* part =
         result.shape.varying ? Vector(linear, c) : Base(linear, c);

@@ -56,7 +56,8 @@ llvm::Value* KernelEmitter::GroupPointer(const Value& address, int lane) {
 // By element, each with the parts of all chunks.
 std::vector<Value> KernelEmitter::LoadGroups(const Value& address, Type type,
                                              size_t count) {
-  std::vector<Value> elements(count, Value{lower::Shape::Varying(), type, {}});
+  std::vector<Value> elements(count,
+                              Value{analysis::LaneShape::Varying(), type, {}});
   const int each = count == 2 ? lanes_ / 2 : 1;  // groups at a time
   const int width = each * static_cast<int>(count);
   for (int c = 0; c < chunks_; ++c) {
@@ -103,7 +104,7 @@ std::vector<Value> KernelEmitter::LoadWhole(const Value& address, Type type,
   llvm::Value* addresses = SpillAddresses(address);
   llvm::Value* lanes = LaneMask() == nullptr ? b_.I32(~0u) : LaneMask();
   NoteLanes(lanes);
-  Value zeros{lower::Shape::Varying(), Type::kU64, {}};
+  Value zeros{analysis::LaneShape::Varying(), Type::kU64, {}};
   zeros.parts.assign(chunks_, llvm::Constant::getNullValue(b_.VectorOf(word)));
   Parts places;
   for (int i = 0; i < bits; i += 64) {
@@ -125,7 +126,7 @@ std::vector<Value> KernelEmitter::LoadWhole(const Value& address, Type type,
   });
   std::vector<Value> words;
   for (llvm::Value* place : places) {
-    words.push_back({lower::Shape::Varying(), Type::kU64, {}});
+    words.push_back({analysis::LaneShape::Varying(), Type::kU64, {}});
     for (int c = 0; c < chunks_; ++c) {
       words.back().parts.push_back(b_.CreateAlignedLoad(
           b_.VectorOf(word), b_.CreateConstGEP1_32(word, place, c * lanes_),
@@ -171,7 +172,7 @@ Value KernelEmitter::WordOf(absl::Span<const Value> elements, int first_bit,
                             int bits) {
   const int each = ptx::BitsOf(elements[0].type);
   llvm::Type* vector = b_.VectorOf(b_.getIntNTy(bits));
-  Value word{lower::Shape::Varying(), Type::kU64, {}};
+  Value word{analysis::LaneShape::Varying(), Type::kU64, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* sum = llvm::Constant::getNullValue(vector);
     for (size_t i = 0; i < elements.size(); ++i) {
@@ -194,7 +195,7 @@ Value KernelEmitter::ElementOf(absl::Span<const Value> words, Type type,
   const int each = ptx::BitsOf(type);
   const int at = static_cast<int>(i) * each;
   llvm::Type* vector = b_.VectorOf(b_.getIntNTy(each));
-  Value element{lower::Shape::Varying(), type, {}};
+  Value element{analysis::LaneShape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* part = b_.CreateZExtOrTrunc(
         b_.CreateLShr(words[at / 64].parts[c], at % 64), vector);

@@ -8,7 +8,7 @@
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Modifier;
 using ptx::Opcode;
@@ -69,8 +69,8 @@ void KernelEmitter::EmitShuffle(const Instruction& instruction) {
   const Value value = Read(operands[first], Type::kB32);
   const Value by = Read(operands[first + 1], Type::kB32);
   const Value limits = Read(operands[first + 2], Type::kB32);
-  Value result{Shape::Varying(), Type::kB32, {}};
-  Value inside{Shape::Varying(), Type::kPred, {}};
+  Value result{LaneShape::Varying(), Type::kB32, {}};
+  Value inside{LaneShape::Varying(), Type::kPred, {}};
   for (int c = 0; c < chunks_; ++c) {
     llvm::Value* lane = LaneNumbers(c);
     llvm::Value* amount = b_.CreateAnd(Vector(by, c), b_.Splat(b_.I32(31)));
@@ -125,7 +125,7 @@ void KernelEmitter::EmitMatch(const Instruction& instruction) {
   const auto& operands = instruction.operands;
   const Value value = Read(operands[operands.size() - 2], instruction.type());
   llvm::Value* members = Members(instruction);
-  llvm::AllocaInst* values = Spill(Reshape(value, Shape::Varying()));
+  llvm::AllocaInst* values = Spill(Reshape(value, LaneShape::Varying()));
   const bool wide = ptx::BitsOf(instruction.type()) == 64;
   if (instruction.modifiers.Has(Modifier::kAll)) {
     llvm::Value* same =
@@ -139,7 +139,7 @@ void KernelEmitter::EmitMatch(const Instruction& instruction) {
     return;
   }
   llvm::AllocaInst* masks = b_.AllocaAtEntry(
-      llvm::ArrayType::get(b_.getInt32Ty(), lower::kWarpLanes));
+      llvm::ArrayType::get(b_.getInt32Ty(), analysis::kWarpLanes));
   CallRuntime(wide ? "holdfast_match_any64" : "holdfast_match_any32",
               b_.getVoidTy(), {values, members, masks});
   Write(operands[0], LoadLanes(masks, Type::kB32));
@@ -148,7 +148,7 @@ void KernelEmitter::EmitMatch(const Instruction& instruction) {
 // The lanes' values from an array on the stack.
 Value KernelEmitter::LoadLanes(llvm::AllocaInst* array, Type type) {
   llvm::Type* element = b_.TypeOf(type);
-  Value result{Shape::Varying(), type, {}};
+  Value result{LaneShape::Varying(), type, {}};
   for (int c = 0; c < chunks_; ++c) {
     result.parts.push_back(b_.CreateAlignedLoad(
         b_.VectorOf(element), b_.CreateConstGEP1_32(element, array, c * lanes_),
@@ -217,7 +217,7 @@ llvm::Value* KernelEmitter::Reduce(const Instruction& instruction,
 void KernelEmitter::EmitElect(const Instruction& instruction) {
   llvm::Value* leader = b_.CreateBinaryIntrinsic(
       llvm::Intrinsic::cttz, Members(instruction), b_.getFalse());
-  Value chosen{Shape::Varying(), Type::kPred, {}};
+  Value chosen{LaneShape::Varying(), Type::kPred, {}};
   for (int c = 0; c < chunks_; ++c) {
     chosen.parts.push_back(b_.CreateICmpEQ(LaneNumbers(c), b_.Splat(leader)));
   }

@@ -18,15 +18,15 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/software/analysis/control_flow.h"
+#include "core/software/analysis/divergence.h"
+#include "core/software/analysis/scalar_loops.h"
 #include "core/software/jit/access_site.h"
 #include "core/software/jit/arithmetic/builder.h"
 #include "core/software/jit/host_cpu.h"
 #include "core/software/jit/value.h"
 #include "core/software/jit/warp_frame.h"
-#include "core/software/lower/control_flow.h"
 #include "core/software/lower/kernel.h"
-#include "core/software/lower/lane_loops.h"
-#include "core/software/lower/shapes.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace holdfast::software::jit {
@@ -62,14 +62,14 @@ inline const char* SlotSymbolOf(Part part) {
 class KernelEmitter {
  public:
   KernelEmitter(llvm::Module* module, const lower::Kernel& kernel,
-                const lower::BlockShape& block, const Cpu& cpu);
+                const analysis::BlockShape& block, const Cpu& cpu);
 
   // Adds full code and one of masked code: `part`, or what takes most room in
   // the frame that they share. On failure returns the reason, with line:column.
   std::optional<std::string> Emit(Part part);
 
  private:
-  using Mode = lower::Mode;
+  using Mode = analysis::Mode;
 
   // emit_frame.cc: the two functions, and the loops around the code of a warp.
   void EnterFunction(llvm::Function* function);
@@ -138,7 +138,7 @@ class KernelEmitter {
   llvm::Value* LaneBit();  // i32
   void TakeIn(uint32_t index, llvm::Value* lane);
   void GiveBack(uint32_t index);
-  llvm::Value* Reach(llvm::Value* base, const lower::Shape& shape,
+  llvm::Value* Reach(llvm::Value* base, const analysis::LaneShape& shape,
                      llvm::Value* lane);
   Value AtLane(const Value& value, llvm::Value* lane);
   Value OfLane(const Value& value) {
@@ -165,7 +165,7 @@ class KernelEmitter {
   void MeetBlockMasked(size_t k);
   void Release(size_t k);
   void EmitIdle();
-  lower::Meeting MeetingAt(size_t k) const;
+  lower::ConvergencePoint MeetingAt(size_t k) const;
   llvm::Value* EmitSpin(size_t k);
 
   // emit_warp.cc
@@ -276,7 +276,7 @@ class KernelEmitter {
   void Write(const ptx::Operand& operand, Value value);
   void WriteRegister(uint32_t index, const Value& value, Mode mode,
                      llvm::Value* mask);
-  Value Reshape(const Value& value, const lower::Shape& shape);
+  Value Reshape(const Value& value, const analysis::LaneShape& shape);
   Value As(const Value& value, ptx::Type type);
   llvm::Value* Vector(const Value& value, int chunk);
   llvm::Value* Base(const Value& value, int chunk);
@@ -292,7 +292,7 @@ class KernelEmitter {
   llvm::SmallVector<Place, 4> Handed(uint32_t index);
   bool OnlyInItsBlock(uint32_t index) const;
   llvm::Value* Slot(uint64_t offset);  // of the frame
-  int PartsOf(const lower::Shape& shape) const;
+  int PartsOf(const analysis::LaneShape& shape) const;
 
   // emit_arithmetic.cc
   void EmitArithmetic(const ptx::Instruction& instruction);
@@ -362,7 +362,7 @@ class KernelEmitter {
   void Fail(const ptx::Instruction& instruction, std::string reason);
 
   const lower::Kernel& kernel_;
-  const lower::BlockShape block_;
+  const analysis::BlockShape block_;
   const Cpu cpu_;
   const int lanes_;   // of a chunk
   const int chunks_;  // of a warp
@@ -386,8 +386,8 @@ class KernelEmitter {
   std::array<llvm::Value*, 3> grid_ = {};
 
   Mode mode_ = Mode::kFull;
-  lower::Shapes shapes_[2];  // by Mode
-  size_t block_at_ = 0;      // whose code is being emitted
+  analysis::DivergenceAnalysis shapes_[2];  // by Mode
+  size_t block_at_ = 0;                     // whose code is being emitted
   // Storage of registers that are values, not in the frame.
   std::vector<llvm::SmallVector<llvm::AllocaInst*, 4>> storage_[2];
   std::vector<llvm::BasicBlock*> full_;      // code of a block
@@ -405,7 +405,7 @@ class KernelEmitter {
   bool meetings_ = false;
   bool block_meetings_ = false;
   std::vector<std::vector<bool>> live_registers_;
-  std::vector<int> loops_;       // by block, as of lower::Loops
+  std::vector<int> loops_;       // by block, as of analysis::Loops
   std::vector<int> own_loops_;   // and of a warp that does not wait in between
   std::vector<bool> crosses_;    // by register: live where some block starts
   std::vector<bool> ever_read_;  // by register
