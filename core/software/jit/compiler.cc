@@ -18,6 +18,8 @@
 #include "core/software/jit/mask_fences.h"
 #include "core/software/jit/object_cache.h"
 #include "core/software/jit/object_writer.h"
+#include "core/software/jit/operands.h"
+#include "core/software/jit/part.h"
 #include "core/software/runtime/window.h"
 #include "core/software/semantics/scalar_operations.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
@@ -242,13 +244,14 @@ class Objects {
   // with masked code if that is sure to be needed: two threads take hardly
   // longer than one.
   std::unique_ptr<llvm::MemoryBuffer> Take(Part part, std::string* error) {
-    if (part == Part::kMasked && masked_ != nullptr) return std::move(masked_);
+    if (part == Part::kDivergent && masked_ != nullptr)
+      return std::move(masked_);
     if (auto object = Find(Key(part))) return object;
     std::thread beside;
     std::string ignored;  // comes up again if the code is needed
     if (part == Part::kFull && std::thread::hardware_concurrency() > 1 &&
         LikelyDivergent()) {
-      beside = std::thread([&] { masked_ = Make(Part::kMasked, &ignored); });
+      beside = std::thread([&] { masked_ = Make(Part::kDivergent, &ignored); });
     }
     auto object = Make(part, error);
     if (beside.joinable()) beside.join();
@@ -364,7 +367,8 @@ class JitKernel : public CompiledKernel {
   Objects objects_;
   llvm::orc::JITDylib* library_ = nullptr;
   KernelFunction* function_ = nullptr;
-  MaskedSlot slots_[2] = {{.part = Part::kMasked}, {.part = Part::kWrapped}};
+  MaskedSlot slots_[2] = {{.part = Part::kDivergent},
+                          {.part = Part::kOverflow}};
   std::vector<Loaded> loaded_;  // once made, under mutex_
   mutable Mutex mutex_;
 };

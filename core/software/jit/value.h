@@ -9,6 +9,9 @@
 
 namespace holdfast::software::jit {
 
+// The bits of all lanes of a warp, where a lane is a bit.
+inline constexpr uint32_t kAllLanes = 0xFFFFFFFF;
+
 // A value of the 32 lanes. Parts: one scalar (wide shape), one scalar a chunk,
 // or one vector a chunk (varying).
 struct Value {

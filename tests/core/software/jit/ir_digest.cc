@@ -44,8 +44,8 @@ constexpr Configuration kConfigurations[] = {
     {{16, false}, {8, 8, 2}},   {{8, false}, {128, 1, 1}},
     {{8, true}, {33, 1, 1}},
 };
-constexpr jit::Part kParts[] = {jit::Part::kFull, jit::Part::kMasked,
-                                jit::Part::kWrapped};
+constexpr jit::Part kParts[] = {jit::Part::kFull, jit::Part::kDivergent,
+                                jit::Part::kOverflow};
 
 std::string Emit(const lower::Kernel& kernel, const analysis::BlockShape& block,
                  const jit::Cpu& cpu, jit::Part part) {
