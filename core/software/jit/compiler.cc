@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/software/analysis/divergence.h"
+#include "core/software/analysis/likely_divergence.h"
 #include "core/software/base/mutex.h"
 #include "core/software/jit/access_finder.h"
 #include "core/software/jit/host_cpu.h"
@@ -16,8 +18,8 @@
 #include "core/software/jit/mask_fences.h"
 #include "core/software/jit/object_cache.h"
 #include "core/software/jit/object_writer.h"
-#include "core/software/lower/parting.h"
-#include "core/software/lower/shapes.h"
+#include "core/software/jit/operands.h"
+#include "core/software/jit/part.h"
 #include "core/software/runtime/window.h"
 #include "core/software/semantics/scalar_operations.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
@@ -159,7 +161,7 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
 
 // Everything that code depends on; empty if it cannot be told.
 std::string CacheKey(const lower::Kernel& kernel,
-                     const lower::BlockShape& block, Part part) {
+                     const analysis::BlockShape& block, Part part) {
   static const auto& machine = *new std::string([] {
     const auto builder = HostMachine();
     return builder.getCPU() + "\n" + builder.getFeatures().getString() + "\n" +
@@ -193,7 +195,7 @@ void KeepOnly(Part part, llvm::Module* module) {
 
 // An object file; null with the reason in *error.
 std::unique_ptr<llvm::MemoryBuffer> Generate(const lower::Kernel& kernel,
-                                             const lower::BlockShape& block,
+                                             const analysis::BlockShape& block,
                                              Part part, std::string* error) {
   llvm::LLVMContext context;
   llvm::Module module(kernel.function->name, context);
@@ -235,20 +237,21 @@ std::unique_ptr<llvm::MemoryBuffer> Find(const std::string& key) {
 // cache, or generated and put there.
 class Objects {
  public:
-  Objects(const lower::Kernel& kernel, const lower::BlockShape& block)
+  Objects(const lower::Kernel& kernel, const analysis::BlockShape& block)
       : kernel_(kernel), block_(block) {}
 
   // Null with the reason in *error. Full code that is not in the cache comes
   // with masked code if that is sure to be needed: two threads take hardly
   // longer than one.
   std::unique_ptr<llvm::MemoryBuffer> Take(Part part, std::string* error) {
-    if (part == Part::kMasked && masked_ != nullptr) return std::move(masked_);
+    if (part == Part::kDivergent && masked_ != nullptr)
+      return std::move(masked_);
     if (auto object = Find(Key(part))) return object;
     std::thread beside;
     std::string ignored;  // comes up again if the code is needed
     if (part == Part::kFull && std::thread::hardware_concurrency() > 1 &&
-        WillPart()) {
-      beside = std::thread([&] { masked_ = Make(Part::kMasked, &ignored); });
+        LikelyDivergent()) {
+      beside = std::thread([&] { masked_ = Make(Part::kDivergent, &ignored); });
     }
     auto object = Make(part, error);
     if (beside.joinable()) beside.join();
@@ -261,10 +264,10 @@ class Objects {
                                             : "";
   }
 
-  bool WillPart() const {
-    return lower::WillPart(
-        kernel_, lower::ComputeShapes(kernel_, block_, lower::Mode::kFull,
-                                      HostCpu().lanes));
+  bool LikelyDivergent() const {
+    return analysis::LikelyDivergent(
+        kernel_, analysis::AnalyzeDivergence(
+                     kernel_, block_, analysis::Mode::kFull, HostCpu().lanes));
   }
 
   std::unique_ptr<llvm::MemoryBuffer> Make(Part part,
@@ -279,14 +282,14 @@ class Objects {
   }
 
   const lower::Kernel& kernel_;
-  const lower::BlockShape block_;
+  const analysis::BlockShape block_;
   std::unique_ptr<llvm::MemoryBuffer> masked_;
 };
 
 class JitKernel : public CompiledKernel {
  public:
   JitKernel(LLJIT* jit, const lower::Kernel& kernel,
-            const lower::BlockShape& block)
+            const analysis::BlockShape& block)
       : jit_(jit), kernel_(kernel), objects_(kernel, block) {
     for (MaskedSlot& slot : slots_) slot.kernel = this;
   }
@@ -364,7 +367,8 @@ class JitKernel : public CompiledKernel {
   Objects objects_;
   llvm::orc::JITDylib* library_ = nullptr;
   KernelFunction* function_ = nullptr;
-  MaskedSlot slots_[2] = {{.part = Part::kMasked}, {.part = Part::kWrapped}};
+  MaskedSlot slots_[2] = {{.part = Part::kDivergent},
+                          {.part = Part::kOverflow}};
   std::vector<Loaded> loaded_;  // once made, under mutex_
   mutable Mutex mutex_;
 };
@@ -382,7 +386,7 @@ extern "C" void* holdfast_masked_function(WorkerContext* worker,
 }  // namespace
 
 std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
-                                        const lower::BlockShape& block,
+                                        const analysis::BlockShape& block,
                                         std::string* error) {
   if (GetKernelWindow().size == 0) {
     *error = "this process has no room for the addresses of kernels";

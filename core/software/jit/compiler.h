@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
+#include "core/software/analysis/divergence.h"
 #include "core/software/jit/access_site.h"
 #include "core/software/lower/kernel.h"
-#include "core/software/lower/shapes.h"
 #include "core/software/runtime/abi.h"
 
 namespace holdfast::software::jit {
@@ -31,7 +31,7 @@ class CompiledKernel {
 // holds no address of this process but symbols, the variables' and the
 // runtime's, and that of the window, by which objects are kept apart.
 std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
-                                        const lower::BlockShape& block,
+                                        const analysis::BlockShape& block,
                                         std::string* error);
 
 }  // namespace holdfast::software::jit

@@ -3,18 +3,19 @@
 // Extended precision: sums that leave a carry, and sums that take one. The
 // carry is a predicate register (Instruction::carry).
 #include "core/software/jit/arithmetic/integer.h"
-#include "core/software/jit/kernel_emitter.h"
+#include "core/software/jit/arithmetic_emitter.h"
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Modifier;
 using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
-void KernelEmitter::EmitCarry(const Instruction& instruction) {
+void ArithmeticEmitter::EmitCarry(const Step& step) const {
+  const Instruction& instruction = step.instruction;
   const Type type = instruction.type();
   const Opcode opcode = instruction.opcode();
   const bool subtracts = opcode == Opcode::kSub || opcode == Opcode::kSubc;
@@ -24,22 +25,24 @@ void KernelEmitter::EmitCarry(const Instruction& instruction) {
   carry.index = instruction.carry;
   std::vector<Value> in;
   for (size_t i = 1; i < instruction.operands.size(); ++i) {
-    in.push_back(Read(instruction.operands[i], type));
+    in.push_back(operands_.Read(step.lanes, instruction.operands[i], type));
   }
   Value carried;
-  if (lower::TakesCarry(instruction)) carried = Read(carry, Type::kPred);
-  Value result{Shape::Varying(), type, {}};
-  Value out{Shape::Varying(), Type::kPred, {}};
-  for (int c = 0; c < chunks_; ++c) {
-    llvm::Value* a = Vector(in[0], c);
-    llvm::Value* b = Vector(in[1], c);
+  if (lower::TakesCarry(instruction))
+    carried = operands_.Read(step.lanes, carry, Type::kPred);
+  Value result{LaneShape::Varying(), type, {}};
+  Value out{LaneShape::Varying(), Type::kPred, {}};
+  for (int c = 0; c < c_.chunks(); ++c) {
+    llvm::Value* a = v_.Vector(in[0], c);
+    llvm::Value* b = v_.Vector(in[1], c);
     if (multiplies) {
       a = Multiply(b_, instruction, a, b);
-      b = Vector(in[2], c);
+      b = v_.Vector(in[2], c);
     }
-    llvm::Value* taken = carried.parts.empty()
-                             ? llvm::Constant::getNullValue(a->getType())
-                             : b_.CreateZExt(Vector(carried, c), a->getType());
+    llvm::Value* taken =
+        carried.parts.empty()
+            ? llvm::Constant::getNullValue(a->getType())
+            : b_.CreateZExt(v_.Vector(carried, c), a->getType());
     llvm::Value* first = subtracts ? b_.CreateSub(a, b) : b_.CreateAdd(a, b);
     llvm::Value* sum =
         subtracts ? b_.CreateSub(first, taken) : b_.CreateAdd(first, taken);
@@ -49,8 +52,9 @@ void KernelEmitter::EmitCarry(const Instruction& instruction) {
                                   : b_.CreateOr(b_.CreateICmpULT(first, a),
                                                 b_.CreateICmpULT(sum, first)));
   }
-  if (instruction.modifiers.Has(Modifier::kCc)) Write(carry, out);
-  Write(instruction.operands[0], result);
+  if (instruction.modifiers.Has(Modifier::kCc))
+    operands_.Write(step.lanes, carry, out);
+  operands_.Write(step.lanes, instruction.operands[0], result);
 }
 
 }  // namespace holdfast::software::jit

@@ -4,32 +4,34 @@
 #include "core/software/jit/arithmetic/bits.h"
 #include "core/software/jit/arithmetic/comparison.h"
 #include "core/software/jit/arithmetic/half.h"
-#include "core/software/jit/kernel_emitter.h"
+#include "core/software/jit/arithmetic_emitter.h"
 
 namespace holdfast::software::jit {
 
-using lower::Shape;
+using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Type;
 
 // setp p|q, a, b[, c]: q is as p, of the opposite comparison; of packed
 // numbers p is about the low halves and q about the high ones.
-void KernelEmitter::EmitSetpPair(const Instruction& instruction) {
+void ArithmeticEmitter::EmitSetpPair(const Step& step) const {
+  const Instruction& instruction = step.instruction;
   const auto& operands = instruction.operands;
   const Type half = ptx::HalfOf(instruction.type());
   Value results[2];
   for (Value& result : results) {
-    result = {Shape::Varying(), Type::kPred, {}};
+    result = {LaneShape::Varying(), Type::kPred, {}};
   }
-  const Value a = Read(operands[2], instruction.type());
-  const Value b = Read(operands[3], instruction.type());
-  for (int c = 0; c < chunks_; ++c) {
-    llvm::Value* x = Vector(a, c);
-    llvm::Value* y = Vector(b, c);
+  const Value a = operands_.Read(step.lanes, operands[2], instruction.type());
+  const Value b = operands_.Read(step.lanes, operands[3], instruction.type());
+  for (int c = 0; c < c_.chunks(); ++c) {
+    llvm::Value* x = v_.Vector(a, c);
+    llvm::Value* y = v_.Vector(b, c);
     llvm::Value* sides[2];
     if (half == Type::kNone) {
       sides[0] = Compare(b_, instruction, instruction.type(), x, y);
-      if (sides[0] == nullptr) return Fail(instruction, "cannot be translated");
+      if (sides[0] == nullptr)
+        return c_.Fail(instruction, "cannot be translated");
       sides[1] = b_.CreateNot(sides[0]);
     } else {
       for (int i = 0; i < 2; ++i) {
@@ -39,37 +41,39 @@ void KernelEmitter::EmitSetpPair(const Instruction& instruction) {
     }
     for (int i = 0; i < 2; ++i) {
       if (operands.size() > 4) {
-        llvm::Value* with = Vector(Read(operands[4], Type::kPred), c);
+        llvm::Value* with =
+            v_.Vector(operands_.Read(step.lanes, operands[4], Type::kPred), c);
         sides[i] = Combine(b_, instruction, sides[i], with);
       }
       results[i].parts.push_back(sides[i]);
     }
   }
-  Write(operands[0], results[0]);
-  Write(operands[1], results[1]);
+  operands_.Write(step.lanes, operands[0], results[0]);
+  operands_.Write(step.lanes, operands[1], results[1]);
 }
 
 // lop3.or.b32 d|p, a, b, c, table, q: p is whether d or q is not zero; of .and
 // whether both are.
-void KernelEmitter::EmitLogicPair(const Instruction& instruction) {
+void ArithmeticEmitter::EmitLogicPair(const Step& step) const {
+  const Instruction& instruction = step.instruction;
   const auto& operands = instruction.operands;
   Value in[3];
   for (int i = 0; i < 3; ++i) {
-    in[i] = Read(operands[i + 2], instruction.type());
+    in[i] = operands_.Read(step.lanes, operands[i + 2], instruction.type());
   }
-  const Value with = Read(operands[6], Type::kPred);
-  Value bits{lower::Shape::Varying(), instruction.type(), {}};
-  Value any{lower::Shape::Varying(), Type::kPred, {}};
-  for (int c = 0; c < chunks_; ++c) {
-    llvm::Value* result =
-        LookUpLogic(b_, Vector(in[0], c), Vector(in[1], c), Vector(in[2], c),
-                    static_cast<uint8_t>(operands[5].bits));
+  const Value with = operands_.Read(step.lanes, operands[6], Type::kPred);
+  Value bits{analysis::LaneShape::Varying(), instruction.type(), {}};
+  Value any{analysis::LaneShape::Varying(), Type::kPred, {}};
+  for (int c = 0; c < c_.chunks(); ++c) {
+    llvm::Value* result = LookUpLogic(b_, v_.Vector(in[0], c),
+                                      v_.Vector(in[1], c), v_.Vector(in[2], c),
+                                      static_cast<uint8_t>(operands[5].bits));
     llvm::Value* holds = b_.CreateICmpNE(result, b_.ConstantLike(result, 0));
     bits.parts.push_back(result);
-    any.parts.push_back(Combine(b_, instruction, holds, Vector(with, c)));
+    any.parts.push_back(Combine(b_, instruction, holds, v_.Vector(with, c)));
   }
-  Write(operands[0], bits);
-  Write(operands[1], any);
+  operands_.Write(step.lanes, operands[0], bits);
+  operands_.Write(step.lanes, operands[1], any);
 }
 
 }  // namespace holdfast::software::jit

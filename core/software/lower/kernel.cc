@@ -1,117 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/lower/kernel.h"
 
-#include <algorithm>
-
-#include "core/software/lower/control_flow.h"
-
 namespace holdfast::software::lower {
 namespace {
 
 using ptx::Instruction;
 using ptx::Opcode;
 using ptx::Operand;
-
-bool EndsBlock(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kBra ||
-         instruction.opcode() == Opcode::kRet ||
-         instruction.opcode() == Opcode::kExit;
-}
-
-void SplitBlocks(Kernel* kernel) {
-  const auto& body = kernel->function->body;
-  std::vector<bool> starts(body.size() + 1, false);
-  starts[0] = true;
-  for (const auto& label : kernel->function->labels) {
-    starts[label.instruction] = true;
-  }
-  for (size_t i = 0; i < body.size(); ++i) {
-    if (EndsBlock(body[i])) starts[i + 1] = true;
-    if (MeetingOf(body[i]) != Meeting::kNone) starts[i] = starts[i + 1] = true;
-  }
-  std::vector<int> block_at(body.size() + 1, kExit);
-  for (size_t i = 0; i < body.size(); ++i) {
-    if (starts[i]) {
-      kernel->blocks.push_back({static_cast<uint32_t>(i)});
-    }
-    kernel->blocks.back().last = static_cast<uint32_t>(i + 1);
-    block_at[i] = static_cast<int>(kernel->blocks.size()) - 1;
-  }
-  for (size_t k = 0; k < kernel->blocks.size(); ++k) {
-    Block& block = kernel->blocks[k];
-    const Instruction& end = body[block.last - 1];
-    block.branches = EndsBlock(end);
-    block.next =
-        k + 1 < kernel->blocks.size() ? static_cast<int>(k) + 1 : kExit;
-    if (end.opcode() == Opcode::kBra) {
-      const auto& label = kernel->function->labels[end.operands[0].index];
-      block.taken = block_at[label.instruction];
-    }
-  }
-}
-
-// Whether a loop with this may be waiting for another thread to act.
-bool WaitsForOthers(const Instruction& instruction,
-                    const std::vector<bool>& read) {
-  const ptx::Modifiers& words = instruction.modifiers;
-  switch (instruction.opcode()) {
-    case Opcode::kAtom:
-      // Compilers write atom also where the old value is not used.
-      for (const uint32_t r : RegistersWritten(instruction)) {
-        if (read[r]) return true;
-      }
-      return false;
-    case Opcode::kNanosleep:
-    case Opcode::kMbarrier:
-      return true;
-    case Opcode::kLd:
-      return words.Has(ptx::Modifier::kVolatile) ||
-             words.Has(ptx::Modifier::kRelaxed) ||
-             words.Has(ptx::Modifier::kAcquire);
-    default:
-      return false;
-  }
-}
-
-void FindLoops(Kernel* kernel) {
-  const auto& function = *kernel->function;
-  std::vector<bool> read(function.registers.size(), false);
-  for (const Instruction& instruction : function.body) {
-    for (const uint32_t r : RegistersRead(instruction)) read[r] = true;
-  }
-  const std::vector<int> loop = Loops(*kernel);
-  std::vector<bool> spins(kernel->blocks.size(), false);  // by loop
-  for (size_t k = 0; k < kernel->blocks.size(); ++k) {
-    Block& block = kernel->blocks[k];
-    block.in_cycle = loop[k] >= 0;
-    for (uint32_t i = block.first; block.in_cycle && i < block.last; ++i) {
-      if (WaitsForOthers(function.body[i], read)) spins[loop[k]] = true;
-    }
-  }
-  for (size_t k = 0; k < kernel->blocks.size(); ++k) {
-    kernel->blocks[k].may_spin = loop[k] >= 0 && spins[loop[k]];
-  }
-}
-
-uint64_t AlignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
-void LayOutVariables(Kernel* kernel, uint64_t module_shared_bytes) {
-  kernel->static_shared_bytes = module_shared_bytes;
-  for (const ptx::Variable& variable : kernel->function->variables) {
-    uint64_t* end =
-        variable.space == ptx::Space::kParam    ? &kernel->parameter_bytes
-        : variable.space == ptx::Space::kShared ? &kernel->static_shared_bytes
-                                                : &kernel->local_bytes;
-    const uint64_t offset = AlignUp(*end, variable.alignment);
-    kernel->variable_offsets.push_back(offset);
-    // A variable that became registers has no place in memory.
-    if (variable.space != ptx::Space::kRegister) *end = offset + variable.bytes;
-  }
-  // A lane's variables begin where those of the one before end.
-  kernel->local_bytes = AlignUp(kernel->local_bytes, 16);
-}
 
 void Collect(const Operand& operand, std::vector<uint32_t>* registers) {
   if (operand.kind == Operand::Kind::kRegister) {
@@ -122,20 +17,22 @@ void Collect(const Operand& operand, std::vector<uint32_t>* registers) {
 
 }  // namespace
 
-Meeting MeetingOf(const Instruction& instruction) {
+ConvergencePoint ConvergencePointOf(const Instruction& instruction) {
   const ptx::Modifiers& words = instruction.modifiers;
   switch (instruction.opcode()) {
     case Opcode::kBar:
     case Opcode::kBarrier:
-      return words.Has(ptx::Modifier::kWarp) ? Meeting::kWarp : Meeting::kBlock;
+      return words.Has(ptx::Modifier::kWarp) ? ConvergencePoint::kWarp
+                                             : ConvergencePoint::kBlock;
     case Opcode::kShfl:
     case Opcode::kVote:
     case Opcode::kMatch:
     case Opcode::kRedux:
     case Opcode::kElect:
-      return words.Has(ptx::Modifier::kSync) ? Meeting::kWarp : Meeting::kNone;
+      return words.Has(ptx::Modifier::kSync) ? ConvergencePoint::kWarp
+                                             : ConvergencePoint::kNone;
     default:
-      return Meeting::kNone;
+      return ConvergencePoint::kNone;
   }
 }
 
@@ -208,24 +105,6 @@ uint64_t Kernel::AddressOf(const Operand& operand) const {
               ? (*global_addresses)[operand.index]
               : variable_offsets[operand.index]) +
          static_cast<uint64_t>(operand.offset);
-}
-
-Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
-                   const std::vector<uint64_t>& global_addresses,
-                   uint64_t module_shared_bytes) {
-  Kernel kernel;
-  kernel.module = &module;
-  kernel.function = &function;
-  kernel.global_addresses = &global_addresses;
-  SplitBlocks(&kernel);
-  FindLoops(&kernel);
-  for (const Block& block : kernel.blocks) {
-    const Instruction& end = function.body[block.last - 1];
-    kernel.concurrent_warps = kernel.concurrent_warps || block.may_spin ||
-                              MeetingOf(end) == Meeting::kBlock;
-  }
-  LayOutVariables(&kernel, module_shared_bytes);
-  return kernel;
 }
 
 }  // namespace holdfast::software::lower

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel ready for code generation: basic blocks in layout order, symbols
-// with their addresses.
+// The form of a kernel that analyses and the code generator work on: basic
+// blocks in layout order, symbols with their addresses. lower_kernel.h makes
+// it.
 #ifndef HOLDFAST_CORE_SOFTWARE_LOWER_KERNEL_H_
 #define HOLDFAST_CORE_SOFTWARE_LOWER_KERNEL_H_
 
@@ -28,12 +29,12 @@ struct Block {
   bool may_spin = false;
 };
 
-enum class Meeting : uint8_t {
+enum class ConvergencePoint : uint8_t {
   kNone,
   kWarp,   // lanes of a warp: bar.warp.sync, shfl.sync, ...
   kBlock,  // all warps of a block: bar.sync, barrier.arrive, ...
 };
-Meeting MeetingOf(const ptx::Instruction& instruction);
+ConvergencePoint ConvergencePointOf(const ptx::Instruction& instruction);
 
 // Operands of traps that lowering adds: the stack is full; a call through a
 // register that holds no function.
@@ -63,12 +64,6 @@ struct Kernel {
   const ptx::Variable& VariableOf(const ptx::Operand& operand) const;
   uint64_t AddressOf(const ptx::Operand& operand) const;
 };
-
-// `module_shared_bytes` of shared memory lie in front of the kernel's own. All
-// arguments must outlive the kernel.
-Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
-                   const std::vector<uint64_t>& global_addresses,
-                   uint64_t module_shared_bytes);
 
 // Does the instruction read the carry?
 bool TakesCarry(const ptx::Instruction& instruction);

@@ -12,15 +12,15 @@
 #include "core/software/base/mutex.h"
 #include "core/software/jit/compiler.h"
 #include "core/software/jit/object_cache.h"
-#include "core/software/lower/far_calls.h"
-#include "core/software/lower/inline.h"
-#include "core/software/lower/kernel.h"
+#include "core/software/lower/lower_kernel.h"
 #include "core/software/ptx/link.h"
 #include "core/software/ptx/parser.h"
 #include "core/software/runtime/device_heap.h"
 #include "core/software/runtime/fingerprint.h"
 #include "core/software/runtime/grid.h"
 #include "core/software/runtime/module_memory.h"
+#include "core/software/transform/inline.h"
+#include "core/software/transform/outlined_calls.h"
 
 namespace holdfast::software {
 namespace {
@@ -28,7 +28,7 @@ namespace {
 // Dynamic shared memory begins behind the static, so aligned.
 constexpr uint64_t kDynamicSharedAlignment = 16;
 
-constexpr uint64_t kLeastStack = lower::StackBytes(0);
+constexpr uint64_t kLeastStack = transform::StackBytes(0);
 
 // A kernel, and its code for the block shapes that it was launched with.
 class KernelCode {
@@ -62,7 +62,7 @@ class KernelCode {
   const lower::Kernel& lowered() const { return kernel_; }
 
   // Compiled on first use; null with the reason in *error.
-  const jit::CompiledKernel* ForBlock(const lower::BlockShape& block,
+  const jit::CompiledKernel* ForBlock(const analysis::BlockShape& block,
                                       std::string* error) {
     if (!unsupported_.empty()) {
       *error = unsupported_;
@@ -206,8 +206,8 @@ class PtxExecutable final : public Executable {
 
   bool FindCode(size_t index, const LaunchGeometry& geometry, GridKernel* found,
                 std::string* error) {
-    const lower::BlockShape block{geometry.block[0], geometry.block[1],
-                                  geometry.block[2]};
+    const analysis::BlockShape block{geometry.block[0], geometry.block[1],
+                                     geometry.block[2]};
     KernelCode* kernel = ForStack(index, geometry.stack_bytes, error);
     const jit::CompiledKernel* code =
         kernel == nullptr ? nullptr : kernel->ForBlock(block, error);
@@ -221,8 +221,8 @@ class PtxExecutable final : public Executable {
 
   KernelCode* Translate(OneKernel* kernel, uint64_t stack_bytes,
                         std::string* error) const {
-    lower::InlinedKernel flat =
-        lower::InlineCalls(module_, *kernel->function, stack_bytes);
+    transform::InlinedKernel flat =
+        transform::InlineCalls(module_, *kernel->function, stack_bytes);
     if (!flat.function) {
       *error = flat.error;
       return nullptr;
@@ -243,7 +243,7 @@ class PtxExecutable final : public Executable {
     MutexLock lock(&mutex_);
     OneKernel& kernel = code_[index];
     const uint64_t bytes =
-        kernel.has_stack ? lower::StackBytes(limit) : kLeastStack;
+        kernel.has_stack ? transform::StackBytes(limit) : kLeastStack;
     const auto found = kernel.by_stack.find(bytes);
     return found == kernel.by_stack.end() ? Translate(&kernel, bytes, error)
                                           : found->second.get();

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "core/software/lower/call_graph.h"
+#include "core/software/analysis/call_graph.h"
 
 namespace holdfast::software {
 namespace {
@@ -68,7 +68,7 @@ bool ModuleMemory::Initialise(std::string* error) {
     std::copy(variable.initial.begin(), variable.initial.end(), bytes);
     for (const ptx::Relocation& relocation : variable.relocations) {
       const uint64_t address =
-          (relocation.function ? lower::FunctionAddress(relocation.index)
+          (relocation.function ? analysis::FunctionAddress(relocation.index)
                                : addresses_[relocation.index]) +
           static_cast<uint64_t>(relocation.addend);
       if (relocation.offset + sizeof address > variable.bytes) {

@@ -2,7 +2,7 @@
 //
 // The window: one range of addresses that holds all memory that kernels may
 // touch, and nothing else. Generated code tests every address against it
-// (jit/emit_address_check.cc), so nothing that this process trusts may lie in
+// (jit/address_check.cc), so nothing that this process trusts may lie in
 // it: no return address, no pointer to code, no structure of the runtime.
 // core/software/README.md says what it holds.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_WINDOW_H_

@@ -35,6 +35,14 @@ class Builder : public llvm::IRBuilder<> {
   llvm::Value* I32(uint32_t value) { return getInt32(value); }
   llvm::Value* ConstantLike(llvm::Value* value, uint64_t bits);
   llvm::Value* DoubleLike(llvm::Value* value, double constant);
+  llvm::LoadInst* LoadI32(llvm::Value* place) {
+    return CreateLoad(getInt32Ty(), place);
+  }
+  // Keeps LLVM from moving accesses across; the CPU is not told.
+  void CreateCompilerFence() {
+    CreateFence(llvm::AtomicOrdering::SequentiallyConsistent,
+                llvm::SyncScope::SingleThread);
+  }
   // Lane i of the vector has i * stride.
   llvm::Value* Iota(llvm::Type* element, int64_t stride);
   llvm::Value* Splat(llvm::Value* scalar);

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/analysis/divergence.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <optional>
+
+#include "core/software/analysis/control_flow.h"
+#include "core/software/analysis/scalar_loops.h"
+
+namespace holdfast::software::analysis {
+namespace {
+
+using lower::Block;
+using lower::ConvergencePoint;
+using lower::ConvergencePointOf;
+using lower::DestinationCount;
+using lower::Kernel;
+using lower::kExit;
+using lower::RegistersRead;
+using lower::RegistersWritten;
+
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Special;
+
+// A fixed point over the kernel's instructions: a register starts without a
+// shape, takes that of its first definition, and becomes varying where others
+// differ (Join).
+//
+// Full code adds a second, outer fixed point. Registers that lanes bring from
+// different sides of a divergent branch are varying, which may make the guard
+// of another branch varying, and that branch divergent.
+class Analysis {
+ public:
+  Analysis(const Kernel& kernel, const BlockShape& block, Mode mode,
+           int chunk_lanes)
+      : kernel_(kernel), block_(block), mode_(mode), chunk_lanes_(chunk_lanes) {
+    const size_t count = kernel.function->registers.size();
+    shapes_.resize(count);
+    forced_.resize(count, false);
+  }
+
+  DivergenceAnalysis Run() {
+    DivergenceAnalysis result;
+    const size_t count = kernel_.blocks.size();
+    result.overwrite.resize(forced_.size(), false);
+    if (mode_ == Mode::kMasked) {
+      FindUnsafe(std::vector<bool>(forced_.size(), true), &result.overwrite);
+      Iterate();
+    } else {
+      // A varying value can make a branch divergent, and divergence can make
+      // more values varying.
+      const std::vector<int> meetings = ImmediatePostDominators(kernel_);
+      const auto live = LiveRegisters(kernel_);
+      std::vector<std::vector<int>> regions;
+      for (size_t k = 0; k < count; ++k) {
+        regions.push_back(BranchRegion(kernel_, k, meetings[k]));
+      }
+      std::vector<bool> divergent(count, false), last;
+      do {
+        last = divergent;
+        FindUnsafe(MergedRegisters(kernel_, meetings, live,
+                                   Merging(divergent, regions)),
+                   nullptr);
+        Iterate();
+        divergent = DivergentBlocks();
+      } while (divergent != last);
+      result.lane_loops = FindLaneLoops(divergent, regions);
+      for (size_t k = 0; k < count; ++k) {
+        if (!divergent[k]) regions[k].clear();
+        if (!regions[k].empty()) divergent[k] = false;
+      }
+      result.regions = std::move(regions);
+      result.joins = meetings;
+      result.meetings = Meetings(meetings, divergent);
+      for (size_t k = 0; k < count; ++k) {
+        if (result.lane_loops[k] >= 0) result.meetings[k] = false;
+      }
+    }
+    for (const auto& shape : shapes_) {
+      result.registers.push_back(shape.value_or(LaneShape{}));
+    }
+    return result;
+  }
+
+ private:
+  void Iterate() {
+    std::fill(shapes_.begin(), shapes_.end(), std::nullopt);
+    while (Step()) {
+    }
+  }
+
+  // The branches that lanes have to be expected to leave with values of their
+  // own: those that full code runs under masks, and those that depend on data.
+  // Others, such as the end of a loop that counts up to a bound, part the lanes
+  // in few warps; there, masked code goes on if the values do not fit.
+  std::vector<bool> Merging(
+      std::vector<bool> divergent,
+      const std::vector<std::vector<int>>& regions) const {
+    const std::vector<bool> data = RegistersFromData(kernel_);
+    for (size_t k = 0; k < divergent.size(); ++k) {
+      const Operand& guard =
+          kernel_.function->body[kernel_.blocks[k].last - 1].guard;
+      divergent[k] = divergent[k] && (!regions[k].empty() || data[guard.index]);
+    }
+    return divergent;
+  }
+
+  // Where masked code looks whether it can become full code again. Each place
+  // costs code, so that of many only those behind barriers remain.
+  std::vector<bool> Meetings(const std::vector<int>& post_dominators,
+                             const std::vector<bool>& divergent) const {
+    constexpr size_t kMany = 24;
+    const size_t count = kernel_.blocks.size();
+    std::vector<bool> behind_barriers(count, false);
+    for (const Block& block : kernel_.blocks) {
+      const Instruction& first = kernel_.function->body[block.first];
+      if (ConvergencePointOf(first) == ConvergencePoint::kBlock &&
+          block.next != kExit) {
+        behind_barriers[block.next] = true;
+      }
+    }
+    std::vector<bool> all = behind_barriers;
+    for (size_t k = 0; k < count; ++k) {
+      if (divergent[k] && post_dominators[k] != kExit) {
+        all[post_dominators[k]] = true;
+      }
+    }
+    const auto places = std::count(all.begin(), all.end(), true);
+    return places > static_cast<ptrdiff_t>(kMany) ? behind_barriers : all;
+  }
+
+  // A region cannot take part of a loop.
+  std::vector<int> FindLaneLoops(
+      const std::vector<bool>& divergent,
+      const std::vector<std::vector<int>>& regions) const {
+    const std::vector<int> none(kernel_.blocks.size(), -1);
+    std::vector<LaneShape> shapes;
+    for (const auto& shape : shapes_)
+      shapes.push_back(shape.value_or(LaneShape{}));
+    const std::vector<int> loops = ScalarLoops(kernel_, shapes, divergent);
+    for (size_t k = 0; k < regions.size(); ++k) {
+      for (const int at : regions[k]) {
+        if (loops[at] >= 0 && loops[at] != loops[k]) return none;
+      }
+    }
+    return loops;
+  }
+
+  // Blocks at whose end the lanes may go different ways.
+  std::vector<bool> DivergentBlocks() {
+    std::vector<bool> result;
+    for (const Block& block : kernel_.blocks) {
+      const Instruction& end = kernel_.function->body[block.last - 1];
+      const auto guard = ShapeOf(end.guard);
+      result.push_back(block.branches &&
+                       end.guard.kind != Operand::Kind::kNone &&
+                       guard.value_or(LaneShape{}).varying);
+    }
+    return result;
+  }
+
+  // Where lanes that did not run together bring their values of the registers
+  // `merged`, such a register is one value per warp only if no lane can see it
+  // from another execution of its definition than its own.
+  void FindUnsafe(const std::vector<bool>& merged,
+                  std::vector<bool>* overwrite) {
+    const size_t count = shapes_.size();
+    std::vector<int> definitions(count, 0), home(count, -1);
+    std::vector<bool> pure(count, true), outside(count, false);
+    for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
+      ForEach(k, [&](const Instruction& instruction) {
+        for (uint32_t r : RegistersWritten(instruction)) {
+          ++definitions[r];
+          home[r] = static_cast<int>(k);
+          if (instruction.guard.kind != Operand::Kind::kNone) {
+            definitions[r] += 2;
+          }
+          if (!IsPure(instruction)) pure[r] = false;
+        }
+      });
+    }
+    // Read in front of its definition, a register comes from the last round.
+    std::vector<int> written(count, -1);
+    for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
+      ForEach(k, [&](const Instruction& instruction) {
+        for (uint32_t r : RegistersRead(instruction)) {
+          if (written[r] != static_cast<int>(k)) outside[r] = true;
+        }
+        for (uint32_t r : RegistersWritten(instruction)) {
+          written[r] = static_cast<int>(k);
+        }
+      });
+    }
+    for (size_t r = 0; r < count; ++r) {
+      const bool cycle = home[r] >= 0 && kernel_.blocks[home[r]].in_cycle;
+      if (overwrite != nullptr) {
+        (*overwrite)[r] = definitions[r] <= 1 && (!outside[r] || !cycle);
+      }
+      forced_[r] = merged[r] &&
+                   (definitions[r] > 1 || (outside[r] && (cycle || !pure[r])));
+    }
+  }
+
+  template <typename Visit>
+  void ForEach(size_t k, Visit visit) {
+    const Block& block = kernel_.blocks[k];
+    for (uint32_t i = block.first; i < block.last; ++i) {
+      visit(kernel_.function->body[i]);
+    }
+  }
+
+  bool Step() {
+    bool changed = false;
+    for (size_t k = 0; k < kernel_.blocks.size(); ++k) {
+      ForEach(k, [&](const Instruction& i) { changed = Visit(i) || changed; });
+    }
+    return changed;
+  }
+
+  std::optional<LaneShape> ShapeOf(const Operand& operand) {
+    switch (operand.kind) {
+      case Operand::Kind::kRegister:
+        return shapes_[operand.index];
+      case Operand::Kind::kSpecial:
+        return ShapeOfSpecial(static_cast<Special>(operand.index), block_,
+                              chunk_lanes_);
+      case Operand::Kind::kVector:
+        return LaneShape::Varying();
+      case Operand::Kind::kVariable:
+      case Operand::Kind::kLocalVariable:
+        if (kernel_.VariableOf(operand).space == ptx::Space::kLocal) {
+          return LaneShape{false, true,
+                           static_cast<int64_t>(kernel_.local_bytes)};
+        }
+        return ShapeOfAddress(operand);
+      default:
+        return LaneShape{};
+    }
+  }
+
+  // The address of a variable that all lanes share.
+  LaneShape ShapeOfAddress(const Operand& operand) {
+    const ptx::Variable& variable = kernel_.VariableOf(operand);
+    LaneShape shape;
+    const uint64_t bits =
+        variable.space == ptx::Space::kShared
+            ? kernel_.AddressOf(operand)
+            : variable.alignment | static_cast<uint64_t>(operand.offset);
+    shape.zeros = std::min(std::countr_zero(bits), 30);
+    return shape;
+  }
+
+  // Raises the registers that the instruction writes. Returns whether any of
+  // them changed.
+  bool Visit(const Instruction& instruction) {
+    const auto written = RegistersWritten(instruction);
+    if (written.empty()) return false;
+    std::vector<LaneShape> operands;
+    for (size_t i = 0; i < instruction.operands.size(); ++i) {
+      const auto shape = ShapeOf(instruction.operands[i]);
+      if (!shape && i >= DestinationCount(instruction)) {
+        return false;  // comes in a later step
+      }
+      operands.push_back(shape.value_or(LaneShape{}));
+    }
+    LaneShape shape = ResultShape(instruction, operands, mode_, chunk_lanes_);
+    if (instruction.guard.kind != Operand::Kind::kNone) {
+      const auto guard = ShapeOf(instruction.guard);
+      if (!guard) return false;
+      if (!guard->uniform()) shape = LaneShape::Varying();
+    }
+    bool changed = false;
+    for (uint32_t r : written) {
+      const LaneShape joined = forced_[r] ? LaneShape::Varying()
+                               : shapes_[r]
+                                   ? Join(*shapes_[r], shape, chunk_lanes_)
+                                   : shape;
+      changed = changed || shapes_[r] != joined;
+      shapes_[r] = joined;
+    }
+    return changed;
+  }
+
+  const Kernel& kernel_;
+  const BlockShape block_;
+  const Mode mode_;
+  const int chunk_lanes_;
+  std::vector<std::optional<LaneShape>> shapes_;
+  std::vector<bool> forced_;
+};
+
+}  // namespace
+
+DivergenceAnalysis AnalyzeDivergence(const Kernel& kernel,
+                                     const BlockShape& block, Mode mode,
+                                     int chunk_lanes) {
+  return Analysis(kernel, block, mode, chunk_lanes).Run();
+}
+
+}  // namespace holdfast::software::analysis

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shape of a value: what is known about it across the 32 lanes of a warp.
+// It decides whether a value is kept as one scalar or as vectors, and whether a
+// memory access becomes one vector access or 32 scalar ones.
+#ifndef HOLDFAST_CORE_SOFTWARE_ANALYSIS_LANE_SHAPE_H_
+#define HOLDFAST_CORE_SOFTWARE_ANALYSIS_LANE_SHAPE_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "core/software/lower/kernel.h"
+
+namespace holdfast::software::analysis {
+
+inline constexpr int kWarpLanes = 32;
+
+// Lanes of a varying value hold any numbers. Otherwise lane i of a unit holds
+// base + i * stride, in modular arithmetic. The unit is the warp if `wide`,
+// else a chunk: as many lanes as one vector of the CPU has.
+struct LaneShape {
+  bool varying = false;
+  bool wide = true;
+  int64_t stride = 0;
+  // So many low bits of the base are zero, for what is not varying. Thus the
+  // 32 threads of a warp have one threadIdx.x / 32.
+  int zeros = 0;
+
+  bool uniform() const { return !varying && wide && stride == 0; }
+  bool chunk_uniform() const { return !varying && stride == 0; }
+  bool operator==(const LaneShape& other) const = default;
+  static LaneShape Varying() { return {true, false, 0, 0}; }
+};
+
+// The code of a kernel exists twice. kFull runs while all 32 lanes go the same
+// way. It assumes that widening an affine 32-bit index does not overflow, and
+// emits a check. kMasked runs any subset of lanes and assumes nothing. When all
+// lanes meet again, full code goes on if their values have the shapes that it
+// assumes, which is checked, too. So shapes of kFull are never wrong, only more
+// or less useful. (Zeros need no check: each lane's value alone has them,
+// wherever it was computed.)
+enum class Mode { kFull, kMasked };
+
+struct BlockShape {
+  uint32_t x = 1, y = 1, z = 1;
+
+  uint32_t threads() const { return x * y * z; }
+  bool operator==(const BlockShape& other) const = default;
+};
+
+LaneShape ShapeOfSpecial(ptx::Special special, const BlockShape& block,
+                         int chunk_lanes);
+
+// The shape of what `instruction` computes from operands of these shapes
+// (destinations count, but are ignored).
+LaneShape ResultShape(const ptx::Instruction& instruction,
+                      absl::Span<const LaneShape> operands, Mode mode,
+                      int chunk_lanes);
+
+// Returns the shape of a register that holds values of either shape.
+LaneShape Join(const LaneShape& a, const LaneShape& b, int chunk_lanes);
+
+// True if the instruction turns 32-bit values into 64-bit ones, which keeps an
+// affine shape only if no lane wraps.
+bool Widens(const ptx::Instruction& instruction);
+
+}  // namespace holdfast::software::analysis
+
+#endif  // HOLDFAST_CORE_SOFTWARE_ANALYSIS_LANE_SHAPE_H_

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Marks LLVM instructions that touch memory with the PTX instruction and the
+// lanes that they work for, so that a fault can be traced back (access_site.h).
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_MARKER_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_MARKER_H_
+
+#include "core/software/jit/access_site.h"
+#include "core/software/jit/active_lanes.h"
+#include "core/software/jit/object_writer.h"
+
+namespace holdfast::software::jit {
+
+// The lanes of an access: see AccessSite.
+struct AccessedLanes {
+  AccessSite::Kind kind = AccessSite::Kind::kListed;
+  int lane = 0;
+  bool masked = true;
+};
+
+// Returns `access`. `elements`: how many of the instruction's type it moves for
+// each lane.
+template <typename T>
+T* Mark(const lower::Kernel& kernel, const Step& step, T* access,
+        const AccessedLanes& lanes, int elements = 1) {
+  AccessSite site;
+  site.instruction = step.IndexIn(kernel);
+  site.kind = lanes.kind;
+  site.masked = lanes.masked;
+  site.lane = static_cast<uint8_t>(lanes.lane);
+  // Copies have no type, but go by words.
+  const bool typed = step.instruction.modifiers.type_count != 0;
+  site.bytes = static_cast<uint8_t>(
+      typed ? elements * ptx::BytesOf(step.instruction.type()) : 4);
+  Describe(access, site);
+  return access;
+}
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_MARKER_H_

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/jit/addresses.h"
+
+namespace holdfast::software::jit {
+
+using ptx::Instruction;
+using ptx::Modifier;
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+Space SpaceOf(const Instruction& instruction) {
+  const auto& words = instruction.modifiers;
+  if (words.Has(Modifier::kGlobal)) return Space::kGlobal;
+  if (words.Has(Modifier::kConst)) return Space::kConst;
+  if (words.Has(Modifier::kShared) || words.Has(Modifier::kSharedCta) ||
+      words.Has(Modifier::kSharedCluster)) {
+    return Space::kShared;
+  }
+  if (words.Has(Modifier::kLocal)) return Space::kLocal;
+  if (words.Has(Modifier::kParam) || words.Has(Modifier::kParamEntry) ||
+      words.Has(Modifier::kParamFunc)) {
+    return Space::kParam;
+  }
+  return Space::kGeneric;
+}
+
+Value Addresses::Of(const Step& step, const Operand& operand,
+                    Space space) const {
+  const bool variable = operand.kind == Operand::Kind::kVariable ||
+                        operand.kind == Operand::Kind::kLocalVariable;
+  Value address = StartOf(step, operand, space);
+  if (variable || operand.offset == 0) return address;
+  // The constant comes last, where it becomes part of an access.
+  for (llvm::Value*& part : address.parts) {
+    llvm::Value* offset = b_.getInt64(static_cast<uint64_t>(operand.offset));
+    if (part->getType()->isVectorTy()) offset = b_.Splat(offset);
+    part = b_.CreateAdd(part, offset);
+  }
+  return address;
+}
+
+// Returns what an operand without its offset holds, as a register's own type.
+Value Addresses::ReadStart(const Step& step, const Operand& operand) const {
+  if (operand.kind == Operand::Kind::kVariable ||
+      operand.kind == Operand::Kind::kLocalVariable) {
+    return operands_.LaneAddress(step.lanes, operand);
+  }
+  const Value start =
+      operands_.Read(step.lanes, operand, operands_.TypeOf(operand));
+  const bool is_address = ptx::BitsOf(start.type) >= 32 &&
+                          start.type != Type::kF32 && start.type != Type::kF64;
+  return is_address ? start : v_.As(start, Type::kU64);
+}
+
+// Returns the addresses without the offset of a register. Addresses of shared
+// memory are offsets that may stand in 32-bit registers. They are
+// sign-extended: a lane that is in bounds is then right even if another wraps.
+Value Addresses::StartOf(const Step& step, const Operand& operand,
+                         Space space) const {
+  const bool is_register = operand.kind == Operand::Kind::kRegister;
+  if (is_register) {
+    const auto found = notes_.tested.find(operand.index);
+    if (found != notes_.tested.end() && found->second.space == space) {
+      return found->second.start;
+    }
+  }
+  Value address = ReadStart(step, operand);
+  llvm::Value* base = space == Space::kParam
+                          ? b_.CreatePtrToInt(c_.parameters, b_.getInt64Ty())
+                      : space == Space::kShared ? c_.shared
+                                                : nullptr;
+  for (llvm::Value*& part : address.parts) {
+    llvm::Type* wide = part->getType()->isVectorTy()
+                           ? b_.VectorOf(b_.getInt64Ty())
+                           : static_cast<llvm::Type*>(b_.getInt64Ty());
+    if (is_register) part = b_.CreateFreeze(part);
+    if (space == Space::kShared) {
+      llvm::Type* narrow = b_.Like(part, b_.getInt32Ty());
+      part = b_.CreateSExt(b_.CreateTrunc(part, narrow), wide);
+    } else {
+      part = b_.CreateZExtOrTrunc(part, wide);
+    }
+    if (base != nullptr) {
+      part = b_.CreateAdd(
+          part, part->getType()->isVectorTy() ? b_.Splat(base) : base);
+    }
+  }
+  address.type = Type::kU64;
+  address.shape.zeros = 0;  // as far as is known
+  if (is_register && !step.guarded()) {
+    notes_.tested[operand.index] = {address, space};
+  }
+  return address;
+}
+
+llvm::Value* Addresses::SafeAddress(llvm::Value* address,
+                                    llvm::Value* wanted) const {
+  return b_.CreateSelect(wanted, address,
+                         b_.CreatePtrToInt(c_.parameters, b_.getInt64Ty()));
+}
+
+}  // namespace holdfast::software::jit

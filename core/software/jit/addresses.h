@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The addresses that instructions name, and the test of an address before code
+// goes there (address_check.cc explains it). It is what keeps kernels inside of
+// the window: every access comes behind Check().
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_ADDRESSES_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_ADDRESSES_H_
+
+#include "core/software/jit/operands.h"
+#include "core/software/jit/runtime_calls.h"
+
+namespace holdfast::software::jit {
+
+// Returns the state space that the instruction names; generic if it names none.
+ptx::Space SpaceOf(const ptx::Instruction& instruction);
+
+class Addresses {
+ public:
+  Addresses(const EmitContext& context, const Operands& operands,
+            BlockNotes& notes)
+      : c_(context),
+        b_(context.b),
+        v_(context.b),
+        runtime_(context),
+        operands_(operands),
+        notes_(notes) {}
+
+  // Returns the 64-bit addresses that an operand means, in this process.
+  Value Of(const Step& step, const ptx::Operand& operand,
+           ptx::Space space) const;
+  // Emits the test of `address`, which the instruction accesses at `operand`,
+  // unless it is known to be good.
+  void Check(const Step& step, const ptx::Operand& operand, ptx::Space space,
+             const Value& address) const;
+  // Returns an address that is good to read in any case, if `address` is not
+  // wanted (i1).
+  llvm::Value* SafeAddress(llvm::Value* address, llvm::Value* wanted) const;
+
+ private:
+  Value StartOf(const Step& step, const ptx::Operand& operand,
+                ptx::Space space) const;
+  Value ReadStart(const Step& step, const ptx::Operand& operand) const;
+  bool IsGoodVariable(const ptx::Operand& operand, ptx::Space space,
+                      uint64_t bytes) const;
+  bool IsTested(const Step& step, const ptx::Operand& operand, ptx::Space space,
+                const Value& address, uint64_t bytes) const;
+  bool BranchIfBad(const Step& step, const Value& address, ptx::Space space,
+                   uint64_t bytes, llvm::BasicBlock* bad,
+                   llvm::BasicBlock* good) const;
+  void Report(const Step& step, const Value& address, ptx::Space space,
+              uint64_t bytes, bool sure) const;
+
+  const EmitContext& c_;
+  Builder& b_;
+  const LaneValues v_;
+  const RuntimeCalls runtime_;
+  const Operands& operands_;
+  BlockNotes& notes_;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_ADDRESSES_H_

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operations that compute values from operands, of each lane by itself.
+//
+// The shape of the result comes from the shapes of the operands (ResultShape).
+// If it is not varying, the operation is one scalar instruction, on the bases;
+// else one a chunk, on vectors. The folder arithmetic/ knows the operation
+// itself.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_EMITTER_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_EMITTER_H_
+
+#include <vector>
+
+#include "core/software/jit/operands.h"
+
+namespace holdfast::software::jit {
+
+// Full code's test that an affine index does not overflow.
+class OverflowCheck {
+ public:
+  virtual ~OverflowCheck() = default;
+  // `narrow` is about to be widened as base + lane * stride. Emits a test that
+  // no lane's value overflows; if one does, code goes elsewhere.
+  virtual void CheckNoOverflow(const Step& step, const Value& narrow) = 0;
+};
+
+class ArithmeticEmitter {
+ public:
+  ArithmeticEmitter(const EmitContext& context, const Operands& operands)
+      : c_(context), b_(context.b), v_(context.b), operands_(operands) {}
+
+  // Masked code needs none: there, nothing affine is widened.
+  void set_overflow_check(OverflowCheck* check) { overflow_ = check; }
+
+  // Any instruction that touches neither memory, control flow nor other lanes.
+  void Emit(const Step& step) const;
+
+ private:
+  void EmitOne(const Step& step) const;
+  void CheckWidened(const Step& step, const std::vector<Value>& in) const;
+  Value CombinePredicates(const ptx::Instruction& instruction,
+                          absl::Span<const Value> in) const;
+  llvm::Value* ComputePart(const ptx::Instruction& instruction, bool varying,
+                           Values in) const;
+  llvm::Value* ConvertAddress(const ptx::Instruction& instruction,
+                              llvm::Value* address) const;
+  // mov between a register and its parts (emit_pack.cc).
+  void EmitPack(const Step& step) const;
+  void EmitUnpack(const Step& step) const;
+  // Sums that leave a carry or take one (emit_carry.cc).
+  void EmitCarry(const Step& step) const;
+  // setp p|q and lop3 d|p (emit_pairs.cc).
+  void EmitSetpPair(const Step& step) const;
+  void EmitLogicPair(const Step& step) const;
+
+  const EmitContext& c_;
+  Builder& b_;
+  const LaneValues v_;
+  const Operands& operands_;
+  OverflowCheck* overflow_ = nullptr;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_EMITTER_H_

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cp.async, copies to shared memory that a GPU makes behind the thread, and
+// mbarrier, the barriers that announce them. Here a copy is done when it is
+// issued: an instruction that waits for it finds it done.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_ASYNC_EMITTER_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_ASYNC_EMITTER_H_
+
+#include <optional>
+
+#include "core/software/jit/memory_access.h"
+
+namespace holdfast::software::jit {
+
+class AsyncEmitter {
+ public:
+  AsyncEmitter(const EmitContext& context, const Operands& operands,
+               const Addresses& addresses, const MemoryAccess& memory,
+               BlockNotes& notes)
+      : c_(context),
+        b_(context.b),
+        v_(context.b),
+        arrays_(context.b),
+        runtime_(context),
+        operands_(operands),
+        addresses_(addresses),
+        memory_(memory),
+        notes_(notes) {}
+
+  // [to], [from], bytes[, bytes of the source or a predicate][, policy]
+  void EmitCopy(const Step& step) const;
+  // [d,] [a][, b][, hint]; pending_count: d, state
+  void EmitMbarrier(const Step& step) const;
+
+ private:
+  void CheckSource(const Step& step, const ptx::Operand& operand,
+                   const Value& from, const std::optional<Value>& valid) const;
+  Value WantedFrom(const Value& valid, uint32_t at) const;
+  Value ValidBytes(const Step& step, const ptx::Operand& operand,
+                   int bytes) const;
+  Value LoadValid(const Step& step, const Value& from, const Value& valid,
+                  uint32_t at) const;
+
+  const EmitContext& c_;
+  Builder& b_;
+  const LaneValues v_;
+  const LaneArrays arrays_;
+  const RuntimeCalls runtime_;
+  const Operands& operands_;
+  const Addresses& addresses_;
+  const MemoryAccess& memory_;
+  BlockNotes& notes_;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_ASYNC_EMITTER_H_

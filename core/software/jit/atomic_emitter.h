@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// atom and red. Lanes take effect one by one, the lowest first, except where
+// the order cannot be observed. Four ways, the cheapest that is possible:
+//
+//   EmitTogether    one place for all lanes, and no result: lanes are reduced
+//                   to one value in registers, then one atomic operation
+//   EmitUnrolled    all lanes run, and no result: 32 operations in a row
+//   EmitLoop        a loop over the lanes that run: everything else
+//   AtomicHalf      of 16-bit floats, in that loop: compare and swap, since
+//                   CPUs have no such operation
+//
+// Memory of a block is touched by the one thread that runs the block, so an
+// operation there is a load and a store.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_ATOMIC_EMITTER_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_ATOMIC_EMITTER_H_
+
+#include "core/software/jit/access_marker.h"
+#include "core/software/jit/addresses.h"
+
+namespace holdfast::software::jit {
+
+class AtomicEmitter {
+ public:
+  AtomicEmitter(const EmitContext& context, const Operands& operands,
+                const Addresses& addresses)
+      : c_(context),
+        b_(context.b),
+        v_(context.b),
+        arrays_(context.b),
+        runtime_(context),
+        operands_(operands),
+        addresses_(addresses) {}
+
+  // [d,] [a], b[, c][, policy]; of vectors one element after the other.
+  void Emit(const Step& step) const;
+
+ private:
+  // The operands of one element. `result` is null if nothing is asked for, and
+  // `swapped` unless the operation is cas.
+  struct Element {
+    const ptx::Operand* result;
+    const ptx::Operand& operand;
+    const ptx::Operand* swapped;
+  };
+  void EmitElement(const Step& step, const Element& element,
+                   const Value& address) const;
+  void EmitTogether(const Step& step, const Value& address, const Value& value,
+                    llvm::Value* lanes) const;
+  void EmitUnrolled(const Step& step, const Value& address,
+                    const Value& value) const;
+  // Returns the values from before, as an array.
+  llvm::AllocaInst* EmitLoop(const Step& step, const Value& address,
+                             const Value& value, const Value* swapped,
+                             llvm::Value* lanes, bool wanted) const;
+  // One operation of one lane at `place`. Each returns the value from before.
+  llvm::Value* AtomicOne(const Step& step, llvm::Value* place,
+                         llvm::Value* value, const AccessedLanes& lanes) const;
+  llvm::Value* AtomicHalf(const Step& step, llvm::Value* place,
+                          llvm::Value* value, const AccessedLanes& lanes) const;
+  llvm::Value* CompareAndSwap(const Step& step, llvm::Value* place,
+                              llvm::Value* expected, llvm::Value* value,
+                              const AccessedLanes& lanes) const;
+
+  const EmitContext& c_;
+  Builder& b_;
+  const LaneValues v_;
+  const LaneArrays arrays_;
+  const RuntimeCalls runtime_;
+  const Operands& operands_;
+  const Addresses& addresses_;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_ATOMIC_EMITTER_H_

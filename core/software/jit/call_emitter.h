@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls of functions that the runtime provides (printf, malloc, ...), and
+// traps.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_CALL_EMITTER_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_CALL_EMITTER_H_
+
+#include "core/software/jit/operands.h"
+#include "core/software/jit/runtime_calls.h"
+
+namespace holdfast::software::jit {
+
+class CallEmitter {
+ public:
+  CallEmitter(const EmitContext& context, const Operands& operands)
+      : c_(context),
+        b_(context.b),
+        v_(context.b),
+        arrays_(context.b),
+        runtime_(context),
+        operands_(operands) {}
+
+  // [d,] function, arguments...: for all running lanes at once.
+  void EmitCall(const Step& step) const;
+  // Ends the launch if any lane runs it.
+  void EmitTrap(const Step& step) const;
+  // Lets other warps run once.
+  void EmitYield() const;
+
+ private:
+  const EmitContext& c_;
+  Builder& b_;
+  const LaneValues v_;
+  const LaneArrays arrays_;
+  const RuntimeCalls runtime_;
+  const Operands& operands_;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_CALL_EMITTER_H_

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the emitters of one LLVM function share: the kernel and what is known of
+// it, and the values that the function starts with. Data only. A kernel becomes
+// two functions (core/software/README.md), so there are two of these, which
+// share the frame's layout and the place for an error.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_EMIT_CONTEXT_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_EMIT_CONTEXT_H_
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "core/software/analysis/lane_shape.h"
+#include "core/software/jit/arithmetic/builder.h"
+#include "core/software/jit/host_cpu.h"
+#include "core/software/jit/kernel_facts.h"
+#include "core/software/jit/warp_frame.h"
+#include "core/software/lower/kernel.h"
+
+namespace holdfast::software::jit {
+
+struct EmitContext {
+  // Owned by the KernelEmitter, and common to its functions.
+  Builder& b;
+  const lower::Kernel& kernel;
+  const KernelFacts& facts;
+  WarpFrame& layout;
+  std::optional<std::string>& error;
+
+  const analysis::BlockShape block;
+  const Cpu cpu;
+  const analysis::Mode mode;
+
+  // The function, and values of its entry, which dominates all its code.
+  llvm::Function* function = nullptr;
+  llvm::Value* frame = nullptr;   // ptr, as `layout` says
+  llvm::Value* launch = nullptr;  // ptr to LaunchContext
+  llvm::Value* worker = nullptr;  // ptr to WorkerContext
+  llvm::Value* parameters = nullptr;
+  llvm::Value* shared = nullptr;  // i64
+  llvm::Value* local = nullptr;   // i64
+  llvm::Value* warp = nullptr;    // i32
+  std::array<llvm::Value*, 3> block_index = {};
+  std::array<llvm::Value*, 3> grid = {};
+  llvm::BasicBlock* done = nullptr;  // where a warp that has ended goes
+
+  int lanes() const { return cpu.lanes; }  // of a chunk
+  int chunks() const { return analysis::kWarpLanes / cpu.lanes; }
+  const analysis::LaneShape& ShapeOf(uint32_t index, analysis::Mode of) const {
+    return facts.shapes[static_cast<int>(of)].registers[index];
+  }
+  ptx::Type TypeOf(uint32_t index) const {
+    return kernel.function->registers[index].type;
+  }
+
+  // Returns the address of a field of the frame.
+  llvm::Value* Slot(uint64_t offset) const {
+    return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), frame, offset);
+  }
+  // Records why the kernel cannot be translated. The first reason stays.
+  void Fail(const ptx::Instruction& instruction, std::string reason) const;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_EMIT_CONTEXT_H_

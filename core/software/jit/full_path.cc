@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/jit/full_path.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/software/analysis/scalar_loops.h"
+#include "llvm/IR/MDBuilder.h"
+
+namespace holdfast::software::jit {
+
+using lower::ConvergencePoint;
+using lower::kExit;
+using ptx::Instruction;
+using ptx::Modifier;
+using ptx::Opcode;
+using ptx::Operand;
+using ptx::Type;
+
+void FullPath::CreateBlocks() {
+  for (size_t k = 0; k < c_.kernel.blocks.size(); ++k) {
+    blocks_.push_back(b_.NewBlock(absl::StrCat("full", k)));
+  }
+}
+
+void FullPath::EmitBlocks() {
+  for (size_t k = 0; k < blocks_.size(); ++k) {
+    b_.SetInsertPoint(blocks_[k]);
+    if (c_.facts.shapes[0].lane_loops[k] >= 0) {
+      EmitScalarLoop(k);
+    } else {
+      EmitBlock(e_, *this, k);
+    }
+  }
+}
+
+// Full code leaves in front of a loop that lanes run one by one: no lane has
+// run ahead yet.
+void FullPath::EmitScalarLoop(size_t k) {
+  if (!analysis::EntersScalarLoop(c_.kernel, c_.facts.shapes[0].lane_loops,
+                                  k)) {
+    b_.CreateUnreachable();
+    return;
+  }
+  exits_.LeaveInFrontOf(k);
+}
+
+llvm::BasicBlock* FullPath::TargetOf(int target) const {
+  return target == kExit ? c_.done : blocks_[target];
+}
+
+void FullPath::Branch(const Instruction* instruction, size_t k,
+                      llvm::Value* /*rotate*/) {
+  const lower::Block& block = c_.kernel.blocks[k];
+  auto* next = TargetOf(block.next);
+  if (instruction == nullptr) {
+    b_.CreateBr(next);
+    return;
+  }
+  auto* taken = TargetOf(block.taken);
+  if (instruction->guard.kind == Operand::Kind::kNone) {
+    b_.CreateBr(taken);
+    return;
+  }
+  const Value guard =
+      e_.instructions.operands().Read(lanes(), instruction->guard, Type::kPred);
+  if (guard.shape.varying) return BranchVarying(guard, k);
+  b_.CreateCondBr(guard.parts[0], taken, next);
+}
+
+// Tests for "all lanes take it" and "no lane does", each one comparison of
+// vectors, before the bits of the lanes are collected.
+void FullPath::BranchVarying(const Value& guard, size_t k) {
+  const lower::Block& block = c_.kernel.blocks[k];
+  auto* not_all = b_.NewBlock("not_all");
+  auto* mixed = b_.NewBlock("mixed");
+  llvm::MDBuilder metadata(b_.getContext());
+  b_.CreateCondBr(e_.values.AllAre(guard, true), TargetOf(block.taken),
+                  not_all);
+  b_.SetInsertPoint(not_all);
+  b_.CreateCondBr(e_.values.AllAre(guard, false), TargetOf(block.next), mixed,
+                  metadata.createBranchWeights(1000, 1));
+  b_.SetInsertPoint(mixed);
+  llvm::Value* taken = e_.values.BitsOfPredicate(guard);
+  if (c_.facts.shapes[0].regions[k].empty()) return Diverge(k, taken);
+  b_.CreateBr(TargetOf(regions_.Emit(k, taken)));
+}
+
+// Leaves for masked code. The registers that either target needs go to the
+// frame.
+void FullPath::Diverge(size_t k, llvm::Value* taken) {
+  const lower::Block& block = c_.kernel.blocks[k];
+  std::vector<bool> needed(c_.facts.crosses.size(), false);
+  for (const int target : {block.taken, block.next}) {
+    if (target == kExit) continue;
+    exits_.divergence.roots.insert(target);
+    for (size_t r = 0; r < needed.size(); ++r) {
+      if (c_.facts.live_registers[target][r]) needed[r] = true;
+    }
+  }
+  exits_.HandOver(needed, &exits_.divergence);
+  e_.pending.Add(block.taken, taken);
+  e_.pending.Add(block.next, b_.CreateNot(taken));
+  int first = std::min(block.taken, block.next);
+  if (first == kExit) first = std::max(block.taken, block.next);
+  if (first == kExit) {
+    b_.CreateBr(c_.done);
+  } else {
+    exits_.Leave(first, &exits_.divergence);
+  }
+}
+
+void FullPath::Converge(const Step& step) {
+  const Instruction& instruction = step.instruction;
+  // Some lanes may stay away: masked code knows how.
+  if (step.guarded()) return exits_.LeaveInFrontOf(step.block);
+  auto* next = TargetOf(c_.kernel.blocks[step.block].next);
+  const bool arrives = instruction.modifiers.Has(Modifier::kArrive);
+  if (lower::ConvergencePointOf(instruction) == ConvergencePoint::kWarp) {
+    if (instruction.opcode() != Opcode::kBar) e_.instructions.Emit(step);
+  } else if (!arrives && !instruction.modifiers.Has(Modifier::kRed)) {
+    e_.barriers.Synchronize(step);
+  } else {
+    const BarrierEmitter::Round round =
+        e_.barriers.Arrive(step, b_.I32(kAllLanes), b_.I32(kAllLanes));
+    if (!arrives) {
+      e_.barriers.WaitFor(round);
+      e_.barriers.WriteReduction(step, round, nullptr);
+    }
+  }
+  b_.CreateBr(next);
+}
+
+}  // namespace holdfast::software::jit

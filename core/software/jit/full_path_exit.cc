@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/jit/full_path_exit.h"
+
+#include "core/software/analysis/control_flow.h"
+#include "core/software/analysis/scalar_loops.h"
+
+namespace holdfast::software::jit {
+
+std::vector<bool> MaskedBlocksFrom(const lower::Kernel& kernel,
+                                   const KernelFacts& facts,
+                                   const std::set<int>& roots) {
+  std::vector<bool> reachable(kernel.blocks.size(), false);
+  std::vector<int> open(roots.begin(), roots.end());
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    if (at == lower::kExit || reachable[at]) continue;
+    reachable[at] = true;
+    for (const int next : analysis::Successors(kernel, at)) {
+      open.push_back(next);
+    }
+  }
+  // A scalar loop is one piece of code, behind the blocks that enter it.
+  const std::vector<int>& loops = facts.shapes[0].lane_loops;
+  for (size_t k = 0; k < reachable.size(); ++k) {
+    if (loops[k] >= 0 && !analysis::EntersScalarLoop(kernel, loops, k)) {
+      reachable[k] = false;
+    }
+  }
+  return reachable;
+}
+
+MaskedPlan PlanMaskedCode(const lower::Kernel& kernel, const KernelFacts& facts,
+                          const analysis::BlockShape& block,
+                          FullPathExit* divergence,
+                          const FullPathExit& overflow) {
+  MaskedPlan plan;
+  plan.meets = MaskedBlocksFrom(kernel, facts, divergence->roots);
+  for (size_t k = 0; k < plan.meets.size(); ++k) {
+    plan.meets[k] = plan.meets[k] && facts.shapes[0].meetings[k];
+  }
+  if (block.threads() % analysis::kWarpLanes != 0) divergence->roots.insert(0);
+  plan.arrival = *divergence;
+  plan.arrival.roots.insert(overflow.roots.begin(), overflow.roots.end());
+  plan.arrival.entries.insert(overflow.entries.begin(), overflow.entries.end());
+  plan.arrival.handed.insert(overflow.handed.begin(), overflow.handed.end());
+  plan.split = !divergence->roots.empty() &&
+               MaskedBlocksFrom(kernel, facts, divergence->roots) !=
+                   MaskedBlocksFrom(kernel, facts, plan.arrival.roots);
+  return plan;
+}
+
+}  // namespace holdfast::software::jit

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The exits of full code: where lanes diverge, and where an affine index
+// overflows.
+//
+// An exit stores, for each register that is still needed, what full code holds
+// of it, mostly a scalar, and jumps to the one call of masked code. Masked code
+// expands them to its own shapes at its entry (full_path_return.h). So an exit,
+// of which a kernel has many, is a few stores.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_EXITS_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_EXITS_H_
+
+#include <map>
+#include <vector>
+
+#include "core/software/jit/arithmetic_emitter.h"
+#include "core/software/jit/full_path_exit.h"
+#include "core/software/jit/pending_lanes.h"
+
+namespace holdfast::software::jit {
+
+class FullPathExits : public OverflowCheck {
+ public:
+  FullPathExits(const EmitContext& context, Registers& registers,
+                const PendingLanes& pending)
+      : c_(context),
+        b_(context.b),
+        v_(context.b),
+        registers_(registers),
+        pending_(pending) {}
+
+  FullPathExit divergence;  // lanes diverge, or never were all
+  FullPathExit overflow;
+
+  // The entry number of masked code, which each exit stores: an i32.
+  void set_entry_number(llvm::AllocaInst* place) { entry_number_ = place; }
+  llvm::AllocaInst* entry_number() const { return entry_number_; }
+  // Returns the number of the entry in front of an instruction, or -1.
+  int EntryInFrontOf(const ptx::Instruction& instruction) const;
+
+  // Begins an exit: leaves `registers` (by register) in the frame.
+  void HandOver(const std::vector<bool>& registers, FullPathExit* exit);
+  // Ends an exit: masked code is to begin at `entry`.
+  void Leave(int entry, FullPathExit* exit);
+  // An exit for divergence in front of block `k`: all lanes go there.
+  void LeaveInFrontOf(size_t k);
+  // An exit for overflow in front of the instruction.
+  void CheckNoOverflow(const Step& step, const Value& narrow) override;
+
+ private:
+  std::vector<bool> NeededAt(const Step& step) const;
+  llvm::Value* Overflows(const Value& narrow, int32_t distance) const;
+  void PendRegion(const Step& step);
+
+  const EmitContext& c_;
+  Builder& b_;
+  const LaneValues v_;
+  Registers& registers_;
+  const PendingLanes& pending_;
+  llvm::AllocaInst* entry_number_ = nullptr;
+  std::map<const ptx::Instruction*, int> resumed_;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_EXITS_H_

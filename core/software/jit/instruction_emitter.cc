@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/jit/instruction_emitter.h"
+
+namespace holdfast::software::jit {
+
+using ptx::Instruction;
+using ptx::Opcode;
+using ptx::Type;
+
+InstructionEmitter::InstructionEmitter(const EmitContext& context,
+                                       Registers& registers, BlockNotes& notes)
+    : b_(context.b),
+      v_(context.b),
+      notes_(notes),
+      operands_(context, registers),
+      addresses_(context, operands_, notes),
+      access_(context, addresses_),
+      memory_(context, operands_, addresses_, access_, notes),
+      atomics_(context, operands_, addresses_),
+      warp_(context, operands_),
+      async_(context, operands_, addresses_, access_, notes),
+      calls_(context, operands_),
+      arithmetic_(context, operands_) {}
+
+void InstructionEmitter::Emit(const Step& step) {
+  if (!step.guarded()) return EmitUnguarded(step);
+  const Value guard =
+      operands_.Read(step.lanes, step.instruction.guard, Type::kPred);
+  if (guard.shape.varying) {
+    Step guarded = step;
+    guarded.lanes.guard = v_.BitsOfPredicate(guard);
+    return EmitUnguarded(guarded);
+  }
+  auto* then = b_.NewBlock("then");
+  auto* join = b_.NewBlock("join");
+  b_.CreateCondBr(guard.parts[0], then, join);
+  b_.SetInsertPoint(then);
+  EmitUnguarded(step);
+  notes_.predicates.clear();
+  b_.CreateBr(join);
+  b_.SetInsertPoint(join);
+}
+
+void InstructionEmitter::EmitUnguarded(const Step& step) {
+  const Instruction& instruction = step.instruction;
+  switch (instruction.opcode()) {
+    case Opcode::kLd:
+    case Opcode::kLdu:
+      return memory_.EmitLoad(step);
+    case Opcode::kSt:
+      return memory_.EmitStore(step);
+    case Opcode::kAtom:
+    case Opcode::kRed:
+      return atomics_.Emit(step);
+    case Opcode::kCall:
+      return calls_.EmitCall(step);
+    case Opcode::kShfl:
+      return warp_.EmitShuffle(step);
+    case Opcode::kVote:
+      return warp_.EmitVote(step);
+    case Opcode::kMatch:
+      return warp_.EmitMatch(step);
+    case Opcode::kRedux:
+      return warp_.EmitRedux(step);
+    case Opcode::kElect:
+      return warp_.EmitElect(step);
+    case Opcode::kActivemask:
+      return warp_.EmitActivemask(step);
+    case Opcode::kMembar:
+    case Opcode::kFence:
+      return memory_.EmitFence(step);
+    case Opcode::kTrap:
+    case Opcode::kBrkpt:
+      return calls_.EmitTrap(step);
+    case Opcode::kNanosleep:
+      return calls_.EmitYield();
+    case Opcode::kCp:
+      return async_.EmitCopy(step);
+    case Opcode::kMbarrier:
+      return async_.EmitMbarrier(step);
+    case Opcode::kIsspacep:
+      return memory_.EmitSpaceTest(step);
+    case Opcode::kCreatepolicy:
+      return operands_.Write(step.lanes, instruction.operands[0],
+                             v_.Uniform(Type::kB64, b_.getInt64(0)));
+    case Opcode::kApplypriority:
+    case Opcode::kDiscard:
+    case Opcode::kGriddepcontrol:
+    case Opcode::kPrefetch:
+    case Opcode::kPrefetchu:
+    case Opcode::kPmevent:
+      return;  // hints
+    default:
+      return arithmetic_.Emit(step);
+  }
+}
+
+}  // namespace holdfast::software::jit

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Emits one instruction that is no branch, for the lanes of a Step: owns the
+// emitters of all families of instructions, and finds the one that knows the
+// opcode.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_INSTRUCTION_EMITTER_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_INSTRUCTION_EMITTER_H_
+
+#include "core/software/jit/arithmetic_emitter.h"
+#include "core/software/jit/async_emitter.h"
+#include "core/software/jit/atomic_emitter.h"
+#include "core/software/jit/call_emitter.h"
+#include "core/software/jit/memory_emitter.h"
+#include "core/software/jit/warp_emitter.h"
+
+namespace holdfast::software::jit {
+
+class InstructionEmitter {
+ public:
+  InstructionEmitter(const EmitContext& context, Registers& registers,
+                     BlockNotes& notes);
+  InstructionEmitter(const InstructionEmitter&) = delete;
+  InstructionEmitter& operator=(const InstructionEmitter&) = delete;
+
+  // Emits the instruction of `step`, whose lanes have no guard yet. A guard
+  // that is the same for all lanes becomes a branch. One that varies becomes
+  // part of the mask: what the instruction computes in lanes without it is
+  // dropped.
+  void Emit(const Step& step);
+  // The same without regard to a guard that the instruction has.
+  void EmitUnguarded(const Step& step);
+
+  void set_overflow_check(OverflowCheck* check) {
+    arithmetic_.set_overflow_check(check);
+  }
+  const Operands& operands() const { return operands_; }
+
+ private:
+  Builder& b_;
+  const LaneValues v_;
+  BlockNotes& notes_;
+  const Operands operands_;
+  const Addresses addresses_;
+  const MemoryAccess access_;
+  const MemoryEmitter memory_;
+  const AtomicEmitter atomics_;
+  const WarpEmitter warp_;
+  const AsyncEmitter async_;
+  const CallEmitter calls_;
+  ArithmeticEmitter arithmetic_;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_INSTRUCTION_EMITTER_H_

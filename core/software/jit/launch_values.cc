@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/jit/launch_values.h"
+
+#include "core/software/jit/object_writer.h"
+#include "core/software/jit/runtime_calls.h"
+#include "core/software/runtime/abi.h"
+
+namespace holdfast::software::jit {
+
+void EnterFunction(EmitContext* context, llvm::Function* function) {
+  context->function = function;
+  context->b.SetInsertPoint(
+      llvm::BasicBlock::Create(context->b.getContext(), "entry", function));
+  context->launch = function->getArg(0);
+  context->worker = function->getArg(1);
+  function->addDereferenceableParamAttr(0, sizeof(LaunchContext));
+  function->addDereferenceableParamAttr(1, sizeof(WorkerContext));
+}
+
+void LoadLaunchValues(EmitContext* context) {
+  Builder& b = context->b;
+  const RuntimeCalls runtime(*context);
+  const auto load = [&](llvm::Value* base, size_t offset, llvm::Type* type) {
+    return runtime.LoadField(base, offset, type, /*invariant=*/true);
+  };
+  context->parameters =
+      load(context->launch, offsetof(LaunchContext, parameters), b.getPtrTy());
+  context->shared =
+      load(context->worker, offsetof(WorkerContext, shared), b.getInt64Ty());
+  context->local =
+      load(context->worker, offsetof(WorkerContext, local), b.getInt64Ty());
+  for (int i = 0; i < 3; ++i) {
+    context->grid[i] = load(
+        context->launch, offsetof(LaunchContext, grid) + 4 * i, b.getInt32Ty());
+  }
+}
+
+}  // namespace holdfast::software::jit

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Masked code: any subset of a warp's lanes.
+//
+// It runs the lanes of the word `exec`. Each block has a word of pending lanes
+// in the frame. A branch adds its lanes to the words of its targets; the chain
+// of dispatch blocks then finds the lowest block that has any. Blocks are in
+// layout order, so lanes that are behind catch up before others run on, and
+// meet at the joins of ifs and at the ends of loops.
+//
+// Lanes that arrive where lanes wait for each other are set aside ("parked")
+// until the warp has nothing else to run (Idle).
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_MASKED_PATH_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_MASKED_PATH_H_
+
+#include <map>
+#include <vector>
+
+#include "core/software/jit/control_flow.h"
+#include "core/software/jit/full_path_exits.h"
+#include "core/software/jit/full_path_return.h"
+
+namespace holdfast::software::jit {
+
+class ScalarLoopPath;
+
+class MaskedPath : public ControlFlow {
+ public:
+  // `needed`, by block: masked code has it. `exits` and `plan` are those of the
+  // full code that leads here.
+  MaskedPath(FunctionEmitters& emitters, const FullPathExits& exits,
+             const MaskedPlan& plan, std::vector<bool> needed);
+
+  // Makes the word of running lanes and the empty LLVM blocks.
+  void CreateBlocks();
+  // Emits all code that lanes run, scalar loops included.
+  void EmitBlocks(const FullPathReturn& full_path);
+  // Returns where code begins for an entry of full code.
+  llvm::BasicBlock* EntryOf(int entry) const;
+  // Returns where it looks next for pending lanes, from block `k` on.
+  llvm::BasicBlock* DispatchFrom(size_t k) const;
+
+  ActiveLanes lanes() const override { return {.exec = exec_}; }
+  void Branch(const ptx::Instruction* instruction, size_t k,
+              llvm::Value* rotate) override;
+  void Converge(const Step& step) override;
+  void EnterInFrontOf(const ptx::Instruction& instruction) override;
+
+ private:
+  // The lanes that wait at a convergence point, in the frame; all i32.
+  struct Parked {
+    llvm::Value* lanes;
+    llvm::Value* barrier;
+    llvm::Value* round;  // at one of a warp: wait no longer
+  };
+
+  void ConvergeWarp(const Step& step);
+  void ConvergeBlock(const Step& step);
+  llvm::Value* GroupOf(const Step& step, llvm::Value* lanes) const;
+  void Release(size_t k);
+  void EmitIdle();
+  llvm::Value* WakeWarpWaiters();
+  llvm::Value* Again() const;
+
+  FunctionEmitters& e_;
+  EmitContext& c_;
+  Builder& b_;
+  const LaneArrays arrays_;
+  const FullPathExits& exits_;
+  const MaskedPlan& plan_;
+  const std::vector<bool> needed_;
+  llvm::AllocaInst* exec_ = nullptr;
+  llvm::BasicBlock* idle_ = nullptr;          // no block is pending
+  std::vector<llvm::BasicBlock*> blocks_;     // code of block k
+  std::vector<llvm::BasicBlock*> dispatch_;   // is block k pending?
+  std::map<size_t, Parked> parked_;           // by block
+  std::map<int, llvm::BasicBlock*> resumed_;  // by entry
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_MASKED_PATH_H_

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operands of instructions: registers, constants, special registers, addresses
+// of variables.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_OPERANDS_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_OPERANDS_H_
+
+#include <string>
+
+#include "core/software/jit/active_lanes.h"
+#include "core/software/jit/registers.h"
+#include "core/software/jit/special_registers.h"
+
+namespace holdfast::software::jit {
+
+// The symbol of the address of Module::variables[index].
+inline std::string VariableSymbol(uint32_t index) {
+  return "holdfast_variable_" + std::to_string(index);
+}
+
+class Operands {
+ public:
+  Operands(const EmitContext& context, Registers& registers)
+      : c_(context),
+        b_(context.b),
+        v_(context.b),
+        arrays_(context.b),
+        specials_(context),
+        registers_(registers) {}
+
+  // Returns the operand's bits as `type`. Where a lane runs alone, its value.
+  Value Read(const ActiveLanes& lanes, const ptx::Operand& operand,
+             ptx::Type type) const;
+  // Writes a result for the lanes that run. Other lanes keep their values,
+  // unless the analysis has found that no lane can see them
+  // (DivergenceAnalysis::overwrite): this spares a load and a blend for most
+  // temporaries. Writing to the sink `_` emits nothing.
+  void Write(const ActiveLanes& lanes, const ptx::Operand& operand,
+             const Value& value) const;
+
+  // Returns the address of a variable, i64. In global and constant memory it is
+  // a symbol, since objects outlive the process.
+  llvm::Value* VariableAddress(const ptx::Operand& operand) const;
+  // The same, of every lane or of the one that runs alone: each lane has its
+  // own copy of a local variable.
+  Value LaneAddress(const ActiveLanes& lanes,
+                    const ptx::Operand& operand) const;
+  // Returns the declared type of a register, else u64.
+  ptx::Type TypeOf(const ptx::Operand& operand) const;
+
+ private:
+  Value ReadConstant(const ptx::Operand& operand, ptx::Type type) const;
+  Value OfLane(const ActiveLanes& lanes, const Value& value) const;
+
+  const EmitContext& c_;
+  Builder& b_;
+  const LaneValues v_;
+  const LaneArrays arrays_;
+  const SpecialRegisters specials_;
+  Registers& registers_;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_OPERANDS_H_

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_REDUCTION_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_REDUCTION_H_
+
+#include "core/software/jit/lane_values.h"
+#include "core/software/ptx/ast.h"
+
+namespace holdfast::software::jit {
+
+// Returns one scalar: add, min, max, and, or, xor, as the instruction's
+// modifiers say, over the lanes in `members` (i32). Other lanes contribute the
+// neutral element of the operation.
+llvm::Value* Reduce(Builder& b, const ptx::Instruction& instruction,
+                    const Value& value, llvm::Value* members);
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_REDUCTION_H_

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/jit/registers.h"
+
+namespace holdfast::software::jit {
+
+using analysis::LaneShape;
+using ptx::Type;
+
+Registers::Registers(const EmitContext& context, BlockNotes* notes)
+    : c_(context),
+      b_(context.b),
+      v_(context.b),
+      arrays_(context.b),
+      notes_(*notes),
+      storage_(context.kernel.function->registers.size()) {}
+
+bool Registers::OnlyInItsBlock(uint32_t index) const {
+  return !c_.facts.crosses[index] && !c_.layout.Holds(index);
+}
+
+Registers::Places Registers::StorageOf(uint32_t index, Mode mode) {
+  const LaneShape& shape = c_.ShapeOf(index, mode);
+  const Type type = c_.TypeOf(index);
+  // Predicates: one bit a lane.
+  const bool bits = shape.varying && type == Type::kPred;
+  llvm::Type* part = bits            ? b_.getInt32Ty()
+                     : shape.varying ? b_.VectorOf(b_.TypeOf(type))
+                                     : b_.TypeOf(type);
+  const int parts = bits ? 1 : v_.PartsOf(shape);
+  Places places;
+  if (mode == Mode::kMasked &&
+      (c_.mode == Mode::kFull || !OnlyInItsBlock(index))) {
+    const uint64_t bytes = (part->getPrimitiveSizeInBits() + 7) / 8;
+    const uint64_t offset = c_.layout.Register(index, parts * bytes);
+    for (int c = 0; c < parts; ++c) {
+      places.push_back({c_.Slot(offset + c * bytes), part});
+    }
+    return places;
+  }
+  auto& values = storage_[index];
+  while (values.size() < static_cast<size_t>(parts)) {
+    values.push_back(b_.AllocaAtEntry(part));
+  }
+  for (llvm::AllocaInst* value : values) places.push_back({value, part});
+  return places;
+}
+
+bool Registers::SameStorage(uint32_t index) const {
+  const LaneShape& full = c_.ShapeOf(index, Mode::kFull);
+  const LaneShape& masked = c_.ShapeOf(index, Mode::kMasked);
+  return full.varying == masked.varying &&
+         v_.PartsOf(full) == v_.PartsOf(masked);
+}
+
+Registers::Places Registers::HandedOver(uint32_t index) {
+  auto places = StorageOf(index, Mode::kMasked);
+  if (SameStorage(index)) return places;
+  llvm::Type* type = b_.TypeOf(c_.TypeOf(index));
+  const uint64_t bytes = (type->getPrimitiveSizeInBits() + 7) / 8;
+  const int parts = v_.PartsOf(c_.ShapeOf(index, Mode::kFull));
+  const uint64_t offset = c_.layout.Handed(index, bytes * parts);
+  places.clear();
+  for (int i = 0; i < parts; ++i) {
+    places.push_back({c_.Slot(offset + i * bytes), type});
+  }
+  return places;
+}
+
+void Registers::ClearStorage() {
+  for (size_t r = 0; r < storage_.size(); ++r) {
+    if (!c_.facts.live_registers[0][r]) continue;
+    for (llvm::AllocaInst* part : storage_[r]) {
+      b_.CreateStore(llvm::Constant::getNullValue(part->getAllocatedType()),
+                     part);
+    }
+  }
+}
+
+// Loads the value that lanes outside of a mask keep: if nothing was written
+// yet, any number, but the same wherever it is read.
+llvm::Value* Registers::LoadKept(const Place& place) const {
+  llvm::Value* kept = b_.CreateLoad(place.type, place.pointer);
+  return llvm::isa<llvm::AllocaInst>(place.pointer) ? b_.CreateFreeze(kept)
+                                                    : kept;
+}
+
+llvm::AllocaInst* Registers::ScalarOf(uint32_t index) {
+  llvm::AllocaInst*& place = scalars_[index];
+  if (place == nullptr) place = b_.AllocaAtEntry(b_.TypeOf(c_.TypeOf(index)));
+  return place;
+}
+
+Value Registers::Read(uint32_t index, Mode mode, const ActiveLanes& lanes) {
+  const Type type = c_.TypeOf(index);
+  if (lanes.alone()) {
+    return v_.Uniform(type, b_.CreateLoad(b_.TypeOf(type), ScalarOf(index)));
+  }
+  Value value{c_.ShapeOf(index, mode), type, {}};
+  if (auto it = notes_.predicates.find(index);
+      mode == c_.mode && it != notes_.predicates.end()) {
+    return it->second;
+  }
+  const auto storage = StorageOf(index, mode);
+  if (value.shape.varying && type == Type::kPred) {
+    return v_.PredicateOf(b_.LoadI32(storage[0].pointer));
+  }
+  for (const Place& part : storage) {
+    value.parts.push_back(b_.CreateLoad(part.type, part.pointer));
+  }
+  return value;
+}
+
+void Registers::Write(uint32_t index, const Value& value, Mode mode,
+                      llvm::Value* mask, const ActiveLanes& lanes) {
+  const Type type = c_.TypeOf(index);
+  if (mode == c_.mode) notes_.ForgetAddress(index);
+  if (lanes.alone()) {
+    llvm::AllocaInst* place = ScalarOf(index);
+    b_.CreateStore(arrays_.AtLane(v_.As(value, type), lanes.lane).parts[0],
+                   place);
+    return;
+  }
+  const LaneShape& shape = c_.ShapeOf(index, mode);
+  const auto storage = StorageOf(index, mode);
+  const Value stored = v_.Reshape(v_.As(value, type), shape);
+  if (shape.varying && type == Type::kPred) {
+    return WritePredicate(index, value, stored, storage[0], mode, mask);
+  }
+  for (size_t c = 0; c < storage.size(); ++c) {
+    llvm::Value* part = stored.parts[c];
+    if (mask != nullptr && shape.varying) {
+      llvm::Value* old = LoadKept(storage[c]);
+      part =
+          b_.CreateSelect(v_.ChunkMask(mask, static_cast<int>(c)), part, old);
+    }
+    b_.CreateStore(part, storage[c].pointer);
+  }
+}
+
+// Stores one bit a lane. The vectors stay known for the rest of the block if
+// all lanes have been written.
+void Registers::WritePredicate(uint32_t index, const Value& value,
+                               const Value& stored, const Place& place,
+                               Mode mode, llvm::Value* mask) {
+  llvm::Value* bits = v_.BitsOfPredicate(
+      value.shape.uniform() ? v_.As(value, Type::kPred) : stored);
+  if (mode == c_.mode) notes_.predicates.erase(index);
+  if (mask == nullptr && mode == c_.mode) notes_.predicates[index] = stored;
+  if (mask != nullptr) {
+    llvm::Value* old = LoadKept(place);
+    bits = b_.CreateOr(b_.CreateAnd(bits, mask),
+                       b_.CreateAnd(old, b_.CreateNot(mask)));
+  }
+  b_.CreateStore(bits, place.pointer);
+}
+
+}  // namespace holdfast::software::jit

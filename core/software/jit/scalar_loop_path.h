@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loops that one lane after the other runs by itself
+// (analysis/scalar_loops.h). Full code leaves in front of them, and masked code
+// has them as plain scalar code: where a lane runs alone, every value is
+// uniform.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_SCALAR_LOOP_PATH_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_SCALAR_LOOP_PATH_H_
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/software/jit/control_flow.h"
+
+namespace holdfast::software::jit {
+
+class MaskedPath;
+
+class ScalarLoopPath : public ControlFlow {
+ public:
+  // `exec`: the word of running lanes of the masked code around the loops.
+  ScalarLoopPath(FunctionEmitters& emitters, const MaskedPath& masked,
+                 llvm::AllocaInst* exec);
+
+  // Enters the loop of block `k` with the running lanes of masked code.
+  void Enter(size_t k);
+  // Emits the loops. REQUIRES: it is known where each is entered.
+  void EmitLoops();
+
+  ActiveLanes lanes() const override { return {.exec = exec_, .lane = lane_}; }
+  void Branch(const ptx::Instruction* instruction, size_t k,
+              llvm::Value* rotate) override;
+  void Converge(const Step& step) override;
+  void EnterInFrontOf(const ptx::Instruction&) override {}
+
+ private:
+  struct Loop {
+    llvm::BasicBlock* start = nullptr;
+    llvm::AllocaInst* entry = nullptr;  // i32, the block to start with
+    std::vector<size_t> entries;
+    std::set<uint32_t> taken_in, written;     // registers
+    std::map<int, llvm::BasicBlock*> blocks;  // code of a block
+    std::map<int, llvm::BasicBlock*> exits;   // to a block outside
+  };
+
+  bool Contains(int first, size_t k) const;
+  void FindRegisters(int first);
+  void EmitLoop(int first);
+  llvm::Value* NextLane(llvm::AllocaInst* rest);
+  void SwitchToEntry(int first);
+  // Emits the ways out. Returns the lowest block behind them, or `first`.
+  int EmitExits(int first, llvm::BasicBlock* done);
+  llvm::BasicBlock* TargetOf(int target);
+  void TakeIn(uint32_t index);
+  void GiveBack(uint32_t index);
+
+  FunctionEmitters& e_;
+  const EmitContext& c_;
+  Builder& b_;
+  const LaneArrays arrays_;
+  const MaskedPath& masked_;
+  llvm::AllocaInst* const exec_;
+  std::map<int, Loop> loops_;    // by the first block
+  Loop* loop_ = nullptr;         // the one that is being emitted
+  llvm::Value* lane_ = nullptr;  // i32, while its code is emitted
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_SCALAR_LOOP_PATH_H_

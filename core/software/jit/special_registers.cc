@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/jit/special_registers.h"
+
+#include "core/software/runtime/abi.h"
+
+namespace holdfast::software::jit {
+
+using analysis::LaneShape;
+using ptx::Special;
+using ptx::Type;
+
+Value SpecialRegisters::Read(Special special) const {
+  const Type type = ptx::TypeOf(special);
+  const uint32_t extent[3] = {c_.block.x, c_.block.y, c_.block.z};
+  const int which = static_cast<int>(special);
+  auto axis = [&](Special first) { return which - static_cast<int>(first); };
+  switch (special) {
+    case Special::kTidX:
+    case Special::kTidY:
+    case Special::kTidZ:
+      return ReadThreadIndex(special);
+    case Special::kNtidX:
+    case Special::kNtidY:
+    case Special::kNtidZ:
+      return Value{analysis::ShapeOfSpecial(special, c_.block, c_.lanes()),
+                   type,
+                   {b_.I32(extent[axis(Special::kNtidX)])}};
+    case Special::kCtaidX:
+    case Special::kCtaidY:
+    case Special::kCtaidZ:
+      return v_.Uniform(type, c_.block_index[axis(Special::kCtaidX)]);
+    case Special::kNctaidX:
+    case Special::kNctaidY:
+    case Special::kNctaidZ:
+      return v_.Uniform(type, c_.grid[axis(Special::kNctaidX)]);
+    case Special::kLaneid:
+      return Value{analysis::ShapeOfSpecial(special, c_.block, c_.lanes()),
+                   type,
+                   {b_.I32(0)}};
+    case Special::kWarpid:
+      return v_.Uniform(type, c_.warp);
+    case Special::kNwarpid:
+      return v_.Uniform(type, b_.I32((c_.block.threads() + 31) / 32));
+    case Special::kLanemaskEq:
+    case Special::kLanemaskLe:
+    case Special::kLanemaskLt:
+    case Special::kLanemaskGe:
+    case Special::kLanemaskGt:
+      return ReadLanemask(special);
+    case Special::kClock:
+    case Special::kClockHi:
+    case Special::kClock64:
+    case Special::kGlobaltimer:
+    case Special::kGlobaltimerLo:
+    case Special::kGlobaltimerHi:
+      return ReadClock(special);
+    default:
+      return ReadLaunch(special);
+  }
+}
+
+// From the thread's linear number in the block, in the shape that the block's
+// extents allow; divisions are by constants.
+Value SpecialRegisters::ReadThreadIndex(Special special) const {
+  Value linear{LaneShape{false, true, 1},
+               Type::kU32,
+               {b_.CreateMul(c_.warp, b_.I32(analysis::kWarpLanes))}};
+  Value result{analysis::ShapeOfSpecial(special, c_.block, c_.lanes()),
+               ptx::TypeOf(special),
+               {}};
+  for (int c = 0; c < v_.PartsOf(result.shape); ++c) {
+    llvm::Value* part =
+        result.shape.varying ? v_.Vector(linear, c) : v_.Base(linear, c);
+    auto constant = [&](uint32_t value) {
+      return llvm::ConstantInt::get(part->getType(), value);
+    };
+    if (special == Special::kTidX) {
+      if (c_.block.y * c_.block.z > 1) {
+        part = b_.CreateURem(part, constant(c_.block.x));
+      }
+    } else if (special == Special::kTidY) {
+      part = b_.CreateURem(b_.CreateUDiv(part, constant(c_.block.x)),
+                           constant(c_.block.y));
+    } else {
+      part = b_.CreateUDiv(part, constant(c_.block.x * c_.block.y));
+    }
+    result.parts.push_back(part);
+  }
+  return result;
+}
+
+Value SpecialRegisters::ReadLanemask(Special special) const {
+  Value result{LaneShape::Varying(), Type::kU32, {}};
+  for (int c = 0; c < c_.chunks(); ++c) {
+    llvm::Value* equal = b_.CreateShl(b_.Splat(b_.I32(1)), v_.LaneNumbers(c));
+    llvm::Value* less = b_.CreateSub(equal, b_.Splat(b_.I32(1)));
+    llvm::Value* mask = equal;
+    if (special == Special::kLanemaskLt) mask = less;
+    if (special == Special::kLanemaskLe) mask = b_.CreateOr(less, equal);
+    if (special == Special::kLanemaskGe) mask = b_.CreateNot(less);
+    if (special == Special::kLanemaskGt) {
+      mask = b_.CreateNot(b_.CreateOr(less, equal));
+    }
+    result.parts.push_back(mask);
+  }
+  return result;
+}
+
+// Cycles of the CPU; nanoseconds.
+Value SpecialRegisters::ReadClock(Special special) const {
+  const bool timer = special >= Special::kGlobaltimer;
+  llvm::Value* now =
+      timer ? runtime_.Call("holdfast_globaltimer", b_.getInt64Ty(), {})
+            : b_.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
+  const Type type = ptx::TypeOf(special);
+  if (special == Special::kClockHi || special == Special::kGlobaltimerHi) {
+    now = b_.CreateLShr(now, 32);
+  }
+  return v_.Uniform(type, b_.CreateTrunc(now, b_.TypeOf(type)));
+}
+
+// Reads a special register that is the same for the whole launch. A block is a
+// cluster of its own, and all run on multiprocessor 0.
+Value SpecialRegisters::ReadLaunch(Special special) const {
+  const Type type = ptx::TypeOf(special);
+  auto field = [&](size_t offset, llvm::Type* kind) {
+    return runtime_.LoadField(c_.launch, offset, kind, true);
+  };
+  llvm::Value* value = llvm::ConstantInt::get(b_.TypeOf(type), 0);
+  switch (special) {
+    case Special::kEnvreg1:
+    case Special::kEnvreg2: {
+      llvm::Value* workspace =
+          field(offsetof(LaunchContext, grid_workspace), b_.getInt64Ty());
+      const uint64_t shift = special == Special::kEnvreg1 ? 32 : 0;
+      value = b_.CreateTrunc(b_.CreateLShr(workspace, shift), b_.getInt32Ty());
+      break;
+    }
+    case Special::kDynamicSmemSize:
+    case Special::kTotalSmemSize:
+      value =
+          field(offsetof(LaunchContext, dynamic_shared_bytes), b_.getInt32Ty());
+      if (special == Special::kTotalSmemSize) {
+        value = b_.CreateAdd(
+            value,
+            b_.I32(static_cast<uint32_t>(c_.kernel.static_shared_bytes)));
+      }
+      break;
+    case Special::kClusteridX:
+    case Special::kClusteridY:
+    case Special::kClusteridZ:
+      value = c_.block_index[static_cast<int>(special) -
+                             static_cast<int>(Special::kClusteridX)];
+      break;
+    case Special::kNclusteridX:
+    case Special::kNclusteridY:
+    case Special::kNclusteridZ:
+      value = c_.grid[static_cast<int>(special) -
+                      static_cast<int>(Special::kNclusteridX)];
+      break;
+    case Special::kNsmid:
+    case Special::kClusterNctaidX:
+    case Special::kClusterNctaidY:
+    case Special::kClusterNctaidZ:
+    case Special::kClusterNctarank:
+      value = b_.I32(1);
+      break;
+    default:
+      break;
+  }
+  return v_.Uniform(type, value);
+}
+
+}  // namespace holdfast::software::jit

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a function of the syntax tree, without calls, to the form that code is
+// generated from.
+#ifndef HOLDFAST_CORE_SOFTWARE_LOWER_LOWER_KERNEL_H_
+#define HOLDFAST_CORE_SOFTWARE_LOWER_LOWER_KERNEL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/software/lower/kernel.h"
+
+namespace holdfast::software::lower {
+
+// Splits `function` into basic blocks, finds its loops, and lays out its
+// variables. `module_shared_bytes` of shared memory lie in front of the
+// kernel's own. REQUIRES: all arguments outlive the kernel.
+Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
+                   const std::vector<uint64_t>& global_addresses,
+                   uint64_t module_shared_bytes);
+
+}  // namespace holdfast::software::lower
+
+#endif  // HOLDFAST_CORE_SOFTWARE_LOWER_LOWER_KERNEL_H_

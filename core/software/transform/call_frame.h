@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layout of the frame of a function that is called, not inlined
+// (far_calls.h): the caller, parameters, results, local variables, registers
+// that calls must preserve.
+#ifndef HOLDFAST_CORE_SOFTWARE_TRANSFORM_CALL_FRAME_H_
+#define HOLDFAST_CORE_SOFTWARE_TRANSFORM_CALL_FRAME_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/software/ptx/ast.h"
+
+namespace holdfast::software::transform {
+
+// Places in a frame, in bytes, one behind the other; at 0 stands the caller.
+class FrameLayout {
+ public:
+  // The offset of the next place.
+  uint64_t Place(uint64_t bytes, uint64_t alignment);
+  uint64_t size() const;
+
+ private:
+  uint64_t end_ = 8;
+};
+
+// A value that a call passes: a .param variable or a register.
+struct Passed {
+  uint64_t bytes;
+  uint64_t alignment;
+  uint64_t offset = 0;  // in the frame of the callee
+};
+
+// The beginning of a frame, as caller and callee see it.
+struct CallInterface {
+  std::vector<Passed> parameters;
+  std::vector<Passed> results;
+  FrameLayout layout;
+};
+
+CallInterface InterfaceOf(const ptx::Function& function);
+// As a call through a register passes it, which also tells which functions can
+// be meant.
+CallInterface InterfaceOf(const ptx::Function& caller,
+                          const ptx::Instruction& call);
+
+// A call of a function that the module defines, or of one in a register.
+bool IsOutlinedCall(const ptx::Instruction& instruction,
+                    const ptx::Module& module);
+
+// By instruction: registers that a far call there must preserve.
+std::map<size_t, std::vector<uint32_t>> LiveAcrossCalls(
+    const ptx::Module& module, const ptx::Function& function);
+
+}  // namespace holdfast::software::transform
+
+#endif  // HOLDFAST_CORE_SOFTWARE_TRANSFORM_CALL_FRAME_H_

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/transform/inline.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/software/analysis/call_graph.h"
+#include "core/software/transform/constant_propagation.h"
+#include "core/software/transform/instruction_builder.h"
+#include "core/software/transform/outlined_calls.h"
+#include "core/software/transform/parameter_promotion.h"
+
+namespace holdfast::software::transform {
+namespace {
+
+using analysis::FunctionAddress;
+using analysis::OutlinedFunctions;
+
+using ptx::Function;
+using ptx::Instruction;
+using ptx::Opcode;
+using ptx::Operand;
+
+constexpr size_t kMaxInstructions = size_t{1} << 20;
+constexpr size_t kMaxDepth = 256;
+
+class Inliner {
+ public:
+  // `far`: functions whose calls stay.
+  Inliner(const ptx::Module& module, const std::vector<bool>& far)
+      : module_(module), far_(far), b_(&result_) {}
+
+  InlinedKernel Run(const Function& kernel) {
+    result_ = kernel;
+    result_.body.clear();
+    result_.registers.clear();
+    result_.variables.clear();
+    result_.labels.clear();
+    result_.branch_targets.clear();
+    if (!Append(kernel, nullptr, nullptr)) {
+      return {std::nullopt, error_};
+    }
+    return {std::move(result_)};
+  }
+
+ private:
+  // How the names of one copy of a function are numbered in the result.
+  struct Frame {
+    uint32_t registers = 0;
+    uint32_t labels = 0;
+    std::vector<uint32_t> variables;
+    uint32_t end = 0;  // label: where a return goes
+  };
+
+  bool Fail(const Instruction& at, absl::string_view reason) {
+    error_ =
+        absl::StrCat(at.location.line, ":", at.location.column, ": ", reason);
+    return false;
+  }
+
+  // Adds the names of `function`. The formals of a call are the variables that
+  // the caller names.
+  Frame Enter(const Function& function, const Instruction* call,
+              const Frame* caller) {
+    Frame frame;
+    frame.registers = static_cast<uint32_t>(result_.registers.size());
+    result_.registers.insert(result_.registers.end(),
+                             function.registers.begin(),
+                             function.registers.end());
+    frame.labels = static_cast<uint32_t>(result_.labels.size());
+    for (const ptx::Label& label : function.labels) {
+      result_.labels.push_back(label);
+      result_.labels.back().instruction = -1;
+    }
+    constexpr uint32_t kNew = UINT32_MAX;
+    frame.variables.assign(function.variables.size(), kNew);
+    if (call != nullptr) {
+      Bind(function.results, *call, 0, *caller, &frame);
+      Bind(function.parameters, *call, call->results + 1, *caller, &frame);
+    }
+    for (size_t i = 0; i < function.variables.size(); ++i) {
+      if (frame.variables[i] != kNew) continue;
+      frame.variables[i] = static_cast<uint32_t>(result_.variables.size());
+      result_.variables.push_back(function.variables[i]);
+    }
+    return frame;
+  }
+
+  void Bind(const std::vector<Operand>& formals, const Instruction& call,
+            size_t first, const Frame& caller, Frame* frame) {
+    for (size_t i = 0; i < formals.size(); ++i) {
+      const Operand& actual = call.operands[first + i];
+      if (formals[i].kind == Operand::Kind::kLocalVariable &&
+          actual.kind == Operand::Kind::kLocalVariable) {
+        frame->variables[formals[i].index] = caller.variables[actual.index];
+      }
+    }
+  }
+
+  Operand Renamed(Operand operand, const Frame& frame) {
+    switch (operand.kind) {
+      case Operand::Kind::kRegister:
+        operand.index += frame.registers;
+        break;
+      case Operand::Kind::kLabel:
+        operand.index += frame.labels;
+        break;
+      case Operand::Kind::kLocalVariable:
+        operand.index = frame.variables[operand.index];
+        break;
+      case Operand::Kind::kFunction:
+        return IntegerOperand(FunctionAddress(operand.index));
+      default:
+        break;
+    }
+    for (Operand& element : operand.elements) {
+      element = Renamed(std::move(element), frame);
+    }
+    return operand;
+  }
+
+  bool Append(const Function& function, const Instruction* call,
+              const Frame* caller) {
+    Frame frame = Enter(function, call, caller);
+    frame.end = b_.NewLabel();
+    active_.push_back(&function);
+    std::vector<std::pair<int64_t, uint32_t>> places;
+    for (uint32_t i = 0; i < function.labels.size(); ++i) {
+      places.emplace_back(function.labels[i].instruction, frame.labels + i);
+    }
+    std::sort(places.begin(), places.end());
+    auto place = places.begin();
+    for (size_t i = 0; i <= function.body.size(); ++i) {
+      for (; place != places.end() && place->first == static_cast<int64_t>(i);
+           ++place) {
+        b_.Place(place->second);
+      }
+      if (i < function.body.size() &&
+          !AppendInstruction(function.body[i], frame, caller != nullptr)) {
+        return false;
+      }
+    }
+    for (auto [label, targets] : function.branch_targets) {
+      for (uint32_t& target : targets) target += frame.labels;
+      result_.branch_targets.emplace_back(label + frame.labels,
+                                          std::move(targets));
+    }
+    b_.Place(frame.end);
+    active_.pop_back();
+    return true;
+  }
+
+  bool AppendInstruction(const Instruction& instruction, const Frame& frame,
+                         bool inlined) {
+    if (result_.body.size() >= kMaxInstructions) {
+      return Fail(instruction,
+                  "the kernel grows beyond 1048576 instructions "
+                  "when its calls are inlined");
+    }
+    b_.At(instruction);
+    if (instruction.opcode() == Opcode::kCall) {
+      return AppendCall(instruction, frame);
+    }
+    if (instruction.opcode() == Opcode::kBrx) {
+      return AppendBranchTable(instruction, frame);
+    }
+    if (instruction.opcode() == Opcode::kRet && inlined) {
+      b_.Branch(frame.end);
+      result_.body.back().guard = Renamed(instruction.guard, frame);
+      return true;
+    }
+    AppendCopy(instruction, frame);
+    return true;
+  }
+
+  void AppendCopy(const Instruction& instruction, const Frame& frame) {
+    Instruction copy = instruction;
+    copy.guard = Renamed(copy.guard, frame);
+    for (size_t i = 0; i < copy.operands.size(); ++i) {
+      Operand& operand = copy.operands[i];
+      const bool callee = copy.opcode() == Opcode::kCall && i == copy.results &&
+                          operand.kind == Operand::Kind::kFunction;
+      if (!callee) operand = Renamed(std::move(operand), frame);
+    }
+    result_.body.push_back(std::move(copy));
+  }
+
+  // Branches by comparison. A value that is not in the table goes to its end.
+  bool AppendBranchTable(const Instruction& branch, const Frame& frame) {
+    const Function& function = *active_.back();
+    const uint32_t table = branch.operands[1].index;
+    const auto found = std::find_if(
+        function.branch_targets.begin(), function.branch_targets.end(),
+        [&](const auto& entry) { return entry.first == table; });
+    if (found == function.branch_targets.end()) {
+      return Fail(branch, "brx needs a list of .branchtargets");
+    }
+    const uint32_t around = b_.NewLabel();
+    SkipUnless(branch, frame, around);
+    const Operand by = Renamed(branch.operands[0], frame);
+    const uint32_t value = b_.NewRegister("index", ptx::Type::kU32);
+    b_.Add("mov.b32", {RegisterOperand(value), by});
+    std::vector<std::pair<uint32_t, uint32_t>> labels;
+    for (const uint32_t target : found->second) {
+      labels.emplace_back(static_cast<uint32_t>(labels.size()),
+                          target + frame.labels);
+    }
+    b_.Switch(value, labels);
+    b_.Place(around);
+    return true;
+  }
+
+  // Past what a guarded instruction becomes.
+  void SkipUnless(const Instruction& instruction, const Frame& frame,
+                  uint32_t around) {
+    if (instruction.guard.kind == Operand::Kind::kNone) return;
+    const Operand guard = Renamed(instruction.guard, frame);
+    b_.BranchIf(guard.index, guard.negated, around);
+  }
+
+  bool AppendCall(const Instruction& call, const Frame& frame) {
+    const Operand& target = call.operands[call.results];
+    if (target.kind != Operand::Kind::kFunction) {
+      AppendCopy(call, frame);
+      return true;
+    }
+    const Function& callee = module_.functions[target.index];
+    if (!callee.defined && IsRuntimeFunction(callee.name)) {
+      AppendCopy(call, frame);
+      return true;
+    }
+    if (!callee.defined) {
+      return Fail(call, absl::StrCat("function ", callee.name,
+                                     " is not defined in this module"));
+    }
+    if (active_.size() >= kMaxDepth) return Fail(call, "calls nest too deep");
+    if (call.results != callee.results.size() ||
+        call.arguments != callee.parameters.size()) {
+      return Fail(call,
+                  absl::StrCat("function ", callee.name, " has ",
+                               callee.parameters.size(), " parameters and ",
+                               callee.results.size(), " results"));
+    }
+    if (far_[target.index]) {
+      AppendCopy(call, frame);
+      return true;
+    }
+    return AppendBody(callee, call, frame);
+  }
+
+  bool AppendBody(const Function& callee, const Instruction& call,
+                  const Frame& frame) {
+    const uint32_t around = b_.NewLabel();
+    SkipUnless(call, frame, around);
+    if (!Append(callee, &call, &frame)) return false;
+    b_.Place(around);
+    return true;
+  }
+
+  const ptx::Module& module_;
+  const std::vector<bool>& far_;
+  std::string error_;
+  Function result_;
+  Builder b_;
+  std::vector<const Function*> active_;
+};
+
+// Gives extended precision its carry, as one more register.
+void PlaceCarry(Function* function) {
+  uint32_t carry = ptx::kNoRegister;
+  for (Instruction& instruction : function->body) {
+    const Opcode opcode = instruction.opcode();
+    if (!instruction.modifiers.Has(ptx::Modifier::kCc) &&
+        opcode != Opcode::kAddc && opcode != Opcode::kSubc &&
+        opcode != Opcode::kMadc) {
+      continue;
+    }
+    if (carry == ptx::kNoRegister) {
+      carry = static_cast<uint32_t>(function->registers.size());
+      function->registers.push_back({"%CC", ptx::Type::kPred});
+    }
+    instruction.carry = carry;
+  }
+}
+
+bool CallsThroughRegisters(const Function& function) {
+  return std::any_of(function.body.begin(), function.body.end(),
+                     [](const Instruction& instruction) {
+                       return instruction.opcode() == Opcode::kCall &&
+                              instruction.operands[instruction.results].kind !=
+                                  Operand::Kind::kFunction;
+                     });
+}
+
+}  // namespace
+
+bool IsRuntimeFunction(absl::string_view name) {
+  return name == "vprintf" || name == "malloc" || name == "free" ||
+         name == "__assertfail" || name == "cudaGraphSetConditional";
+}
+
+InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel,
+                          uint64_t stack_bytes) {
+  const std::vector<bool> is_far = OutlinedFunctions(module, kernel);
+  InlinedKernel result = Inliner(module, is_far).Run(kernel);
+  if (!result.function) return result;
+  std::map<uint32_t, Function> far;
+  for (uint32_t i = 0; i < is_far.size(); ++i) {
+    if (!is_far[i]) continue;
+    InlinedKernel function = Inliner(module, is_far).Run(module.functions[i]);
+    if (!function.function) return function;
+    far[i] = *std::move(function.function);
+  }
+  if (!far.empty() || CallsThroughRegisters(*result.function)) {
+    std::string error;
+    Function joined = JoinOutlinedFunctions(module, *result.function, far,
+                                            stack_bytes, &error);
+    result.has_stack = true;
+    if (!error.empty()) {
+      result.error = error;
+      result.unsupported = true;
+      joined = kernel;
+      joined.body.clear();
+      joined.labels.clear();
+      joined.branch_targets.clear();
+    }
+    result.function = std::move(joined);
+  }
+  PromoteParameters(&*result.function);
+  PlaceCarry(&*result.function);
+  PropagateConstants(&*result.function);
+  return result;
+}
+
+}  // namespace holdfast::software::transform
