@@ -270,7 +270,6 @@ llvm::Value* AtomicEmitter::AtomicOne(const Step& step, llvm::Value* place,
 llvm::Value* AtomicEmitter::AtomicHalf(const Step& step, llvm::Value* place,
                                        llvm::Value* value,
                                        const AccessedLanes& lanes) const {
-  const Instruction& instruction = step.instruction;
   llvm::Type* type = value->getType();
   llvm::Value* seen = Mark(c_.kernel, step, b_.CreateLoad(type, place), lanes);
   auto* before = b_.GetInsertBlock();
