@@ -31,8 +31,8 @@ inline constexpr absl::Duration kCallerInterval = absl::Milliseconds(20);
 struct CompileCaller {
   // Callers with the same name share one turn.
   std::string name;
-  // What is made for it is its own: only it, and operators, see that in a list.
-  // Empty: nobody else's, for nobody can prove to be this caller.
+  // Owns what is made for this caller: only it, and operators, see that in a
+  // list. Empty: operators alone do, since nobody can prove to be the caller.
   std::string owner;
   // Charged for what compilers do for it; null: nothing is counted.
   std::shared_ptr<CompileBudget> budget;

@@ -201,7 +201,7 @@ class Session {
   // CheckSessionQuota.
   absl::Status SetQuota(const v1::Quota& quota);
 
-  // What its executors have done.
+  // The counts of its executors' work.
   const ExecutionTotals& execution() const { return *options_.execution; }
 
   // Lets its work end until `deadline`, for a daemon that makes way for

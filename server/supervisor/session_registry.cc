@@ -140,7 +140,7 @@ absl::Status CheckRequest(const v1::OpenSessionRequest& request) {
 }
 
 // The least of what the client asks for and what the daemon allows a session.
-// What the tenant allows all its sessions together is granted as they ask.
+// The tenant's quota, over all its sessions, is granted as they ask.
 internal::AccountLimits LimitsOf(const v1::OpenSessionRequest& request,
                                  const SessionQuotas& quotas,
                                  const Tenant& tenant) {

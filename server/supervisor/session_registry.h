@@ -116,7 +116,7 @@ class SessionRegistry {
   // all go on then. Open waits until UnparkAll, or fails at TellRestart.
   absl::Status ParkAll(absl::Time deadline);
   void UnparkAll();
-  // What the executors of each session have done, for the next daemon.
+  // The counts of the work of each session's executors, for the next daemon.
   void Record(internal::CountersRecord* counters) const;
   // Tells the clients that are connected, which then wait for the next daemon,
   // and those whose Open waits, which try again there.

@@ -26,7 +26,7 @@ namespace holdfast {
 // asks for it. Thread-safe.
 class SharedExecutors {
  public:
-  // What an executor of a group is started with.
+  // The settings that an executor of a group is started with.
   struct Start {
     uint32_t device = 0;
     std::string group;
