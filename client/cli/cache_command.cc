@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "client/cli/json_writer.h"
 #include "client/cpp/daemon.h"
+#include "core/base/printable.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {
@@ -117,6 +118,7 @@ void WriteEntry(const v1::CacheEntry& entry, JsonWriter* json) {
   json->BeginObject()
       .Member("key", absl::BytesToHexString(entry.key()))
       .Member("name", entry.name())
+      .Member("owner", entry.owner())
       .Member("sha256", absl::BytesToHexString(entry.object().sha256()))
       .Member("bytes", entry.object().size())
       .Member("format", FormatOf(entry))
@@ -132,12 +134,12 @@ void PrintEntry(const v1::CacheEntry& entry) {
   const absl::Duration age =
       absl::Trunc(absl::Now() - UsedAt(entry), absl::Seconds(1));
   std::printf(
-      "%-12s %-24s %-6s %-11s %10s  %-6s %-4s %8s\n",
+      "%-12s %-24s %-6s %-11s %10s  %-6s %-4s %8s   %s\n",
       absl::BytesToHexString(entry.object().sha256()).substr(0, 12).c_str(),
       entry.name().c_str(), FormatOf(entry).c_str(), entry.arch().c_str(),
       HumanBytes(entry.object().size()).c_str(),
       entry.in_memory() ? "memory" : "", entry.on_disk() ? "disk" : "",
-      absl::FormatDuration(age).c_str());
+      absl::FormatDuration(age).c_str(), ToPrintable(entry.owner()).c_str());
 }
 
 absl::Status List(const CommonOptions& options, uint32_t max_entries) {
@@ -150,8 +152,8 @@ absl::Status List(const CommonOptions& options, uint32_t max_entries) {
     std::puts(json.EndArray().EndObject().text().c_str());
     return absl::OkStatus();
   }
-  std::printf("%-12s %-24s %-6s %-11s %10s  %-11s %8s\n", "OBJECT", "NAME",
-              "FORMAT", "ARCH", "SIZE", "TIERS", "UNUSED");
+  std::printf("%-12s %-24s %-6s %-11s %10s  %-11s %8s   %s\n", "OBJECT", "NAME",
+              "FORMAT", "ARCH", "SIZE", "TIERS", "UNUSED", "TENANT");
   for (const auto& entry : list.entries()) PrintEntry(entry);
   return absl::OkStatus();
 }
@@ -160,15 +162,18 @@ absl::Status List(const CommonOptions& options, uint32_t max_entries) {
 
 void AddCacheCommand(CLI::App* app, CommonOptions* options,
                      absl::Status* status) {
-  CLI::App* cache = app->add_subcommand(
-      "cache", "The daemon's cache of compiled programs, for its own user");
+  CLI::App* cache =
+      app->add_subcommand("cache", "The daemon's cache of compiled programs");
   cache->require_subcommand(1);
   AddCommand(
       cache, options, "stats", "What it holds, and how often it helped",
       [options] { return ShowStatistics(*options); }, status);
   const auto max_entries = std::make_shared<uint32_t>(0);
   AddCommand(
-      cache, options, "list", "Its entries, the last used first",
+      cache, options, "list",
+      "Entries that were made for your tenant, the last used first; an "
+      "operator "
+      "sees all",
       [options, max_entries] { return List(*options, *max_entries); }, status)
       ->add_option("-n,--max-entries", *max_entries,
                    "How many; 0 is as many as the daemon lists")

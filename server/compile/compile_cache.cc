@@ -140,6 +140,7 @@ CompileCaller CompileCache::CallersOf(const CompileCaller& first,
                                       const std::shared_ptr<Flight>& flight) {
   CompileCaller callers;
   callers.name = first.name;
+  callers.owner = first.owner;
   callers.budget = first.budget;
   callers.gone = [this, &first, &key, &flight] {
     return first.gone() && Abandon(key, flight);

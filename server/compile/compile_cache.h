@@ -40,7 +40,7 @@ class CompileCache {
     bool keep = true;  // false: answers those who wait, but nobody later
   };
   // For all who wait for it: `callers` are gone once each of them is, and
-  // have the name and the budget of the first.
+  // have the name, owner and budget of the first.
   using Compile =
       std::function<absl::StatusOr<Outcome>(const CompileCaller& callers)>;
 

@@ -31,6 +31,9 @@ inline constexpr absl::Duration kCallerInterval = absl::Milliseconds(20);
 struct CompileCaller {
   // Callers with the same name share one turn.
   std::string name;
+  // Owns what is made for this caller: only it, and operators, see that in a
+  // list. Empty: operators alone do, since nobody can prove to be the caller.
+  std::string owner;
   // Charged for what compilers do for it; null: nothing is counted.
   std::shared_ptr<CompileBudget> budget;
   absl::Time deadline = absl::InfiniteFuture();

@@ -12,7 +12,9 @@ namespace holdfast {
 
 // The outcome of one compilation. Immutable.
 struct CompiledProgram {
-  std::string name;              // of the source, for people
+  std::string name;  // of the source, for people
+  // The caller for whom it was made: CompileCaller.owner.
+  std::string owner;
   v1::CompileResponse response;  // symbols, log, back end
   std::shared_ptr<const StoredObject> object;
   int ptx_version = 0;  // PtxVersionOf(*object)

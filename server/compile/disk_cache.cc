@@ -197,7 +197,8 @@ size_t DiskCache::Clear() {
   return removed;
 }
 
-std::vector<DiskCache::Entry> DiskCache::List(size_t max) const {
+std::vector<DiskCache::Entry> DiskCache::List(
+    size_t max, std::optional<absl::string_view> owner) const {
   std::vector<File> files = Scan();
   std::sort(files.begin(), files.end(),
             [](const File& a, const File& b) { return a.used > b.used; });
@@ -209,8 +210,9 @@ std::vector<DiskCache::Entry> DiskCache::List(size_t max) const {
                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     auto head = ReadProgramHead(fd.get(), file.key);
     if (!head.ok()) continue;
+    if (owner.has_value() && head->owner() != *owner) continue;
     entries.push_back({file.key, file.bytes, file.used, head->name(),
-                       std::move(*head->mutable_response())});
+                       head->owner(), std::move(*head->mutable_response())});
   }
   return entries;
 }

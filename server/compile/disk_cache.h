@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,7 @@ class DiskCache {
     uint64_t bytes = 0;
     absl::Time used;
     std::string name;
+    std::string owner;
     v1::CompileResponse response;
   };
 
@@ -71,8 +73,10 @@ class DiskCache {
   // Removes all entries; returns how many there were.
   size_t Clear();
 
-  // The `max` that were used last, the latest first.
-  std::vector<Entry> List(size_t max) const;
+  // The `max` that were used last, the latest first; of one owner alone, if it
+  // is given.
+  std::vector<Entry> List(
+      size_t max, std::optional<absl::string_view> owner = std::nullopt) const;
 
   Statistics statistics() const;
 

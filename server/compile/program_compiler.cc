@@ -192,6 +192,7 @@ absl::StatusOr<CompileCache::Outcome> ProgramCompiler::MakeAnew(
                             pool_.Run(callers, making.job, parts));
   auto program = std::make_shared<CompiledProgram>();
   program->name = NameOf(making.job);
+  program->owner = callers.owner;
   HOLDFAST_ASSIGN_OR_RETURN(program->object, CopyObject(result));
   program->ptx_version = PtxVersionOf(*program->object);
   program->response = std::move(result.response);

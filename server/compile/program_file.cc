@@ -112,6 +112,7 @@ absl::Status WriteProgramFile(int fd, const std::string& key,
   internal::CachedProgram cached;
   cached.set_key(key);
   cached.set_name(program.name);
+  cached.set_owner(program.owner);
   *cached.mutable_response() = program.response;
   *cached.mutable_response()->mutable_object() = program.object->header;
   const std::string head = cached.SerializeAsString();
@@ -134,6 +135,7 @@ absl::StatusOr<std::shared_ptr<const CompiledProgram>> ReadProgramFile(
   HOLDFAST_ASSIGN_OR_RETURN(auto head, ReadHead(fd, key));
   auto program = std::make_shared<CompiledProgram>();
   program->name = head.first.name();
+  program->owner = head.first.owner();
   program->response = std::move(*head.first.mutable_response());
   HOLDFAST_ASSIGN_OR_RETURN(
       program->object, ReadObject(fd, head.second, program->response.object()));

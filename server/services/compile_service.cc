@@ -36,6 +36,7 @@ absl::StatusOr<CompileCaller> CompileService::CallerOf(
   HOLDFAST_ASSIGN_OR_RETURN(const Caller who, callers_.Of(context));
   CompileCaller caller;
   caller.name = who.client();
+  caller.owner = who.tenant->code_owner();
   caller.budget = who.tenant->compile_budget();
   caller.deadline = absl::FromChrono(context.deadline());
   caller.gone = [&context] { return context.IsCancelled(); };
