@@ -65,11 +65,17 @@ absl::StatusOr<Caller> Callers::Resolve(
     const Identity& identity, std::optional<absl::string_view> authorization,
     bool may_operate) const {
   if (!authorization.has_value()) {
-    if (may_operate &&
-        (IsOwner(identity) || tenants_.NamesOperator(identity))) {
+    const bool is_operator =
+        IsOwner(identity) || tenants_.NamesOperator(identity);
+    if (is_operator && may_operate) {
       return ToCaller(tenants_.OfOperator(identity), identity, Role::kOperator);
     }
-    return ToCaller(tenants_.Of(identity), identity, Role::kUser);
+    auto caller = ToCaller(tenants_.Of(identity), identity, Role::kUser);
+    if (caller.ok() || !is_operator) return caller;
+    // It is an operator elsewhere, and cannot guess why it is nobody here.
+    return absl::PermissionDeniedError(
+        absl::StrCat(caller.status().message(),
+                     "; it is an operator on the socket of --operator-socket"));
   }
   HOLDFAST_ASSIGN_OR_RETURN(const absl::string_view token,
                             TokenOf(*authorization));

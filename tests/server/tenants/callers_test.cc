@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/server/testing/token_issuer.h"
@@ -59,6 +60,16 @@ TEST_F(CallersTest, APolicySaysWhoIsWhichTenantAndRefusesTheRest) {
   const auto named = callers_.Resolve(User(72), {});
   EXPECT_TRUE(named->is_operator());
   EXPECT_EQ(named->client(), "uid 72");
+  for (const uid_t operators : {uid_t{0}, uid_t{72}}) {
+    const auto elsewhere = callers_.Resolve(User(operators), {}, false);
+    EXPECT_EQ(elsewhere.status().code(), StatusCode::kPermissionDenied);
+    EXPECT_TRUE(absl::StrContains(elsewhere.status().message(),
+                                  "the socket of --operator-socket"))
+        << elsewhere.status();
+  }
+  EXPECT_FALSE(absl::StrContains(
+      callers_.Resolve(User(73), {}, false).status().message(),
+      "--operator-socket"));
   // A wrong policy cannot lock the daemon's own user out.
   EXPECT_TRUE(callers_.Resolve(User(geteuid()), {})->is_operator());
 }
