@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 #include "absl/strings/match.h"
@@ -47,11 +48,15 @@ bool IsPassed(absl::string_view entry) {
 
 }  // namespace
 
-std::vector<std::string> ChildEnvironment() {
-  std::vector<std::string> passed;
+std::vector<std::string> ChildEnvironment(const std::vector<std::string>& own) {
+  std::vector<std::string> passed = own;
   bool has_loading = false;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!IsPassed(*entry)) continue;
+    const absl::string_view name(*entry, strcspn(*entry, "="));
+    const bool replaced =
+        std::any_of(own.begin(), own.end(),
+                    [name](absl::string_view one) { return Names(one, name); });
+    if (replaced || !IsPassed(*entry)) continue;
     passed.emplace_back(*entry);
     has_loading = has_loading || Names(*entry, "CUDA_MODULE_LOADING");
   }

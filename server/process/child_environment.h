@@ -10,7 +10,9 @@ namespace holdfast {
 // The variables of this process that its children get, as "NAME=value": those
 // that a CUDA driver, a compiler or a sanitizer reads. All others stay behind,
 // since an environment may hold secrets and children run what clients send.
-std::vector<std::string> ChildEnvironment();
+// One of `own` replaces a variable of the same name.
+std::vector<std::string> ChildEnvironment(
+    const std::vector<std::string>& own = {});
 
 }  // namespace holdfast
 

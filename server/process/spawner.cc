@@ -54,10 +54,10 @@ void Spawner::Kill() {
 }
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> Spawner::Spawn(
-    const std::vector<std::string>& arguments, Namespaces namespaces) {
+    const std::vector<std::string>& arguments, const SpawnOptions& options) {
   HOLDFAST_ASSIGN_OR_RETURN(auto ends, Channel::CreatePair());
   HOLDFAST_ASSIGN_OR_RETURN(const std::shared_ptr<Child> child,
-                            Request(arguments, namespaces, ends.second.get()));
+                            Request(arguments, options, ends.second.get()));
   absl::MutexLock lock(&mutex_);
   mutex_.Await(absl::Condition(&child->answered));
   HOLDFAST_RETURN_IF_ERROR(child->status);
@@ -67,17 +67,19 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> Spawner::Spawn(
 }
 
 absl::StatusOr<std::shared_ptr<Spawner::Child>> Spawner::Request(
-    const std::vector<std::string>& arguments, Namespaces namespaces,
+    const std::vector<std::string>& arguments, const SpawnOptions& options,
     int child_channel) {
   internal::ToSpawner request;
   for (const std::string& argument : arguments) {
     request.add_arguments(argument);
   }
-  request.set_namespaces(static_cast<internal::Namespaces>(namespaces));
+  request.set_namespaces(static_cast<internal::Namespaces>(options.namespaces));
+  request.mutable_environment()->Add(options.environment.begin(),
+                                     options.environment.end());
   auto child = std::make_shared<Child>();
-  child->user = UserRange::Take(users_);
-  if (child->user.user() != 0) {
-    request.add_arguments(absl::StrCat("--user=", child->user.user()));
+  child->user = options.user != nullptr ? options.user : TakeUser();
+  if (child->user->user() != 0) {
+    request.add_arguments(absl::StrCat("--user=", child->user->user()));
   }
   absl::MutexLock lock(&mutex_);
   if (gone_) return SpawnerGone();

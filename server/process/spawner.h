@@ -38,6 +38,16 @@ namespace holdfast {
 
 inline constexpr int kChildChannelFd = 3;
 
+// How a child is started.
+struct SpawnOptions {
+  Namespaces namespaces = Namespaces::kNone;
+  // Variables besides those that all children get, as "NAME=value".
+  std::vector<std::string> environment = {};
+  // The user that the child is to become; null: one of its own, if there is a
+  // range of them.
+  std::shared_ptr<const UserRange::Lease> user = nullptr;
+};
+
 // Thread-safe.
 class Spawner {
  public:
@@ -66,7 +76,17 @@ class Spawner {
   // shows as exit code 127.
   absl::StatusOr<std::unique_ptr<ChildProcess>> Spawn(
       const std::vector<std::string>& arguments,
-      Namespaces namespaces = Namespaces::kNone);
+      const SpawnOptions& options = {});
+  absl::StatusOr<std::unique_ptr<ChildProcess>> Spawn(
+      const std::vector<std::string>& arguments, Namespaces namespaces) {
+    return Spawn(arguments, SpawnOptions{.namespaces = namespaces});
+  }
+
+  // A user for children that are to have the same one; user 0 if there is no
+  // range of them.
+  std::shared_ptr<const UserRange::Lease> TakeUser() const {
+    return std::make_shared<const UserRange::Lease>(UserRange::Take(users_));
+  }
 
   // Calls `callback` once when the spawner process has died without being
   // asked to; at once if that was earlier. No process can be started from then
@@ -80,14 +100,14 @@ class Spawner {
     absl::Status status;
     pid_t pid = 0;
     UniqueFd pidfd;
-    UserRange::Lease user;
+    std::shared_ptr<const UserRange::Lease> user;
     std::shared_ptr<ChildExit> exit = std::make_shared<ChildExit>();
   };
 
   Spawner(pid_t pid, Channel channel, std::shared_ptr<UserRange> users);
   // Sends the request; the child's state is then set by the reader.
   absl::StatusOr<std::shared_ptr<Child>> Request(
-      const std::vector<std::string>& arguments, Namespaces namespaces,
+      const std::vector<std::string>& arguments, const SpawnOptions& options,
       int child_channel);
   void ReadEvents();
   void OnSpawned(const internal::Spawned& spawned, UniqueFd pidfd);

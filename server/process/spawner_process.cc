@@ -101,7 +101,8 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
     arguments.push_back(
         absl::StrCat("--own-namespaces=", static_cast<int>(own)));
   }
-  std::vector<std::string> environment = ChildEnvironment();
+  std::vector<std::string> environment = ChildEnvironment(
+      {request.environment().begin(), request.environment().end()});
   execve(executable.c_str(), Pointers(arguments).data(),
          Pointers(environment).data());
   _exit(kCannotExecute);

@@ -63,6 +63,24 @@ TEST_F(SpawnerTest, ChildHasItsChannelAndNoOtherDescriptor) {
 }
 
 // Else it could type into the terminal of a daemon in the foreground.
+TEST_F(SpawnerTest, ChildHasVariablesOfItsOwn) {
+  ASSERT_EQ(setenv("CUDA_MPS_PIPE_DIRECTORY", "/daemons", 1), 0);
+  const auto spawner = Spawner::Create({.executable = "/bin/sh"}).value();
+  const std::string script = "test \"$CUDA_MPS_PIPE_DIRECTORY $OWN\" = ";
+  EXPECT_TRUE(
+      spawner
+          ->Spawn({"-c", script + "'/own x=y'"},
+                  {.environment = {"CUDA_MPS_PIPE_DIRECTORY=/own", "OWN=x=y"}})
+          .value()
+          ->Wait()
+          .Succeeded());
+  EXPECT_TRUE(spawner->Spawn({"-c", script + "'/daemons '"})
+                  .value()
+                  ->Wait()
+                  .Succeeded());
+  unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+}
+
 TEST_F(SpawnerTest, ChildLeadsASessionWithoutATerminal) {
   const std::unique_ptr<ChildProcess> child = Shell(
       "read -r pid name state parent group session terminal rest "
