@@ -36,12 +36,23 @@ size_t DefaultMaxConnections();
 // the help text of each.
 struct Config {
   // This process's role: the supervisor starts the others.
-  enum class Role { kSupervisor, kExecutor, kCompiler, kProbe, kTelemetry };
+  enum class Role {
+    kSupervisor,
+    kExecutor,
+    kCompiler,
+    kProbe,
+    kTelemetry,
+    kMpsControl
+  };
   Role role = Role::kSupervisor;
   // For an executor or compiler: the channel to its supervisor, and how it is
   // confined.
   int channel_fd = -1;
   SandboxStart sandbox;
+  // For an executor that shares an MPS server: where its pipes are.
+  std::string mps_pipe_directory;
+  // The program of the role mps-control.
+  std::string mps_control;
 
   std::vector<Endpoint> listen;
   mode_t socket_mode = 0600;

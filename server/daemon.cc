@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -63,8 +65,10 @@
 #include "server/supervisor/executor_pool.h"
 #include "server/supervisor/idle_suspension.h"
 #include "server/supervisor/memory_ledger.h"
+#include "server/supervisor/mps_servers.h"
 #include "server/supervisor/session_registry.h"
 #include "server/supervisor/share_pacer.h"
+#include "server/supervisor/shared_executors.h"
 #include "server/telemetry/call_metrics.h"
 #include "server/telemetry/daemon_metrics.h"
 #include "server/telemetry/execution_totals.h"
@@ -167,6 +171,28 @@ std::vector<std::string> OnDevice(std::vector<std::string> arguments,
                                   uint32_t device) {
   arguments.push_back(absl::StrCat("--warm-device=", device));
   return arguments;
+}
+
+// Where programs are looked for.
+std::string SearchPath() {
+  const char* const path = std::getenv("PATH");
+  return path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+}
+
+std::function<absl::StatusOr<std::unique_ptr<ChildProcess>>(
+    const std::vector<std::string>& environment)>
+MpsControlStart(const Config& config, Spawner& spawner) {
+  return [&spawner,
+          arguments =
+              std::vector<std::string>{
+                  "--role=mps-control",
+                  absl::StrCat("--channel-fd=", kChildChannelFd),
+                  absl::StrCat("--mps-control=",
+                               MpsServers::FindControlDaemon(SearchPath())),
+                  absl::StrCat("--log-level=", config.log_level_name)}](
+             const std::vector<std::string>& environment) {
+    return spawner.Spawn(arguments, {.environment = environment});
+  };
 }
 
 // Null: NVML is not asked.
@@ -306,16 +332,26 @@ struct Daemon::Parts {
                       ExecutorArguments(config, "executor")](uint32_t device) {
                    return ExecutorProcess::Start(
                        spawner, OnDevice(arguments, device),
-                       NamespacesOf(ExecutorRole(config.device)),
-                       {store, code, ledger, memory, exports, collections, kept,
-                        totals, pacer,
-                        [this, device](const std::vector<uint32_t>& devices) {
-                          NoteDeath(device, devices);
-                        }});
+                       {.namespaces =
+                            NamespacesOf(ExecutorRole(config.device))},
+                       ExecutorServices(device));
                  },
              .warm = config.warm_executors,
              .on_health =
                  [this](bool startable) { health.SetExecutors(startable); }}),
+        mps({.on_gpus =
+                 ExecutorRole(config.device) == SandboxRole::kCudaExecutor,
+             .control_daemon = MpsServers::FindControlDaemon(SearchPath()),
+             .directory = directory->path(),
+             .start = MpsControlStart(config, spawner)}),
+        shared_executors(
+            mps,
+            [this, &config, &spawner,
+             arguments = ExecutorArguments(config, "executor")](
+                const SharedExecutors::Start& start) {
+              return StartShared(config, spawner, arguments, start);
+            },
+            config.warm_executors),
         compilers({.start =
                        [&spawner, arguments = CompilerArguments(config)] {
                          return spawner.Spawn(arguments, Namespaces::kAll);
@@ -341,6 +377,7 @@ struct Daemon::Parts {
                   .detached_limit = config.detached_session_limit,
                   .socket_directory = directory->path(),
                   .socket_mode = config.socket_mode,
+                  .totals = &totals,
                   .kept = &kept,
                   .choose_devices =
                       [this](const v1::OpenSessionRequest& request,
@@ -348,9 +385,10 @@ struct Daemon::Parts {
                         return ChooseDevices(request, tenant, deadline);
                       },
                   .take =
-                      [this](const std::vector<uint32_t>& devices,
+                      [this](const Tenant& tenant,
+                             const std::vector<uint32_t>& devices,
                              absl::Time deadline) {
-                        return executors.Take(devices, deadline);
+                        return TakeExecutor(tenant, devices, deadline);
                       }}),
         idle_suspension(sessions, config.suspend_idle),
         upgrade(std::move(successor), sessions, kept),
@@ -437,6 +475,7 @@ struct Daemon::Parts {
           "sessions until `holdfast admin drain --stop`");
       sessions.SetPaused(true);
     }
+    totals.Add(state.counters.daemon());
     restore.Run(std::move(state));
     if (restore.sessions() + restore.versions() > 0) {
       LogInfo("taken over from the daemon before: ", restore.sessions(),
@@ -484,11 +523,68 @@ struct Daemon::Parts {
     std::_Exit(EXIT_FAILURE);
   }
 
+  // Counters go on in the next daemon from here. REQUIRES: every session's work
+  // has ended.
+  void KeepCounters() {
+    internal::CountersRecord counters;
+    *counters.mutable_daemon() = totals.Record();
+    tenants.Record(&counters);
+    sessions.Record(&counters);
+    kept_counters = kept.KeepRecord({"counters", {}}, counters);
+  }
+
   // For metrics and the status page.
   void AddHealth(v1::Device* device) const {
     *device->mutable_health() = device_health.Get(device->ordinal());
     const auto figures = telemetry.Get(device->uuid());
     if (figures.has_value()) *device->mutable_telemetry() = *figures;
+  }
+
+  ExecutorProcess::Services ExecutorServices(uint32_t device) {
+    return {store,
+            code,
+            ledger,
+            memory,
+            exports,
+            collections,
+            kept,
+            totals,
+            pacer,
+            [this, device](const std::vector<uint32_t>& devices) {
+              NoteDeath(device, devices);
+            }};
+  }
+
+  // An executor that is a client of its group's MPS server. All of a group have
+  // one user, since a server has clients of one user only.
+  absl::StatusOr<std::unique_ptr<ExecutorProcess>> StartShared(
+      const Config& config, Spawner& spawner,
+      std::vector<std::string> arguments, const SharedExecutors::Start& start) {
+    arguments.push_back(
+        absl::StrCat("--mps-pipe-directory=", start.pipe_directory));
+    std::shared_ptr<const UserRange::Lease> user;
+    {
+      absl::MutexLock lock(&group_users_mutex);
+      auto& of_group = group_users[start.group];
+      if (of_group == nullptr) of_group = spawner.TakeUser();
+      user = of_group;
+    }
+    ExecutorProcess::Services services = ExecutorServices(start.device);
+    services.shares_server = true;
+    return ExecutorProcess::Start(
+        spawner, OnDevice(std::move(arguments), start.device),
+        {.namespaces = NamespacesOf(ExecutorRole(config.device)),
+         .environment = start.environment,
+         .user = std::move(user)},
+        services);
+  }
+
+  absl::StatusOr<std::unique_ptr<Executor>> TakeExecutor(
+      const Tenant& tenant, const std::vector<uint32_t>& devices,
+      absl::Time deadline) {
+    const Concurrency concurrency = tenant.concurrency();
+    if (!concurrency.shared()) return executors.Take(devices, deadline);
+    return shared_executors.Take(concurrency, devices, deadline);
   }
 
   // An executor has ended unasked: had it no session, on the device that it had
@@ -538,7 +634,13 @@ struct Daemon::Parts {
     if (config.policy.empty()) return absl::OkStatus();
     HOLDFAST_ASSIGN_OR_RETURN(const Policy policy, ReadPolicy(config.policy));
     if (NeedsDevices(policy)) AwaitDevices();
-    return tenants.Apply(policy);
+    HOLDFAST_RETURN_IF_ERROR(tenants.Apply(policy));
+    std::vector<Concurrency> sharing;
+    for (const TenantPolicy& tenant : policy.tenants) {
+      if (tenant.concurrency.shared()) sharing.push_back(tenant.concurrency);
+    }
+    shared_executors.Retain(sharing);
+    return absl::OkStatus();
   }
 
   // Reads the TLS files for the first time, or again.
@@ -592,6 +694,7 @@ struct Daemon::Parts {
   DescriptorStore kept;
   const std::unique_ptr<RuntimeDirectory> directory;
   const DescriptorStore::Kept kept_directory;
+  DescriptorStore::Kept kept_counters;
   Health health;
   PeerTable peers;
   const std::shared_ptr<DeviceShares> shares = std::make_shared<DeviceShares>();
@@ -612,6 +715,12 @@ struct Daemon::Parts {
   ExportRegistry exports;
   std::unique_ptr<DescriptorServer> descriptors;
   ExecutorPool executors;
+  absl::Mutex group_users_mutex;
+  // By group.
+  std::map<std::string, std::shared_ptr<const UserRange::Lease>> group_users
+      ABSL_GUARDED_BY(group_users_mutex);
+  MpsServers mps;
+  SharedExecutors shared_executors;
   CompilerPool compilers;
   DiskCache disk_cache;
   CompileCache cache;
@@ -748,6 +857,7 @@ absl::Status Daemon::MakeWay() {
     }
   }
   spawner_.OnGone(nullptr);
+  parts_->KeepCounters();
   return parts_->upgrade.Execute([this] { spawner_.Kill(); });
 }
 

@@ -514,7 +514,8 @@ void AddRole(CLI::App* app, Config* config) {
       {"executor", Config::Role::kExecutor},
       {"compiler", Config::Role::kCompiler},
       {"probe", Config::Role::kProbe},
-      {"telemetry", Config::Role::kTelemetry}};
+      {"telemetry", Config::Role::kTelemetry},
+      {"mps-control", Config::Role::kMpsControl}};
   app->add_option("--role", config->role)
       ->transform(CLI::CheckedTransformer(roles))
       ->group("");
@@ -523,6 +524,9 @@ void AddRole(CLI::App* app, Config* config) {
   app->add_option("--own-namespaces", config->sandbox.own_namespaces)
       ->group("");
   app->add_option("--user", config->sandbox.user)->group("");
+  app->add_option("--mps-pipe-directory", config->mps_pipe_directory)
+      ->group("");
+  app->add_option("--mps-control", config->mps_control)->group("");
 }
 
 void SetDefaults(Config* config) {

@@ -97,7 +97,18 @@ int RunExecutor(const Config& config) {
        .devices = {.warm = config.warm_device,
                    .expected = config.devices.size()},
        .role = ExecutorRole(config.device),
+       .mps_pipe_directory = config.mps_pipe_directory,
        .sandbox = SandboxStartOf(config)});
+}
+
+// Becomes the control daemon, which the supervisor then watches as its child.
+// The channel closes.
+int RunMpsControl(const Config& config) {
+  const UniqueFd channel = TakeChannel(config);
+  // Its clients may have a user of their own; the directory keeps others out.
+  umask(0);
+  execl(config.mps_control.c_str(), config.mps_control.c_str(), "-f", nullptr);
+  return Fail(absl::ErrnoToStatus(errno, config.mps_control));
 }
 
 int RunProbe(const Config& config) {
@@ -208,6 +219,8 @@ int Main(int argc, char** argv) {
       return RunCompiler(*config);
     case Config::Role::kProbe:
       return RunProbe(*config);
+    case Config::Role::kMpsControl:
+      return RunMpsControl(*config);
     case Config::Role::kTelemetry:
       SetLogProcessName("telemetry");
       return TelemetryMain(Channel(TakeChannel(*config)));

@@ -22,12 +22,38 @@ uint64_t Limit(uint64_t limit) {
   return limit == 0 ? Quota::kUnlimited : limit;
 }
 
-Quota::Options HandleQuota(HandleKind kind, uint64_t limit) {
-  const bool arenas = kind == HandleKind::kArena;
-  return {.name = absl::StrCat(HandleKindName(kind), " handles of the session"),
-          .unit = "handles",
-          .limit = arenas ? std::min(limit, Account::kMaxArenas) : limit,
-          .set_by = arenas ? "" : "--max-handles"};
+// A limit, and where it comes from, for error messages.
+struct SourcedLimit {
+  uint64_t limit = Quota::kUnlimited;
+  std::string set_by;
+};
+
+SourcedLimit PinnedLimit(const internal::AccountLimits& limits) {
+  const std::string& set_by = limits.pinned_bytes_set_by();
+  return {Limit(limits.pinned_bytes()),
+          set_by.empty() ? "--pinned-memory" : set_by};
+}
+
+SourcedLimit ArenaLimit(const internal::AccountLimits& limits) {
+  const std::string& set_by = limits.arena_bytes_set_by();
+  return {Limit(limits.arena_bytes()),
+          set_by.empty() ? "--arena-memory" : set_by};
+}
+
+SourcedLimit CommandLimit(const internal::AccountLimits& limits) {
+  const std::string& set_by = limits.outstanding_commands_set_by();
+  return {Limit(limits.outstanding_commands()),
+          set_by.empty() ? "--outstanding-commands" : set_by};
+}
+
+SourcedLimit HandleLimit(HandleKind kind,
+                         const internal::AccountLimits& limits) {
+  const uint64_t limit = Limit(limits.handles());
+  if (kind == HandleKind::kArena && limit >= Account::kMaxArenas) {
+    return {Account::kMaxArenas, ""};
+  }
+  const std::string& set_by = limits.handles_set_by();
+  return {limit, set_by.empty() ? "--max-handles" : set_by};
 }
 
 }  // namespace
@@ -42,13 +68,13 @@ Account::Account(Options options)
       pinned_memory_(OfHost(internal::HOST_MEMORY_PINNED,
                             {.name = "pinned memory of the session",
                              .unit = kBytes,
-                             .limit = Limit(options_.limits.pinned_bytes()),
-                             .set_by = "--pinned-memory"})),
+                             .limit = PinnedLimit(options_.limits).limit,
+                             .set_by = PinnedLimit(options_.limits).set_by})),
       arena_memory_(OfHost(internal::HOST_MEMORY_ARENA,
                            {.name = "arenas of the session",
                             .unit = kBytes,
-                            .limit = Limit(options_.limits.arena_bytes()),
-                            .set_by = "--arena-memory"})),
+                            .limit = ArenaLimit(options_.limits).limit,
+                            .set_by = ArenaLimit(options_.limits).set_by})),
       staging_memory_(OfHost(internal::HOST_MEMORY_STAGING,
                              {.name = "staging memory of the session",
                               .unit = kBytes,
@@ -56,15 +82,63 @@ Account::Account(Options options)
       graph_nodes_(Quota::Create({.name = "graph nodes of the session",
                                   .unit = "nodes",
                                   .limit = kMaxGraphNodes})),
-      commands_(
-          Quota::Create({.name = "outstanding commands of the session",
-                         .unit = "commands",
-                         .limit = Limit(options_.limits.outstanding_commands()),
-                         .set_by = "--outstanding-commands"})) {
-  const uint64_t handles = Limit(options_.limits.handles());
-  for (const HandleKind kind : kKinds) {
-    handles_[kind] = Quota::Create(HandleQuota(kind, handles));
+      commands_(OfCommands()) {
+  for (const HandleKind kind : kKinds) handles_[kind] = OfHandles(kind);
+}
+
+Account::QuotaPtr Account::OfHandles(HandleKind kind) const {
+  const SourcedLimit limit = HandleLimit(kind, options_.limits);
+  const std::string what = absl::StrCat(HandleKindName(kind), " handles");
+  Quota::Options quota = {.name = absl::StrCat(what, " of the session"),
+                          .unit = "handles",
+                          .limit = limit.limit,
+                          .set_by = limit.set_by};
+  if (options_.tenant != nullptr) {
+    const auto number = static_cast<size_t>(kind);
+    quota.reserve = [share = options_.tenant, number, what](uint64_t count) {
+      return share->Take(number, count, what);
+    };
+    quota.release = [share = options_.tenant, number](uint64_t count) {
+      share->Return(number, count);
+    };
   }
+  return Quota::Create(std::move(quota));
+}
+
+Account::QuotaPtr Account::OfCommands() const {
+  const SourcedLimit limit = CommandLimit(options_.limits);
+  Quota::Options quota = {.name = "outstanding commands of the session",
+                          .unit = "commands",
+                          .limit = limit.limit,
+                          .set_by = limit.set_by};
+  if (options_.tenant != nullptr) {
+    quota.reserve = [share = options_.tenant](uint64_t count) {
+      return share->Await(TenantPage::kCommands, count, "outstanding commands");
+    };
+    quota.release = [share = options_.tenant](uint64_t count) {
+      share->Return(TenantPage::kCommands, count);
+    };
+  }
+  return Quota::Create(std::move(quota));
+}
+
+void Account::SetLimits(const internal::AccountLimits& limits) {
+  const auto set = [](Quota& quota, const SourcedLimit& limit) {
+    quota.SetLimit(limit.limit, limit.set_by);
+  };
+  set(*device_memory_,
+      {Limit(limits.device_bytes()), limits.device_bytes_set_by()});
+  set(*pinned_memory_, PinnedLimit(limits));
+  set(*arena_memory_, ArenaLimit(limits));
+  set(*commands_, CommandLimit(limits));
+  for (const auto& [kind, quota] : handles_) {
+    set(*quota, HandleLimit(kind, limits));
+  }
+}
+
+void Account::Close() {
+  commands_->Close();
+  if (options_.tenant != nullptr) options_.tenant->Close();
 }
 
 Account::QuotaPtr Account::OfPlace(const internal::MemoryPlace& place,

@@ -14,6 +14,7 @@
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "server/executor/quota.h"
+#include "server/executor/tenant_share.h"
 
 namespace holdfast::executor {
 
@@ -38,6 +39,9 @@ class Account {
     std::function<absl::Status(const internal::MemoryPlace&, uint64_t bytes)>
         reserve;
     std::function<void(const internal::MemoryPlace&, uint64_t bytes)> release;
+    // Counts handles and outstanding commands with the tenant's other sessions;
+    // null: only the session's own limits hold.
+    std::shared_ptr<TenantShare> tenant;
   };
 
   explicit Account(Options options);
@@ -62,8 +66,11 @@ class Account {
   // Commands accepted and not yet carried out.
   const QuotaPtr& outstanding_commands() const { return commands_; }
 
+  // From now on these limits hold. Nothing that is held is taken away.
+  void SetLimits(const internal::AccountLimits& limits);
+
   // Ends waits for room.
-  void Close() { commands_->Close(); }
+  void Close();
 
   void Report(v1::SessionUsage* usage) const;
 
@@ -72,6 +79,8 @@ class Account {
   QuotaPtr OfHost(internal::HostMemory memory, Quota::Options quota) const;
   QuotaPtr OfPlace(const internal::MemoryPlace& place,
                    Quota::Options quota) const;
+  QuotaPtr OfHandles(HandleKind kind) const;
+  QuotaPtr OfCommands() const;
 
   const Options options_;
   const QuotaPtr device_memory_;

@@ -39,6 +39,7 @@
 #include "server/executor/recovery/session_journal.h"
 #include "server/executor/session.h"
 #include "server/executor/supervisor_link.h"
+#include "server/executor/tenant_share.h"
 #include "server/executor/transfer_service.h"
 #include "server/journal/journal_reader.h"
 #include "server/journal/journal_writer.h"
@@ -144,15 +145,26 @@ absl::StatusOr<WarmDriver> WarmUp(const cuda::DriverOptions& options,
   return warm;
 }
 
+// nullptr: the session's tenant has no quota.
+absl::StatusOr<std::shared_ptr<executor::TenantShare>> MapTenantShare(
+    const SupervisorLink::Assigned& assigned) {
+  if (!assigned.tenant_page.valid()) return nullptr;
+  return executor::TenantShare::Map(assigned.tenant_page.get(),
+                                    assigned.tenant_slot,
+                                    assigned.message.tenant());
+}
+
 // `link` must outlive it.
-std::shared_ptr<executor::Account> MakeAccount(const internal::Assign& assign,
-                                               SupervisorLink& link) {
+std::shared_ptr<executor::Account> MakeAccount(
+    const internal::Assign& assign,
+    std::shared_ptr<executor::TenantShare> tenant, SupervisorLink& link) {
   return std::make_shared<executor::Account>(executor::Account::Options{
       .limits = assign.limits(),
       .reserve = [&link](const internal::MemoryPlace& place,
                          uint64_t bytes) { return link.Reserve(place, bytes); },
       .release = [&link](const internal::MemoryPlace& place,
-                         uint64_t bytes) { link.Release(place, bytes); }});
+                         uint64_t bytes) { link.Release(place, bytes); },
+      .tenant = std::move(tenant)});
 }
 
 // Null: kernels may run for as long as they like.
@@ -223,6 +235,7 @@ void KeepForSuccessor(const std::shared_ptr<SessionJournal>& journal,
 
 Session::Options SessionOptions(const internal::Assign& assign,
                                 const cuda::DriverApi& api,
+                                std::shared_ptr<executor::TenantShare> tenant,
                                 SupervisorLink& link, KernelOutput& output,
                                 const std::shared_ptr<CounterPage>& counters) {
   Session::Options options;
@@ -239,8 +252,12 @@ Session::Options SessionOptions(const internal::Assign& assign,
   options.resources.api = &api;
   options.resources.devices.assign(assign.devices().begin(),
                                    assign.devices().end());
-  const auto account = MakeAccount(assign, link);
+  const auto account = MakeAccount(assign, std::move(tenant), link);
+  link.OnLimitsChanged([account](const internal::AccountLimits& limits) {
+    account->SetLimits(limits);
+  });
   options.resources.account = account;
+  options.resources.stream_priorities = assign.stream_priorities();
   options.resources.chunk_created = [&link](uint32_t device,
                                             const memory::Chunk& chunk) {
     link.SendChunkCreated(device, chunk);
@@ -406,7 +423,9 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
                    const cuda::DriverApi& api, SupervisorLink& link,
                    KernelOutput& output, absl::Duration stall_limit) {
   const internal::Assign& assign = assigned.message;
-  SetProcessLogFields({.session = assign.session_id()});
+  SetProcessLogFields({.session = assign.session_id(),
+                       .tenant = assign.tenant(),
+                       .trace_id = assign.trace_id()});
   HOLDFAST_ASSIGN_OR_RETURN(const auto blocks, MapBlocks(assigned.blocks));
   HOLDFAST_ASSIGN_OR_RETURN(
       const auto inbox, executor::DescriptorInbox::Serve(
@@ -414,8 +433,9 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
   HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd counter_memory, CreateCounterPage());
   HOLDFAST_ASSIGN_OR_RETURN(const auto counters,
                             MapCounterPage(counter_memory.get()));
+  HOLDFAST_ASSIGN_OR_RETURN(auto tenant, MapTenantShare(assigned));
   Session::Options options =
-      SessionOptions(assign, api, link, output, counters);
+      SessionOptions(assign, api, std::move(tenant), link, output, counters);
   const auto waits = options.resources.waits;
   options.resources.sharing.claim = [&inbox](absl::string_view token) {
     return inbox->Claim(token);
@@ -463,15 +483,17 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
 }
 
 // The policy, with the driver's file resolved while all files can be seen.
-SandboxPolicy PolicyOf(SandboxRole role, cuda::DriverOptions* driver) {
+SandboxPolicy PolicyOf(SandboxRole role, const std::string& mps_pipe_directory,
+                       cuda::DriverOptions* driver) {
   std::string software;
   if (driver->choice != cuda::DriverChoice::kCuda) {
     software = cuda::FindSoftwareDriver(*driver);
   }
   // Where there is none, loading it says where it was looked for.
   if (!software.empty()) driver->software_driver_path = software;
-  return role == SandboxRole::kCudaExecutor ? CudaExecutorPolicy(software)
-                                            : SoftwareExecutorPolicy(software);
+  return role == SandboxRole::kCudaExecutor
+             ? CudaExecutorPolicy(software, mps_pipe_directory)
+             : SoftwareExecutorPolicy(software);
 }
 
 int Fail(SupervisorLink& link, const absl::Status& status) {
@@ -485,7 +507,8 @@ int Fail(SupervisorLink& link, const absl::Status& status) {
 
 int ExecutorMain(UniqueFd channel, const ExecutorOptions& options) {
   cuda::DriverOptions driver = options.driver;
-  Sandbox sandbox(PolicyOf(options.role, &driver), options.sandbox);
+  Sandbox sandbox(PolicyOf(options.role, options.mps_pipe_directory, &driver),
+                  options.sandbox);
   KeepFreedMemoryOfManyReads();
   // The thread that waits for a message is woken by it, not by another thread
   // that waits for all.

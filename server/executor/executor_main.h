@@ -22,6 +22,8 @@ struct ExecutorOptions {
   cuda::DriverOptions driver;
   ExecutorDevices devices = {};
   SandboxRole role = SandboxRole::kSoftwareExecutor;
+  // The pipes of the MPS server that it shares; empty: it shares none.
+  std::string mps_pipe_directory = {};
   SandboxStart sandbox;
   // The time that a client may take for one message of a transfer.
   absl::Duration stall_limit = absl::Minutes(1);

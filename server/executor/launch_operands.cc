@@ -8,6 +8,7 @@
 #include "core/base/status_macros.h"
 #include "server/executor/copy_place.h"
 #include "server/executor/launch_attributes.h"
+#include "server/executor/priority_range.h"
 #include "server/executor/resources.h"
 
 namespace holdfast::executor {
@@ -153,7 +154,15 @@ absl::Status LaunchOperands::ResolveConfig(const OperandScope& scope,
     HOLDFAST_RETURN_IF_ERROR(
         SetAttribute(scope, attribute, &config_.attributes));
   }
-  return CheckAttributeRanges(config_.attributes, kernel_->context());
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckAttributeRanges(config_.attributes, kernel_->context()));
+  std::optional<int>& priority = config_.attributes.priority;
+  if (priority.has_value()) {
+    priority =
+        PriorityOn(kernel_->context(),
+                   scope.resources.options().stream_priorities, *priority);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status LaunchOperands::Resolve(const OperandScope& scope,

@@ -112,9 +112,7 @@ absl::Status Quota::Refusal(uint64_t amount) const {
   std::string message = absl::StrCat(
       options_.name, ": ", amount, " ", options_.unit, " asked for, ", used_,
       " are in use, the limit is ", limit_, " ", options_.unit);
-  if (!options_.set_by.empty()) {
-    absl::StrAppend(&message, " (", options_.set_by, ")");
-  }
+  if (!set_by_.empty()) absl::StrAppend(&message, " (", set_by_, ")");
   absl::Status status = absl::ResourceExhaustedError(message);
   SetQuotaExceeded({.quota = options_.name,
                     .limit = limit_,
@@ -169,6 +167,17 @@ uint64_t Quota::limit() const {
 void Quota::SetLimit(uint64_t limit) {
   absl::MutexLock lock(&mutex_);
   limit_ = limit;
+}
+
+void Quota::SetLimit(uint64_t limit, const std::string& set_by) {
+  absl::MutexLock lock(&mutex_);
+  limit_ = limit;
+  set_by_ = set_by;
+}
+
+void Quota::NotePeak(uint64_t amount) {
+  absl::MutexLock lock(&mutex_);
+  peak_ = std::max(peak_, amount);
 }
 
 void Quota::Report(v1::QuotaUsage* usage) const {

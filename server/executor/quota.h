@@ -106,6 +106,9 @@ class Quota : public std::enable_shared_from_this<Quota> {
   // Nothing that is held is taken away: if that is more, nothing can be taken
   // until enough has been returned.
   void SetLimit(uint64_t limit);
+  void SetLimit(uint64_t limit, const std::string& set_by);
+  // Counts an amount that was in use earlier, under another daemon, for peak().
+  void NotePeak(uint64_t amount);
   // As clients are told: a limit of 0 stands for none.
   void Report(v1::QuotaUsage* usage) const;
 
@@ -113,10 +116,13 @@ class Quota : public std::enable_shared_from_this<Quota> {
   friend class Charge;
 
   explicit Quota(Options options)
-      : options_(std::move(options)), limit_(options_.limit) {}
+      : options_(std::move(options)),
+        limit_(options_.limit),
+        set_by_(options_.set_by) {}
 
+  // Nothing always fits, also when a limit has fallen below what is in use.
   bool Fits(uint64_t amount) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return amount <= limit_ && used_ <= limit_ - amount;
+    return amount == 0 || (amount <= limit_ && used_ <= limit_ - amount);
   }
   bool Settled(uint64_t amount) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Refusal(uint64_t amount) const
@@ -131,6 +137,7 @@ class Quota : public std::enable_shared_from_this<Quota> {
   mutable absl::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t limit_ ABSL_GUARDED_BY(mutex_);
+  std::string set_by_ ABSL_GUARDED_BY(mutex_);
   uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t peak_ ABSL_GUARDED_BY(mutex_) = 0;       // of used_
   uint64_t returning_ ABSL_GUARDED_BY(mutex_) = 0;  // part of used_

@@ -26,6 +26,7 @@
 #include "core/cuda/stream.h"
 #include "core/memory/device_allocator.h"
 #include "core/memory/ipc_allocation.h"
+#include "holdfast/v1/admin.pb.h"
 #include "holdfast/v1/buffer_commands.pb.h"
 #include "server/executor/account.h"
 #include "server/executor/arena.h"
@@ -169,6 +170,9 @@ struct ResourceOptions {
   const cuda::DriverApi* api = nullptr;  // must outlive the resources
   std::vector<uint32_t> devices;         // empty: all
   std::shared_ptr<Account> account;      // what the session may hold
+  // The part of each device's range that priorities are taken from.
+  v1::StreamPriorityClass stream_priorities =
+      v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_created;
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
   // The first of the addresses at which the device's chunks will lie.

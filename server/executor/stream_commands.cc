@@ -3,6 +3,7 @@
 
 #include "core/base/status_macros.h"
 #include "server/executor/command_handlers.h"
+#include "server/executor/priority_range.h"
 
 namespace holdfast::executor {
 namespace {
@@ -27,20 +28,22 @@ CompletionWatcher::Callback DoneLater(const CommandContext& context) {
 absl::Status Handle(const CommandContext& context,
                     const v1::CreateStream& command) {
   Resources& resources = context.resources;
-  return Create(resources.streams, command.stream(),
-                [&]() -> absl::StatusOr<StreamResource> {
-                  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                                            resources.Device(command.device()));
-                  cuda::StreamOptions options;
-                  options.priority = command.priority();
-                  options.non_blocking = !command.blocking();
-                  StreamResource stream;
-                  stream.device = command.device();
-                  HOLDFAST_ASSIGN_OR_RETURN(
-                      stream.stream,
-                      cuda::Stream::Create(device->context, options));
-                  return stream;
-                });
+  return Create(
+      resources.streams, command.stream(),
+      [&]() -> absl::StatusOr<StreamResource> {
+        HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                                  resources.Device(command.device()));
+        cuda::StreamOptions options;
+        options.priority =
+            PriorityOn(*device->context, resources.options().stream_priorities,
+                       command.priority());
+        options.non_blocking = !command.blocking();
+        StreamResource stream;
+        stream.device = command.device();
+        HOLDFAST_ASSIGN_OR_RETURN(
+            stream.stream, cuda::Stream::Create(device->context, options));
+        return stream;
+      });
 }
 
 absl::Status Handle(const CommandContext& context,

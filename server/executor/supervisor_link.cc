@@ -71,6 +71,12 @@ void SupervisorLink::SendUsage(const internal::Usage& usage) {
   Send(message);
 }
 
+void SupervisorLink::OnLimitsChanged(
+    std::function<void(const internal::AccountLimits&)> changed) {
+  absl::MutexLock lock(&mutex_);
+  limits_changed_ = std::move(changed);
+}
+
 void SupervisorLink::OnUsageAsked(
     std::function<void(internal::Usage*)> report) {
   absl::MutexLock lock(&mutex_);
@@ -337,11 +343,16 @@ void SupervisorLink::Handle(internal::ToExecutor& message, UniqueFd fd) {
     case internal::ToExecutor::kSaveMemory:
       requests_.push_back({std::move(message), std::move(fd)});
       return;
+    case internal::ToExecutor::kTenantPage:
+      assignment_.tenant_page = std::move(fd);
+      assignment_.tenant_slot = message.tenant_page().slot();
+      return;
+    case internal::ToExecutor::kUpdateLimits:
+      if (limits_changed_) limits_changed_(message.update_limits());
+      return;
     case internal::ToExecutor::kCode:
       code_ = {std::move(*message.mutable_code()), std::move(fd)};
       return;
-    case internal::ToExecutor::kTenantPage:
-    case internal::ToExecutor::kUpdateLimits:
     case internal::ToExecutor::MESSAGE_NOT_SET:
       return;
   }

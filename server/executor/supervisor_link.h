@@ -62,6 +62,10 @@ class SupervisorLink {
     UniqueFd old_journal;
     Inheritance inheritance;
     UniqueFd variables;  // SavedVariables; none: the one before did not save
+    // The page in which the executors of the tenant count together, and the
+    // part of it that is this one's; none: the tenant has no quota.
+    UniqueFd tenant_page;
+    uint32_t tenant_slot = 0;
   };
   // Waits for the session; UNAVAILABLE: shut down before there was one. Once.
   absl::StatusOr<Assigned> AwaitAssign();
@@ -99,6 +103,11 @@ class SupervisorLink {
   // As OnUsageAsked.
   void OnResume(std::function<void()> resume);
 
+  // `changed`, if any, is called by the reading thread when the session has
+  // other limits. As OnUsageAsked.
+  void OnLimitsChanged(
+      std::function<void(const internal::AccountLimits&)> changed);
+
   // `report`, if any, is called by the reading thread when the supervisor asks
   // for Usage. Not after the next call returned.
   void OnUsageAsked(std::function<void(internal::Usage*)> report);
@@ -132,6 +141,8 @@ class SupervisorLink {
   std::deque<Request> requests_ ABSL_GUARDED_BY(mutex_);
   std::function<void(internal::Usage*)> report_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> resume_ ABSL_GUARDED_BY(mutex_);
+  std::function<void(const internal::AccountLimits&)> limits_changed_
+      ABSL_GUARDED_BY(mutex_);
   // Held while one Reserve waits for its reply.
   absl::Mutex reserve_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   std::optional<internal::ReserveReply> granted_ ABSL_GUARDED_BY(mutex_);

@@ -18,6 +18,7 @@
 //   hf.claim.N                        a ClaimRecord
 //   hf.tenant.N                       a TenantRecord
 //   hf.daemon.0                       a DaemonRecord
+//   hf.counters                       a CountersRecord (upgrade)
 //   hf.directory                      the directory of executors' sockets
 //   hf.listener.N                     a socket that the daemon listens on
 //   hf.given.N                        the same, of the service manager's

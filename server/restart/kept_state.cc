@@ -64,6 +64,11 @@ class Sorter {
       state_.directory = std::move(fd);
       return true;
     }
+    if (name.kind == "counters") {
+      if (Read(fd, &state_.counters)) return true;
+      state_.counters.Clear();
+      return false;
+    }
     if (name.numbers.empty()) return false;
     if (name.kind == "collection") {
       return Read(fd, &state_.collections.emplace_back());

@@ -64,6 +64,7 @@ struct KeptState {
   std::vector<internal::ClaimRecord> claims;
   std::vector<internal::TenantRecord> tenants;
   internal::DaemonRecord daemon;
+  internal::CountersRecord counters;
   UniqueFd directory;
   // Of everything, also what was closed.
   std::vector<std::string> names;

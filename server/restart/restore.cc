@@ -34,6 +34,7 @@ void Restore::Adopt(KeptState state) {
   for (const internal::TenantRecord& tenant : state.tenants) {
     Note(parts_.tenants.Adopt(tenant), "tenant " + tenant.request().name());
   }
+  counters_ = std::move(state.counters);
   for (auto& [number, kept] : state.sessions) {
     parts_.sessions.SkipNumbers(number);
     if (!kept.record.has_value()) {
@@ -58,6 +59,7 @@ void Restore::Adopt(KeptState state) {
   for (auto& [number, session] : sessions_) AdoptImports(number, session);
   for (auto& [number, session] : sessions_) Start(number, std::move(session));
   sessions_.clear();
+  parts_.tenants.Add(counters_);
   // Their memory lives on in those who use it.
   orphans_.clear();
 }
@@ -166,6 +168,9 @@ void Restore::Start(uint64_t number, Session session) {
   const absl::Time opened = absl::FromUnixSeconds(record.opened().seconds());
   LogInfo("session s-", number, " is there again, epoch ", session.kept.epoch,
           session.kept.idle ? ", idle" : "");
+  internal::ExecutionRecord counters;
+  const auto counted = counters_.sessions().find(record.assign().session_id());
+  if (counted != counters_.sessions().end()) counters = counted->second;
   parts_.sessions.Adopt({.record = std::move(record),
                          .calls = std::move(session.kept.calls),
                          .descriptors = std::move(session.kept.descriptors),
@@ -173,7 +178,8 @@ void Restore::Start(uint64_t number, Session session) {
                          .left = {.holdings = std::move(session.holdings),
                                   .epoch = session.kept.epoch,
                                   .idle = session.kept.idle,
-                                  .opened = opened}});
+                                  .opened = opened},
+                         .counters = std::move(counters)});
   ++adopted_;
 }
 

@@ -60,6 +60,7 @@ class Restore {
 
   const Parts parts_;
   LiftedLimits* limits_ = nullptr;  // while Run
+  internal::CountersRecord counters_;
   std::map<uint64_t, Session> sessions_;
   // Memory of sessions that have ended, which others use.
   std::map<uint64_t, KeptSession> ended_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
@@ -99,9 +101,18 @@ void Describe(const DiskCache& cache, v1::DiskCacheStatistics* out) {
   out->set_problem(statistics.problem);
 }
 
+// The tenant's name of Tenant::Options.code_owner: "tenant team-a" is team-a's,
+// and what follows a further space tells temporary tenants of one name apart.
+std::string TenantOf(absl::string_view owner) {
+  if (!absl::ConsumePrefix(&owner, "tenant ")) return std::string(owner);
+  return std::string(owner.substr(0, owner.find(' ')));
+}
+
 v1::CacheEntry Describe(const std::string& key, const std::string& name,
+                        const std::string& owner,
                         const v1::CompileResponse& response, absl::Time used) {
   v1::CacheEntry entry;
+  entry.set_owner(TenantOf(owner));
   entry.set_key(key);
   entry.set_name(name);
   *entry.mutable_object() = response.object();
@@ -120,19 +131,23 @@ bool UsedLater(const v1::CacheEntry& a, const v1::CacheEntry& b) {
          std::make_pair(b.used().seconds(), b.used().nanos());
 }
 
-// Entries of both tiers; an entry in both counts once.
+// Entries of both tiers; an entry in both counts once. Those of one owner
+// alone, if it is given.
 v1::ListCacheEntriesResponse ListEntries(const CompileCache& memory,
-                                         const DiskCache& disk, size_t max) {
+                                         const DiskCache& disk, size_t max,
+                                         std::optional<std::string> owner) {
   std::map<std::string, v1::CacheEntry> by_key;
-  for (const DiskCache::Entry& entry : disk.List(max)) {
-    by_key[entry.key] =
-        Describe(entry.key, entry.name, entry.response, entry.used);
+  for (const DiskCache::Entry& entry : disk.List(max, owner)) {
+    by_key[entry.key] = Describe(entry.key, entry.name, entry.owner,
+                                 entry.response, entry.used);
     by_key[entry.key].set_on_disk(true);
   }
   for (const CompileCache::Entry& entry : memory.List()) {
+    const CompiledProgram& program = *entry.program;
+    if (owner.has_value() && program.owner != *owner) continue;
     const bool on_disk = by_key[entry.key].on_disk();
-    by_key[entry.key] = Describe(entry.key, entry.program->name,
-                                 entry.program->response, entry.used);
+    by_key[entry.key] = Describe(entry.key, program.name, program.owner,
+                                 program.response, entry.used);
     by_key[entry.key].set_in_memory(true);
     by_key[entry.key].set_on_disk(on_disk);
   }
@@ -282,13 +297,21 @@ grpc::ServerUnaryReactor* AdminService::ListCacheEntries(
     grpc::CallbackServerContext* context,
     const v1::ListCacheEntriesRequest* request,
     v1::ListCacheEntriesResponse* response) {
-  return ActInThread(context, "ListCacheEntries", NoObject(),
-                     [this, request, response] {
-                       size_t max = request->max_entries();
-                       if (max == 0 || max > kMaxListed) max = kMaxListed;
-                       *response = ListEntries(cache_, disk_cache_, max);
-                       return absl::OkStatus();
-                     });
+  const auto caller = callers_.Of(*context);
+  if (!caller.ok()) return Answer(context, caller.status());
+  return AnswerInThread(context, threads_, caller->client(),
+                        [this, caller = *caller, request, response] {
+                          size_t max = request->max_entries();
+                          if (max == 0 || max > kMaxListed) max = kMaxListed;
+                          std::optional<std::string> owner;
+                          if (!caller.is_operator())
+                            owner = caller.tenant->code_owner();
+                          // An address proves nothing, so nothing is its own.
+                          if (owner == "") return absl::OkStatus();
+                          *response =
+                              ListEntries(cache_, disk_cache_, max, owner);
+                          return absl::OkStatus();
+                        });
 }
 
 grpc::ServerUnaryReactor* AdminService::ClearCache(
@@ -304,13 +327,15 @@ grpc::ServerUnaryReactor* AdminService::ClearCache(
 grpc::ServerUnaryReactor* AdminService::SetQuota(
     grpc::CallbackServerContext* context, const v1::SetQuotaRequest* request,
     v1::SetQuotaResponse*) {
-  return ActNow(context, "SetQuota", request->tenant(), [&]() -> absl::Status {
-    if (request->has_tenant()) {
+  const std::string& subject =
+      request->has_session_id() ? request->session_id() : request->tenant();
+  return ActNow(context, "SetQuota", subject, [&]() -> absl::Status {
+    if (!request->has_session_id()) {
       return tenants_.SetQuota(request->tenant(), request->quota());
     }
-    return absl::UnimplementedError(
-        "quotas are set of tenants; a session's are the daemon's flags and its "
-        "own OpenSessionRequest.memory_limit");
+    HOLDFAST_ASSIGN_OR_RETURN(const auto session,
+                              registry_.FindById(request->session_id()));
+    return session->SetQuota(request->quota());
   });
 }
 

@@ -55,6 +55,9 @@ class Executor {
   virtual absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
                                                   absl::Time deadline) = 0;
 
+  // After Serve: from now on the session has these limits.
+  virtual void UpdateLimits(const internal::AccountLimits& limits) = 0;
+
   // The client has acknowledged the fault of the executor before this one.
   // Returns when calls are answered.
   virtual absl::Status Resume(absl::Time deadline) = 0;

@@ -33,8 +33,8 @@ constexpr absl::Duration kLookTime = absl::Seconds(10);
 
 absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorProcess::Start(
     Spawner& spawner, const std::vector<std::string>& arguments,
-    Namespaces namespaces, const Services& services) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto process, spawner.Spawn(arguments, namespaces));
+    const SpawnOptions& options, const Services& services) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto process, spawner.Spawn(arguments, options));
   return std::unique_ptr<ExecutorProcess>(
       new ExecutorProcess(std::move(process), services));
 }
@@ -141,6 +141,13 @@ absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
   absl::MutexLock lock(&mutex_);
   if (succeeds_ && holdings_ != nullptr) holdings_->EndRestore();
   return serving;
+}
+
+void ExecutorProcess::UpdateLimits(const internal::AccountLimits& limits) {
+  internal::ToExecutor message;
+  *message.mutable_update_limits() = limits;
+  // Fails if the process has ended; its successor is told, too.
+  process_->channel().Send(message).IgnoreError();
 }
 
 absl::Status ExecutorProcess::Resume(absl::Time deadline) {
@@ -506,7 +513,8 @@ absl::Status ExecutorProcess::AnswerSharing(
 // Its end takes the driver's lock for a tenth of a second, which its successor
 // would wait for: so it only stops, until the session has recovered and lets go
 // of this object. Any other is killed: an endless kernel, or a driver that does
-// not let go of the device, must not keep it.
+// not let go of the device, must not keep it, and a client that has faulted
+// must not keep an MPS server.
 void ExecutorProcess::NoteFault(const internal::Fault& fault) {
   {
     absl::MutexLock lock(&mutex_);
@@ -514,7 +522,7 @@ void ExecutorProcess::NoteFault(const internal::Fault& fault) {
     if (!fault_.has_value()) fault_ = Shortened(fault);
     const auto detail = GetErrorDetail(FromError(fault_->error()));
     frozen_ = !end_wanted_ && serving_.has_value() && detail.has_value() &&
-              detail->result != 0;
+              detail->result != 0 && !services_.shares_server;
     frozen_ ? process_->Freeze() : process_->Kill();
     if (!frozen_) return;
   }

@@ -50,12 +50,15 @@ class ExecutorProcess final : public Executor {
     // Called when the process has ended unasked, with its session's devices;
     // none if it had no session yet. By the thread that reads its messages.
     std::function<void(const std::vector<uint32_t>& devices)> died;
+    // It is a client of an MPS server, which takes no new client after a fault
+    // until all that it had are gone.
+    bool shares_server = false;
   };
 
   // Starts the process; it is not ready yet.
   static absl::StatusOr<std::unique_ptr<ExecutorProcess>> Start(
       Spawner& spawner, const std::vector<std::string>& arguments,
-      Namespaces namespaces, const Services& services);
+      const SpawnOptions& options, const Services& services);
 
   // Kills the process if it runs; waits for its end.
   ~ExecutorProcess() override;
@@ -72,6 +75,7 @@ class ExecutorProcess final : public Executor {
   absl::StatusOr<uint64_t> ReceivedThrough() override;
   absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
                                           absl::Time deadline) override;
+  void UpdateLimits(const internal::AccountLimits& limits) override;
   absl::Status Resume(absl::Time deadline) override;
   absl::Status Park(absl::Time deadline) override;
   void NoteIdle() override;

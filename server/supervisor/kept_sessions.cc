@@ -2,6 +2,8 @@
 //
 // The part of SessionRegistry by which sessions outlive the daemon.
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -34,9 +36,15 @@ Session::Options SessionRegistry::OptionsOf(
         absl::ToUnixSeconds(options_.now()));
   }
   std::vector<DescriptorStore::Kept> kept;
+  std::function<DescriptorStore::Kept(const v1::Quota&)> keep_quota;
   if (options_.kept != nullptr) {
     DescriptorStore& store = *options_.kept;
     kept.push_back(store.KeepRecord({"session", {number}}, kept_record));
+    keep_quota = [&store, number, kept_record](const v1::Quota& quota) {
+      internal::SessionRecord changed = kept_record;
+      *changed.mutable_quota() = quota;
+      return store.KeepRecord({"session", {number}}, changed);
+    };
     kept.push_back(store.Keep({"calls", {number}}, sockets.calls.get()));
     kept.push_back(
         store.Keep({"descriptors", {number}}, sockets.descriptors.get()));
@@ -57,14 +65,19 @@ Session::Options SessionRegistry::OptionsOf(
       .socket_path = record.socket_path(),
       .descriptor_socket_path = record.descriptor_socket_path(),
       .blocks = nullptr,
+      .limits = assign.limits(),
+      .quota = record.has_quota() ? std::make_optional(record.quota())
+                                  : std::nullopt,
       .kept = std::move(kept),
+      .keep_quota = std::move(keep_quota),
       .recover = record.recover(),
       .fault_limits = options_.fault_limits,
       .recovery = std::make_unique<SessionRecovery>(SessionRecovery::Options{
           .start = std::move(start),
           .calls = std::move(sockets.calls),
           .descriptors = std::move(sockets.descriptors),
-          .take = options_.take}),
+          .take = options_.take,
+          .totals = options_.totals}),
       .now = options_.now,
       .on_deadline_change = [this] {
         absl::MutexLock lock(&mutex_);
@@ -78,6 +91,8 @@ void SessionRegistry::Adopt(Adopted adopted) {
   SessionStart start = {.assign = record.assign(),
                         .tenant = adopted.tenant,
                         .execution = std::make_shared<ExecutionTotals>()};
+  start.assign.set_tenant(adopted.tenant->name());
+  start.execution->Add(adopted.counters);
   auto session = std::make_shared<Session>(
       OptionsOf(record, std::move(start),
                 {std::move(adopted.calls), std::move(adopted.descriptors)}),
@@ -132,6 +147,13 @@ void SessionRegistry::UnparkAll() {
 void SessionRegistry::SetParking(bool parking) {
   absl::MutexLock lock(&mutex_);
   parking_ = parking;
+}
+
+void SessionRegistry::Record(internal::CountersRecord* counters) const {
+  auto& sessions = *counters->mutable_sessions();
+  for (const auto& session : List()) {
+    sessions[session->id()] = session->execution().Record();
+  }
 }
 
 void SessionRegistry::TellRestart() {

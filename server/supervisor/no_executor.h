@@ -22,6 +22,7 @@ class NoExecutor final : public Executor {
                                           absl::Time) override {
     return Gone();
   }
+  void UpdateLimits(const internal::AccountLimits&) override {}
   absl::Status Resume(absl::Time) override { return Gone(); }
   absl::Status Park(absl::Time) override { return Gone(); }
   void NoteIdle() override {}

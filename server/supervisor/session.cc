@@ -20,6 +20,7 @@
 #include "server/journal/journal_reader.h"
 #include "server/rpc/fault_status.h"
 #include "server/rpc/status_conversion.h"
+#include "server/supervisor/session_quota.h"
 
 namespace holdfast {
 namespace {
@@ -94,6 +95,7 @@ Session::Session(absl::Time opened, Options options,
                  std::shared_ptr<Executor> executor)
     : options_(std::move(options)),
       kept_(std::move(options_.kept)),
+      quota_(options_.quota),
       log_fields_(FieldsOf(options_)),
       opened_(opened),
       channel_(ConnectToExecutor(options_.socket_path)),
@@ -415,6 +417,8 @@ bool Session::RecoverOnce() {
     last_fault_.set_lost_count(recovered->serving.lost_count());
     report = last_fault_;
   }
+  ApplyQuota();
+  if (!suspended) options_.recovery->NoteRecovered();
   LogFor(client(), LogLevel::kInfo, "session ", id(),
          suspended ? " resumed in " : " recovered in ",
          absl::FormatDuration(absl::Now() - began), ", epoch ", epoch, ", ",
@@ -423,6 +427,27 @@ bool Session::RecoverOnce() {
   // May find at once that it has ended; the next turn sees to that.
   executor()->OnEnd([this](absl::Status reason) { OnExecutorEnd(reason); });
   return true;
+}
+
+absl::Status Session::SetQuota(const v1::Quota& quota) {
+  HOLDFAST_RETURN_IF_ERROR(CheckSessionQuota(quota));
+  {
+    absl::MutexLock quota_lock(&quota_mutex_);
+    quota_ = quota;
+    absl::MutexLock lock(&mutex_);
+    // The record is kept first; none is once the session closes.
+    if (options_.keep_quota != nullptr && !kept_.empty()) {
+      kept_.front() = options_.keep_quota(quota);
+    }
+  }
+  ApplyQuota();
+  return absl::OkStatus();
+}
+
+void Session::ApplyQuota() {
+  absl::MutexLock lock(&quota_mutex_);
+  if (!quota_.has_value()) return;
+  executor()->UpdateLimits(Restrict(options_.limits, *quota_));
 }
 
 bool Session::GiveUp(const absl::Status& failure) {

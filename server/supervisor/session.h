@@ -77,8 +77,14 @@ class Session {
     std::string socket_path;  // of the executor
     std::string descriptor_socket_path;
     std::shared_ptr<SharedBlocks> blocks;  // shared with the executor
+    // As it was opened; a quota restricts them further.
+    internal::AccountLimits limits;
+    // By SetQuota, under the daemon before.
+    std::optional<v1::Quota> quota;
     // Its record and sockets, until it closes.
     std::vector<DescriptorStore::Kept> kept;
+    // Keeps its record anew, with this quota; null: it is not kept.
+    std::function<DescriptorStore::Kept(const v1::Quota&)> keep_quota;
     v1::RecoveryPolicy recover = v1::RECOVERY_POLICY_NEVER;
     FaultLimits fault_limits;
     // Gives it another executor; null: nobody can.
@@ -190,6 +196,14 @@ class Session {
   // brought back and is lost.
   absl::Status ResumeSuspended(absl::Time deadline);
 
+  // Restricts what it may hold, besides the limits that it was opened with;
+  // replaces an earlier quota. What is held stays. INVALID_ARGUMENT: as
+  // CheckSessionQuota.
+  absl::Status SetQuota(const v1::Quota& quota);
+
+  // The counts of its executors' work.
+  const ExecutionTotals& execution() const { return *options_.execution; }
+
   // Lets its work end until `deadline`, for a daemon that makes way for
   // another: to clients it is as if it were suspended. FAILED_PRECONDITION
   // names what would not survive that. If it fails the session goes on; else it
@@ -253,11 +267,17 @@ class Session {
            state_ == State::STATE_FAULTED || state_ == State::STATE_SUSPENDED;
   }
   std::shared_ptr<Executor> executor() const;
+  // Tells the executor of the quota, if there is one.
+  void ApplyQuota();
   void NotifyKeepers(const std::string& reason);
   void TellKeepers(const v1::FaultReport& report, uint64_t epoch);
 
   Options options_;  // never changes but for `kept`, which is taken out
   std::vector<DescriptorStore::Kept> kept_ ABSL_GUARDED_BY(mutex_);
+  // By SetQuota, or of the daemon before; empty: there is none. Held while the
+  // executor is told, so that it hears of the last quota last.
+  absl::Mutex quota_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  std::optional<v1::Quota> quota_ ABSL_GUARDED_BY(quota_mutex_);
   const LogFields log_fields_;
   const absl::Time opened_;
   const std::shared_ptr<grpc::Channel> channel_;

@@ -45,6 +45,7 @@ KeptName SessionHoldings::Name(const char* kind,
 absl::Status SessionHoldings::Open(const internal::Assign& assign,
                                    std::shared_ptr<Tenant> tenant) {
   session_ = SessionNumber(assign.session_id());
+  HOLDFAST_ASSIGN_OR_RETURN(slot_, tenant->TakeSlot());
   memory_.Open(assign.session_id(), tenant);
   grants_.Open(assign.limits(), static_cast<size_t>(assign.devices_size()),
                std::move(tenant));
@@ -58,6 +59,7 @@ absl::Status SessionHoldings::Adopt(KeptSession kept,
   const internal::Assign& assign = kept.record->assign();
   session_ = SessionNumber(assign.session_id());
   epoch_ = kept.epoch;
+  HOLDFAST_ASSIGN_OR_RETURN(slot_, tenant->TakeSlot());
   memory_.Open(assign.session_id(), tenant);
   grants_.Open(assign.limits(), static_cast<size_t>(assign.devices_size()),
                std::move(tenant));
@@ -158,6 +160,7 @@ absl::Status SessionHoldings::BeginRestore(uint64_t epoch) {
   released_host_memory_.clear();
   released_imports_.clear();
   grants_.BeginInheritance();
+  if (slot_ != nullptr) slot_->BeginRestore();
   memory_.BeginRestore();
   return absl::OkStatus();
 }
@@ -181,6 +184,7 @@ void SessionHoldings::EndRestore() {
   }
   memory_.EndRestore();
   grants_.EndInheritance();
+  if (slot_ != nullptr) slot_->EndRestore();
   suspended_ = false;
   CancelSuspension();
 }
@@ -189,6 +193,10 @@ absl::Status SessionHoldings::SendTo(Channel& channel) const {
   internal::ToExecutor message;
   message.mutable_journal();
   HOLDFAST_RETURN_IF_ERROR(channel.Send(message, journal_.get()));
+  if (slot_ != nullptr) {
+    message.mutable_tenant_page()->set_slot(slot_->slot());
+    HOLDFAST_RETURN_IF_ERROR(channel.Send(message, slot_->memory()));
+  }
   if (!old_journal_.valid()) return absl::OkStatus();
   message.mutable_restore_journal();
   HOLDFAST_RETURN_IF_ERROR(channel.Send(message, old_journal_.get()));
@@ -270,6 +278,7 @@ void SessionHoldings::Close() {
   idle_ = Kept();
   DropVariables();
   kept_journal_ = Kept();
+  slot_ = nullptr;
   memory_.Close();
   grants_.Close();
   host_memory_.clear();

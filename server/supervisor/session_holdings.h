@@ -23,6 +23,7 @@
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/suspended_memory.h"
 #include "server/tenants/tenant.h"
+#include "server/tenants/tenant_counts.h"
 
 namespace holdfast {
 
@@ -161,8 +162,9 @@ class SessionHoldings {
   ObjectStore& store_;
   MemoryLedger& ledger_;
   DescriptorStore& kept_;
-  uint64_t session_ = 0;  // its number
-  uint64_t epoch_ = 1;    // of journal_
+  uint64_t session_ = 0;                       // its number
+  uint64_t epoch_ = 1;                         // of journal_
+  std::unique_ptr<TenantCounts::Lease> slot_;  // null: no tenant with a quota
   MemoryGrants grants_;
   SessionMemory memory_;
   UniqueFd journal_;

@@ -40,16 +40,24 @@ absl::StatusOr<SessionRecovery::Recovered> SessionRecovery::Run(
   return failure;
 }
 
+void SessionRecovery::NoteRecovered() const {
+  if (options_.totals != nullptr) options_.totals->NoteRecovered();
+  for (const auto& executions : options_.start.tenant->executions()) {
+    executions->NoteRecovered();
+  }
+}
+
 absl::StatusOr<std::shared_ptr<Executor>> SessionRecovery::Take(
     int attempt, const LetGo& let_go) {
   const auto& devices = options_.start.assign.devices();
   const std::vector<uint32_t> on(devices.begin(), devices.end());
+  const Tenant& tenant = *options_.start.tenant;
   if (attempt == 1) {
-    auto warm = options_.take(on, absl::Now() + kAtOnce);
+    auto warm = options_.take(tenant, on, absl::Now() + kAtOnce);
     if (warm.ok()) return *std::move(warm);
   }
   let_go();
-  return options_.take(on, absl::Now() + kRestoreLimit);
+  return options_.take(tenant, on, absl::Now() + kRestoreLimit);
 }
 
 absl::StatusOr<SessionRecovery::Recovered> SessionRecovery::Try(

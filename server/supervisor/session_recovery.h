@@ -14,6 +14,7 @@
 #include "server/relay/shared_blocks.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/session_holdings.h"
+#include "server/telemetry/execution_totals.h"
 
 namespace holdfast {
 
@@ -32,10 +33,13 @@ class SessionRecovery {
     // The sockets that executors of the session listen on.
     UniqueFd calls;
     UniqueFd descriptors;
-    // A ready executor for these devices.
+    // A ready executor for a session of this tenant on these devices.
     std::function<absl::StatusOr<std::unique_ptr<Executor>>(
-        const std::vector<uint32_t>&, absl::Time)>
+        const Tenant&, const std::vector<uint32_t>&, absl::Time)>
         take;
+    // Counts, beside the tenant's, the sessions that were brought back; may be
+    // null.
+    ExecutionTotals* totals = nullptr;
   };
   explicit SessionRecovery(Options options) : options_(std::move(options)) {}
 
@@ -55,6 +59,9 @@ class SessionRecovery {
   absl::StatusOr<Recovered> Run(std::unique_ptr<SessionHoldings> holdings,
                                 uint64_t epoch, uint64_t received_through,
                                 const Show& show, const LetGo& let_go);
+
+  // The session is there again after the death of its executor.
+  void NoteRecovered() const;
 
  private:
   // One that waits, or one that is made when the lost one is gone.

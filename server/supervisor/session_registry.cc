@@ -139,15 +139,8 @@ absl::Status CheckRequest(const v1::OpenSessionRequest& request) {
   return GraceOf(request).status();
 }
 
-// 0 stands for no limit.
-template <typename T>
-T LeastLimit(T a, T b) {
-  return a == 0 ? b : b == 0 ? a : std::min(a, b);
-}
-
-// The least of what the client asks for, what the daemon allows a session, and
-// of the tenant's quota what holds for each of its sessions. The rest of that
-// is the supervisor's to grant.
+// The least of what the client asks for and what the daemon allows a session.
+// The tenant's quota, over all its sessions, is granted as they ask.
 internal::AccountLimits LimitsOf(const v1::OpenSessionRequest& request,
                                  const SessionQuotas& quotas,
                                  const Tenant& tenant) {
@@ -160,10 +153,8 @@ internal::AccountLimits LimitsOf(const v1::OpenSessionRequest& request,
                                            : "--session-memory");
   limits.set_pinned_bytes(quotas.pinned_bytes);
   limits.set_arena_bytes(quotas.arena_bytes);
-  const v1::Quota of_tenant = tenant.quota();
-  limits.set_handles(LeastLimit<uint64_t>(quotas.handles, of_tenant.handles()));
-  limits.set_outstanding_commands(LeastLimit(quotas.outstanding_commands,
-                                             of_tenant.outstanding_commands()));
+  limits.set_handles(quotas.handles);
+  limits.set_outstanding_commands(quotas.outstanding_commands);
   limits.set_reserve_buffers(tenant.counts_buffers());
   return limits;
 }
@@ -332,7 +323,8 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   HOLDFAST_ASSIGN_OR_RETURN(
       const std::vector<uint32_t> devices,
       options_.choose_devices(request, *caller.tenant, deadline));
-  HOLDFAST_ASSIGN_OR_RETURN(auto executor, options_.take(devices, deadline));
+  HOLDFAST_ASSIGN_OR_RETURN(auto executor,
+                            options_.take(*caller.tenant, devices, deadline));
   uint64_t number = 0;
   {
     absl::MutexLock lock(&mutex_);
@@ -342,6 +334,9 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   const std::string path =
       absl::StrCat(options_.socket_directory, "/", id, ".sock");
   assign.set_session_id(id);
+  assign.set_tenant(caller.client());
+  assign.set_trace_id(LogScope::Current().trace_id);
+  assign.set_stream_priorities(caller.tenant->stream_priorities());
   assign.set_token(token);
   const std::string descriptor_path =
       absl::StrCat(options_.socket_directory, "/", id, ".fds");

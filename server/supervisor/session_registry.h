@@ -65,6 +65,9 @@ class SessionRegistry {
     absl::Duration detached_limit = absl::ZeroDuration();
     std::string socket_directory;  // of the executors' sockets
     mode_t socket_mode = 0600;
+    // Counts the sessions that were brought back after a fault; outlives the
+    // registry. May be null.
+    ExecutionTotals* totals = nullptr;
     // Where sessions are kept for the next daemon; outlives the registry.
     DescriptorStore* kept = nullptr;
     // The devices of the tenant that the request names; see device_choice.h. At
@@ -72,9 +75,9 @@ class SessionRegistry {
     std::function<absl::StatusOr<std::vector<uint32_t>>(
         const v1::OpenSessionRequest&, const Tenant&, absl::Time)>
         choose_devices;
-    // A ready executor for these devices, from the pool.
+    // A ready executor for a session of this tenant on these devices.
     std::function<absl::StatusOr<std::unique_ptr<Executor>>(
-        const std::vector<uint32_t>&, absl::Time)>
+        const Tenant&, const std::vector<uint32_t>&, absl::Time)>
         take;
     std::function<absl::Time()> now = absl::Now;  // for tests
   };
@@ -101,6 +104,7 @@ class SessionRegistry {
     UniqueFd descriptors;
     std::shared_ptr<Tenant> tenant;
     Session::Left left;
+    internal::ExecutionRecord counters;  // of its executors so far
   };
   // Takes it over; see Session. Before the first Open.
   void Adopt(Adopted adopted);
@@ -112,6 +116,8 @@ class SessionRegistry {
   // all go on then. Open waits until UnparkAll, or fails at TellRestart.
   absl::Status ParkAll(absl::Time deadline);
   void UnparkAll();
+  // The counts of the work of each session's executors, for the next daemon.
+  void Record(internal::CountersRecord* counters) const;
   // Tells the clients that are connected, which then wait for the next daemon,
   // and those whose Open waits, which try again there.
   void TellRestart();

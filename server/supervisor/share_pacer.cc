@@ -6,12 +6,19 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
 namespace holdfast {
 namespace {
 
 using Turn = executor::DeviceTurns::Turn;
+
+// No tenant has a name with parentheses.
+std::string TurnsOf(const Tenant& tenant) {
+  const std::string group = tenant.concurrency().group;
+  return group.empty() ? tenant.name() : absl::StrCat("(", group, ")");
+}
 
 }  // namespace
 
@@ -21,6 +28,7 @@ SharePacer::Member::Member(SharePacer& pacer, ExecutionTotals::Page& page,
     : pacer_(pacer),
       page_(page),
       tenant_(std::move(tenant)),
+      turns_of_(TurnsOf(*tenant_)),
       devices_(std::move(devices)) {
   absl::MutexLock lock(&pacer_.mutex_);
   for (const uint32_t device : devices_) {
@@ -92,7 +100,7 @@ void SharePacer::FreeTurns(uint32_t ordinal, Device& device) {
 bool SharePacer::IsShared(const Device& device) {
   return std::any_of(
       device.members.begin(), device.members.end(), [&](const Member* member) {
-        return member->tenant_ != (*device.members.begin())->tenant_;
+        return member->turns_of_ != (*device.members.begin())->turns_of_;
       });
 }
 
@@ -103,17 +111,22 @@ bool SharePacer::AnyShared() const {
 
 bool SharePacer::Pace(absl::Time now, uint32_t ordinal, Device& device) {
   TurnSchedule::Demands demands;
+  std::set<const Tenant*> weighed;
   for (Member* const member : device.members) {
-    TurnSchedule::Demand& demand = demands[member->tenant_->name()];
-    demand.weight = member->tenant_->weight();
+    const auto [entry, is_new] = demands.try_emplace(member->turns_of_);
+    TurnSchedule::Demand& demand = entry->second;
+    if (weighed.insert(member->tenant_.get()).second) {
+      const uint32_t weight = member->tenant_->weight();
+      demand.weight = is_new ? weight : demand.weight + weight;
+    }
     if (member->Wants(ordinal)) ++demand.wanting;
     demand.used += member->TakeUsed(ordinal);
   }
   const std::string& holder = device.schedule.Decide(now, demands);
   for (Member* const member : device.members) {
-    member->SetTurn(ordinal, holder.empty()                      ? Turn::kFree
-                             : holder == member->tenant_->name() ? Turn::kOwn
-                                                                 : Turn::kWait);
+    member->SetTurn(ordinal, holder.empty()                ? Turn::kFree
+                             : holder == member->turns_of_ ? Turn::kOwn
+                                                           : Turn::kWait);
   }
   return device.schedule.contended();
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -19,9 +20,10 @@
 namespace holdfast {
 
 // Gives executors their turns at devices that several tenants keep busy, so
-// that GPU time is shared by the tenants' weights. Reads the executors' counter
-// pages and writes their turns (executor/device_turns.h). Its thread sleeps
-// while no device has sessions of two tenants. Thread-safe.
+// that GPU time is shared by the tenants' weights. Tenants that share an MPS
+// server count as one, with the sum of their weights. Reads the executors'
+// counter pages and writes their turns (executor/device_turns.h). Its thread
+// sleeps while no device has sessions of two tenants. Thread-safe.
 //
 // What an executor says of its GPU time and of waiting is believed, within what
 // is possible: see THREAT_MODEL.md.
@@ -54,6 +56,9 @@ class SharePacer {
     SharePacer& pacer_;
     ExecutionTotals::Page& page_;
     const std::shared_ptr<const Tenant> tenant_;
+    // The tenant's name; or its group's, whose kernels run at the same time, so
+    // that it has its turns as a whole.
+    const std::string turns_of_;
     const std::vector<uint32_t> devices_;
     std::map<uint32_t, uint64_t> used_;  // nanoseconds, as they were last
     std::map<uint32_t, executor::DeviceTurns::Turn>

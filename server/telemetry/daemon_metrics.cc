@@ -21,9 +21,6 @@
 namespace holdfast {
 namespace {
 
-// No tenant has this name.
-constexpr char kOtherTenants[] = "(other)";
-
 // A protobuf enumerator as a label: "STATE_ACTIVE" is "active".
 std::string Label(absl::string_view name, absl::string_view prefix) {
   absl::ConsumePrefix(&name, prefix);
@@ -391,6 +388,37 @@ void DaemonMetrics::CollectGpuTime(const v1::ListDevicesResponse& list,
   for (const auto& [name, counts] : tenants) {
     launches.Add(Number(counts.all_launches()), {{"tenant", name}});
   }
+  MetricFamily& bytes = families->AddCounter(
+      "holdfast_tenant_copied_bytes_total",
+      "Bytes that sessions copied, by tenant of the policy and path taken; "
+      "(other): all other tenants.");
+  for (const auto& [name, counts] : tenants) {
+    for (size_t path = 1; path < counts.copies.size(); ++path) {
+      bytes.Add(Number(counts.copies[path].bytes),
+                {{"tenant", name}, {"path", PathLabel(path)}});
+    }
+  }
+  CollectFaults(families);
+}
+
+void DaemonMetrics::CollectFaults(MetricFamilies* families) {
+  MetricFamily& faults = families->AddCounter(
+      "holdfast_tenant_faults_total",
+      "Executors that died while they had a session, by tenant of the policy; "
+      "(other): all other tenants.");
+  MetricFamily& recoveries = families->AddCounter(
+      "holdfast_recoveries_total",
+      "Sessions that were brought back after the death of their executor, by "
+      "tenant of the policy; (other): all other tenants.");
+  const auto add = [&](const std::string& name, const ExecutionTotals& totals) {
+    faults.Add(Number(totals.lost()), {{"tenant", name}});
+    recoveries.Add(Number(totals.recovered()), {{"tenant", name}});
+  };
+  for (const auto& tenant : sources_.tenants.List()) {
+    if (tenant->kind() != Tenant::Kind::kNamed) continue;
+    add(tenant->name(), tenant->execution());
+  }
+  add(kOtherTenants, sources_.tenants.others());
 }
 
 void DaemonMetrics::CollectTenants(MetricFamilies* families) {

@@ -32,6 +32,7 @@ class DaemonMetrics {
   void CollectGpuTime(const v1::ListDevicesResponse& list,
                       MetricFamilies* families);
   void CollectTenants(MetricFamilies* families);
+  void CollectFaults(MetricFamilies* families);
   void CollectSessions(MetricFamilies* families);
   void CollectMemory(MetricFamilies* families);
   void CollectExecution(MetricFamilies* families);

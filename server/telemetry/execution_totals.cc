@@ -156,6 +156,50 @@ std::unique_ptr<ExecutionTotals::Page> ExecutionTotals::Open(
       new Page(*this, std::move(others), *std::move(mapping)));
 }
 
+internal::ExecutionRecord ExecutionTotals::Record() const {
+  const ExecutionCounts sum = Sum();
+  internal::ExecutionRecord record;
+  for (size_t i = 0; i < sum.commands.size(); ++i) {
+    if (sum.commands[i].done + sum.commands[i].failed == 0) continue;
+    auto& command = *record.add_commands();
+    command.set_field(static_cast<uint32_t>(i));
+    command.set_done(sum.commands[i].done);
+    command.set_failed(sum.commands[i].failed);
+  }
+  for (size_t i = 0; i < sum.copies.size(); ++i) {
+    if (sum.copies[i].copies == 0) continue;
+    auto& copy = *record.add_copies();
+    copy.set_path(static_cast<v1::CopyPath>(i));
+    copy.set_copies(sum.copies[i].copies);
+    copy.set_bytes(sum.copies[i].bytes);
+  }
+  record.mutable_gpu_times()->Add(sum.gpu_times.begin(), sum.gpu_times.end());
+  record.set_faults(lost());
+  record.set_recoveries(recovered());
+  return record;
+}
+
+// A kind, path or device that this daemon does not know is left out.
+void ExecutionTotals::Add(const internal::ExecutionRecord& record) {
+  ExecutionCounts counts;
+  for (const auto& command : record.commands()) {
+    if (command.field() >= counts.commands.size()) continue;
+    counts.commands[command.field()] = {command.done(), command.failed()};
+  }
+  for (const auto& copy : record.copies()) {
+    const auto path = static_cast<size_t>(copy.path());
+    if (path >= counts.copies.size()) continue;
+    counts.copies[path] = {copy.copies(), copy.bytes()};
+  }
+  const size_t devices = std::min(static_cast<size_t>(record.gpu_times_size()),
+                                  counts.gpu_times.size());
+  std::copy_n(record.gpu_times().begin(), devices, counts.gpu_times.begin());
+  lost_.fetch_add(record.faults(), std::memory_order_relaxed);
+  recovered_.fetch_add(record.recoveries(), std::memory_order_relaxed);
+  absl::MutexLock lock(&mutex_);
+  ended_ += counts;
+}
+
 ExecutionCounts ExecutionTotals::Sum() const {
   absl::MutexLock lock(&mutex_);
   ExecutionCounts sum = ended_;

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
+#include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "server/telemetry/counter_page.h"
 
@@ -103,8 +104,20 @@ class ExecutionTotals {
   void NoteLost() { lost_.fetch_add(1, std::memory_order_relaxed); }
   uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
+  // A session whose executor had died has another one, and all that it had.
+  void NoteRecovered() { recovered_.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t recovered() const {
+    return recovered_.load(std::memory_order_relaxed);
+  }
+
+  // The sums for the next daemon, and those of the daemon before, which this
+  // one goes on from.
+  internal::ExecutionRecord Record() const;
+  void Add(const internal::ExecutionRecord& record);
+
  private:
   std::atomic<uint64_t> lost_{0};
+  std::atomic<uint64_t> recovered_{0};
   mutable absl::Mutex mutex_;
   std::set<const Page*> pages_ ABSL_GUARDED_BY(mutex_);
   ExecutionCounts ended_ ABSL_GUARDED_BY(mutex_);  // of pages that are gone

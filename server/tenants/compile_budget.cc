@@ -20,6 +20,17 @@ int64_t MinuteOf(absl::Time now) {
   return std::max<int64_t>(absl::ToUnixSeconds(now), 0) / 60;
 }
 
+google::protobuf::Duration ToProto(absl::Duration time) {
+  google::protobuf::Duration proto;
+  proto.set_seconds(absl::IDivDuration(time, absl::Seconds(1), &time));
+  proto.set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(time)));
+  return proto;
+}
+
+absl::Duration FromProto(const google::protobuf::Duration& proto) {
+  return absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
+}
+
 // Figures of errors are whole numbers, so these are milliseconds.
 absl::Status Refusal(const std::string& tenant, absl::Duration limit,
                      absl::Duration used) {
@@ -76,6 +87,28 @@ void CompileBudget::AddTime(absl::Duration time, absl::Time now) {
   Minute& minute = minutes_[static_cast<size_t>(number) % kMinutes];
   if (minute.number != number) minute = {.number = number};
   minute.time += time;
+}
+
+void CompileBudget::Record(internal::TenantCounters* counters) const {
+  absl::MutexLock lock(&mutex_);
+  *counters->mutable_compile_time() = ToProto(total_);
+  for (const Minute& minute : minutes_) {
+    if (minute.time == absl::ZeroDuration()) continue;
+    (*counters->mutable_compile_minutes())[minute.number] =
+        ToProto(minute.time);
+  }
+}
+
+void CompileBudget::Add(const internal::TenantCounters& counters) {
+  absl::MutexLock lock(&mutex_);
+  total_ += FromProto(counters.compile_time());
+  for (const auto& [number, time] : counters.compile_minutes()) {
+    if (number < 0) continue;
+    Minute& minute = minutes_[static_cast<size_t>(number) % kMinutes];
+    if (minute.number > number) continue;
+    if (minute.number < number) minute = {.number = number};
+    minute.time += FromProto(time);
+  }
 }
 
 absl::Duration CompileBudget::SumAt(absl::Time now) const {

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "holdfast/internal/restart.pb.h"
 #include "server/executor/quota.h"
 
 namespace holdfast {
@@ -41,6 +42,11 @@ class CompileBudget {
 
   // A compiler has worked for the tenant, with success or without.
   void AddTime(absl::Duration time, absl::Time now);
+
+  // The times for the next daemon, and those of the daemon before, which this
+  // one goes on from. Not those of the group, which has its own.
+  void Record(internal::TenantCounters* counters) const;
+  void Add(const internal::TenantCounters& counters);
 
   // The time within the hour before `now`, and ever.
   absl::Duration TimeOfLastHour(absl::Time now) const;

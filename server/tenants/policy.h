@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "holdfast/v1/admin.pb.h"
 #include "holdfast/v1/collections.pb.h"
+#include "server/tenants/concurrency.h"
 #include "server/tenants/identity.h"
 #include "server/tenants/reservation.h"
 #include "server/tenants/token_verifier.h"
@@ -33,6 +34,9 @@ struct TenantPolicy {
   std::vector<uint32_t> devices;  // ordinals; empty: all
   // A kernel that runs longer is a fault. 0: as the daemon has it.
   absl::Duration kernel_time_limit = absl::ZeroDuration();
+  v1::StreamPriorityClass stream_priorities =
+      v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
+  Concurrency concurrency;
   // Who may open its collections until they are configured otherwise.
   v1::Visibility collections;
   // "FILE:LINE:COLUMN: ", of its name, and of the reservation if it has one.

@@ -97,8 +97,18 @@ class Reader {
                            std::vector<uint32_t>* devices) const;
   absl::Status ReadVisibility(const toml::node& node,
                               v1::Visibility* visibility) const;
+  absl::StatusOr<v1::StreamPriorityClass> PriorityClassOf(
+      const toml::node& node) const;
+  absl::Status ReadGroups(const toml::table& table);
+  absl::Status ReadGroup(const toml::table& table, const std::string& name,
+                         Concurrency* group) const;
+  absl::Status ReadConcurrency(const toml::table& table,
+                               Concurrency* concurrency) const;
 
   const std::string file_;
+  // By name. That of a group whose tenants do not share is as if there were
+  // none.
+  std::map<std::string, Concurrency> groups_;
 };
 
 absl::Status Reader::CheckKeys(
@@ -383,12 +393,84 @@ absl::Status Reader::ReadVisibility(const toml::node& node,
   return absl::OkStatus();
 }
 
+absl::StatusOr<v1::StreamPriorityClass> Reader::PriorityClassOf(
+    const toml::node& node) const {
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string word, TextOf(node));
+  if (word == "low") return v1::STREAM_PRIORITY_CLASS_LOW;
+  if (word == "normal") return v1::STREAM_PRIORITY_CLASS_NORMAL;
+  if (word == "high") return v1::STREAM_PRIORITY_CLASS_HIGH;
+  return ErrorAt(node, "\"low\", \"normal\" or \"high\" is wanted");
+}
+
+absl::Status Reader::ReadGroup(const toml::table& table,
+                               const std::string& name,
+                               Concurrency* group) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckKeys(table, {"concurrency", "pipe-directory"}));
+  const toml::node* const concurrency = table.get("concurrency");
+  if (concurrency == nullptr) {
+    return ErrorAt(table, "a group needs 'concurrency'");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string word, TextOf(*concurrency));
+  if (word != "shared" && word != "separate") {
+    return ErrorAt(*concurrency, "\"shared\" or \"separate\" is wanted");
+  }
+  if (word == "shared") group->group = name;
+  const toml::node* const pipes = table.get("pipe-directory");
+  if (pipes == nullptr) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string directory, TextOf(*pipes));
+  if (!absl::StartsWith(directory, "/")) {
+    return ErrorAt(*pipes, "an absolute path is wanted");
+  }
+  if (group->shared()) group->pipe_directory = directory;
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadGroups(const toml::table& table) {
+  if (table.size() > kMaxPolicyGroups) {
+    return ErrorAt(table, absl::StrCat(table.size(), " groups, the limit is ",
+                                       kMaxPolicyGroups));
+  }
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    const absl::Status named = CheckTenantName(name);
+    if (!named.ok()) return ErrorAt(key.source().begin, named.message());
+    HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(node));
+    HOLDFAST_RETURN_IF_ERROR(ReadGroup(*of, name, &groups_[name]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadConcurrency(const toml::table& table,
+                                     Concurrency* concurrency) const {
+  const toml::node* const group = table.get("group");
+  const toml::node* const percentage = table.get("thread-percentage");
+  if (group == nullptr) {
+    if (percentage == nullptr) return absl::OkStatus();
+    return ErrorAt(*percentage, "only tenants with a 'group' have it");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string name, TextOf(*group));
+  const auto found = groups_.find(name);
+  if (found == groups_.end()) {
+    return ErrorAt(*group, absl::StrCat("there is no table [groups.",
+                                        ToPrintable(name), "]"));
+  }
+  *concurrency = found->second;
+  if (percentage == nullptr) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t percent,
+                            NumberOf(*percentage, 1, 100));
+  if (concurrency->shared()) {
+    concurrency->thread_percentage = static_cast<uint32_t>(percent);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Reader::ReadTenant(const toml::table& table, Policy* policy,
                                 TenantPolicy* tenant) const {
   HOLDFAST_RETURN_IF_ERROR(CheckKeys(
-      table, {"users", "groups", "certificates", "subjects", "token-groups",
-              "weight", "devices", "kernel-time-limit", "collections",
-              "reserved-memory", "quota"}));
+      table,
+      {"users", "groups", "certificates", "subjects", "token-groups", "weight",
+       "devices", "kernel-time-limit", "collections", "reserved-memory",
+       "stream-priorities", "group", "thread-percentage", "quota"}));
   for (const char* const key : {"subjects", "token-groups"}) {
     const toml::node* const node = table.get(key);
     if (node == nullptr || policy->tokens != nullptr) continue;
@@ -407,6 +489,11 @@ absl::Status Reader::ReadTenant(const toml::table& table, Policy* policy,
   if (const toml::node* const limit = table.get("kernel-time-limit")) {
     HOLDFAST_ASSIGN_OR_RETURN(tenant->kernel_time_limit, TimeOf(*limit));
   }
+  if (const toml::node* const part = table.get("stream-priorities")) {
+    HOLDFAST_ASSIGN_OR_RETURN(tenant->stream_priorities,
+                              PriorityClassOf(*part));
+  }
+  HOLDFAST_RETURN_IF_ERROR(ReadConcurrency(table, &tenant->concurrency));
   if (const toml::node* const collections = table.get("collections")) {
     HOLDFAST_RETURN_IF_ERROR(
         ReadVisibility(*collections, &tenant->collections));
@@ -466,7 +553,8 @@ absl::Status Reader::ReadOvercommit(const toml::node& node,
 
 absl::StatusOr<Policy> Reader::Read(const toml::table& root) {
   HOLDFAST_RETURN_IF_ERROR(CheckKeys(
-      root, {"unnamed", "overcommit", "operators", "tokens", "tenants"}));
+      root,
+      {"unnamed", "overcommit", "operators", "tokens", "groups", "tenants"}));
   Policy policy;
   policy.serves_unnamed = false;
   if (const toml::node* const unnamed = root.get("unnamed")) {
@@ -488,6 +576,10 @@ absl::StatusOr<Policy> Reader::Read(const toml::table& root) {
   if (const toml::node* const tokens = root.get("tokens")) {
     HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*tokens));
     HOLDFAST_RETURN_IF_ERROR(ReadTokens(*of, &policy));
+  }
+  if (const toml::node* const groups = root.get("groups")) {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*groups));
+    HOLDFAST_RETURN_IF_ERROR(ReadGroups(*of));
   }
   if (const toml::node* const tenants = root.get("tenants")) {
     HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*tenants));

@@ -46,6 +46,7 @@ namespace holdfast {
 
 inline constexpr size_t kMaxPolicyBytes = size_t{1} << 20;
 inline constexpr size_t kMaxPolicyTenants = 4096;
+inline constexpr size_t kMaxPolicyGroups = 64;
 inline constexpr size_t kMaxTokenKeys = 16;
 
 // Also reads the files of keys that it names. INVALID_ARGUMENT:

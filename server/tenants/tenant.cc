@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/quota_exceeded.h"
+#include "core/base/status_macros.h"
 
 namespace holdfast {
 namespace {
@@ -48,6 +49,8 @@ Tenant::Tenant(const Options& options)
       weight_(options.weight),
       kernel_time_limit_(options.kernel_time_limit),
       devices_(options.devices),
+      stream_priorities_(options.stream_priorities),
+      concurrency_(options.concurrency),
       collections_(options.collections) {}
 
 void Tenant::SetQuota(const v1::Quota& quota) {
@@ -58,6 +61,31 @@ void Tenant::SetQuota(const v1::Quota& quota) {
   compile_budget_->SetLimits(CompileLimits(quota));
   absl::MutexLock lock(&mutex_);
   quota_ = quota;
+  if (counts_ != nullptr) counts_->SetLimits(quota);
+}
+
+absl::StatusOr<std::unique_ptr<TenantCounts::Lease>> Tenant::TakeSlot() {
+  if (kind_ == Kind::kOwn) return nullptr;
+  absl::MutexLock lock(&mutex_);
+  if (counts_ == nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(counts_, TenantCounts::Create(name_));
+    counts_->SetLimits(quota_);
+  }
+  return counts_->TakeSlot();
+}
+
+internal::TenantCounters Tenant::Counters() const {
+  internal::TenantCounters counters;
+  *counters.mutable_executions() = execution_->Record();
+  compile_budget_->Record(&counters);
+  counters.set_peak_device_bytes(device_bytes_->peak());
+  return counters;
+}
+
+void Tenant::Add(const internal::TenantCounters& counters) {
+  execution_->Add(counters.executions());
+  compile_budget_->Add(counters);
+  device_bytes_->NotePeak(counters.peak_device_bytes());
 }
 
 void Tenant::Update(const Options& options) {
@@ -67,6 +95,8 @@ void Tenant::Update(const Options& options) {
   weight_ = options.weight;
   kernel_time_limit_ = options.kernel_time_limit;
   devices_ = options.devices;
+  stream_priorities_ = options.stream_priorities;
+  concurrency_ = options.concurrency;
   collections_ = options.collections;
 }
 
@@ -88,6 +118,16 @@ uint32_t Tenant::weight() const {
 absl::Duration Tenant::kernel_time_limit() const {
   absl::MutexLock lock(&mutex_);
   return kernel_time_limit_;
+}
+
+v1::StreamPriorityClass Tenant::stream_priorities() const {
+  absl::MutexLock lock(&mutex_);
+  return stream_priorities_;
+}
+
+Concurrency Tenant::concurrency() const {
+  absl::MutexLock lock(&mutex_);
+  return concurrency_;
 }
 
 v1::Visibility Tenant::collections() const {
@@ -141,9 +181,12 @@ v1::TenantInfo Tenant::Info() const {
       ToDuration(static_cast<uint64_t>(absl::ToInt64Nanoseconds(compiled)));
   info.set_launches(execution.all_launches());
   info.set_faults(execution_->lost());
+  info.set_recoveries(execution_->recovered());
   absl::MutexLock lock(&mutex_);
   info.set_weight(weight_);
   info.set_reserved_device_bytes(reserved_device_bytes_);
+  info.set_stream_priorities(stream_priorities_);
+  info.set_shared_group(concurrency_.group);
   return info;
 }
 

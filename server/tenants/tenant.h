@@ -10,13 +10,17 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/admin.pb.h"
 #include "holdfast/v1/collections.pb.h"
 #include "server/executor/quota.h"
 #include "server/telemetry/execution_totals.h"
 #include "server/tenants/compile_budget.h"
+#include "server/tenants/concurrency.h"
+#include "server/tenants/tenant_counts.h"
 
 namespace holdfast {
 
@@ -44,6 +48,10 @@ class Tenant {
     std::vector<uint32_t> devices;  // ordinals; empty: all
     // For sessions that it opens from now on; 0: as the daemon has it.
     absl::Duration kernel_time_limit = absl::ZeroDuration();
+    // The part of each device's range that its streams' priorities lie in.
+    v1::StreamPriorityClass stream_priorities =
+        v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
+    Concurrency concurrency;
     // Who may open its collections until they are configured otherwise.
     v1::Visibility collections;
     // Counts, with others', what its executors do; may be null.
@@ -63,16 +71,29 @@ class Tenant {
   std::vector<uint32_t> devices() const;
   uint32_t weight() const;
   absl::Duration kernel_time_limit() const;
+  v1::StreamPriorityClass stream_priorities() const;
+  Concurrency concurrency() const;
   v1::Visibility collections() const;
   v1::Quota quota() const;
 
   // Takes over everything but the name and kind. Applies to sessions that are
-  // open, too, but for devices, handles and outstanding commands. Nothing that
-  // is held is taken away.
+  // open, too, but for devices, stream priorities, concurrency and the kernel
+  // time limit.
+  // Nothing that is held is taken away.
   void Update(const Options& options);
 
   // The same for the quota alone.
   void SetQuota(const v1::Quota& quota);
+
+  // Returns a session's part in the counts of what its executors hold
+  // together; null for a tenant that is its own, which has no quota.
+  // RESOURCE_EXHAUSTED: as TenantCounts::TakeSlot.
+  absl::StatusOr<std::unique_ptr<TenantCounts::Lease>> TakeSlot();
+
+  // Its sums for the next daemon, and those of the daemon before, which this
+  // one goes on from.
+  internal::TenantCounters Counters() const;
+  void Add(const internal::TenantCounters& counters);
 
   // Whether device_bytes() is asked for each buffer of its sessions. A tenant
   // that is its own has no quota, so its executors need not ask.
@@ -123,10 +144,14 @@ class Tenant {
   std::atomic<bool> ending_ = false;
   mutable absl::Mutex mutex_;
   v1::Quota quota_ ABSL_GUARDED_BY(mutex_);
+  // Made for its first session.
+  std::shared_ptr<TenantCounts> counts_ ABSL_GUARDED_BY(mutex_);
   uint64_t reserved_device_bytes_ ABSL_GUARDED_BY(mutex_);
   uint32_t weight_ ABSL_GUARDED_BY(mutex_);
   absl::Duration kernel_time_limit_ ABSL_GUARDED_BY(mutex_);
   std::vector<uint32_t> devices_ ABSL_GUARDED_BY(mutex_);
+  v1::StreamPriorityClass stream_priorities_ ABSL_GUARDED_BY(mutex_);
+  Concurrency concurrency_ ABSL_GUARDED_BY(mutex_);
   v1::Visibility collections_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -62,6 +62,11 @@ absl::Status CheckRequest(const v1::CreateTenantRequest& request) {
     return absl::InvalidArgumentError(absl::StrCat(
         "weight is ", request.weight(), "; the limit is ", kMaxTenantWeight));
   }
+  if (!v1::StreamPriorityClass_IsValid(request.stream_priorities())) {
+    return absl::InvalidArgumentError(absl::StrCat("stream_priorities is ",
+                                                   request.stream_priorities(),
+                                                   ", which is no class"));
+  }
   HOLDFAST_RETURN_IF_ERROR(CheckQuota(request.quota()));
   const uint64_t quota = request.quota().device_bytes();
   if (quota != 0 && request.reserved_device_bytes() > quota) {
@@ -176,6 +181,7 @@ absl::Status TenantTable::Add(const internal::TenantRecord& record) {
       .reserved_device_bytes = request.reserved_device_bytes(),
       .weight = std::max(request.weight(), uint32_t{1}),
       .devices = {request.devices().begin(), request.devices().end()},
+      .stream_priorities = request.stream_priorities(),
       .group = others_,
       .compile_group = other_compiling_});
   Temporary& entry = temporary_[name];
@@ -282,6 +288,8 @@ std::shared_ptr<Tenant> TenantTable::Renew(const TenantPolicy& policy) {
       .weight = policy.weight,
       .devices = policy.devices,
       .kernel_time_limit = policy.kernel_time_limit,
+      .stream_priorities = policy.stream_priorities,
+      .concurrency = policy.concurrency,
       .collections = policy.collections};
   std::shared_ptr<Tenant> tenant;
   for (const auto& named : named_) {
@@ -417,6 +425,27 @@ std::vector<std::shared_ptr<Tenant>> TenantTable::List() const {
   list.reserve(by_name.size());
   for (auto& [name, tenant] : by_name) list.push_back(std::move(tenant));
   return list;
+}
+
+void TenantTable::Record(internal::CountersRecord* counters) const {
+  auto& tenants = *counters->mutable_tenants();
+  for (const auto& tenant : List()) {
+    tenants[tenant->name()] = tenant->Counters();
+  }
+  internal::TenantCounters& others = tenants[kOtherTenants];
+  *others.mutable_executions() = others_->Record();
+  other_compiling_->Record(&others);
+}
+
+void TenantTable::Add(const internal::CountersRecord& counters) {
+  for (const auto& tenant : List()) {
+    const auto found = counters.tenants().find(tenant->name());
+    if (found != counters.tenants().end()) tenant->Add(found->second);
+  }
+  const auto others = counters.tenants().find(kOtherTenants);
+  if (others == counters.tenants().end()) return;
+  others_->Add(others->second.executions());
+  other_compiling_->Add(others->second);
 }
 
 std::vector<std::string> TenantTable::Expired(absl::Time now) const {

@@ -32,6 +32,10 @@
 
 namespace holdfast {
 
+// Stands for all tenants that are not the policy's, in metrics. No tenant has
+// this name.
+inline constexpr char kOtherTenants[] = "(other)";
+
 // Finds the tenant of each identity and each bearer token. Thread-safe.
 class TenantTable {
  public:
@@ -103,6 +107,11 @@ class TenantTable {
   // Returns the temporary tenants, those of the policy, and those that hold
   // something, by name.
   std::vector<std::shared_ptr<Tenant>> List() const;
+
+  // The sums of all tenants for the next daemon, and those of the daemon
+  // before, which this one goes on from.
+  void Record(internal::CountersRecord* counters) const;
+  void Add(const internal::CountersRecord& counters);
 
   // What the executors of all tenants have done that are not the policy's.
   const ExecutionTotals& others() const { return *others_; }

@@ -323,6 +323,41 @@ TEST(UpgradeTest, FourClientsThatLaunchAllTheTimeLoseNothing) {
                   .c_str());
 }
 
+TEST(UpgradeTest, CountersOfTenantsAndSessionsGoOn) {
+  const DaemonProcess daemon;
+  Client client({.address = daemon.address()});
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(client.Count(), absl::OkStatus());
+  EXPECT_EQ(client.Sum(), 100u);
+  const auto connect = [&] {
+    return Daemon::Connect(daemon.address()).value();
+  };
+  const auto tenant = [&] {
+    return Tenants(connect()).List().value().tenants(0);
+  };
+  const auto session = [&] {
+    return connect()->ListSessions().value().sessions(0);
+  };
+  v1::Quota quota;
+  quota.set_device_bytes(uint64_t{1} << 20);
+  EXPECT_EQ(SetSessionQuota(*connect(), session().session_id(), quota),
+            absl::OkStatus());
+  const v1::TenantInfo before = tenant();
+  EXPECT_GE(before.launches(), 100u);
+  UpgradeThrice(daemon);
+  EXPECT_EQ(tenant().launches(), before.launches());
+  EXPECT_EQ(tenant().faults(), before.faults());
+  EXPECT_EQ(tenant().recoveries(), 0u);
+  EXPECT_GE(tenant().gpu_time().nanos() + 1e9 * tenant().gpu_time().seconds(),
+            before.gpu_time().nanos() + 1e9 * before.gpu_time().seconds());
+  EXPECT_GE(tenant().compile_time().nanos(), 0);
+  EXPECT_EQ(tenant().compile_time().seconds(), before.compile_time().seconds());
+  ASSERT_EQ(client.Count(), absl::OkStatus());
+  EXPECT_EQ(client.Sum(), 101u);
+  EXPECT_EQ(tenant().launches(), before.launches() + 1);
+  EXPECT_EQ(session().usage().launches(), before.launches() + 1);
+  EXPECT_EQ(session().usage().device_bytes().limit(), uint64_t{1} << 20);
+}
+
 TEST(UpgradeTest, ARemoteClientWithAGraceNoticesNothing) {
   const DaemonProcess daemon;
   Client client(

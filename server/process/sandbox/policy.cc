@@ -106,7 +106,8 @@ SandboxPolicy SoftwareExecutorPolicy(const std::string& driver_path) {
   return policy;
 }
 
-SandboxPolicy CudaExecutorPolicy(const std::string& driver_path) {
+SandboxPolicy CudaExecutorPolicy(const std::string& driver_path,
+                                 const std::string& mps_pipe_directory) {
   SandboxPolicy policy = ExecutorPolicy(SandboxRole::kCudaExecutor);
   AddSystemLibraries(&policy.files);
   AddLibraryPath(&policy.files);
@@ -119,6 +120,9 @@ SandboxPolicy CudaExecutorPolicy(const std::string& driver_path) {
   AddEach({"/proc/self/task"}, Access::kWrite, &policy.files);
   AddEach({"/proc"}, Access::kShow, &policy.files);
   AddDeviceFiles(&policy.files);
+  if (!mps_pipe_directory.empty()) {
+    policy.files.push_back({mps_pipe_directory, Access::kRead});
+  }
   return policy;
 }
 

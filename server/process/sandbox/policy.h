@@ -66,7 +66,10 @@ SandboxPolicy SoftwareExecutorPolicy(const std::string& driver_path);
 // Files that libcuda opens while it starts, and later: device files, its JIT
 // compiler, what the kernel tells of devices and processors. `driver_path`:
 // the software driver, if it may be taken instead; else empty.
-SandboxPolicy CudaExecutorPolicy(const std::string& driver_path);
+// `mps_pipe_directory`: where the pipes of the MPS server are that the executor
+// is a client of, and that no other executor may reach; empty: of none.
+SandboxPolicy CudaExecutorPolicy(const std::string& driver_path,
+                                 const std::string& mps_pipe_directory = "");
 
 // The policy's role for an executor that was told --device=`device`: "auto"
 // is CUDA if the machine has NVIDIA's device files.

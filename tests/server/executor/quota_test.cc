@@ -26,6 +26,19 @@ std::shared_ptr<Quota> Make(uint64_t limit) {
                         .set_by = "--pinned-memory"});
 }
 
+TEST(QuotaTest, ALimitBelowWhatIsHeldRefusesAllButNothing) {
+  const auto quota = Make(1000);
+  ASSERT_OK_AND_ASSIGN(const Charge held, quota->Take(600));
+  quota->SetLimit(500, "the session's quota");
+  EXPECT_OK(quota->Take(0).status());
+  EXPECT_THAT(quota->Take(1).status(),
+              StatusIs(kExhausted,
+                       "pinned memory: 1 bytes asked for, 600 are in use, the "
+                       "limit is 500 bytes (the session's quota)"));
+  quota->NotePeak(900);
+  EXPECT_EQ(quota->peak(), 900u);
+}
+
 TEST(QuotaTest, TheLimitMayBeReachedAndOneMoreIsRefusedWithAllFigures) {
   const auto quota = Make(1000);
   ASSERT_OK_AND_ASSIGN(const Charge first, quota->Take(999));

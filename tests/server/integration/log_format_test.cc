@@ -80,14 +80,14 @@ TEST(LogFormatTest, EachLineIsOneObjectWithSessionTenantAndTrace) {
     }
     EXPECT_TRUE(object["pid"].is_number()) << line;
     if (object.value("session", "") != session) continue;
+    EXPECT_EQ(object.value("tenant", ""), tenant) << line;
+    EXPECT_EQ(object.value("trace_id", ""), kTrace) << line;
     if (object["process"] == "executor") {
       ++of_executor;
       continue;
     }
     // Opened, and closed by another call: both of the one that opened it.
     ++of_supervisor;
-    EXPECT_EQ(object.value("tenant", ""), tenant) << line;
-    EXPECT_EQ(object.value("trace_id", ""), kTrace) << line;
     EXPECT_EQ(object.value("span_id", ""), "00f067aa0ba902b7") << line;
   }
   EXPECT_EQ(of_supervisor, 2u);

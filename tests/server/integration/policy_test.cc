@@ -147,6 +147,66 @@ TEST_F(PolicyTest, HugeNamesOfRefusedClientsAreCutInTheAuditLog) {
   for (const std::string& line : lines) EXPECT_LT(line.size(), 1000u);
 }
 
+// The software device runs all executors' kernels at the same time anyway.
+TEST_F(PolicyTest, ExecutorsOfAGroupAreClientsOfItsMpsServer) {
+  Write(absl::StrCat(R"(
+[groups.inference]
+concurrency = "shared"
+[tenants.team]
+users = [)",
+                     geteuid(), R"(]
+group = "inference"
+thread-percentage = 25
+stream-priorities = "high"
+)"));
+  daemon_ = std::make_unique<DaemonProcess>(
+      std::vector<std::string>{"--policy=" + policy()});
+  const Channel unix = daemon_->Unix();
+  TestSession session(unix, "shared", 0, v1::RECOVERY_POLICY_ALWAYS);
+  EXPECT_EQ(session.opened().tenant(), "team");
+  const auto environment = [&] {
+    grpc::ClientContext context;
+    v1::ListSessionsResponse list;
+    EXPECT_TRUE(v1::SessionService::NewStub(unix)
+                    ->ListSessions(&context, {}, &list)
+                    .ok());
+    const int64_t pid = list.sessions(0).executor_pid();
+    std::stringstream text;
+    text << std::ifstream(absl::StrCat("/proc/", pid, "/environ")).rdbuf();
+    return text.str();
+  };
+  // Only root may look at a process that cannot be traced.
+  if (geteuid() == 0) {
+    EXPECT_TRUE(absl::StrContains(environment(),
+                                  "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25"));
+    EXPECT_TRUE(absl::StrContains(environment(), "/mps-inference/pipe"));
+  }
+  EXPECT_TRUE(session.Run(unix).ok());
+  grpc::ClientContext context;
+  v1::ListTenantsResponse tenants;
+  ASSERT_TRUE(v1::AdminService::NewStub(unix)
+                  ->ListTenants(&context, {}, &tenants)
+                  .ok());
+  ASSERT_EQ(tenants.tenants_size(), 1);
+  EXPECT_EQ(tenants.tenants(0).shared_group(), "inference");
+  EXPECT_EQ(tenants.tenants(0).stream_priorities(),
+            v1::STREAM_PRIORITY_CLASS_HIGH);
+  // Sessions that are opened from now on have contexts of their own.
+  Write(absl::StrCat("[tenants.team]\nusers = [", geteuid(), "]\n"));
+  kill(daemon_->pid(), SIGHUP);
+  EXPECT_TRUE(Eventually([&] {
+    grpc::ClientContext again;
+    v1::ListTenantsResponse list;
+    return v1::AdminService::NewStub(unix)
+               ->ListTenants(&again, {}, &list)
+               .ok() &&
+           list.tenants(0).shared_group().empty();
+  }));
+  EXPECT_TRUE(session.Close().ok());
+  TestSession other(unix);
+  EXPECT_FALSE(absl::StrContains(environment(), "CUDA_MPS_ACTIVE"));
+}
+
 TEST_F(PolicyTest, AnActIsWrittenWithHowItEnded) {
   const auto admin = v1::AdminService::NewStub(daemon_->Unix());
   v1::EndTenantRequest end;

@@ -137,6 +137,22 @@ class TenantsTest : public DaemonTest {
     return absl::OkStatus();
   }
 
+  static grpc::Status SetQuota(const Channel& channel,
+                               const v1::SetQuotaRequest& request) {
+    grpc::ClientContext context;
+    v1::SetQuotaResponse response;
+    return v1::AdminService::NewStub(channel)->SetQuota(&context, request,
+                                                        &response);
+  }
+  static grpc::Status SetQuota(const Channel& channel,
+                               const std::string& tenant,
+                               const v1::Quota& quota) {
+    v1::SetQuotaRequest request;
+    request.set_tenant(tenant);
+    *request.mutable_quota() = quota;
+    return SetQuota(channel, request);
+  }
+
   static void ExpectExceeded(const absl::Status& status,
                              const QuotaExceeded& exceeded) {
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
@@ -280,18 +296,132 @@ TEST_F(TenantsTest, AQuotaThatIsSetHoldsForOpenSessions) {
   v1::SetQuotaRequest request;
   request.set_tenant("job");
   request.mutable_quota()->set_device_bytes(kMiB);
-  const auto set = [&](const Channel& channel) {
-    grpc::ClientContext context;
-    v1::SetQuotaResponse response;
-    return v1::AdminService::NewStub(channel)->SetQuota(&context, request,
-                                                        &response);
-  };
-  EXPECT_EQ(set(job).error_code(), StatusCode::PERMISSION_DENIED);
-  ASSERT_TRUE(set(unix_).ok());
+  EXPECT_EQ(SetQuota(job, request).error_code(), StatusCode::PERMISSION_DENIED);
+  ASSERT_TRUE(SetQuota(unix_, request).ok());
   EXPECT_FALSE(Allocate(job, session, 1, 1).ok());
   request.mutable_quota()->set_device_bytes(3 * kMiB);
-  ASSERT_TRUE(set(unix_).ok());
+  ASSERT_TRUE(SetQuota(unix_, request).ok());
   EXPECT_TRUE(Allocate(job, session, 2, kMiB).ok());
+}
+
+TEST_F(TenantsTest, HandlesOfAllSessionsTogetherAreBounded) {
+  v1::Quota quota;
+  quota.set_handles(3);
+  const Channel job = NewTenant("job", quota);
+  TestSession a(job), b(job);
+  EXPECT_TRUE(Allocate(job, a, 0, 1).ok());
+  EXPECT_TRUE(Allocate(job, a, 1, 1).ok());
+  EXPECT_TRUE(Allocate(job, b, 0, 1).ok());
+  ExpectExceeded(Allocate(job, b, 1, 1),
+                 {.quota = "buffer handles of tenant job",
+                  .limit = 3,
+                  .used = 3,
+                  .requested = 1});
+  // A new limit holds at once.
+  quota.set_handles(4);
+  EXPECT_TRUE(SetQuota(unix_, "job", quota).ok());
+  EXPECT_TRUE(Allocate(job, b, 2, 1).ok());
+  EXPECT_FALSE(Allocate(job, b, 3, 1).ok());
+  EXPECT_TRUE(a.Close().ok());
+  EXPECT_TRUE(Allocate(job, b, 4, 1).ok());
+  // A batch that could never be taken is refused, and one that fits is not.
+  quota.set_outstanding_commands(1);
+  EXPECT_TRUE(SetQuota(unix_, "job", quota).ok());
+  EXPECT_TRUE(b.Run(job).ok());
+  const absl::Status refused = Allocate(job, b, 5, 1);
+  ExpectExceeded(refused, {.quota = "outstanding commands of tenant job",
+                           .limit = 1,
+                           .used = 0,
+                           .requested = 2});
+}
+
+TEST_F(TenantsTest, ASuccessorHasItsHandlesWhateverTheQuotaIsNow) {
+  const Channel job = NewTenant("job", {});
+  TestSession session(job, "", 0, v1::RECOVERY_POLICY_ALWAYS);
+  ASSERT_TRUE(Allocate(job, session, 0, kMiB).ok());
+  ASSERT_TRUE(Allocate(job, session, 1, kMiB).ok());
+  v1::Quota quota;
+  quota.set_handles(1);
+  quota.set_device_bytes(1);
+  EXPECT_TRUE(SetQuota(unix_, "job", quota).ok());
+  v1::SetQuotaRequest of_session;
+  of_session.set_session_id(session.opened().session_id());
+  of_session.mutable_quota()->set_device_bytes(kMiB);
+  EXPECT_TRUE(SetQuota(unix_, of_session).ok());
+  kill(ExecutorPid(session), SIGKILL);
+  v1::AcknowledgeFaultResponse response;
+  ASSERT_TRUE(
+      Eventually([&] { return session.Acknowledge(1, &response).ok(); }));
+  EXPECT_EQ(response.fault().lost_count(), 0u);
+  const v1::SessionUsage usage = Sessions().sessions(0).usage();
+  EXPECT_EQ(usage.device_bytes().used(), 2 * kMiB);
+  // The session's quota holds in its next executor, too.
+  EXPECT_EQ(usage.device_bytes().limit(), kMiB);
+  EXPECT_EQ(InfoOf("job").faults(), 1u);
+  EXPECT_EQ(InfoOf("job").recoveries(), 1u);
+}
+
+TEST_F(TenantsTest, AQuotaOfOneSessionHoldsForItAlone) {
+  const Channel job = NewTenant("job", {});
+  TestSession a(job), b(job);
+  ASSERT_TRUE(Allocate(job, a, 0, 2 * kMiB).ok());
+  v1::SetQuotaRequest request;
+  request.set_session_id(a.opened().session_id());
+  request.mutable_quota()->set_device_bytes(kMiB);
+  request.mutable_quota()->set_handles(2);
+  EXPECT_EQ(SetQuota(job, request).error_code(), StatusCode::PERMISSION_DENIED);
+  ASSERT_TRUE(SetQuota(unix_, request).ok());
+  const absl::Status refused = Allocate(job, a, 1, 1);
+  ExpectExceeded(refused, {.quota = "device memory of the session",
+                           .limit = kMiB,
+                           .used = 2 * kMiB,
+                           .requested = 1});
+  EXPECT_TRUE(absl::StrContains(refused.message(), "the session's quota"));
+  EXPECT_TRUE(Allocate(job, b, 0, 2 * kMiB).ok());
+  const v1::SessionUsage usage = Sessions().sessions(0).usage();
+  EXPECT_EQ(usage.device_bytes().limit(), kMiB);
+  ASSERT_GT(usage.handles_size(), 0);
+  EXPECT_EQ(usage.handles(0).handles().limit(), 2u);
+  request.mutable_quota()->set_sessions(1);
+  EXPECT_EQ(SetQuota(unix_, request).error_code(),
+            StatusCode::INVALID_ARGUMENT);
+  request.set_session_id("s-4711");
+  EXPECT_EQ(SetQuota(unix_, request).error_code(), StatusCode::NOT_FOUND);
+}
+
+TEST_F(TenantsTest, EntriesOfTheCacheAreSeenByTheirTenantAndOperators) {
+  const Channel a = NewTenant("a", {});
+  const Channel b = NewTenant("b", {});
+  grpc::ClientContext context;
+  v1::CompileRequest request;
+  request.set_name("secret.cu");
+  request.set_source("__global__ void secret() {}");
+  request.set_language(v1::SOURCE_LANGUAGE_CUDA_CPP);
+  v1::CompileResponse response;
+  const grpc::Status compiled =
+      v1::CompileService::NewStub(a)->Compile(&context, request, &response);
+  if (compiled.error_code() == StatusCode::UNAVAILABLE) {
+    GTEST_SKIP() << "no compiler: " << Text(compiled);
+  }
+  ASSERT_TRUE(compiled.ok()) << Text(compiled);
+  const auto list = [](const Channel& channel) {
+    grpc::ClientContext list_context;
+    v1::ListCacheEntriesResponse entries;
+    EXPECT_TRUE(v1::AdminService::NewStub(channel)
+                    ->ListCacheEntries(&list_context, {}, &entries)
+                    .ok());
+    return entries;
+  };
+  for (const Channel& channel : {a, unix_}) {
+    ASSERT_EQ(list(channel).entries_size(), 1);
+    EXPECT_EQ(list(channel).entries(0).name(), "secret.cu");
+    EXPECT_EQ(list(channel).entries(0).owner(), "a");
+  }
+  EXPECT_EQ(list(b).entries_size(), 0);
+  // An address is nobody's, and a later tenant of the name is another one.
+  EXPECT_EQ(list(tcp_).entries_size(), 0);
+  ASSERT_TRUE(End(unix_, "a").ok());
+  EXPECT_EQ(list(NewTenant("a", {})).entries_size(), 0);
 }
 
 TEST_F(TenantsTest, SessionsOfATenantAreBounded) {
@@ -352,10 +482,6 @@ TEST_F(TenantsTest, AdministrationIsForOperators) {
     grpc::ClientContext clear;
     v1::ClearCacheResponse cleared;
     EXPECT_EQ(admin->ClearCache(&clear, {}, &cleared).error_code(),
-              StatusCode::PERMISSION_DENIED);
-    grpc::ClientContext list;
-    v1::ListCacheEntriesResponse entries;
-    EXPECT_EQ(admin->ListCacheEntries(&list, {}, &entries).error_code(),
               StatusCode::PERMISSION_DENIED);
   }
 }

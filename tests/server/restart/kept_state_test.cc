@@ -47,6 +47,15 @@ TEST_F(KeptStateTest, ASessionIsWholeWithItsRecordSocketsAndJournal) {
   EXPECT_EQ(state.names.size(), 7u);
 }
 
+TEST_F(KeptStateTest, CountersGoOnUnlessTheyCannotBeRead) {
+  internal::CountersRecord counters;
+  counters.mutable_daemon()->set_faults(3);
+  Add("hf.counters", counters.SerializeAsString());
+  EXPECT_EQ(Sort().counters.daemon().faults(), 3u);
+  Add("hf.counters", counters.SerializeAsString() + "\xff");
+  EXPECT_EQ(Sort().counters.daemon().faults(), 0u);
+}
+
 TEST_F(KeptStateTest, TheLastJournalCounts) {
   Add("hf.journal.7.4", "four");
   Add("hf.journal.7.3", "three");

@@ -23,7 +23,7 @@ class ExecutorPoolTest : public testing::Test {
                 [this, script](uint32_t) {
                   ++starts_;
                   return ExecutorProcess::Start(
-                      *spawner_, {"-c", script}, Namespaces::kNone,
+                      *spawner_, {"-c", script}, {},
                       {store_, code_, ledger_, memory_, exports_, collections_,
                        kept_, totals_, pacer_});
                 },

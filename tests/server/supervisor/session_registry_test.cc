@@ -52,6 +52,9 @@ class FakeExecutor final : public Executor {
     control_->limits = start.assign.limits();
     return internal::Serving();
   }
+  void UpdateLimits(const internal::AccountLimits& limits) override {
+    control_->limits = limits;
+  }
   absl::Status Resume(absl::Time) override { return absl::OkStatus(); }
   absl::Status Suspend(const std::string&, absl::Time) override {
     ++control_->suspensions;
@@ -89,7 +92,7 @@ class SessionRegistryTest : public testing::Test {
           if (request.devices().empty()) return std::vector<uint32_t>{0};
           return absl::NotFoundError("device 7 does not exist");
         },
-        .take = [this](const std::vector<uint32_t>&, absl::Time)
+        .take = [this](const Tenant&, const std::vector<uint32_t>&, absl::Time)
             -> absl::StatusOr<std::unique_ptr<Executor>> {
           auto control = executor_;
           if (!stopped_.empty()) {
@@ -328,6 +331,28 @@ TEST_F(SessionRegistryTest, TheLeastOfClientsAndDaemonsLimitsHolds) {
   EXPECT_EQ(executor_->limits.device_bytes(), 1000u);
 }
 
+TEST_F(SessionRegistryTest, AQuotaOfASessionRestrictsWhatItWasOpenedWith) {
+  const auto opened = Open().value();
+  v1::Quota quota;
+  quota.set_device_bytes(10);
+  quota.set_handles(1000);
+  quota.set_outstanding_commands(9);
+  ASSERT_TRUE(opened.session->SetQuota(quota).ok());
+  EXPECT_EQ(executor_->limits.device_bytes(), 10u);
+  EXPECT_EQ(executor_->limits.device_bytes_set_by(), "the session's quota");
+  EXPECT_EQ(executor_->limits.pinned_bytes(), 7u);
+  EXPECT_EQ(executor_->limits.handles(), 5u);
+  EXPECT_EQ(executor_->limits.outstanding_commands(), 9u);
+  // The next one replaces it, and none is what it was opened with.
+  ASSERT_TRUE(opened.session->SetQuota({}).ok());
+  EXPECT_EQ(executor_->limits.device_bytes(), 1000u);
+  EXPECT_EQ(executor_->limits.device_bytes_set_by(), "--session-memory");
+  quota.set_collection_bytes(1);
+  const absl::Status refused = opened.session->SetQuota(quota);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(refused.message(), "collection_bytes"));
+}
+
 TEST_F(SessionRegistryTest, ATenantsQuotaBoundsItsSessions) {
   v1::Quota quota;
   quota.set_sessions(1);
@@ -337,8 +362,9 @@ TEST_F(SessionRegistryTest, ATenantsQuotaBoundsItsSessions) {
       .name = "job", .kind = Tenant::Kind::kTemporary, .quota = quota});
   const auto opened = Open().value();
   EXPECT_EQ(opened.session->Info().tenant(), "job");
-  EXPECT_EQ(executor_->limits.handles(), 3u);
-  EXPECT_EQ(executor_->limits.outstanding_commands(), 9u);
+  // Those that count over all sessions are not the session's own.
+  EXPECT_EQ(executor_->limits.handles(), 5u);
+  EXPECT_EQ(executor_->limits.outstanding_commands(), 0u);
   EXPECT_TRUE(executor_->limits.reserve_buffers());
   const absl::Status refused = Open().status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);

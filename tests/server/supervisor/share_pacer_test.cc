@@ -19,13 +19,14 @@ using Turn = executor::DeviceTurns::Turn;
 class Executor {
  public:
   Executor(SharePacer& pacer, ExecutionTotals& totals, const std::string& name,
-           uint32_t weight)
+           uint32_t weight, const std::string& group)
       : page_(totals.Open(memory_)),
         counters_(MapCounterPage(memory_.get()).value()),
-        member_(pacer.Join(*page_,
-                           std::make_shared<Tenant>(
-                               Tenant::Options{.name = name, .weight = weight}),
-                           {0, 1})) {}
+        member_(pacer.Join(
+            *page_,
+            std::make_shared<Tenant>(Tenant::Options{
+                .name = name, .weight = weight, .concurrency = {group}}),
+            {0, 1})) {}
 
   void Begin() { counters_->times.Begin(0, DeviceTimes::Now()); }
   void End() { counters_->times.End(0, DeviceTimes::Now()); }
@@ -42,8 +43,9 @@ class Executor {
 
 class SharePacerTest : public testing::Test {
  protected:
-  std::unique_ptr<Executor> Start(const std::string& tenant, uint32_t weight) {
-    return std::make_unique<Executor>(pacer_, totals_, tenant, weight);
+  std::unique_ptr<Executor> Start(const std::string& tenant, uint32_t weight,
+                                  const std::string& group = "") {
+    return std::make_unique<Executor>(pacer_, totals_, tenant, weight, group);
   }
   static bool Eventually(const std::function<bool()>& condition) {
     for (int i = 0; i < 30000; ++i) {
@@ -102,6 +104,28 @@ TEST_F(SharePacerTest, SessionsOfOneTenantDoNotTakeTurns) {
     EXPECT_FALSE(a->paced());
     EXPECT_FALSE(b->paced());
   }
+}
+
+TEST_F(SharePacerTest, TenantsOfAGroupHaveTheirTurnsTogether) {
+  const auto a = Start("a", 1, "inference");
+  const auto b = Start("b", 2, "inference");
+  a->Begin();
+  b->Begin();
+  for (int i = 0; i < 50; ++i) {
+    absl::SleepFor(absl::Milliseconds(1));
+    EXPECT_FALSE(a->paced());
+    EXPECT_FALSE(b->paced());
+  }
+  const auto c = Start("c", 1);
+  c->Begin();
+  EXPECT_TRUE(Eventually([&] {
+    return a->turn() == Turn::kOwn && b->turn() == Turn::kOwn &&
+           c->turn() == Turn::kWait;
+  }));
+  EXPECT_TRUE(Eventually([&] {
+    return a->turn() == Turn::kWait && b->turn() == Turn::kWait &&
+           c->turn() == Turn::kOwn;
+  }));
 }
 
 // It may die in its turn, or while it holds others up.

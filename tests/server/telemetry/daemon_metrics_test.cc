@@ -105,10 +105,24 @@ TEST_F(DaemonMetricsTest, CountsCommandsAndKeepsTheCountsOfDeadExecutors) {
   kill(static_cast<pid_t>(list.sessions(0).executor_pid()), SIGKILL);
   EXPECT_TRUE(Becomes("holdfast_sessions{state=\"active\"}", 0));
   EXPECT_EQ(Value("holdfast_executors_lost_total"), 1);
+  EXPECT_EQ(Value("holdfast_tenant_faults_total{tenant=\"(other)\"}"), 1);
+  EXPECT_EQ(Value("holdfast_recoveries_total{tenant=\"(other)\"}"), 0);
   EXPECT_EQ(Value("holdfast_device_faults_total{device=\"0\"}"), 1);
   EXPECT_EQ(Value(fences), 2);
   (void)session.Close();
   EXPECT_EQ(Value(fences), 2);
+}
+
+TEST_F(DaemonMetricsTest, CountsSessionsThatCameBack) {
+  TestSession session(unix_, "", 0, v1::RECOVERY_POLICY_ALWAYS);
+  grpc::ClientContext context;
+  v1::ListSessionsResponse list;
+  ASSERT_TRUE(v1::SessionService::NewStub(unix_)
+                  ->ListSessions(&context, {}, &list)
+                  .ok());
+  kill(static_cast<pid_t>(list.sessions(0).executor_pid()), SIGKILL);
+  EXPECT_TRUE(Becomes("holdfast_recoveries_total{tenant=\"(other)\"}", 1));
+  EXPECT_EQ(Value("holdfast_tenant_faults_total{tenant=\"(other)\"}"), 1);
 }
 
 TEST_F(DaemonMetricsTest, ASessionThatIsClosedLosesNoExecutor) {

@@ -61,6 +61,35 @@ TEST(ExecutionTotalsTest, AnExecutorCountsForItsSessionAndItsTenantToo) {
   EXPECT_EQ(totals.Sum().all_launches(), 3u);
 }
 
+TEST(ExecutionTotalsTest, TheNextDaemonGoesOnFromTheSums) {
+  ExecutionTotals totals;
+  const Executor executor(totals);
+  executor.counters->commands.Add(kLaunch, true);
+  executor.counters->commands.Add(kLaunch, false);
+  executor.counters->copies.Add(v1::COPY_PATH_ARENA, 100);
+  executor.counters->times.Begin(1, Now());
+  executor.counters->times.End(1, Now());
+  totals.NoteLost();
+  totals.NoteLost();
+  totals.NoteRecovered();
+  internal::ExecutionRecord record = totals.Record();
+  // A newer daemon may know more.
+  record.add_commands()->set_field(100'000);
+  record.add_copies()->set_path(static_cast<v1::CopyPath>(1000));
+  for (int i = 0; i < 1000; ++i) record.add_gpu_times(1);
+  ExecutionTotals next;
+  const Executor successor(next);
+  successor.counters->commands.Add(kLaunch, true);
+  next.Add(record);
+  const ExecutionCounts sum = next.Sum();
+  EXPECT_EQ(sum.launches(), 2u);
+  EXPECT_EQ(sum.commands[kLaunch].failed, 1u);
+  EXPECT_EQ(sum.copies[v1::COPY_PATH_ARENA].bytes, 100u);
+  EXPECT_EQ(sum.gpu_times[1], totals.Sum().gpu_times[1]);
+  EXPECT_EQ(next.lost(), 2u);
+  EXPECT_EQ(next.recovered(), 1u);
+}
+
 TEST(ExecutionTotalsTest, GpuTimeCountsIntervalsThatAreOverAndTheOneThatRuns) {
   ExecutionTotals totals;
   const Executor executor(totals);

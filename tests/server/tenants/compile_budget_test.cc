@@ -57,6 +57,23 @@ TEST(CompileBudgetTest, RequestsThatWaitOrRunAreBounded) {
   EXPECT_TRUE(budget.Begin(now).ok());
 }
 
+TEST(CompileBudgetTest, TheNextDaemonGoesOnFromItsTimes) {
+  const absl::Time now = At(absl::ZeroDuration());
+  CompileBudget budget("a", {});
+  budget.AddTime(absl::Seconds(5), now - absl::Hours(2));
+  budget.AddTime(absl::Milliseconds(1500), now - absl::Minutes(30));
+  internal::TenantCounters counters;
+  budget.Record(&counters);
+  (*counters.mutable_compile_minutes())[-1].set_seconds(1000);
+  CompileBudget next("a", {.time_per_hour = absl::Seconds(2)});
+  next.AddTime(absl::Seconds(1), now);
+  next.Add(counters);
+  EXPECT_EQ(next.total_time(), absl::Milliseconds(7500));
+  EXPECT_EQ(next.TimeOfLastHour(now), absl::Milliseconds(2500));
+  EXPECT_FALSE(next.Begin(now).ok());
+  EXPECT_TRUE(next.Begin(now + absl::Minutes(31)).ok());
+}
+
 TEST(CompileBudgetTest, AGroupCountsAllItsTenants) {
   const auto group =
       std::make_shared<CompileBudget>("(other)", CompileBudget::Limits());

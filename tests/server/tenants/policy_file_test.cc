@@ -24,7 +24,16 @@ users = ["root", 7]
 groups = [8]
 certificates = ["CN=ops,O=Example"]
 
+[groups.inference]
+concurrency = "shared"
+pipe-directory = "/run/mps"
+
+[groups.training]
+concurrency = "separate"
+
 [tenants.team-b]
+group = "training"
+thread-percentage = 25
 groups = [20]
 collections = "everybody"
 
@@ -33,6 +42,9 @@ users = [1000]
 groups = [30, "root"]
 certificates = ["trainer.example"]
 weight = 3
+stream-priorities = "high"
+group = "inference"
+thread-percentage = 75
 kernel-time-limit = "1.5s"
 devices = [1, 0]
 collections = ["team-b", "uid 7"]
@@ -79,6 +91,11 @@ TEST(PolicyFileTest, ReadsWhatItSaysOfEachTenant) {
   EXPECT_EQ(team.quota.compile_time().seconds(), 600);
   EXPECT_EQ(team.quota.compile_requests(), 2u);
   EXPECT_EQ(team.reserved_device_bytes, uint64_t{4} << 30);
+  EXPECT_EQ(team.stream_priorities, v1::STREAM_PRIORITY_CLASS_HIGH);
+  EXPECT_EQ(team.concurrency, (Concurrency{.group = "inference",
+                                           .pipe_directory = "/run/mps",
+                                           .thread_percentage = 75}));
+  EXPECT_EQ(policy->tenants[0].concurrency, Concurrency());
   EXPECT_TRUE(policy->overcommit);
 }
 
@@ -189,6 +206,18 @@ TEST(PolicyFileTest, AMistakeIsToldWithItsPlace) {
       {"[tenants.a.quota]\nsessions = 0", "policy.toml:2:12"},
       {"[tenants.a]\ncollections = \"mine\"", "policy.toml:2:15"},
       {"[tenants.\"uid 7\"]", "is no tenant's name"},
+      {"[tenants.a]\nstream-priorities = 3", "2:21: a string is wanted"},
+      {"[tenants.a]\nstream-priorities = \"top\"", "2:21: \"low\", \"normal\""},
+      {"[tenants.a]\ngroup = \"g\"", "2:9: there is no table [groups.g]"},
+      {"[tenants.a]\nthread-percentage = 5", "2:21: only tenants with a"},
+      {"[groups.g]\nconcurrency = \"shared\"\n[tenants.a]\ngroup = \"g\"\n"
+       "thread-percentage = 101",
+       "5:21: a number from 1 to 100"},
+      {"[groups.g]", "policy.toml:1:1: a group needs 'concurrency'"},
+      {"[groups.g]\nconcurrency = \"both\"", "2:15: \"shared\" or"},
+      {"[groups.g]\nconcurrency = \"shared\"\npipe-directory = \"mps\"",
+       "3:18: an absolute path is wanted"},
+      {"[groups.\"../g\"]\nconcurrency = \"shared\"", "is no tenant's name"},
       {"tenants = 3", "policy.toml:1:11: a table is wanted"},
       {"[tenants.a\n", "policy.toml:1:"},
       {"a = \"\x01\"", "policy.toml:1:"},

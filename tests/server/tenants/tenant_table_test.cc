@@ -50,6 +50,34 @@ TEST_F(TenantTableTest, AnAddressSharesCodeWithNobody) {
             "certificate c");
 }
 
+TEST_F(TenantTableTest, CountersGoOnInTheNextDaemonByTenant) {
+  Policy policy;
+  policy.tenants = {{.name = "team"}};
+  policy.tenant_of.users[70] = 0;
+  ASSERT_TRUE(tenants_.Apply(policy).ok());
+  const auto team = tenants_.Of(User(70));
+  const auto own = tenants_.Of(User(71));
+  for (const auto& tenant : {team, own}) {
+    for (const auto& totals : tenant->executions()) totals->NoteLost();
+    tenant->compile_budget()->AddTime(absl::Seconds(3), absl::Now());
+  }
+  EXPECT_TRUE(team->device_bytes()->Take(1000).ok());
+  internal::CountersRecord counters;
+  tenants_.Record(&counters);
+  TenantTable next;
+  ASSERT_TRUE(next.Apply(policy).ok());
+  next.Add(counters);
+  EXPECT_EQ(next.Of(User(70))->execution().lost(), 1u);
+  EXPECT_EQ(next.Of(User(70))->device_bytes()->peak(), 1000u);
+  EXPECT_EQ(next.Of(User(70))->device_bytes()->used(), 0u);
+  EXPECT_EQ(next.Of(User(70))->compile_budget()->total_time(),
+            absl::Seconds(3));
+  EXPECT_EQ(next.others().lost(), 1u);
+  EXPECT_EQ(next.other_compiling().total_time(), absl::Seconds(3));
+  // It has no session, so nothing remembers it.
+  EXPECT_EQ(next.Of(User(71))->execution().lost(), 0u);
+}
+
 TEST_F(TenantTableTest, ATokenIsItsTenantUntilThatEnds) {
   const std::string token = *tenants_.Create(Request("job-1"));
   EXPECT_EQ(token.size(), 9u + 64u);

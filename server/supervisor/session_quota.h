@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_QUOTA_H_
+#define HOLDFAST_SERVER_SUPERVISOR_SESSION_QUOTA_H_
+
+#include "absl/status/status.h"
+#include "holdfast/internal/executor.pb.h"
+#include "holdfast/v1/admin.pb.h"
+
+namespace holdfast {
+
+// INVALID_ARGUMENT: the quota names a limit that tenants have and sessions have
+// not.
+absl::Status CheckSessionQuota(const v1::Quota& quota);
+
+// Returns the limits of a session that was opened with `limits` and was given
+// this quota by an operator: the less of each.
+internal::AccountLimits Restrict(internal::AccountLimits limits,
+                                 const v1::Quota& quota);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_QUOTA_H_

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_SHARED_EXECUTORS_H_
+#define HOLDFAST_SERVER_SUPERVISOR_SHARED_EXECUTORS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/supervisor/executor_pool.h"
+#include "server/supervisor/mps_servers.h"
+#include "server/tenants/concurrency.h"
+
+namespace holdfast {
+
+// Executors of tenants that share MPS servers. An executor becomes a client of
+// its group's server when it starts, so those that wait are kept apart by group
+// and part of the multiprocessors: a pool for each, made when the first session
+// asks for it. Thread-safe.
+class SharedExecutors {
+ public:
+  // The settings that an executor of a group is started with.
+  struct Start {
+    uint32_t device = 0;
+    std::string group;
+    std::string pipe_directory;
+    std::vector<std::string> environment;
+  };
+  using Starter =
+      std::function<absl::StatusOr<std::unique_ptr<ExecutorProcess>>(
+          const Start& start)>;
+
+  // `servers` must outlive it. `warm`: executors that each pool keeps waiting.
+  SharedExecutors(MpsServers& servers, Starter start, size_t warm)
+      : servers_(servers), start_(std::move(start)), warm_(warm) {}
+  SharedExecutors(const SharedExecutors&) = delete;
+  SharedExecutors& operator=(const SharedExecutors&) = delete;
+
+  // As ExecutorPool::Take, for a tenant of a group; errors also as
+  // MpsServers::PipeDirectory. REQUIRES: concurrency.shared().
+  absl::StatusOr<std::unique_ptr<Executor>> Take(
+      const Concurrency& concurrency, const std::vector<uint32_t>& devices,
+      absl::Time deadline);
+
+  // Ends the executors that wait for tenants like none of these.
+  void Retain(const std::vector<Concurrency>& tenants);
+
+ private:
+  std::shared_ptr<ExecutorPool> PoolOf(const Concurrency& concurrency,
+                                       const std::string& pipe_directory);
+
+  MpsServers& servers_;
+  const Starter start_;
+  const size_t warm_;
+  absl::Mutex mutex_;
+  std::map<Concurrency, std::shared_ptr<ExecutorPool>> pools_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_SHARED_EXECUTORS_H_
