@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/json_writer.h"
+#include "client/cli/quota_flags.h"
 #include "client/cli/usage_report.h"
 #include "client/cpp/admin/admin.h"
 #include "client/cpp/daemon.h"
@@ -204,6 +205,25 @@ void AddSuspendCommands(CLI::App* sessions, CommonOptions* options,
   command->add_option("SESSION", *session_id, "Its name, e.g. s-7")->required();
 }
 
+void AddQuotaCommand(CLI::App* sessions, CommonOptions* options,
+                     absl::Status* status) {
+  const auto session_id = std::make_shared<std::string>();
+  const auto flags = std::make_shared<QuotaFlags>();
+  CLI::App* command = AddCommand(
+      sessions, options, "quota",
+      "Restrict what a session may hold, besides what it was opened with; "
+      "limits that are not given are none",
+      [options, session_id, flags]() -> absl::Status {
+        HOLDFAST_ASSIGN_OR_RETURN(const v1::Quota quota, QuotaOf(*flags));
+        HOLDFAST_ASSIGN_OR_RETURN(auto daemon,
+                                  Daemon::Connect(options->address));
+        return SetSessionQuota(*daemon, *session_id, quota);
+      },
+      status);
+  command->add_option("SESSION", *session_id, "Its name, e.g. s-7")->required();
+  AddSessionQuota(command, flags.get());
+}
+
 }  // namespace
 
 void AddSessionsCommand(CLI::App* app, CommonOptions* options,
@@ -219,6 +239,7 @@ void AddSessionsCommand(CLI::App* app, CommonOptions* options,
       status);
   AddEndCommand(command, options, status);
   AddSuspendCommands(command, options, status);
+  AddQuotaCommand(command, options, status);
   command->add_flag("--usage", *usage,
                     "Show what each holds, by kind, with its limits, and the "
                     "sums; --json always has it");

@@ -4,14 +4,17 @@
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/time.h"
+#include "absl/strings/strip.h"
 #include "client/cli/json_writer.h"
+#include "client/cli/quota_flags.h"
 #include "client/cpp/daemon.h"
 #include "client/cpp/tenants/tenants.h"
 #include "core/base/printable.h"
@@ -24,15 +27,11 @@ namespace {
 struct NewTenant {
   v1::CreateTenantRequest request;
   std::string name;
-  uint64_t device_bytes = 0;
-  uint64_t pinned_bytes = 0;
-  uint64_t arena_bytes = 0;
-  uint64_t collection_bytes = 0;
+  QuotaFlags quota;
   uint64_t reserved_bytes = 0;
-  uint64_t sessions = 0;
-  std::string compile_time;
-  uint64_t compile_requests = 0;
   uint32_t weight = 1;
+  v1::StreamPriorityClass stream_priorities =
+      v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
   std::vector<uint32_t> devices;
   int64_t uid = -1;
   std::string lifetime;
@@ -44,6 +43,17 @@ double SecondsOf(const google::protobuf::Duration& time) {
 
 double GpuSeconds(const v1::TenantInfo& tenant) {
   return SecondsOf(tenant.gpu_time());
+}
+
+// "high"; "" for all of the range.
+std::string PrioritiesOf(const v1::TenantInfo& tenant) {
+  if (tenant.stream_priorities() == v1::STREAM_PRIORITY_CLASS_UNSPECIFIED) {
+    return "";
+  }
+  const std::string name =
+      v1::StreamPriorityClass_Name(tenant.stream_priorities());
+  return absl::AsciiStrToLower(
+      absl::StripPrefix(name, "STREAM_PRIORITY_CLASS_"));
 }
 
 void WriteTenant(const v1::TenantInfo& tenant, JsonWriter* json) {
@@ -63,6 +73,9 @@ void WriteTenant(const v1::TenantInfo& tenant, JsonWriter* json) {
       .Member("compile_seconds_of_last_hour", SecondsOf(tenant.compile_time()))
       .Member("launches", tenant.launches())
       .Member("faults", tenant.faults())
+      .Member("recoveries", tenant.recoveries())
+      .Member("stream_priorities", PrioritiesOf(tenant))
+      .Member("shared_group", tenant.shared_group())
       .BeginObject("quota")
       .Member("sessions", quota.sessions())
       .Member("device_bytes", quota.device_bytes())
@@ -143,32 +156,11 @@ absl::Status List(const CommonOptions& options) {
   return absl::OkStatus();
 }
 
-// No effect if the option is not given.
-absl::Status ReadDuration(const char* option, const std::string& text,
-                          google::protobuf::Duration* read) {
-  if (text.empty()) return absl::OkStatus();
-  absl::Duration time;
-  if (!absl::ParseDuration(text, &time)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(option, ": ", text, " is no duration; write 90s or 2h"));
-  }
-  read->set_seconds(absl::IDivDuration(time, absl::Seconds(1), &time));
-  read->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(time)));
-  return absl::OkStatus();
-}
-
 absl::StatusOr<v1::CreateTenantRequest> RequestOf(const NewTenant& tenant) {
   v1::CreateTenantRequest request;
   request.set_name(tenant.name);
-  v1::Quota& quota = *request.mutable_quota();
-  quota.set_device_bytes(tenant.device_bytes);
-  quota.set_pinned_bytes(tenant.pinned_bytes);
-  quota.set_arena_bytes(tenant.arena_bytes);
-  quota.set_collection_bytes(tenant.collection_bytes);
-  quota.set_sessions(tenant.sessions);
-  quota.set_compile_requests(tenant.compile_requests);
-  HOLDFAST_RETURN_IF_ERROR(ReadDuration("--compile-time", tenant.compile_time,
-                                        quota.mutable_compile_time()));
+  HOLDFAST_ASSIGN_OR_RETURN(*request.mutable_quota(), QuotaOf(tenant.quota));
+  request.set_stream_priorities(tenant.stream_priorities);
   request.set_reserved_device_bytes(tenant.reserved_bytes);
   request.set_weight(tenant.weight);
   request.mutable_devices()->Add(tenant.devices.begin(), tenant.devices.end());
@@ -213,13 +205,6 @@ absl::Status End(const CommonOptions& options, const std::string& name,
   return absl::OkStatus();
 }
 
-void AddBytes(CLI::App* command, const std::string& name, uint64_t* bytes,
-              const std::string& help) {
-  command->add_option(name, *bytes, help)
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("BYTES");
-}
-
 void AddCreate(CLI::App* tenants, CommonOptions* options,
                absl::Status* status) {
   const auto tenant = std::make_shared<NewTenant>();
@@ -230,26 +215,22 @@ void AddCreate(CLI::App* tenants, CommonOptions* options,
       [options, tenant] { return Create(*options, *tenant); }, status);
   command->add_option("NAME", tenant->name, "Letters, digits and ._-")
       ->required();
-  AddBytes(command, "--memory", &tenant->device_bytes,
-           "Device memory in buffers, over all its sessions; 8GiB");
-  AddBytes(command, "--pinned-memory", &tenant->pinned_bytes,
-           "Page-locked buffers");
-  AddBytes(command, "--arena-memory", &tenant->arena_bytes,
-           "Memory shared with its clients");
-  AddBytes(command, "--collection-memory", &tenant->collection_bytes,
-           "Device memory of its collections");
+  AddTenantQuota(command, &tenant->quota);
   AddBytes(command, "--reserve", &tenant->reserved_bytes,
            "Memory of each of its devices that no other tenant can take");
-  command->add_option("--sessions", tenant->sessions, "Sessions at once");
-  command
-      ->add_option("--compile-time", tenant->compile_time,
-                   "Time of compilers within any hour; 10m")
-      ->type_name("DURATION");
-  command->add_option("--compile-requests", tenant->compile_requests,
-                      "Compilations at once, waiting or running");
   command->add_option("--weight", tenant->weight, "Its share of a busy device")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  const std::map<std::string, v1::StreamPriorityClass> classes = {
+      {"low", v1::STREAM_PRIORITY_CLASS_LOW},
+      {"normal", v1::STREAM_PRIORITY_CLASS_NORMAL},
+      {"high", v1::STREAM_PRIORITY_CLASS_HIGH}};
+  command
+      ->add_option("--stream-priorities", tenant->stream_priorities,
+                   "The part of the devices' range that its streams have; "
+                   "default: all")
+      ->transform(CLI::CheckedTransformer(classes))
+      ->type_name("low|normal|high");
   command->add_option("--devices", tenant->devices, "Ordinals; default: all")
       ->delimiter(',');
   command
@@ -260,6 +241,24 @@ void AddCreate(CLI::App* tenants, CommonOptions* options,
       ->add_option("--lifetime", tenant->lifetime,
                    "It ends by itself after this time; 2h")
       ->type_name("DURATION");
+}
+
+void AddQuota(CLI::App* tenants, CommonOptions* options, absl::Status* status) {
+  const auto name = std::make_shared<std::string>();
+  const auto flags = std::make_shared<QuotaFlags>();
+  CLI::App* command = AddCommand(
+      tenants, options, "quota",
+      "Replace a tenant's quota, until the policy is loaded again; limits that "
+      "are not given are none",
+      [options, name, flags]() -> absl::Status {
+        HOLDFAST_ASSIGN_OR_RETURN(const v1::Quota quota, QuotaOf(*flags));
+        HOLDFAST_ASSIGN_OR_RETURN(const auto tenants, ConnectTenants(*options));
+        return tenants->SetQuota(*name, quota);
+      },
+      status);
+  command->add_option("NAME", *name, "As the policy or `tenants create` has it")
+      ->required();
+  AddTenantQuota(command, flags.get());
 }
 
 }  // namespace
@@ -274,6 +273,7 @@ void AddTenantsCommand(CLI::App* app, CommonOptions* options,
       "List tenants with what they hold and may hold; an operator sees all",
       [options] { return List(*options); }, status);
   AddCreate(tenants, options, status);
+  AddQuota(tenants, options, status);
   const auto name = std::make_shared<std::string>();
   const auto reason = std::make_shared<std::string>();
   CLI::App* end = AddCommand(

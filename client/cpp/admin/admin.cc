@@ -60,6 +60,17 @@ absl::Status EndSession(Daemon& daemon, const std::string& session_id,
                             ->EndSession(&context, request, &response));
 }
 
+absl::Status SetSessionQuota(Daemon& daemon, const std::string& session_id,
+                             const v1::Quota& quota) {
+  v1::SetQuotaRequest request;
+  request.set_session_id(session_id);
+  *request.mutable_quota() = quota;
+  grpc::ClientContext context;
+  v1::SetQuotaResponse response;
+  return daemon.Explain(v1::AdminService::NewStub(daemon.channel())
+                            ->SetQuota(&context, request, &response));
+}
+
 absl::StatusOr<uint64_t> SuspendSession(Daemon& daemon,
                                         const std::string& session_id,
                                         const SuspendOptions& options) {

@@ -20,6 +20,13 @@ namespace holdfast {
 absl::Status EndSession(Daemon& daemon, const std::string& session_id,
                         const std::string& reason);
 
+// Restricts what a session may hold, besides the limits that it was opened
+// with; replaces an earlier quota. What is held stays. Limits of 0 are none.
+// NOT_FOUND: there is no session of this name. INVALID_ARGUMENT: the quota has
+// a limit that only tenants have.
+absl::Status SetSessionQuota(Daemon& daemon, const std::string& session_id,
+                             const v1::Quota& quota);
+
 struct SuspendOptions {
   // A new file in the daemon's --suspend-directory; empty: host memory.
   std::string file;

@@ -34,6 +34,16 @@ absl::StatusOr<v1::TenantInfo> Tenants::End(const std::string& name,
   return response.final();
 }
 
+absl::Status Tenants::SetQuota(const std::string& name,
+                               const v1::Quota& quota) {
+  grpc::ClientContext context;
+  v1::SetQuotaRequest request;
+  request.set_tenant(name);
+  *request.mutable_quota() = quota;
+  v1::SetQuotaResponse response;
+  return daemon_->Explain(admin_->SetQuota(&context, request, &response));
+}
+
 absl::StatusOr<v1::ListTenantsResponse> Tenants::List() {
   grpc::ClientContext context;
   v1::ListTenantsResponse response;

@@ -25,6 +25,11 @@ class Tenants {
   absl::StatusOr<v1::TenantInfo> End(const std::string& name,
                                      const std::string& reason = "");
 
+  // Replaces the quota of a tenant of the policy, until that is loaded again,
+  // or of one that Create made. Holds for open sessions at once; what is held
+  // stays. NOT_FOUND: there is no such tenant.
+  absl::Status SetQuota(const std::string& name, const v1::Quota& quota);
+
   // All tenants for an operator, its own for anybody else.
   absl::StatusOr<v1::ListTenantsResponse> List();
 
