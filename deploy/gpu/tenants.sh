@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # On a machine with a GPU, from an unpacked bundle: how tenants share a device. Prints, for tenants of weights 1 and 3,
 # the kernels a second of each alone and together, and the GPU time that the daemon counted; and the kernels a second
-# of four sessions of small kernels together. All of it with contexts that take turns, and again beneath an MPS server
-# if the machine has one.
+# of one, two and four sessions of small kernels together. All of it with contexts that take turns; then as a group of
+# the policy that shares an MPS server, which the daemon starts, and the same with a quarter and three quarters of the
+# multiprocessors; and at last what a fault of one tenant costs the other.
 #
-# Usage: tenants.sh [SECONDS]     (default 10 s a measurement)
-# DEVICE=cpu measures the software device, to try the script.
+# Usage: tenants.sh [SECONDS [BIN]]     SECONDS: of a measurement, default 10; BIN: the folder of holdfastd, holdfast
+# and tenant_load, default bin beside this script. DEVICE=cpu measures the software device, to try the script.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 seconds=${1:-10}
+bin=$(cd "${2:-$here/bin}" && pwd) || exit 1
 device=${DEVICE:-cuda}
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}:${CUDA_HOME:-/usr/local/cuda}/lib64"
-bin=$here/bin
 directory=$(mktemp -d)
 daemon=
-mps=
 
 stop() {
   [ -z "$daemon" ] || { kill -TERM "$daemon" 2>/dev/null && wait "$daemon"; }
@@ -23,23 +23,54 @@ stop() {
 # shellcheck disable=SC2317  # called by the trap
 finish() {
   stop
-  [ -z "$mps" ] || echo quit | nvidia-cuda-mps-control >/dev/null 2>&1
   rm -rf "$directory"
 }
 trap finish EXIT
 
-# start NAME OPTION...: a daemon with two tenants; sets `one` and `three`, their tokens.
+encode() { openssl base64 -A | tr '+/' '-_' | tr -d '='; }
+
+# token SUBJECT: a signed token of that tenant, for an hour.
+token() {
+  local claims="{\"iss\":\"tenants.sh\",\"aud\":\"holdfast\",\"sub\":\"$1\",\"exp\":$(($(date +%s) + 3600))}"
+  printf '%s.%s' "$(printf '{"alg":"EdDSA"}' | encode)" "$(printf '%s' "$claims" | encode)" >"$directory/unsigned"
+  printf '%s.%s' "$(cat "$directory/unsigned")" \
+    "$(openssl pkeyutl -sign -rawin -inkey "$directory/issuer.key" -in "$directory/unsigned" | encode)"
+}
+
+openssl genpkey -algorithm ed25519 -out "$directory/issuer.key" 2>/dev/null &&
+  openssl pkey -in "$directory/issuer.key" -pubout -out "$directory/issuer.pem" || exit 1
+one=$(token one) three=$(token three)
+
+# policy NAME [PERCENT PERCENT]: writes a policy with both tenants; in a group that shares an MPS server, with these
+# parts of the multiprocessors, if they are given.
+policy() {
+  {
+    printf '[tokens]\nkeys = ["issuer.pem"]\nissuer = "tenants.sh"\naudience = "holdfast"\n'
+    [ $# = 1 ] || printf '[groups.both]\nconcurrency = "shared"\n'
+    printf '[tenants.one]\nsubjects = ["one"]\nweight = 1\n'
+    [ $# = 1 ] || printf 'group = "both"\nthread-percentage = %s\n' "$2"
+    printf '[tenants.three]\nsubjects = ["three"]\nweight = 3\n'
+    [ $# = 1 ] || printf 'group = "both"\nthread-percentage = %s\n' "$3"
+  } >"$directory/$1.toml"
+}
+
+# start NAME [PERCENT PERCENT]: a daemon with these tenants.
 start() {
-  local own="$directory/$1"
+  local own="$directory/run-$1"
+  policy "$@"
   mkdir "$own" && mkfifo "$own/ready"
   "$bin/holdfastd" --device="$device" --runtime-dir="$own" --listen="unix:$own/holdfast.sock" --warm-executors=4 \
-    "${@:2}" --ready-fd=3 3>"$own/ready" >"$own/log" 2>&1 &
+    --policy="$directory/$1.toml" --ready-fd=3 3>"$own/ready" >"$own/log" 2>&1 &
   daemon=$!
+  log=$own/log
   read -r HOLDFAST_ADDRESS _ <"$own/ready" || { cat "$own/log"; return 1; }
   export HOLDFAST_ADDRESS
   "$bin/holdfast" devices || { cat "$own/log"; return 1; }
-  one=$("$bin/holdfast" tenants create one --weight=1) || return 1
-  three=$("$bin/holdfast" tenants create three --weight=3) || return 1
+  # The first session of a group starts its server and executors.
+  if ! load "$one" --rounds=1 --seconds=1 >/dev/null || ! load "$three" --rounds=1 --seconds=1 >/dev/null; then
+    cat "$own/log"
+    return 1
+  fi
 }
 
 # load TOKEN OPTION...: prints kernels a second.
@@ -91,25 +122,45 @@ measure() {
   for count in 1 2 4; do crowd "$count" "${small[@]}"; done
 }
 
+# warnings: what the daemon has complained of.
+warnings() { grep -E '^[WE]|WARN|ERROR' "$log" | head -5; }
+
 echo "== contexts in turns"
 start turns && measure
+warnings
 stop
 
-echo "== beneath an MPS server"
-if ! command -v nvidia-cuda-mps-control >/dev/null; then
-  echo "this machine has no nvidia-cuda-mps-control"
-  exit 0
-fi
-# Executors see /usr/lib of the machine and not /tmp, and an MPS server serves one user.
-pipes=${MPS_PIPES:-/usr/lib/holdfast-mps}
-mkdir -p "$pipes" || exit 1
-export CUDA_MPS_PIPE_DIRECTORY=$pipes CUDA_MPS_LOG_DIRECTORY=$directory
-nvidia-cuda-mps-control -d || { echo "the MPS server does not start"; exit 1; }
-mps=started
-start mps --user-range=none && measure
-echo "clients of the MPS server, by process id of the server (empty: executors cannot reach it):"
-for server in $(echo get_server_list | nvidia-cuda-mps-control); do
-  echo "server $server: $(echo "get_client_list $server" | nvidia-cuda-mps-control | tr '\n' ' ')"
+for parts in "100 100" "25 75"; do
+  echo "== a group that shares an MPS server, parts of the multiprocessors in percent: $parts"
+  # shellcheck disable=SC2086  # two words
+  start "mps-${parts% *}" $parts && measure
+  warnings
+  stop
 done
-grep -E 'WARN|ERROR' "$directory"/mps/log | head -5
+
+echo "== a fault of one tenant of a group, while the other works"
+if start fault 100 100; then
+  load "$three" --seconds=20 >"$directory/three" &
+  other=$!
+  sleep 5
+  cat >"$directory/fault.ptx" <<'EOF'
+.version 7.0
+.target sm_52
+.address_size 64
+.visible .entry fault()
+{
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<2>;
+  mov.u64 %rd1, 4;
+  mov.u32 %r1, 7;
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+EOF
+  HOLDFAST_TOKEN=$one "$bin/holdfast" run "$directory/fault.ptx" --kernel fault --grid 1 --block 1
+  wait "$other"
+  echo "its kernels a second, over all: $(cat "$directory/three")"
+  "$bin/holdfast" tenants ls --json | tr '{' '\n' | grep -o '"name": "[a-z]*"\|"faults": [0-9]*\|"recoveries": [0-9]*' | paste -sd' '
+fi
+warnings
 exit 0
