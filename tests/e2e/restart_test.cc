@@ -744,8 +744,12 @@ TEST(UpgradeTest, ClaimsAndWatchesGoOn) {
   auto collection =
       CollectionWriter::Create(*writer, {{"weights", "I32", {1}}});
   ASSERT_TRUE(collection.ok()) << collection.status();
-  EXPECT_EQ(collection->Commit("model").status(), absl::OkStatus());
+  const absl::Status committed = collection->Commit("model").status();
+  EXPECT_EQ(committed, absl::OkStatus());
+  // Then nobody else would end the wait.
+  if (!committed.ok()) EXPECT_EQ(writer->Close(), absl::OkStatus());
   waiting.join();
+  ASSERT_TRUE(committed.ok());
   const auto told = watch.Next();
   ASSERT_TRUE(told.ok()) << told.status();
   EXPECT_EQ(told->version(), 1u);
