@@ -7,10 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
+#include "core/base/free_ranges.h"
 #include "core/software/base/mutex.h"
 
 namespace holdfast::software {
@@ -36,17 +36,12 @@ class AddressSpace {
  private:
   friend class AddressRange;
 
-  bool TakeLocked(uintptr_t address, size_t size)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  uintptr_t FindLocked(size_t size, size_t alignment) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Release(uintptr_t address, size_t size);
 
   const uintptr_t base_;
   const size_t size_;
   Mutex mutex_;
-  // Start of a free range to its size; neighbours are always merged.
-  std::map<uintptr_t, size_t> free_ ABSL_GUARDED_BY(mutex_);
+  FreeRanges free_ ABSL_GUARDED_BY(mutex_);
 };
 
 // A reserved range; its destructor gives it back.

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
+#include "core/base/free_ranges.h"
 #include "core/software/base/mutex.h"
 #include "core/software/runtime/window.h"
 
@@ -34,8 +35,8 @@ class DeviceHeap {
   Mutex mutex_;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = size_t{8} << 20;
   std::unique_ptr<WindowMemory> memory_ ABSL_GUARDED_BY(mutex_);
-  // Address to bytes: first fit, neighbours joined.
-  std::map<uintptr_t, size_t> free_ ABSL_GUARDED_BY(mutex_);
+  FreeRanges free_ ABSL_GUARDED_BY(mutex_);  // addresses
+  // By address, the bytes of a block.
   std::map<uintptr_t, size_t> used_ ABSL_GUARDED_BY(mutex_);
 };
 
