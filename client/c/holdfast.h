@@ -1140,7 +1140,8 @@ hf_error* hf_graph_draw(const hf_graph* graph, bool verbose, hf_text** dot);
 
 typedef struct hf_graph_options {
   size_t struct_size;
-  /* A launch first frees what the launch before it allocated and left. */
+  /* CUDA's flag, for programs that set it. No effect: a graph's memory is made
+   * with the graph, so that no launch allocates. */
   bool auto_free_on_launch;
   /* Launches keep the priority of their nodes, not the stream's. */
   bool use_node_priority;

@@ -28,6 +28,12 @@ absl::Status CheckAttributes(const LaunchAttributes& set) {
                    "graphs"));
 }
 
+// Padding that differs makes values differ, too.
+template <typename T>
+bool SameBytes(const T& a, const T& b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
 size_t RoundUp(size_t size, size_t alignment) {
   return (size + alignment - 1) / alignment * alignment;
 }
@@ -44,21 +50,58 @@ GraphNode::GraphNode(CUgraphNodeType type) {
 
 void GraphNode::CopyArguments(absl::Span<const KernelArgument> arguments) {
   constexpr size_t kAlignment = alignof(std::max_align_t);
-  size_t size = 0;
+  if (arguments.empty()) return;
+  pointer_bytes_ = RoundUp(arguments.size() * sizeof(void*), kAlignment);
   for (const KernelArgument& argument : arguments) {
-    size += RoundUp(argument.size, kAlignment);
+    argument_bytes_ += RoundUp(argument.size, kAlignment);
   }
-  bytes_.resize(size);
-  arguments_.reserve(arguments.size());
-  size_t at = 0;
-  for (const KernelArgument& argument : arguments) {
-    arguments_.push_back(bytes_.data() + at);
-    if (argument.size > 0) {
-      std::memcpy(bytes_.data() + at, argument.data, argument.size);
-    }
+  arguments_ = std::make_unique<std::byte[]>(pointer_bytes_ + argument_bytes_);
+  auto* const pointers = reinterpret_cast<void**>(arguments_.get());
+  std::byte* at = arguments_.get() + pointer_bytes_;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const KernelArgument& argument = arguments[i];
+    pointers[i] = at;
+    if (argument.size > 0) std::memcpy(at, argument.data, argument.size);
     at += RoundUp(argument.size, kAlignment);
   }
-  params_.kernel.kernelParams = arguments_.data();
+  params_.kernel.kernelParams = pointers;
+}
+
+bool GraphNode::IsSameAs(const GraphNode& other) const {
+  if (type() != other.type()) return false;
+  switch (type()) {
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+      return true;
+    case CU_GRAPH_NODE_TYPE_KERNEL: {
+      CUDA_KERNEL_NODE_PARAMS_v3 kernel = params_.kernel;
+      kernel.kernelParams = other.params_.kernel.kernelParams;
+      return SameBytes(kernel, other.params_.kernel) && SameArguments(other) &&
+             SameAttributes(other);
+    }
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+      return SameBytes(params_, other.params_);
+    default:
+      return false;
+  }
+}
+
+bool GraphNode::SameArguments(const GraphNode& other) const {
+  return pointer_bytes_ == other.pointer_bytes_ &&
+         argument_bytes_ == other.argument_bytes_ &&
+         (argument_bytes_ == 0 ||
+          std::memcmp(arguments_.get() + pointer_bytes_,
+                      other.arguments_.get() + pointer_bytes_,
+                      argument_bytes_) == 0);
+}
+
+bool GraphNode::SameAttributes(const GraphNode& other) const {
+  return attributes_.size() == other.attributes_.size() &&
+         (attributes_.empty() ||
+          std::memcmp(attributes_.data(), other.attributes_.data(),
+                      attributes_.size() * sizeof attributes_[0]) == 0);
 }
 
 absl::StatusOr<GraphNode> GraphNode::Launch(

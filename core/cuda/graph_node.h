@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -67,6 +68,12 @@ class GraphNode {
 
   CUgraphNodeType type() const { return params_.type; }
 
+  // Returns true if the driver would make the same node of both. May return
+  // false for equal nodes.
+  bool IsSameAs(const GraphNode& other) const;
+  // Compares attributes() by their bytes: those that are not used are 0.
+  bool SameAttributes(const GraphNode& other) const;
+
   // For the driver, which writes results into it.
   CUgraphNodeParams& params() { return params_; }
   const CUgraphNodeParams& params() const { return params_; }
@@ -79,10 +86,13 @@ class GraphNode {
   static GraphNode OfOperation(const Context& context,
                                const CUstreamBatchMemOpParams& operation);
   void CopyArguments(absl::Span<const KernelArgument> arguments);
+  bool SameArguments(const GraphNode& other) const;
 
   CUgraphNodeParams params_;
-  std::vector<std::byte> bytes_;  // of a kernel's arguments
-  std::vector<void*> arguments_;  // into bytes_
+  // A kernel's: pointers to its arguments, then the arguments.
+  std::unique_ptr<std::byte[]> arguments_;
+  size_t pointer_bytes_ = 0;
+  size_t argument_bytes_ = 0;
   std::vector<CUlaunchAttribute> attributes_;
   std::vector<CUstreamBatchMemOpParams> operations_;
 };

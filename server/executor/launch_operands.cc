@@ -135,10 +135,12 @@ absl::Status LaunchOperands::ResolveKernel(const OperandScope& scope,
                             scope.resources.KernelOn(handle, scope.device));
   if (scope.uses == nullptr) return absl::OkStatus();
   scope.uses->kernel = kernel_;
+  if (!scope.holds->Insert(handle, scope.device)) return absl::OkStatus();
   HOLDFAST_ASSIGN_OR_RETURN(KernelResource * found,
                             scope.resources.kernels.Find(handle));
   for (const auto& kernel : found->by_device) {
-    if (kernel.get() == kernel_) scope.uses->holds.emplace_back(kernel);
+    if (kernel.get() != kernel_) continue;
+    scope.holds->Add(std::shared_ptr<const void>(kernel));
   }
   return absl::OkStatus();
 }

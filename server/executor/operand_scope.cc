@@ -7,10 +7,11 @@
 namespace holdfast::executor {
 
 absl::Status KeepMemory(const OperandScope& scope, uint64_t handle) {
-  if (scope.uses == nullptr) [[likely]]
+  if (scope.holds == nullptr || !scope.holds->Insert(handle)) {
     return absl::OkStatus();
+  }
   HOLDFAST_ASSIGN_OR_RETURN(Hold hold, scope.resources.HoldMemory(handle));
-  scope.uses->holds.push_back(std::move(hold));
+  scope.holds->Add(std::move(hold));
   return absl::OkStatus();
 }
 
@@ -19,7 +20,9 @@ absl::StatusOr<std::shared_ptr<cuda::Event>> ResolveEvent(
   HOLDFAST_ASSIGN_OR_RETURN(EventResource * found,
                             scope.resources.events.Find(handle));
   HOLDFAST_RETURN_IF_ERROR(CheckPlain(handle, *found));
-  if (scope.uses != nullptr) scope.uses->holds.emplace_back(found->event);
+  if (scope.holds != nullptr && scope.holds->Insert(handle)) {
+    scope.holds->Add(std::shared_ptr<const void>(found->event));
+  }
   return found->event;
 }
 

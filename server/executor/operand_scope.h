@@ -14,7 +14,7 @@
 #include "core/cuda/event.h"
 #include "cuda.h"
 #include "holdfast/v1/buffer_commands.pb.h"
-#include "server/executor/hold.h"
+#include "server/executor/hold_set.h"
 
 namespace holdfast::cuda {
 class Kernel;
@@ -33,10 +33,9 @@ struct AwaitedValue {
   uint64_t value = 0;
 };
 
-// The resources that a node of a graph uses.
+// How a node of a graph uses resources, all of which a HoldSet keeps.
 struct NodeUses {
-  std::vector<Hold> holds;
-  // The kernel that the node launches, which `holds` keeps.
+  // The kernel that the node launches.
   const cuda::Kernel* kernel = nullptr;
   // The node's kernel uses memory of another device: (device, owner).
   std::vector<std::pair<uint32_t, uint32_t>> peers;
@@ -55,8 +54,9 @@ struct OperandScope {
   Resources& resources;
   // On which the operation runs.
   uint32_t device = 0;
-  // Gets what the operation uses. Null: it is for a stream.
+  // Get what the operation uses. Null: it is for a stream.
   NodeUses* uses = nullptr;
+  HoldSet* holds = nullptr;
   // Null: it is for a stream, where there are none.
   const GraphConditions* conditions = nullptr;
 };

@@ -292,13 +292,22 @@ TEST_F(RecoveryTest, AnInstantiatedGraphHasItsUpdatesAgain) {
   const AddingGraph second(client, 2, 200);
   const GraphExec nodes_last = first.graph->Instantiate().value();
   const GraphExec whole_last = first.graph->Instantiate().value();
+  const GraphExec both = first.graph->Instantiate().value();
   ASSERT_EQ(nodes_last.SetEnabled(first.nodes[1], false), absl::OkStatus());
   ASSERT_EQ(nodes_last.Update(*second.graph), absl::OkStatus());
   ASSERT_EQ(nodes_last.Update(first.nodes[0], first.Node(5)), absl::OkStatus());
   ASSERT_EQ(whole_last.Update(first.nodes[0], first.Node(7)), absl::OkStatus());
   ASSERT_EQ(whole_last.Update(*second.graph), absl::OkStatus());
+  for (const int value : {3, 4}) {
+    NodeUpdates updates;
+    updates.Set(first.nodes[0], first.Node(value));
+    updates.Set(first.nodes[1], first.Node(10 * value));
+    ASSERT_EQ(both.Update(updates), absl::OkStatus());
+  }
+  ASSERT_EQ(both.Update(first.nodes[1], first.Node(50)), absl::OkStatus());
   const int nodes_add = AddedBy(nodes_last, client);
   const int whole_add = AddedBy(whole_last, client);
+  EXPECT_EQ(AddedBy(both, client), 54);
   EXPECT_EQ(nodes_add, 5);
   EXPECT_EQ(whole_add, 202);
   ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
@@ -308,6 +317,7 @@ TEST_F(RecoveryTest, AnInstantiatedGraphHasItsUpdatesAgain) {
   EXPECT_EQ(fault->lost_count(), 0u) << DescribeFault(*fault);
   EXPECT_EQ(AddedBy(nodes_last, client), nodes_add);
   EXPECT_EQ(AddedBy(whole_last, client), whole_add);
+  EXPECT_EQ(AddedBy(both, client), 54);
 }
 
 // Definitions fill the journal, so that the update cannot be written down: with

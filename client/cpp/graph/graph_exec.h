@@ -17,7 +17,8 @@ namespace holdfast {
 class Graph;
 
 struct GraphExecOptions {
-  // A launch first frees what the launch before it allocated and nobody freed.
+  // CUDA's flag, for programs that set it. No effect: a graph's memory is made
+  // with the graph, so that no launch allocates and none leaves memory behind.
   bool auto_free_on_launch = false;
   // Launches keep the priority of their nodes, not the stream's.
   bool use_node_priority = false;

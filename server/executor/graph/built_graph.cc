@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
@@ -17,13 +18,6 @@ template <typename T>
 void SortUnique(std::vector<T>* values) {
   std::sort(values->begin(), values->end());
   values->erase(std::unique(values->begin(), values->end()), values->end());
-}
-
-void AppendHolds(const BuiltLevel& level, std::vector<Hold>* holds) {
-  for (const BuiltNode& node : level.nodes) {
-    holds->insert(holds->end(), node.uses.holds.begin(), node.uses.holds.end());
-    for (const BuiltLevel& inner : node.inner) AppendHolds(inner, holds);
-  }
 }
 
 // Appends the way to a node; false: it is not here.
@@ -98,8 +92,8 @@ void KernelNames::Add(const NodeUses& uses) {
 }
 
 const BuiltNode* BuiltLevel::Find(uint32_t id) const {
-  const auto found = index.find(id);
-  return found == index.end() ? nullptr : &nodes[found->second];
+  const std::optional<uint32_t> position = index.Find(id);
+  return position.has_value() ? &nodes[*position] : nullptr;
 }
 
 void BuiltGraph::SumUses(const BuiltLevel& level, bool in_branch) {
@@ -140,9 +134,8 @@ NodePath BuiltGraph::PathOf(CUgraphNode node) const {
 void BuiltGraph::Release(Resources& resources,
                          std::shared_ptr<const BuiltGraph> graph) {
   if (graph.use_count() > 1) return;
-  std::vector<Hold> holds;
-  AppendHolds(graph->nodes_, &holds);
-  // The nodes hold as well, until they are gone.
+  std::vector<Hold> holds = graph->holds_.holds();
+  // The graph holds as well, until it is gone.
   graph.reset();
   resources.Release(std::move(holds));
 }

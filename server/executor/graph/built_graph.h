@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,6 +18,7 @@
 #include "core/cuda/graph_node.h"
 #include "cuda.h"
 #include "holdfast/v1/graph_commands.pb.h"
+#include "server/executor/graph/node_index.h"
 #include "server/executor/graph/node_path.h"
 #include "server/executor/operand_scope.h"
 #include "server/executor/quota.h"
@@ -30,7 +30,7 @@ struct BuiltNode;
 // The nodes of one definition, in its order.
 struct BuiltLevel {
   std::vector<BuiltNode> nodes;
-  absl::flat_hash_map<uint32_t, size_t> index;  // by id
+  NodeIndex index;
 
   // Null: there is no such node.
   const BuiltNode* Find(uint32_t id) const;
@@ -113,6 +113,14 @@ class BuiltGraph {
   // and the node of this graph: they differ in number, kind or edges.
   absl::Status CheckSameShape(const BuiltGraph& other) const;
 
+  // The text of DrawGraph while a client fetches it in pieces; null: none is
+  // kept. Not part of the graph's value.
+  struct Drawing {
+    bool verbose = false;
+    std::string text;
+  };
+  std::unique_ptr<const Drawing>& drawing() const { return drawing_; }
+
   // Where the node with this CUDA handle stands; empty if it is not here.
   NodePath PathOf(CUgraphNode node) const;
 
@@ -123,6 +131,7 @@ class BuiltGraph {
   void SumUses(const BuiltLevel& level, bool in_branch);
 
   // The graph ends before what its nodes use.
+  HoldSet holds_;
   BuiltLevel nodes_;
   GraphConditions conditions_;
   std::vector<std::shared_ptr<cuda::Event>> recorded_;
@@ -131,6 +140,7 @@ class BuiltGraph {
   KernelNames kernels_;
   std::vector<const BuiltNode*> waiting_;
   bool allocates_ = false;
+  mutable std::unique_ptr<const Drawing> drawing_;
   Charge charge_;  // of graph nodes
   std::shared_ptr<cuda::Graph> graph_;
 };

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "proto/protocol_limits.h"
+#include "server/executor/graph/node_index.h"
 #include "server/executor/graph/node_path.h"
 
 namespace holdfast::executor {
@@ -126,15 +126,13 @@ class Checker {
       return path_.Prefix(OverLimit("nodes", kMaxGraphNodes));
     }
     HOLDFAST_RETURN_IF_ERROR(Declare(definition));
-    absl::flat_hash_set<uint32_t> earlier;
-    earlier.reserve(static_cast<size_t>(definition.nodes_size()));
+    NodeIndex earlier;
     for (const v1::GraphNode& node : definition.nodes()) {
       path_.Enter(node.id());
       const absl::Status status = CheckNode(node, place, earlier);
       if (!status.ok()) return path_.Prefix(status);
       HOLDFAST_RETURN_IF_ERROR(DescendFrom(node, place, depth));
       path_.Leave();
-      earlier.insert(node.id());
     }
     return absl::OkStatus();
   }
@@ -155,30 +153,32 @@ class Checker {
     return absl::OkStatus();
   }
 
+  // Adds the node to those that stand earlier.
   absl::Status CheckNode(const v1::GraphNode& node, Place place,
-                         const absl::flat_hash_set<uint32_t>& earlier) {
-    if (earlier.contains(node.id())) {
+                         NodeIndex& earlier) {
+    const absl::Status edges = CheckEdges(node, earlier);
+    if (!earlier.Append(node.id())) {
       return absl::InvalidArgumentError("another node has the same id");
     }
-    HOLDFAST_RETURN_IF_ERROR(CheckEdges(node, earlier));
+    HOLDFAST_RETURN_IF_ERROR(edges);
     HOLDFAST_RETURN_IF_ERROR(CheckPlace(node.operation_case(), place));
     if (!node.has_conditional()) return absl::OkStatus();
     HOLDFAST_RETURN_IF_ERROR(CheckBranchCount(node.conditional()));
     return Test(node.conditional().condition());
   }
 
-  absl::Status CheckEdges(const v1::GraphNode& node,
-                          const absl::flat_hash_set<uint32_t>& earlier) {
+  absl::Status CheckEdges(const v1::GraphNode& node, const NodeIndex& earlier) {
     size_.edges += static_cast<uint64_t>(node.after_size());
     if (size_.edges > kMaxGraphEdges) {
       return OverLimit("dependencies", kMaxGraphEdges);
     }
     for (const uint32_t id : node.after()) {
-      if (earlier.contains(id)) continue;
+      if (earlier.Find(id).has_value()) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("it is to come after node ", id,
                        ", which does not stand earlier in the definition"));
     }
+    if (node.after_size() <= 1) return absl::OkStatus();
     sorted_.assign(node.after().begin(), node.after().end());
     std::sort(sorted_.begin(), sorted_.end());
     const auto twice = std::adjacent_find(sorted_.begin(), sorted_.end());

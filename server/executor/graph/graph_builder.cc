@@ -134,7 +134,6 @@ class GraphBuilder {
     if (!made.ok()) return path_.Prefix(made);
     const auto count = static_cast<size_t>(definition.nodes_size());
     built->nodes.reserve(count);
-    built->index.reserve(count);
     for (const v1::GraphNode& node : definition.nodes()) {
       path_.Enter(node.id());
       BuiltNode& added = built->nodes.emplace_back();
@@ -146,7 +145,7 @@ class GraphBuilder {
       const absl::Status status = AddNode(node, level, *built, &added);
       if (!status.ok()) return path_.Prefix(status);
       HOLDFAST_RETURN_IF_ERROR(AddInner(node, level, &added));
-      built->index.emplace(node.id(), built->nodes.size() - 1);
+      built->index.Append(node.id());
       path_.Leave();
     }
     return absl::OkStatus();
@@ -158,8 +157,8 @@ class GraphBuilder {
     HOLDFAST_ASSIGN_OR_RETURN(added->parameters, Describe(node, level, added));
     absl::InlinedVector<CUgraphNode, 8> after;
     for (const uint32_t id : node.after()) {
-      const size_t position = earlier.index.at(id);
-      added->after.push_back(static_cast<uint32_t>(position));
+      const uint32_t position = *earlier.index.Find(id);
+      added->after.push_back(position);
       after.push_back(earlier.nodes[position].handle);
     }
     HOLDFAST_ASSIGN_OR_RETURN(
@@ -180,13 +179,16 @@ class GraphBuilder {
     }
     if (node.has_child()) return EmptyChild();
     if (node.has_conditional()) return Conditional(node, level);
-    return ToNode(
-        {resources_, added->device, &added->uses, &built_->conditions_}, node,
-        added->device_is_fixed);
+    return ToNode(ScopeOf(added), node, added->device_is_fixed);
   }
 
   absl::Status Keep(uint64_t buffer, BuiltNode* added) {
-    return KeepMemory({resources_, added->device, &added->uses}, buffer);
+    return KeepMemory(ScopeOf(added), buffer);
+  }
+
+  OperandScope ScopeOf(BuiltNode* added) {
+    return {resources_, added->device, &added->uses, &built_->holds_,
+            &built_->conditions_};
   }
 
   absl::StatusOr<cuda::GraphNode> EmptyChild() {

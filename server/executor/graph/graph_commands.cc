@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -49,6 +50,21 @@ absl::Status UpdateWhole(Resources& resources, GraphExecResource& exec,
   HOLDFAST_RETURN_IF_ERROR(exec.instance->Update(resources, found->graph));
   found->instance = exec.instance;
   return absl::OkStatus();
+}
+
+// A drawing is fetched in pieces, so it is kept until the last one was: drawing
+// the whole for each would take time in proportion to its square. A session
+// keeps one.
+const std::string& DrawingOf(Resources& resources, const BuiltGraph& graph,
+                             bool verbose) {
+  auto& kept = graph.drawing();
+  if (kept == nullptr || kept->verbose != verbose) {
+    resources.graphs.ForEach(
+        [](GraphResource& other) { other.graph->drawing() = nullptr; });
+    kept = std::make_unique<const BuiltGraph::Drawing>(
+        BuiltGraph::Drawing{verbose, Draw(graph, verbose)});
+  }
+  return kept->text;
 }
 
 }  // namespace
@@ -171,11 +187,13 @@ absl::Status Handle(const CommandContext& context,
                     const v1::DrawGraph& command) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto graph,
                             FindGraph(context.resources, command.graph()));
-  const std::string dot = Draw(*graph, command.verbose());
+  const std::string& dot =
+      DrawingOf(context.resources, *graph, command.verbose());
   const size_t at = std::min<uint64_t>(command.offset(), dot.size());
   v1::Result result;
   result.mutable_drawing()->set_dot(dot.substr(at, kMaxInlineBytes));
   result.mutable_drawing()->set_size(dot.size());
+  if (dot.size() - at <= kMaxInlineBytes) graph->drawing() = nullptr;
   context.Reply(std::move(result));
   return absl::OkStatus();
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/graph/graph_instance.h"
 
-#include <cstring>
-#include <iterator>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
@@ -38,14 +39,6 @@ bool CanBeDisabled(v1::GraphNode::OperationCase operation) {
   }
 }
 
-// Compares bytes: those of an attribute that are not used are 0.
-bool SameAttributes(const cuda::GraphNode& a, const cuda::GraphNode& b) {
-  const auto left = a.attributes(), right = b.attributes();
-  return left.size() == right.size() &&
-         (left.empty() || std::memcmp(left.data(), right.data(),
-                                      left.size() * sizeof left[0]) == 0);
-}
-
 // FAILED_PRECONDITION: CUDA does not change this in place.
 absl::Status CheckChange(const cuda::GraphNode& from,
                          const cuda::GraphNode& to) {
@@ -54,10 +47,23 @@ absl::Status CheckChange(const cuda::GraphNode& from,
         "a copy or fill of 0 bytes and one of more are different nodes for "
         "CUDA: it cannot change one into the other");
   }
-  if (SameAttributes(from, to)) return absl::OkStatus();
+  if (from.SameAttributes(to)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "CUDA cannot change a node's cluster, cooperation or launch attributes "
       "in an instantiated graph");
+}
+
+NodePath PathTo(const v1::GraphNodeUpdate& update) {
+  NodePath path;
+  for (const uint32_t id : update.within()) path.Enter(id);
+  path.Enter(update.id());
+  return path;
+}
+
+// Do launches depend on more of it than its parameters?
+bool NeedsSum(const NodeUses& uses) {
+  return !uses.peers.empty() || uses.recorded != nullptr ||
+         uses.awaited.has_value();
 }
 
 }  // namespace
@@ -84,8 +90,7 @@ void GraphInstance::Release(Resources& resources,
                             std::shared_ptr<GraphInstance> instance) {
   std::vector<Hold> holds;
   for (auto& [node, change] : instance->changes_) {
-    holds.insert(holds.end(), change.uses.holds.begin(),
-                 change.uses.holds.end());
+    LetGo(std::move(change.holds), &holds);
   }
   auto source = std::move(instance->source_);
   auto current = std::move(instance->current_);
@@ -168,9 +173,10 @@ absl::Status GraphInstance::Update(Resources& resources,
   if (!status.ok()) return graph->PathOf(failed).Prefix(status);
   std::vector<Hold> released;
   for (auto& [node, change] : changes_) {
-    std::move(change.uses.holds.begin(), change.uses.holds.end(),
-              std::back_inserter(released));
-    change = {.enabled = change.enabled};
+    LetGo(std::move(change.holds), &released);
+    const bool enabled = change.enabled;
+    change = Change();
+    change.enabled = enabled;
   }
   auto before = std::exchange(current_, std::move(graph));
   SumUses();
@@ -183,122 +189,167 @@ absl::Status GraphInstance::Locate(const v1::GraphNodeUpdate& update,
                                    PreparedUpdate* prepared) const {
   const BuiltLevel* level = &source_->nodes();
   const BuiltLevel* current = &current_->nodes();
+  NodePath path;
   for (const uint32_t id : update.within()) {
-    prepared->path.Enter(id);
-    const BuiltNode* node = level->Find(id);
-    if (node == nullptr || node->operation != v1::GraphNode::kChild) {
-      return absl::NotFoundError(
-          absl::StrCat("the graph has no child node ", id, " there"));
+    path.Enter(id);
+    const auto position = level->index.Find(id);
+    if (!position.has_value() ||
+        level->nodes[*position].operation != v1::GraphNode::kChild) {
+      return path.Prefix(absl::NotFoundError(
+          absl::StrCat("the graph has no child node ", id, " there")));
     }
-    current = &current->nodes[level->index.at(id)].inner.front();
-    level = &node->inner.front();
+    current = &current->nodes[*position].inner.front();
+    level = &level->nodes[*position].inner.front();
   }
-  prepared->path.Enter(update.id());
-  prepared->node = level->Find(update.id());
-  if (prepared->node == nullptr) {
-    return absl::NotFoundError("the graph has no such node");
+  const auto position = level->index.Find(update.id());
+  if (!position.has_value()) {
+    path.Enter(update.id());
+    return path.Prefix(absl::NotFoundError("the graph has no such node"));
   }
-  prepared->current = &current->nodes[level->index.at(update.id())];
+  prepared->node = &level->nodes[*position];
+  prepared->current = &current->nodes[*position];
   return absl::OkStatus();
 }
 
-absl::StatusOr<GraphInstance::PreparedUpdate> GraphInstance::Prepare(
-    Resources& resources, const v1::GraphNodeUpdate& update) {
-  PreparedUpdate prepared;
-  const auto prepare = [&]() -> absl::Status {
-    HOLDFAST_RETURN_IF_ERROR(Locate(update, &prepared));
-    const BuiltNode& node = *prepared.node;
-    if (update.change_case() == v1::GraphNodeUpdate::kEnabled) {
-      prepared.enabled = update.enabled();
-      if (CanBeDisabled(node.operation)) return absl::OkStatus();
-      return absl::InvalidArgumentError(
-          "only launches, copies and fills can be disabled");
-    }
-    if (!update.has_node()) {
-      return absl::InvalidArgumentError("an update that changes nothing");
-    }
-    const v1::GraphNode& changed = update.node();
-    if (changed.operation_case() != node.operation || !node.inner.empty()) {
-      return absl::InvalidArgumentError(
-          "an update has an operation of the same kind as the node, which is "
-          "no child graph and no conditional node");
-    }
-    if (changed.has_device() && changed.device() != node.device) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the node is on device ", node.device,
-                       " and cannot move to device ", changed.device()));
-    }
-    HOLDFAST_ASSIGN_OR_RETURN(
-        prepared.parameters,
-        ToNode({resources, node.device, &prepared.uses, &source_->conditions()},
-               changed, node.device_is_fixed));
-    return CheckChange(prepared.current->parameters, *prepared.parameters);
-  };
-  const absl::Status status = prepare();
-  if (!status.ok()) return prepared.path.Prefix(status);
-  return prepared;
+const cuda::GraphNode& GraphInstance::ParametersOf(
+    const PreparedUpdate& update) const {
+  const auto found = changes_.find(update.node);
+  return found != changes_.end() && found->second.parameters.has_value()
+             ? *found->second.parameters
+             : update.current->parameters;
 }
 
-absl::Status GraphInstance::Apply(PreparedUpdate& update) {
-  absl::Status status =
+absl::Status GraphInstance::PrepareParameters(Resources& resources,
+                                              const v1::GraphNode& changed,
+                                              HoldSet* holds,
+                                              PreparedUpdate* prepared) const {
+  const BuiltNode& node = *prepared->node;
+  if (changed.operation_case() != node.operation || !node.inner.empty()) {
+    return absl::InvalidArgumentError(
+        "an update has an operation of the same kind as the node, which is "
+        "no child graph and no conditional node");
+  }
+  if (changed.has_device() && changed.device() != node.device) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the node is on device ", node.device,
+                     " and cannot move to device ", changed.device()));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(prepared->parameters,
+                            ToNode({resources, node.device, &prepared->uses,
+                                    holds, &source_->conditions()},
+                                   changed, node.device_is_fixed));
+  prepared->is_change =
+      !ParametersOf(*prepared).IsSameAs(*prepared->parameters);
+  return CheckChange(prepared->current->parameters, *prepared->parameters);
+}
+
+absl::Status GraphInstance::Prepare(Resources& resources,
+                                    const v1::GraphNodeUpdate& update,
+                                    HoldSet* holds,
+                                    PreparedUpdate* prepared) const {
+  switch (update.change_case()) {
+    case v1::GraphNodeUpdate::kNode:
+      return PrepareParameters(resources, update.node(), holds, prepared);
+    case v1::GraphNodeUpdate::kEnabled:
+      prepared->enabled = update.enabled();
+      if (CanBeDisabled(prepared->node->operation)) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          "only launches, copies and fills can be disabled");
+    case v1::GraphNodeUpdate::CHANGE_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("an update that changes nothing");
+}
+
+absl::Status GraphInstance::PrepareAll(
+    Resources& resources, const v1::GraphNodeUpdates& updates, HoldSet* holds,
+    std::vector<PreparedUpdate>* prepared) const {
+  prepared->reserve(static_cast<size_t>(updates.nodes_size()));
+  const BuiltNode* last = nullptr;
+  bool each_once = true;
+  for (const v1::GraphNodeUpdate& update : updates.nodes()) {
+    PreparedUpdate& next = prepared->emplace_back();
+    HOLDFAST_RETURN_IF_ERROR(Locate(update, &next));
+    const absl::Status status = Prepare(resources, update, holds, &next);
+    if (!status.ok()) return PathTo(update).Prefix(status);
+    each_once &= last == nullptr || std::less<>()(last, next.node);
+    last = next.node;
+  }
+  if (each_once) return absl::OkStatus();
+  // A node may come twice: which of its parameters are new is not known.
+  for (PreparedUpdate& update : *prepared) update.is_change = true;
+  return absl::OkStatus();
+}
+
+absl::Status GraphInstance::Apply(const PreparedUpdate& update) {
+  if (!update.is_change) return absl::OkStatus();
+  const absl::Status status =
       update.parameters.has_value()
           ? exec_->SetNode(update.node->handle, *update.parameters)
           : exec_->SetEnabled(update.node->handle, update.enabled);
-  if (absl::IsInvalidArgument(status)) {
-    // Nothing is wrong with the parameters: a graph could have been made of
-    // them.
-    status = absl::Status(absl::StatusCode::kFailedPrecondition,
-                          absl::StrCat("the driver does not change this in "
-                                       "place: ",
-                                       status.message()));
-  }
-  return update.path.Prefix(status);
+  if (!absl::IsInvalidArgument(status)) return status;
+  // Nothing is wrong with the parameters: a graph could have been made of
+  // them.
+  return absl::Status(absl::StatusCode::kFailedPrecondition,
+                      absl::StrCat("the driver does not change this in place: ",
+                                   status.message()));
 }
 
-void GraphInstance::Undo(PreparedUpdate& update) {
-  const auto found = changes_.find(update.node);
+void GraphInstance::Undo(const PreparedUpdate& update) {
+  if (!update.is_change) return;
   absl::Status status;
-  if (!update.parameters.has_value()) {
+  if (update.parameters.has_value()) {
+    status = exec_->SetNode(update.node->handle, ParametersOf(update));
+  } else {
+    const auto found = changes_.find(update.node);
     status = exec_->SetEnabled(
         update.node->handle, found == changes_.end() || found->second.enabled);
-  } else if (found != changes_.end() && found->second.parameters.has_value()) {
-    status = exec_->SetNode(update.node->handle, *found->second.parameters);
-  } else {
-    status = exec_->SetNode(update.node->handle, update.current->parameters);
   }
   if (!status.ok()) LogWarning("taking back an update: ", status.message());
 }
 
-void GraphInstance::Commit(PreparedUpdate update, std::vector<Hold>* released) {
+void GraphInstance::LetGo(SharedHolds holds, std::vector<Hold>* released) {
+  if (holds == nullptr || holds.use_count() > 1) return;
+  released->insert(released->end(), holds->holds().begin(),
+                   holds->holds().end());
+}
+
+bool GraphInstance::Commit(PreparedUpdate&& update, const SharedHolds& holds,
+                           std::vector<Hold>* released) {
   Change& change = changes_[update.node];
   if (!update.parameters.has_value()) {
     change.enabled = update.enabled;
-    return;
+    return false;
   }
-  std::move(change.uses.holds.begin(), change.uses.holds.end(),
-            std::back_inserter(*released));
+  const bool needs_sum = NeedsSum(change.uses) || NeedsSum(update.uses) ||
+                         NeedsSum(update.current->uses);
+  LetGo(std::exchange(change.holds, holds), released);
+  kernels_.Add(update.uses);
   change.parameters = std::move(update.parameters);
   change.uses = std::move(update.uses);
+  return needs_sum;
 }
 
 absl::Status GraphInstance::Update(Resources& resources,
                                    const v1::GraphNodeUpdates& updates) {
+  const auto holds = std::make_shared<HoldSet>();
   std::vector<PreparedUpdate> prepared;
-  prepared.reserve(static_cast<size_t>(updates.nodes_size()));
-  for (const v1::GraphNodeUpdate& update : updates.nodes()) {
-    HOLDFAST_ASSIGN_OR_RETURN(prepared.emplace_back(),
-                              Prepare(resources, update));
-  }
+  HOLDFAST_RETURN_IF_ERROR(
+      PrepareAll(resources, updates, holds.get(), &prepared));
   for (size_t i = 0; i < prepared.size(); ++i) {
     const absl::Status status = Apply(prepared[i]);
     if (status.ok()) continue;
+    const NodePath path = PathTo(updates.nodes(static_cast<int>(i)));
     while (i > 0) Undo(prepared[--i]);
-    return status;
+    return path.Prefix(status);
   }
   std::vector<Hold> released;
-  for (PreparedUpdate& update : prepared) Commit(std::move(update), &released);
-  SumUses();
-  resources.Release(std::move(released));
+  bool needs_sum = false;
+  for (PreparedUpdate& update : prepared) {
+    needs_sum |= Commit(std::move(update), holds, &released);
+  }
+  if (needs_sum) SumUses();
+  if (!released.empty()) resources.Release(std::move(released));
   return absl::OkStatus();
 }
 

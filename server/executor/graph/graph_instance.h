@@ -53,31 +53,49 @@ class GraphInstance {
                       const v1::GraphNodeUpdates& updates);
 
  private:
+  // Shared by the nodes that one update has changed: what it keeps is kept
+  // until each of them has been changed again. The journal counts on that,
+  // which has one step of an update (recovery/journal_step.h).
+  using SharedHolds = std::shared_ptr<HoldSet>;
+
   // How one node differs from the graph whose parameters the instance has.
   struct Change {
     std::optional<cuda::GraphNode> parameters;
     NodeUses uses;
+    SharedHolds holds;
     bool enabled = true;
   };
   // One update of a node, looked up and checked.
   struct PreparedUpdate {
-    NodePath path;
     const BuiltNode* node = nullptr;     // in source_
     const BuiltNode* current = nullptr;  // in current_
     std::optional<cuda::GraphNode> parameters;
     NodeUses uses;
-    bool enabled = true;  // if there are no parameters
+    bool enabled = true;    // if there are no parameters
+    bool is_change = true;  // false: the driver's node is like that already
   };
 
   GraphInstance() = default;
 
-  absl::StatusOr<PreparedUpdate> Prepare(Resources& resources,
-                                         const v1::GraphNodeUpdate& update);
+  absl::Status PrepareAll(Resources& resources,
+                          const v1::GraphNodeUpdates& updates, HoldSet* holds,
+                          std::vector<PreparedUpdate>* prepared) const;
+  absl::Status Prepare(Resources& resources, const v1::GraphNodeUpdate& update,
+                       HoldSet* holds, PreparedUpdate* prepared) const;
+  absl::Status PrepareParameters(Resources& resources,
+                                 const v1::GraphNode& changed, HoldSet* holds,
+                                 PreparedUpdate* prepared) const;
   absl::Status Locate(const v1::GraphNodeUpdate& update,
                       PreparedUpdate* prepared) const;
-  absl::Status Apply(PreparedUpdate& update);
-  void Undo(PreparedUpdate& update);
-  void Commit(PreparedUpdate update, std::vector<Hold>* released);
+  // The parameters that the driver's node has.
+  const cuda::GraphNode& ParametersOf(const PreparedUpdate& update) const;
+  absl::Status Apply(const PreparedUpdate& update);
+  void Undo(const PreparedUpdate& update);
+  // Returns true if SumUses is to be called.
+  bool Commit(PreparedUpdate&& update, const SharedHolds& holds,
+              std::vector<Hold>* released);
+  // Gives up a change's share of `holds`.
+  static void LetGo(SharedHolds holds, std::vector<Hold>* released);
   void SumUses();
   // A launch was given to the stream: its waits may stand there.
   absl::Status ReportWaits(Resources& resources, const cuda::Stream& stream,

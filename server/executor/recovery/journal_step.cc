@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/handle.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -225,10 +226,20 @@ std::string PeerKeyOf(const Command& command) {
 
 // A whole update has the key above those of the nodes' parameters, which it
 // replaces: an earlier update of a node would hold resources that the instance
-// has let go since. What is enabled stays as it is and has a key apart.
+// has let go since. What is enabled stays as it is and has a key apart. A step
+// of several nodes has the keys of all of them (journal/live_records.h).
 std::string KeyOf(const v1::UpdateGraphExec& command) {
   const uint64_t exec = command.graph_exec();
   if (!command.has_nodes()) return absl::StrCat("update ", exec);
+  if (command.nodes().nodes_size() > 1) {
+    return absl::StrCat(
+        "update ", exec, "/{",
+        absl::StrJoin(command.nodes().nodes(), ",",
+                      [](std::string* to, const v1::GraphNodeUpdate& update) {
+                        absl::StrAppend(to, update.id());
+                      }),
+        "}");
+  }
   const v1::GraphNodeUpdate& update = command.nodes().nodes(0);
   std::string key =
       absl::StrCat(update.has_node() ? "update " : "enabled ", exec);
@@ -373,7 +384,7 @@ uint64_t EndedBy(const v1::Command& command) {
   }
 }
 
-void VisitSteps(const v1::Command& command, Resources& resources,
+void VisitSteps(const v1::Command& command, Resources& resources, bool one_step,
                 google::protobuf::Arena& arena,
                 absl::FunctionRef<void(const JournalRecord& step)> visit) {
   using google::protobuf::Arena;
@@ -381,7 +392,7 @@ void VisitSteps(const v1::Command& command, Resources& resources,
   const auto& updates = update_of.nodes().nodes();
   if (update_of.has_nodes() && updates.empty()) return;
   auto& record = *Arena::CreateMessage<JournalRecord>(&arena);
-  if (updates.size() <= 1) {
+  if (one_step || updates.size() <= 1) {
     SetStep(command, resources, &record);
     visit(record);
     record.unsafe_arena_release_command();

@@ -19,12 +19,13 @@ bool IsJournaled(const v1::Command& command);
 uint64_t EndedBy(const v1::Command& command);
 
 // Visits the steps that the journal has of a command that was carried out:
-// mostly one; an update of several nodes of a graph has one for each, since a
-// later one replaces it. A resource that no successor could make again is a
-// step with the reason (`error`). A step is made in `arena`, refers to
-// `command` and is valid during its visit. REQUIRES: IsJournaled(command).
+// mostly one; an update of several nodes of a graph has one for each, which a
+// later one replaces, unless `one_step` (update_sets.h). A resource that no
+// successor could make again is a step with the reason (`error`). A step is
+// made in `arena`, refers to `command` and is valid during its visit.
+// REQUIRES: IsJournaled(command).
 void VisitSteps(
-    const v1::Command& command, Resources& resources,
+    const v1::Command& command, Resources& resources, bool one_step,
     google::protobuf::Arena& arena,
     absl::FunctionRef<void(const internal::JournalRecord& step)> visit);
 

@@ -108,8 +108,10 @@ void SessionJournal::End(uint64_t sequence, const v1::Command& command,
 void SessionJournal::Note(const v1::Command& command,
                           const absl::Status& status, Resources& resources) {
   const uint64_t ended = status.ok() ? EndedBy(command) : 0;
+  if (ended != 0) update_sets_.Forget(ended);
   if (ended != 0 && writer_->Retract(ended)) return;
-  VisitSteps(command, resources, arena_,
+  const bool one_step = update_sets_.IsOneStep(command.update_graph_exec());
+  VisitSteps(command, resources, one_step, arena_,
              [&](const internal::JournalRecord& step) {
                if (status.ok()) {
                  Append(step);

@@ -12,6 +12,7 @@
 #include "google/protobuf/arena.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/commands.pb.h"
+#include "server/executor/recovery/update_sets.h"
 #include "server/executor/resources.h"
 #include "server/journal/journal_writer.h"
 
@@ -55,6 +56,7 @@ class SessionJournal {
                      const absl::Status& status, const Resources& resources);
 
   const std::unique_ptr<journal::JournalWriter> writer_;
+  UpdateSets update_sets_;
   // Where the records of one command are made.
   const std::unique_ptr<char[]> block_;
   google::protobuf::Arena arena_;

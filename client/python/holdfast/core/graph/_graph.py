@@ -11,7 +11,7 @@ class GraphCompleteOptions(Options):
     """How a graph is made ready.
 
     Fields:
-        auto_free_on_launch (False): a launch first frees what the launch before it left allocated.
+        auto_free_on_launch (False): allowed and without effect: a graph's memory is made with the graph, no launch allocates.
         upload_stream (None): the graph is brought to the device on this stream.
         device_launch (False): not served.
         use_node_priority (False): launches keep the priority of their nodes, not the stream's.
