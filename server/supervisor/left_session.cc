@@ -55,7 +55,8 @@ absl::Status Session::Park(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
     const auto settled = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return state_ != State::STATE_RECOVERING && !suspending_;
+      return state_ != State::STATE_RECOVERING && !suspending_ &&
+             resuming_ == 0;
     };
     if (!mutex_.AwaitWithDeadline(absl::Condition(&settled), deadline)) {
       return absl::DeadlineExceededError(
@@ -65,6 +66,7 @@ absl::Status Session::Park(absl::Time deadline) {
     }
     // In any other state nothing of it runs.
     if (state_ != State::STATE_ACTIVE && state_ != State::STATE_DETACHED) {
+      held_ = true;
       if (last_fault_.suspended()) executor_->NoteIdle();
       return absl::OkStatus();
     }
@@ -88,6 +90,7 @@ void Session::Unpark(absl::Time deadline) {
   std::shared_ptr<Executor> executor;
   {
     absl::MutexLock lock(&mutex_);
+    held_ = false;
     if (!parked_) return;
     executor = executor_;
   }

@@ -490,6 +490,13 @@ absl::StatusOr<v1::AcknowledgeFaultResponse> Session::AcknowledgeFault(
         response.set_epoch(epoch_);
         return response;
       }
+      const auto free = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return !held_ || state_ == State::STATE_CLOSING;
+      };
+      if (!mutex_.AwaitWithDeadline(absl::Condition(&free), deadline)) {
+        return absl::DeadlineExceededError(
+            "the daemon makes way for another, which has the session resumed");
+      }
       HOLDFAST_RETURN_IF_ERROR(CheckAcknowledged(epoch));
       if (holdings_ != nullptr && !recovering_ && !suspending_) StartRecovery();
       const auto ready = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -498,11 +505,13 @@ absl::StatusOr<v1::AcknowledgeFaultResponse> Session::AcknowledgeFault(
       if (!mutex_.AwaitWithDeadline(absl::Condition(&ready), deadline)) {
         return absl::DeadlineExceededError("the session is still recovering");
       }
-      if (state_ != State::STATE_FAULTED) continue;
+      if (state_ != State::STATE_FAULTED || held_) continue;
       executor = executor_;
+      ++resuming_;
     }
     const absl::Status resumed = executor->Resume(deadline);
     absl::MutexLock lock(&mutex_);
+    --resuming_;
     if (resumed.ok() && executor == executor_ && Faulted()) {
       state_ = detached_ ? State::STATE_DETACHED : State::STATE_ACTIVE;
       v1::AcknowledgeFaultResponse response;

@@ -320,6 +320,11 @@ class Session {
     RestartKeeper on_restart;
   };
   std::map<int64_t, Keepers> keepers_ ABSL_GUARDED_BY(keepers_mutex_);
+
+  // Acknowledgements that have their executor serve just now; and whether they
+  // have to wait, since nothing is to begin in a daemon that makes way.
+  int resuming_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool held_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace holdfast

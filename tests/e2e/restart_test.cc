@@ -596,8 +596,12 @@ TEST(KeeperTest, KillsOfEveryRoleInASeededOrderLoseNothingThatWasDone) {
   const pid_t daemon = ChildOf(keeper.pid());
   const pid_t spawner = ChildOf(daemon);
   ASSERT_EQ(kill(keeper.pid(), SIGKILL), 0);
-  EXPECT_TRUE(Eventually(
-      [&] { return kill(daemon, 0) != 0 && kill(spawner, 0) != 0; }));
+  // One that has ended and whose end nobody has taken has no command line.
+  const auto is_gone = [](pid_t pid) {
+    std::ifstream file(absl::StrCat("/proc/", pid, "/cmdline"));
+    return file.peek() == std::ifstream::traits_type::eof();
+  };
+  EXPECT_TRUE(Eventually([&] { return is_gone(daemon) && is_gone(spawner); }));
 }
 
 // Opens sessions on a daemon, to look at a collection.
