@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Functions that have to be outlined are the strongly connected parts of the
+// graph of calls, and the functions whose addresses are taken if the kernel,
+// directly or not, calls through a register.
 #include "core/software/analysis/call_graph.h"
 
 #include <algorithm>

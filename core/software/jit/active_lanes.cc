@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Mask() loads the word of running lanes each time. LLVM joins the loads; a
+// value kept across instructions would be wrong behind a convergence point.
 #include "core/software/jit/active_lanes.h"
 
 namespace holdfast::software::jit {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// An address is a number of 64 bits until the access itself, where it becomes a
+// pointer: LLVM then knows nothing of what it points to, and moves no access
+// over the test of the number.
 #include "core/software/jit/addresses.h"
 
 namespace holdfast::software::jit {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Operands are read in whatever shape they have, and brought to that of the
+// result. Long operations on vectors, such as divisions, are functions of their
+// own ("routines"), so that code stays short.
 #include "core/software/jit/arithmetic_emitter.h"
 
 #include <algorithm>

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// cp.async moves words of four bytes, each by an ordinary load and store of all
+// lanes. A copy may have fewer valid source bytes than it writes: the rest are
+// zeros, and lanes without any valid byte may have any source address, so that
+// these lanes are left out of the test of addresses.
 #include "core/software/jit/async_emitter.h"
 
 #include "core/software/runtime/abi.h"

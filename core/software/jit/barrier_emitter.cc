@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A barrier is known by its number and counts rounds. A lane that arrives gets
+// the number of the round under way, and may go on when the barrier has
+// completed it; so a slow lane cannot miss the end of its round.
 #include "core/software/jit/barrier_emitter.h"
 
 namespace holdfast::software::jit {
@@ -35,6 +39,8 @@ BarrierEmitter::Round BarrierEmitter::Arrive(const Step& step,
                                              llvm::Value* lanes,
                                              llvm::Value* live) const {
   runtime_.NoteInstruction(step);
+  // [d,] barrier[, threads][, predicate]; the first lane's operands count for
+  // all.
   const size_t at = BarrierOperand(step.instruction);
   const auto& operands = step.instruction.operands;
   const bool reduces = at == 1;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A function of the runtime gets arrays of 32 values, one for each argument,
+// and the bits of the lanes that call. It runs once for the whole warp.
 #include "core/software/jit/call_emitter.h"
 
 namespace holdfast::software::jit {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What all ways have in common: a block is its instructions in order, and one
+// branch. Whatever differs is a call of the ControlFlow.
 #include "core/software/jit/control_flow.h"
 
 namespace holdfast::software::jit {

@@ -9,6 +9,7 @@ namespace holdfast::software::jit {
 std::vector<bool> MaskedBlocksFrom(const lower::Kernel& kernel,
                                    const KernelFacts& facts,
                                    const std::set<int>& roots) {
+  // A search over the edges of the flow graph.
   std::vector<bool> reachable(kernel.blocks.size(), false);
   std::vector<int> open(roots.begin(), roots.end());
   while (!open.empty()) {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The order of members is the order of construction: each emitter keeps
+// references to those in front of it. Hints that change no result, such as
+// prefetch and applypriority, emit nothing.
 #include "core/software/jit/instruction_emitter.h"
 
 namespace holdfast::software::jit {

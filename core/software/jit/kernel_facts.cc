@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Both modes are analysed, whichever part is wanted: a register is handed from
+// one function to the other, so each needs to know both shapes.
 #include "core/software/jit/kernel_facts.h"
 
 #include "core/software/analysis/control_flow.h"

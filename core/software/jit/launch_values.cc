@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Everything here is invariant while a kernel runs, and dominates all code, so
+// that LLVM keeps what is used often in registers and drops the rest.
 #include "core/software/jit/launch_values.h"
 
 #include "core/software/jit/object_writer.h"

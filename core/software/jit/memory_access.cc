@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Under a mask, a lane that does not run must not touch its address, which need
+// not be a good one. A scalar access for many lanes therefore goes to a place
+// that is always good if none of them runs; vector accesses have a mask.
 #include "core/software/jit/memory_access.h"
 
 #include "core/software/jit/access_marker.h"
@@ -119,6 +123,7 @@ void MemoryAccess::StoreUniform(const Step& step, const Value& address,
   runtime_.NoteLanes(bits);
   llvm::Value* scalar = value.parts[0];
   if (!value.shape.uniform()) {
+    // The number of the highest bit.
     llvm::Value* lane = b_.CreateSub(
         b_.I32(31),
         b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits, b_.getTrue()));

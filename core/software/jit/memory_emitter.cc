@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// ld and st choose among three ways for all elements of a lane: whole, where
+// other threads must see all or nothing; in groups, where shuffles are cheaper
+// than accesses; else element by element.
 #include "core/software/jit/memory_emitter.h"
 
 #include "core/software/runtime/shared_memory.h"

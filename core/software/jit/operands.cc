@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A source operand is read as the type that the instruction works on, whatever
+// its own is: PTX lets a register of another type of the same size stand there.
+// Where a lane runs alone, each value is brought to that lane here, so that the
+// emitters above need not know of it.
 #include "core/software/jit/operands.h"
 
 #include <cstring>
@@ -40,6 +45,7 @@ Value Operands::Read(const ActiveLanes& lanes, const Operand& operand,
 }
 
 Value Operands::ReadConstant(const Operand& operand, Type type) const {
+  // A decimal constant is a double; a narrow operation gets it rounded once.
   uint64_t bits = operand.bits;
   if (operand.kind == Operand::Kind::kFloat64 && type == Type::kF32) {
     double wide;
@@ -57,6 +63,8 @@ Value Operands::ReadConstant(const Operand& operand, Type type) const {
 void Operands::Write(const ActiveLanes& lanes, const Operand& operand,
                      const Value& value) const {
   if (operand.kind != Operand::Kind::kRegister) return;  // the sink
+  // The other lanes have values to keep only if there can be others: in masked
+  // code, in a region, or under a guard.
   const bool keep = (c_.mode == Mode::kMasked || lanes.region != nullptr) &&
                     !c_.facts.shapes[1].overwrite[operand.index];
   llvm::Value* mask = keep || lanes.guard != nullptr ? lanes.Mask(b_) : nullptr;

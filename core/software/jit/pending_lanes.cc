@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Each word is loaded, changed and stored at once. LLVM keeps none in registers
+// between blocks, since masked code can go from any block to any other.
 #include "core/software/jit/pending_lanes.h"
 
 namespace holdfast::software::jit {

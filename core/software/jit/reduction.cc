@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The chunks are joined to one vector of 32 lanes first, and LLVM reduces that:
+// by halves, in logarithmic depth.
 #include "core/software/jit/reduction.h"
 
 namespace holdfast::software::jit {

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A register has storage only once something asks for it, so that registers
+// which optimisation has made useless cost nothing. A part of it is a scalar or
+// a vector, as its shape says; a varying predicate is one i32 with a bit a
+// lane.
 #include "core/software/jit/registers.h"
 
 namespace holdfast::software::jit {
@@ -26,6 +31,8 @@ Registers::Places Registers::StorageOf(uint32_t index, Mode mode) {
   llvm::Type* part = bits            ? b_.getInt32Ty()
                      : shape.varying ? b_.VectorOf(b_.TypeOf(type))
                                      : b_.TypeOf(type);
+  // Predicates are kept as bits, since a vector of i1 has no good form in
+  // memory.
   const int parts = bits ? 1 : v_.PartsOf(shape);
   Places places;
   if (mode == Mode::kMasked &&
@@ -52,6 +59,8 @@ bool Registers::SameStorage(uint32_t index) const {
          v_.PartsOf(full) == v_.PartsOf(masked);
 }
 
+// Where the two shapes differ, full code leaves its own parts beside the
+// storage of masked code, which expands them at its entry.
 Registers::Places Registers::HandedOver(uint32_t index) {
   auto places = StorageOf(index, Mode::kMasked);
   if (SameStorage(index)) return places;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Fields are addressed by offset, since LLVM does not know the structures of
+// abi.h. Loads that are marked invariant may be moved anywhere; those of flags
+// that other threads write, such as `cancel`, may not.
 #include "core/software/jit/runtime_calls.h"
 
 #include "core/software/runtime/abi.h"
@@ -37,6 +41,8 @@ llvm::AllocaInst* RuntimeCalls::CallForLanes(
     const Step& step, const std::string& name,
     absl::Span<llvm::Value* const> options,
     absl::Span<const Value> arguments) const {
+  // Arguments are spilled in front of the branch: their values are needed on
+  // one side only, but the stores are few, and the block stays short.
   llvm::Value* lanes = step.lanes.MaskOrAll(b_);
   llvm::SmallVector<llvm::Value*, 8> in = {lanes};
   in.append(options.begin(), options.end());

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What is the same for all threads of a launch comes from the LaunchContext,
+// what is the same for a block or a warp from values of the function.
+// Coordinates of threads are computed: a warp has 32 consecutive linear
+// numbers, and the extents of a block are constants of its code.
 #include "core/software/jit/special_registers.h"
 
 #include "core/software/runtime/abi.h"

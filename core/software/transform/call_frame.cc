@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Caller and callee lay the frame out from the same declarations, each for
+// itself. Parameters and results come first, since both sides know them; only
+// the callee knows what comes behind.
 #include "core/software/transform/call_frame.h"
 
 #include <algorithm>

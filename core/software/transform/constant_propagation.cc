@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Two passes: the registers that one unguarded mov writes, with a number, and
+// nothing else; then every operand that reads one of them. Values need not be
+// followed through blocks, since such a register has one value wherever it has
+// any.
 #include "core/software/transform/constant_propagation.h"
 
 #include <cstdint>

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Functions are copied in place of their calls until no call is left but those
+// of the runtime. Registers, labels and variables of each copy get numbers
+// behind those of the caller. A function that calls itself, or is called
+// through a register, cannot be copied; transform/outlined_calls.h puts it into
+// the kernel once.
 #include "core/software/transform/inline.h"
 
 #include <algorithm>

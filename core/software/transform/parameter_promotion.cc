@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The accesses of a variable decide. If any two overlap without being alike, or
+// its address is taken, its bytes have to stay together in memory. Otherwise
+// each piece becomes a register: loads and stores become moves, which later
+// passes and LLVM remove.
 #include "core/software/transform/parameter_promotion.h"
 
 #include <algorithm>
