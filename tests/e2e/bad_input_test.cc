@@ -168,7 +168,8 @@ class RawCommandsTest : public BadInputTest {
     grpc::ClientContext context;
     v1::OpenSessionRequest request;
     request.set_protocol_version(1);
-    ASSERT_TRUE(raw_->stubs().sessions.OpenSession(&context, request, &opened_).ok());
+    ASSERT_TRUE(
+        raw_->stubs().sessions.OpenSession(&context, request, &opened_).ok());
   }
   void TearDown() override {
     grpc::ClientContext context;

@@ -2,8 +2,8 @@
 #include "client/cpp/collection/next_daemon.h"
 
 #include "absl/time/clock.h"
-#include "grpcpp/channel.h"
 #include "absl/time/time.h"
+#include "grpcpp/channel.h"
 
 namespace holdfast {
 namespace {
