@@ -77,19 +77,9 @@ WriteClaim::WriteClaim(const Session& session, std::string name)
       stub_(v1::CollectionService::NewStub(daemon_->channel())) {}
 
 WriteClaim::~WriteClaim() {
-  const bool cut_off =
-      reader_ != nullptr && End().error_code() == grpc::StatusCode::UNAVAILABLE;
-  if (!cut_off || !writes_) return;
-  // The next daemon still waits for this session to write: it is told, by a
-  // call that begins and ends, that it does not.
-  if (AwaitNextDaemon(*daemon_, absl::Seconds(5)) && Ask().ok()) End();
-}
-
-grpc::Status WriteClaim::End() {
+  if (reader_ == nullptr) return;
   context_->TryCancel();
-  const grpc::Status status = reader_->Finish();
-  reader_ = nullptr;
-  return status;
+  reader_->Finish();
 }
 
 absl::Status WriteClaim::Ask() {

@@ -46,7 +46,8 @@ class Collections {
 // "Create it if it is not there, else open it", for one session. Held until the
 // commit by the one that is to write; destroyed earlier, the next one writes.
 // It ends with its session at the latest. If the daemon is replaced, the
-// session that was to write still is, and those that wait go on waiting.
+// session that was to write still is, until it commits or ends, and those that
+// wait go on waiting.
 //
 //   auto claim = WriteClaim::Wait(*session, "weights");
 //   if ((*claim)->writes()) { ... fill, commit ... }
@@ -68,8 +69,6 @@ class WriteClaim {
 
   // Blocks until the daemon answers.
   absl::Status Ask();
-  // Ends the call. Returns its status.
-  grpc::Status End();
 
   const std::shared_ptr<Daemon> daemon_;
   const std::string token_;  // the session's
