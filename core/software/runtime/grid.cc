@@ -16,7 +16,7 @@
 #include "core/software/runtime/local_memory.h"
 #include "core/software/runtime/print_buffer.h"
 #include "core/software/runtime/shared_memory.h"
-#include "core/software/runtime/warp_ring.h"
+#include "core/software/runtime/warp_scheduler.h"
 #include "core/software/runtime/worker_pool.h"
 
 namespace holdfast::software {
@@ -140,9 +140,9 @@ class Grid {
     const std::optional<KernelFault> fault =
         RunGuarded(worker, [&] { RunBlocks(worker, begin, end); });
     if (!fault.has_value()) return true;
-    const bool ring =
+    const bool scheduled =
         kernel_.lowered->concurrent_warps || geometry_.cooperative;
-    return Fail(*fault, ring ? WarpRing::OfThread().last() : *worker);
+    return Fail(*fault, scheduled ? WarpScheduler::OfThread().last() : *worker);
   }
 
   void RunBlocks(WorkerContext* worker, uint64_t begin, uint64_t end) {
@@ -176,16 +176,16 @@ class Grid {
         places * ((threads_ + kWarpThreads - 1) / kWarpThreads);
     uint8_t* local = ThreadLocalMemory(warps * WarpLocalBytes());
     if (local == nullptr) return FailForMemory();
-    const RingLaunch launch{kernel_.code->function(),
-                            &launch_,
-                            begin,
-                            in_turn,
-                            &shared,
-                            local,
-                            WarpLocalBytes(),
-                            static_cast<uint32_t>(threads_),
-                            escape};
-    if (!WarpRing::OfThread().Run(launch)) FailForMemory();
+    const SchedulerLaunch launch{kernel_.code->function(),
+                                 &launch_,
+                                 begin,
+                                 in_turn,
+                                 &shared,
+                                 local,
+                                 WarpLocalBytes(),
+                                 static_cast<uint32_t>(threads_),
+                                 escape};
+    if (!WarpScheduler::OfThread().Run(launch)) FailForMemory();
   }
 
   void FailForMemory() {
@@ -203,7 +203,7 @@ class Grid {
     if (outcome_.result != CUDA_SUCCESS) return false;
     const FaultReport report{
         *kernel_.lowered, *kernel_.code, geometry_,
-        worker,           fault,         WarpRing::OfThread().Waiting()};
+        worker,           fault,         WarpScheduler::OfThread().Waiting()};
     outcome_ = report.Describe();
     return false;
   }

@@ -11,7 +11,7 @@
 #include <mutex>
 
 #include "core/software/lower/kernel.h"
-#include "core/software/runtime/fiber_notes.h"
+#include "core/software/runtime/sanitizer_fiber.h"
 #include "core/software/runtime/window.h"
 
 namespace holdfast::software {
@@ -21,7 +21,7 @@ namespace {
 struct Escape {
   sigjmp_buf stack;
   std::optional<KernelFault> fault;  // hundreds of bytes that most runs spare
-  FiberNotes notes;                  // of the stack
+  SanitizerFiber notes;              // of the stack
   bool same_stack = false;           // as the one that it is left from
 };
 thread_local Escape* current = nullptr;

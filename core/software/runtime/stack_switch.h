@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "core/software/runtime/fiber_notes.h"
+#include "core/software/runtime/sanitizer_fiber.h"
 
 namespace holdfast::software {
 
@@ -18,7 +18,7 @@ extern "C" void holdfast_switch_stack(void** from, void* to);
 // Where a stack was left, or is to begin.
 struct StackPosition {
   void* pointer = nullptr;
-  [[no_unique_address]] FiberNotes notes;
+  [[no_unique_address]] SanitizerFiber notes;
 };
 
 // Leaves the running stack at *from and goes on where `to` was left. Code
@@ -50,7 +50,7 @@ class Stack {
  private:
   char* base_ = nullptr;
   size_t offset_;  // of the top from the end
-  [[no_unique_address]] FiberNotes notes_;
+  [[no_unique_address]] SanitizerFiber notes_;
 };
 
 }  // namespace holdfast::software

@@ -2,8 +2,8 @@
 //
 // Warps that wait for each other: each has a stack of its own, and one thread
 // runs them in turn.
-#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_WARP_RING_H_
-#define HOLDFAST_CORE_SOFTWARE_RUNTIME_WARP_RING_H_
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_WARP_SCHEDULER_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_WARP_SCHEDULER_H_
 
 #include <cstdint>
 #include <string>
@@ -16,12 +16,12 @@
 
 namespace holdfast::software {
 
-// For WarpRing::Wait.
+// For WarpScheduler::Wait.
 inline constexpr uint32_t kAnyBarrier = ~0u;
 
-class WarpRing;
+class WarpScheduler;
 
-struct RingLaunch {
+struct SchedulerLaunch {
   KernelFunction* function;
   const LaunchContext* context;
   uint64_t begin;  // the first block
@@ -46,8 +46,8 @@ struct ResidentBlock {
   uint32_t done = 0;  // warps that have ended with the block at hand
 };
 
-// A warp of the blocks of one place. Only the thread of its ring touches it.
-// The fields that a switch touches come first, in one line of the cache.
+// A warp of the blocks of one place. Only the thread of its scheduler touches
+// it. The fields that a switch touches come first, in one line of the cache.
 class alignas(64) Warp {
  public:
   enum class State : uint32_t { kReady, kWaiting, kDone, kEnded };
@@ -56,22 +56,23 @@ class alignas(64) Warp {
   uint32_t awaits = 0;  // bit i: a round of barrier i would wake it
   StackPosition position;
   Warp* next = nullptr;  // in the circle
-  WarpRing* ring = nullptr;
+  WarpScheduler* scheduler = nullptr;
   ResidentBlock* block = nullptr;
   uint32_t ended = 0;    // lanes of the block at hand that have
   uint32_t missing = 0;  // lanes that no block has
   WorkerContext context;
 };
 
-// A thread's stacks, and the warps that it runs on them.
-class WarpRing {
+// Runs warps that wait for each other on one thread, in turns, each on a stack
+// of its own. Not thread-safe: each thread has its own.
+class WarpScheduler {
  public:
-  static WarpRing& OfThread();
+  static WarpScheduler& OfThread();
 
   // Runs all warps of the blocks to their ends, those of all places side by
-  // side. Leaves by way of launch.escape on a fault. False: no memory for
-  // stacks.
-  bool Run(const RingLaunch& launch);
+  // side. Leaves by way of launch.escape on a fault. Returns false if there is
+  // no memory for stacks.
+  bool Run(const SchedulerLaunch& launch);
 
   // Where the warp that ran last was.
   const WorkerContext& last() const { return at_->context; }
@@ -91,11 +92,13 @@ class WarpRing {
   static void Main(void* warp);
   bool Reserve(size_t warps, size_t places);
   void Prepare(size_t i);
-  void Leave(Warp* from);
-  void GoHome(Warp* from);
+  // Runs the next warp that can, in place of `from`, on whose stack it is
+  // called; the caller of Run if there is none.
+  void RunNext(Warp* from);
+  void ReturnToCaller(Warp* from);
   void Switch(Warp* from, Warp* to);
 
-  RingLaunch launch_ = {};
+  SchedulerLaunch launch_ = {};
   std::vector<Stack> stacks_;
   std::vector<Warp> warps_;
   std::vector<ResidentBlock> blocks_;
@@ -103,9 +106,9 @@ class WarpRing {
   size_t count_ = 0;    // of warps_ in use
   Warp* at_ = nullptr;  // that runs
   size_t ended_ = 0;
-  StackPosition home_;  // the stack that Run was called on
+  StackPosition caller_;  // the stack that Run was called on
 };
 
 }  // namespace holdfast::software
 
-#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_WARP_RING_H_
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_WARP_SCHEDULER_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/runtime/warp_ring.h"
+#include "core/software/runtime/warp_scheduler.h"
 
 #include <sched.h>
 
@@ -9,27 +9,27 @@
 #include "core/software/runtime/kernel_fault.h"
 
 namespace holdfast::software {
-WarpRing& WarpRing::OfThread() {
-  thread_local WarpRing ring;
-  return ring;
+WarpScheduler& WarpScheduler::OfThread() {
+  thread_local WarpScheduler scheduler;
+  return scheduler;
 }
 
-void WarpRing::Main(void* argument) {
+void WarpScheduler::Main(void* argument) {
   auto* warp = static_cast<Warp*>(argument);
   AfterSwitch(warp->position.notes);
-  WarpRing* ring = warp->ring;
+  WarpScheduler* scheduler = warp->scheduler;
   const WorkerContext& at = warp->context;
-  ring->launch_.function(ring->launch_.context, &warp->context, at.block,
-                         at.block + ring->launch_.in_turn, at.warp,
-                         at.warp + 1);
+  scheduler->launch_.function(scheduler->launch_.context, &warp->context,
+                              at.block, at.block + scheduler->launch_.in_turn,
+                              at.warp, at.warp + 1);
   warp->state = Warp::State::kEnded;
-  ++ring->ended_;
+  ++scheduler->ended_;
   warp->block->barriers.End(kWarpThreads - warp->ended);
-  ring->Wake(warp->block);
-  ring->Leave(warp);
+  scheduler->Wake(warp->block);
+  scheduler->RunNext(warp);
 }
 
-bool WarpRing::Reserve(size_t warps, size_t places) {
+bool WarpScheduler::Reserve(size_t warps, size_t places) {
   while (stacks_.size() < warps) {
     stacks_.emplace_back(stacks_.size());
     if (!stacks_.back().ok()) {
@@ -46,7 +46,7 @@ bool WarpRing::Reserve(size_t warps, size_t places) {
   return true;
 }
 
-void WarpRing::Prepare(size_t i) {
+void WarpScheduler::Prepare(size_t i) {
   Warp* warp = &warps_[i];
   const size_t place = i / block_warps_;
   const auto number = static_cast<uint32_t>(i % block_warps_);
@@ -59,7 +59,7 @@ void WarpRing::Prepare(size_t i) {
   warp->context.escape = launch_.escape;
   warp->context.fiber = warp;
   warp->next = &warps_[i + 1 < count_ ? i + 1 : 0];
-  warp->ring = this;
+  warp->scheduler = this;
   warp->block = &blocks_[place];
   warp->state = Warp::State::kReady;
   warp->missing = rest < kWarpThreads ? kWarpThreads - rest : 0;
@@ -67,55 +67,55 @@ void WarpRing::Prepare(size_t i) {
   warp->position = stacks_[i].Enter(&Main, warp);
 }
 
-bool WarpRing::Run(const RingLaunch& launch) {
+bool WarpScheduler::Run(const SchedulerLaunch& launch) {
   launch_ = launch;
   block_warps_ = (launch.block_threads + kWarpThreads - 1) / kWarpThreads;
   count_ = launch.shared->size() * block_warps_;
   ended_ = 0;
   if (!Reserve(count_, launch.shared->size())) return false;
   for (size_t i = 0; i < count_; ++i) Prepare(i);
-  home_.notes = NotesOfThread();
+  caller_.notes = NotesOfThread();
   at_ = warps_.data();
-  SwitchStack(&home_, at_->position);
+  SwitchStack(&caller_, at_->position);
   return true;
 }
 
-inline void WarpRing::Switch(Warp* from, Warp* to) {
+inline void WarpScheduler::Switch(Warp* from, Warp* to) {
   at_ = to;
   SwitchStack(&from->position, to->position);
 }
 
 // `from` cannot run now. In a circle, so that none is left out.
-inline void WarpRing::Leave(Warp* from) {
+inline void WarpScheduler::RunNext(Warp* from) {
   Warp* to = from->next;
   while (to->state != Warp::State::kReady) {
-    if (to == from) return GoHome(from);
+    if (to == from) return ReturnToCaller(from);
     to = to->next;
   }
   Switch(from, to);
 }
 
-void WarpRing::GoHome(Warp* from) {
+void WarpScheduler::ReturnToCaller(Warp* from) {
   if (ended_ < count_) {
     LeaveKernel(from->context, {KernelFault::Kind::kDeadlock});
   }
-  SwitchStack(&from->position, home_);
+  SwitchStack(&from->position, caller_);
 }
 
-inline void WarpRing::Wait(Warp* warp, uint32_t barriers) {
+inline void WarpScheduler::Wait(Warp* warp, uint32_t barriers) {
   warp->state = Warp::State::kWaiting;
   warp->awaits = barriers;
-  Leave(warp);
+  RunNext(warp);
 }
 
-void WarpRing::Yield(Warp* warp) {
+void WarpScheduler::Yield(Warp* warp) {
   Warp* to = warp->next;
   while (to != warp && to->state != Warp::State::kReady) to = to->next;
   if (to != warp) return Switch(warp, to);
   sched_yield();  // what the warp waits for may be another thread's
 }
 
-inline void WarpRing::Wake(ResidentBlock* block) {
+inline void WarpScheduler::Wake(ResidentBlock* block) {
   const uint32_t completed = block->barriers.TakeCompleted();
   if (completed == 0) return;
   for (Warp& warp : block->warps) {
@@ -125,14 +125,14 @@ inline void WarpRing::Wake(ResidentBlock* block) {
   }
 }
 
-void WarpRing::EndBlock(Warp* warp) {
+void WarpScheduler::EndBlock(Warp* warp) {
   ResidentBlock* block = warp->block;
   if (++block->done < block_warps_) {
     block->barriers.End(kWarpThreads - warp->ended);
     Wake(block);
     warp->ended = warp->missing;
     warp->state = Warp::State::kDone;
-    return Leave(warp);
+    return RunNext(warp);
   }
   warp->ended = warp->missing;
   block->barriers.Restart(launch_.block_threads);
@@ -142,7 +142,7 @@ void WarpRing::EndBlock(Warp* warp) {
   }
 }
 
-std::string WarpRing::Waiting() const {
+std::string WarpScheduler::Waiting() const {
   std::string names;
   for (size_t i = 0; i < count_; ++i) {
     const Warp& warp = warps_[i];
@@ -172,7 +172,7 @@ uint32_t holdfast_barrier_arrive(WorkerContext* worker, uint32_t barrier,
   BlockBarriers& barriers = BarriersOf(worker, barrier);
   const uint32_t round =
       barriers.Arrive(barrier, threads, lanes, live, predicate);
-  worker->fiber->ring->Wake(worker->fiber->block);
+  worker->fiber->scheduler->Wake(worker->fiber->block);
   return round;
 }
 
@@ -183,9 +183,9 @@ void holdfast_barrier_sync(WorkerContext* worker, uint32_t barrier,
   BlockBarriers& barriers = BarriersOf(worker, barrier);
   Warp* warp = worker->fiber;
   if (barriers.ArriveWhole(barrier, threads)) {
-    warp->ring->Wake(warp->block);
+    warp->scheduler->Wake(warp->block);
   } else {
-    warp->ring->Wait(warp, 1u << barrier);
+    warp->scheduler->Wait(warp, 1u << barrier);
   }
 }
 
@@ -200,14 +200,14 @@ uint32_t holdfast_barrier_result(WorkerContext* worker, uint32_t barrier,
 }
 
 void holdfast_wait(WorkerContext* worker) {
-  worker->fiber->ring->Wait(worker->fiber, kAnyBarrier);
+  worker->fiber->scheduler->Wait(worker->fiber, kAnyBarrier);
 }
 
 void holdfast_block_ended(WorkerContext* worker) {
   if (*worker->launch->stopped || *worker->launch->cancel) {
     LeaveKernel(*worker, {KernelFault::Kind::kCancelled});
   }
-  worker->fiber->ring->EndBlock(worker->fiber);
+  worker->fiber->scheduler->EndBlock(worker->fiber);
 }
 
 void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes) {
@@ -215,7 +215,7 @@ void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes) {
   const uint32_t count = std::popcount(lanes);
   warp->ended += count;
   warp->block->barriers.End(count);
-  warp->ring->Wake(warp->block);
+  warp->scheduler->Wake(warp->block);
 }
 
 void holdfast_yield(WorkerContext* worker) {
@@ -225,7 +225,7 @@ void holdfast_yield(WorkerContext* worker) {
   if (worker->fiber == nullptr) {
     sched_yield();
   } else {
-    worker->fiber->ring->Yield(worker->fiber);
+    worker->fiber->scheduler->Yield(worker->fiber);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/runtime/fiber_notes.h"
+#include "core/software/runtime/sanitizer_fiber.h"
 
 #include <pthread.h>
 
@@ -7,7 +7,7 @@ namespace holdfast::software {
 
 #if defined(HOLDFAST_ASAN)
 
-FiberNotes NotesOfThread() {
+SanitizerFiber NotesOfThread() {
   pthread_attr_t attributes;
   void* bottom = nullptr;
   size_t bytes = 0;
@@ -18,7 +18,7 @@ FiberNotes NotesOfThread() {
   return {bottom, bytes, nullptr};
 }
 
-void AfterJump(const FiberNotes& to) {
+void AfterJump(const SanitizerFiber& to) {
   __sanitizer_start_switch_fiber(nullptr, to.bottom, to.bytes);
   __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
   // The calls that were left by the jump.
