@@ -116,12 +116,14 @@ std::vector<std::string> StepsOf(const std::vector<Offsets>& calls) {
   std::vector<std::pair<double, std::string>> steps;
   for (const auto& [name, unused] : calls.front()) {
     std::vector<double> offsets;
+    offsets.reserve(calls.size());
     for (const Offsets& call : calls) offsets.push_back(call.at(name));
     steps.emplace_back(Summary::Of(std::move(offsets), Better::kLess).p50,
                        name);
   }
   std::sort(steps.begin(), steps.end());
   std::vector<std::string> names;
+  names.reserve(steps.size());
   for (auto& [offset, name] : steps) names.push_back(std::move(name));
   return names;
 }
@@ -134,6 +136,7 @@ absl::Status AddTrace(Bench& bench, const std::string& way,
   KeepWhole(&calls);
   const auto add = [&](const std::string& name, const std::string& from) {
     std::vector<double> times;
+    times.reserve(calls.size());
     for (const Offsets& call : calls) {
       times.push_back(call.at(name) - (from.empty() ? 0 : call.at(from)));
     }
