@@ -52,7 +52,8 @@ class StormBoard {
   StormBoard& operator=(const StormBoard&) = delete;
 
   // `kind`: who may take it, "session" or "process"; of semaphores and events,
-  // "semaphore", "process-semaphore" and "event".
+  // "semaphore", "word" (for a process) and "event"; no kind begins with
+  // another.
   void Put(const std::string& kind, const Offer& offer);
   // One of those that are there, which no other process gets then; `choice` is
   // any number.

@@ -445,7 +445,7 @@ class StormSession {
     HOLDFAST_ASSIGN_OR_RETURN(offer.memory.token, semaphore.Export());
     board_.Put("semaphore", offer);
     HOLDFAST_ASSIGN_OR_RETURN(offer.memory, semaphore.ExportLocally());
-    board_.Put("process-semaphore", offer);
+    board_.Put("word", offer);
     semaphores_.push_back(std::move(semaphore));
     return absl::OkStatus();
   }
@@ -619,7 +619,7 @@ class StormProcess {
 
  private:
   absl::Status MapSemaphore() {
-    const auto offer = board_.Take("process-semaphore", random_());
+    const auto offer = board_.Take("word", random_());
     if (!offer.has_value()) return absl::OkStatus();
     const auto mapping =
         LocalMapping::Map(offer->memory, {.driver = driver_.path()});
