@@ -55,7 +55,8 @@ suite() {
   if ! grep -qE '^\[==========\] .* ran\.' "$log"; then
     tail -n 20 "$log"
   fi
-  sed -n '/^\[==========\] .* ran\./,$p' "$log"
+  # The last: some tests run the program again.
+  tac "$log" | sed '/^\[==========\] .* ran\./q' | tac
   if [ "$status" -ne 0 ]; then
     echo "FAILED ($status): ${*:2}"
     failed=$((failed + 1))
