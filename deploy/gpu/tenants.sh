@@ -75,7 +75,9 @@ start() {
 
 # load TOKEN OPTION...: prints kernels a second.
 load() {
-  HOLDFAST_TOKEN=$1 "$bin/tenant_load" --address="$HOLDFAST_ADDRESS" --seconds="$seconds" --warmup=2 "${@:2}"
+  local span=(--seconds="$seconds")
+  [[ "${*:2}" != *--seconds=* ]] || span=()
+  HOLDFAST_TOKEN=$1 "$bin/tenant_load" --address="$HOLDFAST_ADDRESS" "${span[@]}" --warmup=2 "${@:2}"
 }
 
 # gpu_seconds NAME: the tenant's GPU time so far.

@@ -751,7 +751,9 @@ TEST(UpgradeTest, ClaimsAndWatchesGoOn) {
   const absl::Status committed = collection->Commit("model").status();
   EXPECT_EQ(committed, absl::OkStatus());
   // Then nobody else would end the wait.
-  if (!committed.ok()) EXPECT_EQ(writer->Close(), absl::OkStatus());
+  if (!committed.ok()) {
+    EXPECT_EQ(writer->Close(), absl::OkStatus());
+  }
   waiting.join();
   ASSERT_TRUE(committed.ok());
   const auto told = watch.Next();

@@ -99,7 +99,7 @@ class ExecutorProcessTest : public ::testing::Test {
     ASSERT_OK(spawner);
     spawner_ = *std::move(spawner);
     auto process = ExecutorProcess::Start(
-        *spawner_, {absl::StrCat(kBehaviour, behaviour)}, Namespaces::kNone,
+        *spawner_, {absl::StrCat(kBehaviour, behaviour)}, SpawnOptions(),
         {store_, code_, ledger_, memory_, exports_, collections_, kept_,
          totals_, pacer_});
     ASSERT_OK(process);
