@@ -28,7 +28,9 @@ class EagerPollingTest : public ::testing::Test {
   int Wait(int timeout_ms) {
     epoll_event event = {};
     const int count = epoll_wait(epoll_.get(), &event, 1, timeout_ms);
-    if (count == 1) EXPECT_EQ(event.data.u64, 7u);
+    if (count == 1) {
+      EXPECT_EQ(event.data.u64, 7u);
+    }
     return count;
   }
   void SetReady() { eventfd_write(ready_.get(), 1); }
