@@ -276,7 +276,7 @@ class Target : public FuzzTarget {
       ++executors_;
       const uint64_t seed = random.Next();
       auto process = ExecutorProcess::Start(
-          spawner, {absl::StrCat(kHostileExecutor, seed)}, Namespaces::kNone,
+          spawner, {absl::StrCat(kHostileExecutor, seed)}, SpawnOptions(),
           supervisor.services());
       if (!process.ok()) return process.status();
       int ends = 0;

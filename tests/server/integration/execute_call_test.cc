@@ -136,7 +136,9 @@ TEST_F(ExecuteCallTest, AClientThatAsksIsToldWhenTheStepsWereTaken) {
       "executor: result found", "daemon: result came"};
   for (size_t i = 0; i < way.size(); ++i) {
     ASSERT_EQ(times.count(way[i]), 1u) << way[i];
-    if (i > 0) EXPECT_GE(times[way[i]], times[way[i - 1]]) << way[i];
+    if (i > 0) {
+      EXPECT_GE(times[way[i]], times[way[i - 1]]) << way[i];
+    }
   }
 }
 
