@@ -342,7 +342,6 @@ struct Daemon::Parts {
         mps({.on_gpus =
                  ExecutorRole(config.device) == SandboxRole::kCudaExecutor,
              .control_daemon = MpsServers::FindControlDaemon(SearchPath()),
-             .directory = directory->path(),
              .start = MpsControlStart(config, spawner)}),
         shared_executors(
             mps,

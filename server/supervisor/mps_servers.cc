@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -31,24 +32,39 @@ bool IsServed(const std::string& pipes) {
   return std::filesystem::exists(pipes + "/control", error);
 }
 
-absl::Status MakeDirectory(const std::string& path) {
-  // The group's executors may have a user of their own.
-  if (mkdir(path.c_str(), 0711) == 0 || errno == EEXIST) {
+absl::Status MakeDirectory(const std::string& path, mode_t mode) {
+  // Not as the umask would have it.
+  if (mkdir(path.c_str(), mode) == 0 && chmod(path.c_str(), mode) == 0) {
     return absl::OkStatus();
   }
   return absl::ErrnoToStatus(errno, absl::StrCat("make ", path));
+}
+
+// A new directory `prefix`XXXXXX with `pipe` and `log` in it. The group's
+// server and executors may have a user of their own, which has to reach the
+// pipes and to write the log.
+absl::StatusOr<std::string> MakeDirectories(const std::string& prefix) {
+  std::string directory = prefix + "XXXXXX";
+  if (mkdtemp(directory.data()) == nullptr ||
+      chmod(directory.c_str(), 0711) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("make ", directory));
+  }
+  HOLDFAST_RETURN_IF_ERROR(MakeDirectory(directory + "/pipe", 0711));
+  HOLDFAST_RETURN_IF_ERROR(MakeDirectory(directory + "/log", 01733));
+  return directory;
 }
 
 }  // namespace
 
 MpsServers::~MpsServers() {
   absl::MutexLock lock(&mutex_);
-  for (auto& [group, daemon] : control_daemons_) {
-    daemon = nullptr;
-    std::error_code error;
-    std::filesystem::remove_all(
-        absl::StrCat(options_.directory, "/mps-", group), error);
-  }
+  for (auto& [group, daemon] : control_daemons_) End(daemon);
+}
+
+void MpsServers::End(ControlDaemon& daemon) {
+  daemon.process = nullptr;
+  std::error_code error;
+  std::filesystem::remove_all(daemon.directory, error);
 }
 
 std::string MpsServers::FindControlDaemon(const std::string& path) {
@@ -71,9 +87,9 @@ absl::StatusOr<std::string> MpsServers::PipeDirectory(
         ", the pipe-directory of group ", group, ": start ", kControlDaemon,
         " -d with CUDA_MPS_PIPE_DIRECTORY=", given));
   }
-  const std::string pipes =
-      absl::StrCat(options_.directory, "/mps-", group, "/pipe");
-  if (!options_.on_gpus) return pipes;
+  if (!options_.on_gpus) {
+    return absl::StrCat(options_.directory, "/holdfast-mps-", group, "/pipe");
+  }
   if (options_.control_daemon.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the tenants of group ", group,
@@ -84,40 +100,42 @@ absl::StatusOr<std::string> MpsServers::PipeDirectory(
   absl::MutexLock lock(&mutex_);
   const auto running = control_daemons_.find(group);
   if (running != control_daemons_.end()) {
-    if (!running->second->Wait(absl::InfinitePast()).has_value()) return pipes;
+    ControlDaemon& daemon = running->second;
+    if (!daemon.process->Wait(absl::InfinitePast()).has_value()) {
+      return daemon.directory + "/pipe";
+    }
     LogWarning("the MPS control daemon of group ", group,
                " has ended, and is started anew");
+    End(daemon);
     control_daemons_.erase(running);
   }
-  HOLDFAST_RETURN_IF_ERROR(Start(group, pipes));
-  return pipes;
+  return Start(group);
 }
 
-absl::Status MpsServers::Start(const std::string& group,
-                               const std::string& pipes) {
-  const std::string directory =
-      absl::StrCat(options_.directory, "/mps-", group);
-  const std::string log = directory + "/log";
-  for (const std::string& path : {directory, pipes, log}) {
-    HOLDFAST_RETURN_IF_ERROR(MakeDirectory(path));
-  }
-  unlink((pipes + "/control").c_str());  // Left by one that was killed.
+absl::StatusOr<std::string> MpsServers::Start(const std::string& group) {
+  ControlDaemon daemon;
   HOLDFAST_ASSIGN_OR_RETURN(
-      auto daemon,
+      daemon.directory, MakeDirectories(absl::StrCat(
+                            options_.directory, "/holdfast-mps-", group, "-")));
+  const std::string pipes = daemon.directory + "/pipe";
+  const std::string log = daemon.directory + "/log";
+  HOLDFAST_ASSIGN_OR_RETURN(
+      daemon.process,
       options_.start({absl::StrCat("CUDA_MPS_PIPE_DIRECTORY=", pipes),
                       absl::StrCat("CUDA_MPS_LOG_DIRECTORY=", log)}));
   const absl::Time deadline = absl::Now() + kStartTime;
   while (!IsServed(pipes)) {
-    const auto ended = daemon->Wait(absl::Now() + kPause);
+    const auto ended = daemon.process->Wait(absl::Now() + kPause);
     if (!ended.has_value() && absl::Now() < deadline) continue;
     return absl::UnavailableError(absl::StrCat(
         "the MPS control daemon of group ", group, " ",
         ended.has_value() ? ended->ToString() : "did not open its pipes",
         "; its log is in ", log));
   }
-  LogInfo("group ", group, " has an MPS control daemon, pid ", daemon->pid());
+  LogInfo("group ", group, " has an MPS control daemon, pid ",
+          daemon.process->pid(), ", with its pipes in ", pipes);
   control_daemons_[group] = std::move(daemon);
-  return absl::OkStatus();
+  return pipes;
 }
 
 }  // namespace holdfast

@@ -29,8 +29,9 @@ class MpsServers {
     bool on_gpus = true;
     // nvidia-cuda-mps-control; empty: this machine has none.
     std::string control_daemon;
-    // Where directories of pipes and logs are made.
-    std::string directory;
+    // Where directories of pipes and logs are made. Every user has to be able
+    // to pass it: a server runs as the user of its group's executors.
+    std::string directory = "/tmp";
     // Starts a control daemon in the foreground, with these variables.
     std::function<absl::StatusOr<std::unique_ptr<ChildProcess>>(
         const std::vector<std::string>& environment)>
@@ -54,14 +55,20 @@ class MpsServers {
   static std::string FindControlDaemon(const std::string& path);
 
  private:
-  absl::Status Start(const std::string& group, const std::string& pipes)
+  struct ControlDaemon {
+    std::string directory;
+    std::unique_ptr<ChildProcess> process;
+  };
+
+  // Returns the directory of the pipes.
+  absl::StatusOr<std::string> Start(const std::string& group)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void End(ControlDaemon& daemon);
 
   const Options options_;
   absl::Mutex mutex_;
   // By group.
-  std::map<std::string, std::unique_ptr<ChildProcess>> control_daemons_
-      ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, ControlDaemon> control_daemons_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/process/spawner.h"
@@ -61,7 +62,14 @@ TEST_F(MpsServersTest, AGroupHasOneControlDaemonThatIsStartedWhenItIsNeeded) {
     MpsServers servers(Options(kServes));
     EXPECT_EQ(starts_, 0);
     ASSERT_OK_AND_ASSIGN(pipes, servers.PipeDirectory({.group = "inference"}));
-    EXPECT_EQ(pipes, directory_ + "/mps-inference/pipe");
+    // Users besides the daemon's own reach the pipes and can write the log.
+    struct stat info {};
+    for (const auto& [path, mode] :
+         {std::pair{pipes, 0711u}, std::pair{pipes + "/..", 0711u},
+          std::pair{pipes + "/../log", 01733u}}) {
+      ASSERT_EQ(stat(path.c_str(), &info), 0) << path;
+      EXPECT_EQ(info.st_mode & 07777, mode) << path;
+    }
     EXPECT_EQ(servers.PipeDirectory({.group = "inference"}).value(), pipes);
     EXPECT_EQ(starts_, 1);
     EXPECT_NE(servers.PipeDirectory({.group = "training"}).value(), pipes);
