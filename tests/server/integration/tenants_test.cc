@@ -327,7 +327,8 @@ TEST_F(TenantsTest, HandlesOfAllSessionsTogetherAreBounded) {
   // A batch that could never be taken is refused, and one that fits is not.
   quota.set_outstanding_commands(1);
   EXPECT_TRUE(SetQuota(unix_, "job", quota).ok());
-  EXPECT_TRUE(b.Run(job).ok());
+  TestSession c(job);
+  EXPECT_TRUE(c.Run(job).ok());
   const absl::Status refused = Allocate(job, b, 5, 1);
   ExpectExceeded(refused, {.quota = "outstanding commands of tenant job",
                            .limit = 1,
