@@ -4,7 +4,7 @@ Only headers are taken at build time. The driver, NVRTC and the other libraries 
 time, so that a binary built here starts on a machine that has none of them.
 """
 
-_HEADERS = ["cuda.h", "cudaTypedefs.h", "nvrtc.h", "nvJitLink.h", "nvvm.h"]
+_HEADERS = ["cuda.h", "nvrtc.h", "nvJitLink.h", "nvvm.h"]
 
 def _cuda_toolkit_impl(ctx):
     home = ctx.os.environ.get("CUDA_HOME", "/usr/local/cuda")
@@ -14,6 +14,8 @@ def _cuda_toolkit_impl(ctx):
             if path.exists:
                 ctx.symlink(path, "include/" + header)
                 break
+    # For tests of functions that cuda.h does not declare any more.
+    ctx.symlink("%s/include/cudaTypedefs.h" % home, "typedefs/cudaTypedefs.h")
     ctx.symlink(ctx.attr._build_file, "BUILD.bazel")
 
 cuda_toolkit = repository_rule(
