@@ -313,6 +313,7 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
       HOLDFAST_RETURN_IF_ERROR(holdings_->HoldVariables(std::move(fd)));
     }
     quiesced_ = message.quiesced();
+    return absl::OkStatus();
   }
   if (message.has_memory_saved()) saved_ = message.memory_saved();
   if (holdings_ == nullptr) return absl::OkStatus();
