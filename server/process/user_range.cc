@@ -1,14 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/process/user_range.h"
 
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace holdfast {
+namespace {
+
+// The user of the process with that folder in /proc. Those that are not
+// dumpable belong to root there, so that the folder's owner does not tell.
+std::optional<uid_t> UserOf(const std::filesystem::path& process) {
+  std::ifstream status(process / "status");
+  std::string line;
+  while (std::getline(status, line)) {
+    absl::string_view rest = line;
+    uint32_t user = 0;
+    if (!absl::ConsumePrefix(&rest, "Uid:\t")) continue;
+    if (!absl::SimpleAtoi(rest.substr(0, rest.find('\t')), &user)) break;
+    return user;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 UserRange::Lease::Lease(std::shared_ptr<UserRange> range, uid_t user)
     : range_(std::move(range)), user_(user) {}
@@ -39,7 +64,20 @@ absl::StatusOr<std::shared_ptr<UserRange>> UserRange::Parse(
     return absl::InvalidArgumentError(absl::StrCat(
         text, " is no range of user numbers; write 200000-265535"));
   }
-  return std::shared_ptr<UserRange>(new UserRange(first, last));
+  std::shared_ptr<UserRange> range(new UserRange(first, last));
+  range->TakeThoseOfProcesses();
+  return range;
+}
+
+void UserRange::TakeThoseOfProcesses() {
+  absl::MutexLock lock(&mutex_);
+  std::error_code error;
+  std::filesystem::directory_iterator process("/proc", error);
+  const std::filesystem::directory_iterator end;
+  for (; !error && process != end; process.increment(error)) {
+    const std::optional<uid_t> user = UserOf(process->path());
+    if (user && *user >= first_ && *user <= last_) taken_.insert(*user);
+  }
 }
 
 UserRange::Lease UserRange::Take(const std::shared_ptr<UserRange>& range) {

@@ -36,7 +36,9 @@ class UserRange {
     uid_t user_ = 0;
   };
 
-  // "FIRST-LAST" of numbers above 0; INVALID_ARGUMENT for anything else.
+  // "FIRST-LAST" of numbers above 0; INVALID_ARGUMENT for anything else. Users
+  // that have a process now are taken for good: executors that a daemon has
+  // taken over from the one before it, or another daemon's.
   static absl::StatusOr<std::shared_ptr<UserRange>> Parse(
       absl::string_view text);
 
@@ -46,6 +48,7 @@ class UserRange {
 
  private:
   UserRange(uid_t first, uid_t last) : first_(first), last_(last) {}
+  void TakeThoseOfProcesses();
 
   const uid_t first_;
   const uid_t last_;

@@ -281,6 +281,10 @@ absl::StatusOr<SessionRegistry::Sockets> SessionRegistry::ServeOnSockets(
     unlink(path.c_str());
     unlink(descriptor_path.c_str());
   });
+  // A daemon that was replaced while it opened a session of this name has left
+  // them.
+  unlink(path.c_str());
+  unlink(descriptor_path.c_str());
   Sockets sockets;
   HOLDFAST_ASSIGN_OR_RETURN(
       sockets.calls,

@@ -781,7 +781,9 @@ TEST(UpgradeTest, AClaimEndsWithItsSessionAfterwards) {
     EXPECT_TRUE((*next)->writes());
   });
   UpgradeThrice(daemon);
-  EXPECT_EQ(writer->Close(), absl::OkStatus());
+  // Its call may still go to the daemon that is gone; then the session ends with
+  // its lease.
+  writer->Close().IgnoreError();
   waiting.join();
 }
 
