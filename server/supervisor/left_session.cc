@@ -72,9 +72,11 @@ absl::Status Session::Park(absl::Time deadline) {
     }
     executor = executor_;
   }
-  HOLDFAST_RETURN_IF_ERROR(
-      WithPrefix(absl::StrCat("session ", id()), executor->Park(deadline)));
+  const absl::Status parked = executor->Park(deadline);
   absl::MutexLock lock(&mutex_);
+  // Its client has ended it meanwhile: there is nothing to keep.
+  if (state_ == State::STATE_CLOSING) return absl::OkStatus();
+  HOLDFAST_RETURN_IF_ERROR(WithPrefix(absl::StrCat("session ", id()), parked));
   // One that faults now recovers in the next daemon, as after any fault.
   if (executor != executor_ || Faulted()) return absl::OkStatus();
   last_fault_.Clear();
