@@ -771,8 +771,8 @@ TEST(UpgradeTest, AClaimEndsWithItsSessionAfterwards) {
     EXPECT_TRUE((*next)->writes());
   });
   UpgradeThrice(daemon);
-  // Its call may still go to the daemon that is gone; then the session ends with
-  // its lease.
+  // Its call may still go to the daemon that is gone; then the session ends
+  // with its lease.
   writer->Close().IgnoreError();
   waiting.join();
 }
