@@ -179,7 +179,8 @@ stream-priorities = "high"
   if (geteuid() == 0) {
     EXPECT_TRUE(absl::StrContains(environment(),
                                   "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25"));
-    EXPECT_TRUE(absl::StrContains(environment(), "/holdfast-mps-inference/pipe"));
+    EXPECT_TRUE(
+        absl::StrContains(environment(), "/holdfast-mps-inference/pipe"));
   }
   EXPECT_TRUE(session.Run(unix).ok());
   grpc::ClientContext context;
