@@ -187,7 +187,7 @@ int RunSupervisor(const Config& config) {
   }
   const auto spawner = Spawner::Create({.users = users});
   if (!spawner.ok()) return Fail(spawner.status());
-  // Whatever gets at a child shall not read its supervisor's memory.
+  // A client that takes over a child shall not read its supervisor's memory.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   const auto daemon =
       Daemon::Start(config, **spawner, **events, *std::move(successor),

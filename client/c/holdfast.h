@@ -346,7 +346,7 @@ typedef struct hf_session_options {
 hf_error* hf_session_open(hf_daemon* daemon, const hf_session_options* options,
                           hf_session** session);
 /* Takes up a session of the same tenant, "s-7", that lives on without a client.
- * Of the options, those that are about the client hold. HF_NOT_FOUND: there is
+ * Only the options that are about the client are used. HF_NOT_FOUND: there is
  * none; HF_FAILED_PRECONDITION: it has a client, was opened without a
  * detached_lifetime, or is lost. Waits. */
 hf_error* hf_session_attach(hf_daemon* daemon, const char* session_id,

@@ -502,7 +502,7 @@ void CommandQueue::GoOn(Recovery recovery) {
     stream_ = stream;
     lost = !lost_.ok();
     fault_ = recovery.fault;
-    // Who was asked knows of it.
+    // The caller that was asked knows of it.
     fault_untold_ = !std::exchange(asking_, false);
     ++faults_;
     unsent_.clear();

@@ -17,8 +17,8 @@
 
 namespace holdfast {
 
-// Who writes a collection's first version, and who waits for it, in the order
-// in which they came. Not thread-safe.
+// Sessions that write a collection's first version, and those that wait for it,
+// in the order in which they came. Not thread-safe.
 class WriteClaims {
  public:
   // Owner and name.

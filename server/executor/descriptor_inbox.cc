@@ -47,7 +47,7 @@ std::vector<UniqueFd> TakeDescriptors(msghdr& message) {
 absl::StatusOr<std::unique_ptr<DescriptorInbox>> DescriptorInbox::Serve(
     UniqueFd socket, std::string session_token) {
   UniqueFd stop(eventfd(0, EFD_CLOEXEC));
-  // Who has asked for a connection may be gone when it is accepted.
+  // A client that asked for a connection may be gone when it is accepted.
   if (!stop.valid() || fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) {
     return absl::ErrnoToStatus(errno, "serve a socket for descriptors");
   }

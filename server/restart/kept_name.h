@@ -23,8 +23,8 @@
 //   hf.listener.N                     a socket that the daemon listens on
 //   hf.given.N                        the same, of the service manager's
 //
-// Numbers are hexadecimal. What takes the place of another descriptor of the
-// same name has a version at the end, "hf.collection.1~2", so that both can be
+// Numbers are hexadecimal. A descriptor that replaces another of the same
+// name has a version at the end, "hf.collection.1~2", so that both can be
 // kept for a moment; the greatest counts.
 #ifndef HOLDFAST_SERVER_RESTART_KEPT_NAME_H_
 #define HOLDFAST_SERVER_RESTART_KEPT_NAME_H_

@@ -197,7 +197,7 @@ class Session {
   absl::Status ResumeSuspended(absl::Time deadline);
 
   // Restricts what it may hold, besides the limits that it was opened with;
-  // replaces an earlier quota. What is held stays. INVALID_ARGUMENT: as
+  // replaces an earlier quota. Nothing held is taken away. INVALID_ARGUMENT: as
   // CheckSessionQuota.
   absl::Status SetQuota(const v1::Quota& quota);
 

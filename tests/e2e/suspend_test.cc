@@ -451,7 +451,7 @@ TEST(IdleSuspensionTest, ASessionThatDoesNothingMakesRoomUntilItsNextCommand) {
   }
 }
 
-// Whatever was on its way when the session was suspended runs once, in order.
+// Commands on their way when the session was suspended run once, in order.
 TEST_F(SuspendTest, ABusyClientLosesNoCommandAndRunsNoneTwice) {
   for (const SessionOptions& options :
        {SessionOptions{.address = Address()},

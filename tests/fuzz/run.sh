@@ -18,7 +18,7 @@ trap 'rm -f "$log"' EXIT
 failed=0
 echo "| fuzzer | executions | findings | what was reached |"
 echo "| --- | --- | --- | --- |"
-for fuzzer in $(find -L bazel-bin/tests/fuzz -name "*${only}*_fuzz_test" -type f -perm -u+x | sort); do
+for fuzzer in $(find -L bazel-bin/tests/fuzz -name "*${only}*_fuzz_test" -type f -perm -u+x -not -path '*.runfiles/*' | sort); do
   name=${fuzzer#bazel-bin/tests/fuzz/}
   "$fuzzer" --seconds="$seconds" --seed="$seed" >"$log" 2>&1 || failed=$((failed + 1))
   grep -A1 FINDING "$log" >&2

@@ -21,7 +21,7 @@ absl::Status EndSession(Daemon& daemon, const std::string& session_id,
                         const std::string& reason);
 
 // Restricts what a session may hold, besides the limits that it was opened
-// with; replaces an earlier quota. What is held stays. Limits of 0 are none.
+// with; replaces an earlier quota. Nothing held is taken away. 0: no limit.
 // NOT_FOUND: there is no session of this name. INVALID_ARGUMENT: the quota has
 // a limit that only tenants have.
 absl::Status SetSessionQuota(Daemon& daemon, const std::string& session_id,

@@ -52,8 +52,8 @@ void ArithmeticEmitter::Emit(const Step& step) const {
   EmitOne(step);
 }
 
-// Of one result. The first element of `in` and `shapes` stands for it, so that
-// indices are those of the operands.
+// Emits an instruction with one result. The first element of `in` and `shapes`
+// stands for the result, so that indices are those of the operands.
 void ArithmeticEmitter::EmitOne(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const auto& operands = instruction.operands;

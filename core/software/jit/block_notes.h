@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What emitters remember of the values of registers while they emit one block,
-// so that they need not compute it again. Holds within the block only, since
-// control comes to the next one from elsewhere, too.
+// Facts about the values of registers that emitters keep while they emit one
+// block, so as not to compute them again. They hold within the block only,
+// since control comes to the next one from elsewhere, too.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_BLOCK_NOTES_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_BLOCK_NOTES_H_
 

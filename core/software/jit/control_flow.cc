@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all ways have in common: a block is its instructions in order, and one
-// branch. Whatever differs is a call of the ControlFlow.
+// The part that all paths have in common: a block is its instructions in order,
+// and one branch. The parts that differ are virtual calls of ControlFlow.
 #include "core/software/jit/control_flow.h"
 
 namespace holdfast::software::jit {

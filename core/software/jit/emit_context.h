@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the emitters of one LLVM function share: the kernel and what is known of
-// it, and the values that the function starts with. Data only. A kernel becomes
-// two functions (core/software/README.md), so there are two of these, which
-// share the frame's layout and the place for an error.
+// The data that the emitters of one LLVM function share: the kernel, the facts
+// known about it, and the values that the function starts with. Data only. A
+// kernel becomes two functions (core/software/README.md), so there are two of
+// these, which share the frame's layout and the place for an error.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_EMIT_CONTEXT_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_EMIT_CONTEXT_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is the same for all threads of a launch comes from the LaunchContext,
-// what is the same for a block or a warp from values of the function.
+// Registers that are the same for all threads of a launch come from the
+// LaunchContext, those of a block or a warp from values of the function.
 // Coordinates of threads are computed: a warp has 32 consecutive linear
 // numbers, and the extents of a block are constants of its code.
 #include "core/software/jit/special_registers.h"

@@ -226,7 +226,7 @@ std::string PeerKeyOf(const Command& command) {
 
 // A whole update has the key above those of the nodes' parameters, which it
 // replaces: an earlier update of a node would hold resources that the instance
-// has let go since. What is enabled stays as it is and has a key apart. A step
+// has let go since. Nodes stay enabled or disabled, by a key apart. A step
 // of several nodes has the keys of all of them (journal/live_records.h).
 std::string KeyOf(const v1::UpdateGraphExec& command) {
   const uint64_t exec = command.graph_exec();

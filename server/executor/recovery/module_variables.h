@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The variables of a session's modules, which lie in no chunk: they end with
-// the executor's context. Of one that ends in order, its successor gets their
+// the executor's context. If it ends in order, its successor gets their
 // values. Everything here belongs to the submission thread.
 #ifndef HOLDFAST_SERVER_EXECUTOR_RECOVERY_MODULE_VARIABLES_H_
 #define HOLDFAST_SERVER_EXECUTOR_RECOVERY_MODULE_VARIABLES_H_

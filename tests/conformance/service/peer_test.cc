@@ -149,7 +149,7 @@ extern "C" __global__ void reverse(unsigned* x) {
 constexpr uint32_t kThreads = 256;
 constexpr uint32_t kSharedBytes = (16384 + kThreads) * sizeof(uint32_t);
 
-// Whatever is not asked of a device is asked of the session's first.
+// Questions that name no device are about the session's first one.
 TEST_F(PeerTest, SessionsOfAnySubsetInAnyOrderWorkInFull) {
   int count = 0;
   ASSERT_EQ(driver().cuDeviceGetCount(&count), CUDA_SUCCESS);

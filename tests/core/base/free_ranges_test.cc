@@ -36,7 +36,7 @@ TEST(FreeRangesTest, AlignmentSkipsTheStartOfARange) {
   FreeRanges free;
   free.Add(0x1100, 0x3000);
   EXPECT_EQ(free.Take(0x1000, 0x1000), 0x2000u);
-  // What was skipped is still free.
+  // The range that was skipped is still free.
   EXPECT_TRUE(free.TakeAt(0x1100, 0xF00));
   EXPECT_EQ(free.Take(0x1000, 0x1000), 0x3000u);
   EXPECT_EQ(free.Take(0x1000, 0x1000), std::nullopt);

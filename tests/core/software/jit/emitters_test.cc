@@ -358,7 +358,7 @@ TEST(FullPathExitsTest, AnOverflowLeavesInFrontOfTheInstruction) {
   EXPECT_EQ(exits.EntryInFrontOf(body[1]), -1);
   EXPECT_EQ(exits.overflow.roots, (std::set<int>{0}));
   EXPECT_TRUE(exits.divergence.roots.empty());
-  // What the rest of the block still reads: %d1 and %r1.
+  // The rest of the block still reads %d1 and %r1.
   EXPECT_EQ(exits.overflow.handed.size(), 2u);
 }
 
