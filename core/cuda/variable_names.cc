@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 
@@ -26,9 +27,14 @@ std::optional<T> ReadAt(absl::string_view image, uint64_t offset) {
   return value;
 }
 
+// Longer than the names of variables in any program.
+constexpr size_t kMaxNameBytes = size_t{4} << 10;
+
+// Returns the text as far as it is looked at, which is one byte too far if it
+// is longer than kMaxNameBytes.
 absl::string_view TextAt(absl::string_view image, uint64_t offset) {
   if (offset >= image.size()) return "";
-  const absl::string_view rest = image.substr(offset);
+  const absl::string_view rest = image.substr(offset, kMaxNameBytes + 1);
   return rest.substr(0, rest.find('\0'));
 }
 
@@ -62,27 +68,71 @@ bool HoldsVariables(absl::string_view section) {
          absl::StartsWith(section, ".nv.constant3");
 }
 
-std::vector<std::string> NamesInCubin(absl::string_view image) {
-  std::vector<std::string> names;
-  const Sections sections(image);
-  for (uint32_t i = 0; i < sections.size(); ++i) {
-    const auto table = sections.Get(i);
-    if (!table.has_value() || table->sh_type != SHT_SYMTAB) continue;
-    const auto strings = sections.Get(table->sh_link);
-    if (!strings.has_value()) continue;
+// Reads the symbols of variables. Images are hostile: symbols by the million
+// may share one long name.
+class CubinNames {
+ public:
+  explicit CubinNames(absl::string_view image)
+      : image_(image), sections_(image), bytes_left_(image.size()) {}
+
+  std::vector<std::string> Find() && {
+    const auto table = FindTable();
+    const auto strings =
+        table.has_value() ? sections_.Get(table->sh_link) : std::nullopt;
+    if (!strings.has_value()) return {};
+    FindSectionsOfVariables();
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size;
          at += sizeof(Elf64_Sym)) {
-      const auto symbol = ReadAt<Elf64_Sym>(image, table->sh_offset + at);
+      const auto symbol = ReadAt<Elf64_Sym>(image_, table->sh_offset + at);
       if (!symbol.has_value()) break;
-      if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT) continue;
-      if (!HoldsVariables(sections.NameOf(symbol->st_shndx))) continue;
-      const absl::string_view name =
-          TextAt(image, strings->sh_offset + symbol->st_name);
-      if (!name.empty()) names.emplace_back(name);
+      if (IsVariable(*symbol) && !Add(strings->sh_offset + symbol->st_name)) {
+        break;
+      }
+    }
+    return std::move(names_);
+  }
+
+ private:
+  // An image has one at most.
+  std::optional<Elf64_Shdr> FindTable() const {
+    for (uint32_t i = 0; i < sections_.size(); ++i) {
+      const auto section = sections_.Get(i);
+      if (section.has_value() && section->sh_type == SHT_SYMTAB) return section;
+    }
+    return std::nullopt;
+  }
+
+  void FindSectionsOfVariables() {
+    has_variables_.resize(sections_.size());
+    for (uint32_t i = 0; i < sections_.size(); ++i) {
+      has_variables_[i] = HoldsVariables(sections_.NameOf(i));
     }
   }
-  return names;
-}
+
+  bool IsVariable(const Elf64_Sym& symbol) const {
+    return ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT &&
+           symbol.st_shndx < has_variables_.size() &&
+           has_variables_[symbol.st_shndx];
+  }
+
+  // Adds the name there. Returns false if all names together have more bytes
+  // than the image, which is then none that a compiler has made.
+  bool Add(uint64_t offset) {
+    const absl::string_view name = TextAt(image_, offset);
+    if (name.size() > bytes_left_) return false;
+    bytes_left_ -= name.size();
+    const bool fits = !name.empty() && name.size() <= kMaxNameBytes;
+    if (fits && seen_.insert(name).second) names_.emplace_back(name);
+    return true;
+  }
+
+  const absl::string_view image_;
+  const Sections sections_;
+  size_t bytes_left_;
+  std::vector<bool> has_variables_;  // by section
+  absl::flat_hash_set<absl::string_view> seen_;
+  std::vector<std::string> names_;
+};
 
 // PTX without its comments.
 std::string WithoutComments(absl::string_view ptx) {
@@ -95,7 +145,9 @@ std::string WithoutComments(absl::string_view ptx) {
       const size_t end = ptx.find("*/", i + 2);
       i = end == absl::string_view::npos ? ptx.size() : end + 2;
     } else {
-      text.push_back(ptx[i++]);
+      const size_t next = std::min(ptx.find('/', i + 1), ptx.size());
+      text.append(ptx.data() + i, next - i);
+      i = next;
     }
   }
   return text;
@@ -155,7 +207,7 @@ bool IsPtx(absl::string_view image) {
 absl::StatusOr<std::vector<std::string>> VariableNames(
     absl::string_view image) {
   if (absl::StartsWith(image, absl::string_view(ELFMAG, SELFMAG))) {
-    return NamesInCubin(image);
+    return CubinNames(image).Find();
   }
   if (IsPtx(image)) return NamesInPtx(image);
   return absl::UnimplementedError(

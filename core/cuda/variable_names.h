@@ -13,7 +13,8 @@ namespace holdfast::cuda {
 // The .global and .const variables that an image of device code defines, by
 // their names in the image; the driver finds a variable by name and cannot list
 // them. Some of them, of internal linkage, it may not find. The image may be
-// anything: no byte of it is believed.
+// anything: no byte of it is believed, and those of a cubin are each there
+// once, have at most 4 KiB, and together no more bytes than the image.
 // UNIMPLEMENTED: it is neither PTX nor a cubin.
 absl::StatusOr<std::vector<std::string>> VariableNames(absl::string_view image);
 

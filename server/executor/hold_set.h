@@ -26,6 +26,9 @@ class HoldSet {
     return seen_.insert({handle, device}).second;
   }
   void Add(Hold hold);
+  // No more are added: forgets what only Insert needs, since a graph may live
+  // long.
+  void Close() { seen_ = {}; }
 
   const std::vector<Hold>& holds() const { return holds_; }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -22,7 +23,10 @@ absl::Status LoadImage(const std::shared_ptr<const cuda::Context>& context,
                        absl::string_view image, ModuleResource* module) {
   HOLDFAST_ASSIGN_OR_RETURN(module->module, cuda::Module::Load(context, image));
   auto variables = cuda::VariableNames(image);
-  if (variables.ok()) module->variables = *std::move(variables);
+  if (variables.ok()) {
+    module->variables.insert(std::make_move_iterator(variables->begin()),
+                             std::make_move_iterator(variables->end()));
+  }
   return absl::OkStatus();
 }
 
@@ -193,10 +197,13 @@ absl::Status Handle(const CommandContext& context,
                                   resources.modules.Find(command.module()));
         HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
                                   resources.Device(command.device()));
+        const std::string& name = Lookup(*module, command.name());
         HOLDFAST_ASSIGN_OR_RETURN(
             const cuda::Module::Global global,
-            module->module->FindGlobal(Lookup(*module, command.name()),
-                                       *device->context));
+            module->module->FindGlobal(name, *device->context));
+        // So that it is saved though its image could not be read. The driver
+        // reads a name up to its first zero.
+        module->variables.insert(name.c_str());
         BufferResource buffer;
         buffer.address = global.address;
         buffer.size = global.size;

@@ -65,12 +65,13 @@ absl::StatusOr<Charge> Quota::Take(uint64_t amount) {
 absl::StatusOr<Charge> Quota::Await(uint64_t amount) {
   {
     absl::MutexLock lock(&mutex_);
-    if (amount > limit_) return Refusal(amount);
+    // The limit may fall while this waits.
     const auto decided = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return closed_ || Fits(amount);
+      return closed_ || amount > limit_ || Fits(amount);
     };
     mutex_.Await(absl::Condition(&decided));
     if (closed_) return absl::UnavailableError("the session is being closed");
+    if (amount > limit_) return Refusal(amount);
     Add(amount);
   }
   return Confirm(amount);

@@ -301,6 +301,11 @@ absl::Status Resources::PutError(uint64_t handle, const absl::Status& cause) {
   });
 }
 
+void Resources::DropIntoError(uint64_t handle, const absl::Status& cause) {
+  InTable(*this, handle,
+          [&](auto& table) { return table.Fail(handle, cause).has_value(); });
+}
+
 bool Resources::IsInError(uint64_t handle) const {
   return InTable(*this, handle,
                  [&](const auto& table) { return table.IsInError(handle); });
@@ -456,8 +461,11 @@ bool Resources::HasRoomForWork(uint32_t device) {
 void Resources::DestroyStream(StreamResource stream) {
   // Its work goes on; what is retired from now on still waits for it.
   const auto device = Device(stream.device);
+  // One that is idle by now leaves nothing.
+  const auto idle = stream.stream->Query();
   const auto mark = MarkWork(stream);
   if (!device.ok() || !mark.ok()) return;
+  if (!idle.ok() || !*idle) AddLeavingMark(*mark);
   if (stream.mark != nullptr) {
     left_marks_[stream.device].push_back(std::move(stream.mark));
   }
@@ -468,6 +476,25 @@ void Resources::DestroyStream(StreamResource stream) {
                  });
   const absl::Status status = (*device)->reaper->Wait(**mark);
   if (!status.ok()) LogWarning("destroying a stream: ", status.message());
+}
+
+void Resources::AddLeavingMark(std::shared_ptr<const cuda::Event> mark) {
+  leaving_marks_.push_back(std::move(mark));
+  if (leaving_marks_.size() < prune_leaving_at_) return;
+  std::erase_if(leaving_marks_, [](const auto& left) {
+    const auto done = left->Query();
+    return done.ok() && *done;
+  });
+  prune_leaving_at_ = 2 * leaving_marks_.size() + kPruneLeavingFrom;
+}
+
+absl::StatusOr<bool> Resources::DestroyedStreamsAreDone() {
+  for (const auto& mark : leaving_marks_) {
+    HOLDFAST_ASSIGN_OR_RETURN(const bool done, mark->Query());
+    if (!done) return false;
+  }
+  leaving_marks_.clear();
+  return true;
 }
 
 absl::StatusOr<const cuda::Stream*> Resources::HostStream(uint32_t ordinal) {
@@ -541,6 +568,8 @@ void Resources::DropViews(const std::unordered_set<uint64_t>& views) {
 
 absl::Status Resources::FreeBuffer(BufferResource buffer, uint64_t stream) {
   DropViews(buffer.views);
+  // A part has no memory of its own; that is the whole's, which outlives it.
+  if (buffer.parent != 0) return absl::OkStatus();
   if (LeaveToHolders(buffer)) return absl::OkStatus();
   if (buffer.host != nullptr) {
     if (Retire(buffer.device, buffer.host)) buffer.host->BeginReturn();

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -123,8 +124,9 @@ struct ModuleResource {
   std::map<std::string, std::string> symbols;
   std::vector<uint64_t> kernels;
   std::unordered_set<uint64_t> globals;
-  // Names of its variables, as in the image (core/cuda/variable_names.h).
-  std::vector<std::string> variables;
+  // Names of the variables that a suspension saves, as in the image: those that
+  // were read there (core/cuda/variable_names.h), and those with a handle.
+  std::set<std::string> variables;
 };
 
 // Never without the kernel as the module's device has it, which is the first;
@@ -296,6 +298,8 @@ class Resources {
 
   // Puts a handle of any kind in error, as a failed creation does.
   absl::Status PutError(uint64_t handle, const absl::Status& cause);
+  // The same of a handle that names a value, which is dropped.
+  void DropIntoError(uint64_t handle, const absl::Status& cause);
   // As HandleTable::IsInError and Contains.
   bool IsInError(uint64_t handle) const;
   bool Contains(uint64_t handle) const;
@@ -316,6 +320,8 @@ class Resources {
   absl::StatusOr<const cuda::Stream*> HostStream(uint32_t device);
 
   void DestroyStream(StreamResource stream);
+  // Is all done that streams had been given when they were destroyed?
+  absl::StatusOr<bool> DestroyedStreamsAreDone();
   absl::Status DestroyEvent(EventResource event);
   absl::Status DestroySemaphore(SemaphoreResource semaphore);
   absl::Status FreeBuffer(BufferResource buffer, uint64_t stream);
@@ -331,6 +337,7 @@ class Resources {
 
  private:
   void NoteGiven(StreamResource& stream);
+  void AddLeavingMark(std::shared_ptr<const cuda::Event> mark);
   // Ends waits that nothing else ends, since the events' makers are gone.
   void EndWaits(std::vector<EventWaits::Wait> waits);
   void NoteDone(uint32_t device);
@@ -366,6 +373,11 @@ class Resources {
   // Destroyed streams whose work is not known to be done.
   const std::shared_ptr<std::atomic<int>> leaving_streams_ =
       std::make_shared<std::atomic<int>>(0);
+  // Behind the work of destroyed streams that were not idle, and the number of
+  // them at which those that have come true are dropped.
+  static constexpr size_t kPruneLeavingFrom = 16;
+  CompletionWatcher::Events leaving_marks_;
+  size_t prune_leaving_at_ = kPruneLeavingFrom;
   std::map<uint32_t, DeviceState> devices_;
   const std::shared_ptr<DeviceClocks> clocks_;
   std::function<void()> room_for_work_;

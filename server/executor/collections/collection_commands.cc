@@ -25,8 +25,15 @@ absl::Status CheckHasBuffers(const std::string& name, int buffers) {
       absl::StrCat("collection \"", name, "\" without a buffer"));
 }
 
+// Streams that are destroyed go on with what they were given.
 absl::Status CheckIdle(Resources& resources) {
   absl::Status status;
+  HOLDFAST_ASSIGN_OR_RETURN(const bool done,
+                            resources.DestroyedStreamsAreDone());
+  if (!done) {
+    return absl::FailedPreconditionError(
+        "a stream that was destroyed has work left: try again");
+  }
   resources.streams.ForEach([&](const StreamResource& stream) {
     const auto idle = stream.stream->Query();
     if (!idle.ok()) {

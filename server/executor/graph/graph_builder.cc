@@ -80,6 +80,7 @@ class GraphBuilder {
       allocations_.Abandon(added);
       return added;
     }
+    built_->holds_.Close();
     built_->allocates_ = allocations_.any();
     built_->SumUses();
     return std::shared_ptr<const BuiltGraph>(std::move(built_));

@@ -275,6 +275,7 @@ absl::Status GraphInstance::PrepareAll(
     each_once &= last == nullptr || std::less<>()(last, next.node);
     last = next.node;
   }
+  holds->Close();
   if (each_once) return absl::OkStatus();
   // A node may come twice: which of its parameters are new is not known.
   for (PreparedUpdate& update : *prepared) update.is_change = true;

@@ -5,14 +5,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <utility>
 
-#include "absl/functional/function_ref.h"
+#include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
-#include "core/cuda/stream.h"
 #include "server/executor/account.h"
-#include "server/executor/pinned_memory.h"
 
 namespace holdfast::executor {
 namespace {
@@ -48,56 +48,90 @@ absl::Status ReadAll(char* bytes, uint64_t size, FilePlace place) {
   return absl::OkStatus();
 }
 
-// Calls `carry` with each part of the range, the block that it passes through
-// and its place in the file.
-absl::Status ForEachPart(
-    const std::shared_ptr<const cuda::Context>& context, Quota& staging,
-    DeviceRange memory, FilePlace place,
-    absl::FunctionRef<absl::Status(const cuda::Stream&, DeviceRange,
-                                   PinnedMemory&, FilePlace)>
-        carry) {
-  HOLDFAST_ASSIGN_OR_RETURN(const auto stream,
-                            cuda::Stream::Create(context, {}));
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MemoryCopier>> MemoryCopier::Create(
+    std::shared_ptr<const cuda::Context> context, Quota& staging) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto stream, cuda::Stream::Create(context, {}));
   HOLDFAST_ASSIGN_OR_RETURN(
-      const auto block,
+      auto block,
       PinnedMemory::Allocate(context, Account::kImageBlockBytes, staging));
-  while (memory.size > 0) {
-    const uint64_t size = std::min(memory.size, Account::kImageBlockBytes);
-    HOLDFAST_RETURN_IF_ERROR(
-        carry(*stream, {memory.address, size}, *block, place));
-    memory.address += size;
-    memory.size -= size;
-    place.offset += size;
+  return absl::WrapUnique(
+      new MemoryCopier(std::move(stream), std::move(block)));
+}
+
+MemoryCopier::MemoryCopier(std::unique_ptr<cuda::Stream> stream,
+                           std::unique_ptr<PinnedMemory> block)
+    : stream_(std::move(stream)), block_(std::move(block)) {}
+
+MemoryCopier::~MemoryCopier() = default;
+
+absl::Status MemoryCopier::SaveParts(DeviceRange memory, Carry take) {
+  for (uint64_t offset = 0; offset < memory.size;) {
+    const uint64_t size =
+        std::min(memory.size - offset, Account::kImageBlockBytes);
+    HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(*stream_, block_->device_address(),
+                                             memory.address + offset, size));
+    HOLDFAST_RETURN_IF_ERROR(stream_->Synchronize());
+    HOLDFAST_RETURN_IF_ERROR(take({block_->data(), size, offset}));
+    offset += size;
   }
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status SaveMemory(const std::shared_ptr<const cuda::Context>& context,
-                        Quota& staging, DeviceRange memory, FilePlace place) {
-  return ForEachPart(
-      context, staging, memory, place,
-      [](const cuda::Stream& stream, DeviceRange part, PinnedMemory& block,
-         FilePlace at) -> absl::Status {
-        HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(stream, block.device_address(),
-                                                 part.address, part.size));
-        HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
-        return WriteAll(block.data(), part.size, at);
-      });
+absl::Status MemoryCopier::LoadParts(DeviceRange memory, Carry give) {
+  for (uint64_t offset = 0; offset < memory.size;) {
+    const uint64_t size =
+        std::min(memory.size - offset, Account::kImageBlockBytes);
+    HOLDFAST_RETURN_IF_ERROR(give({block_->data(), size, offset}));
+    HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(*stream_, memory.address + offset,
+                                             block_->device_address(), size));
+    HOLDFAST_RETURN_IF_ERROR(stream_->Synchronize());
+    offset += size;
+  }
+  return absl::OkStatus();
 }
 
-absl::Status LoadMemory(const std::shared_ptr<const cuda::Context>& context,
+absl::Status MemoryCopier::Save(DeviceRange memory, char* bytes) {
+  return SaveParts(memory, [bytes](Part part) {
+    std::memcpy(bytes + part.offset, part.bytes, part.size);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryCopier::Load(DeviceRange memory, const char* bytes) {
+  return LoadParts(memory, [bytes](Part part) {
+    std::memcpy(part.bytes, bytes + part.offset, part.size);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryCopier::Save(DeviceRange memory, FilePlace place) {
+  return SaveParts(memory, [place](Part part) {
+    return WriteAll(part.bytes, part.size,
+                    {place.file, place.offset + part.offset});
+  });
+}
+
+absl::Status MemoryCopier::Load(DeviceRange memory, FilePlace place) {
+  return LoadParts(memory, [place](Part part) {
+    return ReadAll(part.bytes, part.size,
+                   {place.file, place.offset + part.offset});
+  });
+}
+
+absl::Status SaveMemory(std::shared_ptr<const cuda::Context> context,
                         Quota& staging, DeviceRange memory, FilePlace place) {
-  return ForEachPart(
-      context, staging, memory, place,
-      [](const cuda::Stream& stream, DeviceRange part, PinnedMemory& block,
-         FilePlace at) -> absl::Status {
-        HOLDFAST_RETURN_IF_ERROR(ReadAll(block.data(), part.size, at));
-        HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(
-            stream, part.address, block.device_address(), part.size));
-        return stream.Synchronize();
-      });
+  HOLDFAST_ASSIGN_OR_RETURN(const auto copier,
+                            MemoryCopier::Create(std::move(context), staging));
+  return copier->Save(memory, place);
+}
+
+absl::Status LoadMemory(std::shared_ptr<const cuda::Context> context,
+                        Quota& staging, DeviceRange memory, FilePlace place) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto copier,
+                            MemoryCopier::Create(std::move(context), staging));
+  return copier->Load(memory, place);
 }
 
 }  // namespace holdfast::executor

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/recovery/module_variables.h"
 
-#include <unistd.h>
-
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,19 +10,25 @@
 #include "core/base/error_detail.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
+#include "core/base/utf8.h"
 #include "server/executor/recovery/memory_image.h"
+#include "server/journal/saved_variables.h"
 
 namespace holdfast::executor {
 namespace {
 
-// Room for names and the encoding, besides the values.
-constexpr size_t kMaxSavedBytes = kMaxVariableBytes + (size_t{64} << 20);
+// At most, of a variable besides its name and value: tags, lengths, numbers.
+constexpr uint64_t kEncodingBytes = 48;
 
 // A variable on one device.
 struct Place {
   DeviceState* device = nullptr;
   cuda::Module::Global global;
 };
+
+DeviceRange RangeOf(const Place& place) {
+  return {place.global.address, place.global.size};
+}
 
 absl::StatusOr<Place> Find(Resources& resources, uint64_t module,
                            const std::string& name, uint32_t ordinal) {
@@ -35,65 +40,108 @@ absl::StatusOr<Place> Find(Resources& resources, uint64_t module,
   return Place{device, global};
 }
 
-// Finds all; each entry gets its value later.
-absl::StatusOr<std::vector<Place>> FindAll(
-    Resources& resources, internal::SavedVariables* variables) {
-  std::vector<Place> places;
-  uint64_t bytes = 0;
-  std::vector<std::pair<uint64_t, std::vector<std::string>>> modules;
-  resources.modules.ForEachHandle(
-      [&](uint64_t handle, const ModuleResource& module) {
-        modules.emplace_back(handle, module.variables);
-      });
-  for (const auto& [handle, names] : modules) {
-    for (const std::string& name : names) {
-      for (const uint32_t device : resources.OpenDevices()) {
-        // One of internal linkage, perhaps.
-        const auto place = Find(resources, handle, name, device);
-        if (!place.ok() || place->global.size == 0) continue;
-        bytes += place->global.size;
-        places.push_back(*place);
-        auto& variable = *variables->add_variables();
-        variable.set_module(handle);
-        variable.set_name(name);
-        variable.set_device(device);
-      }
-    }
+// The copier of the device that was asked for last: variables come device by
+// device, and its block is charged.
+class Copiers {
+ public:
+  explicit Copiers(Resources& resources) : resources_(resources) {}
+
+  absl::StatusOr<MemoryCopier*> For(const DeviceState& device) {
+    if (device_ == &device) return copier_.get();
+    device_ = nullptr;
+    copier_ = nullptr;
+    HOLDFAST_ASSIGN_OR_RETURN(
+        copier_, MemoryCopier::Create(device.context,
+                                      *resources_.account().staging_memory()));
+    device_ = &device;
+    return copier_.get();
   }
-  if (bytes <= kMaxVariableBytes) return places;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the variables of the session's modules have ", bytes,
-      " bytes; the limit of what can be kept is ", kMaxVariableBytes));
-}
 
-absl::Status CheckTransferred(ssize_t bytes, size_t wanted) {
-  if (bytes == static_cast<ssize_t>(wanted)) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat(
-      bytes, " bytes of a variable were transferred instead of ", wanted));
-}
+ private:
+  Resources& resources_;
+  const DeviceState* device_ = nullptr;
+  std::unique_ptr<MemoryCopier> copier_;
+};
 
-// By way of `scratch`, as the bytes of chunks go.
-absl::Status Save(Resources& resources, const Place& place, int scratch,
-                  std::string* value) {
-  HOLDFAST_RETURN_IF_ERROR(
-      SaveMemory(place.device->context, *resources.account().staging_memory(),
-                 {place.global.address, place.global.size}, {scratch, 0}));
+// Finds all variables, device by device. Each entry of the message gets its
+// value later.
+class Finder {
+ public:
+  Finder(Resources& resources, internal::SavedVariables* variables)
+      : resources_(resources), variables_(*variables) {}
+
+  absl::StatusOr<std::vector<Place>> Find() && {
+    for (const uint32_t device : resources_.OpenDevices()) {
+      absl::Status status;
+      resources_.modules.ForEachHandle(
+          [&](uint64_t handle, const ModuleResource& module) {
+            if (status.ok()) status = Add(handle, module, device);
+          });
+      HOLDFAST_RETURN_IF_ERROR(status);
+    }
+    return std::move(places_);
+  }
+
+ private:
+  absl::Status Add(uint64_t handle, const ModuleResource& module,
+                   uint32_t device) {
+    for (const std::string& name : module.variables) {
+      // One of internal linkage, perhaps.
+      const auto place = executor::Find(resources_, handle, name, device);
+      if (!place.ok() || place->global.size == 0) continue;
+      values_ += place->global.size;
+      encoded_ += name.size() + place->global.size + kEncodingBytes;
+      HOLDFAST_RETURN_IF_ERROR(CheckSize());
+      places_.push_back(*place);
+      auto& variable = *variables_.add_variables();
+      variable.set_module(handle);
+      variable.set_name(name);
+      variable.set_device(device);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckSize() const {
+    if (values_ > kMaxVariableBytes) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the variables of the session's modules have ", values_,
+                       " bytes or more; the limit of what can be kept is ",
+                       kMaxVariableBytes));
+    }
+    if (encoded_ > kMaxSavedVariablesBytes) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the variables of the session's modules have, with their names, ",
+          encoded_, " bytes or more; the limit of what can be kept is ",
+          kMaxSavedVariablesBytes));
+    }
+    return absl::OkStatus();
+  }
+
+  Resources& resources_;
+  internal::SavedVariables& variables_;
+  std::vector<Place> places_;
+  uint64_t values_ = 0;
+  uint64_t encoded_ = 0;  // at most
+};
+
+absl::Status Save(Copiers& copiers, const Place& place, std::string* value) {
+  HOLDFAST_ASSIGN_OR_RETURN(MemoryCopier * copier, copiers.For(*place.device));
   value->resize(place.global.size);
-  return CheckTransferred(pread(scratch, value->data(), value->size(), 0),
-                          value->size());
+  return copier->Save(RangeOf(place), value->data());
 }
 
-absl::Status Load(Resources& resources, const Place& place, int scratch,
-                  const std::string& value) {
+absl::Status Load(Resources& resources, Copiers& copiers,
+                  const internal::SavedVariables::Variable& variable) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const Place place,
+      Find(resources, variable.module(), variable.name(), variable.device()));
+  const std::string& value = variable.value();
   if (value.size() != place.global.size) {
     return absl::DataLossError(absl::StrCat("it has ", place.global.size,
                                             " bytes, and had ", value.size()));
   }
-  HOLDFAST_RETURN_IF_ERROR(CheckTransferred(
-      pwrite(scratch, value.data(), value.size(), 0), value.size()));
-  return LoadMemory(place.device->context,
-                    *resources.account().staging_memory(),
-                    {place.global.address, place.global.size}, {scratch, 0});
+  HOLDFAST_ASSIGN_OR_RETURN(MemoryCopier * copier, copiers.For(*place.device));
+  return copier->Load(RangeOf(place), value.data());
 }
 
 }  // namespace
@@ -101,13 +149,12 @@ absl::Status Load(Resources& resources, const Place& place, int scratch,
 absl::StatusOr<UniqueFd> SaveVariables(Resources& resources) {
   internal::SavedVariables variables;
   HOLDFAST_ASSIGN_OR_RETURN(const std::vector<Place> places,
-                            FindAll(resources, &variables));
+                            Finder(resources, &variables).Find());
   if (places.empty()) return UniqueFd();
-  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd scratch,
-                            CreateMemfd("holdfast-variable", 0));
+  Copiers copiers(resources);
   for (size_t i = 0; i < places.size(); ++i) {
     HOLDFAST_RETURN_IF_ERROR(Save(
-        resources, places[i], scratch.get(),
+        copiers, places[i],
         variables.mutable_variables(static_cast<int>(i))->mutable_value()));
   }
   return CreateSealedMemfd("holdfast-variables", variables.SerializeAsString());
@@ -121,7 +168,7 @@ absl::StatusOr<internal::SavedVariables> ReadVariables(int memory) {
       const FileMapping mapping,
       FileMapping::Map(memory, FileMapping::Access::kReadOnly));
   internal::SavedVariables variables;
-  if (mapping.size() <= kMaxSavedBytes &&
+  if (mapping.size() <= kMaxSavedVariablesBytes &&
       variables.ParseFromArray(mapping.data(),
                                static_cast<int>(mapping.size()))) {
     return variables;
@@ -130,24 +177,19 @@ absl::StatusOr<internal::SavedVariables> ReadVariables(int memory) {
       "saved variables of ", mapping.size(), " bytes cannot be read"));
 }
 
-absl::Status RestoreVariables(Resources& resources,
-                              const internal::SavedVariables& variables) {
-  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd scratch,
-                            CreateMemfd("holdfast-variable", 0));
+void RestoreVariables(
+    Resources& resources, const internal::SavedVariables& variables,
+    absl::FunctionRef<void(uint64_t module, const absl::Status& why)> failed) {
+  Copiers copiers(resources);
   for (const auto& variable : variables.variables()) {
-    absl::Status status;
-    const auto place =
-        Find(resources, variable.module(), variable.name(), variable.device());
-    status = place.ok()
-                 ? Load(resources, *place, scratch.get(), variable.value())
-                 : place.status();
-    if (!status.ok()) {
-      return WithPrefix(absl::StrCat("variable ", variable.name(), " of ",
-                                     DescribeHandle(variable.module())),
-                        status);
-    }
+    if (!resources.modules.Contains(variable.module())) continue;
+    const absl::Status status = Load(resources, copiers, variable);
+    if (status.ok()) continue;
+    failed(variable.module(),
+           WithPrefix(absl::StrCat("variable ", ToValidUtf8(variable.name()),
+                                   " of ", DescribeHandle(variable.module())),
+                      status));
   }
-  return absl::OkStatus();
 }
 
 }  // namespace holdfast::executor

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
@@ -16,21 +17,22 @@
 
 namespace holdfast::executor {
 
-// Values that are kept, in all modules and on all devices of a session.
-inline constexpr uint64_t kMaxVariableBytes = uint64_t{64} << 20;
-
 // Returns the values as SavedVariables in a sealed memfd; none: there are no
 // variables. Variables that the driver does not find by name are left out.
-// REQUIRES: the devices are idle. FAILED_PRECONDITION: more than
-// kMaxVariableBytes.
+// REQUIRES: the devices are idle. FAILED_PRECONDITION: more than the bounds in
+// server/journal/saved_variables.h.
 absl::StatusOr<UniqueFd> SaveVariables(Resources& resources);
 
 // INVALID_ARGUMENT: the memfd is not as SaveVariables makes it.
 absl::StatusOr<internal::SavedVariables> ReadVariables(int memory);
 
-// Gives the variables of the modules that are loaded again their values.
-absl::Status RestoreVariables(Resources& resources,
-                              const internal::SavedVariables& variables);
+// Gives the variables of the modules that are loaded again their values; those
+// of other modules are lost with them. Calls `failed` with a module of which a
+// variable does not get its value, and why; if it puts the module in error, it
+// is not called for that one again.
+void RestoreVariables(
+    Resources& resources, const internal::SavedVariables& variables,
+    absl::FunctionRef<void(uint64_t module, const absl::Status& why)> failed);
 
 }  // namespace holdfast::executor
 

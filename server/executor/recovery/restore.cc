@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/recovery/restore.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "google/protobuf/arena.h"
 #include "server/executor/command_handlers.h"
+#include "server/executor/graph/graph_instance.h"
+#include "server/executor/recovery/journal_step.h"
 #include "server/executor/recovery/module_variables.h"
 #include "server/journal/journal_reader.h"
 #include "server/journal/live_records.h"
@@ -20,6 +29,7 @@ namespace holdfast::executor {
 namespace {
 
 using internal::JournalRecord;
+using Steps = absl::Span<const JournalRecord* const>;
 
 class Restorer {
  public:
@@ -32,33 +42,22 @@ class Restorer {
   }
   ~Restorer() { resources_.EndRestore(); }
 
-  void Repeat(const JournalRecord& record) {
+  // `later` are the steps behind it.
+  void Repeat(const JournalRecord& record, Steps later) {
     inheritance_.step = &record;
-    absl::Status status;
-    switch (record.step_case()) {
-      case JournalRecord::kDevice:
-        inheritance_.bases[record.device().device()] = record.device().base();
-        status = resources_.Device(record.device().device()).status();
-        break;
-      case JournalRecord::kCommand:
-        status = Carry(record.command());
-        break;
-      case JournalRecord::kArena:
-        status = RestoreArena(record.arena());
-        break;
-      case JournalRecord::kError:
-        status = FromError(record.error());
-        break;
-      case JournalRecord::STEP_NOT_SET:
-        break;
-    }
-    if (!status.ok()) NoteFailure(record, status);
+    const absl::Status status = Carry(record);
+    if (status.ok()) return;
+    if (ChangesSeveralNodes(record)) return RepeatByNode(record, later);
+    NoteFailure(record, status);
   }
 
   // Gives the variables of modules the values that were saved.
-  absl::Status FinishVariables() {
-    if (!inheritance_.variables.has_value()) return absl::OkStatus();
-    return RestoreVariables(resources_, *inheritance_.variables);
+  void FinishVariables() {
+    if (!inheritance_.variables.has_value()) return;
+    RestoreVariables(resources_, *inheritance_.variables,
+                     [this](uint64_t module, const absl::Status& why) {
+                       LoseModule(module, why);
+                     });
   }
 
   // Gives up the memory that nothing came back to.
@@ -73,6 +72,23 @@ class Restorer {
   }
 
  private:
+  absl::Status Carry(const JournalRecord& record) {
+    switch (record.step_case()) {
+      case JournalRecord::kDevice:
+        inheritance_.bases[record.device().device()] = record.device().base();
+        return resources_.Device(record.device().device()).status();
+      case JournalRecord::kCommand:
+        return Carry(record.command());
+      case JournalRecord::kArena:
+        return RestoreArena(record.arena());
+      case JournalRecord::kError:
+        return FromError(record.error());
+      case JournalRecord::STEP_NOT_SET:
+        break;
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Carry(const v1::Command& command) {
     const CommandContext context{resources_, options_.fetch_object, results_,
                                  failures_};
@@ -95,25 +111,124 @@ class Restorer {
     return absl::OkStatus();
   }
 
-  // A handler that fails has put its handle in error; for all else that is done
-  // here.
+  bool ChangesSeveralNodes(const JournalRecord& record) const {
+    const v1::UpdateGraphExec& update = record.command().update_graph_exec();
+    return update.nodes().nodes_size() > 1 &&
+           resources_.Contains(update.graph_exec());
+  }
+
+  // Visits the steps that the update would have been, one for each node.
+  void ForEachNode(const JournalRecord& update,
+                   absl::FunctionRef<void(const JournalRecord& part)> visit) {
+    google::protobuf::Arena arena;
+    VisitSteps(update.command(), resources_, /*one_step=*/false, arena, visit);
+  }
+
+  // An update of several nodes fails as a whole if one of them refers to what
+  // is lost. The instance is lost only if it still has that node's parameters:
+  // those that a later step replaces may be of no consequence.
+  void RepeatByNode(const JournalRecord& record, Steps later) {
+    absl::flat_hash_set<std::string> replaced;
+    for (const JournalRecord* const step : later) {
+      if (step->ends_with() != record.ends_with()) continue;
+      if (!step->command().has_update_graph_exec()) continue;
+      ForEachNode(*step, [&](const JournalRecord& part) {
+        replaced.insert(part.key());
+      });
+    }
+    ForEachNode(record, [&](const JournalRecord& part) {
+      if (replaced.contains(part.key())) return;
+      if (!resources_.Contains(part.ends_with())) return;
+      const absl::Status status = Carry(part.command());
+      if (!status.ok()) NoteFailure(part, status);
+    });
+  }
+
   void NoteFailure(const JournalRecord& record, const absl::Status& status) {
     for (const uint64_t handle : record.creates()) {
-      if (!resources_.IsInError(handle)) {
-        const absl::Status put = resources_.PutError(handle, status);
-        if (!put.ok()) continue;
-        options_.journal.NoteLost(handle, record.ends_with(), status);
+      if (!PutInError(handle, record, status)) continue;
+      if (!record.was_in_error()) CountLoss(handle, status);
+    }
+    if (!record.creates().empty()) return;
+    LogWarning("while restoring: ", status.message());
+    LoseChanged(record.ends_with(), status);
+  }
+
+  // A handler that fails has put its handle in error; for all else that is done
+  // here. A resource that was lost late may be there again, since a graph needs
+  // it. Returns false if the handle stays as it is.
+  bool PutInError(uint64_t handle, const JournalRecord& record,
+                  const absl::Status& status) {
+    if (resources_.IsInError(handle)) return true;
+    if (record.has_error() && resources_.Contains(handle)) {
+      resources_.DropIntoError(handle, status);
+    } else if (!resources_.PutError(handle, status).ok()) {
+      return false;
+    }
+    options_.journal.NoteLost(handle, record.ends_with(), status);
+    return true;
+  }
+
+  void CountLoss(uint64_t handle, const absl::Status& status) {
+    ++losses_.count;
+    if (losses_.named.size() == Losses::kMaxNamed) return;
+    v1::LostResource& lost = losses_.named.emplace_back();
+    lost.set_handle(handle);
+    lost.set_reason(std::string(status.message()));
+  }
+
+  // Takes a resource out of its table, if it is there, and leaves its handle in
+  // error, for its own successor as well.
+  template <typename T>
+  std::optional<T> Lose(HandleTable<T>& table, uint64_t handle,
+                        uint64_t ends_with, const absl::Status& status) {
+    std::optional<T> lost = table.Fail(handle, status);
+    if (!lost.has_value()) return std::nullopt;
+    options_.journal.NoteLost(handle, ends_with, status);
+    CountLoss(handle, status);
+    return lost;
+  }
+
+  // A change that cannot be repeated puts an end to the resource: as it was
+  // before, it would do the wrong thing silently.
+  void LoseChanged(uint64_t handle, const absl::Status& status) {
+    auto exec = Lose(resources_.graph_execs, handle, /*ends_with=*/0, status);
+    if (exec.has_value()) {
+      GraphInstance::Release(resources_, std::move(exec->instance));
+    }
+    Lose(resources_.kernels, handle, ModuleOf(handle), status);
+  }
+
+  // 0: there is none.
+  uint64_t ModuleOf(uint64_t kernel) {
+    uint64_t owner = 0;
+    resources_.modules.ForEachHandle([&](uint64_t handle,
+                                         const ModuleResource& module) {
+      const auto& kernels = module.kernels;
+      if (std::find(kernels.begin(), kernels.end(), kernel) != kernels.end()) {
+        owner = handle;
       }
-      if (record.was_in_error()) continue;
-      ++losses_.count;
-      if (losses_.named.size() == Losses::kMaxNamed) continue;
-      v1::LostResource& lost = losses_.named.emplace_back();
-      lost.set_handle(handle);
-      lost.set_reason(std::string(status.message()));
+    });
+    return owner;
+  }
+
+  void LoseModule(uint64_t handle, const absl::Status& status) {
+    const auto module =
+        Lose(resources_.modules, handle, /*ends_with=*/0, status);
+    if (!module.has_value()) return;
+    for (const uint64_t kernel : module->kernels) {
+      Lose(resources_.kernels, kernel, handle, status);
     }
-    if (record.creates().empty()) {
-      LogWarning("while restoring: ", status.message());
+    for (const uint64_t global : module->globals) {
+      LoseBuffer(global, handle, status);
     }
+  }
+
+  void LoseBuffer(uint64_t handle, uint64_t ends_with,
+                  const absl::Status& status) {
+    const auto buffer = Lose(resources_.buffers, handle, ends_with, status);
+    if (!buffer.has_value()) return;
+    for (const uint64_t view : buffer->views) LoseBuffer(view, handle, status);
   }
 
   Resources& resources_;
@@ -170,12 +285,16 @@ absl::StatusOr<Losses> Restore(Resources& resources, Inheritance inheritance,
                             journal::ParseRecords(records));
   Restorer restorer(resources, std::move(inheritance), options);
   StepTimes times;
+  std::vector<const JournalRecord*> steps;
   for (const size_t i : journal::LiveRecords(parsed.records)) {
-    const absl::Time began = absl::Now();
-    restorer.Repeat(*parsed.records[i]);
-    times.Add(*parsed.records[i], absl::Now() - began);
+    steps.push_back(parsed.records[i]);
   }
-  HOLDFAST_RETURN_IF_ERROR(restorer.FinishVariables());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const absl::Time began = absl::Now();
+    restorer.Repeat(*steps[i], Steps(steps).subspan(i + 1));
+    times.Add(*steps[i], absl::Now() - began);
+  }
+  restorer.FinishVariables();
   times.Log();
   return restorer.Finish();
 }

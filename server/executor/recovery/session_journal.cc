@@ -110,7 +110,8 @@ void SessionJournal::Note(const v1::Command& command,
   const uint64_t ended = status.ok() ? EndedBy(command) : 0;
   if (ended != 0) update_sets_.Forget(ended);
   if (ended != 0 && writer_->Retract(ended)) return;
-  const bool one_step = update_sets_.IsOneStep(command.update_graph_exec());
+  const bool one_step =
+      status.ok() && update_sets_.IsOneStep(command.update_graph_exec());
   VisitSteps(command, resources, one_step, arena_,
              [&](const internal::JournalRecord& step) {
                if (status.ok()) {
@@ -124,6 +125,7 @@ void SessionJournal::Note(const v1::Command& command,
 
 void SessionJournal::NoteLost(uint64_t handle, uint64_t ends_with,
                               const absl::Status& reason) {
+  End(handle);
   internal::JournalRecord record;
   record.add_creates(handle);
   record.set_ends_with(ends_with);
@@ -168,6 +170,14 @@ void SessionJournal::ArenaRegistered(uint64_t arena, uint64_t size) {
   Append(record);
 }
 
+// What was made under the handle stays ended if the record behind this one,
+// which puts the handle in error, is retracted.
+void SessionJournal::End(uint64_t handle) {
+  internal::JournalRecord record;
+  record.set_destroys(handle);
+  if (!writer_->Append(record)) LogError("the session's journal is full");
+}
+
 // A change that cannot be written down puts an end to the resource for a
 // successor: with what it was before, it would do the wrong thing silently.
 void SessionJournal::Append(const internal::JournalRecord& record) {
@@ -175,6 +185,7 @@ void SessionJournal::Append(const internal::JournalRecord& record) {
   internal::JournalRecord stub;
   *stub.mutable_creates() = record.creates();
   if (record.creates().empty() && record.ends_with() != 0) {
+    End(record.ends_with());
     stub.add_creates(record.ends_with());
   } else {
     stub.set_ends_with(record.ends_with());

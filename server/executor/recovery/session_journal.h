@@ -52,6 +52,7 @@ class SessionJournal {
 
  private:
   void Append(const internal::JournalRecord& record);
+  void End(uint64_t handle);
   void AppendFailure(const internal::JournalRecord& record,
                      const absl::Status& status, const Resources& resources);
 

@@ -21,15 +21,6 @@ std::string Obstacle(const BufferResource& buffer, bool memory_stays) {
   return "";
 }
 
-// No variables are saved of images that cannot be read.
-bool IsSaved(Resources& resources, const BufferResource& variable) {
-  bool saved = false;
-  resources.modules.ForEach([&](const ModuleResource& module) {
-    saved |= module.module == variable.module && !module.variables.empty();
-  });
-  return saved;
-}
-
 }  // namespace
 
 absl::Status CheckSuspendable(Resources& resources, bool memory_stays) {
@@ -42,10 +33,6 @@ absl::Status CheckSuspendable(Resources& resources, bool memory_stays) {
   resources.buffers.ForEachHandle(
       [&](uint64_t handle, const BufferResource& buffer) {
         refuse(handle, Obstacle(buffer, memory_stays));
-        if (buffer.module == nullptr || IsSaved(resources, buffer)) return;
-        refuse(handle,
-               "is a variable of a module, which begins with its first value "
-               "again");
       });
   resources.semaphores.ForEachHandle(
       [&](uint64_t handle, const SemaphoreResource& semaphore) {

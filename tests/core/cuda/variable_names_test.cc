@@ -42,22 +42,25 @@ TEST(VariableNamesTest, ReadsDeclarationsOfPtx) {
             (Names{"counter", "pointers", "table", "last"}));
 }
 
-// An ELF image of three sections: names, symbols, variables.
-std::string MakeCubin() {
-  const std::string names =
-      std::string("\0.nv.global\0.nv.constant0\0x\0y\0", 32);
+// An ELF image of three sections: names, symbols, variables. The symbols are
+// `copies` of the variable `name`, and one in the compiler's own bank.
+std::string MakeCubin(const std::string& name = "x", size_t copies = 1) {
+  std::string names = std::string("\0.nv.global\0.nv.constant0\0y\0", 28);
+  names.append("[").append(name).push_back('\0');
   Elf64_Ehdr header = {};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  Elf64_Sym symbols[3] = {};
   const auto offset = [&](const char* text) {
     return static_cast<Elf64_Word>(names.find(text));
   };
-  symbols[1].st_name = offset("x");
-  symbols[1].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
-  symbols[1].st_shndx = 3;
-  symbols[2] = symbols[1];  // in the compiler's own bank
-  symbols[2].st_name = offset("y");
-  symbols[2].st_shndx = 4;
+  Elf64_Sym symbol = {};
+  symbol.st_name = offset("[") + 1;
+  symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
+  symbol.st_shndx = 3;
+  std::vector<Elf64_Sym> symbols(1);
+  symbols.insert(symbols.end(), copies, symbol);
+  symbol.st_name = offset("y");
+  symbol.st_shndx = 4;
+  symbols.push_back(symbol);
   Elf64_Shdr sections[5] = {};
   header.e_shoff = sizeof header;
   header.e_shnum = 5;
@@ -68,18 +71,64 @@ std::string MakeCubin() {
   sections[2].sh_type = SHT_SYMTAB;
   sections[2].sh_link = 1;
   sections[2].sh_offset = data + names.size();
-  sections[2].sh_size = sizeof symbols;
+  sections[2].sh_size = symbols.size() * sizeof(Elf64_Sym);
   sections[3].sh_name = offset(".nv.global");
   sections[4].sh_name = offset(".nv.constant0");
   std::string image(reinterpret_cast<const char*>(&header), sizeof header);
   image.append(reinterpret_cast<const char*>(sections), sizeof sections);
   image.append(names);
-  image.append(reinterpret_cast<const char*>(symbols), sizeof symbols);
+  image.append(reinterpret_cast<const char*>(symbols.data()),
+               symbols.size() * sizeof(Elf64_Sym));
   return image;
 }
 
 TEST(VariableNamesTest, ReadsTheSymbolsOfACubin) {
   EXPECT_EQ(VariableNames(MakeCubin()).value(), Names{"x"});
+}
+
+TEST(VariableNamesTest, BoundsTheNamesOfACubin) {
+  const std::string longest(4096, 'n');
+  EXPECT_EQ(VariableNames(MakeCubin(longest, 100)).value(), Names{longest});
+  EXPECT_EQ(VariableNames(MakeCubin(longest + "n")).value(), Names());
+}
+
+// All names are ends of one text.
+TEST(VariableNamesTest, NamesOfACubinHaveNoMoreBytesThanTheImage) {
+  const size_t copies = 4000;
+  std::string image = MakeCubin(std::string(copies, 'n'), copies);
+  const size_t first = image.size() - (copies + 1) * sizeof(Elf64_Sym);
+  for (size_t i = 0; i < copies; ++i) {
+    Elf64_Sym symbol;
+    char* const at = image.data() + first + i * sizeof symbol;
+    std::memcpy(&symbol, at, sizeof symbol);
+    symbol.st_name += static_cast<Elf64_Word>(i);
+    std::memcpy(at, &symbol, sizeof symbol);
+  }
+  size_t bytes = 0;
+  const Names names = VariableNames(image).value();
+  for (const std::string& name : names) bytes += name.size();
+  EXPECT_GT(bytes, 0u);
+  EXPECT_LE(bytes, image.size());
+}
+
+TEST(VariableNamesTest, OneSymbolTableIsRead) {
+  std::string image = MakeCubin();
+  Elf64_Shdr table;
+  const size_t sections = sizeof(Elf64_Ehdr);
+  std::memcpy(&table, image.data() + sections + 2 * sizeof table, sizeof table);
+  // The unused first section becomes an empty table.
+  table.sh_size = 0;
+  std::memcpy(image.data() + sections, &table, sizeof table);
+  EXPECT_EQ(VariableNames(image).value(), Names());
+}
+
+TEST(VariableNamesTest, CommentsOfPtxEndWhereTheyEnd) {
+  EXPECT_EQ(VariableNames(".version 8.0\n"
+                          ".global .u32 a; // .global .u32 b;\n"
+                          ".global .u32 c; /* ; */ .global .u32 d; /"
+                          "\n.global .u32 e; /*")
+                .value(),
+            (Names{"a", "c", "d", "e"}));
 }
 
 TEST(VariableNamesTest, BelievesNoByteOfAnImage) {

@@ -57,6 +57,42 @@ TEST_F(CommandTest, WaitsAnswerWhenTheStreamIsThere) {
   EXPECT_TRUE(results.at(query).has_readiness());
 }
 
+// Memory that a kernel may be using is not unmapped.
+TEST_F(CommandTest, ACollectionDoesNotSleepUnderTheWorkOfADestroyedStream) {
+  const uint64_t semaphore = Name(HandleKind::kSemaphore, 0);
+  Batch held;
+  held.Add().mutable_create_semaphore()->set_semaphore(semaphore);
+  held.CreateStream(StreamName(0));
+  v1::WaitSemaphore& wait = *held.Add().mutable_wait_semaphore();
+  wait.set_semaphore(semaphore);
+  wait.set_stream(StreamName(0));
+  wait.set_value(1);
+  held.Add().mutable_destroy_stream()->set_stream(StreamName(0));
+  held.Add().mutable_sleep_collection();
+  const uint64_t refused = held.last_sequence();
+  const uint64_t fence = held.Fence(/*all_streams=*/false);
+  const v1::FenceResult failures = Run(held).at(fence).fence();
+  EXPECT_EQ(failures.first_failed_sequence(), refused);
+  EXPECT_NE(failures.first_error().message().find("has work left"),
+            std::string::npos)
+      << failures.first_error().message();
+
+  Batch signalled(held.last_sequence() + 1);
+  v1::SignalSemaphore& signal = *signalled.Add().mutable_signal_semaphore();
+  signal.set_semaphore(semaphore);
+  signal.set_value(1);
+  EXPECT_TRUE(Run(signalled).empty());
+  uint64_t next = signalled.last_sequence();
+  bool sleeps = false;
+  for (int i = 0; i < 1000 && !sleeps; ++i) {
+    Batch again(next + 1);
+    again.Add().mutable_sleep_collection();
+    next = again.Fence(/*all_streams=*/false);
+    sleeps = Run(again).at(next).fence().failures() == 0;
+  }
+  EXPECT_TRUE(sleeps);
+}
+
 TEST_F(CommandTest, EventsMarkAndMeasure) {
   Batch batch;
   batch.CreateStream(StreamName(0));

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "server/executor/account.h"
 #include "tests/testing/status_matchers.h"
 
@@ -128,6 +130,20 @@ TEST(QuotaTest, OneThatWaitsGetsInWhenThereIsRoom) {
 
 TEST(QuotaTest, OneThatWaitsForMoreThanThereWillEverBeIsRefused) {
   EXPECT_THAT(Make(10)->Await(11).status(), StatusIs(kExhausted, ""));
+}
+
+TEST(QuotaTest, ALimitThatFallsEndsTheWaitForMore) {
+  const auto quota = Make(10);
+  const Charge all = *quota->Take(10);
+  std::thread waiter([&] {
+    EXPECT_THAT(quota->Await(3).status(),
+                StatusIs(kExhausted,
+                         "3 bytes asked for, 10 are in use, the "
+                         "limit is 2"));
+  });
+  absl::SleepFor(absl::Milliseconds(50));
+  quota->SetLimit(2);
+  waiter.join();
 }
 
 TEST(QuotaTest, ClosingEndsTheWait) {

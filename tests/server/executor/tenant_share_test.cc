@@ -11,7 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/handle.h"
+#include "core/base/memfd.h"
 #include "core/base/quota_exceeded.h"
 #include "server/tenants/tenant_counts.h"
 #include "tests/testing/status_matchers.h"
@@ -129,9 +132,11 @@ TEST_F(TenantShareTest, CommandsWaitForThoseOfOtherSessions) {
     EXPECT_OK(await(b, 4));
     done = true;
   });
+  absl::SleepFor(absl::Milliseconds(50));
   EXPECT_FALSE(done);
   a.share->Return(TenantPage::kCommands, 4);
   waiting.join();
+  EXPECT_TRUE(done);
   std::thread closed([&] {
     EXPECT_THAT(await(b, 1),
                 StatusIs(absl::StatusCode::kUnavailable, "being closed"));
@@ -175,6 +180,22 @@ TEST_F(TenantShareTest, AnExecutorThatWritesWhatItLikesHarmsItsTenantAlone) {
   EXPECT_FALSE(TenantShare::Map(-1, 0, "team").ok());
   EXPECT_FALSE(
       TenantShare::Map(a.lease->memory(), TenantPage::kSlots, "").ok());
+}
+
+// Sums go over the slots that are in use, or lie between such.
+TEST_F(TenantShareTest, SlotsThatComeBackAreNotSummed) {
+  Session a = Open(), b = Open(), c = Open();
+  const auto mapping =
+      FileMapping::Map(a.lease->memory(), FileMapping::Access::kReadOnly);
+  ASSERT_OK(mapping);
+  const auto& page = *static_cast<const TenantPage*>(mapping->data());
+  EXPECT_EQ(page.slots_used, 3u);
+  b = {};
+  EXPECT_EQ(page.slots_used, 3u);
+  c = {};
+  EXPECT_EQ(page.slots_used, 1u);
+  const Session again = Open();
+  EXPECT_EQ(page.slots_used, 2u);
 }
 
 TEST_F(TenantShareTest, ATenantHasSoManySessionsAtMost) {
