@@ -21,7 +21,7 @@ using ptx::Operand;
 using ptx::Special;
 using ptx::Type;
 
-using DivergenceAnalysis = absl::Span<const LaneShape>;
+using LaneShapes = absl::Span<const LaneShape>;
 
 constexpr int kAllZeros = 63;
 
@@ -41,7 +41,7 @@ int ZerosIn(const LaneShape& shape, bool wide, int chunk_lanes) {
 }
 
 // Without arithmetic on the lanes: uniform if everything is.
-LaneShape Opaque(DivergenceAnalysis sources) {
+LaneShape Opaque(LaneShapes sources) {
   bool wide = true;
   for (const LaneShape& shape : sources) {
     if (shape.varying || shape.stride != 0) return LaneShape::Varying();
@@ -87,8 +87,7 @@ int64_t ValueOf(const Operand& constant, Type type) {
 // One integer instruction.
 class Rule {
  public:
-  Rule(const Instruction& instruction, DivergenceAnalysis shapes,
-       int chunk_lanes)
+  Rule(const Instruction& instruction, LaneShapes shapes, int chunk_lanes)
       : i_(instruction),
         s_(shapes.begin(), shapes.end()),
         chunk_lanes_(chunk_lanes) {
@@ -147,7 +146,7 @@ class Rule {
   }
 
  private:
-  LaneShape Rest() const { return Opaque(DivergenceAnalysis(s_).subspan(1)); }
+  LaneShape Rest() const { return Opaque(LaneShapes(s_).subspan(1)); }
 
   bool IsWord() const {
     const auto& types = i_.modifiers.types;
@@ -200,7 +199,7 @@ class Rule {
   LaneShape Product() const {
     const int zeros = s_[1].zeros + s_[2].zeros;
     if (s_[1].stride == 0 && s_[2].stride == 0) {
-      const LaneShape product = Opaque(DivergenceAnalysis(s_).subspan(1, 2));
+      const LaneShape product = Opaque(LaneShapes(s_).subspan(1, 2));
       return product.varying ? product : Affine(0, product.wide, zeros);
     }
     for (const int at : {1, 2}) {
@@ -348,8 +347,8 @@ LaneShape Join(const LaneShape& a, const LaneShape& b, int chunk_lanes) {
       std::min(ZerosIn(a, wide, chunk_lanes), ZerosIn(b, wide, chunk_lanes)));
 }
 
-LaneShape ResultShape(const Instruction& instruction, DivergenceAnalysis s,
-                      Mode mode, int chunk_lanes) {
+LaneShape ResultShape(const Instruction& instruction, LaneShapes s, Mode mode,
+                      int chunk_lanes) {
   if (instruction.carry != ptx::kNoRegister) return LaneShape::Varying();
   switch (instruction.opcode()) {
     case Opcode::kLd:

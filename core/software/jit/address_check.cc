@@ -139,13 +139,19 @@ void Addresses::Check(const Step& step, const Operand& operand, Space space,
     b_.CreateBr(good);
   }
   b_.SetInsertPoint(good);
-  if (is_register && !step.guarded()) {
-    TestedAddress& tested = notes_.tested[operand.index];
-    tested.good = true;
-    tested.space = space;
-    tested.bytes = bytes;
-    tested.offset = operand.offset;
-  }
+  if (is_register && !step.guarded()) NoteGood(operand, space, bytes);
+}
+
+// The note is StartOf's. There may be none, or one of another space, where an
+// instruction has one register for two addresses: such an entry's parts are not
+// what was tested.
+void Addresses::NoteGood(const Operand& operand, Space space,
+                         uint64_t bytes) const {
+  const auto found = notes_.tested.find(operand.index);
+  if (found == notes_.tested.end() || found->second.space != space) return;
+  found->second.good = true;
+  found->second.bytes = bytes;
+  found->second.offset = operand.offset;
 }
 
 // Goes to `bad`, and emits there, if some lane's address is bad. Returns

@@ -44,6 +44,8 @@ class Addresses {
                       uint64_t bytes) const;
   bool IsTested(const Step& step, const ptx::Operand& operand, ptx::Space space,
                 const Value& address, uint64_t bytes) const;
+  void NoteGood(const ptx::Operand& operand, ptx::Space space,
+                uint64_t bytes) const;
   bool BranchIfBad(const Step& step, const Value& address, ptx::Space space,
                    uint64_t bytes, llvm::BasicBlock* bad,
                    llvm::BasicBlock* good) const;

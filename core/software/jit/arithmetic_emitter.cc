@@ -136,9 +136,9 @@ Value ArithmeticEmitter::CombinePredicates(const Instruction& instruction,
 // cvta, of one scalar or a chunk's vector.
 llvm::Value* ArithmeticEmitter::ConvertAddress(const Instruction& instruction,
                                                llvm::Value* address) const {
-  const ptx::Space space = SpaceOf(instruction);
-  llvm::Value* base = space == ptx::Space::kShared ? c_.shared
-                      : space == ptx::Space::kParam
+  const Space space = SpaceOf(instruction);
+  llvm::Value* base = space == Space::kShared ? c_.shared
+                      : space == Space::kParam
                           ? b_.CreatePtrToInt(c_.parameters, b_.getInt64Ty())
                           : nullptr;
   if (base == nullptr) return address;

@@ -13,7 +13,6 @@ namespace holdfast::software::jit {
 using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Modifier;
-using ptx::Opcode;
 using ptx::Operand;
 using ptx::Space;
 using ptx::Type;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/jit/full_path.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "core/software/analysis/scalar_loops.h"
 #include "llvm/IR/MDBuilder.h"

@@ -76,6 +76,7 @@ Registers::Places Registers::HandedOver(uint32_t index) {
 }
 
 void Registers::ClearStorage() {
+  if (c_.facts.live_registers.empty()) return;  // no instructions
   for (size_t r = 0; r < storage_.size(); ++r) {
     if (!c_.facts.live_registers[0][r]) continue;
     for (llvm::AllocaInst* part : storage_[r]) {

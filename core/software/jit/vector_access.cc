@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/jit/vector_access.h"
 
+#include <algorithm>
+
 namespace holdfast::software::jit {
 
 using analysis::LaneShape;
@@ -43,8 +45,7 @@ llvm::Value* VectorAccess::GroupPointer(const Value& address, int lane) const {
 std::vector<Value> VectorAccess::LoadGroups(const Step& step,
                                             const Value& address, Type type,
                                             size_t count) const {
-  std::vector<Value> elements(count,
-                              Value{analysis::LaneShape::Varying(), type, {}});
+  std::vector<Value> elements(count, Value{LaneShape::Varying(), type, {}});
   const int each = count == 2 ? c_.lanes() / 2 : 1;  // groups at a time
   const int width = each * static_cast<int>(count);
   for (int c = 0; c < c_.chunks(); ++c) {
@@ -98,7 +99,7 @@ std::vector<Value> VectorAccess::LoadWhole(const Step& step,
   llvm::Value* lanes =
       step.lanes.Mask(b_) == nullptr ? b_.I32(kAllLanes) : step.lanes.Mask(b_);
   runtime_.NoteLanes(lanes);
-  Value zeros{analysis::LaneShape::Varying(), Type::kU64, {}};
+  Value zeros{LaneShape::Varying(), Type::kU64, {}};
   zeros.parts.assign(c_.chunks(),
                      llvm::Constant::getNullValue(b_.VectorOf(word)));
   LaneTranspose::Parts places;
@@ -122,7 +123,7 @@ std::vector<Value> VectorAccess::LoadWhole(const Step& step,
   });
   std::vector<Value> words;
   for (llvm::Value* place : places) {
-    words.push_back({analysis::LaneShape::Varying(), Type::kU64, {}});
+    words.push_back({LaneShape::Varying(), Type::kU64, {}});
     for (int c = 0; c < c_.chunks(); ++c) {
       words.back().parts.push_back(b_.CreateAlignedLoad(
           b_.VectorOf(word), b_.CreateConstGEP1_32(word, place, c * c_.lanes()),
@@ -170,7 +171,7 @@ Value VectorAccess::WordOf(absl::Span<const Value> elements, int first_bit,
                            int bits) const {
   const int each = ptx::BitsOf(elements[0].type);
   llvm::Type* vector = b_.VectorOf(b_.getIntNTy(bits));
-  Value word{analysis::LaneShape::Varying(), Type::kU64, {}};
+  Value word{LaneShape::Varying(), Type::kU64, {}};
   for (int c = 0; c < c_.chunks(); ++c) {
     llvm::Value* sum = llvm::Constant::getNullValue(vector);
     for (size_t i = 0; i < elements.size(); ++i) {
@@ -193,7 +194,7 @@ Value VectorAccess::ElementOf(absl::Span<const Value> words, Type type,
   const int each = ptx::BitsOf(type);
   const int at = static_cast<int>(i) * each;
   llvm::Type* vector = b_.VectorOf(b_.getIntNTy(each));
-  Value element{analysis::LaneShape::Varying(), type, {}};
+  Value element{LaneShape::Varying(), type, {}};
   for (int c = 0; c < c_.chunks(); ++c) {
     llvm::Value* part = b_.CreateZExtOrTrunc(
         b_.CreateLShr(words[at / 64].parts[c], at % 64), vector);

@@ -9,9 +9,6 @@ namespace holdfast::software::jit {
 using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Modifier;
-using ptx::Opcode;
-using ptx::Operand;
-using ptx::Space;
 using ptx::Type;
 
 // Lanes that take part: those that run, of those that the instruction names.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/lower/kernel.h"
 
+#include <algorithm>
+
 namespace holdfast::software::lower {
 namespace {
 
@@ -48,11 +50,7 @@ int AccessBytes(const Instruction& instruction) {
       !words.Has(ptx::Modifier::kArrive)) {
     return static_cast<int>(instruction.operands[2].bits);
   }
-  const int elements = words.Has(ptx::Modifier::kV2)   ? 2
-                       : words.Has(ptx::Modifier::kV4) ? 4
-                       : words.Has(ptx::Modifier::kV8) ? 8
-                                                       : 1;
-  return elements * ptx::BytesOf(instruction.type());
+  return static_cast<int>(words.Elements()) * ptx::BytesOf(instruction.type());
 }
 
 size_t DestinationCount(const Instruction& instruction) {

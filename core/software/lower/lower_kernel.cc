@@ -12,10 +12,8 @@
 namespace holdfast::software::lower {
 namespace {
 
-using analysis::Successors;
 using ptx::Instruction;
 using ptx::Opcode;
-using ptx::Operand;
 
 bool EndsBlock(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kBra ||

@@ -447,7 +447,12 @@ bool ModuleParser::IsPredicate(const Operand& operand) const {
 }
 
 bool ModuleParser::CheckOperands(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kCall) return true;
+  if (instruction.opcode() == Opcode::kCall) {
+    for (size_t at = 0; at < instruction.operands.size(); ++at) {
+      if (!CheckVector(instruction, at, '\0')) return false;
+    }
+    return true;
+  }
   const absl::string_view letters = instruction.form->operands;
   const auto marks = std::count(letters.begin(), letters.end(), '?');
   // How many optional operands are not there: the last ones.
@@ -472,9 +477,36 @@ bool ModuleParser::CheckOperands(const Instruction& instruction) {
                                          SpellingOf(instruction.opcode()),
                                          "' has the wrong kind"));
     }
+    if (!CheckVector(instruction, at, letters[i])) return false;
     ++at;
   }
   return true;
+}
+
+// A value that goes to or comes from memory is a vector of as many elements as
+// .v2, .v4 or .v8 says: addresses are tested for these. Otherwise vectors stand
+// only in mov, for the parts of a register.
+bool ModuleParser::CheckVector(const Instruction& instruction, size_t at,
+                               char letter) {
+  const Operand& operand = instruction.operands[at];
+  const bool is_vector = operand.kind == Operand::Kind::kVector;
+  if (instruction.opcode() == Opcode::kMov ||
+      operand.kind == Operand::Kind::kSink) {
+    return true;
+  }
+  const bool moved = letter == 'd' || letter == 'a';
+  const size_t elements = moved ? instruction.modifiers.Elements() : 1;
+  if (elements == 1 ? !is_vector
+                    : is_vector && operand.elements.size() == elements) {
+    return true;
+  }
+  return tokens_.FailAt(
+      instruction.location,
+      absl::StrCat(
+          "operand ", at + 1, " of '", SpellingOf(instruction.opcode()),
+          elements == 1
+              ? "' cannot be a vector"
+              : absl::StrCat("' must be a vector of ", elements, " elements")));
 }
 
 bool ModuleParser::CheckOperand(const Instruction& instruction,

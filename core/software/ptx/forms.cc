@@ -223,6 +223,13 @@ std::optional<Modifier> Modifiers::In(Modifier first, Modifier last) const {
   return std::nullopt;
 }
 
+size_t Modifiers::Elements() const {
+  return Has(Modifier::kV2)   ? 2
+         : Has(Modifier::kV4) ? 4
+         : Has(Modifier::kV8) ? 8
+                              : 1;
+}
+
 absl::string_view SpellingOf(Opcode opcode) {
   return kOpcodes[static_cast<int>(opcode)];
 }

@@ -32,6 +32,8 @@ struct Modifiers {
   bool Has(Modifier word) const;
   // The first of the words that lies in [first, last] of the enumeration.
   std::optional<Modifier> In(Modifier first, Modifier last) const;
+  // How many elements are moved: by .v2, .v4 or .v8, or 1.
+  size_t Elements() const;
 };
 
 // One line of the table, for instance

@@ -82,6 +82,7 @@ class ModuleParser {
   bool CheckOperands(const Instruction& instruction);
   bool CheckOperand(const Instruction& instruction, const Operand& operand,
                     char letter);
+  bool CheckVector(const Instruction& instruction, size_t at, char letter);
   bool IsPredicate(const Operand& operand) const;
   bool FindRegister(absl::string_view name, Operand* operand);
   bool FindName(absl::string_view name, Operand* operand);

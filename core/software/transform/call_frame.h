@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The layout of the frame of a function that is called, not inlined
-// (far_calls.h): the caller, parameters, results, local variables, registers
-// that calls must preserve.
+// (outlined_calls.h): the caller, parameters, results, local variables,
+// registers that calls must preserve.
 #ifndef HOLDFAST_CORE_SOFTWARE_TRANSFORM_CALL_FRAME_H_
 #define HOLDFAST_CORE_SOFTWARE_TRANSFORM_CALL_FRAME_H_
 
@@ -50,7 +50,7 @@ CallInterface InterfaceOf(const ptx::Function& caller,
 bool IsOutlinedCall(const ptx::Instruction& instruction,
                     const ptx::Module& module);
 
-// By instruction: registers that a far call there must preserve.
+// By instruction: registers that an outlined call there must preserve.
 std::map<size_t, std::vector<uint32_t>> LiveAcrossCalls(
     const ptx::Module& module, const ptx::Function& function);
 

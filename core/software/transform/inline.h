@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Device functions become part of the kernels that call them: copied in place
-// of each call, or, where that cannot be, once for all calls (far_calls.h).
+// of each call, or, where that cannot be, once for all calls
+// (outlined_calls.h).
 #ifndef HOLDFAST_CORE_SOFTWARE_TRANSFORM_INLINE_H_
 #define HOLDFAST_CORE_SOFTWARE_TRANSFORM_INLINE_H_
 

@@ -246,6 +246,34 @@ TEST_F(Captures, ItsNodesAreToldAndChanged) {
   ExpectArray(2, 4);
 }
 
+TEST_F(Captures, EdgesWithDataAreNotToldWithoutIt) {
+  const CUgraphNode kernel = AddAffine(1, 0, 1);
+  CUgraphEdgeData edge{};
+  edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+  edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  ASSERT_OK(Graphs().cuStreamBeginCaptureToGraph(stream_, graph_, &kernel,
+                                                 &edge, 1, kRelaxed));
+  CUstreamCaptureStatus status;
+  const CUgraphNode* nodes = nullptr;
+  const CUgraphEdgeData* data = nullptr;
+  size_t count = 0;
+  EXPECT_CUDA(CUDA_ERROR_LOSSY_QUERY,
+              Graphs().cuStreamGetCaptureInfo_v3(
+                  stream_, &status, nullptr, nullptr, &nodes, nullptr, &count));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Graphs().cuStreamGetCaptureInfo_v3(
+                  stream_, &status, nullptr, nullptr, nullptr, &data, &count));
+  EXPECT_OK(Graphs().cuStreamGetCaptureInfo_v3(
+      stream_, &status, nullptr, nullptr, nullptr, nullptr, &count));
+  ASSERT_OK(Graphs().cuStreamGetCaptureInfo_v3(stream_, &status, nullptr,
+                                               nullptr, &nodes, &data, &count));
+  ASSERT_EQ(count, 1u);
+  EXPECT_EQ(nodes[0], kernel);
+  EXPECT_EQ(data[0].type, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
+  CUgraph graph = nullptr;
+  EXPECT_OK(Graphs().cuStreamEndCapture(stream_, &graph));
+}
+
 TEST_F(Captures, AGraphLaunchIsNotCaptured) {
   AddFill(0, 6);
   const CUgraphExec exec = Instantiate();

@@ -107,35 +107,66 @@ TEST_F(VersionsTest, EdgesHaveNoData) {
       &empty, graph_, &to, 1, &parameters));
 }
 
-TEST_F(VersionsTest, InstantiatingTellsTheReasonAsText) {
-  AddFill(0, 7);
+TEST_F(VersionsTest, InstantiatingHasNoNodeToTell) {
+  const CUgraphNode fill = AddFill(0, 7);
+  for (const int version : {10000, 11000}) {
+    const auto instantiate =
+        At<InstantiateFunction>(version, "cuGraphInstantiate");
+    CUgraphExec exec = nullptr;
+    CUgraphNode failed = fill;
+    ASSERT_OK(instantiate(&exec, graph_, &failed, nullptr, 0));
+    EXPECT_EQ(failed, nullptr);
+    Run(exec);
+    ExpectArray(0, 7);
+    EXPECT_OK(Graphs().cuGraphExecDestroy(exec));
+    ASSERT_OK(instantiate(&exec, graph_, nullptr, nullptr, 0));
+    EXPECT_OK(Graphs().cuGraphExecDestroy(exec));
+  }
+}
+
+TEST_F(VersionsTest, InstantiatingACycleTellsANodeOfIt) {
+  const CUgraphNode a = AddEmpty();
+  const CUgraphNode b = AddEmpty({a});
+  ASSERT_OK(Graphs().cuGraphAddDependencies_v2(graph_, &b, &a, nullptr, 1));
   for (const int version : {10000, 11000}) {
     const auto instantiate =
         At<InstantiateFunction>(version, "cuGraphInstantiate");
     CUgraphExec exec = nullptr;
     CUgraphNode failed = nullptr;
-    char log[64] = "nothing";
-    ASSERT_OK(instantiate(&exec, graph_, &failed, log, sizeof log));
-    EXPECT_EQ(failed, nullptr);
+    // The text, if there is any, is the driver's own; it has an end.
+    char log[64];
+    memset(log, 'x', sizeof log);
+    EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+                instantiate(&exec, graph_, &failed, log, sizeof log));
+    EXPECT_TRUE(failed == a || failed == b);
     EXPECT_LT(strnlen(log, sizeof log), sizeof log);
-    Run(exec);
-    ExpectArray(0, 7);
-    ASSERT_OK(instantiate(&exec, graph_, nullptr, nullptr, 0));
+    EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+                instantiate(&exec, graph_, nullptr, nullptr, 0));
   }
 }
 
 TEST_F(VersionsTest, UpdatesTellTheNodeAndTheReason) {
-  AddFill(0, 7);
+  const CUgraphNode fill = AddFill(0, 7);
   const CUgraphExec exec = GraphTest::Instantiate();
   const auto update =
       At<PFN_cuGraphExecUpdate_v10020>(10020, "cuGraphExecUpdate");
-  CUgraphNode failed = nullptr;
+  CUgraphNode failed = fill;
   auto reason = CU_GRAPH_EXEC_UPDATE_ERROR;
   ASSERT_OK(update(exec, graph_, &failed, &reason));
+  EXPECT_EQ(failed, nullptr);
   EXPECT_EQ(reason, CU_GRAPH_EXEC_UPDATE_SUCCESS);
+  // A copy in place of the fill.
+  ASSERT_OK(Graphs().cuGraphDestroyNode(fill));
+  const CUgraphNode copy = AddCopy(0, 1);
+  EXPECT_CUDA(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+              update(exec, graph_, &failed, &reason));
+  EXPECT_EQ(failed, copy);
+  EXPECT_EQ(reason, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
+  // One more node than there were.
   AddFill(1, 8);
-  EXPECT_EQ(update(exec, graph_, &failed, &reason),
-            CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  EXPECT_CUDA(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+              update(exec, graph_, &failed, &reason));
+  EXPECT_EQ(failed, nullptr);
   EXPECT_EQ(reason, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
   EXPECT_OK(Graphs().cuGraphExecDestroy(exec));
 }
@@ -166,6 +197,27 @@ TEST_F(VersionsTest, CapturesAreSeenAndChanged) {
       Graphs().cuGraphGetEdges_v2(graph, nullptr, nullptr, nullptr, &edges));
   EXPECT_EQ(edges, 0u);
   EXPECT_OK(Graphs().cuGraphDestroy(graph));
+}
+
+TEST_F(VersionsTest, CapturedEdgesWithDataAreNotTold) {
+  const CUgraphNode kernel = AddAffine(1, 0, 1);
+  CUgraphEdgeData edge{};
+  edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+  edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  ASSERT_OK(Graphs().cuStreamBeginCaptureToGraph(
+      stream_, graph_, &kernel, &edge, 1, CU_STREAM_CAPTURE_MODE_RELAXED));
+  auto status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t id = 0;
+  CUgraph graph = nullptr;
+  const CUgraphNode* nodes = nullptr;
+  size_t count = 0;
+  EXPECT_CUDA(
+      CUDA_ERROR_LOSSY_QUERY,
+      At<PFN_cuStreamGetCaptureInfo_v11030>(11030, "cuStreamGetCaptureInfo")(
+          stream_, &status, &id, &graph, &nodes, &count));
+  EXPECT_OK(At<PFN_cuStreamGetCaptureInfo_v10010>(
+      10010, "cuStreamGetCaptureInfo")(stream_, &status, &id));
+  EXPECT_OK(Graphs().cuStreamEndCapture(stream_, &graph));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // Entry points: streams that are captured into graphs.
 #include "core/software/driver/graph/capture.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/software/base/mutex.h"
@@ -61,6 +62,12 @@ void Lend(StreamCapture& capture) {
   }
 }
 
+bool HaveData(const CaptureEdges& edges) {
+  return std::any_of(edges.begin(), edges.end(), [](const CaptureEdge& edge) {
+    return !IsDefault(edge.data);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -115,7 +122,9 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream handle,
                                    const CUgraphEdgeData** data,
                                    size_t* count) {
   return WithCapturable(handle, [&](Driver& driver, const auto& stream) {
-    if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (status == nullptr || (nodes == nullptr && data != nullptr)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     if (stream->kind() == Stream::Kind::kLegacy &&
         CapturesImplicitly(driver, *stream)) {
       return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
@@ -123,6 +132,9 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream handle,
     *status = StatusOf(*stream);
     if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
     StreamCapture& own = *stream->capture;
+    if (nodes != nullptr && data == nullptr && HaveData(own.edges)) {
+      return CUDA_ERROR_LOSSY_QUERY;
+    }
     Lend(own);
     if (id != nullptr) *id = own.capture->id;
     if (graph != nullptr) *graph = own.capture->graph->handle();

@@ -26,15 +26,15 @@ bool FindDependencies(Driver& driver, const CUgraphNode* nodes,
   return true;
 }
 
+bool IsDefault(const CUgraphEdgeData& data) {
+  return data.from_port == 0 && data.to_port == 0 && data.type == 0;
+}
+
 }  // namespace holdfast::software
 
 using namespace holdfast::software;
 
 namespace {
-
-bool IsDefault(const CUgraphEdgeData& data) {
-  return data.from_port == 0 && data.to_port == 0 && data.type == 0;
-}
 
 // Hands a list to the application by CUDA's rule: without a place for it the
 // count alone; else as many as fit, and zeros behind them.

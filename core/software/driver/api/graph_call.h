@@ -69,6 +69,9 @@ bool FindDependencies(Driver& driver, const CUgraphNode* nodes,
                       const CUgraphEdgeData* data, size_t count,
                       std::vector<GraphEdge>* dependencies);
 
+// Whether an edge is told in full without its data.
+bool IsDefault(const CUgraphEdgeData& data);
+
 }  // namespace holdfast::software
 
 #endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_API_GRAPH_CALL_H_

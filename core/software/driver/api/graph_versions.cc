@@ -23,9 +23,7 @@ CUDA_KERNEL_NODE_PARAMS_v2 Widen(const CUDA_KERNEL_NODE_PARAMS_v1& from) {
 
 CUDA_KERNEL_NODE_PARAMS_v1 Narrow(const CUDA_KERNEL_NODE_PARAMS_v2& from) {
   CUDA_KERNEL_NODE_PARAMS_v1 to{};
-  // A library's kernel is as good as a function wherever one is expected.
-  to.func = from.func != nullptr ? from.func
-                                 : reinterpret_cast<CUfunction>(from.kern);
+  to.func = from.func;
   to.gridDimX = from.gridDimX;
   to.gridDimY = from.gridDimY;
   to.gridDimZ = from.gridDimZ;

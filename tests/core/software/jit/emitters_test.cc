@@ -29,16 +29,23 @@ using I = llvm::Instruction;
 constexpr Cpu kWide = {16, false};
 constexpr Cpu kNarrow = {8, false};
 
-// A kernel with registers %r (b32), %d (b64), %p (pred) and a parameter, and
-// emitters of one of its functions.
+// A kernel with registers %r (b32), %d (b64), %p (pred) and a parameter.
+ptx::ParseResult ParsedKernel(const std::string& body) {
+  ptx::ParseResult parsed = ptx::Parse(
+      ".version 8.0\n.target sm_80\n.address_size 64\n"
+      ".entry k(.param .u64 a) {\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n"
+      ".reg .pred %p<9>;\n" +
+      body + "exit;\n}\n");
+  EXPECT_TRUE(parsed.ok()) << parsed.errors[0];
+  return parsed;
+}
+
+// Such a kernel, and emitters of one of its functions.
 class Emitters {
  public:
   explicit Emitters(const std::string& body, Mode mode = Mode::kFull,
                     const Cpu& cpu = kWide)
-      : parsed_(ptx::Parse(".version 8.0\n.target sm_80\n.address_size 64\n"
-                           ".entry k(.param .u64 a) {\n.reg .b32 %r<9>;\n"
-                           ".reg .b64 %d<9>;\n.reg .pred %p<9>;\n" +
-                           body + "exit;\n}\n")),
+      : parsed_(ParsedKernel(body)),
         kernel_(lower::LowerKernel(parsed_.module, parsed_.module.functions[0],
                                    no_variables_, 0)),
         module_("test", context_),
@@ -105,7 +112,8 @@ class Emitters {
   }
   bool IsWellFormed() {
     b_.CreateRetVoid();
-    return !llvm::verifyFunction(*emitters_.context.function, &llvm::errs());
+    return !error_ &&
+           !llvm::verifyFunction(*emitters_.context.function, &llvm::errs());
   }
 
  private:
@@ -198,6 +206,28 @@ TEST(AddressesTest, AFarOffsetIsTestedByItself) {
   EXPECT_EQ(emitters.CountBlocks("bad_address"), 2u);
 }
 
+// One register, for an address in global memory and one in shared memory.
+TEST(AddressesTest, ATestTellsNothingOfTheRegistersOtherAddress) {
+  for (const char* valid : {"", ", %r2"}) {
+    Emitters emitters(
+        std::string("ld.param.u64 %d1, [a];\nmov.u32 %r2, 0;\n"
+                    "cp.async.cg.shared.global [%d1], [%d1], 16") +
+        valid + ";\nld.shared.b64 %d3, [%d1];\nld.global.b64 %d4, [%d1];\n");
+    for (size_t i = 0; i < 3; ++i) {
+      emitters->instructions.Emit(emitters.StepAt(i));
+    }
+    for (const auto& [index, tested] : (*emitters).notes.tested) {
+      EXPECT_FALSE(tested.start.parts.empty()) << index;
+      EXPECT_EQ(tested.space, ptx::Space::kShared) << index;
+    }
+    for (size_t i = 3; i < 5; ++i) {
+      emitters->instructions.Emit(emitters.StepAt(i));
+    }
+    EXPECT_EQ(emitters.CountBlocks("bad_address"), *valid == '\0' ? 3u : 4u);
+    EXPECT_TRUE(emitters.IsWellFormed());
+  }
+}
+
 TEST(AtomicEmitterTest, OnePlaceAndNoResultIsOneOperation) {
   Emitters emitters("ld.param.u64 %d1, [a];\nred.global.add.u32 [%d1], 1;\n");
   emitters.EmitAll();
@@ -225,6 +255,8 @@ TEST(AtomicEmitterTest, SharedMemoryNeedsNoAtomicInstruction) {
   Emitters emitters("mov.u32 %r1, 64;\nred.shared.max.u32 [%r1], 1;\n");
   emitters.EmitAll();
   EXPECT_EQ(emitters.Count(I::AtomicRMW), 0u);
+  EXPECT_EQ(emitters.CountCalls("llvm.vector.reduce.umax"), 1u);
+  EXPECT_EQ(emitters.CountBlocks("bad_address"), 1u);
   EXPECT_TRUE(emitters.IsWellFormed());
 }
 
@@ -232,8 +264,12 @@ TEST(WarpEmitterTest, AVoteIsArithmeticOnBits) {
   Emitters emitters(
       "mov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 3;\n"
       "vote.sync.ballot.b32 %r2, %p1, -1;\n");
-  // The vote is a block of its own, which EmitAll does not mind.
-  emitters.EmitAll();
+  for (size_t i = 0; i < 2; ++i)
+    emitters->instructions.Emit(emitters.StepAt(i));
+  const size_t stores = emitters.Count(I::Store);
+  // It is a block of its own, which the emitter does not mind.
+  emitters->instructions.Emit(emitters.StepAt(2));
+  EXPECT_EQ(emitters.Count(I::Store), stores + 1);  // one number for all lanes
   EXPECT_EQ(emitters.CountCalls("holdfast"), 0u);
   EXPECT_TRUE(emitters.IsWellFormed());
 }
@@ -284,6 +320,23 @@ TEST(RegistersTest, AWriteForgetsWhatIsKnownOfItsAddress) {
   emitters.EmitAll();
   EXPECT_FALSE((*emitters).notes.tested.contains(r));
   EXPECT_TRUE((*emitters).notes.prefetch.offsets.empty());
+}
+
+TEST(RegistersTest, AKernelWithoutInstructionsHasNoneToClear) {
+  const ptx::ParseResult parsed = ptx::Parse(
+      ".version 8.0\n.target sm_80\n.address_size 64\n"
+      ".entry k() { .reg .b32 a; }\n");
+  ASSERT_TRUE(parsed.ok());
+  const std::vector<uint64_t> no_variables;
+  const lower::Kernel kernel = lower::LowerKernel(
+      parsed.module, parsed.module.functions[0], no_variables, 0);
+  for (const Part part : {Part::kFull, Part::kDivergent, Part::kOverflow}) {
+    llvm::LLVMContext context;
+    llvm::Module module("test", context);
+    KernelEmitter emitter(&module, kernel, {33, 1, 1}, kWide);
+    EXPECT_EQ(emitter.Emit(part), std::nullopt);
+    EXPECT_FALSE(llvm::verifyModule(module, &llvm::errs()));
+  }
 }
 
 TEST(BarrierEmitterTest, AllLanesTogetherSimplyCallTheRuntime) {
@@ -364,12 +417,7 @@ TEST(FullPathExitsTest, AnOverflowLeavesInFrontOfTheInstruction) {
 
 // The blocks of both functions of a kernel whose names begin so.
 size_t BlocksOf(const std::string& body, const std::string& prefix) {
-  const ptx::ParseResult parsed = ptx::Parse(
-      ".version 8.0\n.target sm_80\n.address_size 64\n"
-      ".entry k(.param .u64 a) {\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n"
-      ".reg .pred %p<9>;\n" +
-      body + "exit;\n}\n");
-  EXPECT_TRUE(parsed.ok());
+  const ptx::ParseResult parsed = ParsedKernel(body);
   const std::vector<uint64_t> no_variables;
   const lower::Kernel kernel = lower::LowerKernel(
       parsed.module, parsed.module.functions[0], no_variables, 0);

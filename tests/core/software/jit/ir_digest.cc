@@ -6,6 +6,9 @@
 //   ir_digest FILE.ptx... >before     (change the emitter)
 //   ir_digest FILE.ptx... | diff before -
 //
+// Relative paths start where the command was given, under `bazel run` as well.
+// Returns 1 if a file cannot be read, or for some of it there is no code.
+//
 // One line for each file, kernel, CPU, block shape and part of the code. The
 // digest covers the module's text as the emitter leaves it, before LLVM's
 // passes, with the names of values. Addresses are made up, so that the result
@@ -13,6 +16,7 @@
 // the text itself in front of each line.
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -72,21 +76,28 @@ void Print(const std::string& label, const std::string& text) {
   std::printf(" %zu\n", text.size());
 }
 
-void PrintKernel(const std::string& label, const lower::Kernel& kernel) {
+// Returns whether there is code for all configurations.
+bool PrintKernel(const std::string& label, const lower::Kernel& kernel) {
+  bool good = true;
   for (const auto& [cpu, block] : kConfigurations) {
     for (const jit::Part part : kParts) {
       char text[64];
       std::snprintf(text, sizeof(text), " %d%s %ux%ux%u %s", cpu.lanes,
                     cpu.slow_masked_stores ? "s" : "", block.x, block.y,
                     block.z, jit::SymbolOf(part));
-      Print(label + text, Emit(kernel, block, cpu, part));
+      const std::string code = Emit(kernel, block, cpu, part);
+      good = good && !code.starts_with("error: ");
+      Print(label + text, code);
     }
   }
+  return good;
 }
 
-void PrintModule(const std::string& path, const ptx::Module& module) {
+// Returns whether there is code for all kernels.
+bool PrintModule(const std::string& path, const ptx::Module& module) {
   std::vector<uint64_t> addresses;
   uint64_t shared = 0;
+  bool good = true;
   for (const ptx::Variable& variable : module.variables) {
     const bool is_shared = variable.space == ptx::Space::kShared;
     addresses.push_back(is_shared ? shared : 0x7d0000000000 + 4096 * shared);
@@ -99,26 +110,42 @@ void PrintModule(const std::string& path, const ptx::Module& module) {
     if (!flat.function || flat.unsupported) {
       std::printf("%s %s %s\n", path.c_str(), function.name.c_str(),
                   flat.error.c_str());
+      good = false;
       continue;
     }
-    PrintKernel(path + " " + function.name,
-                lower::LowerKernel(module, *flat.function, addresses, shared));
+    good = PrintKernel(
+               path + " " + function.name,
+               lower::LowerKernel(module, *flat.function, addresses, shared)) &&
+           good;
   }
+  return good;
+}
+
+// `bazel run` starts the program elsewhere.
+std::filesystem::path Located(const char* path) {
+  const char* from = std::getenv("BUILD_WORKING_DIRECTORY");
+  return from == nullptr ? path : std::filesystem::path(from) / path;
+}
+
+bool PrintFile(const char* path) {
+  std::ifstream file(Located(path));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) {
+    std::fprintf(stderr, "%s: cannot be read\n", path);
+    return false;
+  }
+  const ptx::ParseResult parsed = ptx::Parse(text);
+  if (!parsed.ok()) {
+    std::fprintf(stderr, "%s:%s\n", path, parsed.errors[0].c_str());
+    return false;
+  }
+  return PrintModule(path, parsed.module);
 }
 
 int Main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    std::ifstream file(argv[i]);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const ptx::ParseResult parsed = ptx::Parse(text);
-    if (!file || !parsed.ok()) {
-      std::printf("%s: %s\n", argv[i],
-                  parsed.ok() ? "cannot be read" : parsed.errors[0].c_str());
-      continue;
-    }
-    PrintModule(argv[i], parsed.module);
-  }
-  return 0;
+  bool good = true;
+  for (int i = 1; i < argc; ++i) good = PrintFile(argv[i]) && good;
+  return good ? 0 : 1;
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 // or with errors that have a line and a column, and never crashes.
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -86,6 +88,73 @@ DONE:
   EXPECT_EQ(result.errors[0], "8:3: unknown instruction 'nothing.x4'");
   EXPECT_EQ(result.errors[1], "9:19: unknown instruction 'nowhere.b32'");
   EXPECT_EQ(result.errors[4], "15:23: unknown instruction 'never'");
+}
+
+std::string WithInstruction(absl::string_view instruction) {
+  return absl::StrCat(
+      ".version 9.0\n.target sm_90\n.address_size 64\n"
+      ".func f(.param .b64 p) { ret; }\n"
+      ".visible .entry k() {\n.reg .b32 %r<9>; .reg .f32 %f<9>;\n"
+      ".reg .b64 %a, %c, %d<3>; .reg .b128 %q; .reg .b16 %h<9>;\n",
+      instruction, "\nret;\n}\n");
+}
+
+// Addresses are tested for as many bytes as the modifiers say.
+TEST(ParserHazardTest, VectorsHaveAsManyElementsAsTheirInstructionSays) {
+  const std::pair<const char*, const char*> kRefused[] = {
+      {"ld.global.u32 {%r1, %r2, %r3, %r4}, [%a];",
+       "8:1: operand 1 of 'ld' cannot be a vector"},
+      {"ld.global.u32 {%r1}, [%a];",
+       "8:1: operand 1 of 'ld' cannot be a vector"},
+      {"ld.global.v4.u32 {%r1, %r2, %r3}, [%a];",
+       "8:1: operand 1 of 'ld' must be a vector of 4 elements"},
+      {"ld.global.v2.u32 {%r1, %r2, %r3, %r4}, [%a];",
+       "8:1: operand 1 of 'ld' must be a vector of 2 elements"},
+      {"ld.global.v2.u32 %r1, [%a];",
+       "8:1: operand 1 of 'ld' must be a vector of 2 elements"},
+      {"ldu.global.v2.u32 {%r1}, [%a];",
+       "8:1: operand 1 of 'ldu' must be a vector of 2 elements"},
+      {"st.global.u32 [%a], {%r1, %r2};",
+       "8:1: operand 2 of 'st' cannot be a vector"},
+      {"st.shared.v2.u32 [%r1], {%r1, %r2, %r3};",
+       "8:1: operand 2 of 'st' must be a vector of 2 elements"},
+      {"st.global.v2.u32 [%a], 7;",
+       "8:1: operand 2 of 'st' must be a vector of 2 elements"},
+      {"ld.global.L2::cache_hint.v2.u32 {%r1, %r2}, [%a], {%c, %c};",
+       "8:1: operand 3 of 'ld' cannot be a vector"},
+      {"red.global.add.v2.f32 [%a], {%f1, %f2, %f3, %f4};",
+       "8:1: operand 2 of 'red' must be a vector of 2 elements"},
+      {"red.global.add.f32 [%a], {%f1, %f2};",
+       "8:1: operand 2 of 'red' cannot be a vector"},
+      {"atom.global.add.v2.f32 {%f1}, [%a], {%f1, %f2};",
+       "8:1: operand 1 of 'atom' must be a vector of 2 elements"},
+      {"add.u32 %r1, {%r1, %r2}, %r3;",
+       "8:1: operand 2 of 'add' cannot be a vector"},
+      {"call.uni f, ({%d1, %d2});",
+       "8:1: operand 2 of 'call' cannot be a vector"},
+  };
+  for (const auto& [instruction, error] : kRefused) {
+    const ParseResult result = Parse(WithInstruction(instruction));
+    ASSERT_EQ(result.errors.size(), 1u) << instruction;
+    EXPECT_EQ(result.errors[0], error) << instruction;
+  }
+}
+
+TEST(ParserHazardTest, VectorsOfTheRightLengthAreTaken) {
+  for (const char* instruction :
+       {"ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%a];",
+        "ld.v4.global.u32 {%r1, _, _, %r4}, [%a];",
+        "ld.global.v8.b32 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%a];",
+        "ld.global.nc.L2::cache_hint.v2.b64 {%d1, %d2}, [%a], %c;",
+        "st.global.v2.b64 [%a], {%d1, 5};", "st.shared.u32 [%r1], %r2;",
+        "ld.global.b128 %q, [%a];", "mov.b128 %q, {%d1, %d2};",
+        "mov.b64 {%r1, %r2}, %d1;", "mov.b32 %r1, {%h1, %h2};",
+        "atom.global.add.v2.f32 {%f1, %f2}, [%a], {%f3, %f4};",
+        "atom.global.add.v2.f32 _, [%a], {%f3, %f4};",
+        "red.global.add.noftz.v4.f16x2 [%a], {%r1, %r2, %r3, %r4};"}) {
+    const ParseResult result = Parse(WithInstruction(instruction));
+    EXPECT_TRUE(result.ok()) << instruction << ": " << result.errors[0];
+  }
 }
 
 TEST(ParserHazardTest, EveryTruncationIsAnswered) {

@@ -536,6 +536,38 @@ TEST_F(WallTest, CopiesOfNothingMayComeFromAnywhere) {
   EXPECT_EQ(Launch(nothing.get(), 0, good()).result, CUDA_SUCCESS);
 }
 
+// One register, as an offset into shared memory and as an address: what is
+// found of one of them is not known of the other.
+TEST_F(WallTest, ARegisterThatIsTwoAddressesIsTestedTwice) {
+  const std::string nothing =
+      "mov.u32 %r1, 0;\ncvt.u64.u32 %a, %own;\n"
+      "cp.async.cg.shared.global [%a], [%a], 16, %r1;\n";
+  auto zeros = Load(kBegin + nothing +
+                    "ld.shared.b64 %d0, [%a];\nst.global.u64 [%good], %d0;\n"
+                    "ret;\n}\n");
+  *reinterpret_cast<uint64_t*>(good()) = 77;
+  const LaunchOutcome outcome = Launch(zeros.get(), 0, good());
+  EXPECT_EQ(outcome.result, CUDA_SUCCESS) << outcome.message;
+  EXPECT_EQ(*reinterpret_cast<uint64_t*>(good()), 0u);
+  const std::string access = "ld.global.b64 %d0, [%a];";
+  const std::string ptx = kBegin + nothing + access + kEnd;
+  ExpectIllegalAt(Launch(Load(ptx).get(), 0, good()), LineOf(ptx, access),
+                  access);
+}
+
+TEST_F(WallTest, KernelsWithoutInstructionsEnd) {
+  for (const char* body : {"", ".reg .b32 a;", ".reg .b32 a; L:"}) {
+    auto program =
+        Load(std::string(".version 8.0\n.target sm_90\n.address_size 64\n"
+                         ".visible .entry k(.param .u64 p, .param .u64 q) {") +
+             body + "}\n");
+    for (const uint32_t lanes : {kLanes, kLanes + 1}) {
+      const LaunchOutcome outcome = Launch(program.get(), 0, 0, lanes);
+      EXPECT_EQ(outcome.result, CUDA_SUCCESS) << outcome.message;
+    }
+  }
+}
+
 TEST_F(WallTest, PrefetchesGoAnywhereAndDoNothing) {
   auto program = Load(std::string(kBegin) +
                       "prefetch.global.L2 [%bad];\nprefetchu.L1 [%bad];\n"
