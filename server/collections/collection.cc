@@ -28,9 +28,14 @@ void Readers::Remove(const std::string& reader) {
   unused_();
 }
 
-bool Readers::empty() const {
+void Readers::NoteRead() {
   absl::MutexLock lock(&mutex_);
-  return readers_.empty();
+  read_ = true;
+}
+
+bool Readers::AllLeft() const {
+  absl::MutexLock lock(&mutex_);
+  return read_ && readers_.empty();
 }
 
 std::set<std::string> Readers::List() const {
@@ -50,8 +55,10 @@ OpenVersion::~OpenVersion() { readers_->Remove(reader_); }
 
 std::shared_ptr<const OpenVersion> OpenVersion::OpenFor(
     std::string reader) const {
-  return std::make_shared<const OpenVersion>(version_, readers_,
-                                             std::move(reader));
+  auto opened = std::make_shared<const OpenVersion>(version_, readers_,
+                                                    std::move(reader));
+  opened->NoteRead();
+  return opened;
 }
 
 bool Collection::VisibleTo(const std::string& client) const {
@@ -98,13 +105,21 @@ void Collection::SetKept(uint64_t version, DescriptorStore::Kept kept) {
   found->second.record = std::move(kept);
 }
 
+bool Collection::GoesUnread(const Entry& entry) const {
+  return until_unreferenced_ && entry.kept != nullptr && !entry.pinned &&
+         entry.readers->AllLeft();
+}
+
 std::vector<uint64_t> Collection::RetireOld() {
   std::vector<uint64_t> retired;
-  if (keep_ == 0) return retired;
   uint32_t newer = 0;
   for (auto entry = versions_.rbegin(); entry != versions_.rend(); ++entry) {
     if (entry->second.kept == nullptr) continue;
-    if (++newer <= keep_ || entry->second.pinned) continue;
+    // Those that go unread are not among the latest that stay.
+    if (!GoesUnread(entry->second)) {
+      const bool stays = keep_ == 0 || ++newer <= keep_;
+      if (stays || entry->second.pinned) continue;
+    }
     entry->second.Retire();
     retired.push_back(entry->first);
   }
@@ -115,13 +130,9 @@ std::vector<uint64_t> Collection::RetireOld() {
 
 std::vector<uint64_t> Collection::RetireUnused(uint64_t version) {
   const auto found = versions_.find(version);
-  if (!until_unreferenced_ || found == versions_.end()) return {};
-  Entry& entry = found->second;
   // Another reader may have come in the meantime.
-  if (entry.kept == nullptr || entry.pinned || !entry.readers->empty()) {
-    return {};
-  }
-  entry.Retire();
+  if (found == versions_.end() || !GoesUnread(found->second)) return {};
+  found->second.Retire();
   return {version};
 }
 
@@ -140,9 +151,10 @@ bool Collection::pinned(uint64_t version) const {
   return found != versions_.end() && found->second.pinned;
 }
 
-void Collection::SetPinned(uint64_t version, bool pinned) {
+bool Collection::SetPinned(uint64_t version, bool pinned) {
   const auto found = versions_.find(version);
-  if (found != versions_.end()) found->second.pinned = pinned;
+  if (found == versions_.end()) return false;
+  return std::exchange(found->second.pinned, pinned) != pinned;
 }
 
 absl::Status Collection::CheckNotPinned(uint64_t version) const {
@@ -245,7 +257,7 @@ absl::Status Collection::CheckConfiguration(
   return absl::OkStatus();
 }
 
-absl::Status Collection::Configure(
+absl::StatusOr<std::set<uint64_t>> Collection::Configure(
     const v1::ConfigureCollectionRequest& request) {
   const absl::Status good = CheckConfiguration(request);
   if (!good.ok()) return good;
@@ -254,14 +266,15 @@ absl::Status Collection::Configure(
   if (request.has_until_unreferenced()) {
     until_unreferenced_ = request.until_unreferenced();
   }
+  std::set<uint64_t> changed;
   const uint64_t newest = latest();
-  for (const uint64_t version : request.pin()) {
-    SetPinned(version == 0 ? newest : version, true);
-  }
-  for (const uint64_t version : request.unpin()) {
-    SetPinned(version == 0 ? newest : version, false);
-  }
-  return absl::OkStatus();
+  const auto set_pinned = [&](uint64_t version, bool pinned) {
+    if (version == 0) version = newest;
+    if (SetPinned(version, pinned)) changed.insert(version);
+  };
+  for (const uint64_t version : request.pin()) set_pinned(version, true);
+  for (const uint64_t version : request.unpin()) set_pinned(version, false);
+  return changed;
 }
 
 v1::VersionInfo Collection::Info(const CollectionVersion& version,

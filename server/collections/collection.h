@@ -32,12 +32,17 @@ class Readers {
 
   void Add(const std::string& reader);
   void Remove(const std::string& reader);
-  bool empty() const;
+  // A reader has the memory. One that is refused it was never among those that
+  // the version is kept for.
+  void NoteRead();
+  // The version was read, and nobody has it open any more.
+  bool AllLeft() const;
   std::set<std::string> List() const;
 
  private:
   const std::function<void()> unused_;
   mutable absl::Mutex mutex_;
+  bool read_ ABSL_GUARDED_BY(mutex_) = false;
   std::multiset<std::string> readers_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -54,7 +59,11 @@ class OpenVersion {
   OpenVersion& operator=(const OpenVersion&) = delete;
 
   const CollectionVersion& version() const { return *version_; }
-  // The same version for another reader, also if it was retired.
+  // The reader has all of the memory: until then, its end is the end of an
+  // attempt, with which nothing is retired.
+  void NoteRead() const { readers_->NoteRead(); }
+  // The same version for another reader, who has the memory; also if it was
+  // retired.
   std::shared_ptr<const OpenVersion> OpenFor(std::string reader) const;
 
  private:
@@ -93,14 +102,15 @@ class Collection {
   // Its number in the store; 0: none yet.
   uint64_t kept_number = 0;
   // Each retires versions and returns their numbers: all that `keep` and pins
-  // do not cover; one, if that is said to go when nobody reads it; one, or
-  // with 0 all.
+  // do not cover, and those that go because nobody reads them any more; one, if
+  // it goes for that; one, or with 0 all.
   std::vector<uint64_t> RetireOld();
   std::vector<uint64_t> RetireUnused(uint64_t version);
   std::vector<uint64_t> Retire(uint64_t version);
 
   bool pinned(uint64_t version) const;
-  void SetPinned(uint64_t version, bool pinned);
+  // Returns whether that is a change.
+  bool SetPinned(uint64_t version, bool pinned);
   // Those of one version, or with 0 of all. FAILED_PRECONDITION names them.
   absl::Status CheckNotPinned(uint64_t version) const;
 
@@ -124,8 +134,10 @@ class Collection {
   absl::StatusOr<std::shared_ptr<const OpenVersion>> Open(
       uint64_t version, const std::string& session) const;
 
-  // All or nothing. Retires nothing yet.
-  absl::Status Configure(const v1::ConfigureCollectionRequest& request);
+  // All or nothing. Retires nothing yet. Returns the versions that are pinned
+  // or unpinned now and were not before.
+  absl::StatusOr<std::set<uint64_t>> Configure(
+      const v1::ConfigureCollectionRequest& request);
 
   // With one version, or with 0 all.
   v1::CollectionInfo Info(uint64_t version) const;
@@ -147,6 +159,8 @@ class Collection {
   };
   static v1::VersionInfo Info(const CollectionVersion& version,
                               const Entry& entry);
+  // It can be opened, and goes because its last reader has let go.
+  bool GoesUnread(const Entry& entry) const;
   absl::Status CheckConfiguration(
       const v1::ConfigureCollectionRequest& request) const;
 

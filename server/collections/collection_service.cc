@@ -143,9 +143,14 @@ CollectionService::ClaimCollection(grpc::CallbackServerContext* context,
       });
   if (!claim.ok()) {
     stream->End(claim.status());
-  } else if (*claim != 0) {
+    return stream;
+  }
+  if (*claim != 0) {
     hold->leave = [this, claim = *claim] { table_.Unclaim(claim); };
   }
+  // The claims of a session that is lost may have ended before this one came;
+  // others would wait until its stream ends.
+  if ((*session)->lost()) table_.EndSession((*session)->id());
   return stream;
 }
 
@@ -163,8 +168,8 @@ CollectionService::WatchCollections(
   if (hold == nullptr) return stream;
   const int64_t watcher =
       table_.Watch(*viewer, request->name(),
-                   [stream = stream](const v1::CollectionChange& change) {
-                     stream->Push(change);
+                   [stream = stream](const CollectionTable::Changes& changes) {
+                     stream->Push(changes);
                    });
   hold->leave = [this, watcher] { table_.Unwatch(watcher); };
   return stream;

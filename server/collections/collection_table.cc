@@ -2,6 +2,7 @@
 #include "server/collections/collection_table.h"
 
 #include <iterator>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -29,6 +30,28 @@ v1::CollectionVersion Summary(const std::string& name,
     summary.add_buffer_sizes(buffer.size);
   }
   return summary;
+}
+
+v1::CollectionChange ChangeOf(const Collection& collection,
+                              v1::CollectionChange::Kind kind,
+                              uint64_t version) {
+  v1::CollectionChange change;
+  change.set_kind(kind);
+  change.set_name(collection.name());
+  change.set_owner(collection.owner());
+  change.set_version(version);
+  return change;
+}
+
+CollectionTable::Changes ChangesOf(const Collection& collection,
+                                   v1::CollectionChange::Kind kind,
+                                   const std::vector<uint64_t>& versions) {
+  auto changes = std::make_shared<std::vector<v1::CollectionChange>>();
+  changes->reserve(versions.size());
+  for (const uint64_t version : versions) {
+    changes->push_back(ChangeOf(collection, kind, version));
+  }
+  return changes;
 }
 
 }  // namespace
@@ -307,13 +330,14 @@ absl::Status CollectionTable::Configure(
   absl::MutexLock lock(&mutex_);
   HOLDFAST_ASSIGN_OR_RETURN(const auto found, FindOwn(viewer, request.name()));
   Collection& collection = found->second;
-  HOLDFAST_RETURN_IF_ERROR(collection.Configure(request));
-  Keep(collection);
-  if (request.pin_size() + request.unpin_size() > 0) {
-    for (const uint64_t number : collection.numbers()) {
-      KeepVersion(collection, number);
-    }
+  HOLDFAST_ASSIGN_OR_RETURN(const std::set<uint64_t> pins,
+                            collection.Configure(request));
+  // Each record is a memfd: only those are written that say something new.
+  if (request.has_visibility() || request.has_keep() ||
+      request.has_until_unreferenced()) {
+    Keep(collection);
   }
+  for (const uint64_t number : pins) KeepVersion(collection, number);
   Tell(collection, v1::CollectionChange::KIND_RETIRED, collection.RetireOld());
   return absl::OkStatus();
 }
@@ -350,13 +374,18 @@ void CollectionTable::EndSession(const std::string& session) {
 int64_t CollectionTable::Watch(const Viewer& viewer, const std::string& name,
                                Told told) {
   absl::MutexLock lock(&mutex_);
-  const Watcher watcher = {viewer, name, std::move(told)};
+  Watcher watcher = {viewer, name, std::move(told)};
+  std::vector<v1::CollectionChange> present;
   for (const auto& [key, collection] : collections_) {
-    if (collection.empty()) continue;
-    Tell(watcher, collection, v1::CollectionChange::KIND_PRESENT,
-         {collection.latest()});
+    if (collection.empty() || !Watches(watcher, collection)) continue;
+    present.push_back(ChangeOf(collection, v1::CollectionChange::KIND_PRESENT,
+                               collection.latest()));
   }
-  watchers_[++last_watcher_] = watcher;
+  if (!present.empty()) {
+    watcher.told(std::make_shared<const std::vector<v1::CollectionChange>>(
+        std::move(present)));
+  }
+  watchers_[++last_watcher_] = std::move(watcher);
   return last_watcher_;
 }
 
@@ -369,29 +398,21 @@ void CollectionTable::Tell(const Collection& collection,
                            v1::CollectionChange::Kind kind,
                            const std::vector<uint64_t>& versions) {
   if (versions.empty()) return;
+  Changes changes;  // made for the first watcher
   for (const auto& [number, watcher] : watchers_) {
-    Tell(watcher, collection, kind, versions);
+    if (!Watches(watcher, collection)) continue;
+    if (changes == nullptr) changes = ChangesOf(collection, kind, versions);
+    watcher.told(changes);
   }
 }
 
-void CollectionTable::Tell(const Watcher& watcher, const Collection& collection,
-                           v1::CollectionChange::Kind kind,
-                           const std::vector<uint64_t>& versions) {
+bool CollectionTable::Watches(const Watcher& watcher,
+                              const Collection& collection) {
   const Viewer& viewer = watcher.viewer;
-  if (!viewer.sees_all && !collection.VisibleTo(viewer.client)) return;
-  if (!watcher.name.empty() && watcher.name != collection.name() &&
-      watcher.name !=
-          absl::StrCat(collection.owner(), ":", collection.name())) {
-    return;
-  }
-  v1::CollectionChange change;
-  change.set_kind(kind);
-  change.set_name(collection.name());
-  change.set_owner(collection.owner());
-  for (const uint64_t version : versions) {
-    change.set_version(version);
-    watcher.told(change);
-  }
+  if (!viewer.sees_all && !collection.VisibleTo(viewer.client)) return false;
+  return watcher.name.empty() || watcher.name == collection.name() ||
+         watcher.name ==
+             absl::StrCat(collection.owner(), ":", collection.name());
 }
 
 }  // namespace holdfast

@@ -94,8 +94,11 @@ class CollectionTable {
   // The session has ended, and so do its claims: others are told to write.
   void EndSession(const std::string& session);
 
+  // Changes of one call, at least one: the same object for all who watch, since
+  // a call may change every version.
+  using Changes = std::shared_ptr<const std::vector<v1::CollectionChange>>;
   // Tells what there is, then each change that `viewer` may see, as Claim does.
-  using Told = std::function<void(const v1::CollectionChange&)>;
+  using Told = std::function<void(const Changes&)>;
   int64_t Watch(const Viewer& viewer, const std::string& name, Told told);
   void Unwatch(int64_t watcher);
 
@@ -134,10 +137,8 @@ class CollectionTable {
   void Tell(const Collection& collection, v1::CollectionChange::Kind kind,
             const std::vector<uint64_t>& versions)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The same for one watcher, if it may see the collection and asked for it.
-  static void Tell(const Watcher& watcher, const Collection& collection,
-                   v1::CollectionChange::Kind kind,
-                   const std::vector<uint64_t>& versions);
+  // It may see the collection and asked for it.
+  static bool Watches(const Watcher& watcher, const Collection& collection);
   // Has the next daemon know who is to write the collection.
   void KeepWriter(const Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

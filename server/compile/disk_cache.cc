@@ -203,9 +203,11 @@ std::vector<DiskCache::Entry> DiskCache::List(
   std::sort(files.begin(), files.end(),
             [](const File& a, const File& b) { return a.used > b.used; });
   std::vector<Entry> entries;
+  size_t examined = 0;
   for (const File& file : files) {
-    if (entries.size() >= max) break;
+    if (entries.size() >= max || examined >= kMaxExamined) break;
     if (file.key.empty()) continue;
+    ++examined;
     const UniqueFd fd(open(PathOf(file.key).c_str(),
                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     auto head = ReadProgramHead(fd.get(), file.key);

@@ -30,6 +30,9 @@ namespace holdfast {
 // Keys are CompileKeys. The least recently used entry goes first. Thread-safe.
 class DiskCache {
  public:
+  // Entries whose heads one List reads, each of which is a file to open.
+  static constexpr size_t kMaxExamined = 10000;
+
   struct Statistics {
     uint64_t entries = 0;  // in the directory now, whoever made them
     uint64_t bytes = 0;    // of whole blocks
@@ -74,7 +77,7 @@ class DiskCache {
   size_t Clear();
 
   // The `max` that were used last, the latest first; of one owner alone, if it
-  // is given.
+  // is given. Only the kMaxExamined latest of all are looked at.
   std::vector<Entry> List(
       size_t max, std::optional<absl::string_view> owner = std::nullopt) const;
 

@@ -4,10 +4,13 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -18,19 +21,28 @@ namespace holdfast {
 
 // A call that is answered by messages as they come, from any thread. Ends when
 // the client cancels it, when Finish is called, or with RESOURCE_EXHAUSTED if
-// the client leaves kMaxPending messages unread. Deletes itself when it is
+// the client leaves messages of kMaxPending pushes unread: those that come at
+// once are one, since no client can read in between. Deletes itself when it is
 // over, after `over` was called. Thread-safe.
 template <typename Message>
 class PushStream final : public grpc::ServerWriteReactor<Message> {
  public:
   static constexpr size_t kMaxPending = 1024;
 
+  // Streams may share them.
+  using Messages = std::shared_ptr<const std::vector<Message>>;
+
   explicit PushStream(std::function<void()> over) : over_(std::move(over)) {}
 
   void Push(Message message) {
+    Push(std::make_shared<const std::vector<Message>>(1, std::move(message)));
+  }
+
+  // REQUIRES: there is at least one.
+  void Push(Messages messages) {
     absl::MutexLock lock(&mutex_);
     if (end_.has_value()) return;
-    pending_.push_back(std::move(message));
+    pending_.push_back(std::move(messages));
     if (pending_.size() > kMaxPending) {
       pending_.resize(1);  // Under way.
       end_ = absl::ResourceExhaustedError("the client does not read");
@@ -48,7 +60,10 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
   void OnWriteDone(bool ok) override {
     absl::MutexLock lock(&mutex_);
     writing_ = false;
-    pending_.pop_front();
+    if (++written_ == pending_.front()->size()) {
+      pending_.pop_front();
+      written_ = 0;
+    }
     if (!ok) Drop();
     Proceed();
   }
@@ -68,6 +83,7 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
   // The client has left.
   void Drop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     pending_.resize(writing_ ? 1 : 0);
+    if (!writing_) written_ = 0;
     if (!end_.has_value()) end_ = absl::CancelledError("the client has left");
   }
 
@@ -75,7 +91,7 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
     if (writing_ || finished_) return;
     if (!pending_.empty()) {
       writing_ = true;
-      this->StartWrite(&pending_.front());
+      this->StartWrite(&(*pending_.front())[written_]);
     } else if (end_.has_value()) {
       finished_ = true;
       this->Finish(ToGrpcStatus(*end_));
@@ -84,8 +100,9 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
 
   const std::function<void()> over_;
   absl::Mutex mutex_;
-  // The first is under way while writing_.
-  std::deque<Message> pending_ ABSL_GUARDED_BY(mutex_);
+  // One of the first is under way while writing_.
+  std::deque<Messages> pending_ ABSL_GUARDED_BY(mutex_);
+  size_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // of the first
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
@@ -18,6 +19,9 @@
 
 namespace holdfast {
 namespace {
+
+// Bytes of a session's name that an error repeats.
+constexpr size_t kMaxShownName = 64;
 
 constexpr absl::Duration kOpenLimit = absl::Minutes(2);
 
@@ -98,12 +102,15 @@ absl::Status SessionService::TakeUp(const grpc::ServerContextBase& context,
                                     const Caller& caller,
                                     const std::string& session_id,
                                     v1::AttachSessionResponse* response) {
-  HOLDFAST_ASSIGN_OR_RETURN(const auto session, registry_.FindById(session_id));
-  // As if there were none: its name is nobody else's business.
-  if (session->client() != caller.client()) {
-    return absl::NotFoundError(absl::StrCat(
-        "there is no session ", session->id(), " of ", caller.client()));
+  const auto found = registry_.FindById(session_id);
+  // One answer for both: which names others' sessions have is not told.
+  if (!found.ok() || (*found)->client() != caller.client()) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no session ",
+                     absl::CEscape(session_id.substr(0, kMaxShownName)), " of ",
+                     caller.client()));
   }
+  const auto& session = *found;
   HOLDFAST_ASSIGN_OR_RETURN(const Session::TakenUp taken, session->TakeUp());
   v1::OpenSessionResponse& description = *response->mutable_session();
   Describe(*session, PeerTable::IsLocal(context.peer()), registry_.quotas(),

@@ -59,6 +59,7 @@ void SessionMemory::AdoptImport(uint64_t import, SharedResource resource,
   Imported& imported = imports_[import];
   imported.resource = std::move(resource);
   imported.version = std::move(version);
+  if (imported.version != nullptr) imported.version->NoteRead();
   Keep(import, &imported);
   last_import_ = std::max(last_import_, import);
 }

@@ -30,6 +30,13 @@ absl::StatusOr<v1::CommitCollection> ReadContents(int descriptor) {
   return contents;
 }
 
+// The session has been given a buffer of the version. Executors ask for one
+// after another, and give back what they have if one is refused: only with the
+// last one a reader has the version.
+void NoteBuffer(const OpenVersion& opened, uint32_t buffer) {
+  if (buffer + 1 == opened.version().buffers.size()) opened.NoteRead();
+}
+
 // Chunks that nobody may write to any more, unless the commit fails.
 class Seals {
  public:
@@ -163,7 +170,10 @@ absl::Status SessionMemory::OpenVersionOf(const internal::OpenRequest& request,
   HOLDFAST_ASSIGN_OR_RETURN(
       Imported imported,
       FindBuffer(request, answer->reply.mutable_collection()));
-  return AddImport(std::move(imported), answer);
+  const auto opened = imported.version;
+  HOLDFAST_RETURN_IF_ERROR(AddImport(std::move(imported), answer));
+  NoteBuffer(*opened, request.buffer());
+  return absl::OkStatus();
 }
 
 // The import stays, without what it was of, so that a successor of the executor
@@ -201,10 +211,12 @@ absl::Status SessionMemory::Wake(const internal::WakeRequest& request,
                      " bytes, and had ", sleeping.resource.size,
                      " when it was unmapped: open it anew"));
   }
+  // The executor still has it asleep if this fails.
+  HOLDFAST_RETURN_IF_ERROR(DescribeImport(request.import(), imported, answer));
   imported.kept = std::move(sleeping.kept);
   sleeping = std::move(imported);
-  HOLDFAST_RETURN_IF_ERROR(DescribeImport(request.import(), answer));
   Keep(request.import(), &sleeping);
+  NoteBuffer(*sleeping.version, request.open().buffer());
   return absl::OkStatus();
 }
 

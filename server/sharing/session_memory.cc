@@ -369,46 +369,46 @@ absl::Status SessionMemory::Import(const internal::ImportRequest& request,
           request.token(),
           {session_, tenant_ == nullptr ? "" : tenant_->name()},
           request.kind()));
-  return AddImport({std::move(resource), nullptr, {}}, answer);
+  // The version's reader is the exporter; from now on this session is one, too.
+  const auto exported = std::exchange(resource.version, nullptr);
+  auto version = exported == nullptr ? nullptr : exported->OpenFor(session_);
+  return AddImport({std::move(resource), std::move(version), {}}, answer);
 }
 
 absl::Status SessionMemory::AddImport(Imported import, Answer* answer) {
-  imports_[++last_import_] = std::move(import);
-  const absl::Status status = DescribeImport(last_import_, answer);
-  if (status.ok()) {
-    Keep(last_import_, &imports_[last_import_]);
-  } else {
-    imports_.erase(last_import_);
-  }
-  return status;
+  HOLDFAST_RETURN_IF_ERROR(DescribeImport(last_import_ + 1, import, answer));
+  Imported& added = imports_[++last_import_] = std::move(import);
+  Keep(last_import_, &added);
+  return absl::OkStatus();
 }
 
 absl::Status SessionMemory::Reopen(uint64_t import, Answer* answer) {
-  if (!imports_.contains(import)) {
+  const auto found = imports_.find(import);
+  if (found == imports_.end()) {
     return absl::NotFoundError("it was imported no more");
   }
   reopened_.insert(import);
-  return DescribeImport(import, answer);
+  return DescribeImport(import, found->second, answer);
 }
 
 absl::Status SessionMemory::DescribeImport(uint64_t import,
-                                           Answer* answer) const {
-  const Imported& found = imports_.at(import);
-  const SharedResource& resource = found.resource;
-  internal::ImportedResource& imported = *answer->reply.mutable_imported();
-  if (found.asleep()) {
-    imported.set_asleep(true);
-    imported.set_chunk_size(found.chunk_size);
+                                           const Imported& imported,
+                                           Answer* answer) {
+  const SharedResource& resource = imported.resource;
+  internal::ImportedResource& reply = *answer->reply.mutable_imported();
+  if (imported.asleep()) {
+    reply.set_asleep(true);
+    reply.set_chunk_size(imported.chunk_size);
   } else {
     HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
                               resource.chunk->Open(resource.rights));
-    imported.set_chunk_size(resource.chunk->size());
+    reply.set_chunk_size(resource.chunk->size());
   }
-  imported.set_import(import);
-  imported.set_device(resource.device);
-  imported.set_offset(resource.offset);
-  imported.set_size(resource.size);
-  imported.set_rights(resource.rights);
+  reply.set_import(import);
+  reply.set_device(resource.device);
+  reply.set_offset(resource.offset);
+  reply.set_size(resource.size);
+  reply.set_rights(resource.rights);
   return absl::OkStatus();
 }
 

@@ -159,7 +159,9 @@ class SessionMemory {
   absl::Status Import(const internal::ImportRequest& request, Answer* answer);
   absl::Status CheckMayImport() const;
   absl::Status AddImport(Imported imported, Answer* answer);
-  absl::Status DescribeImport(uint64_t import, Answer* answer) const;
+  // Opens the memory for the executor, and says what it is and its name.
+  static absl::Status DescribeImport(uint64_t import, const Imported& imported,
+                                     Answer* answer);
   absl::Status Reopen(uint64_t import, Answer* answer);
   // The event that was imported under this name. NOT_FOUND: there is none.
   absl::StatusOr<const SharedResource*> ImportedEvent(uint64_t import) const;

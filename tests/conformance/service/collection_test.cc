@@ -5,7 +5,6 @@
 #include "client/cpp/collection/collection.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <atomic>
 #include <cstdint>
@@ -107,15 +106,6 @@ class CollectionTest : public ServiceTest {
         out.Download(&address, sizeof address, side.stream));
     return address;
   }
-  static pid_t ExecutorOf(const Session& session) {
-    const auto list = daemon().ListSessions();
-    if (!list.ok()) return 0;
-    for (const v1::SessionInfo& info : list->sessions()) {
-      if (info.session_id() != session.id()) continue;
-      return static_cast<pid_t>(info.executor_pid());
-    }
-    return 0;
-  }
   int ReaderCount() {
     const auto list = collections_.List();
     if (!list.ok() || list->collections().empty()) return -1;
@@ -160,9 +150,7 @@ TEST_F(CollectionTest, OutlivesItsWriterAndItsReaders) {
 TEST_F(CollectionTest, OutlivesAnExecutorThatIsKilled) {
   ASSERT_OK_AND_ASSIGN(const Side writer, Open());
   ASSERT_OK(Write(writer, 1));
-  const pid_t executor = ExecutorOf(*writer.session);
-  ASSERT_GT(executor, 1);
-  ASSERT_EQ(kill(executor, SIGKILL), 0);
+  ASSERT_NO_FATAL_FAILURE(KillExecutor(*writer.session));
   EXPECT_TRUE(Eventually([&] { return !writer.stream.Synchronize().ok(); }));
   ASSERT_OK_AND_ASSIGN(const Side reader, Open());
   ASSERT_OK_AND_ASSIGN(const Collection read,
@@ -412,7 +400,7 @@ TEST_F(CollectionTest, ASleeperSurvivesItsExecutor) {
                        Collection::Open(*reader.session, name_));
   ASSERT_OK_AND_ASSIGN(const Buffer array, weights.Array("a"));
   ASSERT_OK(weights.Sleep());
-  ASSERT_EQ(kill(ExecutorOf(*reader.session), SIGKILL), 0);
+  ASSERT_NO_FATAL_FAILURE(KillExecutor(*reader.session));
   EXPECT_TRUE(Eventually([&] { return !reader.stream.Synchronize().ok(); }));
   std::vector<uint32_t> values(kCount);
   EXPECT_THAT(array.Download(values, reader.stream),

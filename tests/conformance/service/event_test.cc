@@ -5,7 +5,6 @@
 #include "client/cpp/event.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <cstdint>
 #include <memory>
@@ -62,16 +61,6 @@ class EventTest : public ServiceTest {
       if (info.session_id() == session.id()) return info.usage();
     }
     return {};
-  }
-  static void KillExecutor(const Session& session) {
-    const auto sessions = daemon().Sessions();
-    ASSERT_OK(sessions);
-    for (const v1::SessionInfo& info : *sessions) {
-      if (info.session_id() != session.id()) continue;
-      const auto executor = static_cast<pid_t>(info.executor_pid());
-      ASSERT_GT(executor, 1);  // 0 would be this process's own group.
-      ASSERT_EQ(kill(executor, SIGKILL), 0);
-    }
   }
   static uint64_t ReservedBytes() {
     return daemon().ListSessions()->totals().devices(0).reserved_bytes().used();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/conformance/service/service.h"
 
+#include <signal.h>
+
 #include <cstdlib>
 
 #include "tests/testing/status_matchers.h"
@@ -33,6 +35,18 @@ void ServiceTest::TearDownTestSuite() {
   session_ = nullptr;
   delete daemon_;
   daemon_ = nullptr;
+}
+
+void ServiceTest::KillExecutor(const Session& session) {
+  const auto sessions = daemon().Sessions();
+  ASSERT_OK(sessions);
+  pid_t executor = 0;
+  for (const v1::SessionInfo& info : *sessions) {
+    if (info.session_id() != session.id()) continue;
+    executor = static_cast<pid_t>(info.executor_pid());
+  }
+  ASSERT_GT(executor, 1);  // 0 would be this process's own group.
+  ASSERT_EQ(kill(executor, SIGKILL), 0);
 }
 
 }  // namespace holdfast::conformance

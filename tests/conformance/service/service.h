@@ -32,6 +32,9 @@ class ServiceTest : public ::testing::Test {
   // The file of that driver.
   static const std::string& driver_path() { return driver_->path; }
 
+  // Kills the process that does the session's work.
+  static void KillExecutor(const Session& session);
+
   // The device runs machine code, not PTX.
   static bool IsGpu() { return !driver_->software; }
 

@@ -3,7 +3,6 @@
 // Buffers that one session exports and another imports: what either sees, what
 // the importer may not do, and who may die first.
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <cstdint>
 #include <numeric>
@@ -80,11 +79,6 @@ class SharingTest : public ServiceTest {
       if (info.session_id() == session.id()) return info;
     }
     return {};
-  }
-  static void KillExecutor(const Session& session) {
-    const auto executor = static_cast<pid_t>(Info(session).executor_pid());
-    ASSERT_GT(executor, 1);  // 0 would be this process's own group.
-    ASSERT_EQ(kill(executor, SIGKILL), 0);
   }
   template <typename Condition>
   static bool Eventually(Condition condition) {

@@ -6,17 +6,21 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/restart/descriptor_store.h"
 
 namespace holdfast {
 namespace {
@@ -92,11 +96,15 @@ class CollectionTableTest : public ::testing::Test {
   }
   // Watches as a client, who is told in words.
   void Watch(const std::string& client, const std::string& name = "") {
-    table_.Watch({client}, name, [this](const v1::CollectionChange& change) {
-      told_.push_back(absl::StrCat(
-          v1::CollectionChange::Kind_Name(change.kind()), " ", change.owner(),
-          ":", change.name(), " ", change.version()));
-    });
+    const auto tell = [this](const CollectionTable::Changes& changes) {
+      ++tellings_;
+      for (const v1::CollectionChange& change : *changes) {
+        told_.push_back(absl::StrCat(
+            v1::CollectionChange::Kind_Name(change.kind()), " ", change.owner(),
+            ":", change.name(), " ", change.version()));
+      }
+    };
+    table_.Watch({client}, name, tell);
   }
   int64_t Claim(const std::string& session) {
     return *table_.Claim(
@@ -124,8 +132,19 @@ class CollectionTableTest : public ::testing::Test {
   }
 
   Told told_;
+  int tellings_ = 0;  // to watchers
   CollectionTable table_;
 };
+
+// The names of a store's descriptors, of one kind.
+std::set<std::string> Names(const DescriptorStore& store,
+                            const std::string& kind) {
+  std::set<std::string> names;
+  for (const KeptDescriptor& kept : store.CopyAll()) {
+    if (kept.name.kind == kind) names.insert(kept.name.ToString());
+  }
+  return names;
+}
 
 TEST_F(CollectionTableTest, ANameOfAnotherClientIsUnknownAndFree) {
   ASSERT_TRUE(Commit(kAnna, "weights").ok());
@@ -342,6 +361,27 @@ TEST_F(CollectionTableTest, WatchersAreToldOfEverythingThatTheySee) {
                               "KIND_RETIRED uid 2:weights 1"}));
 }
 
+// No watcher can read while one call changes many versions.
+TEST_F(CollectionTableTest, WatchersAreToldAtOnceOfAllThatOneCallChanges) {
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  ASSERT_TRUE(Commit(kAnna, "other").ok());
+  ASSERT_TRUE(Configure([](auto& request) { request.set_keep(0); }).ok());
+  Watch(kAnna);
+  EXPECT_EQ(tellings_, 1);
+  EXPECT_EQ(TakeTold().size(), 2u);
+  for (int i = 0; i < 9; ++i) ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  EXPECT_EQ(TakeTold().size(), 9u);
+  tellings_ = 0;
+  ASSERT_TRUE(Configure([](auto& request) { request.set_keep(6); }).ok());
+  EXPECT_EQ(tellings_, 1);
+  EXPECT_EQ(TakeTold().size(), 4u);
+  v1::DeleteCollectionRequest request;
+  request.set_name("weights");
+  ASSERT_TRUE(table_.Delete({kAnna}, request).ok());
+  EXPECT_EQ(tellings_, 2);
+  EXPECT_EQ(TakeTold().size(), 6u);
+}
+
 TEST_F(CollectionTableTest, AWatcherMayNameTheOwner) {
   ASSERT_TRUE(Commit(kAnna, "weights").ok());
   ASSERT_TRUE(Commit(kBen, "weights").ok());
@@ -397,6 +437,90 @@ TEST_F(CollectionTableTest, AVersionMayGoWithItsLastReader) {
               }).ok());
   EXPECT_TRUE(Open(kAnna, "weights").ok());
   EXPECT_TRUE(Open(kAnna, "weights").ok());
+}
+
+TEST_F(CollectionTableTest, AVersionThatNobodyCouldReadYetStays) {
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  ASSERT_TRUE(Configure([](auto& request) {
+                request.set_until_unreferenced(true);
+              }).ok());
+  // It opens, and lets go before it has the memory.
+  ASSERT_TRUE(Open(kAnna, "weights").ok());
+  EXPECT_EQ(Versions(kAnna), std::vector<uint64_t>{1});
+  {
+    const auto reader = table_.Open(kAnna, "s-2", "weights", 0);
+    (*reader)->NoteRead();
+    ASSERT_TRUE(Open(kAnna, "weights").ok());
+    EXPECT_EQ(Versions(kAnna), std::vector<uint64_t>{1});
+  }
+  EXPECT_EQ(Versions(kAnna), std::vector<uint64_t>{});
+}
+
+TEST_F(CollectionTableTest, AVersionThatIsReadNoMoreGoesWhenItIsUnpinned) {
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  ASSERT_TRUE(Configure([](auto& request) {
+                request.set_keep(0);
+                request.set_until_unreferenced(true);
+                request.add_pin(0);
+              }).ok());
+  (*table_.Open(kAnna, "s-2", "weights", 1))->NoteRead();
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  ASSERT_TRUE(Configure([](auto& request) { request.add_pin(2); }).ok());
+  EXPECT_EQ(Versions(kAnna), (std::vector<uint64_t>{1, 2}));
+  Watch(kAnna);
+  TakeTold();
+  // Nobody has read the second one.
+  ASSERT_TRUE(Configure([](auto& request) {
+                request.add_unpin(1);
+                request.add_unpin(2);
+              }).ok());
+  EXPECT_EQ(TakeTold(), Told{"KIND_RETIRED uid 1:weights 1"});
+  EXPECT_EQ(Versions(kAnna), std::vector<uint64_t>{2});
+}
+
+// It does not push out an older one that is to stay.
+TEST_F(CollectionTableTest, AVersionThatGoesUnreadIsNotOneOfThoseThatAreKept) {
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  ASSERT_TRUE(Configure([](auto& request) { request.set_keep(2); }).ok());
+  ASSERT_TRUE(Commit(kAnna, "weights").ok());
+  (*table_.Open(kAnna, "s-2", "weights", 2))->NoteRead();
+  ASSERT_TRUE(Configure([](auto& request) {
+                request.set_keep(1);
+                request.set_until_unreferenced(true);
+              }).ok());
+  EXPECT_EQ(Versions(kAnna), std::vector<uint64_t>{1});
+}
+
+TEST_F(CollectionTableTest, APinWritesTheRecordsThatItChangesAlone) {
+  DescriptorStore store;
+  CollectionTable table;
+  table.KeepIn(&store);
+  v1::ConfigureCollectionRequest request;
+  request.set_name("weights");
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(
+        table.Commit(kAnna, "s-1", Contents("weights"), OneBuffer(), {}).ok());
+    request.set_keep(0);
+    ASSERT_TRUE(table.Configure({kAnna}, request).ok());
+  }
+  const std::set<std::string> before = Names(store, "version");
+  ASSERT_EQ(before.size(), 3u);
+  request.clear_keep();
+  request.add_pin(2);
+  ASSERT_TRUE(table.Configure({kAnna}, request).ok());
+  const std::set<std::string> pinned = Names(store, "version");
+  EXPECT_EQ(pinned.size(), 3u);
+  std::set<std::string> kept;
+  std::set_intersection(before.begin(), before.end(), pinned.begin(),
+                        pinned.end(), std::inserter(kept, kept.end()));
+  EXPECT_EQ(kept.size(), 2u);
+  // It is pinned already.
+  ASSERT_TRUE(table.Configure({kAnna}, request).ok());
+  EXPECT_EQ(Names(store, "version"), pinned);
+  request.clear_pin();
+  request.add_unpin(2);
+  ASSERT_TRUE(table.Configure({kAnna}, request).ok());
+  EXPECT_NE(Names(store, "version"), pinned);
 }
 
 TEST_F(CollectionTableTest, AChunkOfSeveralVersionsCountsOnce) {

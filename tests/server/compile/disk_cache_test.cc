@@ -205,6 +205,29 @@ TEST_F(DiskCacheTest, TheLeastRecentlyUsedMakesRoom) {
   EXPECT_EQ(cache.List(1).size(), 1u);
 }
 
+TEST_F(DiskCacheTest, AListOfOneOwnersReadsABoundedNumberOfEntries) {
+  DiskCache cache(cache_directory(), kRoom);
+  Store(cache, 'a');
+  // That many are newer, whatever they are.
+  const auto newer = [&](size_t number) {
+    std::string key = Key('k');
+    key.replace(0, sizeof number, reinterpret_cast<const char*>(&number),
+                sizeof number);
+    return fs::path(cache_directory()) /
+           (absl::BytesToHexString(key) + ".program");
+  };
+  std::ofstream(newer(0)) << "no program";
+  for (size_t i = 1; i < DiskCache::kMaxExamined; ++i) {
+    fs::create_hard_link(newer(0), newer(i));
+  }
+  fs::last_write_time(
+      FileOf('a'), fs::last_write_time(FileOf('a')) - std::chrono::minutes(1));
+  EXPECT_TRUE(cache.List(10, "").empty());
+  fs::remove(newer(0));
+  EXPECT_EQ(cache.List(10, "").size(), 1u);
+  EXPECT_TRUE(cache.List(10, "another").empty());
+}
+
 TEST_F(DiskCacheTest, ItIsNeverLargerThanItMayBe) {
   DiskCache cache(cache_directory(), 1 << 20);
   for (int i = 0; i < 200; ++i) {

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -125,9 +126,10 @@ struct Session {
     request.mutable_wake()->mutable_open()->set_version(version);
     return held.Ask(request, -1);
   }
-  uint64_t OpenCollection(const std::string& name) {
+  uint64_t OpenCollection(const std::string& name, uint32_t buffer = 0) {
     internal::SharingRequest request;
     request.mutable_open()->set_name(name);
+    request.mutable_open()->set_buffer(buffer);
     return held.Ask(request, -1).reply.imported().import();
   }
 
@@ -220,6 +222,20 @@ class SessionMemoryTest : public ::testing::Test {
     ledger_.Report(&totals);
     exports_.ReportOrphans(&totals);
     return totals.devices(0).orphaned_bytes();
+  }
+
+  // Versions go with their last readers.
+  void UntilUnreferenced(const std::string& name) {
+    v1::ConfigureCollectionRequest request;
+    request.set_name(name);
+    request.set_until_unreferenced(true);
+    EXPECT_OK(collections_.Configure({.client = "uid 1000"}, request));
+  }
+  // The readers of the only version.
+  std::vector<std::string> Readers() const {
+    const v1::ListCollectionsResponse list = collections_.List({"", true});
+    const auto& readers = list.collections(0).versions(0).readers();
+    return {readers.begin(), readers.end()};
   }
 
   MemoryLedger ledger_{0};
@@ -646,6 +662,74 @@ TEST_F(SessionMemoryTest, ABufferWakesOnlyWithMemoryOfItsSize) {
       reader_->Import(*maker_->Export(2)).reply.imported().import();
   EXPECT_TRUE(reader_->Sleep(buffer).reply.has_error());
   EXPECT_TRUE(reader_->Sleep(buffer + 1).reply.has_error());
+}
+
+TEST_F(SessionMemoryTest, AnAttemptThatFailsDoesNotEndANewVersion) {
+  maker_->Make(1, Memory(kSize));
+  ASSERT_OK(maker_->Commit(1, "weights"));
+  const uint64_t import = reader_->OpenCollection("weights");
+  ASSERT_FALSE(reader_->Sleep(import).reply.has_error());
+  // The first buffer of two is larger than the one that sleeps.
+  maker_->Make(2, Memory(2 * kSize), 2 * kSize);
+  maker_->Make(3, Memory(kSize));
+  ASSERT_OK(maker_->Commit({2, 3}, {}, "weights"));
+  UntilUnreferenced("weights");
+  const auto versions = [this] {
+    const auto list = collections_.List({"", true});
+    return list.collections_size() == 0 ? 0
+                                        : list.collections(0).versions_size();
+  };
+  EXPECT_TRUE(reader_->Wake(import, "weights").reply.has_error());
+  EXPECT_EQ(versions(), 1);
+  // There is no third one.
+  EXPECT_EQ(reader_->OpenCollection("weights", 2), 0u);
+  EXPECT_EQ(versions(), 1);
+  // As an executor that cannot map all.
+  const uint64_t first = reader_->OpenCollection("weights");
+  ASSERT_NE(first, 0u);
+  reader_->held.ReleaseImport(first);
+  EXPECT_EQ(versions(), 1);
+  const uint64_t last = reader_->OpenCollection("weights", 1);
+  ASSERT_NE(last, 0u);
+  EXPECT_EQ(versions(), 1);
+  reader_->held.ReleaseImport(last);
+  EXPECT_EQ(versions(), 0);
+}
+
+// As if the daemon had no descriptors left when it wakes.
+TEST_F(SessionMemoryTest, ABufferThatCouldNotBeWokenSleepsOn) {
+  maker_->Make(1, Memory(kSize));
+  ASSERT_OK(maker_->Commit(1, "weights"));
+  const uint64_t import = reader_->OpenCollection("weights");
+  ASSERT_FALSE(reader_->Sleep(import).reply.has_error());
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const SessionMemory::Answer failed = reader_->Wake(import, "weights");
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_TRUE(failed.reply.has_error());
+  EXPECT_TRUE(Readers().empty());
+  EXPECT_FALSE(reader_->Wake(import, "weights").reply.has_error());
+  EXPECT_EQ(Readers(), std::vector<std::string>{"s-2"});
+}
+
+// A token for a process outside Holdfast, which a session has taken.
+TEST_F(SessionMemoryTest, ASessionThatImportsACollectionIsItsReader) {
+  maker_->Make(1, Memory(kSize));
+  ASSERT_OK(maker_->Commit(1, "weights"));
+  UntilUnreferenced("weights");
+  const uint64_t import = reader_->OpenCollection("weights");
+  const auto token = reader_->ExportImport(import);
+  ASSERT_OK(token);
+  const auto importer = Open("s-3");
+  const uint64_t imported = importer->Import(*token).reply.imported().import();
+  EXPECT_EQ(Readers(), (std::vector<std::string>{"s-2", "s-3"}));
+  reader_->held.ReleaseImport(import);
+  EXPECT_EQ(Readers(), std::vector<std::string>{"s-3"});
+  importer->held.ReleaseImport(imported);
+  EXPECT_EQ(reader_->OpenCollection("weights"), 0u);
+  importer->End();
 }
 
 TEST_F(SessionMemoryTest, AnExportIsForOneTenantsSessionsIfItSaysSo) {
