@@ -179,19 +179,15 @@ std::string SearchPath() {
   return path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
 }
 
-std::function<absl::StatusOr<std::unique_ptr<ChildProcess>>(
-    const std::vector<std::string>& environment)>
-MpsControlStart(const Config& config, Spawner& spawner) {
-  return [&spawner,
-          arguments =
-              std::vector<std::string>{
-                  "--role=mps-control",
-                  absl::StrCat("--channel-fd=", kChildChannelFd),
-                  absl::StrCat("--mps-control=",
-                               MpsServers::FindControlDaemon(SearchPath())),
-                  absl::StrCat("--log-level=", config.log_level_name)}](
-             const std::vector<std::string>& environment) {
-    return spawner.Spawn(arguments, {.environment = environment});
+decltype(MpsServers::Options::start) MpsControlStart(const Config& config,
+                                                     Spawner& spawner) {
+  return [&spawner, &config](const std::string& control_daemon,
+                             const std::vector<std::string>& environment) {
+    return spawner.Spawn(
+        {"--role=mps-control", absl::StrCat("--channel-fd=", kChildChannelFd),
+         absl::StrCat("--mps-control=", control_daemon),
+         absl::StrCat("--log-level=", config.log_level_name)},
+        {.environment = environment});
   };
 }
 
@@ -322,6 +318,7 @@ struct Daemon::Parts {
                        .on_change =
                            [this](uint32_t device, bool ready) {
                              executors.SetUsable(device, ready);
+                             shared_executors.SetUsable(device, ready);
                              health.SetDevice(device, ready);
                            }}),
         telemetry(TelemetryStart(config, spawner)),
@@ -559,8 +556,7 @@ struct Daemon::Parts {
   absl::StatusOr<std::unique_ptr<ExecutorProcess>> StartShared(
       const Config& config, Spawner& spawner,
       std::vector<std::string> arguments, const SharedExecutors::Start& start) {
-    arguments.push_back(
-        absl::StrCat("--mps-pipe-directory=", start.pipe_directory));
+    arguments.push_back(absl::StrCat("--mps-pipe-directory=", *start.pipes));
     std::shared_ptr<const UserRange::Lease> user;
     {
       absl::MutexLock lock(&group_users_mutex);
@@ -570,6 +566,11 @@ struct Daemon::Parts {
     }
     ExecutorProcess::Services services = ExecutorServices(start.device);
     services.shares_server = true;
+    // Its control daemon runs at least as long as it does.
+    services.died = [died = std::move(services.died), pipes = start.pipes](
+                        const std::vector<uint32_t>& devices) {
+      died(devices);
+    };
     return ExecutorProcess::Start(
         spawner, OnDevice(std::move(arguments), start.device),
         {.namespaces = NamespacesOf(ExecutorRole(config.device)),
@@ -639,6 +640,7 @@ struct Daemon::Parts {
       if (tenant.concurrency.shared()) sharing.push_back(tenant.concurrency);
     }
     shared_executors.Retain(sharing);
+    mps.Retain(sharing);
     return absl::OkStatus();
   }
 
@@ -857,7 +859,11 @@ absl::Status Daemon::MakeWay() {
   }
   spawner_.OnGone(nullptr);
   parts_->KeepCounters();
-  return parts_->upgrade.Execute([this] { spawner_.Kill(); });
+  return parts_->upgrade.Execute([this] {
+    // First, since servers of control daemons do not end with the spawner.
+    parts_->mps.End();
+    spawner_.Kill();
+  });
 }
 
 void Daemon::Reload() {

@@ -107,6 +107,8 @@ int RunMpsControl(const Config& config) {
   const UniqueFd channel = TakeChannel(config);
   // Its clients may have a user of their own; the directory keeps others out.
   umask(0);
+  // The spawner ignores it, which a program that is executed inherits.
+  std::signal(SIGTERM, SIG_DFL);
   execl(config.mps_control.c_str(), config.mps_control.c_str(), "-f", nullptr);
   return Fail(absl::ErrnoToStatus(errno, config.mps_control));
 }

@@ -78,6 +78,10 @@ absl::StatusOr<std::shared_ptr<Spawner::Child>> Spawner::Request(
                                      options.environment.end());
   auto child = std::make_shared<Child>();
   child->user = options.user != nullptr ? options.user : TakeUser();
+  if (users_ != nullptr && child->user->user() == 0) {
+    return absl::ResourceExhaustedError(
+        "no user of --user-range is free for another process");
+  }
   if (child->user->user() != 0) {
     request.add_arguments(absl::StrCat("--user=", child->user->user()));
   }

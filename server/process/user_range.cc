@@ -25,6 +25,8 @@ std::optional<uid_t> UserOf(const std::filesystem::path& process) {
   std::string line;
   while (std::getline(status, line)) {
     absl::string_view rest = line;
+    // It has ended, and its parent has not taken note.
+    if (absl::StartsWith(rest, "State:\tZ")) break;
     uint32_t user = 0;
     if (!absl::ConsumePrefix(&rest, "Uid:\t")) continue;
     if (!absl::SimpleAtoi(rest.substr(0, rest.find('\t')), &user)) break;
@@ -65,18 +67,20 @@ absl::StatusOr<std::shared_ptr<UserRange>> UserRange::Parse(
         text, " is no range of user numbers; write 200000-265535"));
   }
   std::shared_ptr<UserRange> range(new UserRange(first, last));
-  range->TakeThoseOfProcesses();
+  absl::MutexLock lock(&range->mutex_);
+  range->FindProcesses();
   return range;
 }
 
-void UserRange::TakeThoseOfProcesses() {
-  absl::MutexLock lock(&mutex_);
+void UserRange::FindProcesses() {
+  with_processes_.clear();
   std::error_code error;
   std::filesystem::directory_iterator process("/proc", error);
   const std::filesystem::directory_iterator end;
   for (; !error && process != end; process.increment(error)) {
     const std::optional<uid_t> user = UserOf(process->path());
-    if (user && *user >= first_ && *user <= last_) taken_.insert(*user);
+    if (!user || *user < first_ || *user > last_) continue;
+    if (taken_.count(*user) == 0) with_processes_.insert(*user);
   }
 }
 
@@ -84,11 +88,16 @@ UserRange::Lease UserRange::Take(const std::shared_ptr<UserRange>& range) {
   if (range == nullptr) return Lease();
   absl::MutexLock lock(&range->mutex_);
   const uid_t count = range->last_ - range->first_ + 1;
-  if (range->taken_.size() >= count) return Lease();
+  const auto used_up = [&range, count]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return range->taken_.size() + range->with_processes_.size() >= count;
+  };
+  if (used_up()) range->FindProcesses();
+  if (used_up()) return Lease();
   uid_t user = 0;
   do {
     user = range->first_ + range->next_++ % count;
-  } while (!range->taken_.insert(user).second);
+  } while (range->with_processes_.count(user) > 0 ||
+           !range->taken_.insert(user).second);
   return Lease(range, user);
 }
 

@@ -36,25 +36,27 @@ class UserRange {
     uid_t user_ = 0;
   };
 
-  // "FIRST-LAST" of numbers above 0; INVALID_ARGUMENT for anything else. Users
-  // that have a process now are taken for good: executors that a daemon has
-  // taken over from the one before it, or another daemon's.
+  // "FIRST-LAST" of numbers above 0; INVALID_ARGUMENT for anything else.
   static absl::StatusOr<std::shared_ptr<UserRange>> Parse(
       absl::string_view text);
 
   // A user that no other lease holds, the one that was free for the longest
-  // time; empty if all are taken. Static, since leases keep the range.
+  // time; empty if all are taken. Users that had a process when the range was
+  // made are passed over until the others are used up: executors of the daemon
+  // before this one that have yet to end, which would count their threads with
+  // the new one's, or another daemon's. Static, since leases keep the range.
   static Lease Take(const std::shared_ptr<UserRange>& range);
 
  private:
   UserRange(uid_t first, uid_t last) : first_(first), last_(last) {}
-  void TakeThoseOfProcesses();
+  void FindProcesses() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const uid_t first_;
   const uid_t last_;
   absl::Mutex mutex_;
   uid_t next_ ABSL_GUARDED_BY(mutex_) = 0;  // the last one taken, less first_
   std::set<uid_t> taken_ ABSL_GUARDED_BY(mutex_);
+  std::set<uid_t> with_processes_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast

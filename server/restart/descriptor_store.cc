@@ -57,7 +57,8 @@ DescriptorStore::Kept::~Kept() {
 }
 
 DescriptorStore::DescriptorStore(const std::vector<std::string>& inherited)
-    : inherited_(inherited.begin(), inherited.end()) {
+    : inherited_(inherited.begin(), inherited.end()),
+      in_manager_(inherited_.size()) {
   const char* const limit = std::getenv("FDSTORE");
   const bool is_told = std::getenv("NOTIFY_SOCKET") != nullptr;
   if (!is_told || limit == nullptr ||
@@ -92,11 +93,13 @@ DescriptorStore::Kept DescriptorStore::Keep(const KeptName& name, int fd) {
 }
 
 void DescriptorStore::Store(const std::string& name, int fd, Entry& entry) {
-  const std::string before = std::exchange(entry.stored, "");
+  std::string before = std::exchange(entry.stored, "");
   const std::string stored =
       before.empty() ? name
                      : absl::StrCat(name, "~", absl::Hex(++last_version_));
-  if (kept_.size() > manager_limit_ || stored.size() > kMaxNameBytes) {
+  // There is no room for both: what does not fit is dropped without a word.
+  if (in_manager_ >= manager_limit_) RemoveStored(before);
+  if (in_manager_ >= manager_limit_ || stored.size() > kMaxNameBytes) {
     if (!std::exchange(full_, true)) {
       LogWarning("more than ", manager_limit_,
                  " descriptors are to be kept ($FDSTORE, "
@@ -107,15 +110,21 @@ void DescriptorStore::Store(const std::string& name, int fd, Entry& entry) {
   } else if (NotifyServiceManager(
                  absl::StrCat("FDSTORE=1\nFDPOLL=0\nFDNAME=", stored), fd)) {
     entry.stored = stored;
+    ++in_manager_;
   } else {
     LogWarning("the service manager does not take ", stored,
                ": its session would not survive this daemon");
   }
   // Only now: a daemon that dies in between leaves both.
-  if (!before.empty()) {
-    inherited_.erase(before);
-    NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", before));
-  }
+  RemoveStored(before);
+}
+
+void DescriptorStore::RemoveStored(std::string& stored) {
+  if (stored.empty()) return;
+  inherited_.erase(stored);
+  NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", stored));
+  --in_manager_;
+  stored.clear();
 }
 
 std::string DescriptorStore::FindInherited(const std::string& name) const {
@@ -162,11 +171,10 @@ void DescriptorStore::Remove(const std::string& name) {
   absl::MutexLock lock(&mutex_);
   const auto found = kept_.find(name);
   if (found == kept_.end()) return;
-  const std::string stored = std::move(found->second.stored);
+  std::string stored = std::move(found->second.stored);
   kept_.erase(found);
-  if (stored.empty()) return;
   if (!settled_ && inherited_.contains(stored)) return;  // Settle does that.
-  NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", stored));
+  RemoveStored(stored);
 }
 
 void DescriptorStore::Settle() {
@@ -175,9 +183,7 @@ void DescriptorStore::Settle() {
   std::set<std::string> left = std::exchange(inherited_, {});
   if (manager_limit_ == 0) return;
   for (const auto& [name, entry] : kept_) left.erase(entry.stored);
-  for (const std::string& name : left) {
-    NotifyServiceManager(absl::StrCat("FDSTOREREMOVE=1\nFDNAME=", name));
-  }
+  for (std::string name : left) RemoveStored(name);
 }
 
 std::vector<KeptDescriptor> DescriptorStore::CopyAll() const {

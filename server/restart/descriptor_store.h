@@ -88,6 +88,8 @@ class DescriptorStore {
   // Hands it to the service manager, in the place of the one before.
   void Store(const std::string& name, int fd, Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes it out of the service manager's store and clears it; empty: nothing.
+  void RemoveStored(std::string& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   size_t manager_limit_ = 0;
   mutable absl::Mutex mutex_;
@@ -95,6 +97,8 @@ class DescriptorStore {
   std::set<std::string> inherited_ ABSL_GUARDED_BY(mutex_);  // with versions
   uint64_t last_version_ ABSL_GUARDED_BY(mutex_) = 0;
   bool settled_ ABSL_GUARDED_BY(mutex_) = false;
+  // Descriptors that the manager has, also those of the daemon before.
+  size_t in_manager_ ABSL_GUARDED_BY(mutex_) = 0;
   bool full_ ABSL_GUARDED_BY(mutex_) = false;  // was said
 };
 

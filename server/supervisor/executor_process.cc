@@ -23,8 +23,16 @@ constexpr absl::Duration kExitTime = absl::Seconds(5);
 // To answer what takes no work.
 constexpr absl::Duration kAnswerTime = absl::Seconds(10);
 
-// To copy all of a session's device memory, to a slow disk perhaps.
+// To copy a session's device memory, to a slow disk perhaps: one that does not
+// answer must not hold up the suspension of others for longer than it needs.
 constexpr absl::Duration kSaveLimit = absl::Minutes(10);
+constexpr absl::Duration kSaveBase = absl::Seconds(30);
+constexpr uint64_t kSavedBytesPerSecond = uint64_t{100} << 20;
+
+absl::Duration SaveTime(uint64_t bytes) {
+  return std::min(kSaveLimit,
+                  kSaveBase + absl::Seconds(bytes / kSavedBytesPerSecond));
+}
 
 // One that looks after its kernels does so ten times a second.
 constexpr absl::Duration kLookTime = absl::Seconds(10);
@@ -216,6 +224,7 @@ absl::Status ExecutorProcess::Quiesce(bool memory_stays, absl::Time deadline) {
 absl::Status ExecutorProcess::SaveMemory(const std::string& path) {
   internal::ToExecutor message;
   int file = -1;
+  absl::Duration limit;
   {
     absl::MutexLock lock(&mutex_);
     if (holdings_ == nullptr) {
@@ -224,11 +233,12 @@ absl::Status ExecutorProcess::SaveMemory(const std::string& path) {
     HOLDFAST_ASSIGN_OR_RETURN(*message.mutable_save_memory(),
                               holdings_->PrepareSuspension(path));
     file = holdings_->suspended_descriptor();
+    limit = SaveTime(holdings_->suspended_bytes());
     saved_.reset();
   }
   HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message, file));
   return Await(&ExecutorProcess::saved_, "done with saving its memory",
-               absl::Now() + kSaveLimit)
+               absl::Now() + limit)
       .status();
 }
 
@@ -269,6 +279,8 @@ void ExecutorProcess::ReadMessages() {
   while (status.ok()) {
     internal::FromExecutor message;
     absl::StatusOr<UniqueFd> fd = process_->channel().Receive(&message);
+    // Fields that no executor of ours has would be kept with the others.
+    message.DiscardUnknownFields();
     status = fd.ok() ? Handle(message, *std::move(fd)) : fd.status();
   }
   NoteExit(status);
@@ -312,10 +324,10 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
     if (holdings_ != nullptr && fd.valid()) {
       HOLDFAST_RETURN_IF_ERROR(holdings_->HoldVariables(std::move(fd)));
     }
-    quiesced_ = message.quiesced();
+    quiesced_ = Shortened(message.quiesced());
     return absl::OkStatus();
   }
-  if (message.has_memory_saved()) saved_ = message.memory_saved();
+  if (message.has_memory_saved()) saved_ = Shortened(message.memory_saved());
   if (holdings_ == nullptr) return absl::OkStatus();
   return NoteHoldings(message, std::move(fd));
 }

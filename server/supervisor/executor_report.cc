@@ -4,7 +4,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/base/utf8.h"
+#include "google/protobuf/message_lite.h"
 
 namespace holdfast {
 namespace {
@@ -20,14 +22,26 @@ void Cut(v1::Error* error) {
   if (error->ByteSizeLong() > 2 * kMaxFaultText) error->clear_details();
 }
 
+absl::Status CheckSize(absl::string_view what,
+                       const google::protobuf::MessageLite& report,
+                       size_t limit) {
+  const size_t bytes = report.ByteSizeLong();
+  if (bytes <= limit) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "it sent ", what, " of ", bytes, " bytes, more than ", limit));
+}
+
 }  // namespace
 
 absl::Status CheckReport(const internal::FromExecutor& message) {
-  if (!message.has_usage()) return absl::OkStatus();
-  const size_t bytes = message.usage().ByteSizeLong();
-  if (bytes <= kMaxUsageBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "it sent an account of ", bytes, " bytes, more than ", kMaxUsageBytes));
+  if (message.has_usage()) {
+    return CheckSize("an account", message.usage(), kMaxUsageBytes);
+  }
+  if (message.has_ready()) {
+    return CheckSize("a description of itself", message.ready(),
+                     kMaxReportBytes);
+  }
+  return absl::OkStatus();
 }
 
 internal::Fault Shortened(internal::Fault fault) {
@@ -43,6 +57,16 @@ internal::Serving Shortened(internal::Serving serving) {
     serving.clear_lost();  // The number of them stays.
   }
   return serving;
+}
+
+internal::Quiesced Shortened(internal::Quiesced quiesced) {
+  if (quiesced.has_error()) Cut(quiesced.mutable_error());
+  return quiesced;
+}
+
+internal::MemorySaved Shortened(internal::MemorySaved saved) {
+  if (saved.has_error()) Cut(saved.mutable_error());
+  return saved;
 }
 
 }  // namespace holdfast

@@ -18,6 +18,10 @@ namespace holdfast {
 inline constexpr size_t kMaxUsageBytes = 64 << 10;
 inline constexpr size_t kMaxLostBytes = 256 << 10;
 
+// Bytes of what an executor tells of itself: its devices, and how it ended what
+// it was asked.
+inline constexpr size_t kMaxReportBytes = 256 << 10;
+
 // Bytes of each text of a fault.
 inline constexpr size_t kMaxFaultText = 8 << 10;
 
@@ -27,6 +31,8 @@ absl::Status CheckReport(const internal::FromExecutor& message);
 // The same with its texts cut: names of kernels are as long as clients like.
 internal::Fault Shortened(internal::Fault fault);
 internal::Serving Shortened(internal::Serving serving);
+internal::Quiesced Shortened(internal::Quiesced quiesced);
+internal::MemorySaved Shortened(internal::MemorySaved saved);
 
 }  // namespace holdfast
 

@@ -116,7 +116,11 @@ absl::Status SessionRegistry::ParkAll(absl::Time deadline) {
     const auto opened = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return in_transit_ == 0;
     };
-    mutex_.AwaitWithDeadline(absl::Condition(&opened), deadline);
+    if (!mutex_.AwaitWithDeadline(absl::Condition(&opened), deadline)) {
+      parking_ = false;
+      return absl::FailedPreconditionError(absl::StrCat(
+          in_transit_, " sessions are still being opened or closed"));
+    }
   }
   const auto sessions = List();
   std::vector<absl::Status> parked(sessions.size());

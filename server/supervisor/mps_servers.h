@@ -6,12 +6,14 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "server/process/child_process.h"
 #include "server/tenants/concurrency.h"
 
@@ -32,43 +34,68 @@ class MpsServers {
     // Where directories of pipes and logs are made. Every user has to be able
     // to pass it: a server runs as the user of its group's executors.
     std::string directory = "/tmp";
-    // Starts a control daemon in the foreground, with these variables.
+    // Starts that control daemon in the foreground, with these variables, as
+    // the leader of its own process group.
     std::function<absl::StatusOr<std::unique_ptr<ChildProcess>>(
+        const std::string& control_daemon,
         const std::vector<std::string>& environment)>
         start;
+    // After a start that failed, the group gets that error for so long.
+    absl::Duration start_pause = absl::Seconds(5);
   };
 
+  // The directory of a group's pipes. A control daemon that was started here
+  // runs while somebody has its pipes, at the latest until End.
+  using Pipes = std::shared_ptr<const std::string>;
+
   explicit MpsServers(Options options) : options_(std::move(options)) {}
-  // Ends the control daemons that it has started.
-  ~MpsServers();
+  ~MpsServers() { End(); }
   MpsServers(const MpsServers&) = delete;
   MpsServers& operator=(const MpsServers&) = delete;
 
-  // Returns the directory of the group's pipes, which a control daemon serves:
-  // the policy's, or one that is started now if it does not run. Blocks for up
-  // to 10 s. FAILED_PRECONDITION: this machine has no control daemon, or none
-  // runs at the policy's directory; UNAVAILABLE: it could not be started.
-  absl::StatusOr<std::string> PipeDirectory(const Concurrency& concurrency);
+  // Returns the group's pipes, which a control daemon serves: the policy's, or
+  // one that is started now if it does not run. Blocks for up to 10 s, calls
+  // for the same group one after the other. FAILED_PRECONDITION: this machine
+  // has no control daemon, or none runs at the policy's directory; UNAVAILABLE:
+  // it could not be started.
+  absl::StatusOr<Pipes> PipeDirectory(const Concurrency& concurrency);
+
+  // Lets go of the control daemons of groups that none of these tenants is in:
+  // each ends when nobody has its pipes any more.
+  void Retain(const std::vector<Concurrency>& tenants);
+
+  // Ends the control daemons that it has started, with their servers. From then
+  // on PipeDirectory starts none. Blocks for up to 1 s.
+  void End();
 
   // Returns the control daemon's path from the directories of `path`, which has
   // the form of $PATH; empty: none has it.
   static std::string FindControlDaemon(const std::string& path);
 
  private:
-  struct ControlDaemon {
-    std::string directory;
-    std::unique_ptr<ChildProcess> process;
+  class ControlDaemon;
+  // The mutex of each group is held while its control daemon starts, so that
+  // one that does not start holds up no other group.
+  struct Group {
+    absl::Mutex mutex;
+    std::shared_ptr<ControlDaemon> daemon ABSL_GUARDED_BY(mutex);
+    absl::Status failure ABSL_GUARDED_BY(mutex);  // of the last start
+    absl::Time retry ABSL_GUARDED_BY(mutex) = absl::InfinitePast();
   };
 
-  // Returns the directory of the pipes.
-  absl::StatusOr<std::string> Start(const std::string& group)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  static void End(ControlDaemon& daemon);
+  // UNAVAILABLE: after End.
+  absl::StatusOr<std::shared_ptr<Group>> GroupOf(const std::string& name);
+  absl::StatusOr<std::shared_ptr<ControlDaemon>> Start(
+      const std::string& group);
+  // From now on End ends it. UNAVAILABLE: after End.
+  absl::Status Register(const std::shared_ptr<ControlDaemon>& daemon);
 
   const Options options_;
   absl::Mutex mutex_;
-  // By group.
-  std::map<std::string, ControlDaemon> control_daemons_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<std::string, std::shared_ptr<Group>> groups_ ABSL_GUARDED_BY(mutex_);
+  // Also those of groups that are gone.
+  std::vector<std::weak_ptr<ControlDaemon>> started_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast

@@ -167,7 +167,8 @@ absl::StatusOr<Session::TakenUp> Session::TakeUp() {
     };
     mutex_.AwaitWithTimeout(absl::Condition(&left), kLeaveTime);
     HOLDFAST_RETURN_IF_ERROR(CheckTakeUp());
-    deadline_ = std::max(deadline_, options_.now() + kFirstKeepAlive);
+    taken_until_ = options_.now() + kFirstKeepAlive;
+    deadline_ = std::max(deadline_, taken_until_);
     taken.epoch = epoch_;
     if (Faulted()) {
       taken.received_through = last_fault_.received_through();
@@ -193,6 +194,10 @@ absl::Status Session::CheckTakeUp() const {
   }
   // It is set when the last KeepAlive stream ends.
   if (!detached_) return refusal("it has a client");
+  // Two would send commands with the same numbers.
+  if (options_.now() < taken_until_) {
+    return refusal("another client is taking it up");
+  }
   return absl::OkStatus();
 }
 
@@ -246,6 +251,7 @@ int64_t Session::AddKeeper(Keeper on_end, FaultKeeper on_fault,
   ++open_keepers_;
   deadline_ = absl::InfiniteFuture();
   detached_ = false;
+  taken_until_ = absl::InfinitePast();
   if (state_ == State::STATE_DETACHED) {
     state_ = State::STATE_ACTIVE;
     const LogScope scope(log_fields_);

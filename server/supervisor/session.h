@@ -296,6 +296,8 @@ class Session {
       v1::SessionInfo::STATE_ACTIVE;
   // It has had a client and has none, whatever its state.
   bool detached_ ABSL_GUARDED_BY(mutex_) = false;
+  // A client that has been given the token has this time for its KeepAlive.
+  absl::Time taken_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 1;
   FaultHistory faults_ ABSL_GUARDED_BY(mutex_);
   v1::FaultReport last_fault_ ABSL_GUARDED_BY(mutex_);

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/supervisor/session_holdings.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "server/journal/layout.h"
+#include "server/journal/saved_variables.h"
 
 namespace holdfast {
 namespace {
@@ -125,8 +129,14 @@ void SessionHoldings::NoteIdle() {
 }
 
 absl::Status SessionHoldings::HoldVariables(UniqueFd memory) {
-  if (!IsSealed(memory.get())) {
+  struct stat info {};
+  if (!IsSealed(memory.get()) || fstat(memory.get(), &info) != 0) {
     return absl::InvalidArgumentError("saved variables are no sealed memfd");
+  }
+  if (static_cast<uint64_t>(info.st_size) > kMaxSavedVariablesBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("saved variables of ", info.st_size,
+                     " bytes; the limit is ", kMaxSavedVariablesBytes));
   }
   kept_variables_ = kept_.Keep(Name("variables"), memory.get());
   variables_ = std::move(memory);

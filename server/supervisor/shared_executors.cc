@@ -12,23 +12,35 @@ namespace holdfast {
 absl::StatusOr<std::unique_ptr<Executor>> SharedExecutors::Take(
     const Concurrency& concurrency, const std::vector<uint32_t>& devices,
     absl::Time deadline) {
-  HOLDFAST_ASSIGN_OR_RETURN(const std::string pipes,
+  HOLDFAST_ASSIGN_OR_RETURN(const MpsServers::Pipes pipes,
                             servers_.PipeDirectory(concurrency));
   return PoolOf(concurrency, pipes)->Take(devices, deadline);
 }
 
 std::shared_ptr<ExecutorPool> SharedExecutors::PoolOf(
-    const Concurrency& concurrency, const std::string& pipe_directory) {
+    const Concurrency& concurrency, const MpsServers::Pipes& pipes) {
+  Pool stale;  // Ended outside the lock.
   absl::MutexLock lock(&mutex_);
-  std::shared_ptr<ExecutorPool>& pool = pools_[concurrency];
-  if (pool != nullptr) return pool;
+  Pool& pool = pools_[concurrency];
+  if (pool.executors != nullptr && *pool.pipes == *pipes) {
+    return pool.executors;
+  }
+  stale = std::exchange(pool, {pipes, MakePool(concurrency, pipes)});
+  for (const uint32_t device : unusable_) {
+    pool.executors->SetUsable(device, false);
+  }
+  return pool.executors;
+}
+
+std::shared_ptr<ExecutorPool> SharedExecutors::MakePool(
+    const Concurrency& concurrency, const MpsServers::Pipes& pipes) const {
   Start start = {
       .group = concurrency.group,
-      .pipe_directory = pipe_directory,
-      .environment = {absl::StrCat("CUDA_MPS_PIPE_DIRECTORY=", pipe_directory),
+      .pipes = pipes,
+      .environment = {absl::StrCat("CUDA_MPS_PIPE_DIRECTORY=", *pipes),
                       absl::StrCat("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=",
                                    concurrency.thread_percentage)}};
-  pool = std::make_shared<ExecutorPool>(ExecutorPool::Options{
+  return std::make_shared<ExecutorPool>(ExecutorPool::Options{
       .start =
           [this, start = std::move(start)](uint32_t device) {
             Start on_device = start;
@@ -36,12 +48,23 @@ std::shared_ptr<ExecutorPool> SharedExecutors::PoolOf(
             return start_(on_device);
           },
       .warm = warm_});
-  return pool;
+}
+
+void SharedExecutors::SetUsable(uint32_t device, bool usable) {
+  absl::MutexLock lock(&mutex_);
+  if (usable) {
+    unusable_.erase(device);
+  } else {
+    unusable_.insert(device);
+  }
+  for (const auto& [concurrency, pool] : pools_) {
+    pool.executors->SetUsable(device, usable);
+  }
 }
 
 void SharedExecutors::Retain(const std::vector<Concurrency>& tenants) {
   // Ended outside the lock; a call of Take that is in one holds its pool.
-  std::vector<std::shared_ptr<ExecutorPool>> unwanted;
+  std::vector<Pool> unwanted;
   absl::MutexLock lock(&mutex_);
   for (auto it = pools_.begin(); it != pools_.end();) {
     const auto entry = it++;

@@ -7,7 +7,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -30,7 +32,8 @@ class SharedExecutors {
   struct Start {
     uint32_t device = 0;
     std::string group;
-    std::string pipe_directory;
+    // An executor that has started is to have them until it has ended.
+    MpsServers::Pipes pipes;
     std::vector<std::string> environment;
   };
   using Starter =
@@ -52,16 +55,27 @@ class SharedExecutors {
   // Ends the executors that wait for tenants like none of these.
   void Retain(const std::vector<Concurrency>& tenants);
 
+  // As ExecutorPool::SetUsable, for executors of all groups.
+  void SetUsable(uint32_t device, bool usable);
+
  private:
+  struct Pool {
+    MpsServers::Pipes pipes;  // of its executors
+    std::shared_ptr<ExecutorPool> executors;
+  };
+
+  // Those of other pipes, whose control daemon has ended, are replaced.
   std::shared_ptr<ExecutorPool> PoolOf(const Concurrency& concurrency,
-                                       const std::string& pipe_directory);
+                                       const MpsServers::Pipes& pipes);
+  std::shared_ptr<ExecutorPool> MakePool(const Concurrency& concurrency,
+                                         const MpsServers::Pipes& pipes) const;
 
   MpsServers& servers_;
   const Starter start_;
   const size_t warm_;
   absl::Mutex mutex_;
-  std::map<Concurrency, std::shared_ptr<ExecutorPool>> pools_
-      ABSL_GUARDED_BY(mutex_);
+  std::map<Concurrency, Pool> pools_ ABSL_GUARDED_BY(mutex_);
+  std::set<uint32_t> unusable_ ABSL_GUARDED_BY(mutex_);  // devices
 };
 
 }  // namespace holdfast

@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<TenantCounts::Lease>> TenantCounts::TakeSlot() {
   for (uint32_t slot = 0; slot < TenantPage::kSlots; ++slot) {
     if (taken_[slot]) continue;
     taken_[slot] = true;
-    if (page().slots_used <= slot) page().slots_used = slot + 1;
+    PublishSlots();
     return absl::WrapUnique(new Lease(shared_from_this(), slot));
   }
   return absl::ResourceExhaustedError(
@@ -47,6 +47,14 @@ absl::StatusOr<std::unique_ptr<TenantCounts::Lease>> TenantCounts::TakeSlot() {
 void TenantCounts::ReturnSlot(uint32_t slot) {
   absl::MutexLock lock(&mutex_);
   taken_[slot] = false;
+  PublishSlots();
+}
+
+// From what is known here: an executor may have written to the page.
+void TenantCounts::PublishSlots() {
+  uint32_t used = TenantPage::kSlots;
+  while (used > 0 && !taken_[used - 1]) --used;
+  page().slots_used = used;
 }
 
 TenantPage::Slot& TenantCounts::Lease::counters() const {

@@ -69,6 +69,7 @@ class TenantCounts : public std::enable_shared_from_this<TenantCounts> {
     return *static_cast<TenantPage*>(mapping_.data());
   }
   void ReturnSlot(uint32_t slot);
+  void PublishSlots() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string tenant_;
   const UniqueFd memory_;

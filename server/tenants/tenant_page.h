@@ -35,7 +35,8 @@ struct TenantPage {
 
   using Counts = std::array<std::atomic<uint64_t>, kKinds>;
 
-  struct Slot {
+  // On cache lines of its own, since executors write to theirs all the time.
+  struct alignas(64) Slot {
     Counts used;
     // While a session is restored: the counts of the executor before, which
     // stay taken. Anything that the session had fits then.
@@ -46,7 +47,7 @@ struct TenantPage {
   // 0: there is no limit.
   std::atomic<uint64_t> command_limit;
   std::atomic<uint64_t> handle_limit;  // of each kind
-  // Slots from this on were never given out.
+  // No session has a slot from this one on.
   std::atomic<uint32_t> slots_used;
   std::array<Slot, kSlots> slots;
 };

@@ -3,9 +3,12 @@
 // Faults as the protocol tells them.
 #include <signal.h>
 
+#include <chrono>
+
 #include "absl/strings/match.h"
 #include "core/base/error_detail.h"
 #include "core/base/fault_epoch.h"
+#include "holdfast/v1/collections.grpc.pb.h"
 #include "server/rpc/status_conversion.h"
 #include "tests/server/integration/daemon_fixture.h"
 
@@ -112,6 +115,34 @@ TEST_F(RecoveryTest, AStoppedSessionIsAbortedWithItsReason) {
   const auto detail = GetErrorDetail(FromGrpcStatus(status));
   ASSERT_TRUE(detail.has_value());
   EXPECT_TRUE(detail->session_lost);
+}
+
+// Its claims ended when it was lost, before this one.
+TEST_F(RecoveryTest, ALostSessionClaimsNoCollection) {
+  TestSession lost(unix_), other(unix_);
+  ASSERT_TRUE(lost.Run(tcp_).ok());
+  Kill(lost);
+  EXPECT_TRUE(absl::StrContains(lost.AwaitEnd(), "SIGKILL"));
+  const auto stub = v1::CollectionService::NewStub(unix_);
+  v1::ClaimCollectionRequest request;
+  request.set_name("weights");
+  grpc::ClientContext lost_context, context;
+  lost.AddToken(&lost_context);
+  lost_context.set_deadline(std::chrono::system_clock::now() +
+                            std::chrono::seconds(30));
+  const auto claim = stub->ClaimCollection(&lost_context, request);
+  v1::ClaimCollectionResponse response;
+  while (claim->Read(&response)) {
+  }
+  EXPECT_EQ(claim->Finish().error_code(), StatusCode::CANCELLED);
+  other.AddToken(&context);
+  const auto next = stub->ClaimCollection(&context, request);
+  ASSERT_TRUE(next->Read(&response));
+  EXPECT_TRUE(response.has_write());
+  context.TryCancel();
+  while (next->Read(&response)) {
+  }
+  next->Finish();
 }
 
 // The new executor dies twice in a row, one time less than is too often.

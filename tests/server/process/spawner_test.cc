@@ -62,7 +62,6 @@ TEST_F(SpawnerTest, ChildHasItsChannelAndNoOtherDescriptor) {
   EXPECT_EQ(child->Wait().code, 9);
 }
 
-// Else it could type into the terminal of a daemon in the foreground.
 TEST_F(SpawnerTest, ChildHasVariablesOfItsOwn) {
   ASSERT_EQ(setenv("CUDA_MPS_PIPE_DIRECTORY", "/daemons", 1), 0);
   const auto spawner = Spawner::Create({.executable = "/bin/sh"}).value();
@@ -81,6 +80,7 @@ TEST_F(SpawnerTest, ChildHasVariablesOfItsOwn) {
   unsetenv("CUDA_MPS_PIPE_DIRECTORY");
 }
 
+// Else it could type into the terminal of a daemon in the foreground.
 TEST_F(SpawnerTest, ChildLeadsASessionWithoutATerminal) {
   const std::unique_ptr<ChildProcess> child = Shell(
       "read -r pid name state parent group session terminal rest "

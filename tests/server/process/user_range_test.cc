@@ -8,13 +8,37 @@
 
 #include <memory>
 
+#include "absl/strings/str_cat.h"
+
 namespace holdfast {
 namespace {
 
-constexpr uid_t kFirst = 1999999001;
+// Two users of this process's own: tests that run at the same time see each
+// other's processes.
+uid_t FirstUser() { return 1'900'000'000u + 2u * static_cast<uid_t>(getpid()); }
 
 std::shared_ptr<UserRange> TwoUsers() {
-  return UserRange::Parse("1999999001-1999999002").value();
+  const uid_t first = FirstUser();
+  return UserRange::Parse(absl::StrCat(first, "-", first + 1)).value();
+}
+
+// A process of this user, which stays until it is killed; 0: the user namespace
+// has no such user.
+pid_t StartProcessOf(uid_t user) {
+  int ready[2];
+  EXPECT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setuid(user) != 0 || write(ready[1], "r", 1) != 1) _exit(1);
+    pause();
+    _exit(0);
+  }
+  close(ready[1]);
+  char byte = 0;
+  const bool started = read(ready[0], &byte, 1) == 1;
+  close(ready[0]);
+  if (!started) waitpid(child, nullptr, 0);
+  return started ? child : 0;
 }
 
 TEST(UserRangeTest, EachLeaseHasAUserOfItsOwnAndGivesItBack) {
@@ -22,8 +46,8 @@ TEST(UserRangeTest, EachLeaseHasAUserOfItsOwnAndGivesItBack) {
   {
     const UserRange::Lease one = UserRange::Take(range);
     const UserRange::Lease two = UserRange::Take(range);
-    EXPECT_EQ(one.user(), kFirst);
-    EXPECT_EQ(two.user(), kFirst + 1);
+    EXPECT_EQ(one.user(), FirstUser());
+    EXPECT_EQ(two.user(), FirstUser() + 1);
     EXPECT_EQ(UserRange::Take(range).user(), 0u);
   }
   EXPECT_NE(UserRange::Take(range).user(), 0u);
@@ -33,27 +57,26 @@ TEST(UserRangeTest, EachLeaseHasAUserOfItsOwnAndGivesItBack) {
 // user after an upgrade.
 TEST(UserRangeTest, AUserThatHasAProcessIsGivenToNoOther) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
-  int ready[2];
-  ASSERT_EQ(pipe(ready), 0);
-  const pid_t child = fork();
+  const pid_t child = StartProcessOf(FirstUser());
   if (child == 0) {
-    if (setuid(kFirst) != 0 || write(ready[1], "r", 1) != 1) _exit(1);
-    pause();
-    _exit(0);
-  }
-  close(ready[1]);
-  char byte = 0;
-  if (read(ready[0], &byte, 1) != 1) {
-    waitpid(child, nullptr, 0);
-    GTEST_SKIP() << "this user namespace has no user " << kFirst;
+    GTEST_SKIP() << "this user namespace has no user " << FirstUser();
   }
   const auto range = TwoUsers();
-  const UserRange::Lease lease = UserRange::Take(range);
-  EXPECT_EQ(lease.user(), kFirst + 1);
-  EXPECT_EQ(UserRange::Take(range).user(), 0u);
+  {
+    const UserRange::Lease lease = UserRange::Take(range);
+    EXPECT_EQ(lease.user(), FirstUser() + 1);
+    EXPECT_EQ(UserRange::Take(range).user(), 0u);
+  }
+  // It has ended, and nobody has taken note.
   kill(child, SIGKILL);
+  siginfo_t ended = {};
+  EXPECT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT),
+            0);
+  // Processes are looked at again only where no other user is left.
+  const UserRange::Lease other = UserRange::Take(range);
+  EXPECT_EQ(other.user(), FirstUser() + 1);
+  EXPECT_EQ(UserRange::Take(range).user(), FirstUser());
   waitpid(child, nullptr, 0);
-  close(ready[0]);
 }
 
 }  // namespace

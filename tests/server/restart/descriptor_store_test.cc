@@ -149,6 +149,15 @@ TEST_F(DescriptorStoreTest, AnInheritedRecordIsReplacedByTheOneThatHolds) {
 }
 
 // systemd takes two descriptors of one open file description for one.
+// A manager drops what it has no room for without a word.
+TEST_F(DescriptorStoreTest, AFullManagerLetsGoOfTheOldRecordFirst) {
+  DescriptorStore store({"hf.version.1", "hf.version.2", "hf.version.3"});
+  const auto kept =
+      store.KeepRecord({"version", {1}}, internal::VersionRecord());
+  EXPECT_EQ(Told(), (Lines{"FDSTOREREMOVE=1\nFDNAME=hf.version.1",
+                           "FDSTORE=1\nFDPOLL=0\nFDNAME=hf.version.1~1"}));
+}
+
 TEST_F(DescriptorStoreTest, TwoNamesOfOneFileGetDescriptionsOfTheirOwn) {
   DescriptorStore store;
   const auto first = store.Keep({"code", {1, 5}}, memory_.get());

@@ -59,6 +59,8 @@ internal::FromExecutor Say(absl::string_view behaviour) {
   internal::FromExecutor message;
   if (behaviour == "long account") {
     for (int i = 0; i < 100'000; ++i) message.mutable_usage()->add_copies();
+  } else if (behaviour == "long description") {
+    message.mutable_ready()->set_confinement(std::string(1 << 20, 'c'));
   } else if (behaviour == "long fault") {
     message.mutable_fault()->mutable_error()->set_message(
         std::string(1 << 20, 'm'));
@@ -150,6 +152,12 @@ TEST_F(ExecutorProcessTest, UsageIsAskedForOnceUntilItIsAnswered) {
 TEST_F(ExecutorProcessTest, AnAccountOfAnyLengthEndsTheProcess) {
   Start("long account");
   EXPECT_TRUE(absl::StrContains(AwaitEnd(), "account of")) << end_;
+}
+
+TEST_F(ExecutorProcessTest, ADescriptionOfAnyLengthEndsTheProcess) {
+  Start("long description");
+  EXPECT_TRUE(absl::StrContains(AwaitEnd(), "description of itself of"))
+      << end_;
 }
 
 TEST_F(ExecutorProcessTest, ChunksAreOnDevicesThatExistAndHaveADescriptor) {

@@ -84,6 +84,7 @@ class SessionRegistryTest : public testing::Test {
     registry_ = std::make_unique<SessionRegistry>(SessionRegistry::Options{
         .max_sessions = 2,
         .max_sessions_per_client = 2,
+        .detached_limit = absl::Hours(1),
         .quotas = {.device_bytes = 1000, .pinned_bytes = 7, .handles = 5},
         .socket_directory = directory_,
         .choose_devices =
@@ -116,6 +117,8 @@ class SessionRegistryTest : public testing::Test {
     request.set_name("test");
     request.set_memory_limit(memory_limit);
     request.mutable_reconnect_grace()->set_seconds(absl::ToInt64Seconds(grace));
+    request.mutable_detached_lifetime()->set_seconds(
+        absl::ToInt64Seconds(detached_lifetime_));
     auto tenant = tenant_;
     if (tenant == nullptr) {
       tenant = std::make_shared<Tenant>(Tenant::Options{.name = client_});
@@ -131,6 +134,7 @@ class SessionRegistryTest : public testing::Test {
 
   std::string directory_;
   std::string client_ = "uid 1";
+  absl::Duration detached_lifetime_ = absl::ZeroDuration();
   std::shared_ptr<Tenant> tenant_;  // that opens sessions; null: client_
   absl::Time now_ = absl::FromUnixSeconds(1'000'000);
   std::shared_ptr<ExecutorControl> executor_;
@@ -430,6 +434,25 @@ TEST_F(SessionRegistryTest, OnlyASessionThatIsToOutliveItsClientIsTakenUp) {
   const int64_t keeper = plain->session->AddKeeper([](const std::string&) {});
   plain->session->RemoveKeeper(keeper);
   EXPECT_TRUE(absl::IsFailedPrecondition(plain->session->TakeUp().status()));
+}
+
+// Two clients would number their commands alike.
+TEST_F(SessionRegistryTest, ASessionIsTakenUpByOneClientAtATime) {
+  detached_lifetime_ = absl::Minutes(10);
+  const auto opened = Open();
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  Session& session = *opened->session;
+  session.RemoveKeeper(session.AddKeeper([](const std::string&) {}));
+  const auto taken = session.TakeUp();
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  EXPECT_EQ(taken->received_through, 41u);
+  EXPECT_TRUE(absl::IsFailedPrecondition(session.TakeUp().status()));
+  // The first one comes and leaves.
+  session.RemoveKeeper(session.AddKeeper([](const std::string&) {}));
+  EXPECT_TRUE(session.TakeUp().ok());
+  // It never comes.
+  now_ += Session::kFirstKeepAlive;
+  EXPECT_TRUE(session.TakeUp().ok());
 }
 
 }  // namespace
