@@ -97,12 +97,16 @@ hf_error* hf_buffer_take(hf_session* session, const char* name,
     HOLDFAST_ASSIGN_OR_RETURN(const auto buffers, session->session->Buffers());
     for (const holdfast::BufferInfo& info : buffers) {
       if (info.name != name) continue;
-      Give(session->session->Adopt(info), buffer);
+      auto taken = session->session->Adopt(info);
+      // This client has it already; there may be another of this name.
+      if (absl::IsFailedPrecondition(taken.status())) continue;
+      HOLDFAST_RETURN_IF_ERROR(taken.status());
+      Give(*std::move(taken), buffer);
       return absl::OkStatus();
     }
-    return absl::NotFoundError(absl::StrCat("session ", session->session->id(),
-                                            " has no buffer that is named '",
-                                            name, "'"));
+    return absl::NotFoundError(
+        absl::StrCat("session ", session->session->id(),
+                     " has no buffer to take that is named '", name, "'"));
   });
 }
 

@@ -12,9 +12,10 @@
  *   hf_compilation* compilation;
  *   CHECK(hf_compile(daemon, source, strlen(source), NULL, &compilation));
  *   hf_module* module;
- *   CHECK(hf_module_load(session, hf_compilation_object(compilation),
- * &module)); hf_kernel* kernel; CHECK(hf_module_kernel(module, "saxpy",
- * &kernel));
+ *   const hf_object* object = hf_compilation_object(compilation);
+ *   CHECK(hf_module_load(session, object, &module));
+ *   hf_kernel* kernel;
+ *   CHECK(hf_module_kernel(module, "saxpy", &kernel));
  *
  *   hf_stream* stream;
  *   hf_buffer* x;
@@ -55,14 +56,35 @@
  * object.
  *
  * THREADS. Every object may be used by several threads at once; only freeing
- * it needs the caller's care. The commands of one thread keep their order.
- * After fork() the child must not use objects of the parent.
+ * it needs the caller's care, and hf_collection_sleep and hf_collection_wake,
+ * which need their object to themselves. The commands of one thread keep their
+ * order. After fork() the child must not use objects of the parent.
  *
  * OPTIONS are structs that begin with their own size: initialise them with
  * their HF_..._INIT macro and set what differs. NULL stands for the defaults.
  * So a program goes on working with a later library that knows more options.
  *
  * SIZES and offsets are in bytes. Devices are named by their ordinal.
+ *
+ * CONTENTS, in this order; each section begins with a line of dashes:
+ *   errors               why a call has failed
+ *   faults               why an executor has died
+ *   text                 bytes that a function returns
+ *   daemon               connecting, and lists of what a daemon has
+ *   devices              their attributes
+ *   session              an executor of one's own
+ *   streams              queues of work
+ *   events               places in a stream, to wait for and to measure between
+ *   fences               places in a session's commands, to wait for
+ *   buffers              memory of devices and of the daemon's host
+ *   arenas               memory of this process that devices copy from and to
+ *   compiling            from source to an object
+ *   modules and kernels  from an object to a kernel
+ *   launching            arguments and attributes of a launch
+ *   graphs               work that is defined once and launched often
+ *   sharing              memory, events and semaphores of several sessions
+ *   collections          named arrays that outlive their writer
+ *   operators            ending, suspending and draining; tenants
  */
 #ifndef HOLDFAST_CLIENT_C_HOLDFAST_H_
 #define HOLDFAST_CLIENT_C_HOLDFAST_H_
@@ -482,17 +504,17 @@ hf_error* hf_fence_wait(hf_fence* fence);
 hf_error* hf_buffer_allocate(hf_session* session, uint32_t device,
                              uint64_t size, const hf_stream* stream,
                              hf_buffer** buffer);
-/* Allocates pinned memory of the daemon's host. */
-/* The same with a name of at most 256 bytes, for a client that attaches to the
- * session later. */
+/* The same with a name, UTF-8 of at most 256 bytes, for a client that attaches
+ * to the session later. */
 hf_error* hf_buffer_allocate_named(hf_session* session, const char* name,
                                    uint32_t device, uint64_t size,
                                    const hf_stream* stream, hf_buffer** buffer);
-/* The first buffer of this name that another client of the session has made;
- * it is freed with the handle, which may be taken once. HF_NOT_FOUND: there is
- * none. Waits. */
+/* The first buffer of this name that another client of the session has made and
+ * this one has not taken yet; it is freed with the handle. HF_NOT_FOUND: there
+ * is none. Waits. */
 hf_error* hf_buffer_take(hf_session* session, const char* name,
                          hf_buffer** buffer);
+/* Allocates pinned memory of the daemon's host. */
 hf_error* hf_buffer_allocate_host(hf_session* session, uint64_t size,
                                   hf_buffer** buffer);
 /* A part of a buffer, which ends with it. */
@@ -1404,14 +1426,16 @@ hf_error* hf_collection_buffer(const hf_collection* collection, size_t index,
 /* Unmaps the memory and keeps its addresses and buffers: the session is no
  * reader any more, and the version may go. Commands that use it fail, and
  * kernels of graphs that do fault, until it wakes. HF_FAILED_PRECONDITION: a
- * stream of the session is not idle. Waits. */
+ * stream of the session is not idle. No other call may use the object
+ * meanwhile. Waits. */
 hf_error* hf_collection_sleep(hf_collection* collection);
 /* The version that sleeps. */
 #define HF_SAME_VERSION UINT64_MAX
 /* Maps a version again: HF_SAME_VERSION, another, or 0, the latest. *moved
  * arrays are not where they were with the same type, or not there any more;
  * buffers of all others are good again. HF_NOT_FOUND: there is no such version
- * any more, and it still sleeps. Waits. */
+ * any more, and it still sleeps. No other call may use the object meanwhile,
+ * and descriptions of its arrays that were had before are gone. Waits. */
 hf_error* hf_collection_wake(hf_collection* collection, uint64_t version,
                              size_t* moved);
 /* Name of an array that the last wake has moved; it lives until the next one.

@@ -2,7 +2,6 @@
 #include "client/cli/attach_command.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "client/cli/argument_spec.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/npy.h"
+#include "client/cli/output_paths.h"
 #include "client/cpp/session.h"
 #include "core/base/error_detail.h"
 #include "core/base/printable.h"
@@ -50,32 +50,22 @@ absl::StatusOr<Array> FormOf(const BufferInfo& info, std::string* file) {
   return Array{ElementType::kU8, {info.size}, std::string()};
 }
 
-// Into the directory and nowhere else, whatever the session calls its buffers.
-absl::StatusOr<std::string> PathIn(const std::string& directory,
-                                   const std::string& file) {
-  const std::string plain = std::filesystem::path(file).filename().string();
-  if (!plain.empty() && plain != "." && plain != "..") {
-    return (std::filesystem::path(directory) / plain).string();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("a buffer's name, '", ToPrintable(file),
-                   "', names no file in ", directory));
-}
-
 absl::StatusOr<std::vector<Written>> Fetch(
     const Session& session, const std::vector<BufferInfo>& buffers,
     const std::string& directory, std::vector<Buffer>* adopted) {
   std::vector<Written> written;
+  OutputPaths paths(directory);
   for (const BufferInfo& info : buffers) {
     if (info.name.empty()) continue;
     std::string file;
     HOLDFAST_ASSIGN_OR_RETURN(Array array, FormOf(info, &file));
-    HOLDFAST_ASSIGN_OR_RETURN(const std::string path, PathIn(directory, file));
+    HOLDFAST_ASSIGN_OR_RETURN(const std::string path, paths.Next(file));
     HOLDFAST_ASSIGN_OR_RETURN(
         const Stream stream,
         session.device(info.host ? session.devices().front() : info.device)
             .CreateStream());
-    adopted->push_back(session.Adopt(info));
+    HOLDFAST_ASSIGN_OR_RETURN(Buffer buffer, session.Adopt(info));
+    adopted->push_back(std::move(buffer));
     array.bytes.resize(info.size);
     HOLDFAST_RETURN_IF_ERROR(adopted->back().Download(array.bytes, stream));
     HOLDFAST_RETURN_IF_ERROR(WriteNpy(path, array));
@@ -137,18 +127,28 @@ absl::Status Work(const CommonOptions& options, const AttachFlags& flags,
   return absl::OkStatus();
 }
 
+// The session goes on, whatever has gone wrong here or in it. Returns the first
+// failure.
+absl::Status LeaveAfter(absl::Status status, Session& session) {
+  // A failure of the session's own work is told once, and then it is left.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const absl::Status left = session.Detach();
+    if (left.ok()) return status;
+    status.Update(left);
+  }
+  session.Leave();
+  return status;
+}
+
 absl::Status Attach(const CommonOptions& options, const AttachFlags& flags) {
   HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
   HOLDFAST_ASSIGN_OR_RETURN(const auto session,
                             Session::Attach(daemon, flags.session_id));
   // Freed only after the session was left, which frees nothing.
   std::vector<Buffer> adopted;
-  absl::Status status = Work(options, flags, *session, &adopted);
+  const absl::Status status = Work(options, flags, *session, &adopted);
   if (status.ok() && flags.end) return session->Close();
-  // The session goes on, whatever has gone wrong here.
-  absl::Status left = session->Detach();
-  if (!left.ok() && !status.ok()) left = session->Detach();
-  return status.ok() ? left : status;
+  return LeaveAfter(status, *session);
 }
 
 }  // namespace

@@ -26,10 +26,8 @@ absl::StatusOr<RunArgument> ReadArgument(const std::string& text) {
   return argument;
 }
 
-// An output is named by its file and form, so that `holdfast attach` can write
-// it; others have no name.
-std::string NameOf(const RunArgument& argument) {
-  if (argument.spec.output.empty()) return "";
+std::string NameOf(const RunArgument& argument, BufferNames names) {
+  if (names == BufferNames::kNone || argument.spec.output.empty()) return "";
   const std::filesystem::path path(argument.spec.output);
   const Array& array = argument.array;
   return absl::StrCat(path.filename().string(), ":",
@@ -38,11 +36,13 @@ std::string NameOf(const RunArgument& argument) {
 }
 
 absl::StatusOr<Buffer> MakeBuffer(const Device& device, const Stream& stream,
-                                  const RunArgument& argument) {
+                                  const RunArgument& argument,
+                                  BufferNames names) {
   HOLDFAST_ASSIGN_OR_RETURN(
       const uint64_t size, ByteSize(argument.array.type, argument.array.shape));
   HOLDFAST_ASSIGN_OR_RETURN(
-      Buffer buffer, device.AllocateNamed(NameOf(argument), size, stream));
+      Buffer buffer,
+      device.AllocateNamed(NameOf(argument, names), size, stream));
   if (size == 0) return buffer;
   if (argument.spec.input.empty()) {
     HOLDFAST_RETURN_IF_ERROR(buffer.Fill(uint8_t{0}, stream));
@@ -66,7 +66,7 @@ absl::StatusOr<std::deque<RunArgument>> ReadArguments(
 
 absl::StatusOr<std::vector<Argument>> UploadArguments(
     const Device& device, const Stream& stream,
-    std::deque<RunArgument>* arguments) {
+    std::deque<RunArgument>* arguments, BufferNames names) {
   std::vector<Argument> list;
   for (RunArgument& argument : *arguments) {
     if (argument.spec.kind != ArgumentSpec::Kind::kBuffer) {
@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<Argument>> UploadArguments(
       continue;
     }
     HOLDFAST_ASSIGN_OR_RETURN(Buffer buffer,
-                              MakeBuffer(device, stream, argument));
+                              MakeBuffer(device, stream, argument, names));
     list.emplace_back(buffer);
     argument.buffer.push_back(std::move(buffer));
   }

@@ -29,11 +29,19 @@ struct RunArgument {
 absl::StatusOr<std::deque<RunArgument>> ReadArguments(
     const std::vector<std::string>& texts);
 
+// The names of buffers in the session.
+enum class BufferNames {
+  kNone,
+  // Outputs have that of their file and their form, by which `holdfast attach`
+  // writes them.
+  kOutputs,
+};
+
 // Allocates and fills the buffers; returns what to launch with, which refers to
-// `arguments`.
+// `arguments`. INVALID_ARGUMENT: an output's name cannot be that of a buffer.
 absl::StatusOr<std::vector<Argument>> UploadArguments(
     const Device& device, const Stream& stream,
-    std::deque<RunArgument>* arguments);
+    std::deque<RunArgument>* arguments, BufferNames names = BufferNames::kNone);
 
 // Writes the output files.
 absl::Status DownloadArguments(const Stream& stream,

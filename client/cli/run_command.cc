@@ -175,9 +175,12 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
 
   const Device device = session->device(ordinal);
   HOLDFAST_ASSIGN_OR_RETURN(const Stream stream, device.CreateStream());
-  HOLDFAST_ASSIGN_OR_RETURN(const std::vector<Argument> list,
-                            UploadArguments(device, stream, &arguments));
-  if (flags.detach > absl::ZeroDuration()) {
+  const bool detaches = flags.detach > absl::ZeroDuration();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const std::vector<Argument> list,
+      UploadArguments(device, stream, &arguments,
+                      detaches ? BufferNames::kOutputs : BufferNames::kNone));
+  if (detaches) {
     HOLDFAST_RETURN_IF_ERROR(LaunchAll(stream, flags, config, kernel, list));
     return Leave(options, flags, *session);
   }

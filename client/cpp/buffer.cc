@@ -10,10 +10,30 @@
 #include "client/cpp/session_state.h"
 #include "client/cpp/transfer.h"
 #include "core/base/descriptor_socket.h"
+#include "core/base/printable.h"
 #include "core/base/status_macros.h"
+#include "core/base/utf8.h"
 
 namespace holdfast {
 namespace {
+
+// The executor's limit for a name.
+constexpr size_t kMaxNameBytes = 256;
+
+// A name that is not UTF-8 would make the whole batch unreadable, and end the
+// session.
+absl::Status CheckName(absl::string_view name) {
+  if (!IsValidUtf8(name)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the name of a buffer, '", ToPrintable(name), "', is not UTF-8"));
+  }
+  if (name.size() > kMaxNameBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the name of a buffer has ", name.size(),
+                     " bytes, the limit is ", kMaxNameBytes));
+  }
+  return absl::OkStatus();
+}
 
 void WriteFree(uint64_t handle, WireWriter& writer) {
   writer.Message(v1::fields::Command::kFreeBuffer, [&] {
@@ -90,6 +110,7 @@ absl::StatusOr<Buffer> Buffer::Allocate(std::shared_ptr<SessionState> session,
                                         int device, uint64_t size,
                                         const Stream* stream, Sharing sharing,
                                         absl::string_view name) {
+  HOLDFAST_RETURN_IF_ERROR(CheckName(name));
   if (stream != nullptr && stream->IsCapturing()) {
     return CaptureAllocation(*stream, size);
   }
@@ -124,9 +145,12 @@ absl::StatusOr<Buffer> Buffer::Allocate(std::shared_ptr<SessionState> session,
   return Buffer(std::move(resource), size);
 }
 
-Buffer Buffer::Adopt(std::shared_ptr<SessionState> session, uint64_t handle,
-                     uint64_t size) {
-  return Buffer(Resource::Adopt(std::move(session), handle, WriteFree), size);
+absl::StatusOr<Buffer> Buffer::Adopt(std::shared_ptr<SessionState> session,
+                                     uint64_t handle, uint64_t size) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Resource resource,
+      Resource::Adopt(std::move(session), handle, WriteFree));
+  return Buffer(std::move(resource), size);
 }
 
 absl::StatusOr<Buffer> Buffer::ImportFrom(std::shared_ptr<SessionState> session,

@@ -42,16 +42,17 @@ enum class Sharing {
 class Buffer : public Resource {
  public:
   // `device` < 0: pinned memory of the host. `stream` may be null.
+  // INVALID_ARGUMENT: the name is not UTF-8, or has more than 256 bytes.
   static absl::StatusOr<Buffer> Allocate(std::shared_ptr<SessionState> session,
                                          int device, uint64_t size,
                                          const Stream* stream,
                                          Sharing sharing = Sharing::kNone,
                                          absl::string_view name = "");
   // A buffer that another client of the session has made. Owns it: it is freed
-  // with this object. REQUIRES: Session::Buffers has listed it, and there is
-  // one such object.
-  static Buffer Adopt(std::shared_ptr<SessionState> session, uint64_t handle,
-                      uint64_t size);
+  // with this object. REQUIRES: Session::Buffers has listed it.
+  // FAILED_PRECONDITION: it is this client's own, or was taken over before.
+  static absl::StatusOr<Buffer> Adopt(std::shared_ptr<SessionState> session,
+                                      uint64_t handle, uint64_t size);
   // Memory of another session, whose Export made the token, for a device of
   // this session. Waits, since only the daemon knows the size. The memory lives
   // as long as this buffer, whatever becomes of its maker.

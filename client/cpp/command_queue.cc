@@ -218,6 +218,26 @@ absl::StatusOr<v1::Result> CommandQueue::Call(Fill fill) {
   return Call([&](WireWriter& writer) { writer.Fields(command); });
 }
 
+absl::Status CommandQueue::CallWithoutResult(Fill fill) {
+  v1::Command command;
+  fill(command);
+  uint64_t sequence = 0;
+  {
+    bool full = false;  // The call below flushes.
+    absl::MutexLock lock(&mutex_);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        sequence,
+        Append([&](WireWriter& writer) { writer.Fields(command); }, &full));
+    failures_.WatchAlone(sequence);
+  }
+  const absl::Status reached =
+      Call([](v1::Command& fence) { fence.mutable_fence(); }).status();
+  absl::MutexLock lock(&mutex_);
+  const absl::Status failure = failures_.Of(sequence);
+  failures_.Unwatch(sequence);
+  return reached.ok() ? failure : reached;
+}
+
 uint64_t CommandQueue::Flush() {
   absl::MutexLock write_lock(&write_mutex_);
   std::unique_ptr<CommandBatch> batch = pool_->Get();
@@ -465,7 +485,7 @@ void CommandQueue::GoOnSuspended(Recovery recovery) {
       pending_.erase(it++);
     }
     stream_ = stream;
-    suspended_ = wanted_ = false;
+    suspended_ = wanted_ = asking_ = false;
     ++suspensions_;
     lost = !lost_.ok();
   }
@@ -559,6 +579,14 @@ absl::Status CommandQueue::Explain(const absl::Status& status,
   return faults_ > faults ? fault_ : status;
 }
 
+void CommandQueue::NoteEarlierFailure(const v1::FenceResult& fence) {
+  if (fence.failures() == 0) [[likely]]
+    return;
+  const uint64_t first = fence.first_failed_sequence();
+  if (first > options_.received_through) return;
+  failures_.Add(first, ToStatus(fence.first_error()));
+}
+
 void CommandQueue::Deliver(v1::Result result) {
   const absl::Status error =
       result.has_error() ? ToStatus(result.error()) : absl::OkStatus();
@@ -575,6 +603,7 @@ void CommandQueue::Deliver(v1::Result result) {
   std::shared_ptr<PendingResult::State> waiter;
   {
     absl::MutexLock lock(&mutex_);
+    if (result.has_fence()) NoteEarlierFailure(result.fence());
     // Commands before one with a result were carried out.
     while (!ends_.empty() && ends_.front().sequence < result.sequence()) {
       ends_.pop_front();

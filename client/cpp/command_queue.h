@@ -90,7 +90,8 @@ class CommandQueue {
     size_t max_command_bytes = 3 << 20;
     // How long a command that is not followed by others may wait.
     absl::Duration flush_delay = absl::Microseconds(100);
-    // Commands up to this number were another client's of the session.
+    // Commands up to this number were another client's of the session. A
+    // failure of theirs comes with a fence, and TakeFailure tells it.
     uint64_t received_through = 0;
     // Finds out whether the stream's end is a fault that the user is to decide
     // about (AwaitConsent); OK: it is not. May be null. May block.
@@ -134,6 +135,9 @@ class CommandQueue {
   absl::StatusOr<PendingResult> SubmitForResult(Fill fill);
   absl::StatusOr<v1::Result> Call(Encode encode);
   absl::StatusOr<v1::Result> Call(Fill fill);
+  // For a command that has none: waits until it was carried out, and returns
+  // its own failure, which TakeFailure then does not tell.
+  absl::Status CallWithoutResult(Fill fill);
 
   // Sends what was submitted so far; returns the last number.
   uint64_t Flush();
@@ -225,6 +229,9 @@ class CommandQueue {
   // The same, if results have come and nobody is reading; does not wait.
   void ReadWhatHasCome();
   void Deliver(v1::Result result);
+  // Keeps what a fence tells of another client's commands: it tells it once.
+  void NoteEarlierFailure(const v1::FenceResult& fence)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Hands on when this process's own steps were taken.
   void TakeOwnTimes();
   void FlushLate();

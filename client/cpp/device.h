@@ -63,7 +63,7 @@ class Device {
   }
 
   // The same with a name, for whoever takes the session up later
-  // (Session::Attach); at most 256 bytes.
+  // (Session::Attach): UTF-8, at most 256 bytes.
   absl::StatusOr<Buffer> AllocateNamed(absl::string_view name, uint64_t size,
                                        const Stream& stream) const {
     return Buffer::Allocate(session_, static_cast<int>(ordinal_), size, &stream,

@@ -10,8 +10,9 @@
 namespace holdfast {
 
 void FailureLog::Add(uint64_t sequence, const absl::Status& status) {
-  if (auto found = creations_.find(sequence); found != creations_.end()) {
-    found->second = status;
+  if (auto found = watched_.find(sequence); found != watched_.end()) {
+    found->second.outcome = status;
+    if (found->second.alone) return;
   }
   if (count_++ == 0 || sequence < first_sequence_) {
     first_sequence_ = sequence;
@@ -20,8 +21,8 @@ void FailureLog::Add(uint64_t sequence, const absl::Status& status) {
 }
 
 void FailureLog::DropAfter(uint64_t sequence, const absl::Status& status) {
-  for (auto& [creation, outcome] : creations_) {
-    if (creation > sequence && outcome.ok()) outcome = status;
+  for (auto& [command, watched] : watched_) {
+    if (command > sequence && watched.outcome.ok()) watched.outcome = status;
   }
 }
 
@@ -38,8 +39,8 @@ absl::Status FailureLog::Take() {
 }
 
 absl::Status FailureLog::Of(uint64_t sequence) const {
-  const auto found = creations_.find(sequence);
-  return found == creations_.end() ? absl::OkStatus() : found->second;
+  const auto found = watched_.find(sequence);
+  return found == watched_.end() ? absl::OkStatus() : found->second.outcome;
 }
 
 }  // namespace holdfast

@@ -17,11 +17,14 @@ namespace holdfast {
 class FailureLog {
  public:
   // Command `sequence` makes a resource.
-  void Watch(uint64_t sequence) {
-    creations_.emplace(sequence, absl::Status());
+  void Watch(uint64_t sequence) { watched_.emplace(sequence, Watched()); }
+  // A caller waits for command `sequence` and asks Of for its failure, which
+  // Take does not tell.
+  void WatchAlone(uint64_t sequence) {
+    watched_.emplace(sequence, Watched{absl::OkStatus(), /*alone=*/true});
   }
-  // That resource is no more.
-  void Unwatch(uint64_t sequence) { creations_.erase(sequence); }
+  // That resource is no more, or that caller knows.
+  void Unwatch(uint64_t sequence) { watched_.erase(sequence); }
 
   void Add(uint64_t sequence, const absl::Status& status);
 
@@ -37,7 +40,12 @@ class FailureLog {
   absl::Status Of(uint64_t sequence) const;
 
  private:
-  absl::flat_hash_map<uint64_t, absl::Status> creations_;
+  struct Watched {
+    absl::Status outcome;
+    bool alone = false;
+  };
+
+  absl::flat_hash_map<uint64_t, Watched> watched_;
   uint64_t first_sequence_ = 0;
   absl::Status first_;
   uint64_t count_ = 0;

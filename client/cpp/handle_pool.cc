@@ -44,11 +44,14 @@ void HandlePool::Skip(HandleKind kind, uint32_t unused_from) {
       std::min(unused_from, max_handles_));
 }
 
-void HandlePool::Adopt(uint64_t handle) {
+bool HandlePool::Adopt(uint64_t handle) {
   const auto [kind, generation, index] = Handle::Unpack(handle);
   absl::MutexLock lock(&mutex_);
   auto& generations = kinds_[static_cast<size_t>(kind)].generations;
-  if (index < generations.size()) generations[index] = generation;
+  if (generation == 0 || index >= generations.size()) return false;
+  if (generations[index] != 0) return false;
+  generations[index] = generation;
+  return true;
 }
 
 }  // namespace holdfast

@@ -33,14 +33,15 @@ class HandlePool {
   // Leaves indices below `unused_from` to another client, which has used the
   // session before. REQUIRES: there was no Allocate of this kind.
   void Skip(HandleKind kind, uint32_t unused_from);
-  // Takes over a handle of that client; Free gives its index out again.
-  // REQUIRES: its index was skipped.
-  void Adopt(uint64_t handle);
+  // Takes over a handle of that client; Free gives its index out again. False:
+  // it is none of that client's, or was taken over before.
+  bool Adopt(uint64_t handle);
 
  private:
   struct Kind {
-    std::vector<uint32_t> generations;  // by index: of its last use
-    std::vector<uint32_t> free;         // indices
+    // By index: of its last use by this client; 0: there was none.
+    std::vector<uint32_t> generations;
+    std::vector<uint32_t> free;  // indices
   };
 
   const uint32_t max_handles_;

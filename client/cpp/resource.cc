@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "client/cpp/session_state.h"
 #include "core/base/status_macros.h"
 
@@ -29,9 +30,13 @@ absl::StatusOr<Resource> Resource::Reserve(
   return Resource(std::move(session), handle, /*sequence=*/0, destroy);
 }
 
-Resource Resource::Adopt(std::shared_ptr<SessionState> session, uint64_t handle,
-                         Destroy destroy) {
-  session->handles.Adopt(handle);
+absl::StatusOr<Resource> Resource::Adopt(std::shared_ptr<SessionState> session,
+                                         uint64_t handle, Destroy destroy) {
+  if (!session->handles.Adopt(handle)) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "handle 0x%016x is this client's own already, and is not taken over",
+        handle));
+  }
   return Resource(std::move(session), handle, /*sequence=*/0, destroy);
 }
 

@@ -49,10 +49,10 @@ class Resource {
   // graph, makes what it names.
   static absl::StatusOr<Resource> Reserve(std::shared_ptr<SessionState> session,
                                           HandleKind kind, Destroy destroy);
-  // A handle that another client of the session has made; see
-  // Session::Attach.
-  static Resource Adopt(std::shared_ptr<SessionState> session, uint64_t handle,
-                        Destroy destroy);
+  // A handle that another client of the session has made; see Session::Attach.
+  // FAILED_PRECONDITION: this client has made it, or has taken it over before.
+  static absl::StatusOr<Resource> Adopt(std::shared_ptr<SessionState> session,
+                                        uint64_t handle, Destroy destroy);
   // Destroys now, with this command instead.
   void DestroyWith(absl::FunctionRef<void(WireWriter&)> destroy);
 

@@ -413,7 +413,6 @@ std::unique_ptr<Session> Session::Start(std::shared_ptr<Daemon> daemon,
       new Session(std::move(daemon), response.session_id(),
                   {response.devices().begin(), response.devices().end()},
                   std::move(state)));
-  session->received_through_ = received_through;
   session->keep_alive_ =
       KeepAliveOf(*session, options.reconnect_grace, restart);
   return session;
@@ -482,6 +481,7 @@ absl::Status Session::Detach() {
 }
 
 void Session::Leave() {
+  StagingRing::Close(*state_);
   state_->queue.Close();
   keep_alive_.reset();
 }
@@ -536,16 +536,11 @@ absl::Status Session::Synchronize() const {
     HOLDFAST_RETURN_IF_ERROR(
         state_->captures.RefuseOnAny("waiting for all streams"));
   }
-  HOLDFAST_ASSIGN_OR_RETURN(const v1::Result result,
-                            state_->queue.Call([](v1::Command& command) {
-                              command.mutable_fence()->set_all_streams(true);
-                            }));
-  // A failure of a client before this one, whose result it did not take.
-  const v1::FenceResult& fence = result.fence();
-  if (fence.failures() > 0 &&
-      fence.first_failed_sequence() <= received_through_) {
-    return ToStatus(fence.first_error());
-  }
+  HOLDFAST_RETURN_IF_ERROR(state_->queue
+                               .Call([](v1::Command& command) {
+                                 command.mutable_fence()->set_all_streams(true);
+                               })
+                               .status());
   return state_->queue.TakeFailure();
 }
 

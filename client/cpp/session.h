@@ -72,8 +72,8 @@ struct SessionOptions {
   std::function<void(absl::string_view text)> kernel_output;
   // For measuring: takes when the steps of a command's way were taken, in this
   // process and the others on its way, before the result of the command. Called
-  // as `kernel_output`. Null: nobody is asked. None come after a fault, nor
-  // with a `reconnect_grace` over the network.
+  // as `kernel_output`. Null: nobody is asked. After a fault, and with a
+  // `reconnect_grace` over the network, only this process's own steps come.
   std::function<void(const v1::StepTimes& times)> step_times;
 };
 
@@ -141,12 +141,19 @@ class Session {
   // this object's own (embedded).
   absl::Status Detach();
 
+  // The same without a look at the commands: those that have not arrived are
+  // dropped, and no failure is told, as if this process had died. For a client
+  // that must not end a session that Detach has failed to leave. A session
+  // without a detached_lifetime ends after its reconnect_grace.
+  void Leave();
+
   // All buffers of the session, this client's and those of clients before it.
   // Waits.
   absl::StatusOr<std::vector<BufferInfo>> Buffers() const;
-  // Takes over one that Buffers has listed and that another client has made;
-  // once. As any buffer it is freed with the object, unless Detach came before.
-  Buffer Adopt(const BufferInfo& info) const {
+  // Takes over one that Buffers has listed and that another client has made. As
+  // any buffer it is freed with the object, unless Detach came before.
+  // FAILED_PRECONDITION: it is this client's own, or was taken over before.
+  absl::StatusOr<Buffer> Adopt(const BufferInfo& info) const {
     return Buffer::Adopt(state_, info.handle, info.size);
   }
 
@@ -203,8 +210,6 @@ class Session {
                                         const v1::OpenSessionResponse& response,
                                         const SessionOptions& options,
                                         uint64_t received_through);
-  // Ends the connection, and not the session.
-  void Leave();
   // Leaves alone the handles that clients before this one have used.
   absl::Status SkipUsedHandles();
 
@@ -214,7 +219,6 @@ class Session {
   const std::shared_ptr<SessionState> state_;
   std::unique_ptr<KeepAlive> keep_alive_;
   bool detachable_ = false;
-  uint64_t received_through_ = 0;  // commands of clients before this one
 };
 
 }  // namespace holdfast

@@ -88,12 +88,14 @@ absl::Status Collection::OpenBuffers(const std::vector<uint64_t>& sizes) {
 
 absl::StatusOr<Collection> Collection::Open(const Session& session,
                                             const std::string& name,
-                                            uint64_t version, uint32_t device) {
+                                            uint64_t version,
+                                            std::optional<uint32_t> device) {
+  const Device on =
+      session.device(device.value_or(session.state()->first_device));
   return Retry(
       version,
       [&](std::vector<uint64_t>* sizes) {
-        return Describe(session.shared_daemon(), session.device(device), name,
-                        version, sizes);
+        return Describe(session.shared_daemon(), on, name, version, sizes);
       },
       [](Collection& found, const std::vector<uint64_t>& sizes) {
         return found.OpenBuffers(sizes);
@@ -112,20 +114,13 @@ absl::StatusOr<Buffer> Collection::Array(const std::string& name) const {
 
 absl::Status Collection::Sleep() {
   if (asleep_) return absl::OkStatus();
-  CommandQueue& queue = device_->session()->queue;
-  HOLDFAST_RETURN_IF_ERROR(queue
-                               .Submit([this](v1::Command& command) {
-                                 v1::SleepCollection& sleep =
-                                     *command.mutable_sleep_collection();
-                                 for (const Buffer& buffer : buffers_) {
-                                   sleep.add_buffers(buffer.handle());
-                                 }
-                               })
-                               .status());
   HOLDFAST_RETURN_IF_ERROR(
-      queue.Call([](v1::Command& command) { command.mutable_fence(); })
-          .status());
-  HOLDFAST_RETURN_IF_ERROR(queue.TakeFailure());
+      device_->session()->queue.CallWithoutResult([this](v1::Command& command) {
+        v1::SleepCollection& sleep = *command.mutable_sleep_collection();
+        for (const Buffer& buffer : buffers_) {
+          sleep.add_buffers(buffer.handle());
+        }
+      }));
   asleep_ = true;
   return absl::OkStatus();
 }

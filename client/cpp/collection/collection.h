@@ -22,14 +22,16 @@ namespace holdfast {
 // A version of a collection that a session has mapped, for reading. Nobody can
 // change it, and its memory stays as long as this object is awake, whatever
 // becomes of its writer or of the collection.
+//
+// Several threads may read it at once; Sleep and Wake change it, and need it to
+// themselves.
 class Collection {
  public:
-  // 0: the latest. Waits. NOT_FOUND: no such collection or version, or not for
-  // this client.
-  static absl::StatusOr<Collection> Open(const Session& session,
-                                         const std::string& name,
-                                         uint64_t version = 0,
-                                         uint32_t device = 0);
+  // Version 0: the latest; no device: the session's first. Waits. NOT_FOUND: no
+  // such collection or version, or not for this client.
+  static absl::StatusOr<Collection> Open(
+      const Session& session, const std::string& name, uint64_t version = 0,
+      std::optional<uint32_t> device = std::nullopt);
 
   const std::string& name() const { return name_; }
   uint64_t version() const { return version_; }

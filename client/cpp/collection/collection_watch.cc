@@ -3,10 +3,18 @@
 
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/cpp/collection/next_daemon.h"
 #include "grpcpp/channel.h"
 
 namespace holdfast {
+namespace {
+
+// For a daemon that has just begun to list its collections.
+constexpr absl::Duration kListTime = absl::Seconds(10);
+
+}  // namespace
 
 CollectionWatch::CollectionWatch(std::shared_ptr<Daemon> daemon,
                                  const std::string& name)
@@ -28,12 +36,17 @@ void CollectionWatch::Cancel() {
 }
 
 void CollectionWatch::Start() {
-  absl::MutexLock lock(&mutex_);
+  grpc::ClientContext* context = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    context_ = std::make_unique<grpc::ClientContext>();
+    context = context_.get();
+    if (cancelled_) context->TryCancel();
+  }
   v1::WatchCollectionsRequest request;
   request.set_name(name_);
-  context_ = std::make_unique<grpc::ClientContext>();
-  reader_ = stub_->WatchCollections(context_.get(), request);
-  if (cancelled_) context_->TryCancel();
+  // Without the lock: it may wait for a connection, which Cancel ends.
+  reader_ = stub_->WatchCollections(context, request);
 }
 
 void CollectionWatch::Restart() {
@@ -48,6 +61,7 @@ void CollectionWatch::Restart() {
 // The new call has begun: a version that goes from now on comes by it.
 void CollectionWatch::NoteGone() {
   grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + kListTime));
   v1::ListCollectionsResponse list;
   if (!stub_->ListCollections(&context, {}, &list).ok()) return;
   std::map<Key, std::set<uint64_t>> there;

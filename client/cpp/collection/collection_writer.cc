@@ -56,7 +56,7 @@ absl::Status CheckSize(const v1::CommitCollection& contents) {
 
 absl::StatusOr<CollectionWriter> CollectionWriter::Create(
     const Session& session, const std::vector<ArraySpec>& arrays,
-    uint32_t device) {
+    std::optional<uint32_t> device) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max() - kAlignment;
   v1::CommitCollection described;
   uint64_t end = 0;
@@ -70,9 +70,10 @@ absl::StatusOr<CollectionWriter> CollectionWriter::Create(
     end = (end + kAlignment - 1) / kAlignment * kAlignment;
   }
   HOLDFAST_RETURN_IF_ERROR(CheckSize(described));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      Buffer memory,
-      session.device(device).AllocateShared(std::max<uint64_t>(end, 1)));
+  const Device on =
+      session.device(device.value_or(session.state()->first_device));
+  HOLDFAST_ASSIGN_OR_RETURN(Buffer memory,
+                            on.AllocateShared(std::max<uint64_t>(end, 1)));
   CollectionWriter writer(session, std::move(memory));
   writer.buffers_ = {writer.memory_.handle()};
   writer.arrays_.assign(described.arrays().begin(), described.arrays().end());

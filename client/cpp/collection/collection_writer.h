@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,10 @@ class CollectionWriter {
 
   // INVALID_ARGUMENT: a name, dtype or shape that cannot be, or descriptions of
   // more bytes than a commit may have. RESOURCE_EXHAUSTED: no memory for them.
+  // No device: the session's first.
   static absl::StatusOr<CollectionWriter> Create(
       const Session& session, const std::vector<ArraySpec>& arrays,
-      uint32_t device = 0);
+      std::optional<uint32_t> device = std::nullopt);
 
   // Adds an array of a version that is there, without a copy. The collection is
   // needed until the commit.

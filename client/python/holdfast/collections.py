@@ -259,14 +259,16 @@ class Collection(_Mapping):
     def sleep(self):
         """Unmaps the memory, also that of ``map_locally``, and keeps its addresses: this process
         is no reader any more, and the version may go. Buffers, tensors and pointers must not be
-        used until ``wake``. Waits.
+        used until ``wake``. No other thread may use the collection meanwhile, nor during
+        ``wake``. Waits.
 
         Raises:
             CUDAError: a stream of the session is not idle.
         """
+        # It may be refused; the views then stay as they are.
+        self._native.sleep()
         for view in [*self._views]:
             view._mapping.sleep()
-        self._native.sleep()
 
     def wake(self, version=None):
         """Maps a version again: the one that was unmapped, or another; 0: the latest. Waits.

@@ -146,7 +146,8 @@ PyObject* WholeBuffer(PyObject* self, PyObject* arguments) {
   return Adopt<hf_buffer, hf_buffer_free>(to, buffer);
 }
 
-// sleep(); waits
+// sleep(); waits, and lets other threads run, which must not use the collection
+// meanwhile
 PyObject* Sleep(PyObject* self, PyObject*) {
   const UseCollection collection(self);
   if (!collection) return nullptr;
@@ -158,7 +159,7 @@ PyObject* Sleep(PyObject* self, PyObject*) {
   return NoneOrRaise(error);
 }
 
-// wake(version or None) -> names of arrays that have moved; waits
+// wake(version or None) -> names of arrays that have moved; waits as sleep does
 PyObject* Wake(PyObject* self, PyObject* version) {
   uint64_t wanted = HF_SAME_VERSION;
   if (version != Py_None) wanted = PyLong_AsUnsignedLongLong(version);

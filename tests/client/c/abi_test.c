@@ -4,9 +4,12 @@
  * private daemon, errors and their details, options of another version, and
  * what is harmless to do wrong.
  */
+#define _POSIX_C_SOURCE 200809L /* mkdtemp, popen, nanosleep, setenv */
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "client/c/holdfast.h"
 
@@ -556,6 +559,101 @@ static void ASessionMayBeLostInstead(void) {
         "kernel_time_limit is -1");
 }
 
+/* With HF_RECOVER_ASK every call fails until the client has said so. */
+static void ASessionMayAskBeforeItGoesOn(void) {
+  Stray stray = StartStray(HF_RECOVER_ASK);
+  FAILS(hf_session_recover(stray.session), HF_FAILED_PRECONDITION, "");
+  hf_error* error = CommitFault(&stray);
+  EXPECT(hf_error_fault(error) != NULL && !hf_error_session_lost(error));
+  hf_error_free(error);
+  int value = 0;
+  error =
+      hf_buffer_download(stray.buffer, 0, &value, sizeof value, stray.stream);
+  EXPECT(hf_error_fault(error) != NULL);
+  hf_error_free(error);
+  OK(hf_session_recover(stray.session));
+  OK(hf_buffer_download(stray.buffer, 0, &value, sizeof value, stray.stream));
+  EXPECT(value == 0x1234);
+  EndStray(&stray);
+}
+
+/* A daemon that this process's connections do not own: sessions may stay in it
+ * without a client. It ends when the pipe to it is closed. */
+static FILE* StartDaemon(char* directory, hf_daemon** daemon) {
+  char command[512];
+  EXPECT(mkdtemp(directory) != NULL);
+  snprintf(command, sizeof command,
+           "\"$HOLDFAST_DAEMON\" --listen=unix:%s/s --runtime-dir=%s"
+           " --detached-session-limit=10m --log-level=error --watch-fd=0;"
+           " rm -rf %s",
+           directory, directory, directory);
+  FILE* const lifeline = popen(command, "w");
+  EXPECT(lifeline != NULL);
+  snprintf(command, sizeof command, "unix:%s/s", directory);
+  hf_error* error = hf_daemon_connect(command, daemon);
+  for (int i = 0; i < 600 && error != NULL; ++i) {
+    const struct timespec pause = {0, 100 * 1000 * 1000};
+    nanosleep(&pause, NULL);
+    hf_error_free(error);
+    error = hf_daemon_connect(command, daemon);
+  }
+  OK(error);
+  return lifeline;
+}
+
+/* Leaves a session with a buffer of these bytes. Returns the session's id. */
+static char* LeaveBytes(hf_daemon* daemon, const char* bytes, size_t size) {
+  hf_session_options options = HF_SESSION_OPTIONS_INIT;
+  options.detached_lifetime = 300;
+  hf_session* session;
+  hf_stream* stream;
+  hf_buffer* buffer;
+  OK(hf_session_open(daemon, &options, &session));
+  OK(hf_stream_create(session, 0, NULL, &stream));
+  OK(hf_buffer_allocate_named(session, "weights", 0, size, stream, &buffer));
+  OK(hf_buffer_upload(buffer, 0, bytes, size, stream));
+  FAILS(hf_session_attach(daemon, hf_session_id(session), NULL, &session),
+        HF_FAILED_PRECONDITION, "has a client");
+  OK(hf_session_detach(session));
+  char* const id = strdup(hf_session_id(session));
+  hf_buffer_free(buffer);
+  hf_stream_free(stream);
+  hf_session_free(session);
+  return id;
+}
+
+static void AnotherClientTakesASessionUp(void) {
+  static const char kBytes[] = "bytes that stay where they are";
+  char directory[] = "/tmp/holdfast-c-XXXXXX";
+  hf_daemon* daemon;
+  FILE* const lifeline = StartDaemon(directory, &daemon);
+  char* const id = LeaveBytes(daemon, kBytes, sizeof kBytes);
+  hf_session* session;
+  hf_stream* stream;
+  hf_buffer* buffer;
+  OK(hf_session_attach(daemon, id, NULL, &session));
+  EXPECT(strcmp(hf_session_id(session), id) == 0);
+  FAILS(hf_buffer_take(session, "biases", &buffer), HF_NOT_FOUND, "'biases'");
+  OK(hf_buffer_take(session, "weights", &buffer));
+  EXPECT(hf_buffer_size(buffer) == sizeof kBytes);
+  OK(hf_stream_create(session, 0, NULL, &stream));
+  char found[sizeof kBytes] = "";
+  OK(hf_buffer_download(buffer, 0, found, sizeof found, stream));
+  EXPECT(memcmp(found, kBytes, sizeof kBytes) == 0);
+  hf_buffer_free(buffer);
+  hf_stream_free(stream);
+  OK(hf_session_close(session));
+  hf_session_free(session);
+  FAILS(hf_session_attach(daemon, id, NULL, &session), HF_NOT_FOUND, id);
+  /* It would end with its daemon, which is this process's own. */
+  OK(hf_session_open(g_daemon, NULL, &session));
+  FAILS(hf_session_detach(session), HF_FAILED_PRECONDITION, "outlive");
+  hf_session_free(session);
+  hf_daemon_free(daemon);
+  free(id);
+  EXPECT(pclose(lifeline) == 0);
+}
+
 static void LinksObjects(void) {
   static const char kMain[] =
       "extern \"C\" __device__ int twice(int);\n"
@@ -650,6 +748,9 @@ static void NullIsRefusedNotFollowed(void) {
 }
 
 int main(void) {
+  /* Programs that a daemon of this machine has kept would not be compiled. */
+  const char* const scratch = getenv("TEST_TMPDIR");
+  if (scratch != NULL) setenv("CACHE_DIRECTORY", scratch, 1);
   ErrorsOfNullAreEmpty();
   ConnectsAndRefusesAddresses();
   DescribesDevices();
@@ -665,6 +766,8 @@ int main(void) {
   AWaitCanBeInterrupted();
   AFaultIsToldAndCostsNoBytes();
   ASessionMayBeLostInstead();
+  ASessionMayAskBeforeItGoesOn();
+  AnotherClientTakesASessionUp();
   OperatorsEndAndSuspendSessions();
   OperatorsMakeTenants();
   NullIsRefusedNotFollowed();

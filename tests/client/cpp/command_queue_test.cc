@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/time/clock.h"
 #include "core/base/ring_pair.h"
 #include "grpcpp/create_channel.h"
@@ -29,7 +31,8 @@ constexpr size_t kMaxMessage = size_t{4} << 20;
 
 class RingQueueTest : public ::testing::Test {
  protected:
-  void Connect(bool daemon_takes_rings = true) {
+  // Commands up to `received_through` were another client's.
+  void Connect(bool daemon_takes_rings = true, uint64_t received_through = 0) {
     const auto memory = RingPair::CreateMemory();
     ASSERT_OK(memory.status());
     auto mine =
@@ -41,6 +44,7 @@ class RingQueueTest : public ::testing::Test {
     (daemon_takes_rings ? daemon_.TakeRings(*std::move(executors))
                         : unused_.swap(*executors));
     CommandQueue::Options options;
+    options.received_through = received_through;
     options.take_output = [this](const v1::KernelOutput& output) {
       printed_ += output.text();
     };
@@ -124,6 +128,86 @@ TEST_F(RingQueueTest, BatchesLargerThanTheRingArrive) {
     command.mutable_write_buffer()->set_data(large);
   }));
   ASSERT_OK(Fence());
+}
+
+TEST_F(RingQueueTest, ACommandWithoutAResultFailsForItsOwnReasonAlone) {
+  Connect();
+  daemon_.Fail(1, 3, "grid of 0 blocks");
+  daemon_.Fail(4, 9, "a stream is not idle");
+  ASSERT_OK(queue_->Submit(
+      [](v1::Command& command) { command.mutable_write_buffer(); }));
+  const auto sleep = [this] {
+    return queue_->CallWithoutResult(
+        [](v1::Command& command) { command.mutable_sleep_collection(); });
+  };
+  EXPECT_OK(sleep());  // Commands 2, and 3, which is a fence.
+  EXPECT_THAT(sleep(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                "a stream is not idle"));
+  EXPECT_THAT(queue_->TakeFailure(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "command 1 failed: grid of 0 blocks"));
+  EXPECT_OK(queue_->TakeFailure());
+}
+
+TEST_F(RingQueueTest, AFailureOfAnEarlierClientIsKeptWhicheverFenceTellsIt) {
+  Connect(/*daemon_takes_rings=*/true, /*received_through=*/5);
+  ASSERT_OK(Fence());
+  v1::ResultBatch batch;
+  v1::Result& result = *batch.add_results();
+  result.set_sequence(6);
+  result.mutable_fence()->set_failures(2);
+  result.mutable_fence()->set_first_failed_sequence(3);
+  v1::Error& error = *result.mutable_fence()->mutable_first_error();
+  error.set_code(static_cast<int>(absl::StatusCode::kInvalidArgument));
+  error.set_message("grid of 0 blocks");
+  ASSERT_OK(daemon_.Send(batch.SerializeAsString()));
+  ASSERT_OK(Fence());
+  EXPECT_THAT(queue_->TakeFailure(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "command 3 failed: grid of 0 blocks"));
+  // This client's own come by themselves.
+  result.mutable_fence()->set_first_failed_sequence(6);
+  ASSERT_OK(daemon_.Send(batch.SerializeAsString()));
+  ASSERT_OK(Fence());
+  EXPECT_OK(queue_->TakeFailure());
+}
+
+// As when the daemon is replaced while the user decides about a fault.
+TEST(SuspendedQueueTest, ConsentIsOverWhenASuspendedSessionGoesOn) {
+  FakeDaemon first;
+  FakeDaemon second;
+  const auto connect = [](const FakeDaemon& daemon) {
+    return grpc::CreateChannel(daemon.address(),
+                               grpc::InsecureChannelCredentials());
+  };
+  CommandQueue::Options options;
+  options.ask = [](const absl::Status&) {
+    return absl::AbortedError("a fault to decide about");
+  };
+  options.recover =
+      [&](const absl::Status&,
+          absl::FunctionRef<bool()>) -> absl::StatusOr<CommandQueue::Recovery> {
+    CommandQueue::Recovery recovery;
+    recovery.submitted_through = UINT64_MAX;
+    recovery.suspended = true;
+    recovery.channel = connect(second);
+    recovery.stream.session_token = "token";
+    return recovery;
+  };
+  ExecuteStream::Options stream;
+  stream.session_token = "token";
+  CommandQueue queue(connect(first), std::move(stream), std::move(options));
+  const auto fence = [&queue] {
+    return queue.Call([](v1::Command& command) { command.mutable_fence(); })
+        .status();
+  };
+  ASSERT_OK(fence());
+  first.LoseExecutor("killed");
+  absl::Status status;
+  while (status.ok()) status = fence();
+  ASSERT_THAT(status, StatusIs(absl::StatusCode::kAborted, "to decide about"));
+  ASSERT_OK(queue.Consent());
+  EXPECT_OK(fence());
 }
 
 // As of one that has died since the session was opened.

@@ -91,6 +91,8 @@ class FakeDaemon::Sessions : public v1::SessionService::Service {
     response->set_token(kToken);
     absl::MutexLock lock(&fake_->mutex_);
     *response->mutable_limits() = fake_->limits_;
+    response->mutable_devices()->Add(fake_->devices_.begin(),
+                                     fake_->devices_.end());
     return grpc::Status::OK;
   }
 
@@ -290,6 +292,11 @@ bool FakeDaemon::Answer(uint64_t sequence, const v1::Command& command,
 void FakeDaemon::set_limits(const v1::SessionLimits& limits) {
   absl::MutexLock lock(&mutex_);
   limits_ = limits;
+}
+
+void FakeDaemon::set_devices(const std::vector<uint32_t>& devices) {
+  absl::MutexLock lock(&mutex_);
+  devices_ = devices;
 }
 
 void FakeDaemon::TakeRings(std::unique_ptr<RingPair> rings) {

@@ -5,6 +5,7 @@
 #ifndef HOLDFAST_TESTS_CLIENT_CPP_FAKE_DAEMON_H_
 #define HOLDFAST_TESTS_CLIENT_CPP_FAKE_DAEMON_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,6 +32,8 @@ class FakeDaemon {
 
   const std::string& address() const { return address_; }
   void set_limits(const v1::SessionLimits& limits);
+  // Of sessions that are opened from now on.
+  void set_devices(const std::vector<uint32_t>& devices);
 
   // Command `sequence` fails so.
   void Fail(uint64_t sequence, int code, const std::string& message);
@@ -72,6 +75,7 @@ class FakeDaemon {
   std::string address_;
   absl::Mutex mutex_;
   v1::SessionLimits limits_ ABSL_GUARDED_BY(mutex_);
+  std::vector<uint32_t> devices_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<RingPair> rings_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::CommandBatch> batches_ ABSL_GUARDED_BY(mutex_);
   size_t count_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -38,5 +38,27 @@ TEST(HandlePoolTest, AnIndexWithoutGenerationsLeftIsNotUsedAgain) {
   EXPECT_FALSE(pool.Allocate(HandleKind::kEvent).ok());
 }
 
+TEST(HandlePoolTest, AHandleOfAnotherClientIsTakenOverOnce) {
+  HandlePool pool(8);
+  pool.Skip(HandleKind::kBuffer, 3);
+  const uint64_t earlier = Handle{HandleKind::kBuffer, 5, 2}.Pack();
+  EXPECT_TRUE(pool.Adopt(earlier));
+  EXPECT_FALSE(pool.Adopt(earlier));
+  pool.Free(earlier);
+  EXPECT_FALSE(pool.Adopt(earlier));
+  const auto next = Handle::Unpack(*pool.Allocate(HandleKind::kBuffer));
+  EXPECT_EQ(next.index, 2u);
+  EXPECT_EQ(next.generation, 6u);
+  EXPECT_FALSE(pool.Adopt(next.Pack()));
+}
+
+TEST(HandlePoolTest, AHandleOfNoOtherClientIsNotTakenOver) {
+  HandlePool pool(8);
+  pool.Skip(HandleKind::kBuffer, 1);
+  EXPECT_FALSE(pool.Adopt(*pool.Allocate(HandleKind::kBuffer)));
+  EXPECT_FALSE(pool.Adopt(Handle{HandleKind::kBuffer, 1, 7}.Pack()));
+  EXPECT_FALSE(pool.Adopt(Handle{HandleKind::kBuffer, 0, 0}.Pack()));
+}
+
 }  // namespace
 }  // namespace holdfast

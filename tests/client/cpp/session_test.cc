@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "client/cpp/collection/collection_writer.h"
 #include "client/cpp/launch.h"
 #include "core/base/error_detail.h"
 #include "tests/client/cpp/fake_daemon.h"
@@ -140,6 +142,50 @@ TEST_F(SessionTest, DownloadTellsWhatFailedBeforeIt) {
   std::vector<char> bytes(64);
   const absl::Status status = buffer.Download(bytes, stream);
   EXPECT_TRUE(Says(status, "command 3 failed: grid of 0")) << status;
+}
+
+TEST_F(SessionTest, ANameThatNoBufferCanHaveIsRefusedAndSentToNobody) {
+  const Device device = session_->device(0);
+  const Stream stream = *device.CreateStream();
+  for (const std::string& name : {std::string("\xff"), std::string(257, 'n')}) {
+    const absl::Status refused =
+        device.AllocateNamed(name, 64, stream).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  }
+  const std::string longest(256, 'n');
+  ASSERT_TRUE(device.AllocateNamed(longest, 64, stream).ok());
+  ASSERT_TRUE(stream.Synchronize().ok());
+  EXPECT_EQ(fake_.commands()[1].allocate_buffer().name(), longest);
+}
+
+TEST_F(SessionTest, ABufferOfItsOwnIsNotTakenOver) {
+  const Buffer own = *session_->device(0).Allocate(64);
+  const absl::Status refused =
+      session_->Adopt({.handle = own.handle(), .size = 64}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+}
+
+TEST_F(SessionTest, LeavingEndsNothing) {
+  const Buffer buffer = *session_->device(0).Allocate(64);
+  session_->Leave();
+  EXPECT_TRUE(absl::IsCancelled(session_->Synchronize()));
+  session_.reset();
+  EXPECT_FALSE(fake_.closed());
+}
+
+TEST_F(SessionTest, ACollectionIsWrittenOnTheFirstDeviceOfTheSession) {
+  session_.reset();
+  fake_.set_devices({1, 0});
+  Open();
+  const auto writer = CollectionWriter::Create(*session_, {{"a", "U32", {16}}});
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  const auto other =
+      CollectionWriter::Create(*session_, {{"a", "U32", {16}}}, 0);
+  ASSERT_TRUE(other.ok()) << other.status();
+  ASSERT_TRUE(session_->Synchronize().ok());
+  const auto commands = fake_.commands();
+  EXPECT_EQ(commands[0].allocate_buffer().device(), 1u);
+  EXPECT_EQ(commands[1].allocate_buffer().device(), 0u);
 }
 
 TEST_F(SessionTest, SmallTransfersGoInlineLargeOnesByTheirService) {

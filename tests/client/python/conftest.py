@@ -17,6 +17,10 @@ from holdfast import _session
 
 _DEVICE = os.environ.get("HOLDFAST_TEST_DEVICE", "cpu")
 
+# Programs that a daemon of this machine has kept would not be compiled.
+if "TEST_TMPDIR" in os.environ:
+    os.environ["CACHE_DIRECTORY"] = os.environ["TEST_TMPDIR"]
+
 
 def _free_port():
     with socket.socket() as probe:
@@ -34,6 +38,7 @@ def tcp_address():
         f"--device={_DEVICE}",
         f"--listen=tcp:127.0.0.1:{port}",
         f"--runtime-dir={directory}",
+        "--detached-session-limit=10m",
         "--insecure",
         "--log-level=error",
     ])  # fmt: skip

@@ -187,6 +187,21 @@ def test_a_session_may_be_lost_instead_and_no_other_is(address):
         assert np.array_equal(healthy.read(), healthy.values)
 
 
+def test_a_session_may_ask_before_it_goes_on(address):
+    with holdfast.connect(address, recover="ask") as session:
+        work = Work(session)
+        with pytest.raises(holdfast.CUDAError) as caught:
+            session.recover()
+        assert caught.value.code == "FAILED_PRECONDITION"
+        for epoch in 1, 2:
+            assert work.commit_fault().epoch == epoch
+            for call in work.stream.sync, work.read, session.sync:
+                with pytest.raises(holdfast.Fault):
+                    call()
+            session.recover()
+            assert np.array_equal(work.read(), work.values)
+
+
 def test_a_policy_that_does_not_exist_is_refused(address):
     with pytest.raises(ValueError, match="'sometimes'"):
         holdfast.connect(address, recover="sometimes")

@@ -2,6 +2,7 @@
 """How the package behaves as a guest of a process: signals, threads, fork, faults, exit."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -192,6 +193,36 @@ def test_a_session_can_be_closed_at_any_time(address):
     with pytest.raises(holdfast.CUDAError):
         stream.sync()
     buffer.close()
+
+
+def attach(session_id, address):
+    """Takes a session up by the command line, and ends it. Returns what was there."""
+    command = [os.environ["HOLDFAST_CLI"], "attach", session_id, "--end", "--json"]
+    out = subprocess.run([*command, f"--address={address}"], stdout=subprocess.PIPE, check=True)
+    return json.loads(out.stdout)
+
+
+def test_a_session_that_is_left_is_taken_up_elsewhere(tcp_address):
+    session = holdfast.connect(tcp_address, detached_lifetime=300.0)
+    session_id = session.id
+    device = session.device(0)
+    stream = device.create_stream()
+    buffer = device.allocate(12345, stream=stream)
+    buffer.fill(7, stream=stream)
+    session.detach()
+    assert session.closed
+    with pytest.raises(holdfast.CUDAError, match="closed"):
+        stream.sync()
+    buffer.close()
+    taken = attach(session_id, tcp_address)
+    assert taken["ended"] and [found["bytes"] for found in taken["buffers"]] == [12345]
+
+
+def test_a_session_without_a_detached_lifetime_cannot_be_left(session, stream):
+    with pytest.raises(holdfast.CUDAError, match="detached_lifetime"):
+        session.detach()
+    assert not session.closed
+    stream.sync()
 
 
 def test_connecting_to_nothing_says_where():
