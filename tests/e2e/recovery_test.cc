@@ -320,6 +320,60 @@ TEST_F(RecoveryTest, AnInstantiatedGraphHasItsUpdatesAgain) {
   EXPECT_EQ(AddedBy(both, client), 54);
 }
 
+// The update of both nodes is one step of the journal, and is needed for the
+// one that was not updated again; the other refers to what is lost.
+TEST_F(RecoveryTest, AnUpdateThatWasReplacedInPartDoesWithoutWhatIsLost) {
+  Client client({.address = daemon_.address()});
+  const AddingGraph adding(client, 1, 100);
+  const GraphExec exec = adding.graph->Instantiate().value();
+  const Buffer host = client.session().AllocateHost(64).value();
+  NodeUpdates updates;
+  updates.Set(adding.nodes[0], adding.Node(host, 1));
+  updates.Set(adding.nodes[1], adding.Node(10));
+  ASSERT_EQ(exec.Update(updates), absl::OkStatus());
+  ASSERT_EQ(exec.Update(adding.nodes[0], adding.Node(5)), absl::OkStatus());
+  EXPECT_EQ(AddedBy(exec, client), 15);
+  client.KillExecutor();
+  const auto fault = client.AwaitFault();
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_EQ(fault->lost_count(), 1u) << DescribeFault(*fault);
+  EXPECT_EQ(AddedBy(exec, client), 15);
+}
+
+// With its old arguments the graph must not come back.
+TEST_F(RecoveryTest, AnInstantiatedGraphWhoseUpdateNamesWhatIsLostIsLost) {
+  Client client({.address = daemon_.address()});
+  const AddingGraph adding(client, 1, 100);
+  const GraphExec one = adding.graph->Instantiate().value();
+  const GraphExec both = adding.graph->Instantiate().value();
+  const Buffer host = client.session().AllocateHost(64).value();
+  ASSERT_EQ(one.Update(adding.nodes[0], adding.Node(host, 1)),
+            absl::OkStatus());
+  NodeUpdates updates;
+  updates.Set(adding.nodes[0], adding.Node(host, 1));
+  updates.Set(adding.nodes[1], adding.Node(10));
+  ASSERT_EQ(both.Update(updates), absl::OkStatus());
+  ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
+  client.KillExecutor();
+  const auto fault = client.AwaitFault();
+  ASSERT_TRUE(fault.has_value());
+  // The buffer and both graphs.
+  EXPECT_EQ(fault->lost_count(), 3u) << DescribeFault(*fault);
+  for (const GraphExec* const exec : {&one, &both}) {
+    ASSERT_EQ(exec->Launch(client.stream()), absl::OkStatus());
+    const absl::Status status = client.stream().Synchronize();
+    EXPECT_TRUE(absl::StrContains(status.message(), "page-locked")) << status;
+  }
+  client.ExpectHealthy();
+  // That stays so, and is told once.
+  client.KillExecutor();
+  const auto second = client.AwaitFault();
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->lost_count(), 0u) << DescribeFault(*second);
+  ASSERT_EQ(both.Launch(client.stream()), absl::OkStatus());
+  EXPECT_FALSE(client.stream().Synchronize().ok());
+}
+
 // Definitions fill the journal, so that the update cannot be written down: with
 // its old arguments the graph must not come back.
 TEST_F(RecoveryTest, AnInstantiatedGraphWhoseUpdateIsForgottenIsLost) {

@@ -25,6 +25,7 @@
 #include "client/cpp/graph/graph_exec.h"
 #include "client/cpp/graph/stream_capture.h"
 #include "client/cpp/launch.h"
+#include "client/cpp/object_code.h"
 #include "client/cpp/program.h"
 #include "client/cpp/session.h"
 #include "tests/server/testing/daemon_process.h"
@@ -54,6 +55,31 @@ extern "C" __global__ void follow(long long* x) {
 constexpr int kCount = 1 << 14;
 constexpr uint64_t kBytes = kCount * sizeof(int);
 constexpr LaunchConfig kOneThread = {.grid = 1, .block = 1};
+
+// A fatbin of one entry, PTX. A comment fills its beginning, where the daemon
+// would know PTX, and list its variables.
+std::string MakeFatbin(const std::string& ptx) {
+  std::string text = "//" + std::string(4096, ' ') + "\n" + ptx;
+  text.resize((text.size() / 8 + 1) * 8);
+  std::string image;
+  const auto put = [&image](auto value) {
+    image.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  put(uint32_t{0xba55ed50});
+  put(uint32_t{16 << 16 | 1});  // the header's size and its version
+  put(uint64_t{64 + text.size()});
+  put(uint32_t{0x101 << 16 | 1});  // PTX
+  put(uint32_t{64});               // the size of the entry's own header
+  put(uint64_t{text.size()});
+  put(uint64_t{0});        // not compressed, no options
+  put(uint32_t{8 << 16});  // PTX 8.0
+  put(uint32_t{75});       // for sm_75
+  put(uint64_t{0});        // no name
+  put(uint64_t{0x11});     // 64 bits, Linux
+  put(uint64_t{0});
+  put(uint64_t{0});
+  return image + text;
+}
 
 // A buffer and the numbers that it should have.
 struct Numbers {
@@ -433,6 +459,40 @@ TEST_F(SuspendTest, VariablesOfModulesKeepTheirValues) {
   ASSERT_EQ(suspended, absl::OkStatus());
   ASSERT_EQ(Upgrade(*operator_).status(), absl::OkStatus());
   expect_next();
+  client.ExpectBytes();
+}
+
+// The daemon cannot list them, to save what they hold.
+TEST_F(SuspendTest, AHandleOnAVariableOfAFatbinIsNamedAndTheSessionGoesOn) {
+  Client client({.address = Address()});
+  Daemon& daemon = client.session().daemon();
+  const std::string ptx = Program(kSource, {.name = "suspend.cu"})
+                              .Compile(daemon, {}, v1::OBJECT_FORMAT_PTX)
+                              .value()
+                              .object.Fetch(daemon)
+                              .value();
+  const Module module = client.session()
+                            .Load(ObjectCode::Put(daemon, MakeFatbin(ptx),
+                                                  v1::OBJECT_FORMAT_FATBIN)
+                                      .value())
+                            .value();
+  {
+    const Buffer variable = module.GetGlobal("variable", 0).value();
+    for (const absl::Status& status :
+         {Suspend(client).status(), Upgrade(*operator_).status()}) {
+      EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+      EXPECT_TRUE(
+          absl::StrContains(status.message(), "is a variable of a module"))
+          << status;
+    }
+    std::vector<int> found(1);
+    ASSERT_EQ(variable.Download(found, client.stream()), absl::OkStatus());
+    EXPECT_EQ(found[0], 5);
+    client.ExpectBytes();
+  }
+  // The module alone is no obstacle.
+  ASSERT_EQ(client.session().Synchronize(), absl::OkStatus());
+  ASSERT_EQ(Suspend(client).status(), absl::OkStatus());
   client.ExpectBytes();
 }
 
