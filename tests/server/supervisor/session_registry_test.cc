@@ -84,8 +84,8 @@ class SessionRegistryTest : public testing::Test {
     registry_ = std::make_unique<SessionRegistry>(SessionRegistry::Options{
         .max_sessions = 2,
         .max_sessions_per_client = 2,
-        .detached_limit = absl::Hours(1),
         .quotas = {.device_bytes = 1000, .pinned_bytes = 7, .handles = 5},
+        .detached_limit = absl::Hours(1),
         .socket_directory = directory_,
         .choose_devices =
             [](const v1::OpenSessionRequest& request, const Tenant&,
