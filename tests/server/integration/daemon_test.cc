@@ -21,6 +21,7 @@
 #include "holdfast/v1/devices.grpc.pb.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
+#include "proto/metadata.h"
 #include "server/rpc/status_conversion.h"
 #include "tests/server/integration/daemon_fixture.h"
 
@@ -138,7 +139,7 @@ TEST_F(DaemonTest, MissingMalformedAndForgedTokensAreToldApart) {
   const auto commands = v1::CommandService::NewStub(tcp_);
   const auto run = [&](const char* token) {
     grpc::ClientContext context;
-    if (token != nullptr) context.AddMetadata("holdfast-session-token", token);
+    if (token != nullptr) context.AddMetadata(kSessionTokenKey.name, token);
     v1::CommandBatch batch;
     batch.set_first_sequence(1);
     v1::ResultBatch results;
@@ -152,7 +153,7 @@ TEST_F(DaemonTest, MissingMalformedAndForgedTokensAreToldApart) {
   EXPECT_EQ(run("0123456789abcdef0123456789abcdef"), StatusCode::NOT_FOUND);
   // The executor's own socket does not know it either.
   grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token",
+  context.AddMetadata(kSessionTokenKey.name,
                       "0123456789abcdef0123456789abcdef");
   v1::CommandBatch batch;
   batch.set_first_sequence(1);
