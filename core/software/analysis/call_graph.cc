@@ -25,6 +25,8 @@ void Mark(const Operand& operand, std::vector<bool>* functions) {
 
 // The call graph of the functions that the kernel reaches: a module may have
 // hundreds of others. Node `count` is the kernel.
+// A call through a register may go to every function whose address is taken
+// anywhere, and is an edge to each.
 class Graph {
  public:
   Graph(const ptx::Module& module, const Function& kernel)
@@ -46,6 +48,8 @@ class Graph {
     }
   }
 
+  // A function is outlined if it is in a cycle, or if a register may hold its
+  // address. It is enough to look at those that the kernel reaches.
   std::vector<bool> Far() {
     const size_t count = module_.functions.size();
     std::vector<bool> reached(count + 1, false);

@@ -34,6 +34,9 @@ using ptx::Operand;
 constexpr size_t kMaxInstructions = size_t{1} << 20;
 constexpr size_t kMaxDepth = 256;
 
+// Builds the result instruction by instruction: `Frame` has where the names of
+// the copy at hand begin, and Renamed() adds it to each operand. The address of
+// a function becomes the number that stands for it.
 class Inliner {
  public:
   // `far`: functions whose calls stay.
@@ -96,6 +99,9 @@ class Inliner {
     return frame;
   }
 
+  // PTX passes values in .param variables, which caller and callee name alike:
+  // after renaming, the formal is the variable that the caller has stored to,
+  // and nothing is copied.
   void Bind(const std::vector<Operand>& formals, const Instruction& call,
             size_t first, const Frame& caller, Frame* frame) {
     for (size_t i = 0; i < formals.size(); ++i) {
@@ -129,6 +135,11 @@ class Inliner {
     return operand;
   }
 
+  // Copies the body of `function` behind what there is, and calls itself for
+  // the calls in it. A return becomes a branch to the label at the end of the
+  // copy. `active_` is the chain of functions that are being copied, whose
+  // length is bounded; a cycle cannot come up, since its functions are
+  // outlined.
   bool Append(const Function& function, const Instruction* call,
               const Frame* caller) {
     Frame frame = Enter(function, call, caller);
@@ -228,6 +239,9 @@ class Inliner {
     b_.BranchIf(guard.index, guard.negated, around);
   }
 
+  // Left as calls: those through registers, those of the runtime, and those of
+  // outlined functions. Everything else is copied, or is an error of the
+  // program.
   bool AppendCall(const Instruction& call, const Frame& frame) {
     const Operand& target = call.operands[call.results];
     if (target.kind != Operand::Kind::kFunction) {
@@ -309,6 +323,9 @@ bool IsRuntimeFunction(absl::string_view name) {
          name == "__assertfail" || name == "cudaGraphSetConditional";
 }
 
+// Outlined functions have their own calls inlined first, then all are joined
+// with the kernel. The other passes come last, when the whole body is there:
+// parameters into registers, carries, constants.
 InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel,
                           uint64_t stack_bytes) {
   const std::vector<bool> is_far = OutlinedFunctions(module, kernel);

@@ -1,4 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The result is one function whose flow graph has every outlined function once:
+//
+//         frame = start of the stack
+//         branch begin
+// F:      code of F; ret -> F.leave        for each outlined function
+// begin:  code of the kernel; exit
+// dispatch: branch to the function whose address is in `target`
+// F.leave: results to the frame; branch to the site of the number there
+//
+// A call of F from a function whose frame has n bytes:
+//
+//         trap if the stack has no room left
+//         arguments    -> [frame + n + their places]
+//         site number  -> [frame + n]
+//         live registers -> save area of the own frame
+//         frame += n; branch F
+// site:   frame -= n
+//         save area    -> registers; results -> registers
+//
+// Frames lie in local memory, at addresses that a kernel can compute, so that
+// code must not trust what it reads there: a return compares the number of the
+// site with those that there are (Builder::Switch) and ends up at one of them.
 #include "core/software/transform/outlined_calls.h"
 
 #include <algorithm>
@@ -29,6 +52,9 @@ using ptx::Type;
 
 std::string BitsType(uint64_t bytes) { return absl::StrCat("b", 8 * bytes); }
 
+// Registers, labels and variables of all functions are renumbered one behind
+// the other (Copy): there is one set of registers, so that a function which is
+// active twice must save them.
 class Joiner {
  public:
   Joiner(const ptx::Module& module, const Function& kernel,
@@ -125,6 +151,9 @@ class Joiner {
     return copy;
   }
 
+  // caller | parameters | results | local variables | save area. Parameters and
+  // results come first, since a caller knows them from the signature alone,
+  // also when it calls through a register.
   void LayOut(const Function& function, Copy* copy, Far* far) {
     const auto formals = [&](const std::vector<Operand>& list,
                              const std::vector<Passed>& places) {
@@ -156,6 +185,8 @@ class Joiner {
     far->layout_size = layout.size();
   }
 
+  // Copies a body, with calls and returns replaced. A label stands in front of
+  // an instruction by its index, so labels are placed as the copy comes by.
   void Append(const Function& function, const Copy& copy, Far* far) {
     std::vector<std::pair<int64_t, uint32_t>> places;
     for (uint32_t i = 0; i < function.labels.size(); ++i) {
@@ -274,6 +305,8 @@ class Joiner {
   }
 
   // Moves a value that a call passes to or from the frame of the callee.
+  // A .param variable goes in pieces of at most 8 bytes, as its alignment
+  // allows; a constant as 64 bits.
   void MoveActual(const Operand& actual, const Copy& copy, const Passed& passed,
                   uint64_t frame_bytes, bool load) {
     const auto base = static_cast<int64_t>(frame_bytes + passed.offset);
@@ -309,6 +342,8 @@ class Joiner {
     }
   }
 
+  // See the head of this file. The guard of a call becomes a branch around all
+  // of it.
   void Call(const Function& caller, const Instruction& call, const Copy& copy,
             size_t at) {
     const uint32_t after = b_.NewLabel();
@@ -356,6 +391,8 @@ class Joiner {
     b_.Place(after);
   }
 
+  // Registers that are live across the call at instruction `at`, each in 8
+  // bytes of the save area.
   void MoveSaved(const Copy& copy, size_t at, bool load) {
     const auto saved = copy.saves.find(at);
     if (saved == copy.saves.end()) return;
@@ -367,6 +404,9 @@ class Joiner {
   }
 
   // Is there room for the largest frame behind `bytes` more?
+  // The callee's frame is taken to be the largest of all, so that a call needs
+  // no other test. A thread that overflows its stack traps instead of writing
+  // into another thread's.
   void CheckStack(uint64_t bytes) {
     const uint64_t need = bytes + largest_;
     if (need > stack_bytes_) {
@@ -404,6 +444,8 @@ class Joiner {
   }
 
   // Where calls through registers go.
+  // By the number of the function, (address - kFunctionAddresses) / 16, among
+  // those whose addresses are taken. Numbers between them lead to the trap.
   void Dispatch() {
     b_.Place(dispatch_);
     const std::vector<bool> addressed = AddressedFunctions(module_);
@@ -436,6 +478,8 @@ class Joiner {
   }
 
   // The end of a function: back to its caller.
+  // The sites are those that call this function directly, and all that call
+  // through registers, since any of these may have meant it.
   void Return(const Function& function, Far& far) {
     b_.Place(far.leave);
     MoveFormals(function.results, far.interface.results, far.copy, false);
