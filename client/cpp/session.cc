@@ -195,7 +195,7 @@ ExecuteStream::Options OfferRings(const Route& route,
   auto rings =
       RingPair::Map(memory->get(), RingPair::End::kClient, kMaxResultBytes);
   const auto token =
-      HandOver(route.descriptor_path, session_token, memory->get());
+      SendFd(route.descriptor_path, session_token, memory->get());
   if (!rings.ok() || !token.ok()) return options;
   options.rings = *std::move(rings);
   options.ring_token = absl::BytesToHexString(*token);
@@ -234,7 +234,7 @@ std::unique_ptr<KeepAlive> KeepAliveOf(const Session& session,
       [address = session.daemon().address()] { return Connect(address); },
       session.token(), grace, std::move(restart),
       [state = session.state(), id = session.id()](const std::string& reason) {
-        state->queue.Lose(LostSession(id, absl::UnavailableError(reason)));
+        state->queue.Fail(LostSession(id, absl::UnavailableError(reason)));
       });
 }
 

@@ -129,7 +129,7 @@ absl::Status ExecuteCall::OfferRings() {
       rings_,
       RingPair::Map(memory.get(), RingPair::End::kClient, kMaxResultBytes));
   HOLDFAST_ASSIGN_OR_RETURN(const std::string token,
-                            session_->HandOver(memory.get()));
+                            session_->SendFd(memory.get()));
   ring_token_ = absl::BytesToHexString(token);
   return absl::OkStatus();
 }

@@ -206,9 +206,8 @@ bool Session::HasToken(absl::string_view token) const {
          CRYPTO_memcmp(token.data(), options_.token.data(), token.size()) == 0;
 }
 
-absl::StatusOr<std::string> Session::HandOver(int fd) const {
-  return holdfast::HandOver(options_.descriptor_socket_path, options_.token,
-                            fd);
+absl::StatusOr<std::string> Session::SendFd(int fd) const {
+  return holdfast::SendFd(options_.descriptor_socket_path, options_.token, fd);
 }
 
 absl::StatusOr<std::shared_ptr<void>> Session::TakeExecuteCall() {

@@ -144,8 +144,8 @@ class Session {
 
   // Hands a descriptor to the executor, as its client would. Returns the token
   // that a call then names. Blocks, for up to 10 s; fails as
-  // holdfast::HandOver.
-  absl::StatusOr<std::string> HandOver(int fd) const;
+  // holdfast::SendFd.
+  absl::StatusOr<std::string> SendFd(int fd) const;
   // A place for one more Execute call, which is given back with the pointer;
   // the session must live until then. RESOURCE_EXHAUSTED: there are
   // kMaxExecuteCalls.

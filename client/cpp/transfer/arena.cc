@@ -116,8 +116,8 @@ absl::Status Arena::TryRegister(int fd) {
   HOLDFAST_RETURN_IF_ERROR(AwaitRelease(*session_, handle_));
   session_->queue.AwaitServing();
   v1::RegisterArenaRequest request;
-  auto token = HandOver(session_->descriptor_path,
-                        absl::HexStringToBytes(session_->token), fd);
+  auto token = SendFd(session_->descriptor_path,
+                      absl::HexStringToBytes(session_->token), fd);
   if (!token.ok()) return session_->queue.Explain(token.status(), faults);
   request.set_descriptor_token(*std::move(token));
   request.set_arena(handle_);

@@ -50,20 +50,20 @@ class Graph {
 
   // A function is outlined if it is in a cycle, or if a register may hold its
   // address. It is enough to look at those that the kernel reaches.
-  std::vector<bool> Far() {
+  std::vector<bool> Outlined() {
     const size_t count = module_.functions.size();
     std::vector<bool> reached(count + 1, false);
     std::vector<int> order = Visit(static_cast<int>(count), calls_, &reached);
     bool indirect = false;
     for (const int node : order) indirect = indirect || indirect_[node];
-    std::vector<bool> far(count, false);
+    std::vector<bool> outlined(count, false);
     for (const int node : order) {
       if (node == static_cast<int>(count)) continue;
-      far[node] = Defined(node) &&
-                  ((indirect && addressed_[node]) || Has(calls_[node], node));
+      outlined[node] = Defined(node) && ((indirect && addressed_[node]) ||
+                                         Has(calls_[node], node));
     }
-    MarkCycles(order, &far);
-    return far;
+    MarkCycles(order, &outlined);
+    return outlined;
   }
 
  private:
@@ -119,7 +119,8 @@ class Graph {
   }
 
   // Kosaraju: in reverse order, what leads to a node is in a cycle with it.
-  void MarkCycles(const std::vector<int>& order, std::vector<bool>* far) const {
+  void MarkCycles(const std::vector<int>& order,
+                  std::vector<bool>* outlined) const {
     std::vector<std::vector<int>> callers(calls_.size());
     for (const int node : order) {
       for (const int callee : calls_[node]) callers[callee].push_back(node);
@@ -129,7 +130,7 @@ class Graph {
       if (done[order[i]]) continue;
       const std::vector<int> together = Visit(order[i], callers, &done);
       if (together.size() < 2) continue;
-      for (const int node : together) (*far)[node] = Defined(node);
+      for (const int node : together) (*outlined)[node] = Defined(node);
     }
   }
 
@@ -162,7 +163,7 @@ std::vector<bool> AddressedFunctions(const ptx::Module& module) {
 
 std::vector<bool> OutlinedFunctions(const ptx::Module& module,
                                     const Function& kernel) {
-  return Graph(module, kernel).Far();
+  return Graph(module, kernel).Outlined();
 }
 
 }  // namespace holdfast::software::analysis

@@ -168,7 +168,7 @@ void FullFunction::EmitPartialWarp() {
   b_.CreateCondBr(b_.CreateICmpEQ(c_.warp, b_.I32(last_warp)), partial,
                   path_.block(0));
   b_.SetInsertPoint(partial);
-  exits_.HandOver(c_.facts.live_registers[0], &exits_.divergence);
+  exits_.SaveLiveOuts(c_.facts.live_registers[0], &exits_.divergence);
   b_.CreateStore(bits, c_.Slot(c_.layout.Pending(0)));
   b_.CreateStore(bits, c_.Slot(c_.layout.Live()));
   exits_.Leave(0, &exits_.divergence);

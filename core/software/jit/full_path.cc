@@ -117,7 +117,7 @@ void FullPath::Diverge(size_t k, llvm::Value* taken) {
       if (c_.facts.live_registers[target][r]) needed[r] = true;
     }
   }
-  exits_.HandOver(needed, &exits_.divergence);
+  exits_.SaveLiveOuts(needed, &exits_.divergence);
   e_.pending.Add(block.taken, taken);
   e_.pending.Add(block.next, b_.CreateNot(taken));
   int first = std::min(block.taken, block.next);

@@ -46,7 +46,8 @@ MaskedPlan PlanMaskedCode(const lower::Kernel& kernel, const KernelFacts& facts,
   plan.arrival = *divergence;
   plan.arrival.roots.insert(overflow.roots.begin(), overflow.roots.end());
   plan.arrival.entries.insert(overflow.entries.begin(), overflow.entries.end());
-  plan.arrival.handed.insert(overflow.handed.begin(), overflow.handed.end());
+  plan.arrival.live_outs.insert(overflow.live_outs.begin(),
+                                overflow.live_outs.end());
   // Only if overflow leads to further blocks is a second function worth its
   // code. Both functions share the numbers of entries and the frame.
   plan.split = !divergence->roots.empty() &&

@@ -16,14 +16,14 @@ int FullPathExits::EntryInFrontOf(const Instruction& instruction) const {
 
 // A register goes to the frame in the shape of full code: one scalar if it is
 // uniform or affine over the warp.
-void FullPathExits::HandOver(const std::vector<bool>& registers,
-                             FullPathExit* exit) {
+void FullPathExits::SaveLiveOuts(const std::vector<bool>& registers,
+                                 FullPathExit* exit) {
   pending_.SetAllLive();
   for (uint32_t r = 0; r < registers.size(); ++r) {
     if (!registers[r]) continue;
-    exit->handed.insert(r);
+    exit->live_outs.insert(r);
     const auto from = registers_.StorageOf(r, Mode::kFull);
-    const auto to = registers_.HandedOver(r);
+    const auto to = registers_.LiveOutStorage(r);
     for (size_t i = 0; i < from.size(); ++i) {
       b_.CreateStore(b_.CreateLoad(from[i].type, from[i].pointer),
                      to[i].pointer);
@@ -45,7 +45,7 @@ void FullPathExits::Leave(int entry, FullPathExit* exit) {
 // all.
 void FullPathExits::LeaveInFrontOf(size_t k) {
   divergence.roots.insert(static_cast<int>(k));
-  HandOver(c_.facts.live_registers[k], &divergence);
+  SaveLiveOuts(c_.facts.live_registers[k], &divergence);
   pending_.Add(static_cast<int>(k), b_.I32(kAllLanes));
   Leave(static_cast<int>(k), &divergence);
 }
@@ -111,7 +111,7 @@ void FullPathExits::CheckNoOverflow(const Step& step, const Value& narrow) {
   b_.CreateCondBr(overflows, leave, go_on,
                   metadata.createBranchWeights(1, 1000000));
   b_.SetInsertPoint(leave);
-  HandOver(NeededAt(step), &overflow);
+  SaveLiveOuts(NeededAt(step), &overflow);
   b_.CreateStore(step.lanes.Exec(b_), c_.Slot(c_.layout.Resumed()));
   if (step.region != nullptr) PendRegion(step);
   overflow.roots.insert(static_cast<int>(step.block));

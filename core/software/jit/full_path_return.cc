@@ -12,11 +12,11 @@ using ptx::Type;
 // Emitted once at the entry, for every register that any exit leaves: those
 // that the exit at hand did not leave are expanded from whatever is there, and
 // not read.
-void FullPathReturn::TakeOver(const std::set<uint32_t>& handed) const {
-  for (const uint32_t r : handed) {
+void FullPathReturn::LoadLiveOuts(const std::set<uint32_t>& live_outs) const {
+  for (const uint32_t r : live_outs) {
     if (registers_.SameStorage(r)) continue;
     Value value{c_.ShapeOf(r, Mode::kFull), c_.TypeOf(r), {}};
-    for (const Registers::Place& part : registers_.HandedOver(r)) {
+    for (const Registers::Place& part : registers_.LiveOutStorage(r)) {
       value.parts.push_back(b_.CreateLoad(part.type, part.pointer));
     }
     registers_.Write(r, value, Mode::kMasked, nullptr);

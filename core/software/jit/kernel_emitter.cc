@@ -71,7 +71,7 @@ void EmitMaskedFunction(const EmitContext& shared, llvm::Function* function,
   b.CreateRet(b.getInt32(-1));
   b.SetInsertPoint(initialised);
   emitters.registers.ClearStorage();
-  full_path.TakeOver(plan.arrival.handed);
+  full_path.LoadLiveOuts(plan.arrival.live_outs);
   EmitEntries(b, function->getArg(3), plan.arrival.entries, path);
 }
 

@@ -57,7 +57,7 @@ Registers::Places Registers::StorageOf(uint32_t index, Mode mode) {
 }
 
 // Full code may then store its parts where masked code reads them; else they
-// are expanded at the entry of masked code (FullPathReturn::TakeOver).
+// are expanded at the entry of masked code (FullPathReturn::LoadLiveOuts).
 bool Registers::SameStorage(uint32_t index) const {
   const LaneShape& full = c_.ShapeOf(index, Mode::kFull);
   const LaneShape& masked = c_.ShapeOf(index, Mode::kMasked);
@@ -67,13 +67,13 @@ bool Registers::SameStorage(uint32_t index) const {
 
 // Where the two shapes differ, full code leaves its own parts beside the
 // storage of masked code, which expands them at its entry.
-Registers::Places Registers::HandedOver(uint32_t index) {
+Registers::Places Registers::LiveOutStorage(uint32_t index) {
   auto places = StorageOf(index, Mode::kMasked);
   if (SameStorage(index)) return places;
   llvm::Type* type = b_.TypeOf(c_.TypeOf(index));
   const uint64_t bytes = (type->getPrimitiveSizeInBits() + 7) / 8;
   const int parts = v_.PartsOf(c_.ShapeOf(index, Mode::kFull));
-  const uint64_t offset = c_.layout.Handed(index, bytes * parts);
+  const uint64_t offset = c_.layout.LiveOut(index, bytes * parts);
   places.clear();
   for (int i = 0; i < parts; ++i) {
     places.push_back({c_.Slot(offset + i * bytes), type});

@@ -39,9 +39,9 @@ constexpr size_t kMaxDepth = 256;
 // a function becomes the number that stands for it.
 class Inliner {
  public:
-  // `far`: functions whose calls stay.
-  Inliner(const ptx::Module& module, const std::vector<bool>& far)
-      : module_(module), far_(far), b_(&result_) {}
+  // `outlined`: functions whose calls stay.
+  Inliner(const ptx::Module& module, const std::vector<bool>& outlined)
+      : module_(module), outlined_(outlined), b_(&result_) {}
 
   InlinedKernel Run(const Function& kernel) {
     result_ = kernel;
@@ -265,7 +265,7 @@ class Inliner {
                                callee.parameters.size(), " parameters and ",
                                callee.results.size(), " results"));
     }
-    if (far_[target.index]) {
+    if (outlined_[target.index]) {
       AppendCopy(call, frame);
       return true;
     }
@@ -282,7 +282,7 @@ class Inliner {
   }
 
   const ptx::Module& module_;
-  const std::vector<bool>& far_;
+  const std::vector<bool>& outlined_;
   std::string error_;
   Function result_;
   Builder b_;
@@ -328,19 +328,20 @@ bool IsRuntimeFunction(absl::string_view name) {
 // parameters into registers, carries, constants.
 InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel,
                           uint64_t stack_bytes) {
-  const std::vector<bool> is_far = OutlinedFunctions(module, kernel);
-  InlinedKernel result = Inliner(module, is_far).Run(kernel);
+  const std::vector<bool> is_outlined = OutlinedFunctions(module, kernel);
+  InlinedKernel result = Inliner(module, is_outlined).Run(kernel);
   if (!result.function) return result;
-  std::map<uint32_t, Function> far;
-  for (uint32_t i = 0; i < is_far.size(); ++i) {
-    if (!is_far[i]) continue;
-    InlinedKernel function = Inliner(module, is_far).Run(module.functions[i]);
+  std::map<uint32_t, Function> outlined;
+  for (uint32_t i = 0; i < is_outlined.size(); ++i) {
+    if (!is_outlined[i]) continue;
+    InlinedKernel function =
+        Inliner(module, is_outlined).Run(module.functions[i]);
     if (!function.function) return function;
-    far[i] = *std::move(function.function);
+    outlined[i] = *std::move(function.function);
   }
-  if (!far.empty() || CallsThroughRegisters(*result.function)) {
+  if (!outlined.empty() || CallsThroughRegisters(*result.function)) {
     std::string error;
-    Function joined = JoinOutlinedFunctions(module, *result.function, far,
+    Function joined = JoinOutlinedFunctions(module, *result.function, outlined,
                                             stack_bytes, &error);
     result.has_stack = true;
     if (!error.empty()) {

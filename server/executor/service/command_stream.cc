@@ -31,7 +31,7 @@ constexpr size_t kSmallBytes = 2048;
 
 // Null: the client offers none, or none that can be used.
 std::unique_ptr<RingPair> ClaimRings(const grpc::ServerContext& context,
-                                     DescriptorInbox& inbox,
+                                     FdReceiver& inbox,
                                      size_t max_batch_bytes) {
   const auto digits = FindMetadata(context, kRingsKey);
   if (!digits.has_value() || digits->size() > kRingsKey.max_bytes) {
@@ -52,7 +52,7 @@ std::unique_ptr<RingPair> ClaimRings(const grpc::ServerContext& context,
 }  // namespace
 
 CommandStream::CommandStream(grpc::ServerContext& context, Grpc& grpc,
-                             DescriptorInbox& inbox, size_t max_batch_bytes)
+                             FdReceiver& inbox, size_t max_batch_bytes)
     : context_(context),
       grpc_(grpc),
       rings_(ClaimRings(context, inbox, max_batch_bytes)) {

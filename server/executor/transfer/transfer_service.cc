@@ -173,7 +173,7 @@ absl::Status MakeArena(Session& session, const grpc::ServerContext& call,
 
 }  // namespace
 
-TransferService::TransferService(Session& session, DescriptorInbox& inbox,
+TransferService::TransferService(Session& session, FdReceiver& inbox,
                                  std::shared_ptr<SharedBlocks> blocks,
                                  absl::Duration stall_limit)
     : session_(session),

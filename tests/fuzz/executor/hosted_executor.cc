@@ -46,7 +46,7 @@ HostedExecutor::HostedExecutor() : session_(std::make_unique<HostedSession>()) {
   static_cast<void>(kept);
   directory_ = std::filesystem::temp_directory_path() / "executor-XXXXXX";
   if (mkdtemp(directory_.data()) == nullptr) std::abort();
-  inbox_ = OrDie(executor::DescriptorInbox::Serve(
+  inbox_ = OrDie(executor::FdReceiver::Serve(
       OrDie(ListenOnUnixSocket(descriptor_path(), SOCK_SEQPACKET, 0600)),
       HostedSession::token()));
   const UniqueFd memory = OrDie(SharedBlocks::CreateMemory());

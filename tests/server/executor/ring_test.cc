@@ -29,7 +29,7 @@ class RingTest : public ExecutorTest {
 
   // Opens the call and offers the memory.
   void Open(int memfd) {
-    const auto sent = HandOver(descriptor_path(), token(), memfd);
+    const auto sent = SendFd(descriptor_path(), token(), memfd);
     ASSERT_OK(sent.status());
     Call(*sent);
   }
