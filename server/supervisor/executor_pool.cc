@@ -10,7 +10,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // A process that makes a context holds the driver's lock for much of 200 ms.
@@ -244,4 +244,4 @@ void ExecutorPool::SetFailed(const absl::Status& status) {
   if (options_.on_health) options_.on_health(false);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

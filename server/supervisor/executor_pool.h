@@ -27,7 +27,7 @@
 #include "server/supervisor/executor_process.h"
 #include "server/supervisor/warm_plan.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Thread-safe.
 class ExecutorPool {
@@ -125,6 +125,6 @@ class ExecutorPool {
   std::thread thread_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 absl::StatusOr<std::unique_ptr<Executor>> SharedExecutors::Take(
     const Concurrency& concurrency, const std::vector<uint32_t>& devices,
@@ -77,4 +77,4 @@ void SharedExecutors::Retain(const std::vector<Concurrency>& tenants) {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -20,7 +20,7 @@
 #include "server/supervisor/mps_servers.h"
 #include "server/tenants/concurrency.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Executors of tenants that share MPS servers. An executor becomes a client of
 // its group's server when it starts, so those that wait are kept apart by group
@@ -78,6 +78,6 @@ class SharedExecutors {
   std::set<uint32_t> unusable_ ABSL_GUARDED_BY(mutex_);  // devices
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_SHARED_EXECUTORS_H_

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Decides on which devices executors wait for sessions. An executor has a
 // context on one device, and serves only sessions that may use that device,
@@ -47,6 +47,6 @@ class WarmPlan {
   Devices demand_ = {0};  // most recent first, each once
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_WARM_PLAN_H_

@@ -304,7 +304,7 @@ void CollectAccounts(const MetricSources& sources, MetricFamilies* families) {
 MetricFamilies DaemonMetrics::Collect() {
   MetricFamilies families;
   families.AddGauge("holdfast_build_info", "The daemon's version, in a label.")
-      .Add(1, {{"version", kVersion}});
+      .Add(1, {{"version", server::kVersion}});
   CollectDevices(&families);
   CollectSessions(&families);
   CollectMemory(&families);
@@ -521,7 +521,8 @@ void DaemonMetrics::CollectExecution(MetricFamilies* families) {
 }
 
 void DaemonMetrics::CollectExecutors(MetricFamilies* families) {
-  const ExecutorPool::Statistics pool = sources_.executors.statistics();
+  const supervisor::ExecutorPool::Statistics pool =
+      sources_.executors.statistics();
   families
       ->AddGauge("holdfast_executors_waiting",
                  "Executors that are warm and wait for a session.")

@@ -21,13 +21,13 @@ namespace holdfast {
 
 // The parts of the supervisor that metrics and the status page tell of.
 struct MetricSources {
-  const SessionRegistry& sessions;
-  ExecutorPool& executors;
+  const supervisor::SessionRegistry& sessions;
+  supervisor::ExecutorPool& executors;
   const CompilerPool& compilers;
   const CompileCache& cache;
   const DiskCache& disk_cache;
-  const MemoryLedger& ledger;
-  const DeviceMemory& memory;
+  const supervisor::MemoryLedger& ledger;
+  const supervisor::DeviceMemory& memory;
   const ExecutionTotals& totals;
   const TenantTable& tenants;
   const CallMetrics& calls;

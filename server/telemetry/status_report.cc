@@ -163,7 +163,7 @@ std::string StatusReport::Json() {
   const CompileCache::Statistics cache = sources_.cache.statistics();
   const ExecutionCounts counts = sources_.totals.Sum();
   nlohmann::json status = {
-      {"version", kVersion},
+      {"version", server::kVersion},
       {"uptime_seconds", absl::ToDoubleSeconds(now - started_)},
       {"devices", Devices(sources_, totals)},
       {"host_memory",

@@ -26,7 +26,7 @@
 #include "server/process/spawner.h"
 #include "tests/testing/status_matchers.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 using holdfast::testing::StatusIs;
@@ -108,7 +108,7 @@ class SharedExecutorsTest : public ::testing::Test {
   MemoryLedger ledger_{0};
   DeviceMemory memory_;
   ExportRegistry exports_;
-  CollectionTable collections_;
+  collections::CollectionTable collections_;
   DescriptorStore kept_;
   ExecutionTotals totals_;
   SharePacer pacer_;
@@ -166,11 +166,13 @@ TEST_F(SharedExecutorsTest, ALaterGroupHasNoneWaitOnADeviceThatIsNotUsable) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 int main(int argc, char** argv) {
-  if (argc == 2 && absl::StartsWith(argv[1], holdfast::kBehaviour)) {
-    holdfast::Behave(argv[1] + std::strlen(holdfast::kBehaviour));
+  if (argc == 2 &&
+      absl::StartsWith(argv[1], holdfast::supervisor::kBehaviour)) {
+    holdfast::supervisor::Behave(argv[1] +
+                                 std::strlen(holdfast::supervisor::kBehaviour));
   }
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

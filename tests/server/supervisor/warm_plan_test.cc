@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 using Devices = WarmPlan::Devices;
@@ -65,4 +65,4 @@ TEST(WarmPlanTest, NoExecutorWaitsOnAForgottenDeviceUntilItIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
