@@ -32,6 +32,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/utf8.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
+#include "proto/metadata.h"
 #include "proto/protocol_limits.h"
 
 namespace holdfast {
@@ -448,7 +449,7 @@ absl::Status Session::Close() {
   StagingRing::Close(*state_);
   state_->queue.Close();
   grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token", state_->token);
+  context.AddMetadata(kSessionTokenKey.name, state_->token);
   context.set_deadline(absl::ToChronoTime(absl::Now() + kCloseTimeout));
   v1::CloseSessionResponse response;
   const grpc::Status status =

@@ -6,13 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/cpp/connection/rpc_status.h"
+#include "proto/metadata.h"
 
 namespace holdfast {
 namespace {
 
 constexpr char kExecuteMethod[] = "/holdfast.v1.CommandService/Execute";
-constexpr char kRings[] = "holdfast-rings";
-constexpr char kStepTimes[] = "holdfast-step-times";
 
 // Messages and the end of the call wake the thread that waits; it also looks by
 // itself, in case that they do not.
@@ -36,15 +35,15 @@ ExecuteStream::ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
     rings_ = std::move(options.rings);
     return;
   }
-  context_.AddMetadata("holdfast-session-token", options.session_token);
+  context_.AddMetadata(kSessionTokenKey.name, options.session_token);
   if (options.rings != nullptr) {
-    context_.AddMetadata(kRings, options.ring_token);
+    context_.AddMetadata(kRingsKey.name, options.ring_token);
   }
-  if (options.step_times) context_.AddMetadata(kStepTimes, "1");
+  if (options.step_times) context_.AddMetadata(kStepTimesKey.name, "1");
   call_ = std::make_unique<Call>(std::move(channel), kExecuteMethod, context_);
   if (options.rings == nullptr) return;
   call_->AwaitInitialMetadata();
-  if (context_.GetServerInitialMetadata().count(kRings) == 0) return;
+  if (context_.GetServerInitialMetadata().count(kRingsKey.name) == 0) return;
   rings_ = std::move(options.rings);
   end_ = std::thread([this] { AwaitEnd(); });
 }

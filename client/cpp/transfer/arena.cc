@@ -17,6 +17,7 @@
 #include "core/base/populate.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
+#include "proto/metadata.h"
 
 namespace holdfast {
 namespace {
@@ -122,7 +123,7 @@ absl::Status Arena::TryRegister(int fd) {
   request.set_arena(handle_);
   request.set_size(size());
   grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token", session_->token);
+  context.AddMetadata(kSessionTokenKey.name, session_->token);
   v1::RegisterArenaResponse response;
   return session_->queue.Explain(ToStatus(session_->transfers->RegisterArena(
                                      &context, request, &response)),

@@ -17,6 +17,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/time/time.h"
+#include "proto/metadata.h"
 #include "proto/protocol_limits.h"
 #include "server/relay/shared_blocks.h"
 #include "server/rpc/malformed_request.h"
@@ -79,7 +80,7 @@ HostedExecutor::~HostedExecutor() {
 }
 
 void HostedExecutor::Authorize(grpc::ClientContext* context) {
-  context->AddMetadata("holdfast-session-token",
+  context->AddMetadata(kSessionTokenKey.name,
                        absl::BytesToHexString(HostedSession::token()));
 }
 

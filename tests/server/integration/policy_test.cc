@@ -26,6 +26,7 @@
 #include "client/cpp/connection/bearer_token.h"
 #include "core/base/sanitizer.h"
 #include "holdfast/v1/admin.grpc.pb.h"
+#include "proto/metadata.h"
 #include "server/tenants/policy_file.h"
 #include "tests/fuzz/engine/byte_mutator.h"
 #include "tests/server/integration/daemon_fixture.h"
@@ -364,7 +365,7 @@ sessions = 4
   // Makes a call with a token over a connection.
   static StatusCode ListWith(const Channel& channel, const std::string& token) {
     grpc::ClientContext context;
-    context.AddMetadata("authorization", "Bearer " + token);
+    context.AddMetadata(kAuthorizationKey.name, "Bearer " + token);
     v1::ListSessionsResponse response;
     return v1::SessionService::NewStub(channel)
         ->ListSessions(&context, {}, &response)

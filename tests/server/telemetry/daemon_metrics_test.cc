@@ -28,6 +28,7 @@
 #include "core/base/handle.h"
 #include "holdfast/v1/devices.grpc.pb.h"
 #include "nlohmann/json.hpp"
+#include "proto/metadata.h"
 #include "tests/server/integration/daemon_fixture.h"
 #include "tests/server/telemetry/metrics_text.h"
 #include "tests/server/testing/http_client.h"
@@ -223,7 +224,7 @@ TEST_F(DaemonMetricsTest, CountsCallsByMethodAndStatus) {
   for (int i = 0; i < 3; ++i) {
     grpc::ClientContext context;
     v1::CloseSessionResponse response;
-    context.AddMetadata("holdfast-session-token", std::string(32, '0'));
+    context.AddMetadata(kSessionTokenKey.name, std::string(32, '0'));
     EXPECT_EQ(v1::SessionService::NewStub(unix_)
                   ->CloseSession(&context, {}, &response)
                   .error_code(),
