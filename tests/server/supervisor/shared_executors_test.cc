@@ -165,6 +165,38 @@ TEST_F(SharedExecutorsTest, ALaterGroupHasNoneWaitOnADeviceThatIsNotUsable) {
   EXPECT_TRUE(AwaitStarts(1, 3));
 }
 
+TEST_F(SharedExecutorsTest, AGroupBeginsOnADeviceOfItsFirstSession) {
+  SharedExecutors shared(servers_, Starter(), /*warm=*/0);
+  ASSERT_OK(shared.Take(group_, {3, 1}, absl::Now() + kHang));
+  absl::MutexLock lock(&mutex_);
+  EXPECT_EQ(devices_started_, std::vector<uint32_t>{3});
+}
+
+TEST_F(SharedExecutorsTest, ExecutorsAreCountedByGroupUntilThatIsGone) {
+  SharedExecutors shared(servers_, Starter(), /*warm=*/0);
+  EXPECT_TRUE(shared.statistics().empty());
+  const Concurrency quarter = {.group = "g", .thread_percentage = 25};
+  ASSERT_OK(shared.Take(group_, {0}, absl::Now() + kHang));
+  ASSERT_OK(shared.Take(quarter, {0}, absl::Now() + kHang));
+  ASSERT_OK(shared.Take({.group = "h"}, {0}, absl::Now() + kHang));
+  Break(1);
+  EXPECT_FALSE(shared.Take(quarter, {1}, absl::Now() + kHang).ok());
+  auto by_group = shared.statistics();
+  EXPECT_EQ(by_group["g"].started, 2u);
+  EXPECT_EQ(by_group["g"].failed, 1u);
+  EXPECT_TRUE(by_group["g"].failing);
+  EXPECT_EQ(by_group["h"].started, 1u);
+  EXPECT_FALSE(by_group["h"].failing);
+  // One of the group's pools ends, and its sums stay.
+  shared.Retain({group_});
+  by_group = shared.statistics();
+  EXPECT_EQ(by_group["g"].started, 2u);
+  EXPECT_FALSE(by_group["g"].failing);
+  EXPECT_FALSE(by_group.contains("h"));
+  shared.Retain({});
+  EXPECT_TRUE(shared.statistics().empty());
+}
+
 }  // namespace
 }  // namespace holdfast
 
