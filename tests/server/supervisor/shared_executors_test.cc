@@ -41,9 +41,12 @@ constexpr absl::Duration kHang = absl::Seconds(30);
     std::ofstream(absl::StrCat(getenv("CUDA_MPS_PIPE_DIRECTORY"), "/control"));
   } else {
     internal::FromExecutor ready;
-    v1::Device& device = *ready.mutable_ready()->add_devices();
-    device.set_name("a device");
-    device.set_total_memory(1 << 30);
+    for (uint32_t ordinal = 0; ordinal < 4; ++ordinal) {
+      v1::Device& device = *ready.mutable_ready()->add_devices();
+      device.set_ordinal(ordinal);
+      device.set_name("a device");
+      device.set_total_memory(1 << 30);
+    }
     static_cast<void>(channel.Send(ready));
   }
   internal::ToExecutor request;
@@ -163,6 +166,14 @@ TEST_F(SharedExecutorsTest, ALaterGroupHasNoneWaitOnADeviceThatIsNotUsable) {
                        shared.Take(group_, {1}, absl::Now() + kHang));
   // It and the two that wait; else one would wait on device 0.
   EXPECT_TRUE(AwaitStarts(1, 3));
+}
+
+TEST_F(SharedExecutorsTest, OneWaitsOnAReadyDeviceWhileItsOwnIsNot) {
+  SharedExecutors shared(servers_, Starter(), /*warm=*/1);
+  shared.SetUsable(1, false);
+  ASSERT_OK(shared.Take(group_, {0}, absl::Now() + kHang));
+  shared.SetUsable(0, false);
+  EXPECT_TRUE(AwaitStarts(2, 1));
 }
 
 TEST_F(SharedExecutorsTest, AGroupBeginsOnADeviceOfItsFirstSession) {
