@@ -428,6 +428,7 @@ struct Daemon::Parts {
                     }}),
         sources{sessions,
                 executors,
+                shared_executors,
                 compilers,
                 cache,
                 disk_cache,
@@ -569,17 +570,31 @@ struct Daemon::Parts {
     supervisor::ExecutorProcess::Services services =
         ExecutorServices(start.device);
     services.shares_server = true;
-    // Its control daemon runs at least as long as it does.
-    services.died = [died = std::move(services.died), pipes = start.pipes](
-                        const std::vector<uint32_t>& devices) {
-      died(devices);
-    };
+    // Its control daemon runs at least as long as it does, and nobody else has
+    // the server's user before the pipes are gone.
+    services.died =
+        [died = std::move(services.died), user, pipes = start.pipes](
+            const std::vector<uint32_t>& devices) { died(devices); };
     return supervisor::ExecutorProcess::Start(
         spawner, OnDevice(std::move(arguments), start.device),
         {.namespaces = NamespacesOf(ExecutorRole(config.device)),
          .environment = start.environment,
          .user = std::move(user)},
         services);
+  }
+
+  // Gives back the users of groups that are gone, once their executors have
+  // ended.
+  void RetainGroupUsers(const std::vector<Concurrency>& sharing) {
+    absl::MutexLock lock(&group_users_mutex);
+    for (auto it = group_users.begin(); it != group_users.end();) {
+      const auto entry = it++;
+      const bool wanted = std::any_of(sharing.begin(), sharing.end(),
+                                      [&](const Concurrency& tenant) {
+                                        return tenant.group == entry->first;
+                                      });
+      if (!wanted) group_users.erase(entry);
+    }
   }
 
   absl::StatusOr<std::unique_ptr<supervisor::Executor>> TakeExecutor(
@@ -638,12 +653,10 @@ struct Daemon::Parts {
     HOLDFAST_ASSIGN_OR_RETURN(const Policy policy, ReadPolicy(config.policy));
     if (NeedsDevices(policy)) AwaitDevices();
     HOLDFAST_RETURN_IF_ERROR(tenants.Apply(policy));
-    std::vector<Concurrency> sharing;
-    for (const TenantPolicy& tenant : policy.tenants) {
-      if (tenant.concurrency.shared()) sharing.push_back(tenant.concurrency);
-    }
+    const std::vector<Concurrency> sharing = SharingOf(policy);
     shared_executors.Retain(sharing);
     mps.Retain(sharing);
+    RetainGroupUsers(sharing);
     return absl::OkStatus();
   }
 
