@@ -44,8 +44,8 @@ constexpr size_t kMaxWaitingBytes = size_t{1} << 20;
 constexpr absl::Duration kLastTake = absl::Seconds(5);
 
 // RESOURCE_EXHAUSTED: the machine, or the daemon's limits, allow no more.
-absl::Status StartThread(const Session& session, std::function<void()> run,
-                         std::thread* thread) {
+absl::Status StartThread(const supervisor::Session& session,
+                         std::function<void()> run, std::thread* thread) {
   try {
     *thread = std::thread(std::move(run));
     return absl::OkStatus();
@@ -72,7 +72,7 @@ std::vector<absl::string_view> PartsOf(const grpc::ByteBuffer& message,
 
 ExecuteCall::ExecuteCall(grpc::CallbackServerContext* context,
                          const std::string& method,
-                         std::shared_ptr<Session> session,
+                         std::shared_ptr<supervisor::Session> session,
                          std::shared_ptr<void> place, StallGuard& stall_guard)
     : context_(*context),
       method_(method),

@@ -13,7 +13,7 @@ namespace holdfast {
 
 ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
                              const std::string& method,
-                             std::shared_ptr<Session> session,
+                             std::shared_ptr<supervisor::Session> session,
                              std::shared_ptr<grpc::Channel> executor,
                              std::unique_ptr<TransferRelay> relay,
                              StallGuard& stall_guard, CallThreads& threads)

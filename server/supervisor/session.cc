@@ -22,7 +22,7 @@
 #include "server/rpc/status_conversion.h"
 #include "server/supervisor/session_quota.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // To notice that a client has left.
@@ -586,4 +586,4 @@ void Session::Close(const std::string& reason, absl::Duration stop_time) {
          reason.empty() ? "" : ": ", reason);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -45,7 +45,7 @@
 #include "server/supervisor/fault_history.h"
 #include "server/supervisor/session_recovery.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Thread-safe.
 class Session {
@@ -329,6 +329,6 @@ class Session {
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_H_

@@ -18,7 +18,7 @@
 #include "server/supervisor/idle_suspension.h"
 #include "server/supervisor/session_holdings.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // The test's handle on an executor.
@@ -456,4 +456,4 @@ TEST_F(SessionRegistryTest, ASessionIsTakenUpByOneClientAtATime) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

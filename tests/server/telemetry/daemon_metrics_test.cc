@@ -220,6 +220,28 @@ TEST_F(DaemonMetricsTest, ShowsTheAccountOfATenantBesideItsQuota) {
   EXPECT_EQ(samples.at("holdfast_tenant_sessions{tenant=\"team-a\"}"), 2);
 }
 
+TEST_F(DaemonMetricsTest, CountsExecutorsOfAGroupApart) {
+  const std::string policy = daemon_.directory() + "/policy.toml";
+  std::ofstream(policy) << "[groups.inference]\nconcurrency = \"shared\"\n"
+                           "[tenants.team-a]\nusers = ["
+                        << geteuid() << "]\ngroup = \"inference\"\n";
+  const DaemonProcess daemon({"--metrics-address=127.0.0.1:0",
+                              "--policy=" + policy, "--warm-executors=0"});
+  const TestSession session(daemon.Unix());
+  const auto samples =
+      Samples(HttpGet(daemon.metrics_address(), "/metrics").body);
+  const auto of_group = [&](const std::string& metric) {
+    return samples.at(metric + "{group=\"inference\"}");
+  };
+  EXPECT_EQ(of_group("holdfast_executors_started_total"), 1);
+  EXPECT_EQ(of_group("holdfast_executor_start_failures_total"), 0);
+  EXPECT_EQ(of_group("holdfast_executors_can_start"), 1);
+  EXPECT_EQ(of_group("holdfast_executors_waiting"), 0);
+  EXPECT_EQ(of_group("holdfast_executors_lost_waiting_total"), 0);
+  // The one that the daemon learns its devices from.
+  EXPECT_EQ(samples.at("holdfast_executors_started_total"), 1);
+}
+
 TEST_F(DaemonMetricsTest, CountsCallsByMethodAndStatus) {
   for (int i = 0; i < 3; ++i) {
     grpc::ClientContext context;
