@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -63,6 +62,7 @@
 #include "server/supervisor/device_choice.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor_pool.h"
+#include "server/supervisor/group_users.h"
 #include "server/supervisor/idle_suspension.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/mps_servers.h"
@@ -336,6 +336,7 @@ struct Daemon::Parts {
              .warm = config.warm_executors,
              .on_health =
                  [this](bool startable) { health.SetExecutors(startable); }}),
+        group_users([&spawner] { return spawner.TakeUser(); }),
         mps({.on_gpus =
                  ExecutorRole(config.device) == SandboxRole::kCudaExecutor,
              .control_daemon =
@@ -553,20 +554,13 @@ struct Daemon::Parts {
             }};
   }
 
-  // An executor that is a client of its group's MPS server. All of a group have
-  // one user, since a server has clients of one user only.
+  // An executor that is a client of its group's MPS server.
   absl::StatusOr<std::unique_ptr<supervisor::ExecutorProcess>> StartShared(
       const Config& config, Spawner& spawner,
       std::vector<std::string> arguments,
       const supervisor::SharedExecutors::Start& start) {
     arguments.push_back(absl::StrCat("--mps-pipe-directory=", *start.pipes));
-    std::shared_ptr<const UserRange::Lease> user;
-    {
-      absl::MutexLock lock(&group_users_mutex);
-      auto& of_group = group_users[start.group];
-      if (of_group == nullptr) of_group = spawner.TakeUser();
-      user = of_group;
-    }
+    supervisor::GroupUsers::Lease user = group_users.Of(start.group);
     supervisor::ExecutorProcess::Services services =
         ExecutorServices(start.device);
     services.shares_server = true;
@@ -581,20 +575,6 @@ struct Daemon::Parts {
          .environment = start.environment,
          .user = std::move(user)},
         services);
-  }
-
-  // Gives back the users of groups that are gone, once their executors have
-  // ended.
-  void RetainGroupUsers(const std::vector<Concurrency>& sharing) {
-    absl::MutexLock lock(&group_users_mutex);
-    for (auto it = group_users.begin(); it != group_users.end();) {
-      const auto entry = it++;
-      const bool wanted = std::any_of(sharing.begin(), sharing.end(),
-                                      [&](const Concurrency& tenant) {
-                                        return tenant.group == entry->first;
-                                      });
-      if (!wanted) group_users.erase(entry);
-    }
   }
 
   absl::StatusOr<std::unique_ptr<supervisor::Executor>> TakeExecutor(
@@ -656,7 +636,7 @@ struct Daemon::Parts {
     const std::vector<Concurrency> sharing = SharingOf(policy);
     shared_executors.Retain(sharing);
     mps.Retain(sharing);
-    RetainGroupUsers(sharing);
+    group_users.Retain(sharing);
     return absl::OkStatus();
   }
 
@@ -732,11 +712,8 @@ struct Daemon::Parts {
   ExportRegistry exports;
   std::unique_ptr<DescriptorServer> descriptors;
   supervisor::ExecutorPool executors;
-  absl::Mutex group_users_mutex;
-  // By group.
-  std::map<std::string, std::shared_ptr<const UserRange::Lease>> group_users
-      ABSL_GUARDED_BY(group_users_mutex);
-  supervisor::MpsServers mps;
+  supervisor::GroupUsers group_users;
+  MpsServers mps;
   supervisor::SharedExecutors shared_executors;
   CompilerPool compilers;
   DiskCache disk_cache;
