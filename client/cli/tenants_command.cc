@@ -15,7 +15,7 @@
 #include "absl/strings/strip.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/quota_flags.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 #include "client/cpp/tenants/tenants.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"

@@ -6,9 +6,9 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "client/cpp/arena.h"
 #include "client/cpp/session_state.h"
-#include "client/cpp/transfer.h"
+#include "client/cpp/transfer/arena.h"
+#include "client/cpp/transfer/transfer.h"
 #include "core/base/descriptor_socket.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/launch_attributes.h"
 
-#include "client/cpp/wire_writer.h"
+#include "client/cpp/submission/wire_writer.h"
 
 namespace holdfast {
 

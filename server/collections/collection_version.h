@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "core/base/collection_limits.h"
 #include "holdfast/v1/collection_commands.pb.h"
-#include "server/executor/quota.h"
+#include "server/executor/account/quota.h"
 #include "server/sharing/export_registry.h"
 
 namespace holdfast {

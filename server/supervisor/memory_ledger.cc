@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "server/executor/account.h"
+#include "server/executor/account/account.h"
 
 namespace holdfast {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "client/cpp/daemon_stubs.h"
+#include "client/cpp/compile/program.h"
+#include "client/cpp/connection/daemon_stubs.h"
+#include "client/cpp/connection/rpc_status.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/program.h"
-#include "client/cpp/rpc_status.h"
 #include "client/cpp/session.h"
 #include "core/base/error_detail.h"
 #include "core/base/handle.h"

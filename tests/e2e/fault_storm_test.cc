@@ -22,9 +22,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/fault.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/program.h"
 #include "client/cpp/session.h"
 #include "tests/server/testing/daemon_process.h"
 

@@ -30,7 +30,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cpp/collection/collections.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 #include "core/base/unique_fd.h"
 #include "tests/e2e/sharing_storm_board.h"
 #include "tests/server/testing/daemon_process.h"

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/cpp/polled_call.h"
-#include "client/cpp/rpc_status.h"
+#include "client/cpp/connection/polled_call.h"
+#include "client/cpp/connection/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "grpcpp/client_context.h"

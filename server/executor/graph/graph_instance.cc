@@ -9,7 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/executor/graph/node_parameters.h"
-#include "server/executor/resources.h"
+#include "server/executor/resources/resources.h"
 
 namespace holdfast::executor {
 namespace {

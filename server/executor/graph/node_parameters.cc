@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "server/executor/copy_operands.h"
-#include "server/executor/fill_operands.h"
-#include "server/executor/launch_operands.h"
-#include "server/executor/resources.h"
+#include "server/executor/command/copy_operands.h"
+#include "server/executor/command/fill_operands.h"
+#include "server/executor/command/launch_operands.h"
+#include "server/executor/resources/resources.h"
 #include "server/executor/sharing/semaphore_operands.h"
 
 namespace holdfast::executor {

@@ -29,7 +29,7 @@
 #include "core/cuda/event.h"
 #include "core/cuda/stream.h"
 #include "holdfast/internal/executor.pb.h"
-#include "server/executor/mark_pool.h"
+#include "server/executor/submission/mark_pool.h"
 
 namespace holdfast::executor {
 

@@ -17,7 +17,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/arena.h"
-#include "server/executor/command_handlers.h"
+#include "server/executor/command/command_handlers.h"
 #include "server/executor/graph/graph_instance.h"
 #include "server/executor/recovery/journal_step.h"
 #include "server/executor/recovery/module_variables.h"

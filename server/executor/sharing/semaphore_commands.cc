@@ -10,7 +10,7 @@
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
 #include "core/cuda/stream_value.h"
-#include "server/executor/command_handlers.h"
+#include "server/executor/command/command_handlers.h"
 #include "server/executor/sharing/semaphore_operands.h"
 #include "server/executor/sharing/semaphore_waits.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/wire_writer.h"
+#include "client/cpp/submission/wire_writer.h"
 
 #include <gtest/gtest.h>
 

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "client/cpp/arena.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/graph/nested_nodes.h"
 #include "client/cpp/graph/rebind.h"
 #include "client/cpp/graph/stream_capture.h"
-#include "client/cpp/program.h"
+#include "client/cpp/transfer/arena.h"
 #include "core/base/status_macros.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"

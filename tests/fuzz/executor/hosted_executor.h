@@ -10,8 +10,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "server/executor/descriptor_inbox.h"
-#include "server/executor/transfer_service.h"
+#include "server/executor/service/descriptor_inbox.h"
+#include "server/executor/transfer/transfer_service.h"
 #include "tests/fuzz/executor/hosted_session.h"
 
 namespace holdfast::fuzz {

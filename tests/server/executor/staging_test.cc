@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who gets page-locked blocks, and what becomes of them.
-#include "server/executor/staging.h"
+#include "server/executor/transfer/staging.h"
 
 #include <thread>
 #include <vector>
 
-#include "server/executor/inline_space.h"
+#include "server/executor/command/inline_space.h"
 #include "tests/testing/fault_injecting_driver.h"
 #include "tests/testing/software_driver.h"
 #include "tests/testing/status_matchers.h"

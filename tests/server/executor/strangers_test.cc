@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/base/descriptor_socket.h"
-#include "server/executor/descriptor_inbox.h"
+#include "server/executor/service/descriptor_inbox.h"
 #include "server/rpc/connection_limits.h"
 #include "server/rpc/unix_socket.h"
 #include "tests/server/executor/executor_fixture.h"

@@ -23,7 +23,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "client/cpp/bearer_token.h"
+#include "client/cpp/connection/bearer_token.h"
 #include "core/base/sanitizer.h"
 #include "holdfast/v1/admin.grpc.pb.h"
 #include "server/tenants/policy_file.h"
