@@ -489,6 +489,27 @@ TEST(UpgradeTest, ASessionWithoutAClientIsTakenUpAfterwards) {
   EXPECT_EQ((*again)->Synchronize(), absl::OkStatus());
 }
 
+// Another client that names the session.
+absl::Status TakeUp(const Session& session, const std::string& address) {
+  return Session::Attach(*Daemon::Connect(address), session.id()).status();
+}
+
+TEST(UpgradeTest, ASessionWhoseClientComesBackIsNotTakenUpAfterwards) {
+  const DaemonProcess daemon({"--detached-session-limit=10m"});
+  auto session = Session::Open(
+      {.address = daemon.address(), .detached_lifetime = absl::Minutes(5)});
+  ASSERT_TRUE(session.ok()) << session.status();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_NO_FATAL_FAILURE(UpgradeOnce(daemon));
+    // Whether it is back already or not.
+    const absl::Status refused = TakeUp(**session, daemon.address());
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_TRUE(absl::StrContains(refused.message(), "has a client"))
+        << refused;
+  }
+  EXPECT_EQ((*session)->Synchronize(), absl::OkStatus());
+}
+
 TEST(UpgradeTest, IsRefusedWhereASessionWouldLoseMemoryAndAllGoesOn) {
   const DaemonProcess daemon;
   Client client({.address = daemon.address()});
