@@ -38,6 +38,7 @@
 #include "server/health/health.h"
 #include "server/process/sandbox/policy.h"
 #include "server/restart/descriptor_store.h"
+#include "server/restart/keeper_watch.h"
 #include "server/restart/kept_state.h"
 #include "server/restart/restore.h"
 #include "server/restart/upgrade.h"
@@ -389,6 +390,7 @@ struct Daemon::Parts {
                         return TakeExecutor(tenant, devices, deadline);
                       }}),
         idle_suspension(sessions, config.suspend_idle),
+        arguments(successor.arguments()),
         upgrade(std::move(successor), sessions, kept),
         tenant_admin(tenants, sessions, collections),
         session_service(sessions, callers, threads, ledger, exports,
@@ -721,6 +723,7 @@ struct Daemon::Parts {
   ProgramCompiler program_compiler;
   supervisor::SessionRegistry sessions;
   supervisor::IdleSuspension idle_suspension;
+  const std::vector<std::string> arguments;  // of this process
   DaemonUpgrade upgrade;
   TenantAdmin tenant_admin;
   CallThreads threads{kMaxWaitingCalls};
@@ -741,6 +744,7 @@ struct Daemon::Parts {
   std::thread expiry;    // closes sessions whose time is up
   std::thread prestart;  // of the first compiler worker
   std::unique_ptr<Watchdog> watchdog;
+  std::unique_ptr<KeeperWatch> keeper_watch;  // if a keeper has started it
 };
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
@@ -774,6 +778,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
       server->SetHealthOf(absl::StrCat("holdfast.device.", device), serving);
     }
   });
+  if (inheritance.keeper.valid()) {
+    parts->keeper_watch = std::make_unique<KeeperWatch>(
+        std::move(inheritance.keeper), parts->arguments, parts->kept);
+  }
   std::unique_ptr<Daemon> daemon(
       new Daemon(config, spawner, events, std::move(parts)));
   daemon->Announce();
@@ -803,6 +811,7 @@ Daemon::Daemon(const Config& config, Spawner& spawner, StopEvents& events,
 Daemon::~Daemon() {
   spawner_.OnGone(nullptr);
   parts_->health.Watch(nullptr);
+  parts_->keeper_watch = nullptr;
   parts_->watchdog = nullptr;
   parts_->metrics_server = nullptr;
   parts_->server->Shutdown(absl::Now() + kLastCalls);
@@ -856,6 +865,7 @@ absl::Status Daemon::MakeWay() {
     // First, since servers of control daemons do not end with the spawner.
     parts_->mps.End();
     spawner_.Kill();
+    if (parts_->keeper_watch != nullptr) parts_->keeper_watch->PassOn();
   });
 }
 
@@ -899,6 +909,7 @@ absl::Status Daemon::Run() {
           : absl::OkStatus();
   if (!failed.ok()) parts_->EndUnchanged(failed);
   const bool drained = event == StopEvents::Event::kSignal && Drain();
+  parts_->keeper_watch = nullptr;  // Nothing is left to keep.
   NotifyServiceManager("STOPPING=1");
   parts_->sessions.Drain(nullptr);
   parts_->sessions.CloseAll(
