@@ -15,8 +15,10 @@ namespace holdfast::supervisor {
 // were asked for most recently. Not thread-safe.
 class WarmPlan {
  public:
-  // `warm`: executors to keep waiting, on all devices together.
-  explicit WarmPlan(size_t warm) : warm_(warm) {}
+  // `warm`: executors to keep waiting, on all devices together; on the device
+  // `first` until another one is asked for.
+  explicit WarmPlan(size_t warm, uint32_t first = 0)
+      : warm_(warm), demand_{first} {}
 
   using Devices = std::vector<uint32_t>;
 
@@ -44,7 +46,7 @@ class WarmPlan {
 
  private:
   const size_t warm_;
-  Devices demand_ = {0};  // most recent first, each once
+  Devices demand_;  // most recent first, each once
 };
 
 }  // namespace holdfast::supervisor

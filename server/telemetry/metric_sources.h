@@ -13,6 +13,7 @@
 #include "server/supervisor/executor_pool.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
+#include "server/supervisor/shared_executors.h"
 #include "server/telemetry/call_metrics.h"
 #include "server/telemetry/execution_totals.h"
 #include "server/tenants/tenant_table.h"
@@ -23,6 +24,7 @@ namespace holdfast {
 struct MetricSources {
   const supervisor::SessionRegistry& sessions;
   supervisor::ExecutorPool& executors;
+  const supervisor::SharedExecutors& shared_executors;
   const CompilerPool& compilers;
   const CompileCache& cache;
   const DiskCache& disk_cache;

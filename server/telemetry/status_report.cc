@@ -139,6 +139,14 @@ Json Rates(const RateWindow::Since& since, const ExecutionCounts& now) {
           {"copied_bytes", std::move(copied)}};
 }
 
+size_t WaitingExecutors(const MetricSources& sources) {
+  size_t waiting = sources.executors.statistics().waiting;
+  for (const auto& [group, pool] : sources.shared_executors.statistics()) {
+    waiting += pool.waiting;
+  }
+  return waiting;
+}
+
 void AddSessions(const MetricSources& sources, bool list, Json* status) {
   Json sessions = Json::array();
   std::map<std::string, uint64_t> states;
@@ -176,7 +184,7 @@ std::string StatusReport::Json() {
         {"misses", cache.misses},
         {"entries", cache.entries},
         {"bytes", cache.bytes}}},
-      {"executors", {{"waiting", sources_.executors.statistics().waiting}}},
+      {"executors", {{"waiting", WaitingExecutors(sources_)}}},
       {"connections", sources_.connections()},
       {"refusals", sources_.calls.refused()},
   };

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "grpcpp/server_builder.h"
+#include "proto/metadata.h"
 #include "tests/client/cpp/command_answers.h"
 
 namespace holdfast {
@@ -96,7 +97,7 @@ class FakeDaemon::Commands : public v1::CommandService::Service {
       rings = fake_->rings_.get();
     }
     if (rings != nullptr) {
-      context->AddInitialMetadata("holdfast-rings", "taken");
+      context->AddInitialMetadata(kRingsKey.name, "taken");
     }
     stream->SendInitialMetadata();
     if (rings != nullptr) {

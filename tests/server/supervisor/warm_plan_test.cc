@@ -27,6 +27,11 @@ TEST(WarmPlanTest, TheFirstDeviceIsWarmUntilAnotherIsAskedFor) {
   EXPECT_EQ(Start(plan, {}), 2u);
 }
 
+TEST(WarmPlanTest, AnotherDeviceCanBeTheFirst) {
+  const WarmPlan plan(1, 3);
+  EXPECT_EQ(Start(plan, {}), 3u);
+}
+
 TEST(WarmPlanTest, SeveralAreSharedOutAmongTheDevicesAskedForLast) {
   WarmPlan plan(2);
   EXPECT_EQ(Start(plan, {0}), 0u);
