@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/cpp/admin/admin.h"
 #include "client/cpp/connection/daemon.h"
 #include "client/cpp/fault.h"
@@ -42,6 +44,18 @@ internal::Fault IllegalAddress() {
   fault.mutable_error()->set_message("an illegal memory access");
   fault.set_kernel("scatter");
   return fault;
+}
+
+// Blocks until the daemon has the KeepAlive stream of its only session, over
+// which it tells the client what happens; Open does not wait for that.
+void AwaitKeepAlive(Daemon& daemon) {
+  while (true) {
+    const auto sessions = daemon.Sessions();
+    ASSERT_OK(sessions);
+    ASSERT_EQ(sessions->size(), 1u);
+    if (!sessions->front().has_ends()) return;
+    absl::SleepFor(absl::Milliseconds(1));
+  }
 }
 
 // A daemon with this policy, and a client that is connected to it.
@@ -111,6 +125,7 @@ TEST(InProcessTest, ClientIsToldWhyAnOperatorEndsItsSession) {
   absl::Notification told;
   pair.services.SetOnStop([&told] { told.WaitForNotification(); });
   ASSERT_OK_AND_ASSIGN(const auto session, pair.Open());
+  AwaitKeepAlive(*pair.daemon);
   auto ended = std::async(std::launch::async, [&] {
     return EndSession(*pair.daemon, session->id(), "the device is needed");
   });
