@@ -9,8 +9,8 @@
 #include "client/bench/bench.h"
 #include "client/bench/kernels.h"
 #include "client/bench/workload.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/program.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::bench {

@@ -17,7 +17,7 @@
 #include "client/bench/figure.h"
 #include "client/bench/native_figures.h"
 #include "client/bench/report.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 #include "client/cpp/session.h"
 
 namespace holdfast::bench {

@@ -21,7 +21,7 @@
 #include "client/bench/kernels.h"
 #include "client/bench/nvrtc_process.h"
 #include "client/bench/workload.h"
-#include "client/cpp/program.h"
+#include "client/cpp/compile/program.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::bench {

@@ -9,7 +9,7 @@
 #include "client/bench/graph_workload.h"
 #include "client/bench/kernels.h"
 #include "client/bench/workload.h"
-#include "client/cpp/address.h"
+#include "client/cpp/connection/address.h"
 #include "client/cpp/graph/graph.h"
 #include "client/cpp/launch.h"
 #include "core/base/status_macros.h"

@@ -13,7 +13,7 @@
 #include "client/bench/grpc_echo.h"
 #include "client/bench/workload.h"
 #include "client/cli/command.h"
-#include "client/cpp/transfer_stream.h"
+#include "client/cpp/transfer/transfer_stream.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::bench {

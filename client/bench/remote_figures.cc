@@ -19,7 +19,7 @@
 #include "client/bench/kernels.h"
 #include "client/bench/workload.h"
 #include "client/cli/command.h"
-#include "client/cpp/address.h"
+#include "client/cpp/connection/address.h"
 #include "client/cpp/launch.h"
 #include "core/base/status_macros.h"
 

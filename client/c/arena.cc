@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/arena.h"
+#include "client/cpp/transfer/arena.h"
 
 #include <utility>
 

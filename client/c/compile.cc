@@ -12,9 +12,9 @@
 #include "client/c/error.h"
 #include "client/c/handles.h"
 #include "client/c/holdfast.h"
-#include "client/cpp/compilation.h"
-#include "client/cpp/linker.h"
-#include "client/cpp/program.h"
+#include "client/cpp/compile/compilation.h"
+#include "client/cpp/compile/linker.h"
+#include "client/cpp/compile/program.h"
 #include "core/base/status_macros.h"
 
 using holdfast::c::Complete;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Daemons and their devices.
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 
 #include <algorithm>
 #include <memory>

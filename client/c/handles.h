@@ -12,17 +12,17 @@
 #include <utility>
 
 #include "client/c/holdfast.h"
-#include "client/cpp/arena.h"
 #include "client/cpp/buffer.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/compile/object_code.h"
+#include "client/cpp/connection/daemon.h"
 #include "client/cpp/event.h"
 #include "client/cpp/fence.h"
 #include "client/cpp/kernel.h"
 #include "client/cpp/module.h"
-#include "client/cpp/object_code.h"
 #include "client/cpp/session.h"
 #include "client/cpp/sharing/semaphore.h"
 #include "client/cpp/stream.h"
+#include "client/cpp/transfer/arena.h"
 
 struct hf_daemon {
   std::shared_ptr<holdfast::Daemon> daemon;

@@ -11,7 +11,7 @@
 #include "client/c/holdfast.h"
 #include "client/cpp/device.h"
 #include "client/cpp/fence.h"
-#include "client/cpp/wait_hook.h"
+#include "client/cpp/submission/wait_hook.h"
 #include "core/base/status_macros.h"
 
 using holdfast::c::Give;

@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "client/cli/json_writer.h"
 #include "client/cpp/admin/admin.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "client/cpp/compilation.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/compile/compilation.h"
+#include "client/cpp/connection/daemon.h"
 
 namespace holdfast::cli {
 

@@ -16,7 +16,7 @@
 #include "client/cli/output_flags.h"
 #include "client/cli/progress_line.h"
 #include "client/cli/source.h"
-#include "client/cpp/program.h"
+#include "client/cpp/compile/program.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {

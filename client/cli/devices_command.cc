@@ -17,7 +17,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "client/cli/json_writer.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
 

@@ -12,7 +12,7 @@
 #include "client/cli/output_flags.h"
 #include "client/cli/progress_line.h"
 #include "client/cli/source.h"
-#include "client/cpp/linker.h"
+#include "client/cpp/compile/linker.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "client/cpp/daemon.h"
-#include "client/cpp/object_code.h"
+#include "client/cpp/compile/object_code.h"
+#include "client/cpp/connection/daemon.h"
 #include "holdfast/v1/compile.pb.h"
 
 namespace holdfast::cli {

@@ -15,7 +15,7 @@
 #include "client/cli/quota_flags.h"
 #include "client/cli/usage_report.h"
 #include "client/cpp/admin/admin.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/cpp/program.h"
+#include "client/cpp/compile/program.h"
 
 namespace holdfast::cli {
 

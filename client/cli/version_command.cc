@@ -5,7 +5,7 @@
 
 #include "client/cli/json_writer.h"
 #include "client/cli/version.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 
 namespace holdfast::cli {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/argument.h"
 
-#include "client/cpp/wire_writer.h"
+#include "client/cpp/submission/wire_writer.h"
 #include "holdfast/v1/launch.pb.h"
 
 namespace holdfast {

@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <variant>
 
-#include "client/cpp/arena.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/graph/condition.h"
+#include "client/cpp/transfer/arena.h"
 
 namespace holdfast {
 

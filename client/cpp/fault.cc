@@ -4,7 +4,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
-#include "client/cpp/rpc_status.h"
+#include "client/cpp/connection/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/fault_epoch.h"
 

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/cpp/command_queue.h"
 #include "client/cpp/stream.h"
+#include "client/cpp/submission/command_queue.h"
 
 namespace holdfast {
 

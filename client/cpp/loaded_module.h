@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "client/cpp/object_code.h"
+#include "client/cpp/compile/object_code.h"
 #include "client/cpp/resource.h"
 
 namespace holdfast {

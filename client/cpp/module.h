@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/cpp/buffer.h"
+#include "client/cpp/compile/object_code.h"
 #include "client/cpp/kernel.h"
-#include "client/cpp/object_code.h"
 
 namespace holdfast {
 

@@ -15,23 +15,24 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/attach/resuming_relay.h"
 #include "client/cpp/attach/unacknowledged.h"
-#include "client/cpp/bearer_token.h"
-#include "client/cpp/channel.h"
-#include "client/cpp/daemon_stubs.h"
+#include "client/cpp/connection/bearer_token.h"
+#include "client/cpp/connection/channel.h"
+#include "client/cpp/connection/daemon_stubs.h"
+#include "client/cpp/connection/keep_alive.h"
+#include "client/cpp/connection/restart_grace.h"
+#include "client/cpp/connection/rpc_status.h"
+#include "client/cpp/connection/session_loss.h"
 #include "client/cpp/fault.h"
-#include "client/cpp/keep_alive.h"
-#include "client/cpp/restart_grace.h"
-#include "client/cpp/rpc_status.h"
-#include "client/cpp/session_loss.h"
 #include "client/cpp/session_state.h"
-#include "client/cpp/staging_ring.h"
-#include "client/cpp/transfer_stream.h"
+#include "client/cpp/transfer/staging_ring.h"
+#include "client/cpp/transfer/transfer_stream.h"
 #include "core/base/descriptor_socket.h"
 #include "core/base/fault_epoch.h"
 #include "core/base/ring_pair.h"
 #include "core/base/status_macros.h"
 #include "core/base/utf8.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
+#include "proto/metadata.h"
 #include "proto/protocol_limits.h"
 
 namespace holdfast {
@@ -194,7 +195,7 @@ ExecuteStream::Options OfferRings(const Route& route,
   auto rings =
       RingPair::Map(memory->get(), RingPair::End::kClient, kMaxResultBytes);
   const auto token =
-      HandOver(route.descriptor_path, session_token, memory->get());
+      SendFd(route.descriptor_path, session_token, memory->get());
   if (!rings.ok() || !token.ok()) return options;
   options.rings = *std::move(rings);
   options.ring_token = absl::BytesToHexString(*token);
@@ -233,7 +234,7 @@ std::unique_ptr<KeepAlive> KeepAliveOf(const Session& session,
       [address = session.daemon().address()] { return Connect(address); },
       session.token(), grace, std::move(restart),
       [state = session.state(), id = session.id()](const std::string& reason) {
-        state->queue.Lose(LostSession(id, absl::UnavailableError(reason)));
+        state->queue.Fail(LostSession(id, absl::UnavailableError(reason)));
       });
 }
 
@@ -448,7 +449,7 @@ absl::Status Session::Close() {
   StagingRing::Close(*state_);
   state_->queue.Close();
   grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token", state_->token);
+  context.AddMetadata(kSessionTokenKey.name, state_->token);
   context.set_deadline(absl::ToChronoTime(absl::Now() + kCloseTimeout));
   v1::CloseSessionResponse response;
   const grpc::Status status =

@@ -14,10 +14,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "client/cpp/command_queue.h"
 #include "client/cpp/graph/capture_registry.h"
-#include "client/cpp/handle_pool.h"
-#include "client/cpp/transfer_channels.h"
+#include "client/cpp/submission/command_queue.h"
+#include "client/cpp/submission/handle_pool.h"
+#include "client/cpp/transfer/transfer_channels.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/graph/graph.h"
 #include "client/cpp/graph/graph_text.h"
 #include "client/cpp/graph/stream_capture.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/program.h"
 #include "client/cpp/session.h"
 #include "core/base/status_macros.h"
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/graph/graph.h"
 #include "client/cpp/graph/graph_text.h"
 #include "client/cpp/graph/nested_nodes.h"
-#include "client/cpp/program.h"
 #include "client/cpp/session.h"
 #include "core/base/status_macros.h"
 

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "CLI/CLI.hpp"
-#include "client/cpp/arena.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/program.h"
 #include "client/cpp/session.h"
+#include "client/cpp/transfer/arena.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {

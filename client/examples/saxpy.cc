@@ -9,8 +9,8 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_format.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/program.h"
 #include "client/cpp/session.h"
 #include "client/examples/steps.h"
 #include "core/base/status_macros.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/program.h"
 #include "client/cpp/session.h"
 #include "core/base/status_macros.h"
 

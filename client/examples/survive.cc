@@ -22,9 +22,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/fault.h"
 #include "client/cpp/graph/graph.h"
-#include "client/cpp/program.h"
 #include "client/cpp/session.h"
 #include "core/base/status_macros.h"
 

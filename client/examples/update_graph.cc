@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "client/cpp/graph/graph.h"
-#include "client/cpp/program.h"
-#include "client/cpp/session.h"
+#include "client/cpp/holdfast.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {

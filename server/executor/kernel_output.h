@@ -21,7 +21,7 @@
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/commands.pb.h"
-#include "server/executor/result_queue.h"
+#include "server/executor/service/result_queue.h"
 
 namespace holdfast::executor {
 

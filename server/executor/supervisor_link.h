@@ -18,7 +18,7 @@
 #include "core/memory/chunk.h"
 #include "holdfast/internal/executor.pb.h"
 #include "server/channel/channel.h"
-#include "server/executor/command.h"
+#include "server/executor/command/command.h"
 #include "server/executor/recovery/inheritance.h"
 #include "server/executor/sharing/sharing_link.h"
 

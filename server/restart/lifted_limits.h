@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "server/executor/quota.h"
+#include "server/executor/account/quota.h"
 
 namespace holdfast {
 

@@ -12,7 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/sharing_commands.pb.h"
-#include "server/executor/quota.h"
+#include "server/executor/account/quota.h"
 #include "server/restart/descriptor_store.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/memory_ledger.h"
@@ -31,11 +31,11 @@ class SharedChunk {
     DescriptorStore::Kept kept;
     uint32_t device = 0;
     uint64_t size = 0;  // bytes
-    MemoryGrants::Detached charge;
+    supervisor::MemoryGrants::Detached charge;
     // Set when the session that made it ends.
     std::shared_ptr<const std::atomic<bool>> owner_ended;
     // Is told when the memory is gone; must outlive the chunk.
-    DeviceMemory* memory = nullptr;
+    supervisor::DeviceMemory* memory = nullptr;
   };
   explicit SharedChunk(Options options) : options_(std::move(options)) {}
   ~SharedChunk();

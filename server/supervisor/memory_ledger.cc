@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "server/executor/account.h"
+#include "server/executor/account/account.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 constexpr char kBytes[] = "bytes";
@@ -251,4 +251,4 @@ void MemoryGrants::ReportReserved(v1::QuotaUsage* usage) const {
   if (devices_ != nullptr) devices_->Report(usage);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

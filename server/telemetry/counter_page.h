@@ -12,9 +12,9 @@
 #include "absl/status/statusor.h"
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
-#include "server/executor/copy_counts.h"
-#include "server/executor/device_times.h"
-#include "server/executor/device_turns.h"
+#include "server/executor/command/copy_counts.h"
+#include "server/executor/turns/device_times.h"
+#include "server/executor/turns/device_turns.h"
 #include "server/telemetry/command_counts.h"
 
 namespace holdfast {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory that a client shares with its executor, through the library.
-#include "client/cpp/arena.h"
+#include "client/cpp/transfer/arena.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

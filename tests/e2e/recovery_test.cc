@@ -19,12 +19,12 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/fault.h"
 #include "client/cpp/graph/graph.h"
 #include "client/cpp/graph/graph_definition.h"
 #include "client/cpp/graph/graph_exec.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/program.h"
 #include "client/cpp/session.h"
 #include "core/base/error_detail.h"
 #include "tests/e2e/daemon_process.h"

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 #include "tests/e2e/daemon_process.h"
 
 namespace holdfast::e2e {

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "client/cpp/arena.h"
 #include "client/cpp/session.h"
+#include "client/cpp/transfer/arena.h"
 #include "tests/e2e/daemon_process.h"
 
 namespace holdfast::e2e {

@@ -17,8 +17,8 @@
 
 #include "absl/status/statusor.h"
 #include "client/c/holdfast.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/program.h"
 #include "client/cpp/session.h"
 
 namespace {

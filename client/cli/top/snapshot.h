@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 #include "holdfast/v1/admin.pb.h"
 #include "holdfast/v1/devices.pb.h"
 #include "holdfast/v1/sessions.pb.h"

@@ -15,7 +15,7 @@
 #include "client/cli/top/screen.h"
 #include "client/cli/top/snapshot.h"
 #include "client/cli/top/view.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {

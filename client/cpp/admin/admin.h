@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 
 namespace holdfast {
 

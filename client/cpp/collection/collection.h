@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/buffer.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 #include "client/cpp/device.h"
 #include "client/cpp/session.h"
 #include "holdfast/v1/collection_commands.pb.h"

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 #include "client/cpp/session.h"
 #include "holdfast/v1/collections.grpc.pb.h"
 

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "absl/time/time.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 
 namespace holdfast {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/wire_writer.h"
+#include "client/cpp/submission/wire_writer.h"
 
 namespace holdfast {
 namespace {

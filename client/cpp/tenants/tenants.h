@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/cpp/daemon.h"
+#include "client/cpp/connection/daemon.h"
 #include "holdfast/v1/admin.grpc.pb.h"
 
 namespace holdfast {

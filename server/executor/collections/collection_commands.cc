@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
-#include "server/executor/command_handlers.h"
+#include "server/executor/command/command_handlers.h"
 #include "server/executor/sharing/imported_memory.h"
 #include "server/executor/sharing/reopen.h"
 

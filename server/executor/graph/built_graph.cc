@@ -9,7 +9,7 @@
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/kernel.h"
-#include "server/executor/resources.h"
+#include "server/executor/resources/resources.h"
 
 namespace holdfast::executor {
 namespace {

@@ -18,10 +18,10 @@
 #include "core/cuda/graph_node.h"
 #include "cuda.h"
 #include "holdfast/v1/graph_commands.pb.h"
+#include "server/executor/account/quota.h"
+#include "server/executor/command/operand_scope.h"
 #include "server/executor/graph/node_index.h"
 #include "server/executor/graph/node_path.h"
-#include "server/executor/operand_scope.h"
-#include "server/executor/quota.h"
 
 namespace holdfast::executor {
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
-#include "server/executor/command.h"
+#include "server/executor/command/command.h"
 
 namespace holdfast::executor {
 

@@ -14,7 +14,7 @@
 #include "server/executor/graph/definition_check.h"
 #include "server/executor/graph/graph_allocations.h"
 #include "server/executor/graph/node_parameters.h"
-#include "server/executor/resources.h"
+#include "server/executor/resources/resources.h"
 
 namespace holdfast::executor {
 namespace {

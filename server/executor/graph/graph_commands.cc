@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
-#include "server/executor/command_handlers.h"
+#include "server/executor/command/command_handlers.h"
 #include "server/executor/graph/built_graph.h"
 #include "server/executor/graph/drawing.h"
 #include "server/executor/graph/graph_instance.h"

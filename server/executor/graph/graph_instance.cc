@@ -9,7 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/executor/graph/node_parameters.h"
-#include "server/executor/resources.h"
+#include "server/executor/resources/resources.h"
 
 namespace holdfast::executor {
 namespace {
@@ -129,7 +129,7 @@ absl::Status GraphInstance::ReportWaits(Resources& resources,
                                         const cuda::Stream& stream,
                                         uint64_t handle) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto passed,
-                            resources.watcher().Mark(stream));
+                            resources.watcher().RecordEvent(stream));
   int reported = 0;
   for (const auto& [position, awaited] : awaited_) {
     if (++reported > SemaphoreWaits::kMaxReported) break;

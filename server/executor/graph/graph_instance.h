@@ -15,8 +15,8 @@
 #include "core/cuda/graph.h"
 #include "core/cuda/stream.h"
 #include "holdfast/v1/graph_commands.pb.h"
+#include "server/executor/account/quota.h"
 #include "server/executor/graph/built_graph.h"
-#include "server/executor/quota.h"
 
 namespace holdfast::executor {
 

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "server/executor/copy_operands.h"
-#include "server/executor/fill_operands.h"
-#include "server/executor/launch_operands.h"
-#include "server/executor/resources.h"
+#include "server/executor/command/copy_operands.h"
+#include "server/executor/command/fill_operands.h"
+#include "server/executor/command/launch_operands.h"
+#include "server/executor/resources/resources.h"
 #include "server/executor/sharing/semaphore_operands.h"
 
 namespace holdfast::executor {
@@ -36,8 +36,8 @@ absl::StatusOr<cuda::GraphNode> Launch(const OperandScope& scope,
 // either side's memory.
 absl::StatusOr<const cuda::Context*> RunnerOf(const OperandScope& scope,
                                               bool device_is_fixed,
-                                              const CopyPlace& destination,
-                                              const CopyPlace& source) {
+                                              const CopyOperand& destination,
+                                              const CopyOperand& source) {
   uint32_t device = scope.device;
   if (!device_is_fixed) {
     device = destination.device.value_or(source.device.value_or(device));

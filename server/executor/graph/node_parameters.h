@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "core/cuda/graph_node.h"
 #include "holdfast/v1/graph_commands.pb.h"
-#include "server/executor/operand_scope.h"
+#include "server/executor/command/operand_scope.h"
 
 namespace holdfast::executor {
 

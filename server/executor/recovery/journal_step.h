@@ -8,7 +8,7 @@
 #include "google/protobuf/arena.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/commands.pb.h"
-#include "server/executor/resources.h"
+#include "server/executor/resources/resources.h"
 
 namespace holdfast::executor {
 

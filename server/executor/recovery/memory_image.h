@@ -14,8 +14,8 @@
 #include "core/cuda/context.h"
 #include "core/cuda/stream.h"
 #include "cuda.h"
-#include "server/executor/pinned_memory.h"
-#include "server/executor/quota.h"
+#include "server/executor/account/pinned_memory.h"
+#include "server/executor/account/quota.h"
 
 namespace holdfast::executor {
 

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/executor.pb.h"
-#include "server/executor/resources.h"
+#include "server/executor/resources/resources.h"
 
 namespace holdfast::executor {
 

@@ -10,10 +10,10 @@
 #include "absl/strings/string_view.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/faults.pb.h"
-#include "server/executor/command.h"
+#include "server/executor/command/command.h"
 #include "server/executor/recovery/inheritance.h"
 #include "server/executor/recovery/session_journal.h"
-#include "server/executor/resources.h"
+#include "server/executor/resources/resources.h"
 
 namespace holdfast::executor {
 

@@ -13,7 +13,7 @@
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/commands.pb.h"
 #include "server/executor/recovery/update_sets.h"
-#include "server/executor/resources.h"
+#include "server/executor/resources/resources.h"
 #include "server/journal/journal_writer.h"
 
 namespace holdfast::executor {

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "holdfast/internal/executor.pb.h"
-#include "server/executor/resources.h"
+#include "server/executor/resources/resources.h"
 
 namespace holdfast::executor {
 

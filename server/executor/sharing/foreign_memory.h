@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "holdfast/v1/sharing_commands.pb.h"
-#include "server/executor/resources.h"
+#include "server/executor/resources/resources.h"
 #include "server/executor/sharing/imported_memory.h"
 
 namespace holdfast::executor {

@@ -7,7 +7,7 @@
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
 #include "core/cuda/stream_value.h"
-#include "server/executor/resources.h"
+#include "server/executor/resources/resources.h"
 #include "server/executor/sharing/sharing_link.h"
 
 namespace holdfast::executor {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "server/executor/resources.h"
+#include "server/executor/resources/resources.h"
 #include "server/executor/sharing/imported_memory.h"
 
 namespace holdfast::executor {

@@ -4,8 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "holdfast/v1/semaphore_commands.pb.h"
-#include "server/executor/operand_scope.h"
-#include "server/executor/resources.h"
+#include "server/executor/command/operand_scope.h"
+#include "server/executor/resources/resources.h"
 
 namespace holdfast::executor {
 

@@ -10,7 +10,7 @@
 #include "core/base/handle.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
-#include "server/executor/command_handlers.h"
+#include "server/executor/command/command_handlers.h"
 #include "server/executor/sharing/foreign_memory.h"
 #include "server/executor/sharing/imported_event.h"
 #include "server/executor/sharing/imported_memory.h"

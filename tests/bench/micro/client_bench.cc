@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "client/cpp/handle_pool.h"
-#include "client/cpp/wire_writer.h"
+#include "client/cpp/submission/handle_pool.h"
+#include "client/cpp/submission/wire_writer.h"
 #include "core/base/message_ring.h"
 #include "google/protobuf/arena.h"
 #include "holdfast/v1/commands.pb.h"

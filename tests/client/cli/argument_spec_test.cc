@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/match.h"
-#include "client/cpp/wire_writer.h"
+#include "client/cpp/submission/wire_writer.h"
 #include "holdfast/v1/launch.pb.h"
 
 namespace holdfast::cli {

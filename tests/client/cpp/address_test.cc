@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/address.h"
+#include "client/cpp/connection/address.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

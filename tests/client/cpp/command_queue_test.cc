@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The queue through rings, whose other end is the test's.
-#include "client/cpp/command_queue.h"
+#include "client/cpp/submission/command_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/free_list.h"
+#include "client/cpp/transfer/free_list.h"
 
 #include <gtest/gtest.h>
 

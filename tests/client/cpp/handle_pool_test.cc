@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/handle_pool.h"
+#include "client/cpp/submission/handle_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/polled_call.h"
+#include "client/cpp/connection/polled_call.h"
 
 #include <gtest/gtest.h>
 

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/arena.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/graph/nested_nodes.h"
 #include "client/cpp/graph/rebind.h"
 #include "client/cpp/graph/stream_capture.h"
-#include "client/cpp/program.h"
+#include "client/cpp/transfer/arena.h"
 #include "core/base/status_macros.h"
 #include "tests/conformance/random_graph/random_program.h"
 #include "tests/conformance/service/service.h"

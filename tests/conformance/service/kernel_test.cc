@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/occupancy.h"
-#include "client/cpp/program.h"
 #include "tests/conformance/service/direct_kernel.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"

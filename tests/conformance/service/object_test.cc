@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/cpp/compile/linker.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/linker.h"
-#include "client/cpp/program.h"
 #include "core/base/status_macros.h"
 #include "core/compile/compiler.h"
 #include "tests/conformance/service/service.h"

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "client/cpp/box_copy.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/occupancy.h"
-#include "client/cpp/program.h"
 #include "core/base/status_macros.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"

@@ -11,8 +11,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/program.h"
 #include "core/base/status_macros.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"

@@ -14,7 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/cpp/bearer_token.h"
+#include "client/cpp/connection/bearer_token.h"
 #include "deploy/kubernetes/node_plugin.h"
 #include "holdfast/v1/admin.grpc.pb.h"
 #include "holdfast/v1/sessions.grpc.pb.h"

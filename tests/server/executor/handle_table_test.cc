@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/handle_table.h"
+#include "server/executor/resources/handle_table.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/priority_range.h"
+#include "server/executor/command/priority_range.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/quota.h"
+#include "server/executor/account/quota.h"
 
 #include <atomic>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/executor/account.h"
+#include "server/executor/account/account.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/submission_thread.h"
+#include "server/executor/submission/submission_thread.h"
 
 #include <algorithm>
 #include <atomic>

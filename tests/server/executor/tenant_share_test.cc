@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The page in which executors of one tenant count together, from both ends.
-#include "server/executor/tenant_share.h"
+#include "server/executor/account/tenant_share.h"
 
 #include <gtest/gtest.h>
 

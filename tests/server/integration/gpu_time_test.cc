@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/cpp/bearer_token.h"
+#include "client/cpp/connection/bearer_token.h"
 #include "core/base/handle.h"
 #include "holdfast/v1/admin.grpc.pb.h"
 #include "tests/server/integration/daemon_fixture.h"

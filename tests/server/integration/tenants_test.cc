@@ -12,7 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
-#include "client/cpp/bearer_token.h"
+#include "client/cpp/connection/bearer_token.h"
 #include "core/base/handle.h"
 #include "core/base/quota_exceeded.h"
 #include "holdfast/v1/admin.grpc.pb.h"

@@ -16,8 +16,8 @@
 
 #include "core/base/handle.h"
 #include "core/base/memfd.h"
-#include "server/executor/account.h"
-#include "server/executor/command_handlers.h"
+#include "server/executor/account/account.h"
+#include "server/executor/command/command_handlers.h"
 #include "server/executor/recovery/memory_image.h"
 #include "server/executor/recovery/restore.h"
 #include "server/journal/journal_reader.h"

@@ -10,7 +10,7 @@
 
 #include "core/base/handle.h"
 #include "core/base/memfd.h"
-#include "server/executor/account.h"
+#include "server/executor/account/account.h"
 #include "server/executor/recovery/update_sets.h"
 #include "server/journal/journal_reader.h"
 #include "server/journal/layout.h"

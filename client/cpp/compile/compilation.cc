@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/compile/compilation.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace holdfast {
+namespace {
+
+template <typename Response>
+Compilation From(const Response& response,
+                 const google::protobuf::Duration& time) {
+  Compilation compilation;
+  compilation.object = ObjectCode::FromHeader(response.object());
+  compilation.log = response.log();
+  compilation.warnings = {response.warnings().begin(),
+                          response.warnings().end()};
+  compilation.compiler =
+      absl::StrCat(response.backend(), " ", response.backend_version());
+  compilation.arch = response.arch();
+  compilation.cache_hit = response.cache_hit();
+  compilation.cache_tier = response.cache_tier();
+  compilation.time =
+      absl::Seconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+  return compilation;
+}
+
+}  // namespace
+
+Compilation Compilation::FromResponse(const v1::CompileResponse& response) {
+  return From(response, response.compile_time());
+}
+
+Compilation Compilation::FromResponse(const v1::LinkResponse& response) {
+  return From(response, response.link_time());
+}
+
+}  // namespace holdfast

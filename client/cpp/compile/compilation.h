@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_COMPILE_COMPILATION_H_
+#define HOLDFAST_CLIENT_CPP_COMPILE_COMPILATION_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "client/cpp/compile/object_code.h"
+#include "holdfast/v1/compile.pb.h"
+
+namespace holdfast {
+
+// The result of Program::Compile and Linker::Link. A value.
+struct Compilation {
+  ObjectCode object;
+  // Warnings and remarks of the compiler.
+  std::string log;
+  std::vector<std::string> warnings;
+  // "NVRTC 13.0", "sm_90".
+  std::string compiler;
+  std::string arch;
+  bool cache_hit = false;
+  // Where it was found.
+  v1::CacheTier cache_tier = v1::CACHE_TIER_UNSPECIFIED;
+  // In the compiler; 0 for a hit.
+  absl::Duration time;
+
+  static Compilation FromResponse(const v1::CompileResponse& response);
+  static Compilation FromResponse(const v1::LinkResponse& response);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_COMPILE_COMPILATION_H_

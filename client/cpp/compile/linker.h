@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_COMPILE_LINKER_H_
+#define HOLDFAST_CLIENT_CPP_COMPILE_LINKER_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/cpp/compile/compilation.h"
+#include "client/cpp/compile/compile_progress.h"
+#include "client/cpp/compile/object_code.h"
+#include "client/cpp/connection/daemon.h"
+#include "holdfast/v1/compile.pb.h"
+
+namespace holdfast {
+
+struct LinkerOptions {
+  // "sm_90", "90" ...; empty: what device 0 is.
+  std::string arch;
+  // As nvJitLink spells them, one word each: "-maxrregcount=32".
+  std::vector<std::string> options;
+};
+
+// Objects of the store that become one.
+//
+//   Linker linker;
+//   linker.Add(first.object, "first").Add(second.object, "second");
+//   HOLDFAST_ASSIGN_OR_RETURN(Compilation linked, linker.Link(*daemon));
+class Linker {
+ public:
+  explicit Linker(LinkerOptions options = {}) : options_(std::move(options)) {}
+
+  // Objects are linked in this order; messages call one `name`.
+  Linker& Add(const ObjectCode& object, std::string name = "");
+
+  // Links in the daemon, or finds what was linked before. `target`: a
+  // cubin, PTX or LTO IR; default is what device 0 runs best. INVALID_ARGUMENT:
+  // the objects do not link; GetErrorDetail(status)->log is the whole log.
+  absl::StatusOr<Compilation> Link(
+      Daemon& daemon, v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED,
+      const CompileProgressCallback& on_progress = nullptr) const;
+
+ private:
+  v1::LinkRequest Request(v1::ObjectFormat target) const;
+
+  struct Input {
+    ObjectCode object;
+    std::string name;
+  };
+
+  const LinkerOptions options_;
+  std::vector<Input> inputs_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_COMPILE_LINKER_H_

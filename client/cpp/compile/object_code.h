@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_COMPILE_OBJECT_CODE_H_
+#define HOLDFAST_CLIENT_CPP_COMPILE_OBJECT_CODE_H_
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/cpp/connection/daemon.h"
+#include "holdfast/v1/objects.pb.h"
+
+namespace holdfast {
+
+// Compiled code in the daemon's object store, by its SHA-256. Made by
+// Program::Compile or from bytes; Session::Load makes it a Module. A value: any
+// session of the daemon can use it.
+struct ObjectCode {
+  // 32 bytes.
+  std::string sha256;
+  uint64_t size = 0;
+  v1::ObjectFormat format = v1::OBJECT_FORMAT_UNSPECIFIED;
+  // Source-level name -> name in the object.
+  std::map<std::string, std::string> symbols;
+
+  static ObjectCode FromHeader(const v1::ObjectHeader& header);
+
+  // Puts bytes into the store; they are sent only if it does not have them.
+  static absl::StatusOr<ObjectCode> Put(
+      Daemon& daemon, absl::string_view bytes, v1::ObjectFormat format,
+      std::map<std::string, std::string> symbols = {});
+
+  // The bytes. NOT_FOUND: the store does not have them any more.
+  absl::StatusOr<std::string> Fetch(Daemon& daemon) const;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_COMPILE_OBJECT_CODE_H_

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/compile/program.h"
+
+#include <utility>
+
+#include "client/cpp/compile/request_text.h"
+#include "client/cpp/connection/daemon_stubs.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+absl::StatusOr<v1::CompileResponse> Call(Daemon& daemon,
+                                         const v1::CompileRequest& request) {
+  grpc::ClientContext context;
+  AskForWholeLog(&context);
+  v1::CompileResponse response;
+  HOLDFAST_RETURN_IF_ERROR(daemon.Explain(
+      daemon.stubs().compiler.Compile(&context, request, &response)));
+  return response;
+}
+
+absl::StatusOr<v1::CompileResponse> CallWithProgress(
+    Daemon& daemon, const v1::CompileRequest& request,
+    const CompileProgressCallback& on_progress) {
+  grpc::ClientContext context;
+  AskForWholeLog(&context);
+  const auto reader =
+      daemon.stubs().compiler.CompileWithProgress(&context, request);
+  HOLDFAST_ASSIGN_OR_RETURN(v1::CompileProgress done,
+                            AwaitDone(daemon, *reader, on_progress));
+  return std::move(*done.mutable_response());
+}
+
+}  // namespace
+
+absl::StatusOr<Compilation> Program::Compile(
+    Daemon& daemon, std::vector<std::string> name_expressions,
+    v1::ObjectFormat target, const CompileProgressCallback& on_progress) const {
+  const v1::CompileRequest request =
+      Request(std::move(name_expressions), target);
+  HOLDFAST_RETURN_IF_ERROR(CheckRequestText(request));
+  HOLDFAST_ASSIGN_OR_RETURN(const v1::CompileResponse response,
+                            on_progress
+                                ? CallWithProgress(daemon, request, on_progress)
+                                : Call(daemon, request));
+  return Compilation::FromResponse(response);
+}
+
+v1::CompileRequest Program::Request(std::vector<std::string> name_expressions,
+                                    v1::ObjectFormat target) const {
+  v1::CompileRequest request;
+  request.set_source(source_);
+  request.set_language(options_.language);
+  request.set_name(options_.name);
+  request.set_target(target);
+  request.set_arch(options_.arch);
+  request.mutable_options()->Add(options_.options.begin(),
+                                 options_.options.end());
+  request.mutable_name_expressions()->Add(name_expressions.begin(),
+                                          name_expressions.end());
+  request.mutable_headers()->insert(options_.headers.begin(),
+                                    options_.headers.end());
+  for (const auto& [name, source] : options_.extra_sources) {
+    v1::ExtraSource& extra = *request.add_extra_sources();
+    extra.set_name(name);
+    extra.set_source(source);
+  }
+  return request;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_COMPILE_PROGRAM_H_
+#define HOLDFAST_CLIENT_CPP_COMPILE_PROGRAM_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/cpp/compile/compilation.h"
+#include "client/cpp/compile/compile_progress.h"
+#include "client/cpp/connection/daemon.h"
+#include "holdfast/v1/compile.pb.h"
+
+namespace holdfast {
+
+struct ProgramOptions {
+  // The name of the source in the compiler's messages.
+  std::string name = "source.cu";
+  // "sm_90", "compute_90", "90" ...; empty: what device 0 is.
+  std::string arch;
+  // As NVRTC spells them, one word each: "--fmad=false".
+  std::vector<std::string> options;
+  // Headers that the source may include: name in #include -> text.
+  std::map<std::string, std::string> headers;
+  v1::SourceLanguage language = v1::SOURCE_LANGUAGE_CUDA_CPP;
+  // NVVM IR only: more modules of the program, name -> IR.
+  std::map<std::string, std::string> extra_sources;
+};
+
+// A source: CUDA C++, or what its options say. Immutable.
+class Program {
+ public:
+  explicit Program(std::string source, ProgramOptions options = {})
+      : source_(std::move(source)), options_(std::move(options)) {}
+
+  // Compiles in the daemon, or finds what was compiled before.
+  // `name_expressions`: the instantiations that are wanted,
+  // "vector_add<float>". `target`: default is what device 0 runs best.
+  // INVALID_ARGUMENT: the source does not compile; GetErrorDetail(status)->log
+  // is the whole log.
+  absl::StatusOr<Compilation> Compile(
+      Daemon& daemon, std::vector<std::string> name_expressions = {},
+      v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED,
+      const CompileProgressCallback& on_progress = nullptr) const;
+
+ private:
+  v1::CompileRequest Request(std::vector<std::string> name_expressions,
+                             v1::ObjectFormat target) const;
+
+  std::string source_;
+  ProgramOptions options_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_COMPILE_PROGRAM_H_

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a daemon is:
+//
+//   unix:PATH                      a socket of this machine
+//   tcp:HOST:PORT                  plain text; [HOST] if it has colons
+//   tls:HOST:PORT[?ca=FILE&cert=FILE&key=FILE&name=HOST]
+//                                  ca: who signs the server (default: the
+//                                  system's); cert, key: who we are; name: what
+//                                  the server's certificate says
+//   embedded:[KEY=VALUE,...]       a private daemon for the life of the client;
+//                                  device=auto|cpu|cuda (default auto),
+//                                  log-level=LEVEL (default warning), and
+//                                  cache-directory, compiler-workers and
+//                                  warm-executors as holdfastd's flags
+#ifndef HOLDFAST_CLIENT_CPP_CONNECTION_ADDRESS_H_
+#define HOLDFAST_CLIENT_CPP_CONNECTION_ADDRESS_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace holdfast {
+
+struct Address {
+  enum class Kind { kUnix, kTcp, kTls, kEmbedded };
+
+  Kind kind = Kind::kUnix;
+  // As it was given, for messages.
+  std::string text;
+  // kUnix: the path; kTcp, kTls: "host:port"; kEmbedded: empty.
+  std::string target;
+  std::map<std::string, std::string> options;
+
+  // INVALID_ARGUMENT says what is wrong, and which forms there are.
+  static absl::StatusOr<Address> Parse(absl::string_view text);
+};
+
+// The address that is used where none is given: $HOLDFAST_ADDRESS; else the
+// system's socket, /run/holdfast/holdfast.sock, if it is there; else the
+// user's, $XDG_RUNTIME_DIR/holdfast/holdfast.sock or
+// /tmp/holdfast-UID/holdfast.sock.
+std::string DefaultAddress();
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_CONNECTION_ADDRESS_H_

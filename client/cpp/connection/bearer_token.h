@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_CONNECTION_BEARER_TOKEN_H_
+#define HOLDFAST_CLIENT_CPP_CONNECTION_BEARER_TOKEN_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "grpcpp/support/client_interceptor.h"
+
+namespace holdfast {
+
+// Returns the token that says to a daemon which tenant this process is:
+// $HOLDFAST_TOKEN, else what the file $HOLDFAST_TOKEN_FILE holds, without white
+// space around it; empty if neither is set. INVALID_ARGUMENT: the file cannot
+// be read, or the token has bytes that a header cannot carry.
+absl::StatusOr<std::string> DefaultToken();
+
+// Adds `authorization: Bearer TOKEN` to every call of a channel.
+std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>
+SendToken(const std::string& token);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_CONNECTION_BEARER_TOKEN_H_

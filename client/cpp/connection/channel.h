@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_CONNECTION_CHANNEL_H_
+#define HOLDFAST_CLIENT_CPP_CONNECTION_CHANNEL_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/cpp/connection/address.h"
+#include "grpcpp/channel.h"
+
+namespace holdfast {
+
+// A connected gRPC channel; `address` is not embedded. Each call carries
+// `bearer_token`, unless that is empty. UNAVAILABLE: nobody answers there, and
+// what one can do about it; INVALID_ARGUMENT: a file of a tls: address cannot
+// be read.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(
+    const Address& address, absl::Duration timeout = absl::Seconds(10),
+    const std::string& bearer_token = "");
+
+// "no Holdfast daemon at unix:/x: <why>; start one with ..."
+absl::Status NoDaemonError(const Address& address, absl::string_view why);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_CONNECTION_CHANNEL_H_

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_CONNECTION_DAEMON_H_
+#define HOLDFAST_CLIENT_CPP_CONNECTION_DAEMON_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/cpp/connection/address.h"
+#include "client/cpp/connection/embedded_daemon.h"
+#include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/devices.pb.h"
+#include "holdfast/v1/sessions.pb.h"
+
+namespace grpc {
+class Channel;
+class Status;
+}  // namespace grpc
+
+namespace holdfast {
+
+struct DaemonStubs;
+
+// A connection to a daemon, for all that needs no session. An embedded: address
+// starts a daemon that ends with this object. Thread-safe.
+class Daemon {
+ public:
+  // `address`: see address.h; empty means DefaultAddress(). UNAVAILABLE: there
+  // is no daemon.
+  static absl::StatusOr<std::shared_ptr<Daemon>> Connect(
+      absl::string_view address = "");
+  ~Daemon();
+
+  const Address& address() const { return address_; }
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  // It ends with this object.
+  bool is_embedded() const { return embedded_ != nullptr; }
+
+  absl::StatusOr<v1::GetServerInfoResponse> Info();
+  // All devices, without attributes; and one, with every attribute.
+  absl::StatusOr<v1::ListDevicesResponse> Devices();
+  absl::StatusOr<v1::DescribeDeviceResponse> DescribeDevice(uint32_t ordinal);
+  // Oldest first.
+  absl::StatusOr<std::vector<v1::SessionInfo>> Sessions();
+  // The same, with what all of them hold together.
+  absl::StatusOr<v1::ListSessionsResponse> ListSessions();
+  // The cache of compiled programs; clearing tells how many it had. 0 entries
+  // lists as many as the daemon will. PERMISSION_DENIED: not the daemon's own
+  // user.
+  absl::StatusOr<v1::GetCacheStatisticsResponse> CacheStatistics();
+  absl::StatusOr<v1::ListCacheEntriesResponse> CacheEntries(
+      uint32_t max_entries = 0);
+  absl::StatusOr<v1::ClearCacheResponse> ClearCache();
+
+  // The services themselves, for the classes that stand on them.
+  DaemonStubs& stubs() const { return *stubs_; }
+
+  // A call's outcome; a connection that broke names the daemon.
+  absl::Status Explain(const grpc::Status& status) const;
+
+ private:
+  Daemon(Address address, std::unique_ptr<EmbeddedDaemon> embedded,
+         std::shared_ptr<grpc::Channel> channel);
+
+  const Address address_;
+  const std::unique_ptr<EmbeddedDaemon> embedded_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<DaemonStubs> stubs_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_CONNECTION_DAEMON_H_

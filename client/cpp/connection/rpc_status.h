@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The daemon's error as an absl::Status with its ErrorDetail
+// (core/base/error_detail.h).
+#ifndef HOLDFAST_CLIENT_CPP_CONNECTION_RPC_STATUS_H_
+#define HOLDFAST_CLIENT_CPP_CONNECTION_RPC_STATUS_H_
+
+#include "absl/status/status.h"
+#include "grpcpp/support/status.h"
+#include "holdfast/v1/common.pb.h"
+
+namespace holdfast {
+
+// The status of a call. Reads the trailer grpc-status-details-bin.
+absl::Status ToStatus(const grpc::Status& status);
+
+// The status of a command.
+absl::Status ToStatus(const v1::Error& error);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_CONNECTION_RPC_STATUS_H_

@@ -1,0 +1,661 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/submission/command_queue.h"
+
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/connection/rpc_status.h"
+#include "client/cpp/submission/wait_hook.h"
+#include "core/base/fault_epoch.h"
+#include "core/base/spin.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+// A result that somebody waits for is looked for all the time at first, as CUDA
+// looks for what it waits for.
+constexpr std::chrono::milliseconds kEagerTime(2);
+
+enum Step { kBatchReady, kResultRead };
+constexpr std::array<const char*, 2> kSteps = {"client: batch ready",
+                                               "client: result read"};
+
+// The late flusher goes to sleep after so many looks at an empty batch.
+constexpr int kEmptyLooks = 20;
+
+// Ends that are remembered without a result that tells that they are over;
+// then one is asked for.
+constexpr size_t kMaxEnds = 4096;
+
+}  // namespace
+
+absl::StatusOr<v1::Result> PendingResult::Wait() const {
+  SpinThenSleep(
+      [this] {
+        state_->queue->PollResults();
+        return state_->done.HasBeenNotified();
+      },
+      kEagerTime);
+  state_->done.WaitForNotification();
+  state_->queue->NoteTold(state_->result.status());
+  return state_->result;
+}
+
+CommandQueue::CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
+                           ExecuteStream::Options stream, Options options)
+    : options_(std::move(options)),
+      pool_(std::make_shared<CommandBatchPool>(options_.batch_bytes)),
+      clock_(kSteps),
+      stream_(std::make_shared<ExecuteStream>(std::move(channel),
+                                              std::move(stream))),
+      filling_(pool_->Get()),
+      last_sequence_(options_.received_through) {
+  reader_ = std::thread([this] { ReadResults(); });
+  late_flusher_ = std::thread([this] { FlushLate(); });
+}
+
+CommandQueue::~CommandQueue() { Close(); }
+
+void CommandQueue::Close() {
+  Fail(absl::CancelledError("the session was closed"));
+  stream_.load()->Cancel();
+  {
+    absl::MutexLock lock(&mutex_);
+    stop_ = true;
+    flush_late_.Signal();
+  }
+  if (late_flusher_.joinable()) late_flusher_.join();
+  if (reader_.joinable()) reader_.join();
+}
+
+template <typename Write>
+absl::StatusOr<uint64_t> CommandQueue::AppendFrame(const Write& write,
+                                                   bool* full) {
+  CommandBatch& batch = *filling_;
+  if (batch.empty()) {
+    batch.Begin(last_sequence_ + 1);
+    if (flusher_sleeps_) flush_late_.Signal();
+  }
+  const size_t before = batch.bytes.size();
+  write(batch.bytes);
+  const size_t bytes = batch.bytes.size() - before;
+  if (bytes > options_.max_command_bytes) {
+    batch.bytes.Truncate(batch.empty() ? 0 : before);
+    return absl::InvalidArgumentError(absl::StrCat("the command has ", bytes,
+                                                   " bytes, the limit is ",
+                                                   options_.max_command_bytes));
+  }
+  ++batch.commands;
+  *full = batch.bytes.size() >= options_.batch_bytes ||
+          batch.commands >= options_.batch_commands;
+  return ++last_sequence_;
+}
+
+absl::StatusOr<uint64_t> CommandQueue::Append(Encode encode, bool* full) {
+  if (!lost_.ok()) return lost_;
+  if (fault_untold_) [[unlikely]]
+    return TakeFault();
+  if (asking_) [[unlikely]]
+    return fault_;
+  return AppendFrame(
+      [encode](WireWriter& writer) {
+        writer.Message(v1::fields::CommandBatch::kCommands,
+                       [&] { encode(writer); });
+      },
+      full);
+}
+
+template <typename Write>
+void CommandQueue::AppendEnd(const Write& write, bool* full) {
+  if (!lost_.ok()) return;  // With the session, all is at its end.
+  End end;
+  const auto sequence = AppendFrame(
+      [&](WireWriter& writer) {
+        const size_t before = writer.size();
+        write(writer);
+        end.bytes.assign(writer.data() + before, writer.size() - before);
+      },
+      full);
+  if (!sequence.ok()) return;
+  end.sequence = *sequence;
+  ends_.push_back(std::move(end));
+  if (ends_.size() % kMaxEnds == 0) AppendFence(full);
+}
+
+void CommandQueue::AppendFence(bool* full) {
+  v1::CommandBatch batch;
+  batch.add_commands()->mutable_fence();
+  AppendFrame([&](WireWriter& writer) { writer.Fields(batch); }, full)
+      .IgnoreError();
+}
+
+absl::StatusOr<uint64_t> CommandQueue::Submit(Encode encode) {
+  bool full = false;
+  uint64_t sequence = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    HOLDFAST_ASSIGN_OR_RETURN(sequence, Append(encode, &full));
+  }
+  if (full) Flush();
+  return sequence;
+}
+
+absl::StatusOr<uint64_t> CommandQueue::Submit(Fill fill) {
+  v1::Command command;
+  fill(command);
+  return Submit([&](WireWriter& writer) { writer.Fields(command); });
+}
+
+absl::StatusOr<uint64_t> CommandQueue::SubmitCreation(Encode encode) {
+  bool full = false;
+  uint64_t sequence = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    HOLDFAST_ASSIGN_OR_RETURN(sequence, Append(encode, &full));
+    failures_.Watch(sequence);
+  }
+  if (full) Flush();
+  return sequence;
+}
+
+void CommandQueue::SubmitDestruction(Encode encode, uint64_t creation) {
+  bool full = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    AppendEnd(
+        [encode](WireWriter& writer) {
+          writer.Message(v1::fields::CommandBatch::kCommands,
+                         [&] { encode(writer); });
+        },
+        &full);
+    failures_.Unwatch(creation);
+  }
+  if (full) Flush();
+}
+
+absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Encode encode) {
+  auto state = std::make_shared<PendingResult::State>();
+  state->queue = this;
+  bool full = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    HOLDFAST_ASSIGN_OR_RETURN(state->sequence, Append(encode, &full));
+    pending_.emplace(state->sequence, state);
+  }
+  if (full) Flush();
+  return PendingResult(std::move(state));
+}
+
+absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Fill fill) {
+  v1::Command command;
+  fill(command);
+  return SubmitForResult([&](WireWriter& writer) { writer.Fields(command); });
+}
+
+absl::StatusOr<v1::Result> CommandQueue::Call(Encode encode) {
+  HOLDFAST_ASSIGN_OR_RETURN(PendingResult result, SubmitForResult(encode));
+  Flush();
+  const absl::Notification& done = result.state_->done;
+  SpinThenSleep(
+      [&] {
+        PollResults();
+        return done.HasBeenNotified();
+      },
+      kEagerTime);
+  if (!AwaitWithHook(done)) {
+    return absl::CancelledError(absl::StrCat(
+        "the wait for command ", result.sequence(), " was interrupted"));
+  }
+  NoteTold(result.state_->result.status());
+  return result.state_->result;
+}
+
+absl::StatusOr<v1::Result> CommandQueue::Call(Fill fill) {
+  v1::Command command;
+  fill(command);
+  return Call([&](WireWriter& writer) { writer.Fields(command); });
+}
+
+absl::Status CommandQueue::CallWithoutResult(Fill fill) {
+  v1::Command command;
+  fill(command);
+  uint64_t sequence = 0;
+  {
+    bool full = false;  // The call below flushes.
+    absl::MutexLock lock(&mutex_);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        sequence,
+        Append([&](WireWriter& writer) { writer.Fields(command); }, &full));
+    failures_.WatchAlone(sequence);
+  }
+  const absl::Status reached =
+      Call([](v1::Command& fence) { fence.mutable_fence(); }).status();
+  absl::MutexLock lock(&mutex_);
+  const absl::Status failure = failures_.Of(sequence);
+  failures_.Unwatch(sequence);
+  return reached.ok() ? failure : reached;
+}
+
+uint64_t CommandQueue::Flush() {
+  absl::MutexLock write_lock(&write_mutex_);
+  std::unique_ptr<CommandBatch> batch = pool_->Get();
+  uint64_t last = 0;
+  bool suspended = false;
+  bool unsent = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    last = last_sequence_;
+    suspended = suspended_;
+    unsent = !unsent_.empty();
+    if (!filling_->empty()) {
+      std::swap(filling_, batch);
+      if (!suspended) written_through_ = last;
+    }
+  }
+  const std::shared_ptr<ExecuteStream> stream = stream_.load();
+  if (options_.take_times) [[unlikely]]
+    clock_.Mark(kBatchReady);
+  const bool ready = !suspended && (!unsent || SendUnsent(*stream));
+  if (batch->empty()) {
+    pool_->GiveBack(std::move(batch));
+  } else if (ready && !stream->has_rings()) {
+    // If this fails the call has ended; the reader learns why.
+    stream->Write(*pool_, std::move(batch));
+  } else {
+    WriteOrKeep(ready, *stream, std::move(batch));
+  }
+  return last;
+}
+
+void CommandQueue::WriteOrKeep(bool ready, ExecuteStream& stream,
+                               std::unique_ptr<CommandBatch> batch) {
+  if (!ready || !stream.Write(batch->view())) {
+    absl::MutexLock lock(&mutex_);
+    if (lost_.ok()) unsent_.emplace_back(batch->view());
+  }
+  pool_->GiveBack(std::move(batch));
+}
+
+bool CommandQueue::SendUnsent(ExecuteStream& stream) {
+  std::vector<std::string> batches;
+  {
+    absl::MutexLock lock(&mutex_);
+    batches.swap(unsent_);
+  }
+  auto next = batches.begin();
+  while (next != batches.end() && stream.Write(*next)) ++next;
+  if (next == batches.end()) return true;
+  absl::MutexLock lock(&mutex_);
+  if (lost_.ok()) unsent_.assign(next, batches.end());
+  return false;
+}
+
+void CommandQueue::FlushLate() {
+  int empty_looks = 0;
+  mutex_.Lock();
+  while (!stop_) {
+    flusher_sleeps_ = empty_looks >= kEmptyLooks;
+    if (flusher_sleeps_) {
+      while (!stop_ && !HasUnflushed()) flush_late_.Wait(&mutex_);
+      flusher_sleeps_ = false;
+    }
+    const bool empty = !HasUnflushed();
+    const uint64_t first = filling_->first_sequence;
+    empty_looks = empty ? empty_looks + 1 : 0;
+    const absl::Time deadline = absl::Now() + options_.flush_delay;
+    while (!stop_ && !flush_late_.WaitWithDeadline(&mutex_, deadline)) {
+    }
+    // Still the same batch: nobody else will send it.
+    if (stop_ || empty || !HasUnflushed() ||
+        (unsent_.empty() && filling_->first_sequence != first)) {
+      continue;
+    }
+    mutex_.Unlock();
+    Flush();
+    mutex_.Lock();
+  }
+  mutex_.Unlock();
+}
+
+ExecuteStream::ReadResult CommandQueue::ReadBatch() {
+  v1::ResultBatch batch;
+  const ExecuteStream::ReadResult got = stream_.load()->Read(&batch);
+  if (got != ExecuteStream::ReadResult::kBatch) return got;
+  if (options_.take_times) [[unlikely]]
+    TakeOwnTimes();
+  for (v1::Result& result : *batch.mutable_results()) {
+    Deliver(std::move(result));
+  }
+  return got;
+}
+
+void CommandQueue::TakeOwnTimes() {
+  clock_.Mark(kResultRead);
+  v1::StepTimes times;
+  clock_.AddTo(&times);
+  options_.take_times(times);
+}
+
+void CommandQueue::PollResults() {
+  const auto has_results = [this] { return stream_.load()->HasResults(); };
+  if (!has_results() || !read_mutex_.TryLock()) return;
+  // Another thread may have read it meanwhile. The call's end is for the reader
+  // to see.
+  if (has_results()) ReadBatch();
+  read_mutex_.Unlock();
+}
+
+absl::Status CommandQueue::ReadToEnd() {
+  const std::shared_ptr<ExecuteStream> stream = stream_.load();
+  for (auto got = ExecuteStream::ReadResult::kWouldBlock;
+       got != ExecuteStream::ReadResult::kEnd;) {
+    stream->Await();
+    absl::MutexLock lock(&read_mutex_);
+    got = ReadBatch();
+  }
+  return stream->Finish();
+}
+
+void CommandQueue::ReadResults() {
+  while (true) {
+    const absl::Status status = ReadToEnd();
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!lost_.ok()) return;
+    }
+    if (!options_.recover) {
+      return Fail(absl::UnavailableError(status.message()));
+    }
+    const absl::Status asked =
+        options_.ask ? options_.ask(status) : absl::OkStatus();
+    if (!asked.ok() && !AwaitConsent(asked)) return;
+    absl::StatusOr<Recovery> recovery =
+        options_.recover(status, [this] { return AwaitWork(); });
+    if (!recovery.ok()) return Fail(recovery.status());
+    if (recovery->suspended && IsWhole(*recovery)) {
+      GoOnSuspended(*std::move(recovery));
+    } else {
+      GoOn(*std::move(recovery));
+    }
+  }
+}
+
+bool CommandQueue::AwaitWork() {
+  {
+    // From here on every batch finds the stream ended.
+    absl::MutexLock write_lock(&write_mutex_);
+    absl::MutexLock lock(&mutex_);
+    suspended_ = true;
+    wanted_ = !stream_.load()->Unread().empty();
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !lost_.ok() || wanted_ || !filling_->empty() || !unsent_.empty() ||
+           !pending_.empty();
+  };
+  mutex_.Await(absl::Condition(&work));
+  return lost_.ok();
+}
+
+bool CommandQueue::AwaitConsent(const absl::Status& fault) {
+  decltype(pending_) pending;
+  {
+    absl::MutexLock lock(&mutex_);
+    fault_ = fault;
+    asking_ = true;
+    consented_ = false;
+    pending.swap(pending_);
+  }
+  for (auto& [sequence, state] : pending) {
+    state->result = fault;
+    state->done.Notify();
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return consented_ || !lost_.ok();
+  };
+  mutex_.Await(absl::Condition(&over));
+  return lost_.ok();
+}
+
+absl::Status CommandQueue::Consent() {
+  absl::MutexLock lock(&mutex_);
+  if (!lost_.ok()) return lost_;
+  if (!asking_) {
+    return absl::FailedPreconditionError(
+        "the session has no fault to recover from");
+  }
+  consented_ = true;
+  const auto over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !asking_ || !lost_.ok();
+  };
+  mutex_.Await(absl::Condition(&over));
+  return lost_;
+}
+
+void CommandQueue::SetFault(const absl::Status& fault) {
+  absl::MutexLock lock(&mutex_);
+  fault_ = fault;
+  fault_untold_ = true;
+}
+
+void CommandQueue::AwaitServing() {
+  absl::MutexLock lock(&mutex_);
+  if (!suspended_) [[likely]]
+    return;
+  wanted_ = true;
+  const auto serving = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !suspended_ || !lost_.ok();
+  };
+  mutex_.Await(absl::Condition(&serving));
+}
+
+// gRPC cannot tell which of the batches that it took have arrived.
+bool CommandQueue::IsWhole(const Recovery& recovery) {
+  absl::MutexLock lock(&mutex_);
+  return stream_.load()->has_rings() ||
+         written_through_ <= recovery.submitted_through;
+}
+
+void CommandQueue::GoOnSuspended(Recovery recovery) {
+  const auto stream = std::make_shared<ExecuteStream>(
+      std::move(recovery.channel), std::move(recovery.stream));
+  std::vector<std::shared_ptr<PendingResult::State>> dropped;
+  bool lost = false;
+  {
+    absl::MutexLock write_lock(&write_mutex_);
+    std::vector<std::string> batches = std::move(recovery.unsent);
+    for (std::string& batch : stream_.load()->Unread()) {
+      batches.push_back(std::move(batch));
+    }
+    absl::MutexLock lock(&mutex_);
+    for (std::string& batch : unsent_) batches.push_back(std::move(batch));
+    // The late flusher sends them, since results have to be read meanwhile.
+    unsent_ = std::move(batches);
+    flush_late_.Signal();
+    // The connection broke before the results of these came.
+    for (auto it = pending_.begin(); it != pending_.end();) {
+      if (it->first > recovery.submitted_through) {
+        ++it;
+        continue;
+      }
+      dropped.push_back(std::move(it->second));
+      pending_.erase(it++);
+    }
+    stream_ = stream;
+    suspended_ = wanted_ = asking_ = false;
+    ++suspensions_;
+    lost = !lost_.ok();
+  }
+  for (const auto& state : dropped) {
+    state->result = recovery.fault;
+    state->done.Notify();
+  }
+  // The reader sees the end of a stream that was cancelled.
+  if (lost) stream->Cancel();
+}
+
+void CommandQueue::SendEndsAgain(uint64_t begun, ExecuteStream& stream) {
+  for (const End& end : std::exchange(ends_, {})) {
+    // The one that was begun last may not have been carried out; to end twice
+    // is no error.
+    if (end.sequence < begun) continue;
+    bool full = false;
+    AppendEnd([&](WireWriter& writer) { writer.Append(end.bytes); }, &full);
+    if (!full) continue;
+    std::unique_ptr<CommandBatch> batch = pool_->Get();
+    std::swap(filling_, batch);
+    stream.Write(*pool_, std::move(batch));
+  }
+}
+
+void CommandQueue::GoOn(Recovery recovery) {
+  const auto stream = std::make_shared<ExecuteStream>(
+      std::move(recovery.channel), std::move(recovery.stream));
+  decltype(pending_) pending;
+  bool lost = false;
+  {
+    absl::MutexLock write_lock(&write_mutex_);
+    absl::MutexLock lock(&mutex_);
+    stream_ = stream;
+    lost = !lost_.ok();
+    fault_ = recovery.fault;
+    // The caller that was asked knows of it.
+    fault_untold_ = !std::exchange(asking_, false);
+    ++faults_;
+    unsent_.clear();
+    suspended_ = wanted_ = false;
+    pending.swap(pending_);
+    failures_.DropAfter(recovery.submitted_through, recovery.fault);
+    filling_->bytes.Truncate(0);
+    filling_->commands = 0;
+    SendEndsAgain(recovery.submitted_through, *stream);
+    // Transfers wait for the last number that was given out, which no command
+    // that was dropped will reach.
+    bool full = false;
+    AppendFence(&full);
+  }
+  for (auto& [sequence, state] : pending) {
+    state->result = recovery.fault;
+    state->done.Notify();
+  }
+  // The reader sees the end of a stream that was cancelled.
+  if (lost) stream->Cancel();
+  Flush();
+}
+
+absl::Status CommandQueue::TakeFault() {
+  fault_untold_ = false;
+  return fault_;
+}
+
+void CommandQueue::NoteTold(const absl::Status& status) {
+  const uint64_t epoch = FaultEpochOf(status);
+  if (epoch == 0) [[likely]]
+    return;
+  absl::MutexLock lock(&mutex_);
+  if (FaultEpochOf(fault_) == epoch) fault_untold_ = false;
+}
+
+uint64_t CommandQueue::suspensions() const {
+  absl::MutexLock lock(&mutex_);
+  return suspensions_;
+}
+
+uint64_t CommandQueue::faults() const {
+  absl::MutexLock lock(&mutex_);
+  return faults_;
+}
+
+absl::Status CommandQueue::Explain(const absl::Status& status,
+                                   uint64_t faults) {
+  if (!absl::IsUnavailable(status) && FaultEpochOf(status) == 0) return status;
+  // Its outcome is that of the session.
+  HOLDFAST_RETURN_IF_ERROR(
+      Call([](v1::Command& command) { command.mutable_fence(); }).status());
+  absl::MutexLock lock(&mutex_);
+  return faults_ > faults ? fault_ : status;
+}
+
+void CommandQueue::NoteEarlierFailure(const v1::FenceResult& fence) {
+  if (fence.failures() == 0) [[likely]]
+    return;
+  const uint64_t first = fence.first_failed_sequence();
+  if (first > options_.received_through) return;
+  failures_.Add(first, ToStatus(fence.first_error()));
+}
+
+void CommandQueue::Deliver(v1::Result result) {
+  const absl::Status error =
+      result.has_error() ? ToStatus(result.error()) : absl::OkStatus();
+  if (result.has_output()) {
+    if (options_.take_output) options_.take_output(result.output());
+    return;
+  }
+  if (result.has_times()) [[unlikely]] {
+    if (options_.take_times) options_.take_times(result.times());
+    return;
+  }
+  // Not of a command: the executor reads no more.
+  if (result.sequence() == 0 && !error.ok()) return Fail(error);
+  std::shared_ptr<PendingResult::State> waiter;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (result.has_fence()) NoteEarlierFailure(result.fence());
+    // Commands before one with a result were carried out.
+    while (!ends_.empty() && ends_.front().sequence < result.sequence()) {
+      ends_.pop_front();
+    }
+    if (auto found = pending_.find(result.sequence());
+        found != pending_.end()) {
+      waiter = std::move(found->second);
+      pending_.erase(found);
+    } else if (!error.ok()) {
+      failures_.Add(result.sequence(), error);
+    }
+  }
+  if (waiter == nullptr) return;
+  if (error.ok()) {
+    waiter->result = std::move(result);
+  } else {
+    waiter->result = error;
+  }
+  waiter->done.Notify();
+}
+
+absl::Status CommandQueue::TakeFailure() {
+  absl::MutexLock lock(&mutex_);
+  if (fault_untold_) return TakeFault();
+  absl::Status failure = failures_.Take();
+  return failure.ok() ? lost_ : failure;
+}
+
+absl::Status CommandQueue::FailureOf(uint64_t sequence) const {
+  absl::MutexLock lock(&mutex_);
+  const absl::Status failure = failures_.Of(sequence);
+  return failure.ok() ? lost_ : failure;
+}
+
+void CommandQueue::Forget(uint64_t sequence) {
+  absl::MutexLock lock(&mutex_);
+  failures_.Unwatch(sequence);
+}
+
+void CommandQueue::Fail(const absl::Status& reason) {
+  decltype(pending_) pending;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!lost_.ok()) return;
+    lost_ = reason;
+    unsent_.clear();
+    pending.swap(pending_);
+  }
+  for (auto& [sequence, state] : pending) {
+    state->result = reason;
+    state->done.Notify();
+  }
+}
+
+}  // namespace holdfast

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/transfer/arena.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "client/cpp/connection/rpc_status.h"
+#include "client/cpp/session_state.h"
+#include "core/base/descriptor_socket.h"
+#include "core/base/handle.h"
+#include "core/base/populate.h"
+#include "core/base/status_macros.h"
+#include "core/base/unique_fd.h"
+#include "proto/metadata.h"
+
+namespace holdfast {
+namespace {
+
+absl::StatusOr<uint64_t> WholePages(uint64_t size) {
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (size == 0 || size > INT64_MAX - page) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an arena of ", size, " bytes: 1 to ", INT64_MAX - page,
+                     " are possible"));
+  }
+  return (size + page - 1) / page * page;
+}
+
+absl::StatusOr<UniqueFd> MakeMemory(uint64_t size) {
+  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, CreateMemfd("holdfast-arena", size));
+  if (fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) !=
+      0) {
+    return absl::ErrnoToStatus(errno, "seal an arena");
+  }
+  return fd;
+}
+
+// A call is not ordered after commands: that what had the handle's index before
+// was freed, has to be known first.
+absl::Status AwaitRelease(SessionState& session, uint64_t handle) {
+  if (Handle::Unpack(handle).generation == 1) return absl::OkStatus();
+  return session.queue
+      .Call([](v1::Command& command) { command.mutable_fence(); })
+      .status();
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Arena>> Arena::Create(
+    std::shared_ptr<SessionState> session, uint64_t size,
+    const ArenaOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(size, WholePages(size));
+  if (session->descriptor_path.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "an arena of ", size,
+        " bytes: the session's executor is not reached "
+        "by a Unix socket of this machine and shares no memory with it; use "
+        "ordinary memory"));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, MakeMemory(size));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      FileMapping mapping,
+      FileMapping::Map(fd.get(), FileMapping::Access::kReadWrite));
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t handle,
+                            session->handles.Allocate(HandleKind::kArena));
+  std::shared_ptr<Arena> arena(
+      new Arena(std::move(session), handle, std::move(mapping)));
+  if (options.in_background) {
+    arena->background_ = std::thread(
+        [self = arena.get(), fd = std::move(fd)] { self->Register(fd.get()); });
+    return arena;
+  }
+  arena->Register(fd.get());
+  HOLDFAST_RETURN_IF_ERROR(arena->Ready());
+  return arena;
+}
+
+Arena::Arena(std::shared_ptr<SessionState> session, uint64_t handle,
+             FileMapping mapping)
+    : session_(std::move(session)),
+      handle_(handle),
+      mapping_(std::move(mapping)),
+      free_(mapping_.size()) {}
+
+void Arena::Register(int fd) {
+  registered_ = CallRegister(fd);
+  // The executor has made the pages: what is left is to map them.
+  if (registered_.ok()) Populate(mapping_.data(), size());
+  ready_.Notify();
+}
+
+absl::Status Arena::Ready() const {
+  ready_.WaitForNotification();
+  return registered_;
+}
+
+// A suspension ends the call, which is made again after it.
+absl::Status Arena::CallRegister(int fd) {
+  while (true) {
+    const uint64_t suspensions = session_->queue.suspensions();
+    const absl::Status status = TryRegister(fd);
+    if (status.ok() || session_->queue.suspensions() == suspensions) {
+      return status;
+    }
+  }
+}
+
+absl::Status Arena::TryRegister(int fd) {
+  const uint64_t faults = session_->queue.faults();
+  HOLDFAST_RETURN_IF_ERROR(AwaitRelease(*session_, handle_));
+  session_->queue.AwaitServing();
+  v1::RegisterArenaRequest request;
+  auto token = SendFd(session_->descriptor_path,
+                      absl::HexStringToBytes(session_->token), fd);
+  if (!token.ok()) return session_->queue.Explain(token.status(), faults);
+  request.set_descriptor_token(*std::move(token));
+  request.set_arena(handle_);
+  request.set_size(size());
+  grpc::ClientContext context;
+  context.AddMetadata(kSessionTokenKey.name, session_->token);
+  v1::RegisterArenaResponse response;
+  return session_->queue.Explain(ToStatus(session_->transfers->RegisterArena(
+                                     &context, request, &response)),
+                                 faults);
+}
+
+Arena::~Arena() {
+  if (background_.joinable()) background_.join();
+  if (ready_.HasBeenNotified() && registered_.ok()) {
+    session_->queue.SubmitDestruction(
+        [this](WireWriter& writer) {
+          writer.Message(v1::fields::Command::kFreeArena, [this, &writer] {
+            writer.Write(v1::fields::FreeArena::kArena, handle_);
+          });
+        },
+        /*creation=*/0);
+  }
+  session_->handles.Free(handle_);
+}
+
+absl::StatusOr<ArenaSpan> Arena::Allocate(uint64_t size) {
+  if (size == 0) {
+    return absl::InvalidArgumentError("a span of an arena has to have a size");
+  }
+  const std::optional<uint64_t> offset = free_.Take(size);
+  if (!offset.has_value()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no ", size, " bytes are free in one piece in an arena of ",
+        this->size(), " bytes; the largest free piece has ", free_.largest()));
+  }
+  return ArenaSpan(shared_from_this(), *offset, size);
+}
+
+ArenaSpan& ArenaSpan::operator=(ArenaSpan&& other) noexcept {
+  ArenaSpan old(std::move(other));
+  std::swap(arena_, old.arena_);
+  std::swap(offset_, old.offset_);
+  std::swap(size_, old.size_);
+  return *this;
+}
+
+ArenaSpan::~ArenaSpan() {
+  if (arena_ != nullptr) arena_->free_.GiveBack(offset_, size_);
+}
+
+void* ArenaSpan::data() const {
+  if (arena_ == nullptr) return nullptr;
+  return static_cast<char*>(arena_->mapping_.data()) + offset_;
+}
+
+}  // namespace holdfast

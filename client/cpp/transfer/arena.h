@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory of this process that the session's executor has mapped and page-locked
+// too. A copy between it and a buffer is one command: no byte passes through a
+// socket, or through the daemon's processors.
+//
+//   HOLDFAST_ASSIGN_OR_RETURN(auto arena, session->CreateArena(64 << 20));
+//   HOLDFAST_ASSIGN_OR_RETURN(ArenaSpan x, arena->Allocate(n * sizeof(float)));
+//   Produce(x.As<float>());
+//   HOLDFAST_RETURN_IF_ERROR(buffer.CopyFrom(x, stream));
+#ifndef HOLDFAST_CLIENT_CPP_TRANSFER_ARENA_H_
+#define HOLDFAST_CLIENT_CPP_TRANSFER_ARENA_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
+#include "client/cpp/transfer/free_list.h"
+#include "core/base/memfd.h"
+
+namespace holdfast {
+
+struct SessionState;
+class ArenaSpan;
+
+struct ArenaOptions {
+  // Return at once: data can be made in the arena while the executor page-locks
+  // it. The first copy waits for that, and tells if it failed; so does Ready.
+  bool in_background = false;
+};
+
+// Belongs to one session; needs one whose executor is on this machine, reached
+// by a Unix socket. Making one takes milliseconds, some forty a GiB, so make it
+// once and take spans of it. It lives until it and its spans are gone; in the
+// executor, until the copies that were submitted are done, too. Thread-safe;
+// the bytes themselves are not synchronised with anything.
+class Arena : public std::enable_shared_from_this<Arena> {
+ public:
+  // `size` in bytes, not 0; rounded up to whole pages. Zeros at first.
+  // FAILED_PRECONDITION: no memory can be shared with the executor.
+  // RESOURCE_EXHAUSTED: over the session's number or bytes of arenas.
+  static absl::StatusOr<std::shared_ptr<Arena>> Create(
+      std::shared_ptr<SessionState> session, uint64_t size,
+      const ArenaOptions& options = {});
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Bytes that nobody else uses, aligned to 256; with what was there before.
+  // RESOURCE_EXHAUSTED: no free place is large enough. INVALID_ARGUMENT: 0.
+  absl::StatusOr<ArenaSpan> Allocate(uint64_t size);
+
+  // Waits until copies can use the arena; what Create returns where it waits.
+  absl::Status Ready() const;
+
+  uint64_t size() const { return mapping_.size(); }
+  // The name of the arena in commands.
+  uint64_t handle() const { return handle_; }
+  const std::shared_ptr<SessionState>& session() const { return session_; }
+
+ private:
+  friend class ArenaSpan;
+  Arena(std::shared_ptr<SessionState> session, uint64_t handle,
+        FileMapping mapping);
+
+  // Sets ready_.
+  void Register(int fd);
+  absl::Status CallRegister(int fd);
+  absl::Status TryRegister(int fd);
+
+  const std::shared_ptr<SessionState> session_;
+  const uint64_t handle_;
+  const FileMapping mapping_;
+  FreeList free_;
+  absl::Status registered_;  // before ready_ is notified
+  absl::Notification ready_;
+  std::thread background_;
+};
+
+// Bytes of an arena, given back when it ends. They may then be given out again
+// even if a copy still uses them: synchronize first. Move-only; a moved-from
+// span is empty.
+class ArenaSpan {
+ public:
+  ArenaSpan(ArenaSpan&& other) noexcept
+      : arena_(std::move(other.arena_)),
+        offset_(other.offset_),
+        size_(std::exchange(other.size_, 0)) {}
+  ArenaSpan& operator=(ArenaSpan&& other) noexcept;
+  ~ArenaSpan();
+
+  void* data() const;
+  uint64_t size() const { return size_; }
+
+  // As many T as there is room for.
+  template <typename T>
+  std::span<T> As() const {
+    return {static_cast<T*>(data()), size_ / sizeof(T)};
+  }
+
+  const Arena& arena() const { return *arena_; }
+  // In the arena.
+  uint64_t offset() const { return offset_; }
+
+ private:
+  friend class Arena;
+  ArenaSpan(std::shared_ptr<Arena> arena, uint64_t offset, uint64_t size)
+      : arena_(std::move(arena)), offset_(offset), size_(size) {}
+
+  std::shared_ptr<Arena> arena_;
+  uint64_t offset_ = 0;
+  uint64_t size_ = 0;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_TRANSFER_ARENA_H_

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes between ordinary memory and a buffer, through memory that client and
+// executor share: several threads copy pieces to slots of the ring while the
+// device copies from others, or the reverse.
+#ifndef HOLDFAST_CLIENT_CPP_TRANSFER_STAGED_COPY_H_
+#define HOLDFAST_CLIENT_CPP_TRANSFER_STAGED_COPY_H_
+
+#include "absl/status/status.h"
+#include "client/cpp/session_state.h"
+#include "client/cpp/transfer/staging_ring.h"
+#include "client/cpp/transfer/transfer_target.h"
+
+namespace holdfast {
+
+// Return when the bytes are there; the first failure of a piece.
+absl::Status StagedUpload(SessionState& session, StagingRing& ring,
+                          const TransferTarget& target, const char* data);
+absl::Status StagedDownload(SessionState& session, StagingRing& ring,
+                            const TransferTarget& target, char* data);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_TRANSFER_STAGED_COPY_H_

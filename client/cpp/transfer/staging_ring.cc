@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/transfer/staging_ring.h"
+
+#include "client/cpp/session_state.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+
+std::shared_ptr<StagingRing> StagingRing::Of(SessionState& session, bool make) {
+  absl::MutexLock lock(&session.staging_mutex);
+  if (!session.staging.has_value()) {
+    if (!make) return nullptr;
+    session.staging = Create(session.shared_from_this()).value_or(nullptr);
+  }
+  return *session.staging;
+}
+
+void StagingRing::Close(SessionState& session) {
+  std::shared_ptr<StagingRing> last;
+  absl::MutexLock lock(&session.staging_mutex);
+  if (session.staging.has_value()) last = *std::move(session.staging);
+  session.staging = nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<StagingRing>> StagingRing::Create(
+    std::shared_ptr<SessionState> session) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto arena, Arena::Create(std::move(session), kSlots * kSlotBytes));
+  std::shared_ptr<StagingRing> ring(new StagingRing);
+  absl::MutexLock lock(&ring->mutex_);
+  for (int i = 0; i < kSlots; ++i) {
+    HOLDFAST_ASSIGN_OR_RETURN(ArenaSpan span, arena->Allocate(kSlotBytes));
+    ring->free_.push_back(std::move(span));
+  }
+  return ring;
+}
+
+StagingRing::Slot StagingRing::Acquire() {
+  absl::MutexLock lock(&mutex_);
+  const auto available = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !free_.empty();
+  };
+  mutex_.Await(absl::Condition(&available));
+  Slot slot(this, std::move(free_.back()));
+  free_.pop_back();
+  return slot;
+}
+
+std::optional<StagingRing::Slot> StagingRing::TryAcquire() {
+  absl::MutexLock lock(&mutex_);
+  if (free_.empty()) return std::nullopt;
+  Slot slot(this, std::move(free_.back()));
+  free_.pop_back();
+  return slot;
+}
+
+void StagingRing::GiveBack(ArenaSpan span) {
+  absl::MutexLock lock(&mutex_);
+  free_.push_back(std::move(span));
+}
+
+}  // namespace holdfast

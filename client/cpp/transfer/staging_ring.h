@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_TRANSFER_STAGING_RING_H_
+#define HOLDFAST_CLIENT_CPP_TRANSFER_STAGING_RING_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cpp/transfer/arena.h"
+
+namespace holdfast {
+
+// Slots of an arena, through which bytes of ordinary memory pass on their way
+// to and from a device. Thread-safe.
+class StagingRing {
+ public:
+  static constexpr uint64_t kSlotBytes = uint64_t{2} << 20;
+  static constexpr int kSlots = 16;
+
+  // Gives itself back; no copy may be using it any more then.
+  class Slot {
+   public:
+    Slot(Slot&& other) noexcept
+        : ring_(std::exchange(other.ring_, nullptr)),
+          span_(std::move(other.span_)) {}
+    Slot& operator=(Slot&&) = delete;
+    ~Slot() {
+      if (ring_ != nullptr) ring_->GiveBack(std::move(span_));
+    }
+
+    char* data() const { return static_cast<char*>(span_.data()); }
+    uint64_t arena() const { return span_.arena().handle(); }
+    uint64_t arena_offset() const { return span_.offset(); }
+
+   private:
+    friend class StagingRing;
+    Slot(StagingRing* ring, ArenaSpan span)
+        : ring_(ring), span_(std::move(span)) {}
+
+    StagingRing* ring_;
+    ArenaSpan span_;
+  };
+
+  // The session's ring. nullptr: there is none yet, and `make` is false; or no
+  // memory can be shared with the executor, or no more of it.
+  static std::shared_ptr<StagingRing> Of(SessionState& session, bool make);
+  // Gives up the session's ring, and makes no other.
+  static void Close(SessionState& session);
+
+  // Blocks until there is a slot. REQUIRES: the thread holds none, or two
+  // threads could wait for each other.
+  Slot Acquire();
+  // nullopt rather than waiting.
+  std::optional<Slot> TryAcquire();
+
+ private:
+  StagingRing() = default;
+  static absl::StatusOr<std::shared_ptr<StagingRing>> Create(
+      std::shared_ptr<SessionState> session);
+  void GiveBack(ArenaSpan span);
+
+  absl::Mutex mutex_;
+  std::vector<ArenaSpan> free_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_TRANSFER_STAGING_RING_H_

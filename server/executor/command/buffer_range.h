@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_BUFFER_RANGE_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_BUFFER_RANGE_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "cuda.h"
+#include "server/executor/resources/resources.h"
+
+namespace holdfast::executor {
+
+// Address of `size` bytes at `offset` of a buffer. OUT_OF_RANGE: beyond its
+// end; otherwise as CheckAccess.
+absl::StatusOr<CUdeviceptr> ResolveRange(Resources& resources, uint64_t buffer,
+                                         uint64_t offset, uint64_t size,
+                                         Access access = Access::kRead);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_BUFFER_RANGE_H_

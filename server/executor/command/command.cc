@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/command/command.h"
+
+#include <utility>
+
+#include "server/rpc/status_conversion.h"
+
+namespace holdfast::executor {
+
+void CommandContext::Watch(CompletionWatcher::Events events,
+                           CompletionWatcher::Callback callback) const {
+  CompletionWatcher& watcher = resources.watcher();
+  if (!last || resources.options().idle == nullptr) {
+    return watcher.Watch(std::move(events), std::move(callback));
+  }
+  watcher.WatchClosely(std::move(events), std::move(callback),
+                       resources.options().idle);
+}
+
+std::function<void(const absl::Status&, v1::Result)> CommandContext::ReplyLater(
+    size_t bytes) const {
+  results->Expect(bytes);
+  return [queue = results, number = sequence, bytes](const absl::Status& status,
+                                                     v1::Result result) {
+    result.set_sequence(number);
+    if (!status.ok()) *result.mutable_error() = ToError(status);
+    queue->Deliver(std::move(result), bytes);
+  };
+}
+
+}  // namespace holdfast::executor

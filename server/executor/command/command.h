@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_COMMAND_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_COMMAND_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/memfd.h"
+#include "holdfast/internal/executor.pb.h"
+#include "holdfast/v1/commands.pb.h"
+#include "proto/protocol_limits.h"
+#include "server/executor/resources/resources.h"
+#include "server/executor/service/result_queue.h"
+
+namespace holdfast::executor {
+
+// An object of the supervisor's store.
+struct FetchedObject {
+  FileMapping image;
+  std::map<std::string, std::string> symbols;
+};
+using ObjectFetcher =
+    std::function<absl::StatusOr<FetchedObject>(absl::string_view sha256)>;
+
+// The context of one command's handler. Lives as long as its batch.
+struct CommandContext {
+  Resources& resources;
+  const ObjectFetcher& fetch_object;
+  const std::shared_ptr<ResultQueue>& results;
+  // The failures since the last fence, which reports and clears them.
+  v1::FenceResult& failures;
+  uint64_t sequence = 0;  // of the command
+  bool last = false;      // of its batch
+
+  // Sends a result now: fills in the number.
+  void Reply(v1::Result result) const {
+    result.set_sequence(sequence);
+    results->Add(std::move(result));
+  }
+
+  // As CompletionWatcher::Watch, for what the client waits for: by this thread
+  // if there is nothing else to do.
+  void Watch(CompletionWatcher::Events events,
+             CompletionWatcher::Callback callback) const;
+
+  // Promises a result, of about so many bytes: the returned function sends it,
+  // once, from any thread. Given an error, it sends that instead.
+  std::function<void(const absl::Status&, v1::Result)> ReplyLater(
+      size_t bytes = 0) const;
+};
+
+// Creates a resource under a new handle of `table`: `make` returns
+// StatusOr<T>. A failure puts the handle in error, unless the session has as
+// many handles as it may have.
+template <typename T, typename Make>
+absl::Status Create(HandleTable<T>& table, uint64_t handle, Make make) {
+  HOLDFAST_RETURN_IF_ERROR(table.CheckNew(handle));
+  HOLDFAST_ASSIGN_OR_RETURN(Charge charge, table.Reserve());
+  absl::StatusOr<T> made = make();
+  if (!made.ok()) {
+    table.PutError(handle, made.status(), std::move(charge));
+    return made.status();
+  }
+  table.Put(handle, *std::move(made), std::move(charge));
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_COMMAND_H_

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The handlers of commands, one overload for each row of proto/commands.inc. A
+// handler runs on the submission thread, never blocks on the device, and
+// returns why the command failed. It is defined in the file of its area:
+// stream_commands.cc, buffer_commands.cc, ...
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_COMMAND_HANDLERS_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_COMMAND_HANDLERS_H_
+
+#include "absl/status/status.h"
+#include "server/executor/command/command.h"
+
+namespace holdfast::executor {
+
+#define HOLDFAST_COMMAND(field, Message, outcome) \
+  absl::Status Handle(const CommandContext&, const v1::Message&);
+#include "proto/commands.inc"
+
+// Calls the handler of the command. UNIMPLEMENTED: it has none.
+absl::Status Dispatch(const CommandContext& context,
+                      const v1::Command& command);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_COMMAND_HANDLERS_H_

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_COMMAND_PROCESSOR_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_COMMAND_PROCESSOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "holdfast/v1/commands.pb.h"
+#include "server/executor/command/command.h"
+#include "server/executor/recovery/session_journal.h"
+#include "server/executor/resources/resources.h"
+#include "server/executor/service/result_queue.h"
+#include "server/executor/turns/turn_keeper.h"
+#include "server/telemetry/command_counts.h"
+
+namespace holdfast::executor {
+
+// Carries out commands, one after the other, and keeps account of those that
+// fail. Not thread-safe: belongs to the submission thread.
+class CommandProcessor {
+ public:
+  // `wake` is called, from any thread, when a batch that had to wait may go on.
+  // `counts` must outlive it. `journal` may be null: then there is none.
+  CommandProcessor(Resources& resources, CommandCounts& counts,
+                   ObjectFetcher fetch_object, SessionJournal* journal,
+                   std::function<void()> wake)
+      : resources_(resources),
+        counts_(counts),
+        fetch_object_(std::move(fetch_object)),
+        journal_(journal),
+        wake_(std::move(wake)),
+        turns_(resources, wake_) {}
+
+  // The commands of the batch from `*next` on, which it moves on; their results
+  // go to `results`, at once or later. False: the rest has to wait until
+  // results were taken, memory for inline bytes is free, pinned memory that was
+  // freed is no longer used by a device, or it is the session's turn at a busy
+  // device.
+  bool Process(const v1::CommandBatch& batch,
+               const std::shared_ptr<ResultQueue>& results, int* next);
+
+ private:
+  bool MayProceed(const v1::Command& command, ResultQueue& results);
+  void NoteFailure(const CommandContext& context, const absl::Status& status);
+
+  absl::Status Carry(const CommandContext& context, const v1::Command& command);
+
+  Resources& resources_;
+  CommandCounts& counts_;
+  const ObjectFetcher fetch_object_;
+  SessionJournal* const journal_;
+  const std::function<void()> wake_;
+  TurnKeeper turns_;
+  v1::FenceResult failures_;  // since the last fence
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_COMMAND_PROCESSOR_H_

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_COPY_OPERANDS_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_COPY_OPERANDS_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "core/cuda/box.h"
+#include "holdfast/v1/buffer_commands.pb.h"
+#include "server/executor/command/copy_operand.h"
+#include "server/executor/command/operand_scope.h"
+
+namespace holdfast::executor {
+
+// A copy without gaps.
+struct CopyOperands {
+  CopyOperand destination;
+  CopyOperand source;
+  uint64_t size = 0;  // bytes; may be 0
+};
+
+// One side of a copy of boxes.
+struct BoxOperand {
+  CopyOperand place;
+  cuda::Pitches pitches;
+};
+struct BoxCopyOperands {
+  cuda::Box box;
+  BoxOperand destination;
+  BoxOperand source;
+};
+
+// Look up what the message names, but for its stream. INVALID_ARGUMENT: the
+// ranges overlap.
+absl::StatusOr<CopyOperands> ResolveCopy(const OperandScope& scope,
+                                         const v1::CopyBuffer& copy);
+absl::StatusOr<CopyOperands> ResolveCopy(const OperandScope& scope,
+                                         const v1::BatchedCopy& copy);
+absl::StatusOr<BoxCopyOperands> ResolveCopy(const OperandScope& scope,
+                                            const v1::CopyRect& copy);
+
+absl::StatusOr<BoxOperand> ResolveBox(const OperandScope& scope,
+                                      const cuda::Box& box,
+                                      const v1::PitchedRange& range,
+                                      Access access);
+
+// The context whose memory `place` is; that of the other side of the copy, or
+// `fallback`, for memory of the host, which all share.
+absl::StatusOr<const cuda::Context*> ContextOf(Resources& resources,
+                                               const CopyOperand& place,
+                                               const CopyOperand& other,
+                                               const cuda::Context& fallback);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_COPY_OPERANDS_H_

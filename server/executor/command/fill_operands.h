@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_FILL_OPERANDS_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_FILL_OPERANDS_H_
+
+#include "absl/status/statusor.h"
+#include "core/cuda/box.h"
+#include "cuda.h"
+#include "holdfast/v1/buffer_commands.pb.h"
+#include "server/executor/command/fill_pattern.h"
+#include "server/executor/command/operand_scope.h"
+
+namespace holdfast::executor {
+
+// A fill as CUDA takes it, for a stream or a graph.
+struct FillOperands {
+  cuda::Box box;  // of one row: memory without gaps, of which there may be none
+  cuda::Pitches pitches;
+  CUdeviceptr address = 0;
+  FillPattern pattern;
+};
+
+// Looks up what the message names, but for its stream.
+absl::StatusOr<FillOperands> ResolveFill(const OperandScope& scope,
+                                         const v1::FillBuffer& fill);
+absl::StatusOr<FillOperands> ResolveFill(const OperandScope& scope,
+                                         const v1::FillRect& fill);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_FILL_OPERANDS_H_

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_LAUNCH_OPERANDS_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_LAUNCH_OPERANDS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/cuda/kernel.h"
+#include "core/cuda/launch.h"
+#include "holdfast/v1/launch.pb.h"
+#include "server/executor/command/operand_scope.h"
+
+namespace holdfast::executor {
+
+// A Launch message as CUDA takes it, for a stream or a graph: kernel, config,
+// and arguments with the memory that they point to. Large, so it is filled in
+// place.
+class LaunchOperands {
+ public:
+  LaunchOperands() = default;
+  LaunchOperands(const LaunchOperands&) = delete;
+  LaunchOperands& operator=(const LaunchOperands&) = delete;
+
+  // Looks up all that `launch` names but its stream, and checks all that
+  // core/cuda/launch.h does not. REQUIRES: called once; `launch` outlives this.
+  absl::Status Resolve(const OperandScope& scope, const v1::Launch& launch);
+
+  const cuda::Kernel& kernel() const { return *kernel_; }
+  const cuda::LaunchConfig& config() const { return config_; }
+  absl::Span<const cuda::KernelArgument> arguments() const {
+    return arguments_;
+  }
+
+ private:
+  using Argument = cuda::KernelArgument;
+
+  absl::Status ResolveKernel(const OperandScope& scope, uint64_t handle);
+  absl::Status ResolveConfig(const OperandScope& scope,
+                             const v1::Launch& launch);
+  absl::StatusOr<Argument> ToArgument(const OperandScope& scope,
+                                      const v1::Argument& argument);
+  absl::StatusOr<Argument> BufferAddress(const OperandScope& scope,
+                                         const v1::BufferArgument& argument);
+  absl::StatusOr<Argument> Condition(const OperandScope& scope, uint32_t id);
+
+  // Keeps a value that the message does not have as the kernel wants it.
+  template <typename T>
+  Argument Store(T value);
+  template <typename T, typename Wide>
+  absl::StatusOr<Argument> StoreNarrow(Wide value, absl::string_view type);
+
+  const cuda::Kernel* kernel_ = nullptr;
+  cuda::LaunchConfig config_;
+  // Reserved for all arguments, so that they do not move.
+  absl::InlinedVector<uint64_t, 32> cells_;
+  absl::InlinedVector<Argument, 32> arguments_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_LAUNCH_OPERANDS_H_

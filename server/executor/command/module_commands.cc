@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
+#include "core/cuda/variable_names.h"
+#include "server/executor/command/command_handlers.h"
+
+namespace holdfast::executor {
+namespace {
+
+constexpr size_t kSha256Bytes = 32;
+
+// Loads the image, and notes what a suspension has to save.
+absl::Status LoadImage(const std::shared_ptr<const cuda::Context>& context,
+                       absl::string_view image, ModuleResource* module) {
+  HOLDFAST_ASSIGN_OR_RETURN(module->module, cuda::Module::Load(context, image));
+  auto variables = cuda::VariableNames(image);
+  if (variables.ok()) {
+    module->variables.insert(std::make_move_iterator(variables->begin()),
+                             std::make_move_iterator(variables->end()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ModuleResource> Load(const CommandContext& context,
+                                    const v1::LoadModule& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            context.resources.FirstDevice());
+  ModuleResource module;
+  switch (command.image_case()) {
+    case v1::LoadModule::kInline: {
+      if (command.inline_().size() > kMaxInlineBytes) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("an inline module of ", command.inline_().size(),
+                         " bytes: at most ", kMaxInlineBytes,
+                         "; put it into the object store"));
+      }
+      HOLDFAST_RETURN_IF_ERROR(
+          LoadImage(device->context, command.inline_(), &module));
+      break;
+    }
+    case v1::LoadModule::kObjectSha256: {
+      if (command.object_sha256().size() != kSha256Bytes) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("an object's SHA-256 has ", kSha256Bytes,
+                         " bytes, not ", command.object_sha256().size()));
+      }
+      HOLDFAST_ASSIGN_OR_RETURN(FetchedObject object,
+                                context.fetch_object(command.object_sha256()));
+      HOLDFAST_RETURN_IF_ERROR(
+          LoadImage(device->context, object.image.bytes(), &module));
+      module.symbols = std::move(object.symbols);
+      break;
+    }
+    case v1::LoadModule::IMAGE_NOT_SET:
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribeHandle(command.module()), ": no image given"));
+  }
+  for (const auto& [name, symbol] : command.symbols()) {
+    module.symbols[name] = symbol;
+  }
+  return module;
+}
+
+// The name in the object.
+const std::string& Lookup(const ModuleResource& module,
+                          const std::string& name) {
+  const auto it = module.symbols.find(name);
+  return it == module.symbols.end() ? name : it->second;
+}
+
+// Adds the source-level names to the list that a failed look-up shows.
+absl::Status WithSourceNames(const absl::Status& status,
+                             const ModuleResource& module,
+                             const std::string& name) {
+  if (!absl::IsNotFound(status) || module.symbols.empty()) return status;
+  std::vector<std::string> names;
+  for (const auto& [source_name, symbol] : module.symbols) {
+    names.push_back(absl::StrCat("'", source_name, "'"));
+  }
+  absl::Status named = absl::NotFoundError(
+      absl::StrCat("no kernel '", name, "': the module knows ",
+                   absl::StrJoin(names, ", "), " (", status.message(), ")"));
+  if (const auto detail = GetErrorDetail(status); detail.has_value()) {
+    SetErrorDetail(*detail, &named);
+  }
+  return named;
+}
+
+}  // namespace
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::LoadModule& command) {
+  return Create(context.resources.modules, command.module(),
+                [&] { return Load(context, command); });
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::UnloadModule& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto module,
+                            context.resources.modules.Take(command.module()));
+  if (module.has_value()) context.resources.UnloadModule(*std::move(module));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::DescribeModule& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(ModuleResource * module,
+                            context.resources.modules.Find(command.module()));
+  HOLDFAST_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                            module->module->KernelNames());
+  std::sort(names.begin(), names.end());
+  v1::Result result;
+  for (std::string& name : names) {
+    result.mutable_module()->add_kernels(std::move(name));
+  }
+  auto& symbols = *result.mutable_module()->mutable_symbols();
+  for (const auto& [name, symbol] : module->symbols) symbols[name] = symbol;
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::GetKernel& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_RETURN_IF_ERROR(Create(
+      resources.kernels, command.kernel(),
+      [&]() -> absl::StatusOr<KernelResource> {
+        HOLDFAST_ASSIGN_OR_RETURN(ModuleResource * module,
+                                  resources.modules.Find(command.module()));
+        auto kernel =
+            cuda::Kernel::Find(module->module, Lookup(*module, command.name()));
+        if (!kernel.ok()) {
+          return WithSourceNames(kernel.status(), *module, command.name());
+        }
+        return KernelResource{{*std::move(kernel)}};
+      }));
+  (*resources.modules.Find(command.module()))
+      ->kernels.push_back(command.kernel());
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::DescribeKernel& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const cuda::Kernel* kernel,
+      context.resources.KernelOn(command.kernel(), command.device()));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto attributes, kernel->Attributes());
+  v1::Result result;
+  result.mutable_kernel()->set_name(kernel->name());
+  for (const auto& [name, value] : attributes) {
+    (*result.mutable_kernel()->mutable_attributes())[name] = value;
+  }
+  for (const cuda::Kernel::Parameter& parameter : kernel->parameters()) {
+    v1::KernelParameter& added = *result.mutable_kernel()->add_parameters();
+    added.set_offset(parameter.offset);
+    added.set_size(parameter.size);
+  }
+  context.Reply(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::SetKernelAttribute& command) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const cuda::Kernel* kernel,
+      context.resources.KernelOn(command.kernel(), command.device()));
+  if (command.value() != static_cast<int>(command.value())) {
+    return absl::OutOfRangeError(absl::StrCat(
+        command.attribute(), " of ", command.value(), ": over 32 bits"));
+  }
+  return kernel->SetAttribute(command.attribute(),
+                              static_cast<int>(command.value()));
+}
+
+absl::Status Handle(const CommandContext& context,
+                    const v1::GetGlobal& command) {
+  Resources& resources = context.resources;
+  HOLDFAST_RETURN_IF_ERROR(Create(
+      resources.buffers, command.buffer(),
+      [&]() -> absl::StatusOr<BufferResource> {
+        if (resources.restoring() &&
+            !resources.inheritance().variables.has_value()) {
+          return absl::DataLossError(
+              "it is a variable of a module, which has its first value again; "
+              "get it anew");
+        }
+        HOLDFAST_ASSIGN_OR_RETURN(ModuleResource * module,
+                                  resources.modules.Find(command.module()));
+        HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                                  resources.Device(command.device()));
+        const std::string& name = Lookup(*module, command.name());
+        HOLDFAST_ASSIGN_OR_RETURN(
+            const cuda::Module::Global global,
+            module->module->FindGlobal(name, *device->context));
+        // So that it is saved though its image could not be read. The driver
+        // reads a name up to its first zero.
+        module->variables.insert(name.c_str());
+        BufferResource buffer;
+        buffer.address = global.address;
+        buffer.size = global.size;
+        buffer.device = command.device();
+        buffer.module = module->module;
+        return buffer;
+      }));
+  (*resources.modules.Find(command.module()))->globals.insert(command.buffer());
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::executor

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_PRIORITY_RANGE_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_PRIORITY_RANGE_H_
+
+#include "core/cuda/context.h"
+#include "holdfast/v1/admin.pb.h"
+
+namespace holdfast::executor {
+
+// A range of stream priorities, in which lower numbers are more urgent.
+struct PriorityRange {
+  int least = 0;
+  int greatest = 0;  // <= least
+
+  bool Contains(int priority) const {
+    return priority >= greatest && priority <= least;
+  }
+  // The priority of the range that is nearest.
+  int Clamp(int priority) const;
+
+  friend bool operator==(const PriorityRange&, const PriorityRange&) = default;
+};
+
+// Returns the part of a device's range that streams of this class have: a third
+// of it, as nearly as its priorities can be divided. In a range with fewer than
+// three priorities, several classes have the same part.
+PriorityRange PartOf(const PriorityRange& device,
+                     v1::StreamPriorityClass priority_class);
+
+// Returns the priority that a stream or launch of this class gets on the
+// context's device when it asks for `priority`. A priority outside the device's
+// range is returned unchanged, for the device to refuse.
+int PriorityOn(const cuda::Context& context,
+               v1::StreamPriorityClass priority_class, int priority);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_PRIORITY_RANGE_H_

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The resources of one kind, by the handles that the client chose for them.
+// A handle is checked for kind, range and generation on every use:
+//
+//   INVALID_ARGUMENT     0, another kind, out of range
+//   NOT_FOUND            never created
+//   FAILED_PRECONDITION  destroyed, or its index is used again (stale)
+//   ALREADY_EXISTS       creating what exists
+//
+// A handle whose creation failed is kept in error: using it repeats the cause.
+// Either kind is charged to a quota before it is made, until it is freed.
+#ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_HANDLE_TABLE_H_
+#define HOLDFAST_SERVER_EXECUTOR_RESOURCES_HANDLE_TABLE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/handle.h"
+#include "core/base/status_macros.h"
+#include "server/executor/account/quota.h"
+
+namespace holdfast::executor {
+
+// "buffer 0x0300000100000007"
+inline std::string DescribeHandle(uint64_t bits) {
+  return absl::StrCat(HandleKindName(Handle::Unpack(bits).kind), " 0x",
+                      absl::Hex(bits, absl::kZeroPad16));
+}
+
+// "a buffer", "an arena"
+inline std::string WithArticle(absl::string_view noun) {
+  const bool vowel = absl::StrContains("aeiou", noun.substr(0, 1));
+  return absl::StrCat(vowel ? "an " : "a ", noun);
+}
+
+// Not thread-safe: belongs to the submission thread. Pointers to values stay
+// valid until the next Put.
+template <typename T>
+class HandleTable {
+ public:
+  HandleTable(HandleKind kind, std::shared_ptr<Quota> quota)
+      : kind_(kind), quota_(std::move(quota)) {}
+
+  // May `bits` be given to a new resource?
+  absl::Status CheckNew(uint64_t bits) const {
+    HOLDFAST_RETURN_IF_ERROR(Check(bits));
+    const Handle handle = Handle::Unpack(bits);
+    if (handle.index >= slots_.size()) return absl::OkStatus();
+    const Slot& slot = slots_[handle.index];
+    if (slot.value.has_value() && slot.generation == handle.generation) {
+      return absl::AlreadyExistsError(
+          absl::StrCat(DescribeHandle(bits), " exists already"));
+    }
+    if (slot.value.has_value()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(DescribeHandle(bits), ": its index is in use"));
+    }
+    if (handle.generation <= slot.generation) return Stale(bits);
+    return absl::OkStatus();
+  }
+
+  // The charge of one handle; for Put or PutError. RESOURCE_EXHAUSTED: there
+  // are as many as there may be.
+  absl::StatusOr<Charge> Reserve() { return quota_->Take(1); }
+
+  // REQUIRES: CheckNew(bits).ok(); `charge` comes from Reserve.
+  T& Put(uint64_t bits, T value, Charge charge) {
+    Slot& slot = Renew(bits, std::move(charge));
+    slot.value.emplace(std::move(value));
+    return *slot.value;
+  }
+
+  // Its creation failed. REQUIRES: as Put.
+  void PutError(uint64_t bits, absl::Status cause, Charge charge) {
+    Renew(bits, std::move(charge)).error = std::move(cause);
+  }
+
+  // Takes the value out and leaves the handle in error, because a later step of
+  // making the resource failed. nullopt: it has no value.
+  std::optional<T> Fail(uint64_t bits, absl::Status cause) {
+    if (!Find(bits).ok()) return std::nullopt;
+    Slot& slot = slots_[Handle::Unpack(bits).index];
+    slot.error = std::move(cause);
+    return std::exchange(slot.value, std::nullopt);
+  }
+
+  absl::StatusOr<T*> Find(uint64_t bits) {
+    HOLDFAST_RETURN_IF_ERROR(Check(bits));
+    const Handle handle = Handle::Unpack(bits);
+    if (handle.index >= slots_.size() ||
+        slots_[handle.index].generation < handle.generation) {
+      return absl::NotFoundError(
+          absl::StrCat(DescribeHandle(bits), " does not exist"));
+    }
+    Slot& slot = slots_[handle.index];
+    if (slot.generation > handle.generation) return Stale(bits);
+    if (!slot.error.ok()) return slot.error;
+    if (!slot.value.has_value()) return Stale(bits);
+    return &*slot.value;
+  }
+
+  // Did the handle's creation fail?
+  bool IsInError(uint64_t bits) const {
+    const Slot* slot = SlotOf(bits);
+    return slot != nullptr && !slot->error.ok();
+  }
+  // Does the handle name a value?
+  bool Contains(uint64_t bits) const {
+    const Slot* slot = SlotOf(bits);
+    return slot != nullptr && slot->value.has_value();
+  }
+
+  // Handles in use, those in error included.
+  uint64_t size() const { return charge_.amount(); }
+  HandleKind kind() const { return kind_; }
+  // Indices from this one on were never used.
+  uint32_t unused_from() const { return static_cast<uint32_t>(slots_.size()); }
+
+  // From now on Take ignores handles that were never created: the commands that
+  // should have made them may have been dropped by a fault.
+  void SetForgiving() { forgiving_ = true; }
+
+  // Frees the handle and gives up its value; nullopt for 0, for a handle in
+  // error and for what is gone already.
+  absl::StatusOr<std::optional<T>> Take(uint64_t bits) {
+    if (bits == 0) return std::optional<T>();
+    HOLDFAST_RETURN_IF_ERROR(Check(bits));
+    const Handle handle = Handle::Unpack(bits);
+    if (handle.index >= slots_.size() ||
+        slots_[handle.index].generation < handle.generation) {
+      if (forgiving_) return std::optional<T>();
+      return absl::NotFoundError(
+          absl::StrCat(DescribeHandle(bits), " does not exist"));
+    }
+    Slot& slot = slots_[handle.index];
+    if (slot.generation > handle.generation) return std::optional<T>();
+    Vacate(slot);
+    return std::exchange(slot.value, std::nullopt);
+  }
+
+  template <typename Visitor>
+  void ForEach(Visitor visit) {
+    for (Slot& slot : slots_) {
+      if (slot.value.has_value()) visit(*slot.value);
+    }
+  }
+  // The same with the handle of each.
+  template <typename Visitor>
+  void ForEachHandle(Visitor visit) {
+    ForEachHandleFrom(0, [&](uint64_t handle, T& value) {
+      visit(handle, value);
+      return true;
+    });
+  }
+  // The same from an index on, for as long as `visit` returns true.
+  template <typename Visitor>
+  void ForEachHandleFrom(uint32_t index, Visitor visit) {
+    for (; index < slots_.size(); ++index) {
+      Slot& slot = slots_[index];
+      if (!slot.value.has_value()) continue;
+      if (!visit(Handle{kind_, slot.generation, index}.Pack(), *slot.value)) {
+        return;
+      }
+    }
+  }
+
+ private:
+  struct Slot {
+    uint32_t generation = 0;
+    absl::Status error;
+    std::optional<T> value;
+
+    bool occupied() const { return value.has_value() || !error.ok(); }
+  };
+
+  absl::Status Check(uint64_t bits) const {
+    const Handle handle = Handle::Unpack(bits);
+    if (bits == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("no ", HandleKindName(kind_), " given (handle 0)"));
+    }
+    if (handle.kind != kind_) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribeHandle(bits), " is not ",
+                       WithArticle(HandleKindName(kind_))));
+    }
+    if (handle.generation == 0 || handle.index > Handle::kMaxIndex) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribeHandle(bits), " is malformed: generation ",
+                       handle.generation, " (at least 1), index ", handle.index,
+                       " (at most ", Handle::kMaxIndex, ")"));
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status Stale(uint64_t bits) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(DescribeHandle(bits), " does not exist any more"));
+  }
+
+  // Returns what the slot is charged and clears its error.
+  void Vacate(Slot& slot) {
+    if (slot.occupied()) charge_.Return(1);
+    slot.error = absl::OkStatus();
+  }
+
+  Slot& Renew(uint64_t bits, Charge charge) {
+    const Handle handle = Handle::Unpack(bits);
+    if (handle.index >= slots_.size()) slots_.resize(handle.index + 1);
+    Slot& slot = slots_[handle.index];
+    Vacate(slot);
+    charge_.Add(std::move(charge));
+    slot.generation = handle.generation;
+    return slot;
+  }
+
+  // Null: the handle has no slot, or another one has it.
+  const Slot* SlotOf(uint64_t bits) const {
+    const Handle handle = Handle::Unpack(bits);
+    if (handle.kind != kind_ || handle.index >= slots_.size()) return nullptr;
+    const Slot& slot = slots_[handle.index];
+    return slot.generation == handle.generation ? &slot : nullptr;
+  }
+
+  const HandleKind kind_;
+  const std::shared_ptr<Quota> quota_;
+  Charge charge_;  // one for each slot in use
+  std::vector<Slot> slots_;
+  bool forgiving_ = false;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_RESOURCES_HANDLE_TABLE_H_

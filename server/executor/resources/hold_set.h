@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_HOLD_SET_H_
+#define HOLDFAST_SERVER_EXECUTOR_RESOURCES_HOLD_SET_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "server/executor/resources/hold.h"
+
+namespace holdfast::executor {
+
+// The resources that a graph, or one update of its nodes, keeps: each once,
+// however many nodes name it.
+class HoldSet {
+ public:
+  HoldSet();
+  ~HoldSet();
+  HoldSet(const HoldSet&) = delete;
+  HoldSet& operator=(const HoldSet&) = delete;
+
+  // Notes that the resource of this handle, or its part on a device, is kept.
+  // Returns false if it is already; otherwise the caller has to Add it.
+  bool Insert(uint64_t handle, uint32_t device = 0) {
+    return seen_.insert({handle, device}).second;
+  }
+  void Add(Hold hold);
+  // No more are added: forgets what only Insert needs, since a graph may live
+  // long.
+  void Close() { seen_ = {}; }
+
+  const std::vector<Hold>& holds() const { return holds_; }
+
+ private:
+  absl::flat_hash_set<std::pair<uint64_t, uint32_t>> seen_;
+  std::vector<Hold> holds_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_RESOURCES_HOLD_SET_H_

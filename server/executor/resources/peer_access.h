@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_PEER_ACCESS_H_
+#define HOLDFAST_SERVER_EXECUTOR_RESOURCES_PEER_ACCESS_H_
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace holdfast::executor {
+
+// Which devices of a session have been given access to whose memory. Keeps
+// account; Resources tells the driver. Not thread-safe.
+class PeerAccess {
+ public:
+  // May kernels of `device` use memory of `peer`? A device's own it always may.
+  bool Allows(uint32_t device, uint32_t peer) const {
+    if (device == peer) [[likely]]
+      return true;
+    const auto it = pairs_.find({device, peer});
+    return it != pairs_.end() && it->second.enabled;
+  }
+
+  // Returns false if nothing changes.
+  bool Enable(uint32_t device, uint32_t peer);
+  bool Disable(uint32_t device, uint32_t peer);
+
+  // Counts the changes of a pair, so that one that is put off knows whether
+  // another has come after it.
+  uint64_t Changes(uint32_t device, uint32_t peer) const;
+
+ private:
+  struct Pair {
+    bool enabled = false;
+    uint64_t changes = 0;
+  };
+  bool Set(uint32_t device, uint32_t peer, bool enabled);
+
+  std::map<std::pair<uint32_t, uint32_t>, Pair> pairs_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_RESOURCES_PEER_ACCESS_H_

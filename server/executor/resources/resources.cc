@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/resources/resources.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/handle.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "core/cuda/result.h"
+#include "proto/protocol_limits.h"
+#include "server/executor/recovery/memory_image.h"
+
+namespace holdfast::executor {
+namespace {
+
+constexpr size_t kInlineBlockBytes = kMaxInlineBytes;
+constexpr size_t kMaxInlineBlocks = 256;
+constexpr size_t kMaxTransferBlocks = 64;
+constexpr size_t kMaxTransferPlaces = 32;
+static_assert(kInlineBlockBytes * kMaxInlineBlocks +
+                  kMaxChunkBytes * kMaxTransferBlocks +
+                  Account::kImageBlockBytes <=
+              Account::kMaxStagingBytes);
+
+// Each device's memory is asked for at a place of its own.
+constexpr CUdeviceptr kAddressHint = 0x6000'0000'0000;
+constexpr CUdeviceptr kAddressStride = 0x80'0000'0000;
+
+template <typename T>
+HandleTable<T> Table(HandleKind kind, const ResourceOptions& options) {
+  return HandleTable<T>(kind, options.account->handles(kind));
+}
+
+// Chunks are charged to the account and thereby to the supervisor's ledger.
+void ChargeChunks(std::shared_ptr<Quota> quota,
+                  memory::AllocatorOptions* allocator) {
+  auto held = std::make_shared<Charge>();
+  allocator->reserve = [quota, held](uint64_t bytes) -> absl::Status {
+    HOLDFAST_ASSIGN_OR_RETURN(Charge charge, quota->Take(bytes));
+    held->Add(std::move(charge));
+    return absl::OkStatus();
+  };
+  allocator->release = [held](uint64_t bytes) { held->Return(bytes); };
+}
+
+// Leaves a resource whose handle is gone to the graphs that still use it.
+// False: none does.
+template <typename T>
+bool LeaveToHolders(T& resource) {
+  const auto held = std::exchange(resource.held, nullptr);
+  if (held == nullptr || held.use_count() == 1) return false;
+  held->freed = std::move(resource);
+  return true;
+}
+
+template <typename T>
+std::shared_ptr<Held<T>> HoldOn(T& resource) {
+  if (resource.held == nullptr) resource.held = std::make_shared<Held<T>>();
+  return resource.held;
+}
+
+// The resource, if this was the last hold on it and its handle is gone.
+template <typename T>
+std::optional<T> LetGo(std::shared_ptr<Held<T>> held) {
+  if (held.use_count() > 1) return std::nullopt;
+  return std::exchange(held->freed, std::nullopt);
+}
+
+}  // namespace
+
+absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
+                         Access access) {
+  if (buffer.imported != nullptr && buffer.imported->asleep()) [[unlikely]] {
+    return absl::FailedPreconditionError(absl::StrCat(
+        DescribeHandle(handle),
+        " is of a collection that sleeps: WakeCollection maps it again"));
+  }
+  if (access == Access::kRead || !buffer.read_only) [[likely]] {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat(DescribeHandle(handle),
+                   " was imported with RIGHTS_READ, or is a collection's"));
+}
+
+absl::Status CheckOwn(uint64_t handle, const EventResource& event) {
+  if (event.imported == nullptr) [[likely]]
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(DescribeHandle(handle),
+                   " was imported; the session that made it records "
+                   "it"));
+}
+
+absl::Status CheckPlain(uint64_t handle, const EventResource& event) {
+  HOLDFAST_RETURN_IF_ERROR(CheckOwn(handle, event));
+  if (event.published == nullptr) [[likely]]
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      DescribeHandle(handle),
+      " is interprocess; it is recorded and awaited by commands of a stream"));
+}
+
+void PutArena(Resources& resources, uint64_t handle,
+              std::unique_ptr<Arena> arena, Charge charge) {
+  std::shared_ptr<Arena> shared(
+      arena.release(),
+      [handle,
+       released = resources.options().host_memory_released](const Arena* last) {
+        delete last;
+        if (released) released(handle);
+      });
+  resources.arenas.Put(handle, {std::move(shared)}, std::move(charge));
+}
+
+Resources::Resources(ResourceOptions options)
+    : streams(Table<StreamResource>(HandleKind::kStream, options)),
+      events(Table<EventResource>(HandleKind::kEvent, options)),
+      buffers(Table<BufferResource>(HandleKind::kBuffer, options)),
+      modules(Table<ModuleResource>(HandleKind::kModule, options)),
+      kernels(Table<KernelResource>(HandleKind::kKernel, options)),
+      arenas(Table<ArenaResource>(HandleKind::kArena, options)),
+      graphs(Table<GraphResource>(HandleKind::kGraph, options)),
+      graph_execs(Table<GraphExecResource>(HandleKind::kGraphExec, options)),
+      semaphores(Table<SemaphoreResource>(HandleKind::kSemaphore, options)),
+      options_(std::move(options)),
+      clocks_(std::make_shared<DeviceClocks>(options_.times)),
+      watcher_(options_.work_completed),
+      event_waits_([later = options_.later](auto waits) {
+        if (!later) return;
+        later([waits = std::move(waits)](Resources& all) mutable {
+          all.EndWaits(std::move(waits));
+        });
+      }) {}
+
+Resources::~Resources() {
+  for (const auto& [ordinal, device] : devices_) {
+    const absl::Status status = device.context->Synchronize();
+    if (!status.ok()) {
+      LogWarning("device ", ordinal,
+                 " at the session's end: ", status.message());
+    }
+  }
+}
+
+absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
+  const auto it = devices_.find(ordinal);
+  if (it != devices_.end()) return &it->second;
+  if (!options_.devices.empty() &&
+      std::find(options_.devices.begin(), options_.devices.end(), ordinal) ==
+          options_.devices.end()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("device ", ordinal, " is not one of this session's: ",
+                     absl::StrJoin(options_.devices, ", ")));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const cuda::Device device,
+                            cuda::Device::Get(*options_.api, ordinal));
+  DeviceState state;
+  HOLDFAST_ASSIGN_OR_RETURN(state.context,
+                            cuda::Context::RetainPrimary(device));
+  memory::AllocatorOptions allocator;
+  ChargeChunks(account().reserved_memory(ordinal), &allocator);
+  allocator.address_hint = kAddressHint + ordinal * kAddressStride;
+  if (inheritance_ != nullptr && inheritance_->bases.contains(ordinal)) {
+    allocator.address_hint = inheritance_->bases.at(ordinal);
+  }
+  if (options_.chunk_created) {
+    allocator.chunk_created = [this, ordinal](const memory::Chunk& chunk) {
+      options_.chunk_created(ordinal, chunk);
+    };
+    allocator.chunk_released = [this, ordinal](const memory::Chunk& chunk) {
+      options_.chunk_released(ordinal, chunk);
+    };
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      state.allocator,
+      memory::DeviceAllocator::Create(state.context, std::move(allocator)));
+  HOLDFAST_ASSIGN_OR_RETURN(state.reaper,
+                            cuda::Stream::Create(state.context, {}));
+  if (inheritance_ != nullptr) state.allocator->BeginAdoption();
+  if (options_.device_opened) {
+    options_.device_opened(ordinal, state.allocator->base());
+  }
+  // Stays current in this thread, so that calls for the first device switch
+  // nothing.
+  if (devices_.empty()) {
+    HOLDFAST_CUDA_RETURN_IF_ERROR(*options_.api,
+                                  cuCtxSetCurrent(state.context->handle()));
+  }
+  return &devices_.emplace(ordinal, std::move(state)).first->second;
+}
+
+std::vector<uint32_t> Resources::OpenDevices() const {
+  std::vector<uint32_t> ordinals;
+  for (const auto& [ordinal, device] : devices_) ordinals.push_back(ordinal);
+  return ordinals;
+}
+
+absl::StatusOr<memory::Allocation> Resources::Allocate(
+    uint64_t handle, uint32_t ordinal, uint64_t size,
+    const cuda::Stream* stream, bool alone) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
+  if (inheritance_ != nullptr) [[unlikely]] {
+    return AllocateInherited(*device, handle, ordinal, size);
+  }
+  return alone ? device->allocator->AllocateAlone(size)
+               : device->allocator->Allocate(size, stream);
+}
+
+absl::Status Resources::Adopt(DeviceState& device,
+                              const internal::Placement& placement) {
+  const auto found = inheritance_->chunks.find(placement.chunk());
+  if (found == inheritance_->chunks.end()) return absl::OkStatus();
+  Inheritance::Chunk chunk = std::move(found->second);
+  inheritance_->chunks.erase(found);
+  if (chunk.place.read_only())
+    inheritance_->read_only.insert(placement.chunk());
+  const auto id = static_cast<uint32_t>(placement.chunk());
+  const uint64_t size = chunk.place.size();
+  const bool shared = placement.size() != size;
+  if (!chunk.place.saved()) {
+    return device.allocator->Adopt(id, std::move(chunk.descriptor),
+                                   chunk.place.address(), size, shared);
+  }
+  HOLDFAST_RETURN_IF_ERROR(
+      device.allocator->AdoptAnew(id, chunk.place.address(), size, shared));
+  return LoadMemory(device.context, *account().staging_memory(),
+                    {chunk.place.address(), size},
+                    {chunk.descriptor.get(), chunk.place.saved_offset()});
+}
+
+absl::StatusOr<memory::Allocation> Resources::AllocateInherited(
+    DeviceState& device, uint64_t handle, uint32_t ordinal, uint64_t size) {
+  const internal::Placement* placement = inheritance_->PlacementOf(handle);
+  if (placement == nullptr || placement->chunk() >> 32 != ordinal) {
+    return absl::DataLossError("the session's journal has no place for it");
+  }
+  HOLDFAST_RETURN_IF_ERROR(Adopt(device, *placement));
+  memory::DeviceAllocator& allocator = *device.allocator;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const memory::Allocation allocation,
+      allocator.AllocateAt({static_cast<uint32_t>(placement->chunk()),
+                            placement->offset(), placement->size()},
+                           size, placement->alone()));
+  if (inheritance_->read_only.contains(placement->chunk())) {
+    HOLDFAST_RETURN_IF_ERROR(allocator.SetWritable(allocation, false));
+  }
+  return allocation;
+}
+
+template <typename Self, typename Visit>
+auto Resources::InTable(Self& self, uint64_t handle, Visit visit) {
+  switch (Handle::Unpack(handle).kind) {
+    case HandleKind::kStream:
+      return visit(self.streams);
+    case HandleKind::kEvent:
+      return visit(self.events);
+    case HandleKind::kBuffer:
+      return visit(self.buffers);
+    case HandleKind::kModule:
+      return visit(self.modules);
+    case HandleKind::kKernel:
+      return visit(self.kernels);
+    case HandleKind::kArena:
+      return visit(self.arenas);
+    case HandleKind::kGraph:
+      return visit(self.graphs);
+    case HandleKind::kGraphExec:
+      return visit(self.graph_execs);
+    case HandleKind::kSemaphore:
+      return visit(self.semaphores);
+    default:
+      return decltype(visit(self.streams))();
+  }
+}
+
+void Resources::EndRestore() {
+  inheritance_ = nullptr;
+  for (auto& [ordinal, device] : devices_) device.allocator->EndAdoption();
+  streams.SetForgiving();
+  events.SetForgiving();
+  buffers.SetForgiving();
+  modules.SetForgiving();
+  kernels.SetForgiving();
+  arenas.SetForgiving();
+  graphs.SetForgiving();
+  graph_execs.SetForgiving();
+  semaphores.SetForgiving();
+}
+
+absl::Status Resources::PutError(uint64_t handle, const absl::Status& cause) {
+  return InTable(*this, handle, [&](auto& table) -> absl::Status {
+    HOLDFAST_RETURN_IF_ERROR(table.CheckNew(handle));
+    HOLDFAST_ASSIGN_OR_RETURN(Charge charge, table.Reserve());
+    table.PutError(handle, cause, std::move(charge));
+    return absl::OkStatus();
+  });
+}
+
+void Resources::DropIntoError(uint64_t handle, const absl::Status& cause) {
+  InTable(*this, handle,
+          [&](auto& table) { return table.Fail(handle, cause).has_value(); });
+}
+
+bool Resources::IsInError(uint64_t handle) const {
+  return InTable(*this, handle,
+                 [&](const auto& table) { return table.IsInError(handle); });
+}
+
+bool Resources::Contains(uint64_t handle) const {
+  return InTable(*this, handle,
+                 [&](const auto& table) { return table.Contains(handle); });
+}
+
+std::function<void(const absl::Status&)> Resources::NoteCompletion(
+    uint64_t sequence) {
+  if (!options_.completed || *leaving_streams_ > 0) {
+    return [](const absl::Status&) {};
+  }
+  return [sequence, completed = options_.completed](const absl::Status& done) {
+    if (done.ok()) completed(sequence);
+  };
+}
+
+absl::StatusOr<DeviceState*> Resources::FirstDevice() {
+  return Device(first_ordinal());
+}
+
+absl::StatusOr<const cuda::Kernel*> Resources::KernelOn(uint64_t handle,
+                                                        uint32_t ordinal) {
+  HOLDFAST_ASSIGN_OR_RETURN(KernelResource * found, kernels.Find(handle));
+  for (const auto& kernel : found->by_device) {
+    if (kernel->context().device().ordinal() == static_cast<int>(ordinal)) {
+      return kernel.get();
+    }
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
+  HOLDFAST_ASSIGN_OR_RETURN(auto kernel,
+                            found->by_device.front()->On(device->context));
+  return found->by_device.emplace_back(std::move(kernel)).get();
+}
+
+absl::StatusOr<std::shared_ptr<Staging>> Resources::GetStaging(
+    OwnedStaging& owned, size_t block_bytes, size_t max_blocks,
+    size_t max_places) {
+  if (owned.staging == nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, FirstDevice());
+    owned.staging = Staging::Create(device->context, account().staging_memory(),
+                                    block_bytes, max_blocks, max_places);
+  }
+  return owned.staging;
+}
+
+absl::StatusOr<InlineStaging*> Resources::Inline() {
+  if (inline_ == nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(auto staging,
+                              GetStaging(inline_staging_, kInlineBlockBytes,
+                                         kMaxInlineBlocks, /*max_places=*/0));
+    inline_ = std::make_unique<InlineStaging>(std::move(staging));
+  }
+  return inline_.get();
+}
+
+absl::StatusOr<std::shared_ptr<Staging>> Resources::TransferStaging() {
+  return GetStaging(transfer_staging_, kMaxChunkBytes, kMaxTransferBlocks,
+                    kMaxTransferPlaces);
+}
+
+absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(
+    uint32_t ordinal) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
+  absl::Status status;
+  const auto wait_for = [&](const cuda::Stream& stream) {
+    if (!status.ok()) return;
+    const auto mark = watcher_.RecordEvent(stream);
+    status = mark.ok() ? device->reaper->Wait(**mark) : mark.status();
+  };
+  streams.ForEach([&](StreamResource& stream) { wait_for(*stream.stream); });
+  if (device->host != nullptr) wait_for(*device->host);
+  // They wait for the streams that have been destroyed.
+  for (const auto& [other, state] : devices_) {
+    if (other != ordinal) wait_for(*state.reaper);
+  }
+  HOLDFAST_RETURN_IF_ERROR(status);
+  return device->reaper.get();
+}
+
+bool Resources::Retire(uint32_t device, std::shared_ptr<const void> owner) {
+  const auto after = AfterAllStreams(device);
+  const auto mark = after.ok() ? watcher_.RecordEvent(**after) : after.status();
+  if (!mark.ok()) {
+    // Nobody can tell when the device has finished with it.
+    LogWarning("kept until the session ends: ", mark.status().message());
+    kept_.push_back(std::move(owner));
+    return false;
+  }
+  watcher_.Watch({*mark}, [owner](const absl::Status&) {});
+  return true;
+}
+
+void Resources::NoteGiven(StreamResource& stream) {
+  stream.unmarked = true;
+  stream.mark = nullptr;
+  clocks_->NoteGiven(stream.device);
+}
+
+absl::StatusOr<std::shared_ptr<const cuda::Event>> Resources::MarkWork(
+    StreamResource& stream) {
+  auto mark = watcher_.RecordEvent(*stream.stream);
+  if (stream.unmarked && mark.ok()) {
+    stream.unmarked = false;
+    stream.mark = *mark;
+  }
+  return mark;
+}
+
+CompletionWatcher::Events Resources::TakeMarks(uint32_t device) {
+  CompletionWatcher::Events marks;
+  const auto left = left_marks_.find(device);
+  if (left != left_marks_.end()) {
+    marks = std::move(left->second);
+    left_marks_.erase(left);
+  }
+  streams.ForEach([&](StreamResource& stream) {
+    if (stream.device != device) return;
+    // A device that refuses a mark is in error; its time ends here.
+    if (stream.unmarked) MarkWork(stream).status().IgnoreError();
+    stream.unmarked = false;
+    if (stream.mark == nullptr) return;
+    marks.push_back(std::exchange(stream.mark, nullptr));
+  });
+  return marks;
+}
+
+void Resources::NoteDone(uint32_t device) {
+  const DeviceClocks::Next next = clocks_->NoteDone(device);
+  if (next.mark && options_.later) {
+    options_.later([](Resources& all) { all.WatchWork(); });
+  }
+  if (next.place && room_for_work_) room_for_work_();
+}
+
+void Resources::WatchWork() {
+  for (const uint32_t device : clocks_->TakeUnmarked()) {
+    watcher_.WatchIdly(TakeMarks(device), [this, device](const absl::Status&) {
+      NoteDone(device);
+    });
+  }
+}
+
+bool Resources::HasRoomForWork(uint32_t device) {
+  if (clocks_->TakePlace(device)) return true;
+  WatchWork();
+  return clocks_->TakePlace(device);
+}
+
+void Resources::DestroyStream(StreamResource stream) {
+  // Its work goes on; what is retired from now on still waits for it.
+  const auto device = Device(stream.device);
+  // One that is idle by now leaves nothing.
+  const auto idle = stream.stream->Query();
+  const auto mark = MarkWork(stream);
+  if (!device.ok() || !mark.ok()) return;
+  if (!idle.ok() || !*idle) AddLeavingMark(*mark);
+  if (stream.mark != nullptr) {
+    left_marks_[stream.device].push_back(std::move(stream.mark));
+  }
+  ++*leaving_streams_;
+  watcher_.Watch({*mark},
+                 [leaving = leaving_streams_](const absl::Status& done) {
+                   if (done.ok()) --*leaving;
+                 });
+  const absl::Status status = (*device)->reaper->Wait(**mark);
+  if (!status.ok()) LogWarning("destroying a stream: ", status.message());
+}
+
+void Resources::AddLeavingMark(std::shared_ptr<const cuda::Event> mark) {
+  leaving_marks_.push_back(std::move(mark));
+  if (leaving_marks_.size() < prune_leaving_at_) return;
+  std::erase_if(leaving_marks_, [](const auto& left) {
+    const auto done = left->Query();
+    return done.ok() && *done;
+  });
+  prune_leaving_at_ = 2 * leaving_marks_.size() + kPruneLeavingFrom;
+}
+
+absl::StatusOr<bool> Resources::DestroyedStreamsAreDone() {
+  for (const auto& mark : leaving_marks_) {
+    HOLDFAST_ASSIGN_OR_RETURN(const bool done, mark->Query());
+    if (!done) return false;
+  }
+  leaving_marks_.clear();
+  return true;
+}
+
+absl::StatusOr<const cuda::Stream*> Resources::HostStream(uint32_t ordinal) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
+  if (device->host == nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(device->host,
+                              cuda::Stream::Create(device->context, {}));
+  }
+  return device->host.get();
+}
+
+// In the order of numbers, since a word may get several.
+void Resources::EndWaits(std::vector<EventWaits::Wait> waits) {
+  std::sort(waits.begin(), waits.end(), [](const auto& a, const auto& b) {
+    return a.recording.number < b.recording.number;
+  });
+  for (const EventWaits::Wait& wait : waits) {
+    const auto device =
+        static_cast<uint32_t>(wait.passed->context().device().ordinal());
+    const auto host = HostStream(device);
+    absl::Status status = host.status();
+    if (host.ok()) {
+      status = wait.event->Reach(wait.recording, **host, sharing());
+    }
+    // Keeps the event until that is done.
+    if (status.ok()) {
+      status =
+          watcher_.Watch(**host, [event = wait.event](const absl::Status&) {});
+    }
+    if (!status.ok()) {
+      LogWarning("ending a wait for an abandoned event: ", status.message());
+    }
+  }
+}
+
+absl::Status Resources::DestroyEvent(EventResource event) {
+  if (event.imported != nullptr) {
+    Retire(event.device, std::move(event.imported));
+    return absl::OkStatus();
+  }
+  if (!event.allocation.has_value()) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(event.device));
+  if (restoring()) return device->allocator->Free(*event.allocation, nullptr);
+  HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* after,
+                            AfterAllStreams(event.device));
+  return device->allocator->Free(*event.allocation, after);
+}
+
+// Streams may still be about to come to it.
+absl::Status Resources::DestroySemaphore(SemaphoreResource semaphore) {
+  if (LeaveToHolders(semaphore)) return absl::OkStatus();
+  if (semaphore.imported != nullptr) {
+    Retire(semaphore.device, std::move(semaphore.imported));
+    return absl::OkStatus();
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(semaphore.device));
+  if (restoring()) {
+    return device->allocator->Free(*semaphore.allocation, nullptr);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* after,
+                            AfterAllStreams(semaphore.device));
+  return device->allocator->Free(*semaphore.allocation, after);
+}
+
+void Resources::DropViews(const std::unordered_set<uint64_t>& views) {
+  for (const uint64_t view : views) {
+    auto taken = buffers.Take(view);
+    if (taken.ok() && taken->has_value()) DropViews((**taken).views);
+  }
+}
+
+absl::Status Resources::FreeBuffer(BufferResource buffer, uint64_t stream) {
+  DropViews(buffer.views);
+  // A part has no memory of its own; that is the whole's, which outlives it.
+  if (buffer.parent != 0) return absl::OkStatus();
+  if (LeaveToHolders(buffer)) return absl::OkStatus();
+  if (buffer.host != nullptr) {
+    if (Retire(buffer.device, buffer.host)) buffer.host->BeginReturn();
+    return absl::OkStatus();
+  }
+  if (buffer.imported != nullptr) {
+    Retire(buffer.device, std::move(buffer.imported));
+    return absl::OkStatus();
+  }
+  if (buffer.ipc != nullptr) {
+    Retire(buffer.device, std::move(buffer.ipc));
+    return absl::OkStatus();
+  }
+  if (!buffer.allocation.has_value()) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(buffer.device));
+  const cuda::Stream* after = nullptr;
+  // No work has been given yet, and the place may be another's next.
+  if (restoring()) return device->allocator->Free(*buffer.allocation, nullptr);
+  const auto found = streams.Find(stream != 0 ? stream : buffer.stream);
+  if (found.ok() && (*found)->device == buffer.device) {
+    after = (*found)->stream.get();
+  } else {
+    HOLDFAST_ASSIGN_OR_RETURN(after, AfterAllStreams(buffer.device));
+  }
+  return device->allocator->Free(*buffer.allocation, after);
+}
+
+void Resources::UnloadModule(ModuleResource module) {
+  for (const uint64_t kernel : module.kernels) (void)kernels.Take(kernel);
+  DropViews(module.globals);
+  Retire(first_ordinal(), std::move(module.module));
+}
+
+void Resources::FreeArena(ArenaResource arena) {
+  if (LeaveToHolders(arena)) return;
+  if (Retire(first_ordinal(), arena.arena)) arena.arena->BeginReturn();
+}
+
+absl::StatusOr<Hold> Resources::HoldMemory(uint64_t handle) {
+  if (Handle::Unpack(handle).kind == HandleKind::kArena) {
+    HOLDFAST_ASSIGN_OR_RETURN(ArenaResource * arena, arenas.Find(handle));
+    return HoldOn(*arena);
+  }
+  if (Handle::Unpack(handle).kind == HandleKind::kSemaphore) {
+    HOLDFAST_ASSIGN_OR_RETURN(SemaphoreResource * semaphore,
+                              semaphores.Find(handle));
+    return HoldOn(*semaphore);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(BufferResource * buffer, buffers.Find(handle));
+  // A part of a buffer is kept by keeping the whole.
+  while (buffer->parent != 0) {
+    HOLDFAST_ASSIGN_OR_RETURN(buffer, buffers.Find(buffer->parent));
+  }
+  if (buffer->module != nullptr)
+    return std::shared_ptr<const void>(buffer->module);
+  return HoldOn(*buffer);
+}
+
+void Resources::Release(std::vector<Hold> holds) {
+  auto others = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  for (Hold& hold : holds) {
+    if (auto* held =
+            std::get_if<std::shared_ptr<Held<BufferResource>>>(&hold)) {
+      auto buffer = LetGo(std::move(*held));
+      if (!buffer.has_value()) continue;
+      const absl::Status status = FreeBuffer(*std::move(buffer), /*stream=*/0);
+      if (!status.ok()) LogWarning("freeing a buffer: ", status.message());
+    } else if (auto* arenas_held =
+                   std::get_if<std::shared_ptr<Held<ArenaResource>>>(&hold)) {
+      auto arena = LetGo(std::move(*arenas_held));
+      if (arena.has_value()) FreeArena(*std::move(arena));
+    } else if (auto* semaphores_held =
+                   std::get_if<std::shared_ptr<Held<SemaphoreResource>>>(
+                       &hold)) {
+      auto semaphore = LetGo(std::move(*semaphores_held));
+      if (!semaphore.has_value()) continue;
+      const absl::Status status = DestroySemaphore(*std::move(semaphore));
+      if (!status.ok()) LogWarning("freeing a semaphore: ", status.message());
+    } else {
+      others->push_back(std::get<std::shared_ptr<const void>>(std::move(hold)));
+    }
+  }
+  if (!others->empty()) Retire(first_ordinal(), std::move(others));
+}
+
+}  // namespace holdfast::executor

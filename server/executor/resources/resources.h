@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A session's resources by handle, and their release without waiting for the
+// device: memory and code that the device may still be using
+// go when it has come to the end of all that it was given so far.
+#ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_
+#define HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/cuda/context.h"
+#include "core/cuda/event.h"
+#include "core/cuda/kernel.h"
+#include "core/cuda/module.h"
+#include "core/cuda/stream.h"
+#include "core/memory/device_allocator.h"
+#include "core/memory/ipc_allocation.h"
+#include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/buffer_commands.pb.h"
+#include "server/executor/account/account.h"
+#include "server/executor/account/pinned_memory.h"
+#include "server/executor/account/quota.h"
+#include "server/executor/command/copy_counts.h"
+#include "server/executor/command/inline_staging.h"
+#include "server/executor/recovery/inheritance.h"
+#include "server/executor/recovery/kernel_watch.h"
+#include "server/executor/resources/handle_table.h"
+#include "server/executor/resources/hold.h"
+#include "server/executor/resources/peer_access.h"
+#include "server/executor/sharing/event_waits.h"
+#include "server/executor/sharing/imported_event.h"
+#include "server/executor/sharing/imported_memory.h"
+#include "server/executor/sharing/semaphore_waits.h"
+#include "server/executor/sharing/sharing_link.h"
+#include "server/executor/submission/completion_watcher.h"
+#include "server/executor/transfer/arena.h"
+#include "server/executor/transfer/staging.h"
+#include "server/executor/turns/device_clocks.h"
+#include "server/executor/turns/device_times.h"
+#include "server/executor/turns/device_turns.h"
+
+namespace holdfast::executor {
+
+// A device that the session uses: made on first use.
+struct DeviceState {
+  std::shared_ptr<const cuda::Context> context;
+  std::unique_ptr<memory::DeviceAllocator> allocator;
+  // Waits for whatever has to be finished before something may go.
+  std::unique_ptr<cuda::Stream> reaper;
+  // Nothing ever holds it up; made on first use.
+  std::unique_ptr<cuda::Stream> host;
+};
+
+struct StreamResource {
+  uint32_t device = 0;
+  std::unique_ptr<cuda::Stream> stream;
+  // For the account of GPU time: work was given after the last mark, and the
+  // mark behind all work, if there is one that nobody has asked for yet.
+  bool unmarked = false;
+  std::shared_ptr<const cuda::Event> mark;
+};
+
+// See event_commands.cc.
+class PublishedEvent;
+struct EventResource {
+  std::shared_ptr<cuda::Event> event;  // null: of another session
+  uint32_t device = 0;
+  std::shared_ptr<PublishedEvent> published;     // null: not interprocess
+  std::optional<memory::Allocation> allocation;  // where it is published
+  std::shared_ptr<ImportedEvent> imported;       // of another session
+  bool foreign = false;  // of a process outside Holdfast
+};
+
+// FAILED_PRECONDITION: the event is another session's, so that it can be waited
+// for and asked whether it is done, and nothing else.
+absl::Status CheckOwn(uint64_t handle, const EventResource& event);
+// FAILED_PRECONDITION: recording or waiting takes more than a call of the
+// driver's, so that neither graphs nor launches can do it.
+absl::Status CheckPlain(uint64_t handle, const EventResource& event);
+
+// Memory, or a view of memory that something else owns.
+struct BufferResource {
+  CUdeviceptr address = 0;
+  uint64_t size = 0;  // bytes
+  uint32_t device = 0;
+  uint64_t stream = 0;  // handle of the allocation's stream
+  std::optional<memory::Allocation> allocation;
+  Charge charge;  // of device memory
+  std::shared_ptr<PinnedMemory> host;
+  std::shared_ptr<ImportedMemory> imported;  // of another session
+  // That ends with this process, and has a handle; see SHARING_IPC.
+  std::shared_ptr<const memory::IpcAllocation> ipc;
+  bool is_host = false;
+  bool read_only = false;
+  v1::Sharing sharing = v1::SHARING_NONE;
+  std::string name;                            // the client's label
+  std::shared_ptr<const cuda::Module> module;  // whose variable it is
+  std::shared_ptr<Held<BufferResource>> held;  // by graphs; null: by none
+  uint64_t parent = 0;                         // handle, of a sub-buffer
+  std::unordered_set<uint64_t> views;          // handles that end with it
+};
+
+// How a command uses the bytes of a buffer.
+enum class Access { kRead, kWrite };
+
+// PERMISSION_DENIED: it is to be written to, and was imported for reading.
+absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
+                         Access access);
+
+struct ModuleResource {
+  std::shared_ptr<const cuda::Module> module;
+  std::map<std::string, std::string> symbols;
+  std::vector<uint64_t> kernels;
+  std::unordered_set<uint64_t> globals;
+  // Names of the variables that a suspension saves, as in the image: those that
+  // were read there (core/cuda/variable_names.h), and those with a handle.
+  std::set<std::string> variables;
+};
+
+// Never without the kernel as the module's device has it, which is the first;
+// those of other devices are found when they are asked for.
+struct KernelResource {
+  std::vector<std::shared_ptr<const cuda::Kernel>> by_device;
+};
+
+// A counter in device memory.
+struct SemaphoreResource {
+  CUdeviceptr address = 0;
+  uint32_t device = 0;
+  std::optional<memory::Allocation> allocation;
+  std::shared_ptr<ImportedMemory> imported;  // of another session
+  bool read_only = false;
+  std::shared_ptr<Held<SemaphoreResource>> held;  // by graphs; null: by none
+};
+
+struct ArenaResource {
+  std::shared_ptr<Arena> arena;
+  std::shared_ptr<Held<ArenaResource>> held;  // by graphs; null: by none
+};
+
+// See graph/built_graph.h and graph/graph_instance.h.
+class BuiltGraph;
+class GraphInstance;
+struct GraphResource {
+  std::shared_ptr<const BuiltGraph> graph;
+  std::weak_ptr<const GraphInstance> instance;  // the last one
+};
+struct GraphExecResource {
+  std::shared_ptr<GraphInstance> instance;
+};
+
+class Resources;
+
+// Puts an arena under its handle; the supervisor lets go of its memory when the
+// last device has. REQUIRES: as HandleTable::Put.
+void PutArena(Resources& resources, uint64_t handle,
+              std::unique_ptr<Arena> arena, Charge charge);
+
+struct ResourceOptions {
+  const cuda::DriverApi* api = nullptr;  // must outlive the resources
+  std::vector<uint32_t> devices;         // empty: all
+  std::shared_ptr<Account> account;      // what the session may hold
+  // The part of each device's range that priorities are taken from.
+  v1::StreamPriorityClass stream_priorities =
+      v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
+  std::function<void(uint32_t device, const memory::Chunk&)> chunk_created;
+  std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
+  // The first of the addresses at which the device's chunks will lie.
+  std::function<void(uint32_t device, CUdeviceptr base)> device_opened;
+  // Memory of the host that outlives this process; its descriptor is borrowed.
+  std::function<void(uint64_t handle, uint64_t size, int memory)>
+      host_memory_created;
+  std::function<void(uint64_t handle)> host_memory_released;
+  // Every command with a number up to this has taken effect. Thread-safe.
+  std::function<void(uint64_t sequence)> completed;
+  SharingLink sharing;
+  std::shared_ptr<SemaphoreWaits> waits = std::make_shared<SemaphoreWaits>();
+  // Null: kernels may run for as long as they like.
+  std::shared_ptr<KernelWatch> kernel_watch;
+  // Called, by any thread, before a client is told that its work is done.
+  std::function<void()> work_completed;
+  // Has work done with the resources by the thread that they belong to, soon,
+  // or never if the session ends. Thread-safe.
+  std::function<void(std::function<void(Resources&)> work)> later;
+  // Has that thread nothing else to do just now? May be null.
+  std::function<bool()> idle;
+  // For whoever wants to know what is going on.
+  std::shared_ptr<CopyCounts> copies = std::make_shared<CopyCounts>();
+  std::shared_ptr<DeviceTimes> times = std::make_shared<DeviceTimes>();
+  std::shared_ptr<DeviceTurns> turns = std::make_shared<DeviceTurns>();
+};
+
+// Not thread-safe: belongs to the submission thread, but for watcher().
+class Resources {
+ public:
+  explicit Resources(ResourceOptions options);
+  // Waits for the devices and frees everything.
+  ~Resources();
+  Resources(const Resources&) = delete;
+  Resources& operator=(const Resources&) = delete;
+
+  HandleTable<StreamResource> streams;
+  HandleTable<EventResource> events;
+  HandleTable<BufferResource> buffers;
+  HandleTable<ModuleResource> modules;
+  HandleTable<KernelResource> kernels;
+  HandleTable<ArenaResource> arenas;
+  HandleTable<GraphResource> graphs;
+  HandleTable<GraphExecResource> graph_execs;
+  HandleTable<SemaphoreResource> semaphores;
+  PeerAccess peers;
+
+  // Finds a stream that is about to be given work of the device's, which counts
+  // as GPU time. As HandleTable::Find.
+  absl::StatusOr<StreamResource*> StreamForWork(uint64_t handle) {
+    absl::StatusOr<StreamResource*> found = streams.Find(handle);
+    if (found.ok() && !(*found)->unmarked) NoteGiven(**found);
+    return found;
+  }
+  // A mark of what the stream has been given so far, as
+  // CompletionWatcher::Mark.
+  absl::StatusOr<std::shared_ptr<const cuda::Event>> MarkWork(
+      StreamResource& stream);
+  // Has the work watched that was given since, so that its end is known. To be
+  // called when no more is given for the moment.
+  void WatchWork();
+
+  // In a turn that others wait for: takes a place for one command's work.
+  // Returns false if the device has enough; what OnRoomForWork was given is
+  // called, by any thread, when that may be over. REQUIRES: device <
+  // DeviceTurns::kMaxDevices.
+  bool HasRoomForWork(uint32_t device);
+  // Once, before there is any work.
+  void OnRoomForWork(std::function<void()> callback) {
+    room_for_work_ = std::move(callback);
+  }
+
+  // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session.
+  absl::StatusOr<DeviceState*> Device(uint32_t ordinal);
+
+  // The devices that the session has used.
+  std::vector<uint32_t> OpenDevices() const;
+
+  // The first of the session's devices, where page-locked memory is made. It
+  // serves all.
+  absl::StatusOr<DeviceState*> FirstDevice();
+  uint32_t first_ordinal() const {
+    return options_.devices.empty() ? 0 : options_.devices.front();
+  }
+
+  // The kernel as this device has it. As Device.
+  absl::StatusOr<const cuda::Kernel*> KernelOn(uint64_t kernel,
+                                               uint32_t device);
+
+  // Memory for inline bytes and blocks for the messages of transfers.
+  absl::StatusOr<InlineStaging*> Inline();
+  absl::StatusOr<std::shared_ptr<Staging>> TransferStaging();
+
+  CompletionWatcher& watcher() { return watcher_; }
+  CopyCounts& copies() { return *options_.copies; }
+  Account& account() { return *options_.account; }
+  const auto& later() const { return options_.later; }
+  const SharingLink& sharing() const { return options_.sharing; }
+  SemaphoreWaits& waits() { return *options_.waits; }
+  EventWaits& event_waits() { return event_waits_; }
+  // Null: there is no limit.
+  KernelWatch* kernel_watch() { return options_.kernel_watch.get(); }
+
+  const ResourceOptions& options() const { return options_; }
+
+  // Device memory for a resource: the place that it had, while a session is
+  // restored; else as DeviceAllocator::Allocate, or AllocateAlone.
+  absl::StatusOr<memory::Allocation> Allocate(uint64_t handle, uint32_t device,
+                                              uint64_t size,
+                                              const cuda::Stream* stream,
+                                              bool alone);
+
+  // From BeginRestore on, resources are made where they were in the process
+  // that this one succeeds; EndRestore forgives the destruction of handles
+  // whose creation the fault has dropped.
+  void BeginRestore(Inheritance* inheritance) { inheritance_ = inheritance; }
+  void EndRestore();
+  bool restoring() const { return inheritance_ != nullptr; }
+  // REQUIRES: restoring().
+  const Inheritance& inheritance() const { return *inheritance_; }
+
+  // Puts a handle of any kind in error, as a failed creation does.
+  absl::Status PutError(uint64_t handle, const absl::Status& cause);
+  // The same of a handle that names a value, which is dropped.
+  void DropIntoError(uint64_t handle, const absl::Status& cause);
+  // As HandleTable::IsInError and Contains.
+  bool IsInError(uint64_t handle) const;
+  bool Contains(uint64_t handle) const;
+
+  // Notes, when a wait for all streams that begins now has ended well, that the
+  // commands up to `sequence` are completed.
+  std::function<void(const absl::Status&)> NoteCompletion(uint64_t sequence);
+
+  // Keeps `owner` alive until everything that the session's streams were given
+  // so far is done. False: that cannot be told; it is kept to the session's
+  // end.
+  bool Retire(uint32_t device, std::shared_ptr<const void> owner);
+  // The device's reaper, made to wait for all streams of the session: one of
+  // another device may use this one's memory.
+  absl::StatusOr<const cuda::Stream*> AfterAllStreams(uint32_t device);
+
+  // A stream of the device for what the host does at once. As Device.
+  absl::StatusOr<const cuda::Stream*> HostStream(uint32_t device);
+
+  void DestroyStream(StreamResource stream);
+  // Is all done that streams had been given when they were destroyed?
+  absl::StatusOr<bool> DestroyedStreamsAreDone();
+  absl::Status DestroyEvent(EventResource event);
+  absl::Status DestroySemaphore(SemaphoreResource semaphore);
+  absl::Status FreeBuffer(BufferResource buffer, uint64_t stream);
+  void UnloadModule(ModuleResource module);
+  void FreeArena(ArenaResource arena);
+
+  // Keeps the memory of a buffer, an arena or a semaphore beyond the life of
+  // its handle.
+  absl::StatusOr<Hold> HoldMemory(uint64_t handle);
+  // Lets go. Frees, after all that the streams were given so far, whatever has
+  // no handle and no other hold any more.
+  void Release(std::vector<Hold> holds);
+
+ private:
+  void NoteGiven(StreamResource& stream);
+  void AddLeavingMark(std::shared_ptr<const cuda::Event> mark);
+  // Ends waits that nothing else ends, since the events' makers are gone.
+  void EndWaits(std::vector<EventWaits::Wait> waits);
+  void NoteDone(uint32_t device);
+  // Marks of all work of the device that nobody waits for.
+  CompletionWatcher::Events TakeMarks(uint32_t device);
+  void DropViews(const std::unordered_set<uint64_t>& views);
+  // Closed once the watcher, which is gone before it, has dropped its blocks.
+  struct OwnedStaging {
+    ~OwnedStaging() {
+      if (staging != nullptr) staging->Close();
+    }
+    std::shared_ptr<Staging> staging;
+  };
+  absl::StatusOr<std::shared_ptr<Staging>> GetStaging(OwnedStaging& owned,
+                                                      size_t block_bytes,
+                                                      size_t max_blocks,
+                                                      size_t max_places);
+
+  absl::StatusOr<memory::Allocation> AllocateInherited(DeviceState& device,
+                                                       uint64_t handle,
+                                                       uint32_t ordinal,
+                                                       uint64_t size);
+  // Maps the chunk, or makes it anew from a suspended session's bytes, unless
+  // that was done.
+  absl::Status Adopt(DeviceState& device, const internal::Placement& placement);
+  // Calls `visit` with the table of the handle's kind; without one, returns a
+  // default.
+  template <typename Self, typename Visit>
+  static auto InTable(Self& self, uint64_t handle, Visit visit);
+
+  const ResourceOptions options_;
+  Inheritance* inheritance_ = nullptr;
+  // Destroyed streams whose work is not known to be done.
+  const std::shared_ptr<std::atomic<int>> leaving_streams_ =
+      std::make_shared<std::atomic<int>>(0);
+  // Behind the work of destroyed streams that were not idle, and the number of
+  // them at which those that have come true are dropped.
+  static constexpr size_t kPruneLeavingFrom = 16;
+  CompletionWatcher::Events leaving_marks_;
+  size_t prune_leaving_at_ = kPruneLeavingFrom;
+  std::map<uint32_t, DeviceState> devices_;
+  const std::shared_ptr<DeviceClocks> clocks_;
+  std::function<void()> room_for_work_;
+  // Behind the work of destroyed streams that nobody waits for, by device.
+  std::map<uint32_t, CompletionWatcher::Events> left_marks_;
+  std::vector<std::shared_ptr<const void>> kept_;
+  OwnedStaging inline_staging_;
+  std::unique_ptr<InlineStaging> inline_;
+  OwnedStaging transfer_staging_;
+  CompletionWatcher watcher_;
+  EventWaits event_waits_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_

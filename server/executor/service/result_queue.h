@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_SERVICE_RESULT_QUEUE_H_
+#define HOLDFAST_SERVER_EXECUTOR_SERVICE_RESULT_QUEUE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "holdfast/v1/commands.pb.h"
+
+namespace holdfast::executor {
+
+// Results on their way from the threads that find them to the one that sends
+// them. Thread-safe; held by shared_ptr, since a result may come after the call
+// that wanted it has been given up.
+//
+// Bounded: when results are not taken, commands are not carried out any more
+// (CommandProcessor), and then not read (CommandService), so that the client
+// that does not read its results is not read from either.
+class ResultQueue {
+ public:
+  // Results that wait or are promised, and their bytes.
+  static constexpr size_t kMaxWaiting = 4096;
+  static constexpr size_t kMaxWaitingBytes = size_t{8} << 20;
+
+  // Sends a result at once, if it can; false: the queue has to keep it. Called
+  // with a lock held, by any thread, but never between Take and the next one.
+  using SendNow = std::function<bool(const v1::ResultBatch&)>;
+  // From now on results that need not wait for others go this way: the thread
+  // that finds one sends it, and nobody has to be woken. Null: none do.
+  void SendDirectly(SendNow send);
+
+  // More results may come until what this returns is dropped: for a batch on
+  // its way to being processed.
+  static std::shared_ptr<void> Hold(std::shared_ptr<ResultQueue> queue);
+
+  // A command that was processed owes its result, of about so many bytes:
+  // Deliver follows, with the same number.
+  void Expect(size_t bytes = 0);
+  void Deliver(v1::Result result, size_t expected_bytes = 0);
+
+  void Add(v1::Result result);
+  void AddError(uint64_t sequence, const absl::Status& error);
+
+  // Nothing more is accepted; Take ends when all that is owed has come.
+  void Finish();
+  // The client has gone: drop everything.
+  void Abandon();
+
+  // Waits until Take would not; false if it still would after `limit`.
+  bool Await(absl::Duration limit);
+
+  // Waits for results and moves them, up to about 1 MiB, into `batch`; false
+  // when there will be none any more. REQUIRES: the last call's batch was sent.
+  bool Take(v1::ResultBatch* batch);
+
+  // Waits until all results that have come are sent, for `limit` at most.
+  void AwaitSent(absl::Duration limit);
+
+  // May a command be carried out that has a result? If not, `when_room` is
+  // called once it may, by the thread that takes results or finds one.
+  bool HasRoom(const std::function<void()>& when_room);
+
+  // Waits until there is room; false if abandoned.
+  bool AwaitRoom();
+
+  // Results that wait or are promised, and their bytes.
+  size_t waiting() const { return count_; }
+  size_t waiting_bytes() const { return bytes_; }
+
+ private:
+  void Release();
+  // Waiting without sleep for what Take wants.
+  void LookForAMoment();
+  void Push(v1::Result result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Calls what waits for room, if there is.
+  void AnnounceRoom();
+  bool Room() const {
+    return count_ < kMaxWaiting && bytes_ < kMaxWaitingBytes;
+  }
+  bool Ready() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return abandoned_ || !results_.empty() || (finished_ && owed_ + held_ == 0);
+  }
+
+  // Written with the lock held, read without.
+  std::atomic<size_t> count_{0};
+  std::atomic<size_t> bytes_{0};
+  std::atomic<uint32_t> changes_{0};  // of what Take waits for
+
+  absl::Mutex mutex_;
+  struct Entry {
+    v1::Result result;
+    size_t bytes = 0;
+  };
+  std::deque<Entry> results_ ABSL_GUARDED_BY(mutex_);
+  SendNow send_now_ ABSL_GUARDED_BY(mutex_);
+  v1::ResultBatch single_ ABSL_GUARDED_BY(mutex_);  // for it
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;    // what was taken
+  size_t owed_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t held_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> when_room_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_SERVICE_RESULT_QUEUE_H_

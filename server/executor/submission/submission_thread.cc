@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/submission/submission_thread.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/base/spin.h"
+
+namespace holdfast::executor {
+namespace {
+
+// Set when it is destroyed, whether its work has run or was dropped.
+struct Signal {
+  absl::Mutex mutex;
+  bool ran ABSL_GUARDED_BY(mutex) = false;
+  bool gone ABSL_GUARDED_BY(mutex) = false;
+};
+
+}  // namespace
+
+SubmissionThread::SubmissionThread() : thread_([this] { Loop(); }) {}
+
+SubmissionThread::~SubmissionThread() {
+  Stop();
+  Join();
+}
+
+void SubmissionThread::Join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void SubmissionThread::Stop() {
+  // Dropped outside the lock: their captures may call back.
+  std::deque<Work> dropped;
+  std::optional<Work> parked;
+  absl::MutexLock lock(&mutex_);
+  stopping_ = true;
+  ++changes_;
+  dropped.swap(waiting_);
+  count_ = 0;
+  parked.swap(parked_);
+}
+
+bool SubmissionThread::Enqueue(Work work) {
+  absl::MutexLock lock(&mutex_);
+  Waiting& waiting = work.is_batch ? batches_ : steps_;
+  const auto room = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || waiting.count == 0 ||
+           (waiting.count < kMaxWaiting &&
+            waiting.bytes + work.bytes <= kMaxWaitingBytes);
+  };
+  mutex_.Await(absl::Condition(&room));
+  if (stopping_) return false;
+  ++waiting.count;
+  waiting.bytes += work.bytes;
+  waiting_.push_back(std::move(work));
+  ++count_;
+  ++changes_;
+  return true;
+}
+
+bool SubmissionThread::Post(std::function<void()> step) {
+  return Enqueue({[step = std::move(step)] {
+                    step();
+                    return true;
+                  },
+                  /*is_batch=*/false, 0});
+}
+
+bool SubmissionThread::PostBatch(std::function<bool()> batch, size_t bytes) {
+  return Enqueue({std::move(batch), /*is_batch=*/true, bytes});
+}
+
+void SubmissionThread::Wake() {
+  absl::MutexLock lock(&mutex_);
+  woken_ = true;
+  ++changes_;
+}
+
+bool SubmissionThread::Run(const std::function<void()>& step) {
+  Signal signal;
+  // Dropped work still has to wake the caller.
+  std::shared_ptr<void> guard(nullptr, [&signal](void*) {
+    absl::MutexLock lock(&signal.mutex);
+    signal.gone = true;
+  });
+  const bool posted = Post([&step, &signal, guard] {
+    step();
+    absl::MutexLock lock(&signal.mutex);
+    signal.ran = true;
+  });
+  if (!posted) return false;
+  // Only the posted work holds the guard from here on.
+  guard.reset();
+  absl::MutexLock lock(&signal.mutex);
+  signal.mutex.Await(absl::Condition(&signal.gone));
+  return signal.ran;
+}
+
+bool SubmissionThread::HasNext() const {
+  if (parked_.has_value() && woken_) return true;
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [this](const Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                         mutex_) { return CanRun(work); });
+}
+
+SubmissionThread::Work SubmissionThread::TakeNext() {
+  if (parked_.has_value() && woken_) {
+    woken_ = false;
+    return *std::exchange(parked_, std::nullopt);
+  }
+  const auto next = std::find_if(
+      waiting_.begin(), waiting_.end(),
+      [this](const Work& work)
+          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return CanRun(work); });
+  Work work = std::move(*next);
+  waiting_.erase(next);
+  --count_;
+  Waiting& waiting = work.is_batch ? batches_ : steps_;
+  --waiting.count;
+  waiting.bytes -= work.bytes;
+  return work;
+}
+
+std::optional<SubmissionThread::Work> SubmissionThread::AwaitNext() {
+  const uint32_t seen = changes_;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!stopping_ && HasNext()) return TakeNext();
+  }
+  SpinThenSleep([&] { return changes_ != seen; });
+  absl::MutexLock lock(&mutex_);
+  const auto wake = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || HasNext();
+  };
+  mutex_.Await(absl::Condition(&wake));
+  if (stopping_) return std::nullopt;
+  return TakeNext();
+}
+
+void SubmissionThread::Loop() {
+  while (std::optional<Work> work = AwaitNext()) {
+    if (work->run()) continue;
+    absl::MutexLock lock(&mutex_);
+    if (stopping_) return;
+    parked_ = std::move(work);
+  }
+}
+
+}  // namespace holdfast::executor

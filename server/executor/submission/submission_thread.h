@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_SUBMISSION_SUBMISSION_THREAD_H_
+#define HOLDFAST_SERVER_EXECUTOR_SUBMISSION_SUBMISSION_THREAD_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace holdfast::executor {
+
+// The one thread that gives a session's devices their work and owns its
+// resources: what it runs needs no locks. Thread-safe.
+//
+// Work of two kinds. Steps run in the order in which they were posted. Batches
+// do so, too, but a batch may have to wait for room somewhere: it is parked,
+// and the batches behind it with it, while steps go on.
+class SubmissionThread {
+ public:
+  // Tasks of each kind that may wait. Posting more blocks the caller, which
+  // holds up only its own stream.
+  static constexpr size_t kMaxWaiting = 64;
+  // Bytes of the batches that wait, in sum. One alone may have more.
+  static constexpr size_t kMaxWaitingBytes = size_t{16} << 20;
+
+  SubmissionThread();
+  ~SubmissionThread();
+  SubmissionThread(const SubmissionThread&) = delete;
+  SubmissionThread& operator=(const SubmissionThread&) = delete;
+
+  // False: it is stopping, and the work will not run.
+  bool Post(std::function<void()> step);
+
+  // Posts and waits until the step has run. Not from the thread itself.
+  bool Run(const std::function<void()>& step);
+
+  // `batch` returns true when it is done. False parks it: it is called again
+  // after Wake, which may have come meanwhile. As for Post.
+  bool PostBatch(std::function<bool()> batch, size_t bytes);
+  void Wake();
+
+  // Does nothing wait? For the thread's own work; thread-safe.
+  bool idle() const { return count_ == 0; }
+
+  // Drops what waits; Join returns when nothing runs any more.
+  void Stop();
+  void Join();
+
+ private:
+  struct Work {
+    std::function<bool()> run;
+    bool is_batch = false;
+    size_t bytes = 0;
+  };
+  // The waiting tasks of one kind.
+  struct Waiting {
+    size_t count = 0;
+    size_t bytes = 0;
+  };
+
+  bool Enqueue(Work work);
+  // May it run, as things are?
+  bool CanRun(const Work& work) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !parked_.has_value() || !work.is_batch;
+  }
+  bool HasNext() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // REQUIRES: HasNext().
+  Work TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Blocks until there is something that can run; nullopt: stopping.
+  std::optional<Work> AwaitNext();
+  void Loop();
+
+  // Grows with everything that may end a wait of the thread.
+  std::atomic<uint32_t> changes_{0};
+  std::atomic<size_t> count_{0};  // of waiting_
+
+  absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<Work> waiting_ ABSL_GUARDED_BY(mutex_);
+  Waiting steps_ ABSL_GUARDED_BY(mutex_);
+  Waiting batches_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Work> parked_ ABSL_GUARDED_BY(mutex_);
+  bool woken_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_SUBMISSION_SUBMISSION_THREAD_H_

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/transfer/staging.h"
+
+namespace holdfast::executor {
+
+std::shared_ptr<Staging> Staging::Create(
+    std::shared_ptr<const cuda::Context> context, std::shared_ptr<Quota> quota,
+    size_t block_bytes, size_t max_blocks, size_t max_places) {
+  return std::shared_ptr<Staging>(new Staging(std::move(context),
+                                              std::move(quota), block_bytes,
+                                              max_blocks, max_places));
+}
+
+std::shared_ptr<Staging::Place> Staging::AwaitPlace(absl::Duration limit) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return places_ < max_places_;
+    };
+    if (!mutex_.AwaitWithTimeout(absl::Condition(&room), limit)) return nullptr;
+    ++places_;
+  }
+  return std::make_shared<Place>(shared_from_this());
+}
+
+absl::StatusOr<Staging::BlockPtr> Staging::Place::Acquire(
+    absl::Duration limit) {
+  Staging& staging = *staging_;
+  {
+    absl::MutexLock lock(&staging.mutex_);
+    const auto available = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(staging.mutex_) {
+      return held_ == 0 || staging.HasShared();
+    };
+    if (!staging.mutex_.AwaitWithTimeout(absl::Condition(&available), limit)) {
+      return nullptr;
+    }
+    if (held_++ > 0) ++staging.shared_;
+  }
+  return staging.MakeBlock(shared_from_this());
+}
+
+absl::StatusOr<Staging::BlockPtr> Staging::TryAcquire() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!HasShared()) return nullptr;
+    ++shared_;
+  }
+  return MakeBlock(nullptr);
+}
+
+absl::StatusOr<Staging::BlockPtr> Staging::MakeBlock(
+    std::shared_ptr<Place> place) {
+  std::unique_ptr<PinnedMemory> memory;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!free_.empty()) {
+      memory = std::move(free_.back());
+      free_.pop_back();
+    }
+  }
+  if (memory == nullptr) {
+    auto made = PinnedMemory::Allocate(context_, block_bytes_, *quota_);
+    if (!made.ok()) {
+      GiveBack(nullptr, place.get());
+      return made.status();
+    }
+    memory = *std::move(made);
+  }
+  return std::make_shared<const Block>(shared_from_this(), std::move(place),
+                                       std::move(memory));
+}
+
+bool Staging::HasFree(const std::function<void()>& when_free) {
+  absl::MutexLock lock(&mutex_);
+  if (HasShared()) return true;
+  when_free_ = when_free;
+  return false;
+}
+
+void Staging::GiveBack(std::unique_ptr<PinnedMemory> memory, Place* place) {
+  std::function<void()> announce;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (place == nullptr || --place->held_ > 0) --shared_;
+    if (closed_) {
+      static_cast<void>(memory.release());
+    } else if (memory != nullptr) {
+      free_.push_back(std::move(memory));
+    }
+    announce = std::exchange(when_free_, nullptr);
+  }
+  if (announce != nullptr) announce();
+}
+
+void Staging::Leave() {
+  absl::MutexLock lock(&mutex_);
+  --places_;
+}
+
+void Staging::Close() {
+  std::vector<std::unique_ptr<PinnedMemory>> freed;
+  absl::MutexLock lock(&mutex_);
+  closed_ = true;
+  freed.swap(free_);
+}
+
+}  // namespace holdfast::executor

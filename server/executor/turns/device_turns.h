@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_TURNS_DEVICE_TURNS_H_
+#define HOLDFAST_SERVER_EXECUTOR_TURNS_DEVICE_TURNS_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast::executor {
+
+// Turns of an executor at the devices that several tenants keep busy. The
+// supervisor gives them out (supervisor/share_pacer.h) and the submission
+// thread keeps to them: a convention among executors that run our code, not a
+// wall. Lies in memory of both. Thread-safe.
+class DeviceTurns {
+ public:
+  // As DeviceTimes. Devices with larger ordinals are not paced.
+  static constexpr size_t kMaxDevices = 64;
+
+  enum class Turn : uint32_t {
+    kFree = 0,  // no other tenant wants the device
+    kOwn = 1,   // others wait: work is given in small pieces
+    kWait = 2,  // another tenant has the device
+  };
+
+  // Whether any of the turns is not free.
+  bool paced() const { return paced_.load(std::memory_order_relaxed) != 0; }
+
+  // REQUIRES: device < kMaxDevices, of all functions.
+  Turn turn(size_t device) const {
+    return static_cast<Turn>(
+        devices_[device].turn.load(std::memory_order_acquire));
+  }
+  // Whether a command waits for its turn, as the executor says.
+  bool waiting(size_t device) const {
+    return devices_[device].waiting.load(std::memory_order_relaxed) != 0;
+  }
+  void SetWaiting(size_t device, bool waiting) {
+    devices_[device].waiting.store(waiting ? 1 : 0, std::memory_order_relaxed);
+  }
+
+  // Grows with each change of a turn. Its own value, for AwaitChange.
+  uint32_t changes() const { return changes_.load(std::memory_order_acquire); }
+  // Blocks until changes() is not `seen`, for 50 ms at most.
+  void AwaitChange(uint32_t seen) const;
+  // Ends waits for a change.
+  void Wake();
+
+  // For the supervisor. `paced`: whether any turn is not free after it.
+  void SetTurn(size_t device, Turn turn, bool paced);
+
+ private:
+  struct Device {
+    std::atomic<uint32_t> turn{0};
+    std::atomic<uint32_t> waiting{0};
+  };
+
+  std::atomic<uint32_t> paced_{0};
+  std::atomic<uint32_t> changes_{0};  // a futex
+  std::array<Device, kMaxDevices> devices_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_TURNS_DEVICE_TURNS_H_
