@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -39,6 +38,7 @@
 #include "server/health/health.h"
 #include "server/process/sandbox/policy.h"
 #include "server/restart/descriptor_store.h"
+#include "server/restart/keeper_watch.h"
 #include "server/restart/kept_state.h"
 #include "server/restart/restore.h"
 #include "server/restart/upgrade.h"
@@ -63,6 +63,7 @@
 #include "server/supervisor/device_choice.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor_pool.h"
+#include "server/supervisor/group_users.h"
 #include "server/supervisor/idle_suspension.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/mps_servers.h"
@@ -336,6 +337,7 @@ struct Daemon::Parts {
              .warm = config.warm_executors,
              .on_health =
                  [this](bool startable) { health.SetExecutors(startable); }}),
+        group_users([&spawner] { return spawner.TakeUser(); }),
         mps({.on_gpus =
                  ExecutorRole(config.device) == SandboxRole::kCudaExecutor,
              .control_daemon =
@@ -388,6 +390,7 @@ struct Daemon::Parts {
                         return TakeExecutor(tenant, devices, deadline);
                       }}),
         idle_suspension(sessions, config.suspend_idle),
+        arguments(successor.arguments()),
         upgrade(std::move(successor), sessions, kept),
         tenant_admin(tenants, sessions, collections),
         session_service(sessions, callers, threads, ledger, exports,
@@ -553,20 +556,13 @@ struct Daemon::Parts {
             }};
   }
 
-  // An executor that is a client of its group's MPS server. All of a group have
-  // one user, since a server has clients of one user only.
+  // An executor that is a client of its group's MPS server.
   absl::StatusOr<std::unique_ptr<supervisor::ExecutorProcess>> StartShared(
       const Config& config, Spawner& spawner,
       std::vector<std::string> arguments,
       const supervisor::SharedExecutors::Start& start) {
     arguments.push_back(absl::StrCat("--mps-pipe-directory=", *start.pipes));
-    std::shared_ptr<const UserRange::Lease> user;
-    {
-      absl::MutexLock lock(&group_users_mutex);
-      auto& of_group = group_users[start.group];
-      if (of_group == nullptr) of_group = spawner.TakeUser();
-      user = of_group;
-    }
+    supervisor::GroupUsers::Lease user = group_users.Of(start.group);
     supervisor::ExecutorProcess::Services services =
         ExecutorServices(start.device);
     services.shares_server = true;
@@ -581,20 +577,6 @@ struct Daemon::Parts {
          .environment = start.environment,
          .user = std::move(user)},
         services);
-  }
-
-  // Gives back the users of groups that are gone, once their executors have
-  // ended.
-  void RetainGroupUsers(const std::vector<Concurrency>& sharing) {
-    absl::MutexLock lock(&group_users_mutex);
-    for (auto it = group_users.begin(); it != group_users.end();) {
-      const auto entry = it++;
-      const bool wanted = std::any_of(sharing.begin(), sharing.end(),
-                                      [&](const Concurrency& tenant) {
-                                        return tenant.group == entry->first;
-                                      });
-      if (!wanted) group_users.erase(entry);
-    }
   }
 
   absl::StatusOr<std::unique_ptr<supervisor::Executor>> TakeExecutor(
@@ -656,7 +638,7 @@ struct Daemon::Parts {
     const std::vector<Concurrency> sharing = SharingOf(policy);
     shared_executors.Retain(sharing);
     mps.Retain(sharing);
-    RetainGroupUsers(sharing);
+    group_users.Retain(sharing);
     return absl::OkStatus();
   }
 
@@ -732,11 +714,8 @@ struct Daemon::Parts {
   ExportRegistry exports;
   std::unique_ptr<DescriptorServer> descriptors;
   supervisor::ExecutorPool executors;
-  absl::Mutex group_users_mutex;
-  // By group.
-  std::map<std::string, std::shared_ptr<const UserRange::Lease>> group_users
-      ABSL_GUARDED_BY(group_users_mutex);
-  supervisor::MpsServers mps;
+  supervisor::GroupUsers group_users;
+  MpsServers mps;
   supervisor::SharedExecutors shared_executors;
   CompilerPool compilers;
   DiskCache disk_cache;
@@ -744,6 +723,7 @@ struct Daemon::Parts {
   ProgramCompiler program_compiler;
   supervisor::SessionRegistry sessions;
   supervisor::IdleSuspension idle_suspension;
+  const std::vector<std::string> arguments;  // of this process
   DaemonUpgrade upgrade;
   TenantAdmin tenant_admin;
   CallThreads threads{kMaxWaitingCalls};
@@ -764,6 +744,7 @@ struct Daemon::Parts {
   std::thread expiry;    // closes sessions whose time is up
   std::thread prestart;  // of the first compiler worker
   std::unique_ptr<Watchdog> watchdog;
+  std::unique_ptr<KeeperWatch> keeper_watch;  // if a keeper has started it
 };
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
@@ -797,6 +778,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
       server->SetHealthOf(absl::StrCat("holdfast.device.", device), serving);
     }
   });
+  if (inheritance.keeper.valid()) {
+    parts->keeper_watch = std::make_unique<KeeperWatch>(
+        std::move(inheritance.keeper), parts->arguments, parts->kept);
+  }
   std::unique_ptr<Daemon> daemon(
       new Daemon(config, spawner, events, std::move(parts)));
   daemon->Announce();
@@ -826,6 +811,7 @@ Daemon::Daemon(const Config& config, Spawner& spawner, StopEvents& events,
 Daemon::~Daemon() {
   spawner_.OnGone(nullptr);
   parts_->health.Watch(nullptr);
+  parts_->keeper_watch = nullptr;
   parts_->watchdog = nullptr;
   parts_->metrics_server = nullptr;
   parts_->server->Shutdown(absl::Now() + kLastCalls);
@@ -879,6 +865,7 @@ absl::Status Daemon::MakeWay() {
     // First, since servers of control daemons do not end with the spawner.
     parts_->mps.End();
     spawner_.Kill();
+    if (parts_->keeper_watch != nullptr) parts_->keeper_watch->PassOn();
   });
 }
 
@@ -922,6 +909,7 @@ absl::Status Daemon::Run() {
           : absl::OkStatus();
   if (!failed.ok()) parts_->EndUnchanged(failed);
   const bool drained = event == StopEvents::Event::kSignal && Drain();
+  parts_->keeper_watch = nullptr;  // Nothing is left to keep.
   NotifyServiceManager("STOPPING=1");
   parts_->sessions.Drain(nullptr);
   parts_->sessions.CloseAll(

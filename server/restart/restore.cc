@@ -87,6 +87,7 @@ absl::Status Restore::AdoptMemory(uint64_t number, KeptSession kept) {
   session.kept.record = record;
   session.kept.epoch = kept.epoch;
   session.kept.idle = kept.idle;
+  session.kept.detached = kept.detached;
   session.kept.calls = std::move(kept.calls);
   session.kept.descriptors = std::move(kept.descriptors);
   session.kept.imports = std::move(kept.imports);
@@ -182,6 +183,7 @@ void Restore::Start(uint64_t number, Session session) {
                          .left = {.holdings = std::move(session.holdings),
                                   .epoch = session.kept.epoch,
                                   .idle = session.kept.idle,
+                                  .detached = session.kept.detached,
                                   .opened = opened},
                          .counters = std::move(counters)});
   ++adopted_;

@@ -321,15 +321,25 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
     return absl::OkStatus();
   }
   if (message.has_quiesced()) {
-    if (holdings_ != nullptr && fd.valid()) {
-      HOLDFAST_RETURN_IF_ERROR(holdings_->HoldVariables(std::move(fd)));
-    }
-    quiesced_ = Shortened(message.quiesced());
-    return absl::OkStatus();
+    return NoteQuiesced(message.quiesced(), std::move(fd));
   }
   if (message.has_memory_saved()) saved_ = Shortened(message.memory_saved());
   if (holdings_ == nullptr) return absl::OkStatus();
   return NoteHoldings(message, std::move(fd));
+}
+
+absl::Status ExecutorProcess::NoteQuiesced(const internal::Quiesced& quiesced,
+                                           UniqueFd variables) {
+  absl::Status held;
+  if (holdings_ != nullptr && variables.valid()) {
+    held = holdings_->HoldVariables(std::move(variables));
+  }
+  // There is no host memory left: the executor goes on, and the suspension or
+  // the upgrade is refused.
+  if (!held.ok() && !absl::IsResourceExhausted(held)) return held;
+  quiesced_ = Shortened(quiesced);
+  if (!held.ok()) *quiesced_->mutable_error() = ToError(held);
+  return absl::OkStatus();
 }
 
 absl::Status ExecutorProcess::NoteHoldings(

@@ -109,6 +109,9 @@ class ExecutorProcess final : public Executor {
   void NoteServing(const internal::Serving& serving, UniqueFd counters)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Messages about what is held for the session.
+  absl::Status NoteQuiesced(const internal::Quiesced& quiesced,
+                            UniqueFd variables)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status NoteHoldings(const internal::FromExecutor& message, UniqueFd fd)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteReady(const internal::Ready& ready);

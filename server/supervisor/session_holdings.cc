@@ -138,6 +138,10 @@ absl::Status SessionHoldings::HoldVariables(UniqueFd memory) {
         absl::StrCat("saved variables of ", info.st_size,
                      " bytes; the limit is ", kMaxSavedVariablesBytes));
   }
+  DropVariables();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      variables_charge_,
+      ledger_.host()->Take(static_cast<uint64_t>(info.st_size)));
   kept_variables_ = kept_.Keep(Name("variables"), memory.get());
   variables_ = std::move(memory);
   return absl::OkStatus();

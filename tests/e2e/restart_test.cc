@@ -489,6 +489,27 @@ TEST(UpgradeTest, ASessionWithoutAClientIsTakenUpAfterwards) {
   EXPECT_EQ((*again)->Synchronize(), absl::OkStatus());
 }
 
+// Another client that names the session.
+absl::Status TakeUp(const Session& session, const std::string& address) {
+  return Session::Attach(*Daemon::Connect(address), session.id()).status();
+}
+
+TEST(UpgradeTest, ASessionWhoseClientComesBackIsNotTakenUpAfterwards) {
+  const DaemonProcess daemon({"--detached-session-limit=10m"});
+  auto session = Session::Open(
+      {.address = daemon.address(), .detached_lifetime = absl::Minutes(5)});
+  ASSERT_TRUE(session.ok()) << session.status();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_NO_FATAL_FAILURE(UpgradeOnce(daemon));
+    // Whether it is back already or not.
+    const absl::Status refused = TakeUp(**session, daemon.address());
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_TRUE(absl::StrContains(refused.message(), "has a client"))
+        << refused;
+  }
+  EXPECT_EQ((*session)->Synchronize(), absl::OkStatus());
+}
+
 TEST(UpgradeTest, IsRefusedWhereASessionWouldLoseMemoryAndAllGoesOn) {
   const DaemonProcess daemon;
   Client client({.address = daemon.address()});
@@ -993,6 +1014,92 @@ TEST(UpgradeTest, ADaemonThatDrainsIsNotReplacedAndWaitsForItsSessions) {
     client.ExpectNumbers();
   }
   EXPECT_EQ(client.session().Close(), absl::OkStatus());
+}
+
+// The keeper that a daemon has started; 0: none at present.
+pid_t KeeperStartedBy(pid_t daemon) {
+  const std::string threads = absl::StrCat("/proc/", daemon, "/task");
+  std::error_code error;
+  for (const auto& thread :
+       std::filesystem::directory_iterator(threads, error)) {
+    std::ifstream children(thread.path() / "children");
+    for (pid_t child = 0; children >> child;) {
+      std::ifstream file(absl::StrCat("/proc/", child, "/cmdline"));
+      const std::string line((std::istreambuf_iterator<char>(file)), {});
+      if (line.find("--keeper=true") != std::string::npos) return child;
+    }
+  }
+  return 0;
+}
+
+// Kills the keeper of a daemon. Returns the next one, which has all.
+pid_t ReplaceKeeper(pid_t keeper, pid_t daemon, const std::string& address) {
+  EXPECT_EQ(kill(keeper, SIGKILL), 0);
+  pid_t next = 0;
+  EXPECT_TRUE(Eventually([&] {
+    next = KeeperStartedBy(daemon);
+    return next != 0 && next != keeper;
+  }));
+  // A session is kept, so it waits until everything else is.
+  const auto session = Session::Open({.address = address});
+  EXPECT_TRUE(session.ok()) << session.status();
+  return next;
+}
+
+TEST(KeeperTest, ADaemonWhoseKeeperIsKilledStartsAnotherWhichKeepsAll) {
+  const DaemonProcess first({"--keeper"});
+  const std::vector<int> weights(kCount, 42);
+  Write(first.address(), weights);
+  Client client({.address = first.address()});
+  Reader reader(first.address());
+  const pid_t daemon = ChildOf(first.pid());
+  pid_t keeper = ReplaceKeeper(first.pid(), daemon, first.address());
+  keeper = ReplaceKeeper(keeper, daemon, first.address());
+  // Without a fault.
+  client.ExpectNumbers();
+  ASSERT_EQ(client.Add(1), absl::OkStatus());
+  client.ExpectNumbers();
+  for (pid_t now = daemon, i = 0; i < 2; ++i) {
+    ASSERT_EQ(kill(now, SIGKILL), 0);
+    ASSERT_TRUE(Eventually([&] {
+      const pid_t next = ChildOf(keeper);
+      if (next == 0 || next == now) return false;
+      now = next;
+      return true;
+    }));
+    ExpectOneFault(client);
+    Reader(first.address()).ExpectWeights(weights);
+    reader.Synchronize();
+    reader.ExpectWeights(weights);
+  }
+  EXPECT_EQ(client.session().Close(), absl::OkStatus());
+  const pid_t last = ChildOf(keeper);
+  EXPECT_EQ(kill(keeper, SIGTERM), 0);
+  EXPECT_TRUE(
+      Eventually([&] { return kill(keeper, 0) != 0 && kill(last, 0) != 0; }));
+}
+
+TEST(KeeperTest, AKeeperThatADaemonHasStartedEndsWithItInOrder) {
+  const DaemonProcess first({"--keeper"});
+  const pid_t daemon = ChildOf(first.pid());
+  const pid_t keeper = ReplaceKeeper(first.pid(), daemon, first.address());
+  EXPECT_EQ(kill(keeper, SIGTERM), 0);  // The daemon hears of it.
+  EXPECT_TRUE(
+      Eventually([&] { return kill(daemon, 0) != 0 && kill(keeper, 0) != 0; }));
+}
+
+TEST(KeeperTest, ADaemonThatWasReplacedWatchesItsKeeperStill) {
+  const DaemonProcess first({"--keeper"});
+  Client client({.address = first.address()});
+  const pid_t daemon = ChildOf(first.pid());
+  pid_t keeper = ReplaceKeeper(first.pid(), daemon, first.address());
+  ASSERT_NO_FATAL_FAILURE(UpgradeOnce(first));
+  client.ExpectNumbers();
+  keeper = ReplaceKeeper(keeper, daemon, first.address());
+  client.ExpectNumbers();
+  EXPECT_EQ(client.session().Close(), absl::OkStatus());
+  EXPECT_EQ(kill(keeper, SIGTERM), 0);
+  EXPECT_TRUE(Eventually([&] { return kill(keeper, 0) != 0; }));
 }
 
 TEST(KeeperTest, EndsWithTheDaemonThatIsStoppedInOrder) {
