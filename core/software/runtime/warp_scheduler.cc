@@ -114,7 +114,7 @@ inline void WarpScheduler::RunNext(Warp* from) {
 }
 
 // No warp can run. If not all have ended, those that are left wait for barriers
-// that no one will reach.
+// that no other warp will reach.
 void WarpScheduler::ReturnToCaller(Warp* from) {
   if (ended_ < count_) {
     LeaveKernel(from->context, {KernelFault::Kind::kDeadlock});
