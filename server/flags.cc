@@ -17,7 +17,7 @@
 #include "proto/protocol_limits.h"
 #include "server/version.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 constexpr char kDescription[] =
@@ -579,4 +579,4 @@ std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code) {
   return config;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -93,7 +93,7 @@ absl::StatusOr<size_t> RingWriter::AwaitRoom() {
     if (room > 0) return room;
     Publish();
     const auto ready = [this] { return Used() != memory_.capacity || closed_; };
-    if (NapUntil(ready)) continue;
+    if (SpinThenSleep(ready)) continue;
     SleepUnless(ready, memory_.counts->writer_sleeps, kLookForRoom);
   }
 }
@@ -163,7 +163,7 @@ std::vector<std::string> RingWriter::Unread(size_t max_message_bytes) const {
 void RingReader::Await(absl::Duration limit) {
   const auto ready = [this] { return Ready() || closed_; };
   // After a wait in vain another one is likely to be: it costs nothing.
-  if (!idle_ && NapUntil(ready)) return;
+  if (!idle_ && SpinThenSleep(ready)) return;
   SleepUnless(ready, memory_.counts->reader_sleeps, limit);
   idle_ = !ready();
 }

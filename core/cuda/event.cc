@@ -13,8 +13,9 @@ namespace holdfast::cuda {
 namespace {
 
 constexpr char kConfined[] =
-    "the driver shares events by memory of the host that a confined executor "
-    "does not reach; sessions share events without it";
+    "the driver shares events by files in /dev/shm, which a confined executor "
+    "does not reach; sessions share events without them, and a process outside "
+    "can map a semaphore and wait for that";
 
 }  // namespace
 

@@ -13,7 +13,7 @@
 #include "server/rpc/status_conversion.h"
 #include "server/supervisor/executor_report.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // A process that has closed its channel is exiting; one that lingers in the
@@ -595,4 +595,4 @@ void ExecutorProcess::NoteExit(const absl::Status& channel_status) {
   usage_.clear_usage();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

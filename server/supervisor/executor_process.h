@@ -28,7 +28,7 @@
 #include "server/supervisor/share_pacer.h"
 #include "server/telemetry/execution_totals.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // An executor as a child process. A thread of its own reads what the process
 // says: it answers requests for objects from the store, and holds the
@@ -43,7 +43,7 @@ class ExecutorProcess final : public Executor {
     MemoryLedger& ledger;
     DeviceMemory& memory;  // is told of what the process takes
     ExportRegistry& exports;
-    CollectionTable& collections;
+    collections::CollectionTable& collections;
     DescriptorStore& kept;
     ExecutionTotals& totals;  // of what executors have done
     SharePacer& pacer;
@@ -166,6 +166,6 @@ class ExecutorProcess final : public Executor {
   std::unique_ptr<HangGuard> guard_;  // null: there is no limit
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_PROCESS_H_

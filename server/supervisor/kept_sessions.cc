@@ -15,7 +15,7 @@
 #include "server/restart/kept_name.h"
 #include "server/supervisor/session_registry.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // To open the gate of an executor that is there.
@@ -175,4 +175,4 @@ void SessionRegistry::TellRestart() {
   for (const auto& session : List()) session->TellRestart();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -17,7 +17,7 @@
 #include "server/supervisor/no_executor.h"
 #include "server/supervisor/session.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 Session::Session(Options options, Left left)
     : Session(left.opened, std::move(options), std::make_shared<NoExecutor>()) {
@@ -133,4 +133,4 @@ void Session::TellRestart() {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -22,7 +22,7 @@
 #include "server/rpc/status_conversion.h"
 #include "server/supervisor/session_quota.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // To notice that a client has left.
@@ -211,9 +211,8 @@ bool Session::HasToken(absl::string_view token) const {
          CRYPTO_memcmp(token.data(), options_.token.data(), token.size()) == 0;
 }
 
-absl::StatusOr<std::string> Session::HandOver(int fd) const {
-  return holdfast::HandOver(options_.descriptor_socket_path, options_.token,
-                            fd);
+absl::StatusOr<std::string> Session::SendFd(int fd) const {
+  return holdfast::SendFd(options_.descriptor_socket_path, options_.token, fd);
 }
 
 absl::StatusOr<std::shared_ptr<void>> Session::TakeExecuteCall() {
@@ -609,4 +608,4 @@ void Session::Close(const std::string& reason, absl::Duration stop_time) {
          reason.empty() ? "" : ": ", reason);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

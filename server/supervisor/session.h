@@ -45,7 +45,7 @@
 #include "server/supervisor/fault_history.h"
 #include "server/supervisor/session_recovery.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Thread-safe.
 class Session {
@@ -150,8 +150,8 @@ class Session {
 
   // Hands a descriptor to the executor, as its client would. Returns the token
   // that a call then names. Blocks, for up to 10 s; fails as
-  // holdfast::HandOver.
-  absl::StatusOr<std::string> HandOver(int fd) const;
+  // holdfast::SendFd.
+  absl::StatusOr<std::string> SendFd(int fd) const;
   // A place for one more Execute call, which is given back with the pointer;
   // the session must live until then. RESOURCE_EXHAUSTED: there are
   // kMaxExecuteCalls.
@@ -342,6 +342,6 @@ class Session {
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_H_

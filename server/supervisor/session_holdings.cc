@@ -13,7 +13,7 @@
 #include "server/journal/layout.h"
 #include "server/journal/saved_variables.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 absl::StatusOr<UniqueFd> NewJournal() {
@@ -303,4 +303,4 @@ void SessionHoldings::Close() {
   CancelSuspension();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

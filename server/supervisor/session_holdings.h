@@ -25,7 +25,7 @@
 #include "server/tenants/tenant.h"
 #include "server/tenants/tenant_counts.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // The supervisor's holdings for one session, whichever executor serves it: the
 // descriptors of its device memory and of the host memory that outlives an
@@ -45,7 +45,7 @@ class SessionHoldings {
     ObjectStore& store;
     MemoryLedger& ledger;
     ExportRegistry& exports;
-    CollectionTable& collections;
+    collections::CollectionTable& collections;
     DeviceMemory& memory;
     DescriptorStore& kept;
   };
@@ -192,6 +192,6 @@ class SessionHoldings {
   std::set<uint64_t> released_imports_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_HOLDINGS_H_

@@ -7,13 +7,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <limits>
 #include <memory>
-#include <optional>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cli/collection/parallel_jobs.h"
 #include "client/cli/collection/strided_elements.h"
 #include "client/files/safetensors.h"
 #include "core/base/array_layout.h"
@@ -25,18 +28,42 @@
 namespace holdfast::cli {
 namespace {
 
-// Bytes in host memory at a time.
+// Bytes that a thread has in host memory at a time.
 constexpr uint64_t kPiece = uint64_t{16} << 20;
+// Bytes that a job uploads: enough pieces that the threads' own work is little,
+// few enough that all threads have some to the end.
+constexpr uint64_t kPart = 4 * kPiece;
 
-absl::Status WriteAll(int fd, absl::string_view bytes) {
+absl::Status WriteAt(int fd, uint64_t offset, absl::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t put = write(fd, bytes.data(), bytes.size());
+    const ssize_t put =
+        pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) return absl::ErrnoToStatus(errno, "cannot be written");
     bytes.remove_prefix(static_cast<size_t>(put));
+    offset += static_cast<uint64_t>(put);
   }
   return absl::OkStatus();
 }
+
+// Sums up the bytes that several threads have done. Thread-safe.
+class Meter {
+ public:
+  // `progress` must outlive this object.
+  Meter(uint64_t all, const CopyProgress& progress)
+      : all_(all), progress_(progress) {}
+
+  void Add(uint64_t bytes) {
+    absl::MutexLock lock(&mutex_);
+    progress_(done_ += bytes, all_);
+  }
+
+ private:
+  const uint64_t all_;
+  const CopyProgress& progress_;
+  absl::Mutex mutex_;
+  uint64_t done_ ABSL_GUARDED_BY(mutex_) = 0;
+};
 
 // Reads the next bytes of an array: shrinks `piece` to what is left, which is
 // nothing in the end, and fills it.
@@ -47,12 +74,14 @@ uint64_t Shrink(uint64_t left, std::string& piece) {
   return piece.size();
 }
 
-// The arrays of a file, which messages name if it is at fault.
-NextBytes FileBytes(const std::string& path, int fd, const FileArray& array) {
-  return [path, &array, done = uint64_t{0},
-          reader = std::make_shared<FileArrayReader>(fd, array)](
+// Bytes `begin` to `end` of an array of a file, which messages name if it is at
+// fault.
+NextBytes FileBytes(const std::string& path, int fd, const FileArray& array,
+                    uint64_t begin, uint64_t end) {
+  return [path, end, done = begin,
+          reader = std::make_shared<FileArrayReader>(fd, array, begin)](
              std::string& piece) mutable {
-    done += Shrink(array.size - done, piece);
+    done += Shrink(end - done, piece);
     absl::Status status =
         piece.empty() ? reader->Finish() : reader->Read(piece);
     return status.ok() ? status : WithPrefix(path, status);
@@ -84,8 +113,18 @@ absl::Status ForEachPiece(
   }
 }
 
+// Keeps other threads from strided arrays until it is dropped, because all
+// bytes of one are in host memory at once. For an array in C order it does
+// nothing.
+std::unique_ptr<absl::MutexLock> AloneIfStrided(
+    absl::Span<const int64_t> strides) {
+  static absl::Mutex* const mutex = new absl::Mutex();
+  if (strides.empty()) return nullptr;
+  return std::make_unique<absl::MutexLock>(mutex);
+}
+
 // The elements of an array in C order. With strides, all its bytes are in host
-// memory at once.
+// memory at once; see AloneIfStrided.
 absl::StatusOr<NextBytes> InOrder(const NextBytes& bytes,
                                   absl::string_view dtype,
                                   absl::Span<const uint64_t> shape,
@@ -128,6 +167,22 @@ uint64_t TotalBytes(const Collection& collection) {
   return bytes;
 }
 
+// `begin`: where the data begins in the file.
+absl::Status WriteArray(const Collection& collection, const Stream& stream,
+                        int fd, const StoredArray& array, uint64_t begin,
+                        Meter& meter) {
+  uint64_t offset = begin + array.offset;
+  const v1::ArrayDescription& there = collection.arrays().at(array.name);
+  const auto alone = AloneIfStrided(there.strides());
+  HOLDFAST_ASSIGN_OR_RETURN(const NextBytes elements,
+                            DeviceElements(collection, there, stream));
+  return ForEachPiece(elements, [&](absl::string_view piece) {
+    offset += piece.size();
+    meter.Add(piece.size());
+    return WriteAt(fd, offset - piece.size(), piece);
+  });
+}
+
 absl::Status WriteArrays(const Collection& collection, const Stream& stream,
                          int fd, const CopyProgress& progress) {
   std::vector<StoredArray> stored;
@@ -138,19 +193,13 @@ absl::Status WriteArrays(const Collection& collection, const Stream& stream,
   HOLDFAST_ASSIGN_OR_RETURN(
       const std::string header,
       MakeSafetensorsHeader(stored, collection.metadata()));
-  HOLDFAST_RETURN_IF_ERROR(WriteAll(fd, header));
+  HOLDFAST_RETURN_IF_ERROR(WriteAt(fd, 0, header));
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t all, ElementBytes(collection));
-  uint64_t done = 0;
-  for (const StoredArray& array : stored) {
-    HOLDFAST_ASSIGN_OR_RETURN(
-        const NextBytes elements,
-        DeviceElements(collection, collection.arrays().at(array.name), stream));
-    HOLDFAST_RETURN_IF_ERROR(
-        ForEachPiece(elements, [&](absl::string_view piece) {
-          progress(done += piece.size(), all);
-          return WriteAll(fd, piece);
-        }));
-  }
+  Meter meter(all, progress);
+  HOLDFAST_RETURN_IF_ERROR(RunJobs(stored.size(), [&](size_t number) {
+    return WriteArray(collection, stream, fd, stored[number], header.size(),
+                      meter);
+  }));
   if (fsync(fd) == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, "cannot be written");
 }
@@ -190,53 +239,52 @@ uint64_t ArrayFiles::TotalBytes() const {
   return bytes;
 }
 
-absl::Status ArrayFiles::ReadAll(const ReadAhead::Give& give) const {
+std::vector<ArrayFiles::Part> ArrayFiles::Parts(uint64_t most) const {
+  std::vector<Part> parts;
   size_t index = 0;
-  std::string bytes;
   for (const File& file : files_) {
     for (const FileArray& array : file.arrays) {
-      const NextBytes next = FileBytes(file.path, file.fd.get(), array);
-      for (uint64_t done = 0;;) {
-        bytes.resize(kPiece);
-        HOLDFAST_RETURN_IF_ERROR(next(bytes));
-        if (bytes.empty()) break;
-        const uint64_t offset = done;
-        done += bytes.size();
-        if (!give(index, offset, bytes)) {
-          return absl::CancelledError("no more is wanted");
-        }
-      }
+      // An entry is read from its beginning, and checked at its end.
+      const uint64_t step = array.entry.has_value() ? array.size : most;
+      uint64_t begin = 0;
+      do {
+        const uint64_t size = std::min(step, array.size - begin);
+        parts.push_back({&file, &array, index, begin, begin + size});
+        begin += size;
+      } while (begin < array.size);
       ++index;
     }
   }
-  return absl::OkStatus();
+  return parts;
 }
 
 absl::Status ArrayFiles::Upload(const CollectionWriter& writer,
                                 const Stream& stream,
                                 const CopyProgress& progress) const {
-  const uint64_t all = TotalBytes();
-  uint64_t done = 0;
-  ReadAhead ahead(
-      [this](const ReadAhead::Give& give) { return ReadAll(give); });
-  while (true) {
-    HOLDFAST_ASSIGN_OR_RETURN(std::optional<ArrayPiece> piece, ahead.Next());
-    if (!piece.has_value()) return absl::OkStatus();
-    HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer, writer.Array(piece->array));
-    HOLDFAST_RETURN_IF_ERROR(buffer.Upload(
-        piece->bytes.data(), piece->bytes.size(), stream, piece->offset));
-    progress(done += piece->bytes.size(), all);
-    ahead.Recycle(*std::move(piece));
-  }
+  Meter meter(TotalBytes(), progress);
+  const std::vector<Part> parts = Parts(kPart);
+  return RunJobs(parts.size(), [&](size_t number) -> absl::Status {
+    const Part& part = parts[number];
+    HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer, writer.Array(part.index));
+    uint64_t offset = part.begin;
+    return ForEachPiece(FileBytes(part.file->path, part.file->fd.get(),
+                                  *part.array, part.begin, part.end),
+                        [&](absl::string_view piece) {
+                          meter.Add(piece.size());
+                          offset += piece.size();
+                          return buffer.Upload(piece.data(), piece.size(),
+                                               stream, offset - piece.size());
+                        });
+  });
 }
 
 absl::StatusOr<std::string> ArrayFiles::Difference(
-    const File& file, const FileArray& array, const Collection& collection,
-    const Stream& stream, const std::function<void(uint64_t)>& compared) {
-  const auto found = collection.arrays().find(array.spec.name);
+    const Part& whole, const Collection& collection, const Stream& stream,
+    const std::function<void(uint64_t)>& compared) {
+  const ArraySpec& here = whole.array->spec;
+  const auto found = collection.arrays().find(here.name);
   if (found == collection.arrays().end()) return "not in the collection";
   const v1::ArrayDescription& there = found->second;
-  const ArraySpec& here = array.spec;
   if (there.dtype() != here.dtype ||
       !std::equal(there.shape().begin(), there.shape().end(),
                   here.shape.begin(), here.shape.end())) {
@@ -244,16 +292,22 @@ absl::StatusOr<std::string> ArrayFiles::Difference(
                         absl::StrJoin(there.shape(), ","), "], in the file ",
                         here.dtype, "[", absl::StrJoin(here.shape, ","), "]");
   }
-  HOLDFAST_ASSIGN_OR_RETURN(const NextBytes ours,
-                            InOrder(FileBytes(file.path, file.fd.get(), array),
-                                    here.dtype, here.shape, here.strides));
+  const auto alone =
+      AloneIfStrided(here.strides.empty() ? absl::MakeConstSpan(there.strides())
+                                          : absl::MakeConstSpan(here.strides));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const NextBytes ours,
+      InOrder(FileBytes(whole.file->path, whole.file->fd.get(), *whole.array,
+                        whole.begin, whole.end),
+              here.dtype, here.shape, here.strides));
   HOLDFAST_ASSIGN_OR_RETURN(const NextBytes theirs,
                             DeviceElements(collection, there, stream));
   uint64_t done = 0;
+  std::string other;
   std::string difference;
   HOLDFAST_RETURN_IF_ERROR(
       ForEachPiece(ours, [&](absl::string_view piece) -> absl::Status {
-        std::string other(piece.size(), '\0');
+        other.resize(piece.size());
         HOLDFAST_RETURN_IF_ERROR(theirs(other));
         compared(piece.size());
         if (difference.empty() && other != piece) {
@@ -275,16 +329,20 @@ absl::StatusOr<std::map<std::string, std::string>> ArrayFiles::Compare(
   for (const auto& [name, array] : collection.arrays()) {
     differences[name] = "not in the files";
   }
-  const uint64_t all = TotalBytes();
-  uint64_t done = 0;
-  const auto compared = [&](uint64_t bytes) { progress(done += bytes, all); };
-  for (const File& file : files_) {
-    for (const FileArray& array : file.arrays) {
-      HOLDFAST_ASSIGN_OR_RETURN(
-          differences[array.spec.name],
-          Difference(file, array, collection, stream, compared));
-    }
-  }
+  Meter meter(TotalBytes(), progress);
+  absl::Mutex mutex;  // guards `differences`
+  const std::vector<Part> arrays = Parts(std::numeric_limits<uint64_t>::max());
+  HOLDFAST_RETURN_IF_ERROR(
+      RunJobs(arrays.size(), [&](size_t number) -> absl::Status {
+        const Part& array = arrays[number];
+        HOLDFAST_ASSIGN_OR_RETURN(
+            std::string difference,
+            Difference(array, collection, stream,
+                       [&](uint64_t bytes) { meter.Add(bytes); }));
+        absl::MutexLock lock(&mutex);
+        differences[array.array->spec.name] = std::move(difference);
+        return absl::OkStatus();
+      }));
   std::erase_if(differences, [](const auto& d) { return d.second.empty(); });
   return differences;
 }
@@ -308,19 +366,27 @@ absl::Status SaveCollection(const Collection& collection, const Stream& stream,
 absl::StatusOr<std::map<std::string, std::string>> DigestArrays(
     const Collection& collection, const Stream& stream,
     const CopyProgress& progress) {
+  Meter meter(TotalBytes(collection), progress);
+  // Each job has an entry of its own.
   std::map<std::string, std::string> digests;
-  const uint64_t all = TotalBytes(collection);
-  uint64_t done = 0;
+  std::vector<std::pair<const v1::ArrayDescription*, std::string*>> jobs;
   for (const auto& [name, array] : collection.arrays()) {
-    Sha256Hasher sha256;
-    HOLDFAST_RETURN_IF_ERROR(ForEachPiece(
-        DeviceBytes(collection, array, stream), [&](absl::string_view piece) {
-          sha256.Update(piece);
-          progress(done += piece.size(), all);
-          return absl::OkStatus();
-        }));
-    digests[name] = ToHex(sha256.Finish());
+    jobs.emplace_back(&array, &digests[name]);
   }
+  HOLDFAST_RETURN_IF_ERROR(
+      RunJobs(jobs.size(), [&](size_t number) -> absl::Status {
+        const auto& [array, digest] = jobs[number];
+        Sha256Hasher sha256;
+        HOLDFAST_RETURN_IF_ERROR(
+            ForEachPiece(DeviceBytes(collection, *array, stream),
+                         [&](absl::string_view piece) {
+                           sha256.Update(piece);
+                           meter.Add(piece.size());
+                           return absl::OkStatus();
+                         }));
+        *digest = ToHex(sha256.Finish());
+        return absl::OkStatus();
+      }));
   return digests;
 }
 

@@ -11,14 +11,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/collection/file_arrays.h"
-#include "client/cli/collection/read_ahead.h"
 #include "client/cpp/collection/collection.h"
 #include "client/cpp/collection/collection_writer.h"
 #include "core/base/unique_fd.h"
 
 namespace holdfast::cli {
 
-// Called with bytes done and bytes in all.
+// Called with bytes done and bytes in all, by one thread at a time.
 using CopyProgress = std::function<void(uint64_t done, uint64_t all)>;
 
 // Files whose arrays are to become one collection: safetensors, .npy, .npz.
@@ -34,9 +33,9 @@ class ArrayFiles {
     return metadata_;
   }
 
-  // Reads every array into its place of `writer`, which was made of arrays();
-  // files are read ahead of what the device has. DATA_LOSS: an archive's entry
-  // is damaged.
+  // Reads every array into its place of `writer`, which was made of arrays().
+  // Several threads read, while the device copies for others. DATA_LOSS: an
+  // archive's entry is damaged.
   absl::Status Upload(const CollectionWriter& writer, const Stream& stream,
                       const CopyProgress& progress) const;
 
@@ -52,13 +51,23 @@ class ArrayFiles {
     UniqueFd fd;
     std::vector<FileArray> arrays;
   };
+  // The bytes of an array, or some of them.
+  struct Part {
+    const File* file = nullptr;
+    const FileArray* array = nullptr;
+    size_t index = 0;  // of the array, in arrays_
+    uint64_t begin = 0;
+    uint64_t end = 0;
+  };
 
   uint64_t TotalBytes() const;
-  absl::Status ReadAll(const ReadAhead::Give& give) const;
+  // All bytes of all arrays. An array that is not in an archive has parts of at
+  // most `most` bytes.
+  std::vector<Part> Parts(uint64_t most) const;
   // Empty: none. `compared` is told of bytes.
   static absl::StatusOr<std::string> Difference(
-      const File& file, const FileArray& array, const Collection& collection,
-      const Stream& stream, const std::function<void(uint64_t)>& compared);
+      const Part& whole, const Collection& collection, const Stream& stream,
+      const std::function<void(uint64_t)>& compared);
 
   std::vector<File> files_;
   // Those of the files, one after the other.

@@ -141,8 +141,8 @@ absl::StatusOr<FileArrays> ReadFileArrays(int fd, const std::string& path) {
   return ReadSafetensorsArrays(fd);
 }
 
-FileArrayReader::FileArrayReader(int fd, const FileArray& array)
-    : fd_(fd), array_(array) {
+FileArrayReader::FileArrayReader(int fd, const FileArray& array, uint64_t begin)
+    : fd_(fd), array_(array), done_(begin) {
   if (array.entry.has_value()) zip_.emplace(fd, *array.entry);
 }
 

@@ -40,11 +40,12 @@ struct FileArrays {
 // formed, or has what a collection cannot hold.
 absl::StatusOr<FileArrays> ReadFileArrays(int fd, const std::string& path);
 
-// Reads the bytes of an array from the beginning to the end.
+// Reads the bytes of an array, or of a part of it, in their order.
 class FileArrayReader {
  public:
-  // `fd` and `array` must outlive the reader.
-  FileArrayReader(int fd, const FileArray& array);
+  // Reads from byte `begin` of the array on. `fd` and `array` must outlive the
+  // reader. REQUIRES: `begin` is 0 for an array in an archive.
+  FileArrayReader(int fd, const FileArray& array, uint64_t begin = 0);
 
   // Fills `piece`. REQUIRES: so many bytes are left.
   absl::Status Read(std::string& piece);
@@ -58,7 +59,7 @@ class FileArrayReader {
   const int fd_;
   const FileArray& array_;
   // For arrays that are not in an archive.
-  uint64_t done_ = 0;
+  uint64_t done_;
   // For those that are: the entry is read from its beginning, header and all.
   std::optional<ZipReader> zip_;
   bool skipped_ = false;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// No program can rely on the order of a warp's lanes. It is kept nevertheless,
+// lowest first, so that a result which depends on it, such as the place that a
+// lane gets in a list, is the same from run to run.
 #include "core/software/jit/atomic_emitter.h"
 
 #include "core/software/jit/arithmetic/half.h"
@@ -37,6 +41,7 @@ RMW::BinOp OperationOf(const Instruction& instruction) {
 }
 
 // The order of the lanes does not show in the sum.
+// Sums of floats do not: their rounding depends on it.
 bool Commutes(RMW::BinOp operation) {
   switch (operation) {
     case RMW::Add:
@@ -187,6 +192,9 @@ void AtomicEmitter::EmitElement(const Step& step, const Element& element,
   }
 }
 
+// Operands go to arrays first, since a lane's number is known only when the
+// loop runs; old values come back by an array as well. Lanes that do not run
+// leave their element undefined, and Operands::Write drops it.
 llvm::AllocaInst* AtomicEmitter::EmitLoop(
     const Step& step, const Value& address, const Value& value,
     const Value* swapped, llvm::Value* lanes, bool wanted) const {
@@ -244,6 +252,8 @@ void AtomicEmitter::EmitTogether(const Step& step, const Value& address,
 }
 
 // One operation of one lane at `place`. Returns the value from before.
+// Sequentially consistent, whatever PTX asks for: on x86 a locked instruction
+// costs the same in every order.
 llvm::Value* AtomicEmitter::AtomicOne(const Step& step, llvm::Value* place,
                                       llvm::Value* value,
                                       const AccessedLanes& lanes) const {
@@ -267,6 +277,8 @@ llvm::Value* AtomicEmitter::AtomicOne(const Step& step, llvm::Value* place,
 }
 
 // Reads, computes and swaps until no other thread has written in between.
+// The value that CompareAndSwap found is the expected one of the next try, so
+// that each round reads memory once.
 llvm::Value* AtomicEmitter::AtomicHalf(const Step& step, llvm::Value* place,
                                        llvm::Value* value,
                                        const AccessedLanes& lanes) const {

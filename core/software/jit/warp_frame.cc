@@ -14,7 +14,7 @@ uint64_t Aligned(uint64_t bytes) {
 WarpFrame::WarpFrame(size_t blocks, size_t registers)
     : blocks_(blocks),
       registers_(registers, kNone),
-      handed_(registers, kNone),
+      live_outs_(registers, kNone),
       bytes_(Aligned(Parked(blocks))) {}
 
 uint64_t WarpFrame::Room(uint64_t* place, uint64_t bytes) {

@@ -61,7 +61,7 @@ absl::StatusOr<KernelWatch::Mark> KernelWatch::MarkStart(
       return queue->second.last_end;
     }
   }
-  return marks_->Mark(stream);
+  return events_->RecordEvent(stream);
 }
 
 absl::Status KernelWatch::Launch(const cuda::Stream& stream,
@@ -69,7 +69,7 @@ absl::Status KernelWatch::Launch(const cuda::Stream& stream,
                                  absl::FunctionRef<absl::Status()> give) {
   HOLDFAST_ASSIGN_OR_RETURN(Mark start, MarkStart(stream, launch.sequence));
   HOLDFAST_RETURN_IF_ERROR(give());
-  absl::StatusOr<Mark> end = marks_->Mark(stream);
+  absl::StatusOr<Mark> end = events_->RecordEvent(stream);
   if (!end.ok()) {
     LogWarning(Describe(launch), " is not watched: ", end.status().message());
     return absl::OkStatus();

@@ -61,7 +61,7 @@ absl::Status WhenIdle(Resources& resources,
   for (const uint32_t device : resources.OpenDevices()) {
     HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* all,
                               resources.AfterAllStreams(device));
-    HOLDFAST_ASSIGN_OR_RETURN(auto mark, resources.watcher().Mark(*all));
+    HOLDFAST_ASSIGN_OR_RETURN(auto mark, resources.watcher().RecordEvent(*all));
     marks.push_back(std::move(mark));
   }
   resources.watcher().Watch(std::move(marks), std::move(idle));

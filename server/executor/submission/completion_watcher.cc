@@ -92,7 +92,7 @@ void CompletionWatcher::WatchIdly(Events events, Callback callback) {
 
 absl::Status CompletionWatcher::Watch(const cuda::Stream& stream,
                                       Callback callback) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto event, Mark(stream));
+  HOLDFAST_ASSIGN_OR_RETURN(auto event, RecordEvent(stream));
   Watch({std::move(event)}, std::move(callback));
   return absl::OkStatus();
 }
@@ -128,7 +128,7 @@ bool CompletionWatcher::TakeAdded(std::vector<Entry>& entries) {
         return true;
       }
     }
-    NapUntil([&] { return changes_ != seen; });
+    SpinThenSleep([&] { return changes_ != seen; });
   }
   absl::MutexLock lock(&mutex_);
   const auto wake = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

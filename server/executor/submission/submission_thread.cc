@@ -129,7 +129,7 @@ std::optional<SubmissionThread::Work> SubmissionThread::AwaitNext() {
     absl::MutexLock lock(&mutex_);
     if (!stopping_ && HasNext()) return TakeNext();
   }
-  NapUntil([&] { return changes_ != seen; });
+  SpinThenSleep([&] { return changes_ != seen; });
   absl::MutexLock lock(&mutex_);
   const auto wake = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || HasNext();

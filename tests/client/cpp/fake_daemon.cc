@@ -160,7 +160,7 @@ class FakeDaemon::Commands : public v1::CommandService::Service {
       rings = fake_->rings_.get();
     }
     if (rings != nullptr) {
-      context->AddInitialMetadata("holdfast-rings", "taken");
+      context->AddInitialMetadata(kRingsKey.name, "taken");
     }
     stream->SendInitialMetadata();
     if (rings != nullptr) {
@@ -284,6 +284,7 @@ bool FakeDaemon::Answer(uint64_t sequence, const v1::Command& command,
   case v1::Command::k##Message:                   \
     return Answers::outcome(command, result);
 #include "proto/commands.inc"
+#include "proto/metadata.h"
     default:
       return false;
   }

@@ -4,6 +4,7 @@
 HOLDFAST_TEST_DEVICE chooses the device of the daemons, "cpu" by default.
 """
 
+import itertools
 import os
 import re
 import socket
@@ -13,7 +14,7 @@ import time
 
 import holdfast
 import pytest
-from holdfast import _session
+from holdfast import _session, collections
 
 _DEVICE = os.environ.get("HOLDFAST_TEST_DEVICE", "cpu")
 
@@ -90,3 +91,27 @@ def device(session):
 @pytest.fixture
 def stream(device):
     return device.create_stream()
+
+
+@pytest.fixture
+def other(address):
+    """A second session with the same daemon."""
+    with holdfast.connect(address) as opened:
+        yield opened
+
+
+_NAMES = (f"test-{number}" for number in itertools.count())
+
+
+@pytest.fixture
+def name(session):
+    """A name for a collection, which goes with the test."""
+    unique = f"{next(_NAMES)}-{os.getpid()}"
+    yield unique
+    try:
+        found = [c for c in collections.list() if c["name"] == unique]
+        versions = [v for c in found for v in c["versions"] if v.get("pinned")]
+        collections.configure(unique, unpin=[int(v["version"]) for v in versions])
+        collections.delete(unique)
+    except holdfast.core.CUDAError:
+        pass

@@ -21,7 +21,7 @@
 #include "server/supervisor/executor_report.h"
 #include "tests/testing/status_matchers.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 constexpr char kBehaviour[] = "--behave=";
@@ -130,7 +130,7 @@ class ExecutorProcessTest : public ::testing::Test {
   MemoryLedger ledger_{1 << 20};
   DeviceMemory memory_;
   ExportRegistry exports_;
-  CollectionTable collections_;
+  collections::CollectionTable collections_;
   DescriptorStore kept_;
   ExecutionTotals totals_;
   SharePacer pacer_;
@@ -229,11 +229,13 @@ TEST_F(ExecutorProcessTest, SavedVariablesAreChargedToHostMemory) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 int main(int argc, char** argv) {
-  if (argc == 2 && absl::StartsWith(argv[1], holdfast::kBehaviour)) {
-    holdfast::Behave(argv[1] + std::strlen(holdfast::kBehaviour));
+  if (argc == 2 &&
+      absl::StartsWith(argv[1], holdfast::supervisor::kBehaviour)) {
+    holdfast::supervisor::Behave(argv[1] +
+                                 std::strlen(holdfast::supervisor::kBehaviour));
   }
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -20,7 +20,7 @@
 #include "server/supervisor/idle_suspension.h"
 #include "server/supervisor/session_holdings.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // The test's handle on an executor.
@@ -546,4 +546,4 @@ TEST_F(LeftSessionTest, ThatItHasNoClientIsKept) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

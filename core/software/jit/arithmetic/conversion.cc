@@ -47,6 +47,8 @@ bool IsInteger(Type type) {
          type != Type::kTF32;
 }
 
+// With .sat, clamped in the source's type, where both bounds can be written,
+// then cut or extended.
 llvm::Value* ConvertIntegers(Builder& ir, Type to, Type from, bool saturate,
                              llvm::Value* a) {
   const bool is_signed = ptx::IsSigned(from);
@@ -106,6 +108,8 @@ llvm::Value* ConvertToInteger(Builder& ir, const Instruction& instruction,
   return ir.CreateSelect(ir.CreateFCmpUNO(a, a), highest, result);
 }
 
+// Flushed on both sides: a subnormal source counts as zero, and so does a
+// result.
 llvm::Value* ConvertToFloat(Builder& ir, const Instruction& instruction,
                             llvm::Value* a) {
   const ptx::Modifiers& words = instruction.modifiers;
@@ -127,6 +131,9 @@ llvm::Value* ConvertToFloat(Builder& ir, const Instruction& instruction,
 
 }  // namespace
 
+// The common conversions are vector code; every other pair of types, rounding
+// and clamp goes lane by lane through the scalar definition (semantics/), which
+// has them all.
 llvm::Value* Convert(Builder& ir, const Instruction& instruction, Values in) {
   const Conversion how = ConversionOf(instruction);
   const bool special = how.relu || how.finite || how.pack;
