@@ -16,7 +16,7 @@ inline constexpr int kMaxBatchCommands = 4096;
 inline constexpr int kMaxMessageBytes = 4 << 20;
 // Bytes of inline data in one command.
 inline constexpr size_t kMaxInlineBytes = size_t{64} << 10;
-// Bytes of data in one message of Upload and Download.
+// Bytes of data in one message of Upload, Download, PutObject and GetObject.
 inline constexpr size_t kMaxChunkBytes = size_t{1} << 20;
 // Handles of one kind, unless the daemon's --max-handles is less.
 inline constexpr uint32_t kMaxHandles = 1u << 18;

@@ -7,8 +7,6 @@
 
 #include <grpc/impl/codegen/grpc_types.h>
 
-#include <cstddef>
-
 namespace holdfast {
 
 struct TransportArgument {
@@ -24,14 +22,6 @@ inline constexpr TransportArgument kTransportArguments[] = {
     // most that a reader which stands still may cost.
     {GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 2 << 20},
 };
-
-// Metadata of a call: how many bytes of trailers its caller takes, as text.
-// Without it a failed call's are cut to 6 KiB, which every gRPC client takes; a
-// compiler's log may need more.
-inline constexpr char kTrailerBytesKey[] = "holdfast-trailer-bytes";
-
-// The most that can be asked for.
-inline constexpr size_t kMaxTrailerBytes = size_t{1} << 20;
 
 }  // namespace holdfast
 

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 // Empty unless it is set to an absolute path.
@@ -75,4 +75,4 @@ std::string DefaultCacheDirectory() {
   return absl::StrCat(home, "/.cache/holdfast", kPrograms);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -19,7 +19,7 @@
 #include "server/rpc/endpoint.h"
 #include "server/rpc/tls_certificates.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 // One a core, at least 2 and at most 16: each takes some 100 MB.
 size_t DefaultCompilerWorkers();
@@ -136,6 +136,6 @@ std::string DefaultUserRange();
 // "programs". Empty if none of these is set.
 std::string DefaultCacheDirectory();
 
-}  // namespace holdfast
+}  // namespace holdfast::server
 
 #endif  // HOLDFAST_SERVER_CONFIG_H_

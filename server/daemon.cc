@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -19,8 +18,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "core/base/freed_memory.h"
 #include "core/base/log.h"
+#include "core/base/malloc_tuning.h"
 #include "core/base/sha256.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/commands.grpc.pb.h"
@@ -39,6 +38,7 @@
 #include "server/health/health.h"
 #include "server/process/sandbox/policy.h"
 #include "server/restart/descriptor_store.h"
+#include "server/restart/keeper_watch.h"
 #include "server/restart/kept_state.h"
 #include "server/restart/restore.h"
 #include "server/restart/upgrade.h"
@@ -63,6 +63,7 @@
 #include "server/supervisor/device_choice.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor_pool.h"
+#include "server/supervisor/group_users.h"
 #include "server/supervisor/idle_suspension.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/mps_servers.h"
@@ -82,7 +83,7 @@
 #include "server/tenants/tenant_table.h"
 #include "server/version.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 // For calls that are still open when every session is gone, and for idle
@@ -179,8 +180,8 @@ std::string SearchPath() {
   return path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
 }
 
-decltype(MpsServers::Options::start) MpsControlStart(const Config& config,
-                                                     Spawner& spawner) {
+decltype(supervisor::MpsServers::Options::start) MpsControlStart(
+    const Config& config, Spawner& spawner) {
   return [&spawner, &config](const std::string& control_daemon,
                              const std::vector<std::string>& environment) {
     return spawner.Spawn(
@@ -260,7 +261,7 @@ absl::StatusOr<std::unique_ptr<RuntimeDirectory>> DirectoryOfSockets(
   return RuntimeDirectory::Create(config.runtime_dir, config.socket_mode);
 }
 
-SessionQuotas QuotasOf(const Config& config) {
+supervisor::SessionQuotas QuotasOf(const Config& config) {
   return {.device_bytes = config.session_memory,
           .pinned_bytes = config.pinned_memory,
           .arena_bytes = config.arena_memory,
@@ -327,7 +328,7 @@ struct Daemon::Parts {
                  [this, &config, &spawner,
                   arguments =
                       ExecutorArguments(config, "executor")](uint32_t device) {
-                   return ExecutorProcess::Start(
+                   return supervisor::ExecutorProcess::Start(
                        spawner, OnDevice(arguments, device),
                        {.namespaces =
                             NamespacesOf(ExecutorRole(config.device))},
@@ -336,15 +337,17 @@ struct Daemon::Parts {
              .warm = config.warm_executors,
              .on_health =
                  [this](bool startable) { health.SetExecutors(startable); }}),
+        group_users([&spawner] { return spawner.TakeUser(); }),
         mps({.on_gpus =
                  ExecutorRole(config.device) == SandboxRole::kCudaExecutor,
-             .control_daemon = MpsServers::FindControlDaemon(SearchPath()),
+             .control_daemon =
+                 supervisor::MpsServers::FindControlDaemon(SearchPath()),
              .start = MpsControlStart(config, spawner)}),
         shared_executors(
             mps,
             [this, &config, &spawner,
              arguments = ExecutorArguments(config, "executor")](
-                const SharedExecutors::Start& start) {
+                const supervisor::SharedExecutors::Start& start) {
               return StartShared(config, spawner, arguments, start);
             },
             config.warm_executors),
@@ -387,6 +390,7 @@ struct Daemon::Parts {
                         return TakeExecutor(tenant, devices, deadline);
                       }}),
         idle_suspension(sessions, config.suspend_idle),
+        arguments(successor.arguments()),
         upgrade(std::move(successor), sessions, kept),
         tenant_admin(tenants, sessions, collections),
         session_service(sessions, callers, threads, ledger, exports,
@@ -427,6 +431,7 @@ struct Daemon::Parts {
                     }}),
         sources{sessions,
                 executors,
+                shared_executors,
                 compilers,
                 cache,
                 disk_cache,
@@ -536,7 +541,7 @@ struct Daemon::Parts {
     if (figures.has_value()) *device->mutable_telemetry() = *figures;
   }
 
-  ExecutorProcess::Services ExecutorServices(uint32_t device) {
+  supervisor::ExecutorProcess::Services ExecutorServices(uint32_t device) {
     return {store,
             code,
             ledger,
@@ -551,27 +556,22 @@ struct Daemon::Parts {
             }};
   }
 
-  // An executor that is a client of its group's MPS server. All of a group have
-  // one user, since a server has clients of one user only.
-  absl::StatusOr<std::unique_ptr<ExecutorProcess>> StartShared(
+  // An executor that is a client of its group's MPS server.
+  absl::StatusOr<std::unique_ptr<supervisor::ExecutorProcess>> StartShared(
       const Config& config, Spawner& spawner,
-      std::vector<std::string> arguments, const SharedExecutors::Start& start) {
+      std::vector<std::string> arguments,
+      const supervisor::SharedExecutors::Start& start) {
     arguments.push_back(absl::StrCat("--mps-pipe-directory=", *start.pipes));
-    std::shared_ptr<const UserRange::Lease> user;
-    {
-      absl::MutexLock lock(&group_users_mutex);
-      auto& of_group = group_users[start.group];
-      if (of_group == nullptr) of_group = spawner.TakeUser();
-      user = of_group;
-    }
-    ExecutorProcess::Services services = ExecutorServices(start.device);
+    supervisor::GroupUsers::Lease user = group_users.Of(start.group);
+    supervisor::ExecutorProcess::Services services =
+        ExecutorServices(start.device);
     services.shares_server = true;
-    // Its control daemon runs at least as long as it does.
-    services.died = [died = std::move(services.died), pipes = start.pipes](
-                        const std::vector<uint32_t>& devices) {
-      died(devices);
-    };
-    return ExecutorProcess::Start(
+    // Its control daemon runs at least as long as it does, and nobody else has
+    // the server's user before the pipes are gone.
+    services.died =
+        [died = std::move(services.died), user, pipes = start.pipes](
+            const std::vector<uint32_t>& devices) { died(devices); };
+    return supervisor::ExecutorProcess::Start(
         spawner, OnDevice(std::move(arguments), start.device),
         {.namespaces = NamespacesOf(ExecutorRole(config.device)),
          .environment = start.environment,
@@ -579,7 +579,7 @@ struct Daemon::Parts {
         services);
   }
 
-  absl::StatusOr<std::unique_ptr<Executor>> TakeExecutor(
+  absl::StatusOr<std::unique_ptr<supervisor::Executor>> TakeExecutor(
       const Tenant& tenant, const std::vector<uint32_t>& devices,
       absl::Time deadline) {
     const Concurrency concurrency = tenant.concurrency();
@@ -617,9 +617,9 @@ struct Daemon::Parts {
     for (v1::Device& device : *list.mutable_devices()) {
       *device.mutable_health() = device_health.Get(device.ordinal());
     }
-    HOLDFAST_ASSIGN_OR_RETURN(const auto devices,
-                              DevicesOfTenant(list, tenant.devices()));
-    return holdfast::ChooseDevices(request, devices);
+    HOLDFAST_ASSIGN_OR_RETURN(const auto devices, supervisor::DevicesOfTenant(
+                                                      list, tenant.devices()));
+    return supervisor::ChooseDevices(request, devices);
   }
 
   // Where no device works, a policy cannot be compared with it.
@@ -635,12 +635,10 @@ struct Daemon::Parts {
     HOLDFAST_ASSIGN_OR_RETURN(const Policy policy, ReadPolicy(config.policy));
     if (NeedsDevices(policy)) AwaitDevices();
     HOLDFAST_RETURN_IF_ERROR(tenants.Apply(policy));
-    std::vector<Concurrency> sharing;
-    for (const TenantPolicy& tenant : policy.tenants) {
-      if (tenant.concurrency.shared()) sharing.push_back(tenant.concurrency);
-    }
+    const std::vector<Concurrency> sharing = SharingOf(policy);
     shared_executors.Retain(sharing);
     mps.Retain(sharing);
+    group_users.Retain(sharing);
     return absl::OkStatus();
   }
 
@@ -704,38 +702,36 @@ struct Daemon::Parts {
   const std::unique_ptr<AuditLog> audit;
   const Callers callers{peers, tenants, *audit};
   ObjectStore store;
-  CodeCache code;
-  MemoryLedger ledger;
-  DeviceMemory memory;
+  supervisor::CodeCache code;
+  supervisor::MemoryLedger ledger;
+  supervisor::DeviceMemory memory;
   ExecutionTotals totals;
-  SharePacer pacer;
+  supervisor::SharePacer pacer;
   CallMetrics calls;
   DeviceHealthTable device_health;
   DeviceTelemetry telemetry;
-  CollectionTable collections;  // outlives who has versions open
+  collections::CollectionTable collections;  // outlives who has versions open
   ExportRegistry exports;
   std::unique_ptr<DescriptorServer> descriptors;
-  ExecutorPool executors;
-  absl::Mutex group_users_mutex;
-  // By group.
-  std::map<std::string, std::shared_ptr<const UserRange::Lease>> group_users
-      ABSL_GUARDED_BY(group_users_mutex);
-  MpsServers mps;
-  SharedExecutors shared_executors;
+  supervisor::ExecutorPool executors;
+  supervisor::GroupUsers group_users;
+  supervisor::MpsServers mps;
+  supervisor::SharedExecutors shared_executors;
   CompilerPool compilers;
   DiskCache disk_cache;
   CompileCache cache;
   ProgramCompiler program_compiler;
-  SessionRegistry sessions;
-  IdleSuspension idle_suspension;
-  Upgrade upgrade;
+  supervisor::SessionRegistry sessions;
+  supervisor::IdleSuspension idle_suspension;
+  const std::vector<std::string> arguments;  // of this process
+  DaemonUpgrade upgrade;
   TenantAdmin tenant_admin;
   CallThreads threads{kMaxWaitingCalls};
   SessionService session_service;
   DeviceService device_service;
   CompileService compile_service;
   ObjectService object_service;
-  CollectionService collection_service;
+  collections::CollectionService collection_service;
   AdminService admin_service;
   ForwardedService command_service;
   ForwardedService transfer_service;
@@ -748,6 +744,7 @@ struct Daemon::Parts {
   std::thread expiry;    // closes sessions whose time is up
   std::thread prestart;  // of the first compiler worker
   std::unique_ptr<Watchdog> watchdog;
+  std::unique_ptr<KeeperWatch> keeper_watch;  // if a keeper has started it
 };
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
@@ -781,6 +778,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
       server->SetHealthOf(absl::StrCat("holdfast.device.", device), serving);
     }
   });
+  if (inheritance.keeper.valid()) {
+    parts->keeper_watch = std::make_unique<KeeperWatch>(
+        std::move(inheritance.keeper), parts->arguments, parts->kept);
+  }
   std::unique_ptr<Daemon> daemon(
       new Daemon(config, spawner, events, std::move(parts)));
   daemon->Announce();
@@ -810,6 +811,7 @@ Daemon::Daemon(const Config& config, Spawner& spawner, StopEvents& events,
 Daemon::~Daemon() {
   spawner_.OnGone(nullptr);
   parts_->health.Watch(nullptr);
+  parts_->keeper_watch = nullptr;
   parts_->watchdog = nullptr;
   parts_->metrics_server = nullptr;
   parts_->server->Shutdown(absl::Now() + kLastCalls);
@@ -863,6 +865,7 @@ absl::Status Daemon::MakeWay() {
     // First, since servers of control daemons do not end with the spawner.
     parts_->mps.End();
     spawner_.Kill();
+    if (parts_->keeper_watch != nullptr) parts_->keeper_watch->PassOn();
   });
 }
 
@@ -906,11 +909,12 @@ absl::Status Daemon::Run() {
           : absl::OkStatus();
   if (!failed.ok()) parts_->EndUnchanged(failed);
   const bool drained = event == StopEvents::Event::kSignal && Drain();
+  parts_->keeper_watch = nullptr;  // Nothing is left to keep.
   NotifyServiceManager("STOPPING=1");
   parts_->sessions.Drain(nullptr);
   parts_->sessions.CloseAll(
       "the daemon is stopping",
-      drained ? Session::kStopTime : absl::ZeroDuration());
+      drained ? supervisor::Session::kStopTime : absl::ZeroDuration());
   return failed;
 }
 
@@ -945,4 +949,4 @@ bool Daemon::Drain() {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -13,7 +13,7 @@
 #include "server/restart/successor.h"
 #include "server/stop_events.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 // The supervisor: owns the parts, starts them in order and takes them down in
 // reverse. Never touches the CUDA driver.
@@ -59,6 +59,6 @@ class Daemon {
   const std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server
 
 #endif  // HOLDFAST_SERVER_DAEMON_H_

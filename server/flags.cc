@@ -17,7 +17,7 @@
 #include "proto/protocol_limits.h"
 #include "server/version.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 constexpr char kDescription[] =
@@ -329,8 +329,9 @@ void AddTenants(CLI::App* app, Config* config) {
       ->group(group);
   app->add_flag("--keeper", config->keeper,
                 "Start the daemon in a process of its own, and start it anew "
-                "if it is killed: sessions and collections outlive it. For "
-                "where systemd does not do that.")
+                "if it is killed: sessions and collections outlive it. The "
+                "daemon starts another such process if that one is killed. "
+                "For where systemd does not do that.")
       ->group(group);
   // Asked by a daemon that is to be replaced; see server/restart/successor.h.
   app->add_option("--takes-state", config->takes_state)->group("");
@@ -579,4 +580,4 @@ std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code) {
   return config;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

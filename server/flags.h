@@ -6,13 +6,13 @@
 
 #include "server/config.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 // Reads the command line and the configuration file that it may name. If the
 // process has nothing more to do, be it that it has printed its help or what
 // is wrong with a flag, returns nullopt and sets `exit_code`.
 std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code);
 
-}  // namespace holdfast
+}  // namespace holdfast::server
 
 #endif  // HOLDFAST_SERVER_FLAGS_H_

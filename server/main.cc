@@ -41,7 +41,7 @@
 #include "server/stop_events.h"
 #include "server/tenants/policy_file.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 int Fail(const absl::Status& status) {
@@ -236,6 +236,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::server
 
-int main(int argc, char** argv) { return holdfast::Main(argc, argv); }
+int main(int argc, char** argv) { return holdfast::server::Main(argc, argv); }

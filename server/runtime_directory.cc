@@ -18,7 +18,7 @@
 #include "core/base/status_macros.h"
 #include "server/rpc/endpoint.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 namespace fs = std::filesystem;
@@ -137,4 +137,4 @@ RuntimeDirectory::~RuntimeDirectory() {
   fs::remove_all(path_, ignored);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 // Makes `path` with mode 0700, and its missing parents with 0755, unless it
 // exists. Those whom `socket_mode` lets write to the sockets in it may pass
@@ -45,6 +45,6 @@ class RuntimeDirectory {
   const UniqueFd fd_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server
 
 #endif  // HOLDFAST_SERVER_RUNTIME_DIRECTORY_H_

@@ -15,7 +15,7 @@
 #include "absl/time/clock.h"
 #include "core/base/log.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 int MillisecondsUntil(absl::Time deadline) {
@@ -102,4 +102,4 @@ void StopEvents::NotifyUpgrade() { Set(upgrade_); }
 
 void StopEvents::NotifyFailed() { Set(failed_); }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

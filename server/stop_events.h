@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 // The signals that make a daemon stop, or read its files again, as descriptors
 // that its main thread sleeps on. SIGUSR1 is ignored.
@@ -57,6 +57,6 @@ class StopEvents {
   const int watch_fd_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server
 
 #endif  // HOLDFAST_SERVER_STOP_EVENTS_H_

@@ -2,10 +2,10 @@
 #ifndef HOLDFAST_SERVER_VERSION_H_
 #define HOLDFAST_SERVER_VERSION_H_
 
-namespace holdfast {
+namespace holdfast::server {
 
 inline constexpr char kVersion[] = "0.1.0";
 
-}  // namespace holdfast
+}  // namespace holdfast::server
 
 #endif  // HOLDFAST_SERVER_VERSION_H_

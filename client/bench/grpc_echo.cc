@@ -15,7 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/bench/workload.h"
-#include "core/base/freed_memory.h"
+#include "core/base/malloc_tuning.h"
 #include "core/base/status_macros.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/c/arguments.h"
 
+#include <optional>
+#include <type_traits>
+
 #include "absl/strings/str_cat.h"
 #include "client/c/error.h"
 #include "client/c/handles.h"
@@ -11,74 +14,78 @@ namespace {
 
 Dim3 ToDim3(const hf_dim3& dim) { return {dim.x, dim.y, dim.z}; }
 
-absl::Status SetWindow(const hf_access_policy_window* given,
-                       LaunchAttributes& all) {
-  if (given == nullptr) return NullArgument("window");
-  if (given->buffer == nullptr) return NullArgument("window->buffer");
-  v1::AccessPolicyWindow& window = all.access_policy_window.emplace();
-  window.set_buffer(given->buffer->buffer.handle());
-  window.set_offset(given->offset);
-  window.set_size(given->size);
-  window.set_hit_ratio(given->hit_ratio);
-  window.set_hit_property(static_cast<v1::AccessProperty>(given->hit_property));
-  window.set_miss_property(
-      static_cast<v1::AccessProperty>(given->miss_property));
+// Read: an attribute's value in C as the C++ client's. One overload for each
+// type; a number that its type does not have is refused by the daemon.
+
+template <typename Number>
+requires std::is_arithmetic_v<Number> || std::is_enum_v<Number> absl::Status
+Read(const hf_launch_attribute& given, std::optional<Number>* attribute) {
+  *attribute = static_cast<Number>(given.value.number);
   return absl::OkStatus();
 }
 
-absl::Status SetProgrammaticEvent(const hf_programmatic_event* given,
-                                  LaunchAttributes& all) {
-  if (given == nullptr) return NullArgument("programmatic_event");
-  if (given->event == nullptr) return NullArgument("programmatic_event->event");
-  v1::ProgrammaticEvent& event = all.programmatic_event.emplace();
-  event.set_event(given->event->event.handle());
-  event.set_trigger_at_block_start(given->trigger_at_block_start);
+absl::Status Read(const hf_launch_attribute& given,
+                  std::optional<v1::MemSyncDomainMap>* attribute) {
+  v1::MemSyncDomainMap& map = attribute->emplace();
+  map.set_default_domain(given.value.domains.default_domain);
+  map.set_remote_domain(given.value.domains.remote_domain);
   return absl::OkStatus();
 }
+
+absl::Status Read(const hf_launch_attribute& given,
+                  std::optional<Dim3>* attribute) {
+  *attribute = ToDim3(given.value.dim);
+  return absl::OkStatus();
+}
+
+absl::Status Read(const hf_launch_attribute& given,
+                  std::optional<const Event*>* attribute) {
+  if (given.value.event == nullptr) return NullArgument("event");
+  *attribute = &given.value.event->event;
+  return absl::OkStatus();
+}
+
+absl::Status Read(const hf_launch_attribute& given,
+                  std::optional<v1::AccessPolicyWindow>* attribute) {
+  const hf_access_policy_window* const from = given.value.window;
+  if (from == nullptr) return NullArgument("window");
+  if (from->buffer == nullptr) return NullArgument("window->buffer");
+  v1::AccessPolicyWindow& window = attribute->emplace();
+  window.set_buffer(from->buffer->buffer.handle());
+  window.set_offset(from->offset);
+  window.set_size(from->size);
+  window.set_hit_ratio(from->hit_ratio);
+  window.set_hit_property(static_cast<v1::AccessProperty>(from->hit_property));
+  window.set_miss_property(
+      static_cast<v1::AccessProperty>(from->miss_property));
+  return absl::OkStatus();
+}
+
+absl::Status Read(const hf_launch_attribute& given,
+                  std::optional<v1::ProgrammaticEvent>* attribute) {
+  const hf_programmatic_event* const from = given.value.programmatic_event;
+  if (from == nullptr) return NullArgument("programmatic_event");
+  if (from->event == nullptr) return NullArgument("programmatic_event->event");
+  v1::ProgrammaticEvent& event = attribute->emplace();
+  event.set_event(from->event->event.handle());
+  event.set_trigger_at_block_start(from->trigger_at_block_start);
+  return absl::OkStatus();
+}
+
+#define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
+                                  CUDA_ID, value, where, software)     \
+  static_assert(static_cast<int>(HF_##C_KIND) ==                       \
+                static_cast<int>(v1::LaunchAttribute::k##Name));
+#include "proto/launch_attributes.inc"
 
 absl::Status SetAttribute(const hf_launch_attribute& given,
                           LaunchAttributes& all) {
-  const int64_t number = given.value.number;
-  const int as_enum = static_cast<int>(number);
   switch (given.kind) {
-    case HF_PROGRAMMATIC_STREAM_SERIALIZATION:
-      all.programmatic_stream_serialization = number != 0;
-      return absl::OkStatus();
-    case HF_PRIORITY:
-      all.priority = static_cast<int32_t>(number);
-      return absl::OkStatus();
-    case HF_CLUSTER_SCHEDULING_POLICY:
-      all.cluster_scheduling_policy =
-          static_cast<v1::ClusterSchedulingPolicy>(as_enum);
-      return absl::OkStatus();
-    case HF_SYNCHRONIZATION_POLICY:
-      all.synchronization_policy =
-          static_cast<v1::SynchronizationPolicy>(as_enum);
-      return absl::OkStatus();
-    case HF_MEM_SYNC_DOMAIN:
-      all.mem_sync_domain = static_cast<v1::MemSyncDomain>(as_enum);
-      return absl::OkStatus();
-    case HF_MEM_SYNC_DOMAIN_MAP:
-      all.mem_sync_domain_map.emplace();
-      all.mem_sync_domain_map->set_default_domain(
-          given.value.domains.default_domain);
-      all.mem_sync_domain_map->set_remote_domain(
-          given.value.domains.remote_domain);
-      return absl::OkStatus();
-    case HF_PREFERRED_CLUSTER:
-      all.preferred_cluster = ToDim3(given.value.dim);
-      return absl::OkStatus();
-    case HF_LAUNCH_COMPLETION_EVENT:
-      if (given.value.event == nullptr) return NullArgument("event");
-      all.launch_completion_event = &given.value.event->event;
-      return absl::OkStatus();
-    case HF_ACCESS_POLICY_WINDOW:
-      return SetWindow(given.value.window, all);
-    case HF_PROGRAMMATIC_EVENT:
-      return SetProgrammaticEvent(given.value.programmatic_event, all);
-    case HF_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      all.preferred_shared_memory_carveout = static_cast<uint32_t>(number);
-      return absl::OkStatus();
+#define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
+                                  CUDA_ID, value, where, software)     \
+  case HF_##C_KIND:                                                    \
+    return Read(given, &all.name);
+#include "proto/launch_attributes.inc"
   }
   return absl::InvalidArgumentError(
       absl::StrCat("there is no launch attribute of kind ", given.kind));

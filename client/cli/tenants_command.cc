@@ -32,6 +32,7 @@ struct NewTenant {
   uint32_t weight = 1;
   v1::StreamPriorityClass stream_priorities =
       v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
+  std::string group;
   std::vector<uint32_t> devices;
   int64_t uid = -1;
   std::string lifetime;
@@ -161,6 +162,7 @@ absl::StatusOr<v1::CreateTenantRequest> RequestOf(const NewTenant& tenant) {
   request.set_name(tenant.name);
   HOLDFAST_ASSIGN_OR_RETURN(*request.mutable_quota(), QuotaOf(tenant.quota));
   request.set_stream_priorities(tenant.stream_priorities);
+  request.set_shared_group(tenant.group);
   request.set_reserved_device_bytes(tenant.reserved_bytes);
   request.set_weight(tenant.weight);
   request.mutable_devices()->Add(tenant.devices.begin(), tenant.devices.end());
@@ -231,6 +233,11 @@ void AddCreate(CLI::App* tenants, CommonOptions* options,
                    "default: all")
       ->transform(CLI::CheckedTransformer(classes))
       ->type_name("low|normal|high");
+  command
+      ->add_option("--group", tenant->group,
+                   "A group of the policy that takes jobs: it shares an MPS "
+                   "server of each device with the others in it; default: none")
+      ->type_name("NAME");
   command->add_option("--devices", tenant->devices, "Ordinals; default: all")
       ->delimiter(',');
   command

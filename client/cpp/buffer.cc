@@ -189,10 +189,9 @@ absl::StatusOr<Buffer> Buffer::ImportDescriptor(
   v1::ForeignMemory& memory = *source.mutable_memory();
   memory.set_offset(offset);
   memory.set_size(size);
-  HOLDFAST_ASSIGN_OR_RETURN(
-      *memory.mutable_descriptor_token(),
-      HandOver(session->descriptor_path, absl::HexStringToBytes(session->token),
-               fd));
+  HOLDFAST_ASSIGN_OR_RETURN(*memory.mutable_descriptor_token(),
+                            SendFd(session->descriptor_path,
+                                   absl::HexStringToBytes(session->token), fd));
   return ImportFrom(std::move(session), std::move(source));
 }
 
@@ -210,10 +209,9 @@ absl::StatusOr<Buffer> Buffer::ImportPool(std::shared_ptr<SessionState> session,
   v1::ForeignMemory& memory = *source.mutable_memory();
   memory.set_size(size);
   memory.mutable_pool()->set_pointer_data(std::string(data));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      *memory.mutable_pool()->mutable_descriptor_token(),
-      HandOver(session->descriptor_path, absl::HexStringToBytes(session->token),
-               fd));
+  HOLDFAST_ASSIGN_OR_RETURN(*memory.mutable_pool()->mutable_descriptor_token(),
+                            SendFd(session->descriptor_path,
+                                   absl::HexStringToBytes(session->token), fd));
   return ImportFrom(std::move(session), std::move(source));
 }
 

@@ -78,8 +78,8 @@ absl::StatusOr<Event> Event::ImportIpcHandle(
   source.set_device(device);
   HOLDFAST_ASSIGN_OR_RETURN(
       *source.mutable_event_handle(),
-      HandOver(session->descriptor_path, absl::HexStringToBytes(session->token),
-               descriptor.get()));
+      SendFd(session->descriptor_path, absl::HexStringToBytes(session->token),
+             descriptor.get()));
   HOLDFAST_ASSIGN_OR_RETURN(
       Resource resource,
       Reserve(std::move(session), HandleKind::kEvent, WriteDestroy));

@@ -4,54 +4,58 @@
 #include "client/cpp/submission/wire_writer.h"
 
 namespace holdfast {
+namespace {
+
+template <typename Value>
+bool IsSet(const std::optional<Value>& value) {
+  return value.has_value();
+}
+bool IsSet(const std::optional<const Event*>& event) {
+  return event.value_or(nullptr) != nullptr;
+}
+
+// One overload for each type that is not the message's own.
+template <typename Message>
+void Assign(const Message& value, Message* to) {
+  *to = value;
+}
+void Assign(const Dim3& size, v1::Dim3* to) {
+  to->set_x(size.x);
+  to->set_y(size.y);
+  to->set_z(size.z);
+}
+void Assign(const Event* event, v1::LaunchCompletionEvent* to) {
+  to->set_event(event->handle());
+}
+
+}  // namespace
 
 bool LaunchAttributes::any() const {
-  return programmatic_stream_serialization || priority ||
-         cluster_scheduling_policy || synchronization_policy ||
-         mem_sync_domain || mem_sync_domain_map || preferred_cluster ||
-         launch_completion_event != nullptr || access_policy_window ||
-         programmatic_event || preferred_shared_memory_carveout;
+  return false
+#define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
+                                  CUDA_ID, value, where, software)     \
+  || IsSet(name)
+#include "proto/launch_attributes.inc"
+      ;
 }
 
 void LaunchAttributes::Encode(WireWriter& writer) const {
   if (!any()) return;
   v1::Launch launch;
-  const auto add = [&launch] { return launch.add_attributes(); };
-  if (programmatic_stream_serialization) {
-    add()->set_programmatic_stream_serialization(
-        *programmatic_stream_serialization);
+  // Protobuf has a set_ for numbers, flags and enumerations alone; messages are
+  // assigned by their mutable_.
+#define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
+                                  CUDA_ID, value, where, software)     \
+  if (IsSet(name)) {                                                   \
+    [](const auto& from, auto* to) {                                   \
+      if constexpr (requires { to->set_##name(from); }) {              \
+        to->set_##name(from);                                          \
+      } else {                                                         \
+        Assign(from, to->mutable_##name());                            \
+      }                                                                \
+    }(*name, launch.add_attributes());                                 \
   }
-  if (priority) add()->set_priority(*priority);
-  if (cluster_scheduling_policy) {
-    add()->set_cluster_scheduling_policy(*cluster_scheduling_policy);
-  }
-  if (synchronization_policy) {
-    add()->set_synchronization_policy(*synchronization_policy);
-  }
-  if (mem_sync_domain) add()->set_mem_sync_domain(*mem_sync_domain);
-  if (mem_sync_domain_map) {
-    *add()->mutable_mem_sync_domain_map() = *mem_sync_domain_map;
-  }
-  if (preferred_cluster) {
-    v1::Dim3& size = *add()->mutable_preferred_cluster();
-    size.set_x(preferred_cluster->x);
-    size.set_y(preferred_cluster->y);
-    size.set_z(preferred_cluster->z);
-  }
-  if (launch_completion_event != nullptr) {
-    add()->mutable_launch_completion_event()->set_event(
-        launch_completion_event->handle());
-  }
-  if (access_policy_window) {
-    *add()->mutable_access_policy_window() = *access_policy_window;
-  }
-  if (programmatic_event) {
-    *add()->mutable_programmatic_event() = *programmatic_event;
-  }
-  if (preferred_shared_memory_carveout) {
-    add()->set_preferred_shared_memory_carveout(
-        *preferred_shared_memory_carveout);
-  }
+#include "proto/launch_attributes.inc"
   writer.Fields(launch);
 }
 

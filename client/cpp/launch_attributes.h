@@ -22,23 +22,19 @@ struct Dim3 {
   uint32_t z;
 };
 
-// CUlaunchAttribute, by name; an attribute that is not set has the driver's
-// default. proto/holdfast/v1/launch.proto describes each.
+// CUlaunchAttribute, by name: one std::optional field for each row of
+// proto/launch_attributes.inc, in that order; an attribute that is not set has
+// the driver's default. proto/holdfast/v1/launch.proto describes each.
+//
+//   LaunchAttributes attributes;
+//   attributes.priority = -1;
 struct LaunchAttributes {
-  std::optional<bool> programmatic_stream_serialization;
-  std::optional<int32_t> priority;
-  std::optional<v1::ClusterSchedulingPolicy> cluster_scheduling_policy;
-  std::optional<v1::SynchronizationPolicy> synchronization_policy;
-  std::optional<v1::MemSyncDomain> mem_sync_domain;
-  std::optional<v1::MemSyncDomainMap> mem_sync_domain_map;
-  std::optional<Dim3> preferred_cluster;
-  // Recorded when every block has begun.
-  const Event* launch_completion_event = nullptr;
-  std::optional<v1::AccessPolicyWindow> access_policy_window;
-  std::optional<v1::ProgrammaticEvent> programmatic_event;
-  // Percent: 0 .. 100.
-  std::optional<uint32_t> preferred_shared_memory_carveout;
+#define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
+                                  CUDA_ID, value, where, software)     \
+  std::optional<CType> name;
+#include "proto/launch_attributes.inc"
 
+  // Returns whether one is set. A null event counts as none.
   bool any() const;
   // Writes them as fields of a v1::Launch.
   void Encode(WireWriter& writer) const;

@@ -32,6 +32,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/utf8.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
+#include "proto/metadata.h"
 #include "proto/protocol_limits.h"
 
 namespace holdfast {
@@ -194,7 +195,7 @@ ExecuteStream::Options OfferRings(const Route& route,
   auto rings =
       RingPair::Map(memory->get(), RingPair::End::kClient, kMaxResultBytes);
   const auto token =
-      HandOver(route.descriptor_path, session_token, memory->get());
+      SendFd(route.descriptor_path, session_token, memory->get());
   if (!rings.ok() || !token.ok()) return options;
   options.rings = *std::move(rings);
   options.ring_token = absl::BytesToHexString(*token);
@@ -233,7 +234,7 @@ std::unique_ptr<KeepAlive> KeepAliveOf(const Session& session,
       [address = session.daemon().address()] { return Connect(address); },
       session.token(), grace, std::move(restart),
       [state = session.state(), id = session.id()](const std::string& reason) {
-        state->queue.Lose(LostSession(id, absl::UnavailableError(reason)));
+        state->queue.Fail(LostSession(id, absl::UnavailableError(reason)));
       });
 }
 
@@ -448,7 +449,7 @@ absl::Status Session::Close() {
   StagingRing::Close(*state_);
   state_->queue.Close();
   grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token", state_->token);
+  context.AddMetadata(kSessionTokenKey.name, state_->token);
   context.set_deadline(absl::ToChronoTime(absl::Now() + kCloseTimeout));
   v1::CloseSessionResponse response;
   const grpc::Status status =

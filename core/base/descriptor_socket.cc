@@ -66,8 +66,8 @@ absl::StatusOr<UniqueFd> ConnectToDescriptorSocket(const std::string& path) {
   return socket;
 }
 
-absl::StatusOr<std::string> HandOver(const std::string& path,
-                                     const std::string& session_token, int fd) {
+absl::StatusOr<std::string> SendFd(const std::string& path,
+                                   const std::string& session_token, int fd) {
   std::string token(kTokenBytes, '\0');
   if (getrandom(token.data(), token.size(), 0) !=
       static_cast<ssize_t>(token.size())) {

@@ -17,8 +17,8 @@ absl::StatusOr<UniqueFd> ConnectToDescriptorSocket(const std::string& path);
 // `path`, as transfers.proto says; returns the token, 16 bytes, by which a call
 // then names it. `session_token`: 16 bytes. UNAVAILABLE: nobody there;
 // FAILED_PRECONDITION: it was not taken, and why.
-absl::StatusOr<std::string> HandOver(const std::string& path,
-                                     const std::string& session_token, int fd);
+absl::StatusOr<std::string> SendFd(const std::string& path,
+                                   const std::string& session_token, int fd);
 
 }  // namespace holdfast
 

@@ -72,8 +72,8 @@ inline std::chrono::nanoseconds NapAfter(std::chrono::nanoseconds waited) {
 // from then on, 25 ms in all. That takes 2 to 6 ms of a processor besides
 // `spin`, more where naps go through a hypervisor.
 template <typename Ready>
-bool NapUntil(Ready ready,
-              std::chrono::microseconds spin = std::chrono::microseconds(200)) {
+bool SpinThenSleep(Ready ready, std::chrono::microseconds spin =
+                                    std::chrono::microseconds(200)) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kLimit(25);
   const Clock::time_point begin = Clock::now();

@@ -14,16 +14,15 @@ namespace {
 // INVALID_ARGUMENT for what cuda.h calls valid for launches only: a graph has
 // edges and event nodes for the same purposes.
 absl::Status CheckAttributes(const LaunchAttributes& set) {
-  const char* name = nullptr;
-  if (set.programmatic_stream_serialization.has_value()) {
-    name = "programmatic_stream_serialization";
-  }
-  if (set.programmatic_event.has_value()) name = "programmatic_event";
-  if (set.launch_completion_event != nullptr) name = "launch_completion_event";
-  if (set.synchronization_policy.has_value()) name = "synchronization_policy";
-  if (name == nullptr) return absl::OkStatus();
+  enum Where { kLaunches, kLaunchesAndNodes };
+  const char* refused = nullptr;
+#define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
+                                  CUDA_ID, value, where, software)     \
+  if (where == kLaunches && set.name.has_value()) refused = #name;
+#include "proto/launch_attributes.inc"
+  if (refused == nullptr) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("launch attribute ", name,
+      absl::StrCat("launch attribute ", refused,
                    ": CUDA has it for launches into streams, not for nodes of "
                    "graphs"));
 }

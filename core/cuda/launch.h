@@ -30,24 +30,19 @@ struct Dim3 {
   bool operator==(const Dim3&) const = default;
 };
 
-// CU_LAUNCH_ATTRIBUTE_*, one field each; absent means not set. The events are
-// borrowed for the call.
+// CU_LAUNCH_ATTRIBUTE_*: one std::optional field for each row of
+// proto/launch_attributes.inc; absent means not set. The events are borrowed
+// for the call.
 struct LaunchAttributes {
-  std::optional<CUaccessPolicyWindow> access_policy_window;
-  std::optional<CUclusterSchedulingPolicy> cluster_scheduling_policy;
-  std::optional<bool> programmatic_stream_serialization;
   struct ProgrammaticEvent {
     const Event* event = nullptr;
     bool trigger_at_block_start = false;
   };
-  std::optional<ProgrammaticEvent> programmatic_event;
-  std::optional<int> priority;
-  std::optional<CUlaunchMemSyncDomainMap> memory_sync_domain_map;
-  std::optional<CUlaunchMemSyncDomain> memory_sync_domain;
-  std::optional<Dim3> preferred_cluster;
-  const Event* launch_completion_event = nullptr;
-  std::optional<uint32_t> preferred_shared_memory_carveout;  // percent
-  std::optional<CUsynchronizationPolicy> synchronization_policy;
+
+#define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
+                                  CUDA_ID, value, where, software)     \
+  std::optional<CudaType> name;
+#include "proto/launch_attributes.inc"
 };
 
 struct LaunchConfig {

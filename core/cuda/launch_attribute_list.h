@@ -3,6 +3,7 @@
 #define HOLDFAST_CORE_CUDA_LAUNCH_ATTRIBUTE_LIST_H_
 
 #include <array>
+#include <cstddef>
 
 #include "core/cuda/launch.h"
 #include "cuda.h"
@@ -21,12 +22,16 @@ class LaunchAttributeList {
 
  private:
   CUlaunchAttributeValue& Add(CUlaunchAttributeID id);
-  void AddScheduling(const LaunchAttributes& set);
-  void AddMemory(const LaunchAttributes& set);
-  void AddEvents(const LaunchAttributes& set);
 
-  // More than there are fields; those that are used are written whole.
-  std::array<CUlaunchAttribute, 16> list_;
+  static constexpr size_t kConfigAttributes = 2;  // cooperative, cluster
+  static constexpr size_t kMaxSize = kConfigAttributes
+#define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
+                                  CUDA_ID, value, where, software)     \
+  +1
+#include "proto/launch_attributes.inc"
+      ;
+  // Those that are used are written whole.
+  std::array<CUlaunchAttribute, kMaxSize> list_;
   unsigned size_ = 0;
 };
 

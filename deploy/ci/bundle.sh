@@ -26,3 +26,6 @@ url=$(grep -o 'http://.*' "$directory/ready")
 python3 -c 'import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())' "$url" |
   grep '^holdfast_build_info'
 (cd / && "$directory/holdfast/bin/saxpy" --address='embedded:device=cpu' --n=65536)
+
+# Strangers are refused, and bad policies; how long it takes is not looked at.
+DEVICE=cpu "$directory/holdfast/strangers.sh" "$directory/holdfast/bin" --count=200 --policies=24 --seconds=0.2

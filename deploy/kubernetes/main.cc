@@ -28,6 +28,7 @@ struct Flags {
   std::string sockets = "/run/holdfast";
   std::string daemon;  // empty: holdfast.sock in `sockets`
   std::string cdi;     // empty: containers get a mount
+  std::string group;   // empty: pods share no MPS server
   uint32_t sessions = 64;
 };
 
@@ -60,6 +61,11 @@ void AddFlags(CLI::App* app, Flags* flags) {
                   "/var/run/cdi, where the engine reads CDI.")
       ->type_name("DIR")
       ->default_str("none: the kubelet is told to mount the directory");
+  app->add_option("--group", flags->group,
+                  "A group of the daemon's policy with temporary-tenants = "
+                  "true: all pods share an MPS server of each device.")
+      ->type_name("NAME")
+      ->default_str("none");
   app->add_option("--sessions", flags->sessions,
                   "Sessions to advertise as holdfast.dev/session.")
       ->check(CLI::Range(1, 1024))
@@ -124,8 +130,8 @@ int Main(int argc, char** argv) {
     }
   }
   const std::vector<Resource> resources = {
-      {Resource::Kind::kSession, flags.sessions},
-      {Resource::Kind::kMemory, DeviceGib(daemon)}};
+      {Resource::Kind::kSession, flags.sessions, flags.group},
+      {Resource::Kind::kMemory, DeviceGib(daemon), flags.group}};
   NodePlugin plugin(daemon, Kubelet(flags.kubelet, flags.pod_resources),
                     resources,
                     {.directory = flags.sockets, .by_cdi = !flags.cdi.empty()});

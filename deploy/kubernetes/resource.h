@@ -18,6 +18,8 @@ struct Resource {
   enum class Kind { kSession, kMemory };
   Kind kind;
   uint32_t count;  // devices to advertise: sessions, or GiB
+  // The group of the policy that all its pods' tenants join; empty: none.
+  std::string group = {};
 
   std::string short_name() const {
     return kind == Kind::kSession ? "session" : "memory-gib";
@@ -30,8 +32,13 @@ struct Resource {
   }
   // The share of a container with so many devices.
   node::TenantOptions options(uint32_t devices) const {
-    if (kind == Kind::kSession) return {.sessions = devices};
-    return {.memory_bytes = uint64_t{devices} << 30};
+    node::TenantOptions options = {.group = group};
+    if (kind == Kind::kSession) {
+      options.sessions = devices;
+    } else {
+      options.memory_bytes = uint64_t{devices} << 30;
+    }
+    return options;
   }
 };
 

@@ -122,6 +122,9 @@ Answer NodeDaemon::CreateTenant(const std::string& name,
   if (options.sessions > 0) {
     arguments.push_back("--sessions=" + std::to_string(options.sessions));
   }
+  if (!options.group.empty()) {
+    arguments.push_back("--group=" + options.group);
+  }
   if (options.devices > 0) {
     const Answer devices = FreestDevices(options.devices);
     if (!devices.done()) return devices;

@@ -3,6 +3,7 @@
 #define HOLDFAST_DEPLOY_NODE_TENANT_OPTIONS_H_
 
 #include <cstdint>
+#include <string>
 
 namespace holdfast::node {
 
@@ -13,6 +14,9 @@ struct TenantOptions {
   uint32_t weight = 1;          // its share of a busy device, 1 to 1000
   uint32_t devices = 0;         // how many of the node's; 0: all
   uint32_t sessions = 0;        // at once; 0: no limit of its own
+  // A group of the daemon's policy with whose tenants it shares an MPS server;
+  // empty: none.
+  std::string group;
 };
 
 }  // namespace holdfast::node

@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint32_t kMaxWeight = 1000;
 constexpr uint32_t kMaxDevices = 64;
+constexpr size_t kMaxGroupName = 64;
 constexpr uint64_t kMaxMemory = uint64_t{1} << 50;
 
 // Parses a decimal number at the start of *text and removes it.
@@ -46,6 +47,14 @@ bool ParseSize(std::string_view text, uint64_t* bytes) {
   return true;
 }
 
+// The names that a policy's groups may have.
+bool IsGroupName(std::string_view text) {
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return !text.empty() && text.size() <= kMaxGroupName &&
+         text.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
 // Returns an empty text, or what would have been right.
 std::string ParsePart(std::string_view name, std::string_view value,
                       node::TenantOptions* options) {
@@ -69,7 +78,15 @@ std::string ParsePart(std::string_view name, std::string_view value,
                ? ""
                : "devices takes a number from 1 to 64";
   }
-  return "the parts are mem=SIZE, reserve=SIZE, weight=N and devices=N";
+  if (name == "group") {
+    if (!IsGroupName(value)) {
+      return "group takes a name of at most 64 letters, digits and ._-";
+    }
+    options->group = value;
+    return "";
+  }
+  return "the parts are mem=SIZE, reserve=SIZE, weight=N, devices=N and "
+         "group=NAME";
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ int OnOption(int /*value*/, const char* argument, int remote) {
 
 spank_option g_option = {
     .name = const_cast<char*>("holdfast"),
-    .arginfo = const_cast<char*>("mem=SIZE,reserve=SIZE,weight=N,devices=N"),
+    .arginfo = const_cast<char*>(
+        "mem=SIZE,reserve=SIZE,weight=N,devices=N,group=NAME"),
     .usage = const_cast<char*>(
         "part of each node's Holdfast daemon for the job: HOLDFAST_ADDRESS and "
         "HOLDFAST_TOKEN in its environment"),

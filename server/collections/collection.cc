@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace holdfast {
+namespace holdfast::collections {
 namespace {
 
 constexpr int kMaxVisibleTo = 256;
@@ -309,4 +309,4 @@ v1::CollectionInfo Collection::Info(uint64_t version) const {
   return info;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::collections

@@ -20,7 +20,7 @@
 #include "server/collections/collection_version.h"
 #include "server/restart/descriptor_store.h"
 
-namespace holdfast {
+namespace holdfast::collections {
 
 // Those that have a version open, by name: sessions ("s-7"), and processes that
 // map it through a descriptor ("pid 4711"). Thread-safe.
@@ -174,6 +174,6 @@ class Collection {
   DescriptorStore::Kept kept_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::collections
 
 #endif  // HOLDFAST_SERVER_COLLECTIONS_COLLECTION_H_

@@ -12,7 +12,7 @@
 #include "server/rpc/session_token.h"
 #include "server/rpc/unary_call.h"
 
-namespace holdfast {
+namespace holdfast::collections {
 namespace {
 
 // Resources that a stream holds until its end.
@@ -124,7 +124,8 @@ CollectionService::ClaimCollection(grpc::CallbackServerContext* context,
   const auto [stream, hold] =
       MakeStream<v1::ClaimCollectionResponse>(streams_, client);
   if (hold == nullptr) return stream;
-  const auto session = [&]() -> absl::StatusOr<std::shared_ptr<Session>> {
+  const auto session =
+      [&]() -> absl::StatusOr<std::shared_ptr<supervisor::Session>> {
     HOLDFAST_ASSIGN_OR_RETURN(const std::string token,
                               SessionTokenOf(*context));
     return sessions_.Find(token);
@@ -175,4 +176,4 @@ CollectionService::WatchCollections(
   return stream;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::collections

@@ -8,7 +8,7 @@
 #include "server/supervisor/session_registry.h"
 #include "server/tenants/callers.h"
 
-namespace holdfast {
+namespace holdfast::collections {
 
 // Nothing here waits in a thread: a claim that waits and a watch are streams
 // that the table feeds.
@@ -18,7 +18,8 @@ class CollectionService final : public v1::CollectionService::CallbackService {
   static constexpr uint64_t kMaxStreams = 4096;
 
   // All must outlive the service.
-  CollectionService(CollectionTable& table, const SessionRegistry& sessions,
+  CollectionService(CollectionTable& table,
+                    const supervisor::SessionRegistry& sessions,
                     const Callers& callers)
       : table_(table), sessions_(sessions), callers_(callers) {}
 
@@ -50,11 +51,11 @@ class CollectionService final : public v1::CollectionService::CallbackService {
       const grpc::ServerContextBase& context) const;
 
   CollectionTable& table_;
-  const SessionRegistry& sessions_;
+  const supervisor::SessionRegistry& sessions_;
   const Callers& callers_;
   FairShare streams_{"claims and watches of collections", kMaxStreams};
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::collections
 
 #endif  // HOLDFAST_SERVER_COLLECTIONS_COLLECTION_SERVICE_H_

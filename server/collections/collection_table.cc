@@ -11,7 +11,7 @@
 #include "core/base/status_macros.h"
 #include "server/sharing/shared_record.h"
 
-namespace holdfast {
+namespace holdfast::collections {
 namespace {
 
 absl::Status NoSuchCollection(const std::string& name) {
@@ -415,4 +415,4 @@ bool CollectionTable::Watches(const Watcher& watcher,
              absl::StrCat(collection.owner(), ":", collection.name());
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::collections

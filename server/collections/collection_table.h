@@ -19,7 +19,7 @@
 #include "server/collections/collection_version.h"
 #include "server/collections/write_claims.h"
 
-namespace holdfast {
+namespace holdfast::collections {
 
 // All collections of the daemon. A name belongs to the client that committed
 // it: two clients may use the same, and neither learns of the other's. A name
@@ -157,6 +157,6 @@ class CollectionTable {
   int64_t last_watcher_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::collections
 
 #endif  // HOLDFAST_SERVER_COLLECTIONS_COLLECTION_TABLE_H_

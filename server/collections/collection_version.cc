@@ -7,7 +7,7 @@
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
 
-namespace holdfast {
+namespace holdfast::collections {
 namespace {
 
 absl::Status WithArray(const v1::ArrayDescription& array,
@@ -92,4 +92,4 @@ absl::Status CheckContents(const v1::CommitCollection& contents,
   return absl::OkStatus();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::collections

@@ -16,7 +16,7 @@
 #include "server/executor/account/quota.h"
 #include "server/sharing/export_registry.h"
 
-namespace holdfast {
+namespace holdfast::collections {
 
 // A committed version of a collection. It never changes; its memory lives as
 // long as somebody holds it.
@@ -48,6 +48,6 @@ inline constexpr size_t kMaxCollectionBuffers = 1024;
 absl::Status CheckContents(const v1::CommitCollection& contents,
                            absl::Span<const uint64_t> buffer_sizes);
 
-}  // namespace holdfast
+}  // namespace holdfast::collections
 
 #endif  // HOLDFAST_SERVER_COLLECTIONS_COLLECTION_VERSION_H_

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace holdfast {
+namespace holdfast::collections {
 
 int64_t WriteClaims::Add(const Key& key, const std::string& session,
                          Answer answer) {
@@ -109,4 +109,4 @@ void WriteClaims::Resolve(const Key& key,
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::collections

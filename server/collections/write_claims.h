@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "holdfast/v1/collection_commands.pb.h"
 
-namespace holdfast {
+namespace holdfast::collections {
 
 // Sessions that write a collection's first version, and those that wait for it,
 // in the order in which they came. Not thread-safe.
@@ -69,6 +69,6 @@ class WriteClaims {
   int64_t last_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::collections
 
 #endif  // HOLDFAST_SERVER_COLLECTIONS_WRITE_CLAIMS_H_

@@ -74,7 +74,7 @@ absl::Status ReplaceFile(const std::string& path,
                       absl::StrCat(name, ": ", status.message()));
 }
 
-absl::string_view NameToBe(absl::string_view name) {
+absl::string_view FinalName(absl::string_view name) {
   if (!absl::ConsumeSuffix(&name, kSuffix) || name.size() <= kUnique.size()) {
     return "";
   }
@@ -82,7 +82,8 @@ absl::string_view NameToBe(absl::string_view name) {
   return name[size] == '.' ? name.substr(0, size) : "";
 }
 
-bool IsLeftOver(int directory_fd, const char* name, const struct stat& info) {
+bool IsStaleTempFile(int directory_fd, const char* name,
+                     const struct stat& info) {
   if (absl::TimeFromTimespec(info.st_mtim) + kMoment >= absl::Now()) {
     return false;
   }

@@ -35,10 +35,11 @@ absl::Status ReplaceFile(const std::string& path,
 
 // Returns the final name of a file that ReplaceFile is writing, or was writing
 // when its process was killed. Empty: it is no such file.
-absl::string_view NameToBe(absl::string_view name);
+absl::string_view FinalName(absl::string_view name);
 
 // True for such a file if its writer is gone.
-bool IsLeftOver(int directory_fd, const char* name, const struct stat& info);
+bool IsStaleTempFile(int directory_fd, const char* name,
+                     const struct stat& info);
 
 }  // namespace holdfast
 

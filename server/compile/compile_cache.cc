@@ -22,7 +22,7 @@ bool CompileCache::TouchIsDue(const Kept& kept) {
 }
 
 // Lives as long as somebody waits for it.
-struct CompileCache::Flight {
+struct CompileCache::InFlight {
   // Under the cache's mutex.
   size_t joined = 0;  // who wait beside the one who began it
   CompileStage stage;
@@ -57,7 +57,7 @@ absl::StatusOr<CompileCache::Answer> CompileCache::Get(
 absl::StatusOr<CompileCache::Answer> CompileCache::GetOnce(
     const std::string& key, const CompileCaller& caller, const Compile& compile,
     bool* joined) {
-  std::shared_ptr<Flight> flight;
+  std::shared_ptr<InFlight> flight;
   Program found;
   {
     absl::MutexLock lock(&mutex_);
@@ -67,30 +67,31 @@ absl::StatusOr<CompileCache::Answer> CompileCache::GetOnce(
         return Answer{std::move(found), Tier::kMemory};
       }
       kept->second->touched = kept->second->used;
-    } else if (const auto begun = flights_.find(key); begun != flights_.end()) {
+    } else if (const auto begun = in_flight_.find(key);
+               begun != in_flight_.end()) {
       flight = begun->second;
       *joined = true;
       ++flight->joined;
     } else {
-      flight = flights_[key] = std::make_shared<Flight>();
+      flight = in_flight_[key] = std::make_shared<InFlight>();
     }
   }
   if (*joined) return Join(*flight, caller);
-  if (found == nullptr) return Fly(key, caller, compile, flight);
+  if (found == nullptr) return Compute(key, caller, compile, flight);
   if (disk_ != nullptr) disk_->Touch(key);
   return Answer{std::move(found), Tier::kMemory};
 }
 
-absl::StatusOr<CompileCache::Answer> CompileCache::Fly(
+absl::StatusOr<CompileCache::Answer> CompileCache::Compute(
     const std::string& key, const CompileCaller& caller, const Compile& compile,
-    const std::shared_ptr<Flight>& flight) {
+    const std::shared_ptr<InFlight>& flight) {
   Tier tier = Tier::kDisk;
   absl::StatusOr<Outcome> outcome = LoadFromDisk(key);
   if (outcome->program == nullptr) {
     tier = Tier::kNone;
     outcome = compile(CallersOf(caller, key, flight));
   }
-  Land(key, outcome, tier, flight);
+  Publish(key, outcome, tier, flight);
   if (!outcome.ok()) return outcome.status();
   // Those who wait have been answered.
   if (tier == Tier::kNone && outcome->keep && disk_ != nullptr) {
@@ -103,15 +104,15 @@ CompileCache::Outcome CompileCache::LoadFromDisk(const std::string& key) {
   return {disk_ == nullptr ? nullptr : disk_->Load(key)};
 }
 
-void CompileCache::Land(const std::string& key,
-                        const absl::StatusOr<Outcome>& outcome, Tier tier,
-                        const std::shared_ptr<Flight>& flight) {
+void CompileCache::Publish(const std::string& key,
+                           const absl::StatusOr<Outcome>& outcome, Tier tier,
+                           const std::shared_ptr<InFlight>& flight) {
   {
     absl::MutexLock lock(&mutex_);
     // One that was abandoned may have a successor.
-    const auto begun = flights_.find(key);
-    if (begun != flights_.end() && begun->second == flight) {
-      flights_.erase(begun);
+    const auto begun = in_flight_.find(key);
+    if (begun != in_flight_.end() && begun->second == flight) {
+      in_flight_.erase(begun);
     }
     if (tier == Tier::kNone) ++statistics_.misses;
     if (outcome.ok() && outcome->keep) Insert(key, outcome->program);
@@ -137,7 +138,7 @@ CompileCache::Program CompileCache::Use(Order::iterator kept) {
 
 CompileCaller CompileCache::CallersOf(const CompileCaller& first,
                                       const std::string& key,
-                                      const std::shared_ptr<Flight>& flight) {
+                                      const std::shared_ptr<InFlight>& flight) {
   CompileCaller callers;
   callers.name = first.name;
   callers.owner = first.owner;
@@ -157,16 +158,17 @@ CompileCaller CompileCache::CallersOf(const CompileCaller& first,
 
 // If nobody waits for it, nobody can join it any more.
 bool CompileCache::Abandon(const std::string& key,
-                           const std::shared_ptr<Flight>& flight) {
+                           const std::shared_ptr<InFlight>& flight) {
   absl::MutexLock lock(&mutex_);
   if (flight->joined > 0) return false;
-  const auto begun = flights_.find(key);
-  if (begun != flights_.end() && begun->second == flight) flights_.erase(begun);
+  const auto begun = in_flight_.find(key);
+  if (begun != in_flight_.end() && begun->second == flight)
+    in_flight_.erase(begun);
   return true;
 }
 
 absl::StatusOr<CompileCache::Answer> CompileCache::Join(
-    Flight& flight, const CompileCaller& caller) {
+    InFlight& flight, const CompileCaller& caller) {
   while (!flight.AwaitDone()) {
     const bool gone = caller.gone();
     CompileStage stage;

@@ -100,31 +100,33 @@ class CompileCache {
   uint64_t max_bytes() const { return max_bytes_; }
 
  private:
-  struct Flight;  // one compilation, and those who wait for it
+  struct InFlight;  // one compilation, and the callers that wait for it
   struct Kept : Entry {
     absl::Time touched;  // on disk
   };
   using Order = std::list<Kept>;
 
-  // Sets `joined` if it has waited for another caller's flight.
+  // Sets `joined` if it has waited for another caller's compilation.
   absl::StatusOr<Answer> GetOnce(const std::string& key,
                                  const CompileCaller& caller,
                                  const Compile& compile, bool* joined);
-  absl::StatusOr<Answer> Fly(const std::string& key,
-                             const CompileCaller& caller,
-                             const Compile& compile,
-                             const std::shared_ptr<Flight>& flight);
-  // Those who wait for a flight that `first` has begun. REQUIRES: all three
-  // outlive what is returned.
+  // Compiles, unless it is on disk, and publishes the result.
+  absl::StatusOr<Answer> Compute(const std::string& key,
+                                 const CompileCaller& caller,
+                                 const Compile& compile,
+                                 const std::shared_ptr<InFlight>& flight);
+  // Returns all callers that wait for what `first` has begun, as one. REQUIRES:
+  // all three outlive it.
   CompileCaller CallersOf(const CompileCaller& first, const std::string& key,
-                          const std::shared_ptr<Flight>& flight);
-  bool Abandon(const std::string& key, const std::shared_ptr<Flight>& flight);
+                          const std::shared_ptr<InFlight>& flight);
+  bool Abandon(const std::string& key, const std::shared_ptr<InFlight>& flight);
   Outcome LoadFromDisk(const std::string& key);  // its program may be nullptr
-  void Land(const std::string& key, const absl::StatusOr<Outcome>& outcome,
-            Tier tier, const std::shared_ptr<Flight>& flight);
+  // Keeps a success and wakes the callers that wait.
+  void Publish(const std::string& key, const absl::StatusOr<Outcome>& outcome,
+               Tier tier, const std::shared_ptr<InFlight>& flight);
   static bool TouchIsDue(const Kept& kept);
   Program Use(Order::iterator kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<Answer> Join(Flight& flight, const CompileCaller& caller);
+  absl::StatusOr<Answer> Join(InFlight& flight, const CompileCaller& caller);
   void Insert(const std::string& key, Program program)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EvictLast() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -137,7 +139,7 @@ class CompileCache {
   Order order_ ABSL_GUARDED_BY(mutex_);  // most recently used first
   absl::flat_hash_map<std::string, Order::iterator> by_key_
       ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, std::shared_ptr<Flight>> flights_
+  absl::flat_hash_map<std::string, std::shared_ptr<InFlight>> in_flight_
       ABSL_GUARDED_BY(mutex_);
 };
 

@@ -49,7 +49,7 @@ std::string KeyOf(absl::string_view name) {
 
 // One of ours that is being written.
 bool IsNew(absl::string_view name) {
-  const absl::string_view to_be = NameToBe(name);
+  const absl::string_view to_be = FinalName(name);
   return to_be == kInstallationFile || !KeyOf(to_be).empty();
 }
 
@@ -153,7 +153,7 @@ std::vector<DiskCache::File> DiskCache::Scan() const {
       continue;
     }
     file.used = absl::TimeFromTimespec(info.st_mtim);
-    if (file.key.empty() && IsLeftOver(at, entry->d_name, info)) {
+    if (file.key.empty() && IsStaleTempFile(at, entry->d_name, info)) {
       unlinkat(at, entry->d_name, 0);
       continue;
     }

@@ -149,7 +149,7 @@ absl::StatusOr<v1::CompileResponse> ProgramCompiler::Make(
       const CompileCache::Answer answer,
       cache_.Get(making.key, caller,
                  [this, &making](const CompileCaller& callers) {
-                   return MakeAnew(making, callers);
+                   return CompileUncached(making, callers);
                  }));
   return ToResponse(answer);
 }
@@ -182,7 +182,7 @@ void ProgramCompiler::AddWarnings(const CompiledProgram& program,
 
 // A result of another compiler than the key names, one of before an update of
 // the toolkit, is right for who asked now, but not to be found again.
-absl::StatusOr<CompileCache::Outcome> ProgramCompiler::MakeAnew(
+absl::StatusOr<CompileCache::Outcome> ProgramCompiler::CompileUncached(
     const Making& making, const CompileCaller& callers) {
   CompilerPool::Parts parts;
   if (making.link != nullptr) {

@@ -65,8 +65,8 @@ class ProgramCompiler {
   };
   absl::StatusOr<v1::CompileResponse> Make(const Making& making,
                                            const CompileCaller& caller);
-  absl::StatusOr<CompileCache::Outcome> MakeAnew(const Making& making,
-                                                 const CompileCaller& callers);
+  absl::StatusOr<CompileCache::Outcome> CompileUncached(
+      const Making& making, const CompileCaller& callers);
   v1::CompileResponse ToResponse(const CompileCache::Answer& answer);
   // Adds warnings about a program beside those of its compiler.
   void AddWarnings(const CompiledProgram& program,

@@ -19,9 +19,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/code_store.h"
-#include "core/base/freed_memory.h"
 #include "core/base/log.h"
 #include "core/base/log_scope.h"
+#include "core/base/malloc_tuning.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/context.h"
 #include "core/cuda/device.h"
@@ -37,7 +37,7 @@
 #include "server/executor/recovery/session_journal.h"
 #include "server/executor/service/client_entrance.h"
 #include "server/executor/service/command_service.h"
-#include "server/executor/service/descriptor_inbox.h"
+#include "server/executor/service/fd_receiver.h"
 #include "server/executor/session.h"
 #include "server/executor/supervisor_link.h"
 #include "server/executor/transfer/transfer_service.h"
@@ -428,7 +428,7 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
                        .trace_id = assign.trace_id()});
   HOLDFAST_ASSIGN_OR_RETURN(const auto blocks, MapBlocks(assigned.blocks));
   HOLDFAST_ASSIGN_OR_RETURN(
-      const auto inbox, executor::DescriptorInbox::Serve(
+      const auto inbox, executor::FdReceiver::Serve(
                             std::move(assigned.descriptors), assign.token()));
   HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd counter_memory, CreateCounterPage());
   HOLDFAST_ASSIGN_OR_RETURN(const auto counters,

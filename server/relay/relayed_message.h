@@ -16,10 +16,6 @@
 
 namespace holdfast {
 
-// Metadata of a call whose messages with bytes are such. Not one that is passed
-// on for a client.
-inline constexpr char kRelayedKey[] = "relayed-by-daemon";
-
 // Shares the memory of the message.
 grpc::ByteBuffer RelayWhole(const grpc::ByteBuffer& message);
 

@@ -40,6 +40,21 @@ UniqueFd Reopen(int fd) {
       open(absl::StrCat("/proc/self/fd/", fd).c_str(), mode | O_CLOEXEC));
 }
 
+bool Send(absl::string_view name, int fd) {
+  return NotifyServiceManager(
+      absl::StrCat("FDSTORE=1\nFDPOLL=0\nFDNAME=", name), fd);
+}
+
+// The same to a service manager that may not have begun to read: each try lasts
+// a second while its queue is full.
+bool SendToStart(absl::string_view name, int fd) {
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; ++i) {
+    if (Send(name, fd)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 DescriptorStore::Kept& DescriptorStore::Kept::operator=(Kept&& other) noexcept {
@@ -107,8 +122,7 @@ void DescriptorStore::Store(const std::string& name, int fd, Entry& entry) {
                  kMaxInEnvironment,
                  " with systemd): some sessions would not survive this daemon");
     }
-  } else if (NotifyServiceManager(
-                 absl::StrCat("FDSTORE=1\nFDPOLL=0\nFDNAME=", stored), fd)) {
+  } else if (Send(stored, fd)) {
     entry.stored = stored;
     ++in_manager_;
   } else {
@@ -184,6 +198,28 @@ void DescriptorStore::Settle() {
   if (manager_limit_ == 0) return;
   for (const auto& [name, entry] : kept_) left.erase(entry.stored);
   for (std::string name : left) RemoveStored(name);
+}
+
+absl::StatusOr<size_t> DescriptorStore::MoveTo(
+    absl::FunctionRef<absl::Status()> start) {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_RETURN_IF_ERROR(start());
+  in_manager_ = 0;
+  full_ = false;
+  for (auto& [name, entry] : kept_) {
+    // Under the same name, so that versions go on.
+    std::string stored = std::exchange(entry.stored, "");
+    if (stored.empty()) stored = name;
+    if (in_manager_ >= manager_limit_) continue;
+    if (!SendToStart(stored, entry.fd)) {
+      return absl::UnavailableError(
+          absl::StrCat("it does not take ", stored, ", descriptor ",
+                       in_manager_ + 1, " of ", kept_.size()));
+    }
+    entry.stored = std::move(stored);
+    ++in_manager_;
+  }
+  return in_manager_;
 }
 
 std::vector<KeptDescriptor> DescriptorStore::CopyAll() const {

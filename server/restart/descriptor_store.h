@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/unique_fd.h"
@@ -71,6 +73,12 @@ class DescriptorStore {
                   const google::protobuf::MessageLite& record);
 
   void Settle();
+
+  // Hands everything to a service manager that has nothing yet. `start` starts
+  // it and makes messages go to it; what others keep meanwhile waits. Returns
+  // the number of descriptors, or why there is no such service manager; call
+  // MoveTo again then. REQUIRES: Settle was called.
+  absl::StatusOr<size_t> MoveTo(absl::FunctionRef<absl::Status()> start);
 
   // Copies of all that is kept, for the next daemon.
   std::vector<KeptDescriptor> CopyAll() const;

@@ -10,6 +10,7 @@
 #include "core/base/argv.h"
 #include "core/base/status_macros.h"
 #include "server/restart/descriptor_list.h"
+#include "server/restart/keeper_handover.h"
 #include "server/restart/kept_name.h"
 
 namespace holdfast {
@@ -49,6 +50,7 @@ absl::StatusOr<Inheritance> TakeInheritance() {
     }
   }
   HOLDFAST_RETURN_IF_ERROR(SortSockets(&inheritance));
+  inheritance.keeper = TakeKeeper();
   return inheritance;
 }
 

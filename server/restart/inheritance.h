@@ -19,6 +19,7 @@ struct Inheritance {
   InheritedSockets sockets;         // that the service manager listens on
   std::vector<UniqueFd> listeners;  // that the daemon before listened on
   std::vector<KeptDescriptor> kept;
+  UniqueFd keeper;  // a pidfd; empty: no keeper has started the daemon
 };
 
 // REQUIRES: the process has one thread; called once, before any child exists.

@@ -7,6 +7,10 @@
 //   (kill -9)
 //   keeper ── descriptor_list.h ──────────────────────▶ the next daemon
 //
+// A keeper that a daemon has started (keeper_watch.h) begins with that daemon,
+// whose parent it is not: how it has ended cannot be known, so one that has
+// said STOPPING=1 has ended in order.
+//
 // So it has nothing that could fail: no memory but the descriptors, no threads.
 #include "server/restart/keeper.h"
 
@@ -16,7 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +29,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -38,6 +43,8 @@
 #include "core/base/unique_fd.h"
 #include "server/restart/arguments.h"
 #include "server/restart/descriptor_list.h"
+#include "server/restart/keeper_handover.h"
+#include "server/restart/keeper_socket.h"
 
 namespace holdfast {
 namespace {
@@ -50,12 +57,19 @@ constexpr size_t kMaxMessage = 4096;
 
 class Keeper {
  public:
-  Keeper(std::vector<std::string> arguments, int ready_fd)
+  Keeper(std::vector<std::string> arguments, int ready_fd,
+         std::optional<AdoptedDaemon> adopted)
       : arguments_(std::move(arguments)), ready_fd_(ready_fd) {
     // Not /proc/self/exe itself: a new file there is for the next daemon.
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
     if (length > 0) binary_.assign(path, static_cast<size_t>(length));
+    // A file was put there already.
+    binary_ = std::string(absl::StripSuffix(binary_, " (deleted)"));
+    if (!adopted.has_value()) return;
+    daemon_ = adopted->pid;
+    adopted_ = std::move(adopted->process);
+    socket_ = std::move(adopted->socket);
   }
 
   int Run() {
@@ -66,11 +80,16 @@ class Keeper {
     while (true) {
       starts.push_back(absl::Now());
       if (starts.size() > kMaxStarts) starts.pop_front();
-      if (!Start()) return 1;
-      const int status = AwaitEnd();
-      const bool asked =
-          stopping_ || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
-      if (asked) return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+      if (!adopted_.valid() && !Start()) return 1;
+      const std::optional<int> status = AwaitEnd();
+      adopted_.Reset();
+      if (status.has_value()) {
+        const bool asked =
+            stopping_ || (WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
+        if (asked) return WIFEXITED(*status) ? WEXITSTATUS(*status) : 1;
+      } else if (stopping_ || told_stopping_) {
+        return 0;
+      }
       LogWarning("the daemon ", Describe(status), "; it is started anew with ",
                  kept_.size(), " descriptors");
       if (starts.size() == kMaxStarts &&
@@ -84,33 +103,27 @@ class Keeper {
   }
 
  private:
-  static std::string Describe(int status) {
-    if (WIFSIGNALED(status)) {
-      return absl::StrCat("was killed by ", strsignal(WTERMSIG(status)));
+  // `status` is nullopt for a daemon that was adopted.
+  static std::string Describe(std::optional<int> status) {
+    if (!status.has_value()) return "has ended";
+    if (WIFSIGNALED(*status)) {
+      return absl::StrCat("was killed by ", strsignal(WTERMSIG(*status)));
     }
-    return absl::StrCat("ended with status ", WEXITSTATUS(status));
+    return absl::StrCat("ended with status ", WEXITSTATUS(*status));
   }
 
-  // The socket of $NOTIFY_SOCKET, at an address that the kernel chooses, and
-  // the signals.
+  // The socket of $NOTIFY_SOCKET and the signals.
   bool Listen() {
-    notify_ = UniqueFd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    const int on = 1;
-    socklen_t size = sizeof(sa_family_t);
-    if (bind(notify_.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        setsockopt(notify_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) !=
-            0) {
-      LogError("no socket for the daemon's messages: ", strerror(errno));
-      return false;
+    if (!socket_.fd.valid()) {
+      auto made = KeeperSocket::Create();
+      if (!made.ok()) {
+        LogError("no messages of the daemon's: ", made.status().message());
+        return false;
+      }
+      socket_ = *std::move(made);
     }
-    size = sizeof address;
-    getsockname(notify_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    const size_t length = size - offsetof(sockaddr_un, sun_path);
-    std::string path(address.sun_path, length);
-    path[0] = '@';
-    setenv("NOTIFY_SOCKET", path.c_str(), 1);
+    self_ = OpenProcess(getpid());
+    setenv("NOTIFY_SOCKET", socket_.address.c_str(), 1);
     setenv("FDSTORE", absl::StrCat(kMaxKept).c_str(), 1);
     setenv("HOLDFAST_KEEPER", "1", 1);  // See descriptor_store.cc.
     unsetenv("WATCHDOG_USEC");
@@ -121,6 +134,8 @@ class Keeper {
       sigaddset(&mask, signal);
     }
     sigprocmask(SIG_BLOCK, &mask, &old_mask_);
+    // A daemon that starts its keeper has blocked them already.
+    if (adopted_.valid()) sigemptyset(&old_mask_);
     signals_ = UniqueFd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
     return signals_.valid();
   }
@@ -154,27 +169,35 @@ class Keeper {
       if (!listed.ok())
         LogError("the descriptors are lost: ", listed.message());
     }
+    if (self_.valid()) PassKeeperOn(self_.get());
     sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
     execv(binary_.c_str(), Argv(arguments_).data());
     LogError("execute ", binary_, ": ", strerror(errno));
     _exit(127);
   }
 
-  // Takes messages and signals until the daemon has ended. Returns how it did.
-  int AwaitEnd() {
+  // Takes messages and signals until the daemon has ended. Returns how it did,
+  // or nullopt for one that was adopted.
+  std::optional<int> AwaitEnd() {
     while (true) {
       pollfd events[] = {
-          {.fd = notify_.get(), .events = POLLIN, .revents = 0},
-          {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
-      if (poll(events, 2, -1) < 0) continue;
+          {.fd = socket_.fd.get(), .events = POLLIN, .revents = 0},
+          {.fd = signals_.get(), .events = POLLIN, .revents = 0},
+          {.fd = adopted_.get(), .events = POLLIN, .revents = 0}};
+      if (poll(events, 3, -1) < 0) continue;
       if (events[0].revents != 0) TakeMessage();
+      if (events[2].revents != 0) {
+        while (TakeMessage()) {  // Its last.
+        }
+        return std::nullopt;
+      }
       if (events[1].revents == 0) continue;
       signalfd_siginfo info = {};
       if (read(signals_.get(), &info, sizeof info) <= 0) continue;
       const int signal = static_cast<int>(info.ssi_signo);
       if (signal != SIGCHLD) {
         if (signal == SIGTERM || signal == SIGINT) stopping_ = true;
-        kill(daemon_, signal);
+        Signal(signal);
         continue;
       }
       int status = 0;
@@ -182,6 +205,14 @@ class Keeper {
       while (TakeMessage()) {  // Its last.
       }
       return status;
+    }
+  }
+
+  void Signal(int signal) const {
+    if (adopted_.valid()) {
+      syscall(SYS_pidfd_send_signal, adopted_.get(), signal, nullptr, 0);
+    } else {
+      kill(daemon_, signal);
     }
   }
 
@@ -197,7 +228,7 @@ class Keeper {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     const ssize_t size =
-        recvmsg(notify_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        recvmsg(socket_.fd.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (size < 0) return false;
     std::vector<UniqueFd> fds;
     pid_t sender = 0;
@@ -230,6 +261,7 @@ class Keeper {
     for (absl::string_view line : absl::StrSplit(text, '\n')) {
       if (line == "FDSTORE=1") store = true;
       if (line == "FDSTOREREMOVE=1") remove = true;
+      if (line == "STOPPING=1") told_stopping_ = true;
       if (absl::ConsumePrefix(&line, "FDNAME=")) name = std::string(line);
     }
     if (remove) kept_.erase(name);
@@ -239,19 +271,22 @@ class Keeper {
 
   std::string binary_;
   std::vector<std::string> arguments_;
-  int ready_fd_;  // -1: it was used
-  UniqueFd notify_;
+  int ready_fd_;         // -1: it was used
+  KeeperSocket socket_;  // for the daemon's messages
   UniqueFd signals_;
+  UniqueFd self_;  // a pidfd for the daemon
   sigset_t old_mask_ = {};
   pid_t daemon_ = 0;
+  UniqueFd adopted_;  // its pidfd, if it is no child
   bool stopping_ = false;
+  bool told_stopping_ = false;  // by the daemon
   std::map<std::string, UniqueFd> kept_;
 };
 
 }  // namespace
 
 int RunKeeper(const std::vector<std::string>& arguments, int ready_fd) {
-  return Keeper(arguments, ready_fd).Run();
+  return Keeper(arguments, ready_fd, TakeAdoptedDaemon()).Run();
 }
 
 }  // namespace holdfast

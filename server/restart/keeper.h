@@ -16,6 +16,9 @@ namespace holdfast {
 // failed kMaxStarts times within kStartTime. The process cannot be traced or
 // dumped: it has the descriptors of all sessions' memory.
 //
+// A daemon whose keeper has died starts another one, which adopts it: its own
+// descriptors come as messages, and its end is seen by a pidfd.
+//
 // `ready_fd` is the descriptor of --ready-fd, or -1: the first daemon alone
 // writes to it. Descriptors come to the next daemon by TakeListedDescriptors
 // (descriptor_list.h), so that there may be many.

@@ -14,6 +14,7 @@
 //   hf.suspension.7, hf.image.7       SuspensionRecord, the file
 //   hf.variables.7                    the executor's SavedVariables
 //   hf.idle.7                         nothing of the session runs (upgrade)
+//   hf.detached.7                     the session has no client
 //   hf.collection.N, hf.version.N     CollectionRecord, VersionRecord
 //   hf.claim.N                        a ClaimRecord
 //   hf.tenant.N                       a TenantRecord

@@ -99,6 +99,7 @@ class Sorter {
     if (kind == "session") return Read(fd, &session->record);
     if (kind == "suspension") return Read(fd, &session->suspension);
     if (kind == "idle") return session->idle = true;
+    if (kind == "detached") return session->detached = true;
     const std::pair<const char*, UniqueFd*> places[] = {
         {"calls", &session->calls},
         {"descriptors", &session->descriptors},

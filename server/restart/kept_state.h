@@ -49,6 +49,8 @@ struct KeptSession {
   UniqueFd variables;  // of its modules, if nothing of it ran
   // Nothing of it ran when the daemon ended.
   bool idle = false;
+  // Its last client had left it; else that client may come back.
+  bool detached = false;
 
   // It can be served again.
   bool whole() const {

@@ -20,7 +20,7 @@ void Note(const absl::Status& status, const std::string& what) {
 }  // namespace
 
 void Restore::Run(KeptState state) {
-  MemoryLedger& ledger = parts_.holdings.ledger;
+  supervisor::MemoryLedger& ledger = parts_.holdings.ledger;
   LiftedLimits limits;
   limits.Lift(ledger.host());
   limits_ = &limits;
@@ -44,7 +44,7 @@ void Restore::Adopt(KeptState state) {
     Note(AdoptMemory(number, std::move(kept)),
          absl::StrCat("session s-", number));
   }
-  CollectionTable& collections = parts_.holdings.collections;
+  collections::CollectionTable& collections = parts_.holdings.collections;
   for (const auto& collection : state.collections) {
     collections.Adopt(collection);
   }
@@ -82,10 +82,12 @@ absl::Status Restore::AdoptMemory(uint64_t number, KeptSession kept) {
         session.tenant->device_bytes()}) {
     limits_->Lift(quota);
   }
-  session.holdings = std::make_unique<SessionHoldings>(parts_.holdings);
+  session.holdings =
+      std::make_unique<supervisor::SessionHoldings>(parts_.holdings);
   session.kept.record = record;
   session.kept.epoch = kept.epoch;
   session.kept.idle = kept.idle;
+  session.kept.detached = kept.detached;
   session.kept.calls = std::move(kept.calls);
   session.kept.descriptors = std::move(kept.descriptors);
   session.kept.imports = std::move(kept.imports);
@@ -106,9 +108,10 @@ absl::StatusOr<SharedResource> Restore::Shared(
 // moment.
 absl::StatusOr<SharedResource> Restore::Orphaned(
     const internal::SharedRange& range) {
-  std::unique_ptr<SessionHoldings>& orphan = orphans_[range.session()];
+  std::unique_ptr<supervisor::SessionHoldings>& orphan =
+      orphans_[range.session()];
   if (orphan == nullptr) {
-    orphan = std::make_unique<SessionHoldings>(parts_.holdings);
+    orphan = std::make_unique<supervisor::SessionHoldings>(parts_.holdings);
     KeptSession kept;
     const auto ended = ended_.find(range.session());
     if (ended != ended_.end()) kept.chunks = std::move(ended->second.chunks);
@@ -151,7 +154,7 @@ absl::Status Restore::AdoptImport(Session& session, uint64_t import,
     return absl::OkStatus();
   }
   HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource, Shared(record.range()));
-  std::shared_ptr<const OpenVersion> version;
+  std::shared_ptr<const collections::OpenVersion> version;
   if (!record.name().empty()) {
     // A version that was retired is its readers' alone.
     auto opened = parts_.holdings.collections.Open(
@@ -180,6 +183,7 @@ void Restore::Start(uint64_t number, Session session) {
                          .left = {.holdings = std::move(session.holdings),
                                   .epoch = session.kept.epoch,
                                   .idle = session.kept.idle,
+                                  .detached = session.kept.detached,
                                   .opened = opened},
                          .counters = std::move(counters)});
   ++adopted_;

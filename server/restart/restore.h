@@ -28,8 +28,8 @@ class Restore {
  public:
   struct Parts {
     TenantTable& tenants;
-    SessionRegistry& sessions;
-    SessionHoldings::Services holdings;
+    supervisor::SessionRegistry& sessions;
+    supervisor::SessionHoldings::Services holdings;
   };
   explicit Restore(const Parts& parts) : parts_(parts) {}
 
@@ -44,7 +44,7 @@ class Restore {
   struct Session {
     KeptSession kept;
     std::shared_ptr<Tenant> tenant;
-    std::unique_ptr<SessionHoldings> holdings;
+    std::unique_ptr<supervisor::SessionHoldings> holdings;
   };
 
   void Adopt(KeptState state);
@@ -64,7 +64,7 @@ class Restore {
   std::map<uint64_t, Session> sessions_;
   // Memory of sessions that have ended, which others use.
   std::map<uint64_t, KeptSession> ended_;
-  std::map<uint64_t, std::unique_ptr<SessionHoldings>> orphans_;
+  std::map<uint64_t, std::unique_ptr<supervisor::SessionHoldings>> orphans_;
   size_t adopted_ = 0;
   size_t versions_ = 0;
 };

@@ -26,6 +26,8 @@ class Successor {
   static absl::StatusOr<Successor> Find();
 
   const std::string& binary() const { return binary_; }
+  // The first is the program.
+  const std::vector<std::string>& arguments() const { return arguments_; }
 
   // The file is not the one that this process runs.
   bool IsNew() const;

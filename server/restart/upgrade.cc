@@ -18,7 +18,7 @@ constexpr absl::Duration kAnswerTime = absl::Seconds(2);
 
 }  // namespace
 
-absl::StatusOr<std::string> Upgrade::Prepare(absl::Time deadline) {
+absl::StatusOr<std::string> DaemonUpgrade::Prepare(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
     HOLDFAST_RETURN_IF_ERROR(refused_);
@@ -45,19 +45,19 @@ absl::StatusOr<std::string> Upgrade::Prepare(absl::Time deadline) {
   return refused;
 }
 
-absl::StatusOr<std::string> Upgrade::PrepareForCall(absl::Time deadline) {
+absl::StatusOr<std::string> DaemonUpgrade::PrepareForCall(absl::Time deadline) {
   HOLDFAST_ASSIGN_OR_RETURN(std::string version, Prepare(deadline));
   absl::MutexLock lock(&mutex_);
   answered_ = false;
   return version;
 }
 
-void Upgrade::NoteAnswered() {
+void DaemonUpgrade::NoteAnswered() {
   absl::MutexLock lock(&mutex_);
   answered_ = true;
 }
 
-void Upgrade::Refuse(const absl::Status& reason) {
+void DaemonUpgrade::Refuse(const absl::Status& reason) {
   bool parked = false;
   {
     absl::MutexLock lock(&mutex_);
@@ -67,7 +67,7 @@ void Upgrade::Refuse(const absl::Status& reason) {
   if (parked) sessions_.UnparkAll();
 }
 
-absl::Status Upgrade::Execute(const std::function<void()>& end_children) {
+absl::Status DaemonUpgrade::Execute(const std::function<void()>& end_children) {
   LogInfo("making way for ", successor_.binary());
   {
     absl::MutexLock lock(&mutex_);

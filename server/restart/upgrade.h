@@ -25,11 +25,11 @@ namespace holdfast {
 //   Execute   clients are told; executors end; the new binary begins
 //
 // Thread-safe.
-class Upgrade {
+class DaemonUpgrade {
  public:
   // `sessions` and `store` must outlive it.
-  Upgrade(Successor successor, SessionRegistry& sessions,
-          DescriptorStore& store)
+  DaemonUpgrade(Successor successor, supervisor::SessionRegistry& sessions,
+                DescriptorStore& store)
       : successor_(std::move(successor)), sessions_(sessions), store_(store) {}
 
   // The daemon's file was replaced.
@@ -59,7 +59,7 @@ class Upgrade {
 
  private:
   const Successor successor_;
-  SessionRegistry& sessions_;
+  supervisor::SessionRegistry& sessions_;
   DescriptorStore& store_;
   mutable absl::Mutex mutex_;
   bool preparing_ ABSL_GUARDED_BY(mutex_) = false;

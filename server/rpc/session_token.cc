@@ -7,30 +7,25 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "server/rpc/metadata.h"
 
 namespace holdfast {
-namespace {
-
-constexpr size_t kDigits = 32;
-
-}  // namespace
 
 absl::StatusOr<std::string> SessionTokenOf(
     const grpc::ServerContextBase& context) {
-  const auto& metadata = context.client_metadata();
-  const auto found = metadata.find(kSessionTokenKey);
-  if (found == metadata.end()) {
-    return absl::UnauthenticatedError(absl::StrCat(
-        "the call has no session token (metadata ", kSessionTokenKey, ")"));
-  }
-  const absl::string_view digits(found->second.data(), found->second.size());
-  if (digits.size() != kDigits ||
-      !std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit)) {
+  const auto digits = FindMetadata(context, kSessionTokenKey);
+  if (!digits.has_value()) {
     return absl::UnauthenticatedError(
-        absl::StrCat("the session token (metadata ", kSessionTokenKey,
-                     ") is not ", kDigits, " hexadecimal digits"));
+        absl::StrCat("the call has no session token (metadata ",
+                     kSessionTokenKey.name, ")"));
   }
-  return absl::HexStringToBytes(digits);
+  if (digits->size() != kSessionTokenKey.max_bytes ||
+      !std::all_of(digits->begin(), digits->end(), absl::ascii_isxdigit)) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        "the session token (metadata ", kSessionTokenKey.name, ") is not ",
+        kSessionTokenKey.max_bytes, " hexadecimal digits"));
+  }
+  return absl::HexStringToBytes(*digits);
 }
 
 bool EqualTokens(absl::string_view a, absl::string_view b) {

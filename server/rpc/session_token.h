@@ -11,8 +11,6 @@
 
 namespace holdfast {
 
-inline constexpr char kSessionTokenKey[] = "holdfast-session-token";
-
 // The 16 bytes of a call's session token. UNAUTHENTICATED: there is none, or
 // it is not 32 hexadecimal digits.
 absl::StatusOr<std::string> SessionTokenOf(

@@ -14,7 +14,7 @@
 #include "core/base/fault_epoch.h"
 #include "core/base/quota_exceeded.h"
 #include "core/base/utf8.h"
-#include "proto/transport.h"
+#include "server/rpc/metadata.h"
 
 namespace holdfast {
 namespace {
@@ -141,11 +141,12 @@ absl::Status FromError(const v1::Error& error) {
 }
 
 size_t TrailerBytesOf(const grpc::ServerContextBase& context) {
-  const auto found = context.client_metadata().find(kTrailerBytesKey);
-  if (found == context.client_metadata().end()) return kDefaultTrailerBytes;
+  const auto text = FindMetadata(context, kTrailerBytesKey);
   uint64_t bytes = 0;
-  const absl::string_view text(found->second.data(), found->second.size());
-  if (!absl::SimpleAtoi(text, &bytes)) return kDefaultTrailerBytes;
+  if (!text.has_value() || text->size() > kTrailerBytesKey.max_bytes ||
+      !absl::SimpleAtoi(*text, &bytes)) {
+    return kDefaultTrailerBytes;
+  }
   return std::clamp<uint64_t>(bytes, kDefaultTrailerBytes, kMaxTrailerBytes);
 }
 

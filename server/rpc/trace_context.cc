@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <string>
 
+#include "server/rpc/metadata.h"
+
 namespace holdfast {
 namespace {
-
-constexpr char kMetadataKey[] = "traceparent";
 
 // Positions in "vv-<32>-<16>-ff".
 constexpr size_t kTraceAt = 3;
@@ -55,10 +55,11 @@ LogFields ParseTraceParent(absl::string_view value) {
 }
 
 LogFields TraceOf(const grpc::ServerContextBase& context) {
-  const auto& metadata = context.client_metadata();
-  const auto found = metadata.find(kMetadataKey);
-  if (found == metadata.end()) return {};
-  return ParseTraceParent({found->second.data(), found->second.size()});
+  const auto value = FindMetadata(context, kTraceParentKey);
+  if (!value.has_value() || value->size() > kTraceParentKey.max_bytes) {
+    return {};
+  }
+  return ParseTraceParent(*value);
 }
 
 }  // namespace holdfast

@@ -9,12 +9,21 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
+#include "absl/base/const_init.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "core/base/unique_fd.h"
 
 namespace holdfast {
 
 namespace {
+
+ABSL_CONST_INIT absl::Mutex manager_mutex(absl::kConstInit);
+
+// By SetServiceManager; null: $NOTIFY_SOCKET counts. Never freed.
+std::string* manager_address ABSL_GUARDED_BY(manager_mutex) = nullptr;
 
 // A message with a descriptor, or without one if it is -1.
 bool Send(int socket, const sockaddr_un& address, socklen_t address_size,
@@ -44,13 +53,25 @@ bool Send(int socket, const sockaddr_un& address, socklen_t address_size,
 
 }  // namespace
 
+std::string ServiceManagerAddress() {
+  absl::MutexLock lock(&manager_mutex);
+  if (manager_address != nullptr) return *manager_address;
+  const char* const variable = std::getenv("NOTIFY_SOCKET");
+  return variable == nullptr ? "" : variable;
+}
+
+void SetServiceManager(std::string address) {
+  absl::MutexLock lock(&manager_mutex);
+  if (manager_address == nullptr) manager_address = new std::string();
+  *manager_address = std::move(address);
+}
+
 bool NotifyServiceManager(absl::string_view state, int fd) {
-  const char* variable = std::getenv("NOTIFY_SOCKET");
-  if (variable == nullptr) return true;
-  const absl::string_view path = variable;
+  const std::string path = ServiceManagerAddress();
+  if (path.empty()) return true;
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path) return false;
+  if (path.size() >= sizeof address.sun_path) return false;
   path.copy(address.sun_path, path.size());
   if (path[0] == '@') address.sun_path[0] = '\0';  // An abstract address.
   const UniqueFd sender(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -163,7 +163,7 @@ v1::ListCacheEntriesResponse ListEntries(const CompileCache& memory,
 
 }  // namespace
 
-AdminService::AdminService(SessionRegistry& registry,
+AdminService::AdminService(supervisor::SessionRegistry& registry,
                            const CompilerPool& compilers, CompileCache& cache,
                            DiskCache& disk_cache, TenantAdmin& tenants,
                            const Callers& callers, CallThreads& threads,
@@ -211,8 +211,9 @@ grpc::ServerUnaryReactor* AdminService::GetServerInfo(
     v1::GetServerInfoResponse* response) {
   const auto caller = callers_.Of(*context);
   if (!caller.ok()) return Answer(context, caller.status());
-  response->set_version(kVersion);
-  response->add_protocol_versions(SessionRegistry::kProtocolVersion);
+  response->set_version(server::kVersion);
+  response->add_protocol_versions(
+      supervisor::SessionRegistry::kProtocolVersion);
   const absl::Time second =
       absl::FromUnixSeconds(absl::ToUnixSeconds(started_));
   response->mutable_started()->set_seconds(absl::ToUnixSeconds(second));

@@ -33,8 +33,9 @@ class AdminService final : public v1::AdminService::CallbackService {
 
   // All must outlive the service. Calls that wait have `threads`. Sessions are
   // suspended to files in `suspend_directory`; empty: to host memory only.
-  AdminService(SessionRegistry& registry, const CompilerPool& compilers,
-               CompileCache& cache, DiskCache& disk_cache, TenantAdmin& tenants,
+  AdminService(supervisor::SessionRegistry& registry,
+               const CompilerPool& compilers, CompileCache& cache,
+               DiskCache& disk_cache, TenantAdmin& tenants,
                const Callers& callers, CallThreads& threads,
                std::string suspend_directory, MakeWay make_way);
 
@@ -109,7 +110,7 @@ class AdminService final : public v1::AdminService::CallbackService {
   // not allowed; INVALID_ARGUMENT: it is no plain name.
   absl::StatusOr<std::string> SuspensionPath(const std::string& file) const;
 
-  SessionRegistry& registry_;
+  supervisor::SessionRegistry& registry_;
   const CompilerPool& compilers_;
   CompileCache& cache_;
   DiskCache& disk_cache_;

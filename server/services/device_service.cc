@@ -20,7 +20,7 @@ DeviceService::View DeviceService::ViewOf(const Caller& caller) const {
 }
 
 void DeviceService::Update(const View& view, v1::Device* device) const {
-  SetFreeMemory(memory_, device);
+  supervisor::SetFreeMemory(memory_, device);
   *device->mutable_health() = health_.Get(device->ordinal());
   const auto telemetry = telemetry_.Get(device->uuid());
   if (!telemetry.has_value()) return;

@@ -23,11 +23,12 @@ class DeviceService final : public v1::DeviceService::CallbackService {
   // executor. With `show_all`, every client sees all processes that use a
   // device, and their sessions; else a client that is no operator sees only
   // those of its own sessions.
-  DeviceService(ExecutorPool& pool, const DeviceMemory& memory,
+  DeviceService(supervisor::ExecutorPool& pool,
+                const supervisor::DeviceMemory& memory,
                 const DeviceHealthTable& health,
                 const DeviceTelemetry& telemetry,
-                const SessionRegistry& sessions, const Callers& callers,
-                CallThreads& threads, bool show_all)
+                const supervisor::SessionRegistry& sessions,
+                const Callers& callers, CallThreads& threads, bool show_all)
       : pool_(pool),
         memory_(memory),
         health_(health),
@@ -56,11 +57,11 @@ class DeviceService final : public v1::DeviceService::CallbackService {
   // State that changes while the daemon runs.
   void Update(const View& view, v1::Device* device) const;
 
-  ExecutorPool& pool_;
-  const DeviceMemory& memory_;
+  supervisor::ExecutorPool& pool_;
+  const supervisor::DeviceMemory& memory_;
   const DeviceHealthTable& health_;
   const DeviceTelemetry& telemetry_;
-  const SessionRegistry& sessions_;
+  const supervisor::SessionRegistry& sessions_;
   const Callers& callers_;
   CallThreads& threads_;
   const bool show_all_;

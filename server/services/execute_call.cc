@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "core/base/log.h"
@@ -18,16 +17,12 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/commands.pb.h"
 #include "server/rpc/eager_polling.h"
-#include "server/rpc/session_token.h"
+#include "server/rpc/metadata.h"
 #include "server/rpc/status_conversion.h"
 #include "server/services/upstream_end.h"
 
 namespace holdfast {
 namespace {
-
-constexpr char kRings[] = "holdfast-rings";
-constexpr char kResultsRead[] = "holdfast-results-read";
-constexpr char kStepTimes[] = "holdfast-step-times";
 
 enum Step { kBatchCame, kBatchInRing, kResultCame };
 constexpr std::array<const char*, 3> kSteps = {
@@ -48,15 +43,9 @@ constexpr size_t kMaxWaitingBytes = size_t{1} << 20;
 // A client has so long to take a message of a session that is over.
 constexpr absl::Duration kLastTake = absl::Seconds(5);
 
-// Is the executor told of this key of the client's metadata? Not of rings.
-bool IsPassedOn(absl::string_view key) {
-  return key == kSessionTokenKey || key == kResultsRead || key == kStepTimes ||
-         absl::StartsWith(key, "trace");
-}
-
 // RESOURCE_EXHAUSTED: the machine, or the daemon's limits, allow no more.
-absl::Status StartThread(const Session& session, std::function<void()> run,
-                         std::thread* thread) {
+absl::Status StartThread(const supervisor::Session& session,
+                         std::function<void()> run, std::thread* thread) {
   try {
     *thread = std::thread(std::move(run));
     return absl::OkStatus();
@@ -83,7 +72,7 @@ std::vector<absl::string_view> PartsOf(const grpc::ByteBuffer& message,
 
 ExecuteCall::ExecuteCall(grpc::CallbackServerContext* context,
                          const std::string& method,
-                         std::shared_ptr<Session> session,
+                         std::shared_ptr<supervisor::Session> session,
                          std::shared_ptr<void> place, StallGuard& stall_guard)
     : context_(*context),
       method_(method),
@@ -92,7 +81,7 @@ ExecuteCall::ExecuteCall(grpc::CallbackServerContext* context,
       stall_guard_(stall_guard),
       stub_(session_->executor_channel()),
       upstream_(*this) {
-  if (context_.client_metadata().count(kStepTimes) > 0) {
+  if (FindMetadata(context_, kStepTimesKey).has_value()) {
     clock_ = std::make_unique<StepClock<3>>(kSteps);
   }
   const absl::Status started = StartThread(
@@ -140,19 +129,14 @@ absl::Status ExecuteCall::OfferRings() {
       rings_,
       RingPair::Map(memory.get(), RingPair::End::kClient, kMaxResultBytes));
   HOLDFAST_ASSIGN_OR_RETURN(const std::string token,
-                            session_->HandOver(memory.get()));
+                            session_->SendFd(memory.get()));
   ring_token_ = absl::BytesToHexString(token);
   return absl::OkStatus();
 }
 
 void ExecuteCall::StartUpstream() {
-  for (const auto& [key, value] : context_.client_metadata()) {
-    if (IsPassedOn(absl::string_view(key.data(), key.size()))) {
-      upstream_context_.AddMetadata(std::string(key.data(), key.size()),
-                                    std::string(value.data(), value.size()));
-    }
-  }
-  upstream_context_.AddMetadata(kRings, ring_token_);
+  ForwardMetadata(context_, &upstream_context_);
+  upstream_context_.AddMetadata(kRingsKey.name, ring_token_);
   upstream_context_.set_deadline(context_.deadline());
   stub_.PrepareBidiStreamingCall(&upstream_context_, method_, {}, &upstream_);
   upstream_.AddHold();  // Until the client sends no more.
@@ -163,7 +147,7 @@ void ExecuteCall::StartUpstream() {
 void ExecuteCall::Upstream::OnReadInitialMetadataDone(bool ok) {
   const auto& metadata = call_.upstream_context_.GetServerInitialMetadata();
   absl::MutexLock lock(&call_.mutex_);
-  call_.taken_ = ok && metadata.count(kRings) > 0;
+  call_.taken_ = ok && metadata.count(kRingsKey.name) > 0;
 }
 
 // The call's end, or a message, of which there are none.

@@ -48,8 +48,8 @@ class ExecuteCall final
   // `stall_guard` must outlive the call, which ends with RESOURCE_EXHAUSTED if
   // there is no thread for it.
   ExecuteCall(grpc::CallbackServerContext* context, const std::string& method,
-              std::shared_ptr<Session> session, std::shared_ptr<void> place,
-              StallGuard& stall_guard);
+              std::shared_ptr<supervisor::Session> session,
+              std::shared_ptr<void> place, StallGuard& stall_guard);
   ~ExecuteCall() override;
 
   void OnReadDone(bool ok) override;
@@ -105,7 +105,7 @@ class ExecuteCall final
 
   grpc::CallbackServerContext& context_;
   const std::string method_;
-  const std::shared_ptr<Session> session_;
+  const std::shared_ptr<supervisor::Session> session_;
   const std::shared_ptr<void> place_;
   StallGuard& stall_guard_;
   grpc::ClientContext upstream_context_;

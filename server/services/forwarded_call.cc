@@ -3,29 +3,17 @@
 
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "core/base/log.h"
 #include "server/relay/relayed_message.h"
+#include "server/rpc/metadata.h"
 #include "server/services/upstream_end.h"
 
 namespace holdfast {
-namespace {
-
-absl::string_view View(const grpc::string_ref& text) {
-  return {text.data(), text.size()};
-}
-
-std::string String(const grpc::string_ref& text) {
-  return std::string(text.data(), text.size());
-}
-
-}  // namespace
 
 ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
                              const std::string& method,
-                             std::shared_ptr<Session> session,
+                             std::shared_ptr<supervisor::Session> session,
                              std::shared_ptr<grpc::Channel> executor,
                              std::unique_ptr<TransferRelay> relay,
                              StallGuard& stall_guard, CallThreads& threads)
@@ -46,15 +34,9 @@ ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
   ReadUp();
 }
 
-// Only our own keys and trace context: the rest belongs to the connection.
 void ForwardedCall::PassMetadataOn() {
-  for (const auto& [key, value] : context_.client_metadata()) {
-    if (absl::StartsWith(View(key), "holdfast-") ||
-        absl::StartsWith(View(key), "trace")) {
-      upstream_context_.AddMetadata(String(key), String(value));
-    }
-  }
-  if (relay_ != nullptr) upstream_context_.AddMetadata(kRelayedKey, "1");
+  ForwardMetadata(context_, &upstream_context_);
+  if (relay_ != nullptr) upstream_context_.AddMetadata(kRelayedKey.name, "1");
 }
 
 void ForwardedCall::ReadUp() {

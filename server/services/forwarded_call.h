@@ -37,7 +37,7 @@ class ForwardedCall final
   // take what it is sent. `threads` is where a broken call waits to learn how
   // its executor ended.
   ForwardedCall(grpc::CallbackServerContext* context, const std::string& method,
-                std::shared_ptr<Session> session,
+                std::shared_ptr<supervisor::Session> session,
                 std::shared_ptr<grpc::Channel> executor,
                 std::unique_ptr<TransferRelay> relay, StallGuard& stall_guard,
                 CallThreads& threads);
@@ -99,7 +99,7 @@ class ForwardedCall final
   void FinishWith(const grpc::Status& status);
 
   grpc::CallbackServerContext& context_;
-  const std::shared_ptr<Session> session_;
+  const std::shared_ptr<supervisor::Session> session_;
   const std::unique_ptr<TransferRelay> relay_;
   StallGuard& stall_guard_;
   CallThreads& threads_;

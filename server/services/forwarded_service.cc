@@ -36,8 +36,8 @@ class RefusedCall final : public Reactor {
   void OnDone() override { delete this; }
 };
 
-absl::StatusOr<std::shared_ptr<Session>> SessionOf(
-    const SessionRegistry& registry,
+absl::StatusOr<std::shared_ptr<supervisor::Session>> SessionOf(
+    const supervisor::SessionRegistry& registry,
     const grpc::CallbackServerContext& context) {
   HOLDFAST_ASSIGN_OR_RETURN(const std::string token, SessionTokenOf(context));
   HOLDFAST_ASSIGN_OR_RETURN(auto session, registry.Find(token));
@@ -54,7 +54,7 @@ std::optional<TransferRelay::Direction> DirectionOf(
 
 }  // namespace
 
-Reactor* ForwardedService::Forward(const SessionRegistry& registry,
+Reactor* ForwardedService::Forward(const supervisor::SessionRegistry& registry,
                                    const Method& method,
                                    grpc::CallbackServerContext* context) {
   auto session = SessionOf(registry, *context);
@@ -80,7 +80,8 @@ Reactor* ForwardedService::Forward(const SessionRegistry& registry,
 
 ForwardedService::ForwardedService(
     const google::protobuf::ServiceDescriptor& descriptor,
-    const SessionRegistry& registry, Traffic traffic, CallThreads& threads)
+    const supervisor::SessionRegistry& registry, Traffic traffic,
+    CallThreads& threads)
     : threads_(threads), stall_guard_(kStallLimit) {
   for (int i = 0; i < descriptor.method_count(); ++i) {
     Method& method = methods_.emplace_back();

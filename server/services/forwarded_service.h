@@ -32,7 +32,7 @@ class ForwardedService final : public grpc::Service {
 
   // `registry` and `threads` must outlive the service.
   ForwardedService(const google::protobuf::ServiceDescriptor& descriptor,
-                   const SessionRegistry& registry, Traffic traffic,
+                   const supervisor::SessionRegistry& registry, Traffic traffic,
                    CallThreads& threads);
 
  private:
@@ -45,7 +45,7 @@ class ForwardedService final : public grpc::Service {
   };
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Forward(
-      const SessionRegistry& registry, const Method& method,
+      const supervisor::SessionRegistry& registry, const Method& method,
       grpc::CallbackServerContext* context);
 
   CallThreads& threads_;

@@ -14,7 +14,7 @@ constexpr int kRestartSeconds = 60;
 
 }  // namespace
 
-KeepAliveStream::KeepAliveStream(std::shared_ptr<Session> session,
+KeepAliveStream::KeepAliveStream(std::shared_ptr<supervisor::Session> session,
                                  bool outlives_kill)
     : session_(std::move(session)), outlives_kill_(outlives_kill) {
   keeper_ = session_->AddKeeper(

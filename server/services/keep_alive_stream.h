@@ -24,7 +24,8 @@ class KeepAliveStream final
                                      v1::KeepAliveResponse> {
  public:
   // `outlives_kill`: the session would survive if the daemon were killed.
-  KeepAliveStream(std::shared_ptr<Session> session, bool outlives_kill);
+  KeepAliveStream(std::shared_ptr<supervisor::Session> session,
+                  bool outlives_kill);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -37,7 +38,7 @@ class KeepAliveStream final
   // Sends what there is to say, unless a message is under way.
   void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const std::shared_ptr<Session> session_;
+  const std::shared_ptr<supervisor::Session> session_;
   const bool outlives_kill_;
   int64_t keeper_ = 0;
   v1::KeepAliveRequest request_;

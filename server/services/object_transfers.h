@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
+#include "proto/protocol_limits.h"
 #include "server/compile/object_store.h"
 #include "server/rpc/fair_share.h"
 #include "server/rpc/stall_guard.h"
@@ -18,7 +19,7 @@ namespace holdfast {
 // message. One client may have half of each, so at least one upload of the
 // largest size. Thread-safe.
 struct ObjectTransfers {
-  static constexpr size_t kMaxPartBytes = size_t{1} << 20;
+  static constexpr size_t kMaxPartBytes = kMaxChunkBytes;
   static constexpr size_t kMaxHeaderBytes = size_t{4} << 20;  // with symbols
   static constexpr uint64_t kMaxStreams = 256;
   static constexpr absl::Duration kStallLimit = absl::Minutes(1);

@@ -28,13 +28,14 @@ constexpr absl::Duration kOpenLimit = absl::Minutes(2);
 using KeepAliveReactor =
     grpc::ServerBidiReactor<v1::KeepAliveRequest, v1::KeepAliveResponse>;
 
-absl::StatusOr<std::shared_ptr<Session>> SessionOf(
-    const SessionRegistry& registry, const grpc::ServerContextBase& context) {
+absl::StatusOr<std::shared_ptr<supervisor::Session>> SessionOf(
+    const supervisor::SessionRegistry& registry,
+    const grpc::ServerContextBase& context) {
   HOLDFAST_ASSIGN_OR_RETURN(const std::string token, SessionTokenOf(context));
   return registry.Find(token);
 }
 
-v1::SessionLimits Limits(const SessionQuotas& quotas) {
+v1::SessionLimits Limits(const supervisor::SessionQuotas& quotas) {
   v1::SessionLimits limits;
   limits.set_max_batch_commands(kMaxBatchCommands);
   limits.set_max_message_bytes(kMaxMessageBytes);
@@ -50,7 +51,8 @@ v1::SessionLimits Limits(const SessionQuotas& quotas) {
 
 // All that a client is told of its session, but for the token. `local`: it is
 // on this machine.
-void Describe(const Session& session, bool local, const SessionQuotas& quotas,
+void Describe(const supervisor::Session& session, bool local,
+              const supervisor::SessionQuotas& quotas,
               v1::OpenSessionResponse* response) {
   response->set_session_id(session.id());
   response->mutable_devices()->Add(session.devices().begin(),
@@ -70,7 +72,7 @@ absl::Status SessionService::Open(const grpc::ServerContextBase& context,
                                   v1::OpenSessionResponse* response) {
   const absl::Time deadline =
       std::min(absl::FromChrono(context.deadline()), absl::Now() + kOpenLimit);
-  HOLDFAST_ASSIGN_OR_RETURN(const SessionRegistry::Opened opened,
+  HOLDFAST_ASSIGN_OR_RETURN(const supervisor::SessionRegistry::Opened opened,
                             registry_.Open(request, caller, deadline));
   Describe(*opened.session, PeerTable::IsLocal(context.peer()),
            registry_.quotas(), response);
@@ -111,7 +113,8 @@ absl::Status SessionService::TakeUp(const grpc::ServerContextBase& context,
                      caller.client()));
   }
   const auto& session = *found;
-  HOLDFAST_ASSIGN_OR_RETURN(const Session::TakenUp taken, session->TakeUp());
+  HOLDFAST_ASSIGN_OR_RETURN(const supervisor::Session::TakenUp taken,
+                            session->TakeUp());
   v1::OpenSessionResponse& description = *response->mutable_session();
   Describe(*session, PeerTable::IsLocal(context.peer()), registry_.quotas(),
            &description);

@@ -19,8 +19,8 @@ class SessionService final : public v1::SessionService::CallbackService {
  public:
   // All must outlive the service. With `list_all`, ListSessions shows every
   // session to every client; else only operators see more than their tenant's.
-  SessionService(SessionRegistry& registry, const Callers& callers,
-                 CallThreads& threads, const MemoryLedger& ledger,
+  SessionService(supervisor::SessionRegistry& registry, const Callers& callers,
+                 CallThreads& threads, const supervisor::MemoryLedger& ledger,
                  const ExportRegistry& exports, bool list_all)
       : registry_(registry),
         callers_(callers),
@@ -61,10 +61,10 @@ class SessionService final : public v1::SessionService::CallbackService {
                       const Caller& caller, const std::string& session_id,
                       v1::AttachSessionResponse* response);
 
-  SessionRegistry& registry_;
+  supervisor::SessionRegistry& registry_;
   const Callers& callers_;
   CallThreads& threads_;
-  const MemoryLedger& ledger_;
+  const supervisor::MemoryLedger& ledger_;
   const ExportRegistry& exports_;
   const bool list_all_;
 };

@@ -25,8 +25,9 @@ struct Held {
 
 }  // namespace
 
-TenantAdmin::TenantAdmin(TenantTable& tenants, SessionRegistry& sessions,
-                         CollectionTable& collections)
+TenantAdmin::TenantAdmin(TenantTable& tenants,
+                         supervisor::SessionRegistry& sessions,
+                         collections::CollectionTable& collections)
     : tenants_(tenants), sessions_(sessions), collections_(collections) {
   expiry_ = std::thread([this] { EndExpired(); });
 }

@@ -22,8 +22,8 @@ namespace holdfast {
 class TenantAdmin {
  public:
   // All must outlive the object.
-  TenantAdmin(TenantTable& tenants, SessionRegistry& sessions,
-              CollectionTable& collections);
+  TenantAdmin(TenantTable& tenants, supervisor::SessionRegistry& sessions,
+              collections::CollectionTable& collections);
   ~TenantAdmin();
   TenantAdmin(const TenantAdmin&) = delete;
   TenantAdmin& operator=(const TenantAdmin&) = delete;
@@ -49,8 +49,8 @@ class TenantAdmin {
   void EndExpired();
 
   TenantTable& tenants_;
-  SessionRegistry& sessions_;
-  CollectionTable& collections_;
+  supervisor::SessionRegistry& sessions_;
+  collections::CollectionTable& collections_;
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool changed_ ABSL_GUARDED_BY(mutex_) = false;  // a lifetime was added

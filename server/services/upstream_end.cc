@@ -33,7 +33,8 @@ bool IsBrokenConnection(const grpc::Status& status) {
          status.error_details().empty();
 }
 
-grpc::Status ExplainBroken(const Session& session, const grpc::Status& status) {
+grpc::Status ExplainBroken(const supervisor::Session& session,
+                           const grpc::Status& status) {
   const absl::Status lost = session.AwaitLoss(absl::Now() + kLossNoticed);
   return lost.ok() ? status : ToGrpcStatus(lost);
 }

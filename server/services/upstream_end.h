@@ -23,7 +23,8 @@ bool IsBrokenConnection(const grpc::Status& status);
 // Why the connection broke: the session's loss or fault, which is noticed
 // within a moment, or `status` if it has neither; the executor may have closed
 // its socket and live on. Blocks for up to 2 s.
-grpc::Status ExplainBroken(const Session& session, const grpc::Status& status);
+grpc::Status ExplainBroken(const supervisor::Session& session,
+                           const grpc::Status& status);
 
 }  // namespace holdfast
 

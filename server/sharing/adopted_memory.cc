@@ -54,8 +54,9 @@ absl::StatusOr<SharedResource> SessionMemory::AdoptShared(
   return resource;
 }
 
-void SessionMemory::AdoptImport(uint64_t import, SharedResource resource,
-                                std::shared_ptr<const OpenVersion> version) {
+void SessionMemory::AdoptImport(
+    uint64_t import, SharedResource resource,
+    std::shared_ptr<const collections::OpenVersion> version) {
   Imported& imported = imports_[import];
   imported.resource = std::move(resource);
   imported.version = std::move(version);
@@ -84,7 +85,7 @@ void SessionMemory::Keep(uint64_t number, Imported* import) {
   *record.mutable_range() = RecordOf(import->resource);
   record.set_asleep(import->asleep());
   if (import->version != nullptr) {
-    const CollectionVersion& version = import->version->version();
+    const collections::CollectionVersion& version = import->version->version();
     record.set_owner(version.client);
     record.set_name(version.contents.name());
     record.set_version(version.number);

@@ -48,7 +48,7 @@ class DescriptorServer {
     std::shared_ptr<SharedChunk> held;  // null: has said nothing yet
     std::unique_ptr<ShareHold> share;   // of holding_; null likewise
     // The process as a reader of a collection's version; null: of none.
-    std::shared_ptr<const OpenVersion> reader;
+    std::shared_ptr<const collections::OpenVersion> reader;
   };
   using Connections = std::list<Connection>;
 

@@ -23,9 +23,11 @@
 #include "server/sharing/event_page.h"
 #include "server/sharing/shared_chunk.h"
 
-namespace holdfast {
-
+namespace holdfast::collections {
 class OpenVersion;
+}
+
+namespace holdfast {
 
 // Something that can be shared: a range of a chunk.
 struct SharedResource {
@@ -41,7 +43,7 @@ struct SharedResource {
   std::shared_ptr<EventPage> event;  // null: no event
   // The version of a collection that it belongs to; null: to none, or nobody
   // needs to know.
-  std::shared_ptr<const OpenVersion> version;
+  std::shared_ptr<const collections::OpenVersion> version;
 };
 
 // Every token that can be redeemed, of all sessions. A token ends when it has

@@ -33,7 +33,7 @@ absl::StatusOr<v1::CommitCollection> ReadContents(int descriptor) {
 // The session has been given a buffer of the version. Executors ask for one
 // after another, and give back what they have if one is refused: only with the
 // last one a reader has the version.
-void NoteBuffer(const OpenVersion& opened, uint32_t buffer) {
+void NoteBuffer(const collections::OpenVersion& opened, uint32_t buffer) {
   if (buffer + 1 == opened.version().buffers.size()) opened.NoteRead();
 }
 
@@ -120,9 +120,11 @@ absl::Status SessionMemory::Commit(const internal::CommitRequest& request,
                                    int descriptor, Answer* answer) {
   HOLDFAST_ASSIGN_OR_RETURN(v1::CommitCollection contents,
                             ReadContents(descriptor));
-  if (static_cast<size_t>(request.buffers_size()) > kMaxCollectionBuffers) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        request.buffers_size(), " buffers; limit: ", kMaxCollectionBuffers));
+  if (static_cast<size_t>(request.buffers_size()) >
+      collections::kMaxCollectionBuffers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.buffers_size(),
+                     " buffers; limit: ", collections::kMaxCollectionBuffers));
   }
   Seals seals;
   std::vector<std::shared_ptr<const Charge>> charges;
@@ -150,7 +152,7 @@ absl::StatusOr<SessionMemory::Imported> SessionMemory::FindBuffer(
       auto opened,
       services_.collections.Open(tenant_->name(), session_, request.name(),
                                  request.version()));
-  const CollectionVersion& version = opened->version();
+  const collections::CollectionVersion& version = opened->version();
   if (request.buffer() >= version.buffers.size()) {
     return absl::OutOfRangeError(absl::StrCat("buffer ", request.buffer(),
                                               " of ", version.buffers.size()));

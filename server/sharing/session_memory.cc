@@ -340,7 +340,7 @@ absl::StatusOr<std::shared_ptr<SharedChunk>> SessionMemory::Share(
   if (chunk.shared != nullptr) return chunk.shared;
   HOLDFAST_RETURN_IF_ERROR(CheckChunkDescriptor(chunk.fd.get(), chunk.size));
   HOLDFAST_ASSIGN_OR_RETURN(
-      MemoryGrants::Detached charge,
+      supervisor::MemoryGrants::Detached charge,
       services_.grants.Detach(PlaceOf(chunk.device), chunk.size));
   chunk.shared = std::make_shared<SharedChunk>(
       SharedChunk::Options{.descriptor = std::move(chunk.fd),

@@ -40,9 +40,9 @@ class SessionMemory {
   // Parts of the supervisor, which outlive it; the grants are the session's.
   struct Services {
     ExportRegistry& exports;
-    CollectionTable& collections;
-    DeviceMemory& memory;
-    MemoryGrants& grants;
+    collections::CollectionTable& collections;
+    supervisor::DeviceMemory& memory;
+    supervisor::MemoryGrants& grants;
     DescriptorStore& kept;
   };
   explicit SessionMemory(const Services& services) : services_(services) {}
@@ -72,7 +72,7 @@ class SessionMemory {
   absl::StatusOr<SharedResource> AdoptShared(
       const internal::SharedRange& range);
   void AdoptImport(uint64_t import, SharedResource resource,
-                   std::shared_ptr<const OpenVersion> version);
+                   std::shared_ptr<const collections::OpenVersion> version);
   // The same of a buffer of a collection that sleeps.
   void AdoptSleeping(uint64_t import, const internal::SharedRange& range);
 
@@ -131,7 +131,8 @@ class SessionMemory {
   // it has no chunk and no version, and its place in what it was stays.
   struct Imported {
     SharedResource resource;
-    std::shared_ptr<const OpenVersion> version;  // null: of no collection
+    std::shared_ptr<const collections::OpenVersion>
+        version;  // null: of no collection
     DescriptorStore::Kept kept;
     uint64_t chunk_size = 0;  // of a sleeping one
 

@@ -31,11 +31,11 @@ class SharedChunk {
     DescriptorStore::Kept kept;
     uint32_t device = 0;
     uint64_t size = 0;  // bytes
-    MemoryGrants::Detached charge;
+    supervisor::MemoryGrants::Detached charge;
     // Set when the session that made it ends.
     std::shared_ptr<const std::atomic<bool>> owner_ended;
     // Is told when the memory is gone; must outlive the chunk.
-    DeviceMemory* memory = nullptr;
+    supervisor::DeviceMemory* memory = nullptr;
   };
   explicit SharedChunk(Options options) : options_(std::move(options)) {}
   ~SharedChunk();

@@ -13,7 +13,7 @@
 #include "core/base/sha256.h"
 #include "core/base/status_macros.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 constexpr size_t kKeyDigits = 64;
@@ -86,4 +86,4 @@ absl::Status CodeCache::Store(const std::string& owner, const std::string& key,
   return absl::OkStatus();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -17,7 +17,7 @@
 #include "server/compile/disk_cache.h"
 #include "server/compile/object_store.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Thread-safe.
 class CodeCache {
@@ -43,6 +43,6 @@ class CodeCache {
   DiskCache disk_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_CODE_CACHE_H_

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 std::shared_ptr<const DeviceCatalogue> DeviceCatalogue::With(
     const internal::Ready& ready) const {
@@ -58,4 +58,4 @@ std::string DeviceCatalogue::DefaultArch() const {
                       device.compute_capability_minor());
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

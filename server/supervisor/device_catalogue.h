@@ -12,7 +12,7 @@
 #include "holdfast/v1/objects.pb.h"
 #include "server/supervisor/device_memory.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // The devices that executors found: all find the same. Immutable.
 class DeviceCatalogue {
@@ -46,6 +46,6 @@ class DeviceCatalogue {
 // As it is known now; clears the field if nothing is.
 void SetFreeMemory(const DeviceMemory& memory, v1::Device* device);
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_DEVICE_CATALOGUE_H_

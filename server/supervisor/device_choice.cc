@@ -15,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 constexpr absl::string_view kMostFree = "most-free";
@@ -177,4 +177,4 @@ absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
   return chosen.empty() ? All(devices) : chosen;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -11,7 +11,7 @@
 #include "holdfast/v1/devices.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // The devices of `all` that have these ordinals; all if there are none.
 // NOT_FOUND: none of them exists.
@@ -27,6 +27,6 @@ absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
     const v1::OpenSessionRequest& request,
     const v1::ListDevicesResponse& devices);
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_DEVICE_CHOICE_H_

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 uint64_t Less(uint64_t value, uint64_t by) {
@@ -42,4 +42,4 @@ std::optional<uint64_t> DeviceMemory::Free(uint32_t device) const {
   return std::min(since, Less(entry.total, entry.taken));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

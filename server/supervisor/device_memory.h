@@ -9,7 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // How much memory of each device is free, as far as the supervisor can tell
 // without a driver: as an executor has found last, less what sessions have
@@ -38,6 +38,6 @@ class DeviceMemory {
   std::map<uint32_t, Entry> devices_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_DEVICE_MEMORY_H_

@@ -17,7 +17,7 @@
 #include "server/telemetry/execution_totals.h"
 #include "server/tenants/tenant.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // An executor's assignment to its session; the descriptors are borrowed.
 struct SessionStart {
@@ -100,6 +100,6 @@ class Executor {
   virtual void Stop(absl::Time deadline) = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_H_

@@ -10,7 +10,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // A process that makes a context holds the driver's lock for much of 200 ms.
@@ -25,7 +25,7 @@ constexpr int kMaxIdleDeaths = 3;
 
 ExecutorPool::ExecutorPool(Options options)
     : options_(std::move(options)),
-      plan_(options_.warm),
+      plan_(options_.warm, options_.first_device),
       pause_(options_.first_pause) {
   thread_ = std::thread([this] { Run(); });
 }
@@ -77,6 +77,16 @@ absl::StatusOr<std::shared_ptr<const DeviceCatalogue>> ExecutorPool::Devices(
   return devices_;
 }
 
+ExecutorPool::Statistics& ExecutorPool::Statistics::operator+=(
+    const Statistics& other) {
+  waiting += other.waiting;
+  failing = failing || other.failing;
+  started += other.started;
+  failed += other.failed;
+  lost += other.lost;
+  return *this;
+}
+
 ExecutorPool::Statistics ExecutorPool::statistics() const {
   absl::MutexLock lock(&mutex_);
   Statistics statistics = statistics_;
@@ -90,10 +100,14 @@ void ExecutorPool::SetUsable(uint32_t device, bool usable) {
   {
     absl::MutexLock lock(&mutex_);
     if (usable) {
+      unusable_.erase(device);
       if (plan_.empty()) plan_.NoteDemand(device);
       return;
     }
+    unusable_.insert(device);
     plan_.Forget(device);
+    const std::optional<uint32_t> other = UsableDevice();
+    if (plan_.empty() && other.has_value()) plan_.NoteDemand(*other);
     startable = !failure_.ok() && devices_ != nullptr;
     if (startable) failure_ = absl::OkStatus();
   }
@@ -130,8 +144,19 @@ bool ExecutorPool::Settling() const {
 
 std::optional<WarmPlan::Step> ExecutorPool::NextStep() const {
   const auto step = plan_.Next(WarmDevices(), {calls_.begin(), calls_.end()});
-  if (step.has_value() || devices_ != nullptr || !warm_.empty()) return step;
-  return WarmPlan::Step{.start = 0};
+  if (step.has_value() || devices_ != nullptr || !warm_.empty() ||
+      unusable_.contains(options_.first_device)) {
+    return step;
+  }
+  return WarmPlan::Step{.start = options_.first_device};
+}
+
+std::optional<uint32_t> ExecutorPool::UsableDevice() const {
+  if (devices_ == nullptr) return std::nullopt;
+  for (uint32_t device = 0; device < devices_->size(); ++device) {
+    if (!unusable_.contains(device)) return device;
+  }
+  return std::nullopt;
 }
 
 ExecutorPool::Warm ExecutorPool::TakeUnwanted() {
@@ -244,4 +269,4 @@ void ExecutorPool::SetFailed(const absl::Status& status) {
   if (options_.on_health) options_.on_health(false);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -15,6 +15,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -27,7 +28,7 @@
 #include "server/supervisor/executor_process.h"
 #include "server/supervisor/warm_plan.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Thread-safe.
 class ExecutorPool {
@@ -37,9 +38,10 @@ class ExecutorPool {
           uint32_t device)>;
   struct Options {
     Starter start;  // called by the pool's own thread
-    // Executors to keep waiting. One is always started first, on device 0, to
-    // learn what devices there are.
+    // Executors to keep waiting. One is always started first, on this device,
+    // to learn what devices there are.
     size_t warm = 1;
+    uint32_t first_device = 0;
     absl::Duration start_limit = absl::Minutes(2);
     absl::Duration first_pause = absl::Seconds(1);
     absl::Duration longest_pause = absl::Minutes(1);
@@ -58,8 +60,9 @@ class ExecutorPool {
   absl::StatusOr<std::unique_ptr<Executor>> Take(
       const std::vector<uint32_t>& devices, absl::Time deadline);
 
-  // While a device is not usable, no executor is kept waiting there, and that
-  // none could be started on it is not held against the other devices.
+  // While a device is not usable, no executor is kept waiting there but on one
+  // that is, and that none could be started on it is not held against the other
+  // devices.
   void SetUsable(uint32_t device, bool usable);
 
   // The devices that executors have found; waits for the first report.
@@ -74,6 +77,9 @@ class ExecutorPool {
     uint64_t started = 0;
     uint64_t failed = 0;  // starts
     uint64_t lost = 0;    // while they waited
+
+    // Adds those of another pool.
+    Statistics& operator+=(const Statistics& other);
   };
   Statistics statistics() const;
 
@@ -91,6 +97,9 @@ class ExecutorPool {
   bool Settling() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The next step; none if there are as many executors as are wanted.
   std::optional<WarmPlan::Step> NextStep() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A usable device; none if none is, or if the devices are not known.
+  std::optional<uint32_t> UsableDevice() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes out those that wait for a demand that is gone.
   Warm TakeUnwanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -110,6 +119,7 @@ class ExecutorPool {
   // The devices of each call of Take, oldest first.
   std::list<std::vector<uint32_t>> calls_ ABSL_GUARDED_BY(mutex_);
   WarmPlan plan_ ABSL_GUARDED_BY(mutex_);
+  std::set<uint32_t> unusable_ ABSL_GUARDED_BY(mutex_);  // devices
   std::shared_ptr<const DeviceCatalogue> devices_ ABSL_GUARDED_BY(mutex_);
   Warm warm_ ABSL_GUARDED_BY(mutex_);
   // Until then nothing is started for nobody; see kSettle.
@@ -125,6 +135,6 @@ class ExecutorPool {
   std::thread thread_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_

@@ -13,7 +13,7 @@
 #include "server/rpc/status_conversion.h"
 #include "server/supervisor/executor_report.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // A process that has closed its channel is exiting; one that lingers in the
@@ -321,15 +321,25 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
     return absl::OkStatus();
   }
   if (message.has_quiesced()) {
-    if (holdings_ != nullptr && fd.valid()) {
-      HOLDFAST_RETURN_IF_ERROR(holdings_->HoldVariables(std::move(fd)));
-    }
-    quiesced_ = Shortened(message.quiesced());
-    return absl::OkStatus();
+    return NoteQuiesced(message.quiesced(), std::move(fd));
   }
   if (message.has_memory_saved()) saved_ = Shortened(message.memory_saved());
   if (holdings_ == nullptr) return absl::OkStatus();
   return NoteHoldings(message, std::move(fd));
+}
+
+absl::Status ExecutorProcess::NoteQuiesced(const internal::Quiesced& quiesced,
+                                           UniqueFd variables) {
+  absl::Status held;
+  if (holdings_ != nullptr && variables.valid()) {
+    held = holdings_->HoldVariables(std::move(variables));
+  }
+  // There is no host memory left: the executor goes on, and the suspension or
+  // the upgrade is refused.
+  if (!held.ok() && !absl::IsResourceExhausted(held)) return held;
+  quiesced_ = Shortened(quiesced);
+  if (!held.ok()) *quiesced_->mutable_error() = ToError(held);
+  return absl::OkStatus();
 }
 
 absl::Status ExecutorProcess::NoteHoldings(
@@ -585,4 +595,4 @@ void ExecutorProcess::NoteExit(const absl::Status& channel_status) {
   usage_.clear_usage();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

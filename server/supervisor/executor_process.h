@@ -28,7 +28,7 @@
 #include "server/supervisor/share_pacer.h"
 #include "server/telemetry/execution_totals.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // An executor as a child process. A thread of its own reads what the process
 // says: it answers requests for objects from the store, and holds the
@@ -43,7 +43,7 @@ class ExecutorProcess final : public Executor {
     MemoryLedger& ledger;
     DeviceMemory& memory;  // is told of what the process takes
     ExportRegistry& exports;
-    CollectionTable& collections;
+    collections::CollectionTable& collections;
     DescriptorStore& kept;
     ExecutionTotals& totals;  // of what executors have done
     SharePacer& pacer;
@@ -109,6 +109,9 @@ class ExecutorProcess final : public Executor {
   void NoteServing(const internal::Serving& serving, UniqueFd counters)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Messages about what is held for the session.
+  absl::Status NoteQuiesced(const internal::Quiesced& quiesced,
+                            UniqueFd variables)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status NoteHoldings(const internal::FromExecutor& message, UniqueFd fd)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteReady(const internal::Ready& ready);
@@ -163,6 +166,6 @@ class ExecutorProcess final : public Executor {
   std::unique_ptr<HangGuard> guard_;  // null: there is no limit
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_PROCESS_H_

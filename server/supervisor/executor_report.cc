@@ -8,7 +8,7 @@
 #include "core/base/utf8.h"
 #include "google/protobuf/message_lite.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 void Cut(std::string* text) {
@@ -69,4 +69,4 @@ internal::MemorySaved Shortened(internal::MemorySaved saved) {
   return saved;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

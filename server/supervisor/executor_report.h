@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "holdfast/internal/executor.pb.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Bytes of an account with its copies, some 1 KiB as a rule, and of the list of
 // what a successor could not bring back.
@@ -34,6 +34,6 @@ internal::Serving Shortened(internal::Serving serving);
 internal::Quiesced Shortened(internal::Quiesced quiesced);
 internal::MemorySaved Shortened(internal::MemorySaved saved);
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_REPORT_H_

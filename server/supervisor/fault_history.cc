@@ -9,7 +9,7 @@
 #include "core/base/utf8.h"
 #include "server/rpc/status_conversion.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // Bytes that are kept of an executor's own report.
@@ -77,4 +77,4 @@ v1::FaultReport MakeFaultReport(const ExecutorDeath& death) {
   return report;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -12,7 +12,7 @@
 #include "holdfast/v1/faults.pb.h"
 #include "server/journal/journal_reader.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // How often a session may fault: so many times at once, and once more after
 // each pause. 0: as often as it likes.
@@ -51,6 +51,6 @@ struct ExecutorDeath {
 
 v1::FaultReport MakeFaultReport(const ExecutorDeath& death);
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_FAULT_HISTORY_H_

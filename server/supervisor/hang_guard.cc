@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "server/journal/journal_reader.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 HangGuard::HangGuard(Options options)
     : options_(std::move(options)), thread_([this] { Run(); }) {}
@@ -42,4 +42,4 @@ void HangGuard::Run() {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

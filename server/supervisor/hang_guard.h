@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Notices that an executor has stopped to look for kernels over their limit of
 // time: it is suspended, or hangs in the driver. Its journal says when it has
@@ -43,6 +43,6 @@ class HangGuard {
   std::thread thread_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_HANG_GUARD_H_

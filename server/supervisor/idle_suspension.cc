@@ -10,7 +10,7 @@
 #include "absl/time/clock.h"
 #include "core/base/log.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 constexpr absl::Duration kShortestPause = absl::Milliseconds(50);
@@ -91,4 +91,4 @@ void IdleSuspension::Suspend(Session& session, Seen& seen) {
          " is idle and stays on its devices: ", status.message());
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

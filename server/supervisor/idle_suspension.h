@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "server/supervisor/session_registry.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Takes sessions off their devices that have done nothing for a while: to host
 // memory, until their next command. A session does something if a command
@@ -51,6 +51,6 @@ class IdleSuspension {
   std::thread thread_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_IDLE_SUSPENSION_H_

@@ -15,7 +15,7 @@
 #include "server/restart/kept_name.h"
 #include "server/supervisor/session_registry.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // To open the gate of an executor that is there.
@@ -37,6 +37,7 @@ Session::Options SessionRegistry::OptionsOf(
   }
   std::vector<DescriptorStore::Kept> kept;
   std::function<DescriptorStore::Kept(const v1::Quota&)> keep_quota;
+  std::function<DescriptorStore::Kept()> keep_detached;
   if (options_.kept != nullptr) {
     DescriptorStore& store = *options_.kept;
     kept.push_back(store.KeepRecord({"session", {number}}, kept_record));
@@ -45,6 +46,11 @@ Session::Options SessionRegistry::OptionsOf(
       *changed.mutable_quota() = quota;
       return store.KeepRecord({"session", {number}}, changed);
     };
+    if (record.detachable()) {
+      keep_detached = [&store, number] {
+        return store.KeepRecord({"detached", {number}}, internal::Resume());
+      };
+    }
     kept.push_back(store.Keep({"calls", {number}}, sockets.calls.get()));
     kept.push_back(
         store.Keep({"descriptors", {number}}, sockets.descriptors.get()));
@@ -70,6 +76,7 @@ Session::Options SessionRegistry::OptionsOf(
                                   : std::nullopt,
       .kept = std::move(kept),
       .keep_quota = std::move(keep_quota),
+      .keep_detached = std::move(keep_detached),
       .recover = record.recover(),
       .fault_limits = options_.fault_limits,
       .recovery = std::make_unique<SessionRecovery>(SessionRecovery::Options{
@@ -168,4 +175,4 @@ void SessionRegistry::TellRestart() {
   for (const auto& session : List()) session->TellRestart();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

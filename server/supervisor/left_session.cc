@@ -17,7 +17,7 @@
 #include "server/supervisor/no_executor.h"
 #include "server/supervisor/session.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 Session::Session(Options options, Left left)
     : Session(left.opened, std::move(options), std::make_shared<NoExecutor>()) {
@@ -27,6 +27,11 @@ Session::Session(Options options, Left left)
   holdings_ = std::move(left.holdings);
   epoch_ = left.epoch;
   detached_ = true;
+  if (left.detached) {
+    KeepDetached();
+  } else {
+    returning_until_ = options_.now() + kFirstKeepAlive;
+  }
   deadline_ = options_.now() + std::max(options_.grace, kFirstKeepAlive);
   const auto progress = journal::ReadProgress(holdings_->journal());
   last_fault_ = MakeFaultReport(
@@ -93,7 +98,10 @@ void Session::Unpark(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
     held_ = false;
-    if (!parked_) return;
+    if (!parked_) {
+      if (open_keepers_ == 0 && detached_) KeepDetached();
+      return;
+    }
     executor = executor_;
   }
   const absl::Status resumed = executor->Resume(deadline);
@@ -104,6 +112,7 @@ void Session::Unpark(absl::Time deadline) {
   }
   absl::MutexLock lock(&mutex_);
   parked_ = false;
+  if (open_keepers_ == 0 && detached_) KeepDetached();
   if (state_ != State::STATE_SUSPENDED) return;
   state_ = detached_ ? State::STATE_DETACHED : State::STATE_ACTIVE;
 }
@@ -124,4 +133,4 @@ void Session::TellRestart() {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -8,7 +8,7 @@
 #include "core/base/status_macros.h"
 #include "server/executor/account/account.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 constexpr char kBytes[] = "bytes";
@@ -251,4 +251,4 @@ void MemoryGrants::ReportReserved(v1::QuotaUsage* usage) const {
   if (devices_ != nullptr) devices_->Report(usage);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -28,7 +28,7 @@
 #include "server/tenants/device_shares.h"
 #include "server/tenants/tenant.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // All sessions together. Thread-safe.
 class MemoryLedger {
@@ -150,6 +150,6 @@ class MemoryGrants {
   std::map<PlaceKey, Granted> granted_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_MEMORY_LEDGER_H_

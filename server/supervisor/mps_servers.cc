@@ -23,7 +23,7 @@
 #include "core/base/unique_fd.h"
 #include "core/base/utf8.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 constexpr char kControlDaemon[] = "nvidia-cuda-mps-control";
@@ -284,4 +284,4 @@ void MpsServers::Retain(const std::vector<Concurrency>& tenants) {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -17,7 +17,7 @@
 #include "server/process/child_process.h"
 #include "server/tenants/concurrency.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // The control daemons of CUDA's Multi-Process Service, one for each group of
 // tenants that shares servers: nvidia-cuda-mps-control, which starts a server
@@ -98,6 +98,6 @@ class MpsServers {
   std::vector<std::weak_ptr<ControlDaemon>> started_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_MPS_SERVERS_H_

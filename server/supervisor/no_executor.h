@@ -9,7 +9,7 @@
 #include "server/supervisor/executor.h"
 #include "server/supervisor/session_holdings.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Stands for the executor of a session that an earlier daemon has left, which
 // ended with that daemon, until the session has another one.
@@ -42,6 +42,6 @@ class NoExecutor final : public Executor {
   }
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_NO_EXECUTOR_H_

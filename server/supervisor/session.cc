@@ -22,7 +22,7 @@
 #include "server/rpc/status_conversion.h"
 #include "server/supervisor/session_quota.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // To notice that a client has left.
@@ -168,6 +168,7 @@ absl::StatusOr<Session::TakenUp> Session::TakeUp() {
     mutex_.AwaitWithTimeout(absl::Condition(&left), kLeaveTime);
     HOLDFAST_RETURN_IF_ERROR(CheckTakeUp());
     taken_until_ = options_.now() + kFirstKeepAlive;
+    kept_detached_ = DescriptorStore::Kept();  // It has a client, or will.
     deadline_ = std::max(deadline_, taken_until_);
     taken.epoch = epoch_;
     if (Faulted()) {
@@ -194,6 +195,10 @@ absl::Status Session::CheckTakeUp() const {
   }
   // It is set when the last KeepAlive stream ends.
   if (!detached_) return refusal("it has a client");
+  if (options_.now() < returning_until_) {
+    return refusal(
+        "it has a client, which may come back yet after the daemon's restart");
+  }
   // Two would send commands with the same numbers.
   if (options_.now() < taken_until_) {
     return refusal("another client is taking it up");
@@ -206,9 +211,8 @@ bool Session::HasToken(absl::string_view token) const {
          CRYPTO_memcmp(token.data(), options_.token.data(), token.size()) == 0;
 }
 
-absl::StatusOr<std::string> Session::HandOver(int fd) const {
-  return holdfast::HandOver(options_.descriptor_socket_path, options_.token,
-                            fd);
+absl::StatusOr<std::string> Session::SendFd(int fd) const {
+  return holdfast::SendFd(options_.descriptor_socket_path, options_.token, fd);
 }
 
 absl::StatusOr<std::shared_ptr<void>> Session::TakeExecuteCall() {
@@ -251,6 +255,8 @@ int64_t Session::AddKeeper(Keeper on_end, FaultKeeper on_fault,
   ++open_keepers_;
   deadline_ = absl::InfiniteFuture();
   detached_ = false;
+  kept_detached_ = DescriptorStore::Kept();
+  returning_until_ = absl::InfinitePast();
   taken_until_ = absl::InfinitePast();
   if (state_ == State::STATE_DETACHED) {
     state_ = State::STATE_ACTIVE;
@@ -271,20 +277,34 @@ void Session::RemoveKeeper(int64_t keeper) {
   {
     absl::MutexLock keepers_lock(&keepers_mutex_);
     keepers_.erase(keeper);
-    absl::MutexLock lock(&mutex_);
-    if (--open_keepers_ > 0) return;
-    detached_ = true;
-    const bool lost = state_ == State::STATE_LOST;
-    deadline_ = options_.now() +
-                (lost ? std::max(options_.grace, kLostKept) : options_.grace);
-    if (state_ == State::STATE_ACTIVE) {
-      state_ = State::STATE_DETACHED;
-      const LogScope scope(log_fields_);
-      LogFor(client(), LogLevel::kInfo, "session ", id(), " detached; ends in ",
-             absl::FormatDuration(options_.grace), " unless it reconnects");
-    }
+    if (!Detach()) return;
   }
   options_.on_deadline_change();
+}
+
+bool Session::Detach() {
+  absl::MutexLock lock(&mutex_);
+  if (--open_keepers_ > 0) return false;
+  detached_ = true;
+  KeepDetached();
+  const bool lost = state_ == State::STATE_LOST;
+  deadline_ = options_.now() +
+              (lost ? std::max(options_.grace, kLostKept) : options_.grace);
+  if (state_ == State::STATE_ACTIVE) {
+    state_ = State::STATE_DETACHED;
+    const LogScope scope(log_fields_);
+    LogFor(client(), LogLevel::kInfo, "session ", id(), " detached; ends in ",
+           absl::FormatDuration(options_.grace), " unless it reconnects");
+  }
+  return true;
+}
+
+// A daemon that makes way ends its clients' streams: that is no leaving.
+void Session::KeepDetached() {
+  if (options_.keep_detached == nullptr || parked_ || held_ || kept_.empty()) {
+    return;
+  }
+  kept_detached_ = options_.keep_detached();
 }
 
 absl::Time Session::deadline() const {
@@ -567,6 +587,7 @@ void Session::Close(const std::string& reason, absl::Duration stop_time) {
     state_ = State::STATE_CLOSING;
     closed_because_ = reason.empty() ? "it is being closed" : reason;
     kept_.clear();
+    kept_detached_ = DescriptorStore::Kept();
   }
   NotifyKeepers(reason);
   std::thread recovery;
@@ -587,4 +608,4 @@ void Session::Close(const std::string& reason, absl::Duration stop_time) {
          reason.empty() ? "" : ": ", reason);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -45,7 +45,7 @@
 #include "server/supervisor/fault_history.h"
 #include "server/supervisor/session_recovery.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Thread-safe.
 class Session {
@@ -85,6 +85,8 @@ class Session {
     std::vector<DescriptorStore::Kept> kept;
     // Keeps its record anew, with this quota; null: it is not kept.
     std::function<DescriptorStore::Kept(const v1::Quota&)> keep_quota;
+    // Keeps that it has no client; null: that is not kept.
+    std::function<DescriptorStore::Kept()> keep_detached;
     v1::RecoveryPolicy recover = v1::RECOVERY_POLICY_NEVER;
     FaultLimits fault_limits;
     // Gives it another executor; null: nobody can.
@@ -101,6 +103,9 @@ class Session {
     std::unique_ptr<SessionHoldings> holdings;
     uint64_t epoch = 1;
     bool idle = false;
+    // It had no client; else its client has kFirstKeepAlive to come back, and
+    // no other can take it up meanwhile.
+    bool detached = false;
     absl::Time opened;
   };
   Session(Options options, Left left);
@@ -130,7 +135,8 @@ class Session {
     std::optional<v1::FaultReport> fault;  // that nobody has acknowledged
     uint64_t epoch = 0;
   };
-  // FAILED_PRECONDITION: it has a client, is not detachable, or is lost.
+  // FAILED_PRECONDITION: it has a client, which may be one that the daemon's
+  // restart has cut off, is not detachable, or is lost.
   absl::StatusOr<TakenUp> TakeUp();
 
   // In constant time.
@@ -144,8 +150,8 @@ class Session {
 
   // Hands a descriptor to the executor, as its client would. Returns the token
   // that a call then names. Blocks, for up to 10 s; fails as
-  // holdfast::HandOver.
-  absl::StatusOr<std::string> HandOver(int fd) const;
+  // holdfast::SendFd.
+  absl::StatusOr<std::string> SendFd(int fd) const;
   // A place for one more Execute call, which is given back with the pointer;
   // the session must live until then. RESOURCE_EXHAUSTED: there are
   // kMaxExecuteCalls.
@@ -246,6 +252,10 @@ class Session {
   // more use.
   absl::StatusOr<uint64_t> NoteSuspended(const std::shared_ptr<Executor>& saved)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // The last KeepAlive stream has ended. False: there is another.
+  bool Detach() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Keeps for the next daemon that it has no client.
+  void KeepDetached() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // As TakeUp.
   absl::Status CheckTakeUp() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // FAILED_PRECONDITION: it is not in a state in which it can be suspended.
@@ -296,6 +306,9 @@ class Session {
       v1::SessionInfo::STATE_ACTIVE;
   // It has had a client and has none, whatever its state.
   bool detached_ ABSL_GUARDED_BY(mutex_) = false;
+  DescriptorStore::Kept kept_detached_ ABSL_GUARDED_BY(mutex_);
+  // The client that it had under the daemon before may come back until then.
+  absl::Time returning_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   // A client that has been given the token has this time for its KeepAlive.
   absl::Time taken_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 1;
@@ -329,6 +342,6 @@ class Session {
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_H_

@@ -13,7 +13,7 @@
 #include "server/journal/layout.h"
 #include "server/journal/saved_variables.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 absl::StatusOr<UniqueFd> NewJournal() {
@@ -138,6 +138,10 @@ absl::Status SessionHoldings::HoldVariables(UniqueFd memory) {
         absl::StrCat("saved variables of ", info.st_size,
                      " bytes; the limit is ", kMaxSavedVariablesBytes));
   }
+  DropVariables();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      variables_charge_,
+      ledger_.host()->Take(static_cast<uint64_t>(info.st_size)));
   kept_variables_ = kept_.Keep(Name("variables"), memory.get());
   variables_ = std::move(memory);
   return absl::OkStatus();
@@ -299,4 +303,4 @@ void SessionHoldings::Close() {
   CancelSuspension();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -25,7 +25,7 @@
 #include "server/tenants/tenant.h"
 #include "server/tenants/tenant_counts.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // The supervisor's holdings for one session, whichever executor serves it: the
 // descriptors of its device memory and of the host memory that outlives an
@@ -45,7 +45,7 @@ class SessionHoldings {
     ObjectStore& store;
     MemoryLedger& ledger;
     ExportRegistry& exports;
-    CollectionTable& collections;
+    collections::CollectionTable& collections;
     DeviceMemory& memory;
     DescriptorStore& kept;
   };
@@ -84,7 +84,9 @@ class SessionHoldings {
     DropVariables();
   }
   // The values of variables of an executor that is idle, until NoteBusy or
-  // until another one has them. INVALID_ARGUMENT: no sealed memfd.
+  // until another one has them. They are charged to host memory.
+  // INVALID_ARGUMENT: no sealed memfd. RESOURCE_EXHAUSTED: the refusal of
+  // --host-memory.
   absl::Status HoldVariables(UniqueFd memory);
 
   // For a suspension, while the executor is idle. FAILED_PRECONDITION: as
@@ -102,6 +104,7 @@ class SessionHoldings {
   void DropVariables() {
     kept_variables_ = Kept();
     variables_.Reset();
+    variables_charge_ = Charge();
   }
   // The bytes are there: lets go of the device's memory and of all that was
   // granted to the executor. REQUIRES: prepared.
@@ -174,8 +177,9 @@ class SessionHoldings {
   std::map<uint64_t, HostMemory> host_memory_;  // by handle
   std::deque<Object> objects_;                  // oldest first
   uint64_t object_bytes_ = 0;
-  UniqueFd
-      variables_;  // none: the executor has not ended in order, or has none
+  Charge variables_charge_;
+  // None: the executor has not ended in order, or has none.
+  UniqueFd variables_;
   Kept kept_variables_;
   std::unique_ptr<SuspendedMemory> suspended_memory_;
   internal::SaveMemory saved_;  // what is where in it
@@ -188,6 +192,6 @@ class SessionHoldings {
   std::set<uint64_t> released_imports_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_HOLDINGS_H_

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 constexpr char kSetBy[] = "the session's quota";
@@ -54,4 +54,4 @@ internal::AccountLimits Restrict(internal::AccountLimits limits,
   return limits;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

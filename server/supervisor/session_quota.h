@@ -6,7 +6,7 @@
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/admin.pb.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // INVALID_ARGUMENT: the quota names a limit that tenants have and sessions have
 // not.
@@ -17,6 +17,6 @@ absl::Status CheckSessionQuota(const v1::Quota& quota);
 internal::AccountLimits Restrict(internal::AccountLimits limits,
                                  const v1::Quota& quota);
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_QUOTA_H_

@@ -8,7 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // For an executor that is ready already.
@@ -79,4 +79,4 @@ absl::StatusOr<SessionRecovery::Recovered> SessionRecovery::Try(
   return recovered;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

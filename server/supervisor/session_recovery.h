@@ -16,7 +16,7 @@
 #include "server/supervisor/session_holdings.h"
 #include "server/telemetry/execution_totals.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Gives a session whose executor has died another one. Knows what executors of
 // the session are started with.
@@ -73,6 +73,6 @@ class SessionRecovery {
   const Options options_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_RECOVERY_H_

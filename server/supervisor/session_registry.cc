@@ -19,7 +19,7 @@
 #include "server/relay/shared_blocks.h"
 #include "server/rpc/unix_socket.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 constexpr size_t kTokenBytes = 16;
@@ -537,4 +537,4 @@ void SessionRegistry::Stop() {
   stopped_ = true;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -27,7 +27,7 @@
 #include "server/tenants/caller.h"
 #include "server/tenants/tenant.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // The daemon's own limits for what one session may hold; see AccountLimits. 0:
 // no limit.
@@ -223,6 +223,6 @@ class SessionRegistry {
   Sessions sessions_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_REGISTRY_H_

@@ -19,7 +19,7 @@
 #include "server/rpc/fault_status.h"
 #include "server/supervisor/session.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 absl::Status Session::CheckSuspendable() const {
   if (!lost_.ok()) return absl::FailedPreconditionError(lost_.message());
@@ -144,4 +144,4 @@ v1::SessionInfo::State Session::ShownState() const {
   return detached_ ? State::STATE_DETACHED : State::STATE_ACTIVE;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

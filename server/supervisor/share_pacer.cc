@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 using Turn = executor::DeviceTurns::Turn;
@@ -148,4 +148,4 @@ void SharePacer::Run() {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -17,7 +17,7 @@
 #include "server/telemetry/execution_totals.h"
 #include "server/tenants/tenant.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Gives executors their turns at devices that several tenants keep busy, so
 // that GPU time is shared by the tenants' weights. Tenants that share an MPS
@@ -95,6 +95,6 @@ class SharePacer {
   std::thread thread_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_SHARE_PACER_H_

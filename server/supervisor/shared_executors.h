@@ -20,7 +20,7 @@
 #include "server/supervisor/mps_servers.h"
 #include "server/tenants/concurrency.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Executors of tenants that share MPS servers. An executor becomes a client of
 // its group's server when it starts, so those that wait are kept apart by group
@@ -58,26 +58,39 @@ class SharedExecutors {
   // As ExecutorPool::SetUsable, for executors of all groups.
   void SetUsable(uint32_t device, bool usable);
 
+  // By group, over its pools, those that have ended included. A group is there
+  // from its first session until Retain names no tenant of it.
+  std::map<std::string, ExecutorPool::Statistics> statistics() const;
+
  private:
   struct Pool {
     MpsServers::Pipes pipes;  // of its executors
     std::shared_ptr<ExecutorPool> executors;
   };
 
-  // Those of other pipes, whose control daemon has ended, are replaced.
+  // Those of other pipes, whose control daemon has ended, are replaced. A new
+  // pool begins on `device`.
   std::shared_ptr<ExecutorPool> PoolOf(const Concurrency& concurrency,
-                                       const MpsServers::Pipes& pipes);
+                                       const MpsServers::Pipes& pipes,
+                                       uint32_t device);
   std::shared_ptr<ExecutorPool> MakePool(const Concurrency& concurrency,
-                                         const MpsServers::Pipes& pipes) const;
+                                         const MpsServers::Pipes& pipes,
+                                         uint32_t device) const;
+  // Keeps the sums of a pool that ends; none of its executors waits any more.
+  void AddToEnded(const std::string& group, const Pool& pool)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   MpsServers& servers_;
   const Starter start_;
   const size_t warm_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::map<Concurrency, Pool> pools_ ABSL_GUARDED_BY(mutex_);
+  // Sums of pools that have ended, by group.
+  std::map<std::string, ExecutorPool::Statistics> ended_
+      ABSL_GUARDED_BY(mutex_);
   std::set<uint32_t> unusable_ ABSL_GUARDED_BY(mutex_);  // devices
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_SHARED_EXECUTORS_H_

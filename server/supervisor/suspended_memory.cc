@@ -13,7 +13,7 @@
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // Takes the room on the disk at once, where the file system can.
@@ -73,4 +73,4 @@ SuspendedMemory::~SuspendedMemory() {
   if (!path_.empty()) unlink(path_.c_str());
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -11,7 +11,7 @@
 #include "core/base/unique_fd.h"
 #include "server/executor/account/quota.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // The bytes of a suspended session's device memory: in host memory, charged to
 // a quota, or in a file that is deleted with this object. An executor fills it
@@ -47,6 +47,6 @@ class SuspendedMemory {
   const UniqueFd fd_;  // closed before the charge is returned
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_SUSPENDED_MEMORY_H_

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
@@ -117,4 +117,4 @@ const std::string& TurnSchedule::Decide(absl::Time now,
   return holder_;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

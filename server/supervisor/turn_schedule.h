@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Shares one device between tenants by weight: start-time fair queueing over
 // GPU time. Each tenant has a virtual time, which grows by its GPU time divided
@@ -76,6 +76,6 @@ class TurnSchedule {
   bool contended_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_TURN_SCHEDULE_H_

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // Devices that are remembered; more could not be warm at once.
@@ -58,4 +58,4 @@ std::optional<WarmPlan::Step> WarmPlan::Next(
   return Step{.start = missing};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

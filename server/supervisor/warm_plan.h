@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::supervisor {
 
 // Decides on which devices executors wait for sessions. An executor has a
 // context on one device, and serves only sessions that may use that device,
@@ -15,8 +15,10 @@ namespace holdfast {
 // were asked for most recently. Not thread-safe.
 class WarmPlan {
  public:
-  // `warm`: executors to keep waiting, on all devices together.
-  explicit WarmPlan(size_t warm) : warm_(warm) {}
+  // `warm`: executors to keep waiting, on all devices together; on the device
+  // `first` until another one is asked for.
+  explicit WarmPlan(size_t warm, uint32_t first = 0)
+      : warm_(warm), demand_{first} {}
 
   using Devices = std::vector<uint32_t>;
 
@@ -44,9 +46,9 @@ class WarmPlan {
 
  private:
   const size_t warm_;
-  Devices demand_ = {0};  // most recent first, each once
+  Devices demand_;  // most recent first, each once
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 #endif  // HOLDFAST_SERVER_SUPERVISOR_WARM_PLAN_H_

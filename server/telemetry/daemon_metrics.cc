@@ -304,7 +304,7 @@ void CollectAccounts(const MetricSources& sources, MetricFamilies* families) {
 MetricFamilies DaemonMetrics::Collect() {
   MetricFamilies families;
   families.AddGauge("holdfast_build_info", "The daemon's version, in a label.")
-      .Add(1, {{"version", kVersion}});
+      .Add(1, {{"version", server::kVersion}});
   CollectDevices(&families);
   CollectSessions(&families);
   CollectMemory(&families);
@@ -521,33 +521,39 @@ void DaemonMetrics::CollectExecution(MetricFamilies* families) {
 }
 
 void DaemonMetrics::CollectExecutors(MetricFamilies* families) {
-  const ExecutorPool::Statistics pool = sources_.executors.statistics();
-  families
-      ->AddGauge("holdfast_executors_waiting",
-                 "Executors that are warm and wait for a session.")
-      .Add(Number(pool.waiting));
-  families
-      ->AddGauge("holdfast_executors_can_start",
-                 "1, or 0 while executors cannot be started.")
-      .Add(pool.failing ? 0 : 1);
-  families
-      ->AddCounter("holdfast_executors_started_total",
-                   "Executors that were started and became ready.")
-      .Add(Number(pool.started));
-  families
-      ->AddCounter("holdfast_executor_start_failures_total",
-                   "Executors that could not be started, or did not become "
-                   "ready.")
-      .Add(Number(pool.failed));
+  using Pool = supervisor::ExecutorPool::Statistics;
+  // The executors that share no MPS server have no label.
+  std::vector<std::pair<MetricFamily::Labels, Pool>> pools = {
+      {{}, sources_.executors.statistics()}};
+  for (const auto& [group, of_group] : sources_.shared_executors.statistics()) {
+    pools.push_back({{{"group", group}}, of_group});
+  }
+  const auto add = [&](MetricFamily& family, double (*get)(const Pool&)) {
+    for (const auto& [labels, pool] : pools) family.Add(get(pool), labels);
+  };
+  add(families->AddGauge("holdfast_executors_waiting",
+                         "Executors that are warm and wait for a session, by "
+                         "group of tenants that share an MPS server."),
+      [](const Pool& pool) { return Number(pool.waiting); });
+  add(families->AddGauge("holdfast_executors_can_start",
+                         "1, or 0 while executors cannot be started."),
+      [](const Pool& pool) { return pool.failing ? 0.0 : 1.0; });
+  add(families->AddCounter("holdfast_executors_started_total",
+                           "Executors that were started and became ready."),
+      [](const Pool& pool) { return Number(pool.started); });
+  add(families->AddCounter("holdfast_executor_start_failures_total",
+                           "Executors that could not be started, or did not "
+                           "become ready."),
+      [](const Pool& pool) { return Number(pool.failed); });
   families
       ->AddCounter("holdfast_executors_lost_total",
                    "Executors that died while they had a session: faults of "
                    "kernels, crashes, kills.")
       .Add(Number(sources_.totals.lost()));
-  families
-      ->AddCounter("holdfast_executors_lost_waiting_total",
-                   "Executors that died while they waited for a session.")
-      .Add(Number(pool.lost));
+  add(families->AddCounter(
+          "holdfast_executors_lost_waiting_total",
+          "Executors that died while they waited for a session."),
+      [](const Pool& pool) { return Number(pool.lost); });
 }
 
 void DaemonMetrics::CollectCompiler(MetricFamilies* families) {

@@ -13,6 +13,7 @@
 #include "server/supervisor/executor_pool.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
+#include "server/supervisor/shared_executors.h"
 #include "server/telemetry/call_metrics.h"
 #include "server/telemetry/execution_totals.h"
 #include "server/tenants/tenant_table.h"
@@ -21,13 +22,14 @@ namespace holdfast {
 
 // The parts of the supervisor that metrics and the status page tell of.
 struct MetricSources {
-  const SessionRegistry& sessions;
-  ExecutorPool& executors;
+  const supervisor::SessionRegistry& sessions;
+  supervisor::ExecutorPool& executors;
+  const supervisor::SharedExecutors& shared_executors;
   const CompilerPool& compilers;
   const CompileCache& cache;
   const DiskCache& disk_cache;
-  const MemoryLedger& ledger;
-  const DeviceMemory& memory;
+  const supervisor::MemoryLedger& ledger;
+  const supervisor::DeviceMemory& memory;
   const ExecutionTotals& totals;
   const TenantTable& tenants;
   const CallMetrics& calls;

@@ -139,6 +139,14 @@ Json Rates(const RateWindow::Since& since, const ExecutionCounts& now) {
           {"copied_bytes", std::move(copied)}};
 }
 
+size_t WaitingExecutors(const MetricSources& sources) {
+  size_t waiting = sources.executors.statistics().waiting;
+  for (const auto& [group, pool] : sources.shared_executors.statistics()) {
+    waiting += pool.waiting;
+  }
+  return waiting;
+}
+
 void AddSessions(const MetricSources& sources, bool list, Json* status) {
   Json sessions = Json::array();
   std::map<std::string, uint64_t> states;
@@ -163,7 +171,7 @@ std::string StatusReport::Json() {
   const CompileCache::Statistics cache = sources_.cache.statistics();
   const ExecutionCounts counts = sources_.totals.Sum();
   nlohmann::json status = {
-      {"version", kVersion},
+      {"version", server::kVersion},
       {"uptime_seconds", absl::ToDoubleSeconds(now - started_)},
       {"devices", Devices(sources_, totals)},
       {"host_memory",
@@ -176,7 +184,7 @@ std::string StatusReport::Json() {
         {"misses", cache.misses},
         {"entries", cache.entries},
         {"bytes", cache.bytes}}},
-      {"executors", {{"waiting", sources_.executors.statistics().waiting}}},
+      {"executors", {{"waiting", WaitingExecutors(sources_)}}},
       {"connections", sources_.connections()},
       {"refusals", sources_.calls.refused()},
   };

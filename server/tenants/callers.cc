@@ -13,7 +13,6 @@
 namespace holdfast {
 namespace {
 
-constexpr char kAuthorization[] = "authorization";
 constexpr absl::string_view kBearer = "Bearer ";
 
 // The daemon's own user and root are operators whatever the policy says, so
@@ -87,7 +86,7 @@ absl::StatusOr<Caller> Callers::Identify(
     const grpc::ServerContextBase& context) const {
   std::optional<absl::string_view> authorization;
   const auto [first, last] =
-      context.client_metadata().equal_range(kAuthorization);
+      context.client_metadata().equal_range(kAuthorizationKey.name);
   if (first != last) {
     authorization =
         absl::string_view(first->second.data(), first->second.size());

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "proto/metadata.h"
 #include "server/rpc/peer_table.h"
 #include "server/tenants/audit_log.h"
 #include "server/tenants/caller.h"
@@ -25,7 +26,8 @@ namespace holdfast {
 // the connection's identity does. Thread-safe.
 class Callers {
  public:
-  static constexpr size_t kMaxTokenBytes = 8192;
+  static constexpr size_t kMaxTokenBytes =
+      kAuthorizationKey.max_bytes - (sizeof "Bearer " - 1);
 
   // All must outlive the object.
   Callers(const PeerTable& peers, TenantTable& tenants, AuditLog& audit)

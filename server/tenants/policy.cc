@@ -59,6 +59,17 @@ int64_t IdentityMap::Find(const Identity& identity) const {
   return found.has_value() ? static_cast<int64_t>(*found) : -1;
 }
 
+std::vector<Concurrency> SharingOf(const Policy& policy) {
+  std::vector<Concurrency> sharing;
+  for (const TenantPolicy& tenant : policy.tenants) {
+    if (tenant.concurrency.shared()) sharing.push_back(tenant.concurrency);
+  }
+  for (const auto& [name, group] : policy.temporary_groups) {
+    if (group.shared()) sharing.push_back(group);
+  }
+  return sharing;
+}
+
 std::vector<Reservation> ReservationsOf(const Policy& policy) {
   std::vector<Reservation> reservations;
   for (const TenantPolicy& tenant : policy.tenants) {

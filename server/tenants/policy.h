@@ -67,6 +67,9 @@ struct Policy {
   // Quotas of device memory may be more, in sum, than there is.
   bool overcommit = true;
   std::vector<TenantPolicy> tenants;  // in the order of the file
+  // The groups that tenants made by CreateTenant may join, by name, with what
+  // such a tenant then has.
+  std::map<std::string, Concurrency> temporary_groups;
   IdentityMap tenant_of;
   IdentityMap operators;  // besides the daemon's own user and root
   // Null: no signed token is taken.
@@ -74,6 +77,10 @@ struct Policy {
 };
 
 std::vector<Reservation> ReservationsOf(const Policy& policy);
+
+// Returns how tenants may share an MPS server: those of the policy, and those
+// that CreateTenant makes.
+std::vector<Concurrency> SharingOf(const Policy& policy);
 
 // Whether CheckDevices needs the sizes of devices.
 bool NeedsDevices(const Policy& policy);

@@ -42,6 +42,13 @@ constexpr size_t kMaxKeyFileBytes = size_t{64} << 10;
 constexpr uint64_t kMaxLeewaySeconds = 300;
 constexpr absl::Duration kMaxTime = absl::Hours(24);
 
+// A table [groups.NAME].
+struct GroupPolicy {
+  Concurrency concurrency;
+  // Tenants made by CreateTenant may join it.
+  bool temporary_tenants = false;
+};
+
 // Reads one file; every error says where in it.
 class Reader {
  public:
@@ -68,6 +75,8 @@ class Reader {
   absl::StatusOr<std::string> TextOf(const toml::node& node) const;
   absl::StatusOr<uint64_t> NumberOf(const toml::node& node, uint64_t least,
                                     uint64_t most) const;
+  absl::StatusOr<uint32_t> PercentageOf(const toml::node& node) const;
+  absl::StatusOr<bool> BoolOf(const toml::node& node) const;
   absl::StatusOr<uint64_t> BytesOf(const toml::node& node) const;
   absl::StatusOr<absl::Duration> TimeOf(const toml::node& node) const;
   absl::StatusOr<uid_t> UserOf(const toml::node& node) const;
@@ -99,9 +108,9 @@ class Reader {
                               v1::Visibility* visibility) const;
   absl::StatusOr<v1::StreamPriorityClass> PriorityClassOf(
       const toml::node& node) const;
-  absl::Status ReadGroups(const toml::table& table);
+  absl::Status ReadGroups(const toml::table& table, Policy* policy);
   absl::Status ReadGroup(const toml::table& table, const std::string& name,
-                         Concurrency* group) const;
+                         GroupPolicy* group) const;
   absl::Status ReadConcurrency(const toml::table& table,
                                Concurrency* concurrency) const;
 
@@ -166,6 +175,16 @@ absl::StatusOr<uint64_t> Reader::NumberOf(const toml::node& node,
   }
   return ErrorAt(
       node, absl::StrCat("a number from ", least, " to ", most, " is wanted"));
+}
+
+absl::StatusOr<uint32_t> Reader::PercentageOf(const toml::node& node) const {
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t percent, NumberOf(node, 1, 100));
+  return static_cast<uint32_t>(percent);
+}
+
+absl::StatusOr<bool> Reader::BoolOf(const toml::node& node) const {
+  if (const auto* const word = node.as_boolean()) return word->get();
+  return ErrorAt(node, "true or false is wanted");
 }
 
 absl::StatusOr<uint64_t> Reader::BytesOf(const toml::node& node) const {
@@ -404,8 +423,10 @@ absl::StatusOr<v1::StreamPriorityClass> Reader::PriorityClassOf(
 
 absl::Status Reader::ReadGroup(const toml::table& table,
                                const std::string& name,
-                               Concurrency* group) const {
-  HOLDFAST_RETURN_IF_ERROR(CheckKeys(table, {"concurrency", "pipe-directory"}));
+                               GroupPolicy* group) const {
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckKeys(table, {"concurrency", "pipe-directory", "thread-percentage",
+                        "temporary-tenants"}));
   const toml::node* const concurrency = table.get("concurrency");
   if (concurrency == nullptr) {
     return ErrorAt(table, "a group needs 'concurrency'");
@@ -414,18 +435,25 @@ absl::Status Reader::ReadGroup(const toml::table& table,
   if (word != "shared" && word != "separate") {
     return ErrorAt(*concurrency, "\"shared\" or \"separate\" is wanted");
   }
-  if (word == "shared") group->group = name;
-  const toml::node* const pipes = table.get("pipe-directory");
-  if (pipes == nullptr) return absl::OkStatus();
-  HOLDFAST_ASSIGN_OR_RETURN(const std::string directory, TextOf(*pipes));
-  if (!absl::StartsWith(directory, "/")) {
-    return ErrorAt(*pipes, "an absolute path is wanted");
+  Concurrency settings = {.group = name};
+  if (const toml::node* const pipes = table.get("pipe-directory")) {
+    HOLDFAST_ASSIGN_OR_RETURN(settings.pipe_directory, TextOf(*pipes));
+    if (!absl::StartsWith(settings.pipe_directory, "/")) {
+      return ErrorAt(*pipes, "an absolute path is wanted");
+    }
   }
-  if (group->shared()) group->pipe_directory = directory;
+  if (const toml::node* const percentage = table.get("thread-percentage")) {
+    HOLDFAST_ASSIGN_OR_RETURN(settings.thread_percentage,
+                              PercentageOf(*percentage));
+  }
+  if (const toml::node* const temporary = table.get("temporary-tenants")) {
+    HOLDFAST_ASSIGN_OR_RETURN(group->temporary_tenants, BoolOf(*temporary));
+  }
+  if (word == "shared") group->concurrency = std::move(settings);
   return absl::OkStatus();
 }
 
-absl::Status Reader::ReadGroups(const toml::table& table) {
+absl::Status Reader::ReadGroups(const toml::table& table, Policy* policy) {
   if (table.size() > kMaxPolicyGroups) {
     return ErrorAt(table, absl::StrCat(table.size(), " groups, the limit is ",
                                        kMaxPolicyGroups));
@@ -435,7 +463,12 @@ absl::Status Reader::ReadGroups(const toml::table& table) {
     const absl::Status named = CheckTenantName(name);
     if (!named.ok()) return ErrorAt(key.source().begin, named.message());
     HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(node));
-    HOLDFAST_RETURN_IF_ERROR(ReadGroup(*of, name, &groups_[name]));
+    GroupPolicy group;
+    HOLDFAST_RETURN_IF_ERROR(ReadGroup(*of, name, &group));
+    if (group.temporary_tenants) {
+      policy->temporary_groups[name] = group.concurrency;
+    }
+    groups_[name] = std::move(group.concurrency);
   }
   return absl::OkStatus();
 }
@@ -456,11 +489,8 @@ absl::Status Reader::ReadConcurrency(const toml::table& table,
   }
   *concurrency = found->second;
   if (percentage == nullptr) return absl::OkStatus();
-  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t percent,
-                            NumberOf(*percentage, 1, 100));
-  if (concurrency->shared()) {
-    concurrency->thread_percentage = static_cast<uint32_t>(percent);
-  }
+  HOLDFAST_ASSIGN_OR_RETURN(const uint32_t percent, PercentageOf(*percentage));
+  if (concurrency->shared()) concurrency->thread_percentage = percent;
   return absl::OkStatus();
 }
 
@@ -542,9 +572,7 @@ absl::Status Reader::ReadTenants(const toml::table& table,
 
 absl::Status Reader::ReadOvercommit(const toml::node& node,
                                     Policy* policy) const {
-  const auto* const word = node.as_boolean();
-  if (word == nullptr) return ErrorAt(node, "true or false is wanted");
-  policy->overcommit = word->get();
+  HOLDFAST_ASSIGN_OR_RETURN(policy->overcommit, BoolOf(node));
   if (policy->overcommit || !policy->serves_unnamed) return absl::OkStatus();
   return ErrorAt(node,
                  "there is overcommit where unnamed = \"serve\": those have no "
@@ -579,7 +607,7 @@ absl::StatusOr<Policy> Reader::Read(const toml::table& root) {
   }
   if (const toml::node* const groups = root.get("groups")) {
     HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*groups));
-    HOLDFAST_RETURN_IF_ERROR(ReadGroups(*of));
+    HOLDFAST_RETURN_IF_ERROR(ReadGroups(*of, &policy));
   }
   if (const toml::node* const tenants = root.get("tenants")) {
     HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*tenants));

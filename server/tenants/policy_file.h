@@ -17,6 +17,11 @@
 //   leeway = 30                      # seconds
 //   groups-claim = "groups"
 //
+//   [groups.inference]               # tenants that share an MPS server
+//   concurrency = "shared"           # or "separate"
+//   temporary-tenants = true         # CreateTenant's may join it
+//   thread-percentage = 50           # of those that have none of their own
+//
 //   [tenants.team-a]
 //   groups = ["team-a"]              # users and certificates, too
 //   subjects = ["ci@example"]        # of signed tokens

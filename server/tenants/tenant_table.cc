@@ -107,6 +107,16 @@ absl::Status TenantTable::CheckFree(
   return absl::OkStatus();
 }
 
+absl::Status TenantTable::CheckGroup(const std::string& name) const {
+  if (name.empty() || policy_.temporary_groups.contains(name)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("the policy has no group '",
+                   absl::CEscape(name.substr(0, kMaxTenantName)),
+                   "' with temporary-tenants = true"));
+}
+
 absl::Status TenantTable::CheckOvercommit(const std::string& name,
                                           const std::vector<uint32_t>& devices,
                                           uint64_t quota_bytes) const {
@@ -161,8 +171,30 @@ absl::StatusOr<std::string> TenantTable::Create(
   // A later tenant of the same name is another one.
   record.set_code_owner(absl::StrCat(
       "tenant ", name, " ", absl::ToUnixNanos(absl::Now()), ".", ++made_));
+  HOLDFAST_RETURN_IF_ERROR(CheckGroup(request.shared_group()));
   HOLDFAST_RETURN_IF_ERROR(Add(record));
   return token;
+}
+
+Tenant::Options TenantTable::OptionsOf(
+    const internal::TenantRecord& record) const {
+  const v1::CreateTenantRequest& request = record.request();
+  Tenant::Options options = {
+      .name = request.name(),
+      .kind = Tenant::Kind::kTemporary,
+      .code_owner = record.code_owner(),
+      .quota = request.quota(),
+      .reserved_device_bytes = request.reserved_device_bytes(),
+      .weight = std::max(request.weight(), uint32_t{1}),
+      .devices = {request.devices().begin(), request.devices().end()},
+      .stream_priorities = request.stream_priorities(),
+      .group = others_,
+      .compile_group = other_compiling_};
+  const auto group = policy_.temporary_groups.find(request.shared_group());
+  if (group != policy_.temporary_groups.end()) {
+    options.concurrency = group->second;
+  }
+  return options;
 }
 
 absl::Status TenantTable::Add(const internal::TenantRecord& record) {
@@ -173,17 +205,7 @@ absl::Status TenantTable::Add(const internal::TenantRecord& record) {
       name, {request.devices().begin(), request.devices().end()},
       request.quota().device_bytes()));
   HOLDFAST_RETURN_IF_ERROR(Reserve(request));
-  const auto tenant = std::make_shared<Tenant>(Tenant::Options{
-      .name = name,
-      .kind = Tenant::Kind::kTemporary,
-      .code_owner = record.code_owner(),
-      .quota = request.quota(),
-      .reserved_device_bytes = request.reserved_device_bytes(),
-      .weight = std::max(request.weight(), uint32_t{1}),
-      .devices = {request.devices().begin(), request.devices().end()},
-      .stream_priorities = request.stream_priorities(),
-      .group = others_,
-      .compile_group = other_compiling_});
+  const auto tenant = std::make_shared<Tenant>(OptionsOf(record));
   Temporary& entry = temporary_[name];
   entry.tenant = tenant;
   entry.token_hash = record.token_hash();
@@ -273,6 +295,9 @@ absl::Status TenantTable::Apply(const Policy& policy) {
   for (const auto& tenant : named_) own_[tenant->name()] = tenant;
   named_ = std::move(named);
   policy_ = policy;
+  for (const auto& [name, entry] : temporary_) {
+    entry.tenant->Update(OptionsOf(entry.record));
+  }
   ForgetUnused();
   return absl::OkStatus();
 }

@@ -47,7 +47,8 @@ class TenantTable {
       : shares_(std::move(shares)) {}
 
   // Replaces the policy: tenants keep what they hold, with their new quotas;
-  // one that is gone lives on as long as its sessions. ALREADY_EXISTS: a
+  // one that is gone lives on as long as its sessions. A temporary tenant whose
+  // group does not take it any more is in none from then on. ALREADY_EXISTS: a
   // temporary tenant has a name of the policy; INVALID_ARGUMENT: reservations
   // or quotas do not fit the devices. Nothing changes then.
   absl::Status Apply(const Policy& policy);
@@ -62,14 +63,16 @@ class TenantTable {
   // random bits in hexadecimal digits. INVALID_ARGUMENT: a bad name or
   // lifetime, or a device twice; ALREADY_EXISTS: the name or the user is taken;
   // RESOURCE_EXHAUSTED: too many, or the devices' memory does not suffice for
-  // its reservation, or for its quota without overcommit; UNAVAILABLE: the
-  // devices are not known yet.
+  // its reservation, or for its quota without overcommit; FAILED_PRECONDITION:
+  // the policy has no such group for it; UNAVAILABLE: the devices are not known
+  // yet.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
 
   // From now on temporary tenants are kept for the next daemon; before the
   // first one. The store outlives the table.
   void KeepIn(DescriptorStore* store) { store_ = store; }
-  // Takes over one that an earlier daemon has left; errors as those of Create.
+  // Takes over one that an earlier daemon has left; errors as those of Create,
+  // but a group that the policy does not have for it leaves it in none.
   absl::Status Adopt(const internal::TenantRecord& record);
   // Returns the tenant of this name, for a session or collection of an earlier
   // daemon: a temporary one, the policy's or one that is its own, to whom
@@ -134,6 +137,9 @@ class TenantTable {
     DescriptorStore::Kept kept;
   };
   void Keep(Temporary& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The temporary tenant that a record describes, beneath the policy of now.
+  Tenant::Options OptionsOf(const internal::TenantRecord& record) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Makes the tenant that a record describes, and keeps that.
   absl::Status Add(const internal::TenantRecord& record)
@@ -149,6 +155,9 @@ class TenantTable {
   std::shared_ptr<Tenant> Renew(const TenantPolicy& policy)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckFree(const v1::CreateTenantRequest& request) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether temporary tenants may join the group; "" is none.
+  absl::Status CheckGroup(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether a tenant may have this quota, if there is no overcommit.

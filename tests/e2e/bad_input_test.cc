@@ -18,6 +18,7 @@
 #include "core/base/handle.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "holdfast/v1/commands.grpc.pb.h"
+#include "proto/metadata.h"
 #include "tests/e2e/daemon_process.h"
 
 namespace holdfast::e2e {
@@ -180,7 +181,7 @@ class RawCommandsTest : public BadInputTest {
   }
 
   void AddToken(grpc::ClientContext* context) {
-    context->AddMetadata("holdfast-session-token",
+    context->AddMetadata(kSessionTokenKey.name,
                          absl::BytesToHexString(opened_.token()));
   }
 
@@ -289,7 +290,7 @@ TEST_F(RawCommandsTest, CallsWithoutATokenAreRefused) {
                 .error_code(),
             grpc::StatusCode::UNAUTHENTICATED);
   grpc::ClientContext forged;
-  forged.AddMetadata("holdfast-session-token", std::string(32, 'a'));
+  forged.AddMetadata(kSessionTokenKey.name, std::string(32, 'a'));
   EXPECT_EQ(v1::CommandService::NewStub(raw_->channel())
                 ->Run(&forged, {}, &results)
                 .error_code(),

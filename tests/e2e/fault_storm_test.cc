@@ -152,8 +152,10 @@ struct Holdings {
   size_t processes = 0;
   size_t files = 0;  // in its directories
   size_t resident_mib = 0;
+  uint64_t device_bytes = 0;  // of all sessions
+  uint64_t host_bytes = 0;
 
-  static Holdings Of(const DaemonProcess& daemon) {
+  static Holdings Of(const DaemonProcess& daemon, Daemon& connection) {
     size_t files = 0;
     std::filesystem::recursive_directory_iterator entry(daemon.directory());
     for (; entry != std::filesystem::recursive_directory_iterator(); ++entry) {
@@ -163,17 +165,28 @@ struct Holdings {
       }
       ++files;
     }
+    const v1::MemoryTotals totals = connection.ListSessions()->totals();
     return {Entries(absl::StrCat("/proc/", daemon.pid(), "/fd")),
-            Descendants(daemon.pid()), files, ResidentMib(daemon.pid())};
+            Descendants(daemon.pid()),
+            files,
+            ResidentMib(daemon.pid()),
+            totals.devices(0).reserved_bytes().used(),
+            totals.host_bytes().used()};
+  }
+  static void PrintHead() {
+    std::printf("%-8s%14s%12s%12s%11s%7s%9s\n", "", "device bytes",
+                "host bytes", "descriptors", "processes", "files", "RSS MiB");
   }
   void Print(const char* when) const {
-    std::printf("%-7s %5zu descriptors %4zu processes %4zu files %5zu MiB\n",
-                when, descriptors, processes, files, resident_mib);
+    std::printf("%-8s%14lu%12lu%12zu%11zu%7zu%9zu\n", when,
+                static_cast<unsigned long>(device_bytes),
+                static_cast<unsigned long>(host_bytes), descriptors, processes,
+                files, resident_mib);
   }
 };
 
 TEST(FaultStormTest, AllGoOnAndNothingIsLeftBehind) {
-  const uint32_t faults = Setting("HOLDFAST_STORM_FAULTS", 48);
+  const uint32_t faults = Setting("HOLDFAST_STORM_FAULTS", 300);
   const uint32_t seed = Setting("HOLDFAST_STORM_SEED", 22);
   DaemonProcess daemon(
       {"--max-faults=0", "--max-sessions=32", "--max-sessions-per-client=32"});
@@ -181,21 +194,26 @@ TEST(FaultStormTest, AllGoOnAndNothingIsLeftBehind) {
   const auto connection = Daemon::Connect(address).value();
   const auto code = Program(kSource).Compile(*connection).value();
   { Sufferer warm(address, code.object); }
-  const Holdings before = Holdings::Of(daemon);
-  before.Print("before");
+  const Holdings before = Holdings::Of(daemon, *connection);
 
+  std::atomic<int> checks = 0;
   {
     std::atomic<bool> done = false;
     Sufferer neighbour(address, code.object);
     std::thread healthy([&] {
-      while (!done) neighbour.Work();
+      while (!done) {
+        neighbour.Work();
+        ++checks;
+      }
     });
     std::vector<std::thread> threads;
     for (uint32_t i = 0; i < kSessions; ++i) {
       threads.emplace_back([&, i] {
         std::mt19937 random(seed + i);
         Sufferer session(address, code.object);
-        for (uint32_t n = 0; n < faults / kSessions; ++n) {
+        // Together as many as were asked for.
+        const uint32_t own = faults / kSessions + (i < faults % kSessions);
+        for (uint32_t n = 0; n < own; ++n) {
           session.Suffer(random);
           session.Work();
           if (::testing::Test::HasFailure()) return;
@@ -208,13 +226,10 @@ TEST(FaultStormTest, AllGoOnAndNothingIsLeftBehind) {
   }
 
   EXPECT_EQ(connection->Sessions()->size(), 0u);
-  const auto list = connection->ListSessions();
-  EXPECT_EQ(list->totals().devices(0).reserved_bytes().used(), 0u);
-  EXPECT_EQ(list->totals().host_bytes().used(), 0u);
   // The pool may be about to start an executor, which takes a few.
   Holdings after;
   for (int i = 0; i < 200; ++i) {
-    after = Holdings::Of(daemon);
+    after = Holdings::Of(daemon, *connection);
     if (after.descriptors <= before.descriptors + 4 &&
         after.processes <= before.processes + 1 &&
         after.files <= before.files) {
@@ -222,7 +237,14 @@ TEST(FaultStormTest, AllGoOnAndNothingIsLeftBehind) {
     }
     usleep(50'000);
   }
+  std::printf("%u faults in %d sessions, a neighbour checked %d times\n",
+              faults, kSessions, checks.load());
+  Holdings::PrintHead();
+  before.Print("before");
   after.Print("after");
+  EXPECT_GT(checks, 0);
+  EXPECT_EQ(after.device_bytes, 0u);
+  EXPECT_EQ(after.host_bytes, 0u);
   EXPECT_LE(after.descriptors, before.descriptors + 4);
   EXPECT_LE(after.processes, before.processes + 1);
   EXPECT_LE(after.files, before.files);

@@ -86,6 +86,9 @@ TEST_F(TenantsTest, AJobMayHaveMemoryReservedAndItsCompilationBounded) {
   EXPECT_TRUE(absl::StrContains(more.err, "reserved for other")) << more.err;
   EXPECT_NE(
       Holdfast({"tenants", "create", "x", "--compile-time=soon"}).exit_code, 0);
+  const Outcome group = Holdfast({"tenants", "create", "x", "--group=mine"});
+  EXPECT_EQ(group.exit_code, 1);
+  EXPECT_TRUE(absl::StrContains(group.err, "no group 'mine'")) << group.err;
 }
 
 TEST_F(TenantsTest, ATokenMayComeFromAFileAndABadOneIsAClearError) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 std::optional<Config> Parse(std::vector<std::string> flags,
@@ -137,4 +137,4 @@ TEST_F(ConfigFileTest, UnknownKeyAndMissingFileAreRefused) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::server

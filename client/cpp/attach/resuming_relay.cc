@@ -15,6 +15,7 @@
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
+#include "proto/metadata.h"
 
 namespace holdfast {
 namespace {
@@ -72,8 +73,8 @@ class ResumingRelay::Call {
  public:
   Call(std::shared_ptr<grpc::Channel> channel, const std::string& token,
        uint64_t results_read) {
-    context_.AddMetadata("holdfast-session-token", token);
-    context_.AddMetadata("holdfast-results-read", absl::StrCat(results_read));
+    context_.AddMetadata(kSessionTokenKey.name, token);
+    context_.AddMetadata(kResultsReadKey.name, absl::StrCat(results_read));
     call_.emplace(std::move(channel), "/holdfast.v1.CommandService/Execute",
                   context_);
   }
@@ -281,7 +282,7 @@ grpc::Status ResumingRelay::TryReattach(
   }
   *channel = *std::move(connected);
   grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token", options_.session_token);
+  context.AddMetadata(kSessionTokenKey.name, options_.session_token);
   context.set_deadline(absl::ToChronoTime(absl::Now() + kAttachTimeout));
   v1::AttachSessionRequest request;
   request.set_results_read_through(results_read_);

@@ -11,7 +11,7 @@
 
 namespace holdfast {
 
-// A transfer and how often it was tried, as metadata "holdfast-transfer": the
+// A transfer and how often it was tried, as metadata (kTransferKey): the
 // executor ends the calls of earlier tries before it begins with a later one,
 // so that none of their bytes arrives behind the transfer's end.
 struct TransferTry {

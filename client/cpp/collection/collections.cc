@@ -7,6 +7,7 @@
 #include "client/cpp/collection/next_daemon.h"
 #include "core/base/status_macros.h"
 #include "grpcpp/channel.h"
+#include "proto/metadata.h"
 
 namespace holdfast {
 namespace {
@@ -84,7 +85,7 @@ WriteClaim::~WriteClaim() {
 
 absl::Status WriteClaim::Ask() {
   context_ = std::make_unique<grpc::ClientContext>();
-  context_->AddMetadata("holdfast-session-token", token_);
+  context_->AddMetadata(kSessionTokenKey.name, token_);
   v1::ClaimCollectionRequest request;
   request.set_name(name_);
   reader_ = stub_->ClaimCollection(context_.get(), request);

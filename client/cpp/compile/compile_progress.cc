@@ -4,12 +4,12 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/connection/daemon_stubs.h"
 #include "core/base/status_macros.h"
-#include "proto/transport.h"
+#include "proto/metadata.h"
 
 namespace holdfast {
 
 void AskForWholeLog(grpc::ClientContext* context) {
-  context->AddMetadata(kTrailerBytesKey, absl::StrCat(kMaxTrailerBytes));
+  context->AddMetadata(kTrailerBytesKey.name, absl::StrCat(kMaxTrailerBytes));
 }
 
 absl::StatusOr<v1::CompileProgress> AwaitDone(

@@ -7,11 +7,10 @@
 #include "client/cpp/connection/rpc_status.h"
 #include "core/base/sha256.h"
 #include "core/base/status_macros.h"
+#include "proto/protocol_limits.h"
 
 namespace holdfast {
 namespace {
-
-constexpr size_t kChunk = 1 << 20;  // the protocol's limit
 
 absl::StatusOr<bool> IsStored(Daemon& daemon, const std::string& sha256) {
   grpc::ClientContext context;
@@ -51,7 +50,7 @@ absl::StatusOr<ObjectCode> ObjectCode::Put(
   auto writer = daemon.stubs().objects.PutObject(&context, &response);
   bool open = writer->Write(request);
   while (open && !bytes.empty()) {
-    const absl::string_view part = bytes.substr(0, kChunk);
+    const absl::string_view part = bytes.substr(0, kMaxChunkBytes);
     request.set_data(part.data(), part.size());
     bytes.remove_prefix(part.size());
     open = writer->Write(request);

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "proto/metadata.h"
 
 namespace holdfast {
 namespace {
@@ -37,7 +38,8 @@ class TokenSender final : public grpc::experimental::Interceptor {
       grpc::experimental::InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(
             InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
-      methods->GetSendInitialMetadata()->emplace("authorization", value_);
+      methods->GetSendInitialMetadata()->emplace(kAuthorizationKey.name,
+                                                 value_);
     }
     methods->Proceed();
   }

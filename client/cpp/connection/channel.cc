@@ -15,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/connection/bearer_token.h"
-#include "core/base/freed_memory.h"
+#include "core/base/malloc_tuning.h"
 #include "core/base/status_macros.h"
 #include "grpc/grpc.h"
 #include "grpcpp/create_channel.h"

@@ -11,6 +11,7 @@
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/sessions.pb.h"
+#include "proto/metadata.h"
 
 namespace holdfast {
 namespace {
@@ -80,7 +81,7 @@ bool KeepAlive::Pause(absl::Duration pause) {
 absl::Status KeepAlive::Hold() {
   HOLDFAST_ASSIGN_OR_RETURN(const auto channel, connect_());
   grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token", token_);
+  context.AddMetadata(kSessionTokenKey.name, token_);
   {
     absl::MutexLock lock(&mutex_);
     if (closing_) return absl::OkStatus();

@@ -175,7 +175,7 @@ void PolledCall<Request, Response>::OnRead(bool ok) {
 template <typename Request, typename Response>
 void PolledCall<Request, Response>::Await(absl::Duration limit) {
   const auto ready = [this] { return has_message_ || ended_; };
-  if (NapUntil(ready)) return;
+  if (SpinThenSleep(ready)) return;
   absl::MutexLock lock(&mutex_);
   mutex_.AwaitWithTimeout(absl::Condition(&ready), limit);
 }

@@ -11,6 +11,7 @@
 #include "core/base/error_detail.h"
 #include "core/base/fault_epoch.h"
 #include "holdfast/v1/commands.grpc.pb.h"
+#include "proto/metadata.h"
 
 namespace holdfast {
 namespace {
@@ -36,7 +37,7 @@ bool TellsWhy(const absl::Status& status) {
 grpc::Status Ask(const Daemon& daemon, const std::string& token,
                  absl::Time deadline) {
   grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token", token);
+  context.AddMetadata(kSessionTokenKey.name, token);
   context.set_deadline(absl::ToChronoTime(deadline));
   v1::CommandBatch nothing;
   nothing.set_first_sequence(1);
@@ -88,7 +89,7 @@ absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
   const absl::Time deadline = absl::Now() + kRecoveryTime;
   while (true) {
     grpc::ClientContext context;
-    context.AddMetadata("holdfast-session-token", token);
+    context.AddMetadata(kSessionTokenKey.name, token);
     context.set_deadline(absl::ToChronoTime(deadline));
     v1::AcknowledgeFaultRequest request;
     request.set_epoch(epoch);

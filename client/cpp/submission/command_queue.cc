@@ -32,9 +32,9 @@ constexpr size_t kMaxEnds = 4096;
 }  // namespace
 
 absl::StatusOr<v1::Result> PendingResult::Wait() const {
-  NapUntil(
+  SpinThenSleep(
       [this] {
-        state_->queue->ReadWhatHasCome();
+        state_->queue->PollResults();
         return state_->done.HasBeenNotified();
       },
       kEagerTime);
@@ -59,7 +59,7 @@ CommandQueue::CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
 CommandQueue::~CommandQueue() { Close(); }
 
 void CommandQueue::Close() {
-  Lose(absl::CancelledError("the session was closed"));
+  Fail(absl::CancelledError("the session was closed"));
   stream_.load()->Cancel();
   {
     absl::MutexLock lock(&mutex_);
@@ -198,9 +198,9 @@ absl::StatusOr<v1::Result> CommandQueue::Call(Encode encode) {
   HOLDFAST_ASSIGN_OR_RETURN(PendingResult result, SubmitForResult(encode));
   Flush();
   const absl::Notification& done = result.state_->done;
-  NapUntil(
+  SpinThenSleep(
       [&] {
-        ReadWhatHasCome();
+        PollResults();
         return done.HasBeenNotified();
       },
       kEagerTime);
@@ -319,10 +319,10 @@ void CommandQueue::FlushLate() {
   mutex_.Unlock();
 }
 
-ExecuteStream::Got CommandQueue::ReadBatch() {
+ExecuteStream::ReadResult CommandQueue::ReadBatch() {
   v1::ResultBatch batch;
-  const ExecuteStream::Got got = stream_.load()->Read(&batch);
-  if (got != ExecuteStream::Got::kBatch) return got;
+  const ExecuteStream::ReadResult got = stream_.load()->Read(&batch);
+  if (got != ExecuteStream::ReadResult::kBatch) return got;
   if (options_.take_times) [[unlikely]]
     TakeOwnTimes();
   for (v1::Result& result : *batch.mutable_results()) {
@@ -338,7 +338,7 @@ void CommandQueue::TakeOwnTimes() {
   options_.take_times(times);
 }
 
-void CommandQueue::ReadWhatHasCome() {
+void CommandQueue::PollResults() {
   const auto has_results = [this] { return stream_.load()->HasResults(); };
   if (!has_results() || !read_mutex_.TryLock()) return;
   // Another thread may have read it meanwhile. The call's end is for the reader
@@ -349,8 +349,8 @@ void CommandQueue::ReadWhatHasCome() {
 
 absl::Status CommandQueue::ReadToEnd() {
   const std::shared_ptr<ExecuteStream> stream = stream_.load();
-  for (auto got = ExecuteStream::Got::kNothing;
-       got != ExecuteStream::Got::kEnd;) {
+  for (auto got = ExecuteStream::ReadResult::kWouldBlock;
+       got != ExecuteStream::ReadResult::kEnd;) {
     stream->Await();
     absl::MutexLock lock(&read_mutex_);
     got = ReadBatch();
@@ -366,14 +366,14 @@ void CommandQueue::ReadResults() {
       if (!lost_.ok()) return;
     }
     if (!options_.recover) {
-      return Lose(absl::UnavailableError(status.message()));
+      return Fail(absl::UnavailableError(status.message()));
     }
     const absl::Status asked =
         options_.ask ? options_.ask(status) : absl::OkStatus();
     if (!asked.ok() && !AwaitConsent(asked)) return;
     absl::StatusOr<Recovery> recovery =
         options_.recover(status, [this] { return AwaitWork(); });
-    if (!recovery.ok()) return Lose(recovery.status());
+    if (!recovery.ok()) return Fail(recovery.status());
     if (recovery->suspended && IsWhole(*recovery)) {
       GoOnSuspended(*std::move(recovery));
     } else {
@@ -599,7 +599,7 @@ void CommandQueue::Deliver(v1::Result result) {
     return;
   }
   // Not of a command: the executor reads no more.
-  if (result.sequence() == 0 && !error.ok()) return Lose(error);
+  if (result.sequence() == 0 && !error.ok()) return Fail(error);
   std::shared_ptr<PendingResult::State> waiter;
   {
     absl::MutexLock lock(&mutex_);
@@ -643,7 +643,7 @@ void CommandQueue::Forget(uint64_t sequence) {
   failures_.Unwatch(sequence);
 }
 
-void CommandQueue::Lose(const absl::Status& reason) {
+void CommandQueue::Fail(const absl::Status& reason) {
   decltype(pending_) pending;
   {
     absl::MutexLock lock(&mutex_);

@@ -171,7 +171,7 @@ class CommandQueue {
 
   // Fails everything that waits or comes from now on with `reason`. The first
   // reason stays.
-  void Lose(const absl::Status& reason);
+  void Fail(const absl::Status& reason);
 
   // Ends the stream; what has not been sent is dropped, and everything that
   // waits or comes from now on is CANCELLED.
@@ -225,9 +225,10 @@ class CommandQueue {
   absl::Status TakeFault() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteTold(const absl::Status& status);
   // Reads and delivers one batch of results.
-  ExecuteStream::Got ReadBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
+  ExecuteStream::ReadResult ReadBatch()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
   // The same, if results have come and nobody is reading; does not wait.
-  void ReadWhatHasCome();
+  void PollResults();
   void Deliver(v1::Result result);
   // Keeps what a fence tells of another client's commands: it tells it once.
   void NoteEarlierFailure(const v1::FenceResult& fence)

@@ -6,13 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/cpp/connection/rpc_status.h"
+#include "proto/metadata.h"
 
 namespace holdfast {
 namespace {
 
 constexpr char kExecuteMethod[] = "/holdfast.v1.CommandService/Execute";
-constexpr char kRings[] = "holdfast-rings";
-constexpr char kStepTimes[] = "holdfast-step-times";
 
 // Messages and the end of the call wake the thread that waits; it also looks by
 // itself, in case that they do not.
@@ -36,15 +35,15 @@ ExecuteStream::ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
     rings_ = std::move(options.rings);
     return;
   }
-  context_.AddMetadata("holdfast-session-token", options.session_token);
+  context_.AddMetadata(kSessionTokenKey.name, options.session_token);
   if (options.rings != nullptr) {
-    context_.AddMetadata(kRings, options.ring_token);
+    context_.AddMetadata(kRingsKey.name, options.ring_token);
   }
-  if (options.step_times) context_.AddMetadata(kStepTimes, "1");
+  if (options.step_times) context_.AddMetadata(kStepTimesKey.name, "1");
   call_ = std::make_unique<Call>(std::move(channel), kExecuteMethod, context_);
   if (options.rings == nullptr) return;
   call_->AwaitInitialMetadata();
-  if (context_.GetServerInitialMetadata().count(kRings) == 0) return;
+  if (context_.GetServerInitialMetadata().count(kRingsKey.name) == 0) return;
   rings_ = std::move(options.rings);
   end_ = std::thread([this] { AwaitEnd(); });
 }
@@ -84,47 +83,48 @@ void ExecuteStream::Await() {
   }
 }
 
-ExecuteStream::Got ExecuteStream::Read(v1::ResultBatch* results) {
+ExecuteStream::ReadResult ExecuteStream::Read(v1::ResultBatch* results) {
   if (has_rings()) return ReadRing(results);
   switch (call_->Take(results)) {
     case Call::Taken::kMessage:
-      return Got::kBatch;
+      return ReadResult::kBatch;
     case Call::Taken::kNothing:
-      return Got::kNothing;
+      return ReadResult::kWouldBlock;
     case Call::Taken::kEnd:
-      return Got::kEnd;
+      return ReadResult::kEnd;
   }
-  return Got::kEnd;
+  return ReadResult::kEnd;
 }
 
-ExecuteStream::Got ExecuteStream::ReadRing(v1::ResultBatch* results) {
+ExecuteStream::ReadResult ExecuteStream::ReadRing(v1::ResultBatch* results) {
   // Messages that came before the end are read before it.
   const bool ended = rings_->reader().closed();
   const auto message = rings_->reader().Read();
   if (message.ok() && !message->has_value()) {
-    return ended ? Got::kEnd : Got::kNothing;
+    return ended ? ReadResult::kEnd : ReadResult::kWouldBlock;
   }
   absl::Status status = message.status();
   if (message.ok() && (*message)->empty() && call_ != nullptr) {
     call_->WritesDone();  // As the executor asks, to tell its status.
     results->Clear();
-    return Got::kBatch;
+    return ReadResult::kBatch;
   }
   if (message.ok()) {
     const int size = static_cast<int>((*message)->size());
     if (results->ParseFromArray((*message)->data(), size)) {
-      if (call_ != nullptr || !IsEndOfRelay(*results)) return Got::kBatch;
+      if (call_ != nullptr || !IsEndOfRelay(*results))
+        return ReadResult::kBatch;
       status = ToStatus(results->results(0).error());
       broken_.Update(status);
       Cancel();
-      return Got::kEnd;
+      return ReadResult::kEnd;
     }
     status = absl::DataLossError(
         absl::StrCat("the executor sent ", size, " bytes that are no results"));
   }
   broken_.Update(status);
   Cancel();
-  return Got::kEnd;
+  return ReadResult::kEnd;
 }
 
 void ExecuteStream::Cancel() {

@@ -36,7 +36,7 @@ class ExecuteStream {
     // Asks the processes on the way for v1::StepTimes.
     bool step_times = false;
   };
-  enum class Got { kBatch, kNothing, kEnd };
+  enum class ReadResult { kBatch, kWouldBlock, kEnd };
 
   // `channel` leads to the executor, or to a daemon that forwards to it. With
   // rings, waits until the executor has answered the offer.
@@ -64,9 +64,9 @@ class ExecuteStream {
   // Waits until something has come or the call has ended, for some seconds at
   // most. One thread at a time, and while others read.
   void Await();
-  // Does not wait; kNothing: no batch is there as a whole. One thread at a
+  // Does not wait; kWouldBlock: no batch is there as a whole. One thread at a
   // time.
-  Got Read(v1::ResultBatch* results);
+  ReadResult Read(v1::ResultBatch* results);
 
   // Ends the call. Any thread.
   void Cancel();
@@ -78,7 +78,7 @@ class ExecuteStream {
 
   // Waits for the end of a call whose messages take the rings.
   void AwaitEnd();
-  Got ReadRing(v1::ResultBatch* results);
+  ReadResult ReadRing(v1::ResultBatch* results);
 
   grpc::ClientContext context_;
   std::unique_ptr<RingPair> rings_;

@@ -17,6 +17,7 @@
 #include "core/base/populate.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
+#include "proto/metadata.h"
 
 namespace holdfast {
 namespace {
@@ -115,14 +116,14 @@ absl::Status Arena::TryRegister(int fd) {
   HOLDFAST_RETURN_IF_ERROR(AwaitRelease(*session_, handle_));
   session_->queue.AwaitServing();
   v1::RegisterArenaRequest request;
-  auto token = HandOver(session_->descriptor_path,
-                        absl::HexStringToBytes(session_->token), fd);
+  auto token = SendFd(session_->descriptor_path,
+                      absl::HexStringToBytes(session_->token), fd);
   if (!token.ok()) return session_->queue.Explain(token.status(), faults);
   request.set_descriptor_token(*std::move(token));
   request.set_arena(handle_);
   request.set_size(size());
   grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token", session_->token);
+  context.AddMetadata(kSessionTokenKey.name, session_->token);
   v1::RegisterArenaResponse response;
   return session_->queue.Explain(ToStatus(session_->transfers->RegisterArena(
                                      &context, request, &response)),

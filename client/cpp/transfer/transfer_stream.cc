@@ -19,6 +19,7 @@
 #include "grpcpp/support/sync_stream.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "proto/chunk.h"
+#include "proto/metadata.h"
 
 namespace holdfast {
 namespace {
@@ -61,9 +62,9 @@ class CallGroup {
 class Call {
  public:
   Call(const TransferRoute& route, CallGroup& group) : group_(group) {
-    context_.AddMetadata("holdfast-session-token", route.token);
+    context_.AddMetadata(kSessionTokenKey.name, route.token);
     if (!route.which_try.empty()) {
-      context_.AddMetadata("holdfast-transfer", route.which_try);
+      context_.AddMetadata(kTransferKey.name, route.which_try);
     }
     group_.Add(&context_);
   }

@@ -25,6 +25,8 @@ void Mark(const Operand& operand, std::vector<bool>* functions) {
 
 // The call graph of the functions that the kernel reaches: a module may have
 // hundreds of others. Node `count` is the kernel.
+// A call through a register may go to every function whose address is taken
+// anywhere, and is an edge to each.
 class Graph {
  public:
   Graph(const ptx::Module& module, const Function& kernel)
@@ -46,20 +48,22 @@ class Graph {
     }
   }
 
-  std::vector<bool> Far() {
+  // A function is outlined if it is in a cycle, or if a register may hold its
+  // address. It is enough to look at those that the kernel reaches.
+  std::vector<bool> Outlined() {
     const size_t count = module_.functions.size();
     std::vector<bool> reached(count + 1, false);
     std::vector<int> order = Visit(static_cast<int>(count), calls_, &reached);
     bool indirect = false;
     for (const int node : order) indirect = indirect || indirect_[node];
-    std::vector<bool> far(count, false);
+    std::vector<bool> outlined(count, false);
     for (const int node : order) {
       if (node == static_cast<int>(count)) continue;
-      far[node] = Defined(node) &&
-                  ((indirect && addressed_[node]) || Has(calls_[node], node));
+      outlined[node] = Defined(node) && ((indirect && addressed_[node]) ||
+                                         Has(calls_[node], node));
     }
-    MarkCycles(order, &far);
-    return far;
+    MarkCycles(order, &outlined);
+    return outlined;
   }
 
  private:
@@ -115,7 +119,8 @@ class Graph {
   }
 
   // Kosaraju: in reverse order, what leads to a node is in a cycle with it.
-  void MarkCycles(const std::vector<int>& order, std::vector<bool>* far) const {
+  void MarkCycles(const std::vector<int>& order,
+                  std::vector<bool>* outlined) const {
     std::vector<std::vector<int>> callers(calls_.size());
     for (const int node : order) {
       for (const int callee : calls_[node]) callers[callee].push_back(node);
@@ -125,7 +130,7 @@ class Graph {
       if (done[order[i]]) continue;
       const std::vector<int> together = Visit(order[i], callers, &done);
       if (together.size() < 2) continue;
-      for (const int node : together) (*far)[node] = Defined(node);
+      for (const int node : together) (*outlined)[node] = Defined(node);
     }
   }
 
@@ -137,6 +142,8 @@ class Graph {
 
 }  // namespace
 
+// By index: named by an initialiser of a variable, or by an operand other than
+// the target of a call.
 std::vector<bool> AddressedFunctions(const ptx::Module& module) {
   std::vector<bool> addressed(module.functions.size(), false);
   for (const ptx::Variable& variable : module.variables) {
@@ -158,7 +165,7 @@ std::vector<bool> AddressedFunctions(const ptx::Module& module) {
 
 std::vector<bool> OutlinedFunctions(const ptx::Module& module,
                                     const Function& kernel) {
-  return Graph(module, kernel).Far();
+  return Graph(module, kernel).Outlined();
 }
 
 }  // namespace holdfast::software::analysis

@@ -74,6 +74,9 @@ std::vector<int> Predecessors(const Kernel& kernel, size_t k) {
 }
 
 // Loops are the strongly connected parts of the graph (Kosaraju).
+// In reverse postorder, a block reaches backward just its own part, and parts
+// that are done already. Without edges out of barriers, a loop that always
+// comes to one is none.
 std::vector<int> Loops(const Kernel& kernel, bool past_barriers) {
   const int count = static_cast<int>(kernel.blocks.size());
   // One more node leads to all, so that every block is reached.
@@ -112,6 +115,9 @@ std::vector<int> Loops(const Kernel& kernel, bool past_barriers) {
 
 // After Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", on
 // the reversed graph with the end of the thread as its root.
+// The nearest post-dominator of a branch is where its lanes surely meet again,
+// and so the join of a region or a place to return to full code. Blocks that
+// never reach the end have none.
 std::vector<int> ImmediatePostDominators(const Kernel& kernel) {
   const int count = static_cast<int>(kernel.blocks.size());
   std::vector<std::vector<int>> predecessors(count + 1);
@@ -173,6 +179,9 @@ namespace {
 
 constexpr uint32_t kFewInstructions = 64;
 
+// Instructions whose result depends on which lanes run together, or that call
+// the runtime: a region runs lanes apart that a warp would run together, and
+// must not show it.
 bool AsksForLanes(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case ptx::Opcode::kActivemask:
@@ -217,6 +226,8 @@ std::vector<int> BranchRegion(const Kernel& kernel, size_t k, int join) {
   return region;
 }
 
+// Loads are not, but for parameters; nor is whatever depends on other lanes, or
+// on how often it runs.
 bool IsPure(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case ptx::Opcode::kLd:
@@ -286,6 +297,9 @@ std::vector<bool> MergedRegisters(const Kernel& kernel,
 
 // The classic backward data-flow problem. A write under a guard does not end a
 // register's life, since some lanes may keep their value.
+// live(k) = used(k) or (live at a successor and not set(k)), iterated backward
+// until nothing changes; blocks are in layout order, so that a few rounds are
+// enough.
 std::vector<std::vector<bool>> LiveRegisters(const Kernel& kernel) {
   const size_t count = kernel.blocks.size();
   const size_t registers = kernel.function->registers.size();

@@ -32,6 +32,15 @@ using ptx::Special;
 // Full code adds a second, outer fixed point. Registers that lanes bring from
 // different sides of a divergent branch are varying, which may make the guard
 // of another branch varying, and that branch divergent.
+// Both end: shapes only move up (uniform or affine over the warp, over a chunk,
+// varying), and more divergence only forces more registers.
+//
+// Where SSA would have a phi, a register here has several definitions. Two
+// things can make such a value differ between lanes although every definition
+// is uniform: lanes that took different sides of a branch bring different
+// definitions, and lanes that left a loop in different rounds bring the value
+// of different rounds. FindUnsafe finds both, and forces such registers to be
+// varying.
 class Analysis {
  public:
   Analysis(const Kernel& kernel, const BlockShape& block, Mode mode,
@@ -50,6 +59,9 @@ class Analysis {
       FindUnsafe(std::vector<bool>(forced_.size(), true), &result.overwrite);
       Iterate();
     } else {
+      // Regions come first: which branches a region could take does not depend
+      // on shapes. They are dropped in the end for branches that do not
+      // diverge.
       // A varying value can make a branch divergent, and divergence can make
       // more values varying.
       const std::vector<int> meetings = ImmediatePostDominators(kernel_);
@@ -133,6 +145,7 @@ class Analysis {
   }
 
   // A region cannot take part of a loop.
+  // If one would have to, no loop becomes scalar: the kernel is left as it is.
   std::vector<int> FindLaneLoops(
       const std::vector<bool>& divergent,
       const std::vector<std::vector<int>>& regions) const {
@@ -165,6 +178,19 @@ class Analysis {
   // Where lanes that did not run together bring their values of the registers
   // `merged`, such a register is one value per warp only if no lane can see it
   // from another execution of its definition than its own.
+  // By register: `definitions` counts writes, a guarded one as two, since a
+  // lane that it excludes keeps the old value; `outside` is set if some block
+  // reads it before it has written it, so that the value comes from another
+  // block or from the last round of a loop; `pure` is left if the result
+  // depends on nothing but the operands, so that another execution gives the
+  // same.
+  //
+  // one definition, read only behind it in its block  safe
+  // one pure definition, in no loop                   safe
+  // anything else                                     forced, if lanes merge
+  //
+  // `overwrite` is the same question for masked code: with one definition, and
+  // no round before, no lane can see what a masked write would have kept.
   void FindUnsafe(const std::vector<bool>& merged,
                   std::vector<bool>* overwrite) {
     const size_t count = shapes_.size();
@@ -255,6 +281,9 @@ class Analysis {
 
   // Raises the registers that the instruction writes. Returns whether any of
   // them changed.
+  // An operand without a shape yet is bottom: nothing is known, and the
+  // instruction waits for a later step. A varying guard makes the result
+  // varying, since some lanes keep their old value.
   bool Visit(const Instruction& instruction) {
     const auto written = RegistersWritten(instruction);
     if (written.empty()) return false;

@@ -160,6 +160,8 @@ class Rule {
 
   // So many low bits hold all that the lanes of a unit differ in, and of the
   // base none of these is set.
+  // Then base + lane * stride is base | (lane * stride): no carry goes from one
+  // part to the other.
   std::optional<int> LaneBits(const LaneShape& shape) const {
     const int64_t last = (shape.wide ? kWarpLanes : chunk_lanes_) - 1;
     int64_t reach;
@@ -306,6 +308,8 @@ bool Widens(const Instruction& instruction) {
 }
 
 // threadIdx.x is affine where no row of the block ends within a unit.
+// A row of 16 threads thus gives chunks of 16 or 8 lanes a base each, and one
+// of 10 threads none.
 LaneShape ShapeOfSpecial(Special special, const BlockShape& block,
                          int chunk_lanes) {
   const bool row = block.y == 1 && block.z == 1;
@@ -347,6 +351,11 @@ LaneShape Join(const LaneShape& a, const LaneShape& b, int chunk_lanes) {
       std::min(ZerosIn(a, wide, chunk_lanes), ZerosIn(b, wide, chunk_lanes)));
 }
 
+// Loads are uniform at a uniform address, since lanes of one instruction load
+// together. Results that a warp computes together, such as votes, are uniform;
+// those that a lane gets from another lane or from an atomic operation vary.
+// Predicates have no units: one that is uniform per chunk only is kept as
+// varying, one bit a lane.
 LaneShape ResultShape(const Instruction& instruction, LaneShapes s, Mode mode,
                       int chunk_lanes) {
   if (instruction.carry != ptx::kNoRegister) return LaneShape::Varying();

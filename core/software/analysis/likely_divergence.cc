@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Kernels differ in how their branches part lanes. A bound at the end of a
+// grid, i < n, compares an affine index with a number that only the launch
+// knows, and parts one warp in thousands: no reason to make masked code. A
+// branch on loaded data, or one that singles out threads, as threadIdx.x == 0
+// does, parts lanes all the time.
 #include "core/software/analysis/likely_divergence.h"
 
 #include <vector>
@@ -34,6 +40,7 @@ bool ComparesThreads(const Instruction& instruction,
 
 // By register: a predicate that compares what lanes have loaded, or floating-
 // point numbers, or threads with a number, or that comes from such.
+// A fixed point, since predicates are combined of predicates.
 std::vector<bool> Decisions(const Kernel& kernel,
                             const DivergenceAnalysis& shapes) {
   const auto& registers = kernel.function->registers;

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The loop in mind goes over a row of a sparse matrix, one row a lane. As
+// vectors, all rows take as long as the longest one, and each round is gathers.
+// One lane at a time costs the sum of the lengths, but no masks, and a load
+// mostly hits the line that the lane's last load has brought.
 #include "core/software/analysis/scalar_loops.h"
 
 #include <algorithm>
@@ -37,6 +42,9 @@ bool IsPlainLoad(const Instruction& instruction) {
          !words.Has(Modifier::kAcquire);
 }
 
+// Operations that a lane can do alone at any time, without another lane
+// noticing: arithmetic, and loads without an order. No store is among them,
+// since lanes that run one after the other would store in another order.
 bool IsPlain(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kAbs:
@@ -86,6 +94,10 @@ class Finder {
 
   // All blocks between the first and the last of a loop count as the loop's.
   // Takes the outermost of nested loops that qualifies.
+  // A loop is taken to be the blocks between the target of a branch backward
+  // and that branch, which holds for the layout of compilers; blocks in between
+  // that belong to no loop are run by the lane as well, since they are plain,
+  // too.
   std::vector<int> Run() const {
     std::vector<Range> found;
     for (size_t k = 0; k < kernel_.blocks.size(); ++k) {

@@ -98,27 +98,25 @@ CUresult CheckGeometry(const Kernel& kernel, const Device& device,
 
 CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
                         LaunchGeometry* geometry) {
-  const CUlaunchAttributeValue& value = attribute.value;
+  enum Support { kHint, kRefused };
+  const CUlaunchAttributeValue& given = attribute.value;
   switch (attribute.id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-      geometry->cooperative = value.cooperative != 0;
+      geometry->cooperative = given.cooperative != 0;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
       // One block a cluster is what every launch has.
-      return value.clusterDim.x <= 1 && value.clusterDim.y <= 1 &&
-                     value.clusterDim.z <= 1
+      return given.clusterDim.x <= 1 && given.clusterDim.y <= 1 &&
+                     given.clusterDim.z <= 1
                  ? CUDA_SUCCESS
                  : CUDA_ERROR_NOT_SUPPORTED;
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      return CUDA_SUCCESS;  // hints
+      return CUDA_SUCCESS;
+#define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
+                                  CUDA_ID, value, where, software)     \
+  case CU_LAUNCH_ATTRIBUTE_##CUDA_ID:                                  \
+    return software == kHint ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+#include "proto/launch_attributes.inc"
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
   }

@@ -1,4 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// From a fault's address of code to the PTX instruction, by the line table of
+// the object; then to the lanes and their addresses, by decoding the machine
+// instruction and looking into the registers of the CPU at the time of the
+// fault:
+//
+// base, index, displacement  the address that was accessed
+// a mask register k          the lanes of a gather that are still to come
+//
+// The CPU clears a lane's bit of a gather's mask as it goes, so that the lowest
+// bit left is the lane that faulted.
 #include "core/software/jit/access_finder.h"
 
 #include <algorithm>

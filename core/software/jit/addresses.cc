@@ -29,6 +29,9 @@ Space SpaceOf(const Instruction& instruction) {
   return Space::kGeneric;
 }
 
+// start + offset, where `start` may be noted from an instruction in front. The
+// note is what makes a test cheap: several accesses to one register at several
+// offsets are one frozen value and, if near each other, one test.
 Value Addresses::Of(const Step& step, const Operand& operand,
                     Space space) const {
   const bool variable = operand.kind == Operand::Kind::kVariable ||

@@ -54,6 +54,10 @@ void ArithmeticEmitter::Emit(const Step& step) const {
 
 // Emits an instruction with one result. The first element of `in` and `shapes`
 // stands for the result, so that indices are those of the operands.
+// The shape of the result decides how often the operation is emitted: once on
+// scalars, once a chunk on scalars, or once a chunk on vectors. For an affine
+// result it is done on the bases, which is right by the rules that made the
+// shape (analysis/lane_shape.cc).
 void ArithmeticEmitter::EmitOne(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const auto& operands = instruction.operands;
@@ -114,6 +118,9 @@ llvm::Value* ArithmeticEmitter::ComputePart(const Instruction& instruction,
 }
 
 // On the bits of all lanes at once, unless the operands are vectors.
+// One instruction on 32 bits does the work of all chunks; vectors that were
+// just compared would have to be collected first, so they are combined as they
+// are.
 Value ArithmeticEmitter::CombinePredicates(const Instruction& instruction,
                                            absl::Span<const Value> in) const {
   const auto sources = in.subspan(1);
@@ -134,6 +141,8 @@ Value ArithmeticEmitter::CombinePredicates(const Instruction& instruction,
 }
 
 // cvta, of one scalar or a chunk's vector.
+// Generic addresses are addresses of this process; those of shared memory and
+// of parameters are offsets from their base.
 llvm::Value* ArithmeticEmitter::ConvertAddress(const Instruction& instruction,
                                                llvm::Value* address) const {
   const Space space = SpaceOf(instruction);

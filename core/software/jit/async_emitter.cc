@@ -40,6 +40,8 @@ MbarrierOperation OperationOf(const Instruction& instruction) {
 
 }  // namespace
 
+// The copy is done when the instruction is: commit_group and wait_group emit
+// nothing but a fence for the compiler.
 void AsyncEmitter::EmitCopy(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const auto& operands = instruction.operands;
@@ -117,6 +119,8 @@ Value AsyncEmitter::ValidBytes(const Step& step, const Operand& operand,
 }
 
 // The four bytes `at` of a copy of which `valid` bytes are read.
+// `left` bytes of the piece are valid: all four, or so many low ones, which a
+// mask of 8 * left ones keeps.
 Value AsyncEmitter::LoadValid(const Step& step, const Value& from,
                               const Value& valid, uint32_t at) const {
   const Value wanted = WantedFrom(valid, at);
@@ -140,6 +144,9 @@ Value AsyncEmitter::LoadValid(const Step& step, const Value& from,
   return loaded;
 }
 
+// An mbarrier is 64 bits of shared memory that only the runtime understands:
+// one call for the warp, with an array each of addresses, counts and
+// transactions, runs the operation lane by lane.
 void AsyncEmitter::EmitMbarrier(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const auto& operands = instruction.operands;

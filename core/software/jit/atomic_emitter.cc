@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// No program can rely on the order of a warp's lanes. It is kept nevertheless,
+// lowest first, so that a result which depends on it, such as the place that a
+// lane gets in a list, is the same from run to run.
 #include "core/software/jit/atomic_emitter.h"
 
 #include "core/software/jit/arithmetic/half.h"
@@ -37,6 +41,7 @@ RMW::BinOp OperationOf(const Instruction& instruction) {
 }
 
 // The order of the lanes does not show in the sum.
+// Sums of floats do not: their rounding depends on it.
 bool Commutes(RMW::BinOp operation) {
   switch (operation) {
     case RMW::Add:
@@ -59,6 +64,8 @@ bool IsHalf(Type type) {
 }
 
 // The result of an operation that is no atomic instruction of the CPU.
+// inc counts from 0 to the operand and starts again; dec counts down from it,
+// and starts again at 0 or above it.
 llvm::Value* Combine(Builder& b, RMW::BinOp operation, llvm::Value* old,
                      llvm::Value* value) {
   llvm::Type* type = value->getType();
@@ -161,6 +168,8 @@ void AtomicEmitter::Emit(const Step& step) const {
 
 // One element of all lanes. A result that goes to the sink, or to a register
 // that is never read, is not asked for.
+// Halves are never simple, since compare and swap needs a loop of its own for
+// each lane; a swap has an operand more.
 void AtomicEmitter::EmitElement(const Step& step, const Element& element,
                                 const Value& address) const {
   const Type type = step.instruction.type();
@@ -187,6 +196,9 @@ void AtomicEmitter::EmitElement(const Step& step, const Element& element,
   }
 }
 
+// Operands go to arrays first, since a lane's number is known only when the
+// loop runs; old values come back by an array as well. Lanes that do not run
+// leave their element undefined, and Operands::Write drops it.
 llvm::AllocaInst* AtomicEmitter::EmitLoop(
     const Step& step, const Value& address, const Value& value,
     const Value* swapped, llvm::Value* lanes, bool wanted) const {
@@ -244,6 +256,8 @@ void AtomicEmitter::EmitTogether(const Step& step, const Value& address,
 }
 
 // One operation of one lane at `place`. Returns the value from before.
+// Sequentially consistent, whatever PTX asks for: on x86 a locked instruction
+// costs the same in every order.
 llvm::Value* AtomicEmitter::AtomicOne(const Step& step, llvm::Value* place,
                                       llvm::Value* value,
                                       const AccessedLanes& lanes) const {
@@ -267,6 +281,8 @@ llvm::Value* AtomicEmitter::AtomicOne(const Step& step, llvm::Value* place,
 }
 
 // Reads, computes and swaps until no other thread has written in between.
+// The value that CompareAndSwap found is the expected one of the next try, so
+// that each round reads memory once.
 llvm::Value* AtomicEmitter::AtomicHalf(const Step& step, llvm::Value* place,
                                        llvm::Value* value,
                                        const AccessedLanes& lanes) const {

@@ -1,4 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The life of a kernel's code: Compile() makes a JitKernel with full code
+// alone. Full code calls masked code through a slot, a pointer that is null at
+// first; the first warp that needs it comes here (holdfast_masked_function),
+// waits for the compiler, and goes on. Objects come from the cache if they are
+// there, whole, under a key of everything that code depends on, so that a
+// second process compiles nothing.
+//
+// Every LLVM context, module and machine lives as long as one object is
+// generated: kernels are compiled by many threads at once, and share nothing
+// but the LLJIT, which links and is thread-safe.
 #include "core/software/jit/compiler.h"
 
 #include <atomic>
@@ -86,6 +97,10 @@ LLJIT* Jit(std::string* error) {
   return jit;
 }
 
+// A short pipeline instead of -O2, chosen by time: values on the stack become
+// SSA (SROA), duplicates of masks and addresses go (CSE), invariants leave
+// loops (LICM). Nothing is unrolled or vectorised: PTX comes from an optimiser,
+// and vectors are made already.
 void Optimise(llvm::Function* function, llvm::TargetMachine* machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -180,6 +195,9 @@ std::string CacheKey(const lower::Kernel& kernel,
 
 // And the routines that it calls. It stays the first function of the object,
 // as FindAccess takes for granted.
+// Full code is emitted for every part, since it finds out where masked code is
+// entered and with which registers. The functions that were not asked for lose
+// their bodies here, before any time goes into them.
 void KeepOnly(Part part, llvm::Module* module) {
   for (llvm::Function& function : *module) {
     if (function.hasExternalLinkage() && function.getName() != SymbolOf(part)) {

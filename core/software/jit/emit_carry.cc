@@ -14,6 +14,9 @@ using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
+// An unsigned sum has carried if it is below a summand, a difference has
+// borrowed if a < b. With a carry taken there are two steps, of which at most
+// one carries: their tests are joined by |.
 void ArithmeticEmitter::EmitCarry(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const Type type = instruction.type();

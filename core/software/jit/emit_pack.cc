@@ -30,6 +30,8 @@ Type PartOf(int bits) {
 }  // namespace
 
 // mov.b64 %rd, {%lo, %hi}
+// The first element is the lowest part. Parts are widened, shifted to their
+// place and joined by |.
 void ArithmeticEmitter::EmitPack(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const auto& elements = instruction.operands[1].elements;
@@ -52,6 +54,9 @@ void ArithmeticEmitter::EmitPack(const Step& step) const {
   operands_.Write(step.lanes, instruction.operands[0], result);
 }
 
+// mov.b64 {%lo, %hi}, %rd: shifted down and cut. The parts of a uniform number
+// are uniform, too; those of an affine one are not affine, since a carry may go
+// from one to the other.
 void ArithmeticEmitter::EmitUnpack(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const auto& elements = instruction.operands[0].elements;

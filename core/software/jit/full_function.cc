@@ -1,4 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The shape of the generated function, which the runtime calls with ranges of
+// blocks and warps:
+//
+// entry:   frame on the stack, values of the launch
+// block:   for each block of the grid
+// warp:      for each warp of the block
+// start:       partial warp? -> exit to masked code
+// full0..n:    full code, one LLVM block for each block of the kernel
+// diverged:    calls of masked code, one for each reason to leave
+// reenter:     full code goes on at a block where all lanes have met
+// leave:   return
+//
+// A warp is finished before the next begins. Where warps wait for each other,
+// the runtime calls the function for one warp at a time, each on a stack of its
+// own (runtime/warp_scheduler.h).
 #include "core/software/jit/full_function.h"
 
 #include "absl/strings/str_cat.h"
@@ -38,6 +54,8 @@ void FullFunction::Emit() {
 // The fields start at zero, and what masked code leaves behind is as it was.
 // Registers need not: masked code reads what full code gave it, or what it has
 // written itself.
+// The size is put in when both functions have reserved what they need; until
+// then it is 0. A kernel that never leaves full code has nothing to clear.
 void FullFunction::FinishFrame() {
   frame_->setOperand(0, b_.getInt64(c_.layout.bytes()));
   const bool leaves =
@@ -81,6 +99,8 @@ void FullFunction::EmitBlockLoop() {
 // The linear number of a block becomes its coordinates. The numbers of block
 // and warp are stored in the worker's context as well, for the report of a
 // fault.
+// x varies fastest, as in CUDA. The divisions are once a block; the coordinates
+// are uniform scalars for all of its warps.
 llvm::PHINode* FullFunction::BeginBlock(llvm::Value* first,
                                         llvm::BasicBlock* before) {
   llvm::Type* i64 = b_.getInt64Ty();
@@ -112,6 +132,8 @@ void FullFunction::EmitWarpLoop(llvm::BasicBlock* behind) {
   b_.CreateCondBr(b_.CreateICmpULT(next_warp, warp_end), loop, behind);
 }
 
+// Storage of registers is found while the blocks are emitted, so that the code
+// that clears it, in front of `start`, is emitted last.
 void FullFunction::EmitWarp() {
   if (c_.kernel.blocks.empty()) {
     b_.CreateBr(c_.done);
@@ -146,7 +168,7 @@ void FullFunction::EmitPartialWarp() {
   b_.CreateCondBr(b_.CreateICmpEQ(c_.warp, b_.I32(last_warp)), partial,
                   path_.block(0));
   b_.SetInsertPoint(partial);
-  exits_.HandOver(c_.facts.live_registers[0], &exits_.divergence);
+  exits_.SaveLiveOuts(c_.facts.live_registers[0], &exits_.divergence);
   b_.CreateStore(bits, c_.Slot(c_.layout.Pending(0)));
   b_.CreateStore(bits, c_.Slot(c_.layout.Live()));
   exits_.Leave(0, &exits_.divergence);
@@ -159,6 +181,7 @@ void FullFunction::EmitMaskedCalls() {
   if (divergence.block == nullptr && overflow.block == nullptr) return;
   auto* met = b_.NewBlock("met");
   b_.SetInsertPoint(met);
+  // -1, the default of the switch, says that all lanes have ended.
   auto* meeting = b_.CreatePHI(b_.getInt32Ty(), 2);
   auto* next = b_.CreateSwitch(meeting, c_.done);
   for (const auto& [exit, part] :
@@ -195,6 +218,10 @@ llvm::Value* FullFunction::CallMasked(Part part) {
 }
 
 // The first warp that needs it has it made.
+// A slot is a global pointer of the object, null until then. Acquire pairs with
+// the release of the thread that has made the function, so that its code is
+// there for this one; the runtime makes it once, however many threads come for
+// it.
 llvm::Value* FullFunction::FunctionOf(Part part) {
   llvm::Type* pointer = b_.getPtrTy();
   llvm::Constant* slot =

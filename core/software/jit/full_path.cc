@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A branch in full code is one of four:
+//
+// uniform guard              a plain conditional branch on one scalar
+// varying, all lanes agree   the same, after two comparisons of vectors
+// varying, region behind it  both sides under masks (region_emitter.h)
+// varying, else              exit to masked code (full_path_exits.h)
+//
+// The kind is decided here when code is emitted, by the analysis; whether lanes
+// agree is found out by the code itself, at each branch that varies. Full code
+// never runs with fewer than 32 lanes outside of regions, so that no
+// instruction needs a mask.
 #include "core/software/jit/full_path.h"
 
 #include <algorithm>
@@ -36,6 +48,9 @@ void FullPath::EmitBlocks() {
 
 // Full code leaves in front of a loop that lanes run one by one: no lane has
 // run ahead yet.
+// The other blocks of such a loop are reached from its entry only, hence by
+// masked code only; they have an LLVM block since every block of the kernel has
+// one.
 void FullPath::EmitScalarLoop(size_t k) {
   if (!analysis::EntersScalarLoop(c_.kernel, c_.facts.shapes[0].lane_loops,
                                   k)) {
@@ -70,6 +85,8 @@ void FullPath::Branch(const Instruction* instruction, size_t k,
 
 // Tests for "all lanes take it" and "no lane does", each one comparison of
 // vectors, before the bits of the lanes are collected.
+// The weights tell LLVM that lanes hardly ever part, so that code for it is
+// laid out behind the kernel.
 void FullPath::BranchVarying(const Value& guard, size_t k) {
   const lower::Block& block = c_.kernel.blocks[k];
   auto* not_all = b_.NewBlock("not_all");
@@ -87,7 +104,9 @@ void FullPath::BranchVarying(const Value& guard, size_t k) {
 }
 
 // Leaves for masked code. The registers that either target needs go to the
-// frame.
+// frame, and each target gets its lanes as pending. Masked code begins at the
+// lower of the two, so that lanes which are behind run first and may still meet
+// the others at a join; a target outside of the kernel has nothing to run.
 void FullPath::Diverge(size_t k, llvm::Value* taken) {
   const lower::Block& block = c_.kernel.blocks[k];
   std::vector<bool> needed(c_.facts.crosses.size(), false);
@@ -98,7 +117,7 @@ void FullPath::Diverge(size_t k, llvm::Value* taken) {
       if (c_.facts.live_registers[target][r]) needed[r] = true;
     }
   }
-  exits_.HandOver(needed, &exits_.divergence);
+  exits_.SaveLiveOuts(needed, &exits_.divergence);
   e_.pending.Add(block.taken, taken);
   e_.pending.Add(block.next, b_.CreateNot(taken));
   int first = std::min(block.taken, block.next);
@@ -112,6 +131,9 @@ void FullPath::Diverge(size_t k, llvm::Value* taken) {
 
 void FullPath::Converge(const Step& step) {
   const Instruction& instruction = step.instruction;
+  // Barriers of a warp are met by all lanes as they come: its members run in
+  // one function. For barriers of a block this warp arrives as a whole;
+  // `arrive` does not wait, and `red` has a value to bring along and to fetch.
   // Some lanes may stay away: masked code knows how.
   if (step.guarded()) return exits_.LeaveInFrontOf(step.block);
   auto* next = TargetOf(c_.kernel.blocks[step.block].next);

@@ -35,6 +35,8 @@ MaskedPlan PlanMaskedCode(const lower::Kernel& kernel, const KernelFacts& facts,
                           const analysis::BlockShape& block,
                           FullPathExit* divergence,
                           const FullPathExit& overflow) {
+  // `meets` is decided before partial warps are added as a root: a block that
+  // only they reach never sees 32 lanes.
   MaskedPlan plan;
   plan.meets = MaskedBlocksFrom(kernel, facts, divergence->roots);
   for (size_t k = 0; k < plan.meets.size(); ++k) {
@@ -44,7 +46,10 @@ MaskedPlan PlanMaskedCode(const lower::Kernel& kernel, const KernelFacts& facts,
   plan.arrival = *divergence;
   plan.arrival.roots.insert(overflow.roots.begin(), overflow.roots.end());
   plan.arrival.entries.insert(overflow.entries.begin(), overflow.entries.end());
-  plan.arrival.handed.insert(overflow.handed.begin(), overflow.handed.end());
+  plan.arrival.live_outs.insert(overflow.live_outs.begin(),
+                                overflow.live_outs.end());
+  // Only if overflow leads to further blocks is a second function worth its
+  // code. Both functions share the numbers of entries and the frame.
   plan.split = !divergence->roots.empty() &&
                MaskedBlocksFrom(kernel, facts, divergence->roots) !=
                    MaskedBlocksFrom(kernel, facts, plan.arrival.roots);

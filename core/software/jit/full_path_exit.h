@@ -20,7 +20,7 @@ struct FullPathExit {
   // Where masked code is entered: at a block, by its number; or in front of an
   // instruction, by a larger number that stands for it.
   std::set<int> entries;
-  std::set<uint32_t> handed;  // registers that are left in the frame
+  std::set<uint32_t> live_outs;  // registers that are left in the frame
 };
 
 // Which blocks masked code has, by block.

@@ -14,14 +14,16 @@ int FullPathExits::EntryInFrontOf(const Instruction& instruction) const {
   return found == resumed_.end() ? -1 : found->second;
 }
 
-void FullPathExits::HandOver(const std::vector<bool>& registers,
-                             FullPathExit* exit) {
+// A register goes to the frame in the shape of full code: one scalar if it is
+// uniform or affine over the warp.
+void FullPathExits::SaveLiveOuts(const std::vector<bool>& registers,
+                                 FullPathExit* exit) {
   pending_.SetAllLive();
   for (uint32_t r = 0; r < registers.size(); ++r) {
     if (!registers[r]) continue;
-    exit->handed.insert(r);
+    exit->live_outs.insert(r);
     const auto from = registers_.StorageOf(r, Mode::kFull);
-    const auto to = registers_.HandedOver(r);
+    const auto to = registers_.LiveOutStorage(r);
     for (size_t i = 0; i < from.size(); ++i) {
       b_.CreateStore(b_.CreateLoad(from[i].type, from[i].pointer),
                      to[i].pointer);
@@ -29,6 +31,9 @@ void FullPathExits::HandOver(const std::vector<bool>& registers,
   }
 }
 
+// All exits for one reason share one call of masked code, which has the entry's
+// number as an argument: a call site keeps many registers alive, and kernels
+// have hundreds of exits.
 void FullPathExits::Leave(int entry, FullPathExit* exit) {
   exit->entries.insert(entry);
   if (exit->block == nullptr) exit->block = b_.NewBlock("diverged");
@@ -36,9 +41,11 @@ void FullPathExits::Leave(int entry, FullPathExit* exit) {
   b_.CreateBr(exit->block);
 }
 
+// No lane has run anything of block `k` yet, so that masked code has it run by
+// all.
 void FullPathExits::LeaveInFrontOf(size_t k) {
   divergence.roots.insert(static_cast<int>(k));
-  HandOver(c_.facts.live_registers[k], &divergence);
+  SaveLiveOuts(c_.facts.live_registers[k], &divergence);
   pending_.Add(static_cast<int>(k), b_.I32(kAllLanes));
   Leave(static_cast<int>(k), &divergence);
 }
@@ -60,6 +67,8 @@ std::vector<bool> FullPathExits::NeededAt(const Step& step) const {
 
 // i1: whether the last lane of some unit, `distance` from its base, is another
 // number when it is narrow than when it is wide.
+// Lanes lie in order between base and end, less than 2^31 apart, so that none
+// wraps unless the last does.
 llvm::Value* FullPathExits::Overflows(const Value& narrow,
                                       int32_t distance) const {
   const auto widened = [&](llvm::Value* value) {
@@ -78,6 +87,16 @@ llvm::Value* FullPathExits::Overflows(const Value& narrow,
 
 // Masked code takes over in front of the instruction, which it then runs with
 // values that have been widened lane by lane.
+// Full code keeps an index such as i = blockIdx.x * n + threadIdx.x as base and
+// stride, and wants to keep it so when it is widened to 64 bits for an address.
+// It may: (int64)(base + lane * stride) is (int64)base + lane * stride, unless
+// the 32-bit sum wraps in some lane. Hence the test here, whose failure is an
+// exit of its own (core/software/README.md, Overflow).
+//
+// The exit is in front of the instruction, not of its block: what the block has
+// done up to there is done, and must not be done again. So each such
+// instruction gets a number behind those of the blocks, and masked code a place
+// to be entered at (MaskedPath::EnterInFrontOf).
 void FullPathExits::CheckNoOverflow(const Step& step, const Value& narrow) {
   const int lanes = narrow.shape.wide ? analysis::kWarpLanes : c_.lanes();
   int32_t distance = 0;
@@ -92,7 +111,7 @@ void FullPathExits::CheckNoOverflow(const Step& step, const Value& narrow) {
   b_.CreateCondBr(overflows, leave, go_on,
                   metadata.createBranchWeights(1, 1000000));
   b_.SetInsertPoint(leave);
-  HandOver(NeededAt(step), &overflow);
+  SaveLiveOuts(NeededAt(step), &overflow);
   b_.CreateStore(step.lanes.Exec(b_), c_.Slot(c_.layout.Resumed()));
   if (step.region != nullptr) PendRegion(step);
   overflow.roots.insert(static_cast<int>(step.block));

@@ -39,7 +39,7 @@ class FullPathExits : public OverflowCheck {
   int EntryInFrontOf(const ptx::Instruction& instruction) const;
 
   // Begins an exit: leaves `registers` (by register) in the frame.
-  void HandOver(const std::vector<bool>& registers, FullPathExit* exit);
+  void SaveLiveOuts(const std::vector<bool>& registers, FullPathExit* exit);
   // Ends an exit: masked code is to begin at `entry`.
   void Leave(int entry, FullPathExit* exit);
   // An exit for divergence in front of block `k`: all lanes go there.

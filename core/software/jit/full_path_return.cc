@@ -7,17 +7,27 @@ using analysis::LaneShape;
 using analysis::Mode;
 using ptx::Type;
 
-void FullPathReturn::TakeOver(const std::set<uint32_t>& handed) const {
-  for (const uint32_t r : handed) {
+// An exit stored the register in its shape of full code; masked code has it as
+// varying, or per chunk. Registers that both keep alike are there already.
+// Emitted once at the entry, for every register that any exit leaves: those
+// that the exit at hand did not leave are expanded from whatever is there, and
+// not read.
+void FullPathReturn::LoadLiveOuts(const std::set<uint32_t>& live_outs) const {
+  for (const uint32_t r : live_outs) {
     if (registers_.SameStorage(r)) continue;
     Value value{c_.ShapeOf(r, Mode::kFull), c_.TypeOf(r), {}};
-    for (const Registers::Place& part : registers_.HandedOver(r)) {
+    for (const Registers::Place& part : registers_.LiveOutStorage(r)) {
       value.parts.push_back(b_.CreateLoad(part.type, part.pointer));
     }
     registers_.Write(r, value, Mode::kMasked, nullptr);
   }
 }
 
+// Two questions at the block's begin: are all 32 lanes here, one comparison;
+// and does each live register fit its shape of full code. The second is only
+// asked if the first holds. If a value does not fit, the warp stays in masked
+// code, which is right for any values, and asks again at the next block where
+// lanes may meet.
 void FullPathReturn::ReturnIfAllMeet(size_t k, const ActiveLanes& lanes) const {
   auto* check = b_.NewBlock("meet.check");
   auto* enter = b_.NewBlock("meet.full");
@@ -43,6 +53,7 @@ void FullPathReturn::ReturnIfAllMeet(size_t k, const ActiveLanes& lanes) const {
 
 // i1: whether a register of masked code has its shape of full code. Null: it
 // cannot have another.
+// A predicate is kept as one bit a lane: uniform means none or all.
 llvm::Value* FullPathReturn::Fits(uint32_t index) const {
   const LaneShape& shape = c_.ShapeOf(index, Mode::kFull);
   if (shape.varying) return nullptr;
@@ -55,6 +66,9 @@ llvm::Value* FullPathReturn::Fits(uint32_t index) const {
 
 // Compares each chunk with what its first lane, or that of the warp, lets
 // expect.
+// For a wide shape every chunk is measured from lane 0 of the warp; else each
+// from its own first lane. The comparison is of bits, also for floats: equal
+// bits are what a uniform value needs, while NaN would not equal itself.
 llvm::Value* FullPathReturn::ChunksFit(const Value& value,
                                        const LaneShape& shape) const {
   llvm::Type* integer = b_.getIntNTy(ptx::BitsOf(value.type));
@@ -97,6 +111,7 @@ void FullPathReturn::Reload(size_t k) const {
 // As Fits has tested, the base of a unit is the value of its first lane.
 Value FullPathReturn::InFullShape(const Value& value,
                                   const LaneShape& shape) const {
+  // From the masked shape to one with fewer scalars: only bases are kept.
   if (shape.varying) return value;
   Value result = value;
   if (value.shape.varying) {

@@ -27,7 +27,7 @@ class FullPathReturn {
 
   // At the start of masked code: expands the registers that exits of full code
   // have left, whichever exit it came from.
-  void TakeOver(const std::set<uint32_t>& handed) const;
+  void LoadLiveOuts(const std::set<uint32_t>& live_outs) const;
   // At block `k` of masked code: returns to full code if all lanes are in it,
   // with values that fit.
   void ReturnIfAllMeet(size_t k, const ActiveLanes& lanes) const;

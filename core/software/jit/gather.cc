@@ -21,6 +21,13 @@ bool Gather::ByEight(Type type) const {
 }
 
 // `bits`: the lanes that load; null for all.
+// The ways:
+//
+// LoadStrided   all lanes, constant distance, no gathers: scalar addresses
+// LoadListed    some lanes, AVX2: a loop over those that run
+// LoadByOffset  constant distance, AVX-512: one base, constant offsets
+// LoadByEight   any addresses, AVX-512
+// LoadOneByOne  any addresses; small elements, or all lanes with AVX2
 Value Gather::Load(const Step& step, const Value& address, Type type,
                    llvm::Value* bits) const {
   if (bits == nullptr && !address.shape.varying && !ByEight(type)) {
@@ -54,6 +61,8 @@ Value Gather::Load(const Step& step, const Value& address, Type type,
 
 // Only what the lanes of `bits` ask for: where lanes have parted they are few,
 // and so is the code.
+// Addresses are in the worker's context while it runs, so that a fault finds
+// the lane's.
 Value Gather::LoadListed(const Step& step, const Value& address, Type type,
                          llvm::Value* bits) const {
   llvm::Type* element = b_.TypeOf(type);
@@ -143,6 +152,8 @@ llvm::Value* Gather::LoadByEight(const Step& step, llvm::Value* from, Type type,
   return Whole(halves[0], halves[1]);
 }
 
+// A scalar load a lane, whose address is an element of the vector `from`. Every
+// load is marked with its own lane, so that a fault names the thread.
 llvm::Value* Gather::LoadOneByOne(const Step& step, llvm::Value* from,
                                   Type type, int lane) const {
   llvm::Value* part = llvm::PoisonValue::get(b_.VectorOf(b_.TypeOf(type)));
@@ -181,6 +192,8 @@ Value Gather::LoadStrided(const Step& step, const Value& address,
 
 // Where two lanes store to one place, the higher lane's value stays, since the
 // CPU writes lanes in ascending order.
+// A scatter with 64-bit addresses takes eight lanes, so a chunk is two, the
+// lower lanes first.
 void Gather::StoreByEight(const Step& step, const Value& address,
                           const Value& value, llvm::Value* bits) const {
   for (int c = 0; c < c_.chunks(); ++c) {
@@ -218,6 +231,8 @@ void Gather::Store(const Step& step, const Value& address, const Value& value,
 }
 
 // All lanes store, in a row.
+// Unrolled, since all 32 run and their numbers are constants; the order of the
+// loop is that of lanes.
 void Gather::StoreAll(const Step& step, const Value& address,
                       const Value& value) const {
   const llvm::Align align(ptx::BytesOf(value.type));

@@ -26,6 +26,10 @@ InstructionEmitter::InstructionEmitter(const EmitContext& context,
       calls_(context, operands_),
       arithmetic_(context, operands_) {}
 
+// A uniform guard is a branch around the instruction. A varying one narrows the
+// lanes, and the family decides what that means: a mask for a memory access, a
+// selection for a result. Predicates written under a branch are forgotten
+// behind it, where control comes from in front of it as well.
 void InstructionEmitter::Emit(const Step& step) {
   if (!step.guarded()) return EmitUnguarded(step);
   const Value guard =

@@ -46,6 +46,10 @@ void EmitEntries(Builder& b, llvm::Value* number, const std::set<int>& entries,
 // Blocks that masked code cannot reach are left out, which is most of the code
 // of many kernels. Registers that its entries need are copied last, when all
 // storage is known.
+// Order matters: code of the blocks comes first, since it asks for storage as
+// it needs it; then the entry, in front of it, clears that storage and expands
+// what full code has left; the switch comes last, when every entry has a block
+// to go to.
 void EmitMaskedFunction(const EmitContext& shared, llvm::Function* function,
                         const FullPathExits& exits, const MaskedPlan& plan) {
   FunctionEmitters emitters(shared);
@@ -67,7 +71,7 @@ void EmitMaskedFunction(const EmitContext& shared, llvm::Function* function,
   b.CreateRet(b.getInt32(-1));
   b.SetInsertPoint(initialised);
   emitters.registers.ClearStorage();
-  full_path.TakeOver(plan.arrival.handed);
+  full_path.LoadLiveOuts(plan.arrival.live_outs);
   EmitEntries(b, function->getArg(3), plan.arrival.entries, path);
 }
 
@@ -94,6 +98,8 @@ EmitContext KernelEmitter::ContextOf(Mode mode) {
 }
 
 // Full code comes first because it finds out where it has to be left.
+// Masked code then begins at those places and nowhere else. The frame's size is
+// known when both have reserved their fields.
 std::optional<std::string> KernelEmitter::Emit(Part part) {
   llvm::Function* masked = NewMaskedFunction(b_, part);
   FullFunction full(ContextOf(Mode::kFull), masked->getFunctionType());

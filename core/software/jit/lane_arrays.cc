@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// An array of 32 elements is the one form in which a lane can be named by a
+// number that is known only when code runs: lane i is element i. LLVM keeps
+// such arrays in memory, where one store of a vector is followed by loads of
+// elements.
 #include "core/software/jit/lane_arrays.h"
 
 namespace holdfast::software::jit {
@@ -33,7 +38,9 @@ Value LaneArrays::LoadLanes(llvm::AllocaInst* array, Type type) const {
   return result;
 }
 
-// Lowest lane first.
+// Lowest lane first: `rest` has the lanes that are left, the number of its
+// lowest bit is the lane, and rest & (rest - 1) drops it. The body may branch;
+// the loop closes at the block where it ends.
 void LaneArrays::ForEachLane(
     llvm::Value* bits, const std::function<void(llvm::Value*)>& body) const {
   auto* before = b_.GetInsertBlock();
@@ -65,6 +72,8 @@ llvm::Value* LaneArrays::OfFirstLane(const Value& value,
 }
 
 // Returns a value as one lane has it.
+// An affine value over the warp is computed; one over chunks would need the
+// lane's chunk as well, and goes by an array as a varying one does.
 Value LaneArrays::AtLane(const Value& value, llvm::Value* lane) const {
   if (value.shape.uniform()) return value;
   if (value.type == Type::kPred) {

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Two or four elements a lane come from memory as {a0 b0 c0 d0}, {a1 b1 c1 d1},
+// ...; operations want {a0 a1 ...}, {b0 b1 ...}. With shuffles of whole vectors
+// that is a transposition of a matrix of lanes by elements, in log2(4) = 2
+// steps for four. A gather for each element would read each line of the cache
+// as often as there are elements.
 #include "core/software/jit/lane_transpose.h"
 
 namespace holdfast::software::jit {
@@ -38,6 +44,9 @@ LaneTranspose::Parts LaneTranspose::JoinPairs(
 
 // Squares of four lanes by four elements change places, side by side in one
 // vector: part i of the result has, in square s, element i of the four parts.
+// A 4x4 transposition in two steps: `zip` interleaves parts 0 with 1 and 2 with
+// 3, {a0 a1 b0 b1}, and `pair` joins halves of two such. All squares of a
+// vector go at once. It is its own inverse.
 LaneTranspose::Parts LaneTranspose::TransposeSquares(
     llvm::ArrayRef<llvm::Value*> parts) const {
   const auto zip = [&](llvm::Value* a, llvm::Value* b, int first) {

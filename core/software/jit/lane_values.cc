@@ -1,4 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A warp is 32 lanes; a chunk is one vector of the CPU, of 16 lanes with
+// AVX-512 and of 8 with AVX2, so that a warp has 2 or 4 chunks. A value, by its
+// shape:
+//
+// shape              parts   lane i of chunk c holds
+// uniform            1       part 0
+// affine, wide       1       part 0 + (c * lanes + i) * stride
+// uniform in chunks  chunks  part c
+// affine in chunks   chunks  part c + i * stride
+// varying            chunks  element i of vector c
+//
+// Changes of shape go towards varying alone: a varying value that happens to be
+// uniform stays varying.
 #include "core/software/jit/lane_values.h"
 
 namespace holdfast::software::jit {
@@ -16,6 +30,8 @@ Value LaneValues::Uniform(Type type, llvm::Value* scalar) const {
 }
 
 // The scalar that a chunk's lanes count from.
+// The base of a wide value is that of lane 0; chunk c begins c * lanes strides
+// further on.
 llvm::Value* LaneValues::Base(const Value& value, int chunk) const {
   if (!value.shape.wide) return value.parts[chunk];
   if (value.shape.stride == 0 || chunk == 0) return value.parts[0];
@@ -45,6 +61,9 @@ Value LaneValues::Reshape(const Value& value, const LaneShape& shape) const {
 }
 
 // The same bits as another type; integers are widened by their own signedness.
+// An affine value stays affine if it is only cut or renamed, since a truncated
+// sum is the sum of truncated numbers. Widened, it would be wrong where a lane
+// wraps, and as a float it is no sum: so it becomes varying.
 Value LaneValues::As(const Value& value, Type type) const {
   const int from = ptx::BitsOf(value.type);
   const int to = ptx::BitsOf(type);
@@ -102,6 +121,7 @@ llvm::Value* LaneValues::ChunkMask(llvm::Value* bits, int chunk) const {
 }
 
 // The other way round: one bit a lane.
+// Chunk c has the bits from c * lanes on.
 llvm::Value* LaneValues::BitsOfPredicate(const Value& predicate) const {
   if (!predicate.shape.varying) {
     return b_.CreateSelect(predicate.parts[0], b_.I32(kAllLanes), b_.I32(0));
@@ -119,6 +139,8 @@ llvm::Value* LaneValues::BitsOfPredicate(const Value& predicate) const {
 
 // i1: whether a varying predicate has this value in every lane. Cheaper than
 // to collect the bits.
+// Chunks are joined as masks first, so that there is one move from a mask to a
+// scalar instead of one a chunk.
 llvm::Value* LaneValues::AllAre(const Value& predicate, bool value) const {
   llvm::Value* sum = predicate.bits;
   if (sum == nullptr) {
@@ -140,6 +162,7 @@ llvm::Value* LaneValues::LaneNumbers(int chunk) const {
                       b_.Splat(b_.I32(chunk * lanes_)));
 }
 
+// Shape and stride stay: every base moves.
 Value LaneValues::Displaced(const Value& address, uint64_t bytes) const {
   Value result = address;
   for (llvm::Value*& part : result.parts) {

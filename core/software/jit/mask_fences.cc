@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// LLVM 19 cannot select some combinations of masks that lie in scalar
+// registers: an | or ^ of bits that then becomes a vector of i1. Both steps
+// keep such a combination on the scalar side. First, masks that were made of
+// scalars are combined as these scalars. Then, where a combined scalar becomes
+// a mask, an empty piece of assembly stands in between, so that instruction
+// selection does not see both at once.
 #include "core/software/jit/mask_fences.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The states that a lane of a warp can be in, each a bit in a word:
+//
+// running   `exec`, on the stack: the lanes of the block that runs
+// pending   Pending(k), in the frame: have to run block k
+// parked    Parked(k), in the frame: wait at the convergence point of block k
+// ended     in none of them, nor in Live()
+//
+// A lane is in one state at a time. A branch moves lanes from running to
+// pending; the dispatch of a block from pending to running; a convergence point
+// from running to parked; Release and WakeWarpWaiters from parked to pending.
+//
+// Control between blocks goes through dispatch blocks, a chain in the order of
+// the layout: dispatch k runs block k if lanes are pending there, else falls to
+// dispatch k + 1, and at the end to `idle`.
 #include "core/software/jit/masked_path.h"
 
 #include <utility>
@@ -41,6 +56,8 @@ void MaskedPath::CreateBlocks() {
         ConvergencePointAt(c_.kernel, k) == ConvergencePoint::kNone) {
       continue;
     }
+    // Three words: the lanes, and the round of the barrier that they wait for,
+    // or, at a point of the warp, whether they need wait no longer.
     const uint64_t parked = c_.layout.Parked(k);
     parked_[k] = {c_.Slot(parked), c_.Slot(parked + 4), c_.Slot(parked + 8)};
   }
@@ -85,6 +102,8 @@ void MaskedPath::EnterInFrontOf(const Instruction& instruction) {
   resumed_[entry] = resume;
   b_.CreateBr(resume);
   b_.SetInsertPoint(resume);
+  // Control comes here from full code as well, which has not made the notes of
+  // this block.
   e_.notes.predicates.clear();
   e_.notes.tested.clear();
 }
@@ -92,6 +111,10 @@ void MaskedPath::EnterInFrontOf(const Instruction& instruction) {
 // Lanes that go back run the loop again before blocks behind it are looked at.
 // If the loop may be waiting for lanes at other blocks, `rotate` lets those run
 // first, every 64th round.
+// Forward, the lanes of both sides become pending, and the dispatch chain is
+// entered behind this block: it finds the nearer of them first. Backward, the
+// loop's head is behind us in the chain, so that the branch has to go there
+// itself.
 void MaskedPath::Branch(const Instruction* instruction, size_t k,
                         llvm::Value* rotate) {
   const lower::Block& block = c_.kernel.blocks[k];
@@ -163,6 +186,9 @@ llvm::Value* MaskedPath::GroupOf(const Step& step, llvm::Value* lanes) const {
 // Runs at once if all lanes that are asked for have come, or if no other lane
 // can run any more. Groups with masks of their own may meet at one place: the
 // group of the first lane that arrives runs, and others stay parked.
+// `missing` are the lanes of the group that live and have not come.
+// `parked.round` says that they never will, since no other lane can run
+// (WakeWarpWaiters): those that are here then go on without them.
 void MaskedPath::ConvergeWarp(const Step& step) {
   const size_t k = step.block;
   const Parked& parked = parked_.at(k);
@@ -243,6 +269,11 @@ llvm::Value* MaskedPath::Again() const { return c_.Slot(c_.layout.Again()); }
 // The end of the chain of dispatch blocks. Lanes whose barriers have been
 // passed go on. Lanes that wait for lanes of their own warp need not wait
 // longer if no other lane can run; else another warp has to.
+// In this order: lanes at barriers that other warps have completed since; if
+// that, or a loop that rotates, has made lanes pending, another pass over the
+// chain; then lanes that wait for their own warp; and only if none of these can
+// go on, other warps run (holdfast_wait). If no lane is parked either, the warp
+// has ended.
 void MaskedPath::EmitIdle() {
   b_.SetInsertPoint(idle_);
   for (const auto& [k, parked] : parked_) {

@@ -13,6 +13,8 @@ using analysis::LaneShape;
 using ptx::Type;
 using Kind = AccessSite::Kind;
 
+// A uniform load stays uniform: its value is one scalar, and so is all that is
+// computed of it.
 Value MemoryAccess::Load(const Step& step, const Value& address,
                          Type type) const {
   llvm::Value* bits = step.lanes.Mask(b_);
@@ -52,6 +54,9 @@ Value MemoryAccess::LoadUniform(const Step& step, const Value& address,
 }
 
 // One vector access a chunk.
+// The address of a chunk's first lane is that of the vector. PTX aligns each
+// element, not the vector. With a mask, the CPU does not fault for lanes that
+// are off, so that the vector may reach into memory that is not there.
 Value MemoryAccess::LoadContiguous(const Step& step, const Value& address,
                                    Type type, llvm::Value* bits) const {
   llvm::Type* element = b_.TypeOf(type);
@@ -85,6 +90,7 @@ void MemoryAccess::Store(const Step& step, const Value& address,
     return bits == nullptr ? gather_.StoreAll(step, address, value)
                            : gather_.Store(step, address, value, bits);
   }
+  // On such CPUs a loop over the lanes that run is faster than a masked store.
   if (bits != nullptr && c_.cpu.slow_masked_stores) {
     return gather_.Store(step, address, value, bits);
   }

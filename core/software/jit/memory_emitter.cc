@@ -45,6 +45,11 @@ bool IsWhole(const Instruction& instruction, size_t elements) {
 
 }  // namespace
 
+// The test comes before everything else: if it leaves the kernel, nothing of
+// the instruction has happened.
+//
+// An ordered access is fenced on both sides for the compiler alone: x86 itself
+// keeps loads in order with loads, and stores with stores.
 void MemoryEmitter::EmitLoad(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const Operand& place = instruction.operands[1];
@@ -61,6 +66,8 @@ void MemoryEmitter::EmitLoad(const Step& step) const {
   }
 }
 
+// Elements lie side by side at each lane's address: element i is i * bytes
+// further on.
 std::vector<Value> MemoryEmitter::LoadElements(const Step& step,
                                                const Value& address,
                                                size_t count) const {

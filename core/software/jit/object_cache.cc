@@ -62,6 +62,9 @@ bool IsTrusted(const struct stat& status) {
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+// Everything about a file is checked before it is run as code: owner and
+// rights, its size against the header's, and the checksum. A file that fails is
+// no error: it is removed, and made again.
 bool ReadEntry(int fd, std::string* object) {
   struct stat status;
   Header header;
@@ -134,6 +137,8 @@ bool ObjectCache::PrepareFolder() const {
          IsTrusted(status);
 }
 
+// The time of a file is when it was last used: loading sets it, and Evict
+// removes the oldest first.
 bool ObjectCache::Load(const std::string& key, std::string* object) const {
   if (!enabled()) return false;
   if (store_ != nullptr) return LoadFrom(*store_, key, object);
@@ -151,6 +156,8 @@ bool ObjectCache::Load(const std::string& key, std::string* object) const {
   return true;
 }
 
+// Written under a name of its own and then renamed, so that other processes see
+// the whole entry or none. Failures are silent: the code is in memory anyway.
 void ObjectCache::Store(const std::string& key,
                         absl::string_view object) const {
   if (!enabled() || object.size() > kMaxObject) return;
@@ -179,6 +186,8 @@ void ObjectCache::Store(const std::string& key,
   Evict();
 }
 
+// Processes may do so at the same time, and each may find files gone that it
+// has listed.
 void ObjectCache::Evict() const {
   DIR* folder = opendir(folder_.c_str());
   if (folder == nullptr) return;
@@ -235,6 +244,8 @@ std::string BuildIdOf(const char* at, const char* end) {
   return "";
 }
 
+// Looks for the loaded file that holds this very function, which is the driver,
+// whatever program has loaded it.
 int FindBuildId(dl_phdr_info* info, size_t, void* data) {
   const auto here = reinterpret_cast<uintptr_t>(&FindBuildId);
   bool holds_this = false;

@@ -23,6 +23,8 @@ namespace {
 
 constexpr unsigned kColumnBits = 16;
 
+// The site is the name of the scope: a decimal number, of instruction and
+// column.
 llvm::MDNode* ScopeOf(llvm::LLVMContext& context, const AccessSite& site) {
   const uint64_t bits =
       uint64_t{site.instruction} << kColumnBits | site.Column();
@@ -33,6 +35,9 @@ llvm::MDNode* ScopeOf(llvm::LLVMContext& context, const AccessSite& site) {
   return llvm::MDNode::get(context, {scope});
 }
 
+// The reverse, from the memory operand of a machine instruction. A vector that
+// was split is several instructions with one scope; the offset of each says
+// which lanes it has.
 std::optional<AccessSite> SiteOf(const llvm::MachineMemOperand& operand) {
   const llvm::MDNode* scopes = operand.getAAInfo().Scope;
   if (scopes == nullptr || scopes->getNumOperands() != 1) return std::nullopt;
@@ -58,6 +63,7 @@ class PlaceAccesses : public llvm::MachineFunctionPass {
   static char id;
   PlaceAccesses() : MachineFunctionPass(id) {}
 
+  // Line = PTX instruction + 1, since 0 means no line; column = kind and lanes.
   bool runOnMachineFunction(llvm::MachineFunction& function) override {
     llvm::DISubprogram* subprogram = function.getFunction().getSubprogram();
     if (subprogram == nullptr) return false;
@@ -154,6 +160,8 @@ void LeaveOut(size_t size, llvm::TargetPassConfig* config) {
 
 }  // namespace
 
+// LLVM's own pipeline for machine code, with PlaceAccesses as its last pass but
+// the printer, so that no pass changes places after it.
 std::unique_ptr<llvm::MemoryBuffer> WriteObject(llvm::Module* module,
                                                 llvm::TargetMachine* machine,
                                                 std::string* error) {

@@ -21,6 +21,7 @@ Value Operands::OfLane(const ActiveLanes& lanes, const Value& value) const {
   return lanes.alone() ? arrays_.AtLane(value, lanes.lane) : value;
 }
 
+// A negated predicate is inverted in the form, or forms, that it is at hand in.
 Value Operands::Read(const ActiveLanes& lanes, const Operand& operand,
                      Type type) const {
   switch (operand.kind) {
@@ -60,6 +61,10 @@ Value Operands::ReadConstant(const Operand& operand, Type type) const {
   return v_.Uniform(type, b_.CreateBitCast(constant, b_.TypeOf(type)));
 }
 
+// Three masks could apply: the lanes that run in masked code, those of a
+// region, and the guard. With a guard, the lanes that it excludes always keep
+// their values. Without one, lanes that do not run have a value to keep only if
+// they can see the register later.
 void Operands::Write(const ActiveLanes& lanes, const Operand& operand,
                      const Value& value) const {
   if (operand.kind != Operand::Kind::kRegister) return;  // the sink

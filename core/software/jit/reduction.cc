@@ -9,6 +9,9 @@ namespace holdfast::software::jit {
 using ptx::Instruction;
 using ptx::Modifier;
 
+// Lanes that do not take part count as the neutral element of the operation: 0
+// for +, | and ^, all ones for &, the largest number for min, the smallest for
+// max.
 llvm::Value* Reduce(Builder& b, const Instruction& instruction,
                     const Value& value, llvm::Value* members) {
   const LaneValues v(b);

@@ -1,4 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A region is a small forward piece of the flow graph between a branch and its
+// join. Its masks are values, not memory: RegionLanes maps each block to a word
+// on the stack, which LLVM turns into SSA values, so that an `if` of a few
+// instructions costs a few logical operations on masks.
+//
+// Uniform values stay uniform inside. A write to a varying register is selected
+// by the mask; one to a uniform register is not (Registers::Write), which is
+// right because the analysis makes every register varying that is written in a
+// region and needed at the join (analysis::MergedRegisters): the others are
+// read only by the lanes that have just written them.
 #include "core/software/jit/region_emitter.h"
 
 namespace holdfast::software::jit {
@@ -22,6 +33,10 @@ void RegionEmitter::KeepTested(const TestedAddresses& before) const {
   e_.notes.tested = std::move(kept);
 }
 
+// Straight code: block after block in the order of the layout, each skipped if
+// its word is empty. Branches inside only add lanes to words of blocks further
+// on, or to that of the join, where all 32 arrive; the join's word is needed by
+// exits within the region alone (FullPathExits::PendRegion).
 int RegionEmitter::Emit(size_t k, llvm::Value* taken) const {
   const lower::Block& block = e_.context.kernel.blocks[k];
   const analysis::DivergenceAnalysis& shapes = e_.context.facts.shapes[0];

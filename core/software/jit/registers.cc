@@ -23,6 +23,10 @@ bool Registers::OnlyInItsBlock(uint32_t index) const {
   return !c_.facts.crosses[index] && !c_.layout.Holds(index);
 }
 
+// Full code has its registers on the stack. Masked code has them in the frame,
+// but for those that live and die within a block. Code of one mode asks for
+// storage of the other at the seams: at an exit, full code writes what masked
+// code will read.
 Registers::Places Registers::StorageOf(uint32_t index, Mode mode) {
   const LaneShape& shape = c_.ShapeOf(index, mode);
   const Type type = c_.TypeOf(index);
@@ -52,6 +56,8 @@ Registers::Places Registers::StorageOf(uint32_t index, Mode mode) {
   return places;
 }
 
+// Full code may then store its parts where masked code reads them; else they
+// are expanded at the entry of masked code (FullPathReturn::LoadLiveOuts).
 bool Registers::SameStorage(uint32_t index) const {
   const LaneShape& full = c_.ShapeOf(index, Mode::kFull);
   const LaneShape& masked = c_.ShapeOf(index, Mode::kMasked);
@@ -61,13 +67,13 @@ bool Registers::SameStorage(uint32_t index) const {
 
 // Where the two shapes differ, full code leaves its own parts beside the
 // storage of masked code, which expands them at its entry.
-Registers::Places Registers::HandedOver(uint32_t index) {
+Registers::Places Registers::LiveOutStorage(uint32_t index) {
   auto places = StorageOf(index, Mode::kMasked);
   if (SameStorage(index)) return places;
   llvm::Type* type = b_.TypeOf(c_.TypeOf(index));
   const uint64_t bytes = (type->getPrimitiveSizeInBits() + 7) / 8;
   const int parts = v_.PartsOf(c_.ShapeOf(index, Mode::kFull));
-  const uint64_t offset = c_.layout.Handed(index, bytes * parts);
+  const uint64_t offset = c_.layout.LiveOut(index, bytes * parts);
   places.clear();
   for (int i = 0; i < parts; ++i) {
     places.push_back({c_.Slot(offset + i * bytes), type});
@@ -75,6 +81,9 @@ Registers::Places Registers::HandedOver(uint32_t index) {
   return places;
 }
 
+// PTX may read a register before it is written, above all in a loop that writes
+// it under a guard. A value that was never stored would be undefined for LLVM,
+// which could then drop the code that depends on it.
 void Registers::ClearStorage() {
   if (c_.facts.live_registers.empty()) return;  // no instructions
   for (size_t r = 0; r < storage_.size(); ++r) {
@@ -100,6 +109,8 @@ llvm::AllocaInst* Registers::ScalarOf(uint32_t index) {
   return place;
 }
 
+// A predicate that was written in this block is still at hand as vectors, which
+// spares a test of its bits.
 Value Registers::Read(uint32_t index, Mode mode, const ActiveLanes& lanes) {
   const Type type = c_.TypeOf(index);
   if (lanes.alone()) {
@@ -120,6 +131,13 @@ Value Registers::Read(uint32_t index, Mode mode, const ActiveLanes& lanes) {
   return value;
 }
 
+// The value comes in the shape of the instruction's result, and is stored in
+// that of the register, which may be more general: the analysis has joined the
+// shapes of all its definitions.
+//
+// `mask` has no effect on a register that is uniform or affine: all lanes of
+// its unit share one scalar, and the analysis lets it be shared only where
+// lanes that do not run cannot tell.
 void Registers::Write(uint32_t index, const Value& value, Mode mode,
                       llvm::Value* mask, const ActiveLanes& lanes) {
   const Type type = c_.TypeOf(index);

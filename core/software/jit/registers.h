@@ -45,7 +45,7 @@ class Registers {
   Places StorageOf(uint32_t index, Mode mode);
   // Returns where full code leaves a register for masked code, in the shape
   // that it has in full code.
-  Places HandedOver(uint32_t index);
+  Places LiveOutStorage(uint32_t index);
   // Whether both codes keep a register in the same way.
   bool SameStorage(uint32_t index) const;
   // Emits stores of zeros to the registers that may be read before they are

@@ -1,4 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One lane at a time, as a CPU's own thread would: its registers are scalars on
+// the stack, which LLVM keeps in registers of the CPU, and a branch is a
+// branch. Nothing is masked, since a lane that has left the loop is simply not
+// run.
+//
+// The seam is the frame: TakeIn fetches the lane's values from the arrays of
+// masked code, GiveBack puts those back that are needed behind the loop.
+// Between the two, emitters see Step::lanes.alone(), and Registers gives them
+// uniform values.
 #include "core/software/jit/scalar_loop_path.h"
 
 #include <algorithm>
@@ -109,6 +119,8 @@ llvm::Value* ScalarLoopPath::NextLane(llvm::AllocaInst* rest) {
   return lane;
 }
 
+// A loop may be entered at several of its blocks. All lanes of one visit enter
+// at the same: they came from the same dispatch.
 void ScalarLoopPath::SwitchToEntry(int first) {
   Loop& loop = *loop_;
   for (size_t k = 0; k < c_.kernel.blocks.size(); ++k) {
@@ -123,6 +135,9 @@ void ScalarLoopPath::SwitchToEntry(int first) {
   }
 }
 
+// A lane leaves its registers and makes itself pending at the block it goes to.
+// When all lanes have left, masked code looks for pending lanes from the lowest
+// such block on.
 int ScalarLoopPath::EmitExits(int first, llvm::BasicBlock* done) {
   int lowest = first;
   for (const auto& [target, block] : loop_->exits) {
@@ -174,6 +189,8 @@ void ScalarLoopPath::TakeIn(uint32_t r) {
   const Type type = c_.TypeOf(r);
   llvm::AllocaInst* scalar = e_.registers.ScalarOf(r);
   llvm::Value* value = nullptr;
+  // Three forms in the frame: scalars of units, from which the lane's value is
+  // computed; one bit a lane; an array with an element a lane.
   if (!c_.ShapeOf(r, Mode::kMasked).varying) {
     const Value unit = e_.registers.Read(r, Mode::kMasked);
     value = arrays_.AtLane(unit, lane_).parts[0];

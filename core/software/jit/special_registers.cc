@@ -66,6 +66,8 @@ Value SpecialRegisters::Read(Special special) const {
 
 // From the thread's linear number in the block, in the shape that the block's
 // extents allow; divisions are by constants.
+// Where no row of the block ends within a unit, tid.x is affine with stride 1,
+// and only its base is computed; else it is a vector of remainders.
 Value SpecialRegisters::ReadThreadIndex(Special special) const {
   Value linear{LaneShape{false, true, 1},
                Type::kU32,
@@ -94,6 +96,8 @@ Value SpecialRegisters::ReadThreadIndex(Special special) const {
   return result;
 }
 
+// 1 << lane, and the ones below it, (1 << lane) - 1; the others are unions and
+// complements of these.
 Value SpecialRegisters::ReadLanemask(Special special) const {
   Value result{LaneShape::Varying(), Type::kU32, {}};
   for (int c = 0; c < c_.chunks(); ++c) {

@@ -16,6 +16,8 @@ constexpr int kLargestGroup = 16;  // bytes that a lane accesses
 }  // namespace
 
 // Whether all lanes access `count` elements at places of their own.
+// Pairs only if they lie in a row, where a vector holds those of half a chunk.
+// Fours at any addresses, since one load brings the four elements of a lane.
 bool VectorAccess::InGroups(const Step& step, const Value& address, Type type,
                             size_t count) const {
   const int bytes = ptx::BytesOf(type);
@@ -42,6 +44,8 @@ llvm::Value* VectorAccess::GroupPointer(const Value& address, int lane) const {
 }
 
 // By element, each with the parts of all chunks.
+// Pairs: two vectors hold a chunk, each for half of its lanes. Fours: a vector
+// a lane.
 std::vector<Value> VectorAccess::LoadGroups(const Step& step,
                                             const Value& address, Type type,
                                             size_t count) const {
@@ -90,6 +94,10 @@ void VectorAccess::StoreGroups(const Step& step, const Value& address,
 
 // A lane's elements side by side, as one number or as a pair of 64 bits each,
 // that one instruction moves.
+// Volatile, so that LLVM neither splits the access nor joins it with another: a
+// CPU moves up to 8 bytes at once in any case, and 16 aligned bytes with AVX.
+// Results go by arrays of words, from which elements are cut with shifts, for
+// all lanes of a chunk at a time.
 std::vector<Value> VectorAccess::LoadWhole(const Step& step,
                                            const Value& address, Type type,
                                            size_t count) const {
@@ -137,6 +145,8 @@ std::vector<Value> VectorAccess::LoadWhole(const Step& step,
   return elements;
 }
 
+// The reverse: elements are shifted together to words, lane by lane the words
+// become one vector, and that one store.
 void VectorAccess::StoreWhole(const Step& step, const Value& address,
                               absl::Span<const Value> elements) const {
   const int bits =

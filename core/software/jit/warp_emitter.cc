@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// In full code all 32 lanes are at hand in registers, so a shuffle is a
+// permutation of vectors, a vote is arithmetic on one word, and none of them
+// waits for anything. In masked code the same code runs for the lanes that have
+// met (MaskedPath::ConvergeWarp); values of others are read and dropped.
 #include "core/software/jit/warp_emitter.h"
 
 #include "core/software/jit/reduction.h"
@@ -25,6 +30,9 @@ llvm::Value* WarpEmitter::Members(const Step& step) const {
 }
 
 // For each lane of a chunk the value of lane `index` of the warp.
+// AVX-512 permutes out of two vectors, which are the whole warp. AVX2 permutes
+// within one: each of the four is permuted with the low three bits of the
+// index, and the high two choose among the results.
 llvm::Value* WarpEmitter::Pick(const Value& value, llvm::Value* index) const {
   if (c_.lanes() == 16) {
     llvm::Function* permute = llvm::Intrinsic::getDeclaration(
@@ -47,6 +55,10 @@ llvm::Value* WarpEmitter::Pick(const Value& value, llvm::Value* index) const {
 }
 
 // Where the lanes of a chunk look, by the operands b and c of shfl.
+// c is, by PTX: bits 0 to 4 the clamp, bits 8 to 12 the mask of a segment's
+// number. So a warp can be split into segments of 2^n lanes, whose lowest lane
+// is `low`, and `bound` is the last lane (up: the first) that a source may be.
+// A source beyond it is the lane itself, and the predicate says so.
 WarpEmitter::Source WarpEmitter::ShuffleSource(const Instruction& instruction,
                                                const Value& by,
                                                const Value& limits,

@@ -40,8 +40,8 @@ class WarpFrame {
   bool Holds(uint32_t index) const { return registers_[index] != kNone; }
   // The same for what full code leaves behind of a register, if that is not
   // what masked code keeps.
-  uint64_t Handed(uint32_t index, uint64_t bytes) {
-    return Room(&handed_[index], bytes);
+  uint64_t LiveOut(uint32_t index, uint64_t bytes) {
+    return Room(&live_outs_[index], bytes);
   }
 
   // Bytes of all fields but registers, which come behind them.
@@ -55,7 +55,7 @@ class WarpFrame {
 
   const size_t blocks_;
   std::vector<uint64_t> registers_;
-  std::vector<uint64_t> handed_;
+  std::vector<uint64_t> live_outs_;
   uint64_t bytes_;
 };
 

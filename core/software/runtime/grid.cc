@@ -32,6 +32,10 @@ constexpr std::chrono::microseconds kWaking{20};
 // Chunks for each thread, so that a slow block does not hold up the end.
 constexpr uint64_t kChunksPerThread = 16;
 
+// Threads of a chunk. A chunk runs to its end when its launch is cancelled, and
+// the largest grid has 2^63 blocks.
+constexpr uint64_t kMaxChunkThreads = 1 << 20;
+
 const std::atomic<bool> kNeverCancelled{false};
 
 // cooperative_groups finds this number in the first word of the workspace.
@@ -103,8 +107,8 @@ class Grid {
 
   // The blocks that each of `threads` takes next of those that are left.
   uint64_t ChunkFor(int threads) const {
-    return std::max<uint64_t>(1,
-                              (blocks_ - next_) / (kChunksPerThread * threads));
+    const uint64_t share = (blocks_ - next_) / (kChunksPerThread * threads);
+    return std::clamp<uint64_t>(share, 1, kMaxChunkThreads / threads_);
   }
 
   void RunChunks() { RunChunksUntil(std::nullopt); }

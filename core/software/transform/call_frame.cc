@@ -29,6 +29,8 @@ uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
+// A variable is passed by its bytes, a register by its value, predicates as
+// 32-bit numbers.
 Passed PassedAs(const Function& function, const Operand& operand) {
   if (operand.kind == Operand::Kind::kLocalVariable) {
     const ptx::Variable& variable = function.variables[operand.index];
@@ -86,6 +88,9 @@ bool IsOutlinedCall(const Instruction& instruction, const ptx::Module& module) {
          module.functions[target.index].defined;
 }
 
+// The function is lowered for its blocks alone. Results of the call itself are
+// not live across it, unless a guard may skip the call; registers that the
+// function returns are live to its end.
 std::map<size_t, std::vector<uint32_t>> LiveAcrossCalls(
     const ptx::Module& module, const Function& function) {
   static const std::vector<uint64_t>& kNoAddresses = *new std::vector<uint64_t>;

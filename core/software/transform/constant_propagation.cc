@@ -48,6 +48,8 @@ std::optional<uint64_t> NumberOf(const Instruction& mov) {
   return bits;
 }
 
+// A register qualifies if one instruction of the whole body writes it: an
+// unguarded mov of a number, as wide as the register.
 Constants Find(const Function& function) {
   Constants constants(function.registers.size());
   std::vector<int> writes(function.registers.size(), 0);

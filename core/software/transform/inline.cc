@@ -34,11 +34,14 @@ using ptx::Operand;
 constexpr size_t kMaxInstructions = size_t{1} << 20;
 constexpr size_t kMaxDepth = 256;
 
+// Builds the result instruction by instruction: `Frame` has where the names of
+// the copy at hand begin, and Renamed() adds it to each operand. The address of
+// a function becomes the number that stands for it.
 class Inliner {
  public:
-  // `far`: functions whose calls stay.
-  Inliner(const ptx::Module& module, const std::vector<bool>& far)
-      : module_(module), far_(far), b_(&result_) {}
+  // `outlined`: functions whose calls stay.
+  Inliner(const ptx::Module& module, const std::vector<bool>& outlined)
+      : module_(module), outlined_(outlined), b_(&result_) {}
 
   InlinedKernel Run(const Function& kernel) {
     result_ = kernel;
@@ -70,6 +73,7 @@ class Inliner {
 
   // Adds the names of `function`. The formals of a call are the variables that
   // the caller names.
+  // Formals that are bound to variables of the caller need none of their own.
   Frame Enter(const Function& function, const Instruction* call,
               const Frame* caller) {
     Frame frame;
@@ -96,6 +100,9 @@ class Inliner {
     return frame;
   }
 
+  // PTX passes values in .param variables, which caller and callee name alike:
+  // after renaming, the formal is the variable that the caller has stored to,
+  // and nothing is copied.
   void Bind(const std::vector<Operand>& formals, const Instruction& call,
             size_t first, const Frame& caller, Frame* frame) {
     for (size_t i = 0; i < formals.size(); ++i) {
@@ -129,6 +136,11 @@ class Inliner {
     return operand;
   }
 
+  // Copies the body of `function` behind what there is, and calls itself for
+  // the calls in it. A return becomes a branch to the label at the end of the
+  // copy. `active_` is the chain of functions that are being copied, whose
+  // length is bounded; a cycle cannot come up, since its functions are
+  // outlined.
   bool Append(const Function& function, const Instruction* call,
               const Frame* caller) {
     Frame frame = Enter(function, call, caller);
@@ -228,6 +240,9 @@ class Inliner {
     b_.BranchIf(guard.index, guard.negated, around);
   }
 
+  // Left as calls: those through registers, those of the runtime, and those of
+  // outlined functions. Everything else is copied, or is an error of the
+  // program.
   bool AppendCall(const Instruction& call, const Frame& frame) {
     const Operand& target = call.operands[call.results];
     if (target.kind != Operand::Kind::kFunction) {
@@ -251,7 +266,7 @@ class Inliner {
                                callee.parameters.size(), " parameters and ",
                                callee.results.size(), " results"));
     }
-    if (far_[target.index]) {
+    if (outlined_[target.index]) {
       AppendCopy(call, frame);
       return true;
     }
@@ -268,7 +283,7 @@ class Inliner {
   }
 
   const ptx::Module& module_;
-  const std::vector<bool>& far_;
+  const std::vector<bool>& outlined_;
   std::string error_;
   Function result_;
   Builder b_;
@@ -276,6 +291,8 @@ class Inliner {
 };
 
 // Gives extended precision its carry, as one more register.
+// PTX's condition code is one for a thread; in the body of an inlined kernel
+// all functions share it.
 void PlaceCarry(Function* function) {
   uint32_t carry = ptx::kNoRegister;
   for (Instruction& instruction : function->body) {
@@ -309,21 +326,25 @@ bool IsRuntimeFunction(absl::string_view name) {
          name == "__assertfail" || name == "cudaGraphSetConditional";
 }
 
+// Outlined functions have their own calls inlined first, then all are joined
+// with the kernel. The other passes come last, when the whole body is there:
+// parameters into registers, carries, constants.
 InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel,
                           uint64_t stack_bytes) {
-  const std::vector<bool> is_far = OutlinedFunctions(module, kernel);
-  InlinedKernel result = Inliner(module, is_far).Run(kernel);
+  const std::vector<bool> is_outlined = OutlinedFunctions(module, kernel);
+  InlinedKernel result = Inliner(module, is_outlined).Run(kernel);
   if (!result.function) return result;
-  std::map<uint32_t, Function> far;
-  for (uint32_t i = 0; i < is_far.size(); ++i) {
-    if (!is_far[i]) continue;
-    InlinedKernel function = Inliner(module, is_far).Run(module.functions[i]);
+  std::map<uint32_t, Function> outlined;
+  for (uint32_t i = 0; i < is_outlined.size(); ++i) {
+    if (!is_outlined[i]) continue;
+    InlinedKernel function =
+        Inliner(module, is_outlined).Run(module.functions[i]);
     if (!function.function) return function;
-    far[i] = *std::move(function.function);
+    outlined[i] = *std::move(function.function);
   }
-  if (!far.empty() || CallsThroughRegisters(*result.function)) {
+  if (!outlined.empty() || CallsThroughRegisters(*result.function)) {
     std::string error;
-    Function joined = JoinOutlinedFunctions(module, *result.function, far,
+    Function joined = JoinOutlinedFunctions(module, *result.function, outlined,
                                             stack_bytes, &error);
     result.has_stack = true;
     if (!error.empty()) {

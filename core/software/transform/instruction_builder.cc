@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Instructions are built from the words that PTX text would have, and so are
+// rows of the table of forms (ptx/forms.inc), as those of a program are: the
+// emitters need not know which is which.
 #include "core/software/transform/instruction_builder.h"
 
 #include "absl/strings/str_split.h"
@@ -87,6 +91,9 @@ void Builder::Switch(uint32_t value,
   Switch(value, labels, 0, labels.size());
 }
 
+// A binary search by comparisons, log2(n) deep. A value that is not in the list
+// ends up at one of the labels as well, so that control stays in the kernel
+// whatever the value is.
 void Builder::Switch(uint32_t value,
                      const std::vector<std::pair<uint32_t, uint32_t>>& labels,
                      size_t begin, size_t end) {

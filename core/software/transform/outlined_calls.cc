@@ -1,4 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The result is one function whose flow graph has every outlined function once:
+//
+//         frame = start of the stack
+//         branch begin
+// F:      code of F; ret -> F.leave        for each outlined function
+// begin:  code of the kernel; exit
+// dispatch: branch to the function whose address is in `target`
+// F.leave: results to the frame; branch to the site of the number there
+//
+// A call of F from a function whose frame has n bytes:
+//
+//         trap if the stack has no room left
+//         arguments    -> [frame + n + their places]
+//         site number  -> [frame + n]
+//         live registers -> save area of the own frame
+//         frame += n; branch F
+// site:   frame -= n
+//         save area    -> registers; results -> registers
+//
+// Frames lie in local memory, at addresses that a kernel can compute, so that
+// code must not trust what it reads there: a return compares the number of the
+// site with those that there are (Builder::Switch) and ends up at one of them.
 #include "core/software/transform/outlined_calls.h"
 
 #include <algorithm>
@@ -29,13 +52,16 @@ using ptx::Type;
 
 std::string BitsType(uint64_t bytes) { return absl::StrCat("b", 8 * bytes); }
 
+// Registers, labels and variables of all functions are renumbered one behind
+// the other (Copy): there is one set of registers, so that a function which is
+// active twice must save them.
 class Joiner {
  public:
   Joiner(const ptx::Module& module, const Function& kernel,
-         const std::map<uint32_t, Function>& far, uint64_t stack_bytes,
+         const std::map<uint32_t, Function>& outlined, uint64_t stack_bytes,
          std::string* error)
       : module_(module),
-        far_(far),
+        outlined_(outlined),
         stack_bytes_(stack_bytes),
         error_(*error),
         b_(&result_) {
@@ -60,13 +86,13 @@ class Joiner {
     stack.bytes = stack_bytes_;
     stack.alignment = 16;
     result_.variables.push_back(stack);
-    for (const auto& [index, function] : far_) {
-      Far& far = places_[index];
-      far.interface = InterfaceOf(function);
-      far.entry = b_.NewLabel();
-      far.leave = b_.NewLabel();
-      far.copy = Enter(function, &far);
-      largest_ = std::max(largest_, far.layout_size);
+    for (const auto& [index, function] : outlined_) {
+      Outlined& outlined = places_[index];
+      outlined.interface = InterfaceOf(function);
+      outlined.entry = b_.NewLabel();
+      outlined.leave = b_.NewLabel();
+      outlined.copy = Enter(function, &outlined);
+      largest_ = std::max(largest_, outlined.layout_size);
     }
     const uint32_t begin = b_.NewLabel();
     dispatch_ = b_.NewLabel();
@@ -74,7 +100,7 @@ class Joiner {
     base.memory = false;
     b_.Add("mov.u64", {RegisterOperand(frame_), base});
     b_.Branch(begin);
-    for (const auto& [index, function] : far_) {
+    for (const auto& [index, function] : outlined_) {
       b_.Place(places_[index].entry);
       Append(function, places_[index].copy, &places_[index]);
     }
@@ -82,7 +108,8 @@ class Joiner {
     Append(kernel, main, nullptr);
     b_.Add("exit", {});
     Dispatch();
-    for (auto& [index, far] : places_) Return(far_.at(index), far);
+    for (auto& [index, outlined] : places_)
+      Return(outlined_.at(index), outlined);
     return std::move(result_);
   }
 
@@ -97,7 +124,7 @@ class Joiner {
     uint64_t save_area = 0;
     uint64_t frame_bytes = 0;
   };
-  struct Far {
+  struct Outlined {
     CallInterface interface;
     uint32_t entry = 0;
     uint32_t leave = 0;
@@ -106,7 +133,7 @@ class Joiner {
     std::vector<std::pair<uint32_t, uint32_t>> sites;  // number, label
   };
 
-  Copy Enter(const Function& function, Far* far) {
+  Copy Enter(const Function& function, Outlined* outlined) {
     Copy copy;
     copy.registers = static_cast<uint32_t>(result_.registers.size());
     copy.labels = static_cast<uint32_t>(result_.labels.size());
@@ -121,11 +148,14 @@ class Joiner {
       copy.variables.push_back(static_cast<uint32_t>(result_.variables.size()));
       result_.variables.push_back(variable);
     }
-    if (far != nullptr) LayOut(function, &copy, far);
+    if (outlined != nullptr) LayOut(function, &copy, outlined);
     return copy;
   }
 
-  void LayOut(const Function& function, Copy* copy, Far* far) {
+  // caller | parameters | results | local variables | save area. Parameters and
+  // results come first, since a caller knows them from the signature alone,
+  // also when it calls through a register.
+  void LayOut(const Function& function, Copy* copy, Outlined* outlined) {
     const auto formals = [&](const std::vector<Operand>& list,
                              const std::vector<Passed>& places) {
       for (size_t i = 0; i < list.size(); ++i) {
@@ -134,9 +164,9 @@ class Joiner {
         }
       }
     };
-    formals(function.parameters, far->interface.parameters);
-    formals(function.results, far->interface.results);
-    FrameLayout layout = far->interface.layout;
+    formals(function.parameters, outlined->interface.parameters);
+    formals(function.results, outlined->interface.results);
+    FrameLayout layout = outlined->interface.layout;
     for (uint32_t i = 0; i < function.variables.size(); ++i) {
       const ptx::Variable& variable = function.variables[i];
       if (variable.space != Space::kLocal) continue;
@@ -153,18 +183,21 @@ class Joiner {
     }
     copy->save_area = layout.Place(8 * most, 8);
     copy->frame_bytes = layout.size();
-    far->layout_size = layout.size();
+    outlined->layout_size = layout.size();
   }
 
-  void Append(const Function& function, const Copy& copy, Far* far) {
+  // Copies a body, with calls and returns replaced. A label stands in front of
+  // an instruction by its index, so labels are placed as the copy comes by.
+  void Append(const Function& function, const Copy& copy, Outlined* outlined) {
     std::vector<std::pair<int64_t, uint32_t>> places;
     for (uint32_t i = 0; i < function.labels.size(); ++i) {
       places.emplace_back(function.labels[i].instruction, copy.labels + i);
     }
     std::sort(places.begin(), places.end());
     auto place = places.begin();
-    if (far != nullptr) {
-      MoveFormals(function.parameters, far->interface.parameters, copy, true);
+    if (outlined != nullptr) {
+      MoveFormals(function.parameters, outlined->interface.parameters, copy,
+                  true);
     }
     for (size_t i = 0; i <= function.body.size(); ++i) {
       for (; place != places.end() && place->first == static_cast<int64_t>(i);
@@ -176,14 +209,14 @@ class Joiner {
       b_.At(instruction);
       if (IsOutlinedCall(instruction, module_)) {
         Call(function, instruction, copy, i);
-      } else if (far != nullptr && instruction.opcode() == Opcode::kRet) {
-        b_.Branch(far->leave);
+      } else if (outlined != nullptr && instruction.opcode() == Opcode::kRet) {
+        b_.Branch(outlined->leave);
         result_.body.back().guard = Renamed(instruction.guard, copy);
       } else {
         Keep(instruction, copy);
       }
     }
-    if (far != nullptr) b_.Branch(far->leave);
+    if (outlined != nullptr) b_.Branch(outlined->leave);
   }
 
   Operand Renamed(Operand operand, const Copy& copy) {
@@ -274,6 +307,8 @@ class Joiner {
   }
 
   // Moves a value that a call passes to or from the frame of the callee.
+  // A .param variable goes in pieces of at most 8 bytes, as its alignment
+  // allows; a constant as 64 bits.
   void MoveActual(const Operand& actual, const Copy& copy, const Passed& passed,
                   uint64_t frame_bytes, bool load) {
     const auto base = static_cast<int64_t>(frame_bytes + passed.offset);
@@ -309,6 +344,8 @@ class Joiner {
     }
   }
 
+  // See the head of this file. The guard of a call becomes a branch around all
+  // of it.
   void Call(const Function& caller, const Instruction& call, const Copy& copy,
             size_t at) {
     const uint32_t after = b_.NewLabel();
@@ -356,6 +393,8 @@ class Joiner {
     b_.Place(after);
   }
 
+  // Registers that are live across the call at instruction `at`, each in 8
+  // bytes of the save area.
   void MoveSaved(const Copy& copy, size_t at, bool load) {
     const auto saved = copy.saves.find(at);
     if (saved == copy.saves.end()) return;
@@ -367,6 +406,9 @@ class Joiner {
   }
 
   // Is there room for the largest frame behind `bytes` more?
+  // The callee's frame is taken to be the largest of all, so that a call needs
+  // no other test. A thread that overflows its stack traps instead of writing
+  // into another thread's.
   void CheckStack(uint64_t bytes) {
     const uint64_t need = bytes + largest_;
     if (need > stack_bytes_) {
@@ -404,16 +446,18 @@ class Joiner {
   }
 
   // Where calls through registers go.
+  // By the number of the function, (address - kFunctionAddresses) / 16, among
+  // those whose addresses are taken. Numbers between them lead to the trap.
   void Dispatch() {
     b_.Place(dispatch_);
     const std::vector<bool> addressed = AddressedFunctions(module_);
     std::vector<std::pair<uint32_t, uint32_t>> entries;
     const uint32_t bad = b_.NewLabel();
     uint32_t next = 0;
-    for (const auto& [index, far] : places_) {
+    for (const auto& [index, outlined] : places_) {
       if (!addressed[index]) continue;
       if (index > next) entries.emplace_back(next, bad);
-      entries.emplace_back(index, far.entry);
+      entries.emplace_back(index, outlined.entry);
       next = index + 1;
     }
     if (!any_site_.empty()) {
@@ -436,10 +480,13 @@ class Joiner {
   }
 
   // The end of a function: back to its caller.
-  void Return(const Function& function, Far& far) {
-    b_.Place(far.leave);
-    MoveFormals(function.results, far.interface.results, far.copy, false);
-    std::vector<std::pair<uint32_t, uint32_t>> sites = far.sites;
+  // The sites are those that call this function directly, and all that call
+  // through registers, since any of these may have meant it.
+  void Return(const Function& function, Outlined& outlined) {
+    b_.Place(outlined.leave);
+    MoveFormals(function.results, outlined.interface.results, outlined.copy,
+                false);
+    std::vector<std::pair<uint32_t, uint32_t>> sites = outlined.sites;
     sites.insert(sites.end(), any_site_.begin(), any_site_.end());
     std::sort(sites.begin(), sites.end());
     if (sites.empty()) {
@@ -452,12 +499,12 @@ class Joiner {
   }
 
   const ptx::Module& module_;
-  const std::map<uint32_t, Function>& far_;
+  const std::map<uint32_t, Function>& outlined_;
   const uint64_t stack_bytes_;
   std::string& error_;
   Function result_;
   Builder b_;
-  std::map<uint32_t, Far> places_;
+  std::map<uint32_t, Outlined> places_;
   uint64_t largest_ = 0;
   uint32_t frame_ = 0;   // register: the running function's frame
   uint32_t target_ = 0;  // register: the function to be called
@@ -472,9 +519,9 @@ class Joiner {
 
 Function JoinOutlinedFunctions(const ptx::Module& module,
                                const Function& kernel,
-                               const std::map<uint32_t, Function>& far,
+                               const std::map<uint32_t, Function>& outlined,
                                uint64_t stack_bytes, std::string* error) {
-  return Joiner(module, kernel, far, stack_bytes, error).Run(kernel);
+  return Joiner(module, kernel, outlined, stack_bytes, error).Run(kernel);
 }
 
 }  // namespace holdfast::software::transform

@@ -29,7 +29,7 @@ constexpr uint64_t StackBytes(uint64_t limit) {
 // that has none of the former; if that cannot be, says why in *error.
 ptx::Function JoinOutlinedFunctions(
     const ptx::Module& module, const ptx::Function& kernel,
-    const std::map<uint32_t, ptx::Function>& far, uint64_t stack_bytes,
+    const std::map<uint32_t, ptx::Function>& outlined, uint64_t stack_bytes,
     std::string* error);
 
 }  // namespace holdfast::software::transform

@@ -47,6 +47,10 @@ const Operand& PieceOf(const Operand& value, size_t i) {
   return value.kind == Operand::Kind::kVector ? value.elements[i] : value;
 }
 
+// In three steps: See collects the pieces of every variable, Decide gives
+// registers to those whose pieces do not overlap, and Rewrite replaces the
+// accesses. The kernel's own parameters are left alone, as they are memory of
+// the launch.
 class Placement {
  public:
   explicit Placement(Function* function) : function_(function) {
@@ -82,6 +86,8 @@ class Placement {
     return it == passed_.end() ? nullptr : &it->second;
   }
 
+  // A call of a function that stays passes the whole variable, which is a piece
+  // at offset 0. Any other instruction that names it has taken its address.
   void See(const Instruction& instruction) {
     if (IsParameterAccess(instruction)) {
       const size_t at = instruction.opcode() == Opcode::kLd ? 1 : 0;
@@ -109,12 +115,16 @@ class Placement {
     }
   }
 
+  // One size at each offset, of 2, 4 or 8 bytes: there are no registers of
+  // other sizes.
   static void SeePiece(Passed* passed, int64_t offset, int bytes) {
     auto [it, added] = passed->bytes.emplace(offset, bytes);
     const bool whole = bytes == 2 || bytes == 4 || bytes == 8;
     if (!whole || (!added && it->second != bytes)) passed->in_registers = false;
   }
 
+  // Pieces by ascending offset: one that begins before the end of the one in
+  // front overlaps it.
   void Decide(uint32_t index, Passed* passed) {
     int64_t end = 0;
     for (const auto& [offset, bytes] : passed->bytes) {
@@ -167,6 +177,8 @@ class Placement {
     }
   }
 
+  // A variable that stays in memory is a local one of the thread: same
+  // accesses, other space.
   static void ToLocal(Instruction* instruction) {
     for (Modifier& word : instruction->modifiers.words) {
       if (word == Modifier::kParam || word == Modifier::kParamFunc) {
@@ -175,6 +187,7 @@ class Placement {
     }
   }
 
+  // A load or store of a vector becomes one move for each element.
   static void Move(const Instruction& access, size_t at, const Passed& passed,
                    std::vector<Instruction>* body) {
     const Operand& place = access.operands[at];

@@ -4,9 +4,10 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "server/rpc/metadata.h"
 
 namespace holdfast::executor {
 namespace {
@@ -35,17 +36,16 @@ UploadTries::Upload& UploadTries::Find(const std::string& id) {
 
 absl::StatusOr<std::shared_ptr<void>> UploadTries::Enter(
     grpc::ServerContext& context) {
-  const auto& metadata = context.client_metadata();
-  const auto header = metadata.find("holdfast-transfer");
-  if (header == metadata.end()) return nullptr;
-  const std::pair<std::string, std::string> words = absl::StrSplit(
-      absl::string_view(header->second.data(), header->second.size()),
-      absl::MaxSplits('/', 1));
+  const auto value = FindMetadata(context, kTransferKey);
+  if (!value.has_value()) return nullptr;
+  const std::pair<std::string, std::string> words =
+      absl::StrSplit(*value, absl::MaxSplits('/', 1));
   const std::string& id = words.first;
   uint32_t number = 0;
   if (id.size() > kMaxIdBytes || !absl::SimpleAtoi(words.second, &number)) {
     return absl::InvalidArgumentError(
-        "holdfast-transfer is not a name of at most 64 bytes and a number");
+        absl::StrCat(kTransferKey.name, " is not a name of at most ",
+                     kMaxIdBytes, " bytes and a number"));
   }
   absl::MutexLock lock(&mutex_);
   Upload* const upload = &Find(id);

@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "proto/metadata.h"
 
 namespace holdfast::executor {
 
@@ -28,10 +29,11 @@ class UploadTries {
   // Uploads that are remembered.
   static constexpr size_t kMaxRemembered = 1024;
   // Bytes of the client's name for an upload.
-  static constexpr size_t kMaxIdBytes = 64;
+  static constexpr size_t kMaxIdBytes =
+      kTransferKey.max_bytes - (sizeof "/4294967295" - 1);
 
   // Enters a call, until what it returns is dropped; calls without the metadata
-  // "holdfast-transfer" are let through. Cancels the calls of earlier tries and
+  // kTransferKey are let through. Cancels the calls of earlier tries and
   // blocks until they have ended. CANCELLED: a later try has begun, or the call
   // was given up. INVALID_ARGUMENT: the metadata is malformed.
   absl::StatusOr<std::shared_ptr<void>> Enter(grpc::ServerContext& context);

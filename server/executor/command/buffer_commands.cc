@@ -279,8 +279,8 @@ absl::Status Handle(const CommandContext& context,
       ResolveRange(resources, command.buffer(), command.offset(), data.size(),
                    Access::kWrite));
   if (data.empty()) return absl::OkStatus();
-  HOLDFAST_ASSIGN_OR_RETURN(InlineSpace * space, resources.Inline());
-  HOLDFAST_ASSIGN_OR_RETURN(const InlineSpace::Span span,
+  HOLDFAST_ASSIGN_OR_RETURN(InlineStaging * space, resources.Inline());
+  HOLDFAST_ASSIGN_OR_RETURN(const InlineStaging::Span span,
                             space->Take(data.size()));
   std::memcpy(span.data, data.data(), data.size());
   HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(*stream->stream, address,
@@ -300,8 +300,8 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_ASSIGN_OR_RETURN(
       const CUdeviceptr address,
       ResolveRange(resources, command.buffer(), command.offset(), size));
-  HOLDFAST_ASSIGN_OR_RETURN(InlineSpace * space, resources.Inline());
-  HOLDFAST_ASSIGN_OR_RETURN(const InlineSpace::Span span, space->Take(size));
+  HOLDFAST_ASSIGN_OR_RETURN(InlineStaging * space, resources.Inline());
+  HOLDFAST_ASSIGN_OR_RETURN(const InlineStaging::Span span, space->Take(size));
   if (size > 0) {
     HOLDFAST_RETURN_IF_ERROR(
         cuda::CopyAsync(*stream->stream, span.device_address, address, size));

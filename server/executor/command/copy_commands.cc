@@ -5,8 +5,8 @@
 #include "core/cuda/box.h"
 #include "core/cuda/copy.h"
 #include "server/executor/command/command_handlers.h"
+#include "server/executor/command/copy_operand.h"
 #include "server/executor/command/copy_operands.h"
-#include "server/executor/command/copy_place.h"
 #include "server/executor/command/fill_operands.h"
 
 namespace holdfast::executor {
@@ -29,8 +29,8 @@ absl::Status Handle(const CommandContext& context,
   const cuda::Stream& stream = *found->stream;
   HOLDFAST_ASSIGN_OR_RETURN(const BoxCopyOperands copy,
                             ResolveCopy({resources, found->device}, command));
-  const CopyPlace& to = copy.destination.place;
-  const CopyPlace& from = copy.source.place;
+  const CopyOperand& to = copy.destination.place;
+  const CopyOperand& from = copy.source.place;
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Context* to_context,
                             ContextOf(resources, to, from, stream.context()));
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Context* from_context,

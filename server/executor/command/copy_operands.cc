@@ -8,12 +8,12 @@
 namespace holdfast::executor {
 namespace {
 
-absl::StatusOr<CopyPlace> Resolve(const OperandScope& scope, uint64_t handle,
-                                  uint64_t offset, uint64_t size,
-                                  Access access) {
+absl::StatusOr<CopyOperand> Resolve(const OperandScope& scope, uint64_t handle,
+                                    uint64_t offset, uint64_t size,
+                                    Access access) {
   HOLDFAST_ASSIGN_OR_RETURN(
-      const CopyPlace place,
-      ResolvePlace(scope.resources, handle, offset, size, access));
+      const CopyOperand place,
+      ResolveCopyOperand(scope.resources, handle, offset, size, access));
   HOLDFAST_RETURN_IF_ERROR(KeepMemory(scope, handle));
   return place;
 }
@@ -87,8 +87,8 @@ absl::StatusOr<BoxCopyOperands> ResolveCopy(const OperandScope& scope,
 }
 
 absl::StatusOr<const cuda::Context*> ContextOf(Resources& resources,
-                                               const CopyPlace& place,
-                                               const CopyPlace& other,
+                                               const CopyOperand& place,
+                                               const CopyOperand& other,
                                                const cuda::Context& fallback) {
   const auto device = place.device ? place.device : other.device;
   if (!device.has_value()) return &fallback;

@@ -7,21 +7,21 @@
 #include "absl/status/statusor.h"
 #include "core/cuda/box.h"
 #include "holdfast/v1/buffer_commands.pb.h"
-#include "server/executor/command/copy_place.h"
+#include "server/executor/command/copy_operand.h"
 #include "server/executor/command/operand_scope.h"
 
 namespace holdfast::executor {
 
 // A copy without gaps.
 struct CopyOperands {
-  CopyPlace destination;
-  CopyPlace source;
+  CopyOperand destination;
+  CopyOperand source;
   uint64_t size = 0;  // bytes; may be 0
 };
 
 // One side of a copy of boxes.
 struct BoxOperand {
-  CopyPlace place;
+  CopyOperand place;
   cuda::Pitches pitches;
 };
 struct BoxCopyOperands {
@@ -47,8 +47,8 @@ absl::StatusOr<BoxOperand> ResolveBox(const OperandScope& scope,
 // The context whose memory `place` is; that of the other side of the copy, or
 // `fallback`, for memory of the host, which all share.
 absl::StatusOr<const cuda::Context*> ContextOf(Resources& resources,
-                                               const CopyPlace& place,
-                                               const CopyPlace& other,
+                                               const CopyOperand& place,
+                                               const CopyOperand& other,
                                                const cuda::Context& fallback);
 
 }  // namespace holdfast::executor

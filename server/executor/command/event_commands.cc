@@ -64,7 +64,8 @@ absl::StatusOr<std::shared_ptr<const cuda::Event>> WaitOn(
   HOLDFAST_RETURN_IF_ERROR(resources.waits().CheckRoom());
   HOLDFAST_RETURN_IF_ERROR(cuda::WaitValueAsync(
       stream, event->AddressOf(recording), recording.number));
-  HOLDFAST_ASSIGN_OR_RETURN(auto passed, resources.watcher().Mark(stream));
+  HOLDFAST_ASSIGN_OR_RETURN(auto passed,
+                            resources.watcher().RecordEvent(stream));
   resources.waits().Add(command.event(), command.stream(), recording.number,
                         passed);
   resources.event_waits().Add({event, recording, passed});
@@ -107,8 +108,8 @@ absl::Status QueryImported(const CommandContext& context,
   }
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* host,
                             context.resources.HostStream(device));
-  HOLDFAST_ASSIGN_OR_RETURN(InlineSpace * space, context.resources.Inline());
-  HOLDFAST_ASSIGN_OR_RETURN(const InlineSpace::Span span,
+  HOLDFAST_ASSIGN_OR_RETURN(InlineStaging * space, context.resources.Inline());
+  HOLDFAST_ASSIGN_OR_RETURN(const InlineStaging::Span span,
                             space->Take(sizeof(uint64_t)));
   HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(*host, span.device_address,
                                            event->AddressOf(recording),

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/command/launch_attributes.h"
 
+#include <optional>
+#include <type_traits>
+
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "server/executor/command/buffer_range.h"
@@ -10,6 +13,7 @@ namespace holdfast::executor {
 namespace {
 
 constexpr uint32_t kMaxCarveoutPercent = 100;
+constexpr uint32_t kMaxDomain = 255;  // the driver has a byte for each
 
 CUaccessProperty ToAccessProperty(v1::AccessProperty property) {
   switch (property) {
@@ -22,8 +26,112 @@ CUaccessProperty ToAccessProperty(v1::AccessProperty property) {
   }
 }
 
-absl::StatusOr<CUaccessPolicyWindow> ToWindow(
-    const OperandScope& scope, const v1::AccessPolicyWindow& window) {
+// The driver's value of an enumeration's; nullopt: it is unknown.
+std::optional<CUclusterSchedulingPolicy> ToCuda(
+    v1::ClusterSchedulingPolicy policy) {
+  switch (policy) {
+    case v1::CLUSTER_SCHEDULING_POLICY_SPREAD:
+      return CU_CLUSTER_SCHEDULING_POLICY_SPREAD;
+    case v1::CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING:
+      return CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<CUsynchronizationPolicy> ToCuda(
+    v1::SynchronizationPolicy policy) {
+  switch (policy) {
+    case v1::SYNCHRONIZATION_POLICY_SPIN:
+      return CU_SYNC_POLICY_SPIN;
+    case v1::SYNCHRONIZATION_POLICY_YIELD:
+      return CU_SYNC_POLICY_YIELD;
+    case v1::SYNCHRONIZATION_POLICY_BLOCKING_SYNC:
+      return CU_SYNC_POLICY_BLOCKING_SYNC;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<CUlaunchMemSyncDomain> ToCuda(v1::MemSyncDomain domain) {
+  switch (domain) {
+    case v1::MEM_SYNC_DOMAIN_DEFAULT:
+      return CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT;
+    case v1::MEM_SYNC_DOMAIN_REMOTE:
+      return CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
+    default:
+      return std::nullopt;
+  }
+}
+
+absl::StatusOr<const cuda::Event*> FindEvent(const OperandScope& scope,
+                                             uint64_t handle) {
+  HOLDFAST_ASSIGN_OR_RETURN(EventResource * event,
+                            scope.resources.events.Find(handle));
+  HOLDFAST_RETURN_IF_ERROR(CheckPlain(handle, *event));
+  return event->event.get();
+}
+
+// Read: the protocol's value of the attribute `name` as the driver's. One
+// overload for each type.
+
+template <typename Number>
+absl::Status Read(const OperandScope& scope, const char* name, Number value,
+                  std::optional<Number>* attribute) {
+  *attribute = value;
+  return absl::OkStatus();
+}
+
+template <typename Enum, typename CudaEnum>
+requires std::is_enum_v<Enum> absl::Status Read(
+    const OperandScope& scope, const char* name, Enum value,
+    std::optional<CudaEnum>* attribute) {
+  *attribute = ToCuda(value);
+  if (attribute->has_value()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "launch attribute ", name, ": unknown value ", static_cast<int>(value)));
+}
+
+absl::Status Read(const OperandScope& scope, const char* name,
+                  const v1::MemSyncDomainMap& map,
+                  std::optional<CUlaunchMemSyncDomainMap>* attribute) {
+  if (map.default_domain() > kMaxDomain || map.remote_domain() > kMaxDomain) {
+    return absl::OutOfRangeError(
+        absl::StrCat("launch attribute ", name,
+                     ": a memory synchronisation domain over ", kMaxDomain));
+  }
+  *attribute =
+      CUlaunchMemSyncDomainMap{static_cast<unsigned char>(map.default_domain()),
+                               static_cast<unsigned char>(map.remote_domain())};
+  return absl::OkStatus();
+}
+
+absl::Status Read(const OperandScope& scope, const char* name,
+                  const v1::Dim3& dim, std::optional<cuda::Dim3>* attribute) {
+  *attribute = ToDim3(dim);
+  return absl::OkStatus();
+}
+
+absl::Status Read(const OperandScope& scope, const char* name,
+                  const v1::LaunchCompletionEvent& completion,
+                  std::optional<const cuda::Event*>* attribute) {
+  HOLDFAST_ASSIGN_OR_RETURN(*attribute, FindEvent(scope, completion.event()));
+  return absl::OkStatus();
+}
+
+absl::Status Read(
+    const OperandScope& scope, const char* name,
+    const v1::ProgrammaticEvent& programmatic,
+    std::optional<cuda::LaunchAttributes::ProgrammaticEvent>* attribute) {
+  HOLDFAST_ASSIGN_OR_RETURN(const cuda::Event* event,
+                            FindEvent(scope, programmatic.event()));
+  *attribute = {event, programmatic.trigger_at_block_start()};
+  return absl::OkStatus();
+}
+
+absl::Status Read(const OperandScope& scope, const char* name,
+                  const v1::AccessPolicyWindow& window,
+                  std::optional<CUaccessPolicyWindow>* attribute) {
   HOLDFAST_ASSIGN_OR_RETURN(const CUdeviceptr address,
                             ResolveRange(scope.resources, window.buffer(),
                                          window.offset(), window.size()));
@@ -34,15 +142,8 @@ absl::StatusOr<CUaccessPolicyWindow> ToWindow(
   result.hitRatio = window.hit_ratio();
   result.hitProp = ToAccessProperty(window.hit_property());
   result.missProp = ToAccessProperty(window.miss_property());
-  return result;
-}
-
-// INVALID_ARGUMENT unless `value` is one of an enum's named, specified values,
-// which count from 1 in the protocol.
-absl::Status CheckEnum(absl::string_view what, int value, int last) {
-  if (value >= 1 && value <= last) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("launch attribute ", what, ": unknown value ", value));
+  *attribute = result;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -53,72 +154,11 @@ absl::Status SetAttribute(const OperandScope& scope,
                           const v1::LaunchAttribute& attribute,
                           cuda::LaunchAttributes* attributes) {
   switch (attribute.attribute_case()) {
-    case v1::LaunchAttribute::kProgrammaticStreamSerialization:
-      attributes->programmatic_stream_serialization =
-          attribute.programmatic_stream_serialization();
-      return absl::OkStatus();
-    case v1::LaunchAttribute::kPriority:
-      attributes->priority = attribute.priority();
-      return absl::OkStatus();
-    case v1::LaunchAttribute::kClusterSchedulingPolicy:
-      attributes->cluster_scheduling_policy =
-          static_cast<CUclusterSchedulingPolicy>(
-              attribute.cluster_scheduling_policy());
-      return CheckEnum("cluster_scheduling_policy",
-                       attribute.cluster_scheduling_policy(), 2);
-    case v1::LaunchAttribute::kSynchronizationPolicy:
-      attributes->synchronization_policy = static_cast<CUsynchronizationPolicy>(
-          attribute.synchronization_policy() + 1);
-      return CheckEnum("synchronization_policy",
-                       attribute.synchronization_policy(), 3);
-    case v1::LaunchAttribute::kMemSyncDomain:
-      attributes->memory_sync_domain =
-          static_cast<CUlaunchMemSyncDomain>(attribute.mem_sync_domain() - 1);
-      return CheckEnum("mem_sync_domain", attribute.mem_sync_domain(), 2);
-    case v1::LaunchAttribute::kMemSyncDomainMap: {
-      const auto& map = attribute.mem_sync_domain_map();
-      if (map.default_domain() > 255 || map.remote_domain() > 255) {
-        return absl::OutOfRangeError(
-            "a memory synchronisation domain over 255");
-      }
-      attributes->memory_sync_domain_map = CUlaunchMemSyncDomainMap{
-          static_cast<unsigned char>(map.default_domain()),
-          static_cast<unsigned char>(map.remote_domain())};
-      return absl::OkStatus();
-    }
-    case v1::LaunchAttribute::kPreferredCluster:
-      attributes->preferred_cluster = ToDim3(attribute.preferred_cluster());
-      return absl::OkStatus();
-    case v1::LaunchAttribute::kLaunchCompletionEvent: {
-      HOLDFAST_ASSIGN_OR_RETURN(
-          EventResource * event,
-          scope.resources.events.Find(
-              attribute.launch_completion_event().event()));
-      HOLDFAST_RETURN_IF_ERROR(
-          CheckPlain(attribute.launch_completion_event().event(), *event));
-      attributes->launch_completion_event = event->event.get();
-      return absl::OkStatus();
-    }
-    case v1::LaunchAttribute::kAccessPolicyWindow: {
-      HOLDFAST_ASSIGN_OR_RETURN(
-          attributes->access_policy_window,
-          ToWindow(scope, attribute.access_policy_window()));
-      return absl::OkStatus();
-    }
-    case v1::LaunchAttribute::kProgrammaticEvent: {
-      const auto& programmatic = attribute.programmatic_event();
-      HOLDFAST_ASSIGN_OR_RETURN(
-          EventResource * event,
-          scope.resources.events.Find(programmatic.event()));
-      HOLDFAST_RETURN_IF_ERROR(CheckPlain(programmatic.event(), *event));
-      attributes->programmatic_event = {event->event.get(),
-                                        programmatic.trigger_at_block_start()};
-      return absl::OkStatus();
-    }
-    case v1::LaunchAttribute::kPreferredSharedMemoryCarveout:
-      attributes->preferred_shared_memory_carveout =
-          attribute.preferred_shared_memory_carveout();
-      return absl::OkStatus();
+#define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
+                                  CUDA_ID, value, where, software)     \
+  case v1::LaunchAttribute::k##Name:                                   \
+    return Read(scope, #name, attribute.name(), &attributes->name);
+#include "proto/launch_attributes.inc"
     case v1::LaunchAttribute::ATTRIBUTE_NOT_SET:
       break;
   }

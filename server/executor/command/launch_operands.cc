@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
-#include "server/executor/command/copy_place.h"
+#include "server/executor/command/copy_operand.h"
 #include "server/executor/command/launch_attributes.h"
 #include "server/executor/command/priority_range.h"
 #include "server/executor/resources/resources.h"
@@ -61,9 +61,9 @@ absl::StatusOr<LaunchOperands::Argument> LaunchOperands::BufferAddress(
     return absl::InvalidArgumentError("a null pointer with an offset");
   }
   HOLDFAST_ASSIGN_OR_RETURN(
-      const CopyPlace place,
-      ResolvePlace(scope.resources, argument.buffer(), argument.offset(),
-                   /*size=*/0, Access::kRead));
+      const CopyOperand place,
+      ResolveCopyOperand(scope.resources, argument.buffer(), argument.offset(),
+                         /*size=*/0, Access::kRead));
   if (!place.is_arena) {
     HOLDFAST_RETURN_IF_ERROR(CheckPeerAccess(scope, argument.buffer()));
   }

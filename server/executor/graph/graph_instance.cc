@@ -129,7 +129,7 @@ absl::Status GraphInstance::ReportWaits(Resources& resources,
                                         const cuda::Stream& stream,
                                         uint64_t handle) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto passed,
-                            resources.watcher().Mark(stream));
+                            resources.watcher().RecordEvent(stream));
   int reported = 0;
   for (const auto& [position, awaited] : awaited_) {
     if (++reported > SemaphoreWaits::kMaxReported) break;

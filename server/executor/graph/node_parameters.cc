@@ -36,8 +36,8 @@ absl::StatusOr<cuda::GraphNode> Launch(const OperandScope& scope,
 // either side's memory.
 absl::StatusOr<const cuda::Context*> RunnerOf(const OperandScope& scope,
                                               bool device_is_fixed,
-                                              const CopyPlace& destination,
-                                              const CopyPlace& source) {
+                                              const CopyOperand& destination,
+                                              const CopyOperand& source) {
   uint32_t device = scope.device;
   if (!device_is_fixed) {
     device = destination.device.value_or(source.device.value_or(device));

@@ -29,7 +29,7 @@
 #include "core/cuda/event.h"
 #include "core/cuda/stream.h"
 #include "holdfast/internal/executor.pb.h"
-#include "server/executor/submission/mark_pool.h"
+#include "server/executor/submission/event_pool.h"
 
 namespace holdfast::executor {
 
@@ -110,7 +110,7 @@ class KernelWatch {
   void Run();
 
   const Options options_;
-  const std::shared_ptr<MarkPool> marks_ = std::make_shared<MarkPool>();
+  const std::shared_ptr<EventPool> events_ = std::make_shared<EventPool>();
   mutable absl::Mutex mutex_;  // not held while the driver is called
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;

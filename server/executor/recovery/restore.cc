@@ -31,6 +31,13 @@ namespace {
 using internal::JournalRecord;
 using Steps = absl::Span<const JournalRecord* const>;
 
+// Makes the resources of a session again by carrying out the commands of its
+// journal in order, in an executor that has the memory of the one before
+// (`inheritance`). Each step either succeeds, or leaves its handle in error,
+// or, where that would be silently wrong, puts an end to what it would have
+// changed; later steps that need such a handle fail in their turn, which is how
+// losses spread to what depends on them. Steps are written to the new
+// executor's journal as they succeed, so that it can be recovered as well.
 class Restorer {
  public:
   Restorer(Resources& resources, Inheritance inheritance,
@@ -180,7 +187,7 @@ class Restorer {
   // Takes a resource out of its table, if it is there, and leaves its handle in
   // error, for its own successor as well.
   template <typename T>
-  std::optional<T> Lose(HandleTable<T>& table, uint64_t handle,
+  std::optional<T> Fail(HandleTable<T>& table, uint64_t handle,
                         uint64_t ends_with, const absl::Status& status) {
     std::optional<T> lost = table.Fail(handle, status);
     if (!lost.has_value()) return std::nullopt;
@@ -192,11 +199,11 @@ class Restorer {
   // A change that cannot be repeated puts an end to the resource: as it was
   // before, it would do the wrong thing silently.
   void LoseChanged(uint64_t handle, const absl::Status& status) {
-    auto exec = Lose(resources_.graph_execs, handle, /*ends_with=*/0, status);
+    auto exec = Fail(resources_.graph_execs, handle, /*ends_with=*/0, status);
     if (exec.has_value()) {
       GraphInstance::Release(resources_, std::move(exec->instance));
     }
-    Lose(resources_.kernels, handle, ModuleOf(handle), status);
+    Fail(resources_.kernels, handle, ModuleOf(handle), status);
   }
 
   // 0: there is none.
@@ -214,10 +221,10 @@ class Restorer {
 
   void LoseModule(uint64_t handle, const absl::Status& status) {
     const auto module =
-        Lose(resources_.modules, handle, /*ends_with=*/0, status);
+        Fail(resources_.modules, handle, /*ends_with=*/0, status);
     if (!module.has_value()) return;
     for (const uint64_t kernel : module->kernels) {
-      Lose(resources_.kernels, kernel, handle, status);
+      Fail(resources_.kernels, kernel, handle, status);
     }
     for (const uint64_t global : module->globals) {
       LoseBuffer(global, handle, status);
@@ -226,7 +233,7 @@ class Restorer {
 
   void LoseBuffer(uint64_t handle, uint64_t ends_with,
                   const absl::Status& status) {
-    const auto buffer = Lose(resources_.buffers, handle, ends_with, status);
+    const auto buffer = Fail(resources_.buffers, handle, ends_with, status);
     if (!buffer.has_value()) return;
     for (const uint64_t view : buffer->views) LoseBuffer(view, handle, status);
   }

@@ -355,12 +355,12 @@ absl::StatusOr<std::shared_ptr<Staging>> Resources::GetStaging(
   return owned.staging;
 }
 
-absl::StatusOr<InlineSpace*> Resources::Inline() {
+absl::StatusOr<InlineStaging*> Resources::Inline() {
   if (inline_ == nullptr) {
     HOLDFAST_ASSIGN_OR_RETURN(auto staging,
                               GetStaging(inline_staging_, kInlineBlockBytes,
                                          kMaxInlineBlocks, /*max_places=*/0));
-    inline_ = std::make_unique<InlineSpace>(std::move(staging));
+    inline_ = std::make_unique<InlineStaging>(std::move(staging));
   }
   return inline_.get();
 }
@@ -376,7 +376,7 @@ absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(
   absl::Status status;
   const auto wait_for = [&](const cuda::Stream& stream) {
     if (!status.ok()) return;
-    const auto mark = watcher_.Mark(stream);
+    const auto mark = watcher_.RecordEvent(stream);
     status = mark.ok() ? device->reaper->Wait(**mark) : mark.status();
   };
   streams.ForEach([&](StreamResource& stream) { wait_for(*stream.stream); });
@@ -391,7 +391,7 @@ absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(
 
 bool Resources::Retire(uint32_t device, std::shared_ptr<const void> owner) {
   const auto after = AfterAllStreams(device);
-  const auto mark = after.ok() ? watcher_.Mark(**after) : after.status();
+  const auto mark = after.ok() ? watcher_.RecordEvent(**after) : after.status();
   if (!mark.ok()) {
     // Nobody can tell when the device has finished with it.
     LogWarning("kept until the session ends: ", mark.status().message());
@@ -410,7 +410,7 @@ void Resources::NoteGiven(StreamResource& stream) {
 
 absl::StatusOr<std::shared_ptr<const cuda::Event>> Resources::MarkWork(
     StreamResource& stream) {
-  auto mark = watcher_.Mark(*stream.stream);
+  auto mark = watcher_.RecordEvent(*stream.stream);
   if (stream.unmarked && mark.ok()) {
     stream.unmarked = false;
     stream.mark = *mark;

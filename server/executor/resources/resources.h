@@ -33,7 +33,7 @@
 #include "server/executor/account/pinned_memory.h"
 #include "server/executor/account/quota.h"
 #include "server/executor/command/copy_counts.h"
-#include "server/executor/command/inline_space.h"
+#include "server/executor/command/inline_staging.h"
 #include "server/executor/recovery/inheritance.h"
 #include "server/executor/recovery/kernel_watch.h"
 #include "server/executor/resources/handle_table.h"
@@ -265,7 +265,7 @@ class Resources {
                                                uint32_t device);
 
   // Memory for inline bytes and blocks for the messages of transfers.
-  absl::StatusOr<InlineSpace*> Inline();
+  absl::StatusOr<InlineStaging*> Inline();
   absl::StatusOr<std::shared_ptr<Staging>> TransferStaging();
 
   CompletionWatcher& watcher() { return watcher_; }
@@ -385,7 +385,7 @@ class Resources {
   std::map<uint32_t, CompletionWatcher::Events> left_marks_;
   std::vector<std::shared_ptr<const void>> kept_;
   OwnedStaging inline_staging_;
-  std::unique_ptr<InlineSpace> inline_;
+  std::unique_ptr<InlineStaging> inline_;
   OwnedStaging transfer_staging_;
   CompletionWatcher watcher_;
   EventWaits event_waits_;

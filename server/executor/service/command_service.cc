@@ -8,10 +8,12 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "server/executor/service/batch_pool.h"
+#include "server/rpc/metadata.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast::executor {
@@ -29,20 +31,20 @@ constexpr int kAcknowledgedBatches = 16;
 // when its connection breaks.
 absl::StatusOr<std::optional<uint64_t>> ResultsRead(
     const grpc::ServerContext& context) {
-  const auto found = context.client_metadata().find("holdfast-results-read");
-  if (found == context.client_metadata().end()) return std::nullopt;
-  const absl::string_view text(found->second.data(), found->second.size());
+  const auto text = FindMetadata(context, kResultsReadKey);
+  if (!text.has_value()) return std::nullopt;
   uint64_t count = 0;
-  if (absl::SimpleAtoi(text, &count)) return count;
+  if (text->size() <= kResultsReadKey.max_bytes &&
+      absl::SimpleAtoi(*text, &count)) {
+    return count;
+  }
   return absl::InvalidArgumentError(
-      "holdfast-results-read is no number of results");
+      absl::StrCat(kResultsReadKey.name, " is no number of results"));
 }
 
 // Null: the client does not measure.
 std::shared_ptr<ExecutorClock> ClockFor(const grpc::ServerContext& context) {
-  if (context.client_metadata().count("holdfast-step-times") == 0) {
-    return nullptr;
-  }
+  if (!FindMetadata(context, kStepTimesKey).has_value()) return nullptr;
   return std::make_shared<ExecutorClock>(kExecutorSteps);
 }
 

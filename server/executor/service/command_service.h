@@ -10,7 +10,7 @@
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "server/executor/attach/attachment.h"
 #include "server/executor/service/command_stream.h"
-#include "server/executor/service/descriptor_inbox.h"
+#include "server/executor/service/fd_receiver.h"
 #include "server/executor/service/result_queue.h"
 #include "server/executor/service/step_times.h"
 #include "server/executor/session.h"
@@ -20,8 +20,7 @@ namespace holdfast::executor {
 // CommandService of one session; that and the inbox must outlive it.
 class CommandService final : public v1::CommandService::Service {
  public:
-  CommandService(Session& session, DescriptorInbox& inbox,
-                 size_t max_batch_bytes)
+  CommandService(Session& session, FdReceiver& inbox, size_t max_batch_bytes)
       : session_(session), inbox_(inbox), max_batch_bytes_(max_batch_bytes) {}
 
   grpc::Status Run(grpc::ServerContext* context,
@@ -48,7 +47,7 @@ class CommandService final : public v1::CommandService::Service {
   absl::Status ReadAttached(CommandStream& commands, uint64_t call);
 
   Session& session_;
-  DescriptorInbox& inbox_;
+  FdReceiver& inbox_;
   const size_t max_batch_bytes_;
   Attachment attachment_;
 };

@@ -11,11 +11,10 @@
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "server/rpc/metadata.h"
 
 namespace holdfast::executor {
 namespace {
-
-constexpr char kRings[] = "holdfast-rings";
 
 // Arrivals and the end of the call wake a reader. It also polls, in case that
 // the client suppresses the wake-ups.
@@ -32,13 +31,13 @@ constexpr size_t kSmallBytes = 2048;
 
 // Null: the client offers none, or none that can be used.
 std::unique_ptr<RingPair> ClaimRings(const grpc::ServerContext& context,
-                                     DescriptorInbox& inbox,
+                                     FdReceiver& inbox,
                                      size_t max_batch_bytes) {
-  const auto& metadata = context.client_metadata();
-  const auto found = metadata.find(kRings);
-  if (found == metadata.end()) return nullptr;
-  const std::string token = absl::HexStringToBytes(
-      absl::string_view(found->second.data(), found->second.size()));
+  const auto digits = FindMetadata(context, kRingsKey);
+  if (!digits.has_value() || digits->size() > kRingsKey.max_bytes) {
+    return nullptr;
+  }
+  const std::string token = absl::HexStringToBytes(*digits);
   const auto map = [&]() -> absl::StatusOr<std::unique_ptr<RingPair>> {
     HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory, inbox.Claim(token));
     return RingPair::Map(memory.get(), RingPair::End::kExecutor,
@@ -53,11 +52,11 @@ std::unique_ptr<RingPair> ClaimRings(const grpc::ServerContext& context,
 }  // namespace
 
 CommandStream::CommandStream(grpc::ServerContext& context, Grpc& grpc,
-                             DescriptorInbox& inbox, size_t max_batch_bytes)
+                             FdReceiver& inbox, size_t max_batch_bytes)
     : context_(context),
       grpc_(grpc),
       rings_(ClaimRings(context, inbox, max_batch_bytes)) {
-  if (rings_ != nullptr) context_.AddInitialMetadata(kRings, "taken");
+  if (rings_ != nullptr) context_.AddInitialMetadata(kRingsKey.name, "taken");
   grpc_.SendInitialMetadata();
   if (rings_ != nullptr) end_ = std::thread([this] { AwaitEnd(); });
 }

@@ -13,7 +13,7 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/sync_stream.h"
 #include "holdfast/v1/commands.grpc.pb.h"  // how messages are parsed
-#include "server/executor/service/descriptor_inbox.h"
+#include "server/executor/service/fd_receiver.h"
 #include "server/executor/session_gate.h"
 
 namespace holdfast::executor {
@@ -26,8 +26,8 @@ class CommandStream {
 
   // Tells the client that the call is served, and whether by rings. All must
   // outlive it.
-  CommandStream(grpc::ServerContext& context, Grpc& grpc,
-                DescriptorInbox& inbox, size_t max_batch_bytes);
+  CommandStream(grpc::ServerContext& context, Grpc& grpc, FdReceiver& inbox,
+                size_t max_batch_bytes);
   // With rings, asks a client that has not ended the call to do so, and cancels
   // the call of one that does not.
   ~CommandStream();

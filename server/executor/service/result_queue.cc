@@ -108,7 +108,7 @@ void ResultQueue::LookForAMoment() {
     absl::MutexLock lock(&mutex_);
     if (Ready()) return;
   }
-  NapUntil([&] { return changes_ != seen; });
+  SpinThenSleep([&] { return changes_ != seen; });
 }
 
 void ResultQueue::AwaitSent(absl::Duration limit) {

@@ -93,7 +93,7 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_RETURN_IF_ERROR(cuda::WaitValueAsync(
       *stream->stream, semaphore->address, command.value()));
   HOLDFAST_ASSIGN_OR_RETURN(auto passed,
-                            resources.watcher().Mark(*stream->stream));
+                            resources.watcher().RecordEvent(*stream->stream));
   resources.waits().Add(command.semaphore(), command.stream(), command.value(),
                         std::move(passed));
   return absl::OkStatus();
@@ -106,8 +106,8 @@ absl::Status Handle(const CommandContext& context,
                             resources.semaphores.Find(command.semaphore()));
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* host,
                             resources.HostStream(semaphore->device));
-  HOLDFAST_ASSIGN_OR_RETURN(InlineSpace * space, resources.Inline());
-  HOLDFAST_ASSIGN_OR_RETURN(const InlineSpace::Span span,
+  HOLDFAST_ASSIGN_OR_RETURN(InlineStaging * space, resources.Inline());
+  HOLDFAST_ASSIGN_OR_RETURN(const InlineStaging::Span span,
                             space->Take(sizeof(uint64_t)));
   HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(
       *host, span.device_address, semaphore->address, sizeof(uint64_t)));

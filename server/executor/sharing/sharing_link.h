@@ -39,7 +39,7 @@ struct SharingLink {
   // Tells that an import is not used any more. Thread-safe.
   std::function<void(uint64_t import)> released = [](uint64_t) {};
   // The descriptor that the client has handed over under this token; see
-  // DescriptorInbox.
+  // FdReceiver.
   std::function<absl::StatusOr<UniqueFd>(absl::string_view token)> claim;
 };
 

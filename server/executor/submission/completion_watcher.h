@@ -18,7 +18,7 @@
 #include "absl/time/time.h"
 #include "core/cuda/event.h"
 #include "core/cuda/stream.h"
-#include "server/executor/submission/mark_pool.h"
+#include "server/executor/submission/event_pool.h"
 
 namespace holdfast::executor {
 
@@ -41,9 +41,9 @@ class CompletionWatcher {
   CompletionWatcher& operator=(const CompletionWatcher&) = delete;
 
   // An event that marks what `stream` has been given so far.
-  absl::StatusOr<std::shared_ptr<const cuda::Event>> Mark(
+  absl::StatusOr<std::shared_ptr<const cuda::Event>> RecordEvent(
       const cuda::Stream& stream) {
-    return marks_->Mark(stream);
+    return events_->RecordEvent(stream);
   }
 
   // When all of `events` have completed; at once if they have.
@@ -85,7 +85,7 @@ class CompletionWatcher {
   bool Poll(std::vector<Entry>& entries);
 
   const std::function<void()> completed_;
-  const std::shared_ptr<MarkPool> marks_ = std::make_shared<MarkPool>();
+  const std::shared_ptr<EventPool> events_ = std::make_shared<EventPool>();
   std::atomic<uint32_t> changes_{0};  // of what follows
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -18,6 +18,7 @@
 #include "server/executor/transfer/transfer.h"
 #include "server/relay/block_sender.h"
 #include "server/relay/relayed_message.h"
+#include "server/rpc/metadata.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast::executor {
@@ -172,7 +173,7 @@ absl::Status MakeArena(Session& session, const grpc::ServerContext& call,
 
 }  // namespace
 
-TransferService::TransferService(Session& session, DescriptorInbox& inbox,
+TransferService::TransferService(Session& session, FdReceiver& inbox,
                                  std::shared_ptr<SharedBlocks> blocks,
                                  absl::Duration stall_limit)
     : session_(session),
@@ -214,7 +215,7 @@ absl::StatusOr<SessionGate::Pass> TransferService::Admit(
 
 std::shared_ptr<SharedBlocks> TransferService::BlocksOf(
     const grpc::ServerContext& context) const {
-  return context.client_metadata().count(kRelayedKey) > 0 ? blocks_ : nullptr;
+  return FindMetadata(context, kRelayedKey).has_value() ? blocks_ : nullptr;
 }
 
 bool TransferService::Receive(grpc::ServerContext& context,

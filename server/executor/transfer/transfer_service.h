@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "server/executor/attach/upload_tries.h"
-#include "server/executor/service/descriptor_inbox.h"
+#include "server/executor/service/fd_receiver.h"
 #include "server/executor/session.h"
 #include "server/relay/shared_blocks.h"
 #include "server/rpc/stall_guard.h"
@@ -34,7 +34,7 @@ class TransferService final : public grpc::Service {
 
   // `blocks` are shared with the daemon, for the calls that it relays; nullptr:
   // it relays none. `stall_limit` is what a client may take for one message.
-  TransferService(Session& session, DescriptorInbox& inbox,
+  TransferService(Session& session, FdReceiver& inbox,
                   std::shared_ptr<SharedBlocks> blocks,
                   absl::Duration stall_limit);
 
@@ -71,7 +71,7 @@ class TransferService final : public grpc::Service {
       const grpc::ServerContext& context) const;
 
   Session& session_;
-  DescriptorInbox& inbox_;
+  FdReceiver& inbox_;
   const std::shared_ptr<SharedBlocks> blocks_;
   StallGuard stall_guard_;
   std::atomic<int> transfers_{0};

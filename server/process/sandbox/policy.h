@@ -2,7 +2,7 @@
 //
 // The sandbox policies: the files, system calls and resources that a process
 // which runs or compiles clients' code may reach. One policy for each role.
-// README.md explains each rule; system_calls.inc has a row for each system
+// README.md explains each rule; seccomp.inc has a row for each system
 // call.
 #ifndef HOLDFAST_SERVER_PROCESS_SANDBOX_POLICY_H_
 #define HOLDFAST_SERVER_PROCESS_SANDBOX_POLICY_H_

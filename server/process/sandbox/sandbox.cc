@@ -14,7 +14,7 @@
 #include "core/base/sanitizer.h"
 #include "server/process/sandbox/landlock.h"
 #include "server/process/sandbox/namespaces.h"
-#include "server/process/sandbox/system_calls.h"
+#include "server/process/sandbox/seccomp.h"
 
 namespace holdfast {
 namespace {

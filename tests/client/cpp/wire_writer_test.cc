@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "client/cpp/launch_attributes.h"
 #include "holdfast/v1/buffer_commands.pb.h"
 #include "holdfast/v1/commands.pb.h"
 #include "holdfast/v1/launch.pb.h"
@@ -127,6 +128,36 @@ TEST(WireWriterTest, FieldsOfObjectsAndOwnOnesMakeOneMessage) {
   EXPECT_EQ(launch.stream(), 3u);
   EXPECT_EQ(launch.attributes(0).priority(), -1);
   EXPECT_TRUE(launch.cooperative());
+}
+
+TEST(WireWriterTest, LaunchAttributesAreWrittenIfTheyAreSet) {
+  LaunchAttributes attributes;
+  WireWriter writer(4);
+  attributes.Encode(writer);
+  EXPECT_FALSE(attributes.any());
+  EXPECT_EQ(writer.size(), 0u);
+  attributes.launch_completion_event = nullptr;  // No event: not set.
+  EXPECT_FALSE(attributes.any());
+
+  attributes.programmatic_stream_serialization = false;
+  attributes.priority = -1;
+  attributes.mem_sync_domain = v1::MEM_SYNC_DOMAIN_REMOTE;
+  attributes.mem_sync_domain_map.emplace().set_remote_domain(3);
+  attributes.preferred_cluster = {4, 2, 1};
+  attributes.preferred_shared_memory_carveout = 50;
+  EXPECT_TRUE(attributes.any());
+  attributes.Encode(writer);
+  const auto launch = Parse<v1::Launch>(writer);
+  ASSERT_EQ(launch.attributes_size(), 6);
+  EXPECT_TRUE(launch.attributes(0).has_programmatic_stream_serialization());
+  EXPECT_FALSE(launch.attributes(0).programmatic_stream_serialization());
+  EXPECT_EQ(launch.attributes(1).priority(), -1);
+  EXPECT_EQ(launch.attributes(2).mem_sync_domain(), v1::MEM_SYNC_DOMAIN_REMOTE);
+  EXPECT_EQ(launch.attributes(3).mem_sync_domain_map().remote_domain(), 3u);
+  EXPECT_EQ(launch.attributes(4).preferred_cluster().x(), 4u);
+  EXPECT_EQ(launch.attributes(4).preferred_cluster().y(), 2u);
+  EXPECT_EQ(launch.attributes(4).preferred_cluster().z(), 1u);
+  EXPECT_EQ(launch.attributes(5).preferred_shared_memory_carveout(), 50u);
 }
 
 }  // namespace

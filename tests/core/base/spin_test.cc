@@ -23,13 +23,13 @@ TEST(NapTest, SeesWhatAnotherThreadDoes) {
   std::atomic<bool> done{false};
   std::thread other([&done] { done = true; });
   bool seen = false;
-  while (!seen) seen = NapUntil([&done] { return done.load(); });
+  while (!seen) seen = SpinThenSleep([&done] { return done.load(); });
   other.join();
   EXPECT_TRUE(seen);
 }
 
 TEST(NapTest, GivesUpOnWhatNeverComes) {
-  EXPECT_FALSE(NapUntil([] { return false; }));
+  EXPECT_FALSE(SpinThenSleep([] { return false; }));
 }
 
 TEST(NapTest, LeavesTheThreadsTimerSlackAsItWas) {

@@ -33,9 +33,11 @@ TEST(JobOptionsTest, EveryPartMayBeLeftOut) {
   EXPECT_EQ(options.memory_bytes, 0u);
   EXPECT_EQ(options.weight, 1u);
   EXPECT_EQ(options.reserved_bytes, 0u);
-  ASSERT_TRUE(
-      ParseJobOptions("mem=8G,reserve=4G,weight=2,devices=1", &options, &error))
+  EXPECT_EQ(options.group, "");
+  ASSERT_TRUE(ParseJobOptions(
+      "mem=8G,reserve=4G,weight=2,devices=1,group=batch-1", &options, &error))
       << error;
+  EXPECT_EQ(options.group, "batch-1");
   EXPECT_EQ(options.reserved_bytes, uint64_t{4} << 30);
   EXPECT_EQ(options.memory_bytes, uint64_t{8} << 30);
   EXPECT_EQ(options.weight, 2u);
@@ -61,6 +63,9 @@ TEST(JobOptionsTest, AnythingElseIsRefusedAndNamed) {
                            "reserve=0",
                            "reserve=4GiB",
                            "share=yes",
+                           "group=",
+                           "group=a b",
+                           "group=--json\"",
                            "mem=8G,",
                            ",",
                            "=",
@@ -198,6 +203,10 @@ TEST_F(NodeDaemonTest, ATenantGetsTheFreestDevices) {
       << Asked();
   EXPECT_TRUE(daemon.CreateTenant("slurm-2", {.reserved_bytes = 7}).done());
   EXPECT_NE(Asked().find("create slurm-2 --weight=1 --reserve=7 --json"),
+            std::string::npos)
+      << Asked();
+  EXPECT_TRUE(daemon.CreateTenant("slurm-3", {.group = "batch"}).done());
+  EXPECT_NE(Asked().find("create slurm-3 --weight=1 --group=batch --json"),
             std::string::npos)
       << Asked();
   EXPECT_EQ(daemon.CreateTenant("slurm-1", {.devices = 4}).kind,

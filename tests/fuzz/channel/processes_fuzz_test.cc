@@ -253,16 +253,16 @@ class Target : public FuzzTarget {
   // The questions that an executor may ask, for one execution.
   struct Supervisor {
     ObjectStore store{1 << 20};
-    CodeCache code{"", 0};
-    MemoryLedger ledger{1 << 20};
-    DeviceMemory memory;
+    supervisor::CodeCache code{"", 0};
+    supervisor::MemoryLedger ledger{1 << 20};
+    supervisor::DeviceMemory memory;
     ExportRegistry exports;
-    CollectionTable collections;
+    collections::CollectionTable collections;
     DescriptorStore kept;
     ExecutionTotals totals;
-    SharePacer pacer;
+    supervisor::SharePacer pacer;
 
-    ExecutorProcess::Services services() {
+    supervisor::ExecutorProcess::Services services() {
       return {store,       code, ledger, memory, exports,
               collections, kept, totals, pacer,  /*died=*/nullptr};
     }
@@ -271,11 +271,11 @@ class Target : public FuzzTarget {
   // A session's executor, and perhaps those that take over from it.
   absl::Status PlayExecutor(Spawner& spawner, Random& random) {
     Supervisor supervisor;
-    std::unique_ptr<SessionHoldings> holdings;
+    std::unique_ptr<supervisor::SessionHoldings> holdings;
     for (uint64_t epoch = 1; epoch <= 3; ++epoch) {
       ++executors_;
       const uint64_t seed = random.Next();
-      auto process = ExecutorProcess::Start(
+      auto process = supervisor::ExecutorProcess::Start(
           spawner, {absl::StrCat(kHostileExecutor, seed)}, SpawnOptions(),
           supervisor.services());
       if (!process.ok()) return process.status();
@@ -299,8 +299,9 @@ class Target : public FuzzTarget {
     return CheckNothingGranted(supervisor.ledger);
   }
 
-  void PlaySession(ExecutorProcess& process, uint64_t seed, uint64_t epoch,
-                   std::unique_ptr<SessionHoldings> holdings,
+  void PlaySession(supervisor::ExecutorProcess& process, uint64_t seed,
+                   uint64_t epoch,
+                   std::unique_ptr<supervisor::SessionHoldings> holdings,
                    Supervisor& supervisor, Random& random) {
     const absl::Duration patience =
         IsObliging(seed) ? kObligingPatience : kPatience;
@@ -310,7 +311,7 @@ class Target : public FuzzTarget {
     LookAt(*ready, supervisor.memory, random);
     const bool restores = holdings != nullptr;
     if (restores) process.Inherit(std::move(holdings));
-    SessionStart start;
+    supervisor::SessionStart start;
     start.assign.set_session_id("s-1");
     start.assign.set_token("0123456789abcdef");
     start.assign.add_devices(0);
@@ -336,7 +337,8 @@ class Target : public FuzzTarget {
   }
 
   // The questions of a supervisor to a session's executor.
-  void Ask(ExecutorProcess& process, absl::Duration patience, Random& random) {
+  void Ask(supervisor::ExecutorProcess& process, absl::Duration patience,
+           Random& random) {
     for (uint64_t count = 1 + random.Below(3); count > 0; --count) {
       const absl::Time deadline = absl::Now() + patience;
       switch (random.Below(3)) {
@@ -352,9 +354,9 @@ class Target : public FuzzTarget {
     }
   }
 
-  static void LookAt(const internal::Ready& ready, const DeviceMemory& memory,
-                     Random& random) {
-    const DeviceCatalogue catalogue(ready);
+  static void LookAt(const internal::Ready& ready,
+                     const supervisor::DeviceMemory& memory, Random& random) {
+    const supervisor::DeviceCatalogue catalogue(ready);
     static_cast<void>(catalogue.List(memory));
     static_cast<void>(catalogue.DefaultArch());
     static_cast<void>(catalogue.DefaultTarget());
@@ -364,7 +366,8 @@ class Target : public FuzzTarget {
     }
   }
 
-  static absl::Status CheckNothingGranted(const MemoryLedger& ledger) {
+  static absl::Status CheckNothingGranted(
+      const supervisor::MemoryLedger& ledger) {
     v1::MemoryTotals totals;
     ledger.Report(&totals);
     uint64_t granted = totals.host_bytes().used();

@@ -80,9 +80,9 @@ class Run {
     progress_.next = options.first;
   }
 
-  // Executes what is left.
+  // Executes what is left, or as much of it as a target can that is spent.
   void Execute(const MakeTarget& make);
-  // The same in a child process, and after its death in another one.
+  // The same in a child process, and after its end in another one.
   void Supervise(const MakeTarget& make);
   int Report() const;
 
@@ -113,17 +113,18 @@ void Run::Note(absl::string_view finding) {
 
 void Run::Execute(const MakeTarget& make) {
   const std::unique_ptr<FuzzTarget> target = make();
-  while (!Over()) {
+  while (!Over() && !target->Spent()) {
     Random random(SeedOf(options_.seed, progress_.next));
     const absl::Status status = target->Execute(random);
     if (!status.ok()) Note(status.message());
     ++progress_.done;
     ++progress_.next;
   }
-  const absl::Status status = target->Finish();
-  if (!status.ok()) Note(absl::StrCat("at the end: ", status.message()));
   std::snprintf(progress_.summary, sizeof progress_.summary, "%s",
                 target->Summary().c_str());
+  if (!Over()) return;
+  const absl::Status status = target->Finish();
+  if (!status.ok()) Note(absl::StrCat("at the end: ", status.message()));
 }
 
 // Returns how the child ended, as waitpid says it; a child that hangs is

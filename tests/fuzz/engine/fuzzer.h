@@ -31,6 +31,10 @@ class FuzzTarget {
   // comes from `random`. An error is a finding and says what did not hold.
   virtual absl::Status Execute(Random& random) = 0;
 
+  // Returns true if the last execution, although nothing was wrong, has left
+  // the process unfit for another one. The next runs in a new process.
+  virtual bool Spent() const { return false; }
+
   // Called after the last execution: checks what can only be told then.
   virtual absl::Status Finish() { return absl::OkStatus(); }
 

@@ -5,6 +5,7 @@
 #include "tests/fuzz/engine/fuzzer.h"
 
 #include <cstdlib>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -76,6 +77,29 @@ TEST(FuzzerTest, AnExecutionIsFoundAgainByItsNumber) {
   const std::string first = absl::StrCat("--first=", failed.back());
   EXPECT_EQ(Fuzz({"--executions=1", "--seed=5", first}, FailAtSome), 1);
   EXPECT_EQ(Fuzz({"--executions=1", "--seed=6", first}, FailAtSome), 0);
+}
+
+class SpentAtOnce : public FuzzTarget {
+ public:
+  absl::Status Execute(Random&) override {
+    if (spent_) return absl::InternalError("executed again");
+    spent_ = true;
+    return absl::OkStatus();
+  }
+  bool Spent() const override { return spent_; }
+
+ private:
+  bool spent_ = false;
+};
+
+TEST(FuzzerTest, ASpentTargetIsReplacedAndIsNoFinding) {
+  std::string program = "fuzz", flag = "--executions=5";
+  char* argv[] = {program.data(), flag.data()};
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(FuzzMain(2, argv, [] { return std::make_unique<SpentAtOnce>(); }),
+            0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "5 executions, 0 findings, seed 1; \n");
 }
 
 TEST(FuzzerTest, ExecutionsDiffer) {

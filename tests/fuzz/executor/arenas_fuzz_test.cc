@@ -36,7 +36,7 @@
 namespace holdfast::fuzz {
 namespace {
 
-using executor::DescriptorInbox;
+using executor::FdReceiver;
 
 constexpr uint64_t kPage = 4096;
 constexpr std::chrono::seconds kCallLimit{30};
@@ -124,9 +124,9 @@ UniqueFd Connect(const std::string& path) {
 
 // Sends one message; returns the answer, one zero byte for "taken", or nullopt
 // if the other end was closed without one.
-std::optional<std::string> HandOver(const std::string& path,
-                                    const std::string& text,
-                                    const std::vector<Descriptor>& given) {
+std::optional<std::string> SendFd(const std::string& path,
+                                  const std::string& text,
+                                  const std::vector<Descriptor>& given) {
   const UniqueFd connection = Connect(path);
   iovec part = {const_cast<char*>(text.data()), text.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(8 * sizeof(int))] = {};
@@ -187,7 +187,7 @@ class Client {
 
  private:
   absl::Status Send() {
-    const std::string token = random_.Bytes(DescriptorInbox::kTokenBytes);
+    const std::string token = random_.Bytes(FdReceiver::kTokenBytes);
     std::string text = HostedSession::token() + token;
     std::vector<Descriptor> given;
     given.push_back(MakeDescriptor(random_));
@@ -202,7 +202,7 @@ class Client {
           text += random_.Bytes(1 + random_.Below(70'000));
           break;
         case 2:
-          text[random_.Below(DescriptorInbox::kTokenBytes)] ^=
+          text[random_.Below(FdReceiver::kTokenBytes)] ^=
               static_cast<char>(1 << random_.Below(8));
           break;
         default:
@@ -216,7 +216,7 @@ class Client {
         std::remove_if(given.begin(), given.end(),
                        [](const Descriptor& d) { return !d.fd.valid(); }),
         given.end());
-    const auto answer = HandOver(executor_.descriptor_path(), text, given);
+    const auto answer = SendFd(executor_.descriptor_path(), text, given);
     const bool taken = answer.has_value() && *answer == std::string(1, '\0');
     HOLDFAST_FUZZ_EXPECT(taken == good, "a message of ", text.size(),
                          " bytes with ", given.size(),
@@ -224,7 +224,7 @@ class Client {
     HOLDFAST_FUZZ_EXPECT(!answer.has_value() || !answer->empty(), text.size());
     if (!taken) return absl::OkStatus();
     waiting_.emplace_back(token, given[0].fit_bytes);
-    if (waiting_.size() > DescriptorInbox::kMaxWaiting) waiting_.pop_front();
+    if (waiting_.size() > FdReceiver::kMaxWaiting) waiting_.pop_front();
     tokens_.push_back(token);
     return absl::OkStatus();
   }

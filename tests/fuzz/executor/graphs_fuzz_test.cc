@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Definitions of graphs: random ones, of which about half are good, and the
-// same changed field by field, through the executor's real command processor
-// to the software device: made, instantiated, launched, updated, taken down in
-// any order.
+// Definitions of graphs: random ones, those of tests/fuzz/executor/definitions,
+// the same changed field by field, and some at the limits of the protocol,
+// through the executor's real command processor to the software device: made,
+// instantiated, launched, updated, taken down in any order. Nothing is made
+// smaller first: a loop or a grid that would take forever is ended by the
+// driver's limit of time, with the process, as in an executor.
+#include <google/protobuf/text_format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/handle.h"
 #include "core/base/status_macros.h"
+#include "proto/protocol_limits.h"
 #include "tests/fuzz/engine/fuzzer.h"
 #include "tests/fuzz/engine/message_mutator.h"
 #include "tests/fuzz/executor/hosted_session.h"
@@ -29,6 +44,10 @@ constexpr uint64_t Name(HandleKind kind, uint64_t index) {
 constexpr uint64_t kStream = Name(HandleKind::kStream, 0);
 constexpr uint64_t kModule = Name(HandleKind::kModule, 0);
 constexpr uint64_t kKernel = Name(HandleKind::kKernel, 0);
+// Characters of a command that a finding shows.
+constexpr size_t kMaxText = 10'000;
+constexpr char kDefinitions[] = "tests/fuzz/executor/definitions";
+constexpr char kEndless[] = "tests/fuzz/executor/endless_definitions";
 
 uint64_t AnyBuffer(Random& random) {
   return Name(HandleKind::kBuffer, random.Below(kBuffers));
@@ -112,65 +131,220 @@ void AddMemory(Random& random, v1::GraphDefinition* definition) {
   free.mutable_free()->set_buffer(AnyGraphBuffer(random));
 }
 
-// Makes nodes small that would take long: this process cannot be killed for it.
-void Tame(v1::GraphDefinition* definition) {
-  for (v1::GraphNode& node : *definition->mutable_nodes()) {
-    if (node.has_child()) Tame(node.mutable_child());
-    if (node.has_conditional() || node.has_wait_semaphore()) {
-      node.mutable_empty();
-    }
-    if (!node.has_launch() || !node.launch().has_grid()) continue;
-    v1::Dim3& grid = *node.mutable_launch()->mutable_grid();
-    grid.set_x(grid.x() % 16);
-    grid.set_y(grid.y() % 4);
-    grid.set_z(grid.z() % 4);
+// Definitions in the text format, which name what SetUp makes.
+std::vector<v1::GraphDefinition> ReadDefinitions(const char* folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    paths.push_back(entry.path());
   }
+  std::sort(paths.begin(), paths.end());
+  std::vector<v1::GraphDefinition> definitions;
+  for (const auto& path : paths) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    if (!google::protobuf::TextFormat::ParseFromString(
+            text.str(), &definitions.emplace_back())) {
+      std::fprintf(stderr, "%s has no definition\n", path.c_str());
+      std::abort();
+    }
+  }
+  if (definitions.empty()) std::abort();
+  return definitions;
+}
+
+// A number next to a limit, on either side.
+uint64_t Around(uint64_t limit, Random& random) {
+  return limit - 1 + random.Below(3);
+}
+
+void AddEmptyNodes(uint64_t count, v1::GraphDefinition* definition) {
+  for (uint32_t id = 0; id < count; ++id) {
+    v1::GraphNode& node = *definition->add_nodes();
+    node.set_id(id);
+    node.mutable_empty();
+  }
+}
+
+// Each node behind all before it, up to the limit of dependencies.
+void AddDenseNodes(Random& random, v1::GraphDefinition* definition) {
+  uint64_t left = Around(kMaxGraphEdges, random);
+  for (uint32_t id = 0; left > 0; ++id) {
+    v1::GraphNode& node = *definition->add_nodes();
+    node.set_id(id);
+    node.mutable_empty();
+    for (uint32_t earlier = 0; earlier < id && left > 0; ++earlier, --left) {
+      node.add_after(earlier);
+    }
+  }
+}
+
+// Children in children, each with a node more.
+void AddLevels(uint64_t levels, v1::GraphDefinition* definition) {
+  for (; levels > 0; --levels) {
+    AddEmptyNodes(1, definition);
+    v1::GraphNode& node = *definition->add_nodes();
+    node.set_id(1);
+    definition = node.mutable_child();
+  }
+}
+
+void AddSwitch(uint64_t branches, v1::GraphDefinition* definition) {
+  definition->add_conditions()->set_id(1);
+  v1::GraphNode& node = *definition->add_nodes();
+  node.set_id(1);
+  node.mutable_conditional()->set_condition(1);
+  node.mutable_conditional()->set_kind(v1::ConditionalNode::KIND_SWITCH);
+  for (; branches > 0; --branches) {
+    AddEmptyNodes(1, node.mutable_conditional()->add_branches());
+  }
+}
+
+// Edges to nodes that stand later, to the node itself, and to none.
+void AddWrongEdges(Random& random, v1::GraphDefinition* definition) {
+  AddEmptyNodes(1 + random.Below(20), definition);
+  for (v1::GraphNode& node : *definition->mutable_nodes()) {
+    if (random.OneIn(2)) continue;
+    node.add_after(random.OneIn(2) ? node.id()
+                                   : static_cast<uint32_t>(random.Boundary()));
+  }
+}
+
+// A definition at a limit, or with edges that no graph has.
+v1::GraphDefinition MakeExtreme(Random& random) {
+  v1::GraphDefinition definition;
+  switch (random.Below(5)) {
+    case 0:
+      AddEmptyNodes(Around(kMaxGraphNodes, random), &definition);
+      break;
+    case 1:
+      AddDenseNodes(random, &definition);
+      break;
+    case 2:
+      AddLevels(Around(kMaxGraphDepth, random), &definition);
+      break;
+    case 3:
+      AddSwitch(Around(kMaxGraphBranches, random), &definition);
+      break;
+    default:
+      AddWrongEdges(random, &definition);
+  }
+  return definition;
+}
+
+// Whether a node waits for a semaphore. Nobody would signal it: such graphs are
+// made and changed, but not launched.
+bool Waits(const v1::GraphDefinition& definition) {
+  return std::any_of(
+      definition.nodes().begin(), definition.nodes().end(),
+      [](const v1::GraphNode& node) {
+        const auto& branches = node.conditional().branches();
+        return node.has_wait_semaphore() || Waits(node.child()) ||
+               std::any_of(branches.begin(), branches.end(), Waits);
+      });
+}
+
+// In memory that all processes of a run share.
+struct Counts {
+  std::atomic<uint64_t> graphs{0};
+  std::atomic<uint64_t> refused{0};
+  std::atomic<uint64_t> launched{0};
+  std::atomic<uint64_t> rounds{0};  // of the neighbour
+  std::atomic<uint64_t> ended{0};   // processes, by the limit of time
+};
+
+Counts* MakeCounts() {
+  void* const memory = mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, /*fd=*/-1, 0);
+  if (memory == MAP_FAILED) std::abort();
+  return new (memory) Counts;
 }
 
 class Target : public FuzzTarget {
  public:
-  Target() {
+  explicit Target(Counts* counts)
+      : definitions_(ReadDefinitions(kDefinitions)),
+        endless_(ReadDefinitions(kEndless)) {
+    // Shows what a process takes once: after it, nothing more may be held.
+    Counts uncounted;
+    counts_ = &uncounted;
     Random random(1);
-    static_cast<void>(Play(random));
+    static_cast<void>(Play(std::vector<v1::GraphDefinition>(kGraphs), random));
+    counts_ = counts;
   }
 
   absl::Status Execute(Random& random) override {
     const Holdings before;
-    absl::Status status = Play(random);
+    bool plain = true;
+    const std::vector<v1::GraphDefinition> graphs = MakeGraphs(random, &plain);
+    absl::Status status = Play(graphs, random);
+    if (spent_) {
+      HOLDFAST_FUZZ_EXPECT(!plain, "small graphs went over the limit of time");
+      ++counts_->ended;
+      return status;
+    }
     status.Update(before.CheckNothingMore());
     status.Update(neighbour_.Check());
+    counts_->rounds += neighbour_.rounds() - rounds_;
+    rounds_ = neighbour_.rounds();
     return status;
   }
 
+  bool Spent() const override { return spent_; }
+
   absl::Status Finish() override {
-    HOLDFAST_FUZZ_EXPECT(graphs_ == 0 || launched_ > 0,
+    HOLDFAST_FUZZ_EXPECT(counts_->graphs == 0 || counts_->launched > 0,
                          "every graph was refused");
     return absl::OkStatus();
   }
 
   std::string Summary() const override {
-    return absl::StrCat(graphs_, " graphs, ", refused_, " refused; ", launched_,
-                        " launches; ", neighbour_.rounds(),
-                        " rounds of a neighbour verified");
+    return absl::StrCat(
+        counts_->graphs.load(), " graphs, ", counts_->refused.load(),
+        " refused; ", counts_->launched.load(), " launches; ",
+        counts_->ended.load(), " ended by the limit of time; ",
+        counts_->rounds.load(), " rounds of a neighbour verified");
   }
 
  private:
-  absl::Status Play(Random& random) {
+  // Three that begin alike, some of them changed. `plain`: all of them are
+  // small and end by themselves.
+  std::vector<v1::GraphDefinition> MakeGraphs(Random& random,
+                                              bool* plain) const {
+    v1::GraphDefinition first;
+    if (random.OneIn(16)) {
+      first = random.OneIn(6) ? random.Pick(endless_) : MakeExtreme(random);
+      *plain = false;
+    } else if (random.OneIn(3)) {
+      first = random.Pick(definitions_);
+      *plain = false;
+    } else {
+      first = MakeDefinition(random, static_cast<uint32_t>(random.Below(4)));
+      if (random.OneIn(2)) AddMemory(random, &first);
+    }
+    std::vector<v1::GraphDefinition> graphs(kGraphs, first);
+    for (v1::GraphDefinition& graph : graphs) {
+      if (random.OneIn(2)) continue;
+      MessageMutator::Mutate(&graph, 1 + random.Below(4), random);
+      *plain = false;
+    }
+    return graphs;
+  }
+
+  absl::Status Play(const std::vector<v1::GraphDefinition>& graphs,
+                    Random& random) {
     HostedSession session;
     v1::CommandBatch batch;
     batch.set_first_sequence(1);
     SetUp(&batch);
-    v1::GraphDefinition first = MakeDefinition(random, random.Below(4));
-    if (random.OneIn(2)) AddMemory(random, &first);
+    const bool launch = std::none_of(graphs.begin(), graphs.end(), Waits);
     for (uint32_t i = 0; i < kGraphs; ++i) {
-      v1::GraphDefinition definition = first;
-      if (random.OneIn(2)) {
-        MessageMutator::Mutate(&definition, 1 + random.Below(4), random);
-        Tame(&definition);
-      }
-      AddGraph(i, std::move(definition), random, &batch);
+      AddGraph(i, graphs[i], random, &batch);
+      if (launch) AddLaunch(i, &batch);
     }
-    for (int i = 0; i < 6; ++i) AddChange(first, random, &batch);
+    for (int i = 0; i < 6; ++i) {
+      AddChange(graphs[0], random, &batch);
+      if (launch) AddLaunch(random.Below(kGraphs), &batch);
+    }
     batch.add_commands()->mutable_fence()->set_all_streams(true);
     absl::Status status = Run(batch, session);
     status.Update(session.End());
@@ -185,6 +359,12 @@ class Target : public FuzzTarget {
     get.set_kernel(kKernel);
     get.set_module(kModule);
     get.set_name("square");
+    auto& set_condition = *batch->add_commands()->mutable_get_kernel();
+    set_condition.set_kernel(Name(HandleKind::kKernel, 1));
+    set_condition.set_module(kModule);
+    set_condition.set_name("set_condition");
+    batch->add_commands()->mutable_create_semaphore()->set_semaphore(
+        Name(HandleKind::kSemaphore, 0));
     batch->add_commands()->mutable_create_stream()->set_stream(kStream);
     for (uint32_t i = 0; i < kBuffers; ++i) {
       auto& buffer = *batch->add_commands()->mutable_allocate_buffer();
@@ -198,16 +378,15 @@ class Target : public FuzzTarget {
     }
   }
 
-  static void AddGraph(uint32_t index, v1::GraphDefinition definition,
+  static void AddGraph(uint32_t index, const v1::GraphDefinition& definition,
                        Random& random, v1::CommandBatch* batch) {
     auto& create = *batch->add_commands()->mutable_create_graph();
     create.set_graph(Name(HandleKind::kGraph, index));
-    *create.mutable_definition() = std::move(definition);
+    *create.mutable_definition() = definition;
     auto& instantiate = *batch->add_commands()->mutable_instantiate_graph();
     instantiate.set_graph_exec(Name(HandleKind::kGraphExec, index));
     instantiate.set_graph(create.graph());
     instantiate.set_use_node_priority(random.OneIn(2));
-    AddLaunch(index, batch);
   }
 
   static void AddLaunch(uint64_t index, v1::CommandBatch* batch) {
@@ -251,7 +430,6 @@ class Target : public FuzzTarget {
       default:
         AddNodeUpdates(definition, graph, random, &command);
     }
-    AddLaunch(random.Below(kGraphs), batch);
   }
 
   static void AddNodeUpdates(const v1::GraphDefinition& definition,
@@ -278,42 +456,52 @@ class Target : public FuzzTarget {
   absl::Status Run(const v1::CommandBatch& batch, HostedSession& session) {
     HOLDFAST_ASSIGN_OR_RETURN(const v1::ResultBatch results,
                               session.Run(batch));
-    uint64_t failed_launches = 0;
-    bool fence = false;
+    counts_->graphs += kGraphs;
+    for (const v1::Command& command : batch.commands()) {
+      counts_->launched += command.has_launch_graph() ? 1 : 0;
+    }
     for (const v1::Result& result : results.results()) {
-      const auto index =
-          static_cast<int>(result.sequence() - batch.first_sequence());
-      const v1::Command& command = batch.commands(index);
-      if (result.has_fence()) fence = true;
       if (!result.has_error()) continue;
-      refused_ += command.has_create_graph() ? 1 : 0;
-      failed_launches += command.has_launch_graph() ? 1 : 0;
+      const v1::Command& command = batch.commands(
+          static_cast<int>(result.sequence() - batch.first_sequence()));
+      counts_->refused += command.has_create_graph() ? 1 : 0;
+      counts_->launched -= command.has_launch_graph() ? 1 : 0;
       const absl::Status status =
           CheckError(result.error().code(), result.error().message());
       if (!status.ok()) {
         return absl::DataLossError(
-            absl::StrCat(status.message(), "\n  ", command.ShortDebugString()));
+            absl::StrCat(status.message(), "\n  ",
+                         command.ShortDebugString().substr(0, kMaxText)));
       }
     }
-    HOLDFAST_FUZZ_EXPECT(fence, "the fence failed: the device is in error");
-    graphs_ += kGraphs;
-    for (const v1::Command& command : batch.commands()) {
-      launched_ += command.has_launch_graph() ? 1 : 0;
-    }
-    launched_ -= failed_launches;
+    HOLDFAST_FUZZ_EXPECT(!results.results().empty(), "no result of the fence");
+    return CheckFence(*results.results().rbegin());
+  }
+
+  // The limit of time ends the device; any other error of it is a finding.
+  absl::Status CheckFence(const v1::Result& result) {
+    if (result.has_fence()) return absl::OkStatus();
+    spent_ = absl::StrContains(result.error().message(),
+                               "CUDA_ERROR_LAUNCH_TIMEOUT");
+    HOLDFAST_FUZZ_EXPECT(spent_,
+                         "the device is in error: ", result.error().message());
     return absl::OkStatus();
   }
 
+  Counts* counts_;
+  const std::vector<v1::GraphDefinition> definitions_;
+  const std::vector<v1::GraphDefinition> endless_;
   Neighbour neighbour_;
-  uint64_t graphs_ = 0;
-  uint64_t refused_ = 0;
-  uint64_t launched_ = 0;
+  uint64_t rounds_ = 0;  // of the neighbour, that are counted
+  bool spent_ = false;
 };
 
 }  // namespace
 }  // namespace holdfast::fuzz
 
 int main(int argc, char** argv) {
+  using holdfast::fuzz::Target;
+  auto* const counts = holdfast::fuzz::MakeCounts();
   return holdfast::fuzz::FuzzMain(
-      argc, argv, [] { return std::make_unique<holdfast::fuzz::Target>(); });
+      argc, argv, [counts] { return std::make_unique<Target>(counts); });
 }

@@ -17,6 +17,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/time/time.h"
+#include "proto/metadata.h"
 #include "proto/protocol_limits.h"
 #include "server/relay/shared_blocks.h"
 #include "server/rpc/malformed_request.h"
@@ -45,7 +46,7 @@ HostedExecutor::HostedExecutor() : session_(std::make_unique<HostedSession>()) {
   static_cast<void>(kept);
   directory_ = std::filesystem::temp_directory_path() / "executor-XXXXXX";
   if (mkdtemp(directory_.data()) == nullptr) std::abort();
-  inbox_ = OrDie(executor::DescriptorInbox::Serve(
+  inbox_ = OrDie(executor::FdReceiver::Serve(
       OrDie(ListenOnUnixSocket(descriptor_path(), SOCK_SEQPACKET, 0600)),
       HostedSession::token()));
   const UniqueFd memory = OrDie(SharedBlocks::CreateMemory());
@@ -79,7 +80,7 @@ HostedExecutor::~HostedExecutor() {
 }
 
 void HostedExecutor::Authorize(grpc::ClientContext* context) {
-  context->AddMetadata("holdfast-session-token",
+  context->AddMetadata(kSessionTokenKey.name,
                        absl::BytesToHexString(HostedSession::token()));
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "server/executor/service/descriptor_inbox.h"
+#include "server/executor/service/fd_receiver.h"
 #include "server/executor/transfer/transfer_service.h"
 #include "tests/fuzz/executor/hosted_session.h"
 
@@ -37,7 +37,7 @@ class HostedExecutor {
  private:
   std::string directory_;
   std::unique_ptr<HostedSession> session_;
-  std::unique_ptr<executor::DescriptorInbox> inbox_;
+  std::unique_ptr<executor::FdReceiver> inbox_;
   std::unique_ptr<executor::TransferService> transfers_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

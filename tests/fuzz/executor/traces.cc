@@ -58,6 +58,9 @@ const char kKernels[] = R"(.version 8.0
 .target sm_80
 .address_size 64
 
+.extern .func cudaGraphSetConditional(.param .b64 condition,
+                                      .param .b32 value);
+
 .visible .global .align 4 .b8 table[256];
 
 .visible .entry saxpy(.param .f32 a, .param .u64 x, .param .u64 y,
@@ -73,6 +76,21 @@ const char kKernels[] = R"(.version 8.0
     .param .u32 u32, .param .u64 u64, .param .b16 f16, .param .f32 f32,
     .param .f64 f64, .param .align 8 .b8 raw[24], .param .u64 texture,
     .param .u64 surface) { ret; }
+
+.visible .entry set_condition(.param .u64 condition, .param .u32 value) {
+  .reg .b32 %r0;
+  .reg .b64 %rd0;
+  ld.param.u64 %rd0, [condition];
+  ld.param.u32 %r0, [value];
+  {
+    .param .b64 param0;
+    .param .b32 param1;
+    st.param.b64 [param0], %rd0;
+    st.param.b32 [param1], %r0;
+    call.uni cudaGraphSetConditional, (param0, param1);
+  }
+  ret;
+}
 
 .visible .entry twice(.param .u64 x, .param .u32 n) {
   .reg .pred %p;

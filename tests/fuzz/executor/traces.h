@@ -19,8 +19,9 @@ std::vector<Trace> ReadTraces();
 
 // PTX of the kernels that the traces launch, with the same names and
 // parameters. None of them touches memory: what a kernel may reach is for other
-// tests, and here a fault would end every session of the process. `twice` alone
-// works: x[i] = 2 * x[i] + 1 for one block.
+// tests, and here a fault would end every session of the process. Two
+// work: `twice` sets x[i] = 2 * x[i] + 1 for one block, `set_condition` sets a
+// condition of a graph.
 extern const char kKernels[];
 
 // The name of kKernels in the object store, as traces have it.

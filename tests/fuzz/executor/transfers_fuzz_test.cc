@@ -16,6 +16,7 @@
 #include "core/base/handle.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
+#include "proto/metadata.h"
 #include "server/relay/relayed_message.h"
 #include "tests/fuzz/engine/byte_mutator.h"
 #include "tests/fuzz/engine/fuzzer.h"
@@ -201,10 +202,11 @@ class Client {
     if (!hostile || !random_.OneIn(12)) {
       HostedExecutor::Authorize(context.get());
     } else if (random_.OneIn(2)) {
-      context->AddMetadata("holdfast-session-token",
+      context->AddMetadata(kSessionTokenKey.name,
                            std::string(random_.Below(70), 'a'));
     }
-    if (hostile && random_.OneIn(4)) context->AddMetadata(kRelayedKey, "1");
+    if (hostile && random_.OneIn(4))
+      context->AddMetadata(kRelayedKey.name, "1");
     return context;
   }
 

@@ -147,7 +147,7 @@ class Server {
 
   std::string directory_;
   std::string path_;
-  DeviceMemory memory_;
+  supervisor::DeviceMemory memory_;
   ExportRegistry exports_;
   std::vector<std::string> tokens_;
   std::unique_ptr<DescriptorServer> server_;

@@ -109,7 +109,7 @@ class Captured {
   std::streambuf* const before_;
 };
 
-absl::Status Check(const Config& config) {
+absl::Status Check(const server::Config& config) {
   HOLDFAST_FUZZ_EXPECT(!config.listen.empty(), "no address");
   HOLDFAST_FUZZ_EXPECT(config.socket_mode <= 0777, config.socket_mode);
   HOLDFAST_FUZZ_EXPECT(config.device == "auto" || config.device == "cpu" ||
@@ -224,8 +224,8 @@ class Target : public FuzzTarget {
     const Captured out(std::cout), error(std::cerr);
     int exit_code = -1;
     ++runs_;
-    const std::optional<Config> config =
-        ParseFlags(static_cast<int>(arguments.size()), argv.data(), &exit_code);
+    const std::optional<server::Config> config = server::ParseFlags(
+        static_cast<int>(arguments.size()), argv.data(), &exit_code);
     if (config.has_value()) {
       ++accepted_;
       return Check(*config);

@@ -22,7 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/restart/descriptor_store.h"
 
-namespace holdfast {
+namespace holdfast::collections {
 namespace {
 
 constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
@@ -48,7 +48,7 @@ v1::CommitCollection Contents(const std::string& name) {
 }
 
 // Outlives all chunks.
-DeviceMemory device_memory;
+supervisor::DeviceMemory device_memory;
 
 std::vector<SharedResource> OneBuffer() {
   SharedResource buffer;
@@ -533,4 +533,4 @@ TEST_F(CollectionTableTest, AChunkOfSeveralVersionsCountsOnce) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::collections

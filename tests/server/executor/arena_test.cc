@@ -106,7 +106,7 @@ class ArenaTest : public ExecutorTest {
     return size < 0 ? "nothing" : std::string(answer, size);
   }
 
-  bool HandOver(const std::string& descriptor_token, int fd) {
+  bool SendFd(const std::string& descriptor_token, int fd) {
     return Send(token() + descriptor_token, {fd}) == std::string(kTaken, 1);
   }
 
@@ -126,7 +126,7 @@ class ArenaTest : public ExecutorTest {
   }
 
   StatusCode Make(uint64_t arena, int fd, uint64_t size = kSize) {
-    EXPECT_TRUE(HandOver(Token('m'), fd));
+    EXPECT_TRUE(SendFd(Token('m'), fd));
     return Register(arena, Token('m'), size);
   }
 
@@ -367,7 +367,7 @@ TEST_F(ArenaTest, WithoutTheSessionsTokenNothingIsTaken) {
 
 TEST_F(ArenaTest, ADescriptorIsClaimedOnce) {
   const UniqueFd fd = Memory(kSize);
-  ASSERT_TRUE(HandOver(Token('a'), fd.get()));
+  ASSERT_TRUE(SendFd(Token('a'), fd.get()));
   EXPECT_EQ(Register(ArenaName(0), Token('a'), kSize), StatusCode::OK);
   EXPECT_EQ(Register(ArenaName(1), Token('a'), kSize), StatusCode::NOT_FOUND);
 }
@@ -398,7 +398,7 @@ TEST_F(ArenaTest, OddMessagesLeaveNoDescriptorBehind) {
   EXPECT_TRUE(HasDescriptors(before)) << OpenDescriptors();
   // Nobody asks for these: the oldest goes.
   for (char last = 'A'; last <= 'Z'; ++last) {
-    ASSERT_TRUE(HandOver(Token(last), fd.get()));
+    ASSERT_TRUE(SendFd(Token(last), fd.get()));
   }
   EXPECT_TRUE(HasDescriptors(before + 8)) << OpenDescriptors();
   EXPECT_EQ(Register(ArenaName(1), Token('A'), kSize), StatusCode::NOT_FOUND);

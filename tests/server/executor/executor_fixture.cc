@@ -16,6 +16,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/memfd.h"
+#include "proto/metadata.h"
 #include "server/executor/executor_main.h"
 #include "server/rpc/unix_socket.h"
 #include "tests/testing/status_matchers.h"
@@ -235,8 +236,7 @@ int ExecutorTest::AwaitExit() {
 
 std::unique_ptr<grpc::ClientContext> ExecutorTest::Context() const {
   auto context = std::make_unique<grpc::ClientContext>();
-  context->AddMetadata("holdfast-session-token",
-                       absl::BytesToHexString(token_));
+  context->AddMetadata(kSessionTokenKey.name, absl::BytesToHexString(token_));
   context->set_deadline(std::chrono::system_clock::now() + kHang);
   return context;
 }

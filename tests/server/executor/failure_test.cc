@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "proto/metadata.h"
 #include "tests/server/executor/executor_fixture.h"
 #include "tests/testing/status_matchers.h"
 
@@ -316,11 +317,11 @@ TEST_F(FailureTest, CallsNeedTheSessionsToken) {
   EXPECT_EQ(commands().Run(&none, batch.proto(), &results).error_code(),
             StatusCode::UNAUTHENTICATED);
   grpc::ClientContext wrong;
-  wrong.AddMetadata("holdfast-session-token", std::string(32, '0'));
+  wrong.AddMetadata(kSessionTokenKey.name, std::string(32, '0'));
   EXPECT_EQ(commands().Run(&wrong, batch.proto(), &results).error_code(),
             StatusCode::NOT_FOUND);
   grpc::ClientContext malformed;
-  malformed.AddMetadata("holdfast-session-token", "x");
+  malformed.AddMetadata(kSessionTokenKey.name, "x");
   EXPECT_EQ(commands().Run(&malformed, batch.proto(), &results).error_code(),
             StatusCode::UNAUTHENTICATED);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "core/base/sha256.h"
@@ -202,6 +203,60 @@ TEST_F(KernelTest, UnknownAttributesAreNeverDropped) {
   Batch batch(10);
   AddScale(batch, 1, 0).add_attributes();
   EXPECT_EQ(ErrorOf(batch).code(), StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(KernelTest, HintsAreAcceptedAndOtherAttributesRefusedByName) {
+  Batch events(10);
+  events.Add().mutable_create_event()->set_event(EventName(0));
+  ASSERT_TRUE(Run(events).empty());
+  std::vector<v1::LaunchAttribute> hints(8);
+  hints[0].set_programmatic_stream_serialization(true);
+  hints[1].set_priority(0);
+  hints[2].set_cluster_scheduling_policy(
+      v1::CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
+  hints[3].set_synchronization_policy(v1::SYNCHRONIZATION_POLICY_BLOCKING_SYNC);
+  hints[4].set_mem_sync_domain(v1::MEM_SYNC_DOMAIN_REMOTE);
+  hints[5].mutable_mem_sync_domain_map()->set_remote_domain(255);
+  hints[6].mutable_access_policy_window()->set_buffer(BufferName(0));
+  hints[6].mutable_access_policy_window()->set_size(1024);
+  hints[7].set_preferred_shared_memory_carveout(100);
+  std::vector<v1::LaunchAttribute> refused(3);
+  refused[0].mutable_preferred_cluster()->set_x(2);
+  refused[1].mutable_launch_completion_event()->set_event(EventName(0));
+  refused[2].mutable_programmatic_event()->set_event(EventName(0));
+  uint64_t sequence = 11;
+  for (const v1::LaunchAttribute& hint : hints) {
+    Batch batch(sequence++);
+    *AddScale(batch, 1, 0).add_attributes() = hint;
+    const auto results = Run(batch);
+    EXPECT_TRUE(results.empty()) << results.begin()->second.DebugString();
+  }
+  for (const v1::LaunchAttribute& other : refused) {
+    Batch batch(sequence++);
+    *AddScale(batch, 1, 0).add_attributes() = other;
+    const v1::Error error = ErrorOf(batch);
+    EXPECT_EQ(error.code(), StatusCode::UNIMPLEMENTED) << error.DebugString();
+  }
+}
+
+TEST_F(KernelTest, UnknownValuesOfAttributesAreRefused) {
+  std::vector<v1::LaunchAttribute> unknown(4);
+  unknown[0].set_cluster_scheduling_policy(v1::ClusterSchedulingPolicy(0));
+  unknown[1].set_synchronization_policy(v1::SynchronizationPolicy(4));
+  unknown[2].set_mem_sync_domain(v1::MemSyncDomain(3));
+  unknown[3].mutable_mem_sync_domain_map()->set_default_domain(256);
+  const char* const names[] = {"cluster_scheduling_policy",
+                               "synchronization_policy", "mem_sync_domain",
+                               "mem_sync_domain_map"};
+  for (size_t i = 0; i < unknown.size(); ++i) {
+    Batch batch(10 + i);
+    *AddScale(batch, 1, 0).add_attributes() = unknown[i];
+    const v1::Error error = ErrorOf(batch);
+    EXPECT_EQ(error.code(),
+              i < 3 ? StatusCode::INVALID_ARGUMENT : StatusCode::OUT_OF_RANGE);
+    EXPECT_TRUE(absl::StrContains(error.message(), names[i]))
+        << error.message();
+  }
 }
 
 TEST_F(KernelTest, AttributesOutOfTheirRangeAreRefused) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "proto/chunk.h"
+#include "proto/metadata.h"
 #include "server/relay/block_sender.h"
 #include "server/relay/relayed_message.h"
 #include "server/relay/transfer_relay.h"
@@ -48,7 +49,7 @@ class RelayTest : public ExecutorTest {
 
   std::unique_ptr<Call> Start(grpc::ClientContext* context,
                               const std::string& method) {
-    context->AddMetadata(kRelayedKey, "1");
+    context->AddMetadata(kRelayedKey.name, "1");
     const std::string path = "/holdfast.v1.TransferService/" + method;
     return std::unique_ptr<Call>(
         grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer,

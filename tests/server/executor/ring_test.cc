@@ -14,6 +14,7 @@
 #include "core/base/descriptor_socket.h"
 #include "core/base/memfd.h"
 #include "core/base/ring_pair.h"
+#include "proto/metadata.h"
 #include "tests/server/executor/executor_fixture.h"
 #include "tests/testing/status_matchers.h"
 
@@ -28,14 +29,14 @@ class RingTest : public ExecutorTest {
 
   // Opens the call and offers the memory.
   void Open(int memfd) {
-    const auto sent = HandOver(descriptor_path(), token(), memfd);
+    const auto sent = SendFd(descriptor_path(), token(), memfd);
     ASSERT_OK(sent.status());
     Call(*sent);
   }
 
   void Call(const std::string& ring_token) {
     context_ = Context();
-    context_->AddMetadata("holdfast-rings", absl::BytesToHexString(ring_token));
+    context_->AddMetadata(kRingsKey.name, absl::BytesToHexString(ring_token));
     stream_ = commands().Execute(context_.get());
     stream_->WaitForInitialMetadata();
   }
@@ -52,7 +53,7 @@ class RingTest : public ExecutorTest {
   }
 
   bool Taken() const {
-    return context_->GetServerInitialMetadata().count("holdfast-rings") == 1;
+    return context_->GetServerInitialMetadata().count(kRingsKey.name) == 1;
   }
 
   absl::Status Send(const Batch& batch) {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/executor/command/inline_space.h"
+#include "server/executor/command/inline_staging.h"
 #include "tests/testing/fault_injecting_driver.h"
 #include "tests/testing/software_driver.h"
 #include "tests/testing/status_matchers.h"
@@ -141,14 +141,14 @@ TEST(StagingTest, BlocksThatComeBackAfterTheEndAreLeftAlone) {
   data[kBlockBytes - 1] = 'x';
 }
 
-TEST(InlineSpaceTest, SmallSpansShareABlockAndDoNotOverlap) {
+TEST(InlineStagingTest, SmallSpansShareABlockAndDoNotOverlap) {
   const auto staging =
       Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 2, 0);
-  InlineSpace space(staging);
-  std::vector<InlineSpace::Span> spans;
+  InlineStaging space(staging);
+  std::vector<InlineStaging::Span> spans;
   while (space.HasRoom(100, [] {})) {
-    ASSERT_OK_AND_ASSIGN(InlineSpace::Span span, space.Take(100));
-    for (const InlineSpace::Span& other : spans) {
+    ASSERT_OK_AND_ASSIGN(InlineStaging::Span span, space.Take(100));
+    for (const InlineStaging::Span& other : spans) {
       EXPECT_TRUE(span.data >= other.data + 100 ||
                   other.data >= span.data + 100);
     }
@@ -159,13 +159,13 @@ TEST(InlineSpaceTest, SmallSpansShareABlockAndDoNotOverlap) {
               StatusIs(absl::StatusCode::kResourceExhausted, ""));
 }
 
-TEST(InlineSpaceTest, AWholeBlockFitsAndComesBack) {
+TEST(InlineStagingTest, AWholeBlockFitsAndComesBack) {
   const auto staging =
       Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 1, 0);
-  InlineSpace space(staging);
+  InlineStaging space(staging);
   for (int i = 0; i < 3; ++i) {
     bool called = false;
-    ASSERT_OK_AND_ASSIGN(InlineSpace::Span span, space.Take(kBlockBytes));
+    ASSERT_OK_AND_ASSIGN(InlineStaging::Span span, space.Take(kBlockBytes));
     EXPECT_FALSE(space.HasRoom(1, [&called] { called = true; }));
     span = {};
     EXPECT_TRUE(called);

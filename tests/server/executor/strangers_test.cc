@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/base/descriptor_socket.h"
-#include "server/executor/service/descriptor_inbox.h"
+#include "server/executor/service/fd_receiver.h"
 #include "server/rpc/connection_limits.h"
 #include "server/rpc/unix_socket.h"
 #include "tests/server/executor/executor_fixture.h"
@@ -129,17 +129,17 @@ TEST_F(StrangersTest, CallsThatAreNeverSentAreBounded) {
   EXPECT_TRUE(RunOnANewConnection().ok());
 }
 
-TEST(DescriptorInboxTest, StrangersCauseABoundedNumberOfLines) {
+TEST(FdReceiverTest, StrangersCauseABoundedNumberOfLines) {
   // Paths of sockets are short.
   const std::string path = absl::StrCat("/tmp/holdfast-inbox-", getpid());
   ASSERT_OK_AND_ASSIGN(UniqueFd socket,
                        ListenOnUnixSocket(path, SOCK_SEQPACKET, 0600));
-  ASSERT_OK_AND_ASSIGN(const auto inbox,
-                       executor::DescriptorInbox::Serve(std::move(socket),
-                                                        std::string(16, 't')));
+  ASSERT_OK_AND_ASSIGN(
+      const auto inbox,
+      executor::FdReceiver::Serve(std::move(socket), std::string(16, 't')));
   ::testing::internal::CaptureStderr();
   for (int i = 0; i < 1000; ++i) {
-    EXPECT_FALSE(HandOver(path, std::string(16, 'x'), STDERR_FILENO).ok());
+    EXPECT_FALSE(SendFd(path, std::string(16, 'x'), STDERR_FILENO).ok());
   }
   const std::vector<std::string> lines =
       absl::StrSplit(::testing::internal::GetCapturedStderr(), '\n');

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
+#include "proto/metadata.h"
 
 namespace holdfast::executor {
 namespace {
@@ -90,7 +91,7 @@ class UploadTriesTest : public ::testing::Test {
                               const std::string& which) {
     auto call = std::make_unique<Call>();
     call->context.AddMetadata("name", name);
-    if (!which.empty()) call->context.AddMetadata("holdfast-transfer", which);
+    if (!which.empty()) call->context.AddMetadata(kTransferKey.name, which);
     call->writer = stub_->Upload(&call->context, &call->response);
     return call;
   }

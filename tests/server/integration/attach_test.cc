@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
+#include "proto/metadata.h"
 #include "tests/server/integration/daemon_fixture.h"
 
 namespace holdfast {
@@ -24,9 +25,8 @@ class AttachedCall {
  public:
   AttachedCall(const Channel& channel, const std::string& token,
                const std::string& results_read) {
-    context_.AddMetadata("holdfast-session-token",
-                         absl::BytesToHexString(token));
-    context_.AddMetadata("holdfast-results-read", results_read);
+    context_.AddMetadata(kSessionTokenKey.name, absl::BytesToHexString(token));
+    context_.AddMetadata(kResultsReadKey.name, results_read);
     stream_ = v1::CommandService::NewStub(channel)->Execute(&context_);
   }
   ~AttachedCall() { Cut(); }
@@ -157,8 +157,7 @@ TEST_F(AttachTest, AttachTellsWhatTheSessionIs) {
   const auto attach = [&](const std::string& token,
                           v1::AttachSessionResponse* response) {
     grpc::ClientContext context;
-    context.AddMetadata("holdfast-session-token",
-                        absl::BytesToHexString(token));
+    context.AddMetadata(kSessionTokenKey.name, absl::BytesToHexString(token));
     return v1::SessionService::NewStub(tcp_)->AttachSession(&context, {},
                                                             response);
   };

@@ -19,7 +19,7 @@
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/compile.grpc.pb.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
-#include "proto/transport.h"
+#include "proto/metadata.h"
 #include "tests/server/testing/daemon_process.h"
 
 namespace holdfast {
@@ -56,7 +56,7 @@ class TestSession {
   ~TestSession() { Disconnect(); }
 
   void AddToken(grpc::ClientContext* context) const {
-    context->AddMetadata("holdfast-session-token",
+    context->AddMetadata(kSessionTokenKey.name,
                          absl::BytesToHexString(opened_.token()));
   }
 
@@ -143,7 +143,7 @@ class DaemonTest : public testing::Test {
   grpc::Status Compile(const v1::CompileRequest& request,
                        v1::CompileResponse* response) {
     grpc::ClientContext context;
-    context.AddMetadata(kTrailerBytesKey, absl::StrCat(kMaxTrailerBytes));
+    context.AddMetadata(kTrailerBytesKey.name, absl::StrCat(kMaxTrailerBytes));
     return v1::CompileService::NewStub(unix_)->Compile(&context, request,
                                                        response);
   }

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "holdfast/v1/admin.grpc.pb.h"
 #include "holdfast/v1/devices.grpc.pb.h"
+#include "proto/metadata.h"
 #include "tests/server/integration/daemon_fixture.h"
 
 namespace holdfast {
@@ -38,7 +39,7 @@ TEST_F(DaemonTest, SigtermWaitsForSessionsAndLeavesNothing) {
     refused = sessions->OpenSession(&context, request, &response);
     if (!refused.ok()) break;
     grpc::ClientContext close_context;
-    close_context.AddMetadata("holdfast-session-token",
+    close_context.AddMetadata(kSessionTokenKey.name,
                               absl::BytesToHexString(response.token()));
     v1::CloseSessionResponse closed;
     sessions->CloseSession(&close_context, {}, &closed);

@@ -21,6 +21,7 @@
 #include "holdfast/v1/devices.grpc.pb.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
+#include "proto/metadata.h"
 #include "server/rpc/status_conversion.h"
 #include "tests/server/integration/daemon_fixture.h"
 
@@ -134,11 +135,34 @@ TEST_F(DaemonTest, MessageOverTheExecutorsLimitIsRefusedAndTheSessionGoesOn) {
   EXPECT_TRUE(session.Run(tcp_).ok());
 }
 
+TEST_F(DaemonTest, EveryLimitIsToldAndOneMoreIsRefused) {
+  TestSession session(tcp_);
+  const v1::SessionLimits& limits = session.opened().limits();
+  const auto* fields = v1::SessionLimits::descriptor();
+  for (int i = 0; i < fields->field_count(); ++i) {
+    EXPECT_TRUE(limits.GetReflection()->HasField(limits, fields->field(i)))
+        << fields->field(i)->name();
+  }
+  v1::CommandBatch batch;
+  batch.set_first_sequence(1);
+  for (uint32_t i = 0; i <= limits.max_batch_commands(); ++i) {
+    batch.add_commands();
+  }
+  grpc::ClientContext context;
+  session.AddToken(&context);
+  v1::ResultBatch results;
+  const grpc::Status status =
+      v1::CommandService::NewStub(tcp_)->Run(&context, batch, &results);
+  EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(absl::StrContains(status.error_message(), "4097"))
+      << Text(status);
+}
+
 TEST_F(DaemonTest, MissingMalformedAndForgedTokensAreToldApart) {
   const auto commands = v1::CommandService::NewStub(tcp_);
   const auto run = [&](const char* token) {
     grpc::ClientContext context;
-    if (token != nullptr) context.AddMetadata("holdfast-session-token", token);
+    if (token != nullptr) context.AddMetadata(kSessionTokenKey.name, token);
     v1::CommandBatch batch;
     batch.set_first_sequence(1);
     v1::ResultBatch results;
@@ -152,7 +176,7 @@ TEST_F(DaemonTest, MissingMalformedAndForgedTokensAreToldApart) {
   EXPECT_EQ(run("0123456789abcdef0123456789abcdef"), StatusCode::NOT_FOUND);
   // The executor's own socket does not know it either.
   grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token",
+  context.AddMetadata(kSessionTokenKey.name,
                       "0123456789abcdef0123456789abcdef");
   v1::CommandBatch batch;
   batch.set_first_sequence(1);

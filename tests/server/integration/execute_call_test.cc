@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "holdfast/v1/commands.grpc.pb.h"
+#include "proto/metadata.h"
 #include "tests/server/integration/daemon_fixture.h"
 
 namespace holdfast {
@@ -108,7 +109,7 @@ TEST_F(ExecuteCallTest, ABatchLargerThanTheRingArrivesAsAWhole) {
 
 TEST_F(ExecuteCallTest, RingsThatARemoteClientOffersAreNotAskedFor) {
   Call call(*this);
-  call.context.AddMetadata("holdfast-rings", std::string(32, '0'));
+  call.context.AddMetadata(kRingsKey.name, std::string(32, '0'));
   call.Begin();
   ASSERT_TRUE(call.Fences(1, 1));
   ASSERT_TRUE(call.stream->WritesDone());
@@ -118,7 +119,7 @@ TEST_F(ExecuteCallTest, RingsThatARemoteClientOffersAreNotAskedFor) {
 
 TEST_F(ExecuteCallTest, AClientThatAsksIsToldWhenTheStepsWereTaken) {
   Call call(*this);
-  call.context.AddMetadata("holdfast-step-times", "1");
+  call.context.AddMetadata(kStepTimesKey.name, "1");
   call.Begin();
   ASSERT_TRUE(call.Fences(1, 1));
   std::map<std::string, uint64_t> times;

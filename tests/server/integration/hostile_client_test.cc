@@ -20,7 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
 #include "holdfast/v1/objects.grpc.pb.h"
-#include "proto/transport.h"
+#include "proto/metadata.h"
 #include "server/rpc/status_conversion.h"
 #include "tests/server/integration/daemon_fixture.h"
 #include "tests/server/testing/raw_http2.h"
@@ -320,7 +320,7 @@ TEST_F(HostileTest, TrailersFitIntoWhatAnyGrpcClientTakes) {
   EXPECT_TRUE(absl::StrContains(detail->log, "more bytes]"));
   // A client that takes more asks for it.
   grpc::ClientContext asking;
-  asking.AddMetadata(kTrailerBytesKey, absl::StrCat(kMaxTrailerBytes));
+  asking.AddMetadata(kTrailerBytesKey.name, absl::StrCat(kMaxTrailerBytes));
   const grpc::Status whole =
       v1::CompileService::NewStub(unix_)->Compile(&asking, request, &response);
   EXPECT_GT(GetErrorDetail(FromGrpcStatus(whole))->log.size(),

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "nlohmann/json.hpp"
+#include "proto/metadata.h"
 #include "tests/server/integration/daemon_fixture.h"
 
 namespace holdfast {
@@ -38,7 +39,7 @@ v1::OpenSessionResponse Open(const Channel& channel, const std::string& name) {
   request.set_protocol_version(1);
   request.set_name(name);
   grpc::ClientContext context;
-  context.AddMetadata("traceparent",
+  context.AddMetadata(kTraceParentKey.name,
                       std::string("00-") + kTrace + "-00f067aa0ba902b7-01");
   v1::OpenSessionResponse response;
   const grpc::Status status = v1::SessionService::NewStub(channel)->OpenSession(
@@ -49,7 +50,7 @@ v1::OpenSessionResponse Open(const Channel& channel, const std::string& name) {
 
 grpc::Status Close(const Channel& channel, const std::string& token) {
   grpc::ClientContext context;
-  context.AddMetadata("holdfast-session-token", absl::BytesToHexString(token));
+  context.AddMetadata(kSessionTokenKey.name, absl::BytesToHexString(token));
   v1::CloseSessionResponse response;
   return v1::SessionService::NewStub(channel)->CloseSession(&context, {},
                                                             &response);

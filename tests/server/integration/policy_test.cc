@@ -26,6 +26,7 @@
 #include "client/cpp/connection/bearer_token.h"
 #include "core/base/sanitizer.h"
 #include "holdfast/v1/admin.grpc.pb.h"
+#include "proto/metadata.h"
 #include "server/tenants/policy_file.h"
 #include "tests/fuzz/engine/byte_mutator.h"
 #include "tests/server/integration/daemon_fixture.h"
@@ -72,6 +73,34 @@ class PolicyTest : public testing::Test {
       absl::SleepFor(absl::Milliseconds(1));
     }
     return false;
+  }
+
+  // A connection whose calls carry the token.
+  Channel WithToken(const std::string& token) const {
+    std::vector<
+        std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
+        interceptors;
+    interceptors.push_back(SendToken(token));
+    return grpc::experimental::CreateCustomChannelWithInterceptors(
+        "unix:" + daemon_->socket(), grpc::InsecureChannelCredentials(), {},
+        std::move(interceptors));
+  }
+
+  // The variables that the executor of the only session was started with. Only
+  // root may look at a process that cannot be traced.
+  static std::string ExecutorEnvironment(const Channel& channel) {
+    grpc::ClientContext context;
+    v1::ListSessionsResponse list;
+    EXPECT_TRUE(v1::SessionService::NewStub(channel)
+                    ->ListSessions(&context, {}, &list)
+                    .ok());
+    if (list.sessions_size() != 1) return "";
+    std::stringstream text;
+    text << std::ifstream(absl::StrCat("/proc/",
+                                       list.sessions(0).executor_pid(),
+                                       "/environ"))
+                .rdbuf();
+    return text.str();
   }
 
   std::string directory_;
@@ -164,24 +193,12 @@ stream-priorities = "high"
   const Channel unix = daemon_->Unix();
   TestSession session(unix, "shared", 0, v1::RECOVERY_POLICY_ALWAYS);
   EXPECT_EQ(session.opened().tenant(), "team");
-  const auto environment = [&] {
-    grpc::ClientContext context;
-    v1::ListSessionsResponse list;
-    EXPECT_TRUE(v1::SessionService::NewStub(unix)
-                    ->ListSessions(&context, {}, &list)
-                    .ok());
-    const int64_t pid = list.sessions(0).executor_pid();
-    std::stringstream text;
-    text << std::ifstream(absl::StrCat("/proc/", pid, "/environ")).rdbuf();
-    return text.str();
-  };
-  // Only root may look at a process that cannot be traced.
   const bool readable = geteuid() == 0;
   if (readable) {
-    EXPECT_TRUE(absl::StrContains(environment(),
-                                  "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25"));
+    const std::string variables = ExecutorEnvironment(unix);
     EXPECT_TRUE(
-        absl::StrContains(environment(), "/holdfast-mps-inference/pipe"));
+        absl::StrContains(variables, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25"));
+    EXPECT_TRUE(absl::StrContains(variables, "/holdfast-mps-inference/pipe"));
   }
   EXPECT_TRUE(session.Run(unix).ok());
   grpc::ClientContext context;
@@ -207,9 +224,53 @@ stream-priorities = "high"
   EXPECT_TRUE(session.Close().ok());
   TestSession other(unix);
   if (readable) {
-    const std::string variables = environment();
+    const std::string variables = ExecutorEnvironment(unix);
     EXPECT_FALSE(variables.empty());
     EXPECT_FALSE(absl::StrContains(variables, "CUDA_MPS_ACTIVE")) << variables;
+  }
+}
+
+TEST_F(PolicyTest, AJobSharesAnMpsServerIfThePolicyLetsIt) {
+  Write(R"(
+[groups.batch]
+concurrency = "shared"
+thread-percentage = 10
+temporary-tenants = true
+[groups.closed]
+concurrency = "shared"
+)");
+  daemon_ = std::make_unique<DaemonProcess>(
+      std::vector<std::string>{"--policy=" + policy()});
+  const Channel unix = daemon_->Unix();
+  const auto admin = v1::AdminService::NewStub(unix);
+  v1::CreateTenantRequest request;
+  request.set_name("job");
+  request.set_shared_group("closed");
+  v1::CreateTenantResponse created;
+  {
+    grpc::ClientContext context;
+    const grpc::Status refused =
+        admin->CreateTenant(&context, request, &created);
+    EXPECT_EQ(refused.error_code(), StatusCode::FAILED_PRECONDITION);
+    EXPECT_TRUE(absl::StrContains(refused.error_message(), "group 'closed'"))
+        << Text(refused);
+  }
+  request.set_shared_group("batch");
+  grpc::ClientContext context;
+  ASSERT_TRUE(admin->CreateTenant(&context, request, &created).ok());
+  const Channel job = WithToken(created.token());
+  TestSession session(job);
+  EXPECT_EQ(session.opened().tenant(), "job");
+  EXPECT_TRUE(session.Run(job).ok());
+  grpc::ClientContext listing;
+  v1::ListTenantsResponse tenants;
+  ASSERT_TRUE(
+      v1::AdminService::NewStub(job)->ListTenants(&listing, {}, &tenants).ok());
+  ASSERT_EQ(tenants.tenants_size(), 1);
+  EXPECT_EQ(tenants.tenants(0).shared_group(), "batch");
+  if (geteuid() == 0) {
+    EXPECT_TRUE(absl::StrContains(ExecutorEnvironment(job),
+                                  "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=10"));
   }
 }
 
@@ -364,22 +425,11 @@ sessions = 4
   // Makes a call with a token over a connection.
   static StatusCode ListWith(const Channel& channel, const std::string& token) {
     grpc::ClientContext context;
-    context.AddMetadata("authorization", "Bearer " + token);
+    context.AddMetadata(kAuthorizationKey.name, "Bearer " + token);
     v1::ListSessionsResponse response;
     return v1::SessionService::NewStub(channel)
         ->ListSessions(&context, {}, &response)
         .error_code();
-  }
-
-  // A connection whose calls carry the token.
-  Channel WithToken(const std::string& token) const {
-    std::vector<
-        std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
-        interceptors;
-    interceptors.push_back(SendToken(token));
-    return grpc::experimental::CreateCustomChannelWithInterceptors(
-        "unix:" + daemon_->socket(), grpc::InsecureChannelCredentials(), {},
-        std::move(interceptors));
   }
 
   // Bytes of memory that the daemon's supervisor has in use.

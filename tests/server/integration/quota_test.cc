@@ -203,7 +203,7 @@ TEST_F(QuotaTest, ArenasAreChargedBeforeAnyPageIsMade) {
   const auto make = [&](uint32_t index, uint64_t size) {
     const auto memory = CreateMemfd("arena", size);
     EXPECT_EQ(fcntl(memory->get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
-    const auto token = HandOver(inbox, opened.token(), memory->get());
+    const auto token = SendFd(inbox, opened.token(), memory->get());
     EXPECT_TRUE(token.ok()) << token.status();
     v1::RegisterArenaRequest request;
     request.set_arena(Name(HandleKind::kArena, index));

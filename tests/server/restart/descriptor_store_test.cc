@@ -33,9 +33,9 @@ class DescriptorStoreTest : public testing::Test {
          sizeof(sa_family_t));
     socklen_t size = sizeof address;
     getsockname(manager_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    std::string path(address.sun_path, size - offsetof(sockaddr_un, sun_path));
-    path[0] = '@';
-    setenv("NOTIFY_SOCKET", path.c_str(), 1);
+    address_.assign(address.sun_path, size - offsetof(sockaddr_un, sun_path));
+    address_[0] = '@';
+    setenv("NOTIFY_SOCKET", address_.c_str(), 1);
     setenv("FDSTORE", "3", 1);
   }
   ~DescriptorStoreTest() override {
@@ -72,6 +72,7 @@ class DescriptorStoreTest : public testing::Test {
   }
 
   const UniqueFd manager_;
+  std::string address_;
   const UniqueFd memory_ = *CreateMemfd("kept", 4096);
 };
 
@@ -185,6 +186,48 @@ TEST_F(DescriptorStoreTest, HandsOverNoMoreThanTheManagerHolds) {
   }
   EXPECT_EQ(Told().size(), 3u);
   EXPECT_EQ(store.CopyAll().size(), 5u);
+}
+
+// The manager has died, and another one knows nothing.
+TEST_F(DescriptorStoreTest, MovesEverythingUnderItsNamesToAnotherManager) {
+  DescriptorStore store;
+  store.Settle();
+  auto chunk = store.Keep({"chunk", {1}}, memory_.get());
+  auto record = store.Keep({"session", {1}}, memory_.get());
+  record = store.Keep({"session", {1}}, memory_.get());
+  Told();
+  setenv("NOTIFY_SOCKET", "@holdfast-no-such-manager", 1);
+  auto late = store.Keep({"chunk", {2}}, memory_.get());
+  const auto moved = store.MoveTo([this] {
+    setenv("NOTIFY_SOCKET", address_.c_str(), 1);
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(moved.value_or(0), 3u);
+  EXPECT_EQ(Told(), (Lines{"FDSTORE=1\nFDPOLL=0\nFDNAME=hf.chunk.1",
+                           "FDSTORE=1\nFDPOLL=0\nFDNAME=hf.chunk.2",
+                           "FDSTORE=1\nFDPOLL=0\nFDNAME=hf.session.1~1"}));
+  late = DescriptorStore::Kept();  // The manager is full.
+  EXPECT_EQ(Told(), Lines{"FDSTOREREMOVE=1\nFDNAME=hf.chunk.2"});
+  record = store.Keep({"session", {1}}, memory_.get());
+  EXPECT_EQ(Told(), (Lines{"FDSTORE=1\nFDPOLL=0\nFDNAME=hf.session.1~2",
+                           "FDSTOREREMOVE=1\nFDNAME=hf.session.1~1"}));
+}
+
+TEST_F(DescriptorStoreTest, AMoveThatFailsCanBeTriedAgain) {
+  DescriptorStore store;
+  store.Settle();
+  const auto kept = store.Keep({"chunk", {1}}, memory_.get());
+  Told();
+  EXPECT_TRUE(absl::IsNotFound(
+      store.MoveTo([] { return absl::NotFoundError("none"); }).status()));
+  const auto gone = store.MoveTo([] {
+    setenv("NOTIFY_SOCKET", "@holdfast-no-such-manager", 1);
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(absl::IsUnavailable(gone.status())) << gone.status();
+  setenv("NOTIFY_SOCKET", address_.c_str(), 1);
+  EXPECT_EQ(store.MoveTo([] { return absl::OkStatus(); }).value_or(0), 1u);
+  EXPECT_EQ(Told(), Lines{"FDSTORE=1\nFDPOLL=0\nFDNAME=hf.chunk.1"});
 }
 
 TEST_F(DescriptorStoreTest, NamesFitIntoTheEnvironmentExceptThroughAKeeper) {

@@ -34,6 +34,7 @@ TEST_F(KeptStateTest, ASessionIsWholeWithItsRecordSocketsAndJournal) {
   Add("hf.chunk.7.1.0.7f2000000.2000000");
   Add("hf.event.7.1");
   Add("hf.arena.7.20.1000");
+  Add("hf.detached.7");
   KeptState state = Sort();
   ASSERT_TRUE(state.sessions.contains(7));
   const KeptSession& session = state.sessions.at(7);
@@ -44,7 +45,8 @@ TEST_F(KeptStateTest, ASessionIsWholeWithItsRecordSocketsAndJournal) {
   EXPECT_EQ(session.chunks.at(1).size, 0x2000000u);
   EXPECT_TRUE(session.chunks.at(1).event_page.valid());
   EXPECT_EQ(session.arenas.at(0x20).size, 0x1000u);
-  EXPECT_EQ(state.names.size(), 7u);
+  EXPECT_TRUE(session.detached);
+  EXPECT_EQ(state.names.size(), 8u);
 }
 
 TEST_F(KeptStateTest, CountersGoOnUnlessTheyCannotBeRead) {

@@ -50,7 +50,8 @@ class DescriptorServerTest : public testing::Test {
   }
 
   // A token that can be redeemed many times, perhaps of a collection.
-  std::string Export(std::shared_ptr<const OpenVersion> version = nullptr) {
+  std::string Export(
+      std::shared_ptr<const collections::OpenVersion> version = nullptr) {
     memory_.NoteTaken(0, kSize);
     UniqueFd fd = CreateMemfd("chunk", kSize).value();
     EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
@@ -90,7 +91,7 @@ class DescriptorServerTest : public testing::Test {
 
   std::string directory_;
   std::string path_;
-  DeviceMemory memory_;
+  supervisor::DeviceMemory memory_;
   ExportRegistry exports_;
   std::unique_ptr<DescriptorServer> server_;
 };
@@ -131,9 +132,11 @@ TEST_F(DescriptorServerTest, AnotherUserStillFindsRoom) {
 }
 
 TEST_F(DescriptorServerTest, AProcessIsAReaderUntilItsConnectionCloses) {
-  const auto readers = std::make_shared<Readers>();
-  const std::string token = Export(std::make_shared<const OpenVersion>(
-      std::make_shared<const CollectionVersion>(), readers, "s-1"));
+  const auto readers = std::make_shared<collections::Readers>();
+  const std::string token =
+      Export(std::make_shared<const collections::OpenVersion>(
+          std::make_shared<const collections::CollectionVersion>(), readers,
+          "s-1"));
   const std::string self = absl::StrCat("pid ", getpid());
   EXPECT_EQ(readers->List(), std::set<std::string>{"s-1"});
   {

@@ -46,9 +46,10 @@ DescriptorStore kept_by;
 
 // One session as the supervisor sees it.
 struct Session {
-  Session(MemoryLedger& ledger, ExportRegistry& exports,
-          CollectionTable& collections, DeviceMemory& memory,
-          const std::string& id, const std::string& tenant)
+  Session(supervisor::MemoryLedger& ledger, ExportRegistry& exports,
+          collections::CollectionTable& collections,
+          supervisor::DeviceMemory& memory, const std::string& id,
+          const std::string& tenant)
       : grants(ledger), held({exports, collections, memory, grants, kept_by}) {
     internal::AccountLimits limits;
     limits.set_device_bytes(64 * kMiB);
@@ -195,7 +196,7 @@ struct Session {
     grants.Close();
   }
 
-  MemoryGrants grants;
+  supervisor::MemoryGrants grants;
   SessionMemory held;
   std::shared_ptr<Tenant> payer;
 };
@@ -238,9 +239,9 @@ class SessionMemoryTest : public ::testing::Test {
     return {readers.begin(), readers.end()};
   }
 
-  MemoryLedger ledger_{0};
-  DeviceMemory memory_;
-  CollectionTable collections_;
+  supervisor::MemoryLedger ledger_{0};
+  supervisor::DeviceMemory memory_;
+  collections::CollectionTable collections_;
   ExportRegistry exports_;
   std::unique_ptr<Session> maker_ = Open("s-1"), reader_ = Open("s-2");
 };

@@ -12,7 +12,7 @@
 
 #include "core/base/memfd.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 class CodeCacheTest : public testing::Test {
@@ -89,4 +89,4 @@ TEST_F(CodeCacheTest, KeysAndMemoryOfHostileExecutorsAreRefused) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

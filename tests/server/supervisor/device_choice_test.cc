@@ -8,7 +8,7 @@
 
 #include "server/supervisor/device_memory.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 using testing::ElementsAre;
@@ -141,4 +141,4 @@ TEST(DeviceChoiceTest, UnnamedDevicesAreThoseThatWork) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -13,7 +13,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 class ExecutorPoolTest : public testing::Test {
@@ -37,7 +37,7 @@ class ExecutorPoolTest : public testing::Test {
   MemoryLedger ledger_{0};
   DeviceMemory memory_;
   ExportRegistry exports_;
-  CollectionTable collections_;
+  collections::CollectionTable collections_;
   DescriptorStore kept_;
   ExecutionTotals totals_;
   SharePacer pacer_;
@@ -86,4 +86,4 @@ TEST_F(ExecutorPoolTest, TakeGivesUpAtItsDeadline) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

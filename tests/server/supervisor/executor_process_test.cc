@@ -15,12 +15,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "core/base/memfd.h"
 #include "gtest/gtest.h"
 #include "server/channel/channel.h"
 #include "server/supervisor/executor_report.h"
 #include "tests/testing/status_matchers.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 constexpr char kBehaviour[] = "--behave=";
@@ -129,7 +130,7 @@ class ExecutorProcessTest : public ::testing::Test {
   MemoryLedger ledger_{1 << 20};
   DeviceMemory memory_;
   ExportRegistry exports_;
-  CollectionTable collections_;
+  collections::CollectionTable collections_;
   DescriptorStore kept_;
   ExecutionTotals totals_;
   SharePacer pacer_;
@@ -204,12 +205,37 @@ TEST_F(ExecutorProcessTest, ReleasesThatArePutOffAreBoundedByWhatIsHeld) {
   EXPECT_EQ(holdings.postponed(), 1u);
 }
 
+TEST_F(ExecutorProcessTest, SavedVariablesAreChargedToHostMemory) {
+  SessionHoldings holdings(
+      {store_, ledger_, exports_, collections_, memory_, kept_});
+  internal::Assign assign;
+  assign.set_session_id("s-1");
+  ASSERT_OK(holdings.Open(
+      assign, std::make_shared<Tenant>(Tenant::Options{.name = "uid 1"})));
+  const auto hold = [&holdings](size_t bytes) {
+    return holdings.HoldVariables(
+        *CreateSealedMemfd("variables", std::string(bytes, 'v')));
+  };
+  ASSERT_OK(hold(700'000));
+  EXPECT_EQ(ledger_.host()->used(), 700'000u);
+  // In the place of those before.
+  ASSERT_OK(hold(600'000));
+  EXPECT_EQ(ledger_.host()->used(), 600'000u);
+  EXPECT_TRUE(absl::IsResourceExhausted(hold(2 << 20)));
+  EXPECT_EQ(ledger_.host()->used(), 0u);
+  ASSERT_OK(hold(4096));
+  holdings.NoteBusy();
+  EXPECT_EQ(ledger_.host()->used(), 0u);
+}
+
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 int main(int argc, char** argv) {
-  if (argc == 2 && absl::StartsWith(argv[1], holdfast::kBehaviour)) {
-    holdfast::Behave(argv[1] + std::strlen(holdfast::kBehaviour));
+  if (argc == 2 &&
+      absl::StartsWith(argv[1], holdfast::supervisor::kBehaviour)) {
+    holdfast::supervisor::Behave(argv[1] +
+                                 std::strlen(holdfast::supervisor::kBehaviour));
   }
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 const absl::Time kBegin = absl::FromUnixSeconds(1'000'000);
@@ -74,4 +74,4 @@ TEST(FaultHistoryTest, ReportOfASignalHasTheProcessesEnd) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

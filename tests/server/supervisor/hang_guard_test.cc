@@ -14,7 +14,7 @@
 #include "server/journal/journal_writer.h"
 #include "server/journal/layout.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 class HangGuardTest : public testing::Test {
@@ -74,4 +74,4 @@ TEST_F(HangGuardTest, AJournalThatIsNoneIsNoReason) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -8,7 +8,7 @@
 #include "server/tenants/tenant.h"
 #include "tests/testing/status_matchers.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 using holdfast::testing::StatusIs;
@@ -312,4 +312,4 @@ TEST_F(MemoryLedgerTest, WhatIsCreditedIsNotChargedTwice) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -25,7 +25,7 @@
 #include "server/process/spawner.h"
 #include "tests/testing/status_matchers.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 using holdfast::testing::StatusIs;
@@ -241,4 +241,4 @@ TEST_F(MpsServersTest, TheControlDaemonIsFoundInThePath) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

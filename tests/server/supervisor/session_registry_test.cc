@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -15,10 +16,11 @@
 #include "absl/strings/match.h"
 #include "core/base/error_detail.h"
 #include "core/base/quota_exceeded.h"
+#include "server/journal/journal_writer.h"
 #include "server/supervisor/idle_suspension.h"
 #include "server/supervisor/session_holdings.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 // The test's handle on an executor.
@@ -81,11 +83,11 @@ class SessionRegistryTest : public testing::Test {
   SessionRegistryTest() {
     char name[] = "/tmp/holdfast-test-XXXXXX";
     directory_ = mkdtemp(name);
-    registry_ = std::make_unique<SessionRegistry>(SessionRegistry::Options{
+    registry_options_ = SessionRegistry::Options{
         .max_sessions = 2,
         .max_sessions_per_client = 2,
-        .detached_limit = absl::Hours(1),
         .quotas = {.device_bytes = 1000, .pinned_bytes = 7, .handles = 5},
+        .detached_limit = absl::Hours(1),
         .socket_directory = directory_,
         .choose_devices =
             [](const v1::OpenSessionRequest& request, const Tenant&,
@@ -102,7 +104,8 @@ class SessionRegistryTest : public testing::Test {
           }
           return std::make_unique<FakeExecutor>(std::move(control));
         },
-        .now = [this] { return now_; }});
+        .now = [this] { return now_; }};
+    registry_ = std::make_unique<SessionRegistry>(registry_options_);
   }
   ~SessionRegistryTest() override {
     registry_ = nullptr;
@@ -140,6 +143,7 @@ class SessionRegistryTest : public testing::Test {
   std::shared_ptr<ExecutorControl> executor_;
   // Taken before that one.
   std::vector<std::shared_ptr<ExecutorControl>> stopped_;
+  SessionRegistry::Options registry_options_;
   std::unique_ptr<SessionRegistry> registry_;
 };
 
@@ -455,5 +459,91 @@ TEST_F(SessionRegistryTest, ASessionIsTakenUpByOneClientAtATime) {
   EXPECT_TRUE(session.TakeUp().ok());
 }
 
+// Sessions that a daemon before has left.
+class LeftSessionTest : public SessionRegistryTest {
+ protected:
+  ~LeftSessionTest() override { registry_ = nullptr; }
+
+  std::shared_ptr<Session> Adopt(bool detached) {
+    const auto tenant =
+        std::make_shared<Tenant>(Tenant::Options{.name = client_});
+    internal::SessionRecord record;
+    record.mutable_assign()->set_session_id("s-7");
+    record.mutable_grace()->set_seconds(600);
+    record.set_detachable(true);
+    // It recovers when its client says so.
+    record.set_recover(v1::RECOVERY_POLICY_ASK);
+    auto holdings = std::make_unique<SessionHoldings>(SessionHoldings::Services{
+        store_, ledger_, exports_, collections_, memory_, kept_});
+    EXPECT_TRUE(holdings->Open(record.assign(), tenant).ok());
+    EXPECT_TRUE(journal::JournalWriter::Map(holdings->journal()).ok());
+    registry_->Adopt({.record = record,
+                      .calls = UniqueFd(),
+                      .descriptors = UniqueFd(),
+                      .tenant = tenant,
+                      .left = {.holdings = std::move(holdings),
+                               .detached = detached,
+                               .opened = now_},
+                      .counters = {}});
+    return *registry_->FindById("s-7");
+  }
+
+  ObjectStore store_{1 << 20};
+  MemoryLedger ledger_{1 << 20};
+  DeviceMemory memory_;
+  ExportRegistry exports_;
+  CollectionTable collections_;
+  DescriptorStore kept_;
+};
+
+TEST_F(LeftSessionTest, ItsClientMayComeBackBeforeAnotherTakesItUp) {
+  const auto session = Adopt(/*detached=*/false);
+  const absl::Status refused = session->TakeUp().status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "it has a client"))
+      << refused;
+  // It comes back and leaves.
+  session->RemoveKeeper(session->AddKeeper([](const std::string&) {}));
+  EXPECT_TRUE(session->TakeUp().ok());
+}
+
+TEST_F(LeftSessionTest, AClientThatDoesNotComeBackInTimeHasLeft) {
+  const auto session = Adopt(/*detached=*/false);
+  now_ += Session::kFirstKeepAlive;
+  EXPECT_TRUE(session->TakeUp().ok());
+}
+
+TEST_F(LeftSessionTest, OneThatHadNoClientIsTakenUpAtOnce) {
+  const auto session = Adopt(/*detached=*/true);
+  EXPECT_TRUE(session->TakeUp().ok());
+}
+
+TEST_F(LeftSessionTest, ThatItHasNoClientIsKept) {
+  DescriptorStore store;
+  SessionRegistry::Options options = registry_options_;
+  options.kept = &store;
+  registry_ = std::make_unique<SessionRegistry>(std::move(options));
+  const auto is_kept = [&store] {
+    const auto all = store.CopyAll();
+    return std::any_of(all.begin(), all.end(), [](const KeptDescriptor& one) {
+      return one.name.kind == "detached";
+    });
+  };
+  detached_lifetime_ = absl::Minutes(10);
+  const auto opened = Open();
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  Session& session = *opened->session;
+  const int64_t client = session.AddKeeper([](const std::string&) {});
+  EXPECT_FALSE(is_kept());
+  session.RemoveKeeper(client);
+  EXPECT_TRUE(is_kept());
+  const int64_t next = session.AddKeeper([](const std::string&) {});
+  EXPECT_FALSE(is_kept());
+  session.RemoveKeeper(next);
+  EXPECT_TRUE(session.TakeUp().ok());
+  EXPECT_FALSE(is_kept());
+  registry_ = nullptr;  // Before the store.
+}
+
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

@@ -9,7 +9,7 @@
 
 #include "absl/time/clock.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 using executor::DeviceTimes;
@@ -140,4 +140,4 @@ TEST_F(SharePacerTest, AnExecutorThatIsGoneHoldsUpNobody) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

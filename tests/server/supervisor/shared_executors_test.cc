@@ -26,7 +26,7 @@
 #include "server/process/spawner.h"
 #include "tests/testing/status_matchers.h"
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 using holdfast::testing::StatusIs;
@@ -41,9 +41,12 @@ constexpr absl::Duration kHang = absl::Seconds(30);
     std::ofstream(absl::StrCat(getenv("CUDA_MPS_PIPE_DIRECTORY"), "/control"));
   } else {
     internal::FromExecutor ready;
-    v1::Device& device = *ready.mutable_ready()->add_devices();
-    device.set_name("a device");
-    device.set_total_memory(1 << 30);
+    for (uint32_t ordinal = 0; ordinal < 4; ++ordinal) {
+      v1::Device& device = *ready.mutable_ready()->add_devices();
+      device.set_ordinal(ordinal);
+      device.set_name("a device");
+      device.set_total_memory(1 << 30);
+    }
     static_cast<void>(channel.Send(ready));
   }
   internal::ToExecutor request;
@@ -108,7 +111,7 @@ class SharedExecutorsTest : public ::testing::Test {
   MemoryLedger ledger_{0};
   DeviceMemory memory_;
   ExportRegistry exports_;
-  CollectionTable collections_;
+  collections::CollectionTable collections_;
   DescriptorStore kept_;
   ExecutionTotals totals_;
   SharePacer pacer_;
@@ -165,12 +168,54 @@ TEST_F(SharedExecutorsTest, ALaterGroupHasNoneWaitOnADeviceThatIsNotUsable) {
   EXPECT_TRUE(AwaitStarts(1, 3));
 }
 
+TEST_F(SharedExecutorsTest, OneWaitsOnAReadyDeviceWhileItsOwnIsNot) {
+  SharedExecutors shared(servers_, Starter(), /*warm=*/1);
+  shared.SetUsable(1, false);
+  ASSERT_OK(shared.Take(group_, {0}, absl::Now() + kHang));
+  shared.SetUsable(0, false);
+  EXPECT_TRUE(AwaitStarts(2, 1));
+}
+
+TEST_F(SharedExecutorsTest, AGroupBeginsOnADeviceOfItsFirstSession) {
+  SharedExecutors shared(servers_, Starter(), /*warm=*/0);
+  ASSERT_OK(shared.Take(group_, {3, 1}, absl::Now() + kHang));
+  absl::MutexLock lock(&mutex_);
+  EXPECT_EQ(devices_started_, std::vector<uint32_t>{3});
+}
+
+TEST_F(SharedExecutorsTest, ExecutorsAreCountedByGroupUntilThatIsGone) {
+  SharedExecutors shared(servers_, Starter(), /*warm=*/0);
+  EXPECT_TRUE(shared.statistics().empty());
+  const Concurrency quarter = {.group = "g", .thread_percentage = 25};
+  ASSERT_OK(shared.Take(group_, {0}, absl::Now() + kHang));
+  ASSERT_OK(shared.Take(quarter, {0}, absl::Now() + kHang));
+  ASSERT_OK(shared.Take({.group = "h"}, {0}, absl::Now() + kHang));
+  Break(1);
+  EXPECT_FALSE(shared.Take(quarter, {1}, absl::Now() + kHang).ok());
+  auto by_group = shared.statistics();
+  EXPECT_EQ(by_group["g"].started, 2u);
+  EXPECT_EQ(by_group["g"].failed, 1u);
+  EXPECT_TRUE(by_group["g"].failing);
+  EXPECT_EQ(by_group["h"].started, 1u);
+  EXPECT_FALSE(by_group["h"].failing);
+  // One of the group's pools ends, and its sums stay.
+  shared.Retain({group_});
+  by_group = shared.statistics();
+  EXPECT_EQ(by_group["g"].started, 2u);
+  EXPECT_FALSE(by_group["g"].failing);
+  EXPECT_FALSE(by_group.contains("h"));
+  shared.Retain({});
+  EXPECT_TRUE(shared.statistics().empty());
+}
+
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor
 
 int main(int argc, char** argv) {
-  if (argc == 2 && absl::StartsWith(argv[1], holdfast::kBehaviour)) {
-    holdfast::Behave(argv[1] + std::strlen(holdfast::kBehaviour));
+  if (argc == 2 &&
+      absl::StartsWith(argv[1], holdfast::supervisor::kBehaviour)) {
+    holdfast::supervisor::Behave(argv[1] +
+                                 std::strlen(holdfast::supervisor::kBehaviour));
   }
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(1);
@@ -164,4 +164,4 @@ TEST_F(TurnScheduleTest, TheTurnOfATenantThatIsGoneIsOver) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

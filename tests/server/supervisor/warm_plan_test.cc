@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace holdfast {
+namespace holdfast::supervisor {
 namespace {
 
 using Devices = WarmPlan::Devices;
@@ -25,6 +25,11 @@ TEST(WarmPlanTest, TheFirstDeviceIsWarmUntilAnotherIsAskedFor) {
   ASSERT_TRUE(step.has_value());
   EXPECT_EQ(step->end, 0u);  // its context takes memory that nobody asked for
   EXPECT_EQ(Start(plan, {}), 2u);
+}
+
+TEST(WarmPlanTest, AnotherDeviceCanBeTheFirst) {
+  const WarmPlan plan(1, 3);
+  EXPECT_EQ(Start(plan, {}), 3u);
 }
 
 TEST(WarmPlanTest, SeveralAreSharedOutAmongTheDevicesAskedForLast) {
@@ -65,4 +70,4 @@ TEST(WarmPlanTest, NoExecutorWaitsOnAForgottenDeviceUntilItIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervisor

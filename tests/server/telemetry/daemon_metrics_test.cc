@@ -28,6 +28,7 @@
 #include "core/base/handle.h"
 #include "holdfast/v1/devices.grpc.pb.h"
 #include "nlohmann/json.hpp"
+#include "proto/metadata.h"
 #include "tests/server/integration/daemon_fixture.h"
 #include "tests/server/telemetry/metrics_text.h"
 #include "tests/server/testing/http_client.h"
@@ -219,11 +220,33 @@ TEST_F(DaemonMetricsTest, ShowsTheAccountOfATenantBesideItsQuota) {
   EXPECT_EQ(samples.at("holdfast_tenant_sessions{tenant=\"team-a\"}"), 2);
 }
 
+TEST_F(DaemonMetricsTest, CountsExecutorsOfAGroupApart) {
+  const std::string policy = daemon_.directory() + "/policy.toml";
+  std::ofstream(policy) << "[groups.inference]\nconcurrency = \"shared\"\n"
+                           "[tenants.team-a]\nusers = ["
+                        << geteuid() << "]\ngroup = \"inference\"\n";
+  const DaemonProcess daemon({"--metrics-address=127.0.0.1:0",
+                              "--policy=" + policy, "--warm-executors=0"});
+  const TestSession session(daemon.Unix());
+  const auto samples =
+      Samples(HttpGet(daemon.metrics_address(), "/metrics").body);
+  const auto of_group = [&](const std::string& metric) {
+    return samples.at(metric + "{group=\"inference\"}");
+  };
+  EXPECT_EQ(of_group("holdfast_executors_started_total"), 1);
+  EXPECT_EQ(of_group("holdfast_executor_start_failures_total"), 0);
+  EXPECT_EQ(of_group("holdfast_executors_can_start"), 1);
+  EXPECT_EQ(of_group("holdfast_executors_waiting"), 0);
+  EXPECT_EQ(of_group("holdfast_executors_lost_waiting_total"), 0);
+  // The one that the daemon learns its devices from.
+  EXPECT_EQ(samples.at("holdfast_executors_started_total"), 1);
+}
+
 TEST_F(DaemonMetricsTest, CountsCallsByMethodAndStatus) {
   for (int i = 0; i < 3; ++i) {
     grpc::ClientContext context;
     v1::CloseSessionResponse response;
-    context.AddMetadata("holdfast-session-token", std::string(32, '0'));
+    context.AddMetadata(kSessionTokenKey.name, std::string(32, '0'));
     EXPECT_EQ(v1::SessionService::NewStub(unix_)
                   ->CloseSession(&context, {}, &response)
                   .error_code(),

@@ -6,7 +6,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -30,6 +32,11 @@ pipe-directory = "/run/mps"
 
 [groups.training]
 concurrency = "separate"
+
+[groups.batch]
+concurrency = "shared"
+thread-percentage = 25
+temporary-tenants = true
 
 [tenants.team-b]
 group = "training"
@@ -96,7 +103,23 @@ TEST(PolicyFileTest, ReadsWhatItSaysOfEachTenant) {
                                            .pipe_directory = "/run/mps",
                                            .thread_percentage = 75}));
   EXPECT_EQ(policy->tenants[0].concurrency, Concurrency());
+  const Concurrency batch = {.group = "batch", .thread_percentage = 25};
+  EXPECT_EQ(policy->temporary_groups,
+            (std::map<std::string, Concurrency>{{"batch", batch}}));
+  EXPECT_EQ(SharingOf(*policy),
+            (std::vector<Concurrency>{team.concurrency, batch}));
   EXPECT_TRUE(policy->overcommit);
+}
+
+TEST(PolicyFileTest, ATenantHasThePercentageOfItsGroupUnlessItHasItsOwn) {
+  const auto policy = ParsePolicy(
+      "[groups.g]\nconcurrency = \"shared\"\nthread-percentage = 25\n"
+      "[tenants.a]\ngroup = \"g\"\n"
+      "[tenants.b]\ngroup = \"g\"\nthread-percentage = 50\n",
+      "policy.toml");
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_EQ(policy->tenants[0].concurrency.thread_percentage, 25u);
+  EXPECT_EQ(policy->tenants[1].concurrency.thread_percentage, 50u);
 }
 
 TEST(PolicyFileTest, ReservationsAreComparedWithTheDevices) {
@@ -215,6 +238,10 @@ TEST(PolicyFileTest, AMistakeIsToldWithItsPlace) {
        "5:21: a number from 1 to 100"},
       {"[groups.g]", "policy.toml:1:1: a group needs 'concurrency'"},
       {"[groups.g]\nconcurrency = \"both\"", "2:15: \"shared\" or"},
+      {"[groups.g]\nconcurrency = \"shared\"\nthread-percentage = 0",
+       "3:21: a number from 1 to 100"},
+      {"[groups.g]\nconcurrency = \"shared\"\ntemporary-tenants = \"slurm\"",
+       "3:21: true or false is wanted"},
       {"[groups.g]\nconcurrency = \"shared\"\npipe-directory = \"mps\"",
        "3:18: an absolute path is wanted"},
       {"[groups.\"../g\"]\nconcurrency = \"shared\"", "is no tenant's name"},

@@ -177,6 +177,50 @@ TEST_F(TenantTableTest, ANewPolicyKeepsWhatTenantsHold) {
   EXPECT_EQ(tenants_.Of(User(1)), a);
 }
 
+TEST_F(TenantTableTest, AJobIsInAGroupOnlyIfThePolicyLetsItIn) {
+  v1::CreateTenantRequest request = Request("job");
+  request.set_shared_group("batch");
+  EXPECT_EQ(CodeOf(request), StatusCode::kFailedPrecondition);
+  const Concurrency batch = {.group = "batch", .thread_percentage = 25};
+  Policy policy;
+  policy.tenants = {{.name = "team", .concurrency = {.group = "closed"}}};
+  policy.temporary_groups = {{"batch", batch}};
+  ASSERT_TRUE(tenants_.Apply(policy).ok());
+  request.set_shared_group("closed");
+  EXPECT_EQ(CodeOf(request), StatusCode::kFailedPrecondition);
+  request.set_shared_group("batch");
+  const auto job = tenants_.OfToken(*tenants_.Create(request));
+  EXPECT_EQ(job->concurrency(), batch);
+  EXPECT_EQ(job->Info().shared_group(), "batch");
+  EXPECT_EQ(tenants_.OfToken(*tenants_.Create(Request("alone")))->concurrency(),
+            Concurrency());
+  // It leaves a group that takes no jobs any more, and comes back to one.
+  ASSERT_TRUE(tenants_.Apply({}).ok());
+  EXPECT_EQ(job->concurrency(), Concurrency());
+  ASSERT_TRUE(tenants_.Apply(policy).ok());
+  EXPECT_EQ(job->concurrency(), batch);
+}
+
+TEST_F(TenantTableTest, AJobOfADaemonBeforeKeepsItsQuotaWithoutItsGroup) {
+  internal::TenantRecord record;
+  record.mutable_request()->set_name("job");
+  record.mutable_request()->set_shared_group("gone");
+  record.mutable_request()->mutable_quota()->set_sessions(3);
+  ASSERT_TRUE(tenants_.Adopt(record).ok());
+  const auto job = tenants_.OfName("job", "");
+  EXPECT_EQ(job->concurrency(), Concurrency());
+  EXPECT_EQ(job->quota().sessions(), 3u);
+}
+
+TEST_F(TenantTableTest, AQuotaThatIsSetHoldsForAJobWhenThePolicyIsRead) {
+  const auto job = tenants_.OfToken(*tenants_.Create(Request("job")));
+  v1::Quota quota;
+  quota.set_sessions(3);
+  ASSERT_TRUE(tenants_.SetQuota("job", quota).ok());
+  ASSERT_TRUE(tenants_.Apply({}).ok());
+  EXPECT_EQ(job->quota().sessions(), 3u);
+}
+
 TEST_F(TenantTableTest, AQuotaThatIsSetHoldsAtOnce) {
   const auto tenant = tenants_.OfToken(*tenants_.Create(Request("job")));
   const Charge held = *tenant->device_bytes()->Take(10);

@@ -86,16 +86,16 @@ CUresult DecodeConditional(const Graph& parent, CUDA_CONDITIONAL_NODE_PARAMS& p,
 }
 
 bool IsKernelNodeAttribute(CUlaunchAttributeID id) {
+  enum Where { kLaunches, kLaunchesAndNodes };
   switch (id) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       return true;
+#define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
+                                  CUDA_ID, value, where, software)     \
+  case CU_LAUNCH_ATTRIBUTE_##CUDA_ID:                                  \
+    return where == kLaunchesAndNodes;
+#include "proto/launch_attributes.inc"
     default:
       return false;
   }

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// ex2, lg2, sin, cos and tanh in double, by reduction to a small interval and a
+// polynomial there; the result is rounded to float once, and stays within the
+// errors that PTX allows. No table and no branch: all lanes take the same
+// steps.
 #include "core/software/jit/arithmetic/approximation.h"
 
 #include <array>
@@ -27,6 +32,8 @@ llvm::Value* Polynomial(Builder& ir, llvm::Value* x,
 }
 
 // Beyond the range of float the result need not be exact, only large or small.
+// 2^x = 2^whole * e^(rest * ln 2) with |rest| <= 1/2, so that ten terms of the
+// series reach beyond float; 2^whole is made as the exponent of a double.
 llvm::Value* Exp2(Builder& ir, llvm::Value* x) {
   namespace Intrinsic = llvm::Intrinsic;
   llvm::Type* integer = ir.Like(x, ir.getInt64Ty());
@@ -49,6 +56,9 @@ llvm::Value* Exp2(Builder& ir, llvm::Value* x) {
   return ir.CreateSelect(ir.CreateFCmpUNO(x, x), x, result);
 }
 
+// log2(2^e * m) = e + log2(m), with m in [sqrt(1/2), sqrt(2)], and ln m = 2
+// atanh((m - 1) / (m + 1)), whose argument t is then at most 0.172: eight terms
+// in t^2.
 llvm::Value* Log2(Builder& ir, llvm::Value* x) {
   llvm::Type* integer = ir.Like(x, ir.getInt64Ty());
   auto bits = [&](uint64_t value) {

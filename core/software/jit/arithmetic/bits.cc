@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// LLVM's shifts are undefined for counts of the width and beyond, where PTX
+// defines a result for every number. So counts are first clamped to what a
+// shift may have, and the result beyond is chosen by a select.
 #include "core/software/jit/arithmetic/bits.h"
 
 #include "core/software/jit/arithmetic/integer.h"
@@ -77,6 +81,7 @@ llvm::Value* ExtractField(Builder& ir, const Instruction& instruction,
 }
 
 // The low `length` bits of a over those of b at `position`.
+// mask has ones where the field goes.
 llvm::Value* InsertField(Builder& ir, llvm::Value* a, llvm::Value* b,
                          llvm::Value* position, llvm::Value* length) {
   const unsigned bits = a->getType()->getScalarSizeInBits();
@@ -116,6 +121,9 @@ llvm::Value* FunnelShift(Builder& ir, const Instruction& instruction,
 }
 
 // Four bytes out of eight, b:a; bit 3 of a selector asks for the byte's sign.
+// Without a word each nibble of the selector names a byte; the words name all
+// four by one number: f4e and b4e count up and down from it, rc8 repeats it,
+// ecl and ecr stop at an end, rc16 repeats a half.
 llvm::Value* PermuteBytes(Builder& ir, const Instruction& instruction,
                           llvm::Value* a, llvm::Value* b,
                           llvm::Value* selectors) {
@@ -247,6 +255,9 @@ llvm::Value* ExtendFrom(Builder& ir, const Instruction& instruction,
 
 }  // namespace
 
+// The table has the result for each of the eight combinations of a bit of a, b
+// and c, at the number that they form. It is the sum of the combinations whose
+// result is 1; LLVM finds the shorter form.
 llvm::Value* LookUpLogic(Builder& ir, llvm::Value* a, llvm::Value* b,
                          llvm::Value* c, uint8_t table) {
   llvm::Value* result = ir.ConstantLike(a, 0);

@@ -52,9 +52,12 @@ llvm::Function* Builder::NewFunction(const std::string& name,
           result, llvm::ArrayRef(parameters.data(), parameters.size()), false),
       llvm::Function::ExternalLinkage, name, module_);
   function->addFnAttr(llvm::Attribute::NoUnwind);
+  // An access to address 0 is a fault to report, not undefined behaviour that
+  // LLVM may build on.
   function->addFnAttr(llvm::Attribute::NullPointerIsValid);
   // A large frame must meet the guard page below a warp's stack.
   function->addFnAttr("probe-stack", "inline-asm");
+  // Else LLVM splits vectors of 512 bits in two, lest the CPU lower its clock.
   const std::string width = lanes_ >= 16 ? "512" : "256";
   function->addFnAttr("prefer-vector-width", width);
   function->addFnAttr("min-legal-vector-width", width);
@@ -66,6 +69,8 @@ llvm::BasicBlock* Builder::NewBlock(const std::string& name) {
                                   GetInsertBlock()->getParent());
 }
 
+// At the entry, so that it is one place however often code comes by, and SROA
+// can turn it into values.
 llvm::AllocaInst* Builder::AllocaAtEntry(llvm::Type* type) {
   llvm::BasicBlock& entry = GetInsertBlock()->getParent()->getEntryBlock();
   return llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type);

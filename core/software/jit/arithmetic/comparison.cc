@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// PTX's comparisons of floats come in two families: lt, le, ... are false if a
+// source is NaN (LLVM: ordered), ltu, leu, ... are true (unordered). Integers
+// have lo, ls, hi, hs besides, which compare as unsigned whatever the type
+// says.
 #include "core/software/jit/arithmetic/comparison.h"
 
 #include "core/software/jit/arithmetic/float.h"
@@ -94,6 +99,7 @@ llvm::Value* Compare(Builder& ir, const Instruction& instruction, Type type,
   return ir.CreateFCmp(predicates.floating, a, b);
 }
 
+// setp.lt.and p, a, b, c: the comparison, combined with the predicate c.
 llvm::Value* Combine(Builder& ir, const Instruction& instruction,
                      llvm::Value* holds, llvm::Value* with) {
   const ptx::Modifiers& words = instruction.modifiers;
@@ -102,6 +108,8 @@ llvm::Value* Combine(Builder& ir, const Instruction& instruction,
                                     : ir.CreateXor(holds, with);
 }
 
+// set makes a number of the comparison: 1.0 in a float type, all ones in an
+// integer type; of packed halves, each of its own comparison.
 llvm::Value* ComputeSet(Builder& ir, const Instruction& instruction,
                         Values in) {
   const Type to = instruction.modifiers.types[0];

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The one place that knows from an instruction which LLVM operation it is, on
+// scalars or on vectors alike: `in` are the sources in the types that
+// SourceType gives, all scalars or all vectors of a chunk. Nothing here knows
+// lanes, masks or memory. Families with more than a few lines have files of
+// their own; null says that there is no such operation.
 #include "core/software/jit/arithmetic/compute.h"
 
 #include "core/software/jit/arithmetic/comparison.h"
@@ -37,6 +43,9 @@ bool IsHalfOperation(Type type) {
 
 }  // namespace
 
+// Most instructions have one type for everything. The exceptions by operand:
+// predicates of selp and setp, counts of shifts and positions of fields, which
+// are always u32, the addend of mad.wide, and the second type of conversions.
 Type SourceType(const Instruction& instruction, size_t at) {
   const auto& types = instruction.modifiers.types;
   const bool last = at + 1 == instruction.operands.size();

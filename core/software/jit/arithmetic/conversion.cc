@@ -17,6 +17,8 @@ namespace {
 using Rounding = Conversion::Rounding;
 namespace Intrinsic = llvm::Intrinsic;
 
+// The rounding that a word asks for: .rn, .rz, ... of a float, .rni, .rzi, ...
+// to a whole number.
 Rounding RoundingOf(const ptx::Modifiers& words) {
   using M = Modifier;
   if (words.Has(M::kRz) || words.Has(M::kRzi)) return Rounding::kZero;
@@ -47,6 +49,8 @@ bool IsInteger(Type type) {
          type != Type::kTF32;
 }
 
+// With .sat, clamped in the source's type, where both bounds can be written,
+// then cut or extended.
 llvm::Value* ConvertIntegers(Builder& ir, Type to, Type from, bool saturate,
                              llvm::Value* a) {
   const bool is_signed = ptx::IsSigned(from);
@@ -106,6 +110,8 @@ llvm::Value* ConvertToInteger(Builder& ir, const Instruction& instruction,
   return ir.CreateSelect(ir.CreateFCmpUNO(a, a), highest, result);
 }
 
+// Flushed on both sides: a subnormal source counts as zero, and so does a
+// result.
 llvm::Value* ConvertToFloat(Builder& ir, const Instruction& instruction,
                             llvm::Value* a) {
   const ptx::Modifiers& words = instruction.modifiers;
@@ -127,6 +133,9 @@ llvm::Value* ConvertToFloat(Builder& ir, const Instruction& instruction,
 
 }  // namespace
 
+// The common conversions are vector code; every other pair of types, rounding
+// and clamp goes lane by lane through the scalar definition (semantics/), which
+// has them all.
 llvm::Value* Convert(Builder& ir, const Instruction& instruction, Values in) {
   const Conversion how = ConversionOf(instruction);
   const bool special = how.relu || how.finite || how.pack;

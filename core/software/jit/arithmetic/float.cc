@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Four layers, from the outside: ComputeFloat flushes subnormals to zero (.ftz)
+// and saturates (.sat); ComputeFlushed decides on flushing where rounding could
+// hide it; ComputeRounded chooses the rounding; ComputeNearest and
+// ComputeDirected are the operations. Vector code is to have the bits of an
+// H200, which tests/conformance/forms compares.
 #include "core/software/jit/arithmetic/float.h"
 
 #include "core/software/jit/arithmetic/approximation.h"
@@ -192,6 +198,8 @@ llvm::Value* ComputeFlushed(Builder& ir, const Instruction& instruction,
 
 }  // namespace
 
+// Only floats: there is no .ftz of doubles but in the approximations
+// (ReciprocalHigh).
 llvm::Value* Flush(Builder& ir, llvm::Value* value) {
   if (!value->getType()->getScalarType()->isFloatTy()) return value;
   llvm::Value* magnitude =
@@ -203,6 +211,7 @@ llvm::Value* Flush(Builder& ir, llvm::Value* value) {
   return ir.CreateSelect(ir.CreateFCmpOLT(magnitude, normal), zero, value);
 }
 
+// To [0, 1]. NaN becomes 0, as it is not above it.
 llvm::Value* Saturate(Builder& ir, llvm::Value* value) {
   llvm::Value* zero = llvm::ConstantFP::get(value->getType(), 0.0);
   llvm::Value* one = llvm::ConstantFP::get(value->getType(), 1.0);
@@ -211,6 +220,9 @@ llvm::Value* Saturate(Builder& ir, llvm::Value* value) {
   return ir.CreateSelect(ir.CreateFCmpOLT(low, one), low, one);
 }
 
+// min and max in PTX: a NaN loses against a number, unless .NaN asks for it; -0
+// is below +0, hence the | or & of bits of equal numbers. With .xorsign the
+// magnitudes are compared, and the sign is the product's.
 llvm::Value* MinMax(Builder& ir, const Instruction& instruction, llvm::Value* a,
                     llvm::Value* b) {
   const bool min = instruction.opcode() == Opcode::kMin;

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// CPUs compute no f16 or bf16 here: halves become floats, the operation is done
+// once in float, and the result is rounded to a half. The result has the bits
+// of an operation that is exact and rounded once, if float has enough digits (p
+// >= 2q + 2: 24 of 11 and 8, for +, - and *), or if float was rounded to odd,
+// which keeps what the second rounding needs to know (RoundOdd).
 #include "core/software/jit/arithmetic/half.h"
 
 #include "core/software/jit/arithmetic/approximation.h"
@@ -96,6 +102,9 @@ llvm::Value* FloatOfHalf(Builder& ir, Type type, llvm::Value* bits) {
   return ir.CreateBitCast(ir.CreateShl(word, 16), target);
 }
 
+// f16 by the CPU's conversion. bf16 is the upper half of a float: to nearest
+// even, by adding half of the last place that stays, less one if that place is
+// even; NaN could overflow, and is chosen instead.
 llvm::Value* HalfOfFloat(Builder& ir, Type type, llvm::Value* value) {
   llvm::Type* target = ir.Like(value, ir.getInt16Ty());
   if (type == Type::kF16) {
@@ -115,6 +124,7 @@ llvm::Value* HalfOfFloat(Builder& ir, Type type, llvm::Value* value) {
   return ir.CreateTrunc(rounded, target);
 }
 
+// A subnormal f16 has an exponent of zeros; its sign stays.
 llvm::Value* FlushHalf(Builder& ir, llvm::Value* bits) {
   llvm::Value* zero = llvm::Constant::getNullValue(bits->getType());
   llvm::Value* small =

@@ -63,6 +63,8 @@ llvm::Value* QuotientUnlessLess(Builder& ir, llvm::Value* a, llvm::Value* b) {
   return result;
 }
 
+// Scalars, 64-bit numbers and constant divisors are LLVM's: it multiplies by
+// the inverse of a constant.
 llvm::Value* Quotient(Builder& ir, bool is_signed, llvm::Value* a,
                       llvm::Value* b) {
   if (!a->getType()->isVectorTy() || a->getType()->getScalarSizeInBits() > 32 ||
@@ -75,6 +77,8 @@ llvm::Value* Quotient(Builder& ir, bool is_signed, llvm::Value* a,
 
 // Division by zero gives all ones, for the remainder, too, as on an H200; the
 // smallest number divided by -1 wraps.
+// LLVM leaves both undefined, so the divisor is replaced by 1 there, and the
+// result chosen afterwards.
 llvm::Value* Divide(Builder& ir, const Instruction& instruction, llvm::Value* a,
                     llvm::Value* b) {
   const bool is_signed = ptx::IsSigned(instruction.type());
@@ -106,6 +110,8 @@ llvm::Value* SumWith(Builder& ir, bool saturate, llvm::Value* a,
                   : ir.CreateAdd(a, b);
 }
 
+// .lo: the low half of the product, of any sign. .hi and .wide: in twice the
+// width, the upper half or all of it.
 llvm::Value* Multiply(Builder& ir, const Instruction& instruction,
                       llvm::Value* a, llvm::Value* b) {
   const bool wide = instruction.modifiers.Has(Modifier::kWide);
@@ -123,6 +129,8 @@ llvm::Value* Multiply(Builder& ir, const Instruction& instruction,
   return ir.CreateTrunc(ir.CreateLShr(product, bits), a->getType());
 }
 
+// PTX clamps a count to the width: beyond it the result is 0, or the sign.
+// LLVM's shifts are undefined there.
 llvm::Value* Shift(Builder& ir, const Instruction& instruction, llvm::Value* a,
                    llvm::Value* count) {
   const int bits = ptx::BitsOf(instruction.type());
@@ -173,6 +181,7 @@ llvm::Value* ComputeInteger(Builder& ir, const Instruction& instruction,
   }
 }
 
+// u16x2, s16x2: a vector of n words is one of 2n halves, which no carry leaves.
 llvm::Value* ComputeIntegerPairs(Builder& ir, const Instruction& instruction,
                                  Values in) {
   llvm::SmallVector<llvm::Value*, 2> halves;

@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Directed rounding without changing the CPU's mode, which is one for all lanes
+// and dear to switch. The operation is done in double, where a product of
+// floats is exact; a sum may not be, so its error is computed as well (Knuth's
+// TwoSum). The sign of sum + error against the nearest float tells on which
+// side of the exact result the float lies, and the answer is that float or its
+// neighbour, whose bits differ by one.
 #include "core/software/jit/arithmetic/rounding.h"
 
 namespace holdfast::software::jit {
@@ -73,6 +80,9 @@ NearFloat RoundNear(Builder& ir, llvm::Value* a, llvm::Value* b, llvm::Value* c,
 
 }  // namespace
 
+// rm wants the float below or at the exact result, rp the one above or at it,
+// rz the one nearer to zero: each steps back if the nearest float has gone too
+// far.
 llvm::Value* RoundDirected(Builder& ir, Modifier rounding, llvm::Value* a,
                            llvm::Value* b, llvm::Value* c) {
   const NearFloat near = RoundNear(ir, a, b, c, rounding == Modifier::kRm);
@@ -89,6 +99,9 @@ llvm::Value* RoundDirected(Builder& ir, Modifier rounding, llvm::Value* a,
   return ir.CreateBitCast(bits, a->getType());
 }
 
+// To odd: if the result is not exact, the one of its two neighbours whose last
+// bit is 1. So a later rounding to fewer digits never takes an inexact result
+// for a tie.
 llvm::Value* RoundOdd(Builder& ir, llvm::Value* a, llvm::Value* b,
                       llvm::Value* c) {
   const NearFloat near = RoundNear(ir, a, b, c, false);

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A routine is named after all that its code depends on, opcode, types, words
+// and the number of sources, so that one serves all instructions alike. It is
+// internal to the module, reads no memory and always returns, so that LLVM may
+// join and hoist calls.
 #include "core/software/jit/arithmetic/routine.h"
 
 #include "absl/strings/str_cat.h"
@@ -54,6 +59,7 @@ llvm::Function* EmitRoutine(Builder& ir, const std::string& name,
 
 }  // namespace
 
+// Operations that become dozens of vector instructions.
 bool IsRoutine(const Instruction& instruction) {
   if (instruction.type() != ptx::Type::kF32) return false;
   switch (instruction.opcode()) {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Sources go by arrays of 64-bit words, an element a lane or one for a scalar,
+// and so does the result: one call for a chunk, whatever the types are.
 #include "core/software/jit/arithmetic/scalar.h"
 
 namespace holdfast::software::jit {

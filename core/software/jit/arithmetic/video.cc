@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// SIMD instructions on two halves or four bytes of a register: vadd4,
+// vabsdiff2, vset4, ... Rare, so that all go to the scalar definition, with the
+// operation and the signs of its types packed into one word. vset has two
+// types, for a and b; the others three, with that of the result in front.
 #include "core/software/jit/arithmetic/video.h"
 
 #include "core/software/jit/arithmetic/scalar.h"
@@ -61,6 +66,7 @@ std::optional<Operation> OperationOf(const Instruction& instruction) {
 
 }  // namespace
 
+// The width of a part is the last letter of the opcode.
 llvm::Value* ComputeVideoParts(Builder& ir, const Instruction& instruction,
                                Values in) {
   const std::optional<Operation> operation = OperationOf(instruction);

@@ -50,13 +50,13 @@ add.s32 %r1, %r1, 8;
       kernel, AnalyzeDivergence(kernel, block, Mode::kFull, kChunkLanes));
 }
 
-TEST(PartingTest, TheEndOfTheDataIsMetByFewWarps) {
+TEST(LikelyDivergenceTest, TheEndOfTheDataIsMetByFewWarps) {
   EXPECT_FALSE(PartsIn("setp.lt.s32 %p0, %r1, %r0; @%p0 bra again;"));
   EXPECT_FALSE(PartsIn(R"(
 div.u32 %r3, %r0, %r1; setp.ne.s32 %p0, %r3, 0; @%p0 bra again;)"));
 }
 
-TEST(PartingTest, WhatLanesLoadOrComputePartsThem) {
+TEST(LikelyDivergenceTest, WhatLanesLoadOrComputePartsThem) {
   EXPECT_TRUE(PartsIn(R"(
 mul.wide.s32 %d1, %r1, 4; add.s64 %d2, %d0, %d1; ld.global.u32 %r3, [%d2];
 setp.lt.s32 %p0, %r3, %r0; @%p0 bra again;)"));
@@ -65,14 +65,14 @@ cvt.rn.f32.s32 %f0, %r1; mul.f32 %f0, %f0, %f0; setp.lt.f32 %p0, %f0, 0f41100000
 setp.lt.s32 %p1, %r1, %r0; and.pred %p2, %p0, %p1; @%p2 bra again;)"));
 }
 
-TEST(PartingTest, SomeWarpHasTheThreadThatANumberNames) {
+TEST(LikelyDivergenceTest, SomeWarpHasTheThreadThatANumberNames) {
   EXPECT_TRUE(PartsIn("setp.ne.s32 %p0, %r1, 64; @%p0 bra again;"));
   EXPECT_TRUE(PartsIn(R"(
 mov.u32 %r3, %tid.x; setp.gt.u32 %p0, %r3, 0;
 setp.lt.s32 %p1, %r1, %r0; and.pred %p2, %p0, %p1; @%p2 bra again;)"));
 }
 
-TEST(PartingTest, AnIfWithoutALoopRunsBothSides) {
+TEST(LikelyDivergenceTest, AnIfWithoutALoopRunsBothSides) {
   EXPECT_FALSE(PartsIn(R"(
 ld.global.u32 %r3, [%d0]; mad.lo.s32 %r3, %r3, %r1, %r1;
 setp.lt.s32 %p0, %r3, %r0; @%p0 bra on; add.s32 %r2, %r2, 1;

@@ -412,7 +412,7 @@ TEST(FullPathExitsTest, AnOverflowLeavesInFrontOfTheInstruction) {
   EXPECT_EQ(exits.overflow.roots, (std::set<int>{0}));
   EXPECT_TRUE(exits.divergence.roots.empty());
   // The rest of the block still reads %d1 and %r1.
-  EXPECT_EQ(exits.overflow.handed.size(), 2u);
+  EXPECT_EQ(exits.overflow.live_outs.size(), 2u);
 }
 
 // The blocks of both functions of a kernel whose names begin so.

@@ -4,10 +4,13 @@
 // the same computation in C++: every block shape from one thread to many warps,
 // with and without divergence.
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -491,6 +494,24 @@ extern "C" __global__ void k(volatile int* flag, int* out) {
   EXPECT_EQ(
       executable.Launch(0, Geometry(1, 32), &arguments, &cancelled).result,
       CUDA_ERROR_LAUNCH_TIMEOUT);
+}
+
+// Not even the blocks that a thread has taken are run to the end.
+TEST(KernelTest, TheLargestGridCanBeGivenUp) {
+  KernelProgram program(R"(extern "C" __global__ void k() {})");
+  LaunchGeometry geometry;
+  geometry.grid[0] = std::numeric_limits<int32_t>::max();
+  geometry.grid[1] = geometry.grid[2] = 65535;
+  std::atomic<bool> cancelled{false};
+  std::thread canceller([&cancelled] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    cancelled = true;
+  });
+  const uint64_t nothing = 0;
+  auto& executable = const_cast<Executable&>(program.executable());
+  EXPECT_EQ(executable.Launch(0, geometry, &nothing, &cancelled).result,
+            CUDA_ERROR_LAUNCH_TIMEOUT);
+  canceller.join();
 }
 
 TEST(LoadTest, WhatIsNotSupportedIsRefusedWithItsLine) {

@@ -58,8 +58,8 @@ class KernelWatchTest : public ::testing::Test {
   absl::Status Launch(const Stream& stream, uint64_t sequence, int gate) {
     return watch_.Launch(stream, {.sequence = sequence, .kernels = {"k"}},
                          [&]() -> absl::Status {
-                           HOLDFAST_ASSIGN_OR_RETURN(begun_,
-                                                     marks_->Mark(stream));
+                           HOLDFAST_ASSIGN_OR_RETURN(
+                               begun_, events_->RecordEvent(stream));
                            return Pass(stream, gate);
                          });
   }
@@ -67,7 +67,7 @@ class KernelWatchTest : public ::testing::Test {
   void AwaitBegun() { ASSERT_OK(begun_->Synchronize()); }
 
   const std::shared_ptr<const cuda::Context> context_ = SoftwareContext();
-  const std::shared_ptr<MarkPool> marks_ = std::make_shared<MarkPool>();
+  const std::shared_ptr<EventPool> events_ = std::make_shared<EventPool>();
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Stream> other_;
   std::unique_ptr<Stream> hand_;

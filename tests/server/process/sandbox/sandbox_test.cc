@@ -29,7 +29,7 @@
 #include "core/base/sanitizer.h"
 #include "core/base/unique_fd.h"
 #include "server/process/sandbox/namespaces.h"
-#include "server/process/sandbox/system_calls.h"
+#include "server/process/sandbox/seccomp.h"
 
 namespace holdfast {
 namespace {

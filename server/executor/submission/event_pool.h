@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_EXECUTOR_SUBMISSION_MARK_POOL_H_
-#define HOLDFAST_SERVER_EXECUTOR_SUBMISSION_MARK_POOL_H_
+#ifndef HOLDFAST_SERVER_EXECUTOR_SUBMISSION_EVENT_POOL_H_
+#define HOLDFAST_SERVER_EXECUTOR_SUBMISSION_EVENT_POOL_H_
 
 #include <map>
 #include <memory>
@@ -14,13 +14,13 @@
 
 namespace holdfast::executor {
 
-// Events that mark how far a stream has been given work. They are used again:
-// to make one costs as much as a launch. Thread-safe; lives as long as the
-// marks that it gave out.
-class MarkPool : public std::enable_shared_from_this<MarkPool> {
+// Events that are recorded to know how far a stream has come. They are reused,
+// since making one costs as much as a launch. Thread-safe; lives as long as the
+// events that it gave out.
+class EventPool : public std::enable_shared_from_this<EventPool> {
  public:
-  // A mark of what `stream` has been given so far.
-  absl::StatusOr<std::shared_ptr<const cuda::Event>> Mark(
+  // Returns an event that is recorded behind all that `stream` has been given.
+  absl::StatusOr<std::shared_ptr<const cuda::Event>> RecordEvent(
       const cuda::Stream& stream);
 
  private:
@@ -36,4 +36,4 @@ class MarkPool : public std::enable_shared_from_this<MarkPool> {
 
 }  // namespace holdfast::executor
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_SUBMISSION_MARK_POOL_H_
+#endif  // HOLDFAST_SERVER_EXECUTOR_SUBMISSION_EVENT_POOL_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_INLINE_SPACE_H_
-#define HOLDFAST_SERVER_EXECUTOR_COMMAND_INLINE_SPACE_H_
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_INLINE_STAGING_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_INLINE_STAGING_H_
 
 #include <cstddef>
 #include <functional>
@@ -15,9 +15,9 @@ namespace holdfast::executor {
 // Page-locked memory for the bytes that come and go in commands: many share a
 // block, so that small ones are bounded by their bytes and not by their number.
 // Belongs to the submission thread; the spans may be dropped by any.
-class InlineSpace {
+class InlineStaging {
  public:
-  explicit InlineSpace(std::shared_ptr<Staging> staging)
+  explicit InlineStaging(std::shared_ptr<Staging> staging)
       : staging_(std::move(staging)) {}
 
   struct Span {
@@ -45,4 +45,4 @@ class InlineSpace {
 
 }  // namespace holdfast::executor
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_INLINE_SPACE_H_
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_INLINE_STAGING_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/command/copy_place.h"
+#include "server/executor/command/copy_operand.h"
 
 #include "core/base/handle.h"
 #include "core/base/status_macros.h"
@@ -19,29 +19,29 @@ absl::Status CheckPlace(uint64_t handle, uint64_t offset, uint64_t size,
 
 }  // namespace
 
-absl::StatusOr<CopyPlace> ResolvePlace(Resources& resources, uint64_t handle,
-                                       uint64_t offset, uint64_t size,
-                                       Access access) {
+absl::StatusOr<CopyOperand> ResolveCopyOperand(Resources& resources,
+                                               uint64_t handle, uint64_t offset,
+                                               uint64_t size, Access access) {
   if (Handle::Unpack(handle).kind == HandleKind::kArena) {
     HOLDFAST_ASSIGN_OR_RETURN(ArenaResource * found,
                               resources.arenas.Find(handle));
     HOLDFAST_RETURN_IF_ERROR(
         CheckPlace(handle, offset, size, found->arena->size()));
-    return CopyPlace{.address = found->arena->device_address() + offset,
-                     .is_arena = true};
+    return CopyOperand{.address = found->arena->device_address() + offset,
+                       .is_arena = true};
   }
   HOLDFAST_ASSIGN_OR_RETURN(BufferResource * found,
                             resources.buffers.Find(handle));
   HOLDFAST_RETURN_IF_ERROR(CheckPlace(handle, offset, size, found->size));
   HOLDFAST_RETURN_IF_ERROR(CheckAccess(handle, *found, access));
-  CopyPlace place{.address = found->address + offset};
+  CopyOperand place{.address = found->address + offset};
   if (!found->is_host) place.device = found->device;
   return place;
 }
 
 absl::Status CopyBetween(Resources& resources, const cuda::Stream& stream,
-                         const CopyPlace& destination, const CopyPlace& source,
-                         uint64_t size) {
+                         const CopyOperand& destination,
+                         const CopyOperand& source, uint64_t size) {
   if (size == 0) return absl::OkStatus();
   resources.copies().Add(PathOf(destination, source), size);
   if (!IsPeerCopy(destination, source)) {

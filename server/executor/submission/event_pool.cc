@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/submission/mark_pool.h"
+#include "server/executor/submission/event_pool.h"
 
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace holdfast::executor {
 
-absl::StatusOr<std::unique_ptr<cuda::Event>> MarkPool::Get(
+absl::StatusOr<std::unique_ptr<cuda::Event>> EventPool::Get(
     const cuda::Stream& stream) {
   {
     absl::MutexLock lock(&mutex_);
@@ -21,13 +21,13 @@ absl::StatusOr<std::unique_ptr<cuda::Event>> MarkPool::Get(
   return cuda::Event::Create(stream.shared_context(), {});
 }
 
-void MarkPool::GiveBack(std::unique_ptr<cuda::Event> event) {
+void EventPool::GiveBack(std::unique_ptr<cuda::Event> event) {
   absl::MutexLock lock(&mutex_);
   auto& free = free_[&event->context()];
   if (free.size() < kMaxFree) free.push_back(std::move(event));
 }
 
-absl::StatusOr<std::shared_ptr<const cuda::Event>> MarkPool::Mark(
+absl::StatusOr<std::shared_ptr<const cuda::Event>> EventPool::RecordEvent(
     const cuda::Stream& stream) {
   HOLDFAST_ASSIGN_OR_RETURN(std::unique_ptr<cuda::Event> event, Get(stream));
   HOLDFAST_RETURN_IF_ERROR(event->Record(stream));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/command/inline_space.h"
+#include "server/executor/command/inline_staging.h"
 
 #include <algorithm>
 
@@ -14,11 +14,12 @@ constexpr size_t kAlignment = 64;
 
 }  // namespace
 
-bool InlineSpace::HasRoom(size_t size, const std::function<void()>& when_free) {
+bool InlineStaging::HasRoom(size_t size,
+                            const std::function<void()>& when_free) {
   return Fits(size) || staging_->HasFree(when_free);
 }
 
-absl::StatusOr<InlineSpace::Span> InlineSpace::Take(size_t size) {
+absl::StatusOr<InlineStaging::Span> InlineStaging::Take(size_t size) {
   if (!Fits(size)) {
     HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr next, staging_->TryAcquire());
     if (next == nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/process/sandbox/system_calls.h"
+#include "server/process/sandbox/seccomp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 namespace holdfast {
 namespace {
 
-// A set of roles, as system_calls.inc writes it.
+// A set of roles, as seccomp.inc writes it.
 constexpr uint32_t C = 1 << static_cast<int>(SandboxRole::kCompiler);
 constexpr uint32_t S = 1 << static_cast<int>(SandboxRole::kSoftwareExecutor);
 constexpr uint32_t G = 1 << static_cast<int>(SandboxRole::kCudaExecutor);
@@ -33,7 +33,7 @@ struct AllowedCall {
 
 constexpr AllowedCall kAllowed[] = {
 #define SYSTEM_CALL(name, roles) {SYS_##name, roles},
-#include "server/process/sandbox/system_calls.inc"
+#include "server/process/sandbox/seccomp.inc"
 #undef SYSTEM_CALL
 };
 

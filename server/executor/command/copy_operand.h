@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_COPY_PLACE_H_
-#define HOLDFAST_SERVER_EXECUTOR_COMMAND_COPY_PLACE_H_
+#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_COPY_OPERAND_H_
+#define HOLDFAST_SERVER_EXECUTOR_COMMAND_COPY_OPERAND_H_
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@
 namespace holdfast::executor {
 
 // One side of a copy: bytes of a buffer or of an arena.
-struct CopyPlace {
+struct CopyOperand {
   CUdeviceptr address = 0;
   std::optional<uint32_t> device;  // none: memory of the host
   bool is_arena = false;
@@ -22,16 +22,16 @@ struct CopyPlace {
 
 // `size` bytes at `offset` of what `handle` names. OUT_OF_RANGE: beyond its
 // end; otherwise as CheckAccess.
-absl::StatusOr<CopyPlace> ResolvePlace(Resources& resources, uint64_t handle,
-                                       uint64_t offset, uint64_t size,
-                                       Access access);
+absl::StatusOr<CopyOperand> ResolveCopyOperand(Resources& resources,
+                                               uint64_t handle, uint64_t offset,
+                                               uint64_t size, Access access);
 
 // Does one device copy to or from another's memory?
-inline bool IsPeerCopy(const CopyPlace& a, const CopyPlace& b) {
+inline bool IsPeerCopy(const CopyOperand& a, const CopyOperand& b) {
   return a.device && b.device && a.device != b.device;
 }
 
-inline v1::CopyPath PathOf(const CopyPlace& a, const CopyPlace& b) {
+inline v1::CopyPath PathOf(const CopyOperand& a, const CopyOperand& b) {
   if (IsPeerCopy(a, b)) return v1::COPY_PATH_PEER;
   if (a.is_arena || b.is_arena) return v1::COPY_PATH_ARENA;
   return v1::COPY_PATH_DEVICE;
@@ -39,9 +39,9 @@ inline v1::CopyPath PathOf(const CopyPlace& a, const CopyPlace& b) {
 
 // Copies, in the stream's order; cuMemcpyPeerAsync between devices. Counts it.
 absl::Status CopyBetween(Resources& resources, const cuda::Stream& stream,
-                         const CopyPlace& destination, const CopyPlace& source,
-                         uint64_t size);
+                         const CopyOperand& destination,
+                         const CopyOperand& source, uint64_t size);
 
 }  // namespace holdfast::executor
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_COPY_PLACE_H_
+#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_COPY_OPERAND_H_

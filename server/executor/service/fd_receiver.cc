@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/service/descriptor_inbox.h"
+#include "server/executor/service/fd_receiver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,30 +44,30 @@ std::vector<UniqueFd> TakeDescriptors(msghdr& message) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<DescriptorInbox>> DescriptorInbox::Serve(
+absl::StatusOr<std::unique_ptr<FdReceiver>> FdReceiver::Serve(
     UniqueFd socket, std::string session_token) {
   UniqueFd stop(eventfd(0, EFD_CLOEXEC));
   // A client that asked for a connection may be gone when it is accepted.
   if (!stop.valid() || fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) {
     return absl::ErrnoToStatus(errno, "serve a socket for descriptors");
   }
-  return std::unique_ptr<DescriptorInbox>(new DescriptorInbox(
+  return std::unique_ptr<FdReceiver>(new FdReceiver(
       std::move(socket), std::move(stop), std::move(session_token)));
 }
 
-DescriptorInbox::DescriptorInbox(UniqueFd socket, UniqueFd stop,
-                                 std::string session_token)
+FdReceiver::FdReceiver(UniqueFd socket, UniqueFd stop,
+                       std::string session_token)
     : socket_(std::move(socket)),
       stop_(std::move(stop)),
       session_token_(std::move(session_token)),
       thread_([this] { Loop(); }) {}
 
-DescriptorInbox::~DescriptorInbox() {
+FdReceiver::~FdReceiver() {
   eventfd_write(stop_.get(), 1);
   thread_.join();
 }
 
-void DescriptorInbox::Loop() {
+void FdReceiver::Loop() {
   std::deque<UniqueFd> connections;
   for (;;) {
     std::vector<pollfd> waits = {{stop_.get(), POLLIN, 0},
@@ -94,7 +94,7 @@ void DescriptorInbox::Loop() {
   }
 }
 
-void DescriptorInbox::AcceptOne(std::deque<UniqueFd>& connections) {
+void FdReceiver::AcceptOne(std::deque<UniqueFd>& connections) {
   UniqueFd connection(
       accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!connection.valid()) {
@@ -108,7 +108,7 @@ void DescriptorInbox::AcceptOne(std::deque<UniqueFd>& connections) {
   if (connections.size() > kMaxConnections) connections.pop_front();
 }
 
-void DescriptorInbox::Answer(int connection) {
+void FdReceiver::Answer(int connection) {
   const absl::Status status = Take(connection);
   if (!status.ok()) {
     LogFor(kStrangers, LogLevel::kWarning, "a descriptor: ", status.message());
@@ -119,7 +119,7 @@ void DescriptorInbox::Answer(int connection) {
                          MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-absl::Status DescriptorInbox::Take(int connection) {
+absl::Status FdReceiver::Take(int connection) {
   char text[2 * kTokenBytes + 1];
   iovec part = {text, sizeof text};
   alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
@@ -147,7 +147,7 @@ absl::Status DescriptorInbox::Take(int connection) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<UniqueFd> DescriptorInbox::Claim(absl::string_view token) {
+absl::StatusOr<UniqueFd> FdReceiver::Claim(absl::string_view token) {
   absl::MutexLock lock(&mutex_);
   const auto found = std::find_if(
       items_.begin(), items_.end(),

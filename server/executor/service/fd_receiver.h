@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_EXECUTOR_SERVICE_DESCRIPTOR_INBOX_H_
-#define HOLDFAST_SERVER_EXECUTOR_SERVICE_DESCRIPTOR_INBOX_H_
+#ifndef HOLDFAST_SERVER_EXECUTOR_SERVICE_FD_RECEIVER_H_
+#define HOLDFAST_SERVER_EXECUTOR_SERVICE_FD_RECEIVER_H_
 
 #include <deque>
 #include <memory>
@@ -21,18 +21,18 @@ namespace holdfast::executor {
 // says one thing and is closed, without the session's token nothing is kept,
 // and neither connections nor descriptors pile up: the oldest goes. The
 // claimant checks what kind of file a descriptor is. Thread-safe.
-class DescriptorInbox {
+class FdReceiver {
  public:
   static constexpr size_t kTokenBytes = 16;
   static constexpr size_t kMaxWaiting = 8;       // descriptors
   static constexpr size_t kMaxConnections = 16;  // that have said nothing yet
 
   // Serves a socket of type SOCK_SEQPACKET that listens already.
-  static absl::StatusOr<std::unique_ptr<DescriptorInbox>> Serve(
+  static absl::StatusOr<std::unique_ptr<FdReceiver>> Serve(
       UniqueFd socket, std::string session_token);
-  ~DescriptorInbox();
-  DescriptorInbox(const DescriptorInbox&) = delete;
-  DescriptorInbox& operator=(const DescriptorInbox&) = delete;
+  ~FdReceiver();
+  FdReceiver(const FdReceiver&) = delete;
+  FdReceiver& operator=(const FdReceiver&) = delete;
 
   // The descriptor that came under this token. Once; NOT_FOUND: none did.
   absl::StatusOr<UniqueFd> Claim(absl::string_view token);
@@ -43,7 +43,7 @@ class DescriptorInbox {
     UniqueFd descriptor;
   };
 
-  DescriptorInbox(UniqueFd socket, UniqueFd stop, std::string session_token);
+  FdReceiver(UniqueFd socket, UniqueFd stop, std::string session_token);
 
   void Loop();
   void AcceptOne(std::deque<UniqueFd>& connections);
@@ -61,4 +61,4 @@ class DescriptorInbox {
 
 }  // namespace holdfast::executor
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_SERVICE_DESCRIPTOR_INBOX_H_
+#endif  // HOLDFAST_SERVER_EXECUTOR_SERVICE_FD_RECEIVER_H_

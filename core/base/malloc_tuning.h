@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CORE_BASE_FREED_MEMORY_H_
-#define HOLDFAST_CORE_BASE_FREED_MEMORY_H_
+#ifndef HOLDFAST_CORE_BASE_MALLOC_TUNING_H_
+#define HOLDFAST_CORE_BASE_MALLOC_TUNING_H_
 
 #include <malloc.h>
 
@@ -36,4 +36,4 @@ inline void KeepFreedMemoryOfManyReads() {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CORE_BASE_FREED_MEMORY_H_
+#endif  // HOLDFAST_CORE_BASE_MALLOC_TUNING_H_

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The metadata keys of the API's calls, from the table in metadata.inc:
+//
+//   context.AddMetadata(kSessionTokenKey.name, token);
+#ifndef HOLDFAST_PROTO_METADATA_H_
+#define HOLDFAST_PROTO_METADATA_H_
+
+#include <cstddef>
+
+namespace holdfast {
+
+// Whether the daemon, when it forwards a client's call to an executor, copies a
+// key to the executor's call.
+enum class MetadataPassage {
+  kForwarded,
+  // It is for the daemon, or only of this connection.
+  kEndsHere,
+};
+
+struct MetadataKey {
+  const char* name;
+  // The longest value that is accepted; 0: values are not looked at.
+  size_t max_bytes;
+  MetadataPassage passage;
+};
+
+#define HOLDFAST_METADATA(Name, key, max_bytes, passage)    \
+  inline constexpr MetadataKey k##Name##Key{key, max_bytes, \
+                                            MetadataPassage::passage};
+#include "proto/metadata.inc"
+
+inline constexpr MetadataKey kMetadataKeys[] = {
+#define HOLDFAST_METADATA(Name, key, max_bytes, passage) k##Name##Key,
+#include "proto/metadata.inc"
+};
+
+// kTrailerBytesKey: the most bytes of trailers that can be asked for. Without
+// the key a failed call's are cut to 6 KiB, which every gRPC client accepts; a
+// compiler's log may need more.
+inline constexpr size_t kMaxTrailerBytes = size_t{1} << 20;
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_PROTO_METADATA_H_

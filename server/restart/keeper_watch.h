@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RESTART_KEEPER_WATCH_H_
+#define HOLDFAST_SERVER_RESTART_KEEPER_WATCH_H_
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/unique_fd.h"
+#include "server/restart/descriptor_store.h"
+
+namespace holdfast {
+
+// Starts another keeper when the daemon's own has died, and hands it every
+// descriptor of the store, so that sessions outlive the daemon again. Keepers
+// that die kMaxStarts times within kStartTime are not replaced any more, which
+// the log says; the daemon goes on.
+class KeeperWatch {
+ public:
+  static constexpr size_t kMaxStarts = 5;
+  static constexpr absl::Duration kStartTime = absl::Seconds(30);
+
+  // `keeper` is a pidfd; `arguments` are those of this daemon. The store must
+  // outlive the watch. REQUIRES: the store is settled.
+  KeeperWatch(UniqueFd keeper, std::vector<std::string> arguments,
+              DescriptorStore& store);
+  ~KeeperWatch();
+  KeeperWatch(const KeeperWatch&) = delete;
+  KeeperWatch& operator=(const KeeperWatch&) = delete;
+
+  // Stops, and has the program that this process executes next go on.
+  // REQUIRES: the process executes it next.
+  void PassOn();
+
+ private:
+  void Run();
+  // Blocks until the keeper has ended. Returns false if the watch is to stop.
+  bool AwaitEnd();
+  // Returns false if the watch is to stop within the time.
+  bool Sleep(absl::Duration time);
+  // Executes a keeper, to which the store's messages go from then on.
+  absl::Status StartKeeper();
+  void Stop();
+
+  UniqueFd keeper_;  // empty: none could be started
+  const std::vector<std::string> arguments_;
+  DescriptorStore& store_;
+  const UniqueFd stop_;  // an eventfd
+  std::thread thread_;   // uses keeper_ while it runs
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RESTART_KEEPER_WATCH_H_
