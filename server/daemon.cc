@@ -715,7 +715,7 @@ struct Daemon::Parts {
   std::unique_ptr<DescriptorServer> descriptors;
   supervisor::ExecutorPool executors;
   supervisor::GroupUsers group_users;
-  MpsServers mps;
+  supervisor::MpsServers mps;
   supervisor::SharedExecutors shared_executors;
   CompilerPool compilers;
   DiskCache disk_cache;

@@ -329,8 +329,9 @@ void AddTenants(CLI::App* app, Config* config) {
       ->group(group);
   app->add_flag("--keeper", config->keeper,
                 "Start the daemon in a process of its own, and start it anew "
-                "if it is killed: sessions and collections outlive it. For "
-                "where systemd does not do that.")
+                "if it is killed: sessions and collections outlive it. The "
+                "daemon starts another such process if that one is killed. "
+                "For where systemd does not do that.")
       ->group(group);
   // Asked by a daemon that is to be replaced; see server/restart/successor.h.
   app->add_option("--takes-state", config->takes_state)->group("");

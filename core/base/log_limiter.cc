@@ -6,27 +6,29 @@
 
 namespace holdfast {
 
-bool LogLimiter::HasRoom(const Rate& rate, absl::Time now, Bucket* bucket) {
+bool LogLimiter::HasRoom(const Rate& rate, absl::Time now, double cost,
+                         Bucket* bucket) {
   const double passed =
       std::max(0.0, absl::ToDoubleSeconds(now - bucket->since));
   bucket->used = std::max(0.0, bucket->used - passed * rate.per_second);
   bucket->since = now;
-  return bucket->used + 1 <= rate.burst;
+  return bucket->used + cost <= rate.burst;
 }
 
 std::optional<uint64_t> LogLimiter::Admit(absl::string_view client,
-                                          absl::Time now) {
+                                          absl::Time now, size_t cost) {
   absl::MutexLock lock(&mutex_);
   // So many clients are one that changes its name: none keeps what it has used.
   if (clients_.size() >= kMaxClients) clients_.clear();
   Bucket& own = clients_[client];
-  const bool room = HasRoom(per_client_, now, &own);
-  if (!HasRoom(all_, now, &sum_) || !room) {
+  const auto units = static_cast<double>(cost);
+  const bool room = HasRoom(per_client_, now, units, &own);
+  if (!HasRoom(all_, now, units, &sum_) || !room) {
     ++own.dropped;
     return std::nullopt;
   }
-  ++own.used;
-  ++sum_.used;
+  own.used += units;
+  sum_.used += units;
   return std::exchange(own.dropped, 0);
 }
 

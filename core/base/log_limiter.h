@@ -15,11 +15,11 @@
 
 namespace holdfast {
 
-// Bounds the lines of a log that clients cause, each and together, so that none
-// can fill a disk. Thread-safe.
+// Bounds the lines of a log that clients cause, or their bytes, each and
+// together, so that none can fill a disk. Thread-safe.
 class LogLimiter {
  public:
-  // Lines that may come at once, and each second after that.
+  // Lines, or bytes, that may come at once, and each second after that.
   struct Rate {
     double burst;
     double per_second;
@@ -27,8 +27,10 @@ class LogLimiter {
   LogLimiter(Rate per_client, Rate all) : per_client_(per_client), all_(all) {}
 
   // Returns nullopt if the line is to be dropped, else how many lines of this
-  // client were dropped since its last one.
-  std::optional<uint64_t> Admit(absl::string_view client, absl::Time now);
+  // client were dropped since its last one. `cost`: the line's bytes, if the
+  // rates are in bytes.
+  std::optional<uint64_t> Admit(absl::string_view client, absl::Time now,
+                                size_t cost = 1);
 
  private:
   static constexpr size_t kMaxClients = 4096;
@@ -39,7 +41,8 @@ class LogLimiter {
     uint64_t dropped = 0;
   };
 
-  static bool HasRoom(const Rate& rate, absl::Time now, Bucket* bucket);
+  static bool HasRoom(const Rate& rate, absl::Time now, double cost,
+                      Bucket* bucket);
 
   const Rate per_client_;
   const Rate all_;

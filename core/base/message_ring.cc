@@ -1,4 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Both counters only grow; their difference is what lies in the ring, and a
+// count modulo the capacity is a place. Each end publishes its counter after it
+// is done with the bytes: the writer's store says that they are there, the
+// reader's that they may be overwritten.
+//
+//         read                written
+//           |                    |
+// ring  ----[ unread, at most capacity ]----
+//
+// A hostile end can put any number into its counter. So a difference over the
+// capacity ends the ring with DATA_LOSS, the counter of the other end is read
+// once for each decision, and no length is believed before it is in memory of
+// our own.
 #include "core/base/message_ring.h"
 
 #include <linux/futex.h>
@@ -87,6 +101,8 @@ absl::StatusOr<size_t> RingWriter::Room() const {
   return memory_.capacity - used;
 }
 
+// Full: publishes what is written, since the reader can only make room for more
+// by reading that.
 absl::StatusOr<size_t> RingWriter::AwaitRoom() {
   for (;;) {
     HOLDFAST_ASSIGN_OR_RETURN(const size_t room, Room());
@@ -108,6 +124,8 @@ void RingWriter::Copy(absl::string_view bytes) {
   }
 }
 
+// A message larger than the ring goes through in pieces, as the reader makes
+// room.
 absl::Status RingWriter::Put(absl::string_view bytes) {
   while (!bytes.empty()) {
     HOLDFAST_ASSIGN_OR_RETURN(const size_t room, AwaitRoom());
@@ -148,6 +166,7 @@ void RingWriter::Close() {
   Wake(memory_.counts->writer_sleeps);
 }
 
+// Reads as the reader would have; the counter is put back at the end.
 std::vector<std::string> RingWriter::Unread(size_t max_message_bytes) const {
   const uint64_t read = memory_.counts->read;
   RingReader reader(memory_, max_message_bytes, read);
@@ -168,6 +187,7 @@ void RingReader::Await(absl::Duration limit) {
   idle_ = !ready();
 }
 
+// In two pieces where the ring's end lies in between.
 void RingReader::Take(char* bytes, size_t size, uint64_t* available) {
   for (size_t got = 0; got < size;) {
     const uint64_t read = read_.load(std::memory_order_relaxed);
@@ -185,6 +205,10 @@ void RingReader::Publish() {
   Wake(memory_.counts->writer_sleeps);
 }
 
+// Takes what is there, be it a part of the length or of the message, and gives
+// its room back at once: how far the message has come is kept in length_got_
+// and message_got_ until the rest is there. Memory grows to the length that was
+// announced, which the limit bounds.
 absl::StatusOr<std::optional<absl::string_view>> RingReader::Read() {
   uint64_t available = memory_.counts->written.load(std::memory_order_acquire) -
                        read_.load(std::memory_order_relaxed);

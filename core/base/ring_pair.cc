@@ -28,6 +28,8 @@ absl::StatusOr<UniqueFd> RingPair::CreateMemory() {
   return CreateFixedMemfd("holdfast-ring", kBytes);
 }
 
+// The memfd is sealed in its size, so that the other end cannot truncate it and
+// have an access to the mapping end this process (SIGBUS).
 absl::StatusOr<std::unique_ptr<RingPair>> RingPair::Map(
     int memfd, End end, size_t max_message_bytes) {
   if (!IsFixedMemfd(memfd, kBytes)) {

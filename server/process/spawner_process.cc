@@ -19,9 +19,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/base/unique_fd.h"
 #include "holdfast/internal/spawner.pb.h"
 #include "server/channel/channel.h"
 #include "server/process/child_environment.h"
+#include "server/process/output_relay.h"
 #include "server/process/sandbox/namespaces.h"
 #include "server/process/spawner.h"
 
@@ -30,16 +33,15 @@ namespace {
 
 constexpr int kCannotExecute = 127;  // As a shell says it.
 
-// A pipe whose writing end the spawner alone holds: its other end tells that
-// the spawner is gone, also to a child that does not see its parent's pid.
-struct Lifeline {
+struct Pipe {
   UniqueFd reader;
   UniqueFd writer;
 };
 
-Lifeline MakeLifeline() {
+// Neither end is valid if there are no more descriptors.
+Pipe MakePipe() {
   int ends[2] = {-1, -1};
-  if (pipe2(ends, O_CLOEXEC) != 0) _exit(1);
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
@@ -48,7 +50,7 @@ void DieWithParent(pid_t parent) {
   if (getppid() != parent) _exit(0);  // It ended before the line above.
 }
 
-void DieWithSpawner(Lifeline& lifeline) {
+void DieWithSpawner(Pipe& lifeline) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   lifeline.writer.Reset();
   pollfd end = {.fd = lifeline.reader.get(), .events = 0};
@@ -64,9 +66,12 @@ void OfferToOomKiller() {
   close(fd);
 }
 
-void KeepOnlyStandardDescriptorsAnd(int channel) {
+// `output` becomes both standard output and error.
+void KeepOnlyStandardDescriptorsAnd(int channel, int output) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(null, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
   if (channel == kChildChannelFd) {
     fcntl(channel, F_SETFD, 0);
   } else {
@@ -85,12 +90,12 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
 
 [[noreturn]] void ExecuteChild(const std::string& executable,
                                const internal::ToSpawner& request,
-                               Namespaces own, int channel) {
+                               Namespaces own, int channel, int output) {
   // A session of its own has no controlling terminal, so that a child that has
   // been taken over cannot type into the one of a daemon in the foreground.
   setsid();
   OfferToOomKiller();
-  KeepOnlyStandardDescriptorsAnd(channel);
+  KeepOnlyStandardDescriptorsAnd(channel, output);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -124,21 +129,31 @@ class SpawnerProcess {
 
   const std::string& executable_;
   Channel channel_;
-  Lifeline lifeline_ = MakeLifeline();
+  // Its writing end is the spawner's alone, and its other end tells that the
+  // spawner is gone, also to a child that does not see its parent's pid.
+  Pipe lifeline_ = MakePipe();
   std::map<pid_t, uint64_t> children_;
+  OutputRelay outputs_;
 };
 
 void SpawnerProcess::Run(int child_signals) {
-  while (true) {
-    pollfd events[] = {{.fd = channel_.fd(), .events = POLLIN},
-                       {.fd = child_signals, .events = POLLIN}};
-    if (poll(events, 2, -1) < 0 && errno != EINTR) return;
+  while (lifeline_.writer.valid()) {
+    std::vector<pollfd> events = {{.fd = channel_.fd(), .events = POLLIN},
+                                  {.fd = child_signals, .events = POLLIN}};
+    const int limit_ms = outputs_.AppendTo(&events, absl::Now());
+    if (poll(events.data(), events.size(), limit_ms) < 0) {
+      if (errno != EINTR) return;
+      continue;
+    }
+    outputs_.Relay(absl::Now());
     if (events[1].revents != 0) {
       signalfd_siginfo info;
       if (read(child_signals, &info, sizeof info) > 0) ReportExits();
     }
-    if (events[0].revents != 0 && !ServeRequest()) return;
+    if (events[0].revents != 0 && !ServeRequest()) break;
   }
+  // The last words of children that have ended.
+  outputs_.Relay(absl::InfiniteFuture());
 }
 
 bool SpawnerProcess::ServeRequest() {
@@ -155,12 +170,17 @@ internal::Spawned SpawnerProcess::Spawn(const internal::ToSpawner& request,
                                         int channel, UniqueFd* pidfd) {
   internal::Spawned spawned;
   spawned.set_child(request.child());
+  Pipe output = MakePipe();
+  if (!output.writer.valid()) {
+    spawned.set_error(absl::StrCat("pipe2: ", strerror(errno)));
+    return spawned;
+  }
   Namespaces own = Namespaces::kNone;
   const pid_t pid =
       ForkIntoNamespaces(static_cast<Namespaces>(request.namespaces()), &own);
   if (pid == 0) {
     DieWithSpawner(lifeline_);
-    ExecuteChild(executable_, request, own, channel);
+    ExecuteChild(executable_, request, own, channel, output.writer.get());
   }
   if (pid < 0) {
     spawned.set_error(absl::StrCat("fork: ", strerror(errno)));
@@ -174,6 +194,7 @@ internal::Spawned SpawnerProcess::Spawn(const internal::ToSpawner& request,
     return spawned;
   }
   children_[pid] = request.child();
+  outputs_.Add(pid, std::move(output.reader));
   spawned.set_pid(pid);
   return spawned;
 }

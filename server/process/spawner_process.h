@@ -10,7 +10,8 @@ namespace holdfast {
 
 // Runs the spawner from its fork to its exit, which comes when the channel,
 // given by its descriptor, closes or the supervisor ends. It has one thread,
-// always, and closes every other descriptor that it inherited.
+// always, and closes every other descriptor that it inherited. Children write
+// to it by pipes in place of standard output and error; see OutputRelay.
 [[noreturn]] void RunSpawnerProcess(pid_t supervisor,
                                     const std::string& executable, int channel);
 

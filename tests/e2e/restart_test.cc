@@ -633,29 +633,99 @@ void ExpectThatItGoesOn(Client& client) {
   client.ExpectNumbers();
 }
 
+// The keeper that a daemon has started; 0: none at present.
+pid_t KeeperStartedBy(pid_t daemon) {
+  const std::string threads = absl::StrCat("/proc/", daemon, "/task");
+  std::error_code error;
+  for (const auto& thread :
+       std::filesystem::directory_iterator(threads, error)) {
+    std::ifstream children(thread.path() / "children");
+    for (pid_t child = 0; children >> child;) {
+      std::ifstream file(absl::StrCat("/proc/", child, "/cmdline"));
+      const std::string line((std::istreambuf_iterator<char>(file)), {});
+      if (line.find("--keeper=true") != std::string::npos) return child;
+    }
+  }
+  return 0;
+}
+
+// Kills the keeper of a daemon. Returns the next one, which has all.
+pid_t ReplaceKeeper(pid_t keeper, pid_t daemon, const std::string& address) {
+  EXPECT_EQ(kill(keeper, SIGKILL), 0);
+  pid_t next = 0;
+  EXPECT_TRUE(Eventually([&] {
+    next = KeeperStartedBy(daemon);
+    return next != 0 && next != keeper;
+  }));
+  // A session is kept, so it waits until everything else is.
+  const auto session = Session::Open({.address = address});
+  EXPECT_TRUE(session.ok()) << session.status();
+  return next;
+}
+
+// Whether its parent has reaped it or not: that may be any process by now.
+bool HasEnded(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
+  std::string number, name, state;
+  return !(file >> number >> name >> state) || state == "Z";
+}
+
+// A keeper and its daemon, each of which may have started the other.
+struct KeptDaemon {
+  pid_t keeper = 0;
+  pid_t daemon = 0;
+  std::string address;
+
+  void AwaitNextDaemon() {
+    const pid_t before = daemon;
+    ASSERT_TRUE(Eventually([&] {
+      daemon = ChildOf(keeper);
+      return daemon != 0 && daemon != before;
+    }));
+  }
+  void KillDaemon() {
+    ASSERT_EQ(kill(daemon, SIGKILL), 0);
+    AwaitNextDaemon();
+  }
+  // Its daemon ends with it.
+  void KillSpawner() {
+    ASSERT_EQ(kill(ChildOf(daemon), SIGKILL), 0);
+    AwaitNextDaemon();
+  }
+  void KillKeeper() { keeper = ReplaceKeeper(keeper, daemon, address); }
+  // In order.
+  void Stop() const {
+    EXPECT_EQ(kill(keeper, SIGTERM), 0);
+    EXPECT_TRUE(
+        Eventually([this] { return HasEnded(keeper) && HasEnded(daemon); }));
+  }
+};
+
 // Kills the processes of this role, which has at least one.
-void KillAllOf(const std::string& role, const DaemonProcess& keeper) {
-  if (role == "daemon") return KillDaemonOf(keeper);
-  if (role == "spawner") return KillSpawnerOf(keeper);
+void KillAllOf(const std::string& role, KeptDaemon& kept) {
+  if (role == "daemon") return kept.KillDaemon();
+  if (role == "spawner") return kept.KillSpawner();
+  if (role == "keeper") return kept.KillKeeper();
   if (role == "client") {
-    Process other({ProgramPath("HOLDING_CLIENT"), keeper.address()});
+    Process other({ProgramPath("HOLDING_CLIENT"), kept.address});
     ASSERT_NE(other.ReadLine(), "");
     other.Signal(SIGKILL);
     return;
   }
-  const std::vector<pid_t> pids = ProcessesOf(ChildOf(keeper.pid()), role);
+  const std::vector<pid_t> pids = ProcessesOf(kept.daemon, role);
   ASSERT_FALSE(pids.empty());
   for (const pid_t pid : pids) kill(pid, SIGKILL);
 }
 
 // HOLDFAST_KILL_SEED and HOLDFAST_KILL_ROUNDS make other and longer storms.
 TEST(KeeperTest, KillsOfEveryRoleInASeededOrderLoseNothingThatWasDone) {
-  const DaemonProcess keeper({"--keeper", "--max-faults=0"});
-  Client client({.address = keeper.address()});
+  const DaemonProcess first({"--keeper", "--max-faults=0"});
+  KeptDaemon kept{first.pid(), ChildOf(first.pid()), first.address()};
+  Client client({.address = first.address()});
   std::mt19937 random(static_cast<uint32_t>(Setting("HOLDFAST_KILL_SEED", 22)));
-  std::vector<std::string> roles = {"executor", "executor", "executor",
-                                    "compiler", "compiler", "client",
-                                    "client",   "spawner",  "daemon"};
+  std::vector<std::string> roles = {
+      "executor", "executor", "executor", "compiler", "compiler", "client",
+      "client",   "keeper",   "keeper",   "spawner",  "daemon"};
   const uint64_t rounds = Setting("HOLDFAST_KILL_ROUNDS", 1);
   for (uint64_t round = 0; round < rounds; ++round) {
     // A keeper gives up a daemon that ends five times in half a minute.
@@ -664,7 +734,7 @@ TEST(KeeperTest, KillsOfEveryRoleInASeededOrderLoseNothingThatWasDone) {
     for (size_t step = 0; step < roles.size(); ++step) {
       SCOPED_TRACE(
           absl::StrCat("round ", round, ", step ", step, ": ", roles[step]));
-      ASSERT_NO_FATAL_FAILURE(KillAllOf(roles[step], keeper));
+      ASSERT_NO_FATAL_FAILURE(KillAllOf(roles[step], kept));
       ExpectThatItGoesOn(client);
       // Compilers are there again, too.
       const Program program(absl::StrCat("extern \"C\" __global__ void k",
@@ -674,6 +744,7 @@ TEST(KeeperTest, KillsOfEveryRoleInASeededOrderLoseNothingThatWasDone) {
     }
   }
   EXPECT_EQ(client.session().Close(), absl::OkStatus());
+  kept.Stop();
 }
 
 // Opens sessions on a daemon, to look at a collection.
@@ -1016,90 +1087,50 @@ TEST(UpgradeTest, ADaemonThatDrainsIsNotReplacedAndWaitsForItsSessions) {
   EXPECT_EQ(client.session().Close(), absl::OkStatus());
 }
 
-// The keeper that a daemon has started; 0: none at present.
-pid_t KeeperStartedBy(pid_t daemon) {
-  const std::string threads = absl::StrCat("/proc/", daemon, "/task");
-  std::error_code error;
-  for (const auto& thread :
-       std::filesystem::directory_iterator(threads, error)) {
-    std::ifstream children(thread.path() / "children");
-    for (pid_t child = 0; children >> child;) {
-      std::ifstream file(absl::StrCat("/proc/", child, "/cmdline"));
-      const std::string line((std::istreambuf_iterator<char>(file)), {});
-      if (line.find("--keeper=true") != std::string::npos) return child;
-    }
-  }
-  return 0;
-}
-
-// Kills the keeper of a daemon. Returns the next one, which has all.
-pid_t ReplaceKeeper(pid_t keeper, pid_t daemon, const std::string& address) {
-  EXPECT_EQ(kill(keeper, SIGKILL), 0);
-  pid_t next = 0;
-  EXPECT_TRUE(Eventually([&] {
-    next = KeeperStartedBy(daemon);
-    return next != 0 && next != keeper;
-  }));
-  // A session is kept, so it waits until everything else is.
-  const auto session = Session::Open({.address = address});
-  EXPECT_TRUE(session.ok()) << session.status();
-  return next;
-}
-
 TEST(KeeperTest, ADaemonWhoseKeeperIsKilledStartsAnotherWhichKeepsAll) {
   const DaemonProcess first({"--keeper"});
+  KeptDaemon kept{first.pid(), ChildOf(first.pid()), first.address()};
   const std::vector<int> weights(kCount, 42);
   Write(first.address(), weights);
   Client client({.address = first.address()});
-  Reader reader(first.address());
-  const pid_t daemon = ChildOf(first.pid());
-  pid_t keeper = ReplaceKeeper(first.pid(), daemon, first.address());
-  keeper = ReplaceKeeper(keeper, daemon, first.address());
+  auto reader = std::make_unique<Reader>(first.address());
+  kept.KillKeeper();
+  kept.KillKeeper();
   // Without a fault.
   client.ExpectNumbers();
   ASSERT_EQ(client.Add(1), absl::OkStatus());
   client.ExpectNumbers();
-  for (pid_t now = daemon, i = 0; i < 2; ++i) {
-    ASSERT_EQ(kill(now, SIGKILL), 0);
-    ASSERT_TRUE(Eventually([&] {
-      const pid_t next = ChildOf(keeper);
-      if (next == 0 || next == now) return false;
-      now = next;
-      return true;
-    }));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_NO_FATAL_FAILURE(kept.KillDaemon());
     ExpectOneFault(client);
     Reader(first.address()).ExpectWeights(weights);
-    reader.Synchronize();
-    reader.ExpectWeights(weights);
+    reader->Synchronize();
+    reader->ExpectWeights(weights);
   }
+  // A daemon that stops waits for its sessions.
+  reader = nullptr;
   EXPECT_EQ(client.session().Close(), absl::OkStatus());
-  const pid_t last = ChildOf(keeper);
-  EXPECT_EQ(kill(keeper, SIGTERM), 0);
-  EXPECT_TRUE(
-      Eventually([&] { return kill(keeper, 0) != 0 && kill(last, 0) != 0; }));
+  kept.Stop();
 }
 
 TEST(KeeperTest, AKeeperThatADaemonHasStartedEndsWithItInOrder) {
   const DaemonProcess first({"--keeper"});
-  const pid_t daemon = ChildOf(first.pid());
-  const pid_t keeper = ReplaceKeeper(first.pid(), daemon, first.address());
-  EXPECT_EQ(kill(keeper, SIGTERM), 0);  // The daemon hears of it.
-  EXPECT_TRUE(
-      Eventually([&] { return kill(daemon, 0) != 0 && kill(keeper, 0) != 0; }));
+  KeptDaemon kept{first.pid(), ChildOf(first.pid()), first.address()};
+  kept.KillKeeper();
+  kept.Stop();  // The daemon hears of it.
 }
 
 TEST(KeeperTest, ADaemonThatWasReplacedWatchesItsKeeperStill) {
   const DaemonProcess first({"--keeper"});
+  KeptDaemon kept{first.pid(), ChildOf(first.pid()), first.address()};
   Client client({.address = first.address()});
-  const pid_t daemon = ChildOf(first.pid());
-  pid_t keeper = ReplaceKeeper(first.pid(), daemon, first.address());
+  kept.KillKeeper();
   ASSERT_NO_FATAL_FAILURE(UpgradeOnce(first));
   client.ExpectNumbers();
-  keeper = ReplaceKeeper(keeper, daemon, first.address());
+  kept.KillKeeper();
   client.ExpectNumbers();
   EXPECT_EQ(client.session().Close(), absl::OkStatus());
-  EXPECT_EQ(kill(keeper, SIGTERM), 0);
-  EXPECT_TRUE(Eventually([&] { return kill(keeper, 0) != 0; }));
+  kept.Stop();
 }
 
 TEST(KeeperTest, EndsWithTheDaemonThatIsStoppedInOrder) {

@@ -20,13 +20,14 @@ namespace holdfast::e2e {
 
 const char* Name(Deed deed) {
   constexpr const char* kNames[kDeeds] = {
-      "exported",          "imported",
-      "mapped locally",    "imported from a process",
-      "versions made",     "versions opened",
-      "faults of kernels", "executors killed",
-      "clients killed",    "KiB compared",
-      "slept and woke",    "semaphores awaited",
-      "semaphores mapped", "events awaited"};
+      "exported",           "imported",
+      "mapped locally",     "imported from a process",
+      "versions made",      "versions opened",
+      "faults of kernels",  "executors killed",
+      "clients killed",     "KiB compared",
+      "slept and woke",     "semaphores awaited",
+      "semaphores mapped",  "events awaited",
+      "faults of processes"};
   return kNames[static_cast<int>(deed)];
 }
 

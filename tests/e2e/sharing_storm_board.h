@@ -27,8 +27,9 @@ enum class Deed {
   kSemaphoresAwaited,
   kSemaphoresMapped,
   kEventsAwaited,
+  kProcessFaulted,
 };
-inline constexpr int kDeeds = 14;
+inline constexpr int kDeeds = 15;
 const char* Name(Deed deed);
 
 // Exported memory, and the seed of the pattern that it holds.

@@ -6,9 +6,9 @@
 //
 // A session shares, imports, commits, opens, faults and dies, in an order that
 // the seed tells; a process outside Holdfast, with a CUDA context of its own,
-// maps what sessions export. Each compares the bytes of all that it holds. When
-// stdin ends it does so a last time, lets go, and ends with 0. Whatever should
-// not be ends it with 1 and is told on stderr.
+// maps what sessions export, faults and dies. Each compares the bytes of all
+// that it holds. When stdin ends it does so a last time, lets go, and ends with
+// 0. Whatever should not be ends it with 1 and is told on stderr.
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -48,6 +48,21 @@ constexpr char kSource[] = R"(
 extern "C" __global__ void stray(int* x) { x[1ll << 39] = 1; }
 extern "C" __global__ void trap(int* x) { asm("trap;"); }
 extern "C" __global__ void store(int* x) { x[threadIdx.x] = 7; }
+)";
+// The same as kSource's `store`, for processes that have no compiler.
+constexpr char kStorePtx[] = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry store(.param .u64 address)
+{
+  .reg .b64 %a;
+  .reg .b32 %v;
+  ld.param.u64 %a, [address];
+  mov.b32 %v, 7;
+  st.global.u32 [%a], %v;
+  ret;
+}
 )";
 constexpr size_t kMostHeld = 6;
 constexpr uint64_t kChunk = 2 << 20;
@@ -104,6 +119,26 @@ class OwnDriver {
       return absl::InternalError("this process cannot read its mapping");
     }
     return words;
+  }
+
+  // Runs a kernel that stores to the address. After an error this process can
+  // do nothing more with its context.
+  CUresult Store(CUdeviceptr address) const {
+    CUlibrary library = nullptr;
+    CUkernel kernel = nullptr;
+    if (api().cuLibraryLoadData(&library, kStorePtx, nullptr, nullptr, 0,
+                                nullptr, nullptr, 0) != CUDA_SUCCESS ||
+        api().cuLibraryGetKernel(&kernel, library, "store") != CUDA_SUCCESS) {
+      std::abort();
+    }
+    CUlaunchConfig config = {};
+    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+    void* arguments[] = {&address};
+    const CUresult launched = api().cuLaunchKernelEx(
+        &config, reinterpret_cast<CUfunction>(kernel), arguments, nullptr);
+    if (launched != CUDA_SUCCESS) return launched;
+    return api().cuStreamSynchronize(nullptr);
   }
 
  private:
@@ -611,6 +646,7 @@ class StormProcess {
       if (held_.size() >= kMostHeld || random_() % 4 == 0) Drop();
       if (random_() % 200 == 0) Die(board_);
       HOLDFAST_RETURN_IF_ERROR(Map());
+      if (random_() % 100 == 0) HOLDFAST_RETURN_IF_ERROR(FaultAndDie());
       HOLDFAST_RETURN_IF_ERROR(MapSemaphore());
       HOLDFAST_RETURN_IF_ERROR(CheckAll());
     }
@@ -646,6 +682,17 @@ class StormProcess {
     board_.Count(Deed::kMappedLocally);
     held_.emplace_back(*std::move(mapping), offer->seed);
     return absl::OkStatus();
+  }
+
+  // A kernel of this process stores into memory that it has for reading. That
+  // costs the process its context; those who share the memory see no change.
+  absl::Status FaultAndDie() {
+    if (held_.empty()) return absl::OkStatus();
+    if (driver_.Store(held_[0].first->pointer()) == CUDA_SUCCESS) {
+      return absl::DataLossError("a mapping for reading was written to");
+    }
+    board_.Count(Deed::kProcessFaulted);
+    Die(board_);
   }
 
   void Drop() {

@@ -3,22 +3,22 @@
 #define HOLDFAST_CLIENT_CPP_TRANSFER_FREE_LIST_H_
 
 #include <cstdint>
-#include <map>
 #include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/free_ranges.h"
 
 namespace holdfast {
 
-// Which bytes of a range are not in use. The first place that is large enough
-// is taken; places that lie beside each other become one again. Thread-safe.
+// Which bytes of an arena are not in use: FreeRanges for several threads, in
+// steps of kAlignment. Thread-safe.
 class FreeList {
  public:
   // Places begin at multiples of this, and take multiples of it.
   static constexpr uint64_t kAlignment = 256;
 
-  explicit FreeList(uint64_t size) : size_(size) { free_[0] = size; }
+  explicit FreeList(uint64_t size) : size_(size) { free_.Add(0, size); }
 
   // Where `size` bytes, not 0, are from now on in use; nullopt: nowhere.
   std::optional<uint64_t> Take(uint64_t size);
@@ -34,8 +34,7 @@ class FreeList {
 
   const uint64_t size_;
   mutable absl::Mutex mutex_;
-  // Sizes by offset; no two touch.
-  std::map<uint64_t, uint64_t> free_ ABSL_GUARDED_BY(mutex_);
+  FreeRanges free_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast

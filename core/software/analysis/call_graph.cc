@@ -142,6 +142,8 @@ class Graph {
 
 }  // namespace
 
+// By index: named by an initialiser of a variable, or by an operand other than
+// the target of a call.
 std::vector<bool> AddressedFunctions(const ptx::Module& module) {
   std::vector<bool> addressed(module.functions.size(), false);
   for (const ptx::Variable& variable : module.variables) {

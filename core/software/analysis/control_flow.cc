@@ -226,6 +226,8 @@ std::vector<int> BranchRegion(const Kernel& kernel, size_t k, int join) {
   return region;
 }
 
+// Loads are not, but for parameters; nor is whatever depends on other lanes, or
+// on how often it runs.
 bool IsPure(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case ptx::Opcode::kLd:

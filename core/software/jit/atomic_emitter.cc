@@ -64,6 +64,8 @@ bool IsHalf(Type type) {
 }
 
 // The result of an operation that is no atomic instruction of the CPU.
+// inc counts from 0 to the operand and starts again; dec counts down from it,
+// and starts again at 0 or above it.
 llvm::Value* Combine(Builder& b, RMW::BinOp operation, llvm::Value* old,
                      llvm::Value* value) {
   llvm::Type* type = value->getType();
@@ -166,6 +168,8 @@ void AtomicEmitter::Emit(const Step& step) const {
 
 // One element of all lanes. A result that goes to the sink, or to a register
 // that is never read, is not asked for.
+// Halves are never simple, since compare and swap needs a loop of its own for
+// each lane; a swap has an operand more.
 void AtomicEmitter::EmitElement(const Step& step, const Element& element,
                                 const Value& address) const {
   const Type type = step.instruction.type();

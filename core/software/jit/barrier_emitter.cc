@@ -23,6 +23,8 @@ size_t BarrierOperand(const Instruction& instruction) {
 
 }  // namespace
 
+// The common barrier, of whole warps without a reduction: one call, which comes
+// back when the barrier has been passed.
 void BarrierEmitter::Synchronize(const Step& step) const {
   const auto& operands = step.instruction.operands;
   const Value id = operands_.Read(step.lanes, operands[0], Type::kU32);
@@ -67,6 +69,8 @@ llvm::Value* BarrierEmitter::Passed(const Round& round) const {
       b_.getInt8(0));
 }
 
+// Only full code waits here, all lanes together; masked code parks its lanes
+// and looks again later (MaskedPath::Release).
 void BarrierEmitter::WaitFor(const Round& round) const {
   auto* check = b_.NewBlock("barrier");
   auto* wait = b_.NewBlock("barrier.wait");
@@ -80,6 +84,8 @@ void BarrierEmitter::WaitFor(const Round& round) const {
   b_.SetInsertPoint(passed);
 }
 
+// The runtime gives how many threads had a true predicate, and in the top bit
+// whether all had.
 void BarrierEmitter::WriteReduction(const Step& step, const Round& round,
                                     llvm::Value* lanes) const {
   const auto& words = step.instruction.modifiers;
@@ -100,6 +106,8 @@ void BarrierEmitter::WriteReduction(const Step& step, const Round& round,
   registers_.Write(target.index, value, c_.mode, lanes, step.lanes);
 }
 
+// The count of rounds is the warp's, whatever loop it is in. A loop that waits
+// for no one has no such test.
 llvm::Value* BarrierEmitter::YieldInLoop(size_t k) const {
   if (!c_.kernel.blocks[k].may_spin) return nullptr;
   constexpr uint32_t kRounds = 64;

@@ -19,6 +19,8 @@ bool IsBranch(const Instruction& instruction) {
          instruction.opcode() == Opcode::kExit;
 }
 
+// A branch backward is where a loop sees that its launch is cancelled, and
+// where one that waits lets others run.
 void EmitBranch(FunctionEmitters& emitters, ControlFlow& flow,
                 const Instruction* instruction, size_t k) {
   const int taken = emitters.context.kernel.blocks[k].taken;
@@ -37,6 +39,7 @@ void EmitBlock(FunctionEmitters& emitters, ControlFlow& flow, size_t k) {
   const lower::Kernel& kernel = emitters.context.kernel;
   const lower::Block& block = kernel.blocks[k];
   emitters.notes.Clear();
+  // Such an instruction is all of its block, guard and all.
   if (ConvergencePointAt(kernel, k) != lower::ConvergencePoint::kNone) {
     return flow.Converge({kernel.function->body[block.first], k, flow.lanes()});
   }

@@ -244,6 +244,8 @@ std::string BuildIdOf(const char* at, const char* end) {
   return "";
 }
 
+// Looks for the loaded file that holds this very function, which is the driver,
+// whatever program has loaded it.
 int FindBuildId(dl_phdr_info* info, size_t, void* data) {
   const auto here = reinterpret_cast<uintptr_t>(&FindBuildId);
   bool holds_this = false;

@@ -17,6 +17,9 @@ WarpFrame::WarpFrame(size_t blocks, size_t registers)
       live_outs_(registers, kNone),
       bytes_(Aligned(Parked(blocks))) {}
 
+// Behind everything that is there, at the first call for a register; later
+// calls find its place. Vectors of 64 bytes begin at multiples of 64, so that
+// none lies across two lines of the cache.
 uint64_t WarpFrame::Room(uint64_t* place, uint64_t bytes) {
   if (*place == kNone) {
     if (bytes >= kAlignment) bytes_ = Aligned(bytes_);

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Which registers an instruction reads and writes follows from its form: the
+// letters of its row in ptx/forms.inc say which operands are destinations, so
+// that analyses need no list of opcodes. A guard is read; a carry is a register
+// that the text does not name.
 #include "core/software/lower/kernel.h"
 
 #include <algorithm>
@@ -44,6 +49,7 @@ bool TakesCarry(const Instruction& instruction) {
          instruction.opcode() == Opcode::kMadc;
 }
 
+// All elements of a vector together; the size of a copy is an operand.
 int AccessBytes(const Instruction& instruction) {
   const ptx::Modifiers& words = instruction.modifiers;
   if (instruction.opcode() == Opcode::kCp &&

@@ -21,6 +21,9 @@ bool EndsBlock(const Instruction& instruction) {
          instruction.opcode() == Opcode::kExit;
 }
 
+// Two passes over the body: where blocks start, then the blocks with their
+// targets. Blocks keep the order of the text, which masked code relies on:
+// lanes that are behind run first.
 void SplitBlocks(Kernel* kernel) {
   const auto& body = kernel->function->body;
   std::vector<bool> starts(body.size() + 1, false);
@@ -55,6 +58,8 @@ void SplitBlocks(Kernel* kernel) {
 }
 
 // Whether a loop with this may be waiting for another thread to act.
+// Such a loop has to let others run: warps of a block share one thread, and
+// lanes of a warp one stream of instructions.
 bool WaitsForOthers(const Instruction& instruction,
                     const std::vector<bool>& read) {
   const ptx::Modifiers& words = instruction.modifiers;
@@ -101,6 +106,8 @@ uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
+// Each space is a sum of its own. Shared variables of the function come behind
+// those of the module.
 void LayOutVariables(Kernel* kernel, uint64_t module_shared_bytes) {
   kernel->static_shared_bytes = module_shared_bytes;
   for (const ptx::Variable& variable : kernel->function->variables) {

@@ -15,6 +15,8 @@ void BlockBarriers::Restart(uint32_t threads) {
   completed_ = open_ = 0;
 }
 
+// Threads that end are no longer waited for where a barrier waits for all: it
+// may be complete now.
 void BlockBarriers::End(uint32_t threads) {
   living_ -= threads;
   for (uint32_t rest = open_; rest != 0; rest &= rest - 1) {

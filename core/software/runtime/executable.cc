@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A module's kernels, and for each the code that was made of it, by stack size
+// and then by block shape. Loading parses, inlines and lowers every kernel, so
+// that a module that cannot run is refused then; LLVM runs at the first launch
+// with a block shape, under the kernel's own lock, so that two kernels are
+// compiled side by side.
 #include "core/software/runtime/executable.h"
 
 #include <algorithm>
@@ -219,6 +225,9 @@ class PtxExecutable final : public Executable {
     return true;
   }
 
+  // PTX of the kernel with its calls inlined. A stack size that is not the
+  // least is part of the fingerprint, so that the cache on disk tells the two
+  // apart.
   KernelCode* Translate(OneKernel* kernel, uint64_t stack_bytes,
                         std::string* error) const {
     transform::InlinedKernel flat =

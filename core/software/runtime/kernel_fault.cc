@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How a faulting kernel is left. RunGuarded sets a jump target on the thread's
+// own stack and runs generated code; a signal handler, or a function of the
+// runtime that generated code has called, notes the fault and jumps there.
+// Nothing on the stacks in between is unwound, since generated code owns
+// nothing.
+//
+// `current` says whether the thread is in generated code. A signal anywhere
+// else is none of ours, and goes to the handler that was there before.
 #include "core/software/runtime/kernel_fault.h"
 
 #include <cpuid.h>
@@ -65,6 +74,8 @@ void CopyMasks(const ucontext_t& context, jit::MachineState* state) {
   std::memcpy(state->masks, area + offset, sizeof state->masks);
 }
 
+// In the order in which machine code numbers them, as the decoder will ask for
+// them (jit/access_finder.cc).
 jit::MachineState StateOf(const ucontext_t& context) {
   constexpr int kOrder[16] = {
       REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
@@ -147,6 +158,9 @@ std::optional<KernelFault> RunGuarded(WorkerContext* worker,
   return escape.fault;
 }
 
+// An address in the window may be unmapped. Instead of asking first, which
+// another thread could make wrong, the copy is tried under a jump target of its
+// own.
 bool ReadKernelMemory(uint64_t from, void* to, size_t bytes) {
   if (!GetKernelWindow().Contains(from, bytes)) return false;
   Escape* const outer = current;

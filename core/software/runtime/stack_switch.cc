@@ -72,6 +72,8 @@ extern "C" void holdfast_enter_stack();
 namespace {
 
 constexpr size_t kGuardBytes = 4096;
+// Stacks begin at different distances from their ends, so that the tops of many
+// do not meet in the same sets of a cache.
 constexpr size_t kColours = 16;
 constexpr size_t kColourBytes = 320;
 
@@ -98,6 +100,9 @@ Stack::Stack(Stack&& other) noexcept
       offset_(other.offset_),
       notes_(std::exchange(other.notes_, {})) {}
 
+// Lays out a frame as holdfast_switch_stack would have left it, so that the
+// first switch to the stack pops these registers and "returns" to
+// holdfast_enter_stack, which calls function(argument).
 StackPosition Stack::Enter(void (*function)(void*), void* argument) {
   notes_ = NotesOfNewStack(base_ + kGuardBytes, kBytes, notes_);
   auto** top = reinterpret_cast<void**>(base_ + kGuardBytes + kBytes - offset_);

@@ -1,4 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Warps as fibers of one thread. A warp runs until it waits at a barrier,
+// yields in a loop, or ends, and then switches straight to the next one that
+// can run: there is no scheduler between the two, so that a barrier costs
+// little more than a switch of stacks for each warp.
+//
+// kReady    runs, or can
+// kWaiting  at a barrier of `awaits`, until Wake finds a completed round
+// kDone     has ended its block; the block's other warps have not
+// kEnded    has ended its last block
+//
+// Blocks that must be resident together (a cooperative launch) are places, each
+// with its own barriers and shared memory; the circle goes through the warps of
+// all of them.
 #include "core/software/runtime/warp_scheduler.h"
 
 #include <sched.h>
@@ -14,6 +28,8 @@ WarpScheduler& WarpScheduler::OfThread() {
   return scheduler;
 }
 
+// The first frame of a warp's stack: runs generated code for all blocks of its
+// place, one after the other, and never returns.
 void WarpScheduler::Main(void* argument) {
   auto* warp = static_cast<Warp*>(argument);
   AfterSwitch(warp->position.notes);
@@ -46,6 +62,8 @@ bool WarpScheduler::Reserve(size_t warps, size_t places) {
   return true;
 }
 
+// The last warp of a block may lack threads: they count as ended from the
+// start.
 void WarpScheduler::Prepare(size_t i) {
   Warp* warp = &warps_[i];
   const size_t place = i / block_warps_;
@@ -95,6 +113,8 @@ inline void WarpScheduler::RunNext(Warp* from) {
   Switch(from, to);
 }
 
+// No warp can run. If not all have ended, those that are left wait for barriers
+// that no other warp will reach.
 void WarpScheduler::ReturnToCaller(Warp* from) {
   if (ended_ < count_) {
     LeaveKernel(from->context, {KernelFault::Kind::kDeadlock});
@@ -108,6 +128,7 @@ inline void WarpScheduler::Wait(Warp* warp, uint32_t barriers) {
   RunNext(warp);
 }
 
+// To the next warp that can run; `warp` stays ready itself.
 void WarpScheduler::Yield(Warp* warp) {
   Warp* to = warp->next;
   while (to != warp && to->state != Warp::State::kReady) to = to->next;
@@ -115,6 +136,7 @@ void WarpScheduler::Yield(Warp* warp) {
   sched_yield();  // what the warp waits for may be another thread's
 }
 
+// Looks only if a round has completed, which TakeCompleted() tells by one load.
 inline void WarpScheduler::Wake(ResidentBlock* block) {
   const uint32_t completed = block->barriers.TakeCompleted();
   if (completed == 0) return;
@@ -125,6 +147,9 @@ inline void WarpScheduler::Wake(ResidentBlock* block) {
   }
 }
 
+// A block ends when its last warp does, and that warp begins the next one at
+// once; the others, which were kDone, follow when their turn comes. A warp that
+// has ended counts as arrived at barriers that wait for the whole block.
 void WarpScheduler::EndBlock(Warp* warp) {
   ResidentBlock* block = warp->block;
   if (++block->done < block_warps_) {

@@ -35,6 +35,9 @@ WorkerPool::WorkerPool(int threads) {
   }
 }
 
+// A worker takes the first job, puts it at the end, and runs its function,
+// which returns when the job has nothing left to hand out: so all workers help
+// with one launch, and several launches share them.
 void WorkerPool::Work() {
   MutexLock lock(&mutex_);
   while (true) {
@@ -67,6 +70,8 @@ void WorkerPool::Post(Job* job, int wanted) {
   }
 }
 
+// After it no worker is in the job's function, nor comes to it any more, and
+// the job may be destroyed.
 void WorkerPool::Withdraw(Job* job) {
   MutexLock lock(&mutex_);
   if (job->posted) jobs_.remove(job);

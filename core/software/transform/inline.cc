@@ -73,6 +73,7 @@ class Inliner {
 
   // Adds the names of `function`. The formals of a call are the variables that
   // the caller names.
+  // Formals that are bound to variables of the caller need none of their own.
   Frame Enter(const Function& function, const Instruction* call,
               const Frame* caller) {
     Frame frame;
@@ -290,6 +291,8 @@ class Inliner {
 };
 
 // Gives extended precision its carry, as one more register.
+// PTX's condition code is one for a thread; in the body of an inlined kernel
+// all functions share it.
 void PlaceCarry(Function* function) {
   uint32_t carry = ptx::kNoRegister;
   for (Instruction& instruction : function->body) {

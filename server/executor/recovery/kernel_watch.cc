@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How long a kernel runs cannot be asked; whether an event has been reached
+// can. Each launch lies between two events of its stream, start and end. A
+// kernel is taken to run from the look at which its start is first found
+// reached, and to have ended at the look that finds its end: so it gets the
+// limit in full, and up to one period more.
+//
+// Events are shared: if two launches follow one another in a stream, the end of
+// the first is the start of the second. Only the first launch of a stream can
+// be running, so that only that one is looked at. The lock is never held while
+// the driver is called, hence the numbers of entries, by which a thread sees
+// that another one was faster.
 #include "server/executor/recovery/kernel_watch.h"
 
 #include <algorithm>
@@ -114,6 +126,8 @@ bool KernelWatch::DropEnded(uint64_t stream) {
   return true;
 }
 
+// Notes when the stream's first launch was seen to run, and returns it if that
+// is longer ago than the limit.
 std::optional<KernelWatch::Overrun> KernelWatch::LookAt(uint64_t stream,
                                                         Clock::time_point now) {
   uint64_t number = 0;
@@ -183,6 +197,7 @@ size_t KernelWatch::watched() const {
   return watched_;
 }
 
+// Sleeps without a period while nothing is watched.
 bool KernelWatch::AwaitNextLook() {
   absl::MutexLock lock(&mutex_);
   const auto wake = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

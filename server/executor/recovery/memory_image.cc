@@ -66,6 +66,8 @@ MemoryCopier::MemoryCopier(std::unique_ptr<cuda::Stream> stream,
 
 MemoryCopier::~MemoryCopier() = default;
 
+// By one page-locked block: each part is copied to it, waited for, and taken
+// away before the next one comes.
 absl::Status MemoryCopier::SaveParts(DeviceRange memory, Carry take) {
   for (uint64_t offset = 0; offset < memory.size;) {
     const uint64_t size =
@@ -79,6 +81,8 @@ absl::Status MemoryCopier::SaveParts(DeviceRange memory, Carry take) {
   return absl::OkStatus();
 }
 
+// The other way round. The block is filled again only when the device has read
+// it.
 absl::Status MemoryCopier::LoadParts(DeviceRange memory, Carry give) {
   for (uint64_t offset = 0; offset < memory.size;) {
     const uint64_t size =

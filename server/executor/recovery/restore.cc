@@ -31,6 +31,13 @@ namespace {
 using internal::JournalRecord;
 using Steps = absl::Span<const JournalRecord* const>;
 
+// Makes the resources of a session again by carrying out the commands of its
+// journal in order, in an executor that has the memory of the one before
+// (`inheritance`). Each step either succeeds, or leaves its handle in error,
+// or, where that would be silently wrong, puts an end to what it would have
+// changed; later steps that need such a handle fail in their turn, which is how
+// losses spread to what depends on them. Steps are written to the new
+// executor's journal as they succeed, so that it can be recovered as well.
 class Restorer {
  public:
   Restorer(Resources& resources, Inheritance inheritance,

@@ -23,6 +23,9 @@ std::string Obstacle(const BufferResource& buffer, bool memory_stays) {
 
 }  // namespace
 
+// Device memory in the session's own chunks can be saved and come back. Memory
+// that others share, or that ends with this process, cannot: the status names
+// the first such resource.
 absl::Status CheckSuspendable(Resources& resources, bool memory_stays) {
   absl::Status status;
   const auto refuse = [&status](uint64_t handle, const std::string& why) {
@@ -78,6 +81,8 @@ std::string DescribeWork(SemaphoreWaits& waits) {
                       wait.value());
 }
 
+// A chunk's name has its device in the high half and its number there in the
+// low half.
 absl::Status SaveChunks(Resources& resources,
                         const internal::SaveMemory& chunks, int file) {
   for (const internal::SavedChunk& saved : chunks.chunks()) {

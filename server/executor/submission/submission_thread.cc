@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One thread gives the device everything that a session does, so that commands
+// need no locks among themselves and keep their order. Work is batches of
+// commands and steps of the daemon's own, such as parts of transfers. A batch
+// that has to wait, for room or for an answer, returns false and is parked:
+// steps go on meanwhile, other batches do not, and Wake() lets it continue.
+//
+// `changes_` is counted up with every change that the thread may be waiting
+// for, so that it can spin on one word without the lock.
 #include "server/executor/submission/submission_thread.h"
 
 #include <algorithm>
@@ -42,6 +51,9 @@ void SubmissionThread::Stop() {
   parked.swap(parked_);
 }
 
+// Blocks the caller while too much waits, batches and steps each by their own
+// bound: so a client that floods its session waits itself, and a transfer is
+// not held up by its batches. One piece of any size is let in if nothing waits.
 bool SubmissionThread::Enqueue(Work work) {
   absl::MutexLock lock(&mutex_);
   Waiting& waiting = work.is_batch ? batches_ : steps_;

@@ -7,19 +7,20 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/cpp/compile/program.h"
 #include "client/cpp/graph/nested_nodes.h"
 #include "client/cpp/graph/rebind.h"
 #include "client/cpp/graph/stream_capture.h"
 #include "client/cpp/transfer/arena.h"
 #include "core/base/status_macros.h"
+#include "tests/conformance/random_graph/random_program.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"
 
@@ -489,103 +490,81 @@ TEST_F(GraphTest, NodesOfSeveralDevicesShareAGraph) {
   ExpectAll(*y_, 16);
 }
 
-// Random nodes on a few buffers with the edges that their order needs, and the
-// same by one processor.
-class RandomGraph {
- public:
-  RandomGraph(uint32_t seed, size_t buffers)
-      : state_(seed),
-        expected_(buffers, std::vector<uint32_t>(kCount, 0)),
-        uses_(buffers) {}
+// Random graphs of fills, copies and kernels against the same work in a row.
+class RandomGraphTest : public GraphTest {
+ protected:
+  static constexpr int kArrays = 6;
 
-  absl::Status AddNode(const std::vector<Buffer>& buffers, const Kernel& add,
-                       const Kernel& mix) {
-    const size_t to = Random(buffers.size()), from = Other(to);
-    const uint32_t value = Random(1000);
-    switch (Random(4)) {
-      case 0:
-        for (uint32_t& number : expected_[to]) number = value;
-        return Add(FillNode(buffers[to], value), {}, to);
-      case 1:
-        expected_[to] = expected_[from];
-        return Add(CopyNode(buffers[to], buffers[from]), {from}, to);
-      case 2:
-        for (uint32_t& number : expected_[to]) number += value;
-        return Add(KernelNode(kConfig, add, buffers[to], value), {}, to);
-      default:
-        for (size_t i = 0; i < kCount; ++i) {
-          expected_[to][i] = expected_[to][i] * value + expected_[from][i];
-        }
-        return Add(KernelNode(kConfig, mix, buffers[to], buffers[from], value),
-                   {from}, to);
+  void SetUp() override {
+    GraphTest::SetUp();
+    for (int i = 0; i < kArrays; ++i) {
+      ASSERT_OK_AND_ASSIGN(Buffer array, session().device(0).Allocate(kBytes));
+      arrays_.push_back(std::move(array));
     }
   }
 
-  const GraphDefinition& definition() const { return definition_; }
-  const std::vector<uint32_t>& expected(size_t buffer) const {
-    return expected_[buffer];
+  NodeParams NodeOf(const RandomOperation& o) const {
+    const Buffer& to = arrays_[o.to];
+    const Buffer& from = arrays_[o.from];
+    switch (o.kind) {
+      case RandomOperation::Kind::kFill:
+        return FillNode(to, uint32_t{o.value});
+      case RandomOperation::Kind::kCopy:
+        return CopyNode(to, from);
+      default:
+        return KernelNode(kConfig, *mix_, to, from, uint32_t{o.value});
+    }
   }
 
- private:
-  struct Uses {
-    std::optional<GraphNode> writer;
-    std::vector<GraphNode> readers;  // since
-  };
-
-  uint32_t Random(size_t below) {
-    state_ = state_ * 1664525u + 1013904223u;
-    return static_cast<uint32_t>((state_ >> 8) % below);
+  absl::StatusOr<GraphDefinition> Define(const RandomProgram& program) const {
+    GraphDefinition definition;
+    std::vector<GraphNode> nodes;
+    for (size_t i = 0; i < program.operations().size(); ++i) {
+      std::vector<GraphNode> after;
+      for (const size_t earlier : program.DependenciesOf(i)) {
+        after.push_back(nodes[earlier]);
+      }
+      HOLDFAST_ASSIGN_OR_RETURN(
+          nodes.emplace_back(),
+          definition.Add(NodeOf(program.operations()[i]), after));
+    }
+    return definition;
   }
-  size_t Other(size_t buffer) {
-    const size_t other = Random(uses_.size() - 1);
-    return other < buffer ? other : other + 1;
-  }
 
-  absl::Status Add(const NodeParams& params, const std::vector<size_t>& reads,
-                   size_t write) {
-    std::vector<GraphNode> after = uses_[write].readers;
-    const auto add = [&after](const std::optional<GraphNode>& node) {
-      if (!node || std::find(after.begin(), after.end(), *node) != after.end())
-        return;
-      after.push_back(*node);
-    };
-    add(uses_[write].writer);
-    for (const size_t read : reads) add(uses_[read].writer);
-    HOLDFAST_ASSIGN_OR_RETURN(const GraphNode node,
-                              definition_.Add(params, after));
-    for (const size_t read : reads) uses_[read].readers.push_back(node);
-    uses_[write] = {node, {}};
+  // An error is a failure to agree, too.
+  absl::Status Check(const RandomProgram& program) const {
+    constexpr int kRuns = 3;
+    for (const Buffer& array : arrays_) {
+      HOLDFAST_RETURN_IF_ERROR(array.Fill(uint32_t{0}, *stream_));
+    }
+    HOLDFAST_ASSIGN_OR_RETURN(const GraphDefinition definition,
+                              Define(program));
+    HOLDFAST_ASSIGN_OR_RETURN(const GraphExec exec, Instantiate(definition));
+    for (int i = 0; i < kRuns; ++i) {
+      HOLDFAST_RETURN_IF_ERROR(exec.Launch(*stream_));
+    }
+    const std::vector<unsigned> expected = program.ResultOf(kRuns);
+    for (int i = 0; i < kArrays; ++i) {
+      HOLDFAST_ASSIGN_OR_RETURN(const auto found, Read(arrays_[i]));
+      if (found == std::vector<uint32_t>(kCount, expected[i])) continue;
+      return absl::DataLossError(absl::StrCat("array ", i, " is wrong"));
+    }
     return absl::OkStatus();
   }
 
-  uint32_t state_;
-  GraphDefinition definition_;
-  std::vector<std::vector<uint32_t>> expected_;
-  std::vector<Uses> uses_;
+  std::vector<Buffer> arrays_;
 };
 
-TEST_F(GraphTest, RandomGraphsDoWhatOneProcessorDoes) {
-  std::vector<Buffer> buffers;
-  for (int i = 0; i < 6; ++i) {
-    ASSERT_OK_AND_ASSIGN(Buffer buffer, session().device(0).Allocate(kBytes));
-    buffers.push_back(std::move(buffer));
-  }
-  for (uint32_t seed = 1; seed <= 20; ++seed) {
-    RandomGraph random(seed, buffers.size());
-    for (uint32_t node = 0; node < 4 * seed; ++node) {
-      ASSERT_OK(random.AddNode(buffers, *add_, *mix_));
-    }
-    for (const Buffer& buffer : buffers) {
-      ASSERT_OK(buffer.Fill(uint32_t{0}, *stream_));
-    }
-    ASSERT_OK_AND_ASSIGN(const GraphExec exec,
-                         Instantiate(random.definition()));
-    ASSERT_OK(exec.Launch(*stream_));
-    for (size_t i = 0; i < buffers.size(); ++i) {
-      ASSERT_OK_AND_ASSIGN(const auto found, Read(buffers[i]));
-      ASSERT_EQ(found, random.expected(i)) << "seed " << seed << ", " << i;
-    }
-  }
+TEST_F(RandomGraphTest, GraphsDoWhatTheSameWorkInARowDoes) {
+  absl::Status last;  // of the program that fails
+  EXPECT_EQ(FindFailure(50, kArrays,
+                        [&](const RandomProgram& program) {
+                          const absl::Status status = Check(program);
+                          if (!status.ok()) last = status;
+                          return status.ok();
+                        }),
+            "")
+      << last;
 }
 
 }  // namespace

@@ -32,5 +32,15 @@ TEST(LogLimiterTest, ManyNamesHaveABoundInSum) {
   EXPECT_EQ(admitted, 10);
 }
 
+TEST(LogLimiterTest, CountsBytesIfTheyAreItsUnit) {
+  LogLimiter limiter({.burst = 100, .per_second = 10},
+                     {.burst = 150, .per_second = 10});
+  EXPECT_EQ(limiter.Admit("a", kStart, 60), 0u);
+  EXPECT_FALSE(limiter.Admit("a", kStart, 60).has_value());
+  EXPECT_EQ(limiter.Admit("a", kStart, 40), 1u);
+  EXPECT_FALSE(limiter.Admit("b", kStart, 60).has_value());  // 150 in sum
+  EXPECT_EQ(limiter.Admit("b", kStart + absl::Seconds(1), 60), 1u);
+}
+
 }  // namespace
 }  // namespace holdfast

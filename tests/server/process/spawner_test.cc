@@ -11,7 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "holdfast/internal/executor.pb.h"
+#include "server/process/output_relay.h"
 
 namespace holdfast {
 namespace {
@@ -93,6 +96,27 @@ TEST_F(SpawnerTest, ChannelClosesWhenTheChildEnds) {
   internal::FromExecutor message;
   EXPECT_EQ(child->channel().Receive(&message).status().code(),
             absl::StatusCode::kUnavailable);
+}
+
+// Both streams of a child go by the spawner, which bounds them: a child that
+// its client has taken over must not fill the daemon's log.
+TEST_F(SpawnerTest, OutputWithoutEndIsCut) {
+  testing::internal::CaptureStderr();
+  const absl::Time start = absl::Now();
+  {
+    const auto spawner = Spawner::Create({.executable = "/bin/sh"}).value();
+    const auto child = spawner->Spawn(
+        {"-c",
+         "echo first >&2; echo second; "
+         "yes 'a line that is written again' | head -c 1048576; exit 9"});
+    EXPECT_EQ(child.value()->Wait().code, 9);
+  }
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(text.rfind("first\nsecond\n", 0), 0u) << text.substr(0, 100);
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  EXPECT_LE(static_cast<double>(text.size()),
+            OutputRelay::kPerChild.burst +
+                seconds * OutputRelay::kPerChild.per_second + (64 << 10));
 }
 
 TEST_F(SpawnerTest, ManyChildrenAreToldApart) {

@@ -206,6 +206,8 @@ TEST_F(DescriptorStoreTest, MovesEverythingUnderItsNamesToAnotherManager) {
   EXPECT_EQ(Told(), (Lines{"FDSTORE=1\nFDPOLL=0\nFDNAME=hf.chunk.1",
                            "FDSTORE=1\nFDPOLL=0\nFDNAME=hf.chunk.2",
                            "FDSTORE=1\nFDPOLL=0\nFDNAME=hf.session.1~1"}));
+  late = DescriptorStore::Kept();  // The manager is full.
+  EXPECT_EQ(Told(), Lines{"FDSTOREREMOVE=1\nFDNAME=hf.chunk.2"});
   record = store.Keep({"session", {1}}, memory_.get());
   EXPECT_EQ(Told(), (Lines{"FDSTORE=1\nFDPOLL=0\nFDNAME=hf.session.1~2",
                            "FDSTOREREMOVE=1\nFDNAME=hf.session.1~1"}));

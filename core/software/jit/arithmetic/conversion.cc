@@ -17,6 +17,8 @@ namespace {
 using Rounding = Conversion::Rounding;
 namespace Intrinsic = llvm::Intrinsic;
 
+// The rounding that a word asks for: .rn, .rz, ... of a float, .rni, .rzi, ...
+// to a whole number.
 Rounding RoundingOf(const ptx::Modifiers& words) {
   using M = Modifier;
   if (words.Has(M::kRz) || words.Has(M::kRzi)) return Rounding::kZero;

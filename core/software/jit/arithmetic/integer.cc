@@ -63,6 +63,8 @@ llvm::Value* QuotientUnlessLess(Builder& ir, llvm::Value* a, llvm::Value* b) {
   return result;
 }
 
+// Scalars, 64-bit numbers and constant divisors are LLVM's: it multiplies by
+// the inverse of a constant.
 llvm::Value* Quotient(Builder& ir, bool is_signed, llvm::Value* a,
                       llvm::Value* b) {
   if (!a->getType()->isVectorTy() || a->getType()->getScalarSizeInBits() > 32 ||

@@ -59,6 +59,7 @@ llvm::Function* EmitRoutine(Builder& ir, const std::string& name,
 
 }  // namespace
 
+// Operations that become dozens of vector instructions.
 bool IsRoutine(const Instruction& instruction) {
   if (instruction.type() != ptx::Type::kF32) return false;
   switch (instruction.opcode()) {

@@ -66,6 +66,7 @@ std::optional<Operation> OperationOf(const Instruction& instruction) {
 
 }  // namespace
 
+// The width of a part is the last letter of the opcode.
 llvm::Value* ComputeVideoParts(Builder& ir, const Instruction& instruction,
                                Values in) {
   const std::optional<Operation> operation = OperationOf(instruction);
