@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "holdfast/v1/admin.grpc.pb.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
+#include "server/process/child_process.h"
 #include "server/rpc/endpoint.h"
 
 namespace holdfast::testing {
