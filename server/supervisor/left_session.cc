@@ -98,10 +98,7 @@ void Session::Unpark(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
     held_ = false;
-    if (!parked_) {
-      if (open_keepers_ == 0 && detached_) KeepDetached();
-      return;
-    }
+    if (!parked_) return;
     executor = executor_;
   }
   const absl::Status resumed = executor->Resume(deadline);
@@ -112,7 +109,6 @@ void Session::Unpark(absl::Time deadline) {
   }
   absl::MutexLock lock(&mutex_);
   parked_ = false;
-  if (open_keepers_ == 0 && detached_) KeepDetached();
   if (state_ != State::STATE_SUSPENDED) return;
   state_ = detached_ ? State::STATE_DETACHED : State::STATE_ACTIVE;
 }
@@ -127,6 +123,10 @@ bool Session::AwaitUnparked(absl::Time deadline) {
 }
 
 void Session::TellRestart() {
+  {
+    absl::MutexLock lock(&mutex_);
+    left_ = true;
+  }
   absl::MutexLock lock(&keepers_mutex_);
   for (const auto& [number, keeper] : keepers_) {
     if (keeper.on_restart) keeper.on_restart();

@@ -301,9 +301,7 @@ bool Session::Detach() {
 
 // A daemon that makes way ends its clients' streams: that is no leaving.
 void Session::KeepDetached() {
-  if (options_.keep_detached == nullptr || parked_ || held_ || kept_.empty()) {
-    return;
-  }
+  if (options_.keep_detached == nullptr || left_ || kept_.empty()) return;
   kept_detached_ = options_.keep_detached();
 }
 
@@ -321,6 +319,7 @@ void Session::OnExecutorEnd(const absl::Status& reason) {
     absl::MutexLock lock(&mutex_);
     if (state_ == State::STATE_CLOSING) return;
     if (state_ == State::STATE_SUSPENDED) return;  // Its end was asked for.
+    if (left_) return;  // The next daemon recovers it.
     holdings_ = executor_->TakeHoldings();
     lost = NoteFault(reason);
     report = last_fault_;

@@ -216,6 +216,8 @@ class Session {
   // does when Unpark is called.
   absl::Status Park(absl::Time deadline);
   void Unpark(absl::Time deadline);
+  // The daemon is about to be replaced, and nothing takes that back: the next
+  // one has the session as it is now.
   void TellRestart();
 
   // When to close it, if nothing else happens.
@@ -319,6 +321,8 @@ class Session {
   bool recovering_ ABSL_GUARDED_BY(mutex_) = false;  // a thread is at it
   bool suspending_ ABSL_GUARDED_BY(mutex_) = false;  // likewise
   bool parked_ ABSL_GUARDED_BY(mutex_) = false;
+  // It is the next daemon's, by TellRestart.
+  bool left_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread recovery_thread_ ABSL_GUARDED_BY(mutex_);
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
   std::string closed_because_ ABSL_GUARDED_BY(mutex_);  // once it is closing

@@ -459,6 +459,20 @@ TEST_F(SessionRegistryTest, ASessionIsTakenUpByOneClientAtATime) {
   EXPECT_TRUE(session.TakeUp().ok());
 }
 
+// Executors end with the daemon that makes way, before the next one begins.
+TEST_F(SessionRegistryTest, AnExecutorThatEndsWithItsDaemonIsNoFault) {
+  const auto opened = Open();
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  std::vector<std::string> told;
+  const int64_t keeper = opened->session->AddKeeper(
+      [&told](const std::string& reason) { told.push_back(reason); });
+  opened->session->TellRestart();
+  executor_->on_end(absl::UnavailableError("ended with the spawner"));
+  EXPECT_FALSE(opened->session->lost());
+  EXPECT_TRUE(told.empty());
+  opened->session->RemoveKeeper(keeper);
+}
+
 // Sessions that a daemon before has left.
 class LeftSessionTest : public SessionRegistryTest {
  protected:
@@ -541,6 +555,11 @@ TEST_F(LeftSessionTest, ThatItHasNoClientIsKept) {
   EXPECT_FALSE(is_kept());
   session.RemoveKeeper(next);
   EXPECT_TRUE(session.TakeUp().ok());
+  EXPECT_FALSE(is_kept());
+  // Its client's stream ends since the daemon makes way.
+  const int64_t last = session.AddKeeper([](const std::string&) {});
+  session.TellRestart();
+  session.RemoveKeeper(last);
   EXPECT_FALSE(is_kept());
   registry_ = nullptr;  // Before the store.
 }
