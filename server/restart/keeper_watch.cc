@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <deque>
 #include <utility>
@@ -90,11 +91,10 @@ void KeeperWatch::Stop() {
 void KeeperWatch::PassOn() {
   Stop();
   setenv("NOTIFY_SOCKET", ServiceManagerAddress().c_str(), /*overwrite=*/1);
-  if (keeper_.valid()) PassKeeperOn(keeper_.get());
+  PassKeeperOn(keeper_.get());
 }
 
 bool KeeperWatch::AwaitEnd() {
-  if (!keeper_.valid()) return true;
   while (true) {
     pollfd events[] = {{.fd = stop_.get(), .events = POLLIN, .revents = 0},
                        {.fd = keeper_.get(), .events = POLLIN, .revents = 0}};
@@ -114,11 +114,8 @@ void KeeperWatch::Run() {
   while (AwaitEnd()) {
     siginfo_t info = {};
     // It was this daemon's child unless it has started this daemon.
-    if (keeper_.valid()) {
-      waitid(P_PIDFD, static_cast<id_t>(keeper_.get()), &info,
-             WEXITED | WNOHANG);
-      LogWarning("the keeper has died; another one is started");
-    }
+    waitid(P_PIDFD, static_cast<id_t>(keeper_.get()), &info, WEXITED | WNOHANG);
+    LogWarning("the keeper has died; another one is started");
     if (starts.size() == kMaxStarts) {
       if (absl::Now() - starts.front() < kStartTime) {
         LogError(kMaxStarts, " keepers have failed within ",
@@ -136,22 +133,28 @@ void KeeperWatch::Run() {
     }
     LogWarning("no keeper: ", kept.status().message());
     // One that has only a part would start the next daemon with that.
-    if (keeper_.valid()) {
-      syscall(SYS_pidfd_send_signal, keeper_.get(), SIGKILL, nullptr, 0);
-    }
+    syscall(SYS_pidfd_send_signal, keeper_.get(), SIGKILL, nullptr, 0);
     if (!Sleep(kPause)) return;
   }
 }
 
 absl::Status KeeperWatch::StartKeeper() {
-  keeper_.Reset();
   AdoptedDaemon self;
   self.pid = getpid();
   self.process = OpenProcess(self.pid);
-  if (!self.process.valid()) return absl::UnavailableError("no pidfd");
+  if (!self.process.valid()) {
+    return absl::ErrnoToStatus(errno, "pidfd_open of the daemon");
+  }
   HOLDFAST_ASSIGN_OR_RETURN(self.socket, KeeperSocket::Create());
   HOLDFAST_ASSIGN_OR_RETURN(const pid_t pid, Spawn(arguments_, self));
-  keeper_ = OpenProcess(pid);
+  UniqueFd keeper = OpenProcess(pid);
+  if (!keeper.valid()) {
+    const int error = errno;
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    return absl::ErrnoToStatus(error, "pidfd_open of the keeper");
+  }
+  keeper_ = std::move(keeper);
   SetServiceManager(self.socket.address);
   return absl::OkStatus();
 }

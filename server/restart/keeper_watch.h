@@ -40,11 +40,12 @@ class KeeperWatch {
   bool AwaitEnd();
   // Returns false if the watch is to stop within the time.
   bool Sleep(absl::Duration time);
-  // Executes a keeper, to which the store's messages go from then on.
+  // Executes a keeper, to which messages go from then on. If that fails, the
+  // last keeper stays the one that is watched.
   absl::Status StartKeeper();
   void Stop();
 
-  UniqueFd keeper_;  // empty: none could be started
+  UniqueFd keeper_;  // of the last one, which may have ended
   const std::vector<std::string> arguments_;
   DescriptorStore& store_;
   const UniqueFd stop_;  // an eventfd

@@ -1093,7 +1093,7 @@ TEST(KeeperTest, ADaemonWhoseKeeperIsKilledStartsAnotherWhichKeepsAll) {
   const std::vector<int> weights(kCount, 42);
   Write(first.address(), weights);
   Client client({.address = first.address()});
-  Reader reader(first.address());
+  auto reader = std::make_unique<Reader>(first.address());
   kept.KillKeeper();
   kept.KillKeeper();
   // Without a fault.
@@ -1104,9 +1104,11 @@ TEST(KeeperTest, ADaemonWhoseKeeperIsKilledStartsAnotherWhichKeepsAll) {
     ASSERT_NO_FATAL_FAILURE(kept.KillDaemon());
     ExpectOneFault(client);
     Reader(first.address()).ExpectWeights(weights);
-    reader.Synchronize();
-    reader.ExpectWeights(weights);
+    reader->Synchronize();
+    reader->ExpectWeights(weights);
   }
+  // A daemon that stops waits for its sessions.
+  reader = nullptr;
   EXPECT_EQ(client.session().Close(), absl::OkStatus());
   kept.Stop();
 }

@@ -177,7 +177,8 @@ absl::StatusOr<uint32_t> CaptureRegistry::AddNode(uint64_t stream,
   const std::shared_ptr<Capture> capture = Find(stream);
   if (capture == nullptr) return NotCapturing();
   if (!capture->broken.ok()) return capture->broken;
-  MakeConditionsUnique(capture->definition, node);
+  ConditionIds used = DeclaredConditions(capture->definition);
+  MakeConditionsUnique(used, node);
   const uint32_t id = capture->Add(stream, device, std::move(node));
   capture->frontiers[stream] = {id};
   return id;

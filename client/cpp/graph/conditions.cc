@@ -4,21 +4,10 @@
 #include <atomic>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "client/cpp/graph/definition_walk.h"
 
 namespace holdfast {
 namespace {
-
-using Ids = absl::flat_hash_set<uint32_t>;
-
-Ids DeclaredIn(const v1::GraphDefinition& tree) {
-  Ids ids;
-  ForEachDefinition(tree, [&ids](const v1::GraphDefinition& level) {
-    for (const auto& condition : level.conditions()) ids.insert(condition.id());
-  });
-  return ids;
-}
 
 void Rename(const absl::flat_hash_map<uint32_t, uint32_t>& names,
             v1::GraphDefinition& level) {
@@ -42,18 +31,9 @@ void Rename(const absl::flat_hash_map<uint32_t, uint32_t>& names,
   }
 }
 
-}  // namespace
-
-uint32_t NewConditionId() {
-  static std::atomic<uint32_t> next = 1;
-  return next.fetch_add(1, std::memory_order_relaxed);
-}
-
-namespace {
-
 // Adds the ids of `inner`, as they are afterwards, to `used`.
-void MakeUnique(Ids& used, v1::GraphDefinition& inner) {
-  const Ids declared = DeclaredIn(inner);
+void MakeUnique(ConditionIds& used, v1::GraphDefinition& inner) {
+  const ConditionIds declared = DeclaredConditions(inner);
   absl::flat_hash_map<uint32_t, uint32_t> names;
   for (const uint32_t id : declared) {
     uint32_t name = id;
@@ -70,20 +50,25 @@ void MakeUnique(Ids& used, v1::GraphDefinition& inner) {
 
 }  // namespace
 
-void MakeConditionsUnique(const v1::GraphDefinition& outer,
-                          v1::GraphNode& node) {
-  if (!node.has_child() && !node.has_conditional()) return;
-  Ids used = DeclaredIn(outer);
+uint32_t NewConditionId() {
+  static std::atomic<uint32_t> next = 1;
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+ConditionIds DeclaredConditions(const v1::GraphDefinition& definition) {
+  ConditionIds ids;
+  ForEachDefinition(definition, [&ids](const v1::GraphDefinition& level) {
+    for (const auto& condition : level.conditions()) ids.insert(condition.id());
+  });
+  return ids;
+}
+
+void MakeConditionsUnique(ConditionIds& used, v1::GraphNode& node) {
   if (node.has_child()) return MakeUnique(used, *node.mutable_child());
+  if (!node.has_conditional()) return;
   for (auto& branch : *node.mutable_conditional()->mutable_branches()) {
     MakeUnique(used, branch);
   }
-}
-
-void MakeConditionUnique(const v1::GraphDefinition& outer,
-                         v1::GraphCondition& condition) {
-  const Ids used = DeclaredIn(outer);
-  while (used.contains(condition.id())) condition.set_id(NewConditionId());
 }
 
 }  // namespace holdfast

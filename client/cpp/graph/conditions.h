@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "absl/container/flat_hash_set.h"
 #include "holdfast/v1/graph_commands.pb.h"
 
 namespace holdfast {
@@ -13,14 +14,16 @@ namespace holdfast {
 // declares its condition.
 uint32_t NewConditionId();
 
+using ConditionIds = absl::flat_hash_set<uint32_t>;
+
+// Returns the conditions that a definition and those in it declare.
+ConditionIds DeclaredConditions(const v1::GraphDefinition& definition);
+
 // Gives new ids to the conditions that the child graph or the branches of
-// `node` declare, where `outer` or another branch declares the same: the node
-// is about to become a part of `outer`, perhaps once more.
-void MakeConditionsUnique(const v1::GraphDefinition& outer,
-                          v1::GraphNode& node);
-// The same for a new condition of `outer`.
-void MakeConditionUnique(const v1::GraphDefinition& outer,
-                         v1::GraphCondition& condition);
+// `node` declare, where `used` or another branch has the same: the node is
+// about to become a part of a definition that has `used`, perhaps once more.
+// Adds those of `node` to `used`.
+void MakeConditionsUnique(ConditionIds& used, v1::GraphNode& node);
 
 }  // namespace holdfast
 

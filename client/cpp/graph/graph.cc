@@ -29,7 +29,7 @@ absl::StatusOr<Graph> Graph::Create(const Session& session,
               using Fields = v1::fields::CreateGraph;
               writer.Write(Fields::kGraph, handle);
               writer.Message(Fields::kDefinition,
-                             [&] { writer.Fields(definition.proto()); });
+                             [&] { definition.Encode(writer); });
             });
           },
           WriteDestroy));

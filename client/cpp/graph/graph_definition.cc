@@ -5,26 +5,40 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/graph/conditions.h"
 #include "client/cpp/graph/definition_check.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
 
+v1::GraphNode GraphDefinition::Node::ToMessage() const {
+  v1::GraphNode node = params.proto();
+  node.set_id(id);
+  node.mutable_after()->Assign(after.begin(), after.end());
+  return node;
+}
+
 absl::StatusOr<GraphDefinition> GraphDefinition::FromProto(
     v1::GraphDefinition message) {
   HOLDFAST_RETURN_IF_ERROR(CheckDefinition(message));
   GraphDefinition definition;
-  for (int i = 0; i < message.nodes_size(); ++i) {
-    const uint32_t id = message.nodes(i).id();
-    definition.index_[id] = i;
-    definition.next_id_ = std::max(definition.next_id_, id + 1);
+  definition.nodes_.reserve(static_cast<size_t>(message.nodes_size()));
+  for (const v1::GraphNode& node : message.nodes()) {
+    definition.index_[node.id()] = definition.nodes_.size();
+    definition.next_id_ = std::max(definition.next_id_, node.id() + 1);
+    definition.nodes_.push_back({node.id(),
+                                 {node.after().begin(), node.after().end()},
+                                 NodeParams(node),
+                                 nullptr});
   }
-  definition.message_ = std::move(message);
+  definition.conditions_.assign(message.conditions().begin(),
+                                message.conditions().end());
+  definition.used_conditions_ = DeclaredConditions(message);
+  definition.message_ =
+      std::make_shared<const v1::GraphDefinition>(std::move(message));
   return definition;
 }
 
-absl::StatusOr<int> GraphDefinition::IndexOf(GraphNode node) const {
+absl::StatusOr<size_t> GraphDefinition::IndexOf(GraphNode node) const {
   const auto found = index_.find(node.id);
   if (found != index_.end()) return found->second;
   return absl::NotFoundError(
@@ -33,29 +47,60 @@ absl::StatusOr<int> GraphDefinition::IndexOf(GraphNode node) const {
 
 absl::StatusOr<const v1::GraphNode*> GraphDefinition::Find(
     GraphNode node) const {
-  HOLDFAST_ASSIGN_OR_RETURN(const int index, IndexOf(node));
-  return &message_.nodes(index);
+  HOLDFAST_ASSIGN_OR_RETURN(const size_t index, IndexOf(node));
+  const Node& found = nodes_[index];
+  if (found.message == nullptr) {
+    found.message = std::make_shared<const v1::GraphNode>(found.ToMessage());
+  }
+  return found.message.get();
 }
 
 std::vector<GraphNode> GraphDefinition::nodes() const {
   std::vector<GraphNode> nodes;
   nodes.reserve(size());
-  for (const v1::GraphNode& node : message_.nodes()) {
-    nodes.push_back({node.id()});
-  }
+  for (const Node& node : nodes_) nodes.push_back({node.id});
   return nodes;
 }
 
-absl::StatusOr<v1::GraphNode> GraphDefinition::Adapt(NodeParams params) const {
+const v1::GraphDefinition& GraphDefinition::proto() const {
+  if (message_ == nullptr) {
+    auto message = std::make_shared<v1::GraphDefinition>();
+    for (const Node& node : nodes_) *message->add_nodes() = node.ToMessage();
+    message->mutable_conditions()->Assign(conditions_.begin(),
+                                          conditions_.end());
+    message_ = std::move(message);
+  }
+  return *message_;
+}
+
+void GraphDefinition::Encode(WireWriter& writer) const {
+  using Fields = v1::fields::GraphDefinition;
+  for (const Node& node : nodes_) {
+    writer.Message(Fields::kNodes, [&] {
+      writer.Write(v1::fields::GraphNode::kId, node.id);
+      for (const uint32_t id : node.after) {
+        writer.Write(v1::fields::GraphNode::kAfter, id);
+      }
+      writer.Append(node.params.fields());
+    });
+  }
+  for (const v1::GraphCondition& condition : conditions_) {
+    writer.Message(Fields::kConditions, [&] { writer.Fields(condition); });
+  }
+}
+
+absl::StatusOr<NodeParams> GraphDefinition::Adapt(NodeParams params) {
   HOLDFAST_RETURN_IF_ERROR(params.status());
-  v1::GraphNode node = std::move(params).proto();
-  MakeConditionsUnique(message_, node);
-  return node;
+  if (!params.holds_graphs()) return params;
+  v1::GraphNode node = params.proto();
+  MakeConditionsUnique(used_conditions_, node);
+  return NodeParams(std::move(node));
 }
 
 absl::StatusOr<GraphNode> GraphDefinition::Add(
     NodeParams params, const std::vector<GraphNode>& after) {
-  HOLDFAST_ASSIGN_OR_RETURN(v1::GraphNode node, Adapt(std::move(params)));
+  HOLDFAST_RETURN_IF_ERROR(params.status());
+  absl::InlinedVector<uint32_t, 2> ids;
   for (size_t i = 0; i < after.size(); ++i) {
     HOLDFAST_RETURN_IF_ERROR(IndexOf(after[i]).status());
     if (std::find(after.begin(), after.begin() + i, after[i]) !=
@@ -63,46 +108,49 @@ absl::StatusOr<GraphNode> GraphDefinition::Add(
       return absl::InvalidArgumentError(
           absl::StrCat("depends on node ", after[i].id, " twice"));
     }
-    node.add_after(after[i].id);
+    ids.push_back(after[i].id);
   }
+  HOLDFAST_ASSIGN_OR_RETURN(NodeParams adapted, Adapt(std::move(params)));
   while (next_id_ == 0 || index_.contains(next_id_)) ++next_id_;
-  node.set_id(next_id_);
-  index_[next_id_] = message_.nodes_size();
-  *message_.add_nodes() = std::move(node);
+  index_[next_id_] = nodes_.size();
+  nodes_.push_back({next_id_, std::move(ids), std::move(adapted), nullptr});
+  message_ = nullptr;
   return GraphNode{next_id_++};
 }
 
 GraphCondition GraphDefinition::CreateCondition(
     std::optional<uint32_t> default_value) {
-  v1::GraphCondition condition;
-  condition.set_id(NewConditionId());
+  v1::GraphCondition& condition = conditions_.emplace_back();
   // A definition that was read from somewhere may have used the id.
-  MakeConditionUnique(message_, condition);
+  do {
+    condition.set_id(NewConditionId());
+  } while (!used_conditions_.insert(condition.id()).second);
   if (default_value.has_value()) condition.set_default_value(*default_value);
-  *message_.add_conditions() = condition;
+  message_ = nullptr;
   return {condition.id()};
 }
 
 absl::Status GraphDefinition::Set(GraphNode node, NodeParams params) {
-  HOLDFAST_ASSIGN_OR_RETURN(const int index, IndexOf(node));
-  HOLDFAST_ASSIGN_OR_RETURN(v1::GraphNode changed, Adapt(std::move(params)));
-  v1::GraphNode& there = *message_.mutable_nodes(index);
-  changed.set_id(node.id);
-  *changed.mutable_after() = there.after();
-  there = std::move(changed);
+  HOLDFAST_ASSIGN_OR_RETURN(const size_t index, IndexOf(node));
+  HOLDFAST_ASSIGN_OR_RETURN(nodes_[index].params, Adapt(std::move(params)));
+  nodes_[index].message = nullptr;
+  message_ = nullptr;
   return absl::OkStatus();
 }
 
 absl::Status GraphDefinition::Remove(GraphNode node) {
-  HOLDFAST_ASSIGN_OR_RETURN(const int index, IndexOf(node));
-  message_.mutable_nodes()->DeleteSubrange(index, 1);
+  HOLDFAST_ASSIGN_OR_RETURN(const size_t index, IndexOf(node));
+  nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(index));
   index_.erase(node.id);
-  for (int i = index; i < message_.nodes_size(); ++i) {
-    v1::GraphNode& later = *message_.mutable_nodes(i);
-    --index_[later.id()];
-    auto& after = *later.mutable_after();
-    after.erase(std::remove(after.begin(), after.end(), node.id), after.end());
+  for (size_t i = index; i < nodes_.size(); ++i) {
+    Node& later = nodes_[i];
+    --index_[later.id];
+    later.after.erase(
+        std::remove(later.after.begin(), later.after.end(), node.id),
+        later.after.end());
+    later.message = nullptr;
   }
+  message_ = nullptr;
   return absl::OkStatus();
 }
 

@@ -15,22 +15,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/graph/condition.h"
+#include "client/cpp/graph/conditions.h"
 #include "client/cpp/graph/graph_node.h"
 #include "client/cpp/graph/node_params.h"
+#include "client/cpp/submission/wire_writer.h"
 #include "holdfast/v1/graph_commands.pb.h"
 
 namespace holdfast {
 
 // Copying it copies the whole. It names kernels, buffers and events of a
 // session by their handles and does not keep them alive; Rebind (rebind.h)
-// makes one for another session of it. Not thread-safe.
+// makes one for another session of it. Not thread-safe: Find and proto() keep
+// the messages that they make.
 class GraphDefinition {
  public:
   GraphDefinition() = default;
@@ -54,20 +59,38 @@ class GraphDefinition {
 
   // In the order of the definition: each stands behind those that it is after.
   std::vector<GraphNode> nodes() const;
-  size_t size() const { return static_cast<size_t>(message_.nodes_size()); }
+  size_t size() const { return nodes_.size(); }
   // NOT_FOUND: no such node. The pointer is valid until the next change.
   absl::StatusOr<const v1::GraphNode*> Find(GraphNode node) const;
 
-  const v1::GraphDefinition& proto() const { return message_; }
+  // The whole as a message. Made when it is first asked for, and valid until
+  // the next change.
+  const v1::GraphDefinition& proto() const;
+  // Writes the fields of that message, without making it.
+  void Encode(WireWriter& writer) const;
 
  private:
-  // The node's message, with what it holds made fit for this definition.
-  absl::StatusOr<v1::GraphNode> Adapt(NodeParams params) const;
-  absl::StatusOr<int> IndexOf(GraphNode node) const;
+  struct Node {
+    uint32_t id = 0;
+    absl::InlinedVector<uint32_t, 2> after;
+    NodeParams params;
+    // Null: nobody has asked for it. Copies of the definition share it.
+    mutable std::shared_ptr<const v1::GraphNode> message;
 
-  v1::GraphDefinition message_;
-  absl::flat_hash_map<uint32_t, int> index_;  // by id
+    v1::GraphNode ToMessage() const;
+  };
+
+  // The parameters, with what they hold made fit for this definition.
+  absl::StatusOr<NodeParams> Adapt(NodeParams params);
+  absl::StatusOr<size_t> IndexOf(GraphNode node) const;
+
+  std::vector<Node> nodes_;
+  absl::flat_hash_map<uint32_t, size_t> index_;  // by id
+  std::vector<v1::GraphCondition> conditions_;
+  // Ids of conditions in nodes that were replaced or removed stay used.
+  ConditionIds used_conditions_;
   uint32_t next_id_ = 1;
+  mutable std::shared_ptr<const v1::GraphDefinition> message_;
 };
 
 }  // namespace holdfast

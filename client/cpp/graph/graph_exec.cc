@@ -70,7 +70,7 @@ absl::Status GraphExec::Update(const NodeUpdates& updates) const {
           using Fields = v1::fields::UpdateGraphExec;
           writer.Write(Fields::kGraphExec, handle());
           writer.Message(Fields::kNodes,
-                         [&] { writer.Fields(updates.proto()); });
+                         [&] { writer.Append(updates.fields()); });
         });
       })
       .status();

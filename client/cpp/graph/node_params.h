@@ -15,11 +15,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "client/cpp/box_copy.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/event.h"
@@ -29,27 +32,37 @@
 
 namespace holdfast {
 
-// A value. An error found by a function below is kept and reported by the call
-// that uses the parameters.
+// A value, kept as the bytes that are sent, so that a definition of many nodes
+// is sent without a message object for each. An error found by a function below
+// is kept and reported by the call that uses the parameters.
 class NodeParams {
  public:
-  explicit NodeParams(v1::GraphNode node) : node_(std::move(node)) {}
+  // Id and dependencies are left out.
+  explicit NodeParams(v1::GraphNode node);
   explicit NodeParams(absl::Status error) : status_(std::move(error)) {}
+  // `fields`: those of a GraphNode, as protobuf encodes them, without id,
+  // dependencies, child graph and branches.
+  static NodeParams FromFields(absl::string_view fields);
 
   const absl::Status& status() const { return status_; }
-  // Without id and dependencies.
-  const v1::GraphNode& proto() const& { return node_; }
-  v1::GraphNode proto() && { return std::move(node_); }
+  // The parameters as a message, without id and dependencies.
+  v1::GraphNode proto() const;
+  // The fields of that message, as they are sent.
+  absl::string_view fields() const { return fields_; }
+  // Returns true for nodes with a child graph or branches.
+  bool holds_graphs() const { return nested_ != nullptr; }
 
   // The device whose context runs the node; default: the session's first.
-  NodeParams On(uint32_t device) && {
-    node_.set_device(device);
-    return std::move(*this);
-  }
+  NodeParams On(uint32_t device) &&;
 
  private:
+  NodeParams() = default;
+
   absl::Status status_;
-  v1::GraphNode node_;
+  std::string fields_;
+  // The message of a node that holds graphs: conditions in it may get other
+  // ids. Otherwise null.
+  std::shared_ptr<const v1::GraphNode> nested_;
 };
 
 // A launch, as Launch has it.

@@ -2,12 +2,13 @@
 #ifndef HOLDFAST_CLIENT_CPP_GRAPH_NODE_UPDATES_H_
 #define HOLDFAST_CLIENT_CPP_GRAPH_NODE_UPDATES_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "client/cpp/graph/graph_node.h"
 #include "client/cpp/graph/node_params.h"
-#include "holdfast/v1/graph_commands.pb.h"
 
 namespace holdfast {
 
@@ -24,14 +25,12 @@ class NodeUpdates {
 
   // The first error in the parameters.
   const absl::Status& status() const { return status_; }
-  const v1::GraphNodeUpdates& proto() const { return message_; }
+  // The fields of GraphNodeUpdates, as they are sent.
+  absl::string_view fields() const { return fields_; }
 
  private:
-  v1::GraphNodeUpdate& Add(GraphNode node,
-                           const std::vector<GraphNode>& within);
-
   absl::Status status_;
-  v1::GraphNodeUpdates message_;
+  std::string fields_;
 };
 
 }  // namespace holdfast

@@ -169,10 +169,11 @@ absl::Status CommandService::ReadAttached(CommandStream& commands,
         const bool more,
         commands.Read(&batch->message(), session_.gate(), &pass));
     if (!more) break;
-    bytes += batch->bytes();
+    const size_t size = batch->bytes();
+    bytes += size;
     HOLDFAST_RETURN_IF_ERROR(session_.Submit(
-        std::shared_ptr<v1::CommandBatch>(batch, &batch->message()),
-        batch->bytes(), results));
+        std::shared_ptr<v1::CommandBatch>(batch, &batch->message()), size,
+        results));
     if (bytes < kAcknowledgedBytes && count % kAcknowledgedBatches != 0) {
       continue;
     }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "gtest/gtest.h"
 #include "server/restart/arguments.h"
 #include "server/restart/descriptor_list.h"
+#include "server/restart/descriptor_store.h"
 #include "server/restart/keeper.h"
 #include "server/restart/keeper_handover.h"
 #include "server/service_manager/notify.h"
@@ -34,6 +36,7 @@ constexpr char kDaemonRole[] = "--daemon-of-the-test";
 // Flags of daemons.
 constexpr char kDies[] = "--dies";
 constexpr char kEnds[] = "--ends";
+constexpr char kHasBrokenKeepers[] = "--has-broken-keepers";
 
 // More than the queue of a socket holds by default.
 constexpr uint64_t kMany = 300;
@@ -44,6 +47,16 @@ void ReplaceKeeper(pid_t keeper) {
   kill(keeper, SIGKILL);
   while (ServiceManagerAddress() == before) {
     absl::SleepFor(absl::Milliseconds(1));
+  }
+}
+
+// Reads the log of this process until it says that no keeper is started again.
+void AwaitSurrender(int log) {
+  std::string text;
+  char bytes[4096];
+  while (text.find("keepers have failed") == std::string::npos) {
+    const ssize_t got = read(log, bytes, sizeof bytes);
+    if (got > 0) text.append(bytes, static_cast<size_t>(got));
   }
 }
 
@@ -67,13 +80,31 @@ int RunFirst(const std::vector<std::string>& arguments, UniqueFd keeper) {
   return 0;
 }
 
-// argv: the program, kDaemonRole, a file, kDies or kEnds, then other flags.
+// Goes on until it has no keeper for good.
+int RunWithBrokenKeepers(const std::vector<std::string>& arguments,
+                         UniqueFd keeper) {
+  DescriptorStore store;
+  const UniqueFd memory = *CreateSealedMemfd("kept", "bytes");
+  const auto kept = store.Keep({"chunk", {7}}, memory.get());
+  store.Settle();
+  int log[2];
+  if (pipe(log) != 0 || dup2(log[1], STDERR_FILENO) < 0) return 4;
+  const KeeperWatch watch(std::move(keeper), arguments, store);
+  kill(getppid(), SIGKILL);
+  AwaitSurrender(log[0]);
+  return 0;
+}
+
+// argv: the program, kDaemonRole, a file, a flag, then other flags.
 // The next daemon writes down what it has got.
 int RunAsDaemon(const std::vector<std::string>& arguments) {
   UniqueFd keeper = TakeKeeper();
   if (!keeper.valid()) return 2;
   const auto taken = TakeListedDescriptors();
   if (!taken.ok()) return 3;
+  if (arguments[3] == kHasBrokenKeepers) {
+    return RunWithBrokenKeepers(arguments, std::move(keeper));
+  }
   if (taken->empty()) return RunFirst(arguments, std::move(keeper));
   size_t right = 0;
   for (const auto& [name, fd] : *taken) {
@@ -89,6 +120,7 @@ int RunRole(std::vector<std::string> arguments) {
   const auto flag =
       std::find(arguments.begin(), arguments.end(), "--keeper=true");
   if (flag == arguments.end()) return RunAsDaemon(arguments);
+  if (arguments[3] == kHasBrokenKeepers) return 1;
   SetFlag("--keeper", /*takes_value=*/false, "false", &arguments);
   return RunKeeper(arguments, /*ready_fd=*/-1);
 }
@@ -125,6 +157,12 @@ TEST(KeeperWatchTest, AKeeperEndsWithTheDaemonThatHasStartedIt) {
   const auto [in_order, written] = RunAll(kEnds);
   EXPECT_EQ(written, "");
   EXPECT_EQ(in_order, 2);  // The daemon and the second keeper.
+}
+
+TEST(KeeperWatchTest, ADaemonWhoseKeepersAllFailGoesOnWithout) {
+  const auto [in_order, written] = RunAll(kHasBrokenKeepers);
+  EXPECT_EQ(written, "");
+  EXPECT_EQ(in_order, 1);  // The daemon.
 }
 
 }  // namespace

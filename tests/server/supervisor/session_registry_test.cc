@@ -492,7 +492,7 @@ class LeftSessionTest : public SessionRegistryTest {
   MemoryLedger ledger_{1 << 20};
   DeviceMemory memory_;
   ExportRegistry exports_;
-  CollectionTable collections_;
+  collections::CollectionTable collections_;
   DescriptorStore kept_;
 };
 

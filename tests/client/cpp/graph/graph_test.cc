@@ -40,6 +40,47 @@ TEST_F(GraphTest, TheDefinitionIsSentAsItIs) {
   EXPECT_EQ(sent[3].destroy_graph().graph(), handle);
 }
 
+// What is sent is written apart from the messages that callers see.
+TEST_F(GraphTest, ADefinitionIsSentAsItWasChangedLast) {
+  EXPECT_EQ(definition_.proto().nodes_size(), 1);
+  const GraphDefinition before = definition_;
+  GraphDefinition child;
+  const GraphCondition more = child.CreateCondition(3);
+  ASSERT_OK(child.Add(WhileNode(more, before)));
+  ASSERT_OK_AND_ASSIGN(
+      const GraphNode launch,
+      definition_.Add(KernelNode(kOneBlock, *kernel_, *x_, 1.0f).On(2).On(0),
+                      {node_}));
+  ASSERT_OK_AND_ASSIGN(const GraphNode removed,
+                       definition_.Add(EmptyNode(), {node_, launch}));
+  ASSERT_OK(definition_.Add(ChildNode(child).On(1), {removed, launch}));
+  ASSERT_OK(definition_.Add(ChildNode(child), {launch}));
+  definition_.CreateCondition();
+  EXPECT_EQ(definition_.proto().nodes_size(), 5);
+  ASSERT_OK(definition_.Set(node_, FillNode(*y_, uint16_t{5})));
+  ASSERT_OK(definition_.Remove(removed));
+  ASSERT_OK_AND_ASSIGN(const Graph graph,
+                       Graph::Create(*session_, definition_));
+  ASSERT_OK_AND_ASSIGN(const Graph first, Graph::Create(*session_, before));
+  const auto sent = Sent();
+  ASSERT_EQ(sent.size(), 2u);
+  const v1::GraphDefinition& message = sent[0].create_graph().definition();
+  EXPECT_EQ(message.DebugString(), definition_.proto().DebugString());
+  ASSERT_EQ(message.nodes_size(), 4);
+  EXPECT_EQ(message.conditions_size(), 1);
+  EXPECT_EQ(message.nodes(0).fill().half_word(), 5u);
+  EXPECT_TRUE(message.nodes(1).has_device());
+  EXPECT_EQ(message.nodes(1).device(), 0u);
+  EXPECT_EQ(message.nodes(2).device(), 1u);
+  EXPECT_EQ(message.nodes(2).after_size(), 1);
+  EXPECT_NE(message.nodes(2).child().conditions(0).id(),
+            message.nodes(3).child().conditions(0).id());
+  EXPECT_EQ(message.nodes(3).child().conditions(0).default_value(), 3u);
+  EXPECT_EQ(sent[1].create_graph().definition().DebugString(),
+            before.proto().DebugString());
+  EXPECT_EQ(before.size(), 1u);
+}
+
 TEST_F(GraphTest, LaunchUploadAndUpdatesAreCommandsWithoutAnswer) {
   ASSERT_OK_AND_ASSIGN(const Graph graph,
                        Graph::Create(*session_, definition_));
