@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
@@ -615,12 +616,30 @@ class StormSession {
     while (status.ok()) status = stream_->Synchronize();
     const auto fault = FaultOf(status);
     if (!fault.has_value()) return status;
-    const size_t foreign =
-        std::erase_if(held_, [](const auto& held) { return held->foreign; });
-    if (fault->lost_count() != foreign) {
-      return absl::DataLossError(DescribeFault(*fault));
+    std::erase_if(held_, [](const auto& held) { return held->foreign; });
+    for (const v1::LostResource& lost : fault->lost()) {
+      if (Holds(lost.handle())) {
+        return absl::DataLossError(DescribeFault(*fault));
+      }
     }
     return CheckAll();
+  }
+
+  // A resource that this process was about to free may be lost: its executor
+  // had let go of it and died before it said so.
+  bool Holds(uint64_t handle) const {
+    const auto is_it = [&](const Buffer& buffer) {
+      return buffer.handle() == handle;
+    };
+    for (const auto& held : held_) {
+      for (const auto& [buffer, seed] : held->parts) {
+        if (is_it(buffer)) return true;
+      }
+      if (!held->collection.has_value()) continue;
+      const auto& buffers = held->collection->buffers();
+      if (std::any_of(buffers.begin(), buffers.end(), is_it)) return true;
+    }
+    return false;
   }
 
   const std::string address_;

@@ -290,7 +290,7 @@ def test_digests_are_those_of_the_bytes(address, device, name, tmp_path):
 
 
 def test_large_files_have_their_bytes_in_their_places(address, device, name, tmp_path):
-    """Several threads load, save and verify: arrays of several parts, of less than one, and many."""
+    """Several threads load, save and verify arrays of several parts, of one, and many."""
     random = np.random.default_rng(7)
     whole = random.integers(0, 2**64, (129 << 20) // 8 + 5, np.uint64)
     arrays = {"large": whole, "odd": whole.view(np.uint8)[3 : (17 << 20) + 4]}
