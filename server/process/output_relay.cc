@@ -17,7 +17,7 @@
 namespace holdfast {
 namespace {
 
-// What a line costs besides its bytes: a line that counts dropped ones may
+// A line costs this besides its bytes: one that counts dropped ones may
 // stand above it.
 constexpr size_t kNoticeBytes = 160;
 

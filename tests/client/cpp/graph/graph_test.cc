@@ -40,7 +40,7 @@ TEST_F(GraphTest, TheDefinitionIsSentAsItIs) {
   EXPECT_EQ(sent[3].destroy_graph().graph(), handle);
 }
 
-// What is sent is written apart from the messages that callers see.
+// Bytes to send are written apart from the messages that callers see.
 TEST_F(GraphTest, ADefinitionIsSentAsItWasChangedLast) {
   EXPECT_EQ(definition_.proto().nodes_size(), 1);
   const GraphDefinition before = definition_;
