@@ -180,20 +180,7 @@ AdminService::AdminService(supervisor::SessionRegistry& registry,
       started_(absl::Now()) {}
 
 template <typename Make>
-grpc::ServerUnaryReactor* AdminService::ActNow(
-    grpc::CallbackServerContext* context, const char* act,
-    const std::string& object, const Make& make) {
-  return AnswerNow(context, [&]() -> absl::Status {
-    HOLDFAST_RETURN_IF_ERROR(
-        callers_.OperatorOf(*context, act, object).status());
-    const absl::Status outcome = make();
-    callers_.RecordAct(*context, act, object, outcome);
-    return outcome;
-  });
-}
-
-template <typename Make>
-grpc::ServerUnaryReactor* AdminService::ActInThread(
+grpc::ServerUnaryReactor* AdminService::Act(
     grpc::CallbackServerContext* context, const char* act,
     const std::string& object, Make make) {
   const auto caller = callers_.OperatorOf(*context, act, object);
@@ -265,15 +252,15 @@ grpc::ServerUnaryReactor* AdminService::Drain(
 grpc::ServerUnaryReactor* AdminService::EndSession(
     grpc::CallbackServerContext* context, const v1::EndSessionRequest* request,
     v1::EndSessionResponse*) {
-  return ActInThread(context, "EndSession", request->session_id(),
-                     [this, request]() -> absl::Status {
-                       HOLDFAST_RETURN_IF_ERROR(CheckReason(request->reason()));
-                       HOLDFAST_ASSIGN_OR_RETURN(
-                           const auto session,
-                           registry_.FindById(request->session_id()));
-                       registry_.Close(*session, EndedBy(*request));
-                       return absl::OkStatus();
-                     });
+  return Act(context, "EndSession", request->session_id(),
+             [this, request]() -> absl::Status {
+               HOLDFAST_RETURN_IF_ERROR(CheckReason(request->reason()));
+               HOLDFAST_ASSIGN_OR_RETURN(
+                   const auto session,
+                   registry_.FindById(request->session_id()));
+               registry_.Close(*session, EndedBy(*request));
+               return absl::OkStatus();
+             });
 }
 
 grpc::ServerUnaryReactor* AdminService::GetCacheStatistics(
@@ -318,7 +305,7 @@ grpc::ServerUnaryReactor* AdminService::ListCacheEntries(
 grpc::ServerUnaryReactor* AdminService::ClearCache(
     grpc::CallbackServerContext* context, const v1::ClearCacheRequest*,
     v1::ClearCacheResponse* response) {
-  return ActInThread(context, "ClearCache", NoObject(), [this, response] {
+  return Act(context, "ClearCache", NoObject(), [this, response] {
     response->set_entries(cache_.Clear());
     response->set_disk_entries(disk_cache_.Clear());
     return absl::OkStatus();
@@ -330,7 +317,7 @@ grpc::ServerUnaryReactor* AdminService::SetQuota(
     v1::SetQuotaResponse*) {
   const std::string& subject =
       request->has_session_id() ? request->session_id() : request->tenant();
-  return ActNow(context, "SetQuota", subject, [&]() -> absl::Status {
+  return Act(context, "SetQuota", subject, [this, request]() -> absl::Status {
     if (!request->has_session_id()) {
       return tenants_.SetQuota(request->tenant(), request->quota());
     }
@@ -344,25 +331,25 @@ grpc::ServerUnaryReactor* AdminService::CreateTenant(
     grpc::CallbackServerContext* context,
     const v1::CreateTenantRequest* request,
     v1::CreateTenantResponse* response) {
-  return ActInThread(context, "CreateTenant", request->name(),
-                     [this, request, response]() -> absl::Status {
-                       HOLDFAST_ASSIGN_OR_RETURN(*response->mutable_token(),
-                                                 tenants_.Create(*request));
-                       return absl::OkStatus();
-                     });
+  return Act(context, "CreateTenant", request->name(),
+             [this, request, response]() -> absl::Status {
+               HOLDFAST_ASSIGN_OR_RETURN(*response->mutable_token(),
+                                         tenants_.Create(*request));
+               return absl::OkStatus();
+             });
 }
 
 grpc::ServerUnaryReactor* AdminService::EndTenant(
     grpc::CallbackServerContext* context, const v1::EndTenantRequest* request,
     v1::EndTenantResponse* response) {
-  return ActInThread(context, "EndTenant", request->name(),
-                     [this, request, response]() -> absl::Status {
-                       HOLDFAST_RETURN_IF_ERROR(CheckReason(request->reason()));
-                       HOLDFAST_ASSIGN_OR_RETURN(
-                           *response->mutable_final(),
-                           tenants_.End(request->name(), request->reason()));
-                       return absl::OkStatus();
-                     });
+  return Act(context, "EndTenant", request->name(),
+             [this, request, response]() -> absl::Status {
+               HOLDFAST_RETURN_IF_ERROR(CheckReason(request->reason()));
+               HOLDFAST_ASSIGN_OR_RETURN(
+                   *response->mutable_final(),
+                   tenants_.End(request->name(), request->reason()));
+               return absl::OkStatus();
+             });
 }
 
 grpc::ServerUnaryReactor* AdminService::ListTenants(
@@ -405,27 +392,27 @@ grpc::ServerUnaryReactor* AdminService::SuspendSession(
     grpc::CallbackServerContext* context,
     const v1::SuspendSessionRequest* request,
     v1::SuspendSessionResponse* response) {
-  return ActInThread(
-      context, "SuspendSession", request->session_id(),
-      [this, request, response]() -> absl::Status {
-        HOLDFAST_ASSIGN_OR_RETURN(const absl::Time deadline,
-                                  DeadlineOf(*request, kSuspendTimeout));
-        HOLDFAST_ASSIGN_OR_RETURN(const std::string path,
-                                  SuspensionPath(request->file()));
-        HOLDFAST_ASSIGN_OR_RETURN(const auto session,
-                                  registry_.FindById(request->session_id()));
-        HOLDFAST_ASSIGN_OR_RETURN(const uint64_t bytes,
-                                  session->Suspend(path, deadline));
-        response->set_bytes(bytes);
-        return absl::OkStatus();
-      });
+  return Act(context, "SuspendSession", request->session_id(),
+             [this, request, response]() -> absl::Status {
+               HOLDFAST_ASSIGN_OR_RETURN(const absl::Time deadline,
+                                         DeadlineOf(*request, kSuspendTimeout));
+               HOLDFAST_ASSIGN_OR_RETURN(const std::string path,
+                                         SuspensionPath(request->file()));
+               HOLDFAST_ASSIGN_OR_RETURN(
+                   const auto session,
+                   registry_.FindById(request->session_id()));
+               HOLDFAST_ASSIGN_OR_RETURN(const uint64_t bytes,
+                                         session->Suspend(path, deadline));
+               response->set_bytes(bytes);
+               return absl::OkStatus();
+             });
 }
 
 grpc::ServerUnaryReactor* AdminService::ResumeSession(
     grpc::CallbackServerContext* context,
     const v1::ResumeSessionRequest* request,
     v1::ResumeSessionResponse* response) {
-  return ActInThread(
+  return Act(
       context, "ResumeSession", request->session_id(),
       [this, context, request, response]() -> absl::Status {
         HOLDFAST_ASSIGN_OR_RETURN(const auto session,

@@ -89,17 +89,12 @@ class AdminService final : public v1::AdminService::CallbackService {
                                     v1::UpgradeResponse* response) override;
 
  private:
-  // Carries out an operator's act, or refuses it to others, and writes how it
-  // ended into the audit log. `object` belongs to the request. ActNow is for
-  // acts that do not wait.
+  // Carries out an operator's act, which may wait, or refuses it to others, and
+  // writes how it ended into the audit log. `object` belongs to the request.
   template <typename Make>
-  grpc::ServerUnaryReactor* ActNow(grpc::CallbackServerContext* context,
-                                   const char* act, const std::string& object,
-                                   const Make& make);
-  template <typename Make>
-  grpc::ServerUnaryReactor* ActInThread(grpc::CallbackServerContext* context,
-                                        const char* act,
-                                        const std::string& object, Make make);
+  grpc::ServerUnaryReactor* Act(grpc::CallbackServerContext* context,
+                                const char* act, const std::string& object,
+                                Make make);
 
   // Blocks while sessions are left; gives up with its caller.
   absl::Status AwaitDrained(const grpc::CallbackServerContext& context,

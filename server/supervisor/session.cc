@@ -431,6 +431,9 @@ bool Session::RecoverOnce() {
     if (!failure.ok()) executor()->Stop(absl::Now() + kStopTime);
   }
   if (!failure.ok()) return GiveUp(failure);
+  // Before its client may go on.
+  ApplyQuota();
+  if (!suspended) options_.recovery->NoteRecovered();
   v1::FaultReport report;
   {
     absl::MutexLock lock(&mutex_);
@@ -442,8 +445,6 @@ bool Session::RecoverOnce() {
     last_fault_.set_lost_count(recovered->serving.lost_count());
     report = last_fault_;
   }
-  ApplyQuota();
-  if (!suspended) options_.recovery->NoteRecovered();
   LogFor(client(), LogLevel::kInfo, "session ", id(),
          suspended ? " resumed in " : " recovered in ",
          absl::FormatDuration(absl::Now() - began), ", epoch ", epoch, ", ",
@@ -466,6 +467,9 @@ absl::Status Session::SetQuota(const v1::Quota& quota) {
     }
   }
   ApplyQuota();
+  // Allocations from now on are held to it: the executor has read of the quota
+  // when it answers the question behind it.
+  executor()->AskUsage(absl::Now() + kUsageTime);
   return absl::OkStatus();
 }
 

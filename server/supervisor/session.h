@@ -203,8 +203,8 @@ class Session {
   absl::Status ResumeSuspended(absl::Time deadline);
 
   // Restricts what it may hold, besides the limits that it was opened with;
-  // replaces an earlier quota. Nothing held is taken away. INVALID_ARGUMENT: as
-  // CheckSessionQuota.
+  // replaces an earlier quota. Nothing held is taken away. Waits, for 200 ms at
+  // most, until the executor knows it. INVALID_ARGUMENT: as CheckSessionQuota.
   absl::Status SetQuota(const v1::Quota& quota);
 
   // The counts of its executors' work.
