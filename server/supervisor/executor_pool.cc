@@ -223,12 +223,26 @@ ExecutorPool::Warm ExecutorPool::TakeDead() {
 }
 
 void ExecutorPool::StartOne(uint32_t device) {
-  auto executor = options_.start(device);
-  if (!executor.ok()) return SetFailed(executor.status());
-  const auto ready =
-      (*executor)->AwaitReady(absl::Now() + options_.start_limit);
-  if (!ready.ok()) return SetFailed(ready.status());
-  Add({*std::move(executor), device}, *ready);
+  absl::Status started = TryStart(device);
+  if (!started.ok() && !absl::IsDeadlineExceeded(started) && HasStarted()) {
+    LogWarning("an executor did not start: ", started.message());
+    started = TryStart(device);
+  }
+  if (!started.ok()) SetFailed(started);
+}
+
+absl::Status ExecutorPool::TryStart(uint32_t device) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto executor, options_.start(device));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const internal::Ready ready,
+      executor->AwaitReady(absl::Now() + options_.start_limit));
+  Add({std::move(executor), device}, ready);
+  return absl::OkStatus();
+}
+
+bool ExecutorPool::HasStarted() const {
+  absl::MutexLock lock(&mutex_);
+  return devices_ != nullptr;
 }
 
 void ExecutorPool::Add(Waiting executor, const internal::Ready& ready) {

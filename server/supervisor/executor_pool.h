@@ -103,7 +103,12 @@ class ExecutorPool {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes out those that wait for a demand that is gone.
   Warm TakeUnwanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Tries twice if one has started before: an executor that dies as it starts,
+  // killed by an operator or for want of memory, says little of the next, and
+  // sessions wait that would be lost.
   void StartOne(uint32_t device);
+  absl::Status TryStart(uint32_t device);
+  bool HasStarted() const;
   void Add(Waiting executor, const internal::Ready& ready);
   void SetFailed(const absl::Status& status);
   // Takes out those of warm_ that have ended.

@@ -623,11 +623,13 @@ std::vector<pid_t> ProcessesOf(pid_t root, const std::string& role) {
 
 // Faults are all that the client is told, however many.
 void ExpectThatItGoesOn(Client& client) {
+  absl::Status status;
   ASSERT_TRUE(Eventually([&] {
-    const absl::Status status = client.stream().Synchronize();
-    EXPECT_TRUE(status.ok() || FaultOf(status).has_value()) << status;
-    return status.ok() && client.stream().Synchronize().ok();
-  }));
+    status = client.stream().Synchronize();
+    const bool is_lost = !status.ok() && !FaultOf(status).has_value();
+    return is_lost || (status.ok() && client.stream().Synchronize().ok());
+  })) << status;
+  ASSERT_TRUE(status.ok()) << status;
   client.ExpectNumbers();
   ASSERT_EQ(client.Add(1), absl::OkStatus());
   client.ExpectNumbers();
