@@ -239,7 +239,11 @@ TEST_F(ExecuteCallTest, AStalledCallEndsWithItsSession) {
   EXPECT_TRUE(closed.ok()) << Text(closed);
   writer.join();  // Ends with the call, of which nothing has been read by now.
   call.Rest();    // gRPC keeps a call's status behind its messages.
-  EXPECT_EQ(call.stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  // The daemon cancels the call; or its executor has ended before.
+  const grpc::Status ended = call.stream->Finish();
+  EXPECT_TRUE(ended.error_code() == grpc::StatusCode::CANCELLED ||
+              ended.error_code() == grpc::StatusCode::UNAVAILABLE)
+      << Text(ended);
 }
 
 TEST_F(ExecuteCallTest, TheDeathOfTheExecutorIsTheCallsReason) {
