@@ -19,6 +19,7 @@
 #include "proto/transport.h"
 #include "server/rpc/connection_limits.h"
 #include "server/rpc/malformed_request.h"
+#include "server/rpc/stream_counts.h"
 #include "server/tenants/identity.h"
 
 namespace holdfast {
@@ -197,7 +198,8 @@ void RpcServer::StartAccepting(const Options& options, PeerTable& peers) {
       if (!Admit(fd.get(), absl::StrCat("fd:", fd.get()), client)) {
         return;
       }
-      grpc::AddInsecureChannelFromFd(server_.get(), fd.Release());
+      GiveToGrpc(
+          [&] { grpc::AddInsecureChannelFromFd(server_.get(), fd.Release()); });
     });
   }
   for (TcpEntrance& entrance : tcp_) {
@@ -212,7 +214,7 @@ void RpcServer::StartAccepting(const Options& options, PeerTable& peers) {
           connection;
       connection.listener_fd = -1;
       connection.fd = fd.Release();
-      acceptor->HandleNewConnection(&connection);
+      GiveToGrpc([&] { acceptor->HandleNewConnection(&connection); });
     });
   }
 }

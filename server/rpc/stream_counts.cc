@@ -9,6 +9,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 
 namespace holdfast {
 namespace {
@@ -27,6 +30,23 @@ absl::string_view Member(absl::string_view json, absl::string_view name) {
   if (at == absl::string_view::npos) return {};
   json.remove_prefix(at + key.size());
   return json.substr(0, json.find('"'));
+}
+
+// Held while gRPC makes sockets, and while they are looked for.
+absl::Mutex& SocketMutex() {
+  static auto* const mutex = new absl::Mutex;
+  return *mutex;
+}
+
+// Returns whether it has the lock. A socket is made in microseconds; whoever
+// holds the lock for longer reads what has come by the connection, and a flood
+// must not keep itself from being found.
+bool LockSockets() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  for (int i = 0; i < 20; ++i) {
+    if (SocketMutex().TryLock()) return true;
+    absl::SleepFor(absl::Microseconds(100));
+  }
+  return false;
 }
 
 uint64_t Number(absl::string_view json, absl::string_view name) {
@@ -50,8 +70,15 @@ std::optional<StreamCounts> ReadStreamCounts(int64_t channelz_socket) {
   return counts;
 }
 
-std::map<std::string, int64_t> ChannelzSockets::Discover(int64_t patience) {
+void GiveToGrpc(absl::FunctionRef<void()> give) {
+  absl::MutexLock lock(&SocketMutex());
+  give();
+}
+
+std::map<std::string, int64_t> ChannelzSockets::Discover(int64_t patience)
+    ABSL_NO_THREAD_SAFETY_ANALYSIS {
   std::map<std::string, int64_t> found;
+  const bool locked = LockSockets();
   for (int64_t id = next_; id < next_ + patience; ++id) {
     const Json json(grpc_channelz_get_socket(id));
     if (json == nullptr) continue;
@@ -59,6 +86,7 @@ std::map<std::string, int64_t> ChannelzSockets::Discover(int64_t patience) {
     absl::string_view name = Member(json.get(), "name");
     if (absl::ConsumePrefix(&name, "chttp2 ")) found[std::string(name)] = id;
   }
+  if (locked) SocketMutex().Unlock();
   return found;
 }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
+
 namespace holdfast {
 
 // The HTTP/2 streams of one connection, as gRPC counts them for channelz. A
@@ -23,6 +25,13 @@ struct StreamCounts {
 
 // Returns nullopt if there is no such socket, or no longer.
 std::optional<StreamCounts> ReadStreamCounts(int64_t channelz_socket);
+
+// Calls `give`, which gives gRPC a connection; Discover waits for it, but for
+// two milliseconds at most. gRPC 1.51 lists a socket before it is constructed,
+// and to ask about it then is a call through a null pointer. The socket of a
+// TLS connection is made later, when the handshake is over, and is not covered.
+// Thread-safe.
+void GiveToGrpc(absl::FunctionRef<void()> give);
 
 // Finds the channelz sockets of this process's connections. gRPC numbers
 // whatever channelz knows in the order of creation and has no list of the
