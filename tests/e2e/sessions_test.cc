@@ -169,6 +169,9 @@ TEST_F(SessionsTest, TheOperatorEndsASessionAndItsClientIsToldWhy) {
                        "--reason=maintenance",
                        "--address=" + daemon_.address()});
   };
+  // Until its KeepAlive stream is open, the client cannot be told.
+  ASSERT_TRUE(Eventually(
+      [&] { return !(*session)->daemon().Sessions()->front().has_ends(); }));
   const Outcome ended = end((*session)->id());
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   ASSERT_TRUE(Eventually([&] { return !(*session)->Synchronize().ok(); }));
