@@ -24,6 +24,7 @@
 #include "core/base/status_macros.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
+#include "server/child_arguments.h"
 #include "server/collections/collection_service.h"
 #include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
@@ -111,69 +112,6 @@ constexpr size_t kMaxSharing = 256;
 // Calls that wait for an executor, the disk or a process's end.
 constexpr size_t kMaxWaitingCalls = 256;
 
-// Others than the daemon's own user may connect.
-bool ServesOthers(const Config& config) {
-  return (config.socket_mode & 0077) != 0 ||
-         std::any_of(config.listen.begin(), config.listen.end(),
-                     [](const Endpoint& endpoint) {
-                       return endpoint.kind == Endpoint::Kind::kTcp;
-                     });
-}
-
-// On the software device a kernel is native code of its executor.
-bool RequiresSandbox(const Config& config) {
-  const bool software =
-      ExecutorRole(config.device) == SandboxRole::kSoftwareExecutor;
-  return config.require_sandbox ||
-         (software && ServesOthers(config) && !config.trust_clients);
-}
-
-// `role` is "executor", or "probe": the same driver in the same sandbox.
-std::vector<std::string> ExecutorArguments(const Config& config,
-                                           const char* role) {
-  std::vector<std::string> arguments = {
-      absl::StrCat("--role=", role),
-      absl::StrCat("--channel-fd=", kChildChannelFd),
-      absl::StrCat("--device=", config.device),
-      absl::StrCat("--log-level=", config.log_level_name),
-      absl::StrCat("--log-format=", config.log_format_name)};
-  if (!config.software_driver.empty()) {
-    arguments.push_back(
-        absl::StrCat("--software-driver=", config.software_driver));
-  }
-  if (RequiresSandbox(config)) arguments.push_back("--require-sandbox");
-  if (config.software_devices > 0) {
-    arguments.push_back(
-        absl::StrCat("--software-devices=", config.software_devices));
-  }
-  if (!config.devices.empty()) {
-    arguments.push_back(
-        absl::StrCat("--devices=", absl::StrJoin(config.devices, ",")));
-  }
-  return arguments;
-}
-
-std::vector<std::string> CompilerArguments(const Config& config) {
-  std::vector<std::string> arguments = {
-      "--role=compiler",
-      absl::StrCat("--channel-fd=", kChildChannelFd),
-      absl::StrCat("--compile-memory=", config.compile_memory),
-      absl::StrCat("--compile-timeout=",
-                   absl::FormatDuration(config.compile_timeout)),
-      absl::StrCat("--log-level=", config.log_level_name),
-      absl::StrCat("--log-format=", config.log_format_name)};
-  if (config.require_sandbox) arguments.push_back("--require-sandbox");
-  return arguments;
-}
-
-// Adds the flag for the device that an executor makes a context on before it
-// has a session, or that a probe looks at.
-std::vector<std::string> OnDevice(std::vector<std::string> arguments,
-                                  uint32_t device) {
-  arguments.push_back(absl::StrCat("--warm-device=", device));
-  return arguments;
-}
-
 // Where programs are looked for.
 std::string SearchPath() {
   const char* const path = std::getenv("PATH");
@@ -184,11 +122,8 @@ decltype(supervisor::MpsServers::Options::start) MpsControlStart(
     const Config& config, Spawner& spawner) {
   return [&spawner, &config](const std::string& control_daemon,
                              const std::vector<std::string>& environment) {
-    return spawner.Spawn(
-        {"--role=mps-control", absl::StrCat("--channel-fd=", kChildChannelFd),
-         absl::StrCat("--mps-control=", control_daemon),
-         absl::StrCat("--log-level=", config.log_level_name)},
-        {.environment = environment});
+    return spawner.Spawn(MpsControlArguments(config, control_daemon),
+                         {.environment = environment});
   };
 }
 
@@ -198,10 +133,7 @@ DeviceTelemetry::Start TelemetryStart(const Config& config, Spawner& spawner) {
   if (config.telemetry == "off" || (config.telemetry == "auto" && !gpus)) {
     return nullptr;
   }
-  return [&spawner, arguments = std::vector<std::string>{
-                        "--role=telemetry",
-                        absl::StrCat("--channel-fd=", kChildChannelFd),
-                        absl::StrCat("--log-level=", config.log_level_name)}] {
+  return [&spawner, arguments = TelemetryArguments(config)] {
     return spawner.Spawn(arguments);
   };
 }

@@ -170,8 +170,8 @@ void SessionJournal::ArenaRegistered(uint64_t arena, uint64_t size) {
   Append(record);
 }
 
-// What was made under the handle stays ended if the record behind this one,
-// which puts the handle in error, is retracted.
+// A record of its own: the handle's resource stays ended even if the next
+// record, which puts the handle in error, is retracted.
 void SessionJournal::End(uint64_t handle) {
   internal::JournalRecord record;
   record.set_destroys(handle);

@@ -12,39 +12,7 @@
 #include <time.h>
 
 #include "client/c/holdfast.h"
-
-static int failures = 0;
-
-#define EXPECT(condition)                                                      \
-  do {                                                                         \
-    if (!(condition)) {                                                        \
-      fprintf(stderr, "%s:%d: expected %s\n", __FILE__, __LINE__, #condition); \
-      ++failures;                                                              \
-    }                                                                          \
-  } while (0)
-
-static void Ok(hf_error* error, int line) {
-  if (error == NULL) return;
-  fprintf(stderr, "%s:%d: %s: %s\n%s\n", __FILE__, line,
-          hf_code_name(hf_error_code(error)), hf_error_message(error),
-          hf_error_log(error));
-  hf_error_free(error);
-  exit(1);
-}
-#define OK(call) Ok(call, __LINE__)
-
-/* The call fails with this code and a message that has this text. */
-static void Fails(hf_error* error, hf_code code, const char* text, int line) {
-  if (hf_error_code(error) != code ||
-      strstr(hf_error_message(error), text) == NULL) {
-    fprintf(stderr, "%s:%d: expected %s with \"%s\", got %s: %s\n", __FILE__,
-            line, hf_code_name(code), text, hf_code_name(hf_error_code(error)),
-            hf_error_message(error));
-    ++failures;
-  }
-  hf_error_free(error);
-}
-#define FAILS(call, code, text) Fails(call, code, text, __LINE__)
+#include "tests/client/c/expect.h"
 
 static const char kSource[] =
     "struct Pair { int a; float b; };\n"

@@ -7,39 +7,11 @@
 #include <string.h>
 
 #include "client/c/holdfast.h"
+#include "tests/client/c/expect.h"
 
-static int failures;
 static hf_daemon* g_daemon;
 static hf_session* g_session;
 static hf_stream* g_stream;
-
-#define EXPECT(condition)                                             \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      ++failures;                                                     \
-    }                                                                 \
-  } while (0)
-
-/* Ends the program: what follows would have no object to work with. */
-static void Ok(hf_error* error, int line) {
-  if (error == NULL) return;
-  fprintf(stderr, "line %d: %s: %s\n", line, hf_code_name(hf_error_code(error)),
-          hf_error_message(error));
-  exit(1);
-}
-#define OK(call) Ok((call), __LINE__)
-
-static void Fails(hf_error* error, hf_code code, const char* text, int line) {
-  if (hf_error_code(error) != code ||
-      strstr(hf_error_message(error), text) == NULL) {
-    fprintf(stderr, "line %d: %s: %s\n", line,
-            hf_code_name(hf_error_code(error)), hf_error_message(error));
-    ++failures;
-  }
-  hf_error_free(error);
-}
-#define FAILS(call, code, text) Fails((call), (code), (text), __LINE__)
 
 /* An array of one number. */
 static hf_array One(const char* name) {

@@ -32,7 +32,7 @@ class FakeDaemon {
 
   const std::string& address() const { return address_; }
   void set_limits(const v1::SessionLimits& limits);
-  // Of sessions that are opened from now on.
+  // Sets the devices of sessions that are opened from now on.
   void set_devices(const std::vector<uint32_t>& devices);
 
   // Command `sequence` fails so.

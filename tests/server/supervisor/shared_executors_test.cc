@@ -85,7 +85,7 @@ class SharedExecutorsTest : public ::testing::Test {
     };
   }
 
-  // Of the last executor that was started.
+  // Returns the pipes of the last executor that was started.
   std::string pipes() {
     absl::MutexLock lock(&mutex_);
     return pipes_;

@@ -29,8 +29,8 @@ namespace holdfast::testing {
 // daemon's services in one process. It serves the session's socket, keeps the
 // journal and asks the supervisor for memory as a real one does, and answers
 // commands with made-up values (AnswerCommand). It has no rings, so that its
-// clients use gRPC, and no transfers. What it was granted it keeps until its
-// session ends. Thread-safe.
+// clients use gRPC, and no transfers. It keeps granted memory until its session
+// ends. Thread-safe.
 class FakeExecutor final : public supervisor::Executor {
  public:
   explicit FakeExecutor(const supervisor::SessionHoldings::Services& services);

@@ -37,7 +37,7 @@ class SessionJournalTest : public ::testing::Test {
     journal_.Note(command, status, resources_);
   }
 
-  // Of the records, or of those that a successor would repeat.
+  // Returns how many records there are; `live`: that a successor would repeat.
   size_t Count(bool live) {
     const std::string bytes = journal::ReadRecords(memory_.get()).value();
     const auto parsed = journal::ParseRecords(bytes).value();
