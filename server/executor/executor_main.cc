@@ -48,7 +48,6 @@
 #include "server/rpc/connection_limits.h"
 #include "server/rpc/malformed_request.h"
 #include "server/rpc/status_conversion.h"
-#include "server/rpc/stream_counts.h"
 #include "server/telemetry/counter_page.h"
 
 namespace holdfast {
@@ -470,9 +469,7 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
       std::move(assigned.calls), assign.session_id(),
       [&server, &entrance](UniqueFd connection) {
         if (!entrance.Admit(connection.get())) return;
-        GiveToGrpc([&] {
-          grpc::AddInsecureChannelFromFd(server.get(), connection.Release());
-        });
+        grpc::AddInsecureChannelFromFd(server.get(), connection.Release());
       });
   link.SendServing(serving, counter_memory.get());
   LogDebug("serving ", assign.session_id());

@@ -21,11 +21,9 @@ namespace {
 
 constexpr uint64_t kStopId = 0;
 
-// Numbers that channelz may have given to what is gone by now: as a rule, and
-// when a connection cannot be found otherwise.
-constexpr int64_t kPatience = 1 << 10;
-constexpr int64_t kLongPatience = 1 << 17;
-constexpr absl::Duration kLongSearch = absl::Seconds(1);
+// After a connection that channelz is not known to know has sent bytes, its
+// socket is looked for all the time for so long.
+constexpr absl::Duration kSearch = absl::Seconds(1);
 
 // A connection without a stream for so long may be closed for another.
 constexpr absl::Duration kIdle = absl::Seconds(1);
@@ -100,7 +98,8 @@ bool ConnectionMonitor::Admit(int fd, const std::string& peer,
   connections_[id] = {.fd = std::move(duplicate),
                       .peer = peer,
                       .client = client,
-                      .last_active = absl::Now()};
+                      .last_active = absl::Now(),
+                      .search_until = absl::Now() + kSearch};
   ++clients_[client].connections;
   Watch(id, watched, EPOLL_CTL_ADD);
   return true;
@@ -160,17 +159,20 @@ void ConnectionMonitor::Watch(uint64_t id, int fd, int operation) {
 void ConnectionMonitor::Run() {
   std::vector<epoll_event> events(256);
   while (true) {
+    absl::Duration pause = kInterval;
     // Not epoll_wait, which looks for messages first: see eager_polling.h.
     const int count = epoll_pwait(epoll_.get(), events.data(),
                                   int(events.size()), Patience(), nullptr);
     {
       absl::MutexLock lock(&mutex_);
-      Discover();
+      const absl::Time now = absl::Now();
+      Discover(now);
       for (int i = 0; i < count; ++i) {
         const uint64_t id = events[i].data.u64;
         if (id == kStopId) return;
         const auto found = connections_.find(id);
         if (found == connections_.end()) continue;
+        found->second.search_until = now + kSearch;
         Look(found->second);
         if ((events[i].events & (EPOLLHUP | EPOLLERR)) != 0) Drop(found);
       }
@@ -179,9 +181,10 @@ void ConnectionMonitor::Run() {
       for (const std::string& client : clients) BanIfOver(client);
       ForgetClients();
       TrimMemory();
+      if (IsSearching(now)) pause = std::min(pause, ChannelzSockets::kSettle);
     }
     pollfd stop = {.fd = stop_.get(), .events = POLLIN};
-    if (poll(&stop, 1, int(absl::ToInt64Milliseconds(kInterval))) > 0) return;
+    if (poll(&stop, 1, int(absl::ToInt64Milliseconds(pause))) > 0) return;
     absl::MutexLock lock(&mutex_);
     for (int i = 0; i < count; ++i) {
       const auto found = connections_.find(events[i].data.u64);
@@ -191,24 +194,18 @@ void ConnectionMonitor::Run() {
   }
 }
 
-void ConnectionMonitor::Discover() {
-  const absl::Time now = absl::Now();
-  bool wanted = false, overdue = false;
-  for (const auto& [id, connection] : connections_) {
-    if (connection.channelz_socket != 0) continue;
-    wanted = true;
-    overdue |= connection.last_active + absl::Seconds(1) < now;
-  }
+void ConnectionMonitor::Discover(absl::Time now) {
+  const bool wanted = std::any_of(
+      connections_.begin(), connections_.end(),
+      [](const auto& entry) { return entry.second.channelz_socket == 0; });
   if (!wanted) return;
-  // One that never ends its handshake must not have all numbers tried each
-  // time that some client sends a byte.
-  const bool everywhere = overdue && last_long_search_ + kLongSearch < now;
-  if (everywhere) last_long_search_ = now;
-  const auto found = sockets_.Discover(everywhere ? kLongPatience : kPatience);
+  const auto found = sockets_.Discover(now);
   if (found.empty()) return;
   for (auto& [id, connection] : connections_) {
     const auto socket = found.find(connection.peer);
-    if (socket != found.end()) connection.channelz_socket = socket->second;
+    if (socket == found.end()) continue;
+    connection.channelz_socket = socket->second;
+    Look(connection);
   }
 }
 
@@ -229,7 +226,7 @@ void ConnectionMonitor::LookAtAll() {
   const absl::Time now = absl::Now();
   if (now < last_look_at_all_ + kInterval) return;
   last_look_at_all_ = now;
-  Discover();
+  Discover(now);
   for (auto& [id, connection] : connections_) Look(connection);
 }
 
@@ -334,10 +331,21 @@ void ConnectionMonitor::TrimMemory() {
   if (mallinfo2().fordblks > kMaxFreeBytes) malloc_trim(0);
 }
 
+bool ConnectionMonitor::IsSearching(absl::Time now) const {
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [now](const auto& entry) {
+                       return entry.second.channelz_socket == 0 &&
+                              now < entry.second.search_until;
+                     });
+}
+
 int ConnectionMonitor::Patience() const {
   absl::MutexLock lock(&mutex_);
-  if (trim_due_ == absl::InfiniteFuture()) return -1;
-  const int64_t left = absl::ToInt64Milliseconds(trim_due_ - absl::Now());
+  const absl::Time now = absl::Now();
+  const absl::Time due =
+      IsSearching(now) ? now + ChannelzSockets::kSettle : trim_due_;
+  if (due == absl::InfiniteFuture()) return -1;
+  const int64_t left = absl::ToInt64Milliseconds(due - now);
   return static_cast<int>(std::max<int64_t>(left, 0) + 1);
 }
 

@@ -8,7 +8,8 @@
 // The daemon accepts connections itself. The monitor keeps a duplicate of each
 // connection's descriptor, is woken when bytes arrive, at most every
 // kInterval, and then reads the stream counts of the connections that were
-// active. A client over a limit has its connections closed, and is refused for
+// active. It knows a connection's counts ChannelzSockets::kSettle after gRPC
+// has it. A client over a limit has its connections closed, and is refused for
 // a while. Nothing runs while no bytes arrive. The limits stand in
 // connection_limits.h.
 #ifndef HOLDFAST_SERVER_RPC_CONNECTION_MONITOR_H_
@@ -72,6 +73,8 @@ class ConnectionMonitor {
     int64_t channelz_socket = 0;  // 0: not known yet
     StreamCounts counts;
     absl::Time last_active;  // when it was last seen with a stream
+    // Until then its socket is looked for without waiting for bytes.
+    absl::Time search_until;
   };
   struct Client {
     StreamLimits limits = kClientStreams;
@@ -90,7 +93,7 @@ class ConnectionMonitor {
     return options_.log_as.empty() ? client : options_.log_as;
   }
   void Look(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Discover() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Discover(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Client& Forgive(const std::string& client)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BanIfOver(const std::string& client)
@@ -105,6 +108,8 @@ class ConnectionMonitor {
   void Watch(uint64_t id, int fd, int operation);
   void ForgetClients() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TrimMemory() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A socket may be found by time alone.
+  bool IsSearching(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns how long Run may wait for bytes, in milliseconds; -1: for ever.
   int Patience() const;
 
@@ -117,7 +122,6 @@ class ConnectionMonitor {
   Connections connections_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Client> clients_ ABSL_GUARDED_BY(mutex_);
   absl::Time last_look_at_all_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  absl::Time last_long_search_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   // When to give freed memory back, after a connection has ended.
   absl::Time trim_due_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   std::thread thread_;

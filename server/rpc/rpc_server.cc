@@ -19,7 +19,6 @@
 #include "proto/transport.h"
 #include "server/rpc/connection_limits.h"
 #include "server/rpc/malformed_request.h"
-#include "server/rpc/stream_counts.h"
 #include "server/tenants/identity.h"
 
 namespace holdfast {
@@ -198,8 +197,7 @@ void RpcServer::StartAccepting(const Options& options, PeerTable& peers) {
       if (!Admit(fd.get(), absl::StrCat("fd:", fd.get()), client)) {
         return;
       }
-      GiveToGrpc(
-          [&] { grpc::AddInsecureChannelFromFd(server_.get(), fd.Release()); });
+      grpc::AddInsecureChannelFromFd(server_.get(), fd.Release());
     });
   }
   for (TcpEntrance& entrance : tcp_) {
@@ -214,7 +212,7 @@ void RpcServer::StartAccepting(const Options& options, PeerTable& peers) {
           connection;
       connection.listener_fd = -1;
       connection.fd = fd.Release();
-      GiveToGrpc([&] { acceptor->HandleNewConnection(&connection); });
+      acceptor->HandleNewConnection(&connection);
     });
   }
 }

@@ -9,9 +9,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 
 namespace holdfast {
 namespace {
@@ -32,26 +29,21 @@ absl::string_view Member(absl::string_view json, absl::string_view name) {
   return json.substr(0, json.find('"'));
 }
 
-// Held while gRPC makes sockets, and while they are looked for.
-absl::Mutex& SocketMutex() {
-  static auto* const mutex = new absl::Mutex;
-  return *mutex;
-}
-
-// Returns whether it has the lock. A socket is made in microseconds; whoever
-// holds the lock for longer reads what has come by the connection, and a flood
-// must not keep itself from being found.
-bool LockSockets() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  for (int i = 0; i < 20; ++i) {
-    if (SocketMutex().TryLock()) return true;
-    absl::SleepFor(absl::Microseconds(100));
-  }
-  return false;
-}
-
 uint64_t Number(absl::string_view json, absl::string_view name) {
   uint64_t number = 0;
   return absl::SimpleAtoi(Member(json, name), &number) ? number : 0;
+}
+
+// Has gRPC give a number out, to a server that is made for that, and returns
+// it: servers from `least` on are few. Returns `least` if channelz is off.
+int64_t NewNumber(int64_t least) {
+  grpc_server* const server = grpc_server_create(nullptr, nullptr);
+  const Json json(grpc_channelz_get_servers(least));
+  grpc_server_destroy(server);
+  absl::string_view servers = json == nullptr ? "" : json.get();
+  const size_t last = servers.rfind("\"serverId\"");
+  if (last == absl::string_view::npos) return least;
+  return static_cast<int64_t>(Number(servers.substr(last), "serverId"));
 }
 
 }  // namespace
@@ -70,23 +62,23 @@ std::optional<StreamCounts> ReadStreamCounts(int64_t channelz_socket) {
   return counts;
 }
 
-void GiveToGrpc(absl::FunctionRef<void()> give) {
-  absl::MutexLock lock(&SocketMutex());
-  give();
-}
-
-std::map<std::string, int64_t> ChannelzSockets::Discover(int64_t patience)
-    ABSL_NO_THREAD_SAFETY_ANALYSIS {
+std::map<std::string, int64_t> ChannelzSockets::Discover(absl::Time now) {
   std::map<std::string, int64_t> found;
-  const bool locked = LockSockets();
-  for (int64_t id = next_; id < next_ + patience; ++id) {
-    const Json json(grpc_channelz_get_socket(id));
-    if (json == nullptr) continue;
-    next_ = id + 1;
-    absl::string_view name = Member(json.get(), "name");
-    if (absl::ConsumePrefix(&name, "chttp2 ")) found[std::string(name)] = id;
+  if (mark_ != 0 && now >= marked_ + kSettle) {
+    for (; next_ < mark_; ++next_) {
+      const Json json(grpc_channelz_get_socket(next_));
+      if (json == nullptr) continue;
+      absl::string_view name = Member(json.get(), "name");
+      if (absl::ConsumePrefix(&name, "chttp2 ")) {
+        found[std::string(name)] = next_;
+      }
+    }
+    mark_ = 0;
   }
-  if (locked) SocketMutex().Unlock();
+  if (mark_ == 0) {
+    mark_ = NewNumber(next_);
+    marked_ = now;
+  }
   return found;
 }
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/functional/function_ref.h"
+#include "absl/time/time.h"
 
 namespace holdfast {
 
@@ -26,26 +26,28 @@ struct StreamCounts {
 // Returns nullopt if there is no such socket, or no longer.
 std::optional<StreamCounts> ReadStreamCounts(int64_t channelz_socket);
 
-// Calls `give`, which gives gRPC a connection; Discover waits for it, but for
-// two milliseconds at most. gRPC 1.51 lists a socket before it is constructed,
-// and to ask about it then is a call through a null pointer. The socket of a
-// TLS connection is made later, when the handshake is over, and is not covered.
-// Thread-safe.
-void GiveToGrpc(absl::FunctionRef<void()> give);
-
 // Finds the channelz sockets of this process's connections. gRPC numbers
 // whatever channelz knows in the order of creation and has no list of the
-// connections that a server was handed, so the numbers are tried one by one.
-// Not thread-safe.
+// connections that a server was handed, so each number is tried once. It gives
+// a number out before the socket is constructed, and to ask about it then is a
+// call through a null pointer (gRPC 1.51): numbers are tried when they are
+// older than kSettle. Not thread-safe.
 class ChannelzSockets {
  public:
-  // Returns the sockets that were made since the last call, each by its
-  // connection's name as grpc::ServerContext::peer() has it. Stops after
-  // `patience` numbers in a row that stand for nothing.
-  std::map<std::string, int64_t> Discover(int64_t patience);
+  // Far more than it takes to make a socket.
+  static constexpr absl::Duration kSettle = absl::Milliseconds(30);
+
+  // Returns the sockets that were made kSettle ago or before, and after those
+  // of the last call, each by its connection's name as
+  // grpc::ServerContext::peer() has it. Those made before a call are found by
+  // the first one that is kSettle later.
+  std::map<std::string, int64_t> Discover(absl::Time now);
 
  private:
   int64_t next_ = 1;
+  // Numbers below it were given out before `marked_`; 0: there is no mark.
+  int64_t mark_ = 0;
+  absl::Time marked_;
 };
 
 }  // namespace holdfast
