@@ -48,8 +48,8 @@ class Graph {
     }
   }
 
-  // A function is outlined if it is in a cycle, or if a register may hold its
-  // address. It is enough to look at those that the kernel reaches.
+  // A function that the kernel reaches is outlined if it is in a cycle; or if
+  // the module takes its address, and the kernel reaches a call by a register.
   std::vector<bool> Outlined() {
     const size_t count = module_.functions.size();
     std::vector<bool> reached(count + 1, false);

@@ -99,15 +99,15 @@ CUresult CheckGeometry(const Kernel& kernel, const Device& device,
 CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
                         LaunchGeometry* geometry) {
   enum Support { kHint, kRefused };
-  const CUlaunchAttributeValue& given = attribute.value;
+  const CUlaunchAttributeValue& value = attribute.value;
   switch (attribute.id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-      geometry->cooperative = given.cooperative != 0;
+      geometry->cooperative = value.cooperative != 0;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
       // One block a cluster is what every launch has.
-      return given.clusterDim.x <= 1 && given.clusterDim.y <= 1 &&
-                     given.clusterDim.z <= 1
+      return value.clusterDim.x <= 1 && value.clusterDim.y <= 1 &&
+                     value.clusterDim.z <= 1
                  ? CUDA_SUCCESS
                  : CUDA_ERROR_NOT_SUPPORTED;
     case CU_LAUNCH_ATTRIBUTE_IGNORE:

@@ -103,17 +103,14 @@ bool Addresses::IsGoodVariable(const Operand& operand, Space space,
 // a lane that runs alone needs few registers.
 bool Addresses::IsTested(const Step& step, const Operand& operand, Space space,
                          const Value& address, uint64_t bytes) const {
-  const auto found = notes_.tested.find(operand.index);
-  if (found == notes_.tested.end() || found->second.space != space)
-    return false;
+  const TestedAddress* tested = notes_.FindAddress(operand.index, space);
+  if (tested == nullptr || !tested->good || tested->bytes < bytes) return false;
   const bool small = bytes > 1 && bytes < kLarge && !step.lanes.alone();
   if (small && !address.shape.varying) return false;
-  const TestedAddress& tested = found->second;
   const auto distance =
       static_cast<int64_t>(static_cast<uint64_t>(operand.offset) -
-                           static_cast<uint64_t>(tested.offset));
-  return tested.good && tested.bytes >= bytes &&
-         static_cast<uint64_t>(distance) % bytes == 0 &&
+                           static_cast<uint64_t>(tested->offset));
+  return static_cast<uint64_t>(distance) % bytes == 0 &&
          IsNear(distance, space);
 }
 
@@ -147,11 +144,11 @@ void Addresses::Check(const Step& step, const Operand& operand, Space space,
 // what was tested.
 void Addresses::NoteGood(const Operand& operand, Space space,
                          uint64_t bytes) const {
-  const auto found = notes_.tested.find(operand.index);
-  if (found == notes_.tested.end() || found->second.space != space) return;
-  found->second.good = true;
-  found->second.bytes = bytes;
-  found->second.offset = operand.offset;
+  TestedAddress* tested = notes_.FindAddress(operand.index, space);
+  if (tested == nullptr) return;
+  tested->good = true;
+  tested->bytes = bytes;
+  tested->offset = operand.offset;
 }
 
 // Goes to `bad`, and emits there, if some lane's address is bad. Returns

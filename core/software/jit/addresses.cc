@@ -67,10 +67,8 @@ Value Addresses::StartOf(const Step& step, const Operand& operand,
                          Space space) const {
   const bool is_register = operand.kind == Operand::Kind::kRegister;
   if (is_register) {
-    const auto found = notes_.tested.find(operand.index);
-    if (found != notes_.tested.end() && found->second.space == space) {
-      return found->second.start;
-    }
+    const TestedAddress* known = notes_.FindAddress(operand.index, space);
+    if (known != nullptr) return known->start;
   }
   Value address = ReadStart(step, operand);
   llvm::Value* base = space == Space::kParam

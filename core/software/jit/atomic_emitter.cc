@@ -40,8 +40,8 @@ RMW::BinOp OperationOf(const Instruction& instruction) {
   return RMW::Xchg;
 }
 
-// The order of the lanes does not show in the sum.
-// Sums of floats do not: their rounding depends on it.
+// Whether the order of the lanes does not show in the result. Sums of floats
+// do not commute: their rounding depends on the order.
 bool Commutes(RMW::BinOp operation) {
   switch (operation) {
     case RMW::Add:

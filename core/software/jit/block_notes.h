@@ -39,6 +39,12 @@ struct BlockNotes {
   std::map<uint32_t, TestedAddress> tested;
   PrefetchAhead prefetch;
 
+  // Returns the address in `space` that was made of the register; null: none.
+  TestedAddress* FindAddress(uint32_t index, ptx::Space space) {
+    const auto found = tested.find(index);
+    const bool known = found != tested.end() && found->second.space == space;
+    return known ? &found->second : nullptr;
+  }
   // A register is written: its addresses are no longer known.
   void ForgetAddress(uint32_t index) {
     tested.erase(index);

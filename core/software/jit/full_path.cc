@@ -129,16 +129,16 @@ void FullPath::Diverge(size_t k, llvm::Value* taken) {
   }
 }
 
+// This warp arrives as a whole. At a barrier of the block, `arrive` does not
+// wait, and `red` has a value to bring along and to fetch.
 void FullPath::Converge(const Step& step) {
   const Instruction& instruction = step.instruction;
-  // Barriers of a warp are met by all lanes as they come: its members run in
-  // one function. For barriers of a block this warp arrives as a whole;
-  // `arrive` does not wait, and `red` has a value to bring along and to fetch.
   // Some lanes may stay away: masked code knows how.
   if (step.guarded()) return exits_.LeaveInFrontOf(step.block);
   auto* next = TargetOf(c_.kernel.blocks[step.block].next);
   const bool arrives = instruction.modifiers.Has(Modifier::kArrive);
   if (lower::ConvergencePointOf(instruction) == ConvergencePoint::kWarp) {
+    // All lanes run in one function, so they have met.
     if (instruction.opcode() != Opcode::kBar) e_.instructions.Emit(step);
   } else if (!arrives && !instruction.modifiers.Has(Modifier::kRed)) {
     e_.barriers.Synchronize(step);

@@ -56,8 +56,8 @@ void MaskedPath::CreateBlocks() {
         ConvergencePointAt(c_.kernel, k) == ConvergencePoint::kNone) {
       continue;
     }
-    // Three words: the lanes, and the round of the barrier that they wait for,
-    // or, at a point of the warp, whether they need wait no longer.
+    // Three words: the lanes; the number of the barrier that they wait for; and
+    // its round, or, at a point of the warp, whether they need wait no longer.
     const uint64_t parked = c_.layout.Parked(k);
     parked_[k] = {c_.Slot(parked), c_.Slot(parked + 4), c_.Slot(parked + 8)};
   }

@@ -152,7 +152,7 @@ bool ObjectCache::Load(const std::string& key, std::string* object) const {
     unlink(path.c_str());
     return false;
   }
-  futimens(fd.get(), nullptr);  // used just now
+  futimens(fd.get(), nullptr);
   return true;
 }
 
@@ -177,7 +177,6 @@ void ObjectCache::Store(const std::string& key,
                          O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                          0600));
   if (!fd.valid()) return;
-  // A whole entry appears at once, or none.
   const bool stored =
       WriteAll(fd.get(), {reinterpret_cast<char*>(&header), sizeof(header)}) &&
       WriteAll(fd.get(), object) &&

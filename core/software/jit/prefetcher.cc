@@ -79,10 +79,9 @@ bool Prefetcher::IsFetched(const Step& step, const Operand& place,
   return false;
 }
 
-// From what is accessed at `place` to what will be soon, in bytes. A loop is
-// taken to go on as it last did, and the accesses of a block to go alike; if
-// that is nearly nowhere, as between threads that run one round each, those of
-// other warps come next.
+// From what is accessed at `place` to what will be soon, in bytes. The accesses
+// of a block are taken to go alike. If a loop has gone nearly nowhere, as
+// between threads that run one round each, other warps come next.
 llvm::Value* Prefetcher::Distance(const Step& step, llvm::Value* place,
                                   uint64_t bytes) const {
   if (c_.facts.loops[step.block] < 0) return b_.getInt64(kAhead);

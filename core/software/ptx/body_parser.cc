@@ -449,7 +449,7 @@ bool ModuleParser::IsPredicate(const Operand& operand) const {
 bool ModuleParser::CheckOperands(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kCall) {
     for (size_t at = 0; at < instruction.operands.size(); ++at) {
-      if (!CheckVector(instruction, at, '\0')) return false;
+      if (!CheckVector(instruction, at, 1)) return false;
     }
     return true;
   }
@@ -477,7 +477,9 @@ bool ModuleParser::CheckOperands(const Instruction& instruction) {
                                          SpellingOf(instruction.opcode()),
                                          "' has the wrong kind"));
     }
-    if (!CheckVector(instruction, at, letters[i])) return false;
+    const bool moved = letters[i] == 'd' || letters[i] == 'a';
+    const size_t elements = moved ? instruction.modifiers.Elements() : 1;
+    if (!CheckVector(instruction, at, elements)) return false;
     ++at;
   }
   return true;
@@ -487,15 +489,13 @@ bool ModuleParser::CheckOperands(const Instruction& instruction) {
 // .v2, .v4 or .v8 says: addresses are tested for these. Otherwise vectors stand
 // only in mov, for the parts of a register.
 bool ModuleParser::CheckVector(const Instruction& instruction, size_t at,
-                               char letter) {
+                               size_t elements) {
   const Operand& operand = instruction.operands[at];
   const bool is_vector = operand.kind == Operand::Kind::kVector;
-  if (instruction.opcode() == Opcode::kMov ||
-      operand.kind == Operand::Kind::kSink) {
-    return true;
+  if (operand.kind == Operand::Kind::kSink) return true;
+  if (is_vector && instruction.opcode() == Opcode::kMov) {
+    return CheckParts(instruction, at);
   }
-  const bool moved = letter == 'd' || letter == 'a';
-  const size_t elements = moved ? instruction.modifiers.Elements() : 1;
   if (elements == 1 ? !is_vector
                     : is_vector && operand.elements.size() == elements) {
     return true;
@@ -507,6 +507,30 @@ bool ModuleParser::CheckVector(const Instruction& instruction, size_t at,
           elements == 1
               ? "' cannot be a vector"
               : absl::StrCat("' must be a vector of ", elements, " elements")));
+}
+
+// The vector of a mov: all bits of the other operand, which is not a vector, in
+// equal parts: one, two or four. ptxas refuses everything else, too.
+bool ModuleParser::CheckParts(const Instruction& instruction, size_t at) {
+  const Type type = instruction.type();
+  const std::vector<Operand>& parts = instruction.operands[at].elements;
+  const bool divides = (type == Type::kB16 || type == Type::kB32 ||
+                        type == Type::kB64 || type == Type::kB128) &&
+                       parts.size() <= 4 && parts.size() != 3;
+  const int each = BitsOf(type) / static_cast<int>(parts.size());
+  const auto fits = [&](const Operand& part) {
+    return !part.IsRegister() ||
+           BitsOf(function_->registers[part.index].type) == each;
+  };
+  const Operand& whole = instruction.operands[1 - at];
+  if (divides && whole.kind != Operand::Kind::kVector &&
+      std::all_of(parts.begin(), parts.end(), fits)) {
+    return true;
+  }
+  return tokens_.FailAt(
+      instruction.location,
+      absl::StrCat("operand ", at + 1,
+                   " of 'mov' must be the parts of the other operand"));
 }
 
 bool ModuleParser::CheckOperand(const Instruction& instruction,

@@ -82,7 +82,8 @@ class ModuleParser {
   bool CheckOperands(const Instruction& instruction);
   bool CheckOperand(const Instruction& instruction, const Operand& operand,
                     char letter);
-  bool CheckVector(const Instruction& instruction, size_t at, char letter);
+  bool CheckVector(const Instruction& instruction, size_t at, size_t elements);
+  bool CheckParts(const Instruction& instruction, size_t at);
   bool IsPredicate(const Operand& operand) const;
   bool FindRegister(absl::string_view name, Operand* operand);
   bool FindName(absl::string_view name, Operand* operand);

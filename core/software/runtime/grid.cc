@@ -32,9 +32,11 @@ constexpr std::chrono::microseconds kWaking{20};
 // Chunks for each thread, so that a slow block does not hold up the end.
 constexpr uint64_t kChunksPerThread = 16;
 
-// Threads of a chunk. A chunk runs to its end when its launch is cancelled, and
-// the largest grid has 2^63 blocks.
-constexpr uint64_t kMaxChunkThreads = 1 << 20;
+// Warps of a chunk, since a block of one thread takes as long as a whole warp.
+// The largest grid has 2^63 blocks, and a cancelled launch ends only after the
+// chunk, unless the kernel has loops, or warps that wait for each other: these
+// look at the flag themselves.
+constexpr uint64_t kMaxChunkWarps = 1 << 15;
 
 const std::atomic<bool> kNeverCancelled{false};
 
@@ -108,7 +110,7 @@ class Grid {
   // The blocks that each of `threads` takes next of those that are left.
   uint64_t ChunkFor(int threads) const {
     const uint64_t share = (blocks_ - next_) / (kChunksPerThread * threads);
-    return std::clamp<uint64_t>(share, 1, kMaxChunkThreads / threads_);
+    return std::clamp<uint64_t>(share, 1, kMaxChunkWarps / BlockWarps());
   }
 
   void RunChunks() { RunChunksUntil(std::nullopt); }
@@ -151,8 +153,7 @@ class Grid {
 
   void RunBlocks(WorkerContext* worker, uint64_t begin, uint64_t end) {
     if (!kernel_.lowered->concurrent_warps && !geometry_.cooperative) {
-      const uint64_t warps = (threads_ + kWarpThreads - 1) / kWarpThreads;
-      kernel_.code->function()(&launch_, worker, begin, end, 0, warps);
+      kernel_.code->function()(&launch_, worker, begin, end, 0, BlockWarps());
       return;
     }
     const uint64_t count = end - begin;
@@ -161,6 +162,10 @@ class Grid {
     } else {
       RunTogether(worker->escape, begin, 1, count);
     }
+  }
+
+  uint64_t BlockWarps() const {
+    return (threads_ + kWarpThreads - 1) / kWarpThreads;
   }
 
   size_t WarpLocalBytes() const {
@@ -176,9 +181,8 @@ class Grid {
       shared.push_back(ThreadSharedMemory(i));
       if (shared.back() == nullptr) return FailForMemory();
     }
-    const size_t warps =
-        places * ((threads_ + kWarpThreads - 1) / kWarpThreads);
-    uint8_t* local = ThreadLocalMemory(warps * WarpLocalBytes());
+    uint8_t* local =
+        ThreadLocalMemory(places * BlockWarps() * WarpLocalBytes());
     if (local == nullptr) return FailForMemory();
     const SchedulerLaunch launch{kernel_.code->function(),
                                  &launch_,

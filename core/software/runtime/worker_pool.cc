@@ -36,13 +36,14 @@ WorkerPool::WorkerPool(int threads) {
 }
 
 // A worker takes the first job, puts it at the end, and runs its function,
-// which returns when the job has nothing left to hand out: so all workers help
-// with one launch, and several launches share them.
+// which returns when the job has nothing left to hand out; then it takes the
+// next. A launch that comes while all workers are busy runs on the thread that
+// made it until then.
 void WorkerPool::Work() {
   MutexLock lock(&mutex_);
   while (true) {
     while (jobs_.empty()) added_.Wait(&mutex_);
-    // Taken in turn, so that concurrent streams share the workers.
+    // Taken in turn, so that no job waits for ever.
     Job* job = jobs_.front();
     jobs_.splice(jobs_.end(), jobs_, jobs_.begin());
     ++job->running;

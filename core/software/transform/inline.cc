@@ -100,9 +100,8 @@ class Inliner {
     return frame;
   }
 
-  // PTX passes values in .param variables, which caller and callee name alike:
-  // after renaming, the formal is the variable that the caller has stored to,
-  // and nothing is copied.
+  // PTX passes values in .param variables. The callee's formal is bound to the
+  // variable that the caller has stored to, so that nothing is copied.
   void Bind(const std::vector<Operand>& formals, const Instruction& call,
             size_t first, const Frame& caller, Frame* frame) {
     for (size_t i = 0; i < formals.size(); ++i) {

@@ -108,8 +108,9 @@ class Joiner {
     Append(kernel, main, nullptr);
     b_.Add("exit", {});
     Dispatch();
-    for (auto& [index, outlined] : places_)
+    for (auto& [index, outlined] : places_) {
       Return(outlined_.at(index), outlined);
+    }
     return std::move(result_);
   }
 

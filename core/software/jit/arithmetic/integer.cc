@@ -76,9 +76,8 @@ llvm::Value* Quotient(Builder& ir, bool is_signed, llvm::Value* a,
 }
 
 // Division by zero gives all ones, for the remainder, too, as on an H200; the
-// smallest number divided by -1 wraps.
-// LLVM leaves both undefined, so the divisor is replaced by 1 there, and the
-// result chosen afterwards.
+// smallest number divided by -1 wraps. LLVM leaves both undefined, so the
+// divisor is replaced by 1 there, and the result chosen afterwards.
 llvm::Value* Divide(Builder& ir, const Instruction& instruction, llvm::Value* a,
                     llvm::Value* b) {
   const bool is_signed = ptx::IsSigned(instruction.type());
@@ -129,8 +128,7 @@ llvm::Value* Multiply(Builder& ir, const Instruction& instruction,
   return ir.CreateTrunc(ir.CreateLShr(product, bits), a->getType());
 }
 
-// PTX clamps a count to the width: beyond it the result is 0, or the sign.
-// LLVM's shifts are undefined there.
+// LLVM's shifts are undefined beyond the width, so the count is clamped.
 llvm::Value* Shift(Builder& ir, const Instruction& instruction, llvm::Value* a,
                    llvm::Value* count) {
   const int bits = ptx::BitsOf(instruction.type());

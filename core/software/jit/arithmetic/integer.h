@@ -17,7 +17,7 @@ llvm::Value* SumWith(Builder& ir, bool saturate, llvm::Value* a,
 llvm::Value* Multiply(Builder& ir, const ptx::Instruction& instruction,
                       llvm::Value* a, llvm::Value* b);
 
-// shl or shr. Counts beyond the width shift everything out.
+// shl or shr. Counts beyond the width leave 0, or the sign.
 llvm::Value* Shift(Builder& ir, const ptx::Instruction& instruction,
                    llvm::Value* a, llvm::Value* count);
 

@@ -496,9 +496,17 @@ extern "C" __global__ void k(volatile int* flag, int* out) {
       CUDA_ERROR_LAUNCH_TIMEOUT);
 }
 
-// Not even the blocks that a thread has taken are run to the end.
+// Code without a loop does not look whether it is cancelled, so the blocks that
+// a thread has taken run to their ends: for seconds at most, where a million
+// blocks of one thread would run for a minute.
 TEST(KernelTest, TheLargestGridCanBeGivenUp) {
-  KernelProgram program(R"(extern "C" __global__ void k() {})");
+  std::string source = R"(extern "C" __global__ void k(volatile int* out) {
+    out += threadIdx.x * 5 % 32;)";
+  for (int i = 0; i < 4000; ++i) source += "*out = 1;";
+  KernelProgram program(source + "}");
+  std::vector<int> out(32);
+  // Compiled before it is cancelled.
+  ExpectSuccess(program.Run(Geometry(1, 1), out.data()));
   LaunchGeometry geometry;
   geometry.grid[0] = std::numeric_limits<int32_t>::max();
   geometry.grid[1] = geometry.grid[2] = 65535;
@@ -507,10 +515,12 @@ TEST(KernelTest, TheLargestGridCanBeGivenUp) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     cancelled = true;
   });
-  const uint64_t nothing = 0;
+  const int* argument = out.data();
   auto& executable = const_cast<Executable&>(program.executable());
-  EXPECT_EQ(executable.Launch(0, geometry, &nothing, &cancelled).result,
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(executable.Launch(0, geometry, &argument, &cancelled).result,
             CUDA_ERROR_LAUNCH_TIMEOUT);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
   canceller.join();
 }
 
