@@ -18,6 +18,8 @@ inline constexpr int kMaxMessageBytes = 4 << 20;
 inline constexpr size_t kMaxInlineBytes = size_t{64} << 10;
 // Bytes of data in one message of Upload, Download, PutObject and GetObject.
 inline constexpr size_t kMaxChunkBytes = size_t{1} << 20;
+// Bytes of a buffer's name.
+inline constexpr size_t kMaxBufferNameBytes = 256;
 // Handles of one kind, unless the daemon's --max-handles is less.
 inline constexpr uint32_t kMaxHandles = 1u << 18;
 // Nodes of a graph's definition, and dependencies between them; those of child

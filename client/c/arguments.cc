@@ -15,13 +15,25 @@ namespace {
 Dim3 ToDim3(const hf_dim3& dim) { return {dim.x, dim.y, dim.z}; }
 
 // Read: an attribute's value in C as the C++ client's. One overload for each
-// type; a number that its type does not have is refused by the daemon.
+// type. INVALID_ARGUMENT: a number that the type cannot hold; the daemon judges
+// what it can.
+
+absl::Status Read(const hf_launch_attribute& given,
+                  std::optional<bool>* attribute) {
+  *attribute = given.value.number != 0;
+  return absl::OkStatus();
+}
 
 template <typename Number>
-requires std::is_arithmetic_v<Number> || std::is_enum_v<Number> absl::Status
-Read(const hf_launch_attribute& given, std::optional<Number>* attribute) {
+requires std::is_integral_v<Number> || std::is_enum_v<Number> absl::Status Read(
+    const hf_launch_attribute& given, std::optional<Number>* attribute) {
   *attribute = static_cast<Number>(given.value.number);
-  return absl::OkStatus();
+  if (static_cast<int64_t>(**attribute) == given.value.number) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("launch attribute ", given.kind, ": value.number ",
+                   given.value.number, " is out of range"));
 }
 
 absl::Status Read(const hf_launch_attribute& given,

@@ -22,7 +22,7 @@ using Arguments = absl::InlinedVector<Argument, 16>;
 // one by value costs as much as the rest.
 
 // Sets `config` to `given`, completed with the defaults. INVALID_ARGUMENT: an
-// unknown attribute.
+// unknown attribute, or a number that its type cannot hold.
 absl::Status ToConfig(const hf_launch_config& given, LaunchConfig& config);
 
 // Sets the arguments, which refer to what `given` refers to. INVALID_ARGUMENT:

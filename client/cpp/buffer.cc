@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "client/cpp/connection/request_text.h"
 #include "client/cpp/session_state.h"
 #include "client/cpp/transfer/arena.h"
 #include "client/cpp/transfer/transfer.h"
@@ -13,24 +14,21 @@
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
 #include "core/base/utf8.h"
+#include "proto/protocol_limits.h"
 
 namespace holdfast {
 namespace {
 
-// The executor's limit for a name.
-constexpr size_t kMaxNameBytes = 256;
-
-// A name that is not UTF-8 would make the whole batch unreadable, and end the
-// session.
+// AllocateBuffer is written without a message: see CheckRequestText.
 absl::Status CheckName(absl::string_view name) {
   if (!IsValidUtf8(name)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the name of a buffer, '", ToPrintable(name), "', is not UTF-8"));
   }
-  if (name.size() > kMaxNameBytes) {
+  if (name.size() > kMaxBufferNameBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("the name of a buffer has ", name.size(),
-                     " bytes, the limit is ", kMaxNameBytes));
+                     " bytes, the limit is ", kMaxBufferNameBytes));
   }
   return absl::OkStatus();
 }
@@ -237,6 +235,7 @@ absl::StatusOr<std::vector<Buffer>> Buffer::OpenCollection(
   open.set_name(name);
   open.set_version(version);
   open.set_device(device);
+  HOLDFAST_RETURN_IF_ERROR(CheckRequestText(open));
   std::vector<Buffer> buffers;
   for (const uint64_t size : sizes) {
     HOLDFAST_ASSIGN_OR_RETURN(Resource resource,
@@ -256,17 +255,17 @@ absl::StatusOr<Buffer> Buffer::OfGlobal(const Resource& module,
                                         std::shared_ptr<const void> owner,
                                         const std::string& name,
                                         uint32_t device) {
+  v1::Command command;
+  v1::GetGlobal& get = *command.mutable_get_global();
+  get.set_module(module.handle());
+  get.set_device(device);
+  get.set_name(name);
+  HOLDFAST_RETURN_IF_ERROR(CheckRequestText(command));
   HOLDFAST_ASSIGN_OR_RETURN(Resource resource,
                             Make(
                                 module.session(), HandleKind::kBuffer,
                                 [&](uint64_t handle, WireWriter& writer) {
-                                  v1::Command command;
-                                  v1::GetGlobal& get =
-                                      *command.mutable_get_global();
                                   get.set_buffer(handle);
-                                  get.set_module(module.handle());
-                                  get.set_device(device);
-                                  get.set_name(name);
                                   writer.Fields(command);
                                 },
                                 WriteFree));

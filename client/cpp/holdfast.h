@@ -41,6 +41,9 @@
 #include "client/cpp/graph/stream_capture.h"
 
 // Memory, events and semaphores of several sessions and processes.
+#include "client/cpp/collection/collection.h"
+#include "client/cpp/collection/collection_watch.h"
+#include "client/cpp/collection/collection_writer.h"
 #include "client/cpp/collection/collections.h"
 #include "client/cpp/local/local_mapping.h"
 #include "client/cpp/local/local_memory.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/kernel.h"
 
+#include "client/cpp/connection/request_text.h"
 #include "client/cpp/loaded_module.h"
 #include "client/cpp/session_state.h"
 #include "core/base/status_macros.h"
@@ -28,15 +29,15 @@ absl::StatusOr<v1::KernelDescription> Kernel::Describe(
 
 absl::Status Kernel::SetAttribute(const std::string& attribute, int64_t value,
                                   std::optional<uint32_t> device) const {
+  v1::Command command;
+  v1::SetKernelAttribute& set = *command.mutable_set_kernel_attribute();
+  set.set_kernel(handle_);
+  set.set_device(OrFirst(device));
+  set.set_attribute(attribute);
+  set.set_value(value);
+  HOLDFAST_RETURN_IF_ERROR(CheckRequestText(command));
   return module_->session()
-      ->queue
-      .Submit([&](v1::Command& command) {
-        v1::SetKernelAttribute& set = *command.mutable_set_kernel_attribute();
-        set.set_kernel(handle_);
-        set.set_device(OrFirst(device));
-        set.set_attribute(attribute);
-        set.set_value(value);
-      })
+      ->queue.Submit([&](WireWriter& writer) { writer.Fields(command); })
       .status();
 }
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "client/cpp/connection/request_text.h"
 #include "client/cpp/session_state.h"
 #include "core/base/status_macros.h"
 
@@ -19,20 +20,19 @@ void WriteUnload(uint64_t handle, WireWriter& writer) {
 
 absl::StatusOr<std::shared_ptr<LoadedModule>> LoadedModule::Load(
     std::shared_ptr<SessionState> session, const ObjectCode& object) {
-  HOLDFAST_ASSIGN_OR_RETURN(
-      Resource resource,
-      Make(
-          std::move(session), HandleKind::kModule,
-          [&](uint64_t handle, WireWriter& writer) {
-            v1::Command command;
-            v1::LoadModule& load = *command.mutable_load_module();
-            load.set_module(handle);
-            load.set_object_sha256(object.sha256);
-            load.mutable_symbols()->insert(object.symbols.begin(),
-                                           object.symbols.end());
-            writer.Fields(command);
-          },
-          WriteUnload));
+  v1::Command command;
+  v1::LoadModule& load = *command.mutable_load_module();
+  load.set_object_sha256(object.sha256);
+  load.mutable_symbols()->insert(object.symbols.begin(), object.symbols.end());
+  HOLDFAST_RETURN_IF_ERROR(CheckRequestText(command));
+  HOLDFAST_ASSIGN_OR_RETURN(Resource resource,
+                            Make(
+                                std::move(session), HandleKind::kModule,
+                                [&](uint64_t handle, WireWriter& writer) {
+                                  load.set_module(handle);
+                                  writer.Fields(command);
+                                },
+                                WriteUnload));
   return std::make_shared<LoadedModule>(std::move(resource));
 }
 
@@ -52,12 +52,14 @@ absl::StatusOr<LoadedModule::KernelEntry> LoadedModule::GetKernel(
   if (auto found = kernels_.find(std::string(name)); found != kernels_.end()) {
     return found->second;
   }
+  v1::Command command;
+  v1::GetKernel& get = *command.mutable_get_kernel();
+  get.set_module(handle());
+  get.set_name(std::string(name));
+  HOLDFAST_RETURN_IF_ERROR(CheckRequestText(command));
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t kernel,
                             session()->handles.Allocate(HandleKind::kKernel));
-  v1::Command command;
-  command.mutable_get_kernel()->set_kernel(kernel);
-  command.mutable_get_kernel()->set_module(handle());
-  command.mutable_get_kernel()->set_name(std::string(name));
+  get.set_kernel(kernel);
   HOLDFAST_ASSIGN_OR_RETURN(
       const uint64_t sequence,
       session()->queue.SubmitCreation(

@@ -49,6 +49,9 @@ constexpr absl::Duration kRestartTime = absl::Seconds(60);
 constexpr absl::Duration kConnectTime = absl::Seconds(10);
 constexpr absl::Duration kRestartPause = absl::Milliseconds(100);
 
+// For a channel to learn that its connection has ended.
+constexpr absl::Duration kEndTime = absl::Milliseconds(50);
+
 // Results come in batches of a megabyte or so, unless a single one is larger.
 constexpr size_t kMaxResultBytes = size_t{64} << 20;
 
@@ -107,33 +110,73 @@ v1::OpenSessionRequest MakeRequest(const SessionOptions& options) {
   return request;
 }
 
+using SessionCall = absl::FunctionRef<grpc::Status(
+    v1::SessionService::Stub& sessions, grpc::ClientContext* context)>;
+
+// UNAVAILABLE by an end of the connection, and not by an answer. The channel
+// may learn of it after the call.
+bool IsBroken(const grpc::Status& status, grpc::Channel& channel) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+         channel.WaitForStateChange(GRPC_CHANNEL_READY,
+                                    absl::ToChronoTime(absl::Now() + kEndTime));
+}
+
+// Makes `call` until a daemon has answered it, but not again after `deadline`.
 // A daemon that makes way for another says so, or is gone before it can; the
-// next one opens the session. Where there is none, nobody listens.
-absl::StatusOr<v1::OpenSessionResponse> CallOpen(
-    Daemon& daemon, const v1::OpenSessionRequest& request) {
-  const absl::Time deadline = absl::Now() + kRestartTime;
+// next one is asked then. Where there is none, nobody listens. Sets `tries` to
+// the number of calls, since one that broke may have been carried out.
+absl::Status CallAnyDaemon(Daemon& daemon, absl::Time deadline,
+                           SessionCall call, int* tries) {
   std::shared_ptr<grpc::Channel> channel = daemon.channel();
-  while (true) {
+  for (*tries = 1;; ++*tries) {
     grpc::ClientContext context;
-    v1::OpenSessionResponse response;
     const grpc::Status status =
-        v1::SessionService::NewStub(channel)->OpenSession(&context, request,
-                                                          &response);
-    if (status.ok()) return response;
+        call(*v1::SessionService::NewStub(channel), &context);
+    if (status.ok()) return absl::OkStatus();
     const bool told =
         context.GetServerTrailingMetadata().count("grpc-retry-pushback-ms") > 0;
-    const bool broken = status.error_code() == grpc::StatusCode::UNAVAILABLE &&
-                        channel->GetState(false) != GRPC_CHANNEL_READY;
-    if ((!told && !broken) || absl::Now() > deadline) {
+    if ((!told && !IsBroken(status, *channel)) || absl::Now() > deadline) {
       return daemon.Explain(status);
     }
     absl::SleepFor(kRestartPause);
     HOLDFAST_ASSIGN_OR_RETURN(const std::string token, DefaultToken());
-    auto next = Connect(daemon.address(), kConnectTime,
+    auto next = Connect(daemon.address(),
+                        std::min(kConnectTime, deadline - absl::Now()),
                         daemon.is_embedded() ? "" : token);
     if (!next.ok()) return daemon.Explain(status);
     channel = *std::move(next);
   }
+}
+
+absl::StatusOr<v1::OpenSessionResponse> CallOpen(
+    Daemon& daemon, const v1::OpenSessionRequest& request) {
+  v1::OpenSessionResponse response;
+  int tries = 0;
+  HOLDFAST_RETURN_IF_ERROR(CallAnyDaemon(
+      daemon, absl::Now() + kRestartTime,
+      [&](v1::SessionService::Stub& sessions, grpc::ClientContext* context) {
+        return sessions.OpenSession(context, request, &response);
+      },
+      &tries));
+  return response;
+}
+
+// A session that its daemon has closed before it could say so is not known to
+// the next one.
+absl::Status CallClose(Daemon& daemon, const std::string& token) {
+  const absl::Time deadline = absl::Now() + kCloseTimeout;
+  v1::CloseSessionResponse response;
+  int tries = 0;
+  const absl::Status status = CallAnyDaemon(
+      daemon, deadline,
+      [&](v1::SessionService::Stub& sessions, grpc::ClientContext* context) {
+        context->AddMetadata(kSessionTokenKey.name, token);
+        context->set_deadline(absl::ToChronoTime(deadline));
+        return sessions.CloseSession(context, {}, &response);
+      },
+      &tries);
+  if (tries > 1 && absl::IsNotFound(status)) return absl::OkStatus();
+  return status;
 }
 
 // How commands and bytes go.
@@ -448,14 +491,9 @@ absl::Status Session::Close() {
   if (keep_alive_ == nullptr) return absl::OkStatus();
   StagingRing::Close(*state_);
   state_->queue.Close();
-  grpc::ClientContext context;
-  context.AddMetadata(kSessionTokenKey.name, state_->token);
-  context.set_deadline(absl::ToChronoTime(absl::Now() + kCloseTimeout));
-  v1::CloseSessionResponse response;
-  const grpc::Status status =
-      daemon_->stubs().sessions.CloseSession(&context, {}, &response);
+  const absl::Status status = CallClose(*daemon_, state_->token);
   keep_alive_.reset();
-  return daemon_->Explain(status);
+  return status;
 }
 
 absl::Status Session::Detach() {

@@ -130,21 +130,16 @@ hf_error* hf_definition_node(const hf_definition* definition, size_t index,
     HF_REQUIRE(id);
     HF_REQUIRE(after);
     HF_REQUIRE(after_count);
-    const auto& nodes = definition->definition.proto().nodes();
-    if (index >= static_cast<size_t>(nodes.size())) {
-      return absl::OutOfRangeError(absl::StrCat(
-          "node number ", index, " of a definition of ", nodes.size()));
+    const size_t size = definition->definition.size();
+    if (index >= size) {
+      return absl::OutOfRangeError(
+          absl::StrCat("node number ", index, " of a definition of ", size));
     }
-    const holdfast::v1::GraphNode& found = nodes[static_cast<int>(index)];
-    if (node != nullptr) {
-      holdfast::v1::GraphNode operation = found;
-      operation.clear_id();
-      operation.clear_after();
-      *node = new hf_node{holdfast::NodeParams(std::move(operation))};
-    }
-    *id = found.id();
-    *after = found.after().data();
-    *after_count = static_cast<size_t>(found.after_size());
+    const holdfast::DefinedNode found = definition->definition.node(index);
+    if (node != nullptr) *node = new hf_node{found.params};
+    *id = found.id;
+    *after = found.after.data();
+    *after_count = found.after.size();
     return absl::OkStatus();
   });
 }

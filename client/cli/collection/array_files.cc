@@ -176,10 +176,11 @@ absl::Status WriteArray(const Collection& collection, const Stream& stream,
   const auto alone = AloneIfStrided(there.strides());
   HOLDFAST_ASSIGN_OR_RETURN(const NextBytes elements,
                             DeviceElements(collection, there, stream));
-  return ForEachPiece(elements, [&](absl::string_view piece) {
+  return ForEachPiece(elements, [&](absl::string_view piece) -> absl::Status {
+    HOLDFAST_RETURN_IF_ERROR(WriteAt(fd, offset, piece));
     offset += piece.size();
     meter.Add(piece.size());
-    return WriteAt(fd, offset - piece.size(), piece);
+    return absl::OkStatus();
   });
 }
 
@@ -269,11 +270,12 @@ absl::Status ArrayFiles::Upload(const CollectionWriter& writer,
     uint64_t offset = part.begin;
     return ForEachPiece(FileBytes(part.file->path, part.file->fd.get(),
                                   *part.array, part.begin, part.end),
-                        [&](absl::string_view piece) {
-                          meter.Add(piece.size());
+                        [&](absl::string_view piece) -> absl::Status {
+                          HOLDFAST_RETURN_IF_ERROR(buffer.Upload(
+                              piece.data(), piece.size(), stream, offset));
                           offset += piece.size();
-                          return buffer.Upload(piece.data(), piece.size(),
-                                               stream, offset - piece.size());
+                          meter.Add(piece.size());
+                          return absl::OkStatus();
                         });
   });
 }

@@ -55,8 +55,8 @@ absl::Status RunJobs(size_t count,
       if (!status.ok()) numbers.Fail(number, std::move(status));
     }
   };
-  const size_t most = std::clamp<size_t>(std::thread::hardware_concurrency(), 1,
-                                         kMaxJobThreads);
+  const size_t most = std::clamp<size_t>(
+      std::thread::hardware_concurrency() / 2, 1, kMaxJobThreads);
   std::vector<std::thread> helpers;
   for (size_t i = 1; i < std::min(count, most); ++i) helpers.emplace_back(work);
   work();

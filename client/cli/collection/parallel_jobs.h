@@ -13,9 +13,10 @@ namespace holdfast::cli {
 inline constexpr size_t kMaxJobThreads = 16;
 
 // Calls `job` once with every number below `count`, in several threads at once:
-// one a processor, up to kMaxJobThreads. Jobs begin in rising order. A single
-// thread reads files and hashes at 2 GB/s, a fraction of what a disk or a
-// device's bus moves.
+// one for every two processors, up to kMaxJobThreads, since each copy has
+// threads of its own and the executor needs some, too. Jobs begin in rising
+// order. A single thread reads files and hashes at 2 GB/s, a fraction of what a
+// disk or a device's bus moves.
 //
 // Blocks until all jobs have ended. After an error no more begin; returns that
 // of the lowest number.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/connection/request_text.h"
 #include "client/cpp/session_state.h"
 #include "core/base/array_layout.h"
 #include "core/base/collection_limits.h"
@@ -40,7 +41,8 @@ absl::StatusOr<v1::ArrayDescription> Describe(const ArraySpec& spec,
   return array;
 }
 
-absl::Status CheckSize(const v1::CommitCollection& contents) {
+absl::Status CheckContents(const v1::CommitCollection& contents) {
+  HOLDFAST_RETURN_IF_ERROR(CheckRequestText(contents));
   // A tag and two lengths, of the command and of its batch, are a few bytes.
   constexpr size_t kMost = kMaxCollectionDescription - 1024;
   const size_t bytes = contents.ByteSizeLong();
@@ -69,7 +71,7 @@ absl::StatusOr<CollectionWriter> CollectionWriter::Create(
     end += size;
     end = (end + kAlignment - 1) / kAlignment * kAlignment;
   }
-  HOLDFAST_RETURN_IF_ERROR(CheckSize(described));
+  HOLDFAST_RETURN_IF_ERROR(CheckContents(described));
   const Device on =
       session.device(device.value_or(session.state()->first_device));
   HOLDFAST_ASSIGN_OR_RETURN(Buffer memory,
@@ -121,7 +123,7 @@ absl::Status CollectionWriter::CheckCommit(
   size_t bytes = 0;
   for (const auto& [key, value] : metadata) bytes += key.size() + value.size();
   HOLDFAST_RETURN_IF_ERROR(CheckMetadataSize(name, bytes));
-  return CheckSize(Contents(name, metadata));
+  return CheckContents(Contents(name, metadata));
 }
 
 absl::StatusOr<uint64_t> CollectionWriter::Commit(

@@ -34,9 +34,9 @@ class CollectionWriter {
   // Bytes; what arrays are aligned to.
   static constexpr uint64_t kAlignment = 256;
 
-  // INVALID_ARGUMENT: a name, dtype or shape that cannot be, or descriptions of
-  // more bytes than a commit may have. RESOURCE_EXHAUSTED: no memory for them.
-  // No device: the session's first.
+  // INVALID_ARGUMENT: a name, dtype or shape that cannot be, a name that is not
+  // UTF-8, or descriptions of more bytes than a commit may have.
+  // RESOURCE_EXHAUSTED: no memory for them. No device: the session's first.
   static absl::StatusOr<CollectionWriter> Create(
       const Session& session, const std::vector<ArraySpec>& arrays,
       std::optional<uint32_t> device = std::nullopt);
@@ -53,8 +53,9 @@ class CollectionWriter {
   // object.
   absl::StatusOr<Buffer> Array(size_t index) const;
 
-  // INVALID_ARGUMENT: Commit would refuse this, for its name or its size. For
-  // those who want to know before they fill the arrays.
+  // INVALID_ARGUMENT: Commit would refuse this, for its name, for its size, or
+  // for metadata that is not UTF-8. For those who want to know before they fill
+  // the arrays.
   absl::Status CheckCommit(
       const std::string& name,
       const std::map<std::string, std::string>& metadata = {}) const;

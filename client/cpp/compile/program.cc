@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "client/cpp/compile/request_text.h"
 #include "client/cpp/connection/daemon_stubs.h"
+#include "client/cpp/connection/request_text.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {

@@ -15,6 +15,7 @@ namespace holdfast {
 struct CaptureRegistry::Capture {
   uint64_t origin = 0;
   v1::GraphDefinition definition;  // ids are 1, 2, 3 ... in order
+  ConditionIds used_conditions;    // that it and those in it declare
   // By stream: the nodes that its next one comes after.
   absl::flat_hash_map<uint64_t, std::vector<uint32_t>> frontiers;
   absl::Status broken;
@@ -177,8 +178,7 @@ absl::StatusOr<uint32_t> CaptureRegistry::AddNode(uint64_t stream,
   const std::shared_ptr<Capture> capture = Find(stream);
   if (capture == nullptr) return NotCapturing();
   if (!capture->broken.ok()) return capture->broken;
-  ConditionIds used = DeclaredConditions(capture->definition);
-  MakeConditionsUnique(used, node);
+  MakeConditionsUnique(capture->used_conditions, node);
   const uint32_t id = capture->Add(stream, device, std::move(node));
   capture->frontiers[stream] = {id};
   return id;
@@ -189,6 +189,7 @@ absl::Status CaptureRegistry::AddCondition(uint64_t stream,
   absl::MutexLock lock(&mutex_);
   const std::shared_ptr<Capture> capture = Find(stream);
   if (capture == nullptr) return NotCapturing();
+  capture->used_conditions.insert(added.id());
   *capture->definition.add_conditions() = added;
   return absl::OkStatus();
 }

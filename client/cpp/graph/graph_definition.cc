@@ -27,14 +27,11 @@ absl::StatusOr<GraphDefinition> GraphDefinition::FromProto(
     definition.next_id_ = std::max(definition.next_id_, node.id() + 1);
     definition.nodes_.push_back({node.id(),
                                  {node.after().begin(), node.after().end()},
-                                 NodeParams(node),
-                                 nullptr});
+                                 NodeParams(node)});
   }
   definition.conditions_.assign(message.conditions().begin(),
                                 message.conditions().end());
   definition.used_conditions_ = DeclaredConditions(message);
-  definition.message_ =
-      std::make_shared<const v1::GraphDefinition>(std::move(message));
   return definition;
 }
 
@@ -45,16 +42,6 @@ absl::StatusOr<size_t> GraphDefinition::IndexOf(GraphNode node) const {
       absl::StrCat("the definition has no node ", node.id));
 }
 
-absl::StatusOr<const v1::GraphNode*> GraphDefinition::Find(
-    GraphNode node) const {
-  HOLDFAST_ASSIGN_OR_RETURN(const size_t index, IndexOf(node));
-  const Node& found = nodes_[index];
-  if (found.message == nullptr) {
-    found.message = std::make_shared<const v1::GraphNode>(found.ToMessage());
-  }
-  return found.message.get();
-}
-
 std::vector<GraphNode> GraphDefinition::nodes() const {
   std::vector<GraphNode> nodes;
   nodes.reserve(size());
@@ -62,15 +49,16 @@ std::vector<GraphNode> GraphDefinition::nodes() const {
   return nodes;
 }
 
-const v1::GraphDefinition& GraphDefinition::proto() const {
-  if (message_ == nullptr) {
-    auto message = std::make_shared<v1::GraphDefinition>();
-    for (const Node& node : nodes_) *message->add_nodes() = node.ToMessage();
-    message->mutable_conditions()->Assign(conditions_.begin(),
-                                          conditions_.end());
-    message_ = std::move(message);
-  }
-  return *message_;
+DefinedNode GraphDefinition::node(size_t index) const {
+  const Node& found = nodes_[index];
+  return {found.id, found.after, found.params};
+}
+
+v1::GraphDefinition GraphDefinition::proto() const {
+  v1::GraphDefinition message;
+  for (const Node& node : nodes_) *message.add_nodes() = node.ToMessage();
+  message.mutable_conditions()->Assign(conditions_.begin(), conditions_.end());
+  return message;
 }
 
 void GraphDefinition::Encode(WireWriter& writer) const {
@@ -113,8 +101,7 @@ absl::StatusOr<GraphNode> GraphDefinition::Add(
   HOLDFAST_ASSIGN_OR_RETURN(NodeParams adapted, Adapt(std::move(params)));
   while (next_id_ == 0 || index_.contains(next_id_)) ++next_id_;
   index_[next_id_] = nodes_.size();
-  nodes_.push_back({next_id_, std::move(ids), std::move(adapted), nullptr});
-  message_ = nullptr;
+  nodes_.push_back({next_id_, std::move(ids), std::move(adapted)});
   return GraphNode{next_id_++};
 }
 
@@ -126,15 +113,12 @@ GraphCondition GraphDefinition::CreateCondition(
     condition.set_id(NewConditionId());
   } while (!used_conditions_.insert(condition.id()).second);
   if (default_value.has_value()) condition.set_default_value(*default_value);
-  message_ = nullptr;
   return {condition.id()};
 }
 
 absl::Status GraphDefinition::Set(GraphNode node, NodeParams params) {
   HOLDFAST_ASSIGN_OR_RETURN(const size_t index, IndexOf(node));
   HOLDFAST_ASSIGN_OR_RETURN(nodes_[index].params, Adapt(std::move(params)));
-  nodes_[index].message = nullptr;
-  message_ = nullptr;
   return absl::OkStatus();
 }
 
@@ -148,9 +132,7 @@ absl::Status GraphDefinition::Remove(GraphNode node) {
     later.after.erase(
         std::remove(later.after.begin(), later.after.end(), node.id),
         later.after.end());
-    later.message = nullptr;
   }
-  message_ = nullptr;
   return absl::OkStatus();
 }
 

@@ -15,8 +15,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -32,10 +32,16 @@
 
 namespace holdfast {
 
+// A node as it stands in a definition. Valid until the definition changes.
+struct DefinedNode {
+  uint32_t id = 0;
+  std::span<const uint32_t> after;  // ids
+  const NodeParams& params;
+};
+
 // Copying it copies the whole. It names kernels, buffers and events of a
 // session by their handles and does not keep them alive; Rebind (rebind.h)
-// makes one for another session of it. Not thread-safe: Find and proto() keep
-// the messages that they make.
+// makes one for another session of it.
 class GraphDefinition {
  public:
   GraphDefinition() = default;
@@ -60,12 +66,11 @@ class GraphDefinition {
   // In the order of the definition: each stands behind those that it is after.
   std::vector<GraphNode> nodes() const;
   size_t size() const { return nodes_.size(); }
-  // NOT_FOUND: no such node. The pointer is valid until the next change.
-  absl::StatusOr<const v1::GraphNode*> Find(GraphNode node) const;
+  // The node of this number in that order. REQUIRES: index < size().
+  DefinedNode node(size_t index) const;
 
-  // The whole as a message. Made when it is first asked for, and valid until
-  // the next change.
-  const v1::GraphDefinition& proto() const;
+  // The whole as a message, made by each call.
+  v1::GraphDefinition proto() const;
   // Writes the fields of that message, without making it.
   void Encode(WireWriter& writer) const;
 
@@ -74,8 +79,6 @@ class GraphDefinition {
     uint32_t id = 0;
     absl::InlinedVector<uint32_t, 2> after;
     NodeParams params;
-    // Null: nobody has asked for it. Copies of the definition share it.
-    mutable std::shared_ptr<const v1::GraphNode> message;
 
     v1::GraphNode ToMessage() const;
   };
@@ -90,7 +93,6 @@ class GraphDefinition {
   // Ids of conditions in nodes that were replaced or removed stay used.
   ConditionIds used_conditions_;
   uint32_t next_id_ = 1;
-  mutable std::shared_ptr<const v1::GraphDefinition> message_;
 };
 
 }  // namespace holdfast

@@ -16,7 +16,8 @@ NodeParams Conditional(v1::ConditionalNode::Kind kind, GraphCondition condition,
   conditional.set_condition(condition.id);
   conditional.set_kind(kind);
   for (const GraphDefinition* branch : branches) {
-    for (const v1::GraphNode& inner : branch->proto().nodes()) {
+    v1::GraphDefinition message = branch->proto();
+    for (const v1::GraphNode& inner : message.nodes()) {
       if (MayBeInBranch(inner)) continue;
       return NodeParams(absl::InvalidArgumentError(
           absl::StrCat("branch ", conditional.branches_size(), ", node ",
@@ -24,7 +25,7 @@ NodeParams Conditional(v1::ConditionalNode::Kind kind, GraphCondition condition,
                        " cannot be in the body of a conditional "
                        "node")));
     }
-    *conditional.add_branches() = branch->proto();
+    *conditional.add_branches() = std::move(message);
   }
   return NodeParams(std::move(node));
 }

@@ -195,6 +195,16 @@ static void LaunchesWithTypedArguments(void) {
   config.attribute_count = 1;
   FAILS(hf_launch(g_stream, &config, scale, arguments, 3), HF_INVALID_ARGUMENT,
         "55");
+  attribute.kind = HF_PREFERRED_SHARED_MEMORY_CARVEOUT;
+  attribute.value.number = (INT64_C(1) << 32) + 50;
+  FAILS(hf_launch(g_stream, &config, scale, arguments, 3), HF_INVALID_ARGUMENT,
+        "value.number 4294967346 is out of range");
+  attribute.value.number = 50;
+  OK(hf_launch(g_stream, &config, scale, arguments, 3));
+  attribute.kind = HF_SYNCHRONIZATION_POLICY;
+  attribute.value.number = -(INT64_C(1) << 32);
+  FAILS(hf_launch(g_stream, &config, scale, arguments, 3), HF_INVALID_ARGUMENT,
+        "out of range");
   const hf_access_policy_window window = {x, 0, 1024, 0.5f, 1, 3};
   attribute.kind = HF_ACCESS_POLICY_WINDOW;
   attribute.value.window = NULL;
@@ -401,7 +411,7 @@ static void AWaitCanBeInterrupted(void) {
         "different sessions");
   OK(hf_session_close(session));
   OK(hf_session_close(session));
-  /* What is left is of no more use, but harmless. */
+  /* Objects of a closed session are of no more use, but harmless. */
   FAILS(hf_stream_synchronize(stream), HF_CANCELLED, "closed");
   hf_buffer_free(stop);
   hf_stream_free(stream);

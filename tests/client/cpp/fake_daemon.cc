@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -56,11 +57,18 @@ class FakeDaemon::Sessions : public v1::SessionService::Service {
     return grpc::Status::CANCELLED;
   }
 
-  grpc::Status CloseSession(grpc::ServerContext*,
+  grpc::Status CloseSession(grpc::ServerContext* context,
                             const v1::CloseSessionRequest*,
                             v1::CloseSessionResponse*) override {
-    absl::MutexLock lock(&fake_->mutex_);
-    fake_->closed_ = true;
+    {
+      absl::MutexLock lock(&fake_->mutex_);
+      const bool lost = std::exchange(fake_->lose_close_, false);
+      const bool forgotten = !lost && fake_->lost_is_carried_out_;
+      if (forgotten) return {grpc::StatusCode::NOT_FOUND, "no session"};
+      fake_->closed_ = !lost || fake_->lost_is_carried_out_;
+      if (!lost) return grpc::Status::OK;
+    }
+    while (!context->IsCancelled()) absl::SleepFor(kPoll);
     return grpc::Status::OK;
   }
 
@@ -186,7 +194,7 @@ class FakeDaemon::Transfers : public v1::TransferService::Service {
   FakeDaemon* fake_;
 };
 
-FakeDaemon::FakeDaemon()
+FakeDaemon::FakeDaemon(absl::Duration max_age)
     : sessions_service_(std::make_unique<Sessions>(this)),
       commands_service_(std::make_unique<Commands>(this)),
       transfers_service_(std::make_unique<Transfers>(this)) {
@@ -196,6 +204,12 @@ FakeDaemon::FakeDaemon()
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
   builder.SetMaxReceiveMessageSize(-1);
+  if (max_age < absl::InfiniteDuration()) {
+    builder.AddChannelArgument(
+        GRPC_ARG_MAX_CONNECTION_AGE_MS,
+        static_cast<int>(absl::ToInt64Milliseconds(max_age)));
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 1);
+  }
   builder.RegisterService(sessions_service_.get());
   builder.RegisterService(commands_service_.get());
   builder.RegisterService(transfers_service_.get());
@@ -260,6 +274,12 @@ void FakeDaemon::LoseExecutor(const std::string& reason) {
   lost_ = reason;
   held_ = false;
   if (execute_ != nullptr) execute_->TryCancel();
+}
+
+void FakeDaemon::LoseNextClose(bool carried_out) {
+  absl::MutexLock lock(&mutex_);
+  lose_close_ = true;
+  lost_is_carried_out_ = carried_out;
 }
 
 void FakeDaemon::EndSession(const std::string& reason) {

@@ -16,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "core/base/ring_pair.h"
 #include "grpcpp/server.h"
 #include "holdfast/v1/commands.grpc.pb.h"
@@ -27,7 +28,8 @@ namespace holdfast {
 // Serves on a Unix socket of its own until it is destroyed.
 class FakeDaemon {
  public:
-  FakeDaemon();
+  // Every connection breaks once it is so old, whatever is on it.
+  explicit FakeDaemon(absl::Duration max_age = absl::InfiniteDuration());
   ~FakeDaemon();
 
   const std::string& address() const { return address_; }
@@ -50,6 +52,10 @@ class FakeDaemon {
   // The Execute stream breaks, as a killed executor's does; Run then answers
   // with `reason`.
   void LoseExecutor(const std::string& reason);
+  // The next CloseSession is answered by nothing but the end of its connection.
+  // If it is carried out before that, later ones find no session. REQUIRES:
+  // connections have an end.
+  void LoseNextClose(bool carried_out);
   // The keep-alive stream tells the client.
   void EndSession(const std::string& reason);
 
@@ -84,6 +90,8 @@ class FakeDaemon {
   std::string lost_ ABSL_GUARDED_BY(mutex_);
   std::string ended_ ABSL_GUARDED_BY(mutex_);
   grpc::ServerContext* execute_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  bool lose_close_ ABSL_GUARDED_BY(mutex_) = false;
+  bool lost_is_carried_out_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::string uploaded_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::TransferRange> transfers_ ABSL_GUARDED_BY(mutex_);

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/time/time.h"
 #include "client/cpp/collection/collection_writer.h"
 #include "client/cpp/launch.h"
 #include "core/base/error_detail.h"
@@ -156,6 +158,33 @@ TEST_F(SessionTest, ANameThatNoBufferCanHaveIsRefusedAndSentToNobody) {
   ASSERT_TRUE(device.AllocateNamed(longest, 64, stream).ok());
   ASSERT_TRUE(stream.Synchronize().ok());
   EXPECT_EQ(fake_.commands()[1].allocate_buffer().name(), longest);
+}
+
+// One command that cannot be read ends the session.
+TEST_F(SessionTest, TextThatIsNotUtf8IsRefusedAndSentToNobody) {
+  const std::string bad = "\xff";
+  const Module module = *session_->Load({.sha256 = std::string(32, 'h')});
+  const Kernel kernel = *module.GetKernel("saxpy");
+  const auto refused = [](const absl::Status& status, const char* field) {
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_TRUE(Says(status, field)) << status;
+  };
+  refused(module.GetKernel(bad).status(), "get_kernel.name");
+  refused(module.GetGlobal(bad).status(), "get_global.name");
+  refused(kernel.SetAttribute(bad, 1), "set_kernel_attribute.attribute");
+  refused(session_->Load({.symbols = {{bad, "k"}}}).status(),
+          "load_module.symbols.key");
+  refused(session_->device(0).OpenCollection(bad, 1, {}).status(), "name");
+  refused(CollectionWriter::Create(*session_, {{bad, "U32", {16}}}).status(),
+          "arrays.name");
+  auto writer = CollectionWriter::Create(*session_, {{"a", "U32", {16}}});
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  refused(writer->Commit("c", {{"key", bad}}).status(), "metadata.value");
+  ASSERT_TRUE(session_->Synchronize().ok());
+  EXPECT_EQ(Operations(),
+            (std::vector<Operation>{
+                v1::Command::kLoadModule, v1::Command::kGetKernel,
+                v1::Command::kAllocateBuffer, v1::Command::kFence}));
 }
 
 TEST_F(SessionTest, ABufferOfItsOwnIsNotTakenOver) {
@@ -334,6 +363,19 @@ TEST_F(SessionTest, ThreadsShareASession) {
     next += batch.commands_size();
   }
   EXPECT_GE(next, uint64_t{kThreads} * kRounds * 4);
+}
+
+// As of one that makes way for another before it has answered.
+TEST(SessionCloseTest, ADaemonWhoseConnectionBreaksIsAskedAgain) {
+  for (const bool carried_out : {false, true}) {
+    FakeDaemon fake(absl::Milliseconds(300));
+    fake.LoseNextClose(carried_out);
+    auto session = Session::Open({.address = fake.address()});
+    ASSERT_TRUE(session.ok()) << session.status();
+    const absl::Status closed = (*session)->Close();
+    EXPECT_TRUE(closed.ok()) << closed;
+    EXPECT_TRUE(fake.closed());
+  }
 }
 
 TEST(SessionOpenTest, NoDaemonIsAClearSentence) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "client/cpp/graph/graph_text.h"
 #include "client/cpp/graph/nested_nodes.h"
@@ -31,7 +33,7 @@ TEST_F(GraphDefinitionTest, NodesKeepTheirParametersAndDependencies) {
       const GraphNode copy,
       definition.Add(CopyNode({*y_, 512, *x_, 0, 256}).On(2), {launch, fill}));
   EXPECT_EQ(definition.size(), 3u);
-  const v1::GraphDefinition& message = definition.proto();
+  const v1::GraphDefinition message = definition.proto();
   EXPECT_EQ(message.nodes(0).fill().word(), 7u);
   EXPECT_EQ(message.nodes(0).fill().size(), 1024u);
   const v1::Launch& as_sent = message.nodes(1).launch();
@@ -82,14 +84,17 @@ TEST_F(GraphDefinitionTest, ANodeCanBeChangedAndRemoved) {
   ASSERT_OK_AND_ASSIGN(const GraphNode b, definition.Add(EmptyNode(), {a}));
   ASSERT_OK_AND_ASSIGN(const GraphNode c, definition.Add(EmptyNode(), {a, b}));
   ASSERT_OK(definition.Set(b, FillNode(*x_, uint8_t{1})));
-  ASSERT_OK_AND_ASSIGN(const v1::GraphNode* changed, definition.Find(b));
-  EXPECT_TRUE(changed->has_fill());
-  EXPECT_EQ(changed->after(0), a.id);
+  const DefinedNode changed = definition.node(1);
+  EXPECT_EQ(changed.id, b.id);
+  EXPECT_TRUE(changed.params.proto().has_fill());
+  ASSERT_EQ(changed.after.size(), 1u);
+  EXPECT_EQ(changed.after[0], a.id);
   ASSERT_OK(definition.Remove(a));
   EXPECT_EQ(definition.nodes(), (std::vector<GraphNode>{b, c}));
-  ASSERT_OK_AND_ASSIGN(const v1::GraphNode* last, definition.Find(c));
-  ASSERT_EQ(last->after_size(), 1);
-  EXPECT_EQ(last->after(0), b.id);
+  const DefinedNode last = definition.node(1);
+  EXPECT_EQ(last.id, c.id);
+  ASSERT_EQ(last.after.size(), 1u);
+  EXPECT_EQ(last.after[0], b.id);
   EXPECT_THAT(definition.Remove(a),
               StatusIs(absl::StatusCode::kNotFound, "no node 1"));
   // An id is not used again.
@@ -106,8 +111,9 @@ TEST_F(GraphDefinitionTest, ConditionsOfBodiesStayApart) {
   GraphDefinition definition;
   ASSERT_OK(definition.Add(ChildNode(loop)));
   ASSERT_OK(definition.Add(ChildNode(loop)));
-  const auto condition = [&](int node) {
-    const auto& child = definition.proto().nodes(node).child();
+  const v1::GraphDefinition message = definition.proto();
+  const auto condition = [&message](int node) {
+    const auto& child = message.nodes(node).child();
     const auto& conditional = child.nodes(0).conditional();
     EXPECT_EQ(conditional.condition(), child.conditions(0).id());
     EXPECT_EQ(conditional.branches(0)
@@ -120,7 +126,7 @@ TEST_F(GraphDefinitionTest, ConditionsOfBodiesStayApart) {
   };
   EXPECT_EQ(condition(0), more.id);
   EXPECT_NE(condition(1), more.id);
-  EXPECT_OK(GraphDefinition::FromProto(definition.proto()));
+  EXPECT_OK(GraphDefinition::FromProto(message));
 }
 
 TEST_F(GraphDefinitionTest, BodiesHoldOnlyWhatTheyMay) {
@@ -132,6 +138,25 @@ TEST_F(GraphDefinitionTest, BodiesHoldOnlyWhatTheyMay) {
               StatusIs(kInvalid, "node 1: a record cannot be in the body"));
   EXPECT_THAT(definition.Add(SwitchNode(condition, {})),
               StatusIs(kInvalid, "without a branch"));
+}
+
+// Under TSan this fails if readers share anything that they write.
+TEST_F(GraphDefinitionTest, SeveralThreadsReadOneDefinition) {
+  GraphDefinition definition;
+  ASSERT_OK_AND_ASSIGN(const GraphNode fill,
+                       definition.Add(FillNode(*x_, uint8_t{1})));
+  ASSERT_OK(definition.Add(CopyNode(*y_, *x_), {fill}));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&definition] {
+      const v1::GraphDefinition message = definition.proto();
+      for (size_t index = 0; index < definition.size(); ++index) {
+        EXPECT_EQ(definition.node(index).id,
+                  message.nodes(static_cast<int>(index)).id());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 // A node of a definition that came from elsewhere.
@@ -199,12 +224,13 @@ TEST_F(GraphDefinitionTest, AnotherSessionsHandlesTakeTheirPlace) {
   binding.Bind(event, other);
   ASSERT_OK_AND_ASSIGN(const GraphDefinition bound,
                        Rebind(definition, binding));
+  const v1::GraphDefinition message = bound.proto();
   const v1::Launch& launch =
-      bound.proto().nodes(0).conditional().branches(0).nodes(0).launch();
+      message.nodes(0).conditional().branches(0).nodes(0).launch();
   EXPECT_EQ(launch.kernel(), 77u);
   EXPECT_EQ(launch.arguments(0).buffer().buffer(), y_->handle());
   EXPECT_EQ(launch.arguments(1).buffer().buffer(), 0u);
-  EXPECT_EQ(bound.proto().nodes(1).record().event(), other.handle());
+  EXPECT_EQ(message.nodes(1).record().event(), other.handle());
 }
 
 TEST_F(GraphDefinitionTest, TextAndDotShowNodesEdgesAndBodies) {

@@ -34,7 +34,8 @@ TEST_F(StreamCaptureTest, OrdinaryCallsBecomeNodesAndNothingIsSent) {
 
   using Operation = v1::GraphNode::OperationCase;
   std::vector<Operation> operations;
-  for (const v1::GraphNode& node : graph.proto().nodes()) {
+  const v1::GraphDefinition message = graph.proto();
+  for (const v1::GraphNode& node : message.nodes()) {
     operations.push_back(node.operation_case());
   }
   EXPECT_EQ(operations, (std::vector<Operation>{
@@ -42,9 +43,9 @@ TEST_F(StreamCaptureTest, OrdinaryCallsBecomeNodesAndNothingIsSent) {
                             v1::GraphNode::kCopy, v1::GraphNode::kCopyRect,
                             v1::GraphNode::kFillRect, v1::GraphNode::kCopy,
                             v1::GraphNode::kCopy}));
-  EXPECT_EQ(graph.proto().nodes(0).launch().arguments(1).f32(), 2.0f);
-  EXPECT_EQ(graph.proto().nodes(0).launch().stream(), 0u);
-  EXPECT_EQ(graph.proto().nodes(1).fill().half_word(), 3u);
+  EXPECT_EQ(message.nodes(0).launch().arguments(1).f32(), 2.0f);
+  EXPECT_EQ(message.nodes(0).launch().stream(), 0u);
+  EXPECT_EQ(message.nodes(1).fill().half_word(), 3u);
 }
 
 TEST_F(StreamCaptureTest, TheSameAsAnExplicitDefinition) {
@@ -154,6 +155,25 @@ TEST_F(StreamCaptureTest, BodiesAreCapturedOnAnotherStream) {
   EXPECT_EQ(graph.proto().nodes(1).conditional().branches(0).nodes_size(), 1);
   EXPECT_EQ(graph.proto().nodes(1).after(0), 1u);
   EXPECT_EQ(graph.proto().nodes(2).after(0), 2u);
+}
+
+TEST_F(StreamCaptureTest, ConditionsOfCapturedNodesStayApart) {
+  ASSERT_OK_AND_ASSIGN(StreamCapture capture, StreamCapture::Begin(*main_));
+  ASSERT_OK_AND_ASSIGN(const GraphCondition own, capture.CreateCondition());
+  v1::GraphDefinition message;
+  message.add_conditions()->set_id(own.id);
+  ASSERT_OK_AND_ASSIGN(const GraphDefinition child,
+                       GraphDefinition::FromProto(message));
+  ASSERT_OK(capture.Add(*main_, ChildNode(child)));
+  ASSERT_OK(capture.Add(*main_, ChildNode(child)));
+  ASSERT_OK_AND_ASSIGN(const GraphDefinition graph, capture.End());
+  message = graph.proto();
+  const uint32_t first = message.nodes(0).child().conditions(0).id();
+  const uint32_t second = message.nodes(1).child().conditions(0).id();
+  EXPECT_EQ(message.conditions(0).id(), own.id);
+  EXPECT_NE(first, own.id);
+  EXPECT_NE(second, own.id);
+  EXPECT_NE(first, second);
 }
 
 TEST_F(StreamCaptureTest, AllocationsOnTheStreamAreNodes) {

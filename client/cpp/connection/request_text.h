@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_CONNECTION_REQUEST_TEXT_H_
+#define HOLDFAST_CLIENT_CPP_CONNECTION_REQUEST_TEXT_H_
+
+#include "absl/status/status.h"
+#include "google/protobuf/message.h"
+
+namespace holdfast {
+
+// A `string` of a message that is not UTF-8 cannot be sent: gRPC does not say
+// so, and a command with one makes its whole batch unreadable, which ends the
+// session. INVALID_ARGUMENT names the first one: its field and its text.
+absl::Status CheckRequestText(const google::protobuf::Message& request);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_CONNECTION_REQUEST_TEXT_H_
