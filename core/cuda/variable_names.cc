@@ -27,14 +27,11 @@ std::optional<T> ReadAt(absl::string_view image, uint64_t offset) {
   return value;
 }
 
-// Longer than the names of variables in any program.
-constexpr size_t kMaxNameBytes = size_t{4} << 10;
-
-// Returns the text as far as it is looked at, which is one byte too far if it
-// is longer than kMaxNameBytes.
-absl::string_view TextAt(absl::string_view image, uint64_t offset) {
+// Returns the text there, or its first `most` bytes.
+absl::string_view TextAt(absl::string_view image, uint64_t offset,
+                         size_t most) {
   if (offset >= image.size()) return "";
-  const absl::string_view rest = image.substr(offset, kMaxNameBytes + 1);
+  const absl::string_view rest = image.substr(offset, most);
   return rest.substr(0, rest.find('\0'));
 }
 
@@ -50,11 +47,14 @@ class Sections {
     return ReadAt<Elf64_Shdr>(
         image_, header_->e_shoff + uint64_t{index} * sizeof(Elf64_Shdr));
   }
+  // As much of it as tells what the section holds: many sections may share one
+  // long name.
   absl::string_view NameOf(uint32_t index) const {
+    constexpr size_t kMostBytes = 64;
     const auto section = Get(index);
     const auto names = Get(header_->e_shstrndx);
     if (!section.has_value() || !names.has_value()) return "";
-    return TextAt(image_, names->sh_offset + section->sh_name);
+    return TextAt(image_, names->sh_offset + section->sh_name, kMostBytes);
   }
 
  private:
@@ -118,11 +118,10 @@ class CubinNames {
   // Adds the name there. Returns false if all names together have more bytes
   // than the image, which is then none that a compiler has made.
   bool Add(uint64_t offset) {
-    const absl::string_view name = TextAt(image_, offset);
+    const absl::string_view name = TextAt(image_, offset, bytes_left_ + 1);
     if (name.size() > bytes_left_) return false;
     bytes_left_ -= name.size();
-    const bool fits = !name.empty() && name.size() <= kMaxNameBytes;
-    if (fits && seen_.insert(name).second) names_.emplace_back(name);
+    if (!name.empty() && seen_.insert(name).second) names_.emplace_back(name);
     return true;
   }
 
@@ -177,21 +176,25 @@ std::vector<std::string> NamesInPtx(absl::string_view ptx) {
   const std::string text = WithoutComments(ptx);
   std::vector<std::string> names;
   std::string declaration;
+  bool assigned = false;  // the declaration has a value
   int depth = 0;
+  const auto begin_next = [&] {
+    declaration.clear();
+    assigned = false;
+  };
   for (const char c : text) {
     if (c == '{') {
       ++depth;
     } else if (c == '}') {
       depth = std::max(depth - 1, 0);
       // The end of a function, which no semicolon follows.
-      if (depth == 0 && !absl::StrContains(declaration, "=")) {
-        declaration.clear();
-      }
+      if (depth == 0 && !assigned) begin_next();
     } else if (depth == 0 && c == ';') {
       std::string name = NameInDeclaration(declaration);
       if (!name.empty()) names.push_back(std::move(name));
-      declaration.clear();
+      begin_next();
     } else if (depth == 0) {
+      assigned = assigned || c == '=';
       declaration.push_back(c);
     }
   }

@@ -14,7 +14,7 @@ namespace holdfast::cuda {
 // their names in the image; the driver finds a variable by name and cannot list
 // them. Some of them, of internal linkage, it may not find. The image may be
 // anything: no byte of it is believed, and those of a cubin are each there
-// once, have at most 4 KiB, and together no more bytes than the image.
+// once, and have together no more bytes than the image.
 // UNIMPLEMENTED: it is neither PTX nor a cubin.
 absl::StatusOr<std::vector<std::string>> VariableNames(absl::string_view image);
 

@@ -191,7 +191,7 @@ std::shared_ptr<KernelWatch> MakeKernelWatch(
 }
 
 // Code that the software driver generates goes to the supervisor, since this
-// process can open no file; see supervisor/code_store.h.
+// process can open no file; see core/base/code_store.h.
 void KeepCodeWith(SupervisorLink& link, const cuda::Driver& driver) {
   if (driver.set_code_store == nullptr) return;
   CodeStore store;

@@ -476,14 +476,25 @@ TEST_F(SuspendTest, AVariableOfAFatbinIsKeptOnceItHasAHandle) {
                                                   v1::OBJECT_FORMAT_FATBIN)
                                       .value())
                             .value();
-  const Buffer variable = module.GetGlobal("variable", 0).value();
   const std::vector<int> written = {9};
-  ASSERT_EQ(variable.Upload(written, client.stream()), absl::OkStatus());
-  ASSERT_EQ(Suspend(client).status(), absl::OkStatus());
-  std::vector<int> found(1);
-  ASSERT_EQ(variable.Download(found, client.stream()), absl::OkStatus());
-  EXPECT_EQ(found, written);
-  client.ExpectBytes();
+  const auto expect_written = [&](const Buffer& variable) {
+    std::vector<int> found(1);
+    ASSERT_EQ(variable.Download(found, client.stream()), absl::OkStatus());
+    EXPECT_EQ(found, written);
+  };
+  {
+    const Buffer variable = module.GetGlobal("variable", 0).value();
+    ASSERT_EQ(variable.Upload(written, client.stream()), absl::OkStatus());
+    ASSERT_EQ(Suspend(client).status(), absl::OkStatus());
+    expect_written(variable);
+  }
+  // Its handle is gone.
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(client.session().Synchronize(), absl::OkStatus());
+    ASSERT_EQ(Suspend(client).status(), absl::OkStatus());
+    client.ExpectBytes();
+  }
+  expect_written(module.GetGlobal("variable", 0).value());
 }
 
 TEST(IdleSuspensionTest, ASessionThatDoesNothingMakesRoomUntilItsNextCommand) {

@@ -5,8 +5,9 @@
 // it is destroyed, so that no path forgets to.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(Charge charge, quota->Take(bytes));
-//   HOLDFAST_ASSIGN_OR_RETURN(memory, Allocate(bytes));  // a failure returns
-//   it resource.charge = std::move(charge);
+//   // If this fails, the charge gives the amount back.
+//   HOLDFAST_ASSIGN_OR_RETURN(resource.memory, Allocate(bytes));
+//   resource.charge = std::move(charge);
 #ifndef HOLDFAST_SERVER_EXECUTOR_ACCOUNT_QUOTA_H_
 #define HOLDFAST_SERVER_EXECUTOR_ACCOUNT_QUOTA_H_
 

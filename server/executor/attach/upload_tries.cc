@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/attach/upload_tries.h"
 
+#include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "core/base/status_macros.h"
 #include "server/rpc/metadata.h"
 
 namespace holdfast::executor {
@@ -14,6 +16,26 @@ namespace {
 
 // How often a waiting call looks whether its client is still there.
 constexpr absl::Duration kCancelPoll = absl::Milliseconds(20);
+
+struct Try {
+  std::string id;
+  uint32_t number = 0;
+};
+
+absl::StatusOr<Try> Parse(absl::string_view value) {
+  const std::pair<absl::string_view, absl::string_view> words =
+      absl::StrSplit(value, absl::MaxSplits('/', 1));
+  Try parsed;
+  if (value.size() > kTransferKey.max_bytes ||
+      words.first.size() > UploadTries::kMaxIdBytes ||
+      !absl::SimpleAtoi(words.second, &parsed.number)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kTransferKey.name, " is not a name of at most ",
+                     UploadTries::kMaxIdBytes, " bytes and a number"));
+  }
+  parsed.id = std::string(words.first);
+  return parsed;
+}
 
 }  // namespace
 
@@ -38,17 +60,10 @@ absl::StatusOr<std::shared_ptr<void>> UploadTries::Enter(
     grpc::ServerContext& context) {
   const auto value = FindMetadata(context, kTransferKey);
   if (!value.has_value()) return nullptr;
-  const std::pair<std::string, std::string> words =
-      absl::StrSplit(*value, absl::MaxSplits('/', 1));
-  const std::string& id = words.first;
-  uint32_t number = 0;
-  if (id.size() > kMaxIdBytes || !absl::SimpleAtoi(words.second, &number)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(kTransferKey.name, " is not a name of at most ",
-                     kMaxIdBytes, " bytes and a number"));
-  }
+  HOLDFAST_ASSIGN_OR_RETURN(const Try parsed, Parse(*value));
+  const uint32_t number = parsed.number;
   absl::MutexLock lock(&mutex_);
-  Upload* const upload = &Find(id);
+  Upload* const upload = &Find(parsed.id);
   if (number > upload->number) {
     upload->number = number;
     for (grpc::ServerContext* const call : upload->calls) call->TryCancel();

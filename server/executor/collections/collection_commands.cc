@@ -133,6 +133,14 @@ absl::Status CheckCount(const Command& command,
                    " buffers, the command ", command.buffers_size()));
 }
 
+// Tells the supervisor that the version of this buffer is mapped whole: until
+// then it was not read, and does not go when this attempt fails.
+absl::Status NoteRead(Resources& resources, const ImportedMemory& buffer) {
+  internal::SharingRequest request;
+  request.set_read(buffer.import());
+  return resources.sharing().ask(request, -1).status();
+}
+
 // Maps every buffer of one version, which is the first one's.
 absl::StatusOr<std::vector<BufferResource>> MapVersion(
     Resources& resources, const v1::OpenCollection& command,
@@ -161,6 +169,7 @@ absl::StatusOr<std::vector<BufferResource>> MapVersion(
     buffer.device = command.device();
     buffers.push_back(std::move(buffer));
   } while (buffers.size() < static_cast<size_t>(command.buffers_size()));
+  HOLDFAST_RETURN_IF_ERROR(NoteRead(resources, *buffers.front().imported));
   return buffers;
 }
 
@@ -255,6 +264,7 @@ absl::Status Handle(const CommandContext& context,
     HOLDFAST_RETURN_IF_ERROR(CheckCount(command, version));
     open.set_version(version.version());
   }
+  HOLDFAST_RETURN_IF_ERROR(NoteRead(resources, *opened.front()));
   woken.Keep();
   context.Reply(std::move(result));
   return absl::OkStatus();

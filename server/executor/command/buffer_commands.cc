@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
+#include "proto/protocol_limits.h"
 #include "server/executor/command/buffer_range.h"
 #include "server/executor/command/command_handlers.h"
 #include "server/executor/command/fill_operands.h"
@@ -14,14 +15,13 @@
 namespace holdfast::executor {
 namespace {
 
-constexpr size_t kMaxNameBytes = 256;
 constexpr int kMaxListed = 1024;
 
 absl::Status CheckName(const v1::AllocateBuffer& command) {
-  if (command.name().size() <= kMaxNameBytes) return absl::OkStatus();
+  if (command.name().size() <= kMaxBufferNameBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "the name of ", DescribeHandle(command.buffer()), " has ",
-      command.name().size(), " bytes, the limit is ", kMaxNameBytes));
+      command.name().size(), " bytes, the limit is ", kMaxBufferNameBytes));
 }
 
 absl::Status CheckSharing(const v1::AllocateBuffer& command) {

@@ -95,6 +95,18 @@ absl::Status WithSourceNames(const absl::Status& status,
   return named;
 }
 
+// The module's handles that were freed are dropped now and then, so that
+// getting and freeing one again and again takes no more memory.
+void AddGlobal(Resources& resources, uint64_t buffer, ModuleResource& module) {
+  module.globals.insert(buffer);
+  if (module.globals.size() < module.prune_globals_at) return;
+  std::erase_if(module.globals, [&](uint64_t global) {
+    return !resources.buffers.Contains(global);
+  });
+  module.prune_globals_at =
+      2 * module.globals.size() + ModuleResource::kPruneGlobalsFrom;
+}
+
 }  // namespace
 
 absl::Status Handle(const CommandContext& context,
@@ -211,7 +223,8 @@ absl::Status Handle(const CommandContext& context,
         buffer.module = module->module;
         return buffer;
       }));
-  (*resources.modules.Find(command.module()))->globals.insert(command.buffer());
+  AddGlobal(resources, command.buffer(),
+            *resources.modules.Find(command.module()).value());
   return absl::OkStatus();
 }
 

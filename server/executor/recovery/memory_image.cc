@@ -124,18 +124,18 @@ absl::Status MemoryCopier::Load(DeviceRange memory, FilePlace place) {
   });
 }
 
-absl::Status SaveMemory(std::shared_ptr<const cuda::Context> context,
-                        Quota& staging, DeviceRange memory, FilePlace place) {
-  HOLDFAST_ASSIGN_OR_RETURN(const auto copier,
-                            MemoryCopier::Create(std::move(context), staging));
-  return copier->Save(memory, place);
+absl::StatusOr<MemoryCopier*> MemoryCopiers::For(
+    const std::shared_ptr<const cuda::Context>& context) {
+  if (copier_ != nullptr && context_ == context) return copier_.get();
+  Clear();
+  HOLDFAST_ASSIGN_OR_RETURN(copier_, MemoryCopier::Create(context, *staging_));
+  context_ = context;
+  return copier_.get();
 }
 
-absl::Status LoadMemory(std::shared_ptr<const cuda::Context> context,
-                        Quota& staging, DeviceRange memory, FilePlace place) {
-  HOLDFAST_ASSIGN_OR_RETURN(const auto copier,
-                            MemoryCopier::Create(std::move(context), staging));
-  return copier->Load(memory, place);
+void MemoryCopiers::Clear() {
+  copier_ = nullptr;
+  context_ = nullptr;
 }
 
 }  // namespace holdfast::executor

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -67,11 +68,23 @@ class MemoryCopier {
   const std::unique_ptr<PinnedMemory> block_;
 };
 
-// The same for one range.
-absl::Status SaveMemory(std::shared_ptr<const cuda::Context> context,
-                        Quota& staging, DeviceRange memory, FilePlace place);
-absl::Status LoadMemory(std::shared_ptr<const cuda::Context> context,
-                        Quota& staging, DeviceRange memory, FilePlace place);
+// The copier of the device that was asked for last: ranges come device by
+// device, and a copier's block is charged. Not thread-safe.
+class MemoryCopiers {
+ public:
+  explicit MemoryCopiers(std::shared_ptr<Quota> staging)
+      : staging_(std::move(staging)) {}
+
+  // It is valid until the next call. As MemoryCopier::Create.
+  absl::StatusOr<MemoryCopier*> For(
+      const std::shared_ptr<const cuda::Context>& context);
+  void Clear();
+
+ private:
+  const std::shared_ptr<Quota> staging_;
+  std::shared_ptr<const cuda::Context> context_;  // the copier's
+  std::unique_ptr<MemoryCopier> copier_;
+};
 
 }  // namespace holdfast::executor
 

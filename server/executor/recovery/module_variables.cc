@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/recovery/module_variables.h"
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,29 +38,6 @@ absl::StatusOr<Place> Find(Resources& resources, uint64_t module,
                             found->module->FindGlobal(name, *device->context));
   return Place{device, global};
 }
-
-// The copier of the device that was asked for last: variables come device by
-// device, and its block is charged.
-class Copiers {
- public:
-  explicit Copiers(Resources& resources) : resources_(resources) {}
-
-  absl::StatusOr<MemoryCopier*> For(const DeviceState& device) {
-    if (device_ == &device) return copier_.get();
-    device_ = nullptr;
-    copier_ = nullptr;
-    HOLDFAST_ASSIGN_OR_RETURN(
-        copier_, MemoryCopier::Create(device.context,
-                                      *resources_.account().staging_memory()));
-    device_ = &device;
-    return copier_.get();
-  }
-
- private:
-  Resources& resources_;
-  const DeviceState* device_ = nullptr;
-  std::unique_ptr<MemoryCopier> copier_;
-};
 
 // Finds all variables, device by device. Each entry of the message gets its
 // value later.
@@ -124,13 +100,15 @@ class Finder {
   uint64_t encoded_ = 0;  // at most
 };
 
-absl::Status Save(Copiers& copiers, const Place& place, std::string* value) {
-  HOLDFAST_ASSIGN_OR_RETURN(MemoryCopier * copier, copiers.For(*place.device));
+absl::Status Save(MemoryCopiers& copiers, const Place& place,
+                  std::string* value) {
+  HOLDFAST_ASSIGN_OR_RETURN(MemoryCopier * copier,
+                            copiers.For(place.device->context));
   value->resize(place.global.size);
   return copier->Save(RangeOf(place), value->data());
 }
 
-absl::Status Load(Resources& resources, Copiers& copiers,
+absl::Status Load(Resources& resources,
                   const internal::SavedVariables::Variable& variable) {
   HOLDFAST_ASSIGN_OR_RETURN(
       const Place place,
@@ -140,8 +118,15 @@ absl::Status Load(Resources& resources, Copiers& copiers,
     return absl::DataLossError(absl::StrCat("it has ", place.global.size,
                                             " bytes, and had ", value.size()));
   }
-  HOLDFAST_ASSIGN_OR_RETURN(MemoryCopier * copier, copiers.For(*place.device));
-  return copier->Load(RangeOf(place), value.data());
+  HOLDFAST_ASSIGN_OR_RETURN(MemoryCopier * copier,
+                            resources.copiers().For(place.device->context));
+  HOLDFAST_RETURN_IF_ERROR(copier->Load(RangeOf(place), value.data()));
+  // So that the next suspension saves it, though its image could not be read
+  // and its handle may be gone.
+  HOLDFAST_ASSIGN_OR_RETURN(ModuleResource * module,
+                            resources.modules.Find(variable.module()));
+  module->variables.insert(variable.name());
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -151,7 +136,7 @@ absl::StatusOr<UniqueFd> SaveVariables(Resources& resources) {
   HOLDFAST_ASSIGN_OR_RETURN(const std::vector<Place> places,
                             Finder(resources, &variables).Find());
   if (places.empty()) return UniqueFd();
-  Copiers copiers(resources);
+  MemoryCopiers copiers(resources.account().staging_memory());
   for (size_t i = 0; i < places.size(); ++i) {
     HOLDFAST_RETURN_IF_ERROR(Save(
         copiers, places[i],
@@ -180,10 +165,9 @@ absl::StatusOr<internal::SavedVariables> ReadVariables(int memory) {
 void RestoreVariables(
     Resources& resources, const internal::SavedVariables& variables,
     absl::FunctionRef<void(uint64_t module, const absl::Status& why)> failed) {
-  Copiers copiers(resources);
   for (const auto& variable : variables.variables()) {
     if (!resources.modules.Contains(variable.module())) continue;
-    const absl::Status status = Load(resources, copiers, variable);
+    const absl::Status status = Load(resources, variable);
     if (status.ok()) continue;
     failed(variable.module(),
            WithPrefix(absl::StrCat("variable ", ToValidUtf8(variable.name()),

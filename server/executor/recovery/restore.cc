@@ -2,22 +2,26 @@
 #include "server/executor/recovery/restore.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "core/base/handle.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/arena.h"
 #include "server/executor/command/command_handlers.h"
+#include "server/executor/graph/built_graph.h"
 #include "server/executor/graph/graph_instance.h"
 #include "server/executor/recovery/journal_step.h"
 #include "server/executor/recovery/module_variables.h"
@@ -40,31 +44,39 @@ using Steps = absl::Span<const JournalRecord* const>;
 // executor's journal as they succeed, so that it can be recovered as well.
 class Restorer {
  public:
-  Restorer(Resources& resources, Inheritance inheritance,
+  // `steps` must outlive the restorer.
+  Restorer(Resources& resources, Inheritance inheritance, Steps steps,
            const RestoreOptions& options)
       : resources_(resources),
         inheritance_(std::move(inheritance)),
+        steps_(steps),
         options_(options) {
     resources_.BeginRestore(&inheritance_);
   }
   ~Restorer() { resources_.EndRestore(); }
 
-  // `later` are the steps behind it.
-  void Repeat(const JournalRecord& record, Steps later) {
+  // REQUIRES: the steps before this one were repeated.
+  void Repeat(size_t step) {
+    const JournalRecord& record = *steps_[step];
     inheritance_.step = &record;
     const absl::Status status = Carry(record);
     if (status.ok()) return;
-    if (ChangesSeveralNodes(record)) return RepeatByNode(record, later);
+    if (ChangesSeveralNodes(record)) return RepeatByNode(step);
     NoteFailure(record, status);
   }
 
-  // Gives the variables of modules the values that were saved.
+  // Gives the variables of modules the values that were saved. A module that
+  // does not get them is lost, and with it all that was made of it: it would
+  // compute with first values.
   void FinishVariables() {
     if (!inheritance_.variables.has_value()) return;
+    Causes lost;
     RestoreVariables(resources_, *inheritance_.variables,
-                     [this](uint64_t module, const absl::Status& why) {
-                       LoseModule(module, why);
+                     [&](uint64_t module, const absl::Status& why) {
+                       Lose(module, /*ends_with=*/0, why);
+                       lost.emplace(module, why);
                      });
+    if (!lost.empty()) LoseWhatNeeds(std::move(lost));
   }
 
   // Gives up the memory that nothing came back to.
@@ -79,6 +91,8 @@ class Restorer {
   }
 
  private:
+  using Causes = absl::flat_hash_map<uint64_t, absl::Status>;  // by handle
+
   absl::Status Carry(const JournalRecord& record) {
     switch (record.step_case()) {
       case JournalRecord::kDevice:
@@ -134,21 +148,23 @@ class Restorer {
   // An update of several nodes fails as a whole if one of them refers to what
   // is lost. The instance is lost only if it still has that node's parameters:
   // those that a later step replaces may be of no consequence.
-  void RepeatByNode(const JournalRecord& record, Steps later) {
-    absl::flat_hash_set<std::string> replaced;
-    for (const JournalRecord* const step : later) {
-      if (step->ends_with() != record.ends_with()) continue;
-      if (!step->command().has_update_graph_exec()) continue;
-      ForEachNode(*step, [&](const JournalRecord& part) {
-        replaced.insert(part.key());
-      });
-    }
-    ForEachNode(record, [&](const JournalRecord& part) {
-      if (replaced.contains(part.key())) return;
+  void RepeatByNode(size_t step) {
+    if (last_updates_.empty()) FindLastUpdates();
+    ForEachNode(*steps_[step], [&](const JournalRecord& part) {
+      if (last_updates_.at(part.key()) > step) return;
       if (!resources_.Contains(part.ends_with())) return;
       const absl::Status status = Carry(part.command());
       if (!status.ok()) NoteFailure(part, status);
     });
+  }
+
+  void FindLastUpdates() {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      if (!steps_[i]->command().has_update_graph_exec()) continue;
+      ForEachNode(*steps_[i], [&](const JournalRecord& part) {
+        last_updates_[part.key()] = i;
+      });
+    }
   }
 
   void NoteFailure(const JournalRecord& record, const absl::Status& status) {
@@ -196,14 +212,28 @@ class Restorer {
     return lost;
   }
 
-  // A change that cannot be repeated puts an end to the resource: as it was
-  // before, it would do the wrong thing silently.
-  void LoseChanged(uint64_t handle, const absl::Status& status) {
-    auto exec = Fail(resources_.graph_execs, handle, /*ends_with=*/0, status);
+  void Lose(uint64_t handle, uint64_t ends_with, const absl::Status& status) {
+    Fail(resources_.modules, handle, ends_with, status);
+    Fail(resources_.kernels, handle, ends_with, status);
+    Fail(resources_.buffers, handle, ends_with, status);
+    auto graph = Fail(resources_.graphs, handle, ends_with, status);
+    if (graph.has_value()) {
+      BuiltGraph::Release(resources_, std::move(graph->graph));
+    }
+    auto exec = Fail(resources_.graph_execs, handle, ends_with, status);
     if (exec.has_value()) {
       GraphInstance::Release(resources_, std::move(exec->instance));
     }
-    Fail(resources_.kernels, handle, ModuleOf(handle), status);
+  }
+
+  // A change that cannot be repeated puts an end to the resource: as it was
+  // before, it would do the wrong thing silently.
+  void LoseChanged(uint64_t handle, const absl::Status& status) {
+    if (resources_.kernels.Contains(handle)) {
+      Lose(handle, ModuleOf(handle), status);
+    } else if (resources_.graph_execs.Contains(handle)) {
+      Lose(handle, /*ends_with=*/0, status);
+    }
   }
 
   // 0: there is none.
@@ -219,28 +249,44 @@ class Restorer {
     return owner;
   }
 
-  void LoseModule(uint64_t handle, const absl::Status& status) {
-    const auto module =
-        Fail(resources_.modules, handle, /*ends_with=*/0, status);
-    if (!module.has_value()) return;
-    for (const uint64_t kernel : module->kernels) {
-      Fail(resources_.kernels, kernel, handle, status);
-    }
-    for (const uint64_t global : module->globals) {
-      LoseBuffer(global, handle, status);
+  // Loses what was made of the handles in `lost`, or uses them, and so on. A
+  // handle may be gone while a graph still uses what it named.
+  void LoseWhatNeeds(Causes lost) {
+    for (const JournalRecord* const step : steps_) {
+      const absl::Status status = CauseOf(lost, *step);
+      if (status.ok()) continue;
+      if (step->creates().empty()) LoseChanged(step->ends_with(), status);
+      for (const uint64_t handle : step->creates()) {
+        if (IsOwnAllocation(handle, *step)) continue;
+        Lose(handle, step->ends_with(), status);
+        lost.emplace(handle, status);
+      }
     }
   }
 
-  void LoseBuffer(uint64_t handle, uint64_t ends_with,
-                  const absl::Status& status) {
-    const auto buffer = Fail(resources_.buffers, handle, ends_with, status);
-    if (!buffer.has_value()) return;
-    for (const uint64_t view : buffer->views) LoseBuffer(view, handle, status);
+  // OK: the step needs nothing that is lost.
+  static absl::Status CauseOf(const Causes& lost, const JournalRecord& step) {
+    const auto own = lost.find(step.ends_with());
+    if (own != lost.end()) return own->second;
+    for (const uint64_t handle : step.needs()) {
+      const auto found = lost.find(handle);
+      if (found != lost.end()) return found->second;
+    }
+    return absl::OkStatus();
+  }
+
+  // A buffer that begins with a graph: its bytes are there without the graph.
+  static bool IsOwnAllocation(uint64_t handle, const JournalRecord& step) {
+    return step.command().has_create_graph() &&
+           holdfast::Handle::Unpack(handle).kind == HandleKind::kBuffer;
   }
 
   Resources& resources_;
   Inheritance inheritance_;
+  const Steps steps_;
   const RestoreOptions& options_;
+  // Of each key of an update's part, the last step; empty: not looked for yet.
+  absl::flat_hash_map<std::string, size_t> last_updates_;
   const std::shared_ptr<ResultQueue> results_ = std::make_shared<ResultQueue>();
   v1::FenceResult failures_;
   Losses losses_;
@@ -290,15 +336,15 @@ absl::StatusOr<Losses> Restore(Resources& resources, Inheritance inheritance,
                                const RestoreOptions& options) {
   HOLDFAST_ASSIGN_OR_RETURN(const journal::ParsedRecords parsed,
                             journal::ParseRecords(records));
-  Restorer restorer(resources, std::move(inheritance), options);
-  StepTimes times;
   std::vector<const JournalRecord*> steps;
   for (const size_t i : journal::LiveRecords(parsed.records)) {
     steps.push_back(parsed.records[i]);
   }
+  Restorer restorer(resources, std::move(inheritance), steps, options);
+  StepTimes times;
   for (size_t i = 0; i < steps.size(); ++i) {
     const absl::Time began = absl::Now();
-    restorer.Repeat(*steps[i], Steps(steps).subspan(i + 1));
+    restorer.Repeat(i);
     times.Add(*steps[i], absl::Now() - began);
   }
   restorer.FinishVariables();

@@ -110,8 +110,9 @@ void SessionJournal::Note(const v1::Command& command,
   const uint64_t ended = status.ok() ? EndedBy(command) : 0;
   if (ended != 0) update_sets_.Forget(ended);
   if (ended != 0 && writer_->Retract(ended)) return;
+  // One that failed is not taken apart: it has changed no node.
   const bool one_step =
-      status.ok() && update_sets_.IsOneStep(command.update_graph_exec());
+      !status.ok() || update_sets_.IsOneStep(command.update_graph_exec());
   VisitSteps(command, resources, one_step, arena_,
              [&](const internal::JournalRecord& step) {
                if (status.ok()) {

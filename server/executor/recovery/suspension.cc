@@ -85,6 +85,7 @@ std::string DescribeWork(SemaphoreWaits& waits) {
 // low half.
 absl::Status SaveChunks(Resources& resources,
                         const internal::SaveMemory& chunks, int file) {
+  MemoryCopiers copiers(resources.account().staging_memory());
   for (const internal::SavedChunk& saved : chunks.chunks()) {
     HOLDFAST_ASSIGN_OR_RETURN(
         DeviceState * device,
@@ -93,9 +94,10 @@ absl::Status SaveChunks(Resources& resources,
         device->allocator->FindChunk(static_cast<uint32_t>(saved.chunk()));
     // Was released meanwhile: nothing lies in it.
     if (chunk == nullptr) continue;
-    HOLDFAST_RETURN_IF_ERROR(
-        SaveMemory(device->context, *resources.account().staging_memory(),
-                   {chunk->address(), chunk->size()}, {file, saved.offset()}));
+    HOLDFAST_ASSIGN_OR_RETURN(MemoryCopier * copier,
+                              copiers.For(device->context));
+    HOLDFAST_RETURN_IF_ERROR(copier->Save({chunk->address(), chunk->size()},
+                                          {file, saved.offset()}));
   }
   return absl::OkStatus();
 }

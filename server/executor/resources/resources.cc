@@ -12,7 +12,6 @@
 #include "core/base/status_macros.h"
 #include "core/cuda/result.h"
 #include "proto/protocol_limits.h"
-#include "server/executor/recovery/memory_image.h"
 
 namespace holdfast::executor {
 namespace {
@@ -128,6 +127,7 @@ Resources::Resources(ResourceOptions options)
       graph_execs(Table<GraphExecResource>(HandleKind::kGraphExec, options)),
       semaphores(Table<SemaphoreResource>(HandleKind::kSemaphore, options)),
       options_(std::move(options)),
+      copiers_(options_.account->staging_memory()),
       clocks_(std::make_shared<DeviceClocks>(options_.times)),
       watcher_(options_.work_completed),
       event_waits_([later = options_.later](auto waits) {
@@ -228,9 +228,10 @@ absl::Status Resources::Adopt(DeviceState& device,
   }
   HOLDFAST_RETURN_IF_ERROR(
       device.allocator->AdoptAnew(id, chunk.place.address(), size, shared));
-  return LoadMemory(device.context, *account().staging_memory(),
-                    {chunk.place.address(), size},
-                    {chunk.descriptor.get(), chunk.place.saved_offset()});
+  HOLDFAST_ASSIGN_OR_RETURN(MemoryCopier * copier,
+                            copiers_.For(device.context));
+  return copier->Load({chunk.place.address(), size},
+                      {chunk.descriptor.get(), chunk.place.saved_offset()});
 }
 
 absl::StatusOr<memory::Allocation> Resources::AllocateInherited(
@@ -280,6 +281,7 @@ auto Resources::InTable(Self& self, uint64_t handle, Visit visit) {
 
 void Resources::EndRestore() {
   inheritance_ = nullptr;
+  copiers_.Clear();
   for (auto& [ordinal, device] : devices_) device.allocator->EndAdoption();
   streams.SetForgiving();
   events.SetForgiving();

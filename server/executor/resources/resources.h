@@ -36,6 +36,7 @@
 #include "server/executor/command/inline_staging.h"
 #include "server/executor/recovery/inheritance.h"
 #include "server/executor/recovery/kernel_watch.h"
+#include "server/executor/recovery/memory_image.h"
 #include "server/executor/resources/handle_table.h"
 #include "server/executor/resources/hold.h"
 #include "server/executor/resources/peer_access.h"
@@ -123,9 +124,13 @@ struct ModuleResource {
   std::shared_ptr<const cuda::Module> module;
   std::map<std::string, std::string> symbols;
   std::vector<uint64_t> kernels;
+  // Buffers of its variables, some of which may have been freed, and the number
+  // of them at which those are dropped.
+  static constexpr size_t kPruneGlobalsFrom = 16;
   std::unordered_set<uint64_t> globals;
+  size_t prune_globals_at = kPruneGlobalsFrom;
   // Names of the variables that a suspension saves, as in the image: those that
-  // were read there (core/cuda/variable_names.h), and those with a handle.
+  // were read there (core/cuda/variable_names.h), and those that had a handle.
   std::set<std::string> variables;
 };
 
@@ -295,6 +300,8 @@ class Resources {
   bool restoring() const { return inheritance_ != nullptr; }
   // REQUIRES: restoring().
   const Inheritance& inheritance() const { return *inheritance_; }
+  // For bytes of a suspended session; EndRestore clears them.
+  MemoryCopiers& copiers() { return copiers_; }
 
   // Puts a handle of any kind in error, as a failed creation does.
   absl::Status PutError(uint64_t handle, const absl::Status& cause);
@@ -370,6 +377,7 @@ class Resources {
 
   const ResourceOptions options_;
   Inheritance* inheritance_ = nullptr;
+  MemoryCopiers copiers_;
   // Destroyed streams whose work is not known to be done.
   const std::shared_ptr<std::atomic<int>> leaving_streams_ =
       std::make_shared<std::atomic<int>>(0);

@@ -46,6 +46,18 @@ uint64_t NameOf(HandleKind kind, uint32_t index) {
 }
 uint64_t ModuleOf(uint32_t index) { return NameOf(HandleKind::kModule, index); }
 
+// A launch of the module's kernel.
+void SetLaunch(uint32_t module, v1::GraphNode* node) {
+  node->set_id(1);
+  v1::Launch& launch = *node->mutable_launch();
+  launch.set_kernel(NameOf(HandleKind::kKernel, module));
+  for (v1::Dim3* dim : {launch.mutable_grid(), launch.mutable_block()}) {
+    dim->set_x(1);
+    dim->set_y(1);
+    dim->set_z(1);
+  }
+}
+
 // A session with its journal, in this process.
 class Side {
  public:
@@ -78,6 +90,35 @@ class Side {
     global.mutable_get_global()->set_module(ModuleOf(index));
     global.mutable_get_global()->set_name("counter");
     Run(global);
+  }
+
+  // A graph that launches the module's kernel, and its instance.
+  void MakeGraph(uint32_t index, uint32_t module) {
+    v1::Command make, instantiate;
+    make.mutable_create_graph()->set_graph(NameOf(HandleKind::kGraph, index));
+    SetLaunch(module,
+              make.mutable_create_graph()->mutable_definition()->add_nodes());
+    Run(make);
+    v1::InstantiateGraph& instance = *instantiate.mutable_instantiate_graph();
+    instance.set_graph_exec(NameOf(HandleKind::kGraphExec, index));
+    instance.set_graph(NameOf(HandleKind::kGraph, index));
+    Run(instantiate);
+  }
+  void DestroyGraph(uint32_t index) {
+    v1::Command destroy;
+    destroy.mutable_destroy_graph()->set_graph(
+        NameOf(HandleKind::kGraph, index));
+    Run(destroy);
+  }
+  // The instance launches the module's kernel from now on.
+  void Update(uint32_t index, uint32_t module) {
+    v1::Command update;
+    v1::UpdateGraphExec& change = *update.mutable_update_graph_exec();
+    change.set_graph_exec(NameOf(HandleKind::kGraphExec, index));
+    v1::GraphNodeUpdate& node = *change.mutable_nodes()->add_nodes();
+    node.set_id(1);
+    SetLaunch(module, node.mutable_node());
+    Run(update);
   }
 
   std::string Records() { return journal::ReadRecords(memory_.get()).value(); }
@@ -156,6 +197,37 @@ TEST(ModuleVariablesTest, AreAsTheyWere) {
   EXPECT_EQ(side.Get(0, "total"), 7u);
 }
 
+// A fatbin's variables cannot be listed, and its handle may be gone.
+TEST(ModuleVariablesTest, OneThatWasRestoredIsSavedAgain) {
+  Side before, after;
+  before.Load(0);
+  after.Load(0);
+  after.resources().modules.Find(ModuleOf(0)).value()->variables.clear();
+  RestoreVariables(after.resources(), Saved(before),
+                   [](uint64_t, const absl::Status& why) { EXPECT_OK(why); });
+  EXPECT_EQ(Saved(after).variables_size(), 2);
+}
+
+TEST(ModuleVariablesTest, HandlesThatWereFreedTakeNoMemory) {
+  Side side;
+  side.Load(0);
+  v1::Command get, free;
+  get.mutable_get_global()->set_module(ModuleOf(0));
+  get.mutable_get_global()->set_name("counter");
+  for (uint32_t generation = 1; generation <= 1000; ++generation) {
+    const uint64_t buffer =
+        holdfast::Handle{HandleKind::kBuffer, generation, 1}.Pack();
+    get.mutable_get_global()->set_buffer(buffer);
+    free.mutable_free_buffer()->set_buffer(buffer);
+    side.Run(get);
+    side.Run(free);
+  }
+  const ModuleResource& module =
+      *side.resources().modules.Find(ModuleOf(0)).value();
+  EXPECT_LT(module.globals.size(), 100u);
+  EXPECT_TRUE(module.globals.contains(NameOf(HandleKind::kBuffer, 0)));
+}
+
 // A fatbin's variables cannot be listed.
 TEST(ModuleVariablesTest, OneWithAHandleIsSavedThoughItsNameWasNotRead) {
   Side side;
@@ -213,6 +285,35 @@ TEST(ModuleVariablesTest, AModuleThatDoesNotGetThemIsLostAndNoOther) {
   EXPECT_TRUE(after.resources().IsInError(ModuleOf(0)));
   EXPECT_TRUE(after.resources().IsInError(NameOf(HandleKind::kBuffer, 0)));
   EXPECT_EQ(after.Get(1, "counter"), 42u);
+}
+
+// It would compute with first values.
+TEST(ModuleVariablesTest, AGraphOfAModuleThatIsLostIsLost) {
+  Side before, after;
+  before.Load(0);
+  before.Load(1);
+  before.MakeGraph(0, /*module=*/0);
+  before.MakeGraph(1, /*module=*/1);
+  before.MakeGraph(2, /*module=*/0);
+  before.DestroyGraph(2);
+  before.MakeGraph(3, /*module=*/1);
+  before.Update(3, /*module=*/0);
+  internal::SavedVariables variables = Saved(before);
+  Damage(ModuleOf(0), &variables);
+  const auto losses = after.Succeed(before, variables);
+  ASSERT_OK(losses);
+  Resources& resources = after.resources();
+  EXPECT_THAT(resources.graphs.Find(NameOf(HandleKind::kGraph, 0)).status(),
+              StatusIs(absl::StatusCode::kDataLoss, "variable counter"));
+  for (const uint32_t lost : {0, 2, 3}) {
+    EXPECT_TRUE(resources.IsInError(NameOf(HandleKind::kGraphExec, lost)))
+        << lost;
+  }
+  // The module, its kernel, its variable, a graph and three instances.
+  EXPECT_EQ(losses->count, 7u);
+  EXPECT_TRUE(resources.Contains(NameOf(HandleKind::kGraph, 1)));
+  EXPECT_TRUE(resources.Contains(NameOf(HandleKind::kGraphExec, 1)));
+  EXPECT_TRUE(resources.Contains(NameOf(HandleKind::kGraph, 3)));
 }
 
 TEST(ModuleVariablesTest, ThoseOfAModuleThatIsLostAreLeftOut) {
