@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/status_macros.h"
 #include "server/rpc/push_stream.h"
@@ -37,6 +38,18 @@ std::pair<PushStream<Message>*, std::shared_ptr<StreamHold>> MakeStream(
   if (taken.ok()) return {stream, hold};
   stream->End(taken);
   return {stream, nullptr};
+}
+
+// A client that does not read keeps the list with which a watch begins, which
+// is as long as there are collections: so many of it count as a stream.
+constexpr size_t kPresentAStream = 64;
+
+absl::Status TakeRoom(const std::vector<v1::CollectionChange>& changes,
+                      ShareHold& share) {
+  if (changes.front().kind() != v1::CollectionChange::KIND_PRESENT) {
+    return absl::OkStatus();
+  }
+  return share.Take(changes.size() / kPresentAStream);
 }
 
 v1::ClaimCollectionResponse ToResponse(
@@ -167,11 +180,13 @@ CollectionService::WatchCollections(
   const auto [stream, hold] =
       MakeStream<v1::CollectionChange>(streams_, viewer->client);
   if (hold == nullptr) return stream;
-  const int64_t watcher =
-      table_.Watch(*viewer, request->name(),
-                   [stream = stream](const CollectionTable::Changes& changes) {
-                     stream->Push(changes);
-                   });
+  const int64_t watcher = table_.Watch(
+      *viewer, request->name(),
+      [stream = stream, hold = hold](const CollectionTable::Changes& changes) {
+        const absl::Status room = TakeRoom(*changes, hold->share);
+        if (!room.ok()) return stream->End(room);
+        stream->Push(changes);
+      });
   hold->leave = [this, watcher] { table_.Unwatch(watcher); };
   return stream;
 }

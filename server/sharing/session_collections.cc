@@ -30,13 +30,6 @@ absl::StatusOr<v1::CommitCollection> ReadContents(int descriptor) {
   return contents;
 }
 
-// The session has been given a buffer of the version. Executors ask for one
-// after another, and give back what they have if one is refused: only with the
-// last one a reader has the version.
-void NoteBuffer(const collections::OpenVersion& opened, uint32_t buffer) {
-  if (buffer + 1 == opened.version().buffers.size()) opened.NoteRead();
-}
-
 // Chunks that nobody may write to any more, unless the commit fails.
 class Seals {
  public:
@@ -172,24 +165,32 @@ absl::Status SessionMemory::OpenVersionOf(const internal::OpenRequest& request,
   HOLDFAST_ASSIGN_OR_RETURN(
       Imported imported,
       FindBuffer(request, answer->reply.mutable_collection()));
-  const auto opened = imported.version;
-  HOLDFAST_RETURN_IF_ERROR(AddImport(std::move(imported), answer));
-  NoteBuffer(*opened, request.buffer());
+  return AddImport(std::move(imported), answer);
+}
+
+absl::StatusOr<SessionMemory::Imported*> SessionMemory::BufferOfVersion(
+    uint64_t import) {
+  const auto found = imports_.find(import);
+  if (found == imports_.end() || found->second.version == nullptr) {
+    return absl::FailedPreconditionError("the buffer is of no collection");
+  }
+  return &found->second;
+}
+
+absl::Status SessionMemory::NoteRead(uint64_t import) {
+  HOLDFAST_ASSIGN_OR_RETURN(const Imported* imported, BufferOfVersion(import));
+  imported->version->NoteRead();
   return absl::OkStatus();
 }
 
 // The import stays, without what it was of, so that a successor of the executor
 // knows which addresses it keeps.
 absl::Status SessionMemory::Sleep(uint64_t import) {
-  const auto found = imports_.find(import);
-  if (found == imports_.end() || found->second.version == nullptr) {
-    return absl::FailedPreconditionError("the buffer is of no collection");
-  }
-  Imported& imported = found->second;
-  imported.chunk_size = imported.resource.chunk->size();
-  imported.resource.chunk = nullptr;
-  imported.version = nullptr;
-  Keep(import, &imported);
+  HOLDFAST_ASSIGN_OR_RETURN(Imported * imported, BufferOfVersion(import));
+  imported->chunk_size = imported->resource.chunk->size();
+  imported->resource.chunk = nullptr;
+  imported->version = nullptr;
+  Keep(import, imported);
   return absl::OkStatus();
 }
 
@@ -218,7 +219,6 @@ absl::Status SessionMemory::Wake(const internal::WakeRequest& request,
   imported.kept = std::move(sleeping.kept);
   sleeping = std::move(imported);
   Keep(request.import(), &sleeping);
-  NoteBuffer(*sleeping.version, request.open().buffer());
   return absl::OkStatus();
 }
 

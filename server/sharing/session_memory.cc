@@ -215,6 +215,8 @@ absl::Status SessionMemory::Carry(const internal::SharingRequest& request,
       return Sleep(request.sleep());
     case internal::SharingRequest::kWake:
       return Wake(request.wake(), answer);
+    case internal::SharingRequest::kRead:
+      return NoteRead(request.read());
     case internal::SharingRequest::kEventPage: {
       HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
                                 OpenEventPage(request.event_page()));

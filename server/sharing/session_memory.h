@@ -177,6 +177,8 @@ class SessionMemory {
   // Finds the buffer that is asked for, and says which version it is of.
   absl::StatusOr<Imported> FindBuffer(const internal::OpenRequest& request,
                                       v1::CollectionVersion* summary);
+  absl::StatusOr<Imported*> BufferOfVersion(uint64_t import);
+  absl::Status NoteRead(uint64_t import);
   absl::Status Sleep(uint64_t import);
   absl::Status Wake(const internal::WakeRequest& request, Answer* answer);
 
