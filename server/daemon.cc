@@ -112,6 +112,11 @@ constexpr size_t kMaxSharing = 256;
 // Calls that wait for an executor, the disk or a process's end.
 constexpr size_t kMaxWaitingCalls = 256;
 
+absl::Status SpawnerGone() {
+  return absl::UnavailableError(
+      "the spawner process has died, no executor can be started any more");
+}
+
 // Where programs are looked for.
 std::string SearchPath() {
   const char* const path = std::getenv("PATH");
@@ -500,8 +505,12 @@ struct Daemon::Parts {
     services.shares_server = true;
     // Its control daemon runs at least as long as it does, and nobody else has
     // the server's user before the pipes are gone.
+    struct Holds {
+      supervisor::GroupUsers::Lease user;  // ends last
+      supervisor::MpsServers::Pipes pipes;
+    };
     services.died =
-        [died = std::move(services.died), user, pipes = start.pipes](
+        [died = std::move(services.died), holds = Holds{user, start.pipes}](
             const std::vector<uint32_t>& devices) { died(devices); };
     return supervisor::ExecutorProcess::Start(
         spawner, OnDevice(std::move(arguments), start.device),
@@ -726,7 +735,11 @@ Daemon::Daemon(const Config& config, Spawner& spawner, StopEvents& events,
       spawner_(spawner),
       events_(events),
       parts_(std::move(parts)) {
-  spawner_.OnGone([this] { events_.NotifyFailed(); });
+  // Sessions must not see their executors end with it and give up.
+  spawner_.OnGone([this] {
+    parts_->EndUnchanged(SpawnerGone());
+    events_.NotifyFailed();
+  });
   parts_->expiry = std::thread([parts = parts_.get()] {
     while (parts->sessions.AwaitExpiry()) parts->sessions.CloseExpired();
   });
@@ -833,13 +846,10 @@ absl::Status Daemon::Run() {
     HOLDFAST_RETURN_IF_ERROR(MakeWay());
     event = Await(absl::InfiniteFuture());
   }
+  // Sessions are to end now.
+  spawner_.OnGone([this] { events_.NotifyFailed(); });
   const absl::Status failed =
-      event == StopEvents::Event::kFailed
-          ? absl::UnavailableError(
-                "the spawner process has died, no executor can be started any "
-                "more")
-          : absl::OkStatus();
-  if (!failed.ok()) parts_->EndUnchanged(failed);
+      event == StopEvents::Event::kFailed ? SpawnerGone() : absl::OkStatus();
   const bool drained = event == StopEvents::Event::kSignal && Drain();
   parts_->keeper_watch = nullptr;  // Nothing is left to keep.
   NotifyServiceManager("STOPPING=1");

@@ -62,7 +62,12 @@ bool OutputRelay::Read(Output& output, absl::Time now) {
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   output.text.append(bytes, static_cast<size_t>(count));
   PassLines(output, now);
-  if (count > 0) return true;
+  if (count > 0) {
+    if (!output.text.empty()) {
+      output.paused_until = std::max(output.paused_until, now + kGather);
+    }
+    return true;
+  }
   if (!output.text.empty()) Pass(output, output.text, now);
   return false;
 }

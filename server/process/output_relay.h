@@ -33,6 +33,9 @@ class OutputRelay {
   // rather than keep this process busy.
   static constexpr absl::Duration kPause = absl::Milliseconds(100);
 
+  // Nor is one that writes a line by bits: its line is gathered for so long.
+  static constexpr absl::Duration kGather = absl::Milliseconds(10);
+
   // Takes the reading end of a pipe to which `pid` writes.
   void Add(pid_t pid, UniqueFd pipe);
 

@@ -144,13 +144,15 @@ void Spawner::OnExited(const internal::Exited& exited) {
 void Spawner::OnSpawnerGone() {
   absl::MutexLock lock(&mutex_);
   gone_ = true;
+  // First: it may end this process before anybody hears of children that ended
+  // with the spawner.
+  if (on_gone_) std::exchange(on_gone_, nullptr)();
   for (auto& [id, child] : children_) {
     if (!child->answered) child->status = SpawnerGone();
     child->answered = true;
     child->exit->Set(TerminationReport());
   }
   children_.clear();
-  if (on_gone_) std::exchange(on_gone_, nullptr)();
 }
 
 void Spawner::OnGone(std::function<void()> callback) {

@@ -90,7 +90,8 @@ class Spawner {
 
   // Calls `callback` once when the spawner process has died without being
   // asked to; at once if that was earlier. No process can be started from then
-  // on. After OnGone(nullptr) has returned, the callback does not run.
+  // on. Nobody has heard yet that the children have ended, too. After
+  // OnGone(nullptr) has returned, the callback does not run.
   void OnGone(std::function<void()> callback);
 
  private:

@@ -23,16 +23,20 @@ namespace {
 std::optional<uid_t> UserOf(const std::filesystem::path& process) {
   std::ifstream status(process / "status");
   std::string line;
+  std::optional<uid_t> found;
+  bool ended = false;  // or its first thread has, while others run
   while (std::getline(status, line)) {
     absl::string_view rest = line;
-    // It has ended, and its parent has not taken note.
-    if (absl::StartsWith(rest, "State:\tZ")) break;
+    ended |= absl::StartsWith(rest, "State:\tZ");
+    // The process has ended, and its parent has not taken note.
+    if (ended && rest == "Threads:\t1") return std::nullopt;
     uint32_t user = 0;
-    if (!absl::ConsumePrefix(&rest, "Uid:\t")) continue;
-    if (!absl::SimpleAtoi(rest.substr(0, rest.find('\t')), &user)) break;
-    return user;
+    if (absl::ConsumePrefix(&rest, "Uid:\t") &&
+        absl::SimpleAtoi(rest.substr(0, rest.find('\t')), &user)) {
+      found = user;
+    }
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace

@@ -206,12 +206,15 @@ absl::StatusOr<size_t> DescriptorStore::MoveTo(
   HOLDFAST_RETURN_IF_ERROR(start());
   in_manager_ = 0;
   full_ = false;
-  for (auto& [name, entry] : kept_) {
+  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+    auto& [name, entry] = *it;
     // Under the same name, so that versions go on.
     std::string stored = std::exchange(entry.stored, "");
     if (stored.empty()) stored = name;
     if (in_manager_ >= manager_limit_) continue;
     if (!SendToStart(stored, entry.fd)) {
+      // This manager has none of those behind it.
+      for (; it != kept_.end(); ++it) it->second.stored.clear();
       return absl::UnavailableError(
           absl::StrCat("it does not take ", stored, ", descriptor ",
                        in_manager_ + 1, " of ", kept_.size()));

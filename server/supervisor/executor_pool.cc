@@ -224,7 +224,7 @@ ExecutorPool::Warm ExecutorPool::TakeDead() {
 
 void ExecutorPool::StartOne(uint32_t device) {
   absl::Status started = TryStart(device);
-  if (!started.ok() && !absl::IsDeadlineExceeded(started) && HasStarted()) {
+  if (!started.ok() && !absl::IsDeadlineExceeded(started) && TriesAgain()) {
     LogWarning("an executor did not start: ", started.message());
     started = TryStart(device);
   }
@@ -240,9 +240,11 @@ absl::Status ExecutorPool::TryStart(uint32_t device) {
   return absl::OkStatus();
 }
 
-bool ExecutorPool::HasStarted() const {
+bool ExecutorPool::TriesAgain() {
   absl::MutexLock lock(&mutex_);
-  return devices_ != nullptr;
+  if (devices_ == nullptr || stopping_) return false;
+  ++statistics_.failed;
+  return true;
 }
 
 void ExecutorPool::Add(Waiting executor, const internal::Ready& ready) {

@@ -108,7 +108,8 @@ class ExecutorPool {
   // sessions wait that would be lost.
   void StartOne(uint32_t device);
   absl::Status TryStart(uint32_t device);
-  bool HasStarted() const;
+  // Counts the failure if so.
+  bool TriesAgain();
   void Add(Waiting executor, const internal::Ready& ready);
   void SetFailed(const absl::Status& status);
   // Takes out those of warm_ that have ended.

@@ -27,7 +27,8 @@ constexpr absl::Duration kAnswerTime = absl::Seconds(10);
 // answer must not hold up the suspension of others for longer than it needs.
 constexpr absl::Duration kSaveLimit = absl::Minutes(10);
 constexpr absl::Duration kSaveBase = absl::Seconds(30);
-constexpr uint64_t kSavedBytesPerSecond = uint64_t{100} << 20;
+// Assumed: less than any disk in use.
+constexpr uint64_t kSavedBytesPerSecond = uint64_t{20} << 20;
 
 absl::Duration SaveTime(uint64_t bytes) {
   return std::min(kSaveLimit,

@@ -18,8 +18,7 @@ namespace holdfast::supervisor {
 inline constexpr size_t kMaxUsageBytes = 64 << 10;
 inline constexpr size_t kMaxLostBytes = 256 << 10;
 
-// Bytes of what an executor tells of itself: its devices, and how it ended what
-// it was asked.
+// Bytes of an executor's description of itself and its devices.
 inline constexpr size_t kMaxReportBytes = 256 << 10;
 
 // Bytes of each text of a fault.

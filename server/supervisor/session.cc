@@ -178,8 +178,15 @@ absl::StatusOr<Session::TakenUp> Session::TakeUp() {
     }
     executor = executor_;
   }
-  HOLDFAST_ASSIGN_OR_RETURN(taken.received_through,
-                            executor->ReceivedThrough());
+  const auto received = executor->ReceivedThrough();
+  if (!received.ok()) {
+    // It is ending. The next try need not wait for this client.
+    absl::MutexLock lock(&mutex_);
+    taken_until_ = absl::InfinitePast();
+    if (detached_) KeepDetached();
+    return received.status();
+  }
+  taken.received_through = *received;
   return taken;
 }
 
@@ -300,6 +307,11 @@ bool Session::Detach() {
 }
 
 // A daemon that makes way ends its clients' streams: that is no leaving.
+//
+// The message to the service manager is sent with this session's locks held, as
+// is the one that takes it back (AddKeeper), so that both arrive in the order
+// of the changes. NotifyServiceManager gives a message up after a second while
+// the manager's queue is full; the store sends one at a time, for all sessions.
 void Session::KeepDetached() {
   if (options_.keep_detached == nullptr || left_ || kept_.empty()) return;
   kept_detached_ = options_.keep_detached();
@@ -467,16 +479,20 @@ absl::Status Session::SetQuota(const v1::Quota& quota) {
     }
   }
   ApplyQuota();
-  // Allocations from now on are held to it: the executor has read of the quota
-  // when it answers the question behind it.
-  executor()->AskUsage(absl::Now() + kUsageTime);
   return absl::OkStatus();
 }
 
+// Allocations from now on are held to the quota: the executor has read of it
+// when it answers a question that comes behind it. The first answer may be to
+// somebody's question that was on its way before.
 void Session::ApplyQuota() {
-  absl::MutexLock lock(&quota_mutex_);
-  if (!quota_.has_value()) return;
-  executor()->UpdateLimits(Restrict(options_.limits, *quota_));
+  const std::shared_ptr<Executor> executor = this->executor();
+  {
+    absl::MutexLock lock(&quota_mutex_);
+    if (!quota_.has_value()) return;
+    executor->UpdateLimits(Restrict(options_.limits, *quota_));
+  }
+  for (int i = 0; i < 2; ++i) executor->AskUsage(absl::Now() + kUsageTime);
 }
 
 bool Session::GiveUp(const absl::Status& failure) {

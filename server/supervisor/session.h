@@ -279,7 +279,7 @@ class Session {
            state_ == State::STATE_FAULTED || state_ == State::STATE_SUSPENDED;
   }
   std::shared_ptr<Executor> executor() const;
-  // Tells the executor of the quota, if there is one.
+  // Tells the executor of the quota, if there is one, and waits until it knows.
   void ApplyQuota();
   void NotifyKeepers(const std::string& reason);
   void TellKeepers(const v1::FaultReport& report, uint64_t epoch);

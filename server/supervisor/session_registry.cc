@@ -516,20 +516,26 @@ void SessionRegistry::CloseExpired() {
 }
 
 bool SessionRegistry::AwaitExpiry() {
-  absl::MutexLock lock(&mutex_);
-  while (!stopped_) {
+  while (true) {
+    const uint64_t seen = DeadlineChanges();
+    // Not under mutex_: a session may just tell the service manager something.
     absl::Time earliest = absl::InfiniteFuture();
-    for (const auto& [number, session] : sessions_) {
+    for (const auto& session : List()) {
       earliest = std::min(earliest, session->deadline());
     }
+    absl::MutexLock lock(&mutex_);
+    if (stopped_) return false;
     if (earliest <= options_.now()) return true;
-    const uint64_t seen = deadline_changes_;
     const auto changed = [this, seen]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return stopped_ || deadline_changes_ != seen;
     };
     mutex_.AwaitWithDeadline(absl::Condition(&changed), earliest);
   }
-  return false;
+}
+
+uint64_t SessionRegistry::DeadlineChanges() const {
+  absl::MutexLock lock(&mutex_);
+  return deadline_changes_;
 }
 
 void SessionRegistry::Stop() {

@@ -202,6 +202,7 @@ class SessionRegistry {
                              SessionStart start, Sockets sockets);
   void SetParking(bool parking);
   std::shared_ptr<Session> TakeOut(const Session& session);
+  uint64_t DeadlineChanges() const;
   void NotifyIfEmpty();
 
   const Options options_;

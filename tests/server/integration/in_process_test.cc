@@ -49,7 +49,9 @@ internal::Fault IllegalAddress() {
 // Blocks until the daemon has the KeepAlive stream of its only session, over
 // which it tells the client what happens; Open does not wait for that.
 void AwaitKeepAlive(Daemon& daemon) {
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
   while (true) {
+    ASSERT_LT(absl::Now(), deadline) << "the session has no KeepAlive stream";
     const auto sessions = daemon.Sessions();
     ASSERT_OK(sessions);
     ASSERT_EQ(sessions->size(), 1u);
@@ -126,6 +128,7 @@ TEST(InProcessTest, ClientIsToldWhyAnOperatorEndsItsSession) {
   pair.services.SetOnStop([&told] { told.WaitForNotification(); });
   ASSERT_OK_AND_ASSIGN(const auto session, pair.Open());
   AwaitKeepAlive(*pair.daemon);
+  if (HasFatalFailure()) return told.Notify();
   auto ended = std::async(std::launch::async, [&] {
     return EndSession(*pair.daemon, session->id(), "the device is needed");
   });

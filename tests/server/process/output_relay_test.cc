@@ -16,6 +16,7 @@ namespace holdfast {
 namespace {
 
 const absl::Time kStart = absl::FromUnixSeconds(1000);
+const absl::Time kLater = kStart + OutputRelay::kGather;
 
 class OutputRelayTest : public testing::Test {
  protected:
@@ -64,7 +65,20 @@ TEST_F(OutputRelayTest, PassesWholeLines) {
   Write(two, "a line\nand ");
   EXPECT_EQ(Relayed(), "a line\n");
   Write(one, "and ended\n");
-  EXPECT_EQ(Relayed(), "begun and ended\n");
+  EXPECT_EQ(Relayed(kLater), "begun and ended\n");
+}
+
+// A child that writes byte by byte must not wake this process for each.
+TEST_F(OutputRelayTest, GathersALineThatComesInBits) {
+  const UniqueFd child = Child(1);
+  Write(child, "a");
+  EXPECT_EQ(Relayed(), "");
+  Write(child, "b\n");
+  std::vector<pollfd> events;
+  EXPECT_GT(relay_.AppendTo(&events, kStart), 0);
+  EXPECT_TRUE(events.empty());
+  EXPECT_EQ(Relayed(), "");
+  EXPECT_EQ(Relayed(kLater), "ab\n");
 }
 
 TEST_F(OutputRelayTest, PassesTheLastWordsAndForgetsThePipe) {
@@ -72,9 +86,9 @@ TEST_F(OutputRelayTest, PassesTheLastWordsAndForgetsThePipe) {
   Write(child, "no more");
   EXPECT_EQ(Relayed(), "");
   child.Reset();
-  EXPECT_EQ(Relayed(), "no more\n");
+  EXPECT_EQ(Relayed(kLater), "no more\n");
   std::vector<pollfd> events;
-  EXPECT_EQ(relay_.AppendTo(&events, kStart), -1);
+  EXPECT_EQ(relay_.AppendTo(&events, kLater), -1);
   EXPECT_TRUE(events.empty());
 }
 
@@ -89,7 +103,7 @@ TEST_F(OutputRelayTest, CutsALineThatDoesNotEnd) {
   Write(child, std::string(OutputRelay::kMaxLine + 5, 'x'));
   EXPECT_EQ(Relayed(), std::string(OutputRelay::kMaxLine, 'x') + "\n");
   Write(child, "y\n");
-  EXPECT_EQ(Relayed(), "xxxxxy\n");
+  EXPECT_EQ(Relayed(kLater), "xxxxxy\n");
 }
 
 TEST_F(OutputRelayTest, AChildThatWritesWithoutEndIsBoundedAndWaits) {

@@ -150,6 +150,18 @@ TEST_F(SpawnerTest, ChildrenDieWithTheSpawnerAndSpawningSaysSo) {
             absl::StatusCode::kUnavailable);
 }
 
+// So that a supervisor may end before it takes leave of what the children had.
+TEST_F(SpawnerTest, TheSpawnersEndIsToldBeforeTheChildrens) {
+  const std::unique_ptr<ChildProcess> child = Shell("sleep 1000");
+  bool first = false;
+  spawner_->OnGone(
+      [&] { first = !child->Wait(absl::InfinitePast()).has_value(); });
+  const std::unique_ptr<ChildProcess> killer = Shell("kill -9 $PPID");
+  EXPECT_EQ(child->Wait().cause, Cause::kUnknown);
+  spawner_->OnGone(nullptr);
+  EXPECT_TRUE(first);
+}
+
 TEST(SpawnerProcessTest, ChildrenDieWithTheSupervisor) {
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);

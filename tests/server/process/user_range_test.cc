@@ -2,11 +2,16 @@
 #include "server/process/user_range.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 
@@ -22,14 +27,30 @@ std::shared_ptr<UserRange> TwoUsers() {
   return UserRange::Parse(absl::StrCat(first, "-", first + 1)).value();
 }
 
+void* Pause(void*) {
+  pause();
+  return nullptr;
+}
+
+// Lets the first thread of this process end, as a kernel of a client's could,
+// while another one goes on.
+[[noreturn]] void LeaveToAnotherThread(int ready) {
+  pthread_t other;
+  if (pthread_create(&other, nullptr, Pause, nullptr) != 0) _exit(1);
+  if (write(ready, "r", 1) != 1) _exit(1);
+  for (;;) syscall(SYS_exit, 0);
+}
+
 // A process of this user, which stays until it is killed; 0: the user namespace
 // has no such user.
-pid_t StartProcessOf(uid_t user) {
+pid_t StartProcessOf(uid_t user, bool without_first_thread = false) {
   int ready[2];
   EXPECT_EQ(pipe(ready), 0);
   const pid_t child = fork();
   if (child == 0) {
-    if (setuid(user) != 0 || write(ready[1], "r", 1) != 1) _exit(1);
+    if (setuid(user) != 0) _exit(1);
+    if (without_first_thread) LeaveToAnotherThread(ready[1]);
+    if (write(ready[1], "r", 1) != 1) _exit(1);
     pause();
     _exit(0);
   }
@@ -76,6 +97,28 @@ TEST(UserRangeTest, AUserThatHasAProcessIsGivenToNoOther) {
   const UserRange::Lease other = UserRange::Take(range);
   EXPECT_EQ(other.user(), FirstUser() + 1);
   EXPECT_EQ(UserRange::Take(range).user(), FirstUser());
+  waitpid(child, nullptr, 0);
+}
+
+TEST(UserRangeTest, AProcessWithoutItsFirstThreadKeepsItsUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const pid_t child =
+      StartProcessOf(FirstUser(), /*without_first_thread=*/true);
+  if (child == 0) {
+    GTEST_SKIP() << "this user namespace has no user " << FirstUser();
+  }
+  // Its first thread's end may take a moment.
+  std::string status;
+  for (int i = 0; i < 10000 && status.find("State:\tZ") == status.npos; ++i) {
+    usleep(1000);
+    std::ifstream file(absl::StrCat("/proc/", child, "/status"));
+    status.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  const auto range = TwoUsers();
+  const UserRange::Lease lease = UserRange::Take(range);
+  EXPECT_EQ(lease.user(), FirstUser() + 1);
+  EXPECT_EQ(UserRange::Take(range).user(), 0u);
+  kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
 }
 

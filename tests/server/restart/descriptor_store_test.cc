@@ -149,7 +149,6 @@ TEST_F(DescriptorStoreTest, AnInheritedRecordIsReplacedByTheOneThatHolds) {
   EXPECT_TRUE(Told().empty());
 }
 
-// systemd takes two descriptors of one open file description for one.
 // A manager drops what it has no room for without a word.
 TEST_F(DescriptorStoreTest, AFullManagerLetsGoOfTheOldRecordFirst) {
   DescriptorStore store({"hf.version.1", "hf.version.2", "hf.version.3"});
@@ -159,6 +158,7 @@ TEST_F(DescriptorStoreTest, AFullManagerLetsGoOfTheOldRecordFirst) {
                            "FDSTORE=1\nFDPOLL=0\nFDNAME=hf.version.1~1"}));
 }
 
+// systemd takes two descriptors of one open file description for one.
 TEST_F(DescriptorStoreTest, TwoNamesOfOneFileGetDescriptionsOfTheirOwn) {
   DescriptorStore store;
   const auto first = store.Keep({"code", {1, 5}}, memory_.get());
