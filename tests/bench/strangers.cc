@@ -321,7 +321,7 @@ absl::Status Run(const Options& options) {
 
 int main(int argc, char** argv) {
   holdfast::Options options;
-  CLI::App app("What a tenant notices of strangers; prints a table");
+  CLI::App app("Shows what a tenant notices of strangers; prints a table");
   app.add_option("--address", options.address, "The daemon's, unix:PATH")
       ->required();
   app.add_option("--tcp", options.tcp, "The same daemon's, tcp:HOST:PORT")
@@ -338,7 +338,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 100'000));
   app.add_option("--clients", options.clients, "Strangers at once")
       ->check(CLI::Range(1, 256));
-  app.add_option("--calls", options.calls, "Of a stranger, on one connection")
+  app.add_option("--calls", options.calls,
+                 "A stranger's calls on one connection")
       ->check(CLI::PositiveNumber);
   app.add_option("--seconds", options.seconds, "Alone, before and after");
   CLI11_PARSE(app, argc, argv);

@@ -7,12 +7,10 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "client/cpp/launch.h"
@@ -20,9 +18,12 @@
 #include "core/base/error_detail.h"
 #include "tests/e2e/cutting_proxy.h"
 #include "tests/e2e/daemon_process.h"
+#include "tests/testing/setting.h"
 
 namespace holdfast::e2e {
 namespace {
+
+using ::holdfast::testing::Setting;
 
 // value = 3 * value + step, in each of 1024 threads: a launch that is lost,
 // that runs twice, or that runs before another, changes every later value.
@@ -53,14 +54,6 @@ constexpr uint32_t kThreads = 1024;
 // Larger than what goes as commands (16 times 64 KiB): a transfer of its own,
 // which is tried again when its connection breaks.
 constexpr size_t kLarge = 3 << 20;
-
-absl::Duration LeastTime() {
-  const char* const text = getenv("HOLDFAST_CUT_SECONDS");
-  uint32_t seconds = 0;
-  return text != nullptr && absl::SimpleAtoi(text, &seconds)
-             ? absl::Seconds(seconds)
-             : absl::ZeroDuration();
-}
 
 class AttachTest : public ::testing::Test {
  protected:
@@ -98,7 +91,8 @@ TEST_F(AttachTest, CutConnectionsLoseNoCommandAndRunNoneTwice) {
   proxy_.StartCutting();
   uint32_t expected = 0, step = 0;
   std::vector<uint32_t> values(kThreads);
-  const absl::Time end = absl::Now() + LeastTime();
+  const absl::Time end =
+      absl::Now() + absl::Seconds(Setting("HOLDFAST_CUT_SECONDS", 0u));
   uint32_t round = 0;
   for (; round < 400 || proxy_.cuts() < 40 || absl::Now() < end; ++round) {
     for (int i = 0; i < 20; ++i) {

@@ -34,18 +34,15 @@
 #include "core/base/unique_fd.h"
 #include "tests/e2e/sharing_storm_board.h"
 #include "tests/server/testing/daemon_process.h"
+#include "tests/testing/setting.h"
 
 namespace holdfast::e2e {
 namespace {
 
+using ::holdfast::testing::Setting;
+
 constexpr int kSessions = 8;
 constexpr int kProcesses = 4;
-
-uint32_t Setting(const char* name, uint32_t otherwise) {
-  const char* const text = std::getenv(name);
-  uint32_t value = 0;
-  return text != nullptr && absl::SimpleAtoi(text, &value) ? value : otherwise;
-}
 
 // One process of the storm, sharing_storm_client.
 class Client {
@@ -275,8 +272,8 @@ class SharingStormTest : public ::testing::Test {
 };
 
 TEST_F(SharingStormTest, SurvivorsHaveTheirBytesAndNothingIsLeftOver) {
-  const uint32_t seed = Setting("HOLDFAST_STORM_SEED", 21);
-  const uint32_t seconds = Setting("HOLDFAST_STORM_SECONDS", 30);
+  const uint32_t seed = Setting("HOLDFAST_STORM_SEED", 21u);
+  const uint32_t seconds = Setting("HOLDFAST_STORM_SECONDS", 30u);
   std::printf("HOLDFAST_STORM_SEED=%u HOLDFAST_STORM_SECONDS=%u\n", seed,
               seconds);
   board_ = std::make_unique<StormBoard>(board_directory_);

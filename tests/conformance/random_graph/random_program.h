@@ -36,7 +36,6 @@ class RandomProgram {
       : operations_(std::move(operations)), arrays_(arrays) {}
 
   const std::vector<RandomOperation>& operations() const { return operations_; }
-  int arrays() const { return arrays_; }
 
   // Returns the earlier operations that this one comes after: those whose order
   // makes a difference, and a few more.
