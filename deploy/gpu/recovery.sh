@@ -7,7 +7,7 @@
 #   4  a remote client whose connections are cut for a minute
 #
 # Usage: recovery.sh BINDIR [SHOW...]     (default: 3 4 1 2; the second takes some six minutes)
-# BINDIR has holdfastd, holdfast, survive, fault_storm_test, restart_test and attach_test.
+# BINDIR has holdfastd, holdfast, survive, fault_storm_test, upgrade_test, keeper_test and attach_test.
 # DEVICE=cpu, GIBIBYTES="...", FAULTS, LAUNCHES, MEGABYTES and SECONDS_CUT make smaller ones, to try the script.
 # Exits 0 only if every byte and every count was right.
 set -uo pipefail
@@ -71,9 +71,9 @@ show_2() {
 }
 
 show_3() {
-  HOLDFAST_UPGRADE_LAUNCHES=${LAUNCHES:-1000000} run "upgrades under launches of four clients" "$bin/restart_test" \
+  HOLDFAST_UPGRADE_LAUNCHES=${LAUNCHES:-1000000} run "upgrades under launches of four clients" "$bin/upgrade_test" \
     --gtest_brief=1 --gtest_filter='UpgradeTest.FourClientsThatLaunchAllTheTimeLoseNothing'
-  HOLDFAST_RESTART_MEGABYTES=${MEGABYTES:-8192} run "kill -9 under the keeper" "$bin/restart_test" \
+  HOLDFAST_RESTART_MEGABYTES=${MEGABYTES:-8192} run "kill -9 under the keeper" "$bin/keeper_test" \
     --gtest_brief=1 --gtest_filter='KeeperTest.EveryByteOfASessionAndACollectionOutlivesAKill'
 }
 

@@ -18,13 +18,10 @@ finish() {
 }
 trap finish EXIT
 
-encode() { openssl base64 -A | tr '+/' '-_' | tr -d '='; }
-openssl genpkey -algorithm ed25519 -out "$directory/issuer.key" 2>/dev/null
-openssl pkey -in "$directory/issuer.key" -pubout -out "$directory/issuer.pem"
-claims="{\"iss\":\"strangers\",\"aud\":\"holdfast\",\"sub\":\"in\",\"exp\":$(($(date +%s) + 3600))}"
-printf '%s.%s' "$(printf '{"alg":"EdDSA"}' | encode)" "$(printf '%s' "$claims" | encode)" >"$directory/unsigned"
-HOLDFAST_TOKEN=$(cat "$directory/unsigned").$(openssl pkeyutl -sign -rawin -inkey "$directory/issuer.key" \
-  -in "$directory/unsigned" | encode)
+# shellcheck source=deploy/gpu/token.sh
+. "$here/token.sh"
+make_issuer
+HOLDFAST_TOKEN=$(token strangers in)
 export HOLDFAST_TOKEN
 printf '%s\n' '[tokens]' 'keys = ["issuer.pem"]' 'issuer = "strangers"' 'audience = "holdfast"' \
   '[tenants.in]' 'subjects = ["in"]' >"$directory/policy.toml"
