@@ -16,7 +16,9 @@
 
 namespace holdfast::cuda {
 
+// A box of `depth` slices of `height` rows of `width` bytes.
 struct Box {
+  // All three are at least 1; see CompletePitches.
   uint64_t width = 0;  // bytes a row
   uint64_t height = 1;
   uint64_t depth = 1;
@@ -43,27 +45,31 @@ absl::StatusOr<uint64_t> BoxExtent(const Box& box, const Pitches& pitches);
 absl::Status CheckApart(const Box& box, CUdeviceptr a, const Pitches& a_pitches,
                         CUdeviceptr b, const Pitches& b_pitches);
 
-// One side of a copy.
+// One side of a copy. A place in memory, at the first byte of its first row.
 struct BoxPlace {
   CUdeviceptr address = 0;
   Pitches pitches;
   const Context* context = nullptr;  // whose memory it is; not owned
 };
 
-// The driver's form of a copy whose sides are told by their addresses.
+// The driver's form of a copy whose sides are told by their addresses. Names no
+// context, so it is for copies within one, and for graphs.
 CUDA_MEMCPY3D DescribeCopy(const Box& box, const BoxPlace& destination,
                            const BoxPlace& source);
 
-// cuMemcpy3DAsync; between contexts, cuMemcpy3DPeerAsync.
+// cuMemcpy3DAsync; between contexts, cuMemcpy3DPeerAsync. Both places need
+// `context`. UNIMPLEMENTED: the driver lacks the function.
 absl::Status CopyBoxAsync(const Stream& stream, const Box& box,
                           const BoxPlace& destination, const BoxPlace& source);
 
-// INVALID_ARGUMENT as FillBoxAsync says.
+// INVALID_ARGUMENT as FillBoxAsync says. Checks rows' sizes and pitches against
+// the pattern. Needs no device.
 absl::Status CheckFill(const Box& box, CUdeviceptr destination,
                        const Pitches& pitches, uint32_t pattern,
                        uint32_t pattern_bytes);
 
-// cuMemsetD2D8Async, D16, D32, of a box of one slice; as FillAsync.
+// cuMemsetD2D8Async, D16, D32, of a box of one slice; as FillAsync. REQUIRES:
+// depth is 1. Rows without gaps become one fill.
 absl::Status FillBoxAsync(const Stream& stream, const Box& box,
                           CUdeviceptr destination, const Pitches& pitches,
                           uint32_t pattern, uint32_t pattern_bytes);

@@ -27,16 +27,19 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
+  // The driver that the context was made with; it outlives the context.
   const DriverApi& api() const { return device_.api(); }
   const Device& device() const { return device_; }
   CUcontext handle() const { return handle_; }
+  // Read once, by RetainPrimary.
   const DeviceLimits& limits() const { return limits_; }
 
   // Numerically lower is more urgent: least >= greatest.
   int least_stream_priority() const { return least_priority_; }
   int greatest_stream_priority() const { return greatest_priority_; }
 
-  // Bytes, over all processes: cuMemGetInfo.
+  // Bytes, over all processes: cuMemGetInfo. Free bytes change at any time with
+  // what other processes do.
   struct MemoryInfo {
     uint64_t free = 0;
     uint64_t total = 0;
@@ -45,11 +48,13 @@ class Context {
 
   // Kernels here may use what is allocated in `peer`, modules' variables too:
   // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess. Memory that was mapped has
-  // access rights of its own. No error if it is so already.
+  // access rights of its own. No error if it is so already. UNIMPLEMENTED: the
+  // driver lacks the function. Only this direction changes.
   absl::Status EnablePeerAccess(const Context& peer) const;
   absl::Status DisablePeerAccess(const Context& peer) const;
 
-  // Blocks until all work of the context is done: cuCtxSynchronize.
+  // Blocks until all work of the context is done: cuCtxSynchronize. Returns the
+  // error of the work, if it has failed.
   absl::Status Synchronize() const;
 
  private:

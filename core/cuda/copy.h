@@ -23,17 +23,21 @@ namespace holdfast::cuda {
 absl::Status CheckRange(absl::string_view what, uint64_t offset, uint64_t size,
                         uint64_t limit);
 
-// cuMemcpyAsync. The ranges must not overlap.
+// cuMemcpyAsync. The ranges must not overlap. A size of 0 does nothing.
 absl::Status CopyAsync(const Stream& stream, CUdeviceptr destination,
                        CUdeviceptr source, uint64_t size);
 
-// cuMemcpyPeerAsync: the same, between memory of two contexts.
+// cuMemcpyPeerAsync: the same, between memory of two contexts. UNIMPLEMENTED:
+// the driver has no cuMemcpyPeerAsync.
 absl::Status CopyPeerAsync(const Stream& stream, CUdeviceptr destination,
                            const Context& destination_context,
                            CUdeviceptr source, const Context& source_context,
                            uint64_t size);
 
 // Copies that are made together.
+//
+// Filled by Add for each copy, given to CopyAllAsync once. Ranges of copies in
+// one list must not overlap, since they may run in any order.
 class CopyList {
  public:
   // `size` is not 0.
@@ -43,6 +47,7 @@ class CopyList {
     sizes.push_back(size);
   }
 
+  // They have equal lengths; entry i of each is the i-th copy, sizes in bytes.
   std::vector<CUdeviceptr> destinations;
   std::vector<CUdeviceptr> sources;
   std::vector<size_t> sizes;
@@ -52,7 +57,8 @@ class CopyList {
 // order among themselves.
 absl::Status CopyAllAsync(const Stream& stream, CopyList& list);
 
-// INVALID_ARGUMENT as FillAsync says.
+// INVALID_ARGUMENT as FillAsync says. Needs no device, so that a command can be
+// refused before it is enqueued.
 absl::Status CheckPattern(CUdeviceptr destination, uint32_t pattern,
                           uint32_t pattern_bytes, uint64_t size);
 

@@ -25,6 +25,7 @@ enum class DriverChoice {
 absl::StatusOr<DriverChoice> ParseDriverChoice(absl::string_view text);
 
 struct DriverOptions {
+  // The driver to look for. An explicit choice never falls back to the other.
   DriverChoice choice = DriverChoice::kAuto;
 
   // The software driver's file. Empty: $HOLDFAST_SOFTWARE_DRIVER, else
@@ -43,9 +44,13 @@ std::string FindSoftwareDriver(const DriverOptions& options);
 // An opened driver on which cuInit has succeeded. The library stays open until
 // the process ends: drivers leave threads behind that cannot be unloaded.
 struct Driver {
+  // Every driver function in use; optional ones may be null.
   DriverApi api;
+  // It is Holdfast's, and its devices are the CPU.
   bool software = false;
+  // The library's file, as the loader found it.
   std::string path;
+  // At least 1.
   int device_count = 0;
   // Null unless it is the software driver: has the machine code that
   // it generates kept by this program.
@@ -55,6 +60,8 @@ struct Driver {
 // UNAVAILABLE: no driver, or none with a device; the message lists what was
 // tried and why each failed. The result's address is stable: references to
 // `api` are handed to every object made with it, and it must outlive them.
+// Tries libcuda first, unless the software driver was chosen. Expensive:
+// initializes the driver. Call it once in a process.
 absl::StatusOr<std::unique_ptr<const Driver>> LoadDriver(
     const DriverOptions& options);
 

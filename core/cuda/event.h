@@ -25,8 +25,14 @@ struct EventOptions {
 };
 
 // A point in a stream's work: cuEventCreate. Thread-safe.
+//
+// Holds its context. Recording takes the event's place in the stream at the
+// time of the call, so that one event may mark one point after another; a wait
+// refers to the last record before it.
 class Event {
  public:
+  // Falls back to an event without a handle if the driver cannot make an
+  // interprocess one; options() then says so.
   static absl::StatusOr<std::unique_ptr<Event>> Create(
       std::shared_ptr<const Context> context, const EventOptions& options);
   // cuIpcOpenEventHandle: an event of another process, which made it
@@ -34,23 +40,29 @@ class Event {
   // is too confined for it.
   static absl::StatusOr<std::unique_ptr<Event>> OpenIpc(
       std::shared_ptr<const Context> context, const CUipcEventHandle& handle);
+  // May be called before the event has completed; the driver keeps it until
+  // then.
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
+  // Valid as long as the event.
   CUevent handle() const { return handle_; }
   const Context& context() const { return *context_; }
   const EventOptions& options() const { return options_; }
+  // Some Record or graph has marked it, in this process.
   bool recorded() const { return recorded_; }
 
   // cuEventRecord: marks what `stream` has been given so far, in place of any
-  // earlier record.
+  // earlier record. REQUIRES: the stream is of the event's context, or the
+  // driver refuses.
   absl::Status Record(const Stream& stream);
 
   // A graph that was launched records it.
   void SetRecorded() { recorded_ = true; }
 
-  // True if all that was marked is done, or nothing was: cuEventQuery.
+  // True if all that was marked is done, or nothing was: cuEventQuery. An error
+  // of the device's earlier work may come out here, as from any call.
   absl::StatusOr<bool> Query() const;
 
   // Blocks until then: cuEventSynchronize.

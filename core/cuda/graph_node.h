@@ -21,15 +21,19 @@ namespace holdfast::cuda {
 // CUgraphNodeParams, and copies of all that it points to. Resources are named,
 // not owned: kernel, memory and events must outlive whatever is made of it.
 // Move-only; what it points to does not move with it.
+//
+// An executor makes nodes of a client's commands with the functions below, then
+// adds them to a Graph (graph.h), or updates a GraphExec's nodes with them.
 class GraphNode {
  public:
-  // Does nothing: CU_GRAPH_NODE_TYPE_EMPTY.
+  // Does nothing: CU_GRAPH_NODE_TYPE_EMPTY. For edges only: it joins many nodes
+  // to many others.
   GraphNode();
   GraphNode(GraphNode&&) = default;
   GraphNode& operator=(GraphNode&&) = default;
 
   // Checked as Launch is. INVALID_ARGUMENT also: an attribute that only
-  // launches into streams have.
+  // launches into streams have. Copies the arguments' bytes.
   static absl::StatusOr<GraphNode> Launch(
       const LaunchConfig& config, const Kernel& kernel,
       absl::Span<const KernelArgument> arguments);
@@ -46,6 +50,7 @@ class GraphNode {
                                         uint32_t pattern,
                                         uint32_t pattern_bytes);
 
+  // Both name the event as it is when the graph runs, not as it is now.
   static GraphNode Record(const Event& event);
   static GraphNode Wait(const Event& event);
 
@@ -66,10 +71,12 @@ class GraphNode {
                                CUgraphConditionalNodeType type,
                                unsigned branches);
 
+  // Fixed when the node is made.
   CUgraphNodeType type() const { return params_.type; }
 
   // Returns true if the driver would make the same node of both. May return
-  // false for equal nodes.
+  // false for equal nodes. True says that an update of a graph can skip the
+  // node. Compares pointers by value, and a kernel's arguments byte by byte.
   bool IsSameAs(const GraphNode& other) const;
   // Compares attributes() by their bytes: those that are not used are 0.
   bool SameAttributes(const GraphNode& other) const;
@@ -78,13 +85,17 @@ class GraphNode {
   CUgraphNodeParams& params() { return params_; }
   const CUgraphNodeParams& params() const { return params_; }
 
-  // A kernel's, to be set once the node is there.
+  // A kernel's, to be set once the node is there. Empty for nodes of other
+  // types. Valid as long as the node.
   absl::Span<const CUlaunchAttribute> attributes() const { return attributes_; }
 
  private:
   explicit GraphNode(CUgraphNodeType type);
+  // Makes a node of one operation of cuStreamBatchMemOp.
   static GraphNode OfOperation(const Context& context,
                                const CUstreamBatchMemOpParams& operation);
+  // Copies values into memory of the node's own, each aligned as any type
+  // needs.
   void CopyArguments(absl::Span<const KernelArgument> arguments);
   bool SameArguments(const GraphNode& other) const;
 

@@ -15,14 +15,20 @@ namespace holdfast::cuda {
 // asynchronously, and kernels may use it. Either allocated or, for memory that
 // somebody else owns (a shared mapping), registered. The bytes are not
 // synchronised with anything.
+//
+// Used for the memory through which bulk data goes to and from a device: the
+// executor's staging areas and the arenas that clients share with it. Destroy
+// it before the memory that was registered is unmapped.
 class HostMemory {
  public:
-  // cuMemHostAlloc, portable between contexts. RESOURCE_EXHAUSTED names size.
+  // cuMemHostAlloc, portable between contexts. RESOURCE_EXHAUSTED names size. A
+  // size of 0 is allowed and takes a byte.
   static absl::StatusOr<std::unique_ptr<HostMemory>> Allocate(
       std::shared_ptr<const Context> context, size_t size);
 
   // cuMemHostRegister: page-locks [data, data + size). The memory must stay
-  // mapped while this object lives.
+  // mapped while this object lives. Fails as cuMemHostRegister does, e.g. if a
+  // part of the memory is registered already.
   static absl::StatusOr<std::unique_ptr<HostMemory>> Register(
       std::shared_ptr<const Context> context, void* data, size_t size);
 
@@ -31,9 +37,11 @@ class HostMemory {
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
+  // Writable memory of size() bytes. Valid as long as this object.
   char* data() const { return data_; }
   size_t size() const { return size_; }
   // For kernels and copies. That of data() on a GPU (unified addressing).
+  // Equals data()'s address where the driver has no other.
   CUdeviceptr device_address() const { return device_address_; }
 
  private:

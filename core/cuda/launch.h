@@ -22,6 +22,7 @@
 
 namespace holdfast::cuda {
 
+// Extents of a grid, a block or a cluster. Each is at least 1.
 struct Dim3 {
   uint32_t x = 1;
   uint32_t y = 1;
@@ -35,7 +36,10 @@ struct Dim3 {
 // for the call.
 struct LaunchAttributes {
   struct ProgrammaticEvent {
+    // Recorded when the kernel's blocks have triggered it, for programmatic
+    // dependencies between launches.
     const Event* event = nullptr;
+    // At the start of the blocks, rather than when each triggers it.
     bool trigger_at_block_start = false;
   };
 
@@ -45,11 +49,16 @@ struct LaunchAttributes {
 #include "proto/launch_attributes.inc"
 };
 
+// Everything about a launch but its kernel and arguments; a value, which refers
+// to the attributes' events only.
 struct LaunchConfig {
   Dim3 grid;                    // in blocks, with and without clusters
   Dim3 block;                   // in threads
   std::optional<Dim3> cluster;  // in blocks; must divide the grid
+  // Bytes a block, in addition to the kernel's static ones.
   uint32_t dynamic_shared_bytes = 0;
+  // The whole grid is resident at once, so that its blocks can wait for each
+  // other.
   bool cooperative = false;
   LaunchAttributes attributes;
 };
@@ -59,6 +68,7 @@ struct KernelArgument {
   const void* data = nullptr;
   size_t size = 0;
 
+  // `value` must outlive the launch call; the driver copies its bytes.
   template <typename T>
   static KernelArgument Of(const T& value) {
     return {&value, sizeof value};
@@ -70,16 +80,22 @@ struct KernelArgument {
 // cluster that does not divide the grid.
 // OUT_OF_RANGE: a grid, block, shared memory or cooperative grid over a limit.
 // FAILED_PRECONDITION: clusters or cooperation on a device without.
+// Asynchronous: returns once the launch is in the stream. Errors of the kernel
+// come out of later calls.
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel,
                     absl::Span<const KernelArgument> arguments);
 
 // All of Launch but the launch itself: its checks, and room for the shared
-// memory. For launches that are kept, as a graph's nodes are.
+// memory. For launches that are kept, as a graph's nodes are. Raises the
+// kernel's limit of dynamic shared memory where that is needed, so a later
+// launch finds it raised.
 absl::Status PrepareLaunch(const LaunchConfig& config, const Kernel& kernel,
                            absl::Span<const KernelArgument> arguments);
 
-// The parts of PrepareLaunch that need no driver.
+// The parts of PrepareLaunch that need no driver. They check against the limits
+// that the context and the kernel keep. CheckGeometry refuses dimensions,
+// threads and clusters; CheckArguments wrong numbers and sizes.
 absl::Status CheckGeometry(const LaunchConfig& config, const Kernel& kernel);
 absl::Status CheckArguments(const Kernel& kernel,
                             absl::Span<const KernelArgument> arguments);

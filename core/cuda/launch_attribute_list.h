@@ -13,14 +13,24 @@ namespace holdfast::cuda {
 // The driver's form of all that a LaunchConfig sets beside grid, block and
 // shared memory: for CUlaunchConfig and for a graph's kernel node. Names the
 // config's events.
+//
+// Built on the stack for one call, as in:
+//
+//   LaunchAttributeList attributes(config);
+//   launch.attrs = attributes.data();
+//   launch.numAttrs = attributes.size();
 class LaunchAttributeList {
  public:
+  // `config` is not kept, but its events must outlive the list.
   explicit LaunchAttributeList(const LaunchConfig& config);
 
+  // Valid as long as the list, at its present address.
   CUlaunchAttribute* data() { return list_.data(); }
   unsigned size() const { return size_; }
 
  private:
+  // Appends an attribute whose other bytes are 0, so that lists compare by
+  // bytes.
   CUlaunchAttributeValue& Add(CUlaunchAttributeID id);
 
   static constexpr size_t kConfigAttributes = 2;  // cooperative, cluster

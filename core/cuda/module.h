@@ -27,15 +27,20 @@ class Module {
 
   // `image` is PTX, a cubin or a fatbin; the driver copies it. `context` is the
   // one that methods without a context of their own use. INVALID_ARGUMENT has
-  // the driver's JIT log in its ErrorDetail.
+  // the driver's JIT log in its ErrorDetail. Blocks while the driver compiles
+  // PTX, which may take long. INVALID_ARGUMENT also if the image is of no known
+  // format.
   static absl::StatusOr<std::shared_ptr<const Module>> Load(
       std::shared_ptr<const Context> context, absl::string_view image);
+  // REQUIRES: no kernel of it is running.
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
+  // Valid as long as the module.
   CUlibrary handle() const { return handle_; }
   const Context& context() const { return *context_; }
+  // The context that was given to Load.
   const std::shared_ptr<const Context>& shared_context() const {
     return context_;
   }
@@ -44,13 +49,16 @@ class Module {
   const std::string& log() const { return log_; }
 
   // Names as in the image, i.e. mangled. UNIMPLEMENTED before driver 12.4.
+  // Sorted.
   absl::StatusOr<std::vector<std::string>> KernelNames() const;
 
-  // NOT_FOUND: the message lists the kernels that there are.
+  // NOT_FOUND: the message lists the kernels that there are. Lists 32 names at
+  // most. The handle is valid as long as the module.
   absl::StatusOr<CUkernel> FindKernel(absl::string_view name) const;
 
   // The variable as `context` has it: each has its own. NOT_FOUND: no variable
-  // of that name.
+  // of that name. Loads the module's code on the context's device, if it is the
+  // first use there.
   absl::StatusOr<Global> FindGlobal(absl::string_view name,
                                     const Context& context) const;
 

@@ -13,24 +13,32 @@
 
 namespace holdfast::cuda {
 
-// Threads of a block, and the blocks with which they fill the device.
+// Threads of a block, and the blocks with which they fill the device. Threads
+// are those of one block. The grid is the fewest blocks with which the device
+// is full.
 struct BlockSize {
   uint32_t threads = 0;
   uint32_t min_grid = 0;
 };
 
-// `max_threads` of a block; 0: as many as the kernel allows.
+// `max_threads` of a block; 0: as many as the kernel allows. INVALID_ARGUMENT:
+// `max_threads` is over the kernel's own limit. UNIMPLEMENTED: the driver lacks
+// the function.
 absl::StatusOr<BlockSize> MaxPotentialBlockSize(const Kernel& kernel,
                                                 size_t dynamic_shared_bytes,
                                                 uint32_t max_threads);
 
-// Bytes for each block if so many blocks run on one multiprocessor.
+// Bytes for each block if so many blocks run on one multiprocessor. Counts
+// beside the kernel's static shared memory. The message of an error names
+// blocks and threads.
 absl::StatusOr<size_t> AvailableDynamicSharedPerBlock(const Kernel& kernel,
                                                       uint32_t blocks,
                                                       uint32_t threads);
 
 // Blocks of the largest cluster, and clusters that run at once. UNIMPLEMENTED:
-// a driver without clusters.
+// a driver without clusters. Both look at the config's grid, block, cluster and
+// shared memory; its other attributes make no difference. Checked by
+// CheckGeometry first.
 absl::StatusOr<uint32_t> MaxPotentialClusterSize(const Kernel& kernel,
                                                  const LaunchConfig& config);
 absl::StatusOr<uint32_t> MaxActiveClusters(const Kernel& kernel,

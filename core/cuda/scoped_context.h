@@ -17,11 +17,14 @@ namespace holdfast::cuda {
 // Lives on the stack of one thread.
 class ScopedContext {
  public:
+  // On failure nothing has changed, and status() has the driver's error: check
+  // it before any other call of the driver.
   explicit ScopedContext(const Context& context);
   ~ScopedContext();
   ScopedContext(const ScopedContext&) = delete;
   ScopedContext& operator=(const ScopedContext&) = delete;
 
+  // Set by the constructor only.
   const absl::Status& status() const { return status_; }
 
  private:

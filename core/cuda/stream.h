@@ -24,6 +24,14 @@ struct StreamOptions {
 // An ordered queue of device work: cuStreamCreateWithPriority. Thread-safe;
 // work of several threads enters in some order. Destroying a stream does not
 // wait: its work still completes.
+//
+// Everything in stream order takes a `const Stream&`: copies (copy.h), boxes
+// (box.h), launches (launch.h), graphs (graph.h).
+//
+//   HOLDFAST_ASSIGN_OR_RETURN(auto context, Context::RetainPrimary(device));
+//   HOLDFAST_ASSIGN_OR_RETURN(auto stream, Stream::Create(context, {}));
+//   HOLDFAST_RETURN_IF_ERROR(FillAsync(*stream, address, 0, 1, size));
+//   HOLDFAST_RETURN_IF_ERROR(stream->Synchronize());
 class Stream {
  public:
   // INVALID_ARGUMENT: the priority is out of the context's range.
@@ -33,12 +41,14 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
+  // Valid as long as the stream; the driver may use the value again afterwards.
   CUstream handle() const { return handle_; }
 
   // Never the same for two streams of this process, unlike handle().
   uint64_t id() const { return id_; }
 
   const Context& context() const { return *context_; }
+  // For objects that the stream's work makes and that outlive the stream.
   const std::shared_ptr<const Context>& shared_context() const {
     return context_;
   }
@@ -48,7 +58,9 @@ class Stream {
   // cuStreamWaitEvent. The event may be of another device.
   absl::Status Wait(const Event& event) const;
 
-  // True if all work given so far is done: cuStreamQuery.
+  // True if all work given so far is done: cuStreamQuery. An error of the work
+  // may come out here; that of a kernel's fault comes out of every later call
+  // of the context, too.
   absl::StatusOr<bool> Query() const;
 
   // Blocks until then: cuStreamSynchronize.

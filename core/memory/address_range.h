@@ -17,9 +17,15 @@ namespace holdfast::memory {
 // session's chunks are mapped. Its base is asked for at a fixed place, so that
 // a successor process can map the same chunks at the same addresses. Reserving
 // costs no memory. Not thread-safe.
+//
+// Owned by a DeviceAllocator, or by an ImportedChunk for the addresses of one
+// chunk alone. Chunks hold a reference to it and give their addresses back when
+// they end, so that it must outlive them. Sizes and addresses handed to it are
+// multiples of the granularity of the device (Chunk::Granularity).
 class AddressRange {
  public:
-  // `hint` may be 0: anywhere. A driver may answer with another base.
+  // `hint` may be 0: anywhere. A driver may answer with another base. Fails as
+  // cuMemAddressReserve does; the result is never empty.
   static absl::StatusOr<std::unique_ptr<AddressRange>> Reserve(
       std::shared_ptr<const cuda::Context> context, uint64_t size,
       CUdeviceptr hint);
@@ -28,13 +34,19 @@ class AddressRange {
   AddressRange(const AddressRange&) = delete;
   AddressRange& operator=(const AddressRange&) = delete;
 
+  // The first reserved address, and the number of reserved bytes. Neither
+  // changes.
   CUdeviceptr base() const { return base_; }
   uint64_t size() const { return size_; }
 
-  // RESOURCE_EXHAUSTED: no room for `size` bytes.
+  // RESOURCE_EXHAUSTED: no room for `size` bytes. Takes the smallest gap that
+  // is large enough. The message names the largest gap there is.
   absl::StatusOr<CUdeviceptr> Take(uint64_t size);
-  // ALREADY_EXISTS: some of it is taken, or outside.
+  // ALREADY_EXISTS: some of it is taken, or outside. Takes exactly these
+  // addresses, which a predecessor process used.
   absl::Status TakeAt(CUdeviceptr address, uint64_t size);
+  // REQUIRES: [address, address + size) was taken, whole, and nothing is mapped
+  // there any more.
   void GiveBack(CUdeviceptr address, uint64_t size);
 
  private:
@@ -44,6 +56,7 @@ class AddressRange {
   const std::shared_ptr<const cuda::Context> context_;
   const CUdeviceptr base_;
   const uint64_t size_;
+  // Offsets from base_ that are free; the range is span 0 of the index.
   BlockIndex free_;
 };
 

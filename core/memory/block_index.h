@@ -12,7 +12,9 @@ namespace holdfast::memory {
 
 // [offset, offset + size) bytes of one span.
 struct Block {
+  // The caller's number of the span. DeviceAllocator uses ids of chunks.
   uint32_t span = 0;
+  // Bytes from the start of the span.
   uint64_t offset = 0;
   uint64_t size = 0;
 
@@ -23,12 +25,16 @@ struct Block {
 // bookkeeping, knows no memory; serves device chunks and address ranges alike.
 // Sizes and offsets stay multiples of whatever the caller rounds sizes to.
 // Allocate and Free take O(log n). Not thread-safe.
+//
+// Blocks that are in use are not listed anywhere: the index knows only what is
+// free, and the caller has to give a block back with the size that it got.
 class BlockIndex {
  public:
-  // REQUIRES: `span` is new and `size` is not 0.
+  // REQUIRES: `span` is new and `size` is not 0. Adds `size` free bytes. Spans
+  // are never merged with each other, whatever their numbers.
   void AddSpan(uint32_t span, uint64_t size);
 
-  // REQUIRES: IsFree(span).
+  // REQUIRES: IsFree(span). Takes the span out, with its one free block.
   void RemoveSpan(uint32_t span);
 
   // The smallest free block that is large enough, the lowest of equals, cut to
@@ -39,13 +45,17 @@ class BlockIndex {
   // if any byte of it is in use or outside.
   bool AllocateAt(const Block& block);
 
-  // REQUIRES: `block` was allocated, whole, and not freed since.
+  // REQUIRES: `block` was allocated, whole, and not freed since. Merges the
+  // block with free neighbours of the same span.
   void Free(const Block& block);
 
-  // No byte of the span is in use.
+  // No byte of the span is in use. False also if there is no such span.
   bool IsFree(uint32_t span) const;
 
+  // Bytes over all spans, in constant time.
   uint64_t free_bytes() const { return free_bytes_; }
+  // The size of the largest block that Allocate can return; 0 if nothing is
+  // free.
   uint64_t largest_free() const;
 
  private:

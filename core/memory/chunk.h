@@ -17,9 +17,15 @@ namespace holdfast::memory {
 // exported as a POSIX descriptor and mapped in the session's address range.
 // A copy of the descriptor keeps the bytes alive, in any process. Immutable;
 // thread-safe.
+//
+// A chunk is made with Create, CreateAt (at an address of the caller's) or
+// Import (from a descriptor). All three leave no address taken and no memory
+// behind when they fail.
 class Chunk {
  public:
-  // Sizes of chunks are multiples of this: cuMemGetAllocationGranularity.
+  // Sizes of chunks are multiples of this: cuMemGetAllocationGranularity. This
+  // is the granularity that the driver recommends, in bytes: 2 MiB on today's
+  // GPUs.
   static absl::StatusOr<uint64_t> Granularity(const cuda::Context& context);
 
   // REQUIRES: `size` is a multiple of Granularity. RESOURCE_EXHAUSTED names
@@ -29,6 +35,7 @@ class Chunk {
       AddressRange& range, uint64_t size);
 
   // The same at an address of the range that is free. The bytes are undefined.
+  // ALREADY_EXISTS: the addresses are in use or outside the range.
   static absl::StatusOr<std::unique_ptr<Chunk>> CreateAt(
       uint32_t id, std::shared_ptr<const cuda::Context> context,
       AddressRange& range, CUdeviceptr address, uint64_t size);
@@ -50,12 +57,15 @@ class Chunk {
   Chunk& operator=(const Chunk&) = delete;
 
   // Sets how kernels of a device may access the chunk: cuMemSetAccess. Those of
-  // its own device may read and write.
+  // its own device may read and write. Returns the driver's error. May be
+  // called again with other rights; kernels that run meanwhile may see either.
   absl::Status SetAccess(CUdevice device, CUmemAccess_flags rights);
 
   uint32_t id() const { return id_; }  // the allocator's name for it
   CUdeviceptr address() const { return address_; }
   uint64_t size() const { return size_; }
+  // Stays owned by the chunk: duplicate it to hand it on, since the chunk
+  // closes it when it ends.
   int descriptor() const { return descriptor_.get(); }
 
  private:

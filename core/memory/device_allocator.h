@@ -69,10 +69,22 @@ struct AllocatorOptions {
 // and by other streams when the freeing stream got there.
 //
 // Not thread-safe: belongs to the thread that gives the device its work.
+//
+// A session's executor has one for each device. It restores a predecessor's
+// memory like this, with what the predecessor reported by `chunk_created`:
+//
+//   allocator->BeginAdoption();
+//   allocator->Adopt(chunk, std::move(fd), address, size, shared);
+//   allocator->AllocateAt(block, size, alone);  // for each allocation
+//   allocator->EndAdoption();  // releases chunks that nothing came back to
 class DeviceAllocator {
  public:
+  // Addresses and sizes of allocations in shared chunks are multiples of this.
   static constexpr uint64_t kAlignment = 512;  // bytes
 
+  // Reserves addresses for twice the device's memory, so that fragmentation of
+  // addresses is not a limit; takes no memory yet. Sizes of chunks in `options`
+  // are rounded up to Chunk::Granularity.
   static absl::StatusOr<std::unique_ptr<DeviceAllocator>> Create(
       std::shared_ptr<const cuda::Context> context, AllocatorOptions options);
 
@@ -85,18 +97,21 @@ class DeviceAllocator {
   // blocks that no stream uses any more qualify. The bytes are not cleared.
   // Where there is no memory for another chunk, room in any shared one will do.
   // RESOURCE_EXHAUSTED: `reserve` refused a chunk, or the device has no more;
-  // the latter names size, free and total bytes.
+  // the latter names size, free and total bytes. Waits for pending frees only
+  // where memory has run out.
   absl::StatusOr<Allocation> Allocate(uint64_t size,
                                       const cuda::Stream* stream);
 
   // The same, but in a chunk that nothing else lies in, now or later, so that
-  // it can be shown to others.
+  // it can be shown to others. Its size is rounded up to Chunk::Granularity.
   absl::StatusOr<Allocation> AllocateAlone(uint64_t size);
 
   // For the successor of a process whose allocator made `chunk`: maps its
   // memory again under the same id and at the same address, which the address
   // range has to contain. `shared`: allocations share it. The chunk is not
-  // reported as created. As `reserve`; or the driver's refusal.
+  // reported as created. As `reserve`; or the driver's refusal. ALREADY_EXISTS:
+  // the id or the addresses are taken; INVALID_ARGUMENT: `size` is 0 or no
+  // multiple of Chunk::Granularity.
   absl::Status Adopt(uint32_t chunk, UniqueFd descriptor, CUdeviceptr address,
                      uint64_t size, bool shared);
   // The same for a chunk whose memory is gone: makes it anew, with undefined
@@ -106,16 +121,20 @@ class DeviceAllocator {
   // From BeginAdoption to EndAdoption chunks are adopted, and one that nothing
   // lies in is kept: an allocation may still come back to it.
   void BeginAdoption() { adopting_ = true; }
+  // Releases every chunk in which AllocateAt has placed nothing, or all was
+  // freed.
   void EndAdoption();
   bool HasChunk(uint32_t chunk) const { return chunks_.contains(chunk); }
-  // Null: there is none of this id.
+  // Null: there is none of this id. Stays valid until the chunk's last
+  // allocation is freed.
   const Chunk* FindChunk(uint32_t chunk) const {
     const auto found = chunks_.find(chunk);
     return found == chunks_.end() ? nullptr : found->second.get();
   }
 
   // The allocation that lay at `block` of an adopted chunk. ALREADY_EXISTS:
-  // another one lies there; NOT_FOUND: there is no such place.
+  // another one lies there; NOT_FOUND: there is no such place. `alone`: as of
+  // AllocateAlone, so that no other allocation gets the place.
   absl::StatusOr<Allocation> AllocateAt(const Block& block, uint64_t size,
                                         bool alone);
 
@@ -128,16 +147,24 @@ class DeviceAllocator {
 
   // After what `stream` has been given so far; without a stream at once, which
   // REQUIRES that nothing uses the memory. REQUIRES: allocated, not yet freed.
+  // With a stream it does not wait: the block is pending until a later call
+  // finds that the stream got there.
   absl::Status Free(const Allocation& allocation, const cuda::Stream* stream);
 
   // Kernels of another device may use all that is and will be allocated here,
-  // or may not any more, which REQUIRES that none that does is running.
+  // or may not any more, which REQUIRES that none that does is running. Both
+  // change all chunks at once. AllowAccess stops at the first error,
+  // RevokeAccess goes on and returns the first.
   absl::Status AllowAccess(CUdevice peer);
   absl::Status RevokeAccess(CUdevice peer);
 
+  // Up to date as of the last call; a pending free that is done counts as
+  // pending until a call looks for it.
   const MemoryStatistics& statistics() const { return statistics_; }
 
  private:
+  // A freed block that work of its stream may still use, until `done`
+  // completes.
   struct PendingFree {
     Block block;
     uint64_t stream_id;
@@ -148,6 +175,8 @@ class DeviceAllocator {
                   AllocatorOptions options, std::unique_ptr<AddressRange> range,
                   uint64_t granularity, uint64_t total);
 
+  // Returns a block of a pending free of the stream, of a shared chunk, or of a
+  // new one, in this order. REQUIRES: `size` is a multiple of kAlignment.
   absl::StatusOr<Block> Find(uint64_t size, const cuda::Stream* stream);
   // `find` looks for a block; once more, if memory has run out, when what is
   // unused has been released.
@@ -155,33 +184,49 @@ class DeviceAllocator {
       absl::FunctionRef<absl::StatusOr<Block>()> find);
   // The block is taken for an allocation of so many bytes.
   Allocation Use(const Block& block, uint64_t size);
+  // The smallest block that the stream itself has freed, if it is less than
+  // about twice as large as asked for. No wait is needed: the stream orders
+  // both uses.
   std::optional<Block> TakeOwnPending(uint64_t size, uint64_t stream_id);
+  // Creates a chunk and returns all of it as one block.
   absl::StatusOr<Block> AllocateChunk(uint64_t size);
   // A large one, if memory is plentiful; else a small one.
   absl::Status AllocateSharedChunk();
+  // Grows with the bytes in shared chunks: an eighth of them, at most an eighth
+  // of the free memory, within the options' bounds.
   uint64_t NextChunkBytes() const;
   absl::StatusOr<std::unique_ptr<Chunk>> CreateReserved(uint64_t size);
   // `make` makes a chunk of so many bytes, which are reserved first.
   absl::StatusOr<std::unique_ptr<Chunk>> Reserved(
       uint64_t size,
       absl::FunctionRef<absl::StatusOr<std::unique_ptr<Chunk>>()> make);
+  // INVALID_ARGUMENT or ALREADY_EXISTS, as Adopt says.
   absl::Status CheckAdoption(uint32_t chunk, uint64_t size) const;
   void AddAdopted(std::unique_ptr<Chunk> chunk, bool shared);
   void Add(std::unique_ptr<Chunk> chunk);
   void AddShared(uint32_t chunk, uint64_t size);
+  // No allocation has come back to it.
   bool IsEmpty(uint32_t adopted) const;
+  // RESOURCE_EXHAUSTED: more bytes than the device has at all.
   absl::Status CheckSize(uint64_t size) const;
   absl::StatusOr<std::unique_ptr<cuda::Event>> RecordEvent(
       const cuda::Stream& stream);
+  // Releases blocks whose streams have got there; looks at 16 at most.
   void Reap();
+  // Blocks until every pending free is done, and releases the blocks.
   absl::Status WaitForPending();
+  // There is an empty shared chunk, kept for the next small allocation.
   bool HasSpare() const;
+  // ReleaseUnused would release something, perhaps.
   bool HasUnused() const;
   absl::Status ReleaseUnused();
+  // Returns a block to its shared chunk, or releases the chunk that it is.
   void ReleaseBlock(const Block& block);
+  // Releases the spare chunk if it is larger than one that would be made now.
   void TrimSpare();
   // REQUIRES: nothing lies in it.
   void ReleaseShared(uint32_t id);
+  // Reports it as released first, then gives its bytes back to `release`.
   void ReleaseChunk(uint32_t id);
 
   const std::shared_ptr<const cuda::Context> context_;

@@ -20,27 +20,37 @@ namespace holdfast::memory {
 // bytes live at least as long as the mapping, whatever becomes of their maker.
 // The mapping can be taken away for a while; the addresses stay. Not
 // thread-safe; may be destroyed by any thread.
+//
+// The executor makes one for each buffer that a session imports from another.
+// Its owner may end the lending at any time: Unmap makes further uses fault
+// instead of reading another session's memory, and Remap shows the buffer
+// again.
 class ImportedChunk {
  public:
-  // Takes the addresses alone; see Remap.
+  // Takes the addresses alone; see Remap. REQUIRES: `size` is a multiple of
+  // Chunk::Granularity, and that of the chunks to come.
   static absl::StatusOr<std::unique_ptr<ImportedChunk>> Reserve(
       std::shared_ptr<const cuda::Context> context, uint64_t size,
       CUmemAccess_flags rights);
   // Kernels of the context's device get these rights, which the device
   // enforces: one that stores without the right to faults. The memory may be of
   // another device that this one can reach. `descriptor` may be anything.
+  // Reserve and Remap in one.
   static absl::StatusOr<std::unique_ptr<ImportedChunk>> Map(
       std::shared_ptr<const cuda::Context> context, UniqueFd descriptor,
       uint64_t size, CUmemAccess_flags rights);
 
+  // Never changes, mapped or not: a kernel's pointers stay right over Unmap and
+  // Remap.
   CUdeviceptr address() const { return range_->base(); }
   uint64_t size() const { return size_; }
   bool mapped() const { return chunk_ != nullptr; }
 
-  // REQUIRES: no device uses the memory.
+  // REQUIRES: no device uses the memory. Kernels that use the addresses before
+  // Remap fault.
   void Unmap() { chunk_ = nullptr; }
   // Maps a chunk of the same size where the one before was. REQUIRES: it is not
-  // mapped.
+  // mapped. On an error it stays unmapped, and may be tried again.
   absl::Status Remap(UniqueFd descriptor);
 
  private:

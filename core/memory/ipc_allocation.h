@@ -15,9 +15,14 @@ namespace holdfast::memory {
 // Memory of cuMemAlloc, which other processes open by a handle of 64 bytes:
 // CUDA's older IPC, for libraries that know nothing else. It ends with this
 // process. Immutable; thread-safe.
+//
+// Not restored after a fault of the executor: a new process has to make
+// another, with another handle.
 class IpcAllocation {
  public:
   // Aligned to 256 bytes at least. INVALID_ARGUMENT: `size` is 0.
+  // UNIMPLEMENTED: the driver lacks functions that IPC needs; else as
+  // cuMemAlloc.
   static absl::StatusOr<std::unique_ptr<IpcAllocation>> Create(
       std::shared_ptr<const cuda::Context> context, uint64_t size);
   // cuMemFree, which may wait for all work of the device.
@@ -31,8 +36,11 @@ class IpcAllocation {
   // cuIpcGetMemHandle. The handle may open more than this allocation, which
   // then begins at `offset`.
   struct Exported {
+    // Names an allocation of the driver's, within this machine.
     CUipcMemHandle handle;
+    // Bytes from the start of what the handle opens to address().
     uint64_t offset = 0;
+    // Bytes that the handle opens.
     uint64_t mapped_size = 0;
   };
   absl::StatusOr<Exported> Export() const;

@@ -19,7 +19,9 @@ namespace holdfast::memory {
 class IpcMemory {
  public:
   // `handle` may be anything; what the driver does not take is its error. May
-  // be of another device that the context's can reach.
+  // be of another device that the context's can reach. UNIMPLEMENTED: the
+  // driver lacks functions that IPC needs. The device's context may get access
+  // to the other device on the way.
   static absl::StatusOr<std::unique_ptr<IpcMemory>> Open(
       std::shared_ptr<const cuda::Context> context,
       const CUipcMemHandle& handle);

@@ -15,15 +15,20 @@ namespace holdfast::memory {
 
 // An allocation of another process's memory pool: what cuda.core's
 // IPCBufferDescriptor names. Immutable; thread-safe.
+//
+// Importing it takes two steps in CUDA, of which the pool's is repeated for
+// each allocation here, so that their ends are independent.
 class PoolMemory {
  public:
   // `pool` is of cuMemPoolExportToShareableHandle, `data` of
   // cuMemPoolExportPointer; both may be anything, and what the driver does not
-  // take is its error.
+  // take is its error. `pool` may be closed at once: this takes it over.
+  // UNIMPLEMENTED: the driver lacks the functions of pools.
   static absl::StatusOr<std::unique_ptr<PoolMemory>> Import(
       std::shared_ptr<const cuda::Context> context, UniqueFd pool,
       const CUmemPoolPtrExportData& data);
-  // REQUIRES: no device uses it any more.
+  // REQUIRES: no device uses it any more. cuMemFree, which drops the import and
+  // leaves the maker's memory as it is; then the pool.
   ~PoolMemory();
   PoolMemory(const PoolMemory&) = delete;
   PoolMemory& operator=(const PoolMemory&) = delete;
