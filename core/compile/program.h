@@ -26,6 +26,8 @@ struct ExtraSource {
   std::string source;
 };
 
+// A compilation: one source text and everything that its result depends on
+// beside the compilers themselves.
 struct ProgramSource {
   std::string name = "source.cu";  // for messages; no file is read
   std::string source;
@@ -44,6 +46,7 @@ struct LinkInput {
   absl::string_view bytes;  // borrowed
 };
 
+// A link. The bytes of the inputs have to live until it is done.
 struct LinkSource {
   std::vector<LinkInput> inputs;
   std::vector<std::string> options;
@@ -51,6 +54,7 @@ struct LinkSource {
   std::string arch;
 };
 
+// The result of either.
 struct ObjectCode {
   std::string bytes;
   ObjectFormat format = ObjectFormat::kPtx;

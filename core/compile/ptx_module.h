@@ -15,6 +15,8 @@
 
 namespace holdfast::compile {
 
+// A function, a variable or anything else at the level of the module, whose
+// text its views borrow. A variable that is not .extern counts as defined.
 struct PtxStatement {
   enum class Kind { kFunction, kVariable, kOther };
   enum class Linkage { kInternal, kVisible, kWeak, kExtern };
@@ -36,10 +38,12 @@ struct PtxModule {
   absl::string_view address_size;
   std::vector<PtxStatement> statements;  // without debug information
 
-  // INVALID_ARGUMENT: not the outline of a PTX module.
+  // INVALID_ARGUMENT: not the outline of a PTX module. It must have .version
+  // and .target, and one variable in each declaration.
   static absl::StatusOr<PtxModule> Parse(absl::string_view ptx);
 };
 
+// New names by old ones.
 using PtxNames = std::map<absl::string_view, std::string>;
 
 // `text` with these names replaced, and without .loc lines.

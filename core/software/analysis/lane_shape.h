@@ -18,6 +18,8 @@ inline constexpr int kWarpLanes = 32;
 // Lanes of a varying value hold any numbers. Otherwise lane i of a unit holds
 // base + i * stride, in modular arithmetic. The unit is the warp if `wide`,
 // else a chunk: as many lanes as one vector of the CPU has.
+//
+// `chunk_lanes` in the functions below is that number of lanes.
 struct LaneShape {
   bool varying = false;
   bool wide = true;
@@ -26,9 +28,12 @@ struct LaneShape {
   // 32 threads of a warp have one threadIdx.x / 32.
   int zeros = 0;
 
+  // One value for all lanes of the warp.
   bool uniform() const { return !varying && wide && stride == 0; }
+  // One value for each chunk.
   bool chunk_uniform() const { return !varying && stride == 0; }
   bool operator==(const LaneShape& other) const = default;
+  // The top of the lattice.
   static LaneShape Varying() { return {true, false, 0, 0}; }
 };
 
@@ -41,6 +46,7 @@ struct LaneShape {
 // wherever it was computed.)
 enum class Mode { kFull, kMasked };
 
+// Threads of a block, by dimension. Code is compiled for one shape.
 struct BlockShape {
   uint32_t x = 1, y = 1, z = 1;
 
@@ -48,6 +54,7 @@ struct BlockShape {
   bool operator==(const BlockShape& other) const = default;
 };
 
+// For %tid it depends on where the rows of the block end.
 LaneShape ShapeOfSpecial(ptx::Special special, const BlockShape& block,
                          int chunk_lanes);
 
@@ -57,7 +64,8 @@ LaneShape ResultShape(const ptx::Instruction& instruction,
                       absl::Span<const LaneShape> operands, Mode mode,
                       int chunk_lanes);
 
-// Returns the shape of a register that holds values of either shape.
+// Returns the shape of a register that holds values of either shape. The least
+// upper bound: Join is commutative, and a register's shape only grows.
 LaneShape Join(const LaneShape& a, const LaneShape& b, int chunk_lanes);
 
 // True if the instruction turns 32-bit values into 64-bit ones, which keeps an

@@ -21,13 +21,15 @@ constexpr size_t RoundUp(size_t size, size_t multiple) {
   return (size + multiple - 1) / multiple * multiple;
 }
 
-// How much of the device's memory is taken. Thread-safe.
+// How much of the device's memory is taken. Thread-safe. Counts bytes only;
+// those who take them map the memory.
 class MemoryBudget {
  public:
   explicit MemoryBudget(size_t total) : total_(total) {}
 
   // False, and nothing taken, if less is free.
   bool Take(size_t size);
+  // REQUIRES: taken.
   void Return(size_t size) { used_ -= size; }
 
   size_t total() const { return total_; }
@@ -38,7 +40,8 @@ class MemoryBudget {
   std::atomic<size_t> used_{0};
 };
 
-// Keeps a stretch of memory mapped; the destructor unmaps it.
+// Keeps a stretch of memory mapped; the destructor unmaps it. The base of
+// everything that a Region may keep alive.
 class Backing {
  public:
   virtual ~Backing() = default;
@@ -48,6 +51,8 @@ class Backing {
 // All blocks share one memfd, in which a block lies at its offset in the
 // window: as many blocks as wanted, one descriptor. A pool that is exported
 // has such a memfd of its own.
+//
+// The gap of 64 KiB makes a kernel fault that runs over the end.
 class Block : public Backing {
  public:
   enum class Place {
@@ -63,7 +68,8 @@ class Block : public Backing {
 
   // `budget` may be null. The block must not outlive it, nor `fd`, a memfd of
   // CreateMemfd; -1: that of all blocks. CUDA_SUCCESS or
-  // CUDA_ERROR_OUT_OF_MEMORY.
+  // CUDA_ERROR_OUT_OF_MEMORY. Memory of 2 MiB and more is aligned for huge
+  // pages. The bytes are zero.
   static CUresult Create(size_t size, Place place, MemoryBudget* budget, int fd,
                          std::unique_ptr<Block>* block);
   ~Block() override;
@@ -71,11 +77,15 @@ class Block : public Backing {
   // Gives the pages back to the system. They stay mapped and become zeros.
   void Discard();
 
+  // The first byte of the allocation, aligned to 256 bytes.
   uintptr_t address() const { return address_; }
+  // Bytes that were asked for.
   size_t size() const { return size_; }
 
-  // For another process.
+  // For another process. It names the whole pages and the allocation's place in
+  // them.
   IpcHandle handle(IpcHandle::Kind kind) const;
+  // Bytes that the budget was charged.
   size_t mapped_size() const { return mapped_; }
 
  private:
@@ -93,19 +103,24 @@ class Block : public Backing {
 
 // Physical memory in the sense of cuMemCreate: a memfd of its own, mapped
 // nowhere by itself. Immutable, thread-safe.
+//
+// The memfd is sealed against shrinking, since an importer relies on its size.
 class PhysicalMemory {
  public:
-  // `size` is a multiple of the page size.
+  // `size` is a multiple of the page size. CUDA_ERROR_OUT_OF_MEMORY: the budget
+  // or the system has no more. The budget must outlive the memory.
   static CUresult Create(size_t size, const CUmemAllocationProp& properties,
                          MemoryBudget* budget,
                          std::shared_ptr<PhysicalMemory>* memory);
   // Takes a duplicate of a descriptor that came from another process, after
   // checking that it is a memfd made by Create. It counts as memory of
-  // `device`.
+  // `device`. CUDA_ERROR_INVALID_VALUE: it is not sealed, or no whole number of
+  // pages.
   static CUresult Import(int fd, CUdevice device, MemoryBudget* budget,
                          std::shared_ptr<PhysicalMemory>* memory);
   ~PhysicalMemory();
 
+  // Stays owned by this object.
   int fd() const { return fd_.get(); }
   size_t size() const { return size_; }
   const CUmemAllocationProp& properties() const { return properties_; }
@@ -123,13 +138,16 @@ class PhysicalMemory {
 class FileView : public Backing {
  public:
   // All arguments in whole pages. Maps without access rights, see Protect. If
-  // `range` is given, the view owns it. `keep` lives as long as the view.
+  // `range` is given, the view owns it. `keep` lives as long as the view. Takes
+  // the place of an earlier mapping. CUDA_ERROR_OUT_OF_MEMORY: the system
+  // refuses.
   static CUresult Create(uintptr_t address, size_t size, int fd, size_t offset,
                          std::unique_ptr<AddressRange> range,
                          std::shared_ptr<void> keep,
                          std::unique_ptr<FileView>* view);
   ~FileView() override;
 
+  // For the whole view. The rights hold for kernels and the host alike.
   CUresult Protect(bool readable, bool writable);
 
  private:

@@ -2,6 +2,12 @@
 //
 // How an entry point begins: the checks that CUDA makes before any other, and
 // the lookups of handles. Each runs `body` only if its checks hold.
+//
+// Every exported function is written with one of these:
+//
+//   CUresult cuStreamQuery(CUstream handle) {
+//     return WithStream(handle, [](Driver&, Stream& stream) { ... });
+//   }
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_CALL_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_CALL_H_
 
@@ -14,6 +20,7 @@
 namespace holdfast::software {
 
 // body(Driver&), after cuInit and outside of host functions.
+// CUDA_ERROR_NOT_INITIALIZED or CUDA_ERROR_NOT_PERMITTED.
 template <typename Body>
 CUresult WithDriver(Body body) {
   Driver& driver = Driver::Get();
@@ -22,7 +29,8 @@ CUresult WithDriver(Body body) {
   return body(driver);
 }
 
-// body(Device&), for calls about a device.
+// body(Device&), for calls about a device. CUDA_ERROR_INVALID_DEVICE: there is
+// no such ordinal.
 template <typename Body>
 CUresult WithDevice(CUdevice ordinal, Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
@@ -32,7 +40,9 @@ CUresult WithDevice(CUdevice ordinal, Body body) {
 }
 
 // body(Driver&, Context&), with the thread's current context and while no
-// kernel has faulted.
+// kernel has faulted. CUDA_ERROR_INVALID_CONTEXT: there is none;
+// CUDA_ERROR_CONTEXT_IS_DESTROYED: it has ended. After a fault every call
+// returns the fault, as on a GPU.
 template <typename Body>
 CUresult WithContext(Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
@@ -48,7 +58,8 @@ CUresult WithContext(Body body) {
 }
 
 // The stream that a handle means in this context, default streams included;
-// null if there is none.
+// null if there is none. A null handle is the legacy default stream, or the
+// calling thread's own under PerThreadDefaultStream.
 inline std::shared_ptr<Stream> ResolveStream(Driver& driver, Context& context,
                                              CUstream stream) {
   if (stream == nullptr) {
@@ -60,7 +71,8 @@ inline std::shared_ptr<Stream> ResolveStream(Driver& driver, Context& context,
   return driver.streams.Find(stream);
 }
 
-// body(Driver&, Stream&).
+// body(Driver&, Stream&). CUDA_ERROR_INVALID_HANDLE: there is no such stream in
+// this context.
 template <typename Body>
 CUresult WithStream(CUstream handle, Body body) {
   return WithContext([&](Driver& driver, Context& context) -> CUresult {
@@ -71,7 +83,7 @@ CUresult WithStream(CUstream handle, Body body) {
   });
 }
 
-// body(Event&).
+// body(Event&). CUDA_ERROR_INVALID_HANDLE: there is no such event.
 template <typename Body>
 CUresult WithEvent(CUevent handle, Body body) {
   return WithContext([&](Driver& driver, Context&) -> CUresult {

@@ -24,33 +24,45 @@ class Device;
 // Thread-safe.
 class Context : public std::enable_shared_from_this<Context> {
  public:
+  // `flags` are CU_CTX_...; the device must outlive the context.
   Context(Device& device, unsigned flags);
 
   Device& device() const { return device_; }
+  // Never used twice in a process, unlike addresses.
   uint64_t id() const { return id_; }
+  // May change after the context was made, by cuDevicePrimaryCtxSetFlags.
   std::atomic<unsigned>& flags() { return flags_; }
   // Set once, by Driver, before others see the context.
   CUcontext handle() const { return handle_; }
   void set_handle(CUcontext handle) { handle_ = handle; }
 
+  // False from End on.
   bool alive() const { return alive_; }
 
+  // The stream that a null handle means; made on first use.
   std::shared_ptr<Stream> legacy_stream();
-  // The calling thread's own default stream.
+  // The calling thread's own default stream. Ordered against the legacy stream;
+  // made on first use.
   std::shared_ptr<Stream> per_thread_stream();
+  // A priority out of the range below is moved to its end.
   std::shared_ptr<Stream> CreateStream(unsigned flags, int priority);
 
   // Waits for everything that is enqueued in any stream, destroyed ones too.
+  // Lends the calling thread to the streams.
   void Synchronize();
-  // The same, but for streams that are held up.
+  // The same, but for streams that are held up. Those wait for a value in
+  // memory, perhaps for ever.
   void DrainUnlessHeldUp();
 
   // Synchronizes and lets go of the streams. Calls that need a living context
-  // fail from now on.
+  // fail from now on. REQUIRES: the caller holds a reference, since its
+  // streams' may be the last.
   void End();
 
   // Adds to `after` the work that, by the default stream's semantics, comes
-  // before work that is about to enter `stream`.
+  // before work that is about to enter `stream`. A blocking stream comes after
+  // the legacy stream's work, and that after the work of all blocking streams.
+  // Non-blocking streams have no such order.
   void AddImplicitOrder(const Stream& stream, std::vector<Ticket>* after);
 
   // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess: CUDA_ERROR_PEER_ACCESS_...
@@ -58,7 +70,8 @@ class Context : public std::enable_shared_from_this<Context> {
   CUresult EnablePeer(const Context& peer);
   CUresult DisablePeer(const Context& peer);
 
-  // CU_LIMIT_...; CUDA_ERROR_UNSUPPORTED_LIMIT or CUDA_ERROR_INVALID_VALUE.
+  // CU_LIMIT_...; CUDA_ERROR_UNSUPPORTED_LIMIT or CUDA_ERROR_INVALID_VALUE. The
+  // stack of a thread has 512 KiB at most, as on a GPU.
   CUresult GetLimit(CUlimit limit, size_t* value) const;
   CUresult SetLimit(CUlimit limit, size_t value);
 
@@ -67,9 +80,11 @@ class Context : public std::enable_shared_from_this<Context> {
   static constexpr int kGreatestPriority = -5;
 
  private:
+  // Drops streams that are idle and that only streams_ knows.
   std::shared_ptr<Stream> AddStreamLocked(Stream::Kind kind, unsigned flags,
                                           int priority)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A copy, to be used without the lock.
   std::vector<std::shared_ptr<Stream>> Streams();
 
   Device& device_;

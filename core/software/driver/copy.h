@@ -21,7 +21,8 @@ enum class Side {
   kAny,     // as the address says
 };
 
-// One end of a copy: rows of `pitch` bytes, planes of `pitch * rows` bytes.
+// One end of a copy: rows of `pitch` bytes, planes of `pitch * rows` bytes. For
+// one plane, rows do not matter; for one row, neither does the pitch.
 struct CopyEnd {
   uintptr_t address = 0;
   Side side = Side::kAny;
@@ -38,10 +39,11 @@ struct Copy {
   size_t depth = 1;
 };
 
-// The bytes that a copy moves; SIZE_MAX if they are too many to count.
+// The bytes that a copy moves; SIZE_MAX if they are too many to count. 0:
+// nothing is to be done.
 size_t BytesOf(const Copy& copy);
 
-// Where both ends of a copy lie.
+// Where both ends of a copy lie. By the first and last byte that is touched.
 struct CopyLocations {
   Location destination = Location::kInvalid;
   Location source = Location::kInvalid;
@@ -50,14 +52,17 @@ struct CopyLocations {
     return destination != Location::kInvalid && source != Location::kInvalid;
   }
 };
+// An end that has to be device memory and is not known to CUDA is kInvalid.
 CopyLocations Locate(const MemoryMap& memory, const Copy& copy);
 
-// Copies at once. REQUIRES: Locate() finds both ends valid.
+// Copies at once. REQUIRES: Locate() finds both ends valid. Overlapping rows
+// are moved as by memmove, one by one.
 void Run(const Copy& copy);
 
 // CUDA_ERROR_INVALID_VALUE unless every byte may be accessed. With `wait` it
 // returns after the copy. Without, it still does so for pageable memory, as
-// CUDA does, unless the source is small enough to be set aside.
+// CUDA does, unless the source is small enough to be set aside. Up to 64 KiB
+// are short enough for the calling thread to do, and to be set aside.
 CUresult EnqueueCopy(Driver& driver, Stream& stream, const Copy& copy,
                      bool wait);
 
@@ -72,12 +77,15 @@ struct Fill {
 };
 
 // Returns CUDA_ERROR_INVALID_VALUE unless pitch and element fit each other and
-// every byte may be written. A fill of nothing is valid.
+// every byte may be written. A fill of nothing is valid. Pageable memory is
+// refused.
 CUresult CheckFill(const MemoryMap& memory, const Fill& fill);
 
 // Fills at once. REQUIRES: CheckFill() succeeds.
 void Run(const Fill& fill);
 
+// CUDA_ERROR_INVALID_VALUE as CheckFill. Short ones are done by the calling
+// thread if the stream is idle.
 CUresult EnqueueFill(Driver& driver, Stream& stream, const Fill& fill);
 
 }  // namespace holdfast::software

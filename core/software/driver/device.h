@@ -12,6 +12,8 @@
 namespace holdfast::software {
 
 // The limits of the simulated device; launches and occupancy use them, too.
+// Those of compute capability 9.0, whatever the settings say that the device
+// has.
 struct DeviceLimits {
   static constexpr int kWarpSize = 32;
   static constexpr int kThreadsPerBlock = 1024;
@@ -20,6 +22,8 @@ struct DeviceLimits {
   static constexpr int kThreadsPerMultiprocessor = 2048;
   static constexpr int kBlocksPerMultiprocessor = 32;
   static constexpr int kRegisters = 65536;  // per block, per multiprocessor
+  // Bytes a block may have without opting in, with opting in, and bytes of a
+  // multiprocessor, of which each block takes another KiB for the system.
   static constexpr int kSharedPerBlock = 48 << 10;
   static constexpr int kSharedPerBlockOptIn = 227 << 10;
   static constexpr int kSharedPerMultiprocessor = 228 << 10;
@@ -32,9 +36,12 @@ class Device {
  public:
   // `index` counts the machine's devices, `ordinal` those that this process
   // sees.
+  //
+  // REQUIRES: settings.memory_bytes has an entry for `index`.
   Device(int index, CUdevice ordinal, const Settings& settings);
 
-  // "GPU-" and the UUID in the form that CUDA_VISIBLE_DEVICES takes.
+  // "GPU-" and the UUID in the form that CUDA_VISIBLE_DEVICES takes. Derived
+  // from /etc/machine-id.
   static std::string UuidText(int index);
 
   CUdevice ordinal() const { return ordinal_; }
@@ -44,7 +51,9 @@ class Device {
   const CUuuid& uuid() const { return uuid_; }
   // "ffff:00:02.0" for index 2, in a domain that no real device has.
   std::string pci_bus_id() const;
+  // One for each thread that runs kernels.
   int multiprocessors() const { return settings_.threads; }
+  // The rest of the memory that the settings give the device.
   MemoryBudget& memory() { return memory_; }
 
   // Handles of the pools of cuDeviceGetDefaultMemPool and cuDeviceGetMemPool.
@@ -52,9 +61,11 @@ class Device {
   void set_default_pool(CUmemoryPool pool) {
     current_pool = default_pool_ = pool;
   }
+  // The pool of cuMemAllocAsync; the application may set another one.
   std::atomic<CUmemoryPool> current_pool{nullptr};
 
-  // False for a number that is no attribute.
+  // False for a number that is no attribute. 0 is the value of a capability
+  // that the device lacks.
   bool Attribute(CUdevice_attribute attribute, int* value) const;
 
  private:

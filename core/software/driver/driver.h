@@ -29,22 +29,31 @@ namespace holdfast::software {
 // Everything that the process shares: the devices and what hangs on handles.
 // Made at the first call and never destroyed, so that threads of streams may
 // run until the process ends. Thread-safe.
+//
+// Handles are looked up in the tables below; call.h does that for entry points.
 class Driver {
  public:
+  // Makes the driver, with its devices, from the settings on the first call.
+  // Never fails.
   static Driver& Get();
 
+  // cuInit. Other calls are refused before.
   void Initialize() { initialized_ = true; }
   bool initialized() const { return initialized_; }
 
   int device_count() const { return static_cast<int>(devices_.size()); }
-  // Null if there is no such device.
+  // Null if there is no such device. By the driver's ordinal, which counts the
+  // devices that this process sees.
   Device* FindDevice(CUdevice ordinal);
-  // Null if no device has this id, in either case of letters.
+  // Null if no device has this id, in either case of letters. In the form of
+  // Device::pci_bus_id.
   Device* FindDevice(absl::string_view pci_bus_id);
-  // The current context's device, else the first.
+  // The current context's device, else the first. REQUIRES: there is a device.
   Device& CurrentDevice();
 
+  // Every stretch of memory that CUDA has been told about.
   MemoryMap memory;
+  // Memory of other processes, by the handle that named it.
   IpcImports imports;
   HandleTable<CUcontext, Context> contexts;
   HandleTable<CUstream, Stream> streams;
@@ -57,27 +66,37 @@ class Driver {
   HandleTable<CUmemGenericAllocationHandle, PhysicalMemory> physical;
   GraphHandles graphs;
 
-  // cuMemAddressReserve's ranges by their address.
+  // cuMemAddressReserve's ranges by their address. The range stays reserved
+  // until RemoveReservation hands it back.
   void AddReservation(std::unique_ptr<AddressRange> range);
   // Null unless exactly this range is reserved.
   std::unique_ptr<AddressRange> RemoveReservation(uintptr_t address,
                                                   size_t size);
+  // The bytes lie in one range.
   bool IsReserved(uintptr_t address, size_t size);
 
   // A device's primary context; its handle stays the same for the process.
+  // Makes the context if it has none, else counts one more reference.
   CUcontext RetainPrimary(Device& device);
+  // Ends the context with the last reference. CUDA_ERROR_INVALID_CONTEXT: there
+  // is none.
   CUresult ReleasePrimary(Device& device);
+  // Ends the context whatever its references: cuDevicePrimaryCtxReset.
   void ResetPrimary(Device& device);
   bool PrimaryActive(Device& device);
+  // They hold for the present context and the next. CUDA_ERROR_INVALID_VALUE:
+  // unknown bits.
   CUresult SetPrimaryFlags(Device& device, unsigned flags);
   unsigned PrimaryFlags(Device& device);
   bool IsPrimary(CUcontext context) const;
 
+  // cuCtxCreate's, with a handle of its own.
   std::shared_ptr<Context> CreateContext(Device& device, unsigned flags);
   // Waits for the context's work and frees everything that it owns.
   void EndContext(Context& context);
 
-  // Puts the library's kernels into `kernels`, and takes them out again.
+  // Puts the library's kernels into `kernels`, and takes them out again. The
+  // handles are put into the library's entries.
   void PublishKernels(Library& library);
   void WithdrawKernels(Library& library);
 
@@ -114,10 +133,14 @@ class Driver {
 };
 
 // The calling thread's stack of contexts. Entries are handles: a context may
-// end while it is on some thread's stack.
+// end while it is on some thread's stack. Null: it has ended, or never was one.
+// Costs no lookup for the current one.
 std::shared_ptr<Context> FindContext(CUcontext handle);
+// Null: there is none. It may name a context that has ended.
 CUcontext CurrentHandle();
+// Replaces the top of the stack; null takes it off.
 void SetCurrent(CUcontext context);
+// Makes `context` the top.
 void PushCurrent(CUcontext context);
 // False if the stack is empty.
 bool PopCurrent(CUcontext* context);
@@ -125,6 +148,7 @@ bool PopCurrent(CUcontext* context);
 // While one lives, a null stream means the thread's own default stream.
 class PerThreadDefaultStream {
  public:
+  // For the per-thread variants of entry points (proc_address.cc). Scopes nest.
   PerThreadDefaultStream();
   ~PerThreadDefaultStream();
   static bool Active();

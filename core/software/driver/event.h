@@ -22,7 +22,8 @@ struct EventCapture;
 // the old one goes on waiting for that. Thread-safe.
 class Event {
  public:
-  // `shared` is what other processes see of it; null for most events.
+  // `shared` is what other processes see of it; null for most events. `flags`
+  // are CU_EVENT_....
   Event(uint64_t context_id, unsigned flags,
         std::shared_ptr<SharedProgress> shared = nullptr)
       : context_id_(context_id), flags_(flags), shared_(std::move(shared)) {}
@@ -31,6 +32,7 @@ class Event {
   class Point {
    public:
     Point() = default;
+    // Does not block.
     bool Reached() const;
 
    private:
@@ -43,6 +45,7 @@ class Event {
   // A recording whose point is reached when a thread says so, not a stream.
   class Recording {
    public:
+    // REQUIRES: called once.
     void Reach();
 
    private:
@@ -51,21 +54,27 @@ class Event {
     std::function<void()> reach_;
   };
 
+  // Reached at once if the stream is idle. With `shared`, reached even after a
+  // fault, so that other processes do not wait for ever.
   void Record(Stream& stream);
   // Moves the mark, for a graph that is being launched. REQUIRES: the graph's
   // run calls Reach() in any case, since others may wait.
   Recording BeginRecording();
   // The point last recorded.
   Point LastPoint() const;
-  // CUDA_SUCCESS, also if never recorded, or CUDA_ERROR_NOT_READY.
+  // CUDA_SUCCESS, also if never recorded, or CUDA_ERROR_NOT_READY. For an event
+  // that processes share, as its last recorder sees it.
   CUresult Query() const;
-  // Makes the stream wait for the point last recorded.
+  // Makes the stream wait for the point last recorded. Does nothing if it is
+  // reached. Later recordings do not matter.
   void Delay(Stream& stream) const;
-  // Returns when it is reached.
+  // Returns when it is reached. Lends the calling thread to the stream. Also
+  // returns if the recorder of a shared event is gone.
   void Wait() const;
 
   // Milliseconds from `start` to `end`, with the errors of
-  // cuEventElapsedTime.
+  // cuEventElapsedTime. CUDA_ERROR_INVALID_HANDLE: one was not recorded, or has
+  // no timing; CUDA_ERROR_NOT_READY: one is not reached.
   static CUresult Elapsed(const Event& start, const Event& end, float* ms);
 
   uint64_t context_id() const { return context_id_; }
@@ -78,11 +87,14 @@ class Event {
   std::shared_ptr<EventCapture> capture;
 
  private:
+  // One recording. Kept by those who wait for it when the event moves on.
   struct Mark {
     Ticket ticket;
     std::atomic<int64_t> reached_ns{0};  // steady clock
   };
 
+  // Returns the function to run when the mark is reached, and counts a
+  // recording of a shared event.
   std::function<void()> ReachOf(const std::shared_ptr<Mark>& mark);
   void Move(std::shared_ptr<Mark> mark);
   std::shared_ptr<Mark> mark() const;

@@ -24,9 +24,13 @@ inline uint64_t NewHandleValue() {
 
 // Live objects of one kind by the handle that the application holds. Handle is
 // CUDA's type: an opaque pointer or an integer. Thread-safe.
+//
+// Objects live as long as they are held: a call that has found one goes
+// on with it although another removes the handle.
 template <typename Handle, typename Object>
 class HandleTable {
  public:
+  // Gives the object a new handle.
   Handle Add(std::shared_ptr<Object> object) {
     const uint64_t value = NewHandleValue();
     WriterMutexLock lock(&mutex_);
@@ -40,6 +44,7 @@ class HandleTable {
     objects_[(uint64_t)handle] = std::move(object);
   }
 
+  // A snapshot, in no order.
   std::vector<std::shared_ptr<Object>> All() const {
     std::vector<std::shared_ptr<Object>> all;
     ReaderMutexLock lock(&mutex_);
@@ -55,7 +60,7 @@ class HandleTable {
   }
 
   // The handle of an object that predicate(const Object&) accepts; Handle{} if
-  // there is none.
+  // there is none. Looks at all of them, under the lock.
   template <typename Predicate>
   Handle HandleOf(Predicate predicate) const {
     ReaderMutexLock lock(&mutex_);

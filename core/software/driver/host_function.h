@@ -6,6 +6,9 @@ namespace holdfast::software {
 
 // While one lives, the calling thread runs a function of the application's,
 // which must not call CUDA.
+//
+// cuLaunchHostFunc and callbacks of streams run in one; calls of CUDA then
+// return CUDA_ERROR_NOT_PERMITTED. Scopes nest.
 class HostFunctionScope {
  public:
   HostFunctionScope();
@@ -13,6 +16,7 @@ class HostFunctionScope {
   HostFunctionScope(const HostFunctionScope&) = delete;
   HostFunctionScope& operator=(const HostFunctionScope&) = delete;
 
+  // The calling thread is in such a function.
   static bool Active();
 
  private:

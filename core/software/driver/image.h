@@ -23,7 +23,9 @@ class JitOptions {
                         JitOptions* parsed);
 
   // Put a log into the caller's buffers, cut off to their sizes, and what was
-  // written into the values of the sizes.
+  // written into the values of the sizes. They write nothing unless both a
+  // buffer and its size were given. A text ends with a zero byte, within the
+  // size.
   void WriteErrorLog(const std::string& log) const { error_.Write(log); }
   void WriteInfoLog(const std::string& log) const { info_.Write(log); }
 
@@ -40,7 +42,9 @@ class JitOptions {
   Log info_;
 };
 
-// Loads what container.h can read.
+// Loads what container.h can read: PTX, or a fat binary with it. Several
+// modules in one are linked. The log, or why it failed, goes where the options
+// say. CUDA_ERROR_INVALID_IMAGE: it is neither.
 CUresult LoadImage(const void* image, const JitOptions& options,
                    std::unique_ptr<Executable>* executable);
 

@@ -13,10 +13,13 @@ namespace holdfast::software {
 
 // Memory of other processes that is open here. As in CUDA, opening a handle
 // again gives the same address, which has to be closed as often. Thread-safe.
+//
+// A handle is compared by its 64 bytes.
 class IpcImports {
  public:
   // alive(CUdeviceptr) tells whether an address is still mapped (its context
   // may have ended), open(CUdeviceptr*) maps a handle that is not open yet.
+  // Both run under a lock. On an error of `open` nothing is noted.
   template <typename Alive, typename OpenHandle>
   CUresult Open(const CUipcMemHandle& handle, CUdeviceptr* pointer, Alive alive,
                 OpenHandle open) {
@@ -38,7 +41,8 @@ class IpcImports {
     return CUDA_SUCCESS;
   }
 
-  // close() when it was opened no more often.
+  // close() when it was opened no more often. CUDA_ERROR_INVALID_VALUE: nothing
+  // is open at this address.
   template <typename CloseAddress>
   CUresult Close(CUdeviceptr pointer, CloseAddress close) {
     MutexLock lock(&mutex_);

@@ -16,7 +16,8 @@
 
 namespace holdfast::software {
 
-// One launch with everything that it needs. Keeps the code alive.
+// One launch with everything that it needs. Keeps the code alive. The
+// parameters are copied, so that the caller may change them at once.
 struct KernelLaunch {
   std::shared_ptr<Kernel> kernel;
   std::shared_ptr<Executable> code;  // for the context of the launch
@@ -27,23 +28,32 @@ struct KernelLaunch {
 
 // Applies one attribute to *geometry. Returns CUDA_ERROR_NOT_SUPPORTED for an
 // attribute that would change the result of the launch and cannot be served.
+// Hints about caches and scheduling are accepted and ignored.
 CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
                         LaunchGeometry* geometry);
 
 // Whether a device can run the kernel with this geometry.
+// CUDA_ERROR_INVALID_VALUE: a dimension, the threads or the shared memory are
+// over a limit, or not what the kernel requires;
+// CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: not all blocks fit at a time.
 CUresult CheckGeometry(const Kernel& kernel, const Device& device,
                        const LaunchGeometry& geometry);
 
 // Checks a launch in `context` and fills *launch. The parameters are copied
 // from `values` or `extra`, which mean the same as in cuLaunchKernel.
+// CUDA_ERROR_INVALID_HANDLE: the kernel's module is another context's;
+// CUDA_ERROR_OUT_OF_MEMORY: no room for the module's variables.
 CUresult PrepareLaunch(std::shared_ptr<Kernel> kernel, const Context& context,
                        LaunchGeometry geometry, void** values, void** extra,
                        KernelLaunch* launch);
 
-// Records the fault of a launch that failed as the process's.
+// Records the fault of a launch that failed as the process's. The first fault
+// of the process stays.
 void ReportOutcome(const LaunchOutcome& outcome);
 
 // Runs the launch on the calling thread and the workers, and reports a fault.
+// Blocks for the whole kernel, which ends with a fault at the launch timeout of
+// the settings.
 void Run(const KernelLaunch& launch);
 
 }  // namespace holdfast::software

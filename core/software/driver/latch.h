@@ -12,8 +12,10 @@ namespace holdfast::software {
 // open. Thread-safe.
 class Latch {
  public:
+  // Writes before Open are visible after it returns true.
   bool open() const { return open_.load(std::memory_order_acquire); }
 
+  // Wakes all threads that wait. May be called again.
   void Open() {
     {
       MutexLock lock(&mutex_);

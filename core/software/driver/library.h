@@ -25,8 +25,10 @@ class Library;
 // and so does every launch of it. Thread-safe.
 class Kernel {
  public:
+  // `index` counts the image's kernels.
   Kernel(std::shared_ptr<Code> code, size_t index);
 
+  // As the compiler found them: registers, shared memory, parameters.
   const KernelProperties& properties() const {
     return code_->image().kernels()[index_];
   }
@@ -34,16 +36,19 @@ class Kernel {
   size_t index() const { return index_; }
 
   // CU_FUNC_ATTRIBUTE_... on one device; CUDA_ERROR_INVALID_VALUE for one that
-  // is unknown, read-only or out of its limits.
+  // is unknown, read-only or out of its limits. Each device has settings of its
+  // own.
   CUresult GetAttribute(CUfunction_attribute attribute, CUdevice device,
                         int* value) const;
   CUresult SetAttribute(CUfunction_attribute attribute, CUdevice device,
                         int value);
+  // Bytes. At first those of a device without opting in, less the static ones.
   int max_dynamic_shared(CUdevice device) const {
     return settings_[device].max_dynamic_shared;
   }
 
-  // Blocks of this shape that fit one multiprocessor at a time.
+  // Blocks of this shape that fit one multiprocessor at a time. 0: it does not
+  // fit at all.
   int BlocksPerMultiprocessor(int threads, size_t dynamic_shared) const;
 
  private:
@@ -61,7 +66,8 @@ class Kernel {
 // their handles.
 class Library {
  public:
-  // `context` is the module's; null for a CUlibrary, which no context owns.
+  // `context` is the module's; null for a CUlibrary, which no context owns. Its
+  // kernels have no handles yet; see Driver::PublishKernels.
   Library(std::unique_ptr<Executable> executable, const Context* context,
           MemoryMap& memory);
   Library(const Library&) = delete;
@@ -75,15 +81,17 @@ class Library {
   };
   std::vector<Entry>& kernels() { return kernels_; }
 
+  // The handle is one of its kernels'.
   bool Owns(CUfunction handle) const;
 
-  // Null if there is no such name.
+  // Null if there is no such name. Valid as long as the library.
   const Entry* FindKernel(absl::string_view name) const;
   // The variable of a module, or of a library's copy for `context`:
   // CUDA_ERROR_NOT_FOUND, CUDA_ERROR_OUT_OF_MEMORY.
   CUresult FindGlobal(absl::string_view name, const Context& context,
                       GlobalVariable* variable) const;
-  // Drops the copy of a context that ends.
+  // Drops the copy of a context that ends. Does nothing for a module of that
+  // context, which goes as a whole.
   void EndContext(uint64_t context_id) { code_->EndContext(context_id); }
 
  private:

@@ -14,6 +14,9 @@
 namespace holdfast::software {
 
 // The object behind a CUlinkState: modules that become one image. Thread-safe.
+//
+// cuLinkCreate makes one, cuLinkAddData calls Add for each input,
+// cuLinkComplete calls Complete, whose image cuModuleLoadData then takes.
 class Linker {
  public:
   // The options' buffers get the logs of every later call.
@@ -21,15 +24,18 @@ class Linker {
 
   // PTX, a fat binary with PTX or an image that another Linker made; anything
   // else holds machine code, CUDA_ERROR_NO_BINARY_FOR_GPU. `name` is for the
-  // log.
+  // log. CUDA_ERROR_INVALID_VALUE: no data, or an unknown type. Checks the code
+  // at once.
   CUresult Add(CUjitInputType type, const void* data, size_t size,
                absl::string_view name);
 
   // The image belongs to the linker. Symbols that are missing or defined twice
-  // are named in the log.
+  // are named in the log. Valid until the next Complete or the linker's end.
+  // CUDA_ERROR_INVALID_VALUE: nothing was added.
   CUresult Complete(void** image, size_t* size);
 
-  // Puts a log where the options say.
+  // Puts a log where the options say. Logs of several calls are joined. Returns
+  // `result`.
   CUresult Report(CUresult result, const std::string& log);
 
  private:

@@ -38,12 +38,13 @@ constexpr bool IsHost(MemoryKind kind) {
          kind == MemoryKind::kAlias;
 }
 
-// A bit for each device, by ordinal.
+// A bit for each device, by ordinal. Devices have ordinals below 32.
 using DeviceSet = uint32_t;
 constexpr DeviceSet kAllDevices = ~DeviceSet{0};
 constexpr DeviceSet SetOf(CUdevice device) { return DeviceSet{1} << device; }
 
-// The hints of cuMemAdvise and cuMemPrefetchAsync about managed memory.
+// The hints of cuMemAdvise and cuMemPrefetchAsync about managed memory. Kept
+// for cuMemRangeGetAttribute; they change nothing else.
 struct MemoryAdvice {
   bool read_mostly = false;
   DeviceSet accessed_by_devices = 0;
@@ -52,6 +53,8 @@ struct MemoryAdvice {
   CUmemLocation prefetched{CU_MEM_LOCATION_TYPE_INVALID, CU_DEVICE_INVALID};
 };
 
+// One allocation, mapping or registration. A value: copies keep `backing`
+// alive, and with it the mapping.
 struct Region {
   uintptr_t address = 0;
   size_t size = 0;
@@ -73,6 +76,7 @@ struct Region {
   // kMapped: what was mapped.
   std::shared_ptr<PhysicalMemory> physical;
 
+  // The most that kernels of the device may do with it.
   CUmemAccess_flags AccessOf(CUdevice by) const {
     return (writers & SetOf(by)) != 0   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
            : (readers & SetOf(by)) != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READ
@@ -80,23 +84,27 @@ struct Region {
   }
 };
 
-// Where the bytes of a copy lie.
+// Where the bytes of a copy lie. kPinned is memory of the host that CUDA knows,
+// kPageable any other.
 enum class Location { kInvalid, kDevice, kPinned, kPageable };
 
 // Thread-safe. Regions never overlap.
 class MemoryMap {
  public:
-  // False if it would overlap another region.
+  // False if it would overlap another region. Gives it a new buffer_id.
   bool Insert(Region region);
 
-  // The region that `address` lies in.
+  // The region that `address` lies in. nullopt: CUDA was not told about it.
   std::optional<Region> Find(uintptr_t address) const;
 
   // Removes the region that starts at `address` if its kind is one of `kinds`.
+  // nullopt: there is no such region. The bytes stay mapped as long as the
+  // result.
   std::optional<Region> Remove(uintptr_t address,
                                std::initializer_list<MemoryKind> kinds);
 
-  // Removes all regions of a context.
+  // Removes all regions of a context. Destroy the result without a lock: it may
+  // unmap memory.
   std::vector<Region> RemoveContext(uint64_t context_id);
 
   // All regions within a range, in order, if they fill it without a hole and
@@ -104,6 +112,7 @@ class MemoryMap {
   std::vector<Region> Tiles(uintptr_t address, size_t size) const;
   bool Overlaps(uintptr_t address, size_t size) const;
 
+  // Both do nothing unless a region starts at `address`.
   void SetAccess(uintptr_t address, DeviceSet readers, DeviceSet writers);
 
   void Advise(uintptr_t address, const MemoryAdvice& advice);

@@ -23,7 +23,8 @@ namespace holdfast::software {
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
   // `max_size` in bytes; 0: no limit but the device's. The device must outlive
-  // the pool. With a memfd of Block::CreateMemfd the pool can be exported.
+  // the pool. With a memfd of Block::CreateMemfd, which becomes the pool's,
+  // the pool can be exported.
   MemoryPool(Device& device, size_t max_size, UniqueFd fd = UniqueFd())
       : device_(device), max_size_(max_size), fd_(std::move(fd)) {}
 
@@ -37,7 +38,8 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   bool imported() const { return imported_; }
   Device& device() const { return device_; }
 
-  // Which other devices may access the pool's memory; its own always may.
+  // Which other devices may access the pool's memory; its own always may. None
+  // is the default for other devices.
   void SetAccess(CUdevice device, CUmemAccess_flags flags);
   CUmemAccess_flags GetAccess(CUdevice device) const;
   // Borrowed; -1 if the pool is not shared.
@@ -46,6 +48,9 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   const Block* BlockOf(const std::shared_ptr<Backing>& backing) const;
 
   // The backing owns the block and the pool; dropping it frees the block.
+  // CUDA_ERROR_OUT_OF_MEMORY: over max_size, or the device has no more, even
+  // after all kept blocks were given back; CUDA_ERROR_INVALID_VALUE: the pool
+  // is imported.
   CUresult Allocate(size_t size, uintptr_t* address,
                     std::shared_ptr<Backing>* backing);
 
@@ -53,12 +58,16 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   void TrimTo(size_t bytes);
 
   // `value` as in cuMemPoolGetAttribute: int or cuuint64_t by attribute.
+  // CUDA_ERROR_INVALID_VALUE: no such attribute, or one that cannot be set.
+  // High-water marks can be set to 0 only, which begins them anew.
   CUresult GetAttribute(CUmemPool_attribute attribute, void* value) const;
   CUresult SetAttribute(CUmemPool_attribute attribute, const void* value);
 
  private:
+  // A block on loan to an allocation; its end is TakeBack.
   class Loan;
 
+  // Keeps the block, or frees it if the pool holds more than its threshold.
   void TakeBack(std::unique_ptr<Block> block);
 
   Device& device_;

@@ -32,12 +32,15 @@ class Ticket {
       : stream_(std::move(stream)), sequence_(sequence) {}
   explicit Ticket(std::shared_ptr<Latch> latch) : latch_(std::move(latch)) {}
 
+  // Does not block.
   bool Done() const;
   // Returns when all work up to here is done. Lends the calling thread to the
-  // stream if `help` is true.
+  // stream if `help` is true. Without `help` the stream's thread does the work,
+  // or another that waits.
   void Wait(bool help) const;
   // Returns whether it is, after a moment at most; and whether the stream is
-  // held up.
+  // held up. "A moment" is a millisecond; for a latch it blocks until that is
+  // open.
   bool WaitBriefly() const;
   bool HeldUp() const;
 
@@ -51,6 +54,16 @@ class Ticket {
 // when work arrives and ends when none comes for a while. A thread that waits
 // for the stream does the work itself if no other does, so that a short
 // launch and its synchronize need no change of threads. Thread-safe.
+//
+// Work enters by Enqueue and leaves in the same order, one operation at a time.
+// Operations may wait for those of other streams, by tickets:
+//
+//   Ticket copied = first.Enqueue({.run = copy}, Stream::Runner::kWorker);
+//   second.Enqueue({.run = launch, .after = {copied}},
+//                  Stream::Runner::kWorker);
+//   second.Drain();
+//
+// After a kernel has faulted, operations are dropped in order instead of run.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   enum class Kind {
@@ -59,6 +72,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     kNonBlocking,  // CU_STREAM_NON_BLOCKING
   };
 
+  // A unit of work. It holds what it needs; that is let go before it counts as
+  // done.
   struct Operation {
     std::function<void()> run;
     std::vector<Ticket> after;  // of other streams
@@ -73,9 +88,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
     kWaiter,  // a thread that waits, as the caller is about to do
   };
 
+  // Made by Context, which keeps it until it is idle.
   Stream(std::shared_ptr<Context> context, Kind kind, unsigned flags,
          int priority);
 
+  // Adds the order of default streams to `operation.after`. Returns at once
+  // unless the runner is kCaller and the stream is idle.
   Ticket Enqueue(Operation operation, Runner runner);
   // Everything enqueued up to now.
   Ticket Tail();
@@ -90,13 +108,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // REQUIRES: called by an operation that this stream is running.
   void SetHeldUp(bool held_up) { held_up_ = held_up; }
 
+  // A hint: work may come at any time.
   bool Idle() const { return completed_.load() == enqueued_.load(); }
 
   Context& context() const { return *context_; }
   const std::shared_ptr<Context>& shared_context() const { return context_; }
+  // Tells how it is ordered against the default stream.
   Kind kind() const { return kind_; }
+  // As they were given to cuStreamCreate; the priority is not used to schedule.
   unsigned flags() const { return flags_; }
   int priority() const { return priority_; }
+  // Never used twice in a process.
   uint64_t id() const { return id_; }
 
   // The capture of a stream that builds a graph instead of working; else null.
@@ -107,16 +129,23 @@ class Stream : public std::enable_shared_from_this<Stream> {
   friend class Ticket;
 
   bool Done(uint64_t sequence) const { return completed_.load() >= sequence; }
+  // Blocks until the operation of this number is done.
   void Wait(uint64_t sequence, bool help);
+  // Blocks for a millisecond at most. Returns whether it is done.
   bool WaitBriefly(uint64_t sequence);
+  // There is work, and no thread is at it.
   bool ReadyLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !running_ && !queue_.empty();
   }
   // Runs the oldest operation; unlocks while it runs.
   void RunNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits for the operations in `after`, without lending the thread to them.
   void Run(Operation operation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // All of them if there is no worker, since one may have to do the rest.
   void WakeWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Starts the worker if it has ended, without the application's signals.
   void WakeWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The worker's loop. Ends after a second without work.
   void Work();
 
   const std::shared_ptr<Context> context_;

@@ -11,14 +11,17 @@ namespace holdfast::software {
 //
 //   Deadline deadline(std::chrono::seconds(5));
 //   executable.Launch(..., deadline.passed());
+//
+// One thread watches all deadlines of the process.
 class Deadline {
  public:
-  // Zero: never.
+  // Zero: never. Counts from now.
   explicit Deadline(std::chrono::seconds allowed);
   ~Deadline();
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
+  // Set once, and stays set. Valid as long as the deadline.
   const std::atomic<bool>* passed() const { return &passed_; }
 
  private:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A parsed PTX module: plain values, names resolved to indices, no LLVM.
+// A parsed PTX module: plain values, names resolved to indices, no LLVM. It is
+// made by Parse (parser.h), joined with others by Link (link.h) and lowered for
+// the JIT (lower/). Indices stay valid as long as nothing is taken out of the
+// vectors that they refer to.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_AST_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_AST_H_
 
@@ -14,6 +17,8 @@
 
 namespace holdfast::software::ptx {
 
+// An operand of an instruction. Its kind tells which of the other members
+// count.
 struct Operand {
   enum class Kind : uint8_t {
     kNone,
@@ -37,9 +42,11 @@ struct Operand {
   uint64_t bits = 0;
   std::vector<Operand> elements;
 
+  // The register itself, not memory at the address in it.
   bool IsRegister() const { return kind == Kind::kRegister && !memory; }
 };
 
+// No register has this index.
 inline constexpr uint32_t kNoRegister = UINT32_MAX;
 
 // Where compiled code comes from, by .loc in front of it.
@@ -48,6 +55,8 @@ struct SourceLine {
   uint32_t line = 0;  // 0: not known
 };
 
+// One instruction. The form gives the operands' meaning, the modifiers tell the
+// variant.
 struct Instruction {
   const Form* form = nullptr;
   Modifiers modifiers;
@@ -65,6 +74,7 @@ struct Instruction {
   Type type() const { return modifiers.types[0]; }
 };
 
+// A virtual register; its index is that in Function::registers.
 struct Register {
   std::string name;
   Type type = Type::kNone;
@@ -72,18 +82,22 @@ struct Register {
 
 // A place in an initialiser that holds the address of something.
 struct Relocation {
+  // Bytes from the start of the initial values.
   uint64_t offset = 0;
   bool function = false;
+  // Written generic(name): the address in the generic space.
   bool generic = false;
   uint32_t index = 0;  // into Module::variables or Module::functions
   int64_t addend = 0;
 };
 
+// A variable of any state space, of a module or of a function.
 struct Variable {
   std::string name;
   Space space = Space::kGlobal;
   Type type = Type::kNone;
   uint64_t bytes = 0;  // 0: extern array of unknown size
+  // Bytes; a power of two.
   uint32_t alignment = 1;
   bool external = false;
   bool visible = false;
@@ -93,6 +107,7 @@ struct Variable {
   Location location;
 };
 
+// A place in a function's body. Branches name labels by index.
 struct Label {
   std::string name;
   int64_t instruction = -1;  // index; -1: not yet defined
@@ -117,11 +132,13 @@ struct Function {
   // .branchtargets lists, by label: indices of labels.
   std::vector<std::pair<uint32_t, std::vector<uint32_t>>> branch_targets;
   std::vector<Instruction> body;
+  // .reqntid and .maxntid, in threads; 0: not given.
   uint32_t required_block[3] = {0, 0, 0};
   uint32_t max_block[3] = {0, 0, 0};
   Location location;
 };
 
+// Everything that one text of PTX declares.
 struct Module {
   int version = 0;  // 10 * major + minor
   int target = 0;   // 90 for sm_90

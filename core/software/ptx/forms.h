@@ -21,6 +21,7 @@ enum class Opcode : uint8_t {
 #undef HOLDFAST_PTX_OPCODE
 };
 
+// As in the text, without modifiers: "add".
 absl::string_view SpellingOf(Opcode opcode);
 
 // The modifiers behind an opcode, in a form that lowering can query.
@@ -29,6 +30,7 @@ struct Modifiers {
   uint8_t type_count = 0;
   std::vector<Modifier> words;  // in the order of the text
 
+  // As written; a default that is left out is not there.
   bool Has(Modifier word) const;
   // The first of the words that lies in [first, last] of the enumeration.
   std::optional<Modifier> In(Modifier first, Modifier last) const;
@@ -50,6 +52,7 @@ struct Form {
   absl::string_view operands;
 };
 
+// Valid for the life of the process, as are pointers to the forms.
 absl::Span<const Form> AllForms();
 
 // The form whose pattern takes exactly these words, or null. `words` are the
@@ -62,6 +65,7 @@ const Form* MatchForm(absl::string_view opcode,
                       absl::Span<const absl::string_view> words,
                       Modifiers* modifiers);
 
+// Some form has this opcode.
 bool IsOpcode(absl::string_view word);
 
 // Every spelling of a form, for instance {"add.f32", "add.rn.f32", ...}.

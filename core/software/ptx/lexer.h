@@ -32,15 +32,18 @@ enum class TokenKind : uint8_t {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   absl::string_view text;
+  // The integer, or the floating-point number's own bits.
   uint64_t bits = 0;
   Location location;
 
+  // Whether it is this one character.
   bool Is(char punctuation) const {
     return kind == TokenKind::kPunctuation && text[0] == punctuation;
   }
 };
 
 // The tokens refer to `text`, which must outlive them. The last is kEnd.
+// Comments are skipped. Never fails: what PTX does not know becomes kInvalid.
 std::vector<Token> Tokenize(absl::string_view text);
 
 }  // namespace holdfast::software::ptx

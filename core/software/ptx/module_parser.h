@@ -16,17 +16,26 @@
 
 namespace holdfast::software::ptx {
 
+// Parse (parser.h) makes one for a text and calls Run. It is a recursive
+// descent over TokenStream: each function reads one construct, reports the
+// first error in it and returns false; the statement is then skipped and
+// parsing goes on, so that one run finds many errors.
 class ModuleParser {
  public:
+  // `text` and `result` must outlive it.
   ModuleParser(absl::string_view text, ParseResult* result)
       : result_(result),
         module_(&result->module),
         tokens_(text, &result->errors) {}
 
+  // Reads the whole text. Once. Stops at a version that is too new.
   void Run();
 
  private:
+  // The meaning of each name of a scope.
   using Names = std::map<std::string, Operand, std::less<>>;
+  // The words in front of a variable or a function. External ones are visible,
+  // too.
   struct Linkage {
     bool external = false;
     bool visible = false;
@@ -38,63 +47,115 @@ class ModuleParser {
     uint64_t count;
   };
 
-  // module_parser.cc. Each returns false after having reported an error.
+  // In module_parser.cc. Each returns false after having reported an error.
+  //
+  // Reads one directive, variable or function.
   bool ParseTopLevel();
+  // .version, which has to be the first directive.
   bool ParseVersion();
+  // .target; words that are no sm_ are ignored.
   bool ParseTarget();
+  // Never fails: there may be none of the words.
   bool ParseLinkage(Linkage* linkage);
+  // .file, which gives a number to the name of a source file.
   bool ParseFile();
+  // .section with its braces; debuggers use it.
   bool SkipSection();
+  // Reads variables up to the semicolon, the type standing once, and enters
+  // their names. A declaration and its definition become one variable.
   bool ParseVariables(Space space, Linkage linkage,
                       std::vector<Variable>* variables, Operand::Kind kind,
                       Names* names);
+  // One variable with alignment, type, name, dimensions and initial value. It
+  // may be a parameter, whose .ptr describes the memory that it points at.
   bool ParseVariable(Space space, Variable* variable);
+  // Multiplies `bytes` by the dimensions, up to 64 GiB. `open`: one is missing,
+  // so that the initial values tell the size.
   bool ParseDimensions(Variable* variable, bool* open);
+  // One value, or a list in braces of any depth.
   bool ParseInitializer(Variable* variable);
   bool ParseInitialValue(Variable* variable);
+  // name, name+8 or generic(name)+8: appends zeros and a relocation.
   bool ParseInitialAddress(Variable* variable);
+  // .reg or .param, which becomes a register or a variable of the function.
   bool ParseFormalParameter(Function* function, Operand* operand);
+  // Appends the low bytes of `value`, as many as the variable's type has.
   bool AppendInitial(Variable* variable, uint64_t value);
+  // Reads a function from its results on, with its body if there is one.
   bool ParseFunction(Linkage linkage, bool kernel);
   bool ParseFormals(Function* function, std::vector<Operand>* formals);
+  // .maxntid, .reqntid and others between the formals and the body. Those that
+  // only advise a compiler are ignored.
   bool ParseFunctionDirectives(Function* function);
+  // One to three numbers; those that are missing are 1.
   bool ParseBlockShape(uint32_t shape[3]);
+  // Enters the function and returns its index. A definition takes the place of
+  // its declaration.
   uint32_t DeclareFunction(Function function);
 
-  // body_parser.cc.
+  // In body_parser.cc.
+  //
+  // Reads statements until the scope that '{' opens is closed, then checks
+  // labels.
   bool ParseBody(Function* function);
+  // Reads one; skips it on an error.
   void ParseStatement();
+  // Leaves the innermost scope. Its labels that are not defined become those of
+  // the scope around it.
   void CloseScope();
+  // .reg; a range such as %r<7> takes no room until its registers are named.
   bool ParseRegisters();
+  // .loc: the source line of the instructions that follow.
   void ParseLoc();
+  // The targets of a brx.idx, by the name of their list.
   bool ParseBranchTargets(absl::string_view label);
+  // One instruction with its guard. Fails if no form fits its words or
+  // operands.
   bool ParseInstruction();
+  // @%p or @!%p, in front of an instruction.
   bool ParseGuard(Operand* guard);
+  // Operands in the order of the text; "d|p" gives two.
   bool ParseOperands(Instruction* instruction);
+  // call (results), callee, (arguments): see Instruction::results.
   bool ParseCall(Instruction* instruction);
   bool ParseCallList(Instruction* instruction);
+  // Reads a number, a name, a vector or, in brackets, an address. Not checked
+  // against the form yet.
   bool ParseOperand(Operand* operand);
   bool ParseMemoryOperand(Operand* operand);
   bool ParseVectorOperand(Operand* operand);
   bool ParseNumber(Operand* operand);
+  // A label if nothing else has the name, and it begins without '%'.
   bool ParseName(Operand* operand);
+  // Adds up the offsets behind a name; there may be none.
   bool ParseOffset(Operand* operand);
+  // Compares the operands with the letters of the form; see forms.h. Optional
+  // operands that are not there are the last.
   bool CheckOperands(const Instruction& instruction);
   bool CheckOperand(const Instruction& instruction, const Operand& operand,
                     char letter);
   bool CheckVector(const Instruction& instruction, size_t at, size_t elements);
   bool CheckParts(const Instruction& instruction, size_t at);
+  // A register or special register of type .pred.
   bool IsPredicate(const Operand& operand) const;
+  // Looks in the scopes from the innermost, and makes a register of a range
+  // when it is named first.
   bool FindRegister(absl::string_view name, Operand* operand);
+  // In this order: registers and variables of the scopes, special registers,
+  // WARP_SZ, and names of the module.
   bool FindName(absl::string_view name, Operand* operand);
+  // The label of this scope, which may be defined later.
   Operand LabelNamed(absl::string_view name);
   bool DefineLabel(const Token& name);
+  // Makes one label of those that CloseScope joined, in instructions and lists.
   void UniteLabels();
+  // Fails if a label is not defined in the whole body.
   bool CheckLabels();
 
   ParseResult* result_;
   Module* module_;
   TokenStream tokens_;
+  // Names of the module: variables and functions.
   Names globals_;
   // While a body is read: its function, the nested scopes' names and the
   // register ranges.
@@ -105,6 +166,7 @@ class ModuleParser {
   // of the scope around it: then both numbers are here, the inner one first.
   std::vector<std::map<std::string, uint32_t, std::less<>>> labels_;
   std::vector<std::pair<uint32_t, uint32_t>> same_labels_;
+  // Registers that the ranges of the body could have together; at most 1 Mi.
   uint64_t register_limit_ = 0;
   SourceLine source_;  // of the instructions that follow
 };

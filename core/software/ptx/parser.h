@@ -15,6 +15,7 @@ namespace holdfast::software::ptx {
 // The newest PTX ISA that the parser knows, as 10 * major + minor.
 inline constexpr int kNewestVersion = 90;
 
+// `module` is complete only if ok().
 struct ParseResult {
   Module module;
   // "line:column: reason"; empty when the module is good.

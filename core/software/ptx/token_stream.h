@@ -13,14 +13,24 @@
 
 namespace holdfast::software::ptx {
 
+// The parser looks ahead with Peek, takes tokens with Take, and returns false
+// as soon as one call has failed:
+//
+//   absl::string_view name;
+//   if (!tokens.ExpectWord(&name) || !tokens.Expect(';')) return false;
+//
+// Not thread-safe.
 class TokenStream {
  public:
+  // Tokenizes all of `text`, which must outlive the stream, as must `errors`.
   TokenStream(absl::string_view text, std::vector<std::string>* errors)
       : tokens_(Tokenize(text)), errors_(errors) {}
 
+  // Behind the end there is always kEnd.
   const Token& Peek(size_t ahead = 0) const {
     return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
   }
+  // Does not go beyond kEnd. Valid as long as the stream.
   const Token& Take() {
     const Token& token = Peek();
     if (at_ + 1 < tokens_.size()) ++at_;
@@ -29,9 +39,11 @@ class TokenStream {
   bool AtEnd() const { return Peek().kind == TokenKind::kEnd; }
 
   bool PeekIs(char punctuation) const { return Peek().Is(punctuation); }
+  // By the text without its dot.
   bool PeekIsDot(absl::string_view word) const {
     return Peek().kind == TokenKind::kDotWord && Peek().text == word;
   }
+  // Both take the token only if it is the expected one.
   bool TakeIf(char punctuation) {
     if (!PeekIs(punctuation)) return false;
     Take();
@@ -49,6 +61,7 @@ class TokenStream {
     return Fail(absl::StrCat("expected '", absl::string_view(&punctuation, 1),
                              "' before '", Peek().text, "'"));
   }
+  // Both leave the token where it is on an error.
   bool ExpectWord(absl::string_view* word) {
     if (Peek().kind != TokenKind::kWord) {
       return Fail(absl::StrCat("expected a name before '", Peek().text, "'"));
@@ -69,6 +82,7 @@ class TokenStream {
   bool Fail(absl::string_view reason) {
     return FailAt(Peek().location, reason);
   }
+  // Only the first 20 errors of a text are kept, as "line:column: reason".
   bool FailAt(Location location, absl::string_view reason) {
     constexpr size_t kMaxErrors = 20;
     if (errors_->size() < kMaxErrors) {

@@ -37,14 +37,18 @@ enum class Type : uint8_t {
 #undef X
 };
 
+// Bits of one value in memory; a predicate has 1.
 int BitsOf(Type type);  // kNone: 0
 inline int BytesOf(Type type) { return (BitsOf(type) + 7) / 8; }
+// Signed integers only.
 bool IsSigned(Type type);
 bool IsFloat(Type type);  // f16, bf16, f32, f64
 Type HalfOf(Type type);   // f16x2: f16, and so on; kNone of other types
 absl::string_view SpellingOf(Type type);
+// nullopt: the word is no type. Without the dot.
 std::optional<Type> TypeFromSpelling(absl::string_view word);
 
+// Where memory lies. kGeneric: the address tells.
 enum class Space : uint8_t {
   kGeneric,
   kRegister,
@@ -117,6 +121,7 @@ enum class Modifier : uint8_t {
 };
 
 absl::string_view SpellingOf(Modifier modifier);
+// nullopt: the word is no modifier. Without the dot.
 std::optional<Modifier> ModifierFromSpelling(absl::string_view word);
 
 // Registers that the hardware provides, X(enumerator, spelling, type).
@@ -161,7 +166,9 @@ enum class Special : uint8_t {
 #undef X
 };
 
+// The type that the register is declared with.
 Type TypeOf(Special special);
+// With the percent sign.
 std::optional<Special> SpecialFromSpelling(absl::string_view word);
 
 }  // namespace holdfast::software::ptx

@@ -14,14 +14,19 @@ namespace holdfast::software {
 class PrintBuffer;
 
 // One launch; the same for all its workers.
+//
+// Filled by RunGrid before the first worker runs, and not changed while one
+// does.
 struct LaunchContext {
   const uint8_t* parameters = nullptr;  // in the window
   const std::atomic<bool>* cancel = nullptr;
-  // Another block has failed: waiting for it is in vain.
+  // Another block has failed: waiting for it is in vain. Set by the worker
+  // whose block has faulted first.
   const std::atomic<bool>* stopped = nullptr;
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
   uint32_t dynamic_shared_bytes = 0;
+  // Where vprintf of device code writes.
   PrintBuffer* printer = nullptr;
   // In a cooperative launch, the memory in which cooperative_groups keeps its
   // grid barrier (the driver's part of its ABI: a size and a counter); else 0.
@@ -47,7 +52,7 @@ struct WorkerContext {
   // Null unless the warps of a block run side by side.
   Warp* fiber = nullptr;
   // The lanes that took part in the last access that not all lanes had to make;
-  // for the last access lane by lane, its addresses.
+  // for the last access lane by lane, its addresses. Bit i: lane i.
   uint32_t lanes = 0;
   // The last call of the runtime that can fail: its index in the body of the
   // lowered kernel.
@@ -83,14 +88,17 @@ bool holdfast_barrier_passed(WorkerContext* worker, uint32_t barrier,
 // if all were.
 uint32_t holdfast_barrier_result(WorkerContext* worker, uint32_t barrier,
                                  uint32_t round);
-// Lets other warps run until a barrier completes.
+// Lets other warps run until a barrier completes. Returns after the warp has
+// been switched to again.
 void holdfast_wait(WorkerContext* worker);
 // A warp that runs beside others has ended with a block and is about to run the
-// same warp of the next one, which begins when all of its warps come.
+// same warp of the next one, which begins when all of its warps come. REQUIRES:
+// the warp runs on a stack of its own.
 void holdfast_block_ended(WorkerContext* worker);
 // `lanes` of a warp have ended while others go on.
 void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes);
-// Lets other warps run once. Does not come back if the launch has failed.
+// Lets other warps run once. Does not come back if the launch has failed. On a
+// stack of its own, to the next warp; else to another thread.
 void holdfast_yield(WorkerContext* worker);
 
 // `lanes` have reached a trap: of the program, or of those that lowering adds

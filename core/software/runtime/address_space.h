@@ -2,6 +2,9 @@
 //
 // Hands out addresses inside one half of the window; driver/backing.h and
 // window.h map memory there.
+//
+// The base addresses are multiples of pages; sizes that are handed out are
+// whole pages.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_SPACE_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_SPACE_H_
 
@@ -20,7 +23,8 @@ constexpr size_t kHugePageSize = size_t{2} << 20;
 
 class AddressRange;
 
-// Hands out ranges of a window, lowest free address first. Thread-safe.
+// Hands out ranges of a window, lowest free address first. Thread-safe. Knows
+// addresses only, not the memory there.
 class AddressSpace {
  public:
   AddressSpace(uintptr_t base, size_t size);
@@ -31,11 +35,13 @@ class AddressSpace {
   std::unique_ptr<AddressRange> Reserve(size_t size, size_t alignment,
                                         uintptr_t hint);
 
+  // Whether it lies in the space, handed out or not.
   bool Contains(uintptr_t address) const { return address - base_ < size_; }
 
  private:
   friend class AddressRange;
 
+  // Called by the range's destructor.
   void Release(uintptr_t address, size_t size);
 
   const uintptr_t base_;

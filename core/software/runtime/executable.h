@@ -3,6 +3,16 @@
 // The seam between the driver's API objects (core/software/driver) and the
 // machinery that turns PTX into code for this CPU and runs it (ptx, lower,
 // jit, runtime). The API side sees nothing below this header.
+//
+// The driver loads an image once, and launches its kernels by index:
+//
+//   std::unique_ptr<Executable> code;
+//   std::string log;
+//   CUresult result = Executable::Load(ptx, &code, &log);
+//   LaunchOutcome outcome =
+//       code->Launch(0, geometry, parameters, &cancel);
+//
+// Everything from here down is independent of CUDA's handles and contexts.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_EXECUTABLE_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_EXECUTABLE_H_
 
@@ -25,31 +35,36 @@ struct KernelParameter {
 };
 
 // The properties for cuKernelGetAttribute, cuKernelGetParamInfo and the checks
-// of launches.
+// of launches. Fixed when the image is loaded.
 struct KernelProperties {
   std::string name;
+  // In the order of the declaration.
   std::vector<KernelParameter> parameters;
   size_t parameter_bytes = 0;
   size_t static_shared_bytes = 0;
   size_t constant_bytes = 0;
   size_t local_bytes = 0;  // per thread
   int registers = 0;       // declared in the PTX, an upper bound
+  // .reqntid or .maxntid, else 1024.
   int max_threads_per_block = 1024;
   uint32_t required_block[3] = {0, 0, 0};  // .reqntid; zeros: free
   int ptx_version = 0;                     // 10 * major + minor of .target sm
 };
 
-// A .global or .const variable with its address in this process.
+// A .global or .const variable with its address in this process. Its bytes lie
+// in the window, so that kernels reach them.
 struct GlobalVariable {
   std::string name;
   void* address = nullptr;
   size_t size = 0;
 };
 
+// The shape of a launch, and the room that it needs beside the code.
 struct LaunchGeometry {
   uint32_t grid[3] = {1, 1, 1};   // in blocks
   uint32_t block[3] = {1, 1, 1};  // in threads
   size_t dynamic_shared_bytes = 0;
+  // All blocks are resident at once, so that they can wait for each other.
   bool cooperative = false;
   // The room for its threads' output (CU_LIMIT_PRINTF_FIFO_SIZE).
   size_t print_bytes = size_t{8} << 20;
@@ -58,7 +73,8 @@ struct LaunchGeometry {
 };
 
 // How a launch ended. `message` names kernel, block, thread and PTX line of a
-// fault, and is empty on success.
+// fault, and is empty on success. `result` is what the driver reports until the
+// process ends.
 struct LaunchOutcome {
   CUresult result = CUDA_SUCCESS;
   std::string message;
@@ -66,11 +82,14 @@ struct LaunchOutcome {
 
 // A kernel with the code for one launch geometry, for launches that repeat.
 // Thread-safe.
+//
+// Saves the lookup of the code, which a graph would repeat in every run.
 class PreparedLaunch {
  public:
   virtual ~PreparedLaunch() = default;
 
-  // As Executable::Launch with the geometry that it was prepared for.
+  // As Executable::Launch with the geometry that it was prepared for. Blocks
+  // until the launch has ended.
   virtual LaunchOutcome Run(const void* parameters,
                             const std::atomic<bool>* cancel) const = 0;
 };
@@ -91,27 +110,34 @@ class Executable {
                        std::string* error_log);
 
   // As Load, for the modules that a linker put together: what one declares
-  // extern is what another one defines.
+  // extern is what another one defines. The errors of linking name symbols,
+  // without a line.
   static CUresult LoadLinked(const std::vector<std::string>& modules,
                              std::unique_ptr<Executable>* executable,
                              std::string* error_log);
 
   // Returns the result that Load has for one module before anything is linked
-  // to it.
+  // to it. Parses only: symbols may be missing yet.
   static CUresult Check(absl::string_view ptx, std::string* error_log);
 
   // The same code with variables of its own, which have their initial values.
-  // Null if there is no memory for them.
+  // Null if there is no memory for them. Compiles nothing: code is generated at
+  // its first launch again.
   virtual std::unique_ptr<Executable> Clone() const = 0;
 
+  // In the order of the text; indices of Launch.
   virtual const std::vector<KernelProperties>& kernels() const = 0;
+  // With addresses of this copy of the variables.
   virtual const std::vector<GlobalVariable>& globals() const = 0;
 
   // Runs kernel `index` to completion on the calling thread and the shared
   // worker threads. `parameters` holds kernels()[index].parameter_bytes bytes.
   // The caller has checked geometry against the device's limits. Sets in
   // *cancel by another thread end the launch early with
-  // CUDA_ERROR_LAUNCH_TIMEOUT. Several threads may launch at once.
+  // CUDA_ERROR_LAUNCH_TIMEOUT. Several threads may launch at once. Compiles the
+  // code for the block shape first, if no launch had it yet.
+  // CUDA_ERROR_INVALID_PTX: the kernel cannot be launched; the message says
+  // why.
   virtual LaunchOutcome Launch(size_t index, const LaunchGeometry& geometry,
                                const void* parameters,
                                const std::atomic<bool>* cancel) = 0;
@@ -124,7 +150,7 @@ class Executable {
 };
 
 // How much malloc in device code may give out (CU_LIMIT_MALLOC_HEAP_SIZE).
-// False once it has given something out.
+// False once it has given something out. At first 8 MiB.
 bool SetDeviceHeapBytes(size_t bytes);
 
 }  // namespace holdfast::software

@@ -15,18 +15,23 @@
 
 namespace holdfast::software {
 
+// A fault, as far as the place where it was noticed knows it. fault_report.h
+// makes the message.
 struct KernelFault {
   enum class Kind {
     kNone,
+    // Outside the window, or not mapped there.
     kAddress,
     kMisaligned,
     kStack,     // no room for another call
     kFunction,  // a call through what is no pointer to a function
     kSignal,    // the CPU refused an instruction
+    // An instruction of the program that asks for it.
     kTrap,
     kAssert,
     kIllegalInstruction,
     kDeadlock,  // all warps that have not ended wait at barriers
+    // Another block has faulted, or the launch's time is up.
     kCancelled,
   };
   Kind kind = Kind::kNone;
@@ -40,7 +45,8 @@ struct KernelFault {
 // Calls `code`, which runs generated code for `worker`. Returns the fault that
 // ended it, if one did. Signals of this thread that come from anything else go
 // to the handler that was there before. A fault abandons the stack of `code`:
-// nothing there may need its destructor.
+// nothing there may need its destructor. Not reentrant on a thread. The first
+// call installs handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL for the process.
 std::optional<KernelFault> RunGuarded(WorkerContext* worker,
                                       absl::FunctionRef<void()> code);
 
@@ -49,7 +55,8 @@ std::optional<KernelFault> RunGuarded(WorkerContext* worker,
 // REQUIRES: called within RunGuarded.
 bool ReadKernelMemory(uint64_t from, void* to, size_t bytes);
 
-// Ends the RunGuarded that `worker` belongs to, from whichever stack.
+// Ends the RunGuarded that `worker` belongs to, from whichever stack. Returns
+// to RunGuarded by a jump.
 [[noreturn]] void LeaveKernel(const WorkerContext& worker,
                               const KernelFault& fault);
 

@@ -15,8 +15,10 @@ namespace holdfast::software {
 // list of places, since a launch must not wait for the operating system.
 class LaunchMemory {
  public:
-  // Copies `bytes` of parameters. Check ok() before use.
+  // Copies `bytes` of parameters. Check ok() before use. Memory that a launch
+  // has given back is taken first.
   LaunchMemory(const void* parameters, size_t bytes);
+  // No kernel of the launch may be running any more.
   ~LaunchMemory();
   LaunchMemory(const LaunchMemory&) = delete;
   LaunchMemory& operator=(const LaunchMemory&) = delete;
@@ -24,9 +26,11 @@ class LaunchMemory {
   // False: the window has no room.
   bool ok() const { return memory_ != nullptr; }
   // At least 64 bytes that can be read, even of a kernel without parameters:
-  // generated code reads there for lanes that do not take part.
+  // generated code reads there for lanes that do not take part. Valid as long
+  // as this object.
   const uint8_t* parameters() const;
-  // Two words that start as zeros.
+  // Two words that start as zeros. The counter of the grid barrier and what
+  // goes with it; see LaunchContext.
   uint32_t* workspace() const;
 
  private:

@@ -16,11 +16,13 @@ namespace holdfast::software {
 // when the launch has ended. Thread-safe.
 class PrintBuffer {
  public:
+  // Keeps `bytes` of output at most.
   explicit PrintBuffer(size_t bytes) : bytes_(bytes) {}
   ~PrintBuffer();  // writes to stdout
   PrintBuffer(const PrintBuffer&) = delete;
   PrintBuffer& operator=(const PrintBuffer&) = delete;
 
+  // A text longer than the buffer is lost with all before it.
   void Add(std::string text);
 
  private:

@@ -21,7 +21,8 @@ namespace holdfast::software {
 #if defined(HOLDFAST_ASAN)
 
 // AddressSanitizer has to know where the running stack lies, and forget what
-// was on a stack that is used anew.
+// was on a stack that is used anew. The stack that the sanitizer is told of,
+// and its own notes.
 struct SanitizerFiber {
   const void* bottom = nullptr;
   size_t bytes = 0;
@@ -31,14 +32,17 @@ struct SanitizerFiber {
 // Returns the notes of the thread's own stack. REQUIRES: it is the running one.
 SanitizerFiber NotesOfThread();
 
+// Returns notes for a stack that code begins on. Its old notes are used up.
 inline SanitizerFiber NotesOfNewStack(const void* bottom, size_t bytes,
                                       SanitizerFiber) {
   __asan_unpoison_memory_region(bottom, bytes);
   return {bottom, bytes, nullptr};
 }
+// Releases notes of a stack that ends.
 inline void EndNotes(SanitizerFiber) {}
 
-// Around a switch, on the old stack and on the new one.
+// Around a switch, on the old stack and on the new one. BeforeSwitch is the
+// last call on the old stack, AfterSwitch the first on the new one.
 inline void BeforeSwitch(SanitizerFiber* from, const SanitizerFiber& to) {
   __sanitizer_start_switch_fiber(&from->fake_stack, to.bottom, to.bytes);
 }

@@ -21,6 +21,7 @@ inline constexpr uint32_t kAnyBarrier = ~0u;
 
 class WarpScheduler;
 
+// All that one Run needs; borrowed until it returns.
 struct SchedulerLaunch {
   KernelFunction* function;
   const LaunchContext* context;
@@ -28,7 +29,8 @@ struct SchedulerLaunch {
   // Blocks that run one after the other in each of the places that `shared`
   // has for them: place p has the blocks from begin + p * in_turn.
   uint64_t in_turn;
-  // The shared memory of each place.
+  // The shared memory of each place. One entry for each block that is resident
+  // at a time.
   const std::vector<uint8_t*>* shared;
   // The local memory of all warps, one behind the other.
   uint8_t* local;
@@ -39,7 +41,8 @@ struct SchedulerLaunch {
 
 class Warp;
 
-// A place for blocks, which run there one after the other.
+// A place for blocks, which run there one after the other. Its warps follow
+// each other in the circle.
 struct ResidentBlock {
   BlockBarriers barriers;
   absl::Span<Warp> warps;
@@ -48,16 +51,22 @@ struct ResidentBlock {
 
 // A warp of the blocks of one place. Only the thread of its scheduler touches
 // it. The fields that a switch touches come first, in one line of the cache.
+//
+// Its stack, and what generated code on it and the scheduler tell each other. A
+// warp is used anew for each launch.
 class alignas(64) Warp {
  public:
+  // See warp_scheduler.cc.
   enum class State : uint32_t { kReady, kWaiting, kDone, kEnded };
 
   State state = State::kReady;
+  // kAnyBarrier: any.
   uint32_t awaits = 0;  // bit i: a round of barrier i would wake it
   StackPosition position;
   Warp* next = nullptr;  // in the circle
   WarpScheduler* scheduler = nullptr;
   ResidentBlock* block = nullptr;
+  // Counted anew for each block.
   uint32_t ended = 0;    // lanes of the block at hand that have
   uint32_t missing = 0;  // lanes that no block has
   WorkerContext context;
@@ -65,36 +74,50 @@ class alignas(64) Warp {
 
 // Runs warps that wait for each other on one thread, in turns, each on a stack
 // of its own. Not thread-safe: each thread has its own.
+//
+// Generated code calls it by the functions of abi.h when a warp has to wait.
+// There is no thread that schedules: each warp switches straight to the next.
 class WarpScheduler {
  public:
+  // Made on first use. Keeps the stacks of the thread's largest launch.
   static WarpScheduler& OfThread();
 
   // Runs all warps of the blocks to their ends, those of all places side by
   // side. Leaves by way of launch.escape on a fault. Returns false if there is
-  // no memory for stacks.
+  // no memory for stacks. A deadlock, where all warps that are left wait at
+  // barriers, is such a fault.
   bool Run(const SchedulerLaunch& launch);
 
-  // Where the warp that ran last was.
+  // Where the warp that ran last was. REQUIRES: Run has been called.
   const WorkerContext& last() const { return at_->context; }
-  // "0, 3": warps that wait at barriers, for the report of a deadlock.
+  // "0, 3": warps that wait at barriers, for the report of a deadlock. Those of
+  // the block in which the last warp ran.
   std::string Waiting() const;
 
   // Called on the stack of `warp`, which goes on when its turn comes again:
-  // once one of the barriers has completed a round (bit i: barrier i).
+  // once one of the barriers has completed a round (bit i: barrier i). Comes
+  // back when the warp is switched to, with the round completed.
   void Wait(Warp* warp, uint32_t barriers);
+  // Another warp may run first; on a thread with nothing to run, another
+  // thread.
   void Yield(Warp* warp);
-  // Once the warp's block has ended, the next one begins.
+  // Once the warp's block has ended, the next one begins. The other warps of
+  // the block follow when their turn comes.
   void EndBlock(Warp* warp);
-  // Warps of the block that wait for what has completed can run.
+  // Warps of the block that wait for what has completed can run. Costs one load
+  // if nothing has completed.
   void Wake(ResidentBlock* block);
 
  private:
   static void Main(void* warp);
+  // Room for so many warps and resident blocks. False: no memory for stacks.
   bool Reserve(size_t warps, size_t places);
+  // Puts warp i at the beginning of its first block.
   void Prepare(size_t i);
   // Runs the next warp that can, in place of `from`, on whose stack it is
   // called; the caller of Run if there is none.
   void RunNext(Warp* from);
+  // Faults with kDeadlock unless all warps have ended.
   void ReturnToCaller(Warp* from);
   void Switch(Warp* from, Warp* to);
 

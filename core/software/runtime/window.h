@@ -22,11 +22,13 @@ inline constexpr size_t kWindowGuardBytes = size_t{4} << 30;
 
 // `size` is a power of two, and `base` a multiple of it, so that a test of an
 // address needs no subtraction. A process without so many addresses has none:
-// `size` is 0, and no kernel runs.
+// `size` is 0, and no kernel runs. 2 TiB, or down to 32 GiB in a process whose
+// addresses are limited.
 struct KernelWindow {
   uintptr_t base = 0;
   size_t size = 0;
 
+  // All of the bytes, without overflow.
   bool Contains(uintptr_t address, size_t bytes) const {
     return bytes <= size && address - base <= size - bytes;
   }
@@ -37,7 +39,7 @@ struct KernelWindow {
 const KernelWindow& GetKernelWindow();
 
 // The lower half of the window: the memory of the device, which the driver
-// maps at addresses that it chooses.
+// maps at addresses that it chooses. The other half is the runtime's.
 struct DeviceWindow {
   uintptr_t base = 0;
   size_t size = 0;
@@ -50,19 +52,23 @@ AddressSpace& GetAddressSpace();
 // Memory in the upper half of the window, which belongs to the runtime: shared
 // and local memory, parameters, variables of modules, the heap of device code.
 // Starts as zeros. Thread-compatible.
+//
+// Each range has its own guards, so that an overrun faults and reaches nothing.
 class WindowMemory {
  public:
   // The least that lies between two ranges and is not mapped.
   static constexpr size_t kLeastGuardBytes = size_t{64} << 10;
 
   // At least `bytes`, whole pages, with `guard_bytes` in front and behind that
-  // fault. Null if there are no addresses or no memory.
+  // fault. Null if there are no addresses or no memory. `bytes` is not 0.
   static std::unique_ptr<WindowMemory> Map(
       size_t bytes, size_t guard_bytes = kLeastGuardBytes);
+  // The bytes are gone; the addresses may be handed out again.
   ~WindowMemory();
   WindowMemory(const WindowMemory&) = delete;
   WindowMemory& operator=(const WindowMemory&) = delete;
 
+  // Writable, and within the window: kernels can change what lies here.
   uint8_t* data() const { return data_; }
   size_t bytes() const { return bytes_; }
 

@@ -16,30 +16,38 @@
 namespace holdfast::software::transform {
 
 // Places in a frame, in bytes, one behind the other; at 0 stands the caller.
+//
+// Caller and callee lay a frame out each for itself, from the same
+// declarations.
 class FrameLayout {
  public:
-  // The offset of the next place.
+  // The offset of the next place. Aligned as asked for; an alignment of 0 is
+  // one of 1.
   uint64_t Place(uint64_t bytes, uint64_t alignment);
+  // Bytes so far, rounded up to 16.
   uint64_t size() const;
 
  private:
   uint64_t end_ = 8;
 };
 
-// A value that a call passes: a .param variable or a register.
+// A value that a call passes: a .param variable or a register. A predicate is
+// passed as 32 bits.
 struct Passed {
   uint64_t bytes;
   uint64_t alignment;
   uint64_t offset = 0;  // in the frame of the callee
 };
 
-// The beginning of a frame, as caller and callee see it.
+// The beginning of a frame, as caller and callee see it. Parameters and
+// results, which both sides know; the rest is the callee's.
 struct CallInterface {
   std::vector<Passed> parameters;
   std::vector<Passed> results;
   FrameLayout layout;
 };
 
+// As the declaration of `function` says.
 CallInterface InterfaceOf(const ptx::Function& function);
 // As a call through a register passes it, which also tells which functions can
 // be meant.
@@ -47,10 +55,12 @@ CallInterface InterfaceOf(const ptx::Function& caller,
                           const ptx::Instruction& call);
 
 // A call of a function that the module defines, or of one in a register.
+// Functions that the runtime provides are not among them.
 bool IsOutlinedCall(const ptx::Instruction& instruction,
                     const ptx::Module& module);
 
 // By instruction: registers that an outlined call there must preserve.
+// Ascending.
 std::map<size_t, std::vector<uint32_t>> LiveAcrossCalls(
     const ptx::Module& module, const ptx::Function& function);
 

@@ -68,6 +68,8 @@ class GraphMemory {
  public:
   static GraphMemory& Get();
 
+  // CUDA_ERROR_INVALID_VALUE: 0 bytes. CUDA_ERROR_OUT_OF_MEMORY: more than the
+  // device has, or no addresses are left. Nothing is charged to the device yet.
   CUresult Create(Device& device, MemoryMap& map, size_t size,
                   std::shared_ptr<GraphAllocation>* allocation);
   // The living allocation that starts here; null if there is none.
@@ -84,7 +86,11 @@ class GraphMemory {
   // allocated it.
   CUresult Free(GraphAllocation& allocation);
 
+  // cuDeviceGraphMemTrim: gives back the memory of all allocations that are
+  // freed and that no launch uses any more. They keep their addresses.
   void Trim(Device& device);
+  // In bytes. "Used" is what launches have allocated and nothing has freed,
+  // "reserved" is what the device's memory is charged with.
   CUresult GetAttribute(Device& device, CUgraphMem_attribute attribute,
                         cuuint64_t* value);
   // Only high-water marks, and only to zero.
@@ -101,8 +107,10 @@ class GraphMemory {
   void Forget(GraphAllocation& allocation);
   CUresult ReserveLocked(GraphAllocation& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Discards the bytes and returns them to the device's budget.
   void ReleaseLocked(GraphAllocation& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // For the account only; the bytes stay until they are trimmed.
   void FreeLocked(GraphAllocation& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -60,14 +60,19 @@ class GraphExec {
   GraphExec(std::shared_ptr<Graph> definition, const MemoryMap& memory,
             cuuint64_t flags);
 
+  // By the handle in the application's graph. Null: not part of this one.
   GraphNode* FindLocked(CUgraphNode origin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes the program one that no launch uses, for changes.
   CUresult MakeWritableLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Builds the program anew from the definition. On an error the old one stays.
   CUresult RebuildLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // REQUIRES: MakeWritableLocked, if the entry is to be changed.
   Program::Entry& EntryLocked(const GraphNode* node)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Appends the conditions and allocations of a graph and of those within it.
   void CollectLocked(const Graph& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE has the reason in *info.
   CUresult UpdateLocked(const Graph& from, const Graph& to,
                         CUgraphExecUpdateResultInfo* info)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

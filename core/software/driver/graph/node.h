@@ -74,12 +74,14 @@ struct BatchNode {
   std::vector<MemoryOperation> operations;
 };
 
+// Memory whose address is fixed from now on; see allocation.h.
 struct AllocationNode {
   CUDA_MEM_ALLOC_NODE_PARAMS parameters;  // but for the access descriptors
   std::vector<CUmemAccessDesc> access;
   std::shared_ptr<GraphAllocation> allocation;
 };
 
+// The allocation may be of this graph or of another.
 struct FreeNode {
   std::shared_ptr<GraphAllocation> allocation;
 };

@@ -29,6 +29,7 @@ class UserObject {
 // or those of one graph.
 class UserReferences {
  public:
+  // `count` more references, of which the table holds the object only once.
   void Add(CUuserObject handle, std::shared_ptr<UserObject> object,
            uint64_t count);
   // Returns false, and changes nothing, if there are fewer. The caller drops
