@@ -21,26 +21,33 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 // Messages below the level are dropped. Default: kInfo.
 void SetLogLevel(LogLevel level);
+// Both may be called by any thread at any time.
 LogLevel GetLogLevel();
 
-// "debug", "info", "warning" or "error"; false for anything else.
+// "debug", "info", "warning" or "error"; false for anything else. `level` is
+// set only on success.
 bool ParseLogLevel(absl::string_view text, LogLevel* level);
 
 // Names the process in each line: "executor". Call before threads start.
 void SetLogProcessName(absl::string_view name);
 
+// Longer messages are cut, with the number of bytes that are missing. Errors of
+// writing are ignored.
 void Log(LogLevel level, absl::string_view message);
 
+// Joins the arguments only if the line is written.
 template <typename... Args>
 void LogAt(LogLevel level, const Args&... args) {
   if (level >= GetLogLevel()) Log(level, absl::StrCat(args...));
 }
 
 // Writes what a client has caused, at most 200 lines of one client at once and
-// 5 a second. How many were dropped stands above the next one.
+// 5 a second. How many were dropped stands above the next one. All clients
+// together cause 2000 lines at once and 50 a second.
 void LogOfClient(absl::string_view client, LogLevel level,
                  absl::string_view message);
 
+// `client` is the name that limits go by; see Caller::client.
 template <typename... Args>
 void LogFor(absl::string_view client, LogLevel level, const Args&... args) {
   if (level >= GetLogLevel()) LogOfClient(client, level, absl::StrCat(args...));

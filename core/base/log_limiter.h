@@ -24,6 +24,7 @@ class LogLimiter {
     double burst;
     double per_second;
   };
+  // The two rates count in the same unit.
   LogLimiter(Rate per_client, Rate all) : per_client_(per_client), all_(all) {}
 
   // Returns nullopt if the line is to be dropped, else how many lines of this
@@ -33,14 +34,17 @@ class LogLimiter {
                                 size_t cost = 1);
 
  private:
+  // Beyond so many all are forgotten: such a crowd is one that changes names.
   static constexpr size_t kMaxClients = 4096;
 
+  // How full a client's allowance is; it empties with time.
   struct Bucket {
     double used = 0;
     absl::Time since = absl::InfinitePast();
     uint64_t dropped = 0;
   };
 
+  // Whether the cost still fits. Does not charge it.
   static bool HasRoom(const Rate& rate, absl::Time now, double cost,
                       Bucket* bucket);
 

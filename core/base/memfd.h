@@ -14,17 +14,19 @@
 namespace holdfast {
 
 // A memfd of `size` zero bytes, close-on-exec and sealable. `name` is for
-// /proc only.
+// /proc only. Fails with the system's error, as do the others.
 absl::StatusOr<UniqueFd> CreateMemfd(absl::string_view name, size_t size);
 
 // The same, sealed so that it keeps its size while it is written to: whoever
-// maps it does not lose the pages.
+// maps it does not lose the pages. Both sides may write; neither can change the
+// size.
 absl::StatusOr<UniqueFd> CreateFixedMemfd(absl::string_view name, size_t size);
 
 // Is it one like those of CreateFixedMemfd, of this size?
 bool IsFixedMemfd(int fd, size_t size);
 
-// A memfd with these bytes that nobody can change any more.
+// A memfd with these bytes that nobody can change any more. Its size is that of
+// the bytes.
 absl::StatusOr<UniqueFd> CreateSealedMemfd(absl::string_view name,
                                            absl::string_view bytes);
 
@@ -42,6 +44,7 @@ class FileMapping {
  public:
   enum class Access { kReadOnly, kReadWrite };
 
+  // Maps nothing: no data, size 0.
   FileMapping() = default;
   FileMapping(FileMapping&& other) noexcept;
   FileMapping& operator=(FileMapping&& other) noexcept;
@@ -52,8 +55,10 @@ class FileMapping {
   static absl::StatusOr<FileMapping> Map(int fd, Access access);
   static absl::StatusOr<FileMapping> Map(int fd, Access access, size_t size);
 
+  // Null if it maps nothing. Valid as long as the object.
   void* data() const { return data_; }
   size_t size() const { return size_; }
+  // Others may change them meanwhile, unless the memfd is sealed.
   absl::string_view bytes() const {
     return {static_cast<const char*>(data_), size_};
   }

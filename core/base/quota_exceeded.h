@@ -16,6 +16,7 @@ namespace holdfast {
 // As the quota fields of holdfast.v1.ErrorDetail.
 struct QuotaExceeded {
   std::string quota;  // "device memory of tenant alice"
+  // In the quota's unit, mostly bytes; `used` is without what was refused.
   uint64_t limit = 0;
   uint64_t used = 0;
   uint64_t requested = 0;

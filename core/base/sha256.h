@@ -13,6 +13,7 @@ namespace holdfast {
 
 using Sha256Digest = std::array<uint8_t, 32>;
 
+// Hashes bytes that lie in memory at once. Thread-safe.
 Sha256Digest Sha256(absl::string_view bytes);
 
 // Hashes bytes that come in pieces. Not thread-safe.
@@ -20,6 +21,7 @@ class Sha256Hasher {
  public:
   Sha256Hasher();
   ~Sha256Hasher();
+  // Any number of times, pieces of any size.
   void Update(absl::string_view bytes);
   // Ends the hash; the hasher is of no more use.
   Sha256Digest Finish();

@@ -20,6 +20,7 @@ class StepClock {
   explicit StepClock(const std::array<const char*, kSteps>& names)
       : names_(names) {}
 
+  // `step` is below kSteps; the last mark of a step counts.
   void Mark(size_t step) {
     // steady_clock is CLOCK_MONOTONIC, which all processes of a machine share.
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -27,7 +28,8 @@ class StepClock {
                        std::memory_order_relaxed);
   }
 
-  // Adds the steps that were marked to a v1::StepTimes.
+  // Adds the steps that were marked to a v1::StepTimes. Steps that were never
+  // marked are left out. Times count from the machine's start.
   template <typename Times>
   void AddTo(Times* times) const {
     for (size_t i = 0; i < kSteps; ++i) {
