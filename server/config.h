@@ -69,6 +69,7 @@ struct Config {
   std::vector<std::string> devices;
   int warm_device =
       0;  // executor, probe: the device that it makes a context on at once
+  // Executors that are kept waiting for sessions, on all devices together.
   size_t warm_executors = 1;
   absl::Duration probe_interval = absl::Minutes(5);  // 0: only after faults
   absl::Duration probe_timeout = absl::Seconds(30);
@@ -95,6 +96,8 @@ struct Config {
   uint32_t max_handles = kMaxHandles;
   uint64_t outstanding_commands = kMaxHandles;
 
+  // Processes that compile at the same time, the requests that may wait for
+  // one, and the time and memory of one compilation.
   size_t compiler_workers = DefaultCompilerWorkers();
   size_t compile_queue = 128;
   absl::Duration compile_timeout = absl::Minutes(1);

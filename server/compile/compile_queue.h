@@ -36,8 +36,10 @@ class CompileQueue {
   // follow.
   absl::Status Enter(const CompileCaller& caller);
 
+  // Frees the slot, for the line whose turn it is.
   void Leave();
 
+  // Requests that wait in Enter. As of now.
   size_t length() const;
 
  private:
@@ -50,14 +52,19 @@ class CompileQueue {
   };
   using Lines = std::list<Line>;
 
+  // Appends the ticket to the caller's line, and serves it if a slot is free.
   absl::Status Join(const std::string& name, Ticket* ticket)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // end(): the caller has no line.
   Lines::iterator LineOf(const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // For a caller that has gone. REQUIRES: the ticket was not served.
   void Remove(const std::string& name, const Ticket* ticket)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   CompileStage StageOf(const std::string& name, const Ticket* ticket)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Gives a free slot to the front line, which then goes to the end.
+  // REQUIRES: a slot is free, and a ticket waits.
   void ServeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t max_waiting_;

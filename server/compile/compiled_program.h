@@ -10,7 +10,8 @@
 
 namespace holdfast {
 
-// The outcome of one compilation. Immutable.
+// The outcome of one compilation or link. Immutable: the compile cache and its
+// callers share it.
 struct CompiledProgram {
   std::string name;  // of the source, for people
   // The caller for whom it was made: CompileCaller.owner.

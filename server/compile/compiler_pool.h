@@ -26,13 +26,19 @@ namespace holdfast {
 // A fixed number of compiler processes, each started when it is needed and
 // kept until it fails or has run many jobs; one that was lost is replaced in
 // the background. Thread-safe.
+//
+// Run waits in the CompileQueue, takes an idle worker or starts one, and gives
+// it back when the job is done.
 class CompilerPool {
  public:
   struct Options {
+    // Starts a process that runs CompilerMain. Called by any thread.
     std::function<absl::StatusOr<std::unique_ptr<ChildProcess>>()> start;
+    // Jobs that run at once.
     size_t workers = 1;
     size_t max_queue = 128;  // requests that may wait for a worker
     size_t max_jobs = 500;   // of one process: a leak cannot grow for ever
+    // For one job, without its wait in the queue.
     absl::Duration time_limit = absl::Minutes(1);
     // If it is known before the first worker has started.
     internal::Installation installation;
@@ -40,6 +46,7 @@ class CompilerPool {
     std::function<void(const internal::Installation&)> on_start;
   };
 
+  // Starts no worker yet.
   explicit CompilerPool(Options options);
   ~CompilerPool();
 

@@ -26,7 +26,8 @@ class CompilerWorker {
     std::string identity;          // of the compiler that made it
   };
 
-  // Waits until the compiler is loaded. UNAVAILABLE: it is not installed.
+  // Waits until the compiler is loaded, for at most a minute. UNAVAILABLE: the
+  // process could not start. Else the error is what kept it from loading it.
   static absl::StatusOr<std::unique_ptr<CompilerWorker>> Create(
       std::unique_ptr<ChildProcess> process);
 
@@ -44,7 +45,9 @@ class CompilerWorker {
 
   // One job, with its descriptor if it has one (-1: none); errors as
   // CompileService says. Over the time limit, and when the caller has gone
-  // (CANCELLED), the process is killed.
+  // (CANCELLED), the process is killed. DEADLINE_EXCEEDED: over time.
+  // RESOURCE_EXHAUSTED: out of memory. ABORTED: the compiler crashed; the end
+  // of its stderr, up to 4 KiB, is the log of the ErrorDetail.
   absl::StatusOr<Result> Run(const internal::ToCompiler& job, int fd,
                              absl::Duration time_limit,
                              const CompileCaller& caller);
@@ -66,6 +69,8 @@ class CompilerWorker {
         installation_(ready.installation()),
         confinement_(ready.confinement()) {}
 
+  // Returns the reply's descriptor. Looks now and then whether the caller has
+  // gone.
   absl::StatusOr<UniqueFd> Await(internal::FromCompiler* reply,
                                  absl::Time deadline,
                                  const CompileCaller& caller);

@@ -62,18 +62,19 @@ class DiskCache {
   const std::string& directory() const { return directory_; }
   uint64_t max_bytes() const { return max_bytes_; }
 
-  // nullptr: not there.
+  // nullptr: not there, not readable, or not trusted. Marks the entry as used.
   std::shared_ptr<const CompiledProgram> Load(const std::string& key);
 
-  // Makes room first. A daemon that shares the directory sees what others have
-  // added only now and then, so several of them may exceed the bound by a
-  // sixteenth each.
+  // Makes room first; an entry that alone is over the bound is not kept. A
+  // daemon that shares the directory sees what others have added only now and
+  // then, so several of them may exceed the bound by a sixteenth each.
   void Store(const std::string& key, const CompiledProgram& program);
 
   // It was used just now, if not from here.
   void Touch(const std::string& key);
 
-  // Removes all entries; returns how many there were.
+  // Removes all entries, whichever daemon made them; returns how many there
+  // were.
   size_t Clear();
 
   // The `max` that were used last, the latest first; of one owner alone, if it
@@ -81,6 +82,7 @@ class DiskCache {
   std::vector<Entry> List(
       size_t max, std::optional<absl::string_view> owner = std::nullopt) const;
 
+  // Reads the directory.
   Statistics statistics() const;
 
  private:
@@ -89,9 +91,12 @@ class DiskCache {
   std::string PathOf(const std::string& key) const;
   // Also removes what writers left that were killed.
   std::vector<File> Scan() const;
+  // If `bytes` more would exceed the bound, removes the least recently used
+  // entries until a sixteenth of it is free, or room for `bytes`.
   void MakeRoom(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Write(const std::string& key, const CompiledProgram& program)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // OK: there is none any more. Logs the change.
   void SetProblem(const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -29,6 +29,8 @@ class LinkJob {
 
   // For a worker, with the descriptor that goes with it.
   internal::ToCompiler Message() const;
+  // A sealed memfd with the bytes of all inputs, one after another, in the
+  // order of the message's parts, which have their sizes.
   absl::StatusOr<UniqueFd> Parts() const;
 
  private:
@@ -38,6 +40,7 @@ class LinkJob {
     uint64_t size = 0;
   };
 
+  // Appends an input, and completes its hash, name and format in the request.
   absl::Status Take(ObjectStore& store, v1::LinkInput* input);
 
   v1::LinkRequest request_;

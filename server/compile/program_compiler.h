@@ -18,6 +18,9 @@ namespace holdfast {
 
 // From a request to compile or to link to an object in the store: checks, what
 // is left out, the cache or a worker, the store. Thread-safe.
+//
+// The key of the cache names the compiler, too. A result of another one, after
+// an update of the toolkit, is answered but not cached.
 class ProgramCompiler {
  public:
   // The target of requests that name none.
@@ -65,8 +68,10 @@ class ProgramCompiler {
   };
   absl::StatusOr<v1::CompileResponse> Make(const Making& making,
                                            const CompileCaller& caller);
+  // Has a worker make it, and copies the object out of the worker's memory.
   absl::StatusOr<CompileCache::Outcome> CompileUncached(
       const Making& making, const CompileCaller& callers);
+  // Also puts the object into the store, which may have dropped it since.
   v1::CompileResponse ToResponse(const CompileCache::Answer& answer);
   // Adds warnings about a program beside those of its compiler.
   void AddWarnings(const CompiledProgram& program,

@@ -23,6 +23,10 @@ inline constexpr size_t kMaxLinkBytes = size_t{256} << 20;  // of all inputs
 // Everything that can be refused without a compiler, with the codes of
 // CompileService. The daemon checks before it takes a worker, the worker checks
 // again.
+//
+// RESOURCE_EXHAUSTED: the sources or the headers are over their limit.
+// INVALID_ARGUMENT: too many names or inputs, an unknown language, target, arch
+// or option, or a name with a directory.
 absl::Status CheckCompileRequest(const v1::CompileRequest& request);
 absl::Status CheckLinkRequest(const v1::LinkRequest& request);
 

@@ -26,6 +26,10 @@
 namespace holdfast::executor {
 
 // Thread-safe.
+//
+// A thread reads the pipe, so that a kernel's output never blocks the driver.
+// Output goes on its way when the thread sees it, or by Flush before a client
+// is told that its work is done.
 class KernelOutput {
  public:
   static constexpr size_t kMaxKept = size_t{256} << 10;
@@ -34,6 +38,7 @@ class KernelOutput {
   static constexpr size_t kMaxUnsent = ResultQueue::kMaxWaiting / 2;
 
   // Takes the process's standard output: once, before the driver is loaded.
+  // Fails if the process has no descriptors left.
   static absl::StatusOr<std::unique_ptr<KernelOutput>> Capture();
   // Drops the bytes that are written to standard output from now on.
   ~KernelOutput();
@@ -46,7 +51,7 @@ class KernelOutput {
   void FlushAndAwait(absl::Duration limit);
 
   // Where it goes from now on. Null: it is kept until there is a queue again,
-  // or Take.
+  // or Take. Sends what was kept meanwhile.
   void SendTo(std::shared_ptr<ResultQueue> results);
 
   // The output that is kept; nullopt: none, or a queue takes it.
@@ -57,9 +62,14 @@ class KernelOutput {
                size_t pipe_bytes);
   // Reads what comes when nobody calls Flush.
   void Watch();
+  // Read and Send, under the lock.
   void ReadAndSend();
+  // At most as much as a pipe holds, since a kernel may print all the time.
   void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Counts what is beyond kMaxKept as lost.
   void Keep(absl::string_view text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Does nothing while the queue is too full; the thread tries again every 20
+  // ms.
   void Send() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const UniqueFd pipe_;

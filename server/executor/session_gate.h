@@ -15,9 +15,15 @@ namespace holdfast::executor {
 
 // Admits work of clients to the session. Closed while the session is being
 // suspended: threads that bring work wait in front of it. Thread-safe.
+//
+// A thread that brings work enters first, and keeps the pass until the work is
+// in the session's hands:
+//
+//   HOLDFAST_ASSIGN_OR_RETURN(const SessionGate::Pass pass, gate.Enter());
 class SessionGate {
  public:
   // Held by a thread while it takes work in. Must not outlive the gate.
+  // Move-only. Release gives it back early.
   class Pass {
    public:
     Pass() = default;
@@ -41,20 +47,24 @@ class SessionGate {
     SessionGate* gate_ = nullptr;
   };
 
-  // Blocks while the gate is closed. Fails with End's reason.
+  // Blocks while the gate is closed. Fails with End's reason. Returns at once
+  // if the gate is open.
   absl::StatusOr<Pass> Enter();
 
   // From now on nobody enters. Blocks until nobody holds a pass any more;
-  // returns false if somebody still does at the deadline.
+  // returns false if somebody still does at the deadline. Closed in either
+  // case, until Open.
   bool Close(absl::Time deadline);
+  // Lets those in that wait.
   void Open();
   bool closed() const;
 
   // Nobody will ever enter again: fails every Enter with `reason`. The first
-  // reason stays.
+  // reason stays. Those that are inside may finish.
   void End(const absl::Status& reason);
 
  private:
+  // Called by the pass.
   void Leave();
 
   mutable absl::Mutex mutex_;

@@ -28,13 +28,23 @@ namespace holdfast::executor {
 // asks for objects and for memory. A thread reads what comes in. When the
 // channel closes, the process exits at once: without its supervisor nobody
 // could reach it. Thread-safe.
+//
+// Functions named Send, Release and StoreCode do not wait for an answer, and
+// log if the channel is closed. Those that ask a question block until the
+// supervisor has answered. It answers in order, so each kind of question has a
+// mutex that lets one at a time through.
 class SupervisorLink {
  public:
+  // Takes over the channel and starts the reading thread.
   explicit SupervisorLink(UniqueFd channel);
+  // Closes the channel, which here does not end the process. Calls that wait
+  // return UNAVAILABLE.
   ~SupervisorLink();
 
+  // The first message of an executor: what its driver found, or its error.
   void SendReady(const internal::Ready& ready);
-  // `counters`, if any, is the memory of a CounterPage.
+  // `counters`, if any, is the memory of a CounterPage. The answer to Assign
+  // and to Resume: the session's calls are accepted, or why not.
   void SendServing(const absl::Status& status, int counters = -1);
   // Tells what is known at once; see OnUsageAsked.
   void SendUsage(const internal::Usage& usage);
@@ -50,6 +60,8 @@ class SupervisorLink {
   void SendHostMemoryCreated(uint64_t handle, uint64_t size, int memory);
   void SendHostMemoryReleased(uint64_t handle);
 
+  // Everything that came before and with Assign. The receiver owns the
+  // descriptors.
   struct Assigned {
     internal::Assign message;
     UniqueFd blocks;  // SharedBlocks; none: the supervisor relays nothing
@@ -75,16 +87,19 @@ class SupervisorLink {
     UniqueFd file;
   };
   // Blocks until the supervisor wants something done; nullopt: to shut down.
+  // Requests come in the order in which they were sent.
   std::optional<Request> AwaitRequest();
   // With the variables as Session::Quiesce returns them.
   void SendQuiesced(const absl::StatusOr<UniqueFd>& variables);
   void SendMemorySaved(const absl::Status& status);
 
-  // NOT_FOUND: the store does not have it. One call at a time.
+  // NOT_FOUND: the store does not have it. One call at a time. UNAVAILABLE:
+  // shut down meanwhile.
   absl::StatusOr<FetchedObject> FetchObject(absl::string_view sha256);
 
   // Asks for memory that sessions take from each other, before it is taken, and
-  // gives it back. RESOURCE_EXHAUSTED: the supervisor's refusal.
+  // gives it back. RESOURCE_EXHAUSTED: the supervisor's refusal. UNAVAILABLE:
+  // shut down meanwhile.
   absl::Status Reserve(const internal::MemoryPlace& place, uint64_t bytes);
   void Release(const internal::MemoryPlace& place, uint64_t bytes);
 
@@ -94,7 +109,8 @@ class SupervisorLink {
   void SendImportReleased(uint64_t import);
 
   // Machine code of kernels, which the supervisor keeps for the session's
-  // owner; `key` is 64 hexadecimal digits. Load: empty if there is none.
+  // owner; `key` is 64 hexadecimal digits. Load: empty if there is none. One
+  // thread waits at a time.
   std::string LoadCode(const std::string& key);
   void StoreCode(const std::string& key, absl::string_view code);
 
@@ -113,6 +129,7 @@ class SupervisorLink {
   void OnUsageAsked(std::function<void(internal::Usage*)> report);
 
  private:
+  // Answers that a waiting thread has not taken yet, each with its descriptor.
   struct Reply {
     internal::ObjectReply message;
     UniqueFd image;
@@ -123,9 +140,13 @@ class SupervisorLink {
   };
 
   void Send(const internal::FromExecutor& message, int fd = -1);
+  // The thread's loop. Exits the process when the channel closes, unless this
+  // object ends.
   void ReadMessages();
+  // Puts a message where it is waited for, or calls its callback.
   void Handle(internal::ToExecutor& message, UniqueFd fd)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Notes a listening socket in the assignment.
   void Keep(const internal::ListeningSocket& message, UniqueFd fd)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AnswerUsage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

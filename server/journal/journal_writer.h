@@ -73,7 +73,10 @@ class JournalWriter {
   };
   static constexpr size_t kMaxMade = 256;
 
+  // Keeps made_ up to date with a record that was written at `begin`.
   void NoteMade(const internal::JournalRecord& record, size_t begin);
+  // The one store after which the half counts up to this length. Bytes come
+  // first, so that the journal is valid whenever the process dies.
   void Publish(bool second, size_t length);
   // Copies the live records to the other half.
   void Compact();

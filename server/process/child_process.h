@@ -54,6 +54,8 @@ class ChildProcess {
   // SIGSTOP: it does nothing any more and keeps what it has, until Kill.
   void Freeze();
 
+  // Blocks until it has ended. Any number of threads may wait, and any number
+  // of times.
   TerminationReport Wait();
   // nullopt: still running at the deadline.
   std::optional<TerminationReport> Wait(absl::Time deadline);

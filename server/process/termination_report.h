@@ -21,7 +21,8 @@ struct TerminationReport {
   bool Succeeded() const { return cause == Cause::kExited && code == 0; }
 
   // "was killed by signal 9 (SIGKILL)", "exited with code 1": to follow the
-  // process's name.
+  // process's name. A code above 128 is shown with the signal that shells mean
+  // by it.
   std::string ToString() const;
 };
 

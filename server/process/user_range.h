@@ -44,11 +44,13 @@ class UserRange {
   // time; empty if all are taken. Users that had a process when the range was
   // made are passed over until the others are used up: executors of the daemon
   // before this one that have yet to end, which would count their threads with
-  // the new one's, or another daemon's. Static, since leases keep the range.
+  // the new one's, or another daemon's. Static, since leases keep the range. A
+  // null range gives empty leases.
   static Lease Take(const std::shared_ptr<UserRange>& range);
 
  private:
   UserRange(uid_t first, uid_t last) : first_(first), last_(last) {}
+  // Reads /proc for the processes of these users, leases aside.
   void FindProcesses() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const uid_t first_;

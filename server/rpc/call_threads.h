@@ -20,8 +20,11 @@ namespace holdfast {
 // serve the connections must not. A thread is started when all others are busy,
 // and kept for the calls to come. Clients share the threads as FairShare says.
 // Thread-safe.
+//
+// The number of threads never shrinks, so a burst costs once.
 class CallThreads {
  public:
+  // A client alone gets half of them; see FairShare.
   explicit CallThreads(size_t max_threads)
       : share_("calls that wait", max_threads) {}
 
@@ -31,10 +34,11 @@ class CallThreads {
   CallThreads& operator=(const CallThreads&) = delete;
 
   // Runs the call in a thread of its own. RESOURCE_EXHAUSTED: there is none,
-  // or none for this client.
+  // or none for this client. Returns at once. The call may not throw.
   absl::Status Run(const std::string& client, std::function<void()> call);
 
  private:
+  // A call that no thread has taken yet.
   struct Call {
     std::string client;
     std::function<void()> run;
@@ -42,6 +46,7 @@ class CallThreads {
 
   // REQUIRES: no thread is free.
   absl::Status AddThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A thread's loop: runs calls until the end, and all that are left then.
   void Serve();
 
   FairShare share_;  // of the threads

@@ -35,6 +35,7 @@ namespace holdfast {
 // Thread-safe.
 class ConnectionMonitor {
  public:
+  // From one look at connections that had bytes to the next.
   static constexpr absl::Duration kInterval = absl::Milliseconds(50);
 
   struct Options {
@@ -46,26 +47,35 @@ class ConnectionMonitor {
   };
 
   // `max_connections` is shared as FairShare shares, but that an idle
-  // connection of the client with the most makes room for a new one.
+  // connection of the client with the most makes room for a new one. Starts the
+  // monitor's thread.
   explicit ConnectionMonitor(Options options);
+  // Ends the thread; connections stay as they are.
   ~ConnectionMonitor();
 
   // Takes note of a connection that gRPC will call `peer`. Returns false if it
-  // is refused; the caller then closes it. `streams` bounds the client.
+  // is refused; the caller then closes it. `streams` bounds the client. A
+  // connection costs its client something, as a failed stream does, so that one
+  // that connects too often is refused, too.
   bool Admit(int fd, const std::string& peer, const std::string& client,
              const StreamLimits& streams = kClientStreams);
 
-  // From now on the connection is `client`'s. No effect if there is none.
+  // From now on the connection is `client`'s. No effect if there is none. Its
+  // open streams count for the new client; failed ones stay where they were.
   void Reassign(const std::string& peer, const std::string& client,
                 const StreamLimits& streams = kClientStreams);
 
-  // Closes the connection. Returns false if there is none.
+  // Closes the connection. Returns false if there is none. Takes away what the
+  // client has sent and gRPC has not read.
   bool End(const std::string& peer);
 
+  // By the name that Admit was given.
   bool Has(const std::string& peer) const;
+  // Those that are open and were admitted.
   size_t connections() const;
 
  private:
+  // A connection that was admitted. gRPC owns its own descriptor.
   struct Connection {
     UniqueFd fd;  // duplicate
     std::string peer;
@@ -76,6 +86,8 @@ class ConnectionMonitor {
     // Until then its socket is looked for without waiting for bytes.
     absl::Time search_until;
   };
+  // All connections of a client together. Forgotten when it has none and owes
+  // nothing.
   struct Client {
     StreamLimits limits = kClientStreams;
     size_t connections = 0;
@@ -86,27 +98,39 @@ class ConnectionMonitor {
   };
   using Connections = std::map<uint64_t, Connection>;
 
+  // The thread's loop: waits for bytes, looks, pauses for kInterval.
   void Run();
   Connections::iterator Find(const std::string& peer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const std::string& LoggedAs(const std::string& client) const {
     return options_.log_as.empty() ? client : options_.log_as;
   }
+  // Reads the counts of its streams and adds what is new to its client.
   void Look(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Finds the sockets of connections that gRPC has accepted meanwhile.
   void Discover(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes off what time has forgiven since the last call.
   Client& Forgive(const std::string& client)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Closes all connections of a client that is over a limit, and bans it.
   void BanIfOver(const std::string& client)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Closes another client's idle connection if need be. False: there is none to
+  // close.
   bool MakeRoom(const std::string& client)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // As if all had been active; at most once in kInterval.
   void LookAtAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Resets the connection, so that a client that goes on sending is told.
   void Close(Connections::iterator connection)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Forgets the connection, which has ended or is about to.
   void Drop(Connections::iterator connection)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Asks for one event, for bytes that come from now on.
   void Watch(uint64_t id, int fd, int operation);
   void ForgetClients() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Gives freed memory back to the system if it is due and worth it.
   void TrimMemory() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A socket may be found by time alone.
   bool IsSearching(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

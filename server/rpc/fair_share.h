@@ -18,6 +18,10 @@ namespace holdfast {
 // alone therefore gets half of the capacity; the second gets half of the rest
 // until the shares are even, and so on: a newcomer always finds room, and no
 // number of connections of one client changes that. Thread-safe.
+//
+// There is one for each thing that clients could use up: threads of calls, open
+// streams, bytes of unfinished uploads. Connections are shared by the same rule
+// (connection_monitor.h).
 class FairShare {
  public:
   // `what` names a unit in errors: "bytes of unfinished uploads".
@@ -25,11 +29,14 @@ class FairShare {
       : what_(what), capacity_(capacity) {}
 
   // RESOURCE_EXHAUSTED: the amount is over the client's share. On success,
-  // Return has to follow.
+  // Return has to follow. All or nothing. The message names what is held and
+  // what is free.
   absl::Status Take(const std::string& client, uint64_t amount);
+  // REQUIRES: so much was taken.
   void Return(const std::string& client, uint64_t amount);
 
   uint64_t capacity() const { return capacity_; }
+  // By all clients. As of now.
   uint64_t used() const;
   uint64_t HeldBy(const std::string& client) const;
 
@@ -43,10 +50,11 @@ class FairShare {
 };
 
 // The part of a FairShare that a client holds; returned by the destructor. Not
-// thread-safe.
+// thread-safe. For a call that takes more as it goes on, and may end anywhere.
 class ShareHold {
  public:
-  // Holds nothing. `share` must outlive the object.
+  // Holds nothing. `share` must outlive the object. `client` is as for
+  // FairShare::Take.
   ShareHold(FairShare& share, std::string client);
   ~ShareHold();
   ShareHold(const ShareHold&) = delete;

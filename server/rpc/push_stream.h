@@ -24,16 +24,26 @@ namespace holdfast {
 // the client leaves messages of kMaxPending pushes unread: those that come at
 // once are one, since no client can read in between. Deletes itself when it is
 // over, after `over` was called. Thread-safe.
+//
+// For answers that outlive the call of the method: the service makes one with
+// `new`, returns it to gRPC, and keeps a pointer until `over` is called:
+//
+//   auto* stream = new PushStream<Event>([this] { Forget(); });
+//   stream->Push(event);    // any thread, any number of times
+//   stream->End(status);    // at most one takes effect
 template <typename Message>
 class PushStream final : public grpc::ServerWriteReactor<Message> {
  public:
+  // Pushes that are not sent yet; the one under way counts.
   static constexpr size_t kMaxPending = 1024;
 
   // Streams may share them.
   using Messages = std::shared_ptr<const std::vector<Message>>;
 
+  // `over` is called once, by gRPC's thread, and must not use the stream.
   explicit PushStream(std::function<void()> over) : over_(std::move(over)) {}
 
+  // Does nothing once the stream is ending.
   void Push(Message message) {
     Push(std::make_shared<const std::vector<Message>>(1, std::move(message)));
   }
@@ -57,6 +67,7 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
     Proceed();
   }
 
+  // The next three are for gRPC.
   void OnWriteDone(bool ok) override {
     absl::MutexLock lock(&mutex_);
     writing_ = false;
@@ -80,13 +91,14 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
   }
 
  private:
-  // The client has left.
+  // The client has left. A message under way stays until gRPC is done with it.
   void Drop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     pending_.resize(writing_ ? 1 : 0);
     if (!writing_) written_ = 0;
     if (!end_.has_value()) end_ = absl::CancelledError("the client has left");
   }
 
+  // Starts the next write, or ends the call if all is sent.
   void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (writing_ || finished_) return;
     if (!pending_.empty()) {

@@ -33,17 +33,21 @@ namespace holdfast {
 // Unix sockets and TCP.
 class RpcServer {
  public:
-  // Bytes of one message; a compile request with its headers is the largest.
+  // Bytes of one message; a compile request with its headers is the largest. A
+  // larger message ends its call with RESOURCE_EXHAUSTED.
   static constexpr int kMaxMessageBytes = 48 << 20;
 
+  // The flags of the daemon that are about its sockets.
   struct Options {
     std::vector<Endpoint> endpoints;
     mode_t socket_mode = 0600;
     // Paths among `endpoints` that are for the daemon's own user, whatever the
     // mode of the others. If there are any, users are operators there alone.
     std::set<std::string> operator_sockets;
+    // May be reloaded while the server runs.
     std::shared_ptr<TlsCertificates> tls;  // null: TCP is plain
     bool insecure = false;
+    // Over TCP and Unix sockets together.
     size_t max_connections = 4096;
     // Served instead of sockets of our own at the same paths, and beside
     // `endpoints` at others.
@@ -70,7 +74,8 @@ class RpcServer {
       PeerTable& peers);
 
   // Takes no new connections; calls that are still open at the deadline are
-  // cancelled. Returns when no call is left.
+  // cancelled. Returns when no call is left. Removes the files of sockets that
+  // are its own. May be called again.
   void Shutdown(absl::Time deadline);
 
   ~RpcServer() { Shutdown(absl::InfinitePast()); }
@@ -78,17 +83,21 @@ class RpcServer {
   // Where it listens, with the ports that were chosen for port 0.
   const std::vector<Endpoint>& endpoints() const { return endpoints_; }
 
-  // Open connections, and those that were refused since the start.
+  // Open connections, and those that were refused since the start. For metrics;
+  // refused ones were refused by the ConnectionMonitor.
   size_t connections() const { return monitor_->connections(); }
   uint64_t refused_connections() const { return refused_connections_; }
 
-  // The answer of grpc.health.v1, for the server and each of its services.
+  // The answer of grpc.health.v1, for the server and each of its services:
+  // SERVING or NOT_SERVING.
   void SetHealth(bool serving);
-  // The same for another name that is asked for.
+  // The same for another name that is asked for. For devices, whose health is
+  // asked for by a name of ours.
   void SetHealthOf(const std::string& name, bool serving);
 
  private:
-  // How the connections of one TCP endpoint get to gRPC.
+  // How the connections of one TCP endpoint get to gRPC. The listener accepts,
+  // and hands the connection's descriptor over.
   struct TcpEntrance {
     std::unique_ptr<TcpListener> listener;
     std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc;
@@ -97,7 +106,9 @@ class RpcServer {
   RpcServer() = default;
   // Opens the sockets of `endpoints_`.
   absl::Status Listen(Options& options, grpc::ServerBuilder* builder);
+  // REQUIRES: the server has been built.
   void StartAccepting(const Options& options, PeerTable& peers);
+  // Keeps a copy of the socket for the next daemon. Null: does nothing.
   void Keep(DescriptorStore* store, const char* kind, int socket);
   // Asks the monitor, and counts what it refuses.
   bool Admit(int fd, const std::string& peer, const std::string& client);

@@ -15,15 +15,25 @@ namespace holdfast {
 
 // Cancels calls whose client does not go on: who reads or writes a stream, and
 // must not do so for ever, waits under a Watch. Thread-safe.
+//
+// Its thread looks four times within a limit, so a call may take a quarter
+// longer:
+//
+//   const StallGuard::Watch watch(guard, context);
+//   if (!stream.Read(&message)) return ...;  // cancelled, or it has ended
+//
+// A call that was cancelled fails with CANCELLED at its next use.
 class StallGuard {
  public:
-  // `limit` is what a client may take for one message.
+  // `limit` is what a client may take for one message. Starts the thread.
   explicit StallGuard(absl::Duration limit);
+  // REQUIRES: no Watch is left.
   ~StallGuard();
   StallGuard(const StallGuard&) = delete;
   StallGuard& operator=(const StallGuard&) = delete;
 
  private:
+  // A call that waits; infinite once it was cancelled.
   struct Entry {
     grpc::ServerContextBase* context;
     absl::Time deadline;
@@ -33,6 +43,7 @@ class StallGuard {
   // Neither the context nor the guard may end before it.
   class Watch {
    public:
+    // Counts from now. Cheap: no system call.
     Watch(StallGuard& guard, grpc::ServerContextBase& context);
     ~Watch();
     Watch(const Watch&) = delete;

@@ -24,7 +24,8 @@
 
 namespace holdfast {
 
-// Ends a call with this status.
+// Ends a call with this status. For errors that are known at once, before there
+// is any work.
 inline grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
                                         const absl::Status& status) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
@@ -33,6 +34,7 @@ inline grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
 }
 
 // Answers with the status that `make()` returns. REQUIRES: it does not wait.
+// Runs on gRPC's thread.
 template <typename Make>
 grpc::ServerUnaryReactor* AnswerNow(grpc::CallbackServerContext* context,
                                     const Make& make) {
@@ -42,6 +44,7 @@ grpc::ServerUnaryReactor* AnswerNow(grpc::CallbackServerContext* context,
 
 // The same for `make` that may wait: it runs in one of `threads`, of which the
 // client has a share. Request, response and context live until it returns.
+// RESOURCE_EXHAUSTED, without running `make`: no thread for this client.
 template <typename Make>
 grpc::ServerUnaryReactor* AnswerInThread(grpc::CallbackServerContext* context,
                                          CallThreads& threads,

@@ -15,10 +15,14 @@
 namespace holdfast {
 
 // A listening Unix socket. The file has its mode before a client can connect.
+//
+// RpcServer has one for each Unix endpoint. Start hands accepted connections
+// over and ends with the object.
 class UnixListener {
  public:
   // Makes the file; a file that is left from a dead daemon is replaced.
-  // ALREADY_EXISTS: a daemon answers there, or the path is no socket.
+  // ALREADY_EXISTS: a daemon answers there, or the path is no socket. A failure
+  // names the path. The path is at most kMaxSocketPathBytes long.
   static absl::StatusOr<std::unique_ptr<UnixListener>> Listen(
       const std::string& path, mode_t mode);
 
@@ -28,7 +32,8 @@ class UnixListener {
   static absl::StatusOr<std::unique_ptr<UnixListener>> Adopt(
       const std::string& path, UniqueFd socket, mode_t mode);
 
-  // Takes over the socket of the daemon before this one, and its file.
+  // Takes over the socket of the daemon before this one, and its file. `socket`
+  // listens at `path` already. The file is removed at the end.
   static std::unique_ptr<UnixListener> TakeOver(const std::string& path,
                                                 UniqueFd socket);
 
@@ -36,12 +41,14 @@ class UnixListener {
   ~UnixListener();
 
   const std::string& path() const { return path_; }
-  // Else the file is the service manager's.
+  // Else the file is the service manager's. Tells which files are kept for the
+  // next daemon as its own.
   bool owns_file() const { return inode_ != 0; }
-  // Until Start.
+  // Until Start. Listening. It stays the listener's.
   int descriptor() const { return socket_.get(); }
 
-  // Starts accepting; see AcceptThread. Once.
+  // Starts accepting; see AcceptThread. Once. Connections are handed over by
+  // the thread, one at a time.
   void Start(std::function<void(UniqueFd)> on_connection);
 
  private:

@@ -21,6 +21,10 @@ namespace holdfast {
 
 // Serves GetServerInfo and ListTenants to every tenant; to operators the cache,
 // tenants, sessions (to end, to suspend and to resume them) and Drain too.
+//
+// Calls that may wait, and all acts of operators, run in `threads`; acts are
+// written into the audit log with their outcome. The effect of each rpc, and
+// its errors, stands in admin.proto.
 class AdminService final : public v1::AdminService::CallbackService {
  public:
   // Has the daemon make way for a new binary.
@@ -39,13 +43,17 @@ class AdminService final : public v1::AdminService::CallbackService {
                const Callers& callers, CallThreads& threads,
                std::string suspend_directory, MakeWay make_way);
 
+  // For every tenant; does not wait.
   grpc::ServerUnaryReactor* GetServerInfo(
       grpc::CallbackServerContext* context,
       const v1::GetServerInfoRequest* request,
       v1::GetServerInfoResponse* response) override;
+  // The act is that no session is opened any more, or again; it is recorded at
+  // once. The call then waits until no session is left, which may take hours.
   grpc::ServerUnaryReactor* Drain(grpc::CallbackServerContext* context,
                                   const v1::DrainRequest* request,
                                   v1::DrainResponse* response) override;
+  // The reason may have 256 bytes.
   grpc::ServerUnaryReactor* EndSession(
       grpc::CallbackServerContext* context,
       const v1::EndSessionRequest* request,
@@ -54,6 +62,8 @@ class AdminService final : public v1::AdminService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::GetCacheStatisticsRequest* request,
       v1::GetCacheStatisticsResponse* response) override;
+  // A user sees the entries of its own compilations, an operator all; 10000 at
+  // most, those that were used last.
   grpc::ServerUnaryReactor* ListCacheEntries(
       grpc::CallbackServerContext* context,
       const v1::ListCacheEntriesRequest* request,
@@ -62,6 +72,7 @@ class AdminService final : public v1::AdminService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::ClearCacheRequest* request,
       v1::ClearCacheResponse* response) override;
+  // Sets a session's if the request names one, else a tenant's.
   grpc::ServerUnaryReactor* SetQuota(grpc::CallbackServerContext* context,
                                      const v1::SetQuotaRequest* request,
                                      v1::SetQuotaResponse* response) override;
@@ -69,6 +80,7 @@ class AdminService final : public v1::AdminService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::CreateTenantRequest* request,
       v1::CreateTenantResponse* response) override;
+  // Waits until the tenant's sessions have ended.
   grpc::ServerUnaryReactor* EndTenant(grpc::CallbackServerContext* context,
                                       const v1::EndTenantRequest* request,
                                       v1::EndTenantResponse* response) override;
@@ -76,14 +88,17 @@ class AdminService final : public v1::AdminService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::ListTenantsRequest* request,
       v1::ListTenantsResponse* response) override;
+  // Sessions have 30 s to let their work end unless the request says otherwise.
   grpc::ServerUnaryReactor* SuspendSession(
       grpc::CallbackServerContext* context,
       const v1::SuspendSessionRequest* request,
       v1::SuspendSessionResponse* response) override;
+  // Until the call's deadline.
   grpc::ServerUnaryReactor* ResumeSession(
       grpc::CallbackServerContext* context,
       const v1::ResumeSessionRequest* request,
       v1::ResumeSessionResponse* response) override;
+  // The daemon ends once the answer is sent; see MakeWay.
   grpc::ServerUnaryReactor* Upgrade(grpc::CallbackServerContext* context,
                                     const v1::UpgradeRequest* request,
                                     v1::UpgradeResponse* response) override;

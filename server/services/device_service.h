@@ -17,6 +17,9 @@
 
 namespace holdfast {
 
+// The device's list is what executors have found, with health, telemetry and
+// free memory of now. Callers are told of other tenants' processes only as far
+// as `show_all` says.
 class DeviceService final : public v1::DeviceService::CallbackService {
  public:
   // All must outlive the service. Calls wait in `threads` for the first
@@ -38,10 +41,13 @@ class DeviceService final : public v1::DeviceService::CallbackService {
         threads_(threads),
         show_all_(show_all) {}
 
+  // Waits for the first executor's report, until the call's deadline.
+  // UNAVAILABLE: no executor can be started.
   grpc::ServerUnaryReactor* ListDevices(
       grpc::CallbackServerContext* context,
       const v1::ListDevicesRequest* request,
       v1::ListDevicesResponse* response) override;
+  // NOT_FOUND: there is no device of this ordinal. Waits as ListDevices.
   grpc::ServerUnaryReactor* DescribeDevice(
       grpc::CallbackServerContext* context,
       const v1::DescribeDeviceRequest* request,
@@ -53,6 +59,7 @@ class DeviceService final : public v1::DeviceService::CallbackService {
     bool all = false;  // also those of other tenants and other programs
     std::map<int64_t, std::string> sessions;  // by the pid of the executor
   };
+  // Takes the sessions' executors as they are now.
   View ViewOf(const Caller& caller) const;
   // State that changes while the daemon runs.
   void Update(const View& view, v1::Device* device) const;

@@ -29,20 +29,31 @@ namespace holdfast {
 // reader slows down only its own writer. Cancellation, deadline, status and
 // trailers are passed on. Every shape of call is a stream to it. Deletes itself
 // when both sides are done.
+//
+// Each direction goes through the same steps:
+//
+//   read -> waiting -> [relay] -> write -> drop, then read again
+//
+// gRPC calls the On... functions one at a time for each direction; mutex_
+// guards both, since each looks at the other's end.
 class ForwardedCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   // With `relay`, bytes go through memory that the executor shares.
   // `stall_guard`, which must outlive the call, gives up a client that does not
   // take what it is sent. `threads` is where a broken call waits to learn how
-  // its executor ended.
+  // its executor ended. Starts both calls. `context` must not have been
+  // answered yet.
   ForwardedCall(grpc::CallbackServerContext* context, const std::string& method,
                 std::shared_ptr<supervisor::Session> session,
                 std::shared_ptr<grpc::Channel> executor,
                 std::unique_ptr<TransferRelay> relay, StallGuard& stall_guard,
                 CallThreads& threads);
 
+  // A message from the client is there; at their end the executor's stream is
+  // half closed.
   void OnReadDone(bool ok) override;
+  // A message to the client is sent; gives up the call if it failed.
   void OnWriteDone(bool ok) override;
   void OnCancel() override { upstream_context_.TryCancel(); }
   void OnDone() override { delete this; }
@@ -54,8 +65,13 @@ class ForwardedCall final
       : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
    public:
     explicit Upstream(ForwardedCall& call) : call_(call) {}
+    // A message to the executor is sent.
     void OnWriteDone(bool ok) override;
+    // A message from the executor is there; at their end its status is there,
+    // or comes.
     void OnReadDone(bool ok) override;
+    // The call to the executor has ended: the client gets its status and
+    // trailers.
     void OnDone(const grpc::Status& status) override;
 
    private:
@@ -73,7 +89,9 @@ class ForwardedCall final
     }
     // A read has ended. True: nothing is being written.
     bool Take(bool ok);
+    // The message that is to be written, or is being.
     grpc::ByteBuffer& Next() { return waiting.front().buffer; }
+    // The first message has been written.
     void DropWritten();
 
     bool open = true;
@@ -89,13 +107,19 @@ class ForwardedCall final
     size_t waiting_bytes = 0;
   };
 
+  // Called before the call to the executor begins.
   void PassMetadataOn();
+  // The next two start a read unless one is under way or too much waits.
   void ReadUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The next three write the first message that waits, or end their direction.
   void WriteUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool RelayDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The direction's hold on the call to the executor is let go, once.
   void Close(Flow& flow) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Explains a broken connection by the session's fault, for which it may have
+  // to wait: then in a thread of `threads`.
   void FinishWith(const grpc::Status& status);
 
   grpc::CallbackServerContext& context_;

@@ -19,23 +19,31 @@ namespace holdfast {
 
 // One KeepAlive stream: attached to its session from beginning to end.
 // Deletes itself when the stream is over.
+//
+// Answers each request once, in order, and sends news in between: a fault, the
+// next epoch, a restart. Its end is the session's end, or detaches the client.
 class KeepAliveStream final
     : public grpc::ServerBidiReactor<v1::KeepAliveRequest,
                                      v1::KeepAliveResponse> {
  public:
   // `outlives_kill`: the session would survive if the daemon were killed.
+  // Attaches to the session at once; see Session::AddKeeper.
   KeepAliveStream(std::shared_ptr<supervisor::Session> session,
                   bool outlives_kill);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
+  // Detaches; waits for a callback of the session that is running.
   void OnDone() override;
 
  private:
+  // The next three are the session's callbacks, on its threads. They do not
+  // wait.
   void OnSessionEnd(const std::string& reason);
   void OnFault(const v1::FaultReport& report, uint64_t epoch);
   void OnRestart();
-  // Sends what there is to say, unless a message is under way.
+  // Sends what there is to say, unless a message is under way. News first, then
+  // answers; the end before both.
   void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<supervisor::Session> session_;

@@ -21,10 +21,14 @@ namespace holdfast {
 
 // One GetObject: one part is on its way at a time, and no thread waits until
 // the client has taken it. Deletes itself when the call is over.
+//
+// Header first, then parts of kMaxPartBytes out of the store's own memory,
+// which the call keeps alive.
 class ObjectDownload final
     : public grpc::ServerWriteReactor<v1::GetObjectResponse> {
  public:
-  // `transfers` must outlive the call.
+  // `transfers` must outlive the call. Starts to write. NOT_FOUND: the store
+  // does not have the object.
   ObjectDownload(grpc::CallbackServerContext* context,
                  const std::string& client, absl::string_view sha256,
                  ObjectStore& store, ObjectTransfers& transfers);
@@ -33,7 +37,9 @@ class ObjectDownload final
   void OnDone() override { delete this; }
 
  private:
+  // Maps the object and puts its header into the first part.
   absl::Status Begin(absl::string_view sha256, ObjectStore& store);
+  // The client has the stall guard's time to take the message.
   void Write();
 
   grpc::CallbackServerContext& context_;

@@ -9,6 +9,8 @@
 
 namespace holdfast {
 
+// Uploads and downloads hold no thread; their numbers and bytes are shared
+// among clients by ObjectTransfers.
 class ObjectService final : public v1::ObjectService::CallbackService {
  public:
   // Both must outlive the service.
@@ -18,9 +20,11 @@ class ObjectService final : public v1::ObjectService::CallbackService {
   grpc::ServerReadReactor<v1::PutObjectRequest>* PutObject(
       grpc::CallbackServerContext* context,
       v1::PutObjectResponse* response) override;
+  // NOT_FOUND: the store does not have it.
   grpc::ServerWriteReactor<v1::GetObjectResponse>* GetObject(
       grpc::CallbackServerContext* context,
       const v1::GetObjectRequest* request) override;
+  // At most 1024 objects; answers at once.
   grpc::ServerUnaryReactor* HasObjects(
       grpc::CallbackServerContext* context,
       const v1::HasObjectsRequest* request,

@@ -19,21 +19,31 @@ namespace holdfast {
 
 // One PutObject: parts go into a memfd as they come, and no thread waits for
 // the next one. Deletes itself when the call is over.
+//
+// Header first, then parts, whose sum is the header's size. The object is in
+// the store when the call has ended with OK, and not before.
 class ObjectUpload final
     : public grpc::ServerReadReactor<v1::PutObjectRequest> {
  public:
-  // `store` and `transfers` must outlive the call.
+  // `store` and `transfers` must outlive the call. Starts to read.
+  // RESOURCE_EXHAUSTED: the client has too many transfers open.
   ObjectUpload(grpc::CallbackServerContext* context, const std::string& client,
                ObjectStore& store, ObjectTransfers& transfers,
                v1::PutObjectResponse* response);
 
+  // gRPC calls it for one message after the other.
   void OnReadDone(bool ok) override;
   void OnDone() override { delete this; }
 
  private:
+  // The client has the stall guard's time for the next message.
   void Read();
+  // Takes the header. RESOURCE_EXHAUSTED: its size is over the client's share
+  // of bytes that may be on their way.
   absl::Status Begin();
+  // INVALID_ARGUMENT: no data, or a part of more than kMaxPartBytes.
   absl::Status Append();
+  // INVALID_ARGUMENT: the bytes have another hash than the header says.
   absl::Status Complete();
 
   grpc::CallbackServerContext& context_;

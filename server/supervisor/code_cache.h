@@ -22,20 +22,23 @@ namespace holdfast::supervisor {
 // Thread-safe.
 class CodeCache {
  public:
+  // The limit of one entry, 64 MiB.
   static constexpr uint64_t kMaxCodeBytes = uint64_t{64} << 20;
 
   // As DiskCache has them: no directory or 0 bytes keep nothing.
   CodeCache(std::string directory, uint64_t max_bytes)
       : disk_(std::move(directory), max_bytes) {}
 
-  // nullptr: there is none. An empty owner has none.
+  // nullptr: there is none. An empty owner has none. `key` is the executor's
+  // name for the code: 64 hexadecimal digits; any other finds nothing.
   std::shared_ptr<const StoredObject> Load(const std::string& owner,
                                            const std::string& key);
 
   // Copies the bytes of `memory`, a descriptor of a process that is not
   // trusted. INVALID_ARGUMENT: it is no sealed memfd, or the key is no 64
   // hexadecimal digits. RESOURCE_EXHAUSTED: over kMaxCodeBytes. Nothing is kept
-  // for an empty owner.
+  // for an empty owner. Does nothing if no directory was given. Waits for the
+  // disk.
   absl::Status Store(const std::string& owner, const std::string& key,
                      int memory);
 

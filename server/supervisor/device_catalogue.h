@@ -15,6 +15,9 @@
 namespace holdfast::supervisor {
 
 // The devices that executors found: all find the same. Immutable.
+//
+// An executor's first report makes one; the executor pool adds what later ones
+// say, and hands it to the services that list devices.
 class DeviceCatalogue {
  public:
   explicit DeviceCatalogue(const internal::Ready& ready) : ready_(ready) {}
@@ -25,6 +28,7 @@ class DeviceCatalogue {
   std::shared_ptr<const DeviceCatalogue> With(
       const internal::Ready& ready) const;
 
+  // The driver that executors have loaded: its kind and version.
   const v1::Driver& driver() const { return ready_.driver(); }
   // Ordinals are below it.
   uint32_t size() const { return static_cast<uint32_t>(ready_.devices_size()); }
@@ -34,16 +38,17 @@ class DeviceCatalogue {
   absl::StatusOr<v1::Device> Find(uint32_t ordinal) const;
 
   // The code format that device 0 runs best: a cubin on a GPU, PTX on the
-  // software device.
+  // software device. The default of compilation requests that name no target.
   v1::ObjectFormat DefaultTarget() const;
-  // Its compute capability: "90".
+  // Its compute capability: "90". "90" if there is no device.
   std::string DefaultArch() const;
 
  private:
   const internal::Ready ready_;
 };
 
-// As it is known now; clears the field if nothing is.
+// As it is known now; clears the field if nothing is. `device` tells its
+// ordinal.
 void SetFreeMemory(const DeviceMemory& memory, v1::Device* device);
 
 }  // namespace holdfast::supervisor

@@ -14,7 +14,8 @@
 namespace holdfast::supervisor {
 
 // The devices of `all` that have these ordinals; all if there are none.
-// NOT_FOUND: none of them exists.
+// NOT_FOUND: none of them exists. The driver's description is kept; only
+// devices are left out.
 absl::StatusOr<v1::ListDevicesResponse> DevicesOfTenant(
     const v1::ListDevicesResponse& all, const std::vector<uint32_t>& ordinals);
 
@@ -22,7 +23,9 @@ absl::StatusOr<v1::ListDevicesResponse> DevicesOfTenant(
 // order; all devices that are not in quarantine where it has neither.
 // NOT_FOUND: one does not exist, and how many there are. UNAVAILABLE: one that
 // is named is in quarantine, or all are, and why. INVALID_ARGUMENT: one is
-// named twice, a beginning of a UUID fits several, or both fields are set.
+// named twice, a beginning of a UUID fits several, or both fields are set. A
+// choice is an ordinal, a UUID or the beginning of one after "GPU-" or "MIG-",
+// or "most-free": the device with the most free memory that is not chosen yet.
 absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
     const v1::OpenSessionRequest& request,
     const v1::ListDevicesResponse& devices);

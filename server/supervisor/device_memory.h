@@ -16,16 +16,20 @@ namespace holdfast::supervisor {
 // taken since; and never more than what they leave. Bytes. Thread-safe.
 class DeviceMemory {
  public:
-  // An executor with a context on the device has asked the driver.
+  // An executor with a context on the device has asked the driver. Replaces an
+  // earlier measurement, whatever sessions have taken since.
   void NoteMeasured(uint32_t device, uint64_t free, uint64_t total);
-  // Sessions' chunks.
+  // Sessions' chunks. NoteReturned may be called for more than was taken; the
+  // sum then is 0.
   void NoteTaken(uint32_t device, uint64_t bytes);
   void NoteReturned(uint32_t device, uint64_t bytes);
 
-  // nullopt: no executor has looked yet.
+  // nullopt: no executor has looked yet. An estimate: processes outside
+  // Holdfast take memory at any time.
   std::optional<uint64_t> Free(uint32_t device) const;
 
  private:
+  // Sums of one device.
   struct Entry {
     bool measured = false;
     uint64_t total = 0;

@@ -35,14 +35,26 @@ class SessionHoldings;
 
 // A session's view of the process that holds its resources. Thread-safe. The
 // destructor ends the process.
+//
+// An executor comes from an ExecutorPool, gets a session with Serve, and serves
+// that one only. If its process dies, a second one takes its place and its
+// holdings:
+//
+//   next->Inherit(dead->TakeHoldings());
+//   next->Serve(start, deadline);   // restores, then waits
+//   next->Resume(deadline);         // the client has acknowledged the fault
+//
+// Only ExecutorProcess implements it outside tests.
 class Executor {
  public:
   virtual ~Executor() = default;
 
+  // The process's id; it may have ended.
   virtual pid_t pid() const = 0;
 
   // The account of its session. Asks the process, and waits for the answer
-  // until the deadline; after that returns the last report.
+  // until the deadline; after that returns the last report. Several calls at a
+  // time share one question to the process.
   virtual internal::Usage AskUsage(absl::Time deadline) = 0;
 
   // The last command of its session that has arrived. DATA_LOSS: it has written
@@ -55,17 +67,20 @@ class Executor {
   virtual absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
                                                   absl::Time deadline) = 0;
 
-  // After Serve: from now on the session has these limits.
+  // After Serve: from now on the session has these limits. Does not wait. If
+  // the process has ended, its successor is told.
   virtual void UpdateLimits(const internal::AccountLimits& limits) = 0;
 
   // The client has acknowledged the fault of the executor before this one.
-  // Returns when calls are answered.
+  // Returns when calls are answered. DEADLINE_EXCEEDED: it did not serve in
+  // time.
   virtual absl::Status Resume(absl::Time deadline) = 0;
 
   // Lets the session's work end until `deadline`, and has it take no more: the
   // daemon is about to make way for another, which will give the session
   // another executor. Nothing of it runs any more until Resume. If it fails,
   // the session goes on. FAILED_PRECONDITION names what would not survive.
+  // REQUIRES: it serves.
   virtual absl::Status Park(absl::Time deadline) = 0;
   // The same for one that has not served yet, since its client has not
   // acknowledged a suspension.
@@ -85,7 +100,9 @@ class Executor {
   // of no more use then. Null: there is no session. If nobody takes it until
   // the process has ended and OnEnd's callback has returned, it is given up.
   virtual std::unique_ptr<SessionHoldings> TakeHoldings() = 0;
-  // The process's own report of its end, if that was a fault.
+  // The process's own report of its end, if that was a fault. nullopt: it
+  // lives, or died without a word. Hostile input, cut to the bounds of
+  // executor_report.h.
   virtual std::optional<internal::Fault> fault() const = 0;
 
   // `callback` is called once when the executor serves no session any more,
@@ -96,7 +113,8 @@ class Executor {
   virtual void OnEnd(std::function<void(absl::Status reason)> callback) = 0;
 
   // Asks it to free everything and exit; returns when it is gone. Still there
-  // at the deadline, it is killed.
+  // at the deadline, it is killed. Afterwards nothing is held for its session
+  // any more.
   virtual void Stop(absl::Time deadline) = 0;
 };
 

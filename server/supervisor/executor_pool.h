@@ -37,18 +37,23 @@ class ExecutorPool {
       std::function<absl::StatusOr<std::unique_ptr<ExecutorProcess>>(
           uint32_t device)>;
   struct Options {
+    // Returns before the executor is ready; the pool waits for that.
     Starter start;  // called by the pool's own thread
     // Executors to keep waiting. One is always started first, on this device,
     // to learn what devices there are.
     size_t warm = 1;
     uint32_t first_device = 0;
+    // For an executor to report that it is ready.
     absl::Duration start_limit = absl::Minutes(2);
+    // Pauses after failed starts: the first, and the one at which they stop to
+    // grow.
     absl::Duration first_pause = absl::Seconds(1);
     absl::Duration longest_pause = absl::Minutes(1);
     // Called when executors can be started, or can not, and when that changes.
     std::function<void(bool)> on_health;
   };
 
+  // Starts the pool's thread, which starts the first executor at once.
   explicit ExecutorPool(Options options);
   // Ends the executors that wait.
   ~ExecutorPool();
@@ -56,13 +61,13 @@ class ExecutorPool {
   // A ready executor with a context on one of these devices and on no other:
   // one that waited, else one that is started on the first of them. REQUIRES:
   // there is a device. UNAVAILABLE: none could be started; the message says
-  // why.
+  // why. Blocks until one is ready. DEADLINE_EXCEEDED: none was ready in time.
   absl::StatusOr<std::unique_ptr<Executor>> Take(
       const std::vector<uint32_t>& devices, absl::Time deadline);
 
   // While a device is not usable, no executor is kept waiting there but on one
   // that is, and that none could be started on it is not held against the other
-  // devices.
+  // devices. Does not end an executor that waits there already.
   void SetUsable(uint32_t device, bool usable);
 
   // The devices that executors have found; waits for the first report.
@@ -70,6 +75,7 @@ class ExecutorPool {
   absl::StatusOr<std::shared_ptr<const DeviceCatalogue>> Devices(
       absl::Time deadline);
 
+  // A daemon's metrics are made of it.
   struct Statistics {
     size_t waiting = 0;
     bool failing = false;  // the last start failed
@@ -81,16 +87,20 @@ class ExecutorPool {
     // Adds those of another pool.
     Statistics& operator+=(const Statistics& other);
   };
+  // As of now; takes the pool's lock.
   Statistics statistics() const;
 
  private:
+  // An executor that no session has yet.
   struct Waiting {
     std::unique_ptr<ExecutorProcess> process;
     uint32_t device = 0;
   };
   using Warm = std::deque<Waiting>;
 
+  // The pool's thread: starts and ends executors until it is to stop.
   void Run();
+  // One entry for each executor that waits, in the order of warm_.
   std::vector<uint32_t> WarmDevices() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The start of an executor that no call waits for is put off.
@@ -107,10 +117,13 @@ class ExecutorPool {
   // killed by an operator or for want of memory, says little of the next, and
   // sessions wait that would be lost.
   void StartOne(uint32_t device);
+  // Starts one and waits until it is ready. Blocks up to start_limit.
   absl::Status TryStart(uint32_t device);
   // Counts the failure if so.
   bool TriesAgain();
+  // Makes a ready executor available to calls of Take.
   void Add(Waiting executor, const internal::Ready& ready);
+  // Refuses calls until the pause is over, and doubles the next pause.
   void SetFailed(const absl::Status& status);
   // Takes out those of warm_ that have ended.
   Warm TakeDead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

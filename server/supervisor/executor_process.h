@@ -34,6 +34,11 @@ namespace holdfast::supervisor {
 // says: it answers requests for objects from the store, and holds the
 // descriptors of device memory, and grants it memory from the ledger. All of
 // that is given back when the process has ended.
+//
+// One thread reads, any thread may call; what both use is guarded by mutex_.
+// Questions to the process go out on its channel, and its answers are noted by
+// the reader, for which Await waits. Messages that no executor of ours would
+// send end the process: see executor_report.h.
 class ExecutorProcess final : public Executor {
  public:
   // Parts of the supervisor that the process may ask; they outlive it.
@@ -55,7 +60,8 @@ class ExecutorProcess final : public Executor {
     bool shares_server = false;
   };
 
-  // Starts the process; it is not ready yet.
+  // Starts the process; it is not ready yet. Does not wait for the process.
+  // Fails as the spawner does.
   static absl::StatusOr<std::unique_ptr<ExecutorProcess>> Start(
       Spawner& spawner, const std::vector<std::string>& arguments,
       const SpawnOptions& options, const Services& services);
@@ -64,10 +70,11 @@ class ExecutorProcess final : public Executor {
   ~ExecutorProcess() override;
 
   // Returns when the process has loaded its driver: what it found, or why
-  // there is no use in it.
+  // there is no use in it. DEADLINE_EXCEEDED: it is not ready yet, and may
+  // still become so.
   absl::StatusOr<internal::Ready> AwaitReady(absl::Time deadline);
 
-  // How it ended; nullopt if it runs.
+  // How it ended; nullopt if it runs. UNAVAILABLE says how, with the pid.
   std::optional<absl::Status> ended() const;
 
   pid_t pid() const override { return process_->pid(); }
@@ -90,22 +97,36 @@ class ExecutorProcess final : public Executor {
   ExecutorProcess(std::unique_ptr<ChildProcess> process,
                   const Services& services);
 
-  // `memory_stays`: the session's memory stays on its devices.
+  // `memory_stays`: the session's memory stays on its devices. Asks the process
+  // to let its work end and take no more; waits for the answer a little longer
+  // than `deadline`.
   absl::Status Quiesce(bool memory_stays, absl::Time deadline);
-  // REQUIRES: quiesced.
+  // REQUIRES: quiesced. Waits by the size of the memory: 30 s, and 1 s for each
+  // 20 MiB, 10 minutes at most.
   absl::Status SaveMemory(const std::string& path);
+  // The tenant's name for stored code; empty: there is no session.
   std::string owner() const;
+  // Sends a listening socket, which the process then owns a copy of.
   absl::Status SendSocket(internal::ListeningSocket::Purpose purpose,
                           int socket);
+  // The reader's loop. Ends with the channel, or at a message that is not
+  // valid.
   void ReadMessages();
+  // Dispatches one message. An error ends the process.
   absl::Status Handle(const internal::FromExecutor& message, UniqueFd fd);
+  // Keeps the last report for AskUsage.
   void NoteUsage(const internal::Usage& usage)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Each answers one question of the process, in the order of questions, and
+  // returns an error only if the channel is closed.
   absl::Status AnswerFetch(const std::string& sha256);
   absl::Status AnswerReserve(const internal::Reserve& reserve);
   absl::Status AnswerLoadCode(const std::string& key);
+  // INVALID_ARGUMENT: without a descriptor, or on a device that does not exist.
   absl::Status HoldChunk(const internal::ChunkCreated& created, UniqueFd fd);
   absl::Status AnswerSharing(const internal::SharingRequest& request, int fd);
+  // `counters` is a page that the process counts its work in; it is opened with
+  // the first report.
   void NoteServing(const internal::Serving& serving, UniqueFd counters)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Messages about what is held for the session.
@@ -114,16 +135,22 @@ class ExecutorProcess final : public Executor {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status NoteHoldings(const internal::FromExecutor& message, UniqueFd fd)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Notes the free memory of devices that the process has contexts on.
   void NoteReady(const internal::Ready& ready);
+  // Keeps the first report, and freezes or kills the process.
   void NoteFault(const internal::Fault& fault);
   // Its kernels have a limit of time: it has to look after them.
   void GuardKernels(int journal);
+  // The guard's alarm: kills the process with DEADLINE_EXCEEDED as its fault.
   void EndHanging(absl::Duration since);
   // The session has no executor any more, though the process may be there.
+  // Tells the callback of OnEnd, the first time only.
   void SetEnded(const absl::Status& reason);
   // Waits for the end of the process, whose channel is closed.
   void NoteExit(const absl::Status& channel_status);
-  // Waits for one of the process's answers, its end or the deadline.
+  // Waits for one of the process's answers, its end or the deadline. Returns
+  // the process's error if the answer has one; the reason of its end if it
+  // ended first; DEADLINE_EXCEEDED at the deadline.
   template <typename Answer>
   absl::StatusOr<Answer> Await(std::optional<Answer> ExecutorProcess::*answer,
                                absl::string_view what, absl::Time deadline);

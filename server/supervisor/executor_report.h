@@ -15,6 +15,9 @@ namespace holdfast::supervisor {
 
 // Bytes of an account with its copies, some 1 KiB as a rule, and of the list of
 // what a successor could not bring back.
+//
+// An account or a description (below) over its bound ends the executor. Lists
+// that are too long are dropped, and texts are cut.
 inline constexpr size_t kMaxUsageBytes = 64 << 10;
 inline constexpr size_t kMaxLostBytes = 256 << 10;
 
@@ -24,10 +27,13 @@ inline constexpr size_t kMaxReportBytes = 256 << 10;
 // Bytes of each text of a fault.
 inline constexpr size_t kMaxFaultText = 8 << 10;
 
-// INVALID_ARGUMENT: no executor of ours sends such a message.
+// INVALID_ARGUMENT: no executor of ours sends such a message. Names the
+// message's size and its limit. The executor is to be ended.
 absl::Status CheckReport(const internal::FromExecutor& message);
 
 // The same with its texts cut: names of kernels are as long as clients like.
+// Texts are valid UTF-8 afterwards. A list of losses that is too long is
+// dropped; its count stays.
 internal::Fault Shortened(internal::Fault fault);
 internal::Serving Shortened(internal::Serving serving);
 internal::Quiesced Shortened(internal::Quiesced quiesced);

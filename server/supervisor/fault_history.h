@@ -16,20 +16,27 @@ namespace holdfast::supervisor {
 
 // How often a session may fault: so many times at once, and once more after
 // each pause. 0: as often as it likes.
+//
+// The defaults let a session fault 16 times at once, then once every 10 s.
 struct FaultLimits {
   uint32_t burst = 16;
   absl::Duration pause = absl::Seconds(10);
 };
 
 // The faults of one session. Not thread-safe.
+//
+// A leaky bucket: each fault fills it by one, each `pause` without one empties
+// it by one.
 class FaultHistory {
  public:
   explicit FaultHistory(const FaultLimits& limits) : limits_(limits) {}
 
   // Counts a fault. RESOURCE_EXHAUSTED: there are too many, and the session is
-  // to be stopped.
+  // to be stopped. The message names the limits and the flag that sets them.
+  // `now` must not go back.
   absl::Status Note(absl::Time now);
 
+  // Faults in the session's life, of those refused too.
   uint32_t count() const { return count_; }
 
  private:
@@ -49,6 +56,8 @@ struct ExecutorDeath {
   absl::StatusOr<journal::Progress> progress;
 };
 
+// Everything of the executor's own report is cut to a bound; the message of its
+// cause to 4096 bytes, names to 256.
 v1::FaultReport MakeFaultReport(const ExecutorDeath& death);
 
 }  // namespace holdfast::supervisor

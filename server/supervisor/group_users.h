@@ -18,6 +18,9 @@ namespace holdfast::supervisor {
 
 // The users that executors of groups have. All of a group have one, since an
 // MPS server has clients of one user only. Thread-safe.
+//
+// A user is leased from a UserRange while the policy has the group or an
+// executor of it lives.
 class GroupUsers {
  public:
   using Lease = std::shared_ptr<const UserRange::Lease>;
@@ -26,7 +29,8 @@ class GroupUsers {
   explicit GroupUsers(std::function<Lease()> take) : take_(std::move(take)) {}
 
   // Returns the group's user, for one of its executors to hold until its end.
-  // User 0: none is free now.
+  // User 0: none is free now. A group without a free user is asked for again at
+  // the next call.
   Lease Of(const std::string& group);
 
   // Lets go of the users of groups that none of these tenants is in: each is
@@ -35,6 +39,7 @@ class GroupUsers {
   void Retain(const std::vector<Concurrency>& tenants);
 
  private:
+  // A group's user, with the two reasons to keep it.
   struct User {
     Lease kept;  // while the policy has the group
     std::weak_ptr<const UserRange::Lease> held;

@@ -15,9 +15,13 @@ namespace holdfast::supervisor {
 // Notices that an executor has stopped to look for kernels over their limit of
 // time: it is suspended, or hangs in the driver. Its journal says when it has
 // looked last. An executor that lies about that is not found.
+//
+// Belongs to one ExecutorProcess whose session has a limit of time for kernels.
+// The alarm kills the process.
 class HangGuard {
  public:
   struct Options {
+    // Its own descriptor, readable; see journal_reader.h.
     UniqueFd journal;
     // From the last look to the alarm.
     absl::Duration patience;
@@ -26,6 +30,7 @@ class HangGuard {
     std::function<void(absl::Duration)> alarm;
   };
 
+  // Starts the guard's thread.
   explicit HangGuard(Options options);
   // `alarm` does not run any more when it returns.
   ~HangGuard();
@@ -33,7 +38,8 @@ class HangGuard {
   HangGuard& operator=(const HangGuard&) = delete;
 
  private:
-  // Since the last look; 0 if there is nothing to look for.
+  // Since the last look; 0 if there is nothing to look for. By the monotonic
+  // clock. An executor that has not begun its journal has nothing to look for.
   absl::Duration SinceLook() const;
   void Run();
 

@@ -16,16 +16,22 @@ namespace holdfast::supervisor {
 // Takes sessions off their devices that have done nothing for a while: to host
 // memory, until their next command. A session does something if a command
 // arrives, bytes are copied, or its devices work. Thread-safe.
+//
+// A session that was suspended resumes by itself at its client's next command;
+// clients notice a delay only.
 class IdleSuspension {
  public:
-  // For all sessions of the registry, which must outlive it.
+  // For all sessions of the registry, which must outlive it. `idle`: how long
+  // one may do nothing.
   IdleSuspension(SessionRegistry& sessions, absl::Duration idle)
       : sessions_(sessions), idle_(idle) {}
+  // Waits for a look that is going on.
   ~IdleSuspension();
   IdleSuspension(const IdleSuspension&) = delete;
   IdleSuspension& operator=(const IdleSuspension&) = delete;
 
   // Has a thread look from now on, every quarter of the time, or every 10 s.
+  // Never more often than every 50 ms. Once.
   void Start();
 
   // Looks at each session once, and suspends those for which nothing has
@@ -34,12 +40,14 @@ class IdleSuspension {
   void Look(absl::Time now);
 
  private:
+  // The state of a session at the last look.
   struct Seen {
     std::string activity;
     absl::Time since;
     bool refusal_told = false;
   };
 
+  // Logs a refusal, the first time only.
   void Suspend(Session& session, Seen& seen);
   void Run();
 

@@ -31,6 +31,9 @@
 namespace holdfast::supervisor {
 
 // All sessions together. Thread-safe.
+//
+// The supervisor has one. Each executor has MemoryGrants on it, which charge
+// each request to the session, its tenant, and the sum of all.
 class MemoryLedger {
  public:
   // Bytes that all sessions may have of the host's memory; 0: no limit.
@@ -44,6 +47,7 @@ class MemoryLedger {
   // Adds the devices that are not known yet, each with its total memory as the
   // limit. REQUIRES: said by an executor that no client has had yet.
   void AddDevices(const internal::Ready& ready);
+  // Devices that executors have reported.
   size_t device_count() const;
   bool HasDevice(uint32_t device) const;
 
@@ -59,6 +63,7 @@ class MemoryLedger {
   std::shared_ptr<Quota> OnDevice(uint32_t device,
                                   const std::string& tenant) const;
 
+  // Sums of all sessions, with limits, for administrators.
   void Report(v1::MemoryTotals* totals) const;
   // The figures of each device, with what is reserved for tenants.
   std::map<uint32_t, DeviceShares::Totals> devices() const {
@@ -72,6 +77,9 @@ class MemoryLedger {
 
 // The memory granted to one executor, within its session's limits. Given back
 // when it ends. Not thread-safe.
+//
+// Owned by SessionHoldings, under its lock. Executors ask with messages whose
+// numbers may be anything: sums saturate.
 class MemoryGrants {
  public:
   // `ledger` must outlive it.
@@ -85,7 +93,9 @@ class MemoryGrants {
             std::shared_ptr<Tenant> tenant = nullptr);
 
   // RESOURCE_EXHAUSTED: over the session's part, the tenant's or the sum;
-  // FAILED_PRECONDITION: not between Open and Close.
+  // FAILED_PRECONDITION: not between Open and Close. NOT_FOUND: there is no
+  // such device. INVALID_ARGUMENT: `place` names no memory, or buffers of a
+  // session without a tenant. On an error nothing is charged.
   absl::Status Reserve(const internal::MemoryPlace& place, uint64_t bytes);
   // INVALID_ARGUMENT: not that much was granted. Does nothing after Close.
   absl::Status Release(const internal::MemoryPlace& place, uint64_t bytes);
@@ -100,7 +110,7 @@ class MemoryGrants {
   absl::StatusOr<Detached> Detach(const internal::MemoryPlace& place,
                                   uint64_t bytes);
   // The executor has let go of memory that was detached: its next Release of
-  // as many bytes returns nothing.
+  // as many bytes returns nothing. Does nothing if nothing was granted there.
   void Forgive(const internal::MemoryPlace& place, uint64_t bytes);
 
   // The session is suspended: gives back everything but arenas, which stay.
@@ -118,7 +128,7 @@ class MemoryGrants {
   // Gives back everything but what was detached; nothing is granted any more.
   void Close();
 
-  // Sum over all devices.
+  // Sum over all devices. Leaves `usage` as it is unless open.
   void ReportReserved(v1::QuotaUsage* usage) const;
 
  private:

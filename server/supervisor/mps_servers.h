@@ -22,6 +22,14 @@ namespace holdfast::supervisor {
 // The control daemons of CUDA's Multi-Process Service, one for each group of
 // tenants that shares servers: nvidia-cuda-mps-control, which starts a server
 // when the first executor of its group connects. Thread-safe.
+//
+// A tenant's policy puts it in a group; its executors then connect to the
+// group's server, which runs their kernels at the same time instead of in
+// turns. An executor is started with the pipes of its group and holds them as
+// long as it lives:
+//
+//   auto pipes = servers.PipeDirectory(tenant.concurrency());
+//   // CUDA_MPS_PIPE_DIRECTORY=**pipes in the executor's environment
 class MpsServers {
  public:
   struct Options {
@@ -57,11 +65,13 @@ class MpsServers {
   // one that is started now if it does not run. Blocks for up to 10 s, calls
   // for the same group one after the other. FAILED_PRECONDITION: this machine
   // has no control daemon, or none runs at the policy's directory; UNAVAILABLE:
-  // it could not be started.
+  // it could not be started. Executors get an error of the last start for
+  // `start_pause` after it, without another try.
   absl::StatusOr<Pipes> PipeDirectory(const Concurrency& concurrency);
 
   // Lets go of the control daemons of groups that none of these tenants is in:
-  // each ends when nobody has its pipes any more.
+  // each ends when nobody has its pipes any more. For a new policy. Groups
+  // whose pipes the policy names are not started here, nor ended.
   void Retain(const std::vector<Concurrency>& tenants);
 
   // Ends the control daemons that it has started, with their servers. From then
@@ -73,6 +83,7 @@ class MpsServers {
   static std::string FindControlDaemon(const std::string& path);
 
  private:
+  // A running control daemon and its directory; mps_servers.cc.
   class ControlDaemon;
   // The mutex of each group is held while its control daemon starts, so that
   // one that does not start holds up no other group.
@@ -85,6 +96,8 @@ class MpsServers {
 
   // UNAVAILABLE: after End.
   absl::StatusOr<std::shared_ptr<Group>> GroupOf(const std::string& name);
+  // Makes directories, starts the process and waits until it serves. Removes
+  // all of that when it fails.
   absl::StatusOr<std::shared_ptr<ControlDaemon>> Start(
       const std::string& group);
   // From now on End ends it. UNAVAILABLE: after End.

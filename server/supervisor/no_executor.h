@@ -13,6 +13,9 @@ namespace holdfast::supervisor {
 
 // Stands for the executor of a session that an earlier daemon has left, which
 // ended with that daemon, until the session has another one.
+//
+// It holds nothing: its session's holdings are with the session itself, which
+// then recovers as after a fault.
 class NoExecutor final : public Executor {
  public:
   pid_t pid() const override { return 0; }
@@ -36,6 +39,7 @@ class NoExecutor final : public Executor {
   void Stop(absl::Time) override {}
 
  private:
+  // UNAVAILABLE, the answer to all that needs a process.
   static absl::Status Gone() {
     return absl::UnavailableError(
         "the session's executor has ended with the daemon before this one");

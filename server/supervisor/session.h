@@ -48,8 +48,14 @@
 namespace holdfast::supervisor {
 
 // Thread-safe.
+//
+// Made by SessionRegistry, which closes it when deadline() has passed. Services
+// look it up by its token and call it from their own threads. Nothing here
+// blocks but where that is said; Close waits for the executor's end.
 class Session {
  public:
+  // A session whose client opens no KeepAlive stream ends after it; so long has
+  // a client that attaches or takes it up.
   static constexpr absl::Duration kFirstKeepAlive = absl::Seconds(30);
   // A lost session that no stream watches can tell why for so long.
   static constexpr absl::Duration kLostKept = absl::Minutes(1);
@@ -69,6 +75,7 @@ class Session {
     // The work of its executors.
     std::shared_ptr<const ExecutionTotals> execution =
         std::make_shared<ExecutionTotals>();
+    // From the end of the last KeepAlive stream to the end of the session.
     absl::Duration grace;
     // Lives on without a client on purpose: others of its tenant can take it
     // up.
@@ -87,6 +94,8 @@ class Session {
     std::function<DescriptorStore::Kept(const v1::Quota&)> keep_quota;
     // Keeps that it has no client; null: that is not kept.
     std::function<DescriptorStore::Kept()> keep_detached;
+    // NEVER: a fault loses the session; ASK: it recovers when its client
+    // acknowledges; else at once.
     v1::RecoveryPolicy recover = v1::RECOVERY_POLICY_NEVER;
     FaultLimits fault_limits;
     // Gives it another executor; null: nobody can.
@@ -95,6 +104,8 @@ class Session {
     std::function<void()> on_deadline_change;  // not called under a lock
   };
 
+  // `executor` has served with these options. REQUIRES: options.now and
+  // options.on_deadline_change.
   Session(Options options, std::shared_ptr<Executor> executor);
   // A session that an earlier daemon has left. It recovers by itself, as after
   // a fault, or after a suspension if nothing of it ran; one that an operator
@@ -109,20 +120,27 @@ class Session {
     absl::Time opened;
   };
   Session(Options options, Left left);
+  // Closes it.
   ~Session();
 
+  // "s-" and a number, unique in the daemon's directory.
   const std::string& id() const { return options_.id; }
   const std::string& client() const { return options_.client; }
+  // Ordinals, in the order in which its client numbers them.
   const std::vector<uint32_t>& devices() const { return options_.devices; }
+  // The pid of the executor that it has now. 0: it has none.
   pid_t executor_pid() const { return executor()->pid(); }
+  // For clients of this machine, who connect past the daemon.
   std::string local_address() const { return "unix:" + options_.socket_path; }
   std::string descriptor_address() const {
     return "unix:" + options_.descriptor_socket_path;
   }
-  // Asks the executor, which may take a moment.
+  // Asks the executor, which may take a moment. Waits for 200 ms at most; an
+  // executor that does not answer is shown as it was.
   v1::SessionInfo Info() const;
 
   // A client says that it is back: it has a while for its KeepAlive stream.
+  // Does nothing while a stream is open.
   void NoteAttach();
   // The last command that has arrived. Fails as Executor::ReceivedThrough.
   absl::StatusOr<uint64_t> ReceivedThrough() const {
@@ -136,16 +154,20 @@ class Session {
     uint64_t epoch = 0;
   };
   // FAILED_PRECONDITION: it has a client, which may be one that the daemon's
-  // restart has cut off, is not detachable, or is lost.
+  // restart has cut off, is not detachable, or is lost. Waits for a second at
+  // most for the end of a client that has just left. A client that is given the
+  // token has kFirstKeepAlive to open a stream; until then no other is.
   absl::StatusOr<TakenUp> TakeUp();
 
   // In constant time.
   bool HasToken(absl::string_view token) const;
 
-  // To the executor's own socket; connects when it is used first.
+  // To the executor's own socket; connects when it is used first. Does not
+  // change over a recovery, since the sockets' paths do not.
   std::shared_ptr<grpc::Channel> executor_channel() const { return channel_; }
   // The same for a call that carries many bytes: one of several connections,
-  // another one each time, so that calls at once do not share a thread.
+  // another one each time, so that calls at once do not share a thread. There
+  // are eight connections.
   std::shared_ptr<grpc::Channel> NextTransferChannel();
 
   // Hands a descriptor to the executor, as its client would. Returns the token
@@ -164,16 +186,20 @@ class Session {
   }
 
   // OK, or why the session does not serve commands: UNAVAILABLE with
-  // ErrorDetail.session_lost, or ABORTED with its fault_epoch.
+  // ErrorDetail.session_lost, or ABORTED with its fault_epoch. Never blocks.
   absl::Status Serving() const;
   // It will never serve commands again.
   bool lost() const;
 
   // As SessionService.AcknowledgeFault says; waits for the recovery.
+  // FAILED_PRECONDITION: there is no fault. ABORTED: it is lost, or the fault
+  // is another than that of `epoch`. DEADLINE_EXCEEDED: it was not recovered in
+  // time; the recovery goes on.
   absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
       uint64_t epoch, absl::Time deadline);
   // Like Serving, but waits, until the deadline, for the loss or the fault to
-  // be known: for a caller whose call to the executor broke.
+  // be known: for a caller whose call to the executor broke. OK at the
+  // deadline: nothing has happened.
   absl::Status AwaitLoss(absl::Time deadline) const;
 
   // A KeepAlive stream opens and closes. `on_end` is called at most once, not
@@ -187,8 +213,13 @@ class Session {
   // Called when the daemon is about to make way for another, which will have
   // the session.
   using RestartKeeper = std::function<void()>;
+  // The callbacks are called at once, with what has happened already: `on_end`
+  // if the session is over, `on_fault` if a fault is not acknowledged.
+  // Callbacks run under a lock: they must not call AddKeeper, RemoveKeeper or
+  // Close.
   int64_t AddKeeper(Keeper on_end, FaultKeeper on_fault = nullptr,
                     RestartKeeper on_restart = nullptr);
+  // When the last stream ends the session is detached, and its grace begins.
   void RemoveKeeper(int64_t keeper);
 
   // Takes the session off its devices, into the file of this name, or into host
@@ -220,11 +251,13 @@ class Session {
   // one has the session as it is now.
   void TellRestart();
 
-  // When to close it, if nothing else happens.
+  // When to close it, if nothing else happens. Infinite while a KeepAlive
+  // stream is open. on_deadline_change is called after it has changed.
   absl::Time deadline() const;
 
   // Stops the executor, kills it after `stop_time`, and waits for it. Later
-  // calls wait for the first.
+  // calls wait for the first. Keepers are called with `reason` first. An empty
+  // one: its client closes it.
   void Close(const std::string& reason, absl::Duration stop_time = kStopTime);
 
  private:
@@ -234,6 +267,8 @@ class Session {
   Session(absl::Time opened, Options options,
           std::shared_ptr<Executor> executor);
 
+  // Its executor's callback: the session recovers, waits for its client, or is
+  // lost.
   void OnExecutorEnd(const absl::Status& reason);
   // Notes the fault of executor_, which has ended. OK: the session is to
   // recover; else why it is lost.
@@ -241,6 +276,7 @@ class Session {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The last fault was no fault: everything that had arrived was done.
   void MarkIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // For the rest of its life calls get `reason`, with session_lost set.
   void SetLost(const absl::Status& reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Has a thread recover the session.
@@ -273,6 +309,7 @@ class Session {
   // Is there a fault of this epoch to acknowledge?
   absl::Status CheckAcknowledged(uint64_t epoch) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Makes it the session's executor. False: the session is being closed.
   bool Adopt(std::shared_ptr<Executor> executor);
   bool Faulted() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return state_ == State::STATE_RECOVERING ||
@@ -281,6 +318,7 @@ class Session {
   std::shared_ptr<Executor> executor() const;
   // Tells the executor of the quota, if there is one, and waits until it knows.
   void ApplyQuota();
+  // Each calls keepers under keepers_mutex_; NotifyKeepers for the last time.
   void NotifyKeepers(const std::string& reason);
   void TellKeepers(const v1::FaultReport& report, uint64_t epoch);
 

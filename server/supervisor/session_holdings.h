@@ -32,6 +32,11 @@ namespace holdfast::supervisor {
 // executor, what it was granted, its journal and the code that it has loaded.
 // An executor hands it to its successor. Messages of executors come here, and
 // are hostile input. Not thread-safe.
+//
+// A SessionHoldings passes from an executor to the next by
+// Executor::TakeHoldings and Inherit; while no executor has it, it is the
+// session's. For each descriptor that the next daemon would need, it keeps a
+// copy in the DescriptorStore.
 class SessionHoldings {
  public:
   // Arenas, those included that are freed and still in use.
@@ -56,7 +61,8 @@ class SessionHoldings {
   SessionHoldings(const SessionHoldings&) = delete;
   SessionHoldings& operator=(const SessionHoldings&) = delete;
 
-  // For a new session, which `tenant` pays for.
+  // For a new session, which `tenant` pays for. RESOURCE_EXHAUSTED: the tenant
+  // has no slot for one more session.
   absl::Status Open(const internal::Assign& assign,
                     std::shared_ptr<Tenant> tenant);
 
@@ -72,12 +78,16 @@ class SessionHoldings {
 
   // The executor is gone, and another one is to take over. From here to
   // EndRestore nothing that the session had is let go of, so that a further
-  // executor can take over if this one fails. `epoch` begins with it.
+  // executor can take over if this one fails. `epoch` begins with it. May come
+  // again, when a successor has failed.
   absl::Status BeginRestore(uint64_t epoch);
+  // The successor has everything: carries out releases that were put off, drops
+  // the old journal and the suspension, and gives back what the successor has
+  // not asked for.
   void EndRestore();
 
   // Nothing of the session runs, and its executor is to end with the daemon; or
-  // it goes on after all.
+  // it goes on after all. Kept for the next daemon too.
   void NoteIdle();
   void NoteBusy() {
     idle_ = Kept();
@@ -86,20 +96,23 @@ class SessionHoldings {
   // The values of variables of an executor that is idle, until NoteBusy or
   // until another one has them. They are charged to host memory.
   // INVALID_ARGUMENT: no sealed memfd. RESOURCE_EXHAUSTED: the refusal of
-  // --host-memory.
+  // --host-memory. Bounded by kMaxSavedVariablesBytes.
   absl::Status HoldVariables(UniqueFd memory);
 
   // For a suspension, while the executor is idle. FAILED_PRECONDITION: as
   // SessionMemory::CheckAlone.
   absl::Status CheckSuspendable() const { return memory_.CheckAlone(); }
   // Makes room for the bytes of the session's device memory, as
-  // SuspendedMemory::Create, and returns where each chunk goes.
+  // SuspendedMemory::Create, and returns where each chunk goes. Fails as
+  // CheckSuspendable or SuspendedMemory::Create do. Nothing has changed for the
+  // session yet.
   absl::StatusOr<internal::SaveMemory> PrepareSuspension(
       const std::string& path);
   // Where the bytes go; -1: nothing is prepared.
   int suspended_descriptor() const {
     return suspended_memory_ == nullptr ? -1 : suspended_memory_->descriptor();
   }
+  // Also after Suspend, once the bytes are on the devices again.
   void CancelSuspension() { suspended_memory_ = nullptr; }
   void DropVariables() {
     kept_variables_ = Kept();
@@ -115,14 +128,19 @@ class SessionHoldings {
     return suspended_ ? suspended_memory_->bytes() : 0;
   }
 
-  // Sends an executor all that it needs before Assign.
+  // Sends an executor all that it needs before Assign. The journal first, then
+  // the tenant's page; for a successor also the old journal, variables, arenas
+  // and chunks. Fails if the channel is closed.
   absl::Status SendTo(Channel& channel) const;
 
   // The journal of the executor that serves; -1: there is none.
   int journal() const { return journal_.get(); }
 
+  // Messages about device memory and grants go to these directly.
   SessionMemory& memory() { return memory_; }
   MemoryGrants& grants() { return grants_; }
+  // While a restoration goes on, these three put the release off; numbers that
+  // are not known do nothing.
   void ReleaseChunk(uint64_t chunk);
   void ReleaseImport(uint64_t import);
   // INVALID_ARGUMENT: there is no descriptor. Memory beyond the limit is not
@@ -136,10 +154,13 @@ class SessionHoldings {
            released_imports_.size();
   }
 
-  // As ObjectStore::Get; what was found is kept for a successor.
+  // As ObjectStore::Get; what was found is kept for a successor. NOT_FOUND:
+  // neither the store nor this has it. The oldest are dropped beyond
+  // kMaxObjects or kMaxObjectBytes.
   absl::StatusOr<std::shared_ptr<const StoredObject>> FindObject(
       const std::string& sha256);
 
+  // Lets go of everything, in the DescriptorStore too. May be called again.
   void Close();
 
  private:
@@ -156,10 +177,14 @@ class SessionHoldings {
     Kept code;
   };
 
+  // The name of a descriptor of this session in the DescriptorStore.
   KeptName Name(const char* kind,
                 std::initializer_list<uint64_t> numbers = {}) const;
+  // Keeps it and its copy in the DescriptorStore, and drops the oldest beyond
+  // the bounds.
   void KeepObject(std::shared_ptr<const StoredObject> object);
   absl::Status AdoptSuspension(KeptSession kept);
+  // Keeps where the bytes are, for the next daemon.
   void KeepSuspension();
 
   ObjectStore& store_;

@@ -9,11 +9,13 @@
 namespace holdfast::supervisor {
 
 // INVALID_ARGUMENT: the quota names a limit that tenants have and sessions have
-// not.
+// not. It is one of sessions, compile_time, compile_requests and
+// collection_bytes.
 absl::Status CheckSessionQuota(const v1::Quota& quota);
 
 // Returns the limits of a session that was opened with `limits` and was given
-// this quota by an operator: the less of each.
+// this quota by an operator: the less of each. 0 is no limit, in either. Limits
+// that come from the quota say so in messages.
 internal::AccountLimits Restrict(internal::AccountLimits limits,
                                  const v1::Quota& quota);
 

@@ -20,11 +20,17 @@ namespace holdfast::supervisor {
 
 // Gives a session whose executor has died another one. Knows what executors of
 // the session are started with.
+//
+// Belongs to one Session. An attempt gives the holdings to an executor, which
+// makes the resources again from the journal. If that executor fails, the next
+// gets the holdings; damage to the journal (DATA_LOSS) ends the attempts at
+// once.
 class SessionRecovery {
  public:
   // Executors that are tried for one recovery.
   static constexpr int kAttempts = 3;
-  // The inputs for making the session again.
+  // How long an executor may take to make the session again, and how long one
+  // is waited for.
   static constexpr absl::Duration kRestoreLimit = absl::Minutes(2);
 
   struct Options {
@@ -48,25 +54,33 @@ class SessionRecovery {
     std::shared_ptr<SharedBlocks> blocks;
   };
   // Shows an executor before it is used, so that it can be stopped from
-  // outside; false: there is no use in one any more.
+  // outside; false: there is no use in one any more. It is called once for each
+  // attempt.
   using Show = std::function<bool(std::shared_ptr<Executor>)>;
-  // Ends the executor that was lost, whose memory another one may lack.
+  // Ends the executor that was lost, whose memory another one may lack. Called
+  // at once if no executor waits, else before the second attempt; perhaps
+  // twice.
   using LetGo = std::function<void()>;
 
   // Makes the session again in another executor, the last one that was shown;
   // `epoch` begins with it. Blocks. Fails when several executors in a row have
   // failed, or there are none; the session's memory is given up then.
+  // CANCELLED: `show` returned false.
   absl::StatusOr<Recovered> Run(std::unique_ptr<SessionHoldings> holdings,
                                 uint64_t epoch, uint64_t received_through,
                                 const Show& show, const LetGo& let_go);
 
-  // The session is there again after the death of its executor.
+  // The session is there again after the death of its executor. Counts it in
+  // the totals of the daemon and of the tenant.
   void NoteRecovered() const;
 
  private:
-  // One that waits, or one that is made when the lost one is gone.
+  // One that waits, or one that is made when the lost one is gone. `attempt`
+  // counts from 1; only the first prefers an executor that is ready.
   absl::StatusOr<std::shared_ptr<Executor>> Take(int attempt,
                                                  const LetGo& let_go);
+  // Serves with new SharedBlocks, so that the daemon and the dead executor
+  // share nothing any more.
   absl::StatusOr<Recovered> Try(Executor& executor, uint64_t epoch,
                                 uint64_t received_through);
 

@@ -36,17 +36,30 @@ struct SessionQuotas {
   uint64_t pinned_bytes = 0;
   uint64_t arena_bytes = 0;
   uint32_t handles = kMaxHandles;  // of each kind
+  // The client may have so many commands on their way.
   uint64_t outstanding_commands = 0;
 };
 
 // All sessions of the daemon. Thread-safe.
+//
+// Services open sessions here, find them by token or by id, and close them. A
+// reaper thread closes those whose client has gone:
+//
+//   while (registry.AwaitExpiry()) registry.CloseExpired();
+//
+// Sessions are numbered from 1 in the order of their opening; ids are "s-1" and
+// so on. No lock is held while an executor is asked or waited for.
 class SessionRegistry {
  public:
+  // Requests with another version are refused with INVALID_ARGUMENT.
   static constexpr uint32_t kProtocolVersion = 1;
+  // The longest reconnect_grace.
   static constexpr absl::Duration kMaxGrace = absl::Hours(1);
+  // The limit of OpenSessionRequest.name.
   static constexpr size_t kMaxNameBytes = 128;
   // Bytes of ClientInfo.program and .host each.
   static constexpr size_t kMaxClientInfoBytes = 256;
+  // Devices that one request may name.
   static constexpr int kMaxDevices = 256;
   // An executor that waited and does not answer for so long is replaced.
   static constexpr absl::Duration kServeLimit = absl::Seconds(5);
@@ -82,18 +95,24 @@ class SessionRegistry {
     std::function<absl::Time()> now = absl::Now;  // for tests
   };
 
+  // A session, with the secret that only its client is told.
   struct Opened {
     std::shared_ptr<Session> session;
     std::string token;
+    // Ordinals, in the client's numbering.
     std::vector<uint32_t> devices;
   };
 
+  // Starts no thread.
   explicit SessionRegistry(Options options);
   // Closes what is open.
   ~SessionRegistry();
 
   // As SessionService.OpenSession says. The sessions of a tenant are counted
-  // together.
+  // together. INVALID_ARGUMENT: the request is over one of the bounds above.
+  // RESOURCE_EXHAUSTED: a limit of the daemon or the tenant, which the message
+  // names. UNAVAILABLE: the daemon drains or makes way, or no executor could be
+  // started. Up to three executors are tried.
   absl::StatusOr<Opened> Open(const v1::OpenSessionRequest& request,
                               const Caller& caller, absl::Time deadline);
 
@@ -106,7 +125,8 @@ class SessionRegistry {
     Session::Left left;
     internal::ExecutionRecord counters;  // of its executors so far
   };
-  // Takes it over; see Session. Before the first Open.
+  // Takes it over; see Session. Before the first Open. REQUIRES: its number is
+  // skipped by SkipNumbers.
   void Adopt(Adopted adopted);
   // Sessions that are opened get greater numbers.
   void SkipNumbers(uint64_t through);
@@ -117,31 +137,37 @@ class SessionRegistry {
   absl::Status ParkAll(absl::Time deadline);
   void UnparkAll();
   // The counts of the work of each session's executors, for the next daemon.
+  // Has entries for sessions that are open now.
   void Record(internal::CountersRecord* counters) const;
   // Tells the clients that are connected, which then wait for the next daemon,
-  // and those whose Open waits, which try again there.
+  // and those whose Open waits, which try again there. Afterwards restarting()
+  // is true for good.
   void TellRestart();
   bool restarting() const {
     absl::MutexLock lock(&mutex_);
     return restarting_;
   }
 
-  // NOT_FOUND: the token, of 16 bytes, names no session.
+  // NOT_FOUND: the token, of 16 bytes, names no session. Compares in constant
+  // time for each session.
   absl::StatusOr<std::shared_ptr<Session>> Find(absl::string_view token) const;
   // NOT_FOUND: no session has this name ("s-7").
   absl::StatusOr<std::shared_ptr<Session>> FindById(absl::string_view id) const;
 
-  // Takes the session out and closes it; see Session::Close.
+  // Takes the session out and closes it; see Session::Close. Blocks until the
+  // executor has ended. Does nothing if another thread has taken it out.
   void Close(const Session& session, const std::string& reason,
              absl::Duration stop_time = Session::kStopTime);
+  // Closes one after the other.
   void CloseAll(const std::string& reason,
                 absl::Duration stop_time = Session::kStopTime);
 
   // Closes every session of a tenant that is ending; returns when none is left,
   // nor one that was being opened. REQUIRES: Tenant::BeginEnd was called.
+  // Closes them at once, each in a thread of its own.
   void CloseAllOf(const Tenant& tenant, const std::string& reason);
 
-  // Oldest first.
+  // Oldest first. Sessions that are being opened or closed are not in it.
   std::vector<std::shared_ptr<Session>> List() const;
 
   // Whether sessions survive when the daemon is killed.
@@ -152,7 +178,8 @@ class SessionRegistry {
   const SessionQuotas& quotas() const { return options_.quotas; }
 
   // From now on Open is refused; `on_empty` is called once, when no session
-  // is left, from whatever thread closed the last one.
+  // is left, from whatever thread closed the last one. Called at once, by the
+  // caller, if there is none now.
   void Drain(std::function<void()> on_empty);
 
   // The same for an operator who may take it back: while `paused`, Open is
@@ -163,26 +190,30 @@ class SessionRegistry {
     return paused_;
   }
   // Blocks until no session is left, SetPaused(false) or the deadline. Returns
-  // how many are left.
+  // how many are left. Sessions that are being opened or closed count.
   size_t AwaitPausedEmpty(absl::Time deadline) const;
 
-  // Closes the sessions whose time is up.
+  // Closes the sessions whose time is up. By options.now. Blocks while they are
+  // being closed.
   void CloseExpired();
   // Returns when CloseExpired has something to do; false after Stop.
   bool AwaitExpiry();
+  // From then on AwaitExpiry returns false.
   void Stop();
 
  private:
   using Sessions = std::map<uint64_t, std::shared_ptr<Session>>;
 
   // Counts a session for the caller, who is over no limit. Blocks while all
-  // are parked.
+  // are parked. UNAVAILABLE or RESOURCE_EXHAUSTED, as Open says.
   absl::Status Enter(const Caller& caller, absl::Time deadline);
+  // Undoes Enter.
   void Leave(const std::string& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Start until an executor answers.
   absl::StatusOr<Opened> StartWithAnyExecutor(
       const v1::OpenSessionRequest& request, const Caller& caller,
       absl::Time deadline);
+  // One try. DEADLINE_EXCEEDED after kServeLimit: the executor is of no use.
   absl::StatusOr<Opened> Start(const v1::OpenSessionRequest& request,
                                const Caller& caller, absl::Time deadline);
   // Closes lost sessions until all sessions together leave room for one more:
@@ -193,6 +224,8 @@ class SessionRegistry {
     UniqueFd calls;
     UniqueFd descriptors;
   };
+  // Makes the sockets and has the executor serve. Removes their files on an
+  // error.
   absl::StatusOr<Sockets> ServeOnSockets(Executor& executor, SessionStart start,
                                          const std::string& path,
                                          const std::string& descriptor_path,
@@ -200,9 +233,13 @@ class SessionRegistry {
   // All but the executor.
   Session::Options OptionsOf(const internal::SessionRecord& record,
                              SessionStart start, Sockets sockets);
+  // Wakes calls of Enter when it ends.
   void SetParking(bool parking);
+  // Null: it is not there, or taken out already. It counts as in transit until
+  // Leave.
   std::shared_ptr<Session> TakeOut(const Session& session);
   uint64_t DeadlineChanges() const;
+  // Calls `on_empty` if there is no session.
   void NotifyIfEmpty();
 
   const Options options_;

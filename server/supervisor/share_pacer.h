@@ -29,6 +29,7 @@ namespace holdfast::supervisor {
 // is possible: see THREAT_MODEL.md.
 class SharePacer {
  public:
+  // Starts the thread.
   SharePacer();
   // All turns are free then.
   ~SharePacer();
@@ -38,6 +39,7 @@ class SharePacer {
   // An executor that takes part, until this object ends.
   class Member {
    public:
+    // Sets the executor's turns free.
     ~Member();
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
@@ -47,10 +49,12 @@ class SharePacer {
     Member(SharePacer& pacer, ExecutionTotals::Page& page,
            std::shared_ptr<const Tenant> tenant, std::vector<uint32_t> devices);
 
-    // Whether it has work on the device, or waits for its turn there.
+    // Whether it has work on the device, or waits for its turn there. By the
+    // executor's own page, which it may write as it likes.
     bool Wants(uint32_t device) const;
     // GPU time since the last call. REQUIRES: the pacer's lock.
     absl::Duration TakeUsed(uint32_t device);
+    // Writes the page only if the turn changes.
     void SetTurn(uint32_t device, executor::DeviceTurns::Turn turn);
 
     SharePacer& pacer_;
@@ -66,13 +70,15 @@ class SharePacer {
   };
 
   // The pacer and the page must outlive the member. Devices that are too large
-  // to be paced are ignored.
+  // to be paced are ignored. The member takes part from the pacer's next look,
+  // at most 5 ms later.
   std::unique_ptr<Member> Join(ExecutionTotals::Page& page,
                                std::shared_ptr<const Tenant> tenant,
                                const std::vector<uint32_t>& devices);
 
  private:
-  // While two tenants want a device, and while they could.
+  // Times between two looks at the pages: while two tenants want a device, and
+  // while they could.
   static constexpr absl::Duration kTick = absl::Milliseconds(1);
   static constexpr absl::Duration kSlowTick = absl::Milliseconds(5);
 
@@ -81,12 +87,16 @@ class SharePacer {
     TurnSchedule schedule;
   };
 
-  // Whether sessions of two tenants may use the device.
+  // Whether sessions of two tenants may use the device. Tenants of one MPS
+  // server count as one.
   static bool IsShared(const Device& device);
+  // Lets all members run, as if the device were not shared.
   static void FreeTurns(uint32_t ordinal, Device& device);
+  // The thread sleeps while it is false.
   bool AnyShared() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns whether two tenants want the device.
   static bool Pace(absl::Time now, uint32_t ordinal, Device& device);
+  // The thread's loop.
   void Run();
 
   absl::Mutex mutex_;

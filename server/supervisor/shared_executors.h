@@ -47,7 +47,8 @@ class SharedExecutors {
   SharedExecutors& operator=(const SharedExecutors&) = delete;
 
   // As ExecutorPool::Take, for a tenant of a group; errors also as
-  // MpsServers::PipeDirectory. REQUIRES: concurrency.shared().
+  // MpsServers::PipeDirectory. REQUIRES: concurrency.shared(). Blocks for up to
+  // 10 s if a control daemon has to be started, in addition to the executor.
   absl::StatusOr<std::unique_ptr<Executor>> Take(
       const Concurrency& concurrency, const std::vector<uint32_t>& devices,
       absl::Time deadline);
@@ -55,7 +56,8 @@ class SharedExecutors {
   // Ends the executors that wait for tenants like none of these.
   void Retain(const std::vector<Concurrency>& tenants);
 
-  // As ExecutorPool::SetUsable, for executors of all groups.
+  // As ExecutorPool::SetUsable, for executors of all groups. Later pools start
+  // with it, too.
   void SetUsable(uint32_t device, bool usable);
 
   // By group, over its pools, those that have ended included. A group is there
@@ -63,6 +65,7 @@ class SharedExecutors {
   std::map<std::string, ExecutorPool::Statistics> statistics() const;
 
  private:
+  // The executors of one Concurrency: group, part and pipes.
   struct Pool {
     MpsServers::Pipes pipes;  // of its executors
     std::shared_ptr<ExecutorPool> executors;
@@ -73,6 +76,8 @@ class SharedExecutors {
   std::shared_ptr<ExecutorPool> PoolOf(const Concurrency& concurrency,
                                        const MpsServers::Pipes& pipes,
                                        uint32_t device);
+  // Its executors get the pipes and the part of the multiprocessors by
+  // environment variables.
   std::shared_ptr<ExecutorPool> MakePool(const Concurrency& concurrency,
                                          const MpsServers::Pipes& pipes,
                                          uint32_t device) const;

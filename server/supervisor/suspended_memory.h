@@ -20,16 +20,21 @@ class SuspendedMemory {
  public:
   // `path` names a file that does not exist yet; empty: host memory, charged to
   // `host`. RESOURCE_EXHAUSTED: the quota's refusal, or the file system has no
-  // room. ALREADY_EXISTS: the file is there.
+  // room. ALREADY_EXISTS: the file is there. The memory or the file has its
+  // full size at once, where the file system can do that, so that saving does
+  // not run out of room.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Create(
       const std::string& path, uint64_t bytes, Quota& host);
-  // The file of an earlier daemon's, filled.
+  // The file of an earlier daemon's, filled. DATA_LOSS: the file is shorter
+  // than `bytes`. RESOURCE_EXHAUSTED: `host` has no room.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Adopt(
       UniqueFd fd, const std::string& path, uint64_t bytes, Quota& host);
+  // Deletes the file, if there is one.
   ~SuspendedMemory();
   SuspendedMemory(const SuspendedMemory&) = delete;
   SuspendedMemory& operator=(const SuspendedMemory&) = delete;
 
+  // Open for reading and writing; stays the object's.
   int descriptor() const { return fd_.get(); }
   uint64_t bytes() const { return bytes_; }
   const std::string& path() const { return path_; }

@@ -15,6 +15,14 @@ namespace holdfast::supervisor {
 // by its weight; the turn goes to the one that is furthest behind. A tenant
 // that begins to want the device starts where the others are: it saves nothing
 // up while it is idle. Not thread-safe.
+//
+// Called by SharePacer every few milliseconds, once for each device, with what
+// was used since:
+//
+//   const std::string& holder = schedule.Decide(now, demands);
+//
+// Work that is on the device goes on when a turn ends: turns decide what is
+// given to the device next.
 class TurnSchedule {
  public:
   // A turn lasts so long, while its tenant has work and is not ahead of another
@@ -29,26 +37,30 @@ class TurnSchedule {
   // owes: a stream of it may wait for something, which counts as GPU time.
   static constexpr absl::Duration kLongestWait = absl::Milliseconds(500);
 
+  // The figures of one tenant, or of a group of tenants that has its turns as a
+  // whole.
   struct Demand {
+    // 0 counts as 1.
     uint32_t weight = 1;
     // Sessions that have work now: on the device, or waiting for its turn.
     uint32_t wanting = 0;
     // GPU time since the last call.
     absl::Duration used;
   };
-  // By the tenant's name.
+  // By the tenant's name. Tenants that are left out are forgotten at once.
   using Demands = std::map<std::string, Demand>;
 
   // Returns the tenant whose turn it is from now on, or "" if all may go on: no
   // two tenants want the device, or those that do have the same weight and as
   // many sessions, so that the driver's own time slices share it as well. Times
-  // must not fall.
+  // must not fall. The reference is valid until the next call.
   const std::string& Decide(absl::Time now, const Demands& demands);
 
-  // Whether two tenants want the device.
+  // Whether two tenants want the device. As of the last Decide.
   bool contended() const { return contended_; }
 
  private:
+  // A tenant that takes part.
   struct Tenant {
     double time = 0;  // virtual, in seconds
     uint32_t weight = 1;
@@ -59,14 +71,19 @@ class TurnSchedule {
     absl::Time last_turn;  // or when it began to take part
   };
 
+  // Adds the demands to the tenants' virtual times, and cuts debts over
+  // kMostDebt.
   void Take(absl::Time now, const Demands& demands);
+  // Forgets tenants that have not wanted the device for kLinger.
   void Drop(absl::Time now, const Demands& demands);
-  // The least virtual time of all but one.
+  // The least virtual time of all but one. Infinite: there is no other.
   double Floor(const std::string& but) const;
+  // Weights or numbers of sessions differ.
   bool NeedsTurns() const;
   // Whether another is so far behind that the holder's turn is over.
   bool IsOvertaken(const Tenant& holder) const;
-  // Begins the next turn.
+  // Begins the next turn. One that is overdue comes first, then the one with
+  // the least virtual time.
   void Switch(absl::Time now);
 
   std::map<std::string, Tenant> tenants_;  // that take part

@@ -27,11 +27,13 @@ struct CounterPage {
   executor::DeviceTurns turns;  // which the supervisor writes
 };
 
+// The memory has a fixed size, and is zero at first.
 inline absl::StatusOr<UniqueFd> CreateCounterPage() {
   return CreateFixedMemfd("holdfast-counters", sizeof(CounterPage));
 }
 
-// The executor's view. Keeps the mapping for as long as it is used.
+// The executor's view. Keeps the mapping for as long as it is used. Fails if
+// the memory is smaller than a page.
 inline absl::StatusOr<std::shared_ptr<CounterPage>> MapCounterPage(int memfd) {
   auto mapping = FileMapping::Map(memfd, FileMapping::Access::kReadWrite,
                                   sizeof(CounterPage));

@@ -21,6 +21,7 @@ class DurationHistogram {
       0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
       0.25,   0.5,   1,      2.5,   5,    10,    60};  // seconds
 
+  // Longer ones than all bounds count in a last bucket.
   void Observe(absl::Duration duration) {
     const double seconds = absl::ToDoubleSeconds(duration);
     const auto bound =
@@ -31,11 +32,14 @@ class DurationHistogram {
                            std::memory_order_relaxed);
   }
 
+  // Nothing was observed yet.
   bool empty() const {
     return std::all_of(counts_.begin(), counts_.end(),
                        [](const auto& count) { return count == 0; });
   }
 
+  // With buckets as Prometheus has them: each counts what the ones before it
+  // do, too.
   MetricFamily::Sample Sample(MetricFamily::Labels labels = {}) const {
     MetricFamily::Sample sample{.labels = std::move(labels)};
     for (size_t i = 0; i < kBounds.size(); ++i) {

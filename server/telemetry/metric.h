@@ -10,17 +10,20 @@
 namespace holdfast {
 
 // One metric family with its samples at one moment. Names follow Prometheus'
-// conventions: base units, "_total" at the end of a counter.
+// conventions: base units, "_total" at the end of a counter. Made anew for each
+// request of the metrics.
 struct MetricFamily {
   enum class Type { kCounter, kGauge, kHistogram };
 
   using Labels = std::vector<std::pair<std::string, std::string>>;
 
+  // A bucket of a histogram, and the observations up to its bound.
   struct Bucket {
     double upper_bound = 0;
     uint64_t cumulative_count = 0;
   };
 
+  // A value with the labels that tell it from others of its family.
   struct Sample {
     Labels labels;
     double value = 0;  // the sum of a histogram
@@ -28,19 +31,23 @@ struct MetricFamily {
     std::vector<Bucket> buckets;  // without that of infinity
   };
 
+  // For counters and gauges.
   void Add(double value, Labels labels = {}) {
     samples.push_back({.labels = std::move(labels), .value = value});
   }
 
   std::string name;
   std::string help;
+  // How Prometheus is to read the samples.
   Type type = Type::kGauge;
   std::vector<Sample> samples;
 };
 
-// Collects families in the order in which they are shown.
+// Collects families in the order in which they are shown. Not thread-safe. Two
+// families of one name must not be added.
 class MetricFamilies {
  public:
+  // The reference is good until the next Add... of any kind.
   MetricFamily& AddCounter(std::string name, std::string help) {
     return Add(MetricFamily::Type::kCounter, std::move(name), std::move(help));
   }
@@ -52,6 +59,7 @@ class MetricFamilies {
                std::move(help));
   }
 
+  // For the exporter, which writes them in this order.
   const std::vector<MetricFamily>& list() const { return families_; }
 
  private:

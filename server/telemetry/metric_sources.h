@@ -21,6 +21,9 @@
 namespace holdfast {
 
 // The parts of the supervisor that metrics and the status page tell of.
+//
+// References: all must outlive their readers. Each part is thread-safe and
+// locked by itself, so figures of two parts may be of different moments.
 struct MetricSources {
   const supervisor::SessionRegistry& sessions;
   supervisor::ExecutorPool& executors;

@@ -29,6 +29,9 @@ namespace holdfast {
 // few KiB. One client causes 5 refusals a second at most, after 200 at once,
 // and as many admissions; `dropped` counts those before. Acts of operators are
 // never dropped. Thread-safe.
+//
+// Written by Callers, which knows the caller; services tell it how acts ended.
+// The file is for machines: fields keep their names.
 class AuditLog {
  public:
   static constexpr size_t kMaxFieldBytes = 256;
@@ -39,15 +42,19 @@ class AuditLog {
     absl::string_view object;  // of what; may be empty
     absl::string_view client;  // who, as NameOf has it
     absl::string_view peer;    // how it is connected
+    // OK, or the error that the client got; its message is cut as the other
+    // fields are.
     absl::Status outcome;
   };
 
-  // Writes nothing.
+  // Writes nothing. As --audit-log does without a value.
   AuditLog() = default;
-  // Makes the file with mode 0600 if it is missing.
+  // Makes the file with mode 0600 if it is missing. The path is that of
+  // --audit-log; the message of an error names the flag.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(std::string path);
 
-  // An act of an operator, with how it ended.
+  // An act of an operator, with how it ended. These three do not fail: that the
+  // file cannot be written to is logged once, until it can be again.
   void Act(const Event& event);
   // A session that a client was given.
   void Admission(const Event& event);
@@ -60,6 +67,7 @@ class AuditLog {
 
  private:
   explicit AuditLog(std::string path) : path_(std::move(path)) {}
+  // Drops the event if its client is over the limit.
   void WriteLimited(LogLimiter& limiter, const Event& event);
   void Write(const Event& event, uint64_t dropped);
 
@@ -68,6 +76,7 @@ class AuditLog {
                        {.burst = 2000, .per_second = 100}};
   LogLimiter admissions_{{.burst = 200, .per_second = 5},
                          {.burst = 2000, .per_second = 100}};
+  // Held for one write.
   absl::Mutex mutex_;
   UniqueFd file_ ABSL_GUARDED_BY(mutex_);
   bool failed_ ABSL_GUARDED_BY(mutex_) = false;  // said so in the log

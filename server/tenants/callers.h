@@ -26,6 +26,7 @@ namespace holdfast {
 // the connection's identity does. Thread-safe.
 class Callers {
  public:
+  // Longer tokens are refused without a look at them.
   static constexpr size_t kMaxTokenBytes =
       kAuthorizationKey.max_bytes - (sizeof "Bearer " - 1);
 
@@ -34,7 +35,8 @@ class Callers {
       : peers_(peers), tenants_(tenants), audit_(audit) {}
 
   // UNAUTHENTICATED: the call has a token, and it is no tenant's.
-  // PERMISSION_DENIED: the policy does not name the caller.
+  // PERMISSION_DENIED: the policy does not name the caller. A refusal is
+  // written to the audit log.
   absl::StatusOr<Caller> Of(const grpc::ServerContextBase& context) const;
 
   // The same for calls that are for operators: the daemon's own user and root
@@ -46,7 +48,8 @@ class Callers {
                                     absl::string_view act,
                                     absl::string_view object = "") const;
 
-  // Writes how an operator's act ended into the audit log.
+  // Writes how an operator's act ended into the audit log. Never dropped; see
+  // AuditLog.
   void RecordAct(const grpc::ServerContextBase& context, absl::string_view act,
                  absl::string_view object, const absl::Status& outcome) const;
 
@@ -56,12 +59,17 @@ class Callers {
 
   // The tenant and role of an identity with the value of its `authorization`,
   // if there is one. Without `may_operate` it is a user like others, even root.
+  // For those that have no ServerContext, and for tests. The result has no
+  // peer.
   absl::StatusOr<Caller> Resolve(const Identity& identity,
                                  std::optional<absl::string_view> authorization,
                                  bool may_operate = true) const;
 
  private:
+  // As Of, without the audit log. UNAUTHENTICATED also if there are several
+  // authorizations.
   absl::StatusOr<Caller> Identify(const grpc::ServerContextBase& context) const;
+  // Writes the refusal to the audit log.
   void Refuse(const grpc::ServerContextBase& context, absl::string_view act,
               absl::string_view object, const absl::Status& status) const;
 

@@ -20,6 +20,14 @@ namespace holdfast {
 // The part of the compilers that a tenant may use: the time that they work for
 // it within any hour, and the requests of it that wait for one or run.
 // Programs that are found in the cache cost nothing. Thread-safe.
+//
+// A compilation goes as follows:
+//
+//   HOLDFAST_ASSIGN_OR_RETURN(Charge place, budget.Begin(absl::Now()));
+//   // ... waits for a compiler and runs it
+//   budget.AddTime(worked, absl::Now());
+//
+// Time is counted by minutes, so that the hour moves in steps of one minute.
 class CompileBudget {
  public:
   // Zero: no limit.
@@ -32,6 +40,7 @@ class CompileBudget {
   CompileBudget(const std::string& tenant, const Limits& limits,
                 std::shared_ptr<CompileBudget> group = nullptr);
 
+  // Requests that run go on, whatever the new limits.
   void SetLimits(const Limits& limits);
 
   // Takes a place for a request until the charge ends. RESOURCE_EXHAUSTED names
@@ -40,12 +49,15 @@ class CompileBudget {
   // one that begins in time may exceed the limit by its own time.
   absl::StatusOr<Charge> Begin(absl::Time now);
 
-  // A compiler has worked for the tenant, with success or without.
+  // A compiler has worked for the tenant, with success or without. Counted for
+  // the group as well.
   void AddTime(absl::Duration time, absl::Time now);
 
   // The times for the next daemon, and those of the daemon before, which this
   // one goes on from. Not those of the group, which has its own.
   void Record(internal::TenantCounters* counters) const;
+  // Adds to what this daemon has counted already; minutes that are too old are
+  // dropped.
   void Add(const internal::TenantCounters& counters);
 
   // The time within the hour before `now`, and ever.
@@ -62,6 +74,7 @@ class CompileBudget {
   };
   static constexpr size_t kMinutes = 60;
 
+  // Sums the last 60 minutes, the one of `now` included.
   absl::Duration SumAt(absl::Time now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

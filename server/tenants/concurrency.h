@@ -12,6 +12,9 @@ namespace holdfast {
 // each executor has contexts of its own, which the device runs in turns. Those
 // of tenants in one group share an MPS server, which runs their kernels at the
 // same time; a fault of one is a fault of all of them.
+//
+// Policy files set it per tenant. Equal values share a server and its warm
+// executors, so it is also a key of maps.
 struct Concurrency {
   std::string group;  // empty: the tenant is in none
   // Belongs to the group's MPS control daemon, which an operator has started;

@@ -25,29 +25,33 @@ namespace holdfast {
 // reserved for none goes to the one that asks first. Thread-safe.
 class DeviceShares {
  public:
-  // The figures of one device, in bytes.
+  // The figures of one device, in bytes. `used` may be over `size` after a
+  // takeover.
   struct Totals {
     uint64_t size = 0;
     uint64_t used = 0;
     uint64_t reserved = 0;  // used or not
   };
 
-  // Adds the devices that are not known yet.
+  // Adds the devices that are not known yet. With the reservations that apply
+  // to them. A device is never removed.
   void AddDevices(const DeviceSizes& sizes);
   // Blocks until devices are known, until the deadline at most.
   void AwaitDevices(absl::Time deadline) const;
+  // A copy: the bytes of each device, by ordinal.
   DeviceSizes sizes() const;
   std::map<uint32_t, Totals> totals() const;
 
   // Charges a tenant, all or nothing. RESOURCE_EXHAUSTED names the device, the
   // bytes asked for and in use, what is reserved for other tenants, and the
-  // limit, also as a QuotaExceeded. NOT_FOUND: there is no such device.
+  // limit, also as a QuotaExceeded. NOT_FOUND: there is no such device. A
+  // tenant without a name is one like others, without a reservation.
   absl::Status Take(uint32_t device, const std::string& tenant, uint64_t bytes);
   // While a daemon takes over what an earlier one has left, Take refuses
   // nothing of a device that is there: memory that is held stays, whatever was
   // reserved for others in between.
   void SetTakingOver(bool taking_over);
-  // REQUIRES: so much was taken.
+  // REQUIRES: so much was taken. Does nothing if there is no such device.
   void Return(uint32_t device, const std::string& tenant, uint64_t bytes);
 
   // Replaces all reservations but those that Reserve has made. Memory that is
@@ -74,10 +78,13 @@ class DeviceShares {
     std::map<std::string, Share> shares;
   };
 
+  // Changes one tenant's share and the sums with it. `held` is kept by the
+  // difference.
   static void Change(Device& device, const std::string& tenant,
                      const std::function<void(Share&)>& change);
   void Add(uint32_t ordinal, uint64_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Sets what is reserved on each known device; to 0 unless `reserve`.
   void Apply(const Reservation& reservation, bool reserve)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -11,7 +11,7 @@
 namespace holdfast {
 
 // A process on this machine, as the kernel describes the other end of a Unix
-// socket.
+// socket. Read once, when it connects; all ones: not known.
 struct UserIdentity {
   uid_t uid = static_cast<uid_t>(-1);
   gid_t gid = static_cast<gid_t>(-1);

@@ -21,10 +21,11 @@
 
 namespace holdfast {
 
-// A tenant's weight, which is its share of a busy device.
+// A tenant's weight, which is its share of a busy device. The default is 1.
 inline constexpr uint32_t kMaxTenantWeight = 1000;
 
-// One tenant of a policy file.
+// One tenant of a policy file. Checked when the file is read: names are valid
+// and numbers are within bounds.
 struct TenantPolicy {
   std::string name;
   v1::Quota quota;
@@ -46,6 +47,8 @@ struct TenantPolicy {
 
 // Identities, and for each what it stands for: the number of a tenant.
 struct IdentityMap {
+  // Numbers count from 0, in the order of Policy::tenants; of operators they
+  // have no meaning.
   std::map<uid_t, size_t> users;
   std::map<gid_t, size_t> groups;
   // By subject, common name or alternative name.
@@ -60,6 +63,9 @@ struct IdentityMap {
 };
 
 // Who may use the daemon, as what, and how much of it: one file. Immutable.
+//
+// Read by ReadPolicy (policy_file.h) and given to TenantTable::Apply, which
+// replaces the one before.
 struct Policy {
   // Identities that nothing names are their own tenants, without a quota; else
   // they are refused.
@@ -76,6 +82,7 @@ struct Policy {
   std::shared_ptr<TokenVerifier> tokens;
 };
 
+// Returns those of the tenants that have one, in the order of the file.
 std::vector<Reservation> ReservationsOf(const Policy& policy);
 
 // Returns how tenants may share an MPS server: those of the policy, and those
@@ -91,7 +98,8 @@ bool NeedsDevices(const Policy& policy);
 absl::Status CheckDevices(const Policy& policy, const DeviceSizes& sizes);
 
 // Returns a quota of device memory in equal parts on the tenant's devices, as
-// quotas are compared with devices where there is no overcommit.
+// quotas are compared with devices where there is no overcommit. The parts are
+// rounded up, so that their sum is not less than the quota.
 Reservation ShareOfQuota(const std::string& tenant,
                          const std::vector<uint32_t>& devices,
                          uint64_t quota_bytes, const DeviceSizes& sizes);

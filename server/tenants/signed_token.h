@@ -14,8 +14,10 @@
 
 namespace holdfast {
 
-// The conditions that a token must meet.
+// The conditions that a token must meet. Read from the policy file; all tokens
+// have to meet the same rules.
 struct TokenRules {
+  // Keys with an id are tried for tokens that name it; those without for all.
   std::vector<TokenKey> keys;
   std::string issuer;    // the claim `iss`
   std::string audience;  // the claim `aud`, or one of its elements
@@ -25,7 +27,8 @@ struct TokenRules {
   absl::Duration leeway = absl::Seconds(30);
 };
 
-// A token whose signature, issuer and audience are right.
+// A token whose signature, issuer and audience are right. CheckTime tells
+// whether it holds at some time.
 struct SignedToken {
   TokenIdentity identity;
   // With the leeway.

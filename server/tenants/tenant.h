@@ -27,6 +27,10 @@ namespace holdfast {
 // A tenant is who pays: sessions, collections and their bytes count against it,
 // over all its sessions. Thread-safe. The tenant may end before the charges on
 // its quotas.
+//
+// Made by TenantTable, found by Callers for each call. Sessions, executors and
+// collections hold it, so that one that has ended can still be charged until
+// they let go.
 class Tenant {
  public:
   enum class Kind {
@@ -35,6 +39,7 @@ class Tenant {
     kTemporary,  // made by CreateTenant, for as long as a job lasts
   };
 
+  // Everything about a tenant but what it uses.
   struct Options {
     std::string name;
     Kind kind = Kind::kOwn;
@@ -60,14 +65,18 @@ class Tenant {
     std::shared_ptr<CompileBudget> compile_group = nullptr;
   };
 
+  // Has used nothing yet.
   explicit Tenant(const Options& options);
   Tenant(const Tenant&) = delete;
   Tenant& operator=(const Tenant&) = delete;
 
   const std::string& name() const { return name_; }
+  // See CodeCache.
   const std::string& code_owner() const { return code_owner_; }
   Kind kind() const { return kind_; }
   bool temporary() const { return kind_ == Kind::kTemporary; }
+  // The values below are as of the last Update; sessions keep those that they
+  // were opened with, as said there.
   std::vector<uint32_t> devices() const;
   uint32_t weight() const;
   absl::Duration kernel_time_limit() const;
@@ -79,10 +88,12 @@ class Tenant {
   // Takes over everything but the name and kind. Applies to sessions that are
   // open, too, but for devices, stream priorities, concurrency and the kernel
   // time limit.
-  // Nothing that is held is taken away.
+  // Nothing that is held is taken away. Also charges of compilations keep their
+  // places.
   void Update(const Options& options);
 
-  // The same for the quota alone.
+  // The same for the quota alone. A limit of 0 is none. Holdings over a new
+  // limit stay.
   void SetQuota(const v1::Quota& quota);
 
   // Returns a session's part in the counts of what its executors hold
@@ -100,6 +111,7 @@ class Tenant {
   bool counts_buffers() const { return kind_ != Kind::kOwn; }
 
   // Bytes of buffers on devices, as asked for; page-locked buffers; arenas.
+  // They never change; their limits do, by SetQuota.
   const std::shared_ptr<Quota>& device_bytes() const { return device_bytes_; }
   const std::shared_ptr<Quota>& pinned_bytes() const { return pinned_bytes_; }
   const std::shared_ptr<Quota>& arena_bytes() const { return arena_bytes_; }
@@ -108,25 +120,29 @@ class Tenant {
     return collection_bytes_;
   }
 
+  // Has the limits on compile_time and compile_requests.
   const std::shared_ptr<CompileBudget>& compile_budget() const {
     return compile_budget_;
   }
+  // On each of its devices; 0: nothing is reserved.
   uint64_t reserved_device_bytes() const;
 
   // The work of the executors of its sessions.
   const ExecutionTotals& execution() const { return *execution_; }
-  // Where that is counted.
+  // Where that is counted. Its own counts, and those of its group if there are
+  // any. For ExecutorProcess, which opens a counter page for each executor.
   std::vector<std::shared_ptr<ExecutionTotals>> executions() const;
 
   // RESOURCE_EXHAUSTED: it has `open` sessions, and may have no more.
   // UNAVAILABLE: it is ending.
   absl::Status CheckMayOpen(uint64_t open) const;
 
-  // From now on it may not open sessions.
+  // From now on it may not open sessions. Cannot be taken back.
   void BeginEnd() { ending_ = true; }
   bool ending() const { return ending_; }
 
-  // Everything but the number of sessions.
+  // Everything but the number of sessions. As of now, in part by the executors'
+  // last reports.
   v1::TenantInfo Info() const;
 
  private:

@@ -37,12 +37,18 @@ namespace holdfast {
 inline constexpr char kOtherTenants[] = "(other)";
 
 // Finds the tenant of each identity and each bearer token. Thread-safe.
+//
+// Callers asks it for every call; services for operators change it. Tenants
+// that are their own are made when they are first asked for and forgotten when
+// nothing holds them.
 class TenantTable {
  public:
+  // Tenants of CreateTenant at a time.
   static constexpr size_t kMaxTemporary = 4096;
 
   // Tells `shares` of reservations and checks quotas against its devices; null:
-  // there are no devices and no reservations.
+  // there are no devices and no reservations. Serves every identity as its own
+  // tenant until a policy is applied.
   explicit TenantTable(std::shared_ptr<DeviceShares> shares = nullptr)
       : shares_(std::move(shares)) {}
 
@@ -65,14 +71,15 @@ class TenantTable {
   // RESOURCE_EXHAUSTED: too many, or the devices' memory does not suffice for
   // its reservation, or for its quota without overcommit; FAILED_PRECONDITION:
   // the policy has no such group for it; UNAVAILABLE: the devices are not known
-  // yet.
+  // yet. The token is not kept, only its hash: it cannot be told again.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
 
   // From now on temporary tenants are kept for the next daemon; before the
   // first one. The store outlives the table.
   void KeepIn(DescriptorStore* store) { store_ = store; }
   // Takes over one that an earlier daemon has left; errors as those of Create,
-  // but a group that the policy does not have for it leaves it in none.
+  // but a group that the policy does not have for it leaves it in none. Its
+  // token and user hold as before.
   absl::Status Adopt(const internal::TenantRecord& record);
   // Returns the tenant of this name, for a session or collection of an earlier
   // daemon: a temporary one, the policy's or one that is its own, to whom
@@ -84,6 +91,8 @@ class TenantTable {
   // may open no session. Its name stays taken until Forget. NOT_FOUND: no
   // temporary tenant has the name. May be called again until Forget.
   absl::StatusOr<std::shared_ptr<Tenant>> BeginEnd(absl::string_view name);
+  // REQUIRES: BeginEnd. Gives back the tenant's reservation; the name is free
+  // then. Does nothing if another tenant has the name by now.
   void Forget(const Tenant& tenant);
 
   // Replaces the quota of a tenant of the policy, until that is loaded again,
@@ -114,6 +123,8 @@ class TenantTable {
   // The sums of all tenants for the next daemon, and those of the daemon
   // before, which this one goes on from.
   void Record(internal::CountersRecord* counters) const;
+  // REQUIRES: Apply and Adopt have made the tenants; sums of others are
+  // dropped, but for those of kOtherTenants.
   void Add(const internal::CountersRecord& counters);
 
   // The work of the executors of all tenants that are not the policy's.
@@ -121,12 +132,14 @@ class TenantTable {
   // The same of what compilers do.
   const CompileBudget& other_compiling() const { return *other_compiling_; }
 
-  // Names of the temporary tenants whose lifetime is over.
+  // Names of the temporary tenants whose lifetime is over. Those whose end has
+  // begun are not among them.
   std::vector<std::string> Expired(absl::Time now) const;
-  // When the next lifetime is over.
+  // When the next lifetime is over. Infinite: there is none.
   absl::Time next_end() const;
 
  private:
+  // A tenant of CreateTenant, with all ways to find it.
   struct Temporary {
     std::shared_ptr<Tenant> tenant;
     std::string token_hash;
@@ -136,6 +149,7 @@ class TenantTable {
     uint64_t kept_number = 0;
     DescriptorStore::Kept kept;
   };
+  // Keeps the record as it is now for the next daemon; replaces an earlier one.
   void Keep(Temporary& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The temporary tenant that a record describes, beneath the policy of now.
   Tenant::Options OptionsOf(const internal::TenantRecord& record) const
@@ -145,26 +159,32 @@ class TenantTable {
   absl::Status Add(const internal::TenantRecord& record)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // Null: neither CreateTenant nor the policy names the identity.
   std::shared_ptr<Tenant> FindNamed(const Identity& identity) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The tenant that the identity is by itself, made if need be.
   std::shared_ptr<Tenant> Own(const Identity& identity)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<Tenant> OwnNamed(const std::string& name,
                                    const std::string& code_owner)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The tenant of this name as the policy has it now, made if need be.
   std::shared_ptr<Tenant> Renew(const TenantPolicy& policy)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // ALREADY_EXISTS or RESOURCE_EXHAUSTED, as Create says.
   absl::Status CheckFree(const v1::CreateTenantRequest& request) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether temporary tenants may join the group; "" is none.
   absl::Status CheckGroup(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Drops entries of own_ whose tenants are gone.
   void ForgetUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether a tenant may have this quota, if there is no overcommit.
   absl::Status CheckOvercommit(const std::string& name,
                                const std::vector<uint32_t>& devices,
                                uint64_t quota_bytes) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Reserves what the request asks for. UNIMPLEMENTED: the table has no shares.
   absl::Status Reserve(const v1::CreateTenantRequest& request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -15,6 +15,8 @@ struct evp_pkey_st;  // OpenSSL's EVP_PKEY
 namespace holdfast {
 
 // A public key whose owner issues signed tokens. Immutable, thread-safe.
+//
+// Read from the policy's key files (ParseTokenKeys) and held by TokenRules.
 class TokenKey {
  public:
   // Takes a public key, RSA with 2048 to 8192 bits or Ed25519; of another kind:
@@ -29,7 +31,8 @@ class TokenKey {
   // The name that tokens call it by (`kid`); empty if it has none, as in PEM.
   const std::string& id() const { return id_; }
 
-  // Returns true if `signature` is this key's over `text`.
+  // Returns true if `signature` is this key's over `text`. False also if the
+  // signature has the wrong size.
   bool Verifies(absl::string_view text, absl::string_view signature) const;
 
  private:
@@ -46,7 +49,7 @@ class TokenKey {
 
 // Returns the public keys of a PEM text, RSA with 2048 to 8192 bits and
 // Ed25519. INVALID_ARGUMENT: there is none, or something else is there too, a
-// private key above all.
+// private key above all. Every block has to be a "PUBLIC KEY".
 absl::StatusOr<std::vector<TokenKey>> ParseTokenKeys(const std::string& pem);
 
 }  // namespace holdfast

@@ -21,15 +21,21 @@
 
 namespace holdfast::executor {
 
-// An object of the supervisor's store.
+// An object of the supervisor's store. Its code, mapped for reading, and the
+// names of its kernels.
 struct FetchedObject {
   FileMapping image;
   std::map<std::string, std::string> symbols;
 };
+// NOT_FOUND: the store does not have the object. Called by the submission
+// thread, which waits.
 using ObjectFetcher =
     std::function<absl::StatusOr<FetchedObject>(absl::string_view sha256)>;
 
 // The context of one command's handler. Lives as long as its batch.
+//
+// A handler gets the command and this. It answers with Reply or ReplyLater, or
+// returns an error, which is reported for it.
 struct CommandContext {
   Resources& resources;
   const ObjectFetcher& fetch_object;
@@ -39,7 +45,8 @@ struct CommandContext {
   uint64_t sequence = 0;  // of the command
   bool last = false;      // of its batch
 
-  // Sends a result now: fills in the number.
+  // Sends a result now: fills in the number. Goes out with the results before
+  // it.
   void Reply(v1::Result result) const {
     result.set_sequence(sequence);
     results->Add(std::move(result));
@@ -51,14 +58,15 @@ struct CommandContext {
              CompletionWatcher::Callback callback) const;
 
   // Promises a result, of about so many bytes: the returned function sends it,
-  // once, from any thread. Given an error, it sends that instead.
+  // once, from any thread. Given an error, it sends that instead. The queue
+  // reserves room for the bytes meanwhile.
   std::function<void(const absl::Status&, v1::Result)> ReplyLater(
       size_t bytes = 0) const;
 };
 
 // Creates a resource under a new handle of `table`: `make` returns
 // StatusOr<T>. A failure puts the handle in error, unless the session has as
-// many handles as it may have.
+// many handles as it may have. The error is returned as well.
 template <typename T, typename Make>
 absl::Status Create(HandleTable<T>& table, uint64_t handle, Make make) {
   HOLDFAST_RETURN_IF_ERROR(table.CheckNew(handle));

@@ -16,6 +16,7 @@ namespace holdfast::executor {
 // device is given the copy. Thread-safe.
 class CopyCounts {
  public:
+  // `copies` of them, with so many bytes together.
   void Add(v1::CopyPath path, uint64_t bytes, uint64_t copies = 1) {
     Count& count = counts_[static_cast<size_t>(path)];
     count.copies.fetch_add(copies, std::memory_order_relaxed);

@@ -24,6 +24,7 @@ struct BoxOperand {
   CopyOperand place;
   cuda::Pitches pitches;
 };
+// Both sides have the same box, each with its own pitches.
 struct BoxCopyOperands {
   cuda::Box box;
   BoxOperand destination;
@@ -31,7 +32,9 @@ struct BoxCopyOperands {
 };
 
 // Look up what the message names, but for its stream. INVALID_ARGUMENT: the
-// ranges overlap.
+// ranges overlap. Memory that a graph's node is to keep is kept by the scope.
+// PERMISSION_DENIED: the destination was imported for reading. OUT_OF_RANGE:
+// beyond the end of the buffer.
 absl::StatusOr<CopyOperands> ResolveCopy(const OperandScope& scope,
                                          const v1::CopyBuffer& copy);
 absl::StatusOr<CopyOperands> ResolveCopy(const OperandScope& scope,
@@ -39,13 +42,16 @@ absl::StatusOr<CopyOperands> ResolveCopy(const OperandScope& scope,
 absl::StatusOr<BoxCopyOperands> ResolveCopy(const OperandScope& scope,
                                             const v1::CopyRect& copy);
 
+// Completes the pitches and checks the range for `access`. INVALID_ARGUMENT: a
+// box without bytes, or pitches that do not fit it.
 absl::StatusOr<BoxOperand> ResolveBox(const OperandScope& scope,
                                       const cuda::Box& box,
                                       const v1::PitchedRange& range,
                                       Access access);
 
 // The context whose memory `place` is; that of the other side of the copy, or
-// `fallback`, for memory of the host, which all share.
+// `fallback`, for memory of the host, which all share. Opens the device if need
+// be.
 absl::StatusOr<const cuda::Context*> ContextOf(Resources& resources,
                                                const CopyOperand& place,
                                                const CopyOperand& other,

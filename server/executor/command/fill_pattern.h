@@ -10,6 +10,7 @@
 
 namespace holdfast::executor {
 
+// The low `bytes` bytes of `value`, repeated.
 struct FillPattern {
   uint32_t value = 0;
   uint32_t bytes = 0;  // 1, 2 or 4
@@ -31,6 +32,7 @@ absl::StatusOr<FillPattern> PatternOf(const Command& command) {
   return absl::InvalidArgumentError("a fill without a pattern");
 }
 
+// INVALID_ARGUMENT names the offset and the pattern's size.
 inline absl::Status CheckAlignment(const FillPattern& pattern,
                                    uint64_t offset) {
   if (offset % pattern.bytes == 0) return absl::OkStatus();

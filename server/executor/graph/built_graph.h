@@ -27,7 +27,8 @@ namespace holdfast::executor {
 
 struct BuiltNode;
 
-// The nodes of one definition, in its order.
+// The nodes of one definition, in its order. In a definition, nodes stand
+// behind those that they depend on.
 struct BuiltLevel {
   std::vector<BuiltNode> nodes;
   NodeIndex index;
@@ -63,6 +64,7 @@ using CopySums = std::array<CopySum, v1::CopyPath_ARRAYSIZE>;
 // for people.
 class KernelNames {
  public:
+  // Drops the name if there are eight already.
   void Add(const NodeUses& uses);
   const std::vector<std::string>& names() const { return names_; }
 
@@ -74,9 +76,14 @@ class KernelNames {
 // A definition and the CUDA graph that was made of it. Never changes. Shared by
 // the handles of a graph and of its clones, and by what was instantiated from
 // it; the last of them lets go with Release.
+//
+// Immutable, so that instances may refer to its nodes; what changes in an
+// instance is kept by GraphInstance.
 class BuiltGraph {
  public:
   // Checks all of `definition`, as CreateGraph says; then the graph is made.
+  // RESOURCE_EXHAUSTED: over the session's limit of graph nodes. On an error
+  // nothing is kept.
   static absl::StatusOr<std::shared_ptr<const BuiltGraph>> Build(
       Resources& resources, const v1::GraphDefinition& definition);
 
@@ -88,9 +95,12 @@ class BuiltGraph {
   BuiltGraph(const BuiltGraph&) = delete;
   BuiltGraph& operator=(const BuiltGraph&) = delete;
 
+  // The CUDA graph, as it was made.
   const std::shared_ptr<cuda::Graph>& graph() const { return graph_; }
+  // The top level; those of child graphs and branches are in their nodes.
   const BuiltLevel& nodes() const { return nodes_; }
   const GraphConditions& conditions() const { return conditions_; }
+  // All levels counted.
   uint64_t node_count() const { return charge_.amount(); }
 
   // Its memory can serve one instance at a time.
@@ -100,6 +110,7 @@ class BuiltGraph {
   const std::vector<std::shared_ptr<cuda::Event>>& recorded() const {
     return recorded_;
   }
+  // Pairs of the device that a node runs on and the one whose memory it uses.
   const std::vector<std::pair<uint32_t, uint32_t>>& peers() const {
     return peers_;
   }
@@ -128,6 +139,7 @@ class BuiltGraph {
   friend class GraphBuilder;
   BuiltGraph() = default;
   void SumUses();
+  // Copies in branches are not counted.
   void SumUses(const BuiltLevel& level, bool in_branch);
 
   // The graph ends before what its nodes use.

@@ -22,9 +22,14 @@ namespace holdfast::executor {
 
 // An instantiated graph, and what has been changed in it since. Keeps all that
 // its nodes use. Belongs to the submission thread.
+//
+// Made of a BuiltGraph, whose parameters it has at first. Updates change nodes
+// in place; each is checked as a whole before the first node is changed, and
+// taken back if the driver refuses one in the middle.
 class GraphInstance {
  public:
-  // As InstantiateGraph.
+  // As InstantiateGraph. RESOURCE_EXHAUSTED: over the session's limit of graph
+  // nodes.
   static absl::StatusOr<std::shared_ptr<GraphInstance>> Create(
       Resources& resources, std::shared_ptr<const BuiltGraph> graph,
       const v1::InstantiateGraph& options);
@@ -36,19 +41,23 @@ class GraphInstance {
   GraphInstance(const GraphInstance&) = delete;
   GraphInstance& operator=(const GraphInstance&) = delete;
 
+  // So that the first launch finds the graph on the device.
   absl::Status Upload(const cuda::Stream& stream);
   // `handle` is the stream's. FAILED_PRECONDITION: a device has no access any
   // more to memory that a node uses. RESOURCE_EXHAUSTED: too many waits for
-  // semaphores are pending.
+  // semaphores are pending. Also counts the graph's copies, and marks its
+  // events as recorded.
   absl::Status Launch(Resources& resources, const cuda::Stream& stream,
                       uint64_t handle);
 
   // Names of kernels that a launch may run.
   const std::vector<std::string>& kernels() const { return kernels_.names(); }
 
-  // As UpdateGraphExec: either all is changed, or nothing.
+  // As UpdateGraphExec: either all is changed, or nothing. The graph has to
+  // have the same shape; see BuiltGraph::CheckSameShape.
   absl::Status Update(Resources& resources,
                       std::shared_ptr<const BuiltGraph> graph);
+  // NOT_FOUND, INVALID_ARGUMENT or FAILED_PRECONDITION name the node.
   absl::Status Update(Resources& resources,
                       const v1::GraphNodeUpdates& updates);
 
@@ -77,6 +86,7 @@ class GraphInstance {
 
   GraphInstance() = default;
 
+  // Looks up and checks all updates; changes nothing.
   absl::Status PrepareAll(Resources& resources,
                           const v1::GraphNodeUpdates& updates, HoldSet* holds,
                           std::vector<PreparedUpdate>* prepared) const;
@@ -85,17 +95,23 @@ class GraphInstance {
   absl::Status PrepareParameters(Resources& resources,
                                  const v1::GraphNode& changed, HoldSet* holds,
                                  PreparedUpdate* prepared) const;
+  // Finds the node that an update names, through child graphs. NOT_FOUND: it is
+  // not there.
   absl::Status Locate(const v1::GraphNodeUpdate& update,
                       PreparedUpdate* prepared) const;
   // The parameters that the driver's node has.
   const cuda::GraphNode& ParametersOf(const PreparedUpdate& update) const;
+  // Changes the driver's node. FAILED_PRECONDITION: it cannot be changed in
+  // place.
   absl::Status Apply(const PreparedUpdate& update);
+  // Gives the driver's node back what it had. Logs a failure.
   void Undo(const PreparedUpdate& update);
   // Returns true if SumUses is to be called.
   bool Commit(PreparedUpdate&& update, const SharedHolds& holds,
               std::vector<Hold>* released);
   // Gives up a change's share of `holds`.
   static void LetGo(SharedHolds holds, std::vector<Hold>* released);
+  // Adds up what launches depend on: events, devices, waits, kernels.
   void SumUses();
   // A launch was given to the stream: its waits may stand there.
   absl::Status ReportWaits(Resources& resources, const cuda::Stream& stream,

@@ -45,13 +45,18 @@ inline std::string WithArticle(absl::string_view noun) {
 
 // Not thread-safe: belongs to the submission thread. Pointers to values stay
 // valid until the next Put.
+//
+// Clients choose handles so that creating a resource needs no answer: a command
+// may name a handle in the same batch that makes it. An index is used again
+// with a larger generation.
 template <typename T>
 class HandleTable {
  public:
   HandleTable(HandleKind kind, std::shared_ptr<Quota> quota)
       : kind_(kind), quota_(std::move(quota)) {}
 
-  // May `bits` be given to a new resource?
+  // May `bits` be given to a new resource? Otherwise fails as listed above;
+  // FAILED_PRECONDITION also if another handle has the index.
   absl::Status CheckNew(uint64_t bits) const {
     HOLDFAST_RETURN_IF_ERROR(Check(bits));
     const Handle handle = Handle::Unpack(bits);
@@ -73,7 +78,8 @@ class HandleTable {
   // are as many as there may be.
   absl::StatusOr<Charge> Reserve() { return quota_->Take(1); }
 
-  // REQUIRES: CheckNew(bits).ok(); `charge` comes from Reserve.
+  // REQUIRES: CheckNew(bits).ok(); `charge` comes from Reserve. The reference
+  // is valid until the next Put.
   T& Put(uint64_t bits, T value, Charge charge) {
     Slot& slot = Renew(bits, std::move(charge));
     slot.value.emplace(std::move(value));
@@ -94,6 +100,7 @@ class HandleTable {
     return std::exchange(slot.value, std::nullopt);
   }
 
+  // Fails as listed above; a handle in error with its cause.
   absl::StatusOr<T*> Find(uint64_t bits) {
     HOLDFAST_RETURN_IF_ERROR(Check(bits));
     const Handle handle = Handle::Unpack(bits);
@@ -148,6 +155,8 @@ class HandleTable {
     return std::exchange(slot.value, std::nullopt);
   }
 
+  // Visits values in the order of their indices; handles in error have none.
+  // `visit` must not change the table.
   template <typename Visitor>
   void ForEach(Visitor visit) {
     for (Slot& slot : slots_) {
@@ -175,6 +184,7 @@ class HandleTable {
   }
 
  private:
+  // The last handle that had this index.
   struct Slot {
     uint32_t generation = 0;
     absl::Status error;
@@ -183,6 +193,7 @@ class HandleTable {
     bool occupied() const { return value.has_value() || !error.ok(); }
   };
 
+  // INVALID_ARGUMENT, as listed above.
   absl::Status Check(uint64_t bits) const {
     const Handle handle = Handle::Unpack(bits);
     if (bits == 0) {
@@ -214,6 +225,7 @@ class HandleTable {
     slot.error = absl::OkStatus();
   }
 
+  // Makes the slot that of a new handle, charged and without a value.
   Slot& Renew(uint64_t bits, Charge charge) {
     const Handle handle = Handle::Unpack(bits);
     if (handle.index >= slots_.size()) slots_.resize(handle.index + 1);

@@ -54,7 +54,8 @@
 
 namespace holdfast::executor {
 
-// A device that the session uses: made on first use.
+// A device that the session uses: made on first use, kept until the executor
+// ends.
 struct DeviceState {
   std::shared_ptr<const cuda::Context> context;
   std::unique_ptr<memory::DeviceAllocator> allocator;
@@ -75,6 +76,8 @@ struct StreamResource {
 
 // See event_commands.cc.
 class PublishedEvent;
+// The event of an imported one is that of another session of this daemon, or of
+// a process outside.
 struct EventResource {
   std::shared_ptr<cuda::Event> event;  // null: of another session
   uint32_t device = 0;
@@ -92,6 +95,11 @@ absl::Status CheckOwn(uint64_t handle, const EventResource& event);
 absl::Status CheckPlain(uint64_t handle, const EventResource& event);
 
 // Memory, or a view of memory that something else owns.
+//
+// The members that are set tell the kind: `allocation` is memory of the
+// session's own, `host` is page-locked, `imported` another session's, `ipc`
+// memory with a driver's handle, `module` a variable. `parent` names the buffer
+// that a sub-buffer lies in.
 struct BufferResource {
   CUdeviceptr address = 0;
   uint64_t size = 0;  // bytes
@@ -113,13 +121,16 @@ struct BufferResource {
   std::unordered_set<uint64_t> views;          // handles that end with it
 };
 
-// How a command uses the bytes of a buffer.
+// How a command uses the bytes of a buffer. A command asks for kWrite wherever
+// the bytes may change.
 enum class Access { kRead, kWrite };
 
 // PERMISSION_DENIED: it is to be written to, and was imported for reading.
+// FAILED_PRECONDITION: it is of a collection that sleeps.
 absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
                          Access access);
 
+// Loaded code. Its kernels' handles and its variables' handles end with it.
 struct ModuleResource {
   std::shared_ptr<const cuda::Module> module;
   std::map<std::string, std::string> symbols;
@@ -158,10 +169,12 @@ struct ArenaResource {
 // See graph/built_graph.h and graph/graph_instance.h.
 class BuiltGraph;
 class GraphInstance;
+// A graph as it was defined, from which instances are made.
 struct GraphResource {
   std::shared_ptr<const BuiltGraph> graph;
   std::weak_ptr<const GraphInstance> instance;  // the last one
 };
+// A graph that can be launched.
 struct GraphExecResource {
   std::shared_ptr<GraphInstance> instance;
 };
@@ -173,6 +186,8 @@ class Resources;
 void PutArena(Resources& resources, uint64_t handle,
               std::unique_ptr<Arena> arena, Charge charge);
 
+// Everything that the resources need from the executor around them. Callbacks
+// run on the submission thread unless it is said otherwise.
 struct ResourceOptions {
   const cuda::DriverApi* api = nullptr;  // must outlive the resources
   std::vector<uint32_t> devices;         // empty: all
@@ -180,6 +195,7 @@ struct ResourceOptions {
   // The part of each device's range that priorities are taken from.
   v1::StreamPriorityClass stream_priorities =
       v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
+  // As AllocatorOptions has them, with the device's ordinal.
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_created;
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
   // The first of the addresses at which the device's chunks will lie.
@@ -208,14 +224,27 @@ struct ResourceOptions {
 };
 
 // Not thread-safe: belongs to the submission thread, but for watcher().
+//
+// One object holds all that a session has in this process. Command handlers
+// find their operands in its tables, put results there, and free through it:
+//
+//   HOLDFAST_ASSIGN_OR_RETURN(StreamResource* stream,
+//                             resources.StreamForWork(handle));
+//   HOLDFAST_ASSIGN_OR_RETURN(DeviceState* device,
+//                             resources.Device(stream->device));
+//
+// Nothing that is freed waits for the device: memory goes back to the allocator
+// in stream order, and other things are kept by Retire.
 class Resources {
  public:
+  // Opens no device yet.
   explicit Resources(ResourceOptions options);
   // Waits for the devices and frees everything.
   ~Resources();
   Resources(const Resources&) = delete;
   Resources& operator=(const Resources&) = delete;
 
+  // One table for each kind of handle; the account gives each its limit.
   HandleTable<StreamResource> streams;
   HandleTable<EventResource> events;
   HandleTable<BufferResource> buffers;
@@ -252,24 +281,29 @@ class Resources {
     room_for_work_ = std::move(callback);
   }
 
-  // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session.
+  // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session. Makes a
+  // context, an allocator and a reaper on first use. The pointer is valid as
+  // long as this object.
   absl::StatusOr<DeviceState*> Device(uint32_t ordinal);
 
-  // The devices that the session has used.
+  // The devices that the session has used. In ascending order.
   std::vector<uint32_t> OpenDevices() const;
 
   // The first of the session's devices, where page-locked memory is made. It
-  // serves all.
+  // serves all. As Device.
   absl::StatusOr<DeviceState*> FirstDevice();
   uint32_t first_ordinal() const {
     return options_.devices.empty() ? 0 : options_.devices.front();
   }
 
-  // The kernel as this device has it. As Device.
+  // The kernel as this device has it. As Device. Valid as long as the kernel's
+  // handle.
   absl::StatusOr<const cuda::Kernel*> KernelOn(uint64_t kernel,
                                                uint32_t device);
 
-  // Memory for inline bytes and blocks for the messages of transfers.
+  // Memory for inline bytes and blocks for the messages of transfers. Both are
+  // made on first use, on the first device, and charged to the account as
+  // staging.
   absl::StatusOr<InlineStaging*> Inline();
   absl::StatusOr<std::shared_ptr<Staging>> TransferStaging();
 
@@ -286,7 +320,8 @@ class Resources {
   const ResourceOptions& options() const { return options_; }
 
   // Device memory for a resource: the place that it had, while a session is
-  // restored; else as DeviceAllocator::Allocate, or AllocateAlone.
+  // restored; else as DeviceAllocator::Allocate, or AllocateAlone. `handle` is
+  // that of the resource, of any kind.
   absl::StatusOr<memory::Allocation> Allocate(uint64_t handle, uint32_t device,
                                               uint64_t size,
                                               const cuda::Stream* stream,
@@ -294,7 +329,8 @@ class Resources {
 
   // From BeginRestore on, resources are made where they were in the process
   // that this one succeeds; EndRestore forgives the destruction of handles
-  // whose creation the fault has dropped.
+  // whose creation the fault has dropped. `inheritance` is borrowed until
+  // EndRestore.
   void BeginRestore(Inheritance* inheritance) { inheritance_ = inheritance; }
   void EndRestore();
   bool restoring() const { return inheritance_ != nullptr; }
@@ -303,7 +339,8 @@ class Resources {
   // For bytes of a suspended session; EndRestore clears them.
   MemoryCopiers& copiers() { return copiers_; }
 
-  // Puts a handle of any kind in error, as a failed creation does.
+  // Puts a handle of any kind in error, as a failed creation does. Commands
+  // that use the handle then fail with `cause`, until it is destroyed.
   absl::Status PutError(uint64_t handle, const absl::Status& cause);
   // The same of a handle that names a value, which is dropped.
   void DropIntoError(uint64_t handle, const absl::Status& cause);
@@ -317,39 +354,54 @@ class Resources {
 
   // Keeps `owner` alive until everything that the session's streams were given
   // so far is done. False: that cannot be told; it is kept to the session's
-  // end.
+  // end. Does not block.
   bool Retire(uint32_t device, std::shared_ptr<const void> owner);
   // The device's reaper, made to wait for all streams of the session: one of
-  // another device may use this one's memory.
+  // another device may use this one's memory. Work given to it from then on
+  // runs after all of theirs. An error of any stream's is returned.
   absl::StatusOr<const cuda::Stream*> AfterAllStreams(uint32_t device);
 
   // A stream of the device for what the host does at once. As Device.
   absl::StatusOr<const cuda::Stream*> HostStream(uint32_t device);
 
+  // Its work goes on; memory that is freed later still waits for it.
   void DestroyStream(StreamResource stream);
   // Is all done that streams had been given when they were destroyed?
   absl::StatusOr<bool> DestroyedStreamsAreDone();
+  // The functions from here to FreeArena take a resource whose handle is gone
+  // already. Each returns at once, and lets go of memory after all work that
+  // may use it; while a session is restored there is none, and the place is
+  // free at once. A resource that graphs still hold is left to them.
   absl::Status DestroyEvent(EventResource event);
   absl::Status DestroySemaphore(SemaphoreResource semaphore);
+  // Frees in the order of `stream`, or of the stream of the allocation if it is
+  // 0; if there is no such stream any more, after all streams. The buffer's
+  // views end with it.
   absl::Status FreeBuffer(BufferResource buffer, uint64_t stream);
+  // Its kernels and variables end with it.
   void UnloadModule(ModuleResource module);
   void FreeArena(ArenaResource arena);
 
   // Keeps the memory of a buffer, an arena or a semaphore beyond the life of
-  // its handle.
+  // its handle. A sub-buffer keeps the whole. Fails as HandleTable::Find.
   absl::StatusOr<Hold> HoldMemory(uint64_t handle);
   // Lets go. Frees, after all that the streams were given so far, whatever has
   // no handle and no other hold any more.
   void Release(std::vector<Hold> holds);
 
  private:
+  // The device's clock runs from now on, until its work is done.
   void NoteGiven(StreamResource& stream);
+  // Drops marks that have come true, when there are twice as many as were left
+  // the last time.
   void AddLeavingMark(std::shared_ptr<const cuda::Event> mark);
   // Ends waits that nothing else ends, since the events' makers are gone.
   void EndWaits(std::vector<EventWaits::Wait> waits);
+  // A mark of the device's work has come true. Called by the watcher's threads.
   void NoteDone(uint32_t device);
   // Marks of all work of the device that nobody waits for.
   CompletionWatcher::Events TakeMarks(uint32_t device);
+  // Removes the handles, and those of views of them.
   void DropViews(const std::unordered_set<uint64_t>& views);
   // Closed once the watcher, which is gone before it, has dropped its blocks.
   struct OwnedStaging {
@@ -358,11 +410,13 @@ class Resources {
     }
     std::shared_ptr<Staging> staging;
   };
+  // Makes it on first use, of blocks of so many bytes.
   absl::StatusOr<std::shared_ptr<Staging>> GetStaging(OwnedStaging& owned,
                                                       size_t block_bytes,
                                                       size_t max_blocks,
                                                       size_t max_places);
 
+  // The place that the resource had in the process before.
   absl::StatusOr<memory::Allocation> AllocateInherited(DeviceState& device,
                                                        uint64_t handle,
                                                        uint32_t ordinal,

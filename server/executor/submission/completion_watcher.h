@@ -33,7 +33,7 @@ class CompletionWatcher {
   using Callback = std::function<void(const absl::Status&)>;
 
   // `completed` is called, by any thread, before anybody is told that something
-  // has, or how it has failed. May be null.
+  // has, or how it has failed. May be null. Starts the thread.
   explicit CompletionWatcher(std::function<void()> completed = nullptr);
   // Calls what is left with CANCELLED.
   ~CompletionWatcher();
@@ -46,12 +46,14 @@ class CompletionWatcher {
     return events_->RecordEvent(stream);
   }
 
-  // When all of `events` have completed; at once if they have.
+  // When all of `events` have completed; at once if they have. The callback may
+  // run before this returns.
   void Watch(Events events, Callback callback);
 
   // As Watch, for a thread that has nothing else to do as long as `idle()`: it
   // looks for a moment itself, since to hand the wait over takes longer than
-  // many a kernel.
+  // many a kernel. It looks for 20 us at most, and not at all where there are
+  // few processors.
   void WatchClosely(Events events, Callback callback,
                     const std::function<bool()>& idle);
 
@@ -60,20 +62,25 @@ class CompletionWatcher {
   // that it took.
   void WatchIdly(Events events, Callback callback);
 
-  // When what `stream` has been given so far is done.
+  // When what `stream` has been given so far is done. Fails, without a call, if
+  // the mark cannot be recorded.
   absl::Status Watch(const cuda::Stream& stream, Callback callback);
 
  private:
+  // A wait that is not over.
   struct Entry {
     Events events;
     Callback callback;
     bool idle = false;  // nobody waits for it
   };
 
+  // The thread's loop: looks all the time for 2 ms after a change, then with
+  // pauses that grow.
   void Run();
   // Moves what was added to `entries`; waits for it if there is nothing else.
   // False: stopping.
   bool TakeAdded(std::vector<Entry>& entries);
+  // Hands the wait to the thread.
   void Add(Entry entry);
   // Waits for something to be added, for so long at most.
   void Pause(absl::Duration duration);

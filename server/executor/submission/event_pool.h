@@ -24,9 +24,12 @@ class EventPool : public std::enable_shared_from_this<EventPool> {
       const cuda::Stream& stream);
 
  private:
+  // Events beyond it are destroyed when they come back.
   static constexpr size_t kMaxFree = 1024;  // of each context
 
+  // A free event of the stream's context, or a new one.
   absl::StatusOr<std::unique_ptr<cuda::Event>> Get(const cuda::Stream& stream);
+  // Called when the last holder lets go of an event.
   void GiveBack(std::unique_ptr<cuda::Event> event);
 
   absl::Mutex mutex_;

@@ -30,12 +30,15 @@ class SubmissionThread {
   // Bytes of the batches that wait, in sum. One alone may have more.
   static constexpr size_t kMaxWaitingBytes = size_t{16} << 20;
 
+  // Starts the thread.
   SubmissionThread();
+  // Stop and Join. Must not be called by the thread itself.
   ~SubmissionThread();
   SubmissionThread(const SubmissionThread&) = delete;
   SubmissionThread& operator=(const SubmissionThread&) = delete;
 
-  // False: it is stopping, and the work will not run.
+  // False: it is stopping, and the work will not run. Blocks while kMaxWaiting
+  // steps wait.
   bool Post(std::function<void()> step);
 
   // Posts and waits until the step has run. Not from the thread itself.
@@ -44,16 +47,20 @@ class SubmissionThread {
   // `batch` returns true when it is done. False parks it: it is called again
   // after Wake, which may have come meanwhile. As for Post.
   bool PostBatch(std::function<bool()> batch, size_t bytes);
+  // Wakes the parked batch; does nothing if none is parked, but for the next
+  // that parks.
   void Wake();
 
   // Does nothing wait? For the thread's own work; thread-safe.
   bool idle() const { return count_ == 0; }
 
-  // Drops what waits; Join returns when nothing runs any more.
+  // Drops what waits; Join returns when nothing runs any more. Any thread; also
+  // from the work itself. A thread that waits in Run gets false.
   void Stop();
   void Join();
 
  private:
+  // A step or a batch that waits for its turn.
   struct Work {
     std::function<bool()> run;
     bool is_batch = false;
@@ -65,16 +72,20 @@ class SubmissionThread {
     size_t bytes = 0;
   };
 
+  // Blocks while too much of its kind waits. False: stopping.
   bool Enqueue(Work work);
   // May it run, as things are?
   bool CanRun(const Work& work) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !parked_.has_value() || !work.is_batch;
   }
+  // There is something that can run now: the parked batch if it was woken, or
+  // the first task that CanRun allows.
   bool HasNext() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // REQUIRES: HasNext().
   Work TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Blocks until there is something that can run; nullopt: stopping.
   std::optional<Work> AwaitNext();
+  // The thread's loop.
   void Loop();
 
   // Grows with everything that may end a wait of the thread.
