@@ -66,6 +66,7 @@ struct hf_object {
 
 struct hf_module {
   holdfast::Module module;
+  // For calls that need more than the module.
   std::shared_ptr<holdfast::SessionState> session;
 };
 
@@ -78,6 +79,7 @@ namespace holdfast::c {
 
 // An options struct of the caller's, which may be of an older or a newer
 // version: members that it does not have keep their value in `defaults`.
+// `struct_size` is the first member, and no more is read than it says.
 template <typename Options>
 Options Complete(const Options* given, Options defaults) {
   if (given == nullptr) return defaults;
@@ -92,7 +94,7 @@ inline std::string Text(const char* text) {
   return text == nullptr ? "" : text;
 }
 
-// Hands `value` to the caller as a new Handle.
+// Hands `value` to the caller as a new Handle. *out is the caller's to free.
 template <typename Handle, typename Value>
 void Give(Value value, Handle** out) {
   *out = new Handle{std::move(value)};

@@ -29,7 +29,7 @@ enum class ElementType {
   kC128,
 };
 
-// "f32"
+// "f32": the names that ParseElementType takes.
 absl::string_view Name(ElementType type);
 // Bytes.
 size_t Size(ElementType type);
@@ -39,11 +39,13 @@ absl::string_view NumpyDescription(ElementType type);
 // INVALID_ARGUMENT lists the names.
 absl::StatusOr<ElementType> ParseElementType(absl::string_view name);
 // INVALID_ARGUMENT says what is not supported: big-endian, objects, strings.
+// One byte has no order, so any is taken there.
 absl::StatusOr<ElementType> ParseNumpyDescription(absl::string_view text);
 
 // The little-endian bytes of a scalar: "2", "-1", "0xff", "1.5", "inf", "true".
 // Floats are rounded to nearest, ties to even. INVALID_ARGUMENT: not of the
-// type, or out of its range.
+// type, or out of its range. Complex types have no scalars; whole numbers may
+// be hexadecimal.
 absl::StatusOr<std::string> ParseScalar(ElementType type,
                                         absl::string_view text);
 

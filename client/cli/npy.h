@@ -16,6 +16,7 @@
 
 namespace holdfast::cli {
 
+// A .npy file in memory, in C order.
 struct Array {
   ElementType type = ElementType::kF32;
   // Empty: a single element.
@@ -30,7 +31,7 @@ absl::StatusOr<uint64_t> ByteSize(ElementType type,
 // "f32[10,20]"
 std::string Describe(ElementType type, const std::vector<uint64_t>& shape);
 
-// A file without its data.
+// A file without its data. Made by ParseNpyHeader.
 struct NpyHeader {
   ElementType type = ElementType::kF32;
   // Columns come one after the other, not rows.
@@ -58,10 +59,10 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view beginning);
 // INVALID_ARGUMENT: as ParseNpyHeader; more or fewer bytes than the shape has;
 // Fortran order.
 absl::StatusOr<Array> ParseNpy(absl::string_view file);
-// Version 1.0.
+// Version 1.0. The data begins at a multiple of 64 bytes.
 std::string SerializeNpy(const Array& array);
 
-// Messages begin with the path.
+// Messages begin with the path. Errors of the system or of ParseNpy.
 absl::StatusOr<Array> ReadNpy(const std::string& path);
 absl::Status WriteNpy(const std::string& path, const Array& array);
 

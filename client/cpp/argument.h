@@ -17,7 +17,7 @@ namespace holdfast {
 
 class WireWriter;
 
-// The bits of an IEEE half, and of a bfloat16.
+// The bits of an IEEE half, and of a bfloat16; C++ has neither before C++23.
 struct Half {
   uint16_t bits = 0;
 };
@@ -25,7 +25,8 @@ struct BFloat16 {
   uint16_t bits = 0;
 };
 
-// An address in a buffer, `{buffer.handle(), offset}`, or in an arena.
+// An address in a buffer, `{buffer.handle(), offset}`, or in an arena. Nothing
+// is checked here: the daemon refuses what does not lie in the buffer.
 struct BufferAddress {
   uint64_t buffer = 0;
   uint64_t offset = 0;
@@ -33,7 +34,8 @@ struct BufferAddress {
 
 // One kernel argument. It has the type of the C++ value that it is made of, so
 // write uint64_t{n} for a size_t parameter, 2.0f for a float; the daemon checks
-// the size against the kernel's parameter. Refers to raw bytes, does not own.
+// the size against the kernel's parameter. Refers to raw bytes, does not own. A
+// value of a few words: make it where it is used.
 class Argument {
  public:
   // NOLINTBEGIN(google-explicit-constructor)
@@ -53,7 +55,8 @@ class Argument {
   Argument(std::nullptr_t) : value_(BufferAddress{}) {}
   // The handle of a condition, in a launch that is part of a graph.
   Argument(GraphCondition condition) : value_(condition) {}
-  // A struct's bytes as they stand in memory.
+  // A struct's bytes as they stand in memory. They must live until the launch
+  // is submitted.
   Argument(std::span<const std::byte> bytes) : value_(bytes) {}
   // NOLINTEND(google-explicit-constructor)
 

@@ -22,6 +22,7 @@
 
 namespace holdfast {
 
+// A box of bytes; its dimensions are at least 1.
 struct Box {
   uint64_t width = 0;  // bytes a row
   uint64_t height = 1;
@@ -30,7 +31,7 @@ struct Box {
 
 // Where a box lies in a buffer: bytes to its first row, from one row and from
 // one slice to the next. A pitch of 0: without gaps. A slice pitch is a whole
-// number of row pitches.
+// number of row pitches. Refers to the buffer, which must outlive the call.
 struct BoxRange {
   const Buffer& buffer;
   uint64_t offset = 0;
@@ -39,15 +40,18 @@ struct BoxRange {
 };
 
 // In one buffer not a byte may be in both boxes; if they are interleaved, they
-// have to have the same pitches.
+// have to have the same pitches. INVALID_ARGUMENT, OUT_OF_RANGE: the ranges are
+// wrong; told by the next call that waits. Between devices, too.
 absl::Status CopyBox(const Box& box, const BoxRange& destination,
                      const BoxRange& source, const Stream& stream);
 
 // `height` rows of `width` bytes, with a repeated pattern of 1, 2 or 4 bytes.
-// Width, offset and row pitch are multiples of its size.
+// Width, offset and row pitch are multiples of its size. REQUIRES: pattern_size
+// is 1, 2 or 4.
 absl::Status FillRowBytes(const void* pattern, size_t pattern_size,
                           const BoxRange& range, uint64_t width,
                           uint64_t height, const Stream& stream);
+// The same for a value of a type of that size.
 template <typename T>
 requires(std::is_trivially_copyable_v<T> &&
          (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4)) absl::Status
@@ -56,6 +60,8 @@ requires(std::is_trivially_copyable_v<T> &&
   return FillRowBytes(&pattern, sizeof pattern, range, width, height, stream);
 }
 
+// One copy of CopyAll; sizes and offsets in bytes. Refers to the buffers for
+// the call.
 struct RangeCopy {
   const Buffer& destination;
   uint64_t destination_offset = 0;

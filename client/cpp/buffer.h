@@ -43,6 +43,8 @@ class Buffer : public Resource {
  public:
   // `device` < 0: pinned memory of the host. `stream` may be null.
   // INVALID_ARGUMENT: the name is not UTF-8, or has more than 256 bytes.
+  // RESOURCE_EXHAUSTED: no handle is free. A daemon without memory tells so
+  // later.
   static absl::StatusOr<Buffer> Allocate(std::shared_ptr<SessionState> session,
                                          int device, uint64_t size,
                                          const Stream* stream,
@@ -65,7 +67,8 @@ class Buffer : public Resource {
       const std::string& name, uint64_t version,
       absl::Span<const uint64_t> sizes);
   // A variable of a module, which lives as long as the buffer. Waits, since
-  // only the daemon knows the size.
+  // only the daemon knows the size. `owner` keeps the module. NOT_FOUND: the
+  // module has no such variable.
   static absl::StatusOr<Buffer> OfGlobal(const Resource& module,
                                          std::shared_ptr<const void> owner,
                                          const std::string& name,
@@ -92,6 +95,7 @@ class Buffer : public Resource {
       std::shared_ptr<SessionState> session, uint32_t device, int fd,
       absl::string_view data, uint64_t size);
 
+  // Bytes, as they were asked for.
   uint64_t size() const { return size_; }
 
   // A token for other sessions; see ExportResource. FAILED_PRECONDITION: the
@@ -115,11 +119,13 @@ class Buffer : public Resource {
   // Device::AllocateIpc. Blocks until the handle is there.
   absl::StatusOr<IpcExport> IpcHandle() const;
 
-  // A part of this buffer. Does not own: it ends with this buffer.
+  // A part of this buffer. Does not own: it ends with this buffer. OUT_OF_RANGE
+  // comes from the next call that waits.
   absl::StatusOr<Buffer> Sub(uint64_t offset, uint64_t size) const;
 
   // Between buffers; of the same size unless a range is given. Within one
-  // buffer the ranges must not overlap.
+  // buffer the ranges must not overlap. INVALID_ARGUMENT: sizes differ, where
+  // no range is given.
   absl::Status CopyFrom(const Buffer& source, const Stream& stream) const;
   absl::Status CopyTo(const Buffer& target, const Stream& stream) const {
     return target.CopyFrom(*this, stream);
@@ -132,6 +138,8 @@ class Buffer : public Resource {
   // the span has, from `offset` of the buffer on; or a range of it. By the
   // device, without another copy. Neither waits: the span's bytes are left as
   // they are, or may be looked at, only when the stream has come to the copy.
+  // OUT_OF_RANGE, at once: the span has fewer bytes. INVALID_ARGUMENT: it is of
+  // another session.
   absl::Status CopyFrom(const ArenaSpan& source, const Stream& stream,
                         uint64_t offset = 0) const;
   absl::Status CopyFrom(const ArenaSpan& source, uint64_t source_offset,
@@ -156,8 +164,11 @@ class Buffer : public Resource {
   const { return FillBytes(&pattern, sizeof pattern, offset, size, stream); }
 
   // Ordinary memory to the buffer. The memory may be used again at once.
+  // FAILED_PRECONDITION: the stream captures; copy from an arena instead. Large
+  // ones wait until the bytes are in the buffer.
   absl::Status Upload(const void* data, uint64_t size, const Stream& stream,
                       uint64_t offset = 0) const;
+  // As many bytes as the range has; the same for Download.
   template <std::ranges::contiguous_range Range>
   absl::Status Upload(const Range& range, const Stream& stream) const {
     return Upload(std::ranges::data(range), SizeOf(range), stream);
@@ -165,6 +176,7 @@ class Buffer : public Resource {
 
   // The buffer to ordinary memory. Waits, and reports as Stream::Synchronize
   // does: OK means that these are the bytes that were meant.
+  // FAILED_PRECONDITION: the stream captures.
   absl::Status Download(void* data, uint64_t size, const Stream& stream,
                         uint64_t offset = 0) const;
   template <std::ranges::contiguous_range Range>
@@ -183,17 +195,20 @@ class Buffer : public Resource {
          std::shared_ptr<const void> owner = nullptr)
       : Resource(std::move(resource)), size_(size), owner_(std::move(owner)) {}
 
+  // Blocks until the daemon has mapped what the source names.
   static absl::StatusOr<Buffer> ImportFrom(
       std::shared_ptr<SessionState> session, v1::ImportResource source);
   template <typename Range>
   static uint64_t SizeOf(const Range& range) {
     return std::ranges::size(range) * sizeof(*std::ranges::data(range));
   }
+  // REQUIRES: pattern_size is 1, 2 or 4.
   absl::Status FillBytes(const void* pattern, size_t pattern_size,
                          uint64_t offset, uint64_t size,
                          const Stream& stream) const;
 
   uint64_t size_;
+  // Keeps the module of a variable.
   std::shared_ptr<const void> owner_;
 };
 

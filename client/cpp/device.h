@@ -18,12 +18,22 @@ namespace holdfast {
 
 // A device, as one session sees it. A value; made by Session::device.
 // Daemon::DescribeDevice tells its attributes.
+//
+// The functions that make something return at once, but for those that are said
+// to wait: what the daemon refuses is told by the next call that waits, and by
+// the resource's status().
+//
+//   const Device device = session->device(0);
+//   HOLDFAST_ASSIGN_OR_RETURN(const Stream stream, device.CreateStream());
+//   HOLDFAST_ASSIGN_OR_RETURN(const Buffer x, device.Allocate(n, stream));
 class Device {
  public:
   Device(std::shared_ptr<SessionState> session, uint32_t ordinal)
       : session_(std::move(session)), ordinal_(ordinal) {}
 
+  // As the session counts its devices.
   uint32_t ordinal() const { return ordinal_; }
+  // Kept alive by the device; not to be used by programs.
   const std::shared_ptr<SessionState>& session() const { return session_; }
 
   // Can kernels of this device be given access to the peer's memory? Waits.
@@ -32,9 +42,11 @@ class Device {
   absl::StatusOr<v1::PeerAccess> QueryPeerAccess(const Device& peer) const;
   // Kernels of this device may use the peer's memory from now on, or launches
   // with it fail. The other direction is another matter; copies need neither.
+  // Neither waits. An error comes from the next call that waits.
   absl::Status EnablePeerAccess(const Device& peer) const;
   absl::Status DisablePeerAccess(const Device& peer) const;
 
+  // Wrong options are refused by the daemon, whose error comes later.
   absl::StatusOr<Stream> CreateStream(const StreamOptions& options = {}) const {
     return Stream::Create(session_, ordinal_, options);
   }
@@ -105,6 +117,7 @@ class Device {
   }
 
   // A counter that streams of several sessions signal and wait for.
+  // `initial_value` is there before any stream has come to it.
   absl::StatusOr<Semaphore> CreateSemaphore(uint64_t initial_value = 0) const {
     return Semaphore::Create(session_, ordinal_, initial_value);
   }

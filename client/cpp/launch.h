@@ -17,6 +17,7 @@
 
 namespace holdfast {
 
+// The parts of a launch that are not the kernel's arguments. A value.
 struct LaunchConfig {
   // In blocks, also with clusters.
   Dim3 grid;
@@ -33,7 +34,8 @@ struct LaunchConfig {
 
 // Submits one launch; `arguments` are one for each parameter, in order. The
 // daemon checks everything before it launches: what is wrong is reported by the
-// next call that waits.
+// next call that waits. Returns at once. While the stream captures, adds a node
+// to the graph.
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, std::span<const Argument> arguments);
 
@@ -43,6 +45,7 @@ void EncodeLaunch(uint64_t stream, const LaunchConfig& config,
                   const Kernel& kernel, std::span<const Argument> arguments,
                   WireWriter& writer);
 
+// For arguments of any types that Argument can be made of.
 template <typename... Arguments>
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, const Arguments&... arguments) {

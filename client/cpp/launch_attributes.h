@@ -28,6 +28,8 @@ struct Dim3 {
 //
 //   LaunchAttributes attributes;
 //   attributes.priority = -1;
+//
+// Events are borrowed until the launch is submitted.
 struct LaunchAttributes {
 #define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
                                   CUDA_ID, value, where, software)     \
@@ -36,7 +38,7 @@ struct LaunchAttributes {
 
   // Returns whether one is set. A null event counts as none.
   bool any() const;
-  // Writes them as fields of a v1::Launch.
+  // Writes them as fields of a v1::Launch. Writes nothing if none is set.
   void Encode(WireWriter& writer) const;
 };
 

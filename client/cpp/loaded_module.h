@@ -22,15 +22,20 @@ namespace holdfast {
 // so their handles are free again when the module is unloaded. Thread-safe.
 class LoadedModule : public Resource {
  public:
+  // Does not wait; the daemon finds the object by its hash.
   static absl::StatusOr<std::shared_ptr<LoadedModule>> Load(
       std::shared_ptr<SessionState> session, const ObjectCode& object);
   explicit LoadedModule(Resource resource) : Resource(std::move(resource)) {}
+  // Unloads the module and frees its kernels' handles.
   ~LoadedModule();
 
+  // A kernel, and the command that made it, for the reason if that failed.
   struct KernelEntry {
     uint64_t handle = 0;
     uint64_t sequence = 0;  // of GetKernel
   };
+  // The same name gives the same entry. INVALID_ARGUMENT: the name is not
+  // UTF-8.
   absl::StatusOr<KernelEntry> GetKernel(absl::string_view name);
 
  private:

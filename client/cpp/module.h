@@ -19,8 +19,16 @@ namespace holdfast {
 
 // Object code that is loaded into a session. Made by Session::Load. A value;
 // the module is unloaded when the last copy, kernel and global of it is gone.
+//
+// A module is loaded by the object's SHA-256, so its bytes need not be sent:
+//
+//   HOLDFAST_ASSIGN_OR_RETURN(const Module module,
+//                             session->Load(compilation.object));
+//   HOLDFAST_ASSIGN_OR_RETURN(const Kernel kernel,
+//                             module.GetKernel("vector_add<float>"));
 class Module {
  public:
+  // Does not wait. INVALID_ARGUMENT: a name in `object` is not UTF-8.
   static absl::StatusOr<Module> Load(std::shared_ptr<SessionState> session,
                                      const ObjectCode& object);
 
@@ -33,7 +41,8 @@ class Module {
   absl::StatusOr<std::vector<std::string>> KernelNames() const;
 
   // A __device__ or __constant__ variable on one device, as a buffer; without
-  // a device, on the first of the session's. Waits.
+  // a device, on the first of the session's. Waits. NOT_FOUND: there is no such
+  // variable.
   absl::StatusOr<Buffer> GetGlobal(
       const std::string& name,
       std::optional<uint32_t> device = std::nullopt) const;

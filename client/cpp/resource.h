@@ -20,6 +20,10 @@ class WireWriter;
 
 // Owns one handle. Move-only; a moved-from resource is empty (handle 0) and may
 // only be assigned to or destroyed. Thread-safe but for moving.
+//
+// A creation that fails in the daemon does not show here: the handle is in
+// error then, commands that use it fail with the cause, and status() tells it
+// once it is known.
 class Resource {
  public:
   // Writes the command that makes, or destroys, `handle`, as
@@ -39,9 +43,12 @@ class Resource {
   // tells failures only. Synchronize first to be sure.
   absl::Status status() const;
 
+  // Shared by all resources of the session.
   const std::shared_ptr<SessionState>& session() const { return session_; }
 
  protected:
+  // Chooses a handle and submits the command that `create` writes. Does not
+  // wait. RESOURCE_EXHAUSTED: no handle of this kind is free.
   static absl::StatusOr<Resource> Make(std::shared_ptr<SessionState> session,
                                        HandleKind kind, Create create,
                                        Destroy destroy);
@@ -53,7 +60,8 @@ class Resource {
   // FAILED_PRECONDITION: this client has made it, or has taken it over before.
   static absl::StatusOr<Resource> Adopt(std::shared_ptr<SessionState> session,
                                         uint64_t handle, Destroy destroy);
-  // Destroys now, with this command instead.
+  // Destroys now, with this command instead. The resource is empty afterwards.
+  // Does nothing if it is empty already.
   void DestroyWith(absl::FunctionRef<void(WireWriter&)> destroy);
 
  private:

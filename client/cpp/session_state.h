@@ -26,7 +26,12 @@ namespace holdfast {
 class StagingRing;
 
 // Thread-safe.
+//
+// Session makes it when it opens and takes it down in its destructor;
+// everything of the session finds its queue and its handles here.
 struct SessionState : public std::enable_shared_from_this<SessionState> {
+  // `stream` leads to the executor; `connect` makes channels for copies of many
+  // bytes.
   SessionState(v1::SessionLimits limits,
                std::shared_ptr<grpc::ChannelInterface> channel,
                ExecuteStream::Options stream, CommandQueue::Options options,
@@ -41,6 +46,8 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
         transfers(v1::TransferService::NewStub(channel)),
         queue(std::move(channel), std::move(stream), std::move(options)) {}
 
+  // As the daemon has told them when the session was opened; they do not
+  // change.
   const v1::SessionLimits limits;
   // 32 hexadecimal digits.
   const std::string token;
@@ -50,12 +57,16 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
   // One of the session's, for what is asked without a device. Set before the
   // session is used.
   uint32_t first_device = 0;
+  // Handles of all kinds that this client uses.
   HandlePool handles;
+  // Streams that record for a graph now.
   CaptureRegistry captures;
   // At once, of one copy.
   const uint32_t transfer_calls;
+  // Channels for those calls, each a connection of its own.
   TransferChannels transfer_channels;
   const std::unique_ptr<v1::TransferService::StubInterface> transfers;
+  // Commands of all threads, in the order in which they enter.
   CommandQueue queue;
 
   // Made when ordinary memory is first copied through it; null: there can be

@@ -20,6 +20,7 @@ namespace v1 {
 class Command;
 }  // namespace v1
 
+// Fixed when the stream is made.
 struct StreamOptions {
   // Lower is more urgent; within the device's range.
   int32_t priority = 0;
@@ -30,15 +31,28 @@ struct StreamOptions {
 // An ordered queue of work on one device; there is no default stream. Made by
 // Device::CreateStream. Destroying it does not wait: what it was given is still
 // carried out.
+//
+// Any thread may use it; work of several threads enters in some order.
+//
+//   HOLDFAST_RETURN_IF_ERROR(x.Upload(values, stream));
+//   HOLDFAST_RETURN_IF_ERROR(
+//       Launch(stream, {.grid = 196, .block = 256}, kernel, x, n));
+//   HOLDFAST_RETURN_IF_ERROR(x.Download(values, stream));  // waits
+//
+// Nothing but Synchronize, IsDone and the calls that say so waits for the
+// daemon.
 class Stream : public Resource {
  public:
+  // Used by Device::CreateStream. RESOURCE_EXHAUSTED: no handle is free.
   static absl::StatusOr<Stream> Create(std::shared_ptr<SessionState> session,
                                        uint32_t device,
                                        const StreamOptions& options);
 
+  // The ordinal of its device in the session.
   uint32_t device() const { return device_; }
 
-  // Marks this place of the stream, with a new event or one that there is.
+  // Marks this place of the stream, with a new event or one that there is. A
+  // new event has no timing unless the options ask for it.
   absl::StatusOr<Event> Record(const EventOptions& options = {}) const;
   absl::Status Record(const Event& event) const;
 
@@ -51,8 +65,11 @@ class Stream : public Resource {
   // Waits until all that the stream was given is finished. Reports the first
   // failure of the session's commands that nobody was told of yet, with its
   // sequence number; the commands after it were carried out.
+  // FAILED_PRECONDITION: the stream captures. Any thread may wait; others go
+  // on.
   absl::Status Synchronize() const;
-  // Is all that the stream was given finished?
+  // Is all that the stream was given finished? Asks the daemon.
+  // FAILED_PRECONDITION: the stream captures.
   absl::StatusOr<bool> IsDone() const;
 
   // Is what the stream is given recorded for a graph, rather than carried out?
@@ -72,7 +89,8 @@ class Stream : public Resource {
   Stream(Resource resource, uint32_t device)
       : Resource(std::move(resource)), device_(device) {}
 
-  // Adds what `encode` writes to the capture; nullopt: there is none.
+  // Adds what `encode` writes to the capture; nullopt: there is none. The
+  // command is checked and kept as a message.
   std::optional<absl::Status> Capture(
       absl::FunctionRef<void(WireWriter&)> encode) const;
 

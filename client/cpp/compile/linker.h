@@ -15,6 +15,7 @@
 
 namespace holdfast {
 
+// A result is found in the daemon's cache only if all of them are the same.
 struct LinkerOptions {
   // "sm_90", "90" ...; empty: what device 0 is.
   std::string arch;
@@ -37,6 +38,7 @@ class Linker {
   // Links in the daemon, or finds what was linked before. `target`: a
   // cubin, PTX or LTO IR; default is what device 0 runs best. INVALID_ARGUMENT:
   // the objects do not link; GetErrorDetail(status)->log is the whole log.
+  // Blocks. `on_progress` as of Program::Compile. May be called again.
   absl::StatusOr<Compilation> Link(
       Daemon& daemon, v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED,
       const CompileProgressCallback& on_progress = nullptr) const;

@@ -15,6 +15,7 @@
 
 namespace holdfast {
 
+// A result is found in the daemon's cache only if all of them are the same.
 struct ProgramOptions {
   // The name of the source in the compiler's messages.
   std::string name = "source.cu";
@@ -30,8 +31,17 @@ struct ProgramOptions {
 };
 
 // A source: CUDA C++, or what its options say. Immutable.
+//
+// Compiling needs a daemon and no session:
+//
+//   const Program program(source, {.arch = "sm_90"});
+//   HOLDFAST_ASSIGN_OR_RETURN(
+//       const Compilation compiled,
+//       program.Compile(*daemon, {"vector_add<float>"}));
+//   // session->Load(compiled.object)
 class Program {
  public:
+  // Checks nothing yet.
   explicit Program(std::string source, ProgramOptions options = {})
       : source_(std::move(source)), options_(std::move(options)) {}
 
@@ -39,7 +49,9 @@ class Program {
   // `name_expressions`: the instantiations that are wanted,
   // "vector_add<float>". `target`: default is what device 0 runs best.
   // INVALID_ARGUMENT: the source does not compile; GetErrorDetail(status)->log
-  // is the whole log.
+  // is the whole log. Blocks, for seconds if the source is large. `on_progress`
+  // is called meanwhile, by this thread. INVALID_ARGUMENT also for a text that
+  // is not UTF-8.
   absl::StatusOr<Compilation> Compile(
       Daemon& daemon, std::vector<std::string> name_expressions = {},
       v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED,

@@ -24,6 +24,8 @@ namespace holdfast {
 //
 // A session with a grace outlives the stream for so long: when it breaks, it is
 // opened again.
+//
+// A Session has one, from its opening or attaching to its end.
 class KeepAlive {
  public:
   using Connect =
@@ -32,10 +34,13 @@ class KeepAlive {
   // `ended` is called at most once, from a thread of this object, when the
   // daemon ends the session or has been away for longer than `grace` and than
   // `restart`, which is set to what the daemon says; not after the destructor
-  // has begun.
+  // has begun. `connect` is called for each stream, by that thread, and may
+  // fail: it is tried again after 10 ms, then twice as long each time, up to a
+  // second.
   KeepAlive(Connect connect, const std::string& token, absl::Duration grace,
             std::shared_ptr<RestartGrace> restart,
             std::function<void(const std::string& reason)> ended);
+  // Ends the stream, which detaches the session. Waits for the thread.
   ~KeepAlive();
 
   // Blocks until the daemon has answered on a stream, from when on the session
@@ -44,13 +49,15 @@ class KeepAlive {
   bool AwaitOpen(absl::Time deadline) const;
 
  private:
+  // The thread's loop: one stream after the other.
   void Run();
   // One stream until it ends. OK: the session has ended, and was said to.
   absl::Status Hold();
-  // Until the stream ends, which is when the daemon has gone.
+  // Until the stream ends, which is when the daemon has gone. Also notes what
+  // the daemon says of its restart.
   absl::Status Read(grpc::ClientContext& context,
                     const std::shared_ptr<grpc::Channel>& channel);
-  // False: closing.
+  // False: closing. Waits so long, or until the destructor.
   bool Pause(absl::Duration pause);
 
   const Connect connect_;

@@ -22,13 +22,21 @@ namespace holdfast {
 
 // A bidirectional call that stays open. As grpc::ClientReaderWriter, but the
 // process's MessagePoller waits for its messages: threads that use the call
-// look for a moment, and sleep, without gRPC.
+// look for a moment, and sleep, without gRPC. Messages are read ahead by one,
+// so that HasMessage is a load. A call goes as follows:
+//
+//   PolledCall<Request, Response> call(channel, "/pkg.Service/Do", context);
+//   call.Write(request);
+//   while (call.Read(&response)) { ... }
+//   const grpc::Status status = call.Finish();
 template <typename Request, typename Response>
 class PolledCall {
  public:
+  // kEnd comes behind all messages.
   enum class Taken { kMessage, kNothing, kEnd };
 
   // `context` must outlive the call. `method`: "/package.Service/Method".
+  // Starts the call; does not wait.
   PolledCall(std::shared_ptr<grpc::ChannelInterface> channel,
              const std::string& method, grpc::ClientContext& context);
   // Cancels the call if it has not ended. Blocks until it has.
@@ -43,6 +51,7 @@ class PolledCall {
   // Blocks while the message before is on its way out. Returns false if the
   // call has ended. One thread at a time, WritesDone included.
   bool Write(const Request& message);
+  // Nothing may be written afterwards.
   void WritesDone();
 
   // Has a message come that was not taken? Thread-safe, at the cost of a load.
@@ -50,6 +59,7 @@ class PolledCall {
   // Blocks until a message has come or the call has ended, until `limit`.
   void Await(absl::Duration limit = absl::InfiniteDuration());
   // Takes a message that has come, without waiting. One thread at a time.
+  // *message is overwritten only if there was one.
   Taken Take(Response* message);
   // Blocks until a message has come; returns false if none will. As Take.
   bool Read(Response* message);
@@ -58,6 +68,7 @@ class PolledCall {
   grpc::Status Finish();
 
  private:
+  // One thing that gRPC is asked to do, which the poller reports.
   class Operation final : public MessagePoller::Operation {
    public:
     Operation(PolledCall& call, void (PolledCall::*done)(bool))
@@ -69,6 +80,7 @@ class PolledCall {
     void (PolledCall::*const done_)(bool);
   };
 
+  // The next four are called by the poller's thread; `ok` is gRPC's.
   void OnMetadata(bool ok);
   void OnWritten(bool ok);
   void OnRead(bool ok);

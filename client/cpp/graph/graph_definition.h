@@ -32,7 +32,8 @@
 
 namespace holdfast {
 
-// A node as it stands in a definition. Valid until the definition changes.
+// A node as it stands in a definition. Valid until the definition changes. For
+// reading one; GraphDefinition::node makes it.
 struct DefinedNode {
   uint32_t id = 0;
   std::span<const uint32_t> after;  // ids
@@ -42,6 +43,8 @@ struct DefinedNode {
 // Copying it copies the whole. It names kernels, buffers and events of a
 // session by their handles and does not keep them alive; Rebind (rebind.h)
 // makes one for another session of it.
+//
+// Not thread-safe. An operation that fails changes nothing.
 class GraphDefinition {
  public:
   GraphDefinition() = default;
@@ -50,26 +53,32 @@ class GraphDefinition {
 
   // Adds a node that runs when all of `after` have finished.
   // INVALID_ARGUMENT, OUT_OF_RANGE: the parameters are wrong, or a node of
-  // `after` is unknown or named twice.
+  // `after` is unknown or named twice. Returns a name that is valid in this
+  // definition and its copies.
   absl::StatusOr<GraphNode> Add(NodeParams params,
                                 const std::vector<GraphNode>& after = {});
   // Declares a condition. It has `default_value` at each launch of the graph;
-  // without one, the value that was set last.
+  // without one, the value that was set last. Its id is new in this process, so
+  // that definitions can be put into each other.
   GraphCondition CreateCondition(std::optional<uint32_t> default_value = {});
 
-  // Gives a node other parameters, of any kind.
+  // Gives a node other parameters, of any kind. NOT_FOUND: there is no such
+  // node. INVALID_ARGUMENT as Add.
   absl::Status Set(GraphNode node, NodeParams params);
   // Removes a node with its edges, as cuGraphDestroyNode does: what came after
-  // it no longer waits for what came before it.
+  // it no longer waits for what came before it. NOT_FOUND: there is no such
+  // node.
   absl::Status Remove(GraphNode node);
 
   // In the order of the definition: each stands behind those that it is after.
   std::vector<GraphNode> nodes() const;
+  // Nodes of this level; those of child graphs and branches do not count.
   size_t size() const { return nodes_.size(); }
   // The node of this number in that order. REQUIRES: index < size().
   DefinedNode node(size_t index) const;
 
-  // The whole as a message, made by each call.
+  // The whole as a message, made by each call. Takes time and memory for each
+  // node.
   v1::GraphDefinition proto() const;
   // Writes the fields of that message, without making it.
   void Encode(WireWriter& writer) const;
@@ -83,8 +92,10 @@ class GraphDefinition {
     v1::GraphNode ToMessage() const;
   };
 
-  // The parameters, with what they hold made fit for this definition.
+  // The parameters, with what they hold made fit for this definition. Gives
+  // conditions of nested graphs new ids where they are used already.
   absl::StatusOr<NodeParams> Adapt(NodeParams params);
+  // NOT_FOUND: there is no such node.
   absl::StatusOr<size_t> IndexOf(GraphNode node) const;
 
   std::vector<Node> nodes_;

@@ -44,15 +44,18 @@ class NodeParams {
   // dependencies, child graph and branches.
   static NodeParams FromFields(absl::string_view fields);
 
+  // The first error that was found; OK if there is none.
   const absl::Status& status() const { return status_; }
-  // The parameters as a message, without id and dependencies.
+  // The parameters as a message, without id and dependencies. For nodes that
+  // hold graphs, with these.
   v1::GraphNode proto() const;
   // The fields of that message, as they are sent.
   absl::string_view fields() const { return fields_; }
   // Returns true for nodes with a child graph or branches.
   bool holds_graphs() const { return nested_ != nullptr; }
 
-  // The device whose context runs the node; default: the session's first.
+  // The device whose context runs the node; default: the session's first. Used
+  // as KernelNode(...).On(1). The last call counts.
   NodeParams On(uint32_t device) &&;
 
  private:
@@ -65,7 +68,8 @@ class NodeParams {
   std::shared_ptr<const v1::GraphNode> nested_;
 };
 
-// A launch, as Launch has it.
+// A launch, as Launch has it. INVALID_ARGUMENT: a dimension of grid or block is
+// 0. Everything else is checked when the graph is created.
 NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
                       std::span<const Argument> arguments);
 template <typename... Arguments>
@@ -77,19 +81,23 @@ NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
 }
 
 // Copies between buffers: all of one to another of the same size, a range, a
-// box. OUT_OF_RANGE: beyond the end of a buffer.
+// box. OUT_OF_RANGE: beyond the end of a buffer. INVALID_ARGUMENT: the sizes
+// differ.
 NodeParams CopyNode(const Buffer& destination, const Buffer& source);
 NodeParams CopyNode(const RangeCopy& copy);
+// INVALID_ARGUMENT: a box without bytes.
 NodeParams CopyBoxNode(const Box& box, const BoxRange& destination,
                        const BoxRange& source);
 
 // Fills with a repeated pattern of 1, 2 or 4 bytes: a buffer or a range of it,
 // whose offset and size are multiples of the pattern's size; rows with a pitch.
+// INVALID_ARGUMENT: another width of the pattern, or what is no multiple of it.
 NodeParams FillBytesNode(const Buffer& buffer, const void* pattern,
                          size_t pattern_size, uint64_t offset, uint64_t size);
 NodeParams FillRowBytesNode(const void* pattern, size_t pattern_size,
                             const BoxRange& range, uint64_t width,
                             uint64_t height);
+// The type of the pattern has 1, 2 or 4 bytes.
 template <typename T>
 NodeParams FillNode(const Buffer& buffer, T pattern) {
   return FillBytesNode(buffer, &pattern, sizeof pattern, 0, buffer.size());
@@ -121,6 +129,7 @@ NodeParams EmptyNode();
 
 // Allocates `memory`, made by Buffer::OfGraph, on `device`; kernels of the
 // devices `accessible_from` can use it, too. FreeNode ends what it began.
+// INVALID_ARGUMENT: memory of 0 bytes.
 NodeParams AllocationNode(const Buffer& memory, uint32_t device,
                           const std::vector<uint32_t>& accessible_from = {});
 NodeParams FreeNode(const Buffer& memory);

@@ -16,7 +16,8 @@
 
 namespace holdfast {
 
-// New handles by old ones.
+// New handles by old ones. The definition must not name a handle that is not
+// bound.
 struct GraphBinding {
   absl::flat_hash_map<uint64_t, uint64_t> kernels;
   // Arenas, too.
@@ -24,6 +25,7 @@ struct GraphBinding {
   absl::flat_hash_map<uint64_t, uint64_t> events;
   absl::flat_hash_map<uint64_t, uint64_t> semaphores;
 
+  // One overload for each kind; binding again replaces.
   void Bind(const Kernel& from, const Kernel& to) {
     kernels[from.handle()] = to.handle();
   }
@@ -36,7 +38,8 @@ struct GraphBinding {
 };
 
 // Returns the definition with every handle replaced. INVALID_ARGUMENT: one is
-// not bound; the message names the node and the handle.
+// not bound; the message names the node and the handle. The definition itself
+// is not changed. Edges and ids stay as they are.
 absl::StatusOr<GraphDefinition> Rebind(const GraphDefinition& definition,
                                        const GraphBinding& binding);
 

@@ -10,15 +10,19 @@ namespace holdfast {
 
 // The primary context of a device in this process, which CUDA's runtime,
 // PyTorch and CuPy use, retained as long as this object lives. Move-only.
+//
+// Made current by ScopedLocalContext for a few calls at a time.
 class LocalContext {
  public:
   // `device` as this process counts. UNAVAILABLE: the driver's error.
+  // Initializes the device if nothing in this process has yet.
   static absl::StatusOr<LocalContext> Retain(const LocalDriver& driver,
                                              int device);
   LocalContext(LocalContext&& other) noexcept;
   LocalContext& operator=(LocalContext&&) = delete;
   ~LocalContext();
 
+  // The driver's, valid in this process only.
   CUdevice device() const { return device_; }
   CUcontext handle() const { return handle_; }
 
@@ -35,6 +39,7 @@ class LocalContext {
 // left as it was.
 class ScopedLocalContext {
  public:
+  // Both must outlive it. A failure is told by status().
   ScopedLocalContext(const LocalDriver& driver, const LocalContext& context)
       : driver_(driver), result_(driver.cuCtxPushCurrent(context.handle())) {}
   ~ScopedLocalContext() {
@@ -44,6 +49,7 @@ class ScopedLocalContext {
   ScopedLocalContext(const ScopedLocalContext&) = delete;
   ScopedLocalContext& operator=(const ScopedLocalContext&) = delete;
 
+  // UNAVAILABLE: the driver's error; calls in the scope then fail, too.
   absl::Status status() const {
     return driver_.Check(result_, "cuCtxPushCurrent");
   }

@@ -34,6 +34,7 @@ namespace holdfast {
   X(cuMemExportToShareableHandle, cuMemExportToShareableHandle)     \
   X(cuIpcGetMemHandle, cuIpcGetMemHandle)
 
+// A value of pointers, none of them null after Load.
 struct LocalDriver {
 #define HOLDFAST_LOCAL_DRIVER_MEMBER(name, symbol) \
   decltype(&::symbol) name = nullptr;
@@ -41,9 +42,12 @@ struct LocalDriver {
 #undef HOLDFAST_LOCAL_DRIVER_MEMBER
 
   // Opens `library` and calls cuInit. UNAVAILABLE: why that does not work.
+  // `library` as dlopen takes it: "libcuda.so.1". UNAVAILABLE also if it lacks
+  // one of the calls.
   static absl::StatusOr<LocalDriver> Load(const std::string& library);
 
-  // OK, or an error that names the call and CUDA's name of the result.
+  // OK, or an error that names the call and CUDA's name of the result. An error
+  // is UNAVAILABLE.
   absl::Status Check(CUresult result, const char* call) const;
 };
 

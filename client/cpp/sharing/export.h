@@ -16,6 +16,7 @@ namespace holdfast {
 // The access that an importer gets; the device enforces it.
 enum class Rights { kRead, kReadWrite };
 
+// Checked by the daemon: its errors come from the call that exports.
 struct ExportOptions {
   Rights rights = Rights::kRead;
   // The range of a buffer that importers get, in bytes; size 0: to the end.
@@ -33,7 +34,8 @@ struct ExportOptions {
 
 // Makes a token of 16 bytes with which another session imports the resource.
 // Blocks until it is made. The token alone gives access: pass it on as a
-// secret.
+// secret. FAILED_PRECONDITION: the resource is not of a kind that can be
+// exported. OUT_OF_RANGE: the range is not in it.
 absl::StatusOr<std::string> ExportResource(const Resource& resource,
                                            const ExportOptions& options);
 
@@ -46,6 +48,7 @@ struct LocalExport {
   // The exported range in what is mapped, in bytes.
   uint64_t offset = 0;
   uint64_t size = 0;
+  // Bytes of the whole mapping; the exported range lies within it.
   uint64_t mapped_size = 0;
   bool read_only = true;
 };

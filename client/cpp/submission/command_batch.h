@@ -17,12 +17,16 @@ namespace holdfast {
 
 class CommandBatchPool;
 
-// A v1::CommandBatch as it goes over the wire.
+// A v1::CommandBatch as it goes over the wire. Filled by CommandQueue, one
+// command after the other, and sent whole.
 struct CommandBatch {
+  // It grows if one command is larger.
   explicit CommandBatch(size_t capacity) : bytes(capacity) {}
 
   bool empty() const { return commands == 0; }
+  // Writes the batch's head. `sequence` is that of its first command.
   void Begin(uint64_t sequence);
+  // The batch as it stands. Valid until it changes.
   absl::string_view view() const { return {bytes.data(), bytes.size()}; }
 
   WireWriter bytes;
@@ -35,10 +39,14 @@ struct CommandBatch {
 // outlives the queue by the batches that gRPC still holds.
 class CommandBatchPool : public std::enable_shared_from_this<CommandBatchPool> {
  public:
+  // Batches get a quarter more than `batch_bytes`, so that the command that
+  // fills one still fits.
   explicit CommandBatchPool(size_t batch_bytes)
       : capacity_(batch_bytes + batch_bytes / 4) {}
 
+  // An empty batch; its memory may have been used before.
   std::unique_ptr<CommandBatch> Get();
+  // Keeps eight at most, and none that had to grow.
   void GiveBack(std::unique_ptr<CommandBatch> batch);
 
   // The batch as gRPC sends it; its memory comes back when it is sent.

@@ -24,6 +24,8 @@
 
 namespace holdfast {
 
+// CommandQueue makes one, and another after a suspension or a fault. One thread
+// writes, one reads; Cancel and HasResults are for any.
 class ExecuteStream {
  public:
   struct Options {
@@ -36,6 +38,7 @@ class ExecuteStream {
     // Asks the processes on the way for v1::StepTimes.
     bool step_times = false;
   };
+  // kBatch: one was read; kEnd: none will come any more, and Finish tells why.
   enum class ReadResult { kBatch, kWouldBlock, kEnd };
 
   // `channel` leads to the executor, or to a daemon that forwards to it. With
@@ -45,7 +48,7 @@ class ExecuteStream {
   // After Finish.
   ~ExecuteStream();
 
-  // Has the executor taken the rings?
+  // Has the executor taken the rings? Does not change.
   bool has_rings() const { return rings_ != nullptr; }
 
   // Waits while the executor does not keep up. False: the call has ended. One
@@ -70,14 +73,17 @@ class ExecuteStream {
 
   // Ends the call. Any thread.
   void Cancel();
-  // Why the call has ended, once Read has told that.
+  // Why the call has ended, once Read has told that. Blocks until the call has
+  // ended. Once.
   absl::Status Finish();
 
  private:
   using Call = PolledCall<grpc::ByteBuffer, v1::ResultBatch>;
 
-  // Waits for the end of a call whose messages take the rings.
+  // Waits for the end of a call whose messages take the rings. Closes the rings
+  // when the call ends, so that threads that wait there see it.
   void AwaitEnd();
+  // A batch that cannot be read ends the call with DATA_LOSS.
   ReadResult ReadRing(v1::ResultBatch* results);
 
   grpc::ClientContext context_;

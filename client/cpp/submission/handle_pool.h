@@ -21,10 +21,11 @@ namespace holdfast {
 // Thread-safe.
 class HandlePool {
  public:
-  // `max_handles` of each kind; SessionLimits.max_handles.
+  // `max_handles` of each kind; SessionLimits.max_handles. Bounded by what a
+  // handle can hold.
   explicit HandlePool(uint32_t max_handles);
 
-  // RESOURCE_EXHAUSTED: all are in use.
+  // RESOURCE_EXHAUSTED: all are in use. Names the kind and the limit.
   absl::StatusOr<uint64_t> Allocate(HandleKind kind);
 
   // Call after the command that ends the handle was submitted. Ignores 0.
@@ -38,6 +39,7 @@ class HandlePool {
   bool Adopt(uint64_t handle);
 
  private:
+  // The handles of one kind.
   struct Kind {
     // By index: of its last use by this client; 0: there was none.
     std::vector<uint32_t> generations;

@@ -30,15 +30,20 @@ namespace holdfast {
 // Appends to memory of its own, which grows. Not thread-safe.
 class WireWriter {
  public:
+  // `capacity` in bytes; not 0.
   explicit WireWriter(size_t capacity)
       : data_(new char[capacity]), capacity_(capacity) {}
 
+  // Valid until the next write.
   char* data() const { return data_.get(); }
   size_t size() const { return size_; }
+  // Bytes before the next growth.
   size_t capacity() const { return capacity_; }
   // Drops what was written after the first `size` bytes.
   void Truncate(size_t size) { size_ = size; }
 
+  // Each overload writes the field's tag and then the value, also if that is
+  // the default, which protobuf would leave out.
   template <typename Number>
   requires std::integral<Number> || std::is_enum_v<Number>
   void Write(wire::VarintField field, Number value) {
@@ -96,13 +101,18 @@ class WireWriter {
   static constexpr size_t kMaxTag = 5;
   static constexpr size_t kMaxVarint = 10;
 
+  // Room for so many bytes more.
   void Reserve(size_t more) {
     if (capacity_ - size_ < more) [[unlikely]]
       Grow(more);
   }
+  // At least doubles the memory.
   void Grow(size_t more);
+  // Moves the body of a message that is longer than 127 bytes, whose length
+  // takes more than the one byte that was left.
   void MakeRoomForLength(size_t start, size_t length);
 
+  // Tag and number, 7 bits a byte, least first.
   void Varint(int field, uint64_t value) {
     Reserve(kMaxTag + kMaxVarint);
     Tag(field, kVarint);
@@ -114,6 +124,7 @@ class WireWriter {
     Tag(field, type);
     Copy(&value, sizeof value);
   }
+  // Below 16 the field's number takes one byte.
   void Tag(int field, WireType type) {
     Raw(static_cast<uint64_t>(field) << 3 | type);
   }

@@ -28,6 +28,7 @@ namespace holdfast {
 struct SessionState;
 class ArenaSpan;
 
+// For Arena::Create and Session::CreateArena.
 struct ArenaOptions {
   // Return at once: data can be made in the arena while the executor page-locks
   // it. The first copy waits for that, and tells if it failed; so does Ready.
@@ -52,15 +53,19 @@ class Arena : public std::enable_shared_from_this<Arena> {
   Arena& operator=(const Arena&) = delete;
 
   // Bytes that nobody else uses, aligned to 256; with what was there before.
-  // RESOURCE_EXHAUSTED: no free place is large enough. INVALID_ARGUMENT: 0.
+  // RESOURCE_EXHAUSTED: no free place is large enough. INVALID_ARGUMENT: 0. The
+  // message tells the largest free piece.
   absl::StatusOr<ArenaSpan> Allocate(uint64_t size);
 
   // Waits until copies can use the arena; what Create returns where it waits.
+  // Any thread. The error of the executor, if it could not map the memory.
   absl::Status Ready() const;
 
+  // Bytes, in whole pages.
   uint64_t size() const { return mapping_.size(); }
   // The name of the arena in commands.
   uint64_t handle() const { return handle_; }
+  // Kept alive by the arena.
   const std::shared_ptr<SessionState>& session() const { return session_; }
 
  private:
@@ -68,8 +73,9 @@ class Arena : public std::enable_shared_from_this<Arena> {
   Arena(std::shared_ptr<SessionState> session, uint64_t handle,
         FileMapping mapping);
 
-  // Sets ready_.
+  // Sets ready_. Called once, by Create or by the background thread.
   void Register(int fd);
+  // Tries again if a suspension of the session has ended the call.
   absl::Status CallRegister(int fd);
   absl::Status TryRegister(int fd);
 
@@ -85,26 +91,33 @@ class Arena : public std::enable_shared_from_this<Arena> {
 // Bytes of an arena, given back when it ends. They may then be given out again
 // even if a copy still uses them: synchronize first. Move-only; a moved-from
 // span is empty.
+//
+// Keeps its arena. Thread-safe but for moving; the bytes are the owner's
+// matter.
 class ArenaSpan {
  public:
   ArenaSpan(ArenaSpan&& other) noexcept
       : arena_(std::move(other.arena_)),
         offset_(other.offset_),
         size_(std::exchange(other.size_, 0)) {}
+  // Gives back what it had before.
   ArenaSpan& operator=(ArenaSpan&& other) noexcept;
   ~ArenaSpan();
 
+  // Null if it is empty. Valid as long as the span.
   void* data() const;
   uint64_t size() const { return size_; }
 
-  // As many T as there is room for.
+  // As many T as there is room for. The address is a multiple of 256, which
+  // suits any T.
   template <typename T>
   std::span<T> As() const {
     return {static_cast<T*>(data()), size_ / sizeof(T)};
   }
 
+  // REQUIRES: it is not empty.
   const Arena& arena() const { return *arena_; }
-  // In the arena.
+  // Bytes from the arena's start.
   uint64_t offset() const { return offset_; }
 
  private:

@@ -13,9 +13,17 @@ namespace holdfast {
 // Memory of a caller that gRPC sends from. gRPC may hold on to it until a
 // call's objects are gone, and for a moment more: this waits for that, so it is
 // to be declared before them.
+//
+// Not to be moved: the slices point at it.
+//
+//   BorrowedMemory memory;        // first: its end waits for the slices
+//   grpc::ClientContext context;  // then the objects of the call
+//   writer->Write(MakeUploadData(memory.Lend(data, size)));
 class BorrowedMemory {
  public:
+  // Has lent nothing.
   BorrowedMemory() = default;
+  // Blocks until gRPC has let go of every slice.
   ~BorrowedMemory() {
     absl::MutexLock lock(&mutex_);
     mutex_.Await(absl::Condition(
@@ -24,6 +32,7 @@ class BorrowedMemory {
   BorrowedMemory(const BorrowedMemory&) = delete;
   BorrowedMemory& operator=(const BorrowedMemory&) = delete;
 
+  // [data, data + size) must not change until the destructor returns.
   grpc::Slice Lend(const char* data, size_t size) {
     absl::MutexLock lock(&mutex_);
     ++lent_;

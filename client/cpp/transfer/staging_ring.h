@@ -17,12 +17,18 @@ namespace holdfast {
 
 // Slots of an arena, through which bytes of ordinary memory pass on their way
 // to and from a device. Thread-safe.
+//
+// Made for a session when the first large copy of ordinary memory needs it. A
+// copy acquires a slot, fills it, submits the command that copies from it, and
+// gives it back when that is done.
 class StagingRing {
  public:
+  // 2 MiB each, 32 MiB together, of the session's arenas.
   static constexpr uint64_t kSlotBytes = uint64_t{2} << 20;
   static constexpr int kSlots = 16;
 
-  // Gives itself back; no copy may be using it any more then.
+  // Gives itself back; no copy may be using it any more then. Move-only.
+  // REQUIRES: it does not outlive the ring.
   class Slot {
    public:
     Slot(Slot&& other) noexcept
@@ -33,7 +39,9 @@ class StagingRing {
       if (ring_ != nullptr) ring_->GiveBack(std::move(span_));
     }
 
+    // Writable memory of kSlotBytes bytes, with what was there before.
     char* data() const { return static_cast<char*>(span_.data()); }
+    // Its place, as commands name it.
     uint64_t arena() const { return span_.arena().handle(); }
     uint64_t arena_offset() const { return span_.offset(); }
 
@@ -60,6 +68,7 @@ class StagingRing {
 
  private:
   StagingRing() = default;
+  // Fails as Arena::Create.
   static absl::StatusOr<std::shared_ptr<StagingRing>> Create(
       std::shared_ptr<SessionState> session);
   void GiveBack(ArenaSpan span);
