@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +44,7 @@
 #include "server/journal/journal_writer.h"
 #include "server/relay/shared_blocks.h"
 #include "server/rpc/accept_thread.h"
+#include "server/rpc/callback_thread.h"
 #include "server/rpc/connection_limits.h"
 #include "server/rpc/malformed_request.h"
 #include "server/rpc/status_conversion.h"
@@ -301,9 +301,6 @@ std::unique_ptr<grpc::Server> BuildServer(grpc::Service& commands,
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              kMaxConcurrentStreams);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  // The number of threads that wait for new calls. gRPC's default is one a
-  // processor, which takes longer to make than the rest of opening a session.
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   for (const auto& [name, value] : kTransportArguments) {
     builder.AddChannelArgument(name, value);
   }
@@ -318,8 +315,9 @@ std::unique_ptr<grpc::Server> BuildServer(grpc::Service& commands,
 }
 
 // gRPC's initialisation, once in a process, takes longer than the rest of
-// opening a session: done while no client waits.
+// opening a session, and so do its threads: done while no client waits.
 void StartGrpc() {
+  StartCallbackThread();
   grpc::Service nothing;
   grpc::ServerBuilder builder;
   builder.RegisterService(&nothing);
@@ -510,9 +508,6 @@ int ExecutorMain(UniqueFd channel, const ExecutorOptions& options) {
   Sandbox sandbox(PolicyOf(options.role, options.mps_pipe_directory, &driver),
                   options.sandbox);
   KeepFreedMemoryOfManyReads();
-  // The thread that waits for a message is woken by it, not by another thread
-  // that waits for all.
-  setenv("GRPC_POLL_STRATEGY", "poll", /*overwrite=*/0);
   // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
   // poller that a large write has left behind.
   grpc_init();

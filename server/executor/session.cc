@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
+#include "core/base/wake_on_stop.h"
 #include "proto/protocol_limits.h"
 #include "server/executor/recovery/module_variables.h"
 #include "server/executor/recovery/suspension.h"
@@ -25,9 +26,6 @@ ResourceOptions WithThread(
   options.idle = [&thread] { return thread.idle(); };
   return options;
 }
-
-// How often a waiting call looks whether its client is still there.
-constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
 
 }  // namespace
 
@@ -190,16 +188,16 @@ absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
 }
 
 absl::Status Session::AwaitSequence(uint64_t sequence,
-                                    const grpc::ServerContext& context) {
+                                    const std::stop_token& cancelled) {
+  const WakeOnStop wake(cancelled, mutex_);
   absl::MutexLock lock(&mutex_);
   const auto done = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return processed_ >= sequence || closing_;
+    return processed_ >= sequence || closing_ || cancelled.stop_requested();
   };
-  while (!mutex_.AwaitWithTimeout(absl::Condition(&done), kCancelPoll)) {
-    if (context.IsCancelled()) return absl::CancelledError("given up");
-  }
+  mutex_.Await(absl::Condition(&done));
   if (processed_ >= sequence) return absl::OkStatus();
-  return absl::UnavailableError("the session is being closed");
+  if (closing_) return absl::UnavailableError("the session is being closed");
+  return absl::CancelledError("given up");
 }
 
 bool Session::Post(std::function<void(Resources&)> work) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -100,9 +101,9 @@ class Session {
   uint64_t received_through() const { return arrived_; }
 
   // Waits until every command up to `sequence` has been processed. CANCELLED:
-  // the call was given up; UNAVAILABLE: the session is being closed.
+  // the call was cancelled; UNAVAILABLE: the session is being closed.
   absl::Status AwaitSequence(uint64_t sequence,
-                             const grpc::ServerContext& context);
+                             const std::stop_token& cancelled);
 
   // Runs `work` on the submission thread; Run waits for it. False: the session
   // is being closed, and the work does not run.

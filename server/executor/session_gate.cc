@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/session_gate.h"
 
+#include "core/base/wake_on_stop.h"
+
 namespace holdfast::executor {
 
-absl::StatusOr<SessionGate::Pass> SessionGate::Enter() {
+absl::StatusOr<SessionGate::Pass> SessionGate::Enter(
+    const std::stop_token& cancelled) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (Decided()) [[likely]]
+      return Decide();
+  }
+  const WakeOnStop wake(cancelled, mutex_);
   absl::MutexLock lock(&mutex_);
-  const auto decided = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return !closed_ || !end_.ok();
+  const auto due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return Decided() || cancelled.stop_requested();
   };
-  if (!decided()) mutex_.Await(absl::Condition(&decided));
+  mutex_.Await(absl::Condition(&due));
+  if (!Decided()) return absl::CancelledError("given up");
+  return Decide();
+}
+
+absl::StatusOr<SessionGate::Pass> SessionGate::Decide() {
   if (!end_.ok()) return end_;
   ++inside_;
   return Pass(this);

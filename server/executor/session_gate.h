@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_EXECUTOR_SESSION_GATE_H_
 
 #include <cstddef>
+#include <stop_token>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -47,9 +48,9 @@ class SessionGate {
     SessionGate* gate_ = nullptr;
   };
 
-  // Blocks while the gate is closed. Fails with End's reason. Returns at once
-  // if the gate is open.
-  absl::StatusOr<Pass> Enter();
+  // Blocks while the gate is closed. Fails with End's reason. CANCELLED: the
+  // call that brings the work is `cancelled`, and the gate was still closed.
+  absl::StatusOr<Pass> Enter(const std::stop_token& cancelled);
 
   // From now on nobody enters. Blocks until nobody holds a pass any more;
   // returns false if somebody still does at the deadline. Closed in either
@@ -64,6 +65,10 @@ class SessionGate {
   void End(const absl::Status& reason);
 
  private:
+  bool Decided() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !closed_ || !end_.ok();
+  }
+  absl::StatusOr<Pass> Decide() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Called by the pass.
   void Leave();
 

@@ -21,10 +21,14 @@ std::optional<grpc::ByteBuffer> BlockSender::Send(
   return RelayBlock(*block);
 }
 
-bool BlockSender::AwaitRoom(absl::Duration limit) {
+bool BlockSender::AwaitRoom(const std::stop_token& cancelled) {
   DropReturned();
-  return sent_.size() < kMaxBlocks ||
-         blocks_->AwaitReturn(sent_.front(), limit);
+  if (sent_.size() < kMaxBlocks) return true;
+  const SharedBlocks::Block oldest = sent_.front();
+  const std::stop_callback take_back(cancelled,
+                                     [&] { blocks_->GiveBack(oldest); });
+  blocks_->AwaitReturn(oldest);
+  return !cancelled.stop_requested();
 }
 
 void BlockSender::Leave() {

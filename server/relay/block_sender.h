@@ -8,10 +8,10 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "absl/time/time.h"
 #include "server/relay/shared_blocks.h"
 
 namespace holdfast {
@@ -37,8 +37,8 @@ class BlockSender {
                                        absl::FunctionRef<void(char*)> write);
 
   // Until the receiver has given back one, if the call has as many as it may.
-  // False: not within `limit`.
-  bool AwaitRoom(absl::Duration limit);
+  // False: the call is `cancelled`; nobody reads what was sent.
+  bool AwaitRoom(const std::stop_token& cancelled);
 
   // The call has ended here, and the receiver may be reading still.
   void Leave();

@@ -3,7 +3,6 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <climits>
@@ -25,10 +24,8 @@ constexpr size_t kHolderBytes = 4096;
 constexpr size_t kBytes = kHolderBytes + kAll * SharedBlocks::kBlockBytes;
 
 // Not the private kind: the other thread is in another process.
-void FutexWait(std::atomic<uint32_t>* word, uint32_t value,
-               absl::Duration limit) {
-  const timespec time = absl::ToTimespec(limit);
-  syscall(SYS_futex, word, FUTEX_WAIT, value, &time, nullptr, 0);
+void FutexWait(std::atomic<uint32_t>* word, uint32_t value) {
+  syscall(SYS_futex, word, FUTEX_WAIT, value, nullptr, nullptr, 0);
 }
 
 void FutexWake(std::atomic<uint32_t>* word) {
@@ -91,14 +88,10 @@ void SharedBlocks::GiveBack(const Block& block) {
   if (holder.compare_exchange_strong(ticket, 0)) FutexWake(&holder);
 }
 
-bool SharedBlocks::AwaitReturn(const Block& block, absl::Duration limit) const {
-  const absl::Time deadline = absl::Now() + limit;
+void SharedBlocks::AwaitReturn(const Block& block) const {
   while (IsTaken(block)) {
-    const absl::Duration left = deadline - absl::Now();
-    if (left <= absl::ZeroDuration()) return false;
-    FutexWait(&holders_[block.index].ticket, block.ticket, left);
+    FutexWait(&holders_[block.index].ticket, block.ticket);
   }
-  return true;
 }
 
 void SharedBlocks::Abandon(const Block& block) {

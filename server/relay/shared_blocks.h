@@ -70,8 +70,8 @@ class SharedBlocks {
   // By either end. Nothing happens if the ticket does not hold it any more.
   void GiveBack(const Block& block);
 
-  // By the one who took it. False: it is not given back within `limit`.
-  bool AwaitReturn(const Block& block, absl::Duration limit) const;
+  // Blocks until either end has given it back. By the one who took it.
+  void AwaitReturn(const Block& block) const;
 
   // For one of this end's whose message may be lost: it is taken back when the
   // other end has had more time than any client is given.

@@ -14,11 +14,14 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <stop_token>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "server/rpc/call_threads.h"
+#include "server/rpc/cancellable.h"
 #include "server/rpc/status_conversion.h"
 #include "server/rpc/trace_context.h"
 
@@ -43,20 +46,25 @@ grpc::ServerUnaryReactor* AnswerNow(grpc::CallbackServerContext* context,
 }
 
 // The same for `make` that may wait: it runs in one of `threads`, of which the
-// client has a share. Request, response and context live until it returns.
+// client has a share. Request, response and context live until it returns. One
+// that takes a std::stop_token is told when the call is cancelled.
 // RESOURCE_EXHAUSTED, without running `make`: no thread for this client.
 template <typename Make>
 grpc::ServerUnaryReactor* AnswerInThread(grpc::CallbackServerContext* context,
                                          CallThreads& threads,
                                          const std::string& client, Make make) {
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  auto* const call = new Cancellable<grpc::ServerUnaryReactor>;
   const absl::Status running = threads.Run(
-      client, [reactor, trace = TraceOf(*context), make = std::move(make)] {
+      client, [call, trace = TraceOf(*context), make = std::move(make)] {
         const LogScope scope(trace);
-        reactor->Finish(ToGrpcStatus(make()));
+        if constexpr (std::is_invocable_v<const Make&, std::stop_token>) {
+          call->Finish(ToGrpcStatus(make(call->cancelled())));
+        } else {
+          call->Finish(ToGrpcStatus(make()));
+        }
       });
-  if (!running.ok()) reactor->Finish(ToGrpcStatus(running));
-  return reactor;
+  if (!running.ok()) call->Finish(ToGrpcStatus(running));
+  return call;
 }
 
 }  // namespace holdfast

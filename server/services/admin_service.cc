@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,9 +26,6 @@ namespace holdfast {
 namespace {
 
 constexpr size_t kMaxListed = 10000;
-
-// How often a waiting call looks whether its client is still there.
-constexpr absl::Duration kCancelPoll = absl::Milliseconds(200);
 
 constexpr size_t kMaxReasonBytes = 256;
 
@@ -215,19 +213,6 @@ grpc::ServerUnaryReactor* AdminService::GetServerInfo(
   return Answer(context, absl::OkStatus());
 }
 
-absl::Status AdminService::AwaitDrained(
-    const grpc::CallbackServerContext& context, absl::Time deadline,
-    v1::DrainResponse* response) const {
-  size_t left = 0;
-  do {
-    left = registry_.AwaitPausedEmpty(
-        std::min(deadline, absl::Now() + kCancelPoll));
-    if (context.IsCancelled()) return absl::CancelledError("given up");
-  } while (left > 0 && registry_.paused() && absl::Now() < deadline);
-  response->set_sessions_left(static_cast<uint32_t>(left));
-  return absl::OkStatus();
-}
-
 grpc::ServerUnaryReactor* AdminService::Drain(
     grpc::CallbackServerContext* context, const v1::DrainRequest* request,
     v1::DrainResponse* response) {
@@ -243,10 +228,14 @@ grpc::ServerUnaryReactor* AdminService::Drain(
   LogInfo(request->stop() ? "sessions are opened again"
                           : "no new sessions are opened",
           ", as ", caller->client(), " has asked");
-  return AnswerInThread(context, threads_, caller->client(),
-                        [this, context, deadline = *deadline, response] {
-                          return AwaitDrained(*context, deadline, response);
-                        });
+  return AnswerInThread(
+      context, threads_, caller->client(),
+      [this, deadline = *deadline, response](const std::stop_token& cancelled) {
+        const size_t left = registry_.AwaitPausedEmpty(deadline, cancelled);
+        response->set_sessions_left(static_cast<uint32_t>(left));
+        return cancelled.stop_requested() ? absl::CancelledError("given up")
+                                          : absl::OkStatus();
+      });
 }
 
 grpc::ServerUnaryReactor* AdminService::EndSession(

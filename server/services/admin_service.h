@@ -111,11 +111,6 @@ class AdminService final : public v1::AdminService::CallbackService {
                                 const char* act, const std::string& object,
                                 Make make);
 
-  // Blocks while sessions are left; gives up with its caller.
-  absl::Status AwaitDrained(const grpc::CallbackServerContext& context,
-                            absl::Time deadline,
-                            v1::DrainResponse* response) const;
-
   // The file that a session is suspended to. FAILED_PRECONDITION: files are
   // not allowed; INVALID_ARGUMENT: it is no plain name.
   absl::StatusOr<std::string> SuspensionPath(const std::string& file) const;

@@ -16,6 +16,7 @@
 #include "core/base/log_scope.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
+#include "core/base/wake_on_stop.h"
 #include "server/relay/shared_blocks.h"
 #include "server/rpc/unix_socket.h"
 
@@ -490,10 +491,13 @@ void SessionRegistry::SetPaused(bool paused) {
   kept_pause_ = options_.kept->KeepRecord({"daemon", {0}}, record);
 }
 
-size_t SessionRegistry::AwaitPausedEmpty(absl::Time deadline) const {
+size_t SessionRegistry::AwaitPausedEmpty(
+    absl::Time deadline, const std::stop_token& cancelled) const {
+  const WakeOnStop wake(cancelled, mutex_);
   absl::MutexLock lock(&mutex_);
-  const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return !paused_ || sessions_.size() + in_transit_ == 0;
+  const auto over = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return !paused_ || sessions_.size() + in_transit_ == 0 ||
+           cancelled.stop_requested();
   };
   mutex_.AwaitWithDeadline(absl::Condition(&over), deadline);
   return sessions_.size() + in_transit_;

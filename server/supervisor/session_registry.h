@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -189,9 +190,11 @@ class SessionRegistry {
     absl::MutexLock lock(&mutex_);
     return paused_;
   }
-  // Blocks until no session is left, SetPaused(false) or the deadline. Returns
-  // how many are left. Sessions that are being opened or closed count.
-  size_t AwaitPausedEmpty(absl::Time deadline) const;
+  // Blocks until no session is left, SetPaused(false), the deadline or
+  // `cancelled`. Returns how many are left. Sessions that are being opened or
+  // closed count.
+  size_t AwaitPausedEmpty(absl::Time deadline,
+                          const std::stop_token& cancelled = {}) const;
 
   // Closes the sessions whose time is up. By options.now. Blocks while they are
   // being closed.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/quota_exceeded.h"
+#include "core/base/wake_on_stop.h"
 
 namespace holdfast {
 
@@ -101,12 +102,14 @@ bool Quota::IsSettled(uint64_t amount,
   return false;
 }
 
-bool Quota::AwaitSettled(uint64_t amount, absl::Duration limit) {
+bool Quota::AwaitSettled(uint64_t amount, const std::stop_token& cancelled) {
+  const WakeOnStop wake(cancelled, mutex_);
   absl::MutexLock lock(&mutex_);
-  const auto settled = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return Settled(amount);
+  const auto due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return Settled(amount) || cancelled.stop_requested();
   };
-  return mutex_.AwaitWithTimeout(absl::Condition(&settled), limit);
+  mutex_.Await(absl::Condition(&due));
+  return Settled(amount);
 }
 
 absl::Status Quota::Refusal(uint64_t amount) const {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -21,7 +22,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast {
@@ -93,8 +93,8 @@ class Quota : public std::enable_shared_from_this<Quota> {
   // fit once all charges that are being returned are back. Then `when_returned`
   // is called after the next return, once, by the thread that returns.
   bool IsSettled(uint64_t amount, const std::function<void()>& when_returned);
-  // Blocks until it is, at most for `limit`; false if it still is not.
-  bool AwaitSettled(uint64_t amount, absl::Duration limit);
+  // Blocks until it is; false if it still is not when `cancelled`.
+  bool AwaitSettled(uint64_t amount, const std::stop_token& cancelled);
 
   // Await fails from now on.
   void Close();

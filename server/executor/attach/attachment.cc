@@ -4,15 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 
 namespace holdfast::executor {
-namespace {
-
-// How often a waiting call looks whether its client is still there.
-constexpr absl::Duration kCancelPoll = absl::Milliseconds(20);
-
-}  // namespace
 
 Attachment::Attachment() : results_(std::make_shared<ResultQueue>()) {
   results_->SendDirectly(
@@ -73,7 +66,7 @@ void Attachment::SendDirectly(uint64_t call, ResultQueue::SendNow send) {
   if (call == call_) send_now_ = std::move(send);
 }
 
-absl::StatusOr<uint64_t> Attachment::Begin(grpc::ServerContext& context,
+absl::StatusOr<uint64_t> Attachment::Begin(grpc::ServerContextBase& context,
                                            uint64_t results_read) {
   absl::MutexLock lock(&mutex_);
   const uint64_t oldest = kept_.empty() ? total_ : kept_.front().first;
@@ -109,28 +102,33 @@ void Attachment::SetNext(uint64_t results_read) {
   }
 }
 
+void Attachment::Cancel(uint64_t call) {
+  absl::MutexLock lock(&mutex_);
+  Drop(call);
+}
+
 void Attachment::End(uint64_t call) {
   absl::MutexLock lock(&mutex_);
-  if (call == call_) {
-    context_ = nullptr;
-    send_now_ = nullptr;
-  }
+  Drop(call);
   if (call == reading_) reading_ = 0;
 }
 
+void Attachment::Drop(uint64_t call) {
+  if (call != call_) return;
+  context_ = nullptr;
+  send_now_ = nullptr;
+}
+
 bool Attachment::IsOver(uint64_t call) const {
-  return stopping_ || call != call_ || context_ == nullptr ||
-         context_->IsCancelled();
+  return stopping_ || call != call_ || context_ == nullptr;
 }
 
 bool Attachment::AwaitInCall(uint64_t call,
                              bool (Attachment::*condition)() const) {
   const auto due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stopping_ || call != call_ || (this->*condition)();
+    return IsOver(call) || (this->*condition)();
   };
-  while (!mutex_.AwaitWithTimeout(absl::Condition(&due), kCancelPoll)) {
-    if (IsOver(call)) return false;
-  }
+  mutex_.Await(absl::Condition(&due));
   return !IsOver(call);
 }
 
@@ -166,11 +164,10 @@ bool Attachment::Next(uint64_t call, v1::ResultBatch* batch) {
   absl::MutexLock lock(&mutex_);
   if (call == call_) sending_ = false;
   const auto due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stopping_ || call != call_ || context_ == nullptr || tell_arrived_ ||
-           next_ < kept_.size();
+    return IsOver(call) || tell_arrived_ || next_ < kept_.size();
   };
   mutex_.Await(absl::Condition(&due));
-  if (stopping_ || call != call_ || context_ == nullptr) return false;
+  if (IsOver(call)) return false;
   if (next_ < kept_.size()) {
     const Entry& entry = kept_[next_++];
     batch->ParseFromString(entry.bytes);

@@ -50,8 +50,10 @@ class Attachment {
   // Begins a call whose client has read so many results, and cancels the one
   // before. Returns the call's number. OUT_OF_RANGE: results behind these are
   // not kept any more, or were never there. `context` must live until End.
-  absl::StatusOr<uint64_t> Begin(grpc::ServerContext& context,
+  absl::StatusOr<uint64_t> Begin(grpc::ServerContextBase& context,
                                  uint64_t results_read);
+  // The call's client has gone: its threads need not wait any more.
+  void Cancel(uint64_t call);
   // The call's commands are not read any more, and no results are sent.
   void End(uint64_t call);
 
@@ -84,7 +86,8 @@ class Attachment {
   void Append(Entry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Keeps it as sent, if it could be.
   bool SendNow(const v1::ResultBatch& batch);
-  // Polls `condition`, since nothing tells that a client has gone.
+  // The call sends nothing any more.
+  void Drop(uint64_t call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AwaitInCall(uint64_t call, bool (Attachment::*condition)() const)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsOver(uint64_t call) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -104,11 +107,11 @@ class Attachment {
   uint64_t total_ ABSL_GUARDED_BY(mutex_) = 0;  // results, ever
   size_t sent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t unsent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The newest call, its context while it has not ended, the call that reads
+  // The newest call, its context while it is not over, the call that reads
   // commands (0: none), and where the newest is: the entry of kept_, the
   // results of it that its client has, and what it was told of commands.
   uint64_t call_ ABSL_GUARDED_BY(mutex_) = 0;
-  grpc::ServerContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  grpc::ServerContextBase* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
   uint64_t reading_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t skip_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -7,15 +7,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/time.h"
 #include "core/base/status_macros.h"
+#include "core/base/wake_on_stop.h"
 #include "server/rpc/metadata.h"
 
 namespace holdfast::executor {
 namespace {
-
-// How often a waiting call looks whether its client is still there.
-constexpr absl::Duration kCancelPoll = absl::Milliseconds(20);
 
 struct Try {
   std::string id;
@@ -57,27 +54,29 @@ UploadTries::Upload& UploadTries::Find(const std::string& id) {
 }
 
 absl::StatusOr<std::shared_ptr<void>> UploadTries::Enter(
-    grpc::ServerContext& context) {
+    grpc::ServerContextBase& context, const std::stop_token& cancelled) {
   const auto value = FindMetadata(context, kTransferKey);
   if (!value.has_value()) return nullptr;
   HOLDFAST_ASSIGN_OR_RETURN(const Try parsed, Parse(*value));
   const uint32_t number = parsed.number;
+  const WakeOnStop wake(cancelled, mutex_);
   absl::MutexLock lock(&mutex_);
   Upload* const upload = &Find(parsed.id);
   if (number > upload->number) {
     upload->number = number;
-    for (grpc::ServerContext* const call : upload->calls) call->TryCancel();
+    for (auto* const call : upload->calls) call->TryCancel();
     // Kept from being forgotten.
-    std::set<grpc::ServerContext*> earlier = upload->calls;
-    const auto ended = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      for (grpc::ServerContext* const call : earlier) {
+    const std::set<grpc::ServerContextBase*> earlier = upload->calls;
+    const auto due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      if (cancelled.stop_requested()) return true;
+      for (auto* const call : earlier) {
         if (upload->calls.count(call) > 0) return false;
       }
       return true;
     };
     upload->calls.insert(&context);
-    while (!mutex_.AwaitWithTimeout(absl::Condition(&ended), kCancelPoll)) {
-      if (!context.IsCancelled()) continue;
+    mutex_.Await(absl::Condition(&due));
+    if (cancelled.stop_requested()) {
       upload->calls.erase(&context);
       return absl::CancelledError("given up");
     }

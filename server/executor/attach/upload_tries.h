@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -35,13 +36,14 @@ class UploadTries {
   // Enters a call, until what it returns is dropped; calls without the metadata
   // kTransferKey are let through. Cancels the calls of earlier tries and
   // blocks until they have ended. CANCELLED: a later try has begun, or the call
-  // was given up. INVALID_ARGUMENT: the metadata is malformed.
-  absl::StatusOr<std::shared_ptr<void>> Enter(grpc::ServerContext& context);
+  // is `cancelled`. INVALID_ARGUMENT: the metadata is malformed.
+  absl::StatusOr<std::shared_ptr<void>> Enter(grpc::ServerContextBase& context,
+                                              const std::stop_token& cancelled);
 
  private:
   struct Upload {
     uint32_t number = 0;  // the latest try
-    std::set<grpc::ServerContext*> calls;
+    std::set<grpc::ServerContextBase*> calls;
   };
 
   Upload& Find(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

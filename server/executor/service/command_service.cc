@@ -3,24 +3,20 @@
 
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
+#include "absl/synchronization/notification.h"
 #include "core/base/status_macros.h"
 #include "server/executor/service/batch_pool.h"
 #include "server/rpc/metadata.h"
-#include "server/rpc/status_conversion.h"
+#include "server/rpc/unary_call.h"
 
 namespace holdfast::executor {
 namespace {
-
-// How often a waiting call looks whether its client is still there.
-constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
 
 // A client is told that its commands have arrived after so many bytes or
 // batches of them: it keeps them until then.
@@ -30,7 +26,7 @@ constexpr int kAcknowledgedBatches = 16;
 // How many results the client has read before; nullopt: it does not come back
 // when its connection breaks.
 absl::StatusOr<std::optional<uint64_t>> ResultsRead(
-    const grpc::ServerContext& context) {
+    const grpc::ServerContextBase& context) {
   const auto text = FindMetadata(context, kResultsReadKey);
   if (!text.has_value()) return std::nullopt;
   uint64_t count = 0;
@@ -43,7 +39,8 @@ absl::StatusOr<std::optional<uint64_t>> ResultsRead(
 }
 
 // Null: the client does not measure.
-std::shared_ptr<ExecutorClock> ClockFor(const grpc::ServerContext& context) {
+std::shared_ptr<ExecutorClock> ClockFor(
+    const grpc::ServerContextBase& context) {
   if (!FindMetadata(context, kStepTimesKey).has_value()) return nullptr;
   return std::make_shared<ExecutorClock>(kExecutorSteps);
 }
@@ -61,90 +58,127 @@ ResultQueue::SendNow Sender(CommandStream& commands,
 
 }  // namespace
 
-grpc::Status CommandService::Run(grpc::ServerContext* context,
-                                 const v1::CommandBatch* request,
-                                 v1::ResultBatch* response) {
-  absl::Status status = session_.Authenticate(*context);
-  if (!status.ok()) return ToGrpcStatus(status);
-  auto results = std::make_shared<ResultQueue>();
-  {
-    const auto pass = session_.gate().Enter();
-    if (!pass.ok()) return ToGrpcStatus(pass.status());
-    status = session_.Submit(std::make_shared<v1::CommandBatch>(*request),
-                             request->ByteSizeLong(), results);
-  }
-  if (!status.ok()) return ToGrpcStatus(status);
-  results->Finish();
-  v1::ResultBatch batch;
-  do {
-    while (!results->Await(kCancelPoll)) {
-      if (!context->IsCancelled()) continue;
-      results->Abandon();
-      return ToGrpcStatus(absl::CancelledError("given up"));
-    }
-    response->MergeFrom(batch);
-  } while (results->Take(&batch));
-  session_.TakeOutput(response);
-  return grpc::Status::OK;
+grpc::ServerUnaryReactor* CommandService::Run(
+    grpc::CallbackServerContext* context, const v1::CommandBatch* request,
+    v1::ResultBatch* response) {
+  const absl::Status known = session_.Authenticate(*context);
+  if (!known.ok()) return Answer(context, known);
+  return AnswerInThread(
+      context, run_threads_, /*client=*/"",
+      [this, request, response](const std::stop_token& cancelled) {
+        return RunBatch(*request, cancelled, response);
+      });
 }
 
-grpc::Status CommandService::Execute(
-    grpc::ServerContext* context,
-    grpc::ServerReaderWriter<v1::ResultBatch, v1::CommandBatch>* stream) {
-  absl::Status status = session_.Authenticate(*context);
-  if (!status.ok()) return ToGrpcStatus(status);
-  const auto results_read = ResultsRead(*context);
-  if (!results_read.ok()) return ToGrpcStatus(results_read.status());
-  if (results_read->has_value()) {
-    CommandStream commands(*context, *stream, inbox_, max_batch_bytes_);
-    return ToGrpcStatus(ExecuteAttached(commands, *context, **results_read));
+absl::Status CommandService::RunBatch(const v1::CommandBatch& request,
+                                      const std::stop_token& cancelled,
+                                      v1::ResultBatch* response) {
+  const auto results = std::make_shared<ResultQueue>();
+  {
+    HOLDFAST_ASSIGN_OR_RETURN(const SessionGate::Pass pass,
+                              session_.gate().Enter(cancelled));
+    HOLDFAST_RETURN_IF_ERROR(
+        session_.Submit(std::make_shared<v1::CommandBatch>(request),
+                        request.ByteSizeLong(), results));
   }
+  results->Finish();
+  const std::stop_callback abandon(cancelled, [&] { results->Abandon(); });
+  for (v1::ResultBatch batch; results->Take(&batch);) {
+    response->MergeFrom(batch);
+  }
+  if (cancelled.stop_requested()) return absl::CancelledError("given up");
+  session_.TakeOutput(response);
+  return absl::OkStatus();
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
+CommandService::Execute(grpc::CallbackServerContext* context) {
+  auto* const commands = new CommandStream(*context);  // deletes itself
+  const absl::Status known = session_.Authenticate(*context);
+  if (known.ok()) {
+    commands->Serve(execute_threads_,
+                    [this, commands] { return ServeExecute(*commands); });
+  } else {
+    commands->End(known);
+  }
+  return commands;
+}
+
+absl::Status CommandService::ServeExecute(CommandStream& commands) {
+  HOLDFAST_ASSIGN_OR_RETURN(const std::optional<uint64_t> results_read,
+                            ResultsRead(commands.context()));
+  if (!results_read.has_value()) return ExecuteOnce(commands);
+  commands.Accept(inbox_, max_batch_bytes_);
+  const absl::Status status = ExecuteAttached(commands, *results_read);
+  commands.AskForEnd();
+  return status;
+}
+
+absl::Status CommandService::ReadAndWrite(
+    const std::function<absl::Status()>& read,
+    const std::function<void()>& write) {
+  absl::Notification written;
+  HOLDFAST_RETURN_IF_ERROR(execute_threads_.Run(/*client=*/"", [&] {
+    write();
+    written.Notify();
+  }));
+  const absl::Status status = read();
+  written.WaitForNotification();
+  return status;
+}
+
+absl::Status CommandService::ExecuteOnce(CommandStream& commands) {
   const auto results = std::make_shared<ResultQueue>();
   if (!session_.TakeExecute(results)) {
-    return ToGrpcStatus(absl::FailedPreconditionError(
-        "the session has an Execute stream already"));
+    return absl::FailedPreconditionError(
+        "the session has an Execute stream already");
   }
   const auto taken = absl::MakeCleanup([this] { session_.ReturnExecute(); });
-  CommandStream commands(*context, *stream, inbox_, max_batch_bytes_);
-  const std::shared_ptr<ExecutorClock> clock = ClockFor(*context);
-  if (commands.has_rings()) results->SendDirectly(Sender(commands, clock));
-  std::thread writer([&commands, results] {
-    for (v1::ResultBatch batch; results->Take(&batch);) {
-      if (!commands.Write(batch)) {
-        results->Abandon();
-        return;
-      }
-    }
-  });
-  status = ReadBatches(commands, results, clock);
-  if (!status.ok() && commands.has_rings()) {
-    results->AddError(/*sequence=*/0, status);
-  }
-  if (context->IsCancelled()) results->Abandon();
-  results->Finish();
-  writer.join();
+  commands.Accept(inbox_, max_batch_bytes_);
+  const std::shared_ptr<ExecutorClock> clock = ClockFor(commands.context());
+  results->SendDirectly(Sender(commands, clock));
+  const std::stop_callback abandon(commands.cancelled(),
+                                   [&] { results->Abandon(); });
+  const absl::Status status = ReadAndWrite(
+      [&] {
+        const absl::Status read = ReadBatches(commands, results, clock);
+        if (!read.ok() && commands.has_rings()) {
+          results->AddError(/*sequence=*/0, read);
+        }
+        results->Finish();
+        return read;
+      },
+      [&] {
+        for (v1::ResultBatch batch; results->Take(&batch);) {
+          if (!commands.WriteResults(batch)) return results->Abandon();
+        }
+      });
   results->SendDirectly(nullptr);
-  return ToGrpcStatus(status);
+  commands.AskForEnd();
+  return status;
 }
 
 absl::Status CommandService::ExecuteAttached(CommandStream& commands,
-                                             grpc::ServerContext& context,
                                              uint64_t results_read) {
-  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t call,
-                            attachment_.Begin(context, results_read));
-  if (commands.has_rings()) {
-    attachment_.SendDirectly(call, [&commands](const v1::ResultBatch& batch) {
-      return commands.WriteNow(batch);
-    });
-  }
-  std::thread writer([this, &commands, call] {
-    v1::ResultBatch batch;
-    while (attachment_.Next(call, &batch) && commands.Write(batch)) {
-    }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const uint64_t call, attachment_.Begin(commands.context(), results_read));
+  const std::stop_callback cancel(commands.cancelled(),
+                                  [&] { attachment_.Cancel(call); });
+  attachment_.SendDirectly(call, [&commands](const v1::ResultBatch& batch) {
+    return commands.WriteNow(batch);
   });
-  const absl::Status status = ReadAttached(commands, call);
-  attachment_.End(call);
-  writer.join();
+  const absl::Status status = ReadAndWrite(
+      [&] {
+        const absl::Status read = ReadAttached(commands, call);
+        attachment_.End(call);
+        return read;
+      },
+      [&] {
+        v1::ResultBatch batch;
+        while (attachment_.Next(call, &batch) && commands.WriteResults(batch)) {
+        }
+      });
+  attachment_.End(call);  // Also where there was no thread to write.
   return status;
 }
 
@@ -167,7 +201,7 @@ absl::Status CommandService::ReadAttached(CommandStream& commands,
     SessionGate::Pass pass;
     HOLDFAST_ASSIGN_OR_RETURN(
         const bool more,
-        commands.Read(&batch->message(), session_.gate(), &pass));
+        commands.ReadBatch(&batch->message(), session_.gate(), &pass));
     if (!more) break;
     const size_t size = batch->bytes();
     bytes += size;
@@ -192,7 +226,7 @@ absl::Status CommandService::ReadBatches(
     SessionGate::Pass pass;
     HOLDFAST_ASSIGN_OR_RETURN(
         const bool more,
-        commands.Read(&batch->message(), session_.gate(), &pass));
+        commands.ReadBatch(&batch->message(), session_.gate(), &pass));
     if (!more) break;
     if (clock != nullptr) clock->Mark(kBatchRead);
     // The message lives as long as its memory.

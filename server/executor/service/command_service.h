@@ -2,9 +2,14 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_SERVICE_COMMAND_SERVICE_H_
 #define HOLDFAST_SERVER_EXECUTOR_SERVICE_COMMAND_SERVICE_H_
 
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <stop_token>
 
 #include "absl/status/status.h"
 #include "holdfast/v1/commands.grpc.pb.h"
@@ -14,42 +19,59 @@
 #include "server/executor/service/result_queue.h"
 #include "server/executor/service/step_times.h"
 #include "server/executor/session.h"
+#include "server/rpc/call_threads.h"
 
 namespace holdfast::executor {
 
-// CommandService of one session; that and the inbox must outlive it.
-class CommandService final : public v1::CommandService::Service {
+// CommandService of one session; that and the inbox must outlive it. No call
+// holds a thread of gRPC's, and no Run a thread that Execute needs.
+class CommandService final
+    : public v1::CommandService::WithCallbackMethod_Run<
+          v1::CommandService::WithRawCallbackMethod_Execute<
+              v1::CommandService::Service>> {
  public:
+  // Calls at a time; more are refused.
+  static constexpr size_t kMaxRuns = 256;
+  static constexpr size_t kMaxExecutes = 64;
+
   CommandService(Session& session, FdReceiver& inbox, size_t max_batch_bytes)
       : session_(session), inbox_(inbox), max_batch_bytes_(max_batch_bytes) {}
 
-  grpc::Status Run(grpc::ServerContext* context,
-                   const v1::CommandBatch* request,
-                   v1::ResultBatch* response) override;
+  grpc::ServerUnaryReactor* Run(grpc::CallbackServerContext* context,
+                                const v1::CommandBatch* request,
+                                v1::ResultBatch* response) override;
 
-  // The calling thread reads and queues batches, a second one writes results,
-  // and the session's own thread carries the commands out in between.
-  grpc::Status Execute(
-      grpc::ServerContext* context,
-      grpc::ServerReaderWriter<v1::ResultBatch, v1::CommandBatch>* stream)
-      override;
+  // One thread reads and queues batches, a second one writes results, and the
+  // session's own thread carries the commands out in between.
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Execute(
+      grpc::CallbackServerContext* context) override;
 
  private:
+  absl::Status RunBatch(const v1::CommandBatch& request,
+                        const std::stop_token& cancelled,
+                        v1::ResultBatch* response);
+  absl::Status ServeExecute(CommandStream& commands);
+  // Execute for a client that does not come back when its connection breaks.
+  absl::Status ExecuteOnce(CommandStream& commands);
   // `clock` may be null.
   absl::Status ReadBatches(CommandStream& commands,
                            const std::shared_ptr<ResultQueue>& results,
                            const std::shared_ptr<ExecutorClock>& clock);
   // Execute for a client that may lose its connection, and has read so many
   // results.
-  absl::Status ExecuteAttached(CommandStream& commands,
-                               grpc::ServerContext& context,
-                               uint64_t results_read);
+  absl::Status ExecuteAttached(CommandStream& commands, uint64_t results_read);
   absl::Status ReadAttached(CommandStream& commands, uint64_t call);
+  // Reads while another thread writes; returns when both have ended.
+  absl::Status ReadAndWrite(const std::function<absl::Status()>& read,
+                            const std::function<void()>& write);
 
   Session& session_;
   FdReceiver& inbox_;
   const size_t max_batch_bytes_;
   Attachment attachment_;
+  // A client has half of either, and an Execute takes two.
+  CallThreads run_threads_{2 * kMaxRuns};
+  CallThreads execute_threads_{2 * 2 * kMaxExecutes};
 };
 
 }  // namespace holdfast::executor

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/service/command_stream.h"
 
-#include <optional>
+#include <grpcpp/support/proto_buffer_reader.h>
+#include <grpcpp/support/slice.h>
+
 #include <string>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "core/base/log.h"
+#include "core/base/spin.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/metadata.h"
 
@@ -20,9 +23,6 @@ namespace {
 // the client suppresses the wake-ups.
 constexpr absl::Duration kLookAnyway = absl::Seconds(10);
 
-// How often a call whose client sends no more is looked at: does it still take?
-constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
-
 // A client that is asked to end the call has so long before it is cancelled.
 constexpr absl::Duration kEndPatience = absl::Seconds(1);
 
@@ -30,7 +30,7 @@ constexpr absl::Duration kEndPatience = absl::Seconds(1);
 constexpr size_t kSmallBytes = 2048;
 
 // Null: the client offers none, or none that can be used.
-std::unique_ptr<RingPair> ClaimRings(const grpc::ServerContext& context,
+std::unique_ptr<RingPair> ClaimRings(const grpc::ServerContextBase& context,
                                      FdReceiver& inbox,
                                      size_t max_batch_bytes) {
   const auto digits = FindMetadata(context, kRingsKey);
@@ -49,68 +49,85 @@ std::unique_ptr<RingPair> ClaimRings(const grpc::ServerContext& context,
   return nullptr;
 }
 
-}  // namespace
-
-CommandStream::CommandStream(grpc::ServerContext& context, Grpc& grpc,
-                             FdReceiver& inbox, size_t max_batch_bytes)
-    : context_(context),
-      grpc_(grpc),
-      rings_(ClaimRings(context, inbox, max_batch_bytes)) {
-  if (rings_ != nullptr) context_.AddInitialMetadata(kRingsKey.name, "taken");
-  grpc_.SendInitialMetadata();
-  if (rings_ != nullptr) end_ = std::thread([this] { AwaitEnd(); });
+absl::Status NoBatch(size_t size) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("a message of ", size, " bytes is no CommandBatch"));
 }
 
-CommandStream::~CommandStream() {
-  if (rings_ == nullptr) return;
-  finished_.Notify();
-  if (!rings_->reader().closed()) AskForEnd();
-  end_.join();
+absl::Status ParseBatch(grpc::ByteBuffer& message, v1::CommandBatch* batch) {
+  const size_t size = message.Length();
+  grpc::ProtoBufferReader reader(&message);
+  if (reader.status().ok() && batch->ParseFromZeroCopyStream(&reader)) {
+    return absl::OkStatus();
+  }
+  return NoBatch(size);
+}
+
+grpc::ByteBuffer BytesOf(const v1::ResultBatch& results) {
+  const grpc::Slice slice(results.SerializeAsString());
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+bool Enter(SessionGate& gate, const std::stop_token& cancelled,
+           SessionGate::Pass* pass) {
+  auto entered = gate.Enter(cancelled);
+  if (!entered.ok()) return false;
+  *pass = *std::move(entered);
+  return true;
+}
+
+}  // namespace
+
+void CommandStream::Accept(FdReceiver& inbox, size_t max_batch_bytes) {
+  rings_ = ClaimRings(context(), inbox, max_batch_bytes);
+  if (rings_ != nullptr) {
+    context().AddInitialMetadata(kRingsKey.name, "taken");
+    close_rings_.emplace(cancelled(), [this] { rings_->Close(); });
+  }
+  StartSendInitialMetadata();
+  ReadAhead();
+}
+
+// A client that has half-closed still takes results, until it goes.
+void CommandStream::OnReadDone(bool ok) {
+  if (rings_ != nullptr && ok) return ReadAhead();  // None belongs here.
+  if (rings_ != nullptr) rings_->reader().Close();
+  ServedStream::OnReadDone(ok);
 }
 
 // A call that is cancelled loses its status.
 void CommandStream::AskForEnd() {
+  if (rings_ == nullptr || rings_->reader().closed()) return;
   const bool asked = rings_->writer().TryWrite("").value_or(false);
-  if (!asked || !half_closed_.WaitForNotificationWithTimeout(kEndPatience)) {
-    context_.TryCancel();
-  }
+  if (!asked || !AwaitNoMore(kEndPatience)) context().TryCancel();
 }
 
-void CommandStream::AwaitEnd() {
-  for (v1::CommandBatch none; grpc_.Read(&none);) {
-  }
-  rings_->reader().Close();
-  half_closed_.Notify();
-  // A client that has half-closed still takes results, until it goes.
-  while (!context_.IsCancelled()) {
-    if (finished_.WaitForNotificationWithTimeout(kCancelPoll)) return;
-  }
-  rings_->writer().Close();
+absl::StatusOr<bool> CommandStream::ReadBatch(v1::CommandBatch* batch,
+                                              SessionGate& gate,
+                                              SessionGate::Pass* pass) {
+  if (rings_ != nullptr) return ReadFromRing(batch, gate, pass);
+  SpinUntil([this] { return Readable(); });
+  grpc::ByteBuffer message;
+  if (!Read(&message)) return false;
+  HOLDFAST_RETURN_IF_ERROR(ParseBatch(message, batch));
+  return Enter(gate, cancelled(), pass);
 }
 
-absl::StatusOr<bool> CommandStream::Read(v1::CommandBatch* batch,
-                                         SessionGate& gate,
-                                         SessionGate::Pass* pass) {
-  const auto enter = [&] {
-    auto entered = gate.Enter();
-    if (!entered.ok()) return false;
-    *pass = *std::move(entered);
-    return true;
-  };
-  if (rings_ == nullptr) return grpc_.Read(batch) && enter();
+absl::StatusOr<bool> CommandStream::ReadFromRing(v1::CommandBatch* batch,
+                                                 SessionGate& gate,
+                                                 SessionGate::Pass* pass) {
   RingReader& reader = rings_->reader();
   for (;;) {
     // Batches sent before the end are read before it.
     const bool ended = reader.closed();
-    if (ended && context_.IsCancelled()) return false;
-    if (!pass->held() && !enter()) return false;
+    if (ended && cancelled().stop_requested()) return false;
+    if (!pass->held() && !Enter(gate, cancelled(), pass)) return false;
     HOLDFAST_ASSIGN_OR_RETURN(const std::optional<absl::string_view> message,
                               reader.Read());
     if (message.has_value()) {
       const int size = static_cast<int>(message->size());
       if (batch->ParseFromArray(message->data(), size)) return true;
-      return absl::InvalidArgumentError(
-          absl::StrCat("a message of ", size, " bytes is no CommandBatch"));
+      return NoBatch(message->size());
     }
     if (ended) return false;
     // One that has begun is taken in as a whole.
@@ -119,15 +136,18 @@ absl::StatusOr<bool> CommandStream::Read(v1::CommandBatch* batch,
   }
 }
 
-bool CommandStream::Write(const v1::ResultBatch& results) {
-  if (rings_ == nullptr) return grpc_.Write(results);
-  return rings_->writer().Write(results.SerializeAsString()).ok();
+bool CommandStream::WriteResults(const v1::ResultBatch& results) {
+  if (rings_ != nullptr) {
+    return rings_->writer().Write(results.SerializeAsString()).ok();
+  }
+  return Write(BytesOf(results)) && AwaitWritten();
 }
 
 bool CommandStream::WriteNow(const v1::ResultBatch& results) {
   char bytes[kSmallBytes];
   const size_t size = results.ByteSizeLong();
   if (size > sizeof bytes) return false;
+  if (rings_ == nullptr) return TryWrite(BytesOf(results));
   results.SerializeToArray(bytes, static_cast<int>(size));
   return rings_->writer().TryWrite({bytes, size}).value_or(false);
 }

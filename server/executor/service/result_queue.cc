@@ -96,12 +96,6 @@ void ResultQueue::Abandon() {
   AnnounceRoom();
 }
 
-bool ResultQueue::Await(absl::Duration limit) {
-  absl::MutexLock lock(&mutex_);
-  return mutex_.AwaitWithTimeout(absl::Condition(this, &ResultQueue::Ready),
-                                 limit);
-}
-
 void ResultQueue::LookForAMoment() {
   const uint32_t seen = changes_;
   {

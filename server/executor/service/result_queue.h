@@ -54,9 +54,6 @@ class ResultQueue {
   // The client has gone: drop everything.
   void Abandon();
 
-  // Waits until Take would not; false if it still would after `limit`.
-  bool Await(absl::Duration limit);
-
   // Waits for results and moves them, up to about 1 MiB, into `batch`; false
   // when there will be none any more. REQUIRES: the last call's batch was sent.
   bool Take(v1::ResultBatch* batch);

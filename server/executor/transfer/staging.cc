@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/transfer/staging.h"
 
+#include "core/base/status_macros.h"
+#include "core/base/wake_on_stop.h"
+
 namespace holdfast::executor {
 
 std::shared_ptr<Staging> Staging::Create(
@@ -11,32 +14,42 @@ std::shared_ptr<Staging> Staging::Create(
                                               max_blocks, max_places));
 }
 
-std::shared_ptr<Staging::Place> Staging::AwaitPlace(absl::Duration limit) {
+std::shared_ptr<Staging::Place> Staging::AwaitPlace(
+    const std::stop_token& cancelled) {
+  const WakeOnStop wake(cancelled, mutex_);
   {
     absl::MutexLock lock(&mutex_);
-    const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return places_ < max_places_;
+    const auto due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return places_ < max_places_ || cancelled.stop_requested();
     };
-    if (!mutex_.AwaitWithTimeout(absl::Condition(&room), limit)) return nullptr;
+    mutex_.Await(absl::Condition(&due));
+    if (places_ == max_places_) return nullptr;
     ++places_;
   }
   return std::make_shared<Place>(shared_from_this());
 }
 
-absl::StatusOr<Staging::BlockPtr> Staging::Place::Acquire(
-    absl::Duration limit) {
-  Staging& staging = *staging_;
+absl::StatusOr<Staging::BlockPtr> Staging::Place::TryAcquire() {
   {
-    absl::MutexLock lock(&staging.mutex_);
-    const auto available = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(staging.mutex_) {
-      return held_ == 0 || staging.HasShared();
-    };
-    if (!staging.mutex_.AwaitWithTimeout(absl::Condition(&available), limit)) {
-      return nullptr;
-    }
-    if (held_++ > 0) ++staging.shared_;
+    absl::MutexLock lock(&staging_->mutex_);
+    if (!MayHaveAnother()) return nullptr;
+    if (held_++ > 0) ++staging_->shared_;
   }
-  return staging.MakeBlock(shared_from_this());
+  return staging_->MakeBlock(shared_from_this());
+}
+
+absl::StatusOr<Staging::BlockPtr> Staging::Place::Acquire(
+    const std::stop_token& cancelled) {
+  const WakeOnStop wake(cancelled, staging_->mutex_);
+  for (;;) {
+    HOLDFAST_ASSIGN_OR_RETURN(BlockPtr block, TryAcquire());
+    if (block != nullptr || cancelled.stop_requested()) return block;
+    absl::MutexLock lock(&staging_->mutex_);
+    const auto due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(staging_->mutex_) {
+      return MayHaveAnother() || cancelled.stop_requested();
+    };
+    staging_->mutex_.Await(absl::Condition(&due));
+  }
 }
 
 absl::StatusOr<Staging::BlockPtr> Staging::TryAcquire() {

@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "core/cuda/context.h"
 #include "server/executor/account/pinned_memory.h"
 #include "server/executor/account/quota.h"
@@ -65,17 +65,24 @@ class Staging : public std::enable_shared_from_this<Staging> {
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
-    // nullptr: it has blocks, and no other is free within `limit`.
-    absl::StatusOr<BlockPtr> Acquire(absl::Duration limit);
+    // nullptr: it has blocks, and no other is free.
+    absl::StatusOr<BlockPtr> TryAcquire();
+    // Waits until TryAcquire would get one. nullptr: `cancelled` meanwhile.
+    absl::StatusOr<BlockPtr> Acquire(const std::stop_token& cancelled);
 
    private:
     friend class Staging;
+    bool MayHaveAnother() const
+        ABSL_EXCLUSIVE_LOCKS_REQUIRED(staging_->mutex_) {
+      return held_ == 0 || staging_->HasShared();
+    }
+
     const std::shared_ptr<Staging> staging_;
     size_t held_ = 0;  // guarded by the staging's mutex
   };
 
-  // nullptr: none is free within `limit`.
-  std::shared_ptr<Place> AwaitPlace(absl::Duration limit);
+  // Waits until one is free. nullptr: `cancelled` meanwhile.
+  std::shared_ptr<Place> AwaitPlace(const std::stop_token& cancelled);
 
   // A block without a place; nullptr: none is free.
   absl::StatusOr<BlockPtr> TryAcquire();

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
 #include "server/executor/command/buffer_range.h"
@@ -14,9 +13,6 @@ namespace {
 
 // Pieces for the device at a time; another one is with the network.
 constexpr size_t kMaxPieces = 4;
-
-// How often a waiting call looks whether its client is still there.
-constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
 
 absl::Status Closing() {
   return absl::UnavailableError("the session is being closed");
@@ -74,42 +70,37 @@ class Transfer::Completion {
 
 absl::StatusOr<std::unique_ptr<Transfer>> Transfer::Begin(
     Direction direction, Session& session, const v1::TransferRange& range,
-    const grpc::ServerContext& context) {
+    std::stop_token cancelled) {
   HOLDFAST_RETURN_IF_ERROR(
-      session.AwaitSequence(range.after_sequence(), context));
+      session.AwaitSequence(range.after_sequence(), cancelled));
   HOLDFAST_ASSIGN_OR_RETURN(auto staging,
                             Prepare(session, range, AccessOf(direction)));
-  std::shared_ptr<Staging::Place> place;
-  while ((place = staging->AwaitPlace(kCancelPoll)) == nullptr) {
-    if (context.IsCancelled()) return absl::CancelledError("given up");
-  }
-  return std::unique_ptr<Transfer>(new Transfer(direction, session, range,
-                                                context, std::move(staging),
-                                                std::move(place)));
+  auto place = staging->AwaitPlace(cancelled);
+  if (place == nullptr) return absl::CancelledError("given up");
+  return std::unique_ptr<Transfer>(
+      new Transfer(direction, session, range, std::move(cancelled),
+                   std::move(staging), std::move(place)));
 }
 
 Transfer::Transfer(Direction direction, Session& session,
-                   const v1::TransferRange& range,
-                   const grpc::ServerContext& context,
+                   const v1::TransferRange& range, std::stop_token cancelled,
                    std::shared_ptr<Staging> staging,
                    std::shared_ptr<Staging::Place> place)
     : direction_(direction),
       session_(session),
       range_(range),
-      context_(context),
+      cancelled_(std::move(cancelled)),
       staging_(std::move(staging)),
       place_(std::move(place)) {}
 
 absl::StatusOr<Staging::BlockPtr> Transfer::NextBlock() {
   if (pieces_.size() >= kMaxPieces) return nullptr;
-  if (HasPieces()) return place_->Acquire(absl::ZeroDuration());
+  if (HasPieces()) return place_->TryAcquire();
   // All blocks are with the network: waits for one to come back.
-  while (!context_.IsCancelled()) {
-    HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block,
-                              place_->Acquire(kCancelPoll));
-    if (block != nullptr) return block;
-  }
-  return absl::CancelledError("given up");
+  HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block,
+                            place_->Acquire(cancelled_));
+  if (block == nullptr) return absl::CancelledError("given up");
+  return block;
 }
 
 absl::Status Transfer::Copy(Direction direction, Resources& resources,

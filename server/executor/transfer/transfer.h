@@ -2,12 +2,11 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_TRANSFER_TRANSFER_H_
 #define HOLDFAST_SERVER_EXECUTOR_TRANSFER_TRANSFER_H_
 
-#include <grpcpp/server_context.h>
-
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <stop_token>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,10 +25,10 @@ class Transfer {
 
   // Waits for the commands that the range names, checks it as a whole and waits
   // for a place in the staging. CANCELLED: the client has given up. `session`
-  // and `context` must outlive the transfer.
+  // must outlive the transfer.
   static absl::StatusOr<std::unique_ptr<Transfer>> Begin(
       Direction direction, Session& session, const v1::TransferRange& range,
-      const grpc::ServerContext& context);
+      std::stop_token cancelled);
   // Waits for the pieces, whose outcome nobody may know otherwise.
   ~Transfer() { (void)FinishAll(); }
   Transfer(const Transfer&) = delete;
@@ -62,7 +61,7 @@ class Transfer {
   };
 
   Transfer(Direction direction, Session& session,
-           const v1::TransferRange& range, const grpc::ServerContext& context,
+           const v1::TransferRange& range, std::stop_token cancelled,
            std::shared_ptr<Staging> staging,
            std::shared_ptr<Staging::Place> place);
   // Runs on the submission thread.
@@ -74,7 +73,7 @@ class Transfer {
   const Direction direction_;
   Session& session_;
   const v1::TransferRange range_;
-  const grpc::ServerContext& context_;
+  const std::stop_token cancelled_;
   const std::shared_ptr<Staging> staging_;
   const std::shared_ptr<Staging::Place> place_;
   uint64_t started_ = 0;  // bytes

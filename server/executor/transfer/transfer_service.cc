@@ -2,13 +2,15 @@
 #include "server/executor/transfer/transfer_service.h"
 
 #include <fcntl.h>
-#include <grpcpp/support/method_handler.h>
+#include <grpcpp/impl/codegen/rpc_service_method.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+#include <grpcpp/support/byte_buffer.h>
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,15 +21,12 @@
 #include "server/relay/block_sender.h"
 #include "server/relay/relayed_message.h"
 #include "server/rpc/metadata.h"
-#include "server/rpc/status_conversion.h"
+#include "server/rpc/unary_call.h"
 
 namespace holdfast::executor {
 namespace {
 
 using Direction = Transfer::Direction;
-
-// How often a waiting call looks whether its client is still there.
-constexpr absl::Duration kCancelPoll = absl::Milliseconds(50);
 
 // With `blocks`, a message that was relayed.
 absl::StatusOr<UploadPart> Read(const std::shared_ptr<SharedBlocks>& blocks,
@@ -85,15 +84,15 @@ grpc::Slice SliceOf(Staging::BlockPtr block, uint64_t size) {
 class DownloadMessages {
  public:
   // With `blocks`, they are relayed.
-  DownloadMessages(const grpc::ServerContext& context,
+  DownloadMessages(std::stop_token cancelled,
                    std::shared_ptr<SharedBlocks> blocks)
-      : context_(context) {
+      : cancelled_(std::move(cancelled)) {
     if (blocks != nullptr) sender_.emplace(std::move(blocks));
   }
   // However the download ends, the daemon passes on what was sent, unless the
   // client is not there any more.
   ~DownloadMessages() {
-    if (sender_.has_value() && !context_.IsCancelled()) sender_->Leave();
+    if (sender_.has_value() && !cancelled_.stop_requested()) sender_->Leave();
   }
   DownloadMessages(const DownloadMessages&) = delete;
   DownloadMessages& operator=(const DownloadMessages&) = delete;
@@ -104,9 +103,7 @@ class DownloadMessages {
     if (!sender_.has_value()) {
       return MakeDownloadData(SliceOf(std::move(block), size));
     }
-    while (!sender_->AwaitRoom(kCancelPoll)) {
-      if (context_.IsCancelled()) return GiveUp();
-    }
+    if (!sender_->AwaitRoom(cancelled_)) return GiveUp();
     auto sent = sender_->Send(
         size, [&](char* shared) { std::memcpy(shared, block->data(), size); });
     if (sent.has_value()) return *std::move(sent);
@@ -120,22 +117,12 @@ class DownloadMessages {
   }
 
  private:
-  const grpc::ServerContext& context_;
+  const std::stop_token cancelled_;
   std::optional<BlockSender> sender_;
 };
 
-// Waits for arenas that were freed and that a device still uses, if there is
-// room for another only without them. CANCELLED: the client has given up.
-absl::Status AwaitRoom(const grpc::ServerContext& context, uint64_t size,
-                       Quota& quota) {
-  while (!quota.AwaitSettled(size, kCancelPoll)) {
-    if (context.IsCancelled()) return absl::CancelledError("given up");
-  }
-  return absl::OkStatus();
-}
-
 // Page-locking takes long, so it does not happen on the submission thread.
-absl::Status MakeArena(Session& session, const grpc::ServerContext& call,
+absl::Status MakeArena(Session& session, const std::stop_token& cancelled,
                        const v1::RegisterArenaRequest& request,
                        UniqueFd descriptor) {
   std::shared_ptr<const cuda::Context> context;
@@ -153,7 +140,11 @@ absl::Status MakeArena(Session& session, const grpc::ServerContext& call,
     quota = resources.account().arena_memory();
   });
   HOLDFAST_RETURN_IF_ERROR(status);
-  HOLDFAST_RETURN_IF_ERROR(AwaitRoom(call, request.size(), *quota));
+  // There may be room only without arenas that were freed and that a device
+  // still uses.
+  if (!quota->AwaitSettled(request.size(), cancelled)) {
+    return absl::CancelledError("given up");
+  }
   const int memory = descriptor.get();
   const UniqueFd kept(memory < 0 ? -1 : fcntl(memory, F_DUPFD_CLOEXEC, 0));
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -182,55 +173,65 @@ TransferService::TransferService(Session& session, FdReceiver& inbox,
       stall_guard_(stall_limit) {
   using grpc::internal::RpcMethod;
   using grpc::internal::RpcServiceMethod;
-  using Self = TransferService;
-  AddMethod(new RpcServiceMethod(
-      "/holdfast.v1.TransferService/Upload", RpcMethod::CLIENT_STREAMING,
-      new grpc::internal::ClientStreamingHandler<Self, Chunk,
-                                                 v1::UploadResponse>(
-          std::mem_fn(&Self::Upload), this)));
-  AddMethod(new RpcServiceMethod(
-      "/holdfast.v1.TransferService/Download", RpcMethod::SERVER_STREAMING,
-      new grpc::internal::ServerStreamingHandler<Self, v1::DownloadRequest,
-                                                 Chunk>(
-          std::mem_fn(&Self::Download), this)));
-  AddMethod(new RpcServiceMethod(
-      "/holdfast.v1.TransferService/RegisterArena", RpcMethod::NORMAL_RPC,
-      new grpc::internal::RpcMethodHandler<Self, v1::RegisterArenaRequest,
-                                           v1::RegisterArenaResponse>(
-          std::mem_fn(&Self::RegisterArena), this)));
+  const auto stream = [this](Work work) {
+    return new grpc::internal::CallbackBidiHandler<grpc::ByteBuffer,
+                                                   grpc::ByteBuffer>(
+        [this, work](grpc::CallbackServerContext* context) {
+          return Serve(context, work);
+        });
+  };
+  AddMethod(new RpcServiceMethod("/holdfast.v1.TransferService/Upload",
+                                 RpcMethod::BIDI_STREAMING, nullptr));
+  MarkMethodRawCallback(0, stream(&TransferService::Upload));
+  AddMethod(new RpcServiceMethod("/holdfast.v1.TransferService/Download",
+                                 RpcMethod::BIDI_STREAMING, nullptr));
+  MarkMethodRawCallback(1, stream(&TransferService::Download));
+  AddMethod(new RpcServiceMethod("/holdfast.v1.TransferService/RegisterArena",
+                                 RpcMethod::NORMAL_RPC, nullptr));
+  MarkMethodCallback(
+      2, new grpc::internal::CallbackUnaryHandler<v1::RegisterArenaRequest,
+                                                  v1::RegisterArenaResponse>(
+             [this](auto* context, const auto* request, auto* response) {
+               return RegisterArena(context, request, response);
+             }));
 }
 
-std::shared_ptr<void> TransferService::Count() {
+absl::StatusOr<std::shared_ptr<void>> TransferService::Admit(
+    const grpc::ServerContextBase& context) {
+  std::shared_ptr<void> count(nullptr, [this](void*) { --transfers_; });
   ++transfers_;
-  return std::shared_ptr<void>(nullptr, [this](void*) { --transfers_; });
-}
-
-absl::StatusOr<SessionGate::Pass> TransferService::Admit(
-    const grpc::ServerContext& context) const {
   HOLDFAST_RETURN_IF_ERROR(session_.Authenticate(context));
-  if (transfers_ <= kMaxTransfers) return session_.gate().Enter();
+  if (transfers_ <= kMaxTransfers) return count;
   return absl::ResourceExhaustedError(absl::StrCat(
       "more than ", kMaxTransfers, " transfers of one session at a time"));
 }
 
 std::shared_ptr<SharedBlocks> TransferService::BlocksOf(
-    const grpc::ServerContext& context) const {
+    const grpc::ServerContextBase& context) const {
   return FindMetadata(context, kRelayedKey).has_value() ? blocks_ : nullptr;
 }
 
-bool TransferService::Receive(grpc::ServerContext& context,
-                              grpc::ServerReader<Chunk>& reader,
-                              Chunk* message) {
-  const StallGuard::Watch watch(stall_guard_, context);
-  return reader.Read(message);
+ServedStream* TransferService::Serve(grpc::CallbackServerContext* context,
+                                     Work work) {
+  auto* const call = new ServedStream(*context, &stall_guard_);
+  auto admitted = Admit(*context);
+  if (!admitted.ok()) {
+    call->End(admitted.status());
+    return call;
+  }
+  call->ReadAhead();
+  call->Serve(threads_, [this, call, work, count = *std::move(admitted)] {
+    const auto pass = session_.gate().Enter(call->cancelled());
+    return pass.ok() ? (this->*work)(*call) : pass.status();
+  });
+  return call;
 }
 
-absl::StatusOr<uint64_t> TransferService::ReceiveAll(
-    grpc::ServerContext& context, grpc::ServerReader<Chunk>& reader) {
-  const auto blocks = BlocksOf(context);
-  Chunk message;
+absl::StatusOr<uint64_t> TransferService::ReceiveAll(ServedStream& call) {
+  const auto blocks = BlocksOf(call.context());
+  grpc::ByteBuffer message;
   UploadPart part;
-  if (Receive(context, reader, &message)) {
+  if (call.Read(&message)) {
     HOLDFAST_ASSIGN_OR_RETURN(part, Read(blocks, message));
   }
   if (!absl::holds_alternative<v1::TransferRange>(part)) {
@@ -239,8 +240,8 @@ absl::StatusOr<uint64_t> TransferService::ReceiveAll(
   const auto range = absl::get<v1::TransferRange>(std::move(part));
   HOLDFAST_ASSIGN_OR_RETURN(
       const auto transfer,
-      Transfer::Begin(Direction::kUpload, session_, range, context));
-  while (Receive(context, reader, &message)) {
+      Transfer::Begin(Direction::kUpload, session_, range, call.cancelled()));
+  while (call.Read(&message)) {
     HOLDFAST_ASSIGN_OR_RETURN(part, Read(blocks, message));
     HOLDFAST_ASSIGN_OR_RETURN(const ChunkData data,
                               DataOf(std::move(part), *transfer));
@@ -253,13 +254,12 @@ absl::StatusOr<uint64_t> TransferService::ReceiveAll(
                    range.size(), " were announced"));
 }
 
-absl::Status TransferService::SendAll(grpc::ServerContext& context,
-                                      const v1::TransferRange& range,
-                                      grpc::ServerWriter<Chunk>& writer) {
+absl::Status TransferService::SendAll(ServedStream& call,
+                                      const v1::TransferRange& range) {
   HOLDFAST_ASSIGN_OR_RETURN(
       const auto transfer,
-      Transfer::Begin(Direction::kDownload, session_, range, context));
-  DownloadMessages messages(context, BlocksOf(context));
+      Transfer::Begin(Direction::kDownload, session_, range, call.cancelled()));
+  DownloadMessages messages(call.cancelled(), BlocksOf(call.context()));
   while (transfer->rest() > 0 || transfer->HasPieces()) {
     if (transfer->rest() > 0) {
       HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block, transfer->NextBlock());
@@ -272,52 +272,57 @@ absl::Status TransferService::SendAll(grpc::ServerContext& context,
     uint64_t size = 0;
     HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block,
                               transfer->FinishOldest(&size));
-    HOLDFAST_ASSIGN_OR_RETURN(const Chunk message,
+    HOLDFAST_ASSIGN_OR_RETURN(grpc::ByteBuffer message,
                               messages.Make(std::move(block), size));
-    const StallGuard::Watch watch(stall_guard_, context);
-    if (!writer.Write(message)) return messages.GiveUp();
+    if (transfer->rest() == 0 && !transfer->HasPieces()) {
+      call.WriteLast(std::move(message));
+    } else if (!call.Write(std::move(message))) {
+      return messages.GiveUp();
+    }
   }
   return absl::OkStatus();
 }
 
-grpc::Status TransferService::Upload(grpc::ServerContext* context,
-                                     grpc::ServerReader<Chunk>* reader,
-                                     v1::UploadResponse* response) {
-  const auto count = Count();
-  const auto pass = Admit(*context);
-  if (!pass.ok()) return ToGrpcStatus(pass.status());
-  const auto entered = tries_.Enter(*context);
-  if (!entered.ok()) return ToGrpcStatus(entered.status());
-  const auto size = ReceiveAll(*context, *reader);
-  if (size.ok()) {
-    response->set_size(*size);
-    response->set_path(v1::COPY_PATH_STREAM);
-  }
-  return ToGrpcStatus(size.status());
+absl::Status TransferService::Upload(ServedStream& call) {
+  HOLDFAST_ASSIGN_OR_RETURN(const std::shared_ptr<void> entered,
+                            tries_.Enter(call.context(), call.cancelled()));
+  v1::UploadResponse response;
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t size, ReceiveAll(call));
+  response.set_size(size);
+  response.set_path(v1::COPY_PATH_STREAM);
+  const grpc::Slice slice(response.SerializeAsString());
+  call.WriteLast(grpc::ByteBuffer(&slice, 1));
+  return absl::OkStatus();
 }
 
-grpc::Status TransferService::Download(grpc::ServerContext* context,
-                                       const v1::DownloadRequest* request,
-                                       grpc::ServerWriter<Chunk>* writer) {
-  const auto count = Count();
-  const auto pass = Admit(*context);
-  absl::Status status = pass.status();
-  if (status.ok()) status = SendAll(*context, request->range(), *writer);
-  return ToGrpcStatus(status);
+absl::Status TransferService::Download(ServedStream& call) {
+  grpc::ByteBuffer message;
+  v1::DownloadRequest request;
+  if (!call.Read(&message) ||
+      !grpc::SerializationTraits<v1::DownloadRequest>::Deserialize(&message,
+                                                                   &request)
+           .ok()) {
+    return absl::InvalidArgumentError(
+        "a download begins with a DownloadRequest");
+  }
+  return SendAll(call, request.range());
 }
 
-grpc::Status TransferService::RegisterArena(
-    grpc::ServerContext* context, const v1::RegisterArenaRequest* request,
-    v1::RegisterArenaResponse* response) {
-  const auto pass = Admit(*context);
-  absl::Status status = pass.status();
-  if (status.ok()) {
-    auto descriptor = inbox_.Claim(request->descriptor_token());
-    status = descriptor.ok() ? MakeArena(session_, *context, *request,
-                                         *std::move(descriptor))
-                             : descriptor.status();
-  }
-  return ToGrpcStatus(status);
+grpc::ServerUnaryReactor* TransferService::RegisterArena(
+    grpc::CallbackServerContext* context,
+    const v1::RegisterArenaRequest* request, v1::RegisterArenaResponse*) {
+  auto admitted = Admit(*context);
+  if (!admitted.ok()) return Answer(context, admitted.status());
+  return AnswerInThread(
+      context, threads_, /*client=*/"",
+      [this, request, count = *std::move(admitted)](
+          const std::stop_token& cancelled) -> absl::Status {
+        HOLDFAST_ASSIGN_OR_RETURN(const SessionGate::Pass pass,
+                                  session_.gate().Enter(cancelled));
+        HOLDFAST_ASSIGN_OR_RETURN(UniqueFd descriptor,
+                                  inbox_.Claim(request->descriptor_token()));
+        return MakeArena(session_, cancelled, *request, std::move(descriptor));
+      });
 }
 
 }  // namespace holdfast::executor

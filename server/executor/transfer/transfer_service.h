@@ -3,8 +3,7 @@
 #define HOLDFAST_SERVER_EXECUTOR_TRANSFER_TRANSFER_SERVICE_H_
 
 #include <grpcpp/impl/service_type.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/sync_stream.h>
+#include <grpcpp/support/server_callback.h>
 
 #include <atomic>
 #include <cstdint>
@@ -18,6 +17,8 @@
 #include "server/executor/service/fd_receiver.h"
 #include "server/executor/session.h"
 #include "server/relay/shared_blocks.h"
+#include "server/rpc/call_threads.h"
+#include "server/rpc/served_stream.h"
 #include "server/rpc/stall_guard.h"
 
 namespace holdfast::executor {
@@ -26,7 +27,9 @@ namespace holdfast::executor {
 // with bytes come and go as gRPC's own slices: uploads are copied once, into
 // page-locked staging blocks, and downloads are sent from there. Bytes
 // that the daemon relays for a remote client are in blocks of memory that both
-// share instead.
+// share instead. A call waits in a thread of its own, from when the session
+// takes work in, until which it may wait as well: it does not get suspended
+// meanwhile.
 class TransferService final : public grpc::Service {
  public:
   // Calls at a time; more are refused.
@@ -39,36 +42,29 @@ class TransferService final : public grpc::Service {
                   absl::Duration stall_limit);
 
  private:
-  using Chunk = grpc::ByteBuffer;
+  // What carries out an Upload or a Download.
+  using Work = absl::Status (TransferService::*)(ServedStream& call);
 
-  grpc::Status Upload(grpc::ServerContext* context,
-                      grpc::ServerReader<Chunk>* reader,
-                      v1::UploadResponse* response);
-  grpc::Status Download(grpc::ServerContext* context,
-                        const v1::DownloadRequest* request,
-                        grpc::ServerWriter<Chunk>* writer);
-  grpc::Status RegisterArena(grpc::ServerContext* context,
-                             const v1::RegisterArenaRequest* request,
-                             v1::RegisterArenaResponse* response);
+  // Has a thread carry out an Upload or a Download.
+  ServedStream* Serve(grpc::CallbackServerContext* context, Work work);
+  absl::Status Upload(ServedStream& call);
+  absl::Status Download(ServedStream& call);
+  grpc::ServerUnaryReactor* RegisterArena(
+      grpc::CallbackServerContext* context,
+      const v1::RegisterArenaRequest* request,
+      v1::RegisterArenaResponse* response);
 
   // The blocks that the call's messages may name; nullptr: it is no relayed
   // one.
   std::shared_ptr<SharedBlocks> BlocksOf(
-      const grpc::ServerContext& context) const;
-  absl::StatusOr<uint64_t> ReceiveAll(grpc::ServerContext& context,
-                                      grpc::ServerReader<Chunk>& reader);
-  absl::Status SendAll(grpc::ServerContext& context,
-                       const v1::TransferRange& range,
-                       grpc::ServerWriter<Chunk>& writer);
-  bool Receive(grpc::ServerContext& context, grpc::ServerReader<Chunk>& reader,
-               Chunk* message);
+      const grpc::ServerContextBase& context) const;
+  absl::StatusOr<uint64_t> ReceiveAll(ServedStream& call);
+  absl::Status SendAll(ServedStream& call, const v1::TransferRange& range);
 
-  // Counts a call until it is dropped.
-  std::shared_ptr<void> Count();
-  // Is it one of this session's, and not one too many? Waits while the session
-  // takes no work in; it does not get suspended before the pass is dropped.
-  absl::StatusOr<SessionGate::Pass> Admit(
-      const grpc::ServerContext& context) const;
+  // Is the call one of this session's, and not one too many? It counts until
+  // what this returns is dropped.
+  absl::StatusOr<std::shared_ptr<void>> Admit(
+      const grpc::ServerContextBase& context);
 
   Session& session_;
   FdReceiver& inbox_;
@@ -76,6 +72,9 @@ class TransferService final : public grpc::Service {
   StallGuard stall_guard_;
   std::atomic<int> transfers_{0};
   UploadTries tries_;
+  // More than calls, since a thread is free a moment after its call has ended
+  // and a client has half of them.
+  CallThreads threads_{4 * kMaxTransfers};
 };
 
 }  // namespace holdfast::executor

@@ -58,7 +58,6 @@ HostedExecutor::HostedExecutor() : session_(std::make_unique<HostedSession>()) {
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials());
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   std::vector<
       std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
       interceptors;

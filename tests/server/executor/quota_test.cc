@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -171,11 +172,16 @@ TEST(QuotaTest, NothingIsSettledWhileFreedMemoryWouldMakeRoom) {
   EXPECT_TRUE(quota->IsSettled(11, count));  // Never would.
   EXPECT_TRUE(quota->IsSettled(UINT64_MAX, count));
   EXPECT_FALSE(quota->IsSettled(7, count));
-  EXPECT_FALSE(quota->AwaitSettled(7, absl::ZeroDuration()));
+  std::stop_source call;
+  std::thread waiter(
+      [&] { EXPECT_FALSE(quota->AwaitSettled(7, call.get_token())); });
+  call.request_stop();
+  waiter.join();
   EXPECT_EQ(calls, 0);
   freed = Charge();
   EXPECT_EQ(calls, 1);
   EXPECT_TRUE(quota->IsSettled(7, count));
+  EXPECT_TRUE(quota->AwaitSettled(7, {}));
   EXPECT_OK(quota->Take(7).status());
 }
 

@@ -3,6 +3,7 @@
 // Who gets page-locked blocks, and what becomes of them.
 #include "server/executor/transfer/staging.h"
 
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -24,8 +25,13 @@ using holdfast::testing::SoftwareDriver;
 using holdfast::testing::StatusIs;
 
 constexpr size_t kBlockBytes = 4096;
-constexpr absl::Duration kNow = absl::ZeroDuration();
-constexpr absl::Duration kHang = absl::Minutes(1);
+
+// Of a call that waits for nothing.
+std::stop_token Now() {
+  std::stop_source source;
+  source.request_stop();
+  return source.get_token();
+}
 
 std::shared_ptr<Quota> NoLimit() { return Quota::Create({}); }
 
@@ -37,22 +43,22 @@ TEST(StagingTest, PlacesAreBounded) {
   const auto staging = EightBlocks();
   std::vector<std::shared_ptr<Staging::Place>> places;
   for (int i = 0; i < 4; ++i) {
-    places.push_back(staging->AwaitPlace(kNow));
+    places.push_back(staging->AwaitPlace(Now()));
     ASSERT_NE(places.back(), nullptr);
   }
-  EXPECT_EQ(staging->AwaitPlace(kNow), nullptr);
+  EXPECT_EQ(staging->AwaitPlace(Now()), nullptr);
   std::thread leaver([&] { places.pop_back(); });
-  EXPECT_NE(staging->AwaitPlace(kHang), nullptr);
+  EXPECT_NE(staging->AwaitPlace({}), nullptr);
   leaver.join();
 }
 
 TEST(StagingTest, WhoTakesAllThatIsFreeLeavesTheOthersTheirs) {
   const auto staging = EightBlocks();
-  const auto greedy = staging->AwaitPlace(kNow);
-  const auto modest = staging->AwaitPlace(kNow);
+  const auto greedy = staging->AwaitPlace(Now());
+  const auto modest = staging->AwaitPlace(Now());
   std::vector<Staging::BlockPtr> taken;
   for (;;) {
-    ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, greedy->Acquire(kNow));
+    ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, greedy->TryAcquire());
     if (block == nullptr) break;
     taken.push_back(std::move(block));
   }
@@ -60,29 +66,60 @@ TEST(StagingTest, WhoTakesAllThatIsFreeLeavesTheOthersTheirs) {
   ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr none, staging->TryAcquire());
   EXPECT_EQ(none, nullptr);
   EXPECT_FALSE(staging->HasFree([] {}));
-  const auto late = staging->AwaitPlace(kNow);
+  const auto late = staging->AwaitPlace(Now());
   ASSERT_NE(late, nullptr);
-  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr first, late->Acquire(kNow));
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr first, late->TryAcquire());
   EXPECT_NE(first, nullptr);
-  ASSERT_OK_AND_ASSIGN(Staging::BlockPtr own, modest->Acquire(kNow));
+  ASSERT_OK_AND_ASSIGN(Staging::BlockPtr own, modest->TryAcquire());
   ASSERT_NE(own, nullptr);
-  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr more, modest->Acquire(kNow));
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr more, modest->TryAcquire());
   EXPECT_EQ(more, nullptr);
   own = nullptr;
   // Kept for it: the greedy one does not get it.
-  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr eighth, greedy->Acquire(kNow));
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr eighth, greedy->TryAcquire());
   EXPECT_EQ(eighth, nullptr);
 }
 
 TEST(StagingTest, APlaceLivesAsLongAsItsBlocks) {
   const auto staging =
       Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 2, 1);
-  auto place = staging->AwaitPlace(kNow);
-  ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, place->Acquire(kNow));
+  auto place = staging->AwaitPlace(Now());
+  ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, place->TryAcquire());
   place = nullptr;
-  EXPECT_EQ(staging->AwaitPlace(kNow), nullptr);
+  EXPECT_EQ(staging->AwaitPlace(Now()), nullptr);
   block = nullptr;
-  EXPECT_NE(staging->AwaitPlace(kNow), nullptr);
+  EXPECT_NE(staging->AwaitPlace(Now()), nullptr);
+}
+
+TEST(StagingTest, ACancelledCallWaitsForNeitherPlaceNorBlock) {
+  const auto staging =
+      Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 1, 1);
+  const auto place = staging->AwaitPlace({});
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr only, place->Acquire({}));
+  std::stop_source call;
+  std::thread for_place(
+      [&] { EXPECT_EQ(staging->AwaitPlace(call.get_token()), nullptr); });
+  std::thread for_block([&] {
+    ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr none,
+                         place->Acquire(call.get_token()));
+    EXPECT_EQ(none, nullptr);
+  });
+  call.request_stop();
+  for_place.join();
+  for_block.join();
+}
+
+TEST(StagingTest, WhoWaitsForABlockGetsTheOneThatComesBack) {
+  const auto staging =
+      Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 1, 1);
+  const auto place = staging->AwaitPlace({});
+  ASSERT_OK_AND_ASSIGN(Staging::BlockPtr only, place->Acquire({}));
+  std::thread waiter([&] {
+    ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr next, place->Acquire({}));
+    EXPECT_NE(next, nullptr);
+  });
+  only = nullptr;
+  waiter.join();
 }
 
 TEST(StagingTest, WhoWaitsIsCalledWhenABlockComesBack) {
@@ -103,11 +140,11 @@ TEST(StagingTest, ABlockThatCannotBeMadeCostsNothing) {
                                                 CUDA_ERROR_OUT_OF_MEMORY);
   const auto staging =
       Staging::Create(SoftwareContext(api), NoLimit(), kBlockBytes, 2, 1);
-  const auto place = staging->AwaitPlace(kNow);
-  EXPECT_THAT(place->Acquire(kNow).status(),
+  const auto place = staging->AwaitPlace(Now());
+  EXPECT_THAT(place->TryAcquire().status(),
               StatusIs(absl::StatusCode::kResourceExhausted, ""));
-  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr first, place->Acquire(kNow));
-  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr second, place->Acquire(kNow));
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr first, place->TryAcquire());
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr second, place->TryAcquire());
   EXPECT_NE(first, nullptr);
   EXPECT_NE(second, nullptr);
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "proto/metadata.h"
 
@@ -30,7 +32,8 @@ class Uploads final : public v1::TransferService::Service {
     const auto& metadata = context->client_metadata();
     const auto header = metadata.find("name");
     const std::string name(header->second.data(), header->second.size());
-    const auto entered = tries_.Enter(*context);
+    const auto entered = tries_.Enter(
+        *context, name == "waiting" ? cancel_.get_token() : std::stop_token());
     if (!entered.ok()) {
       return {static_cast<StatusCode>(entered.status().code()),
               std::string(entered.status().message())};
@@ -38,9 +41,15 @@ class Uploads final : public v1::TransferService::Service {
     Log(absl::StrCat(name, " in"));
     for (v1::UploadRequest request; reader->Read(&request);) {
     }
+    if (name == "stubborn") leave_.WaitForNotification();
     Log(absl::StrCat(name, " out"));
     return grpc::Status::OK;
   }
+
+  // Of the call with the name "waiting".
+  void Cancel() { cancel_.request_stop(); }
+  // Of the call with the name "stubborn".
+  void LetGo() { leave_.Notify(); }
 
   void Await(const std::string& line) {
     absl::MutexLock lock(&mutex_);
@@ -61,6 +70,8 @@ class Uploads final : public v1::TransferService::Service {
   }
 
   UploadTries tries_;
+  std::stop_source cancel_;
+  absl::Notification leave_;
   absl::Mutex mutex_;
   std::vector<std::string> log_ ABSL_GUARDED_BY(mutex_);
 };
@@ -119,6 +130,17 @@ TEST_F(UploadTriesTest, LaterTryBeginsWhenTheCallsOfEarlierOnesHaveEnded) {
   EXPECT_EQ(first->End().error_code(), StatusCode::CANCELLED);
   EXPECT_EQ(beside->End().error_code(), StatusCode::CANCELLED);
   EXPECT_TRUE(second->End().ok());
+}
+
+TEST_F(UploadTriesTest, CancelledTryWaitsForNoEarlierOne) {
+  const auto first = Begin("stubborn", "a/1");
+  uploads_.Await("stubborn in");
+  const auto second = Begin("waiting", "a/2");
+  uploads_.Cancel();
+  EXPECT_EQ(second->End().error_code(), StatusCode::CANCELLED);
+  uploads_.LetGo();
+  first->End();
+  EXPECT_EQ(CodeOf("a/3"), StatusCode::OK);
 }
 
 TEST_F(UploadTriesTest, CallOfAnEarlierTryThatComesLateIsRefused) {

@@ -5,6 +5,8 @@
 
 #include <cstring>
 #include <memory>
+#include <stop_token>
+#include <thread>
 #include <vector>
 
 #include "server/relay/relayed_message.h"
@@ -61,10 +63,24 @@ TEST_F(BlockSenderTest, RoomComesWithTheFirstBlockThatIsReturned) {
   BlockSender sender(executor_);
   const auto first = Send(sender);
   for (size_t i = 1; i < BlockSender::kMaxBlocks; ++i) (void)Send(sender);
-  EXPECT_FALSE(sender.AwaitRoom(absl::ZeroDuration()));
-  ASSERT_OK(ReadRelayed(daemon_, *first));
-  EXPECT_TRUE(sender.AwaitRoom(absl::ZeroDuration()));
+  EXPECT_FALSE(Send(sender).has_value());
+  std::thread reader([&] { EXPECT_OK(ReadRelayed(daemon_, *first)); });
+  EXPECT_TRUE(sender.AwaitRoom({}));
+  reader.join();
   EXPECT_TRUE(Send(sender).has_value());
+}
+
+TEST_F(BlockSenderTest, ACancelledCallWaitsForNoReader) {
+  std::stop_source call;
+  {
+    BlockSender sender(executor_);
+    EXPECT_TRUE(sender.AwaitRoom(call.get_token()));
+    for (size_t i = 0; i < BlockSender::kMaxBlocks; ++i) (void)Send(sender);
+    std::thread client([&] { call.request_stop(); });
+    EXPECT_FALSE(sender.AwaitRoom(call.get_token()));
+    client.join();
+  }
+  EXPECT_EQ(Free(), SharedBlocks::kBlocks);
 }
 
 TEST_F(BlockSenderTest, ACallThatNobodyReadsKeepsNoBlock) {

@@ -9,7 +9,9 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -308,6 +310,12 @@ TEST_F(SessionRegistryTest, PauseIsTakenBackButADrainIsNot) {
   registry_->SetPaused(true);
   EXPECT_EQ(Open().status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(registry_->AwaitPausedEmpty(absl::InfinitePast()), 1u);
+  std::stop_source call;
+  std::thread operator_gone([&] { call.request_stop(); });
+  EXPECT_EQ(
+      registry_->AwaitPausedEmpty(absl::InfiniteFuture(), call.get_token()),
+      1u);
+  operator_gone.join();
   registry_->SetPaused(false);
   EXPECT_TRUE(Open().ok());
   registry_->Drain(nullptr);

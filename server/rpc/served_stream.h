@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RPC_SERVED_STREAM_H_
+#define HOLDFAST_SERVER_RPC_SERVED_STREAM_H_
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <functional>
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/rpc/call_threads.h"
+#include "server/rpc/cancellable.h"
+#include "server/rpc/stall_guard.h"
+
+namespace holdfast {
+
+// A call with messages of bytes, which a thread of ours serves that may wait.
+// Threads of gRPC's only move the messages, one in each direction ahead of that
+// thread. Every shape of call is a stream to it. Deletes itself.
+//
+//   auto* const call = new ServedStream(*context, &stall_guard_);
+//   call->ReadAhead();
+//   call->Serve(threads_, [this, call] { return Upload(*call); });
+//   return call;
+class ServedStream
+    : public Cancellable<
+          grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
+ public:
+  // `stall_guard`, which must outlive the call, gives up a client that does not
+  // send what Read waits for, or does not take what it is sent. Null: a client
+  // may take for ever.
+  ServedStream(grpc::CallbackServerContext& context, StallGuard* stall_guard)
+      : context_(context), stall_guard_(stall_guard) {}
+
+  // Has `serve` run in one of `threads`, and ends the call with what it
+  // returns. RESOURCE_EXHAUSTED is the call's end where there is no thread.
+  void Serve(CallThreads& threads, std::function<absl::Status()> serve);
+  // Ends a call that is not served.
+  void End(const absl::Status& status);
+
+  grpc::CallbackServerContext& context() { return context_; }
+
+  // Begins to read. Once, before Read.
+  void ReadAhead() { StartRead(&incoming_); }
+  // Waits for the client's next message. False: it sends no more, or is gone.
+  // One thread at a time.
+  bool Read(grpc::ByteBuffer* message);
+  // Would Read not wait? Any thread.
+  bool Readable() const { return read_done_; }
+
+  // Sends a message when the one before has been taken. False: the client is
+  // gone.
+  bool Write(grpc::ByteBuffer message);
+  // Write, unless it would wait; false: it would, or the client is gone.
+  bool TryWrite(grpc::ByteBuffer message);
+  // Waits until the message has been taken. False: the client is gone.
+  bool AwaitWritten();
+  // Sends a message together with the end of the call, if that is OK.
+  void WriteLast(grpc::ByteBuffer message);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+
+ protected:
+  // Waits until Read would say that the client sends no more, for so long at
+  // most.
+  bool AwaitNoMore(absl::Duration limit);
+
+ private:
+  void Start(grpc::ByteBuffer message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AwaitIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FinishNow();
+
+  grpc::CallbackServerContext& context_;
+  StallGuard* const stall_guard_;
+  grpc::ByteBuffer incoming_;
+  grpc::ByteBuffer outgoing_;
+  std::optional<grpc::ByteBuffer> last_;
+
+  absl::Mutex mutex_;
+  std::atomic<bool> read_done_ = false;  // written with the lock held
+  bool no_more_ ABSL_GUARDED_BY(mutex_) = false;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool gone_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  // While a message is on its way to the client.
+  std::optional<StallGuard::Watch> watch_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_SERVED_STREAM_H_
