@@ -44,6 +44,7 @@
 #include "server/restart/restore.h"
 #include "server/restart/upgrade.h"
 #include "server/rpc/call_threads.h"
+#include "server/rpc/callback_thread.h"
 #include "server/rpc/peer_table.h"
 #include "server/rpc/rpc_server.h"
 #include "server/rpc/tls_certificates.h"
@@ -697,6 +698,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
   // Kept up until the process ends: gRPC's full shutdown may wait 10 s for a
   // poller that a large write has left behind.
   grpc_init();
+  StartCallbackThread();
   Sha256("");  // OpenSSL reads its configuration: not in the first call's time.
   KeptState left = SortKept(std::move(inheritance.kept));
   HOLDFAST_RETURN_IF_ERROR(MakeSocketDirectories(config));
