@@ -11,6 +11,20 @@ namespace {
 constexpr int kMaxVisibleTo = 256;
 constexpr int kMaxPins = 1024;
 
+v1::VersionInfo::State StateOf(Collection::Memory memory) {
+  switch (memory) {
+    case Collection::Memory::kResident:
+      return v1::VersionInfo::STATE_RESIDENT;
+    case Collection::Memory::kSuspending:
+      return v1::VersionInfo::STATE_SUSPENDING;
+    case Collection::Memory::kSuspended:
+      return v1::VersionInfo::STATE_SUSPENDED;
+    case Collection::Memory::kResuming:
+      return v1::VersionInfo::STATE_RESUMING;
+  }
+  return v1::VersionInfo::STATE_UNSPECIFIED;
+}
+
 }  // namespace
 
 void Readers::Add(const std::string& reader) {
@@ -157,6 +171,39 @@ bool Collection::SetPinned(uint64_t version, bool pinned) {
   return std::exchange(found->second.pinned, pinned) != pinned;
 }
 
+Collection::Memory Collection::memory(uint64_t version) const {
+  const auto found = versions_.find(version);
+  return found == versions_.end() ? Memory::kResident : found->second.memory;
+}
+
+void Collection::SetMemory(uint64_t version, Memory memory) {
+  const auto found = versions_.find(version);
+  if (found != versions_.end()) found->second.memory = memory;
+}
+
+std::set<std::string> Collection::readers(uint64_t version) const {
+  const auto found = versions_.find(version);
+  if (found == versions_.end()) return {};
+  return found->second.readers->List();
+}
+
+void Collection::AddUses(uint64_t except, ChunkUses* uses) const {
+  for (const auto& [number, entry] : versions_) {
+    const auto version = entry.alive.lock();
+    if (version == nullptr) continue;
+    // A reader of a suspended version waits for its memory.
+    const bool needs =
+        number != except &&
+        (entry.memory != Memory::kSuspended || !entry.readers->List().empty());
+    for (const SharedResource& buffer : version->buffers) {
+      const auto use = uses->find(buffer.chunk.get());
+      if (use == uses->end()) continue;
+      ++use->second.references;
+      use->second.needed = use->second.needed || needs;
+    }
+  }
+}
+
 absl::Status Collection::CheckNotPinned(uint64_t version) const {
   std::string pinned;
   for (const auto& [number, entry] : versions_) {
@@ -291,6 +338,12 @@ v1::VersionInfo Collection::Info(const CollectionVersion& version,
   }
   info.set_retired(entry.kept == nullptr);
   info.set_pinned(entry.pinned);
+  info.set_state(StateOf(entry.memory));
+  uint64_t suspended = 0;
+  for (const SharedChunk* chunk : version.chunks()) {
+    if (!chunk->resident()) suspended += chunk->size();
+  }
+  info.set_suspended_bytes(suspended);
   return info;
 }
 

@@ -59,6 +59,9 @@ class OpenVersion {
   OpenVersion& operator=(const OpenVersion&) = delete;
 
   const CollectionVersion& version() const { return *version_; }
+  const std::shared_ptr<const CollectionVersion>& shared_version() const {
+    return version_;
+  }
   // The reader has all of the memory: until then, its end is the end of an
   // attempt, with which nothing is retired.
   void NoteRead() const { readers_->NoteRead(); }
@@ -128,6 +131,24 @@ class Collection {
   // there.
   void AddChunks(std::map<const SharedChunk*, uint64_t>* chunks) const;
 
+  // Whether a version's memory is where readers find it, and what is being done
+  // about that. Those that are retired count as before.
+  enum class Memory { kResident, kSuspending, kSuspended, kResuming };
+  Memory memory(uint64_t version) const;
+  void SetMemory(uint64_t version, Memory memory);
+  std::set<std::string> readers(uint64_t version) const;
+
+  // How the versions use some chunks: adds to `uses` those of the chunks that
+  // are there.
+  struct ChunkUse {
+    long references = 0;  // of versions' buffers
+    // A version other than the one that was named needs it on the device.
+    bool needed = false;
+  };
+  using ChunkUses = std::map<const SharedChunk*, ChunkUse>;
+  // `except`: the named version; 0: none of this collection.
+  void AddUses(uint64_t except, ChunkUses* uses) const;
+
   // 0: the latest. NOT_FOUND names those that there are.
   absl::StatusOr<std::shared_ptr<const CollectionVersion>> Find(
       uint64_t version) const;
@@ -150,6 +171,7 @@ class Collection {
     std::shared_ptr<Readers> readers;
     DescriptorStore::Kept record;
     bool pinned = false;
+    Memory memory = Memory::kResident;
 
     void Retire() {
       pinned = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/collections/collection_table.h"
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 
@@ -191,6 +192,8 @@ void CollectionTable::KeepVersion(Collection& collection, uint64_t number) {
     *record.add_buffers() = RecordOf(buffer);
   }
   record.set_pinned(collection.pinned(number));
+  record.set_suspended(collection.memory(number) ==
+                       Collection::Memory::kSuspended);
   collection.SetKept(number,
                      store_->KeepRecord({"version", {++last_kept_}}, record));
 }
@@ -209,6 +212,9 @@ void CollectionTable::Adopt(const internal::CollectionRecord& record) {
 void CollectionTable::Adopt(
     const internal::VersionRecord& record, std::vector<SharedResource> buffers,
     std::vector<std::shared_ptr<const Charge>> charges) {
+  const bool resident =
+      std::all_of(buffers.begin(), buffers.end(),
+                  [](const auto& buffer) { return buffer.chunk->resident(); });
   absl::MutexLock lock(&mutex_);
   const Key key = {record.owner(), record.contents().name()};
   const auto found = collections_.find(key);
@@ -223,6 +229,9 @@ void CollectionTable::Adopt(
        .charges = std::move(charges)},
       UnusedOf(key));
   found->second.SetPinned(record.number(), record.pinned());
+  if (record.suspended() || !resident) {
+    found->second.SetMemory(record.number(), Collection::Memory::kSuspended);
+  }
   KeepVersion(found->second, record.number());
 }
 

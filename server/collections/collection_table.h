@@ -14,10 +14,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/unique_fd.h"
 #include "holdfast/v1/collections.pb.h"
 #include "server/collections/collection.h"
 #include "server/collections/collection_version.h"
 #include "server/collections/write_claims.h"
+#include "server/supervisor/memory_ledger.h"
+#include "server/supervisor/suspended_memory.h"
 
 namespace holdfast::collections {
 
@@ -77,6 +80,44 @@ class CollectionTable {
   absl::Status Configure(const Viewer& viewer,
                          const v1::ConfigureCollectionRequest& request);
 
+  // A version whose memory leaves its device or comes back: the steps of
+  // CollectionSuspension, which moves one at a time. Each Begin is followed by
+  // Finish or Cancel.
+  struct Move {
+    std::shared_ptr<const CollectionVersion> version;
+    std::vector<SharedChunk*> chunks;  // to be moved; of the version
+    Collection::Memory before = Collection::Memory::kResident;
+  };
+  // Names the chunks that only suspended versions would hold.
+  // FAILED_PRECONDITION: it is suspended; it has readers; somebody else has its
+  // memory mapped, or may have. PERMISSION_DENIED, NOT_FOUND.
+  absl::StatusOr<Move> BeginSuspension(const Viewer& viewer,
+                                       const std::string& name,
+                                       uint64_t version);
+  // The bytes are in `saved`, in the order of the chunks. ABORTED: somebody
+  // has opened the version meanwhile; it stays on its device, as is.
+  absl::Status FinishSuspension(
+      const Move& move,
+      std::vector<std::unique_ptr<const supervisor::SuspendedMemory>> saved);
+
+  // A reader of this version has to wait for its memory.
+  bool NeedsResume(const OpenVersion& opened) const;
+  // FAILED_PRECONDITION: it is not suspended. PERMISSION_DENIED, NOT_FOUND.
+  absl::StatusOr<Move> BeginResumption(const Viewer& viewer,
+                                       const std::string& name,
+                                       uint64_t version);
+  // The same for a reader. REQUIRES: NeedsResume.
+  Move BeginResumption(const OpenVersion& opened);
+  // Memory of a device with the bytes of a chunk.
+  struct Resumed {
+    UniqueFd descriptor;
+    supervisor::MemoryGrants::Detached charge;
+  };
+  // In the order of the chunks.
+  void FinishResumption(const Move& move, std::vector<Resumed> resumed);
+
+  void CancelMove(const Move& move);
+
   // Deletes all collections of a client that has ended.
   void DeleteAllOf(const std::string& client);
   // Bytes of the versions of this client's collections, by client.
@@ -125,6 +166,20 @@ class CollectionTable {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MayCommit(const Key& key, size_t description_bytes) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // FAILED_PRECONDITION: somebody reads the version, or has one of the chunks
+  // mapped that no version on a device needs. Returns those chunks.
+  absl::StatusOr<std::vector<SharedChunk*>> CheckUnused(
+      const Collection& collection, const CollectionVersion& version) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  Move StartMove(Collection& collection,
+                 std::shared_ptr<const CollectionVersion> version,
+                 Collection::Memory memory)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndMove(const Move& move, Collection::Memory memory)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static Key KeyOf(const CollectionVersion& version) {
+    return {version.client, version.contents.name()};
+  }
   // Nobody reads the version any more, which may mean its end.
   void NoteUnused(const Key& key, uint64_t version);
   Collection::Unused UnusedOf(const Key& key) {

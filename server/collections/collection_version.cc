@@ -72,6 +72,13 @@ uint64_t CollectionVersion::size() const {
   return bytes;
 }
 
+std::set<SharedChunk*> CollectionVersion::chunks() const {
+  std::set<SharedChunk*> chunks;
+  for (const SharedResource& buffer : buffers)
+    chunks.insert(buffer.chunk.get());
+  return chunks;
+}
+
 absl::Status CheckContents(const v1::CommitCollection& contents,
                            absl::Span<const uint64_t> buffer_sizes) {
   HOLDFAST_RETURN_IF_ERROR(CheckCollectionName(contents.name()));

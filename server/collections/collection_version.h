@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct CollectionVersion {
 
   // Bytes of all buffers.
   uint64_t size() const;
+  // Each chunk once.
+  std::set<SharedChunk*> chunks() const;
 };
 
 inline constexpr size_t kMaxCollectionBuffers = 1024;

@@ -29,6 +29,7 @@
 #include "server/executor/account/account.h"
 #include "server/executor/account/tenant_share.h"
 #include "server/executor/kernel_output.h"
+#include "server/executor/recovery/chunk_copy.h"
 #include "server/executor/recovery/fault_exit.h"
 #include "server/executor/recovery/kernel_watch.h"
 #include "server/executor/recovery/module_variables.h"
@@ -480,6 +481,41 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
   return absl::OkStatus();
 }
 
+absl::Status CarryOutCopy(SupervisorLink::Request request,
+                          const std::shared_ptr<const cuda::Context>& context,
+                          SupervisorLink& link) {
+  const internal::ToExecutor& message = request.message;
+  const bool save = message.has_save_chunk();
+  const internal::CopiedChunk& chunk =
+      save ? message.save_chunk() : message.load_chunk();
+  if (chunk.device() != static_cast<uint32_t>(context->device().ordinal())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a chunk of device ", chunk.device(), " for an executor on device ",
+        context->device().ordinal()));
+  }
+  if (save) {
+    HOLDFAST_RETURN_IF_ERROR(executor::SaveChunk(
+        context, std::move(request.chunk), chunk.size(), request.file.get()));
+    link.SendChunkCopied(absl::OkStatus());
+    return absl::OkStatus();
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto loaded,
+      executor::LoadedChunk::Load(context, chunk.size(), request.file.get()));
+  link.SendChunkCopied(absl::OkStatus(), loaded.descriptor());
+  return absl::OkStatus();
+}
+
+// Copies chunks of no session until the executor has a session of its own.
+void CarryOutCopies(SupervisorLink& link,
+                    const std::shared_ptr<const cuda::Context>& context) {
+  while (auto request = link.AwaitCopy()) {
+    const absl::Status copied =
+        CarryOutCopy(*std::move(request), context, link);
+    if (!copied.ok()) link.SendChunkCopied(copied);
+  }
+}
+
 // The policy, with the driver's file resolved while all files can be seen.
 SandboxPolicy PolicyOf(SandboxRole role, const std::string& mps_pipe_directory,
                        cuda::DriverOptions* driver) {
@@ -524,6 +560,7 @@ int ExecutorMain(UniqueFd channel, const ExecutorOptions& options) {
   warm->ready.set_confinement(sandbox.ToString());
   warm->ready.set_confined(sandbox.complete());
   link.SendReady(warm->ready);
+  CarryOutCopies(link, warm->context);
   auto assigned = link.AwaitAssign();
   if (!assigned.ok()) return 0;
   const absl::Status served = Serve(*std::move(assigned), warm->driver->api,

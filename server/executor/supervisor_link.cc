@@ -164,6 +164,27 @@ absl::StatusOr<SupervisorLink::Assigned> SupervisorLink::AwaitAssign() {
   return absl::UnavailableError("shut down before there was a session");
 }
 
+std::optional<SupervisorLink::Request> SupervisorLink::AwaitCopy() {
+  absl::MutexLock lock(&mutex_);
+  const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return shutdown_ || assigned_ || !requests_.empty();
+  };
+  mutex_.Await(absl::Condition(&due));
+  if (shutdown_ || assigned_) return std::nullopt;
+  Request request = std::move(requests_.front());
+  requests_.pop_front();
+  return request;
+}
+
+void SupervisorLink::SendChunkCopied(const absl::Status& status, int chunk) {
+  internal::FromExecutor message;
+  message.mutable_chunk_copied();
+  if (!status.ok()) {
+    *message.mutable_chunk_copied()->mutable_error() = ToError(status);
+  }
+  Send(message, chunk);
+}
+
 std::optional<SupervisorLink::Request> SupervisorLink::AwaitRequest() {
   absl::MutexLock lock(&mutex_);
   const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -341,7 +362,15 @@ void SupervisorLink::Handle(internal::ToExecutor& message, UniqueFd fd) {
       return SendServing(absl::OkStatus());
     case internal::ToExecutor::kQuiesce:
     case internal::ToExecutor::kSaveMemory:
-      requests_.push_back({std::move(message), std::move(fd)});
+      requests_.push_back({std::move(message), std::move(fd), UniqueFd()});
+      return;
+    case internal::ToExecutor::kCopyFile:
+      copy_file_ = std::move(fd);
+      return;
+    case internal::ToExecutor::kSaveChunk:
+    case internal::ToExecutor::kLoadChunk:
+      requests_.push_back(
+          {std::move(message), std::move(copy_file_), std::move(fd)});
       return;
     case internal::ToExecutor::kTenantPage:
       assignment_.tenant_page = std::move(fd);

@@ -81,11 +81,17 @@ class SupervisorLink {
   };
   // Waits for the session; UNAVAILABLE: shut down before there was one. Once.
   absl::StatusOr<Assigned> AwaitAssign();
-  // Quiesce or SaveMemory, with the file.
+  // Quiesce, or a copy with its file and, to save it, the chunk.
   struct Request {
     internal::ToExecutor message;
     UniqueFd file;
+    UniqueFd chunk;
   };
+  // Blocks until the supervisor wants a chunk of no session copied; nullopt:
+  // there is a session, or the end. Before AwaitAssign.
+  std::optional<Request> AwaitCopy();
+  // `chunk` is the one that was loaded.
+  void SendChunkCopied(const absl::Status& status, int chunk = -1);
   // Blocks until the supervisor wants something done; nullopt: to shut down.
   // Requests come in the order in which they were sent.
   std::optional<Request> AwaitRequest();
@@ -160,6 +166,7 @@ class SupervisorLink {
   std::optional<Code> code_ ABSL_GUARDED_BY(mutex_);
   bool shutdown_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<Request> requests_ ABSL_GUARDED_BY(mutex_);
+  UniqueFd copy_file_ ABSL_GUARDED_BY(mutex_);  // of the next copy
   std::function<void(internal::Usage*)> report_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> resume_ ABSL_GUARDED_BY(mutex_);
   std::function<void(const internal::AccountLimits&)> limits_changed_

@@ -213,17 +213,17 @@ void ExportRegistry::Track(const std::shared_ptr<SharedChunk>& chunk) {
         chunks_.end());
     prune_at_ = std::max(kPruneFrom, 2 * chunks_.size());
   }
-  chunks_.push_back(chunk);
+  chunks_.push_back(chunk->footprint());
 }
 
 void ExportRegistry::ReportOrphans(v1::MemoryTotals* totals) const {
   absl::MutexLock lock(&mutex_);
   for (const auto& held : chunks_) {
-    const std::shared_ptr<SharedChunk> chunk = held.lock();
-    if (chunk == nullptr || !chunk->orphaned()) continue;
+    const auto chunk = held.lock();
+    if (chunk == nullptr || !*chunk->owner_ended || !chunk->resident) continue;
     for (auto& device : *totals->mutable_devices()) {
-      if (device.device() != chunk->device()) continue;
-      device.set_orphaned_bytes(device.orphaned_bytes() + chunk->size());
+      if (device.device() != chunk->device) continue;
+      device.set_orphaned_bytes(device.orphaned_bytes() + chunk->size);
     }
   }
 }

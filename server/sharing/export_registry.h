@@ -127,7 +127,8 @@ class ExportRegistry {
   std::string descriptor_address_;
   mutable absl::Mutex mutex_;
   Entries entries_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::weak_ptr<SharedChunk>> chunks_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<const SharedChunk::Footprint>> chunks_
+      ABSL_GUARDED_BY(mutex_);
   size_t prune_at_ ABSL_GUARDED_BY(mutex_) = kPruneFrom;  // entries of chunks_
   std::map<std::string, size_t> of_session_ ABSL_GUARDED_BY(mutex_);
   absl::Time next_end_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();

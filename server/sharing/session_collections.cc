@@ -139,6 +139,18 @@ absl::Status SessionMemory::Commit(const internal::CommitRequest& request,
   return absl::OkStatus();
 }
 
+std::shared_ptr<const collections::OpenVersion> SessionMemory::OpenFor(
+    const internal::SharingRequest& request) const {
+  if (session_.empty() || (!request.has_open() && !request.has_wake())) {
+    return nullptr;
+  }
+  const internal::OpenRequest& open =
+      request.has_open() ? request.open() : request.wake().open();
+  auto opened = services_.collections.Open(tenant_->name(), session_,
+                                           open.name(), open.version());
+  return opened.ok() ? *std::move(opened) : nullptr;
+}
+
 absl::StatusOr<SessionMemory::Imported> SessionMemory::FindBuffer(
     const internal::OpenRequest& request, v1::CollectionVersion* summary) {
   HOLDFAST_ASSIGN_OR_RETURN(

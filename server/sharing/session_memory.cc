@@ -45,11 +45,8 @@ absl::Status SessionMemory::Hold(const internal::ChunkCreated& created,
     event = std::move(old->second.event);
   }
   Release(created.chunk());
-  KeptName name = Name("chunk", created.chunk());
-  for (const uint64_t number :
-       {uint64_t{created.device()}, created.address(), created.size()}) {
-    name.numbers.push_back(number);
-  }
+  const KeptName name = ChunkName(created.chunk(), created.device(),
+                                  created.address(), created.size());
   DescriptorStore::Kept kept = services_.kept.Keep(name, fd.get());
   chunks_[created.chunk()] = {.fd = std::move(fd),
                               .kept = std::move(kept),
@@ -65,6 +62,13 @@ absl::Status SessionMemory::Hold(const internal::ChunkCreated& created,
 
 KeptName SessionMemory::Name(const char* kind, uint64_t number) const {
   return {kind, {SessionNumber(session_), number}};
+}
+
+KeptName SessionMemory::ChunkName(uint64_t chunk, uint32_t device,
+                                  uint64_t address, uint64_t size) const {
+  KeptName name = Name("chunk", chunk);
+  name.numbers.insert(name.numbers.end(), {uint64_t{device}, address, size});
+  return name;
 }
 
 void SessionMemory::Release(uint64_t chunk) {
@@ -332,26 +336,29 @@ absl::StatusOr<SharedResource> SessionMemory::Range(uint64_t chunk,
   resource.offset = offset;
   resource.size = size;
   resource.rights = v1::RIGHTS_READ;
-  HOLDFAST_ASSIGN_OR_RETURN(resource.chunk, Share(found->second));
+  HOLDFAST_ASSIGN_OR_RETURN(resource.chunk, Share(chunk, found->second));
   return resource;
 }
 
 // From now on the chunk may outlive its session, and so does its charge.
 absl::StatusOr<std::shared_ptr<SharedChunk>> SessionMemory::Share(
-    Chunk& chunk) {
+    uint64_t number, Chunk& chunk) {
   if (chunk.shared != nullptr) return chunk.shared;
   HOLDFAST_RETURN_IF_ERROR(CheckChunkDescriptor(chunk.fd.get(), chunk.size));
   HOLDFAST_ASSIGN_OR_RETURN(
       supervisor::MemoryGrants::Detached charge,
       services_.grants.Detach(PlaceOf(chunk.device), chunk.size));
-  chunk.shared = std::make_shared<SharedChunk>(
-      SharedChunk::Options{.descriptor = std::move(chunk.fd),
-                           .kept = std::move(chunk.kept),
-                           .device = chunk.device,
-                           .size = chunk.size,
-                           .charge = std::move(charge),
-                           .owner_ended = ended_,
-                           .memory = &services_.memory});
+  chunk.shared = std::make_shared<SharedChunk>(SharedChunk::Options{
+      .descriptor = std::move(chunk.fd),
+      .kept = std::move(chunk.kept),
+      .store = &services_.kept,
+      .name = ChunkName(number, chunk.device, chunk.address, chunk.size),
+      .device = chunk.device,
+      .size = chunk.size,
+      .charge = std::move(charge),
+      .saved = nullptr,
+      .owner_ended = ended_,
+      .memory = &services_.memory});
   services_.exports.Track(chunk.shared);
   return chunk.shared;
 }

@@ -103,6 +103,10 @@ class SessionMemory {
   };
   // `descriptor` came with the request; -1: none.
   Answer Ask(const internal::SharingRequest& request, int descriptor);
+  // The version that the request would open, for its answer; null: it opens
+  // none, or none that there is, as the answer says.
+  std::shared_ptr<const collections::OpenVersion> OpenFor(
+      const internal::SharingRequest& request) const;
   void ReleaseImport(uint64_t import) { imports_.erase(import); }
   bool HasImport(uint64_t import) const { return imports_.contains(import); }
 
@@ -140,6 +144,8 @@ class SessionMemory {
   };
 
   KeptName Name(const char* kind, uint64_t number) const;
+  KeptName ChunkName(uint64_t chunk, uint32_t device, uint64_t address,
+                     uint64_t size) const;
   // Keeps what a successor of this daemon needs to import it again.
   void Keep(uint64_t number, Imported* import);
 
@@ -154,7 +160,8 @@ class SessionMemory {
       const internal::ExportRequest& request);
   absl::StatusOr<SharedResource> OfCollection(
       const internal::ExportRequest& request);
-  absl::StatusOr<std::shared_ptr<SharedChunk>> Share(Chunk& chunk);
+  absl::StatusOr<std::shared_ptr<SharedChunk>> Share(uint64_t number,
+                                                     Chunk& chunk);
   absl::StatusOr<SharedResource> Range(uint64_t chunk, uint64_t offset,
                                        uint64_t size);
   absl::Status Import(const internal::ImportRequest& request, Answer* answer);

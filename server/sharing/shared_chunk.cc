@@ -18,20 +18,80 @@ bool IsMemfd(int fd) { return fcntl(fd, F_GET_SEALS) >= 0; }
 
 }  // namespace
 
+SharedChunk::SharedChunk(Options options)
+    : footprint_(std::make_shared<Footprint>()),
+      memory_(options.memory),
+      store_(options.store),
+      name_(std::move(options.name)),
+      descriptor_(std::move(options.descriptor)),
+      saved_(std::move(options.saved)),
+      kept_(std::move(options.kept)),
+      charge_of_device_(std::move(options.charge)) {
+  footprint_->device = options.device;
+  footprint_->size = options.size;
+  footprint_->owner_ended = std::move(options.owner_ended);
+  footprint_->resident = saved_ == nullptr;
+  if (saved_ != nullptr) kept_ = Keep("saved", saved_->descriptor());
+}
+
 SharedChunk::~SharedChunk() {
-  options_.memory->NoteReturned(options_.device, options_.size);
+  if (resident()) memory_->NoteReturned(device(), size());
+}
+
+DescriptorStore::Kept SharedChunk::Keep(const char* kind, int fd) const {
+  if (store_ == nullptr) return {};
+  KeptName name = name_;
+  name.kind = kind;
+  return store_->Keep(name, fd);
+}
+
+int SharedChunk::descriptor() const {
+  absl::MutexLock lock(&mutex_);
+  return descriptor_.get();
+}
+
+int SharedChunk::saved_descriptor() const {
+  absl::MutexLock lock(&mutex_);
+  return saved_ == nullptr ? -1 : saved_->descriptor();
+}
+
+// At no instant is neither kept; of both, the next daemon takes the device's.
+void SharedChunk::Suspend(
+    std::unique_ptr<const supervisor::SuspendedMemory> saved) {
+  absl::MutexLock lock(&mutex_);
+  kept_ = Keep("saved", saved->descriptor());
+  saved_ = std::move(saved);
+  descriptor_.Reset();
+  charge_of_device_ = {};
+  footprint_->resident = false;
+  memory_->NoteReturned(device(), size());
+}
+
+void SharedChunk::Resume(UniqueFd descriptor,
+                         supervisor::MemoryGrants::Detached charge) {
+  absl::MutexLock lock(&mutex_);
+  kept_ = Keep("chunk", descriptor.get());
+  descriptor_ = std::move(descriptor);
+  charge_of_device_ = std::move(charge);
+  saved_ = nullptr;
+  footprint_->resident = true;
+  memory_->NoteTaken(device(), size());
 }
 
 absl::StatusOr<UniqueFd> SharedChunk::Open(v1::Rights rights) {
+  absl::MutexLock lock(&mutex_);
+  if (saved_ != nullptr) {
+    return absl::FailedPreconditionError(
+        "the memory is suspended: it is not on its device");
+  }
   if (rights == v1::RIGHTS_READ_WRITE) {
-    absl::MutexLock lock(&mutex_);
     if (sealed_) {
       return absl::FailedPreconditionError(
           "the memory is a collection's, which nobody may write to");
     }
     writable_elsewhere_ = true;
   }
-  const int own = options_.descriptor.get();
+  const int own = descriptor_.get();
   // Opened again, a memfd has rights of its own.
   const bool reopen = rights != v1::RIGHTS_READ_WRITE && IsMemfd(own);
   UniqueFd fd(reopen ? open(absl::StrCat("/proc/self/fd/", own).c_str(),
@@ -63,7 +123,7 @@ absl::StatusOr<std::shared_ptr<const Charge>> SharedChunk::ChargeOnce(
   absl::MutexLock lock(&mutex_);
   std::shared_ptr<const Charge> charge = charge_.lock();
   if (charge == nullptr) {
-    HOLDFAST_ASSIGN_OR_RETURN(Charge taken, quota.Take(options_.size));
+    HOLDFAST_ASSIGN_OR_RETURN(Charge taken, quota.Take(size()));
     charge = std::make_shared<const Charge>(std::move(taken));
     charge_ = charge;
   }

@@ -14,8 +14,10 @@
 #include "holdfast/v1/sharing_commands.pb.h"
 #include "server/executor/account/quota.h"
 #include "server/restart/descriptor_store.h"
+#include "server/restart/kept_name.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/memory_ledger.h"
+#include "server/supervisor/suspended_memory.h"
 
 namespace holdfast {
 
@@ -23,35 +25,67 @@ namespace holdfast {
 // export that can still be redeemed and each session that has imported it hold
 // it by shared_ptr; the last one frees the memory and returns what it was
 // charged. Until then it is charged to its owner's session, and in the sum of
-// its device also when that session has ended. Thread-safe.
+// its device also when that session has ended.
+//
+// A chunk that only suspended versions of collections hold may leave its
+// device: its bytes are in a file, and nothing of the device is held or charged
+// until they are back. Thread-safe.
 class SharedChunk {
  public:
   struct Options {
     UniqueFd descriptor;
     DescriptorStore::Kept kept;
+    // The name of the chunk in that store, "chunk"; null: it is not kept.
+    DescriptorStore* store = nullptr;
+    KeptName name;
     uint32_t device = 0;
     uint64_t size = 0;  // bytes
     supervisor::MemoryGrants::Detached charge;
+    // The bytes, if an earlier daemon has suspended it: then there is no
+    // descriptor.
+    std::unique_ptr<const supervisor::SuspendedMemory> saved;
     // Set when the session that made it ends.
     std::shared_ptr<const std::atomic<bool>> owner_ended;
     // Is told when the memory is gone; must outlive the chunk.
     supervisor::DeviceMemory* memory = nullptr;
   };
-  explicit SharedChunk(Options options) : options_(std::move(options)) {}
+  explicit SharedChunk(Options options);
   ~SharedChunk();
   SharedChunk(const SharedChunk&) = delete;
   SharedChunk& operator=(const SharedChunk&) = delete;
 
-  uint32_t device() const { return options_.device; }
-  uint64_t size() const { return options_.size; }
+  // Facts that may be asked for without holding the chunk, which would keep it
+  // from being suspended.
+  struct Footprint {
+    uint32_t device = 0;
+    uint64_t size = 0;  // bytes
+    std::shared_ptr<const std::atomic<bool>> owner_ended;
+    std::atomic<bool> resident = true;
+  };
+  std::shared_ptr<const Footprint> footprint() const { return footprint_; }
 
-  // Its owner's own descriptor; borrowed.
-  int descriptor() const { return options_.descriptor.get(); }
+  uint32_t device() const { return footprint_->device; }
+  uint64_t size() const { return footprint_->size; }
+
+  // Its owner's own descriptor; borrowed. REQUIRES: it stays on the device.
+  int descriptor() const;
+
+  // The bytes are on the device, and not in a file.
+  bool resident() const { return footprint_->resident; }
+  // The bytes are in this file now: lets go of the device's memory and of what
+  // was charged for it. REQUIRES: it is resident, and nobody has it mapped.
+  void Suspend(std::unique_ptr<const supervisor::SuspendedMemory> saved);
+  // The file; borrowed. -1: it is resident.
+  int saved_descriptor() const;
+  // The bytes are in this memory of the device now: lets go of the file.
+  // REQUIRES: it is not resident.
+  void Resume(UniqueFd descriptor, supervisor::MemoryGrants::Detached charge);
 
   // A descriptor for a process that may have these rights. A descriptor of
   // memory in a file (the software driver's) with RIGHTS_READ cannot be mapped
   // for writing; one of a GPU's memory has no rights, and the mapping enforces
-  // them. FAILED_PRECONDITION: to write, when the chunk is sealed.
+  // them. FAILED_PRECONDITION: to write, when the chunk is sealed; it is not
+  // resident.
   absl::StatusOr<UniqueFd> Open(v1::Rights rights);
 
   // From now on nobody gets the right to write. Returns false if it was sealed
@@ -64,7 +98,7 @@ class SharedChunk {
   }
 
   // The session that made it has ended.
-  bool orphaned() const { return *options_.owner_ended; }
+  bool orphaned() const { return *footprint_->owner_ended; }
 
   // Charges the chunk to those whose collection it belongs to, once, however
   // many arrays and versions lie in it: the first call takes its bytes from
@@ -73,8 +107,19 @@ class SharedChunk {
   absl::StatusOr<std::shared_ptr<const Charge>> ChargeOnce(Quota& quota);
 
  private:
-  const Options options_;
+  // Has the next daemon find the descriptor under a name of this kind.
+  DescriptorStore::Kept Keep(const char* kind, int fd) const;
+
+  const std::shared_ptr<Footprint> footprint_;
+  supervisor::DeviceMemory* const memory_;
+  DescriptorStore* const store_;
+  const KeptName name_;
   mutable absl::Mutex mutex_;
+  UniqueFd descriptor_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<const supervisor::SuspendedMemory> saved_
+      ABSL_GUARDED_BY(mutex_);
+  DescriptorStore::Kept kept_ ABSL_GUARDED_BY(mutex_);  // of either
+  supervisor::MemoryGrants::Detached charge_of_device_ ABSL_GUARDED_BY(mutex_);
   bool writable_elsewhere_ ABSL_GUARDED_BY(mutex_) = false;
   bool sealed_ ABSL_GUARDED_BY(mutex_) = false;
   std::weak_ptr<const Charge> charge_ ABSL_GUARDED_BY(mutex_);

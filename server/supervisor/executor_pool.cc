@@ -45,6 +45,11 @@ ExecutorPool::~ExecutorPool() {
 
 absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::Take(
     const std::vector<uint32_t>& devices, absl::Time deadline) {
+  return TakeProcess(devices, deadline);
+}
+
+absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorPool::TakeProcess(
+    const std::vector<uint32_t>& devices, absl::Time deadline) {
   std::unique_ptr<ExecutorProcess> executor;
   {
     absl::MutexLock lock(&mutex_);

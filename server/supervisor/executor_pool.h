@@ -65,6 +65,10 @@ class ExecutorPool {
   absl::StatusOr<std::unique_ptr<Executor>> Take(
       const std::vector<uint32_t>& devices, absl::Time deadline);
 
+  // The same one, for copies of no session's memory.
+  absl::StatusOr<std::unique_ptr<ExecutorProcess>> TakeProcess(
+      const std::vector<uint32_t>& devices, absl::Time deadline);
+
   // While a device is not usable, no executor is kept waiting there but on one
   // that is, and that none could be started on it is not held against the other
   // devices. Does not end an executor that waits there already.

@@ -35,6 +35,9 @@ absl::Duration SaveTime(uint64_t bytes) {
                   kSaveBase + absl::Seconds(bytes / kSavedBytesPerSecond));
 }
 
+// How soon a copy of no session's is given up when nobody wants it any more.
+constexpr absl::Duration kCancelTime = absl::Milliseconds(100);
+
 // One that looks after its kernels does so ten times a second.
 constexpr absl::Duration kLookTime = absl::Seconds(10);
 
@@ -51,6 +54,10 @@ absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorProcess::Start(
 ExecutorProcess::ExecutorProcess(std::unique_ptr<ChildProcess> process,
                                  const Services& services)
     : process_(std::move(process)), services_(services) {
+  {
+    absl::MutexLock lock(&later_->mutex);
+    later_->process = this;
+  }
   reader_ = std::thread([this] { ReadMessages(); });
 }
 
@@ -64,6 +71,10 @@ ExecutorProcess::~ExecutorProcess() {
   process_->Kill();
   process_->channel()
       .Shutdown();  // Also if another process holds its other end.
+  {
+    absl::MutexLock lock(&later_->mutex);
+    later_->process = nullptr;
+  }
   reader_.join();
 }
 
@@ -243,6 +254,52 @@ absl::Status ExecutorProcess::SaveMemory(const std::string& path) {
       .status();
 }
 
+absl::Status ExecutorProcess::SendCopy(const ChunkCopy& copy,
+                                       const internal::ToExecutor& message,
+                                       int chunk) {
+  {
+    absl::MutexLock lock(&mutex_);
+    copied_.reset();
+    loaded_.Reset();
+  }
+  internal::ToExecutor file;
+  file.mutable_copy_file();
+  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(file, copy.file));
+  return process_->channel().Send(message, chunk);
+}
+
+absl::Status ExecutorProcess::AwaitCopied(const ChunkCopy& copy) {
+  const absl::Time deadline = absl::Now() + SaveTime(copy.size);
+  while (true) {
+    const absl::Status copied =
+        Await(&ExecutorProcess::copied_, "done with copying memory",
+              std::min(deadline, absl::Now() + kCancelTime))
+            .status();
+    if (!absl::IsDeadlineExceeded(copied) || absl::Now() >= deadline) {
+      return copied;
+    }
+    if (copy.cancelled()) return absl::CancelledError("the copy was given up");
+  }
+}
+
+absl::Status ExecutorProcess::SaveChunk(const ChunkCopy& copy, int chunk) {
+  internal::ToExecutor message;
+  message.mutable_save_chunk()->set_device(copy.device);
+  message.mutable_save_chunk()->set_size(copy.size);
+  HOLDFAST_RETURN_IF_ERROR(SendCopy(copy, message, chunk));
+  return AwaitCopied(copy);
+}
+
+absl::StatusOr<UniqueFd> ExecutorProcess::LoadChunk(const ChunkCopy& copy) {
+  internal::ToExecutor message;
+  message.mutable_load_chunk()->set_device(copy.device);
+  message.mutable_load_chunk()->set_size(copy.size);
+  HOLDFAST_RETURN_IF_ERROR(SendCopy(copy, message, /*chunk=*/-1));
+  HOLDFAST_RETURN_IF_ERROR(AwaitCopied(copy));
+  absl::MutexLock lock(&mutex_);
+  return std::move(loaded_);
+}
+
 void ExecutorProcess::OnEnd(std::function<void(absl::Status)> callback) {
   absl::MutexLock lock(&callback_mutex_);
   callback_ = std::move(callback);
@@ -325,6 +382,11 @@ absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
     return NoteQuiesced(message.quiesced(), std::move(fd));
   }
   if (message.has_memory_saved()) saved_ = Shortened(message.memory_saved());
+  if (message.has_chunk_copied()) {
+    copied_ = Shortened(message.chunk_copied());
+    loaded_ = std::move(fd);
+    return absl::OkStatus();
+  }
   if (holdings_ == nullptr) return absl::OkStatus();
   return NoteHoldings(message, std::move(fd));
 }
@@ -519,8 +581,19 @@ absl::Status ExecutorProcess::HoldChunk(const internal::ChunkCreated& created,
 absl::Status ExecutorProcess::AnswerSharing(
     const internal::SharingRequest& request, int fd) {
   SessionMemory::Answer answer;
+  // Outlives the lock: its end may take the collection table's.
+  std::shared_ptr<const collections::OpenVersion> opened;
   {
     absl::MutexLock lock(&mutex_);
+    if (answering_later_) {
+      return absl::InvalidArgumentError("it asked before it had its answer");
+    }
+    if (holdings_ != nullptr && services_.suspension != nullptr) {
+      opened = holdings_->memory().OpenFor(request);
+    }
+    answering_later_ =
+        opened != nullptr && services_.collections.NeedsResume(*opened);
+    if (answering_later_) return AnswerWhenResumed(request, std::move(opened));
     if (holdings_ != nullptr) {
       answer = holdings_->memory().Ask(request, fd);
     } else {
@@ -531,6 +604,39 @@ absl::Status ExecutorProcess::AnswerSharing(
   internal::ToExecutor message;
   *message.mutable_sharing() = std::move(answer.reply);
   return process_->channel().Send(message, answer.descriptor.get());
+}
+
+// The resumption holds the version open, so that it is not suspended again
+// before the answer.
+absl::Status ExecutorProcess::AnswerWhenResumed(
+    const internal::SharingRequest& request,
+    std::shared_ptr<const collections::OpenVersion> opened) {
+  const auto gone = [later = later_] {
+    absl::MutexLock lock(&later->mutex);
+    return later->process == nullptr || later->process->ended().has_value();
+  };
+  const auto answer = [later = later_, request](const absl::Status& resumed) {
+    absl::MutexLock lock(&later->mutex);
+    if (later->process != nullptr) later->process->AnswerNow(request, resumed);
+  };
+  services_.suspension->ResumeFor(std::move(opened), gone, answer);
+  return absl::OkStatus();
+}
+
+void ExecutorProcess::AnswerNow(const internal::SharingRequest& request,
+                                const absl::Status& resumed) {
+  {
+    absl::MutexLock lock(&mutex_);
+    answering_later_ = false;
+  }
+  if (resumed.ok()) {
+    // Fails if the process has ended, which is noted elsewhere.
+    AnswerSharing(request, /*fd=*/-1).IgnoreError();
+    return;
+  }
+  internal::ToExecutor message;
+  *message.mutable_sharing()->mutable_error() = ToError(resumed);
+  process_->channel().Send(message).IgnoreError();
 }
 
 // The process's last word. One that CUDA has given up runs no kernel any more.

@@ -13,12 +13,14 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "server/collections/collection_suspension.h"
 #include "server/collections/collection_table.h"
 #include "server/compile/object_store.h"
 #include "server/process/child_process.h"
 #include "server/process/spawner.h"
 #include "server/sharing/export_registry.h"
 #include "server/sharing/session_memory.h"
+#include "server/supervisor/chunk_copier.h"
 #include "server/supervisor/code_cache.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor.h"
@@ -39,7 +41,7 @@ namespace holdfast::supervisor {
 // Questions to the process go out on its channel, and its answers are noted by
 // the reader, for which Await waits. Messages that no executor of ours would
 // send end the process: see executor_report.h.
-class ExecutorProcess final : public Executor {
+class ExecutorProcess final : public Executor, public ChunkCopier {
  public:
   // Parts of the supervisor that the process may ask; they outlive it.
   struct Services {
@@ -58,6 +60,8 @@ class ExecutorProcess final : public Executor {
     // It is a client of an MPS server, which takes no new client after a fault
     // until all that it had are gone.
     bool shares_server = false;
+    // Resumes collections that its session opens; null: none is suspended.
+    collections::CollectionSuspension* suspension = nullptr;
   };
 
   // Starts the process; it is not ready yet. Does not wait for the process.
@@ -93,7 +97,17 @@ class ExecutorProcess final : public Executor {
   void OnEnd(std::function<void(absl::Status)> callback) override;
   void Stop(absl::Time deadline) override;
 
+  // REQUIRES: it has no session and gets none.
+  absl::Status SaveChunk(const ChunkCopy& copy, int chunk) override;
+  absl::StatusOr<UniqueFd> LoadChunk(const ChunkCopy& copy) override;
+
  private:
+  // The process, for an answer that comes later; null: it is gone.
+  struct Later {
+    absl::Mutex mutex;
+    ExecutorProcess* process ABSL_GUARDED_BY(mutex) = nullptr;
+  };
+
   ExecutorProcess(std::unique_ptr<ChildProcess> process,
                   const Services& services);
 
@@ -125,6 +139,15 @@ class ExecutorProcess final : public Executor {
   // INVALID_ARGUMENT: without a descriptor, or on a device that does not exist.
   absl::Status HoldChunk(const internal::ChunkCreated& created, UniqueFd fd);
   absl::Status AnswerSharing(const internal::SharingRequest& request, int fd);
+  // Answers when the version is on its device, or cannot be brought there.
+  absl::Status AnswerWhenResumed(
+      const internal::SharingRequest& request,
+      std::shared_ptr<const collections::OpenVersion> opened);
+  void AnswerNow(const internal::SharingRequest& request,
+                 const absl::Status& resumed);
+  absl::Status SendCopy(const ChunkCopy& copy,
+                        const internal::ToExecutor& message, int chunk);
+  absl::Status AwaitCopied(const ChunkCopy& copy);
   // `counters` is a page that the process counts its work in; it is opened with
   // the first report.
   void NoteServing(const internal::Serving& serving, UniqueFd counters)
@@ -157,6 +180,7 @@ class ExecutorProcess final : public Executor {
 
   const std::unique_ptr<ChildProcess> process_;
   const Services services_;
+  const std::shared_ptr<Later> later_ = std::make_shared<Later>();
 
   mutable absl::Mutex mutex_;
   internal::Usage usage_ ABSL_GUARDED_BY(mutex_);
@@ -167,6 +191,10 @@ class ExecutorProcess final : public Executor {
   std::optional<internal::Serving> serving_ ABSL_GUARDED_BY(mutex_);
   std::optional<internal::Quiesced> quiesced_ ABSL_GUARDED_BY(mutex_);
   std::optional<internal::MemorySaved> saved_ ABSL_GUARDED_BY(mutex_);
+  std::optional<internal::ChunkCopied> copied_ ABSL_GUARDED_BY(mutex_);
+  UniqueFd loaded_ ABSL_GUARDED_BY(mutex_);  // the chunk of copied_
+  // A SharingRequest waits for a collection to be resumed.
+  bool answering_later_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
   // The session's; null before there is one, and after its end.
   std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);

@@ -69,4 +69,9 @@ internal::MemorySaved Shortened(internal::MemorySaved saved) {
   return saved;
 }
 
+internal::ChunkCopied Shortened(internal::ChunkCopied copied) {
+  if (copied.has_error()) Cut(copied.mutable_error());
+  return copied;
+}
+
 }  // namespace holdfast::supervisor

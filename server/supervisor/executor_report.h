@@ -38,6 +38,7 @@ internal::Fault Shortened(internal::Fault fault);
 internal::Serving Shortened(internal::Serving serving);
 internal::Quiesced Shortened(internal::Quiesced quiesced);
 internal::MemorySaved Shortened(internal::MemorySaved saved);
+internal::ChunkCopied Shortened(internal::ChunkCopied copied);
 
 }  // namespace holdfast::supervisor
 

@@ -2,6 +2,7 @@
 #include "server/supervisor/suspended_memory.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +36,27 @@ absl::StatusOr<UniqueFd> CreateFile(const std::string& path, uint64_t bytes) {
                       absl::StrCat(path, ": ", extended.message()));
 }
 
+absl::StatusOr<UniqueFd> CreateUnnamedFile(const std::string& directory,
+                                           uint64_t bytes) {
+  std::string path = absl::StrCat(directory, "/.suspended-XXXXXX");
+  UniqueFd fd(mkostemp(path.data(), O_CLOEXEC));
+  if (!fd.valid()) return absl::ErrnoToStatus(errno, path);
+  unlink(path.c_str());
+  const absl::Status extended = Extend(fd.get(), bytes);
+  if (extended.ok()) return fd;
+  return absl::Status(extended.code(),
+                      absl::StrCat(directory, ": ", extended.message()));
+}
+
+absl::Status CheckLength(int fd, uint64_t bytes) {
+  struct stat info = {};
+  if (fstat(fd, &info) == 0 && static_cast<uint64_t>(info.st_size) >= bytes) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(
+      absl::StrCat("the file has not the ", bytes, " bytes of its memory"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::Create(
@@ -55,18 +77,32 @@ absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::Create(
 
 absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::Adopt(
     UniqueFd fd, const std::string& path, uint64_t bytes, Quota& host) {
-  struct stat info = {};
-  if (fstat(fd.get(), &info) != 0 ||
-      static_cast<uint64_t>(info.st_size) < bytes) {
-    return absl::DataLossError(
-        absl::StrCat("the file has not the ", bytes, " bytes of its memory"));
-  }
+  HOLDFAST_RETURN_IF_ERROR(CheckLength(fd.get(), bytes));
   Charge charge;
   if (path.empty()) {
     HOLDFAST_ASSIGN_OR_RETURN(charge, host.Take(bytes));
   }
   return std::unique_ptr<SuspendedMemory>(
       new SuspendedMemory(std::move(fd), bytes, path, std::move(charge)));
+}
+
+absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::CreateUnnamed(
+    const std::string& directory, uint64_t bytes) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      UniqueFd fd, CreateUnnamedFile(directory, std::max<uint64_t>(bytes, 1)));
+  return std::unique_ptr<SuspendedMemory>(
+      new SuspendedMemory(std::move(fd), bytes, /*path=*/"", Charge()));
+}
+
+absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::AdoptUnnamed(
+    UniqueFd fd, uint64_t bytes, Quota& host) {
+  // Only memory has seals.
+  if (fcntl(fd.get(), F_GET_SEALS) >= 0) {
+    return Adopt(std::move(fd), /*path=*/"", bytes, host);
+  }
+  HOLDFAST_RETURN_IF_ERROR(CheckLength(fd.get(), bytes));
+  return std::unique_ptr<SuspendedMemory>(
+      new SuspendedMemory(std::move(fd), bytes, /*path=*/"", Charge()));
 }
 
 SuspendedMemory::~SuspendedMemory() {

@@ -13,9 +13,10 @@
 
 namespace holdfast::supervisor {
 
-// The bytes of a suspended session's device memory: in host memory, charged to
-// a quota, or in a file that is deleted with this object. An executor fills it
-// and its successor reads it, by descriptor. Immutable; thread-safe.
+// The bytes of device memory of a suspended session or collection: in host
+// memory, charged to a quota, or in a file that is deleted with this object. An
+// executor fills it and another one reads it, by descriptor. Immutable;
+// thread-safe.
 class SuspendedMemory {
  public:
   // `path` names a file that does not exist yet; empty: host memory, charged to
@@ -25,10 +26,17 @@ class SuspendedMemory {
   // not run out of room.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Create(
       const std::string& path, uint64_t bytes, Quota& host);
+  // The same in a file of this directory that has no name, so that it ends with
+  // its last descriptor, whatever becomes of the daemon.
+  static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateUnnamed(
+      const std::string& directory, uint64_t bytes);
   // The file of an earlier daemon's, filled. DATA_LOSS: the file is shorter
   // than `bytes`. RESOURCE_EXHAUSTED: `host` has no room.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Adopt(
       UniqueFd fd, const std::string& path, uint64_t bytes, Quota& host);
+  // The same of one without a name, or of host memory.
+  static absl::StatusOr<std::unique_ptr<SuspendedMemory>> AdoptUnnamed(
+      UniqueFd fd, uint64_t bytes, Quota& host);
   // Deletes the file, if there is one.
   ~SuspendedMemory();
   SuspendedMemory(const SuspendedMemory&) = delete;
@@ -47,7 +55,7 @@ class SuspendedMemory {
         fd_(std::move(fd)) {}
 
   const uint64_t bytes_;
-  const std::string path_;  // empty: host memory
+  const std::string path_;  // empty: host memory, or a file without a name
   const Charge charge_;
   const UniqueFd fd_;  // closed before the charge is returned
 };

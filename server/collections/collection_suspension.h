@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_COLLECTIONS_COLLECTION_SUSPENSION_H_
+#define HOLDFAST_SERVER_COLLECTIONS_COLLECTION_SUSPENSION_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/collections/collection_table.h"
+#include "server/supervisor/chunk_copier.h"
+#include "server/supervisor/memory_ledger.h"
+#include "server/supervisor/suspended_memory.h"
+
+namespace holdfast::collections {
+
+// Takes versions of collections off their devices and brings them back, one at
+// a time. The bytes are copied by executors without a session, and nothing is
+// let go of before all bytes of a version are in their new place: a move that
+// fails, or is given up, leaves the version as it was. Thread-safe.
+class CollectionSuspension {
+ public:
+  // An executor with a context on the device, which belongs to the caller.
+  using Take =
+      std::function<absl::StatusOr<std::unique_ptr<supervisor::ChunkCopier>>(
+          uint32_t device, absl::Time deadline)>;
+  struct Options {
+    Take take;
+    std::string directory;  // for files; empty: to host memory only
+  };
+  // Asked several times a second: nobody wants the move any more.
+  using Cancelled = std::function<bool()>;
+  struct Moved {
+    uint64_t version = 0;
+    uint64_t bytes = 0;
+  };
+
+  // `table` and `ledger` must outlive it.
+  CollectionSuspension(CollectionTable& table,
+                       const supervisor::MemoryLedger& ledger, Options options);
+  // Gives up what is being moved. Resumptions that wait are not answered.
+  ~CollectionSuspension();
+  CollectionSuspension(const CollectionSuspension&) = delete;
+  CollectionSuspension& operator=(const CollectionSuspension&) = delete;
+
+  // As the calls of CollectionService. Both block until the bytes are moved;
+  // CANCELLED: `cancelled` said so.
+  absl::StatusOr<Moved> Suspend(const CollectionTable::Viewer& viewer,
+                                const std::string& name, uint64_t version,
+                                bool on_disk, const Cancelled& cancelled);
+  absl::StatusOr<Moved> Resume(const CollectionTable::Viewer& viewer,
+                               const std::string& name, uint64_t version,
+                               const Cancelled& cancelled);
+
+  // For a reader: brings the version back, if nobody else has meanwhile, and
+  // calls `done` by another thread, unless it is cancelled. The version is held
+  // open until that has returned. Does not block.
+  void ResumeFor(std::shared_ptr<const OpenVersion> opened, Cancelled cancelled,
+                 std::function<void(const absl::Status&)> done);
+
+ private:
+  struct Waiting {
+    std::shared_ptr<const OpenVersion> opened;
+    Cancelled cancelled;
+    std::function<void(const absl::Status&)> done;
+  };
+  using Saved = std::vector<std::unique_ptr<const supervisor::SuspendedMemory>>;
+
+  // Blocks until nothing else is being moved. CANCELLED: given up before.
+  absl::Status BeginTurn(const Cancelled& given_up);
+  void EndTurn();
+  void Run();
+  absl::Status ResumeOpened(const Waiting& waiting);
+  // Copy the chunks of a move, and finish or cancel it.
+  absl::StatusOr<Moved> Save(const CollectionTable::Move& move, bool on_disk,
+                             const Cancelled& given_up);
+  absl::StatusOr<Moved> Load(const CollectionTable::Move& move,
+                             const Cancelled& given_up);
+  absl::StatusOr<Saved> SaveChunks(const CollectionTable::Move& move,
+                                   bool on_disk, const Cancelled& given_up);
+  absl::StatusOr<std::vector<CollectionTable::Resumed>> LoadChunks(
+      const CollectionTable::Move& move, const Cancelled& given_up);
+  // The room of one chunk's bytes.
+  absl::StatusOr<std::unique_ptr<const supervisor::SuspendedMemory>> MakeRoom(
+      uint64_t bytes, bool on_disk) const;
+  Cancelled OrStopping(Cancelled cancelled) const;
+
+  CollectionTable& table_;
+  const supervisor::MemoryLedger& ledger_;
+  const Options options_;
+  mutable absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool moving_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;  // of the readers that wait
+};
+
+}  // namespace holdfast::collections
+
+#endif  // HOLDFAST_SERVER_COLLECTIONS_COLLECTION_SUSPENSION_H_
