@@ -26,6 +26,7 @@
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "server/child_arguments.h"
 #include "server/collections/collection_service.h"
+#include "server/collections/collection_suspension.h"
 #include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
 #include "server/compile/disk_cache.h"
@@ -275,6 +276,13 @@ struct Daemon::Parts {
              .warm = config.warm_executors,
              .on_health =
                  [this](bool startable) { health.SetExecutors(startable); }}),
+        collection_suspension(
+            collections, ledger,
+            {.take =
+                 [this](uint32_t device, absl::Time deadline) {
+                   return executors.TakeProcess({device}, deadline);
+                 },
+             .directory = config.suspend_directory}),
         group_users([&spawner] { return spawner.TakeUser(); }),
         mps({.on_gpus =
                  ExecutorRole(config.device) == SandboxRole::kCudaExecutor,
@@ -338,7 +346,8 @@ struct Daemon::Parts {
         compile_service(program_compiler, callers,
                         config.compile_queue + kMaxSharing),
         object_service(store, callers),
-        collection_service(collections, sessions, callers),
+        collection_service(collections, collection_suspension, sessions,
+                           callers, threads),
         admin_service(sessions, compilers, cache, disk_cache, tenant_admin,
                       callers, threads, config.suspend_directory,
                       {.prepare =
@@ -491,7 +500,9 @@ struct Daemon::Parts {
             pacer,
             [this, device](const std::vector<uint32_t>& devices) {
               NoteDeath(device, devices);
-            }};
+            },
+            /*shares_server=*/false,
+            &collection_suspension};
   }
 
   // An executor that is a client of its group's MPS server.
@@ -656,6 +667,8 @@ struct Daemon::Parts {
   ExportRegistry exports;
   std::unique_ptr<DescriptorServer> descriptors;
   supervisor::ExecutorPool executors;
+  // Ends before the executors that it takes, after the sessions that ask it.
+  collections::CollectionSuspension collection_suspension;
   supervisor::GroupUsers group_users;
   supervisor::MpsServers mps;
   supervisor::SharedExecutors shared_executors;

@@ -135,9 +135,9 @@ int RunCompiler(const Config& config) {
 }
 
 int CheckConfig(const Config& config) {
-  if (config.takes_state != 0 && config.takes_state != kStateFormat) {
+  if (config.takes_state > kStateFormat) {
     return Fail(absl::FailedPreconditionError(
-        absl::StrCat("this daemon keeps state in format ", kStateFormat,
+        absl::StrCat("this daemon takes state in formats up to ", kStateFormat,
                      ", not ", config.takes_state)));
   }
   std::shared_ptr<TlsCertificates> tls;

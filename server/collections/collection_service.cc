@@ -125,6 +125,61 @@ grpc::ServerUnaryReactor* CollectionService::ConfigureCollection(
   });
 }
 
+template <typename Request, typename Response, typename Move>
+grpc::ServerUnaryReactor* CollectionService::AnswerMove(
+    grpc::CallbackServerContext* context, const char* act,
+    const Request* request, Response* response, Move move) {
+  const auto viewer = ViewerOf(*context);
+  if (!viewer.ok()) return Answer(context, viewer.status());
+  return AnswerInThread(
+      context, threads_, viewer->client,
+      [this, context, act, request, response, move = std::move(move),
+       viewer = *viewer]() -> absl::Status {
+        const absl::StatusOr<CollectionSuspension::Moved> moved =
+            move(viewer, [context] { return context->IsCancelled(); });
+        // An operator may move what is others'.
+        if (viewer.sees_all) {
+          callers_.RecordAct(*context, act, request->name(), moved.status());
+        }
+        if (!moved.ok()) return moved.status();
+        response->set_version(moved->version);
+        response->set_bytes(moved->bytes);
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* CollectionService::SuspendCollection(
+    grpc::CallbackServerContext* context,
+    const v1::SuspendCollectionRequest* request,
+    v1::SuspendCollectionResponse* response) {
+  return AnswerMove(
+      context, "SuspendCollection", request, response,
+      [this, request](const CollectionTable::Viewer& viewer,
+                      const CollectionSuspension::Cancelled& cancelled)
+          -> absl::StatusOr<CollectionSuspension::Moved> {
+        if (request->on_disk() && !viewer.sees_all) {
+          return absl::PermissionDeniedError(
+              "only operators suspend collections to the daemon's disk; to "
+              "host memory, their owners may");
+        }
+        return suspension_.Suspend(viewer, request->name(), request->version(),
+                                   request->on_disk(), cancelled);
+      });
+}
+
+grpc::ServerUnaryReactor* CollectionService::ResumeCollection(
+    grpc::CallbackServerContext* context,
+    const v1::ResumeCollectionRequest* request,
+    v1::ResumeCollectionResponse* response) {
+  return AnswerMove(
+      context, "ResumeCollection", request, response,
+      [this, request](const CollectionTable::Viewer& viewer,
+                      const CollectionSuspension::Cancelled& cancelled) {
+        return suspension_.Resume(viewer, request->name(), request->version(),
+                                  cancelled);
+      });
+}
+
 grpc::ServerWriteReactor<v1::ClaimCollectionResponse>*
 CollectionService::ClaimCollection(grpc::CallbackServerContext* context,
                                    const v1::ClaimCollectionRequest* request) {

@@ -3,25 +3,31 @@
 #define HOLDFAST_SERVER_COLLECTIONS_COLLECTION_SERVICE_H_
 
 #include "holdfast/v1/collections.grpc.pb.h"
+#include "server/collections/collection_suspension.h"
 #include "server/collections/collection_table.h"
+#include "server/rpc/call_threads.h"
 #include "server/rpc/fair_share.h"
 #include "server/supervisor/session_registry.h"
 #include "server/tenants/callers.h"
 
 namespace holdfast::collections {
 
-// Nothing here waits in a thread: a claim that waits and a watch are streams
-// that the table feeds.
+// A claim that waits and a watch are streams that the table feeds, and need no
+// thread. Suspending and resuming wait in one of the daemon's threads for that.
 class CollectionService final : public v1::CollectionService::CallbackService {
  public:
   // Calls that wait or watch, of all clients; each has its share.
   static constexpr uint64_t kMaxStreams = 4096;
 
   // All must outlive the service.
-  CollectionService(CollectionTable& table,
+  CollectionService(CollectionTable& table, CollectionSuspension& suspension,
                     const supervisor::SessionRegistry& sessions,
-                    const Callers& callers)
-      : table_(table), sessions_(sessions), callers_(callers) {}
+                    const Callers& callers, CallThreads& threads)
+      : table_(table),
+        suspension_(suspension),
+        sessions_(sessions),
+        callers_(callers),
+        threads_(threads) {}
 
   grpc::ServerUnaryReactor* ListCollections(
       grpc::CallbackServerContext* context,
@@ -39,6 +45,14 @@ class CollectionService final : public v1::CollectionService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::ConfigureCollectionRequest* request,
       v1::ConfigureCollectionResponse* response) override;
+  grpc::ServerUnaryReactor* SuspendCollection(
+      grpc::CallbackServerContext* context,
+      const v1::SuspendCollectionRequest* request,
+      v1::SuspendCollectionResponse* response) override;
+  grpc::ServerUnaryReactor* ResumeCollection(
+      grpc::CallbackServerContext* context,
+      const v1::ResumeCollectionRequest* request,
+      v1::ResumeCollectionResponse* response) override;
   grpc::ServerWriteReactor<v1::ClaimCollectionResponse>* ClaimCollection(
       grpc::CallbackServerContext* context,
       const v1::ClaimCollectionRequest* request) override;
@@ -49,10 +63,17 @@ class CollectionService final : public v1::CollectionService::CallbackService {
  private:
   absl::StatusOr<CollectionTable::Viewer> ViewerOf(
       const grpc::ServerContextBase& context) const;
+  // Answers with how `move` moved a version's memory, which may wait.
+  template <typename Request, typename Response, typename Move>
+  grpc::ServerUnaryReactor* AnswerMove(grpc::CallbackServerContext* context,
+                                       const char* act, const Request* request,
+                                       Response* response, Move move);
 
   CollectionTable& table_;
+  CollectionSuspension& suspension_;
   const supervisor::SessionRegistry& sessions_;
   const Callers& callers_;
+  CallThreads& threads_;
   FairShare streams_{"claims and watches of collections", kMaxStreams};
 };
 

@@ -7,6 +7,7 @@
 //   hf.calls.7, hf.descriptors.7      sockets that the executor listens on
 //   hf.journal.7.3                    the session's journal in epoch 3
 //   hf.chunk.7.1.0.7f2000000.2000000  chunk 1: device, address, bytes
+//   hf.saved.7.1.0.7f2000000.2000000  its bytes, while they are off the device
 //   hf.event.7.1                      the page of the event of chunk 1
 //   hf.arena.7.HANDLE.BYTES           memory of the client's
 //   hf.code.7.N, hf.header.7.N        a loaded object and its v1.ObjectHeader

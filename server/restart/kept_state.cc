@@ -88,7 +88,7 @@ class Sorter {
         session.arenas[name.numbers[1]] = {name.numbers[2], std::move(fd)};
         return true;
       case 5:
-        return name.kind == "chunk" && TakeChunk(name, std::move(fd), &session);
+        return TakeChunk(name, std::move(fd), &session);
       default:
         return false;
     }
@@ -139,7 +139,10 @@ class Sorter {
 
   static bool TakeChunk(const KeptName& name, UniqueFd fd,
                         KeptSession* session) {
-    KeptChunk& chunk = session->chunks[name.numbers[1]];
+    const bool saved = name.kind == "saved";
+    if (!saved && name.kind != "chunk") return false;
+    KeptChunk& chunk =
+        (saved ? session->saved_chunks : session->chunks)[name.numbers[1]];
     chunk.device = static_cast<uint32_t>(name.numbers[2]);
     chunk.address = name.numbers[3];
     chunk.size = name.numbers[4];

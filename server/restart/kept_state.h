@@ -41,6 +41,8 @@ struct KeptSession {
   uint64_t epoch = 0;
   UniqueFd journal;
   std::map<uint64_t, KeptChunk> chunks;
+  // Those of suspended collections, whose memory is a file with the bytes.
+  std::map<uint64_t, KeptChunk> saved_chunks;
   std::map<uint64_t, KeptArena> arenas;  // by handle
   std::vector<std::shared_ptr<const StoredObject>> objects;
   std::map<uint64_t, internal::ImportRecord> imports;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/restart/restore.h"
 
+#include <atomic>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -37,6 +38,7 @@ void Restore::Adopt(KeptState state) {
   counters_ = std::move(state.counters);
   for (auto& [number, kept] : state.sessions) {
     parts_.sessions.SkipNumbers(number);
+    TakeSaved(number, &kept);
     if (!kept.record.has_value()) {
       ended_[number] = std::move(kept);
       continue;
@@ -64,6 +66,62 @@ void Restore::Adopt(KeptState state) {
   parts_.tenants.Add(counters_);
   // Their memory lives on in those who use it.
   orphans_.clear();
+  saved_.clear();
+}
+
+// A chunk that is also kept on the device was about to leave it, or had just
+// come back. The file is whole in both cases, and is the one that counts: the
+// session may have given the number to another chunk since.
+void Restore::TakeSaved(uint64_t number, KeptSession* kept) {
+  for (auto& [chunk_number, chunk] : kept->saved_chunks) {
+    auto saved = supervisor::SuspendedMemory::AdoptUnnamed(
+        std::move(chunk.memory), chunk.size, *parts_.holdings.ledger.host());
+    Note(saved.status(), absl::StrCat("suspended chunk ", chunk_number,
+                                      " of session s-", number));
+    if (!saved.ok()) continue;
+    saved_[{number, chunk_number}] =
+        MakeSaved(number, chunk_number, chunk, *std::move(saved));
+  }
+}
+
+std::shared_ptr<SharedChunk> Restore::MakeSaved(
+    uint64_t session, uint64_t number, const KeptChunk& chunk,
+    std::unique_ptr<supervisor::SuspendedMemory> saved) {
+  const auto made = std::make_shared<SharedChunk>(SharedChunk::Options{
+      .descriptor = UniqueFd(),
+      .kept = {},
+      .store = &parts_.holdings.kept,
+      .name = {"chunk",
+               {session, number, chunk.device, chunk.address, chunk.size}},
+      .device = chunk.device,
+      .size = chunk.size,
+      .charge = {},
+      .saved = std::move(saved),
+      .owner_ended = std::make_shared<std::atomic<bool>>(true),
+      .memory = &parts_.holdings.memory});
+  parts_.holdings.exports.Track(made);
+  return made;
+}
+
+absl::StatusOr<SharedResource> Restore::Saved(
+    const internal::SharedRange& range,
+    const std::shared_ptr<SharedChunk>& chunk) {
+  if (range.offset() > chunk->size() ||
+      range.size() > chunk->size() - range.offset()) {
+    return absl::OutOfRangeError(
+        absl::StrCat(range.size(), " bytes at ", range.offset(),
+                     " of a suspended chunk of ", chunk->size()));
+  }
+  SharedResource resource;
+  resource.kind = static_cast<v1::HandleKind>(range.kind());
+  resource.device = chunk->device();
+  resource.chunk = chunk;
+  resource.maker = range.session();
+  resource.chunk_number = range.chunk();
+  resource.offset = range.offset();
+  resource.size = range.size();
+  resource.rights = range.rights();
+  return resource;
 }
 
 absl::Status Restore::AdoptMemory(uint64_t number, KeptSession kept) {
@@ -99,6 +157,8 @@ absl::Status Restore::AdoptMemory(uint64_t number, KeptSession kept) {
 
 absl::StatusOr<SharedResource> Restore::Shared(
     const internal::SharedRange& range) {
+  const auto saved = saved_.find({range.session(), range.chunk()});
+  if (saved != saved_.end()) return Saved(range, saved->second);
   const auto found = sessions_.find(range.session());
   if (found == sessions_.end()) return Orphaned(range);
   return found->second.holdings->memory().AdoptShared(range);

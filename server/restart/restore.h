@@ -12,8 +12,11 @@
 #include "absl/status/statusor.h"
 #include "server/restart/kept_state.h"
 #include "server/restart/lifted_limits.h"
+#include "server/sharing/export_registry.h"
+#include "server/sharing/shared_chunk.h"
 #include "server/supervisor/session_holdings.h"
 #include "server/supervisor/session_registry.h"
+#include "server/supervisor/suspended_memory.h"
 #include "server/tenants/tenant_table.h"
 
 namespace holdfast {
@@ -53,9 +56,19 @@ class Restore {
   void AdoptImports(uint64_t number, Session& session);
   absl::Status AdoptImport(Session& session, uint64_t import,
                            const internal::ImportRecord& record);
-  // The range, of a session that is there or of one that has ended.
+  // The range, of a session that is there or of one that has ended, or of a
+  // chunk that is suspended with its collection.
   absl::StatusOr<SharedResource> Shared(const internal::SharedRange& range);
   absl::StatusOr<SharedResource> Orphaned(const internal::SharedRange& range);
+  // Makes the chunks of suspended collections that a session had made. They are
+  // none of the session's any more.
+  void TakeSaved(uint64_t number, KeptSession* kept);
+  std::shared_ptr<SharedChunk> MakeSaved(
+      uint64_t session, uint64_t number, const KeptChunk& chunk,
+      std::unique_ptr<supervisor::SuspendedMemory> saved);
+  static absl::StatusOr<SharedResource> Saved(
+      const internal::SharedRange& range,
+      const std::shared_ptr<SharedChunk>& chunk);
   void Start(uint64_t number, Session session);
 
   const Parts parts_;
@@ -65,6 +78,8 @@ class Restore {
   // Memory of sessions that have ended, which others use.
   std::map<uint64_t, KeptSession> ended_;
   std::map<uint64_t, std::unique_ptr<supervisor::SessionHoldings>> orphans_;
+  // Suspended ones, by their session and number; held until Run is over.
+  std::map<std::pair<uint64_t, uint64_t>, std::shared_ptr<SharedChunk>> saved_;
   size_t adopted_ = 0;
   size_t versions_ = 0;
 };

@@ -14,8 +14,9 @@
 namespace holdfast {
 
 // The number of the form in which server/restart keeps state. A daemon takes
-// the state of one with the same number.
-inline constexpr int kStateFormat = 1;
+// the state of one with the same number, or a lower one. 2: collections may be
+// suspended (hf.saved).
+inline constexpr int kStateFormat = 2;
 
 // The binary that is to take this process over: the file that the daemon was
 // started from, as it is now, with the arguments that the daemon was started

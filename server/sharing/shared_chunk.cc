@@ -55,7 +55,7 @@ int SharedChunk::saved_descriptor() const {
   return saved_ == nullptr ? -1 : saved_->descriptor();
 }
 
-// At no instant is neither kept; of both, the next daemon takes the device's.
+// At no instant is neither kept; of both, the next daemon takes the file.
 void SharedChunk::Suspend(
     std::unique_ptr<const supervisor::SuspendedMemory> saved) {
   absl::MutexLock lock(&mutex_);
