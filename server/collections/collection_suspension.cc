@@ -17,7 +17,7 @@ namespace holdfast::collections {
 namespace {
 
 // How long an executor may take to start.
-constexpr absl::Duration kTakeTime = absl::Seconds(30);
+constexpr absl::Duration kTakeTime = absl::Minutes(1);
 // How often a move that waits for its turn looks whether it is still wanted.
 constexpr absl::Duration kLookTime = absl::Milliseconds(100);
 // One that dies as it copies, killed by an operator or for want of memory, says

@@ -30,6 +30,7 @@ struct Arguments {
   std::vector<std::string> clients;
   uint32_t keep = 1;
   bool until_unreferenced = false;
+  std::string to = "host";
 };
 
 absl::StatusOr<std::unique_ptr<Collections>> Connect(
@@ -216,6 +217,28 @@ absl::Status Unpin(const CommonOptions& options, const Arguments& arguments) {
   return collections->Configure(request);
 }
 
+absl::Status Suspend(const CommonOptions& options, const Arguments& arguments) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto suspended,
+      collections->Suspend(
+          arguments.name,
+          {.version = arguments.version, .on_disk = arguments.to == "disk"}));
+  PrintMove("suspended", arguments.name, suspended.version(), suspended.bytes(),
+            options.json);
+  return absl::OkStatus();
+}
+
+absl::Status Resume(const CommonOptions& options, const Arguments& arguments) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto resumed,
+      collections->Resume(arguments.name, arguments.version));
+  PrintMove("resumed", arguments.name, resumed.version(), resumed.bytes(),
+            options.json);
+  return absl::OkStatus();
+}
+
 absl::Status Watch(const CommonOptions& options, const Arguments& arguments) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
   return collections->Watch(arguments.name,
@@ -320,6 +343,19 @@ void AddCollectionCommand(CLI::App* app, CommonOptions* options,
                  "A version goes, too, when its last reader lets go");
   adder.AddVersioned("pin", "Have a version stay until it is unpinned", Pin);
   adder.AddVersioned("unpin", "Let a pinned version go again", Unpin);
+  adder
+      .AddVersioned("suspend",
+                    "Take a version that nobody has open off its device, until "
+                    "somebody opens it",
+                    Suspend)
+      ->add_option("--to", adder.arguments().to,
+                   "Where its bytes go: host, memory of the host; disk, the "
+                   "daemon's --suspend-directory, for operators")
+      ->check(CLI::IsMember({"host", "disk"}))
+      ->type_name("host|disk")
+      ->capture_default_str();
+  adder.AddVersioned("resume", "Bring a suspended version back to its device",
+                     Resume);
   adder
       .Add("watch",
            "Print each new, retired and deleted version, until interrupted",

@@ -34,6 +34,32 @@ std::string KindName(v1::CollectionChange::Kind kind) {
       absl::StripPrefix(v1::CollectionChange::Kind_Name(kind), "KIND_"));
 }
 
+std::string StateName(v1::VersionInfo::State state) {
+  return absl::AsciiStrToLower(
+      absl::StripPrefix(v1::VersionInfo::State_Name(state), "STATE_"));
+}
+
+// " (suspended) (pinned)"; nothing about a version as most are.
+std::string Remarks(const v1::VersionInfo& version) {
+  std::string remarks;
+  if (version.state() > v1::VersionInfo::STATE_RESIDENT) {
+    absl::StrAppend(&remarks, " (", StateName(version.state()), ")");
+  }
+  if (version.retired()) absl::StrAppend(&remarks, " (retired)");
+  if (version.pinned()) absl::StrAppend(&remarks, " (pinned)");
+  return remarks;
+}
+
+// Where the bytes are.
+std::string Place(const v1::VersionInfo& version) {
+  const std::string device = absl::StrCat("device ", version.device());
+  if (version.state() <= v1::VersionInfo::STATE_RESIDENT) {
+    return absl::StrCat("on ", device);
+  }
+  return absl::StrCat("of ", device, ", ", StateName(version.state()), ", ",
+                      HumanBytes(version.suspended_bytes()), " off it");
+}
+
 std::string VisibleTo(const v1::Visibility& visibility) {
   if (visibility.everybody()) return "everybody";
   if (visibility.clients().empty()) return "its owner";
@@ -50,6 +76,8 @@ void WriteVersion(const v1::VersionInfo& version, JsonWriter* json) {
       .Member("size", version.size())
       .Member("retired", version.retired())
       .Member("pinned", version.pinned())
+      .Member("state", StateName(version.state()))
+      .Member("suspended_bytes", version.suspended_bytes())
       .Member("readers", absl::StrJoin(version.readers(), ","))
       .EndObject();
 }
@@ -76,9 +104,7 @@ void PrintVersion(const v1::CollectionInfo& info,
               absl::StrCat(version.arrays()).c_str(),
               Committed(version).c_str(), ToPrintable(info.owner()).c_str(),
               ToPrintable(absl::StrJoin(version.readers(), ",")).c_str(),
-              version.retired()  ? " (retired)"
-              : version.pinned() ? " (pinned)"
-                                 : "");
+              Remarks(version).c_str());
 }
 
 }  // namespace
@@ -134,8 +160,8 @@ void PrintCollection(const v1::DescribeCollectionResponse& description,
                 ToPrintable(version.session_id()).c_str(),
                 ToPrintable(info.owner()).c_str());
     std::printf(
-        "%s on device %u; read by %s; visible to %s%s\n",
-        HumanBytes(version.size()).c_str(), version.device(),
+        "%s %s; read by %s; visible to %s%s\n",
+        HumanBytes(version.size()).c_str(), Place(version).c_str(),
         version.readers().empty()
             ? "nobody"
             : ToPrintable(absl::StrJoin(version.readers(), ", ")).c_str(),
@@ -170,6 +196,23 @@ void PrintChange(const v1::CollectionChange& change, bool as_json) {
                 ToPrintable(change.owner()).c_str());
   }
   std::fflush(stdout);
+}
+
+void PrintMove(const std::string& act, const std::string& name,
+               uint64_t version, uint64_t bytes, bool as_json) {
+  if (as_json) {
+    JsonWriter json;
+    json.BeginObject()
+        .Member("name", name)
+        .Member("version", version)
+        .Member("bytes", bytes)
+        .EndObject();
+    std::puts(json.text().c_str());
+    return;
+  }
+  std::printf("%s version %s %s, %s of device memory\n",
+              ToPrintable(name).c_str(), absl::StrCat(version).c_str(),
+              act.c_str(), HumanBytes(bytes).c_str());
 }
 
 void PrintDifferences(size_t arrays,

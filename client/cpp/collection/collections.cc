@@ -61,6 +61,31 @@ absl::Status Collections::Configure(
       stub_->ConfigureCollection(&context, request, &response));
 }
 
+absl::StatusOr<v1::SuspendCollectionResponse> Collections::Suspend(
+    const std::string& name, const SuspendOptions& options) {
+  grpc::ClientContext context;
+  v1::SuspendCollectionRequest request;
+  request.set_name(name);
+  request.set_version(options.version);
+  request.set_on_disk(options.on_disk);
+  v1::SuspendCollectionResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      daemon_->Explain(stub_->SuspendCollection(&context, request, &response)));
+  return response;
+}
+
+absl::StatusOr<v1::ResumeCollectionResponse> Collections::Resume(
+    const std::string& name, uint64_t version) {
+  grpc::ClientContext context;
+  v1::ResumeCollectionRequest request;
+  request.set_name(name);
+  request.set_version(version);
+  v1::ResumeCollectionResponse response;
+  HOLDFAST_RETURN_IF_ERROR(
+      daemon_->Explain(stub_->ResumeCollection(&context, request, &response)));
+  return response;
+}
+
 absl::Status Collections::Watch(
     const std::string& name,
     const std::function<bool(const v1::CollectionChange&)>& changed) {

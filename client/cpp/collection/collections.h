@@ -32,6 +32,25 @@ class Collections {
                                   uint64_t version = 0);
   absl::Status Configure(const v1::ConfigureCollectionRequest& request);
 
+  struct SuspendOptions {
+    uint64_t version = 0;  // 0: the latest
+    // To the daemon's --suspend-directory, for operators; false: to host
+    // memory.
+    bool on_disk = false;
+  };
+  // Takes a version that nobody has open off its device. Whoever opens it then,
+  // or Resume, brings it back. Both block until the bytes are moved, and tell
+  // how many. FAILED_PRECONDITION: it has readers, or is suspended already.
+  absl::StatusOr<v1::SuspendCollectionResponse> Suspend(
+      const std::string& name, const SuspendOptions& options);
+  absl::StatusOr<v1::SuspendCollectionResponse> Suspend(
+      const std::string& name) {
+    return Suspend(name, SuspendOptions());
+  }
+  // RESOURCE_EXHAUSTED: the device has no room; it stays suspended.
+  absl::StatusOr<v1::ResumeCollectionResponse> Resume(const std::string& name,
+                                                      uint64_t version = 0);
+
   // Calls `changed` for what there is and then for each change, until it
   // returns false, as CollectionWatch. Waits.
   absl::Status Watch(
