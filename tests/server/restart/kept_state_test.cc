@@ -58,6 +58,18 @@ TEST_F(KeptStateTest, CountersGoOnUnlessTheyCannotBeRead) {
   EXPECT_EQ(Sort().counters.daemon().faults(), 0u);
 }
 
+TEST_F(KeptStateTest, SuspendedChunksAreNotTheSessions) {
+  Add("hf.saved.7.1.0.7f2000000.2000000");
+  Add("hf.chunk.7.1.0.7f4000000.4000000");
+  Add("hf.saved.7.1.0");
+  const KeptState state = Sort();
+  const KeptSession& session = state.sessions.at(7);
+  EXPECT_EQ(session.chunks.at(1).size, 0x4000000u);
+  EXPECT_EQ(session.saved_chunks.at(1).address, 0x7f2000000u);
+  EXPECT_EQ(session.saved_chunks.at(1).size, 0x2000000u);
+  EXPECT_TRUE(session.saved_chunks.at(1).memory.valid());
+}
+
 TEST_F(KeptStateTest, TheLastJournalCounts) {
   Add("hf.journal.7.4", "four");
   Add("hf.journal.7.3", "three");

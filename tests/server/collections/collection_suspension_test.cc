@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When a version's memory may leave its device, and what becomes of it when
+// something fails. The device is a memfd for each chunk; executors are threads'
+// calls that copy between files.
+#include "server/collections/collection_suspension.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/synchronization/notification.h"
+#include "core/base/memfd.h"
+#include "core/base/unique_fd.h"
+#include "holdfast/internal/executor.pb.h"
+#include "holdfast/internal/restart.pb.h"
+#include "server/restart/descriptor_store.h"
+#include "server/sharing/shared_chunk.h"
+#include "server/supervisor/chunk_copier.h"
+#include "server/supervisor/device_memory.h"
+#include "server/supervisor/memory_ledger.h"
+
+namespace holdfast::collections {
+namespace {
+
+using Moved = CollectionSuspension::Moved;
+
+const char kAnna[] = "uid 1";
+constexpr uint64_t kChunk = 1 << 16;           // bytes
+constexpr uint64_t kDevice = 4 * kChunk;       // bytes
+constexpr uint64_t kHost = uint64_t{8} << 20;  // bytes; a copy's block included
+
+std::string ReadAll(int fd) {
+  std::string bytes(kChunk, '\0');
+  EXPECT_EQ(pread(fd, bytes.data(), bytes.size(), 0),
+            static_cast<ssize_t>(kChunk));
+  return bytes;
+}
+
+void WriteAll(int fd, const std::string& bytes) {
+  EXPECT_EQ(pwrite(fd, bytes.data(), bytes.size(), 0),
+            static_cast<ssize_t>(bytes.size()));
+}
+
+UniqueFd MakeDeviceMemory(const std::string& bytes) {
+  UniqueFd memory = *CreateFixedMemfd("device", kChunk);
+  WriteAll(memory.get(), bytes);
+  return memory;
+}
+
+// Executors, of which some die before they copy.
+struct FakeExecutors {
+  std::atomic<int> taken = 0;
+  std::atomic<int> dying = 0;         // that die, of those that are asked next
+  std::function<void()> before_copy;  // may be null
+};
+
+class FakeCopier final : public supervisor::ChunkCopier {
+ public:
+  explicit FakeCopier(FakeExecutors& executors) : executors_(executors) {}
+
+  absl::Status SaveChunk(const supervisor::ChunkCopy& copy,
+                         int chunk) override {
+    const absl::Status begun = Begin();
+    if (begun.ok()) WriteAll(copy.file, ReadAll(chunk));
+    return begun;
+  }
+  absl::StatusOr<UniqueFd> LoadChunk(
+      const supervisor::ChunkCopy& copy) override {
+    const absl::Status begun = Begin();
+    if (!begun.ok()) return begun;
+    return MakeDeviceMemory(ReadAll(copy.file));
+  }
+
+ private:
+  absl::Status Begin() {
+    if (executors_.before_copy) executors_.before_copy();
+    if (executors_.dying == 0) return absl::OkStatus();
+    --executors_.dying;
+    return absl::UnavailableError("the executor was killed");
+  }
+
+  FakeExecutors& executors_;
+};
+
+class CollectionSuspensionTest : public ::testing::Test {
+ protected:
+  CollectionSuspensionTest() {
+    internal::Ready ready;
+    ready.add_devices()->set_total_memory(kDevice);
+    ledger_.AddDevices(ready);
+    table_.KeepIn(&store_);
+  }
+
+  std::shared_ptr<SharedChunk> MakeChunk(char byte) {
+    const uint64_t number = ++chunks_;
+    const KeptName name = {"chunk", {1, number, 0, number << 32, kChunk}};
+    UniqueFd memory = MakeDeviceMemory(std::string(kChunk, byte));
+    auto kept = store_.Keep(name, memory.get());
+    supervisor::MemoryGrants::Detached charge;
+    charge.of_all = *ledger_.OnDevice(0, kAnna)->Take(kChunk);
+    device_.NoteTaken(0, kChunk);
+    return std::make_shared<SharedChunk>(SharedChunk::Options{
+        .descriptor = std::move(memory),
+        .kept = std::move(kept),
+        .store = &store_,
+        .name = name,
+        .device = 0,
+        .size = kChunk,
+        .charge = std::move(charge),
+        .saved = nullptr,
+        .owner_ended = std::make_shared<std::atomic<bool>>(true),
+        .memory = &device_});
+  }
+  // A version of these chunks, of which all stay.
+  void Commit(const std::vector<std::shared_ptr<SharedChunk>>& chunks) {
+    v1::CommitCollection contents;
+    contents.set_name("model");
+    std::vector<SharedResource> buffers;
+    for (const auto& chunk : chunks) {
+      SharedResource buffer;
+      buffer.kind = v1::HANDLE_KIND_BUFFER;
+      buffer.chunk = chunk;
+      buffer.maker = 1;
+      buffer.size = kChunk;
+      buffer.rights = v1::RIGHTS_READ;
+      buffers.push_back(std::move(buffer));
+    }
+    ASSERT_TRUE(
+        table_.Commit(kAnna, "s-1", std::move(contents), std::move(buffers), {})
+            .ok());
+    v1::ConfigureCollectionRequest all;
+    all.set_name("model");
+    all.set_keep(0);
+    ASSERT_EQ(table_.Configure({kAnna}, all), absl::OkStatus());
+  }
+  absl::StatusOr<Moved> Suspend(uint64_t version) {
+    return suspension_.Suspend({kAnna}, "model", version, /*on_disk=*/false,
+                               [this] { return cancelled_.load(); });
+  }
+  absl::StatusOr<Moved> Resume(uint64_t version) {
+    return suspension_.Resume({kAnna}, "model", version,
+                              [this] { return cancelled_.load(); });
+  }
+  std::shared_ptr<const OpenVersion> Open(uint64_t version) {
+    return *table_.Open(kAnna, "s-2", "model", version);
+  }
+  // As a session's executor asks for it.
+  absl::Status ResumeFor(std::shared_ptr<const OpenVersion> opened) {
+    absl::Status resumed;
+    absl::Notification done;
+    suspension_.ResumeFor(
+        std::move(opened), [] { return false; },
+        [&](const absl::Status& status) {
+          resumed = status;
+          done.Notify();
+        });
+    done.WaitForNotification();
+    return resumed;
+  }
+  v1::VersionInfo Info(uint64_t version) {
+    const auto list = table_.List({kAnna});
+    for (const v1::VersionInfo& info : list.collections(0).versions()) {
+      if (info.version() == version) return info;
+    }
+    return {};
+  }
+  bool IsSuspended(uint64_t version) {
+    return Info(version).state() == v1::VersionInfo::STATE_SUSPENDED;
+  }
+  bool IsResident(uint64_t version) {
+    return Info(version).state() == v1::VersionInfo::STATE_RESIDENT &&
+           Info(version).suspended_bytes() == 0;
+  }
+  uint64_t DeviceUsed() { return ledger_.devices().at(0).used; }
+  // What a reader of the buffer finds.
+  static std::string Bytes(const OpenVersion& opened, size_t buffer) {
+    auto memory = opened.version().buffers[buffer].chunk->Open(v1::RIGHTS_READ);
+    return memory.ok() ? ReadAll(memory->get()) : "";
+  }
+  std::set<std::string> Kept() {
+    std::set<std::string> kinds;
+    for (const KeptDescriptor& kept : store_.CopyAll()) {
+      kinds.insert(kept.name.kind);
+    }
+    return kinds;
+  }
+
+  supervisor::DeviceMemory device_;
+  DescriptorStore store_;
+  supervisor::MemoryLedger ledger_{kHost};
+  FakeExecutors executors_;
+  std::atomic<bool> cancelled_ = false;
+  uint64_t chunks_ = 0;
+  CollectionTable table_;
+  CollectionSuspension suspension_{
+      table_,
+      ledger_,
+      {.take = [this](uint32_t, absl::Time)
+           -> absl::StatusOr<std::unique_ptr<supervisor::ChunkCopier>> {
+         ++executors_.taken;
+         return std::make_unique<FakeCopier>(executors_);
+       },
+       .directory = ""}};
+};
+
+TEST_F(CollectionSuspensionTest, ItLeavesItsDeviceAndComesBackAsItWas) {
+  Commit({MakeChunk('a'), MakeChunk('b')});
+  EXPECT_TRUE(IsResident(1));
+  const auto suspended = Suspend(0);
+  ASSERT_EQ(suspended.status(), absl::OkStatus());
+  EXPECT_EQ(suspended->version, 1u);
+  EXPECT_EQ(suspended->bytes, 2 * kChunk);
+  EXPECT_TRUE(IsSuspended(1));
+  EXPECT_EQ(Info(1).suspended_bytes(), 2 * kChunk);
+  EXPECT_EQ(DeviceUsed(), 0u);
+  EXPECT_EQ(ledger_.host()->used(), 2 * kChunk);
+  EXPECT_EQ(Kept(), (std::set<std::string>{"collection", "saved", "version"}));
+  EXPECT_TRUE(absl::IsFailedPrecondition(Suspend(1).status()));
+
+  const auto resumed = Resume(1);
+  ASSERT_EQ(resumed.status(), absl::OkStatus());
+  EXPECT_EQ(resumed->bytes, 2 * kChunk);
+  EXPECT_TRUE(IsResident(1));
+  EXPECT_EQ(DeviceUsed(), 2 * kChunk);
+  EXPECT_EQ(ledger_.host()->used(), 0u);
+  EXPECT_EQ(Kept(), (std::set<std::string>{"chunk", "collection", "version"}));
+  EXPECT_EQ(Bytes(*Open(1), 0), std::string(kChunk, 'a'));
+  EXPECT_EQ(Bytes(*Open(1), 1), std::string(kChunk, 'b'));
+  EXPECT_TRUE(absl::IsFailedPrecondition(Resume(1).status()));
+}
+
+TEST_F(CollectionSuspensionTest, AReaderWaitsForIt) {
+  Commit({MakeChunk('a')});
+  ASSERT_TRUE(Suspend(1).ok());
+  const auto opened = Open(1);
+  EXPECT_TRUE(table_.NeedsResume(*opened));
+  EXPECT_EQ(Bytes(*opened, 0), "");
+  EXPECT_EQ(ResumeFor(opened), absl::OkStatus());
+  EXPECT_FALSE(table_.NeedsResume(*opened));
+  EXPECT_EQ(Bytes(*opened, 0), std::string(kChunk, 'a'));
+  // The second one finds it there.
+  EXPECT_EQ(ResumeFor(Open(1)), absl::OkStatus());
+  EXPECT_EQ(executors_.taken, 2);
+}
+
+TEST_F(CollectionSuspensionTest, OneThatIsMappedIsRefused) {
+  std::shared_ptr<SharedChunk> chunk = MakeChunk('a');
+  Commit({chunk});
+  absl::Status refused = Suspend(1).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "s-1")) << refused;
+  chunk = nullptr;
+  auto one = Open(1);
+  auto other = table_.Open(kAnna, "s-3", "model", 1);
+  refused = Suspend(1).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "2 readers, s-2, s-3"))
+      << refused;
+  EXPECT_EQ(executors_.taken, 0);
+  one = nullptr;
+  other = absl::UnknownError("");
+  EXPECT_TRUE(Suspend(1).ok());
+}
+
+TEST_F(CollectionSuspensionTest, AChunkStaysWhileAVersionOnTheDeviceHasIt) {
+  {
+    const auto common = MakeChunk('a');
+    Commit({common});
+    Commit({common, MakeChunk('b')});
+  }
+  const auto first = Suspend(1);
+  ASSERT_EQ(first.status(), absl::OkStatus());
+  EXPECT_EQ(first->bytes, 0u);
+  EXPECT_TRUE(IsSuspended(1));
+  EXPECT_EQ(DeviceUsed(), 2 * kChunk);
+  const auto second = Suspend(2);
+  ASSERT_EQ(second.status(), absl::OkStatus());
+  EXPECT_EQ(second->bytes, 2 * kChunk);
+  EXPECT_EQ(DeviceUsed(), 0u);
+
+  // The older one needs only what it has.
+  const auto opened = Open(1);
+  ASSERT_EQ(ResumeFor(opened), absl::OkStatus());
+  EXPECT_EQ(Bytes(*opened, 0), std::string(kChunk, 'a'));
+  EXPECT_TRUE(IsSuspended(2));
+  EXPECT_EQ(Info(2).suspended_bytes(), kChunk);
+  const auto newer = Open(2);
+  ASSERT_EQ(ResumeFor(newer), absl::OkStatus());
+  EXPECT_EQ(Bytes(*newer, 0), std::string(kChunk, 'a'));
+  EXPECT_EQ(Bytes(*newer, 1), std::string(kChunk, 'b'));
+}
+
+TEST_F(CollectionSuspensionTest, AReaderThatComesMeanwhileKeepsItThere) {
+  Commit({MakeChunk('a')});
+  std::shared_ptr<const OpenVersion> opened;
+  executors_.before_copy = [&] {
+    EXPECT_EQ(Info(1).state(), v1::VersionInfo::STATE_SUSPENDING);
+    opened = Open(1);
+    EXPECT_FALSE(table_.NeedsResume(*opened));
+  };
+  EXPECT_TRUE(absl::IsAborted(Suspend(1).status()));
+  EXPECT_TRUE(IsResident(1));
+  EXPECT_EQ(Bytes(*opened, 0), std::string(kChunk, 'a'));
+  EXPECT_EQ(ledger_.host()->used(), 0u);
+}
+
+TEST_F(CollectionSuspensionTest, OneThatIsDeletedMeanwhileIsGone) {
+  Commit({MakeChunk('a')});
+  executors_.before_copy = [&] {
+    v1::DeleteCollectionRequest request;
+    request.set_name("model");
+    EXPECT_TRUE(table_.Delete({kAnna}, request).ok());
+  };
+  EXPECT_TRUE(absl::IsNotFound(Suspend(1).status()));
+  EXPECT_EQ(DeviceUsed(), 0u);
+  EXPECT_EQ(ledger_.host()->used(), 0u);
+}
+
+TEST_F(CollectionSuspensionTest, AnExecutorThatDiesIsReplacedOnce) {
+  Commit({MakeChunk('a'), MakeChunk('b')});
+  executors_.dying = 2;
+  EXPECT_TRUE(absl::IsUnavailable(Suspend(1).status()));
+  EXPECT_TRUE(IsResident(1));
+  EXPECT_EQ(ledger_.host()->used(), 0u);
+  executors_.dying = 1;
+  EXPECT_TRUE(Suspend(1).ok());
+
+  executors_.dying = 2;
+  EXPECT_TRUE(absl::IsUnavailable(Resume(1).status()));
+  EXPECT_TRUE(IsSuspended(1));
+  EXPECT_EQ(DeviceUsed(), 0u);
+  executors_.dying = 1;
+  const auto opened = Open(1);
+  EXPECT_EQ(ResumeFor(opened), absl::OkStatus());
+  EXPECT_EQ(Bytes(*opened, 0), std::string(kChunk, 'a'));
+  EXPECT_EQ(Bytes(*opened, 1), std::string(kChunk, 'b'));
+}
+
+TEST_F(CollectionSuspensionTest, WithoutRoomOnTheDeviceItStaysSuspended) {
+  Commit({MakeChunk('a'), MakeChunk('b')});
+  ASSERT_TRUE(Suspend(1).ok());
+  {
+    const auto others = ledger_.OnDevice(0, "uid 2")->Take(kDevice - kChunk);
+    ASSERT_TRUE(others.ok());
+    const absl::Status refused = ResumeFor(Open(1));
+    EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+    EXPECT_TRUE(absl::StrContains(refused.message(), "stays suspended"))
+        << refused;
+    EXPECT_TRUE(IsSuspended(1));
+    EXPECT_EQ(DeviceUsed(), kDevice - kChunk);
+  }
+  const auto opened = Open(1);
+  EXPECT_EQ(ResumeFor(opened), absl::OkStatus());
+  EXPECT_EQ(Bytes(*opened, 1), std::string(kChunk, 'b'));
+}
+
+TEST_F(CollectionSuspensionTest, WithoutHostMemoryOrADirectoryItStays) {
+  Commit({MakeChunk('a')});
+  {
+    const auto others = ledger_.host()->Take(kHost);
+    ASSERT_TRUE(others.ok());
+    EXPECT_TRUE(absl::IsResourceExhausted(Suspend(1).status()));
+  }
+  EXPECT_TRUE(IsResident(1));
+  const auto on_disk =
+      suspension_.Suspend({kAnna}, "model", 1,
+                          /*on_disk=*/true, [] { return false; });
+  EXPECT_TRUE(absl::IsFailedPrecondition(on_disk.status()));
+  EXPECT_TRUE(IsResident(1));
+}
+
+TEST_F(CollectionSuspensionTest, OneThatNobodyWantsAnyMoreIsGivenUp) {
+  Commit({MakeChunk('a'), MakeChunk('b')});
+  executors_.before_copy = [this] { cancelled_ = true; };
+  EXPECT_TRUE(absl::IsCancelled(Suspend(1).status()));
+  EXPECT_TRUE(IsResident(1));
+  EXPECT_EQ(ledger_.host()->used(), 0u);
+}
+
+TEST_F(CollectionSuspensionTest, OnlyItsOwnerAndOperatorsMoveIt) {
+  Commit({MakeChunk('a')});
+  const auto never = [] { return false; };
+  EXPECT_TRUE(absl::IsNotFound(
+      suspension_.Suspend({"uid 2"}, "model", 1, false, never).status()));
+  v1::ConfigureCollectionRequest request;
+  request.set_name("model");
+  request.mutable_visibility()->set_everybody(true);
+  ASSERT_EQ(table_.Configure({kAnna}, request), absl::OkStatus());
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      suspension_.Suspend({"uid 2"}, "model", 1, false, never).status()));
+  ASSERT_TRUE(
+      suspension_.Suspend({"uid 2", true}, "model", 1, false, never).ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      suspension_.Resume({"uid 2"}, "model", 1, never).status()));
+  EXPECT_TRUE(suspension_.Resume({"uid 2", true}, "model", 1, never).ok());
+}
+
+TEST_F(CollectionSuspensionTest, TheNextDaemonKnowsThatItIsSuspended) {
+  Commit({MakeChunk('a')});
+  ASSERT_TRUE(Suspend(1).ok());
+  internal::VersionRecord version;
+  internal::CollectionRecord collection;
+  for (const KeptDescriptor& kept : store_.CopyAll()) {
+    if (kept.name.kind == "version") {
+      ASSERT_EQ(ReadRecord(kept.fd.get(), &version), absl::OkStatus());
+    }
+    if (kept.name.kind == "collection") {
+      ASSERT_EQ(ReadRecord(kept.fd.get(), &collection), absl::OkStatus());
+    }
+  }
+  EXPECT_TRUE(version.suspended());
+  CollectionTable next;
+  next.Adopt(collection);
+  next.Adopt(version, Open(1)->version().buffers, {});
+  const auto opened = next.Open(kAnna, "s-4", "model", 1);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_TRUE(next.NeedsResume(**opened));
+}
+
+}  // namespace
+}  // namespace holdfast::collections
