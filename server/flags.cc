@@ -241,7 +241,8 @@ void AddExecution(CLI::App* app, Config* config) {
   app->get_option("--suspend-idle")->group(group);
   app->add_option("--suspend-directory", config->suspend_directory,
                   "Where an operator may suspend sessions to files (`holdfast "
-                  "sessions suspend --to=FILE`), with the bytes of their "
+                  "sessions suspend --to=FILE`) and collections (`holdfast "
+                  "collection suspend --to=disk`), with the bytes of their "
                   "device memory. Default: to host memory only.")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIRECTORY")

@@ -107,6 +107,20 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
     absl::Mutex mutex;
     ExecutorProcess* process ABSL_GUARDED_BY(mutex) = nullptr;
   };
+  // Answers when the version is on its device, or cannot be brought there.
+  // REQUIRES: no answer waits already.
+  absl::Status AnswerWhenResumed(
+      const internal::SharingRequest& request,
+      std::shared_ptr<const collections::OpenVersion> opened);
+  // The answer that waited; `resumed` says whether the version is there.
+  void AnswerNow(const internal::SharingRequest& request,
+                 const absl::Status& resumed);
+  // Sends the file, then the message with the chunk; -1: without.
+  absl::Status SendCopy(const ChunkCopy& copy,
+                        const internal::ToExecutor& message, int chunk);
+  // Blocks until the process has copied. Takes no longer than saving the memory
+  // of a session of that size may.
+  absl::Status AwaitCopied(const ChunkCopy& copy);
 
   ExecutorProcess(std::unique_ptr<ChildProcess> process,
                   const Services& services);
@@ -139,15 +153,6 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // INVALID_ARGUMENT: without a descriptor, or on a device that does not exist.
   absl::Status HoldChunk(const internal::ChunkCreated& created, UniqueFd fd);
   absl::Status AnswerSharing(const internal::SharingRequest& request, int fd);
-  // Answers when the version is on its device, or cannot be brought there.
-  absl::Status AnswerWhenResumed(
-      const internal::SharingRequest& request,
-      std::shared_ptr<const collections::OpenVersion> opened);
-  void AnswerNow(const internal::SharingRequest& request,
-                 const absl::Status& resumed);
-  absl::Status SendCopy(const ChunkCopy& copy,
-                        const internal::ToExecutor& message, int chunk);
-  absl::Status AwaitCopied(const ChunkCopy& copy);
   // `counters` is a page that the process counts its work in; it is opened with
   // the first report.
   void NoteServing(const internal::Serving& serving, UniqueFd counters)

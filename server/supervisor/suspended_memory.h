@@ -26,21 +26,22 @@ class SuspendedMemory {
   // not run out of room.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Create(
       const std::string& path, uint64_t bytes, Quota& host);
-  // The same in a file of this directory that has no name, so that it ends with
-  // its last descriptor, whatever becomes of the daemon.
-  static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateUnnamed(
-      const std::string& directory, uint64_t bytes);
   // The file of an earlier daemon's, filled. DATA_LOSS: the file is shorter
   // than `bytes`. RESOURCE_EXHAUSTED: `host` has no room.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Adopt(
       UniqueFd fd, const std::string& path, uint64_t bytes, Quota& host);
-  // The same of one without a name, or of host memory.
-  static absl::StatusOr<std::unique_ptr<SuspendedMemory>> AdoptUnnamed(
-      UniqueFd fd, uint64_t bytes, Quota& host);
   // Deletes the file, if there is one.
   ~SuspendedMemory();
   SuspendedMemory(const SuspendedMemory&) = delete;
   SuspendedMemory& operator=(const SuspendedMemory&) = delete;
+
+  // As Create, in a file of this directory that has no name, so that it ends
+  // with its last descriptor, whatever becomes of the daemon.
+  static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateUnnamed(
+      const std::string& directory, uint64_t bytes);
+  // As Adopt, one without a name, or host memory.
+  static absl::StatusOr<std::unique_ptr<SuspendedMemory>> AdoptUnnamed(
+      UniqueFd fd, uint64_t bytes, Quota& host);
 
   // Open for reading and writing; stays the object's.
   int descriptor() const { return fd_.get(); }
