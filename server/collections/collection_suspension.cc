@@ -199,6 +199,7 @@ absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Save(
 absl::StatusOr<CollectionSuspension::Saved> CollectionSuspension::SaveChunks(
     const CollectionTable::Move& move, bool on_disk,
     const Cancelled& given_up) {
+  if (move.chunks.empty()) return Saved();
   HOLDFAST_ASSIGN_OR_RETURN(
       const Charge block,
       ledger_.host()->Take(executor::Account::kImageBlockBytes));
@@ -257,10 +258,11 @@ absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Load(
 absl::StatusOr<std::vector<CollectionTable::Resumed>>
 CollectionSuspension::LoadChunks(const CollectionTable::Move& move,
                                  const Cancelled& given_up) {
+  std::vector<CollectionTable::Resumed> resumed(move.chunks.size());
+  if (resumed.empty()) return resumed;
   HOLDFAST_ASSIGN_OR_RETURN(
       const Charge block,
       ledger_.host()->Take(executor::Account::kImageBlockBytes));
-  std::vector<CollectionTable::Resumed> resumed(move.chunks.size());
   for (size_t i = 0; i < move.chunks.size(); ++i) {
     const SharedChunk& chunk = *move.chunks[i];
     HOLDFAST_ASSIGN_OR_RETURN(
