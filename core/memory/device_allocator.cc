@@ -55,7 +55,8 @@ DeviceAllocator::DeviceAllocator(std::shared_ptr<const cuda::Context> context,
       options_(std::move(options)),
       range_(std::move(range)),
       granularity_(granularity),
-      total_(total) {}
+      total_(total),
+      next_chunk_id_(options_.first_chunk) {}
 
 DeviceAllocator::~DeviceAllocator() {
   while (!chunks_.empty()) ReleaseChunk(chunks_.begin()->first);

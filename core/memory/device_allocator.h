@@ -52,6 +52,11 @@ struct AllocatorOptions {
   // Device addresses to ask for; see AddressRange.
   CUdeviceptr address_hint = 0;
 
+  // The least id of a chunk that is made. A successor's is larger than those of
+  // processes before it, since others may still hold a chunk that they made and
+  // that the successor has not adopted.
+  uint32_t first_chunk = 1;
+
   // Called when a chunk exists, and before one is released: the moment to hand
   // a copy of its descriptor to whoever keeps the bytes alive.
   std::function<void(const Chunk&)> chunk_created;
@@ -237,7 +242,7 @@ class DeviceAllocator {
 
   std::map<uint32_t, std::unique_ptr<Chunk>> chunks_;
   std::set<CUdevice> peers_;  // devices that have access
-  uint32_t next_chunk_id_ = 1;
+  uint32_t next_chunk_id_;
   BlockIndex shared_;  // free blocks of the chunks that allocations share
   std::set<uint32_t> shared_chunks_;
   uint64_t shared_bytes_ = 0;  // of these chunks

@@ -234,6 +234,14 @@ void KeepForSuccessor(const std::shared_ptr<SessionJournal>& journal,
   }
 }
 
+// Numbers of chunks begin anew for each executor of a session: a chunk that the
+// session has freed, and that a collection or another session has still, is
+// kept under its number. 2^20 chunks an executor; after 4096 executors they
+// come again.
+uint32_t FirstChunk(uint64_t epoch) {
+  return 1 + static_cast<uint32_t>((epoch - 1) % 4096) * (1 << 20);
+}
+
 Session::Options SessionOptions(const internal::Assign& assign,
                                 const cuda::DriverApi& api,
                                 std::shared_ptr<executor::TenantShare> tenant,
@@ -259,6 +267,7 @@ Session::Options SessionOptions(const internal::Assign& assign,
   });
   options.resources.account = account;
   options.resources.stream_priorities = assign.stream_priorities();
+  options.resources.first_chunk = FirstChunk(assign.epoch());
   options.resources.chunk_created = [&link](uint32_t device,
                                             const memory::Chunk& chunk) {
     link.SendChunkCreated(device, chunk);

@@ -168,6 +168,7 @@ absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
   if (inheritance_ != nullptr && inheritance_->bases.contains(ordinal)) {
     allocator.address_hint = inheritance_->bases.at(ordinal);
   }
+  allocator.first_chunk = options_.first_chunk;
   if (options_.chunk_created) {
     allocator.chunk_created = [this, ordinal](const memory::Chunk& chunk) {
       options_.chunk_created(ordinal, chunk);

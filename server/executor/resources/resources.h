@@ -195,6 +195,7 @@ struct ResourceOptions {
   // The part of each device's range that priorities are taken from.
   v1::StreamPriorityClass stream_priorities =
       v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
+  uint32_t first_chunk = 1;  // as memory::AllocatorOptions has it
   // As AllocatorOptions has them, with the device's ordinal.
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_created;
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;

@@ -517,6 +517,18 @@ TEST_F(DeviceAllocatorTest, AdoptedChunksHaveTheirBytesAtTheirAddresses) {
   EXPECT_GT(next.block.span, alone.block.span);
 }
 
+// One that the process before had freed may be held by others.
+TEST_F(DeviceAllocatorTest, IdsBeginWhereTheOptionsSay) {
+  AllocatorOptions options;
+  options.first_chunk = 1000;
+  ASSERT_OK_AND_ASSIGN(auto allocator,
+                       DeviceAllocator::Create(context_, std::move(options)));
+  ASSERT_OK_AND_ASSIGN(const Allocation first, allocator->AllocateAlone(100));
+  EXPECT_EQ(first.block.span, 1000u);
+  ASSERT_OK_AND_ASSIGN(const Allocation next, allocator->AllocateAlone(100));
+  EXPECT_EQ(next.block.span, 1001u);
+}
+
 TEST_F(DeviceAllocatorTest, WhatIsNoChunkIsNotAdopted) {
   auto allocator = Make();
   EXPECT_FALSE(allocator
