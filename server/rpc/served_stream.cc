@@ -18,6 +18,18 @@ void ServedStream::Serve(CallThreads& threads,
   if (!running.ok()) End(running);
 }
 
+void ServedStream::ServeMessages(CallThreads& threads,
+                                 std::function<absl::Status()> serve) {
+  {
+    absl::MutexLock lock(&mutex_);
+    begin_ = [this, &threads, serve = std::move(serve)]() mutable {
+      Serve(threads, std::move(serve));
+    };
+    if (stall_guard_ != nullptr) watch_.emplace(*stall_guard_, context_);
+  }
+  ReadAhead();
+}
+
 void ServedStream::End(const absl::Status& status) {
   {
     absl::MutexLock lock(&mutex_);
@@ -35,25 +47,48 @@ void ServedStream::FinishNow() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   StartWriteAndFinish(&*last_, grpc::WriteOptions(), grpc::Status::OK);
 }
 
-void ServedStream::OnReadDone(bool ok) {
+void ServedStream::ReadAhead() {
   absl::MutexLock lock(&mutex_);
-  no_more_ = !ok;
-  read_done_ = true;
+  reading_ = true;
+  StartRead(&incoming_);
+}
+
+void ServedStream::ReadMore() {
+  if (reading_ || no_more_ || end_.has_value()) return;
+  if (waiting_.size() == kMaxAhead) return;
+  reading_ = true;
+  StartRead(&incoming_);
+}
+
+void ServedStream::OnReadDone(bool ok) {
+  std::function<void()> begin;
+  {
+    absl::MutexLock lock(&mutex_);
+    begin.swap(begin_);
+    if (begin != nullptr) watch_.reset();
+    reading_ = false;
+    no_more_ = !ok;
+    if (ok) waiting_.emplace_back().Swap(&incoming_);
+    readable_ = true;
+    ReadMore();
+  }
+  if (begin != nullptr) begin();
 }
 
 bool ServedStream::Read(grpc::ByteBuffer* message) {
   absl::MutexLock lock(&mutex_);
-  if (!read_done_) {
+  if (!readable_) {
     std::optional<StallGuard::Watch> watch;
     if (stall_guard_ != nullptr) watch.emplace(*stall_guard_, context_);
-    const auto done = [this] { return read_done_.load(); };
-    mutex_.Await(absl::Condition(&done));
+    const auto come = [this] { return readable_.load(); };
+    mutex_.Await(absl::Condition(&come));
   }
-  if (no_more_) return false;
+  if (waiting_.empty()) return false;
   message->Clear();
-  message->Swap(&incoming_);
-  read_done_ = false;
-  StartRead(&incoming_);
+  message->Swap(&waiting_.front());
+  waiting_.pop_front();
+  readable_ = !waiting_.empty() || no_more_;
+  ReadMore();
   return true;
 }
 

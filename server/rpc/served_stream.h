@@ -6,6 +6,8 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <atomic>
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <optional>
 
@@ -20,17 +22,20 @@
 namespace holdfast {
 
 // A call with messages of bytes, which a thread of ours serves that may wait.
-// Threads of gRPC's only move the messages, one in each direction ahead of that
+// Threads of gRPC's only move the messages, and read kMaxAhead ahead of that
 // thread. Every shape of call is a stream to it. Deletes itself.
 //
 //   auto* const call = new ServedStream(*context, &stall_guard_);
-//   call->ReadAhead();
-//   call->Serve(threads_, [this, call] { return Upload(*call); });
+//   call->ServeMessages(threads_, [this, call] { return Upload(*call); });
 //   return call;
 class ServedStream
     : public Cancellable<
           grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
  public:
+  // Messages that wait for the thread: the first two of a short call come while
+  // it is being woken.
+  static constexpr size_t kMaxAhead = 2;
+
   // `stall_guard`, which must outlive the call, gives up a client that does not
   // send what Read waits for, or does not take what it is sent. Null: a client
   // may take for ever.
@@ -40,18 +45,21 @@ class ServedStream
   // Has `serve` run in one of `threads`, and ends the call with what it
   // returns. RESOURCE_EXHAUSTED is the call's end where there is no thread.
   void Serve(CallThreads& threads, std::function<absl::Status()> serve);
+  // Begins to read, and serves once the first message has come, or the end: a
+  // client that sends nothing holds no thread.
+  void ServeMessages(CallThreads& threads, std::function<absl::Status()> serve);
   // Ends a call that is not served.
   void End(const absl::Status& status);
 
   grpc::CallbackServerContext& context() { return context_; }
 
-  // Begins to read. Once, before Read.
-  void ReadAhead() { StartRead(&incoming_); }
+  // Begins to read, where ServeMessages has not. Once, before Read.
+  void ReadAhead();
   // Waits for the client's next message. False: it sends no more, or is gone.
   // One thread at a time.
   bool Read(grpc::ByteBuffer* message);
   // Would Read not wait? Any thread.
-  bool Readable() const { return read_done_; }
+  bool Readable() const { return readable_; }
 
   // Sends a message when the one before has been taken. False: the client is
   // gone.
@@ -72,6 +80,7 @@ class ServedStream
   bool AwaitNoMore(absl::Duration limit);
 
  private:
+  void ReadMore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Start(grpc::ByteBuffer message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AwaitIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishNow();
@@ -83,12 +92,15 @@ class ServedStream
   std::optional<grpc::ByteBuffer> last_;
 
   absl::Mutex mutex_;
-  std::atomic<bool> read_done_ = false;  // written with the lock held
+  std::function<void()> begin_ ABSL_GUARDED_BY(mutex_);  // with a first message
+  std::deque<grpc::ByteBuffer> waiting_ ABSL_GUARDED_BY(mutex_);
+  bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool no_more_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> readable_ = false;  // written with the lock held
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool gone_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
-  // While a message is on its way to the client.
+  // While a message is on its way to the client, or its first is awaited.
   std::optional<StallGuard::Watch> watch_ ABSL_GUARDED_BY(mutex_);
 };
 

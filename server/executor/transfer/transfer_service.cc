@@ -219,11 +219,11 @@ ServedStream* TransferService::Serve(grpc::CallbackServerContext* context,
     call->End(admitted.status());
     return call;
   }
-  call->ReadAhead();
-  call->Serve(threads_, [this, call, work, count = *std::move(admitted)] {
-    const auto pass = session_.gate().Enter(call->cancelled());
-    return pass.ok() ? (this->*work)(*call) : pass.status();
-  });
+  call->ServeMessages(
+      threads_, [this, call, work, count = *std::move(admitted)] {
+        const auto pass = session_.gate().Enter(call->cancelled());
+        return pass.ok() ? (this->*work)(*call) : pass.status();
+      });
   return call;
 }
 

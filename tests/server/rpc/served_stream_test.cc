@@ -67,8 +67,8 @@ class Service final : public grpc::Service {
         0, new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(
                [this](grpc::CallbackServerContext* context) {
                  auto* const call = new ServedStream(*context, &stall_guard_);
-                 call->ReadAhead();
-                 call->Serve(threads_, [this, call] { return serve(*call); });
+                 call->ServeMessages(threads_,
+                                     [this, call] { return serve(*call); });
                  return call;
                }));
     AddMethod(
@@ -104,12 +104,16 @@ class ServedStreamTest : public ::testing::Test {
   ~ServedStreamTest() override { server_->Shutdown(); }
 
   std::unique_ptr<Call> Begin(const char* method = "/test/Stream") {
+    return Begin(method, &context_);
+  }
+  std::unique_ptr<Call> Begin(const char* method,
+                              grpc::ClientContext* context) {
     return std::unique_ptr<Call>(
         grpc::internal::ClientReaderWriterFactory<ByteBuffer, ByteBuffer>::
             Create(channel_.get(),
                    grpc::internal::RpcMethod(
                        method, grpc::internal::RpcMethod::BIDI_STREAMING),
-                   &context_));
+                   context));
   }
 
   Service service_;
@@ -144,6 +148,7 @@ TEST_F(ServedStreamTest, ACallThatFailsSendsNoLastMessage) {
     return absl::NotFoundError("nothing");
   };
   const auto call = Begin();
+  call->WritesDone();
   ByteBuffer message;
   EXPECT_FALSE(call->Read(&message));
   EXPECT_EQ(call->Finish().error_code(), StatusCode::NOT_FOUND);
@@ -154,9 +159,10 @@ TEST_F(ServedStreamTest, CancellationEndsEveryWait) {
   absl::Notification waits;
   absl::Notification ended;
   service_.serve = [&](ServedStream& call) {
+    ByteBuffer message;
+    EXPECT_TRUE(call.Read(&message));
     waits.Notify();
     const absl::Status status = AwaitCancelled(call.cancelled());
-    ByteBuffer message;
     EXPECT_FALSE(call.Read(&message));
     while (call.Write(Bytes("x"))) {
     }
@@ -166,10 +172,30 @@ TEST_F(ServedStreamTest, CancellationEndsEveryWait) {
     return status;
   };
   const auto call = Begin();
+  call->Write(Bytes("first"));
   waits.WaitForNotification();
   context_.TryCancel();
   ended.WaitForNotification();
   EXPECT_EQ(call->Finish().error_code(), StatusCode::CANCELLED);
+}
+
+// There are threads for two calls.
+TEST_F(ServedStreamTest, CallsWhoseClientsSendNothingHoldNoThread) {
+  service_.serve = [](ServedStream& call) {
+    ByteBuffer message;
+    return call.Read(&message) ? absl::OkStatus() : absl::CancelledError("");
+  };
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<Call>> silent;
+  for (int i = 0; i < 8; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    silent.push_back(Begin("/test/Stream", contexts.back().get()));
+  }
+  const auto call = Begin();
+  call->Write(Bytes("first"));
+  EXPECT_TRUE(call->Finish().ok());
+  for (const auto& context : contexts) context->TryCancel();
+  for (const auto& other : silent) other->Finish();
 }
 
 TEST_F(ServedStreamTest, CancellationReachesACallOfOneRequest) {
@@ -196,11 +222,14 @@ class StalledStreamTest : public ServedStreamTest {
 
 TEST_F(StalledStreamTest, AClientThatSendsNothingIsGivenUp) {
   service_.serve = [](ServedStream& call) {
-    ByteBuffer message;
-    EXPECT_FALSE(call.Read(&message));
+    for (ByteBuffer message; call.Read(&message);) {
+    }
     return absl::OkStatus();
   };
-  const auto call = Begin();
+  EXPECT_EQ(Begin()->Finish().error_code(), StatusCode::CANCELLED);
+  grpc::ClientContext context;
+  const auto call = Begin("/test/Stream", &context);
+  call->Write(Bytes("first"));
   EXPECT_EQ(call->Finish().error_code(), StatusCode::CANCELLED);
 }
 
