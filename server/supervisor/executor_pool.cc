@@ -181,12 +181,15 @@ void ExecutorPool::Run() {
     uint32_t device = 0;
     {
       absl::MutexLock lock(&mutex_);
-      const auto due = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        return stopping_ || check_warm_ ||
-               (failure_.ok() && !Settling() && NextStep().has_value());
-      };
       const absl::Time later =
           Settling() ? quiet_until_ : absl::InfiniteFuture();
+      // A call that takes an executor while this waits begins a quiet time,
+      // whose end nothing else would tell.
+      const auto due = [this, later]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        if (stopping_ || check_warm_) return true;
+        if (!failure_.ok()) return false;
+        return Settling() ? quiet_until_ != later : NextStep().has_value();
+      };
       if (!mutex_.AwaitWithDeadline(absl::Condition(&due),
                                     failure_.ok() ? later : retry_)) {
         failure_ = absl::OkStatus();  // The pause is over.
