@@ -328,9 +328,9 @@ std::unique_ptr<grpc::Server> BuildServer(grpc::Service& commands,
 // opening a session, and so do its threads: done while no client waits.
 void StartGrpc() {
   StartCallbackThread();
-  grpc::Service nothing;
+  grpc::CallbackGenericService nothing;
   grpc::ServerBuilder builder;
-  builder.RegisterService(&nothing);
+  builder.RegisterCallbackGenericService(&nothing);
   const auto server = builder.BuildAndStart();
   if (server != nullptr) server->Shutdown();
 }
