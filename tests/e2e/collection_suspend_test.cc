@@ -283,7 +283,8 @@ TEST_F(CollectionSuspendTest, AReaderThatEndsMeanwhileEndsItsResumption) {
   auto session = Session::Open({.address = daemon_.address()}).value();
   ASSERT_EQ(session->Synchronize(), absl::OkStatus());
   pid_t own = 0;
-  for (const auto& info : operator_->Sessions().value()) {
+  const auto sessions = operator_->Sessions();
+  for (const v1::SessionInfo& info : sessions.value()) {
     if (info.session_id() == session->id()) {
       own = static_cast<pid_t>(info.executor_pid());
     }
