@@ -90,6 +90,8 @@ constexpr const char* kFromExecutor[] = {
     "quiesced { }",
     "quiesced { error { code: 9 message: 'a stream waits' } }",
     "memory_saved { }",
+    "chunk_copied { }",
+    "chunk_copied { error { code: 8 message: 'no memory' } }",
     "fault { error { code: 10 message: 'an illegal address' } device: 1"
     "  kernel: 'k' block { x: 1 } thread { x: 2 } source_line: 'k.cu:3' }",
 };
@@ -121,6 +123,9 @@ constexpr const char* kToExecutor[] = {
     "resume { }",
     "quiesce { timeout_ns: 1000000 memory_stays: true }",
     "save_memory { chunks { chunk: 7 offset: 4096 } }",
+    "copy_file { }",
+    "save_chunk { device: 0 size: 65536 }",
+    "load_chunk { device: 0 size: 65536 }",
     "shutdown { }",
 };
 
@@ -224,6 +229,8 @@ UniqueFd DescriptorFor(const internal::ToExecutor& message) {
     case internal::ToExecutor::kRestoreHostMemory:
     case internal::ToExecutor::kListeningSocket:
     case internal::ToExecutor::kSaveMemory:
+    case internal::ToExecutor::kCopyFile:
+    case internal::ToExecutor::kSaveChunk:
       return Fixed(64 << 10);
     default:
       return UniqueFd();
@@ -239,6 +246,7 @@ UniqueFd SuitableDescriptor(const google::protobuf::Message& message) {
   if (said == nullptr) return UniqueFd();
   switch (said->message_case()) {
     case internal::FromExecutor::kServing:
+    case internal::FromExecutor::kChunkCopied:
       return Fixed(64 << 10);
     case internal::FromExecutor::kChunkCreated:
       return Fixed(said->chunk_created().size());
