@@ -38,9 +38,9 @@ class Collections {
     // memory.
     bool on_disk = false;
   };
-  // Takes a version that nobody has open off its device. Whoever opens it then,
-  // or Resume, brings it back. Both block until the bytes are moved, and tell
-  // how many. FAILED_PRECONDITION: it has readers, or is suspended already.
+  // Takes a version that nobody has open off its device. The next session that
+  // opens it, or Resume, brings it back. Both calls block until the bytes are
+  // moved, and tell how many. FAILED_PRECONDITION: it has readers, or is suspended already.
   absl::StatusOr<v1::SuspendCollectionResponse> Suspend(
       const std::string& name, const SuspendOptions& options);
   absl::StatusOr<v1::SuspendCollectionResponse> Suspend(
