@@ -3,9 +3,9 @@
 // The part of CollectionTable that knows when the memory of a version may leave
 // its device. A chunk leaves if all versions that have it are suspended, and
 // nobody but versions holds it: no reader, no session that made or imported it,
-// no token by which somebody could get it. A reader stands in the version's list
-// before it gets any memory, so that the last look, in FinishSuspension, is
-// final.
+// no token by which somebody could get it. A reader stands in the version's
+// list before it gets any memory, so that the last look, in FinishSuspension,
+// is final.
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -40,7 +40,8 @@ class Collections {
   };
   // Takes a version that nobody has open off its device. The next session that
   // opens it, or Resume, brings it back. Both calls block until the bytes are
-  // moved, and tell how many. FAILED_PRECONDITION: it has readers, or is suspended already.
+  // moved, and tell how many. FAILED_PRECONDITION: it has readers, or is
+  // suspended already.
   absl::StatusOr<v1::SuspendCollectionResponse> Suspend(
       const std::string& name, const SuspendOptions& options);
   absl::StatusOr<v1::SuspendCollectionResponse> Suspend(
