@@ -18,8 +18,9 @@ inline constexpr TransportArgument kTransportArguments[] = {
     // A message of a transfer in a few frames; a stream that shares the
     // connection waits no longer than for one of them.
     {GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 256 << 10},
-    // Bytes that are read of one stream before its reader asks for more: the
-    // most that a reader which stands still may cost.
+    // Bytes that are read of one stream before its reader asks for more. With
+    // what waits for the reader (server/rpc/served_stream.h), they are the most
+    // that one which stands still may cost.
     {GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 2 << 20},
 };
 

@@ -17,8 +17,8 @@
 namespace holdfast {
 
 // While it lives, a request to stop has the conditions of all who wait under
-// the mutex looked at. Made and destroyed without the mutex, since the request
-// takes it, and either waits for a request that is being made.
+// the mutex looked at. Made and destroyed without the mutex: the request takes
+// it, made earlier at once, and its end is waited for.
 class WakeOnStop {
  public:
   WakeOnStop(const std::stop_token& stop, absl::Mutex& mutex)

@@ -20,7 +20,7 @@ namespace holdfast::executor {
 // A thread that brings work enters first, and keeps the pass until the work is
 // in the session's hands:
 //
-//   HOLDFAST_ASSIGN_OR_RETURN(const SessionGate::Pass pass, gate.Enter());
+//   HOLDFAST_ASSIGN_OR_RETURN(const auto pass, gate.Enter(cancelled));
 class SessionGate {
  public:
   // Held by a thread while it takes work in. Must not outlive the gate.

@@ -25,7 +25,7 @@ void ServedStream::ServeMessages(CallThreads& threads,
     begin_ = [this, &threads, serve = std::move(serve)]() mutable {
       Serve(threads, std::move(serve));
     };
-    if (stall_guard_ != nullptr) watch_.emplace(*stall_guard_, context_);
+    watch_.emplace(*stall_guard_, context_);
   }
   ReadAhead();
 }
@@ -53,9 +53,15 @@ void ServedStream::ReadAhead() {
   StartRead(&incoming_);
 }
 
+void ServedStream::ReadOn() {
+  absl::MutexLock lock(&mutex_);
+  reading_ = false;
+  ReadMore();
+}
+
 void ServedStream::ReadMore() {
   if (reading_ || no_more_ || end_.has_value()) return;
-  if (waiting_.size() == kMaxAhead) return;
+  if (waiting_.size() == kMaxAhead || waiting_bytes_ >= kMaxAheadBytes) return;
   reading_ = true;
   StartRead(&incoming_);
 }
@@ -68,7 +74,10 @@ void ServedStream::OnReadDone(bool ok) {
     if (begin != nullptr) watch_.reset();
     reading_ = false;
     no_more_ = !ok;
-    if (ok) waiting_.emplace_back().Swap(&incoming_);
+    if (ok) {
+      waiting_bytes_ += incoming_.Length();
+      waiting_.emplace_back().Swap(&incoming_);
+    }
     readable_ = true;
     ReadMore();
   }
@@ -87,6 +96,7 @@ bool ServedStream::Read(grpc::ByteBuffer* message) {
   message->Clear();
   message->Swap(&waiting_.front());
   waiting_.pop_front();
+  waiting_bytes_ -= message->Length();
   readable_ = !waiting_.empty() || no_more_;
   ReadMore();
   return true;

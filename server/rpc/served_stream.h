@@ -35,6 +35,8 @@ class ServedStream
   // Messages that wait for the thread: the first two of a short call come while
   // it is being woken.
   static constexpr size_t kMaxAhead = 2;
+  // So many bytes that wait are enough, too: a client may have many calls.
+  static constexpr size_t kMaxAheadBytes = size_t{256} << 10;
 
   // `stall_guard`, which must outlive the call, gives up a client that does not
   // send what Read waits for, or does not take what it is sent. Null: a client
@@ -46,7 +48,7 @@ class ServedStream
   // returns. RESOURCE_EXHAUSTED is the call's end where there is no thread.
   void Serve(CallThreads& threads, std::function<absl::Status()> serve);
   // Begins to read, and serves once the first message has come, or the end: a
-  // client that sends nothing holds no thread.
+  // client that sends nothing holds no thread. REQUIRES: a stall guard.
   void ServeMessages(CallThreads& threads, std::function<absl::Status()> serve);
   // Ends a call that is not served.
   void End(const absl::Status& status);
@@ -75,6 +77,8 @@ class ServedStream
   void OnWriteDone(bool ok) override;
 
  protected:
+  // Reads the next message in the place of one that OnReadDone was told of.
+  void ReadOn();
   // Waits until Read would say that the client sends no more, for so long at
   // most.
   bool AwaitNoMore(absl::Duration limit);
@@ -94,6 +98,7 @@ class ServedStream
   absl::Mutex mutex_;
   std::function<void()> begin_ ABSL_GUARDED_BY(mutex_);  // with a first message
   std::deque<grpc::ByteBuffer> waiting_ ABSL_GUARDED_BY(mutex_);
+  size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool no_more_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> readable_ = false;  // written with the lock held

@@ -14,6 +14,7 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <type_traits>
@@ -46,8 +47,9 @@ grpc::ServerUnaryReactor* AnswerNow(grpc::CallbackServerContext* context,
 }
 
 // The same for `make` that may wait: it runs in one of `threads`, of which the
-// client has a share. Request, response and context live until it returns. One
-// that takes a std::stop_token is told when the call is cancelled.
+// client has a share. Request, response and context live until it returns, and
+// it is destroyed before the client has its answer. One that takes a
+// std::stop_token is told when the call is cancelled.
 // RESOURCE_EXHAUSTED, without running `make`: no thread for this client.
 template <typename Make>
 grpc::ServerUnaryReactor* AnswerInThread(grpc::CallbackServerContext* context,
@@ -55,13 +57,17 @@ grpc::ServerUnaryReactor* AnswerInThread(grpc::CallbackServerContext* context,
                                          const std::string& client, Make make) {
   auto* const call = new Cancellable<grpc::ServerUnaryReactor>;
   const absl::Status running = threads.Run(
-      client, [call, trace = TraceOf(*context), make = std::move(make)] {
+      client, [call, trace = TraceOf(*context),
+               make = std::optional<Make>(std::move(make))]() mutable {
         const LogScope scope(trace);
+        absl::Status status;
         if constexpr (std::is_invocable_v<const Make&, std::stop_token>) {
-          call->Finish(ToGrpcStatus(make(call->cancelled())));
+          status = (*make)(call->cancelled());
         } else {
-          call->Finish(ToGrpcStatus(make()));
+          status = (*make)();
         }
+        make.reset();
+        call->Finish(ToGrpcStatus(status));
       });
   if (!running.ok()) call->Finish(ToGrpcStatus(running));
   return call;

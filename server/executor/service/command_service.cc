@@ -58,16 +58,22 @@ ResultQueue::SendNow Sender(CommandStream& commands,
 
 }  // namespace
 
+absl::StatusOr<std::shared_ptr<void>> CommandService::Admit(
+    const grpc::ServerContextBase& context, CallLimit& limit) {
+  HOLDFAST_RETURN_IF_ERROR(session_.Authenticate(context));
+  return limit.Take();
+}
+
 grpc::ServerUnaryReactor* CommandService::Run(
     grpc::CallbackServerContext* context, const v1::CommandBatch* request,
     v1::ResultBatch* response) {
-  const absl::Status known = session_.Authenticate(*context);
-  if (!known.ok()) return Answer(context, known);
-  return AnswerInThread(
-      context, run_threads_, /*client=*/"",
-      [this, request, response](const std::stop_token& cancelled) {
-        return RunBatch(*request, cancelled, response);
-      });
+  auto count = Admit(*context, runs_);
+  if (!count.ok()) return Answer(context, count.status());
+  return AnswerInThread(context, run_threads_, /*client=*/"",
+                        [this, request, response, count = *std::move(count)](
+                            const std::stop_token& cancelled) {
+                          return RunBatch(*request, cancelled, response);
+                        });
 }
 
 absl::Status CommandService::RunBatch(const v1::CommandBatch& request,
@@ -94,12 +100,14 @@ absl::Status CommandService::RunBatch(const v1::CommandBatch& request,
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
 CommandService::Execute(grpc::CallbackServerContext* context) {
   auto* const commands = new CommandStream(*context);  // deletes itself
-  const absl::Status known = session_.Authenticate(*context);
-  if (known.ok()) {
+  auto count = Admit(*context, executes_);
+  if (count.ok()) {
     commands->Serve(execute_threads_,
-                    [this, commands] { return ServeExecute(*commands); });
+                    [this, commands, count = *std::move(count)] {
+                      return ServeExecute(*commands);
+                    });
   } else {
-    commands->End(known);
+    commands->End(count.status());
   }
   return commands;
 }

@@ -12,6 +12,7 @@
 #include <stop_token>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "server/executor/attach/attachment.h"
 #include "server/executor/service/command_stream.h"
@@ -19,6 +20,7 @@
 #include "server/executor/service/result_queue.h"
 #include "server/executor/service/step_times.h"
 #include "server/executor/session.h"
+#include "server/rpc/call_limit.h"
 #include "server/rpc/call_threads.h"
 
 namespace holdfast::executor {
@@ -31,8 +33,8 @@ class CommandService final
               v1::CommandService::Service>> {
  public:
   // Calls at a time; more are refused.
-  static constexpr size_t kMaxRuns = 256;
-  static constexpr size_t kMaxExecutes = 64;
+  static constexpr int kMaxRuns = 256;
+  static constexpr int kMaxExecutes = 64;
 
   CommandService(Session& session, FdReceiver& inbox, size_t max_batch_bytes)
       : session_(session), inbox_(inbox), max_batch_bytes_(max_batch_bytes) {}
@@ -47,6 +49,9 @@ class CommandService final
       grpc::CallbackServerContext* context) override;
 
  private:
+  // Is the call one of this session's, and not one too many?
+  absl::StatusOr<std::shared_ptr<void>> Admit(
+      const grpc::ServerContextBase& context, CallLimit& limit);
   absl::Status RunBatch(const v1::CommandBatch& request,
                         const std::stop_token& cancelled,
                         v1::ResultBatch* response);
@@ -69,9 +74,12 @@ class CommandService final
   FdReceiver& inbox_;
   const size_t max_batch_bytes_;
   Attachment attachment_;
-  // A client has half of either, and an Execute takes two.
-  CallThreads run_threads_{2 * kMaxRuns};
-  CallThreads execute_threads_{2 * 2 * kMaxExecutes};
+  CallLimit runs_{"calls of Run of one session", kMaxRuns};
+  CallLimit executes_{"calls of Execute of one session", kMaxExecutes};
+  // More than calls, since a thread is free a moment after its call has ended
+  // and a client has half of them. An Execute takes two.
+  CallThreads run_threads_{4 * kMaxRuns};
+  CallThreads execute_threads_{2 * 4 * kMaxExecutes};
 };
 
 }  // namespace holdfast::executor

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -68,6 +69,14 @@ grpc::ByteBuffer BytesOf(const v1::ResultBatch& results) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
+// An executor that is about to end waits until such results are sent, which it
+// learns from the thread that writes them; see ResultQueue::AwaitSent.
+bool IsAwaited(const v1::ResultBatch& results) {
+  return absl::c_any_of(results.results(), [](const v1::Result& result) {
+    return result.has_error() || result.has_output();
+  });
+}
+
 bool Enter(SessionGate& gate, const std::stop_token& cancelled,
            SessionGate::Pass* pass) {
   auto entered = gate.Enter(cancelled);
@@ -90,7 +99,7 @@ void CommandStream::Accept(FdReceiver& inbox, size_t max_batch_bytes) {
 
 // A client that has half-closed still takes results, until it goes.
 void CommandStream::OnReadDone(bool ok) {
-  if (rings_ != nullptr && ok) return ReadAhead();  // None belongs here.
+  if (rings_ != nullptr && ok) return ReadOn();  // None belongs here.
   if (rings_ != nullptr) rings_->reader().Close();
   ServedStream::OnReadDone(ok);
 }
@@ -147,7 +156,9 @@ bool CommandStream::WriteNow(const v1::ResultBatch& results) {
   char bytes[kSmallBytes];
   const size_t size = results.ByteSizeLong();
   if (size > sizeof bytes) return false;
-  if (rings_ == nullptr) return TryWrite(BytesOf(results));
+  if (rings_ == nullptr) {
+    return !IsAwaited(results) && TryWrite(BytesOf(results));
+  }
   results.SerializeToArray(bytes, static_cast<int>(size));
   return rings_->writer().TryWrite({bytes, size}).value_or(false);
 }

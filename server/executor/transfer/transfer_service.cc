@@ -198,12 +198,8 @@ TransferService::TransferService(Session& session, FdReceiver& inbox,
 
 absl::StatusOr<std::shared_ptr<void>> TransferService::Admit(
     const grpc::ServerContextBase& context) {
-  std::shared_ptr<void> count(nullptr, [this](void*) { --transfers_; });
-  ++transfers_;
   HOLDFAST_RETURN_IF_ERROR(session_.Authenticate(context));
-  if (transfers_ <= kMaxTransfers) return count;
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "more than ", kMaxTransfers, " transfers of one session at a time"));
+  return transfers_.Take();
 }
 
 std::shared_ptr<SharedBlocks> TransferService::BlocksOf(

@@ -5,7 +5,6 @@
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -17,6 +16,7 @@
 #include "server/executor/service/fd_receiver.h"
 #include "server/executor/session.h"
 #include "server/relay/shared_blocks.h"
+#include "server/rpc/call_limit.h"
 #include "server/rpc/call_threads.h"
 #include "server/rpc/served_stream.h"
 #include "server/rpc/stall_guard.h"
@@ -27,9 +27,9 @@ namespace holdfast::executor {
 // with bytes come and go as gRPC's own slices: uploads are copied once, into
 // page-locked staging blocks, and downloads are sent from there. Bytes
 // that the daemon relays for a remote client are in blocks of memory that both
-// share instead. A call waits in a thread of its own, from when the session
-// takes work in, until which it may wait as well: it does not get suspended
-// meanwhile.
+// share instead. A call gets a thread with its first message. The thread waits
+// until the session takes work in, and the session is not suspended from then
+// until the call's end.
 class TransferService final : public grpc::Service {
  public:
   // Calls at a time; more are refused.
@@ -61,8 +61,7 @@ class TransferService final : public grpc::Service {
   absl::StatusOr<uint64_t> ReceiveAll(ServedStream& call);
   absl::Status SendAll(ServedStream& call, const v1::TransferRange& range);
 
-  // Is the call one of this session's, and not one too many? It counts until
-  // what this returns is dropped.
+  // Is the call one of this session's, and not one too many?
   absl::StatusOr<std::shared_ptr<void>> Admit(
       const grpc::ServerContextBase& context);
 
@@ -70,7 +69,7 @@ class TransferService final : public grpc::Service {
   FdReceiver& inbox_;
   const std::shared_ptr<SharedBlocks> blocks_;
   StallGuard stall_guard_;
-  std::atomic<int> transfers_{0};
+  CallLimit transfers_{"transfers of one session", kMaxTransfers};
   UploadTries tries_;
   // More than calls, since a thread is free a moment after its call has ended
   // and a client has half of them.

@@ -19,6 +19,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "core/base/wake_on_stop.h"
+#include "server/rpc/call_limit.h"
 #include "server/rpc/unary_call.h"
 
 namespace holdfast {
@@ -56,7 +57,7 @@ absl::Status AwaitCancelled(const std::stop_token& cancelled) {
 class Service final : public grpc::Service {
  public:
   using Serve = std::function<absl::Status(ServedStream&)>;
-  using Answer = std::function<absl::Status(const std::stop_token&)>;
+  using Answered = std::function<absl::Status(const std::stop_token&)>;
 
   explicit Service(absl::Duration stall_limit) : stall_guard_(stall_limit) {
     using grpc::internal::RpcMethod;
@@ -82,14 +83,29 @@ class Service final : public grpc::Service {
                                          return answer(stop);
                                        });
                }));
+    AddMethod(
+        new RpcServiceMethod("/test/Single", RpcMethod::NORMAL_RPC, nullptr));
+    MarkMethodRawCallback(
+        2, new grpc::internal::CallbackUnaryHandler<ByteBuffer, ByteBuffer>(
+               [this](grpc::CallbackServerContext* context, const ByteBuffer*,
+                      ByteBuffer* response) {
+                 *response = Bytes("done");
+                 auto count = single_.Take();
+                 if (!count.ok()) return Answer(context, count.status());
+                 return AnswerInThread(
+                     context, many_threads_, "client",
+                     [count = *std::move(count)] { return absl::OkStatus(); });
+               }));
   }
 
   Serve serve;
-  Answer answer;
+  Answered answer;
 
  private:
   StallGuard stall_guard_;
   CallThreads threads_{4};
+  CallLimit single_{"calls of Single", 1};
+  CallThreads many_threads_{64};
 };
 
 class ServedStreamTest : public ::testing::Test {
@@ -196,6 +212,20 @@ TEST_F(ServedStreamTest, CallsWhoseClientsSendNothingHoldNoThread) {
   EXPECT_TRUE(call->Finish().ok());
   for (const auto& context : contexts) context->TryCancel();
   for (const auto& other : silent) other->Finish();
+}
+
+// A client that waits for each answer has one call at a time.
+TEST_F(ServedStreamTest, ACallIsNotCountedAnyMoreOnceItsClientHasTheAnswer) {
+  for (int i = 0; i < 1000; ++i) {
+    grpc::ClientContext context;
+    const auto call = Begin("/test/Single", &context);
+    call->Write(Bytes("request"));
+    call->WritesDone();
+    ByteBuffer answer;
+    call->Read(&answer);
+    const grpc::Status status = call->Finish();
+    ASSERT_TRUE(status.ok()) << i << ": " << status.error_message();
+  }
 }
 
 TEST_F(ServedStreamTest, CancellationReachesACallOfOneRequest) {
