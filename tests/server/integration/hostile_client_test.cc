@@ -18,6 +18,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/error_detail.h"
 #include "holdfast/v1/objects.grpc.pb.h"
 #include "proto/metadata.h"
