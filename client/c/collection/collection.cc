@@ -22,7 +22,20 @@ using holdfast::c::Give;
 using holdfast::c::Guard;
 
 struct hf_collection {
+  explicit hf_collection(holdfast::Collection opened)
+      : collection(std::move(opened)) {
+    ListArrays();
+  }
+  void ListArrays() {
+    arrays.clear();
+    for (const auto& named : collection.arrays()) arrays.push_back(&named);
+  }
+
   holdfast::Collection collection;
+  // Those of the collection, by name; anew after a wake.
+  std::vector<
+      const std::pair<const std::string, holdfast::v1::ArrayDescription>*>
+      arrays;
   std::vector<std::string> moved;  // by the last wake
 };
 
@@ -53,13 +66,6 @@ absl::StatusOr<std::vector<ArraySpec>> ToSpecs(const hf_array* arrays,
   return specs;
 }
 
-// By name. REQUIRES: index < count.
-const std::pair<const std::string, v1::ArrayDescription>& ArrayAt(
-    const hf_collection* collection, size_t index) {
-  return *std::next(collection->collection.arrays().begin(),
-                    static_cast<std::ptrdiff_t>(index));
-}
-
 }  // namespace
 }  // namespace holdfast::c
 
@@ -75,7 +81,7 @@ hf_error* hf_collection_open(hf_session* session, uint32_t device,
     HOLDFAST_ASSIGN_OR_RETURN(
         auto opened,
         holdfast::Collection::Open(*session->session, name, version, device));
-    *collection = new hf_collection{std::move(opened), {}};
+    *collection = new hf_collection(std::move(opened));
     return absl::OkStatus();
   });
 }
@@ -87,26 +93,25 @@ uint64_t hf_collection_version(const hf_collection* collection) {
 }
 
 size_t hf_collection_array_count(const hf_collection* collection) {
-  return collection->collection.arrays().size();
+  return collection->arrays.size();
 }
 
 hf_array hf_collection_array_at(const hf_collection* collection, size_t index) {
-  const auto& [name, array] = holdfast::c::ArrayAt(collection, index);
+  const auto& [name, array] = *collection->arrays[index];
   return {name.c_str(), array.dtype().c_str(), array.shape().data(),
           static_cast<size_t>(array.shape_size()), array.size()};
 }
 
 const int64_t* hf_collection_array_strides(const hf_collection* collection,
                                            size_t index) {
-  const auto& strides =
-      holdfast::c::ArrayAt(collection, index).second.strides();
+  const auto& strides = collection->arrays[index]->second.strides();
   return strides.empty() ? nullptr : strides.data();
 }
 
 void hf_collection_array_place(const hf_collection* collection, size_t index,
                                size_t* buffer, uint64_t* offset) {
   const holdfast::v1::ArrayDescription& array =
-      holdfast::c::ArrayAt(collection, index).second;
+      collection->arrays[index]->second;
   *buffer = array.buffer();
   *offset = array.offset();
 }
@@ -156,8 +161,9 @@ hf_error* hf_collection_wake(hf_collection* collection, uint64_t version,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(collection);
     HF_REQUIRE(moved);
-    HOLDFAST_ASSIGN_OR_RETURN(collection->moved,
-                              collection->collection.Wake(version));
+    auto woken = collection->collection.Wake(version);
+    collection->ListArrays();
+    HOLDFAST_ASSIGN_OR_RETURN(collection->moved, std::move(woken));
     *moved = collection->moved.size();
     return absl::OkStatus();
   });
