@@ -127,13 +127,19 @@ absl::StatusOr<CollectionTable::Move> CollectionTable::BeginSuspension(
   return move;
 }
 
-absl::Status CollectionTable::FinishSuspension(
-    const Move& move,
-    std::vector<std::unique_ptr<const supervisor::SuspendedMemory>> saved) {
+void CollectionTable::Exchange(const Move& move, Places* places) {
+  for (size_t i = 0; i < move.chunks.size(); ++i) {
+    (*places)[i] = move.chunks[i]->Move(std::move((*places)[i]));
+  }
+}
+
+absl::Status CollectionTable::FinishSuspension(const Move& move,
+                                               Places* places) {
   absl::MutexLock lock(&mutex_);
   const CollectionVersion& version = *move.version;
   const auto found = collections_.find(KeyOf(version));
   if (found == collections_.end() || !found->second.Find(version.number).ok()) {
+    EndMove(move, Memory::kResident);
     return absl::NotFoundError(absl::StrCat(
         Named(version), " was deleted, or is retired, and was not suspended"));
   }
@@ -145,9 +151,7 @@ absl::Status CollectionTable::FinishSuspension(
                      unused.ok() ? "others of its versions have changed"
                                  : unused.status().message()));
   }
-  for (size_t i = 0; i < move.chunks.size(); ++i) {
-    move.chunks[i]->Suspend(std::move(saved[i]));
-  }
+  Exchange(move, places);
   EndMove(move, Memory::kSuspended);
   return absl::OkStatus();
 }
@@ -190,13 +194,9 @@ CollectionTable::Move CollectionTable::BeginResumption(
   return move;
 }
 
-void CollectionTable::FinishResumption(const Move& move,
-                                       std::vector<Resumed> resumed) {
+void CollectionTable::FinishResumption(const Move& move, Places* places) {
   absl::MutexLock lock(&mutex_);
-  for (size_t i = 0; i < move.chunks.size(); ++i) {
-    move.chunks[i]->Resume(std::move(resumed[i].descriptor),
-                           std::move(resumed[i].charge));
-  }
+  Exchange(move, places);
   EndMove(move, Memory::kResident);
 }
 

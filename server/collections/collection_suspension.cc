@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
+#include "core/base/unique_fd.h"
 #include "server/executor/account/account.h"
 #include "server/sharing/shared_chunk.h"
 
@@ -23,6 +24,12 @@ constexpr absl::Duration kLookTime = absl::Milliseconds(100);
 // One that dies as it copies, killed by an operator or for want of memory, says
 // little of the next.
 constexpr int kAttempts = 2;
+
+// Of a device, for a chunk.
+struct Memory {
+  supervisor::MemoryGrants::Detached charge;
+  UniqueFd descriptor;  // closed before the charge is returned
+};
 
 std::string Describe(const CollectionVersion& version) {
   return absl::StrCat("version ", version.number, " of collection \"",
@@ -187,7 +194,11 @@ absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Save(
                                    "device"),
                       saved.status());
   }
-  HOLDFAST_RETURN_IF_ERROR(table_.FinishSuspension(move, *std::move(saved)));
+  CollectionTable::Places places;
+  for (size_t i = 0; i < move.chunks.size(); ++i) {
+    places.push_back(move.chunks[i]->InFile(std::move((*saved)[i])));
+  }
+  HOLDFAST_RETURN_IF_ERROR(table_.FinishSuspension(move, &places));
   const uint64_t bytes = BytesOf(move);
   LogInfo(Describe(version), " of ", version.client, " suspended, ", bytes,
           " bytes of device memory in ",
@@ -248,27 +259,26 @@ absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Load(
                       resumed.status());
   }
   const uint64_t bytes = BytesOf(move);
-  table_.FinishResumption(move, *std::move(resumed));
+  table_.FinishResumption(move, &*resumed);
   LogInfo(Describe(version), " of ", version.client, " resumed, ", bytes,
           " bytes, in ", absl::FormatDuration(absl::Now() - began));
   return Moved{version.number, bytes};
 }
 
 // Everything is charged before anything is copied.
-absl::StatusOr<std::vector<CollectionTable::Resumed>>
-CollectionSuspension::LoadChunks(const CollectionTable::Move& move,
-                                 const Cancelled& given_up) {
-  std::vector<CollectionTable::Resumed> resumed(move.chunks.size());
-  if (resumed.empty()) return resumed;
+absl::StatusOr<CollectionTable::Places> CollectionSuspension::LoadChunks(
+    const CollectionTable::Move& move, const Cancelled& given_up) {
+  CollectionTable::Places places;
+  if (move.chunks.empty()) return places;
   HOLDFAST_ASSIGN_OR_RETURN(
       const Charge block,
       ledger_.host()->Take(executor::Account::kImageBlockBytes));
-  for (size_t i = 0; i < move.chunks.size(); ++i) {
-    const SharedChunk& chunk = *move.chunks[i];
+  std::vector<Memory> memory;
+  for (const SharedChunk* chunk : move.chunks) {
     HOLDFAST_ASSIGN_OR_RETURN(
-        resumed[i].charge.of_all,
-        ledger_.OnDevice(chunk.device(), move.version->client)
-            ->Take(chunk.size()));
+        memory.emplace_back().charge.of_all,
+        ledger_.OnDevice(chunk->device(), move.version->client)
+            ->Take(chunk->size()));
   }
   Copiers copiers(options_.take, given_up);
   for (size_t i = 0; i < move.chunks.size(); ++i) {
@@ -277,14 +287,18 @@ CollectionSuspension::LoadChunks(const CollectionTable::Move& move,
                                         .size = chunk.size(),
                                         .file = chunk.saved_descriptor(),
                                         .cancelled = given_up};
-    UniqueFd& memory = resumed[i].descriptor;
+    UniqueFd& descriptor = memory[i].descriptor;
     HOLDFAST_RETURN_IF_ERROR(copiers.Copy(
         chunk.device(), [&](supervisor::ChunkCopier& copier) -> absl::Status {
-          HOLDFAST_ASSIGN_OR_RETURN(memory, copier.LoadChunk(copy));
-          return CheckChunkDescriptor(memory.get(), chunk.size());
+          HOLDFAST_ASSIGN_OR_RETURN(descriptor, copier.LoadChunk(copy));
+          return CheckChunkDescriptor(descriptor.get(), chunk.size());
         }));
   }
-  return resumed;
+  for (size_t i = 0; i < move.chunks.size(); ++i) {
+    places.push_back(move.chunks[i]->OnDevice(std::move(memory[i].descriptor),
+                                              std::move(memory[i].charge)));
+  }
+  return places;
 }
 
 }  // namespace holdfast::collections

@@ -86,7 +86,7 @@ class CollectionSuspension {
                              const Cancelled& given_up);
   absl::StatusOr<Saved> SaveChunks(const CollectionTable::Move& move,
                                    bool on_disk, const Cancelled& given_up);
-  absl::StatusOr<std::vector<CollectionTable::Resumed>> LoadChunks(
+  absl::StatusOr<CollectionTable::Places> LoadChunks(
       const CollectionTable::Move& move, const Cancelled& given_up);
   // The room of one chunk's bytes.
   absl::StatusOr<std::unique_ptr<const supervisor::SuspendedMemory>> MakeRoom(

@@ -14,13 +14,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "core/base/unique_fd.h"
 #include "holdfast/v1/collections.pb.h"
 #include "server/collections/collection.h"
 #include "server/collections/collection_version.h"
 #include "server/collections/write_claims.h"
-#include "server/supervisor/memory_ledger.h"
-#include "server/supervisor/suspended_memory.h"
+#include "server/sharing/shared_chunk.h"
 
 namespace holdfast::collections {
 
@@ -94,11 +92,13 @@ class CollectionTable {
   absl::StatusOr<Move> BeginSuspension(const Viewer& viewer,
                                        const std::string& name,
                                        uint64_t version);
-  // The bytes are in `saved`, in the order of the chunks. ABORTED: somebody
-  // has opened the version meanwhile; it stays on its device, as is.
-  absl::Status FinishSuspension(
-      const Move& move,
-      std::vector<std::unique_ptr<const supervisor::SuspendedMemory>> saved);
+  // Places of the same bytes, in the order of the chunks. Finish exchanges each
+  // for where the chunk was, for the caller to let go of: that may take
+  // seconds, for which the table's lock must not be held.
+  using Places = std::vector<SharedChunk::Place>;
+  // ABORTED: somebody has opened the version meanwhile; it stays on its device,
+  // as is.
+  absl::Status FinishSuspension(const Move& move, Places* places);
 
   // A reader of this version has to wait for its memory.
   bool NeedsResume(const OpenVersion& opened) const;
@@ -108,13 +108,7 @@ class CollectionTable {
                                        uint64_t version);
   // The same for a reader. REQUIRES: NeedsResume.
   Move BeginResumption(const OpenVersion& opened);
-  // Memory of a device with the bytes of a chunk.
-  struct Resumed {
-    UniqueFd descriptor;
-    supervisor::MemoryGrants::Detached charge;
-  };
-  // In the order of the chunks.
-  void FinishResumption(const Move& move, std::vector<Resumed> resumed);
+  void FinishResumption(const Move& move, Places* places);
 
   void CancelMove(const Move& move);
 
@@ -175,6 +169,7 @@ class CollectionTable {
                  std::shared_ptr<const CollectionVersion> version,
                  Collection::Memory memory)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void Exchange(const Move& move, Places* places);
   void EndMove(const Move& move, Collection::Memory memory)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static Key KeyOf(const CollectionVersion& version) {

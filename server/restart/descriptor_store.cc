@@ -91,6 +91,17 @@ DescriptorStore::DescriptorStore(const std::vector<std::string>& inherited)
 }
 
 DescriptorStore::Kept DescriptorStore::Keep(const KeptName& name, int fd) {
+  return Keep(name, fd, /*before=*/"");
+}
+
+DescriptorStore::Kept DescriptorStore::KeepInPlaceOf(const KeptName& before,
+                                                     const KeptName& name,
+                                                     int fd) {
+  return Keep(name, fd, before.ToString());
+}
+
+DescriptorStore::Kept DescriptorStore::Keep(const KeptName& name, int fd,
+                                            const std::string& before) {
   Kept kept(this, name.ToString());
   absl::MutexLock lock(&mutex_);
   Entry& entry = kept_[kept.name_];
@@ -103,8 +114,27 @@ DescriptorStore::Kept DescriptorStore::Keep(const KeptName& name, int fd) {
     if (!entry.stored.empty()) return kept;
   }
   kept.own_ = Reopen(fd);
+  const auto other = kept_.find(before);
+  if (in_manager_ >= manager_limit_ && entry.stored.empty() &&
+      other != kept_.end() && !other->second.stored.empty()) {
+    entry.before = before;
+    heirs_[before] = kept.name_;
+    return kept;
+  }
   Store(kept.name_, kept.own_.valid() ? kept.own_.get() : fd, entry);
   return kept;
+}
+
+void DescriptorStore::StoreHeir(const std::string& before) {
+  const auto found = heirs_.find(before);
+  if (found == heirs_.end()) return;
+  const std::string name = found->second;
+  heirs_.erase(found);
+  Entry& entry = kept_[name];
+  entry.before.clear();
+  if (!entry.stored.empty()) return;  // MoveTo found room.
+  const UniqueFd own = Reopen(entry.fd);
+  Store(name, own.valid() ? own.get() : entry.fd, entry);
 }
 
 void DescriptorStore::Store(const std::string& name, int fd, Entry& entry) {
@@ -186,9 +216,11 @@ void DescriptorStore::Remove(const std::string& name) {
   const auto found = kept_.find(name);
   if (found == kept_.end()) return;
   std::string stored = std::move(found->second.stored);
+  if (!found->second.before.empty()) heirs_.erase(found->second.before);
   kept_.erase(found);
-  if (!settled_ && inherited_.contains(stored)) return;  // Settle does that.
-  RemoveStored(stored);
+  // Settle does that.
+  if (settled_ || !inherited_.contains(stored)) RemoveStored(stored);
+  StoreHeir(name);
 }
 
 void DescriptorStore::Settle() {

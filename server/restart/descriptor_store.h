@@ -67,6 +67,10 @@ class DescriptorStore {
   // inherited under this name must be `fd`: it stays with the service manager
   // as it is.
   Kept Keep(const KeptName& name, int fd);
+  // The same for something whose place another is to leave, that is kept under
+  // `before`. If there is room for one of them alone, it is stored when the
+  // other one is let go of.
+  Kept KeepInPlaceOf(const KeptName& before, const KeptName& name, int fd);
   // The same for a message, in a sealed memfd. One that cannot be made is
   // missing later; the log says so.
   Kept KeepRecord(const KeptName& name,
@@ -87,9 +91,15 @@ class DescriptorStore {
   struct Entry {
     int fd = -1;
     std::string stored;  // its name with the service manager; empty: none
+    // Whose place it waits for; empty: it does not.
+    std::string before;
   };
 
+  Kept Keep(const KeptName& name, int fd, const std::string& before);
   void Remove(const std::string& name);
+  // Stores what has waited for the place of this one.
+  void StoreHeir(const std::string& before)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The greatest version of an inherited name; empty: there is none.
   std::string FindInherited(const std::string& name) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
@@ -102,6 +112,7 @@ class DescriptorStore {
   size_t manager_limit_ = 0;
   mutable absl::Mutex mutex_;
   std::map<std::string, Entry> kept_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> heirs_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> inherited_ ABSL_GUARDED_BY(mutex_);  // with versions
   uint64_t last_version_ ABSL_GUARDED_BY(mutex_) = 0;
   bool settled_ ABSL_GUARDED_BY(mutex_) = false;

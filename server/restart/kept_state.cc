@@ -139,10 +139,12 @@ class Sorter {
 
   static bool TakeChunk(const KeptName& name, UniqueFd fd,
                         KeptSession* session) {
-    const bool saved = name.kind == "saved";
-    if (!saved && name.kind != "chunk") return false;
-    KeptChunk& chunk =
-        (saved ? session->saved_chunks : session->chunks)[name.numbers[1]];
+    std::map<uint64_t, KeptChunk>* chunks = nullptr;
+    if (name.kind == "chunk") chunks = &session->chunks;
+    if (name.kind == "saved") chunks = &session->saved_chunks;
+    if (name.kind == "owned") chunks = &session->owned_chunks;
+    if (chunks == nullptr) return false;
+    KeptChunk& chunk = (*chunks)[name.numbers[1]];
     chunk.device = static_cast<uint32_t>(name.numbers[2]);
     chunk.address = name.numbers[3];
     chunk.size = name.numbers[4];

@@ -43,6 +43,9 @@ struct KeptSession {
   std::map<uint64_t, KeptChunk> chunks;
   // Those of suspended collections, whose memory is a file with the bytes.
   std::map<uint64_t, KeptChunk> saved_chunks;
+  // Those of collections that have come back to their devices since: none of
+  // the session's either.
+  std::map<uint64_t, KeptChunk> owned_chunks;
   std::map<uint64_t, KeptArena> arenas;  // by handle
   std::vector<std::shared_ptr<const StoredObject>> objects;
   std::map<uint64_t, internal::ImportRecord> imports;

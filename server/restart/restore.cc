@@ -18,6 +18,27 @@ void Note(const absl::Status& status, const std::string& what) {
   if (!status.ok()) LogWarning(what, " is lost: ", status.message());
 }
 
+absl::StatusOr<SharedResource> RangeOf(
+    const internal::SharedRange& range,
+    const std::shared_ptr<SharedChunk>& chunk) {
+  if (range.offset() > chunk->size() ||
+      range.size() > chunk->size() - range.offset()) {
+    return absl::OutOfRangeError(
+        absl::StrCat(range.size(), " bytes at ", range.offset(),
+                     " of a collection's chunk of ", chunk->size()));
+  }
+  SharedResource resource;
+  resource.kind = static_cast<v1::HandleKind>(range.kind());
+  resource.device = chunk->device();
+  resource.chunk = chunk;
+  resource.maker = range.session();
+  resource.chunk_number = range.chunk();
+  resource.offset = range.offset();
+  resource.size = range.size();
+  resource.rights = range.rights();
+  return resource;
+}
+
 }  // namespace
 
 void Restore::Run(KeptState state) {
@@ -43,8 +64,10 @@ void Restore::Adopt(KeptState state) {
       ended_[number] = std::move(kept);
       continue;
     }
-    Note(AdoptMemory(number, std::move(kept)),
-         absl::StrCat("session s-", number));
+    const absl::Status adopted = AdoptMemory(number, kept);
+    Note(adopted, absl::StrCat("session s-", number));
+    // Collections and other sessions may use its memory.
+    if (!adopted.ok()) ended_[number] = std::move(kept);
   }
   collections::CollectionTable& collections = parts_.holdings.collections;
   for (const auto& collection : state.collections) {
@@ -66,7 +89,8 @@ void Restore::Adopt(KeptState state) {
   parts_.tenants.Add(counters_);
   // Their memory lives on in those who use it.
   orphans_.clear();
-  saved_.clear();
+  of_collections_.clear();
+  owned_.clear();
 }
 
 // A chunk that is also kept on the device was about to leave it, or had just
@@ -79,8 +103,12 @@ void Restore::TakeSaved(uint64_t number, KeptSession* kept) {
     Note(saved.status(), absl::StrCat("suspended chunk ", chunk_number,
                                       " of session s-", number));
     if (!saved.ok()) continue;
-    saved_[{number, chunk_number}] =
+    of_collections_[{number, chunk_number}] =
         MakeSaved(number, chunk_number, chunk, *std::move(saved));
+  }
+  for (auto& [chunk_number, chunk] : kept->owned_chunks) {
+    const ChunkKey key = {number, chunk_number};
+    if (!of_collections_.contains(key)) owned_[key] = std::move(chunk);
   }
 }
 
@@ -103,28 +131,55 @@ std::shared_ptr<SharedChunk> Restore::MakeSaved(
   return made;
 }
 
-absl::StatusOr<SharedResource> Restore::Saved(
-    const internal::SharedRange& range,
-    const std::shared_ptr<SharedChunk>& chunk) {
-  if (range.offset() > chunk->size() ||
-      range.size() > chunk->size() - range.offset()) {
-    return absl::OutOfRangeError(
-        absl::StrCat(range.size(), " bytes at ", range.offset(),
-                     " of a suspended chunk of ", chunk->size()));
+// As if it had just come back: charged to whose collection it is.
+absl::StatusOr<std::shared_ptr<SharedChunk>> Restore::MakeOwned(
+    uint64_t session, uint64_t number, KeptChunk chunk,
+    const std::string& owner) {
+  const supervisor::SessionHoldings::Services& parts = parts_.holdings;
+  if (!parts.ledger.HasDevice(chunk.device)) {
+    return absl::NotFoundError(absl::StrCat("no device ", chunk.device));
   }
-  SharedResource resource;
-  resource.kind = static_cast<v1::HandleKind>(range.kind());
-  resource.device = chunk->device();
-  resource.chunk = chunk;
-  resource.maker = range.session();
-  resource.chunk_number = range.chunk();
-  resource.offset = range.offset();
-  resource.size = range.size();
-  resource.rights = range.rights();
-  return resource;
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckChunkDescriptor(chunk.memory.get(), chunk.size));
+  supervisor::MemoryGrants::Detached charge;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      charge.of_all,
+      parts.ledger.OnDevice(chunk.device, owner)->Take(chunk.size));
+  const KeptName name = {
+      "owned", {session, number, chunk.device, chunk.address, chunk.size}};
+  DescriptorStore::Kept kept = parts.kept.Keep(name, chunk.memory.get());
+  parts.memory.NoteTaken(chunk.device, chunk.size);
+  const auto made = std::make_shared<SharedChunk>(SharedChunk::Options{
+      .descriptor = std::move(chunk.memory),
+      .kept = std::move(kept),
+      .store = &parts.kept,
+      .name = name,
+      .device = chunk.device,
+      .size = chunk.size,
+      .charge = std::move(charge),
+      .saved = nullptr,
+      .owner_ended = std::make_shared<std::atomic<bool>>(true),
+      .memory = &parts.memory});
+  parts.exports.Track(made);
+  return made;
 }
 
-absl::Status Restore::AdoptMemory(uint64_t number, KeptSession kept) {
+absl::StatusOr<std::shared_ptr<SharedChunk>> Restore::OfCollection(
+    const internal::SharedRange& range, const std::string& owner) {
+  const ChunkKey key = {range.session(), range.chunk()};
+  const auto made = of_collections_.find(key);
+  if (made != of_collections_.end()) return made->second;
+  const auto found = owned_.find(key);
+  if (found == owned_.end()) return nullptr;
+  KeptChunk chunk = std::move(found->second);
+  owned_.erase(found);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      std::shared_ptr<SharedChunk> owned,
+      MakeOwned(key.first, key.second, std::move(chunk), owner));
+  return of_collections_[key] = std::move(owned);
+}
+
+absl::Status Restore::AdoptMemory(uint64_t number, KeptSession& kept) {
   if (!kept.whole()) {
     return absl::DataLossError("its journal or its sockets were not kept");
   }
@@ -149,16 +204,15 @@ absl::Status Restore::AdoptMemory(uint64_t number, KeptSession kept) {
   session.kept.calls = std::move(kept.calls);
   session.kept.descriptors = std::move(kept.descriptors);
   session.kept.imports = std::move(kept.imports);
-  HOLDFAST_RETURN_IF_ERROR(
-      session.holdings->Adopt(std::move(kept), session.tenant));
+  HOLDFAST_RETURN_IF_ERROR(session.holdings->Adopt(kept, session.tenant));
   sessions_[number] = std::move(session);
   return absl::OkStatus();
 }
 
 absl::StatusOr<SharedResource> Restore::Shared(
-    const internal::SharedRange& range) {
-  const auto saved = saved_.find({range.session(), range.chunk()});
-  if (saved != saved_.end()) return Saved(range, saved->second);
+    const internal::SharedRange& range, const std::string& owner) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto chunk, OfCollection(range, owner));
+  if (chunk != nullptr) return RangeOf(range, chunk);
   const auto found = sessions_.find(range.session());
   if (found == sessions_.end()) return Orphaned(range);
   return found->second.holdings->memory().AdoptShared(range);
@@ -187,7 +241,8 @@ absl::Status Restore::AdoptVersion(const internal::VersionRecord& record) {
   const auto tenant = parts_.tenants.OfName(record.owner(), record.owner());
   limits_->Lift(tenant->collection_bytes());
   for (const internal::SharedRange& range : record.buffers()) {
-    HOLDFAST_ASSIGN_OR_RETURN(SharedResource buffer, Shared(range));
+    HOLDFAST_ASSIGN_OR_RETURN(SharedResource buffer,
+                              Shared(range, record.owner()));
     HOLDFAST_RETURN_IF_ERROR(buffer.chunk->Seal().status());
     HOLDFAST_ASSIGN_OR_RETURN(
         charges.emplace_back(),
@@ -213,7 +268,8 @@ absl::Status Restore::AdoptImport(Session& session, uint64_t import,
     session.holdings->memory().AdoptSleeping(import, record.range());
     return absl::OkStatus();
   }
-  HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource, Shared(record.range()));
+  HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource,
+                            Shared(record.range(), record.owner()));
   std::shared_ptr<const collections::OpenVersion> version;
   if (!record.name().empty()) {
     // A version that was retired is its readers' alone.

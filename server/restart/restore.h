@@ -51,24 +51,29 @@ class Restore {
   };
 
   void Adopt(KeptState state);
-  absl::Status AdoptMemory(uint64_t number, KeptSession kept);
+  // On an error what others may use is in `kept` still.
+  absl::Status AdoptMemory(uint64_t number, KeptSession& kept);
   absl::Status AdoptVersion(const internal::VersionRecord& record);
   void AdoptImports(uint64_t number, Session& session);
   absl::Status AdoptImport(Session& session, uint64_t import,
                            const internal::ImportRecord& record);
   // The range, of a session that is there or of one that has ended, or of a
-  // chunk that is suspended with its collection.
-  absl::StatusOr<SharedResource> Shared(const internal::SharedRange& range);
+  // chunk that belongs to collections of `owner`.
+  absl::StatusOr<SharedResource> Shared(const internal::SharedRange& range,
+                                        const std::string& owner);
   absl::StatusOr<SharedResource> Orphaned(const internal::SharedRange& range);
-  // Makes the chunks of suspended collections that a session had made. They are
-  // none of the session's any more.
+  // Takes the chunks that are or were suspended with their collections. They
+  // are none of the session's that made them any more.
   void TakeSaved(uint64_t number, KeptSession* kept);
+  // The chunk, if it is such a one; null: it is a session's.
+  absl::StatusOr<std::shared_ptr<SharedChunk>> OfCollection(
+      const internal::SharedRange& range, const std::string& owner);
   std::shared_ptr<SharedChunk> MakeSaved(
       uint64_t session, uint64_t number, const KeptChunk& chunk,
       std::unique_ptr<supervisor::SuspendedMemory> saved);
-  static absl::StatusOr<SharedResource> Saved(
-      const internal::SharedRange& range,
-      const std::shared_ptr<SharedChunk>& chunk);
+  absl::StatusOr<std::shared_ptr<SharedChunk>> MakeOwned(
+      uint64_t session, uint64_t number, KeptChunk chunk,
+      const std::string& owner);
   void Start(uint64_t number, Session session);
 
   const Parts parts_;
@@ -78,8 +83,12 @@ class Restore {
   // Memory of sessions that have ended, which others use.
   std::map<uint64_t, KeptSession> ended_;
   std::map<uint64_t, std::unique_ptr<supervisor::SessionHoldings>> orphans_;
-  // Suspended ones, by their session and number; held until Run is over.
-  std::map<std::pair<uint64_t, uint64_t>, std::shared_ptr<SharedChunk>> saved_;
+  // Chunks of collections, by their session and number: those that are made,
+  // held until Run is over, and those of which nobody has said yet whose they
+  // are.
+  using ChunkKey = std::pair<uint64_t, uint64_t>;
+  std::map<ChunkKey, std::shared_ptr<SharedChunk>> of_collections_;
+  std::map<ChunkKey, KeptChunk> owned_;
   size_t adopted_ = 0;
   size_t versions_ = 0;
 };

@@ -15,7 +15,7 @@ namespace holdfast {
 
 // The number of the form in which server/restart keeps state. A daemon takes
 // the state of one with the same number, or a lower one. 2: collections may be
-// suspended (hf.saved).
+// suspended (hf.saved, hf.owned).
 inline constexpr int kStateFormat = 2;
 
 // The binary that is to take this process over: the file that the daemon was

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "server/sharing/session_memory.h"
 #include "server/sharing/shared_record.h"
@@ -16,12 +17,20 @@ constexpr uint64_t kChunkUnit = uint64_t{2} << 20;
 
 }  // namespace
 
-absl::Status SessionMemory::Adopt(std::map<uint64_t, KeptChunk> chunks) {
-  for (auto& [number, chunk] : chunks) {
-    if (!chunk.memory.valid()) continue;  // The page of an event that is gone.
+absl::Status SessionMemory::Adopt(std::map<uint64_t, KeptChunk>& chunks) {
+  // Pages of events that are gone.
+  std::erase_if(chunks,
+                [](const auto& entry) { return !entry.second.memory.valid(); });
+  if (chunks.size() > kMaxChunks) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(chunks.size(), " chunks of memory; limit: ", kMaxChunks));
+  }
+  for (const auto& [number, chunk] : chunks) {
     internal::MemoryPlace place;
     place.set_device(chunk.device);
     HOLDFAST_RETURN_IF_ERROR(services_.grants.Reserve(place, chunk.size));
+  }
+  for (auto& [number, chunk] : chunks) {
     internal::ChunkCreated created;
     created.set_chunk(number);
     created.set_device(chunk.device);

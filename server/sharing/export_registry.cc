@@ -220,7 +220,7 @@ void ExportRegistry::ReportOrphans(v1::MemoryTotals* totals) const {
   absl::MutexLock lock(&mutex_);
   for (const auto& held : chunks_) {
     const auto chunk = held.lock();
-    if (chunk == nullptr || !*chunk->owner_ended || !chunk->resident) continue;
+    if (chunk == nullptr || !chunk->orphaned()) continue;
     for (auto& device : *totals->mutable_devices()) {
       if (device.device() != chunk->device) continue;
       device.set_orphaned_bytes(device.orphaned_bytes() + chunk->size);

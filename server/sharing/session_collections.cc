@@ -141,6 +141,10 @@ absl::Status SessionMemory::Commit(const internal::CommitRequest& request,
 
 std::shared_ptr<const collections::OpenVersion> SessionMemory::OpenFor(
     const internal::SharingRequest& request) const {
+  if (request.has_reopen()) {
+    const auto found = imports_.find(request.reopen());
+    return found == imports_.end() ? nullptr : found->second.version;
+  }
   if (session_.empty() || (!request.has_open() && !request.has_wake())) {
     return nullptr;
   }
@@ -196,12 +200,13 @@ absl::Status SessionMemory::NoteRead(uint64_t import) {
 }
 
 // The import stays, without what it was of, so that a successor of the executor
-// knows which addresses it keeps.
+// knows which addresses it keeps. Only then the version may be suspended: the
+// next daemon would find an import that is awake, of memory that is not there.
 absl::Status SessionMemory::Sleep(uint64_t import) {
   HOLDFAST_ASSIGN_OR_RETURN(Imported * imported, BufferOfVersion(import));
   imported->chunk_size = imported->resource.chunk->size();
-  imported->resource.chunk = nullptr;
-  imported->version = nullptr;
+  const auto version = std::exchange(imported->version, nullptr);
+  const auto chunk = std::exchange(imported->resource.chunk, nullptr);
   Keep(import, imported);
   return absl::OkStatus();
 }

@@ -62,8 +62,9 @@ class SessionMemory {
   bool HasChunk(uint64_t chunk) const { return chunks_.contains(chunk); }
 
   // After Open: takes the chunks that the session had under an earlier daemon,
-  // and charges them. RESOURCE_EXHAUSTED: there is not that much memory.
-  absl::Status Adopt(std::map<uint64_t, KeptChunk> chunks);
+  // and charges them. RESOURCE_EXHAUSTED: there is not that much memory;
+  // nothing was taken.
+  absl::Status Adopt(std::map<uint64_t, KeptChunk>& chunks);
   // The same for one whose bytes are in a file, while the session is suspended.
   void AdoptSaved(const internal::ChunkCreated& chunk);
   // Imports of these chunks by others, and what the session imported
@@ -103,8 +104,8 @@ class SessionMemory {
   };
   // `descriptor` came with the request; -1: none.
   Answer Ask(const internal::SharingRequest& request, int descriptor);
-  // The version that the request would open, for its answer; null: it opens
-  // none, or none that there is, as the answer says.
+  // The version that the request would open, or open again for a successor, for
+  // its answer; null: it opens none, or none that there is, as the answer says.
   std::shared_ptr<const collections::OpenVersion> OpenFor(
       const internal::SharingRequest& request) const;
   void ReleaseImport(uint64_t import) { imports_.erase(import); }

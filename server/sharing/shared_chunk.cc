@@ -22,65 +22,78 @@ SharedChunk::SharedChunk(Options options)
     : footprint_(std::make_shared<Footprint>()),
       memory_(options.memory),
       store_(options.store),
-      name_(std::move(options.name)),
-      descriptor_(std::move(options.descriptor)),
-      saved_(std::move(options.saved)),
-      kept_(std::move(options.kept)),
-      charge_of_device_(std::move(options.charge)) {
+      place_{.charge = std::move(options.charge),
+             .descriptor = std::move(options.descriptor),
+             .saved = nullptr,
+             .name = std::move(options.name),
+             .kept = std::move(options.kept)} {
   footprint_->device = options.device;
   footprint_->size = options.size;
   footprint_->owner_ended = std::move(options.owner_ended);
-  footprint_->resident = saved_ == nullptr;
-  if (saved_ != nullptr) kept_ = Keep("saved", saved_->descriptor());
+  footprint_->resident = options.saved == nullptr;
+  if (options.saved != nullptr) place_ = InFile(std::move(options.saved));
 }
 
 SharedChunk::~SharedChunk() {
   if (resident()) memory_->NoteReturned(device(), size());
 }
 
-DescriptorStore::Kept SharedChunk::Keep(const char* kind, int fd) const {
-  if (store_ == nullptr) return {};
-  KeptName name = name_;
-  name.kind = kind;
-  return store_->Keep(name, fd);
-}
-
 int SharedChunk::descriptor() const {
   absl::MutexLock lock(&mutex_);
-  return descriptor_.get();
+  return place_.descriptor.get();
 }
 
 int SharedChunk::saved_descriptor() const {
   absl::MutexLock lock(&mutex_);
-  return saved_ == nullptr ? -1 : saved_->descriptor();
+  return place_.saved == nullptr ? -1 : place_.saved->descriptor();
 }
 
-// At no instant is neither kept; of both, the next daemon takes the file.
-void SharedChunk::Suspend(
-    std::unique_ptr<const supervisor::SuspendedMemory> saved) {
-  absl::MutexLock lock(&mutex_);
-  kept_ = Keep("saved", saved->descriptor());
-  saved_ = std::move(saved);
-  descriptor_.Reset();
-  charge_of_device_ = {};
-  footprint_->resident = false;
-  memory_->NoteReturned(device(), size());
+// Not under the lock: a store may be slow.
+SharedChunk::Place SharedChunk::Keep(const char* kind, int fd) const {
+  Place place;
+  {
+    absl::MutexLock lock(&mutex_);
+    place.name = place_.name;
+  }
+  const KeptName before = std::exchange(place.name, {kind, place.name.numbers});
+  if (store_ != nullptr) {
+    place.kept = store_->KeepInPlaceOf(before, place.name, fd);
+  }
+  return place;
 }
 
-void SharedChunk::Resume(UniqueFd descriptor,
-                         supervisor::MemoryGrants::Detached charge) {
+SharedChunk::Place SharedChunk::InFile(
+    std::unique_ptr<const supervisor::SuspendedMemory> saved) const {
+  Place place = Keep("saved", saved->descriptor());
+  place.saved = std::move(saved);
+  return place;
+}
+
+// Not "chunk" again: that would be memory of the session that made it, which
+// pays for it no more and may have used the number for another chunk since.
+SharedChunk::Place SharedChunk::OnDevice(
+    UniqueFd descriptor, supervisor::MemoryGrants::Detached charge) const {
+  Place place = Keep("owned", descriptor.get());
+  place.descriptor = std::move(descriptor);
+  place.charge = std::move(charge);
+  return place;
+}
+
+SharedChunk::Place SharedChunk::Move(Place place) {
   absl::MutexLock lock(&mutex_);
-  kept_ = Keep("chunk", descriptor.get());
-  descriptor_ = std::move(descriptor);
-  charge_of_device_ = std::move(charge);
-  saved_ = nullptr;
-  footprint_->resident = true;
-  memory_->NoteTaken(device(), size());
+  footprint_->detached = true;
+  footprint_->resident = place.saved == nullptr;
+  if (place.saved == nullptr) {
+    memory_->NoteTaken(device(), size());
+  } else {
+    memory_->NoteReturned(device(), size());
+  }
+  return std::exchange(place_, std::move(place));
 }
 
 absl::StatusOr<UniqueFd> SharedChunk::Open(v1::Rights rights) {
   absl::MutexLock lock(&mutex_);
-  if (saved_ != nullptr) {
+  if (place_.saved != nullptr) {
     return absl::FailedPreconditionError(
         "the memory is suspended: it is not on its device");
   }
@@ -91,7 +104,7 @@ absl::StatusOr<UniqueFd> SharedChunk::Open(v1::Rights rights) {
     }
     writable_elsewhere_ = true;
   }
-  const int own = descriptor_.get();
+  const int own = place_.descriptor.get();
   // Opened again, a memfd has rights of its own.
   const bool reopen = rights != v1::RIGHTS_READ_WRITE && IsMemfd(own);
   UniqueFd fd(reopen ? open(absl::StrCat("/proc/self/fd/", own).c_str(),

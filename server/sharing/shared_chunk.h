@@ -35,7 +35,8 @@ class SharedChunk {
   struct Options {
     UniqueFd descriptor;
     DescriptorStore::Kept kept;
-    // The name of the chunk in that store, "chunk"; null: it is not kept.
+    // The name of the descriptor in that store: "chunk" as a session's memory,
+    // "owned" as a collection's; null: it is not kept.
     DescriptorStore* store = nullptr;
     KeptName name;
     uint32_t device = 0;
@@ -61,6 +62,11 @@ class SharedChunk {
     uint64_t size = 0;  // bytes
     std::shared_ptr<const std::atomic<bool>> owner_ended;
     std::atomic<bool> resident = true;
+    // It has been off its device: no session is charged for it any more.
+    std::atomic<bool> detached = false;
+
+    // It lies on a device, and is charged to no session that is there.
+    bool orphaned() const { return resident && (detached || *owner_ended); }
   };
   std::shared_ptr<const Footprint> footprint() const { return footprint_; }
 
@@ -72,14 +78,27 @@ class SharedChunk {
 
   // The bytes are on the device, and not in a file.
   bool resident() const { return footprint_->resident; }
-  // The bytes are in this file now: lets go of the device's memory and of what
-  // was charged for it. REQUIRES: it is resident, and nobody has it mapped.
-  void Suspend(std::unique_ptr<const supervisor::SuspendedMemory> saved);
   // The file; borrowed. -1: it is resident.
   int saved_descriptor() const;
-  // The bytes are in this memory of the device now: lets go of the file.
-  // REQUIRES: it is not resident.
-  void Resume(UniqueFd descriptor, supervisor::MemoryGrants::Detached charge);
+
+  // Where the bytes are: in memory of the device, or in a file. Its end, which
+  // may take seconds, takes back its name first, for the store holds the memory
+  // as well, and the charge last.
+  struct Place {
+    supervisor::MemoryGrants::Detached charge;  // of the device
+    UniqueFd descriptor;
+    std::unique_ptr<const supervisor::SuspendedMemory> saved;  // null: none
+    KeptName name;
+    DescriptorStore::Kept kept;
+  };
+  // A place that has the same bytes, in the store already: from now on, until
+  // one of the two ends, the next daemon finds both, and takes the file.
+  Place InFile(std::unique_ptr<const supervisor::SuspendedMemory> saved) const;
+  Place OnDevice(UniqueFd descriptor,
+                 supervisor::MemoryGrants::Detached charge) const;
+  // The bytes are there now. Returns where they were, for the caller to let go
+  // of. REQUIRES: `place` is this chunk's, and nobody has the bytes mapped.
+  [[nodiscard]] Place Move(Place place);
 
   // A descriptor for a process that may have these rights. A descriptor of
   // memory in a file (the software driver's) with RIGHTS_READ cannot be mapped
@@ -107,19 +126,14 @@ class SharedChunk {
   absl::StatusOr<std::shared_ptr<const Charge>> ChargeOnce(Quota& quota);
 
  private:
-  // Has the next daemon find the descriptor under a name of this kind.
-  DescriptorStore::Kept Keep(const char* kind, int fd) const;
+  // With the descriptor in the store under a name of this kind.
+  Place Keep(const char* kind, int fd) const;
 
   const std::shared_ptr<Footprint> footprint_;
   supervisor::DeviceMemory* const memory_;
   DescriptorStore* const store_;
-  const KeptName name_;
   mutable absl::Mutex mutex_;
-  UniqueFd descriptor_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<const supervisor::SuspendedMemory> saved_
-      ABSL_GUARDED_BY(mutex_);
-  DescriptorStore::Kept kept_ ABSL_GUARDED_BY(mutex_);  // of either
-  supervisor::MemoryGrants::Detached charge_of_device_ ABSL_GUARDED_BY(mutex_);
+  Place place_ ABSL_GUARDED_BY(mutex_);
   bool writable_elsewhere_ ABSL_GUARDED_BY(mutex_) = false;
   bool sealed_ ABSL_GUARDED_BY(mutex_) = false;
   std::weak_ptr<const Charge> charge_ ABSL_GUARDED_BY(mutex_);

@@ -58,7 +58,7 @@ absl::Status SessionHoldings::Open(const internal::Assign& assign,
   return absl::OkStatus();
 }
 
-absl::Status SessionHoldings::Adopt(KeptSession kept,
+absl::Status SessionHoldings::Adopt(KeptSession& kept,
                                     std::shared_ptr<Tenant> tenant) {
   const internal::Assign& assign = kept.record->assign();
   session_ = SessionNumber(assign.session_id());
@@ -85,8 +85,8 @@ absl::Status SessionHoldings::Adopt(KeptSession kept,
     HOLDFAST_RETURN_IF_ERROR(HoldHostMemory(created, std::move(arena.memory)));
   }
   for (auto& object : kept.objects) KeepObject(std::move(object));
-  if (kept.suspension.has_value()) return AdoptSuspension(std::move(kept));
-  return memory_.Adopt(std::move(kept.chunks));
+  if (kept.suspension.has_value()) return AdoptSuspension(kept);
+  return memory_.Adopt(kept.chunks);
 }
 
 absl::Status SessionHoldings::AdoptOrphan(
@@ -94,10 +94,10 @@ absl::Status SessionHoldings::AdoptOrphan(
   session_ = session;
   memory_.Open(absl::StrCat("s-", session), nullptr);
   grants_.Open(internal::AccountLimits(), 0);
-  return memory_.Adopt(std::move(chunks));
+  return memory_.Adopt(chunks);
 }
 
-absl::Status SessionHoldings::AdoptSuspension(KeptSession kept) {
+absl::Status SessionHoldings::AdoptSuspension(KeptSession& kept) {
   HOLDFAST_ASSIGN_OR_RETURN(
       suspended_memory_,
       SuspendedMemory::Adopt(std::move(kept.image), kept.suspension->path(),

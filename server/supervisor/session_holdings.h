@@ -68,8 +68,8 @@ class SessionHoldings {
 
   // The same for a session that an earlier daemon has left; all that it had is
   // charged again. Imports come by memory(). RESOURCE_EXHAUSTED: there is not
-  // that much any more.
-  absl::Status Adopt(KeptSession kept, std::shared_ptr<Tenant> tenant);
+  // that much any more; chunks of memory are in `kept` still.
+  absl::Status Adopt(KeptSession& kept, std::shared_ptr<Tenant> tenant);
 
   // The same for the memory alone of a session that has ended: with the object,
   // all goes but what others use.
@@ -183,7 +183,7 @@ class SessionHoldings {
   // Keeps it and its copy in the DescriptorStore, and drops the oldest beyond
   // the bounds.
   void KeepObject(std::shared_ptr<const StoredObject> object);
-  absl::Status AdoptSuspension(KeptSession kept);
+  absl::Status AdoptSuspension(KeptSession& kept);
   // Keeps where the bytes are, for the next daemon.
   void KeepSuspension();
 

@@ -235,10 +235,13 @@ TEST_F(CollectionSuspensionTest, ItLeavesItsDeviceAndComesBackAsItWas) {
   EXPECT_TRUE(IsResident(1));
   EXPECT_EQ(DeviceUsed(), 2 * kChunk);
   EXPECT_EQ(ledger_.host()->used(), 0u);
-  EXPECT_EQ(Kept(), (std::set<std::string>{"chunk", "collection", "version"}));
+  // Not the session's again, which pays for it no more.
+  EXPECT_EQ(Kept(), (std::set<std::string>{"collection", "owned", "version"}));
   EXPECT_EQ(Bytes(*Open(1), 0), std::string(kChunk, 'a'));
   EXPECT_EQ(Bytes(*Open(1), 1), std::string(kChunk, 'b'));
   EXPECT_TRUE(absl::IsFailedPrecondition(Resume(1).status()));
+  ASSERT_TRUE(Suspend(1).ok());
+  EXPECT_EQ(Kept(), (std::set<std::string>{"collection", "saved", "version"}));
 }
 
 TEST_F(CollectionSuspensionTest, AReaderWaitsForIt) {

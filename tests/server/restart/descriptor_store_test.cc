@@ -104,6 +104,40 @@ TEST_F(DescriptorStoreTest, AnewUnderTheSameNameReplaces) {
   EXPECT_EQ(Told(), Lines{"FDSTOREREMOVE=1\nFDNAME=hf.session.1~1"});
 }
 
+TEST_F(DescriptorStoreTest, WithoutRoomForBothOneTakesTheOthersPlace) {
+  setenv("FDSTORE", "1", 1);
+  DescriptorStore store;
+  store.Settle();
+  auto kept = store.Keep({"chunk", {1}}, memory_.get());
+  Told();
+  {
+    const auto next =
+        store.KeepInPlaceOf({"chunk", {1}}, {"saved", {1}}, memory_.get());
+    EXPECT_TRUE(Told().empty());
+  }
+  // That one was given up.
+  EXPECT_TRUE(Told().empty());
+  auto next =
+      store.KeepInPlaceOf({"chunk", {1}}, {"saved", {1}}, memory_.get());
+  kept = DescriptorStore::Kept();
+  EXPECT_EQ(Told(), (Lines{"FDSTOREREMOVE=1\nFDNAME=hf.chunk.1",
+                           "FDSTORE=1\nFDPOLL=0\nFDNAME=hf.saved.1"}));
+  next = DescriptorStore::Kept();
+  EXPECT_EQ(Told(), Lines{"FDSTOREREMOVE=1\nFDNAME=hf.saved.1"});
+}
+
+TEST_F(DescriptorStoreTest, WithRoomForBothNeitherIsMissingAtAnyInstant) {
+  DescriptorStore store;
+  store.Settle();
+  auto kept = store.Keep({"chunk", {1}}, memory_.get());
+  Told();
+  const auto next =
+      store.KeepInPlaceOf({"chunk", {1}}, {"saved", {1}}, memory_.get());
+  kept = DescriptorStore::Kept();
+  EXPECT_EQ(Told(), (Lines{"FDSTORE=1\nFDPOLL=0\nFDNAME=hf.saved.1",
+                           "FDSTOREREMOVE=1\nFDNAME=hf.chunk.1"}));
+}
+
 TEST_F(DescriptorStoreTest, OfTwoVersionsTheNewerIsKeptAndTheOtherGoes) {
   DescriptorStore store({"hf.chunk.1~f", "hf.chunk.1~10", "hf.chunk.11"});
   auto kept = store.Keep({"chunk", {1}}, memory_.get());

@@ -58,16 +58,20 @@ TEST_F(KeptStateTest, CountersGoOnUnlessTheyCannotBeRead) {
   EXPECT_EQ(Sort().counters.daemon().faults(), 0u);
 }
 
-TEST_F(KeptStateTest, SuspendedChunksAreNotTheSessions) {
+TEST_F(KeptStateTest, ChunksOfCollectionsAreNotTheSessions) {
   Add("hf.saved.7.1.0.7f2000000.2000000");
   Add("hf.chunk.7.1.0.7f4000000.4000000");
   Add("hf.saved.7.1.0");
+  Add("hf.owned.7.1.0.7f6000000.6000000");
   const KeptState state = Sort();
   const KeptSession& session = state.sessions.at(7);
   EXPECT_EQ(session.chunks.at(1).size, 0x4000000u);
   EXPECT_EQ(session.saved_chunks.at(1).address, 0x7f2000000u);
   EXPECT_EQ(session.saved_chunks.at(1).size, 0x2000000u);
   EXPECT_TRUE(session.saved_chunks.at(1).memory.valid());
+  EXPECT_EQ(session.owned_chunks.at(1).address, 0x7f6000000u);
+  EXPECT_EQ(session.owned_chunks.at(1).size, 0x6000000u);
+  EXPECT_TRUE(session.owned_chunks.at(1).memory.valid());
 }
 
 TEST_F(KeptStateTest, TheLastJournalCounts) {

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "core/base/memfd.h"
 #include "server/rpc/status_conversion.h"
 #include "server/sharing/event_state.h"
+#include "server/supervisor/suspended_memory.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast {
@@ -246,6 +248,21 @@ class SessionMemoryTest : public ::testing::Test {
     return {readers.begin(), readers.end()};
   }
 
+  void SuspendAndResume(const std::string& name) {
+    const collections::CollectionTable::Viewer owner = {.client = "uid 1000"};
+    auto away = *collections_.BeginSuspension(owner, name, 0);
+    collections::CollectionTable::Places places;
+    places.push_back(
+        away.chunks.at(0)->InFile(*supervisor::SuspendedMemory::Create(
+            /*path=*/"", kSize, *ledger_.host())));
+    ASSERT_OK(collections_.FinishSuspension(away, &places));
+    EXPECT_EQ(Orphaned(), 0u);
+    auto back = *collections_.BeginResumption(owner, name, 0);
+    places.clear();
+    places.push_back(back.chunks.at(0)->OnDevice(Memory(kSize), {}));
+    collections_.FinishResumption(back, &places);
+  }
+
   supervisor::MemoryLedger ledger_{0};
   supervisor::DeviceMemory memory_;
   collections::CollectionTable collections_;
@@ -289,6 +306,47 @@ TEST_F(SessionMemoryTest, SavedChunksAreMadeAnewUntilOneSuccessorHasThemAll) {
         return absl::OkStatus();
       }));
   EXPECT_EQ(left, 1);
+}
+
+TEST_F(SessionMemoryTest, MemoryThatCannotBeHadAnyMoreIsLeftToOthers) {
+  std::map<uint64_t, KeptChunk> chunks;
+  chunks[1].size = kSize;
+  chunks[1].memory = Memory(kSize);
+  chunks[2].size = 256 * kMiB;  // The session may have 192 MiB.
+  chunks[2].memory = Memory(kSize);
+  EXPECT_THAT(maker_->held.Adopt(chunks),
+              StatusIs(StatusCode::kResourceExhausted, ""));
+  EXPECT_TRUE(chunks.at(1).memory.valid());
+  EXPECT_TRUE(chunks.at(2).memory.valid());
+  EXPECT_FALSE(maker_->held.HasChunk(1));
+  chunks.erase(2);
+  EXPECT_OK(maker_->held.Adopt(chunks));
+  EXPECT_TRUE(maker_->held.HasChunk(1));
+}
+
+TEST_F(SessionMemoryTest, MemoryThatCameBackBelongsToNoSession) {
+  maker_->Make(1, Memory(kSize));
+  ASSERT_OK(maker_->Commit(1, "m"));
+  maker_->Free(1);
+  EXPECT_EQ(Orphaned(), 0u);
+  SuspendAndResume("m");
+  EXPECT_EQ(Orphaned(), kSize);
+}
+
+TEST_F(SessionMemoryTest, AnImportIsOpenedAgainWithItsVersion) {
+  maker_->Make(1, Memory(kSize));
+  ASSERT_OK(maker_->Commit(1, "m"));
+  const uint64_t import = reader_->OpenCollection("m");
+  internal::SharingRequest request;
+  request.set_reopen(import);
+  const auto opened = reader_->held.OpenFor(request);
+  ASSERT_NE(opened, nullptr);
+  EXPECT_EQ(opened->version().contents.name(), "m");
+  request.set_reopen(import + 1);
+  EXPECT_EQ(reader_->held.OpenFor(request), nullptr);
+  EXPECT_FALSE(reader_->Sleep(import).reply.has_error());
+  request.set_reopen(import);
+  EXPECT_EQ(reader_->held.OpenFor(request), nullptr);
 }
 
 TEST_F(SessionMemoryTest, SharedMemoryCannotBeSuspended) {
