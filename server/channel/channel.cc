@@ -55,7 +55,7 @@ struct Frame {
 
 absl::Status SendFrame(int socket, const FrameHeader& header,
                        absl::string_view inline_body,
-                       const std::vector<int>& descriptors) {
+                       const std::vector<int>& descriptors, int flags) {
   iovec parts[] = {{const_cast<FrameHeader*>(&header), sizeof header},
                    {const_cast<char*>(inline_body.data()), inline_body.size()}};
   msghdr message = {};
@@ -72,7 +72,7 @@ absl::Status SendFrame(int socket, const FrameHeader& header,
     rights->cmsg_len = CMSG_LEN(bytes);
     std::memcpy(CMSG_DATA(rights), descriptors.data(), bytes);
   }
-  while (sendmsg(socket, &message, MSG_NOSIGNAL) < 0) {
+  while (sendmsg(socket, &message, MSG_NOSIGNAL | flags) < 0) {
     if (errno == EINTR) continue;
     if (errno == EPIPE || errno == ECONNRESET) return Closed();
     if (errno == EAGAIN) {
@@ -202,6 +202,16 @@ absl::StatusOr<std::pair<UniqueFd, UniqueFd>> Channel::CreatePair() {
 
 absl::Status Channel::Send(const google::protobuf::MessageLite& message,
                            int fd) {
+  return Send(message, fd, /*flags=*/0);
+}
+
+absl::Status Channel::TrySend(const google::protobuf::MessageLite& message,
+                              int fd) {
+  return Send(message, fd, MSG_DONTWAIT);
+}
+
+absl::Status Channel::Send(const google::protobuf::MessageLite& message, int fd,
+                           int flags) {
   const size_t size = message.ByteSizeLong();
   if (size > kMaxMessageBytes) {
     return absl::ResourceExhaustedError(
@@ -222,7 +232,7 @@ absl::Status Channel::Send(const google::protobuf::MessageLite& message,
     body.clear();
   }
   if (fd >= 0) descriptors.push_back(fd);
-  return SendFrame(socket_.get(), header, body, descriptors);
+  return SendFrame(socket_.get(), header, body, descriptors, flags);
 }
 
 absl::StatusOr<UniqueFd> Channel::Receive(

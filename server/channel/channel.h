@@ -45,6 +45,11 @@ class Channel {
   // has not read for 10 s. RESOURCE_EXHAUSTED: over kMaxMessageBytes.
   absl::Status Send(const google::protobuf::MessageLite& message, int fd = -1);
 
+  // The same for a sender that must not wait. DEADLINE_EXCEEDED: there is no
+  // room now; nothing was sent.
+  absl::Status TrySend(const google::protobuf::MessageLite& message,
+                       int fd = -1);
+
   // Waits for a message; returns its descriptor, or an empty one if it has
   // none. UNAVAILABLE: the other end is closed, and all that it had sent is
   // read. DEADLINE_EXCEEDED: nothing came. DATA_LOSS: a malformed frame.
@@ -60,6 +65,9 @@ class Channel {
   int fd() const { return socket_.get(); }
 
  private:
+  absl::Status Send(const google::protobuf::MessageLite& message, int fd,
+                    int flags);
+
   UniqueFd socket_;
 };
 

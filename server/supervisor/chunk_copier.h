@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 
 namespace holdfast::supervisor {
@@ -17,6 +18,7 @@ struct ChunkCopy {
   uint32_t device = 0;
   uint64_t size = 0;  // bytes
   int file = -1;      // borrowed
+  absl::Time deadline = absl::InfiniteFuture();
   // Asked several times a second: the copy is given up (CANCELLED).
   std::function<bool()> cancelled;
 };
@@ -30,7 +32,8 @@ class ChunkCopier {
   virtual ~ChunkCopier() = default;
 
   // `chunk` is a descriptor that may be mapped for reading; borrowed. Blocks.
-  // UNAVAILABLE: the process has ended.
+  // UNAVAILABLE: the process has ended. DEADLINE_EXCEEDED: it has not copied in
+  // time.
   virtual absl::Status SaveChunk(const ChunkCopy& copy, int chunk) = 0;
 
   // Makes a chunk with the file's bytes; returns its descriptor. Blocks. Errors

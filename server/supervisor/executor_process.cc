@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/journal/journal_reader.h"
 #include "server/rpc/status_conversion.h"
@@ -268,18 +269,24 @@ absl::Status ExecutorProcess::SendCopy(const ChunkCopy& copy,
   return process_->channel().Send(message, chunk);
 }
 
+bool ExecutorProcess::AnswersCopy(absl::Time deadline) {
+  const auto answered = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return copied_.has_value() || ended_.has_value();
+  };
+  absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithDeadline(absl::Condition(&answered), deadline);
+}
+
 absl::Status ExecutorProcess::AwaitCopied(const ChunkCopy& copy) {
-  const absl::Time deadline = absl::Now() + SaveTime(copy.size);
-  while (true) {
-    const absl::Status copied =
-        Await(&ExecutorProcess::copied_, "done with copying memory",
-              std::min(deadline, absl::Now() + kCancelTime))
-            .status();
-    if (!absl::IsDeadlineExceeded(copied) || absl::Now() >= deadline) {
-      return copied;
-    }
+  const auto soon = [&copy] {
+    return std::min(copy.deadline, absl::Now() + kCancelTime);
+  };
+  while (!AnswersCopy(soon()) && absl::Now() < copy.deadline) {
     if (copy.cancelled()) return absl::CancelledError("the copy was given up");
   }
+  return Await(&ExecutorProcess::copied_, "done with copying memory",
+               copy.deadline)
+      .status();
 }
 
 absl::Status ExecutorProcess::SaveChunk(const ChunkCopy& copy, int chunk) {
@@ -578,37 +585,43 @@ absl::Status ExecutorProcess::HoldChunk(const internal::ChunkCreated& created,
   return holdings_->memory().Hold(created, std::move(fd));
 }
 
-absl::Status ExecutorProcess::AnswerSharing(
+absl::StatusOr<std::optional<SessionMemory::Answer>> ExecutorProcess::AskMemory(
     const internal::SharingRequest& request, int fd) {
-  SessionMemory::Answer answer;
   // Outlives the lock: its end may take the collection table's.
   std::shared_ptr<const collections::OpenVersion> opened;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (answering_later_) {
-      return absl::InvalidArgumentError("it asked before it had its answer");
-    }
-    if (holdings_ != nullptr && services_.suspension != nullptr) {
-      opened = holdings_->memory().OpenFor(request);
-    }
-    answering_later_ =
-        opened != nullptr && services_.collections.NeedsResume(*opened);
-    if (answering_later_) return AnswerWhenResumed(request, std::move(opened));
-    if (holdings_ != nullptr) {
-      answer = holdings_->memory().Ask(request, fd);
-    } else {
-      *answer.reply.mutable_error() =
-          ToError(absl::FailedPreconditionError("no session to share for"));
-    }
+  absl::MutexLock lock(&mutex_);
+  if (answering_later_) {
+    return absl::InvalidArgumentError("it asked before it had its answer");
   }
+  if (holdings_ == nullptr) {
+    SessionMemory::Answer answer;
+    *answer.reply.mutable_error() =
+        ToError(absl::FailedPreconditionError("no session to share for"));
+    return answer;
+  }
+  if (services_.suspension != nullptr) {
+    opened = holdings_->memory().OpenFor(request);
+  }
+  if (opened == nullptr || !services_.collections.NeedsResume(*opened)) {
+    return holdings_->memory().Ask(request, fd);
+  }
+  answering_later_ = true;
+  AnswerWhenResumed(request, std::move(opened));
+  return std::nullopt;
+}
+
+absl::Status ExecutorProcess::AnswerSharing(
+    const internal::SharingRequest& request, int fd) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto answer, AskMemory(request, fd));
+  if (!answer.has_value()) return absl::OkStatus();
   internal::ToExecutor message;
-  *message.mutable_sharing() = std::move(answer.reply);
-  return process_->channel().Send(message, answer.descriptor.get());
+  *message.mutable_sharing() = std::move(answer->reply);
+  return process_->channel().Send(message, answer->descriptor.get());
 }
 
 // The resumption holds the version open, so that it is not suspended again
 // before the answer.
-absl::Status ExecutorProcess::AnswerWhenResumed(
+void ExecutorProcess::AnswerWhenResumed(
     const internal::SharingRequest& request,
     std::shared_ptr<const collections::OpenVersion> opened) {
   const auto gone = [later = later_] {
@@ -620,7 +633,6 @@ absl::Status ExecutorProcess::AnswerWhenResumed(
     if (later->process != nullptr) later->process->AnswerNow(request, resumed);
   };
   services_.suspension->ResumeFor(std::move(opened), gone, answer);
-  return absl::OkStatus();
 }
 
 void ExecutorProcess::AnswerNow(const internal::SharingRequest& request,
@@ -629,14 +641,26 @@ void ExecutorProcess::AnswerNow(const internal::SharingRequest& request,
     absl::MutexLock lock(&mutex_);
     answering_later_ = false;
   }
+  std::optional<SessionMemory::Answer> answer;
   if (resumed.ok()) {
-    // Fails if the process has ended, which is noted elsewhere.
-    AnswerSharing(request, /*fd=*/-1).IgnoreError();
-    return;
+    auto asked = AskMemory(request, /*fd=*/-1);
+    // It asked something else meanwhile, which its reader has seen, too.
+    if (!asked.ok()) return;
+    answer = *std::move(asked);
+  } else {
+    *answer.emplace().reply.mutable_error() = ToError(resumed);
   }
+  if (!answer.has_value()) return;
   internal::ToExecutor message;
-  *message.mutable_sharing()->mutable_error() = ToError(resumed);
-  process_->channel().Send(message).IgnoreError();
+  *message.mutable_sharing() = std::move(answer->reply);
+  const absl::Status sent =
+      process_->channel().TrySend(message, answer->descriptor.get());
+  if (sent.ok() || absl::IsUnavailable(sent)) return;
+  LogWarning("the executor (pid ", pid(),
+             ") is ended: it waited for a collection and does not take the "
+             "answer: ",
+             sent.message());
+  process_->Kill();
 }
 
 // The process's last word. One that CUDA has given up runs no kernel any more.

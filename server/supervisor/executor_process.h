@@ -109,18 +109,21 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   };
   // Answers when the version is on its device, or cannot be brought there.
   // REQUIRES: no answer waits already.
-  absl::Status AnswerWhenResumed(
+  void AnswerWhenResumed(
       const internal::SharingRequest& request,
       std::shared_ptr<const collections::OpenVersion> opened);
-  // The answer that waited; `resumed` says whether the version is there.
+  // The answer that waited; `resumed` says whether the version is there. Does
+  // not block: the thread resumes for all. Kills a process that does not take
+  // it.
   void AnswerNow(const internal::SharingRequest& request,
                  const absl::Status& resumed);
   // Sends the file, then the message with the chunk; -1: without.
   absl::Status SendCopy(const ChunkCopy& copy,
                         const internal::ToExecutor& message, int chunk);
-  // Blocks until the process has copied. Takes no longer than saving the memory
-  // of a session of that size may.
+  // Blocks until the process has copied.
   absl::Status AwaitCopied(const ChunkCopy& copy);
+  // Whether it has said how its copy went, or ended; waits for that.
+  bool AnswersCopy(absl::Time deadline);
 
   ExecutorProcess(std::unique_ptr<ChildProcess> process,
                   const Services& services);
@@ -153,6 +156,10 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // INVALID_ARGUMENT: without a descriptor, or on a device that does not exist.
   absl::Status HoldChunk(const internal::ChunkCreated& created, UniqueFd fd);
   absl::Status AnswerSharing(const internal::SharingRequest& request, int fd);
+  // Nothing: the answer comes later. INVALID_ARGUMENT: one that comes later is
+  // awaited already.
+  absl::StatusOr<std::optional<SessionMemory::Answer>> AskMemory(
+      const internal::SharingRequest& request, int fd);
   // `counters` is a page that the process counts its work in; it is opened with
   // the first report.
   void NoteServing(const internal::Serving& serving, UniqueFd counters)

@@ -112,6 +112,22 @@ TEST_F(ChannelTest, DeadlinePassesWithoutAMessage) {
   EXPECT_TRUE(b_.Receive(&message, absl::Now()).ok());
 }
 
+TEST_F(ChannelTest, OneThatMustNotWaitIsToldThatThereIsNoRoom) {
+  int sent = 0;
+  absl::Status status;
+  while (sent < 1'000'000) {
+    status = a_.TrySend(Message("more"));
+    if (!status.ok()) break;
+    ++sent;
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_GT(sent, 0);
+  for (int i = 0; i < sent; ++i) {
+    ASSERT_EQ(ReceiveCode(), absl::StatusCode::kOk);
+  }
+  EXPECT_TRUE(a_.TrySend(Message("there is room")).ok());
+}
+
 TEST_F(ChannelTest, TruncatedHeaderIsDataLoss) {
   SendRaw("abc");
   EXPECT_EQ(ReceiveCode(), absl::StatusCode::kDataLoss);

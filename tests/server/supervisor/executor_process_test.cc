@@ -56,6 +56,14 @@ void AnswerUsageLate(Channel& channel) {
   }
 }
 
+void SayCopyFailed(Channel& channel) {
+  internal::FromExecutor message;
+  message.mutable_chunk_copied()->mutable_error()->set_code(
+      static_cast<int>(absl::StatusCode::kDeadlineExceeded));
+  message.mutable_chunk_copied()->mutable_error()->set_message("a slow device");
+  static_cast<void>(channel.Send(message));
+}
+
 internal::FromExecutor Say(absl::string_view behaviour) {
   internal::FromExecutor message;
   if (behaviour == "long account") {
@@ -83,6 +91,7 @@ internal::FromExecutor Say(absl::string_view behaviour) {
   static_cast<void>(channel.Send(ready));
   internal::ToExecutor request;
   while (channel.Receive(&request).ok() && !request.has_assign()) {
+    if (request.has_save_chunk()) SayCopyFailed(channel);
   }
   SayServing(channel);
   if (behaviour == "late") AnswerUsageLate(channel);
@@ -98,6 +107,16 @@ internal::FromExecutor Say(absl::string_view behaviour) {
 class ExecutorProcessTest : public ::testing::Test {
  protected:
   void Start(const std::string& behaviour) {
+    StartWithoutSession(behaviour);
+    SessionStart start;
+    start.assign.set_session_id("s-1");
+    start.assign.set_token(std::string(16, 't'));
+    start.assign.add_devices(0);
+    start.tenant = std::make_shared<Tenant>(Tenant::Options{.name = "uid 1"});
+    ASSERT_OK(process_->Serve(start, absl::Now() + kHang));
+  }
+
+  void StartWithoutSession(const std::string& behaviour) {
     auto spawner = Spawner::Create({});
     ASSERT_OK(spawner);
     spawner_ = *std::move(spawner);
@@ -112,12 +131,6 @@ class ExecutorProcessTest : public ::testing::Test {
       ended_.Notify();
     });
     ASSERT_OK(process_->AwaitReady(absl::Now() + kHang));
-    SessionStart start;
-    start.assign.set_session_id("s-1");
-    start.assign.set_token(std::string(16, 't'));
-    start.assign.add_devices(0);
-    start.tenant = std::make_shared<Tenant>(Tenant::Options{.name = "uid 1"});
-    ASSERT_OK(process_->Serve(start, absl::Now() + kHang));
   }
 
   std::string AwaitEnd() {
@@ -148,6 +161,22 @@ TEST_F(ExecutorProcessTest, UsageIsAskedForOnceUntilItIsAnswered) {
   ASSERT_OK(process_->Resume(absl::Now() + kHang));
   const internal::Usage usage = process_->AskUsage(absl::Now() + kHang);
   EXPECT_EQ(usage.usage().arena_bytes().used(), 2u);
+}
+
+// It is no reason to wait on, whatever it says.
+TEST_F(ExecutorProcessTest, ACopyThatFailsForWantOfTimeHasFailed) {
+  StartWithoutSession("copier");
+  const UniqueFd file = *CreateMemfd("file", 4096);
+  int asked = 0;
+  const absl::Status copied =
+      process_->SaveChunk({.device = 0,
+                           .size = 4096,
+                           .file = file.get(),
+                           .deadline = absl::Now() + kHang,
+                           .cancelled = [&asked] { return ++asked > 200; }},
+                          file.get());
+  EXPECT_TRUE(absl::IsDeadlineExceeded(copied)) << copied;
+  EXPECT_EQ(copied.message(), "a slow device");
 }
 
 TEST_F(ExecutorProcessTest, AnAccountOfAnyLengthEndsTheProcess) {
