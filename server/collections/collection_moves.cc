@@ -26,6 +26,16 @@ std::string Named(const CollectionVersion& version) {
                       version.contents.name(), "\"");
 }
 
+absl::Status IsSuspended(const CollectionVersion& version) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(Named(version), " is suspended already"));
+}
+
+absl::Status IsNotSuspended(const CollectionVersion& version) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(Named(version), " is not suspended"));
+}
+
 absl::Status HasReaders(const CollectionVersion& version,
                         const std::set<std::string>& readers) {
   std::vector<std::string> some;
@@ -111,18 +121,37 @@ void CollectionTable::CancelMove(const Move& move) {
   EndMove(move, move.before);
 }
 
+absl::StatusOr<CollectionTable::OwnVersion> CollectionTable::FindOwnVersion(
+    const Viewer& viewer, const std::string& name, uint64_t version) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto found, FindOwn(viewer, name));
+  HOLDFAST_ASSIGN_OR_RETURN(auto named, found->second.Find(version));
+  return OwnVersion{found->second, std::move(named)};
+}
+
+absl::Status CollectionTable::CheckSuspension(const Viewer& viewer,
+                                              const std::string& name,
+                                              uint64_t version) {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_ASSIGN_OR_RETURN(const OwnVersion own,
+                            FindOwnVersion(viewer, name, version));
+  if (own.collection.memory(own.version->number) == Memory::kSuspended) {
+    return IsSuspended(*own.version);
+  }
+  return CheckUnused(own.collection, *own.version).status();
+}
+
 absl::StatusOr<CollectionTable::Move> CollectionTable::BeginSuspension(
     const Viewer& viewer, const std::string& name, uint64_t version) {
   absl::MutexLock lock(&mutex_);
-  HOLDFAST_ASSIGN_OR_RETURN(const auto found, FindOwn(viewer, name));
-  Collection& collection = found->second;
-  HOLDFAST_ASSIGN_OR_RETURN(auto named, collection.Find(version));
-  if (collection.memory(named->number) != Memory::kResident) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(Named(*named), " is suspended already"));
+  HOLDFAST_ASSIGN_OR_RETURN(OwnVersion own,
+                            FindOwnVersion(viewer, name, version));
+  if (own.collection.memory(own.version->number) != Memory::kResident) {
+    return IsSuspended(*own.version);
   }
-  HOLDFAST_ASSIGN_OR_RETURN(auto chunks, CheckUnused(collection, *named));
-  Move move = StartMove(collection, std::move(named), Memory::kSuspending);
+  HOLDFAST_ASSIGN_OR_RETURN(auto chunks,
+                            CheckUnused(own.collection, *own.version));
+  Move move =
+      StartMove(own.collection, std::move(own.version), Memory::kSuspending);
   move.chunks = std::move(chunks);
   return move;
 }
@@ -166,16 +195,27 @@ bool CollectionTable::NeedsResume(const OpenVersion& opened) const {
   return memory == Memory::kSuspended || memory == Memory::kResuming;
 }
 
+absl::Status CollectionTable::CheckResumption(const Viewer& viewer,
+                                              const std::string& name,
+                                              uint64_t version) {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_ASSIGN_OR_RETURN(const OwnVersion own,
+                            FindOwnVersion(viewer, name, version));
+  return own.collection.memory(own.version->number) == Memory::kResident
+             ? IsNotSuspended(*own.version)
+             : absl::OkStatus();
+}
+
 absl::StatusOr<CollectionTable::Move> CollectionTable::BeginResumption(
     const Viewer& viewer, const std::string& name, uint64_t version) {
   absl::MutexLock lock(&mutex_);
-  HOLDFAST_ASSIGN_OR_RETURN(const auto found, FindOwn(viewer, name));
-  HOLDFAST_ASSIGN_OR_RETURN(auto named, found->second.Find(version));
-  if (found->second.memory(named->number) != Memory::kSuspended) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(Named(*named), " is not suspended"));
+  HOLDFAST_ASSIGN_OR_RETURN(OwnVersion own,
+                            FindOwnVersion(viewer, name, version));
+  if (own.collection.memory(own.version->number) != Memory::kSuspended) {
+    return IsNotSuspended(*own.version);
   }
-  Move move = StartMove(found->second, std::move(named), Memory::kResuming);
+  Move move =
+      StartMove(own.collection, std::move(own.version), Memory::kResuming);
   move.chunks = Away(*move.version);
   return move;
 }

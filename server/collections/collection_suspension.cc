@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/collections/collection_suspension.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
@@ -17,19 +18,18 @@
 namespace holdfast::collections {
 namespace {
 
-// How long an executor may take to start.
+// How long a version may be on its way, which holds up all others: by its
+// bytes, and assuming less than any disk in use.
+constexpr absl::Duration kMoveLimit = absl::Minutes(30);
+constexpr absl::Duration kMoveBase = absl::Seconds(30);
+constexpr uint64_t kMovedBytesPerSecond = uint64_t{20} << 20;
+// How long an executor may take to start, and how often a move that waits for
+// that looks whether it is still wanted.
 constexpr absl::Duration kTakeTime = absl::Minutes(1);
-// How often a move that waits for its turn looks whether it is still wanted.
-constexpr absl::Duration kLookTime = absl::Milliseconds(100);
+constexpr absl::Duration kTakeSlice = absl::Seconds(1);
 // One that dies as it copies, killed by an operator or for want of memory, says
 // little of the next.
 constexpr int kAttempts = 2;
-
-// Of a device, for a chunk.
-struct Memory {
-  supervisor::MemoryGrants::Detached charge;
-  UniqueFd descriptor;  // closed before the charge is returned
-};
 
 std::string Describe(const CollectionVersion& version) {
   return absl::StrCat("version ", version.number, " of collection \"",
@@ -42,21 +42,71 @@ uint64_t BytesOf(const CollectionTable::Move& move) {
   return bytes;
 }
 
-// The executor of the device that was asked for last: a version's buffers are
-// on one device as a rule.
+// Of a device, for a chunk.
+struct Memory {
+  supervisor::MemoryGrants::Detached charge;
+  UniqueFd descriptor;  // closed before the charge is returned
+};
+
+// Charges everything to whose version it is.
+absl::StatusOr<std::vector<Memory>> ChargeMemory(
+    const supervisor::MemoryLedger& ledger, const CollectionTable::Move& move) {
+  std::vector<Memory> memory;
+  for (const SharedChunk* chunk : move.chunks) {
+    HOLDFAST_ASSIGN_OR_RETURN(
+        memory.emplace_back().charge.of_all,
+        ledger.OnDevice(chunk->device(), move.version->client)
+            ->Take(chunk->size()));
+  }
+  return memory;
+}
+
+// Copies the chunks of one move, by the executor of the device that was asked
+// for last: a version's buffers are on one device as a rule.
 class Copiers {
  public:
   Copiers(const CollectionSuspension::Take& take,
-          const CollectionSuspension::Cancelled& given_up)
-      : take_(take), given_up_(given_up) {}
+          const CollectionSuspension::Cancelled& given_up, uint64_t bytes)
+      : take_(take),
+        given_up_(given_up),
+        deadline_(absl::Now() +
+                  std::min(kMoveLimit,
+                           kMoveBase +
+                               absl::Seconds(bytes / kMovedBytesPerSecond))) {}
+
+  absl::Status Save(SharedChunk& chunk, int file) {
+    HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory,
+                              chunk.Open(v1::RIGHTS_READ));
+    return Copy(chunk, file, [&](auto& copier, const auto& copy) {
+      return copier.SaveChunk(copy, memory.get());
+    });
+  }
+
+  absl::StatusOr<UniqueFd> Load(const SharedChunk& chunk) {
+    UniqueFd memory;
+    HOLDFAST_RETURN_IF_ERROR(
+        Copy(chunk, chunk.saved_descriptor(),
+             [&](auto& copier, const auto& copy) -> absl::Status {
+               HOLDFAST_ASSIGN_OR_RETURN(memory, copier.LoadChunk(copy));
+               return CheckChunkDescriptor(memory.get(), chunk.size());
+             }));
+    return memory;
+  }
+
+ private:
+  using CopyCall = absl::FunctionRef<absl::Status(
+      supervisor::ChunkCopier&, const supervisor::ChunkCopy&)>;
 
   // Has an executor copy; another one if the first has ended.
-  absl::Status Copy(
-      uint32_t device,
-      const std::function<absl::Status(supervisor::ChunkCopier&)>& copy) {
+  absl::Status Copy(const SharedChunk& chunk, int file, CopyCall call) {
+    const supervisor::ChunkCopy copy = {.device = chunk.device(),
+                                        .size = chunk.size(),
+                                        .file = file,
+                                        .deadline = deadline_,
+                                        .cancelled = given_up_};
     for (int attempt = 1;; ++attempt) {
-      HOLDFAST_RETURN_IF_ERROR(Prepare(device));
-      const absl::Status copied = copy(*copier_);
+      HOLDFAST_RETURN_IF_ERROR(Prepare(chunk.device()));
+      const absl::Status copied = call(*copier_, copy);
       if (copied.ok()) return copied;
       copier_ = nullptr;
       if (!absl::IsUnavailable(copied) || attempt == kAttempts || given_up_()) {
@@ -66,18 +116,35 @@ class Copiers {
     }
   }
 
- private:
   absl::Status Prepare(uint32_t device) {
-    if (given_up_()) return absl::CancelledError("the copy was given up");
+    if (given_up_()) return GivenUp();
     if (copier_ != nullptr && device_ == device) return absl::OkStatus();
     copier_ = nullptr;
-    HOLDFAST_ASSIGN_OR_RETURN(copier_, take_(device, absl::Now() + kTakeTime));
+    HOLDFAST_ASSIGN_OR_RETURN(copier_, Take(device));
     device_ = device;
     return absl::OkStatus();
   }
 
+  // In slices: what takes one cannot be interrupted.
+  absl::StatusOr<std::unique_ptr<supervisor::ChunkCopier>> Take(
+      uint32_t device) {
+    const absl::Time until = std::min(deadline_, absl::Now() + kTakeTime);
+    while (true) {
+      auto taken = take_(device, std::min(until, absl::Now() + kTakeSlice));
+      if (!absl::IsDeadlineExceeded(taken.status()) || absl::Now() >= until) {
+        return taken;
+      }
+      if (given_up_()) return GivenUp();
+    }
+  }
+
+  static absl::Status GivenUp() {
+    return absl::CancelledError("the copy was given up");
+  }
+
   const CollectionSuspension::Take& take_;
   const CollectionSuspension::Cancelled& given_up_;
+  const absl::Time deadline_;
   uint32_t device_ = 0;
   std::unique_ptr<supervisor::ChunkCopier> copier_;
 };
@@ -108,29 +175,15 @@ CollectionSuspension::Cancelled CollectionSuspension::OrStopping(
   };
 }
 
-absl::Status CollectionSuspension::BeginTurn(const Cancelled& given_up) {
-  const auto free = [this]()
-                        ABSL_NO_THREAD_SAFETY_ANALYSIS { return !moving_; };
-  while (!given_up()) {
-    absl::MutexLock lock(&mutex_);
-    if (!mutex_.AwaitWithTimeout(absl::Condition(&free), kLookTime)) continue;
-    moving_ = true;
-    return absl::OkStatus();
-  }
-  return absl::CancelledError("the call ended, or the daemon is stopping");
-}
-
-void CollectionSuspension::EndTurn() {
-  absl::MutexLock lock(&mutex_);
-  moving_ = false;
-}
-
 absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Suspend(
     const CollectionTable::Viewer& viewer, const std::string& name,
     uint64_t version, bool on_disk, const Cancelled& cancelled) {
   const Cancelled given_up = OrStopping(cancelled);
-  HOLDFAST_RETURN_IF_ERROR(BeginTurn(given_up));
-  const auto over = absl::MakeCleanup([this] { EndTurn(); });
+  // Before anybody has to wait, and again when it is its turn.
+  HOLDFAST_RETURN_IF_ERROR(table_.CheckSuspension(viewer, name, version));
+  HOLDFAST_RETURN_IF_ERROR(on_disk ? CheckDirectory() : absl::OkStatus());
+  HOLDFAST_ASSIGN_OR_RETURN(const auto place, turns_.AddCall(viewer.client));
+  HOLDFAST_RETURN_IF_ERROR(turns_.Await(*place, given_up));
   HOLDFAST_ASSIGN_OR_RETURN(const CollectionTable::Move move,
                             table_.BeginSuspension(viewer, name, version));
   return Save(move, on_disk, given_up);
@@ -140,8 +193,9 @@ absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Resume(
     const CollectionTable::Viewer& viewer, const std::string& name,
     uint64_t version, const Cancelled& cancelled) {
   const Cancelled given_up = OrStopping(cancelled);
-  HOLDFAST_RETURN_IF_ERROR(BeginTurn(given_up));
-  const auto over = absl::MakeCleanup([this] { EndTurn(); });
+  HOLDFAST_RETURN_IF_ERROR(table_.CheckResumption(viewer, name, version));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto place, turns_.AddCall(viewer.client));
+  HOLDFAST_RETURN_IF_ERROR(turns_.Await(*place, given_up));
   HOLDFAST_ASSIGN_OR_RETURN(const CollectionTable::Move move,
                             table_.BeginResumption(viewer, name, version));
   return Load(move, given_up);
@@ -149,8 +203,7 @@ absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Resume(
 
 absl::Status CollectionSuspension::ResumeOpened(const Waiting& waiting) {
   const Cancelled given_up = OrStopping(waiting.cancelled);
-  HOLDFAST_RETURN_IF_ERROR(BeginTurn(given_up));
-  const auto over = absl::MakeCleanup([this] { EndTurn(); });
+  HOLDFAST_RETURN_IF_ERROR(turns_.Await(*waiting.place, given_up));
   if (!table_.NeedsResume(*waiting.opened)) return absl::OkStatus();
   return Load(table_.BeginResumption(*waiting.opened), given_up).status();
 }
@@ -159,8 +212,8 @@ void CollectionSuspension::ResumeFor(
     std::shared_ptr<const OpenVersion> opened, Cancelled cancelled,
     std::function<void(const absl::Status&)> done) {
   absl::MutexLock lock(&mutex_);
-  waiting_.push_back(
-      {std::move(opened), std::move(cancelled), std::move(done)});
+  waiting_.push_back({turns_.AddReader(), std::move(opened),
+                      std::move(cancelled), std::move(done)});
 }
 
 void CollectionSuspension::Run() {
@@ -177,6 +230,7 @@ void CollectionSuspension::Run() {
       waiting_.pop_front();
     }
     const absl::Status resumed = ResumeOpened(next);
+    next.place = nullptr;
     if (!next.cancelled()) next.done(resumed);
   }
 }
@@ -194,11 +248,7 @@ absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Save(
                                    "device"),
                       saved.status());
   }
-  CollectionTable::Places places;
-  for (size_t i = 0; i < move.chunks.size(); ++i) {
-    places.push_back(move.chunks[i]->InFile(std::move((*saved)[i])));
-  }
-  HOLDFAST_RETURN_IF_ERROR(table_.FinishSuspension(move, &places));
+  HOLDFAST_RETURN_IF_ERROR(table_.FinishSuspension(move, &*saved));
   const uint64_t bytes = BytesOf(move);
   LogInfo(Describe(version), " of ", version.client, " suspended, ", bytes,
           " bytes of device memory in ",
@@ -207,45 +257,43 @@ absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Save(
   return Moved{version.number, bytes};
 }
 
-absl::StatusOr<CollectionSuspension::Saved> CollectionSuspension::SaveChunks(
+// Nothing of it enters the store before all is copied.
+absl::StatusOr<CollectionTable::Places> CollectionSuspension::SaveChunks(
     const CollectionTable::Move& move, bool on_disk,
     const Cancelled& given_up) {
-  if (move.chunks.empty()) return Saved();
+  CollectionTable::Places places;
+  if (move.chunks.empty()) return places;
   HOLDFAST_ASSIGN_OR_RETURN(
       const Charge block,
       ledger_.host()->Take(executor::Account::kImageBlockBytes));
-  Copiers copiers(options_.take, given_up);
-  Saved saved;
+  Copiers copiers(options_.take, given_up, BytesOf(move));
+  std::vector<std::unique_ptr<const supervisor::SuspendedMemory>> saved;
   for (SharedChunk* const chunk : move.chunks) {
-    HOLDFAST_ASSIGN_OR_RETURN(auto room, MakeRoom(chunk->size(), on_disk));
-    HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory,
-                              chunk->Open(v1::RIGHTS_READ));
-    const supervisor::ChunkCopy copy = {.device = chunk->device(),
-                                        .size = chunk->size(),
-                                        .file = room->descriptor(),
-                                        .cancelled = given_up};
-    HOLDFAST_RETURN_IF_ERROR(
-        copiers.Copy(chunk->device(), [&](supervisor::ChunkCopier& copier) {
-          return copier.SaveChunk(copy, memory.get());
-        }));
-    saved.push_back(std::move(room));
+    HOLDFAST_ASSIGN_OR_RETURN(saved.emplace_back(),
+                              MakeRoom(chunk->size(), on_disk));
+    HOLDFAST_RETURN_IF_ERROR(copiers.Save(*chunk, saved.back()->descriptor()));
   }
-  return saved;
+  for (size_t i = 0; i < saved.size(); ++i) {
+    places.push_back(move.chunks[i]->InFile(std::move(saved[i])));
+  }
+  return places;
+}
+
+absl::Status CollectionSuspension::CheckDirectory() const {
+  if (!options_.directory.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "the daemon was started without --suspend-directory: collections can be "
+      "suspended to host memory");
 }
 
 absl::StatusOr<std::unique_ptr<const supervisor::SuspendedMemory>>
 CollectionSuspension::MakeRoom(uint64_t bytes, bool on_disk) const {
-  if (!on_disk) {
-    return supervisor::SuspendedMemory::Create(/*path=*/"", bytes,
-                                               *ledger_.host());
-  }
-  if (!options_.directory.empty()) {
+  if (on_disk) {
     return supervisor::SuspendedMemory::CreateUnnamed(options_.directory,
                                                       bytes);
   }
-  return absl::FailedPreconditionError(
-      "the daemon was started without --suspend-directory: collections can be "
-      "suspended to host memory");
+  return supervisor::SuspendedMemory::Create(/*path=*/"", bytes,
+                                             *ledger_.host());
 }
 
 absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Load(
@@ -273,28 +321,14 @@ absl::StatusOr<CollectionTable::Places> CollectionSuspension::LoadChunks(
   HOLDFAST_ASSIGN_OR_RETURN(
       const Charge block,
       ledger_.host()->Take(executor::Account::kImageBlockBytes));
-  std::vector<Memory> memory;
-  for (const SharedChunk* chunk : move.chunks) {
-    HOLDFAST_ASSIGN_OR_RETURN(
-        memory.emplace_back().charge.of_all,
-        ledger_.OnDevice(chunk->device(), move.version->client)
-            ->Take(chunk->size()));
+  HOLDFAST_ASSIGN_OR_RETURN(std::vector<Memory> memory,
+                            ChargeMemory(ledger_, move));
+  Copiers copiers(options_.take, given_up, BytesOf(move));
+  for (size_t i = 0; i < memory.size(); ++i) {
+    HOLDFAST_ASSIGN_OR_RETURN(memory[i].descriptor,
+                              copiers.Load(*move.chunks[i]));
   }
-  Copiers copiers(options_.take, given_up);
-  for (size_t i = 0; i < move.chunks.size(); ++i) {
-    const SharedChunk& chunk = *move.chunks[i];
-    const supervisor::ChunkCopy copy = {.device = chunk.device(),
-                                        .size = chunk.size(),
-                                        .file = chunk.saved_descriptor(),
-                                        .cancelled = given_up};
-    UniqueFd& descriptor = memory[i].descriptor;
-    HOLDFAST_RETURN_IF_ERROR(copiers.Copy(
-        chunk.device(), [&](supervisor::ChunkCopier& copier) -> absl::Status {
-          HOLDFAST_ASSIGN_OR_RETURN(descriptor, copier.LoadChunk(copy));
-          return CheckChunkDescriptor(descriptor.get(), chunk.size());
-        }));
-  }
-  for (size_t i = 0; i < move.chunks.size(); ++i) {
+  for (size_t i = 0; i < memory.size(); ++i) {
     places.push_back(move.chunks[i]->OnDevice(std::move(memory[i].descriptor),
                                               std::move(memory[i].charge)));
   }

@@ -16,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/collections/collection_table.h"
+#include "server/collections/move_turns.h"
 #include "server/supervisor/chunk_copier.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/suspended_memory.h"
@@ -46,13 +47,15 @@ class CollectionSuspension {
   // `table` and `ledger` must outlive it.
   CollectionSuspension(CollectionTable& table,
                        const supervisor::MemoryLedger& ledger, Options options);
-  // Gives up what is being moved. Resumptions that wait are not answered.
+  // Gives up what is being moved, and waits for that. Resumptions that wait are
+  // not answered.
   ~CollectionSuspension();
   CollectionSuspension(const CollectionSuspension&) = delete;
   CollectionSuspension& operator=(const CollectionSuspension&) = delete;
 
-  // As the calls of CollectionService. Both block until the bytes are moved;
-  // CANCELLED: `cancelled` said so.
+  // As the calls of CollectionService. Both block until the bytes are moved.
+  // CANCELLED: `cancelled` said so. RESOURCE_EXHAUSTED also if too many calls
+  // of the viewer's wait; DEADLINE_EXCEEDED: the copy took too long.
   absl::StatusOr<Moved> Suspend(const CollectionTable::Viewer& viewer,
                                 const std::string& name, uint64_t version,
                                 bool on_disk, const Cancelled& cancelled);
@@ -68,15 +71,11 @@ class CollectionSuspension {
 
  private:
   struct Waiting {
+    std::unique_ptr<MoveTurns::Place> place;
     std::shared_ptr<const OpenVersion> opened;
     Cancelled cancelled;
     std::function<void(const absl::Status&)> done;
   };
-  using Saved = std::vector<std::unique_ptr<const supervisor::SuspendedMemory>>;
-
-  // Blocks until nothing else is being moved. CANCELLED: given up before.
-  absl::Status BeginTurn(const Cancelled& given_up);
-  void EndTurn();
   void Run();
   absl::Status ResumeOpened(const Waiting& waiting);
   // Copy the chunks of a move, and finish or cancel it.
@@ -84,10 +83,12 @@ class CollectionSuspension {
                              const Cancelled& given_up);
   absl::StatusOr<Moved> Load(const CollectionTable::Move& move,
                              const Cancelled& given_up);
-  absl::StatusOr<Saved> SaveChunks(const CollectionTable::Move& move,
-                                   bool on_disk, const Cancelled& given_up);
+  absl::StatusOr<CollectionTable::Places> SaveChunks(
+      const CollectionTable::Move& move, bool on_disk,
+      const Cancelled& given_up);
   absl::StatusOr<CollectionTable::Places> LoadChunks(
       const CollectionTable::Move& move, const Cancelled& given_up);
+  absl::Status CheckDirectory() const;
   // The room of one chunk's bytes.
   absl::StatusOr<std::unique_ptr<const supervisor::SuspendedMemory>> MakeRoom(
       uint64_t bytes, bool on_disk) const;
@@ -98,7 +99,7 @@ class CollectionSuspension {
   const Options options_;
   mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  bool moving_ ABSL_GUARDED_BY(mutex_) = false;
+  MoveTurns turns_;
   std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // of the readers that wait
 };

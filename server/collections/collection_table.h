@@ -92,6 +92,10 @@ class CollectionTable {
   absl::StatusOr<Move> BeginSuspension(const Viewer& viewer,
                                        const std::string& name,
                                        uint64_t version);
+  // Whether it would be refused now, for one who has to wait for its turn. A
+  // version that is being moved may be where it should be by then.
+  absl::Status CheckSuspension(const Viewer& viewer, const std::string& name,
+                               uint64_t version);
   // Places of the same bytes, in the order of the chunks. Finish exchanges each
   // for where the chunk was, for the caller to let go of: that may take
   // seconds, for which the table's lock must not be held.
@@ -106,6 +110,8 @@ class CollectionTable {
   absl::StatusOr<Move> BeginResumption(const Viewer& viewer,
                                        const std::string& name,
                                        uint64_t version);
+  absl::Status CheckResumption(const Viewer& viewer, const std::string& name,
+                               uint64_t version);
   // The same for a reader. REQUIRES: NeedsResume.
   Move BeginResumption(const OpenVersion& opened);
   void FinishResumption(const Move& move, Places* places);
@@ -165,6 +171,15 @@ class CollectionTable {
   absl::StatusOr<std::vector<SharedChunk*>> CheckUnused(
       const Collection& collection, const CollectionVersion& version) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // A version of one's own, and the collection that it is of.
+  struct OwnVersion {
+    Collection& collection;
+    std::shared_ptr<const CollectionVersion> version;
+  };
+  absl::StatusOr<OwnVersion> FindOwnVersion(const Viewer& viewer,
+                                            const std::string& name,
+                                            uint64_t version)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Move StartMove(Collection& collection,
                  std::shared_ptr<const CollectionVersion> version,
                  Collection::Memory memory)

@@ -643,18 +643,21 @@ void ExecutorProcess::AnswerNow(const internal::SharingRequest& request,
   }
   std::optional<SessionMemory::Answer> answer;
   if (resumed.ok()) {
+    // Fails if it has asked something else meanwhile, as none of ours does.
     auto asked = AskMemory(request, /*fd=*/-1);
-    // It asked something else meanwhile, which its reader has seen, too.
-    if (!asked.ok()) return;
-    answer = *std::move(asked);
+    if (asked.ok()) answer = *std::move(asked);
   } else {
     *answer.emplace().reply.mutable_error() = ToError(resumed);
   }
-  if (!answer.has_value()) return;
+  if (answer.has_value()) SendNow(*std::move(answer));
+}
+
+void ExecutorProcess::SendNow(SessionMemory::Answer answer) {
   internal::ToExecutor message;
-  *message.mutable_sharing() = std::move(answer->reply);
+  *message.mutable_sharing() = std::move(answer.reply);
   const absl::Status sent =
-      process_->channel().TrySend(message, answer->descriptor.get());
+      process_->channel().TrySend(message, answer.descriptor.get());
+  // One that has ended is noted elsewhere.
   if (sent.ok() || absl::IsUnavailable(sent)) return;
   LogWarning("the executor (pid ", pid(),
              ") is ended: it waited for a collection and does not take the "

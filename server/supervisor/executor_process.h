@@ -113,10 +113,11 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
       const internal::SharingRequest& request,
       std::shared_ptr<const collections::OpenVersion> opened);
   // The answer that waited; `resumed` says whether the version is there. Does
-  // not block: the thread resumes for all. Kills a process that does not take
-  // it.
+  // not block: the thread resumes for all.
   void AnswerNow(const internal::SharingRequest& request,
                  const absl::Status& resumed);
+  // Kills a process that does not take it at once.
+  void SendNow(SessionMemory::Answer answer);
   // Sends the file, then the message with the chunk; -1: without.
   absl::Status SendCopy(const ChunkCopy& copy,
                         const internal::ToExecutor& message, int chunk);

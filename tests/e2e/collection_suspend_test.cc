@@ -236,6 +236,22 @@ TEST_F(CollectionSuspendTest, ItsWriterHoldsItUntilTheBufferIsFreed) {
   EXPECT_TRUE(Eventually([&] { return collections_.Suspend("other").ok(); }));
 }
 
+TEST_F(CollectionSuspendTest, OneThatCameBackIsItsWritersNoMore) {
+  auto session = Session::Open({.address = daemon_.address()}).value();
+  {
+    auto writer = CollectionWriter::Create(*session, {{"a", "I32", {16}, {}}});
+    ASSERT_EQ(writer.status(), absl::OkStatus());
+    ASSERT_EQ(writer->Commit("other").status(), absl::OkStatus());
+  }
+  ASSERT_EQ(session->Synchronize(), absl::OkStatus());
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(Eventually([&] { return collections_.Suspend("other").ok(); }));
+    ASSERT_EQ(collections_.Resume("other").status(), absl::OkStatus());
+    ASSERT_NO_FATAL_FAILURE(UpgradeOnce(daemon_));
+  }
+  EXPECT_TRUE(Collection::Open(*session, "other").ok());
+}
+
 TEST_F(CollectionSuspendTest, WithoutRoomOnTheDeviceItStaysSuspended) {
   if (getenv("HOLDFAST_TEST_DEVICE") != nullptr) {
     GTEST_SKIP() << "the device may have more than 256 MiB";

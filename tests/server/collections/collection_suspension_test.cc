@@ -14,6 +14,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/executor.pb.h"
@@ -64,6 +67,9 @@ struct FakeExecutors {
   std::atomic<int> taken = 0;
   std::atomic<int> dying = 0;         // that die, of those that are asked next
   std::function<void()> before_copy;  // may be null
+  std::atomic<bool> stand = false;    // as they copy, until that is given up
+  std::atomic<bool> start = true;     // none is ready in time otherwise
+  std::vector<absl::Time> deadlines;  // of copies
 };
 
 class FakeCopier final : public supervisor::ChunkCopier {
@@ -72,20 +78,25 @@ class FakeCopier final : public supervisor::ChunkCopier {
 
   absl::Status SaveChunk(const supervisor::ChunkCopy& copy,
                          int chunk) override {
-    const absl::Status begun = Begin();
+    const absl::Status begun = Begin(copy);
     if (begun.ok()) WriteAll(copy.file, ReadAll(chunk));
     return begun;
   }
   absl::StatusOr<UniqueFd> LoadChunk(
       const supervisor::ChunkCopy& copy) override {
-    const absl::Status begun = Begin();
+    const absl::Status begun = Begin(copy);
     if (!begun.ok()) return begun;
     return MakeDeviceMemory(ReadAll(copy.file));
   }
 
  private:
-  absl::Status Begin() {
+  absl::Status Begin(const supervisor::ChunkCopy& copy) {
+    executors_.deadlines.push_back(copy.deadline);
     if (executors_.before_copy) executors_.before_copy();
+    while (executors_.stand && !copy.cancelled()) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    if (copy.cancelled()) return absl::CancelledError("it was given up");
     if (executors_.dying == 0) return absl::OkStatus();
     --executors_.dying;
     return absl::UnavailableError("the executor was killed");
@@ -123,20 +134,21 @@ class CollectionSuspensionTest : public ::testing::Test {
         .owner_ended = std::make_shared<std::atomic<bool>>(true),
         .memory = &device_});
   }
+  static SharedResource BufferOf(std::shared_ptr<SharedChunk> chunk) {
+    SharedResource buffer;
+    buffer.kind = v1::HANDLE_KIND_BUFFER;
+    buffer.chunk = std::move(chunk);
+    buffer.maker = 1;
+    buffer.size = kChunk;
+    buffer.rights = v1::RIGHTS_READ;
+    return buffer;
+  }
   // A version of these chunks, of which all stay.
   void Commit(const std::vector<std::shared_ptr<SharedChunk>>& chunks) {
     v1::CommitCollection contents;
     contents.set_name("model");
     std::vector<SharedResource> buffers;
-    for (const auto& chunk : chunks) {
-      SharedResource buffer;
-      buffer.kind = v1::HANDLE_KIND_BUFFER;
-      buffer.chunk = chunk;
-      buffer.maker = 1;
-      buffer.size = kChunk;
-      buffer.rights = v1::RIGHTS_READ;
-      buffers.push_back(std::move(buffer));
-    }
+    for (const auto& chunk : chunks) buffers.push_back(BufferOf(chunk));
     ASSERT_TRUE(
         table_.Commit(kAnna, "s-1", std::move(contents), std::move(buffers), {})
             .ok());
@@ -146,12 +158,12 @@ class CollectionSuspensionTest : public ::testing::Test {
     ASSERT_EQ(table_.Configure({kAnna}, all), absl::OkStatus());
   }
   absl::StatusOr<Moved> Suspend(uint64_t version) {
-    return suspension_.Suspend({kAnna}, "model", version, /*on_disk=*/false,
-                               [this] { return cancelled_.load(); });
+    return suspension_->Suspend({kAnna}, "model", version, /*on_disk=*/false,
+                                [this] { return cancelled_.load(); });
   }
   absl::StatusOr<Moved> Resume(uint64_t version) {
-    return suspension_.Resume({kAnna}, "model", version,
-                              [this] { return cancelled_.load(); });
+    return suspension_->Resume({kAnna}, "model", version,
+                               [this] { return cancelled_.load(); });
   }
   std::shared_ptr<const OpenVersion> Open(uint64_t version) {
     return *table_.Open(kAnna, "s-2", "model", version);
@@ -160,7 +172,7 @@ class CollectionSuspensionTest : public ::testing::Test {
   absl::Status ResumeFor(std::shared_ptr<const OpenVersion> opened) {
     absl::Status resumed;
     absl::Notification done;
-    suspension_.ResumeFor(
+    suspension_->ResumeFor(
         std::move(opened), [] { return false; },
         [&](const absl::Status& status) {
           resumed = status;
@@ -204,15 +216,23 @@ class CollectionSuspensionTest : public ::testing::Test {
   std::atomic<bool> cancelled_ = false;
   uint64_t chunks_ = 0;
   CollectionTable table_;
-  CollectionSuspension suspension_{
-      table_,
-      ledger_,
-      {.take = [this](uint32_t, absl::Time)
-           -> absl::StatusOr<std::unique_ptr<supervisor::ChunkCopier>> {
-         ++executors_.taken;
-         return std::make_unique<FakeCopier>(executors_);
-       },
-       .directory = ""}};
+  std::unique_ptr<CollectionSuspension> suspension_ =
+      std::make_unique<CollectionSuspension>(
+          table_, ledger_,
+          CollectionSuspension::Options{
+              .take = [this](uint32_t,
+                             absl::Time deadline) { return Take(deadline); },
+              .directory = ""});
+
+ private:
+  absl::StatusOr<std::unique_ptr<supervisor::ChunkCopier>> Take(
+      absl::Time deadline) {
+    EXPECT_LE(deadline, absl::Now() + absl::Seconds(1));
+    ++executors_.taken;
+    if (executors_.start) return std::make_unique<FakeCopier>(executors_);
+    cancelled_ = true;
+    return absl::DeadlineExceededError("none is ready");
+  }
 };
 
 TEST_F(CollectionSuspensionTest, ItLeavesItsDeviceAndComesBackAsItWas) {
@@ -378,8 +398,8 @@ TEST_F(CollectionSuspensionTest, WithoutHostMemoryOrADirectoryItStays) {
   }
   EXPECT_TRUE(IsResident(1));
   const auto on_disk =
-      suspension_.Suspend({kAnna}, "model", 1,
-                          /*on_disk=*/true, [] { return false; });
+      suspension_->Suspend({kAnna}, "model", 1,
+                           /*on_disk=*/true, [] { return false; });
   EXPECT_TRUE(absl::IsFailedPrecondition(on_disk.status()));
   EXPECT_TRUE(IsResident(1));
 }
@@ -392,22 +412,85 @@ TEST_F(CollectionSuspensionTest, OneThatNobodyWantsAnyMoreIsGivenUp) {
   EXPECT_EQ(ledger_.host()->used(), 0u);
 }
 
+TEST_F(CollectionSuspensionTest, OneThatWaitsForAnExecutorIsGivenUpAsWell) {
+  Commit({MakeChunk('a')});
+  executors_.start = false;
+  EXPECT_TRUE(absl::IsCancelled(Suspend(1).status()));
+  EXPECT_EQ(executors_.taken, 1);
+  EXPECT_TRUE(IsResident(1));
+}
+
+TEST_F(CollectionSuspensionTest, AMoveHasOneDeadlineForAllItsChunks) {
+  Commit({MakeChunk('a'), MakeChunk('b')});
+  ASSERT_TRUE(Suspend(1).ok());
+  ASSERT_EQ(executors_.deadlines.size(), 2u);
+  EXPECT_EQ(executors_.deadlines[0], executors_.deadlines[1]);
+  EXPECT_LT(executors_.deadlines[0], absl::InfiniteFuture());
+}
+
+TEST_F(CollectionSuspensionTest, OneThatIsRefusedDoesNotWaitForItsTurn) {
+  Commit({MakeChunk('a')});
+  Commit({MakeChunk('b')});
+  executors_.before_copy = [&] {
+    // By the thread whose turn it is, which would wait for itself.
+    EXPECT_TRUE(absl::IsNotFound(Suspend(7).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(Resume(2).status()));
+    const auto opened = Open(2);
+    EXPECT_TRUE(absl::IsFailedPrecondition(Suspend(2).status()));
+  };
+  EXPECT_TRUE(Suspend(1).ok());
+}
+
+TEST_F(CollectionSuspensionTest, ItsEndGivesUpTheMoveAndWaitsForThat) {
+  Commit({MakeChunk('a')});
+  absl::Notification copies;
+  executors_.before_copy = [&] { copies.Notify(); };
+  executors_.stand = true;
+  std::thread mover(
+      [&] { EXPECT_TRUE(absl::IsCancelled(Suspend(1).status())); });
+  copies.WaitForNotification();
+  suspension_ = nullptr;
+  EXPECT_TRUE(IsResident(1));
+  EXPECT_EQ(ledger_.host()->used(), 0u);
+  mover.join();
+}
+
+TEST_F(CollectionSuspensionTest, ItsEndBringsNothingBackToReaders) {
+  Commit({MakeChunk('a')});
+  ASSERT_TRUE(Suspend(1).ok());
+  absl::Notification copies;
+  executors_.before_copy = [&] { copies.Notify(); };
+  executors_.stand = true;
+  for (int i = 0; i < 2; ++i) {
+    suspension_->ResumeFor(
+        Open(1), [] { return false; },
+        [](const absl::Status& status) {
+          EXPECT_TRUE(absl::IsCancelled(status)) << status;
+        });
+  }
+  copies.WaitForNotification();
+  suspension_ = nullptr;
+  EXPECT_TRUE(IsSuspended(1));
+  EXPECT_TRUE(Info(1).readers().empty());
+  EXPECT_EQ(DeviceUsed(), 0u);
+}
+
 TEST_F(CollectionSuspensionTest, OnlyItsOwnerAndOperatorsMoveIt) {
   Commit({MakeChunk('a')});
   const auto never = [] { return false; };
   EXPECT_TRUE(absl::IsNotFound(
-      suspension_.Suspend({"uid 2"}, "model", 1, false, never).status()));
+      suspension_->Suspend({"uid 2"}, "model", 1, false, never).status()));
   v1::ConfigureCollectionRequest request;
   request.set_name("model");
   request.mutable_visibility()->set_everybody(true);
   ASSERT_EQ(table_.Configure({kAnna}, request), absl::OkStatus());
   EXPECT_TRUE(absl::IsPermissionDenied(
-      suspension_.Suspend({"uid 2"}, "model", 1, false, never).status()));
+      suspension_->Suspend({"uid 2"}, "model", 1, false, never).status()));
   ASSERT_TRUE(
-      suspension_.Suspend({"uid 2", true}, "model", 1, false, never).ok());
+      suspension_->Suspend({"uid 2", true}, "model", 1, false, never).ok());
   EXPECT_TRUE(absl::IsPermissionDenied(
-      suspension_.Resume({"uid 2"}, "model", 1, never).status()));
-  EXPECT_TRUE(suspension_.Resume({"uid 2", true}, "model", 1, never).ok());
+      suspension_->Resume({"uid 2"}, "model", 1, never).status()));
+  EXPECT_TRUE(suspension_->Resume({"uid 2", true}, "model", 1, never).ok());
 }
 
 TEST_F(CollectionSuspensionTest, TheNextDaemonKnowsThatItIsSuspended) {
@@ -426,7 +509,8 @@ TEST_F(CollectionSuspensionTest, TheNextDaemonKnowsThatItIsSuspended) {
   EXPECT_TRUE(version.suspended());
   CollectionTable next;
   next.Adopt(collection);
-  next.Adopt(version, Open(1)->version().buffers, {});
+  // The record alone says so: a killed daemon may have left both places.
+  next.Adopt(version, {BufferOf(MakeChunk('a'))}, {});
   const auto opened = next.Open(kAnna, "s-4", "model", 1);
   ASSERT_TRUE(opened.ok());
   EXPECT_TRUE(next.NeedsResume(**opened));

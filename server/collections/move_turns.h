@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_COLLECTIONS_MOVE_TURNS_H_
+#define HOLDFAST_SERVER_COLLECTIONS_MOVE_TURNS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+
+namespace holdfast::collections {
+
+// Whose turn it is to move a version off its device or back: one at a time.
+// Readers, who cannot go on without, are served before calls, and each in the
+// order of their coming. Thread-safe.
+class MoveTurns {
+ public:
+  // Calls of one client that wait.
+  static constexpr size_t kMaxWaitingCalls = 2;
+
+  // A place in the queue, and then the turn. Both end with the object, which
+  // the queue must outlive.
+  class Place {
+   public:
+    ~Place();
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+   private:
+    friend class MoveTurns;
+    using Key = std::pair<bool, uint64_t>;  // a call; its number
+    Place(MoveTurns& turns, Key key) : turns_(turns), key_(key) {}
+
+    MoveTurns& turns_;
+    const Key key_;
+    bool has_turn_ = false;
+  };
+
+  // Waits for all places to end.
+  ~MoveTurns();
+
+  std::unique_ptr<Place> AddReader();
+  // RESOURCE_EXHAUSTED: as many calls of this client wait as may.
+  absl::StatusOr<std::unique_ptr<Place>> AddCall(const std::string& client);
+
+  // Blocks until it is the place's turn. Asks `given_up` several times a
+  // second; CANCELLED: it said so.
+  absl::Status Await(Place& place, const std::function<bool()>& given_up);
+
+ private:
+  void End(const Place& place);
+  std::unique_ptr<Place> Add(bool is_call, std::string client)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  absl::Mutex mutex_;
+  bool moving_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t last_ ABSL_GUARDED_BY(mutex_) = 0;
+  // In the order in which they are served, with the client of a call.
+  std::map<Place::Key, std::string> waiting_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::collections
+
+#endif  // HOLDFAST_SERVER_COLLECTIONS_MOVE_TURNS_H_
