@@ -119,6 +119,10 @@ void Collection::SetKept(uint64_t version, DescriptorStore::Kept kept) {
   found->second.record = std::move(kept);
 }
 
+uint64_t& Collection::KeptNumber(uint64_t version) {
+  return versions_.at(version).kept_number;
+}
+
 bool Collection::GoesUnread(const Entry& entry) const {
   return until_unreferenced_ && entry.kept != nullptr && !entry.pinned &&
          entry.readers->AllLeft();

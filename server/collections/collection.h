@@ -102,8 +102,10 @@ class Collection {
   void Adopt(const internal::CollectionRecord& record);
   void SetKept(DescriptorStore::Kept kept) { kept_ = std::move(kept); }
   void SetKept(uint64_t version, DescriptorStore::Kept kept);
-  // Its number in the store; 0: none yet.
+  // Its number in the store, and a version's; 0: none yet. They stay, so that a
+  // record that is written anew replaces the one before.
   uint64_t kept_number = 0;
+  uint64_t& KeptNumber(uint64_t version);
   // Each retires versions and returns their numbers: all that `keep` and pins
   // do not cover, and those that go because nobody reads them any more; one, if
   // it goes for that; one, or with 0 all.
@@ -170,6 +172,7 @@ class Collection {
     std::weak_ptr<const CollectionVersion> alive;
     std::shared_ptr<Readers> readers;
     DescriptorStore::Kept record;
+    uint64_t kept_number = 0;
     bool pinned = false;
     Memory memory = Memory::kResident;
 

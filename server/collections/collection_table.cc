@@ -194,8 +194,10 @@ void CollectionTable::KeepVersion(Collection& collection, uint64_t number) {
   record.set_pinned(collection.pinned(number));
   record.set_suspended(collection.memory(number) ==
                        Collection::Memory::kSuspended);
+  uint64_t& kept_number = collection.KeptNumber(number);
+  if (kept_number == 0) kept_number = ++last_kept_;
   collection.SetKept(number,
-                     store_->KeepRecord({"version", {++last_kept_}}, record));
+                     store_->KeepRecord({"version", {kept_number}}, record));
 }
 
 void CollectionTable::Adopt(const internal::CollectionRecord& record) {
