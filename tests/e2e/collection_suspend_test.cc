@@ -236,20 +236,35 @@ TEST_F(CollectionSuspendTest, ItsWriterHoldsItUntilTheBufferIsFreed) {
   EXPECT_TRUE(Eventually([&] { return collections_.Suspend("other").ok(); }));
 }
 
-TEST_F(CollectionSuspendTest, OneThatCameBackIsItsWritersNoMore) {
-  auto session = Session::Open({.address = daemon_.address()}).value();
-  {
-    auto writer = CollectionWriter::Create(*session, {{"a", "I32", {16}, {}}});
-    ASSERT_EQ(writer.status(), absl::OkStatus());
-    ASSERT_EQ(writer->Commit("other").status(), absl::OkStatus());
+// Its limit covers one of them: those that came back are charged to it neither
+// now nor by the next daemon.
+TEST_F(CollectionSuspendTest, ThoseThatCameBackAreTheirWritersNoMore) {
+  auto session =
+      Session::Open({.address = daemon_.address(), .memory_limit = 32 * kMiB})
+          .value();
+  std::vector<std::string> names;
+  for (int i = 0; i < 5; ++i) {
+    names.push_back(absl::StrCat("part-", i));
+    {
+      auto writer =
+          CollectionWriter::Create(*session, {{"a", "I32", {8 * kMiB}, {}}});
+      ASSERT_EQ(writer.status(), absl::OkStatus());
+      ASSERT_EQ(writer->Commit(names.back()).status(), absl::OkStatus());
+    }
+    ASSERT_EQ(session->Synchronize(), absl::OkStatus());
+    ASSERT_TRUE(
+        Eventually([&] { return collections_.Suspend(names.back()).ok(); }));
+    ASSERT_EQ(collections_.Resume(names.back()).status(), absl::OkStatus());
   }
-  ASSERT_EQ(session->Synchronize(), absl::OkStatus());
-  for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(Eventually([&] { return collections_.Suspend("other").ok(); }));
-    ASSERT_EQ(collections_.Resume("other").status(), absl::OkStatus());
-    ASSERT_NO_FATAL_FAILURE(UpgradeOnce(daemon_));
+  const auto [device_bytes, host_bytes] = Reserved();
+  ASSERT_NO_FATAL_FAILURE(UpgradeOnce(daemon_));
+  EXPECT_TRUE(Eventually([&] {
+    return session->Synchronize().ok() && operator_->ListSessions().ok();
+  }));
+  EXPECT_EQ(Reserved(), std::make_pair(device_bytes, host_bytes));
+  for (const std::string& name : names) {
+    EXPECT_EQ(collections_.Suspend(name).status(), absl::OkStatus());
   }
-  EXPECT_TRUE(Collection::Open(*session, "other").ok());
 }
 
 TEST_F(CollectionSuspendTest, WithoutRoomOnTheDeviceItStaysSuspended) {
@@ -380,6 +395,23 @@ TEST(KeptCollectionTest, ASuspendedOneOutlivesADaemonThatIsKilled) {
     ASSERT_NO_FATAL_FAILURE(KillDaemonOf(keeper.pid()));
     Reader(keeper.address()).ExpectWeights(weights);
   }
+}
+
+TEST(KeptCollectionTest, AWriterThatIsLostTakesNothingAlong) {
+  const DaemonProcess keeper({"--keeper"});
+  const std::vector<int> weights(kCount, 42);
+  auto session = Session::Open({.address = keeper.address(),
+                                .recover = RecoveryPolicy::kNever})
+                     .value();
+  const Stream stream = session->device(0).CreateStream().value();
+  auto writer = CollectionWriter::Create(
+      *session, {{"weights", "I32", {weights.size()}, {}}});
+  ASSERT_EQ(writer.status(), absl::OkStatus());
+  ASSERT_EQ(writer->Array(0)->Upload(weights, stream), absl::OkStatus());
+  ASSERT_EQ(writer->Commit(kName).status(), absl::OkStatus());
+  ASSERT_NO_FATAL_FAILURE(KillDaemonOf(keeper.pid()));
+  EXPECT_FALSE(session->Synchronize().ok());
+  Reader(keeper.address()).ExpectWeights(weights);
 }
 
 TEST_F(CollectionSuspendTest, OneThatIsDeletedGivesItsHostMemoryBack) {
