@@ -18,6 +18,13 @@ void Note(const absl::Status& status, const std::string& what) {
   if (!status.ok()) LogWarning(what, " is lost: ", status.message());
 }
 
+// `key`: the session that made the chunk, and its number there.
+KeptName OwnedName(const std::pair<uint64_t, uint64_t>& key,
+                   const KeptChunk& chunk) {
+  return {"owned",
+          {key.first, key.second, chunk.device, chunk.address, chunk.size}};
+}
+
 absl::StatusOr<SharedResource> RangeOf(
     const internal::SharedRange& range,
     const std::shared_ptr<SharedChunk>& chunk) {
@@ -98,13 +105,9 @@ void Restore::Adopt(KeptState state) {
 // session may have given the number to another chunk since.
 void Restore::TakeSaved(uint64_t number, KeptSession* kept) {
   for (auto& [chunk_number, chunk] : kept->saved_chunks) {
-    auto saved = supervisor::SuspendedMemory::AdoptUnnamed(
-        std::move(chunk.memory), chunk.size, *parts_.holdings.ledger.host());
-    Note(saved.status(), absl::StrCat("suspended chunk ", chunk_number,
-                                      " of session s-", number));
-    if (!saved.ok()) continue;
-    of_collections_[{number, chunk_number}] =
-        MakeSaved(number, chunk_number, chunk, *std::move(saved));
+    Note(MakeSaved({number, chunk_number}, std::move(chunk)),
+         absl::StrCat("suspended chunk ", chunk_number, " of session s-",
+                      number));
   }
   for (auto& [chunk_number, chunk] : kept->owned_chunks) {
     const ChunkKey key = {number, chunk_number};
@@ -112,56 +115,47 @@ void Restore::TakeSaved(uint64_t number, KeptSession* kept) {
   }
 }
 
-std::shared_ptr<SharedChunk> Restore::MakeSaved(
-    uint64_t session, uint64_t number, const KeptChunk& chunk,
-    std::unique_ptr<supervisor::SuspendedMemory> saved) {
-  const auto made = std::make_shared<SharedChunk>(SharedChunk::Options{
-      .descriptor = UniqueFd(),
-      .kept = {},
-      .store = &parts_.holdings.kept,
-      .name = {"chunk",
-               {session, number, chunk.device, chunk.address, chunk.size}},
-      .device = chunk.device,
-      .size = chunk.size,
-      .charge = {},
-      .saved = std::move(saved),
-      .owner_ended = std::make_shared<std::atomic<bool>>(true),
-      .memory = &parts_.holdings.memory});
+std::shared_ptr<SharedChunk> Restore::Make(const ChunkKey& key,
+                                           const KeptChunk& chunk,
+                                           SharedChunk::Options options) {
+  options.store = &parts_.holdings.kept;
+  options.name = OwnedName(key, chunk);
+  options.device = chunk.device;
+  options.size = chunk.size;
+  options.owner_ended = std::make_shared<std::atomic<bool>>(true);
+  options.memory = &parts_.holdings.memory;
+  const auto made = std::make_shared<SharedChunk>(std::move(options));
   parts_.holdings.exports.Track(made);
-  return made;
+  return of_collections_[key] = made;
+}
+
+absl::Status Restore::MakeSaved(const ChunkKey& key, KeptChunk chunk) {
+  SharedChunk::Options options;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      options.saved,
+      supervisor::SuspendedMemory::AdoptUnnamed(
+          std::move(chunk.memory), chunk.size, *parts_.holdings.ledger.host()));
+  Make(key, chunk, std::move(options));
+  return absl::OkStatus();
 }
 
 // As if it had just come back: charged to whose collection it is.
 absl::StatusOr<std::shared_ptr<SharedChunk>> Restore::MakeOwned(
-    uint64_t session, uint64_t number, KeptChunk chunk,
-    const std::string& owner) {
+    const ChunkKey& key, KeptChunk chunk, const std::string& owner) {
   const supervisor::SessionHoldings::Services& parts = parts_.holdings;
   if (!parts.ledger.HasDevice(chunk.device)) {
     return absl::NotFoundError(absl::StrCat("no device ", chunk.device));
   }
   HOLDFAST_RETURN_IF_ERROR(
       CheckChunkDescriptor(chunk.memory.get(), chunk.size));
-  supervisor::MemoryGrants::Detached charge;
+  SharedChunk::Options options;
   HOLDFAST_ASSIGN_OR_RETURN(
-      charge.of_all,
+      options.charge.of_all,
       parts.ledger.OnDevice(chunk.device, owner)->Take(chunk.size));
-  const KeptName name = {
-      "owned", {session, number, chunk.device, chunk.address, chunk.size}};
-  DescriptorStore::Kept kept = parts.kept.Keep(name, chunk.memory.get());
+  options.kept = parts.kept.Keep(OwnedName(key, chunk), chunk.memory.get());
+  options.descriptor = std::move(chunk.memory);
   parts.memory.NoteTaken(chunk.device, chunk.size);
-  const auto made = std::make_shared<SharedChunk>(SharedChunk::Options{
-      .descriptor = std::move(chunk.memory),
-      .kept = std::move(kept),
-      .store = &parts.kept,
-      .name = name,
-      .device = chunk.device,
-      .size = chunk.size,
-      .charge = std::move(charge),
-      .saved = nullptr,
-      .owner_ended = std::make_shared<std::atomic<bool>>(true),
-      .memory = &parts.memory});
-  parts.exports.Track(made);
-  return made;
+  return Make(key, chunk, std::move(options));
 }
 
 absl::StatusOr<std::shared_ptr<SharedChunk>> Restore::OfCollection(
@@ -173,10 +167,7 @@ absl::StatusOr<std::shared_ptr<SharedChunk>> Restore::OfCollection(
   if (found == owned_.end()) return nullptr;
   KeptChunk chunk = std::move(found->second);
   owned_.erase(found);
-  HOLDFAST_ASSIGN_OR_RETURN(
-      std::shared_ptr<SharedChunk> owned,
-      MakeOwned(key.first, key.second, std::move(chunk), owner));
-  return of_collections_[key] = std::move(owned);
+  return MakeOwned(key, std::move(chunk), owner);
 }
 
 absl::Status Restore::AdoptMemory(uint64_t number, KeptSession& kept) {

@@ -44,6 +44,8 @@ class Restore {
   size_t versions() const { return versions_; }
 
  private:
+  // The session that made a chunk, and its number there.
+  using ChunkKey = std::pair<uint64_t, uint64_t>;
   struct Session {
     KeptSession kept;
     std::shared_ptr<Tenant> tenant;
@@ -68,12 +70,12 @@ class Restore {
   // The chunk, if it is such a one; null: it is a session's.
   absl::StatusOr<std::shared_ptr<SharedChunk>> OfCollection(
       const internal::SharedRange& range, const std::string& owner);
-  std::shared_ptr<SharedChunk> MakeSaved(
-      uint64_t session, uint64_t number, const KeptChunk& chunk,
-      std::unique_ptr<supervisor::SuspendedMemory> saved);
+  absl::Status MakeSaved(const ChunkKey& key, KeptChunk chunk);
   absl::StatusOr<std::shared_ptr<SharedChunk>> MakeOwned(
-      uint64_t session, uint64_t number, KeptChunk chunk,
-      const std::string& owner);
+      const ChunkKey& key, KeptChunk chunk, const std::string& owner);
+  // `options` say where the bytes are.
+  std::shared_ptr<SharedChunk> Make(const ChunkKey& key, const KeptChunk& chunk,
+                                    SharedChunk::Options options);
   void Start(uint64_t number, Session session);
 
   const Parts parts_;
@@ -83,10 +85,8 @@ class Restore {
   // Memory of sessions that have ended, which others use.
   std::map<uint64_t, KeptSession> ended_;
   std::map<uint64_t, std::unique_ptr<supervisor::SessionHoldings>> orphans_;
-  // Chunks of collections, by their session and number: those that are made,
-  // held until Run is over, and those of which nobody has said yet whose they
-  // are.
-  using ChunkKey = std::pair<uint64_t, uint64_t>;
+  // Chunks of collections: those that are made, held until Run is over, and
+  // those of which nobody has said yet whose they are.
   std::map<ChunkKey, std::shared_ptr<SharedChunk>> of_collections_;
   std::map<ChunkKey, KeptChunk> owned_;
   size_t adopted_ = 0;
