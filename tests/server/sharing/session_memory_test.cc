@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "core/base/memfd.h"
+#include "holdfast/internal/restart.pb.h"
+#include "server/restart/descriptor_store.h"
 #include "server/rpc/status_conversion.h"
 #include "server/sharing/event_state.h"
 #include "server/supervisor/suspended_memory.h"
@@ -248,6 +250,18 @@ class SessionMemoryTest : public ::testing::Test {
     return {readers.begin(), readers.end()};
   }
 
+  // What the next daemon would find of the reader's import.
+  static bool IsKeptAsleep(uint64_t import) {
+    for (const KeptDescriptor& kept : kept_by.CopyAll()) {
+      if (kept.name.kind != "import") continue;
+      if (kept.name.numbers != std::vector<uint64_t>{2, import}) continue;
+      internal::ImportRecord record;
+      EXPECT_OK(ReadRecord(kept.fd.get(), &record));
+      return record.asleep();
+    }
+    ADD_FAILURE() << "import " << import << " is not kept";
+    return false;
+  }
   void SuspendAndResume(const std::string& name) {
     const collections::CollectionTable::Viewer owner = {.client = "uid 1000"};
     auto away = *collections_.BeginSuspension(owner, name, 0);
@@ -331,6 +345,29 @@ TEST_F(SessionMemoryTest, MemoryThatCameBackBelongsToNoSession) {
   EXPECT_EQ(Orphaned(), 0u);
   SuspendAndResume("m");
   EXPECT_EQ(Orphaned(), kSize);
+}
+
+// The next daemon would find an import that is awake, of memory that may be off
+// its device.
+TEST_F(SessionMemoryTest, AnImportIsKeptAsleepBeforeItsVersionIsLetGoOf) {
+  maker_->Make(1, Memory(kSize));
+  ASSERT_OK(maker_->Commit(1, "m"));
+  UntilUnreferenced("m");
+  const uint64_t import = reader_->OpenCollection("m");
+  reader_->Read(import);
+  bool let_go = false;
+  bool asleep = false;
+  const int64_t watcher = collections_.Watch(
+      {.client = "uid 1000"}, "m",
+      [&](const collections::CollectionTable::Changes& changes) {
+        let_go = changes->front().kind() == v1::CollectionChange::KIND_RETIRED;
+        asleep = IsKeptAsleep(import);
+      });
+  EXPECT_FALSE(asleep);
+  EXPECT_FALSE(reader_->Sleep(import).reply.has_error());
+  EXPECT_TRUE(let_go);
+  EXPECT_TRUE(asleep);
+  collections_.Unwatch(watcher);
 }
 
 TEST_F(SessionMemoryTest, AnImportIsOpenedAgainWithItsVersion) {
