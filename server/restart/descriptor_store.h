@@ -112,6 +112,7 @@ class DescriptorStore {
   size_t manager_limit_ = 0;
   mutable absl::Mutex mutex_;
   std::map<std::string, Entry> kept_ ABSL_GUARDED_BY(mutex_);
+  // Names that wait, by the name whose place it is.
   std::map<std::string, std::string> heirs_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> inherited_ ABSL_GUARDED_BY(mutex_);  // with versions
   uint64_t last_version_ ABSL_GUARDED_BY(mutex_) = 0;
