@@ -42,7 +42,7 @@ uint64_t BytesOf(const CollectionTable::Move& move) {
   return bytes;
 }
 
-// Of a device, for a chunk.
+// Device memory for a chunk.
 struct Memory {
   supervisor::MemoryGrants::Detached charge;
   UniqueFd descriptor;  // closed before the charge is returned

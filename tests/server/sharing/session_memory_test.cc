@@ -250,7 +250,7 @@ class SessionMemoryTest : public ::testing::Test {
     return {readers.begin(), readers.end()};
   }
 
-  // What the next daemon would find of the reader's import.
+  // The record of the reader's import, as the next daemon would find it.
   static bool IsKeptAsleep(uint64_t import) {
     for (const KeptDescriptor& kept : kept_by.CopyAll()) {
       if (kept.name.kind != "import") continue;
