@@ -118,19 +118,19 @@ bool ServedStream::Write(grpc::ByteBuffer message) {
   absl::MutexLock lock(&mutex_);
   AwaitIdle();
   if (gone_) return false;
-  Start(std::move(message));
+  Start(&message);
   return true;
 }
 
 bool ServedStream::TryWrite(grpc::ByteBuffer message) {
   absl::MutexLock lock(&mutex_);
   if (writing_ || gone_) return false;
-  Start(std::move(message));
+  Start(&message);
   return true;
 }
 
-void ServedStream::Start(grpc::ByteBuffer message) {
-  outgoing_.Swap(&message);
+void ServedStream::Start(grpc::ByteBuffer* message) {
+  outgoing_.Swap(message);
   writing_ = true;
   if (stall_guard_ != nullptr) watch_.emplace(*stall_guard_, context_);
   StartWrite(&outgoing_);

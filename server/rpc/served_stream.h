@@ -85,7 +85,7 @@ class ServedStream
 
  private:
   void ReadMore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Start(grpc::ByteBuffer message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Start(grpc::ByteBuffer* message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AwaitIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishNow();
 

@@ -271,8 +271,8 @@ absl::Status TransferService::SendAll(ServedStream& call,
     HOLDFAST_ASSIGN_OR_RETURN(grpc::ByteBuffer message,
                               messages.Make(std::move(block), size));
     if (transfer->rest() == 0 && !transfer->HasPieces()) {
-      call.WriteLast(std::move(message));
-    } else if (!call.Write(std::move(message))) {
+      call.WriteLast(message);
+    } else if (!call.Write(message)) {
       return messages.GiveUp();
     }
   }
