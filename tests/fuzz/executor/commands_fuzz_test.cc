@@ -2,6 +2,7 @@
 //
 // Command batches: what clients send, changed field by field, through the
 // executor's real command processor to the software device.
+#include <cstdint>
 #include <set>
 #include <utility>
 
@@ -37,6 +38,11 @@ void TameGrid(v1::Dim3* grid) {
   grid->set_z(1 + grid->z() % 4);
 }
 
+// The rest of the values is below zero, for which a wait would not end.
+void TameSignal(v1::SignalSemaphore* signal) {
+  signal->set_value(signal->value() & INT64_MAX);
+}
+
 // A loop whose condition nobody clears would not end.
 void TameGraph(v1::GraphDefinition* definition);
 
@@ -46,6 +52,8 @@ void TameNode(v1::GraphNode* node) {
   }
   if (node->has_child()) TameGraph(node->mutable_child());
   if (node->has_wait_semaphore()) node->mutable_wait_semaphore()->set_value(0);
+  if (node->has_signal_semaphore())
+    TameSignal(node->mutable_signal_semaphore());
   if (!node->has_conditional()) return;
   if (node->conditional().kind() == v1::ConditionalNode::KIND_WHILE) {
     node->mutable_conditional()->set_kind(v1::ConditionalNode::KIND_IF);
@@ -63,6 +71,13 @@ void Tame(v1::Command* command) {
   // A wait for a value that nobody sets does not end.
   if (command->has_wait_semaphore()) {
     command->mutable_wait_semaphore()->set_value(0);
+  }
+  if (command->has_create_semaphore()) {
+    auto& create = *command->mutable_create_semaphore();
+    create.set_initial_value(create.initial_value() & INT64_MAX);
+  }
+  if (command->has_signal_semaphore()) {
+    TameSignal(command->mutable_signal_semaphore());
   }
   if (command->has_launch() && command->launch().has_grid()) {
     TameGrid(command->mutable_launch()->mutable_grid());
