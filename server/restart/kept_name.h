@@ -8,9 +8,9 @@
 //   hf.journal.7.3                    the session's journal in epoch 3
 //   hf.chunk.7.1.0.7f2000000.2000000  chunk 1: device, address, bytes
 //   hf.saved.7.1.0.7f2000000.2000000  its bytes, while they are off the device
-//   hf.owned.7.1.0.7f2000000.2000000  the chunk since it is back: a
-//   collection's hf.event.7.1                      the page of the event of
-//   chunk 1 hf.arena.7.HANDLE.BYTES           memory of the client's
+//   hf.owned.7.1.0.7f2000000.2000000  the chunk since it is back there
+//   hf.event.7.1                      the page of the event of chunk 1
+//   hf.arena.7.HANDLE.BYTES           memory of the client's
 //   hf.code.7.N, hf.header.7.N        a loaded object and its v1.ObjectHeader
 //   hf.import.7.N                     an ImportRecord
 //   hf.suspension.7, hf.image.7       SuspensionRecord, the file

@@ -24,7 +24,8 @@ class CallLimit {
   CallLimit(const CallLimit&) = delete;
   CallLimit& operator=(const CallLimit&) = delete;
 
-  // What it returns must not outlive this. RESOURCE_EXHAUSTED: one too many.
+  // Counts a call until the result is dropped, which must be before this ends.
+  // RESOURCE_EXHAUSTED: one too many.
   absl::StatusOr<std::shared_ptr<void>> Take() {
     std::shared_ptr<void> count(nullptr, [this](void*) { --open_; });
     if (++open_ <= most_) return count;

@@ -14,8 +14,8 @@ enum class Role {
   kOperator,  // may see and end what is others'
 };
 
-// Who makes a call. Made by Callers for each call; a value that keeps the
-// tenant alive.
+// The client that makes a call. Made by Callers for each call; a value that
+// keeps the tenant alive.
 struct Caller {
   std::shared_ptr<Tenant> tenant;
   Role role = Role::kUser;

@@ -285,7 +285,7 @@ class Restorer {
   Inheritance inheritance_;
   const Steps steps_;
   const RestoreOptions& options_;
-  // Of each key of an update's part, the last step; empty: not looked for yet.
+  // The last step by the key of an update's part; empty: not looked for yet.
   absl::flat_hash_map<std::string, size_t> last_updates_;
   const std::shared_ptr<ResultQueue> results_ = std::make_shared<ResultQueue>();
   v1::FenceResult failures_;

@@ -42,7 +42,7 @@ class TransferService final : public grpc::Service {
                   absl::Duration stall_limit);
 
  private:
-  // What carries out an Upload or a Download.
+  // The method that carries out an Upload or a Download.
   using Work = absl::Status (TransferService::*)(ServedStream& call);
 
   // Has a thread carry out an Upload or a Download.

@@ -196,7 +196,7 @@ class CollectionSuspensionTest : public ::testing::Test {
            Info(version).suspended_bytes() == 0;
   }
   uint64_t DeviceUsed() { return ledger_.devices().at(0).used; }
-  // What a reader of the buffer finds.
+  // The bytes that a reader of the buffer finds.
   static std::string Bytes(const OpenVersion& opened, size_t buffer) {
     auto memory = opened.version().buffers[buffer].chunk->Open(v1::RIGHTS_READ);
     return memory.ok() ? ReadAll(memory->get()) : "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who gets page-locked blocks, and what becomes of them.
+// Which calls get page-locked blocks, and what becomes of them.
 #include "server/executor/transfer/staging.h"
 
 #include <stop_token>
@@ -26,7 +26,7 @@ using holdfast::testing::StatusIs;
 
 constexpr size_t kBlockBytes = 4096;
 
-// Of a call that waits for nothing.
+// For a call that waits for nothing.
 std::stop_token Now() {
   std::stop_source source;
   source.request_stop();

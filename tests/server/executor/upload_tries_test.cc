@@ -46,9 +46,9 @@ class Uploads final : public v1::TransferService::Service {
     return grpc::Status::OK;
   }
 
-  // Of the call with the name "waiting".
+  // Cancels the call with the name "waiting".
   void Cancel() { cancel_.request_stop(); }
-  // Of the call with the name "stubborn".
+  // Lets the call with the name "stubborn" return.
   void LetGo() { leave_.Notify(); }
 
   void Await(const std::string& line) {
