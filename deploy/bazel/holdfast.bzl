@@ -1,23 +1,10 @@
-"""Holdfast's own rules: compiler options stand here once and nowhere else."""
+"""Holdfast's own rules."""
 
-_COPTS = [
-    "-std=c++20",
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-    "-Wno-unused-parameter",
-    "-Wno-missing-field-initializers",
-    "-fno-strict-aliasing",
-    # Everything is position independent (.bazelrc); nothing is replaced when it is loaded.
-    "-fno-semantic-interposition",
-]
-
-# Code of tests is compiled more often than it is run: what they test is optimised, they are not.
-# GCC 12 takes 8.3 s instead of 11.3 s for a typical one. Where they compute much: copts = ["-O2"].
-_TEST_COPTS = ["-O0", "-U_FORTIFY_SOURCE"]
+load("//deploy/bazel:copts.bzl", "HOLDFAST_COPTS", "TEST_COPTS")
+load("//deploy/bazel/precompiled:precompiled.bzl", "precompiled_copts", "precompiled_deps")
 
 def _test_copts():
-    return _TEST_COPTS if native.package_name().startswith("tests/") else []
+    return TEST_COPTS if native.package_name().startswith("tests/") else []
 
 # Under ThreadSanitizer, what tells it of the distribution's Abseil.
 _TSAN = select({
@@ -42,17 +29,17 @@ def holdfast_cc_library(name, copts = [], deps = [], **kwargs):
     """A library; by convention one .h/.cc pair."""
     native.cc_library(
         name = name,
-        copts = _COPTS + _test_copts() + copts + (_COPIES_COPTS if _looks_at_copies() else []),
-        deps = deps + (_COPIES_DEPS if _looks_at_copies() else []),
+        copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts) + (_COPIES_COPTS if _looks_at_copies() else []),
+        deps = deps + precompiled_deps(copts) + (_COPIES_DEPS if _looks_at_copies() else []),
         **kwargs
     )
 
 def holdfast_cc_binary(name, deps = [], copts = [], linkshared = False, **kwargs):
     native.cc_binary(
         name = name,
-        copts = _COPTS + _test_copts() + copts,
+        copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts),
         linkshared = linkshared,
-        deps = deps if linkshared else deps + _TSAN,
+        deps = deps + precompiled_deps(copts) + ([] if linkshared else _TSAN),
         **kwargs
     )
 
@@ -61,8 +48,8 @@ def holdfast_cc_test(name, deps = [], copts = [], size = "small", **kwargs):
     native.cc_test(
         name = name,
         size = size,
-        copts = _COPTS + _test_copts() + copts + _COPIES_COPTS,
-        deps = deps + ["@system//:gtest_main"] + _TSAN + _COPIES_DEPS,
+        copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts) + _COPIES_COPTS,
+        deps = deps + ["@system//:gtest_main"] + precompiled_deps(copts) + _TSAN + _COPIES_DEPS,
         **kwargs
     )
 
@@ -81,12 +68,3 @@ def holdfast_devices_test(test, devices, env = {}, data = [], tags = [], size = 
         tags = tags,
         **kwargs
     )
-
-# For the files of the software driver that include LLVM's headers.
-LLVM_COPTS = [
-    "-isystem/usr/include/llvm-19",
-    "-isystem/usr/include/llvm-c-19",
-    "-D__STDC_CONSTANT_MACROS",
-    "-D__STDC_LIMIT_MACROS",
-    "-fno-rtti",
-]

@@ -1,5 +1,7 @@
 """Protocol Buffers and gRPC stubs from the distribution's protoc and plug-in."""
 
+load("//deploy/bazel:copts.bzl", "CLANG_COPTS")
+
 def holdfast_proto_library(name, srcs, services = [], deps = [], visibility = None):
     """One C++ library for a folder of .proto files.
 
@@ -31,7 +33,7 @@ def holdfast_proto_library(name, srcs, services = [], deps = [], visibility = No
         name = name,
         srcs = [p + ".pb.cc" for p in pb],
         hdrs = [p + ".pb.h" for p in pb],
-        copts = ["-std=c++20"],
+        copts = ["-std=c++20"] + CLANG_COPTS,
         includes = ["."],
         visibility = visibility,
         deps = deps + ["@system//:protobuf"],
@@ -41,7 +43,7 @@ def holdfast_proto_library(name, srcs, services = [], deps = [], visibility = No
             name = name + "_grpc_stubs",
             srcs = [p + ".grpc.pb.cc" for p in stubs],
             hdrs = [p + ".grpc.pb.h" for p in stubs],
-            copts = ["-std=c++20"],
+            copts = ["-std=c++20"] + CLANG_COPTS,
             visibility = visibility,
             deps = [":" + name, "@system//:grpc"],
         )
