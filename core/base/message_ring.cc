@@ -180,9 +180,13 @@ std::vector<std::string> RingWriter::Unread(size_t max_message_bytes) const {
 }
 
 void RingReader::Await(absl::Duration limit) {
-  const auto ready = [this] { return Ready() || closed_; };
   // After a wait in vain another one is likely to be: it costs nothing.
-  if (!idle_ && SpinThenSleep(ready)) return;
+  if (!idle_ && SpinThenSleep([this] { return Ready() || closed_; })) return;
+  Sleep(limit);
+}
+
+void RingReader::Sleep(absl::Duration limit) {
+  const auto ready = [this] { return Ready() || closed_; };
   SleepUnless(ready, memory_.counts->reader_sleeps, limit);
   idle_ = !ready();
 }

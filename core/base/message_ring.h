@@ -109,6 +109,8 @@ class RingReader {
   // it sleeps, unless the last wait was in vain. One thread at a time, and
   // while others read.
   void Await(absl::Duration limit);
+  // As Await, without looking first: the writer has to wake this thread.
+  void Sleep(absl::Duration limit);
 
   // The next message, which stays until the next call; nullopt: it is not all
   // there yet. Does not wait. One thread at a time.
@@ -138,7 +140,7 @@ class RingReader {
   size_t length_got_ = 0;
   std::vector<char> message_;
   size_t message_got_ = 0;
-  bool idle_ = false;  // of Await: nothing came in the last one
+  bool idle_ = false;  // nothing came in the last Sleep
   std::atomic<bool> closed_{false};
 };
 

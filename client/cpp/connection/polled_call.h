@@ -56,8 +56,13 @@ class PolledCall {
 
   // Has a message come that was not taken? Thread-safe, at the cost of a load.
   bool HasMessage() const { return has_message_; }
-  // Blocks until a message has come or the call has ended, until `limit`.
+  // Has the call ended? Messages may be left. As HasMessage.
+  bool HasEnded() const { return ended_; }
+  // Blocks until a message has come or the call has ended, until `limit`. Looks
+  // for a moment before it sleeps.
   void Await(absl::Duration limit = absl::InfiniteDuration());
+  // As Await, without looking first: the poller has to wake this thread.
+  void Sleep(absl::Duration limit);
   // Takes a message that has come, without waiting. One thread at a time.
   // *message is overwritten only if there was one.
   Taken Take(Response* message);
@@ -186,8 +191,13 @@ void PolledCall<Request, Response>::OnRead(bool ok) {
 
 template <typename Request, typename Response>
 void PolledCall<Request, Response>::Await(absl::Duration limit) {
+  if (SpinThenSleep([this] { return has_message_ || ended_; })) return;
+  Sleep(limit);
+}
+
+template <typename Request, typename Response>
+void PolledCall<Request, Response>::Sleep(absl::Duration limit) {
   const auto ready = [this] { return has_message_ || ended_; };
-  if (SpinThenSleep(ready)) return;
   absl::MutexLock lock(&mutex_);
   mutex_.AwaitWithTimeout(absl::Condition(&ready), limit);
 }

@@ -22,6 +22,13 @@ enum Step { kBatchReady, kResultRead };
 constexpr std::array<const char*, 2> kSteps = {"client: batch ready",
                                                "client: result read"};
 
+// While callers read results themselves, the reading thread looks so often
+// whether they still do. It sleeps only when none has for kQuietNaps naps: then
+// the executor has to wake it, which takes longer than all else that it does
+// for a result.
+constexpr std::chrono::microseconds kReaderNap(200);
+constexpr int kQuietNaps = 125;
+
 // The late flusher goes to sleep after so many looks at an empty batch.
 constexpr int kEmptyLooks = 20;
 
@@ -32,12 +39,7 @@ constexpr size_t kMaxEnds = 4096;
 }  // namespace
 
 absl::StatusOr<v1::Result> PendingResult::Wait() const {
-  SpinThenSleep(
-      [this] {
-        state_->queue->PollResults();
-        return state_->done.HasBeenNotified();
-      },
-      kEagerTime);
+  state_->queue->LookFor(state_->done);
   state_->done.WaitForNotification();
   state_->queue->NoteTold(state_->result.status());
   return state_->result;
@@ -197,19 +199,13 @@ absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Fill fill) {
 absl::StatusOr<v1::Result> CommandQueue::Call(Encode encode) {
   HOLDFAST_ASSIGN_OR_RETURN(PendingResult result, SubmitForResult(encode));
   Flush();
-  const absl::Notification& done = result.state_->done;
-  SpinThenSleep(
-      [&] {
-        PollResults();
-        return done.HasBeenNotified();
-      },
-      kEagerTime);
-  if (!AwaitWithHook(done)) {
+  LookFor(result.state_->done);
+  if (!AwaitWithHook(result.state_->done)) {
     return absl::CancelledError(absl::StrCat(
         "the wait for command ", result.sequence(), " was interrupted"));
   }
   NoteTold(result.state_->result.status());
-  return result.state_->result;
+  return std::move(result.state_->result);  // No copy of it is held elsewhere.
 }
 
 absl::StatusOr<v1::Result> CommandQueue::Call(Fill fill) {
@@ -347,11 +343,38 @@ void CommandQueue::PollResults() {
   read_mutex_.Unlock();
 }
 
+void CommandQueue::LookFor(const absl::Notification& done) {
+  ++looking_;
+  ++looks_;
+  SpinThenSleep(
+      [&] {
+        PollResults();
+        return done.HasBeenNotified();
+      },
+      kEagerTime);
+  --looking_;
+}
+
+void CommandQueue::LeaveToCallers(const ExecuteStream& stream) {
+  if (!MaySpin()) return;  // Nor do callers look.
+  const PreciseSleep precise;
+  for (int quiet = 0; quiet < kQuietNaps && !stream.HasEnded();) {
+    const uint32_t seen = looks_;
+    if (looking_ == 0 && stream.HasResults()) return;
+    std::this_thread::sleep_for(kReaderNap);
+    quiet = looking_ > 0 || looks_ != seen ? 0 : quiet + 1;
+  }
+}
+
 absl::Status CommandQueue::ReadToEnd() {
+  using Got = ExecuteStream::ReadResult;
   const std::shared_ptr<ExecuteStream> stream = stream_.load();
-  for (auto got = ExecuteStream::ReadResult::kWouldBlock;
-       got != ExecuteStream::ReadResult::kEnd;) {
-    stream->Await();
+  uint32_t seen = looks_;
+  for (Got got = Got::kWouldBlock; got != Got::kEnd;) {
+    // Once all is quiet, another sleep costs nothing.
+    if (got == Got::kBatch || looks_ != seen) LeaveToCallers(*stream);
+    seen = looks_;
+    stream->Sleep();
     absl::MutexLock lock(&read_mutex_);
     got = ReadBatch();
   }

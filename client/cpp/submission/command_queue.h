@@ -229,6 +229,13 @@ class CommandQueue {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
   // The same, if results have come and nobody is reading; does not wait.
   void PollResults();
+  // Reads what comes until `done`, while that is soon; it may not be afterwards
+  // (SpinThenSleep).
+  void LookFor(const absl::Notification& done);
+  // For the reading thread, which would only compete with callers that look:
+  // naps while some do, and a while longer. Returns when there are results that
+  // nobody looks for, when the stream has ended, or when all has been quiet.
+  void LeaveToCallers(const ExecuteStream& stream);
   void Deliver(v1::Result result);
   // Keeps what a fence tells of another client's commands: it tells it once.
   void NoteEarlierFailure(const v1::FenceResult& fence)
@@ -253,6 +260,9 @@ class CommandQueue {
 
   // Held while results are read, by whoever expects some.
   absl::Mutex read_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  // Callers in LookFor, and how many there have been.
+  std::atomic<uint32_t> looking_{0};
+  std::atomic<uint32_t> looks_{0};
 
   mutable absl::Mutex mutex_;
   std::unique_ptr<CommandBatch> filling_ ABSL_GUARDED_BY(mutex_);

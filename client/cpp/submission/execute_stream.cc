@@ -75,11 +75,11 @@ std::vector<std::string> ExecuteStream::Unread() const {
   return rings_->writer().Unread(kMaxUnreadBytes);
 }
 
-void ExecuteStream::Await() {
+void ExecuteStream::Sleep() {
   if (has_rings()) {
-    rings_->reader().Await(kLookAnyway);
+    rings_->reader().Sleep(kLookAnyway);
   } else {
-    call_->Await(kLookAnyway);
+    call_->Sleep(kLookAnyway);
   }
 }
 

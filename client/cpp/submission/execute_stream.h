@@ -64,9 +64,14 @@ class ExecuteStream {
   bool HasResults() const {
     return has_rings() ? rings_->reader().Ready() : call_->HasMessage();
   }
-  // Waits until something has come or the call has ended, for some seconds at
-  // most. One thread at a time, and while others read.
-  void Await();
+  // Will nothing more come than what has? Any thread.
+  bool HasEnded() const {
+    return has_rings() ? rings_->reader().closed() : call_->HasEnded();
+  }
+  // Sleeps until something has come or the call has ended, for some seconds at
+  // most. Whoever brings it has to wake the thread. One thread at a time, and
+  // while others read.
+  void Sleep();
   // Does not wait; kWouldBlock: no batch is there as a whole. One thread at a
   // time.
   ReadResult Read(v1::ResultBatch* results);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/time/clock.h"
 #include "core/base/ring_pair.h"
+#include "core/base/spin.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "tests/client/cpp/fake_daemon.h"
@@ -47,8 +49,10 @@ class RingQueueTest : public ::testing::Test {
     options.received_through = received_through;
     options.take_output = [this](const v1::KernelOutput& output) {
       printed_ += output.text();
+      if (output.text() == "late") printed_late_ = true;
     };
     options.take_times = [this](const v1::StepTimes& times) {
+      ++reads_[std::this_thread::get_id()];
       for (const auto& step : times.steps()) {
         steps_[step.name()] = step.nanoseconds();
       }
@@ -70,7 +74,9 @@ class RingQueueTest : public ::testing::Test {
   FakeDaemon daemon_;
   std::unique_ptr<RingPair> unused_;
   std::string printed_;
+  std::atomic<bool> printed_late_{false};
   std::map<std::string, uint64_t> steps_;
+  std::map<std::thread::id, int> reads_;  // batches that each thread has read
   std::optional<CommandQueue> queue_;
 };
 
@@ -102,6 +108,24 @@ TEST_F(RingQueueTest, TimesOfStepsAreHandedOnBeforeTheResultBehindThem) {
   // And this process's own.
   EXPECT_GT(steps_["client: batch ready"], 7u);
   EXPECT_GE(steps_["client: result read"], steps_["client: batch ready"]);
+}
+
+TEST_F(RingQueueTest, ACallerThatLooksReadsItsResultsItself) {
+  if (!MaySpin()) GTEST_SKIP() << "with few processors it sleeps";
+  Connect();
+  for (int i = 0; i < 1000; ++i) ASSERT_OK(Fence());
+  // Of some the reading thread was awake.
+  EXPECT_GT(reads_[std::this_thread::get_id()], 500);
+}
+
+TEST_F(RingQueueTest, AResultThatNobodyLooksForIsReadAllTheSame) {
+  Connect();
+  ASSERT_OK(Fence());
+  v1::ResultBatch batch;
+  batch.add_results()->mutable_output()->set_text("late");
+  ASSERT_OK(daemon_.Send(batch.SerializeAsString()));
+  while (!printed_late_) std::this_thread::yield();
+  ASSERT_OK(Fence());
 }
 
 TEST_F(RingQueueTest, AnExecutorThatTakesNoRingsIsServedByGrpc) {
