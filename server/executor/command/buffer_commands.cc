@@ -307,14 +307,12 @@ absl::Status Handle(const CommandContext& context,
         cuda::CopyAsync(*stream->stream, span.device_address, address, size));
     resources.copies().Add(v1::COPY_PATH_INLINE, size);
   }
-  HOLDFAST_ASSIGN_OR_RETURN(auto mark, resources.MarkWork(*stream));
-  context.Watch({std::move(mark)},
-                [span, size,
-                 reply = context.ReplyLater(size)](const absl::Status& status) {
-                  v1::Result result;
-                  result.set_data(span.data, size);
-                  reply(status, std::move(result));
-                });
+  context.WatchWork(*stream, [span, size, reply = context.ReplyLater(size)](
+                                 const absl::Status& status) {
+    v1::Result result;
+    result.set_data(span.data, size);
+    reply(status, std::move(result));
+  });
   return absl::OkStatus();
 }
 

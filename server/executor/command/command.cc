@@ -17,6 +17,21 @@ void CommandContext::Watch(CompletionWatcher::Events events,
                        resources.options().idle);
 }
 
+void CommandContext::WatchWork(StreamResource& stream,
+                               CompletionWatcher::Callback callback) const {
+  if (last && resources.options().idle != nullptr) {
+    const auto outcome = resources.watcher().LookClosely(
+        *stream.stream, resources.options().idle);
+    if (outcome.has_value()) {
+      if (outcome->ok()) resources.NoteIdle(stream);
+      return callback(*outcome);
+    }
+  }
+  auto mark = resources.MarkWork(stream);
+  if (!mark.ok()) return callback(mark.status());
+  resources.watcher().Watch({*std::move(mark)}, std::move(callback));
+}
+
 std::function<void(const absl::Status&, v1::Result)> CommandContext::ReplyLater(
     size_t bytes) const {
   results->Expect(bytes);

@@ -56,6 +56,10 @@ struct CommandContext {
   // if there is nothing else to do.
   void Watch(CompletionWatcher::Events events,
              CompletionWatcher::Callback callback) const;
+  // The same for all that `stream` has been given so far. Told the driver's
+  // error also if it refuses to mark that.
+  void WatchWork(StreamResource& stream,
+                 CompletionWatcher::Callback callback) const;
 
   // Promises a result, of about so many bytes: the returned function sends it,
   // once, from any thread. Given an error, it sends that instead. The queue

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
+#include <vector>
 
 #include "core/base/status_macros.h"
 #include "server/executor/command/command_handlers.h"
@@ -8,38 +9,41 @@ namespace holdfast::executor {
 
 absl::Status Handle(const CommandContext& context, const v1::Fence& fence) {
   Resources& resources = context.resources;
-  CompletionWatcher::Events marks;
+  std::vector<StreamResource*> streams;
   const bool all = fence.all_streams() ||
                    (fence.streams_size() == 1 && resources.streams.size() == 1);
-  absl::Status status;
-  const auto mark = [&](StreamResource& stream) {
-    auto event = resources.MarkWork(stream);
-    if (event.ok()) {
-      marks.push_back(*std::move(event));
-    } else if (status.ok()) {
-      status = event.status();
-    }
-  };
   if (fence.all_streams()) {
-    resources.streams.ForEach(mark);
+    resources.streams.ForEach(
+        [&](StreamResource& stream) { streams.push_back(&stream); });
   } else {
     for (const uint64_t handle : fence.streams()) {
       HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
                                 resources.streams.Find(handle));
-      mark(*stream);
+      streams.push_back(stream);
     }
   }
-  HOLDFAST_RETURN_IF_ERROR(status);
+  CompletionWatcher::Events marks;
+  if (streams.size() > 1) {
+    for (StreamResource* stream : streams) {
+      HOLDFAST_ASSIGN_OR_RETURN(auto mark, resources.MarkWork(*stream));
+      marks.push_back(std::move(mark));
+    }
+  }
   v1::Result result;
   result.mutable_fence()->Swap(&context.failures);
   context.failures.Clear();
-  context.Watch(std::move(marks),
-                [result = std::move(result), reply = context.ReplyLater(),
-                 note = all ? resources.NoteCompletion(context.sequence)
-                            : nullptr](const absl::Status& device_status) {
-                  if (note) note(device_status);
-                  reply(device_status, result);
-                });
+  CompletionWatcher::Callback done =
+      [result = std::move(result), reply = context.ReplyLater(),
+       note = all ? resources.NoteCompletion(context.sequence)
+                  : nullptr](const absl::Status& device_status) {
+        if (note) note(device_status);
+        reply(device_status, result);
+      };
+  if (streams.size() == 1) {
+    context.WatchWork(*streams.front(), std::move(done));
+  } else {
+    context.Watch(std::move(marks), std::move(done));
+  }
   return absl::OkStatus();
 }
 

@@ -58,18 +58,17 @@ absl::Status Handle(const CommandContext& context,
                     const v1::SynchronizeStream& command) {
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
                             context.resources.streams.Find(command.stream()));
-  HOLDFAST_ASSIGN_OR_RETURN(auto mark, context.resources.MarkWork(*stream));
   // With one stream its end is that of all work.
   if (context.resources.streams.size() == 1) {
-    context.Watch({std::move(mark)},
-                  [note = context.resources.NoteCompletion(context.sequence),
-                   reply = DoneLater(context)](const absl::Status& status) {
-                    note(status);
-                    reply(status);
-                  });
+    context.WatchWork(
+        *stream, [note = context.resources.NoteCompletion(context.sequence),
+                  reply = DoneLater(context)](const absl::Status& status) {
+          note(status);
+          reply(status);
+        });
     return absl::OkStatus();
   }
-  context.Watch({std::move(mark)}, DoneLater(context));
+  context.WatchWork(*stream, DoneLater(context));
   return absl::OkStatus();
 }
 

@@ -421,6 +421,11 @@ absl::StatusOr<std::shared_ptr<const cuda::Event>> Resources::MarkWork(
   return mark;
 }
 
+void Resources::NoteIdle(StreamResource& stream) {
+  stream.unmarked = false;
+  stream.mark = nullptr;
+}
+
 CompletionWatcher::Events Resources::TakeMarks(uint32_t device) {
   CompletionWatcher::Events marks;
   const auto left = left_marks_.find(device);

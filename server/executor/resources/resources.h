@@ -268,6 +268,8 @@ class Resources {
   // CompletionWatcher::Mark.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> MarkWork(
       StreamResource& stream);
+  // All that the stream was given is done, so that it needs no mark.
+  void NoteIdle(StreamResource& stream);
   // Has the work watched that was given since, so that its end is known. To be
   // called when no more is given for the moment.
   void WatchWork();

@@ -27,6 +27,17 @@ constexpr absl::Duration kCloseTime = absl::Microseconds(20);
 // Work that nobody waits for is looked at so often at most.
 constexpr absl::Duration kIdlePause = absl::Microseconds(200);
 
+// How the work before `mark`, an event or a stream, has ended, if it has.
+template <typename Mark>
+std::optional<absl::Status> EndOf(const Mark& mark) {
+  const absl::StatusOr<bool> complete = mark.Query();
+  if (!complete.ok()) return complete.status();
+  if (!*complete) return std::nullopt;
+  // The driver writes the output of kernels when their end is waited for; that
+  // it is there does not imply it (CUDA 13, on an H200).
+  return mark.Synchronize();
+}
+
 absl::Duration PauseAfter(absl::Duration waited) {
   return absl::FromChrono(NapAfter(absl::ToChronoNanoseconds(waited)));
 }
@@ -48,13 +59,8 @@ CompletionWatcher::~CompletionWatcher() {
 
 std::optional<absl::Status> CompletionWatcher::Outcome(Events& events) {
   while (!events.empty()) {
-    const absl::StatusOr<bool> complete = events.back()->Query();
-    if (!complete.ok()) return complete.status();
-    if (!*complete) return std::nullopt;
-    // The driver writes the output of kernels when their end is waited for; a
-    // complete event does not imply it (CUDA 13, on an H200).
-    const absl::Status written = events.back()->Synchronize();
-    if (!written.ok()) return written;
+    const std::optional<absl::Status> outcome = EndOf(*events.back());
+    if (!outcome || !outcome->ok()) return outcome;
     events.pop_back();
   }
   return absl::OkStatus();
@@ -76,18 +82,30 @@ void CompletionWatcher::Watch(Events events, Callback callback) {
   Add({std::move(events), std::move(callback)});
 }
 
+template <typename Look>
+std::optional<absl::Status> CompletionWatcher::LookUntil(
+    const Look& look, const std::function<bool()>& idle) {
+  const absl::Time deadline = absl::Now() + kCloseTime;
+  do {
+    if (std::optional<absl::Status> outcome = look()) return outcome;
+  } while (MaySpin() && idle() && absl::Now() < deadline);
+  return std::nullopt;
+}
+
 void CompletionWatcher::WatchClosely(Events events, Callback callback,
                                      const std::function<bool()>& idle) {
-  if (MaySpin() && !events.empty()) {
-    const absl::Time deadline = absl::Now() + kCloseTime;
-    while (idle() && absl::Now() < deadline) {
-      const auto outcome = Outcome(events);
-      if (!outcome) continue;
-      completed_();
-      return callback(*outcome);
-    }
-  }
-  Watch(std::move(events), std::move(callback));
+  const bool waits = !events.empty();
+  const auto outcome = LookUntil([&] { return Outcome(events); }, idle);
+  if (!outcome) return Add({std::move(events), std::move(callback)});
+  if (waits) completed_();
+  callback(*outcome);
+}
+
+std::optional<absl::Status> CompletionWatcher::LookClosely(
+    const cuda::Stream& stream, const std::function<bool()>& idle) {
+  auto outcome = LookUntil([&] { return EndOf(stream); }, idle);
+  if (outcome) completed_();
+  return outcome;
 }
 
 void CompletionWatcher::WatchIdly(Events events, Callback callback) {

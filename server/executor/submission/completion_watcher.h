@@ -57,6 +57,12 @@ class CompletionWatcher {
   void WatchClosely(Events events, Callback callback,
                     const std::function<bool()>& idle);
 
+  // The same for all that `stream` has been given, without a mark: to record
+  // one takes longer than to ask the stream. Looks once at least. Returns how
+  // the work has ended, or nullopt: it is not done.
+  std::optional<absl::Status> LookClosely(const cuda::Stream& stream,
+                                          const std::function<bool()>& idle);
+
   // As Watch, for what nobody waits for: found when the device is looked at
   // anyway, else up to 0.2 ms late, or a 128th of the time
   // that it took.
@@ -84,6 +90,11 @@ class CompletionWatcher {
   void Add(Entry entry);
   // Waits for something to be added, for so long at most.
   void Pause(absl::Duration duration);
+  // Calls `look` until it returns an outcome, there is something else to do, or
+  // kCloseTime is over.
+  template <typename Look>
+  static std::optional<absl::Status> LookUntil(
+      const Look& look, const std::function<bool()>& idle);
   // How the wait has ended, if it has; takes out the events that are done.
   static std::optional<absl::Status> Outcome(Events& events);
   // Is any of them not idle?
