@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
@@ -17,6 +18,43 @@
 
 namespace holdfast::executor {
 namespace {
+
+// A batch of more commands is always handed to the session's thread, so that
+// the next one is read meanwhile.
+constexpr int kSmallBatch = 8;
+
+// Is it carried out in the time of a few calls of the driver? Commands that may
+// take longer, as to load a module does, would hold up the end of their call.
+bool IsShort(const v1::Command& command) {
+  switch (command.operation_case()) {
+    case v1::Command::kLaunch:
+    case v1::Command::kLaunchGraph:
+    case v1::Command::kCopyBuffer:
+    case v1::Command::kCopyIn:
+    case v1::Command::kCopyOut:
+    case v1::Command::kFillBuffer:
+    case v1::Command::kWriteBuffer:
+    case v1::Command::kReadBuffer:
+    case v1::Command::kRecordEvent:
+    case v1::Command::kWaitEvent:
+    case v1::Command::kSynchronizeEvent:
+    case v1::Command::kQueryEvent:
+    case v1::Command::kElapsedTime:
+    case v1::Command::kSynchronizeStream:
+    case v1::Command::kQueryStream:
+    case v1::Command::kFence:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsShort(const v1::CommandBatch& batch) {
+  return batch.commands_size() <= kSmallBatch &&
+         absl::c_all_of(batch.commands(), [](const v1::Command& command) {
+           return IsShort(command);
+         });
+}
 
 // With what the session's thread offers.
 ResourceOptions WithThread(
@@ -149,7 +187,8 @@ absl::Status Session::SaveMemory(const internal::SaveMemory& chunks, int file) {
 
 absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
                              size_t bytes, std::shared_ptr<ResultQueue> results,
-                             std::shared_ptr<ExecutorClock> clock) {
+                             std::shared_ptr<ExecutorClock> clock,
+                             const std::function<bool()>& more) {
   const uint64_t first = batch->first_sequence();
   const int count = batch->commands_size();
   if (count > kMaxBatchCommands) {
@@ -166,11 +205,16 @@ absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
       Charge taken,
       options_.resources.account->outstanding_commands()->Await(count));
   const uint64_t last = first + count - (count > 0 ? 1 : 0);
-  const bool posted = thread_->PostBatch(
+  accepted_ = last;
+  arrived_ = last;
+  if (options_.journal != nullptr) options_.journal->SetReceived(last);
+  const bool own = more != nullptr && IsShort(*batch) && !more();
+  const bool taken_on = Carry(
       [this, batch = std::move(batch), hold = ResultQueue::Hold(results),
        results, last, next = 0, clock = std::move(clock),
        charge = std::make_shared<Charge>(std::move(taken))]() mutable {
         if (clock != nullptr && next == 0) clock->Mark(kBatchBegun);
+        resources_->MakeCurrent();
         const bool done = processor_.Process(*batch, results, &next);
         resources_->WatchWork();
         if (!done) return false;
@@ -179,12 +223,15 @@ absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
         processed_ = last;
         return true;
       },
-      bytes);
-  if (!posted) return absl::UnavailableError("the session is being closed");
-  accepted_ = last;
-  arrived_ = last;
-  if (options_.journal != nullptr) options_.journal->SetReceived(last);
+      bytes, own, more);
+  if (!taken_on) return absl::UnavailableError("the session is being closed");
   return absl::OkStatus();
+}
+
+bool Session::Carry(std::function<bool()> commands, size_t bytes, bool own,
+                    const std::function<bool()>& more) {
+  return own ? thread_->RunBatch(std::move(commands), bytes, more)
+             : thread_->PostBatch(std::move(commands), bytes);
 }
 
 absl::Status Session::AwaitSequence(uint64_t sequence,
@@ -202,6 +249,7 @@ absl::Status Session::AwaitSequence(uint64_t sequence,
 
 bool Session::Post(std::function<void(Resources&)> work) {
   return thread_->Post([this, work = std::move(work)] {
+    resources_->MakeCurrent();
     work(*resources_);
     resources_->WatchWork();
     ReportUsage();

@@ -92,10 +92,13 @@ class Session {
   // memory, more or less. Its results go to `results`. Blocks while the session
   // has as many outstanding commands as it may have. INVALID_ARGUMENT: too many
   // commands, or numbers that do not increase. `clock`, which may be null, is
-  // told when the first command begins.
+  // told when the first command begins. `more`: has something come behind the
+  // batch? As long as nothing has, this thread itself carries out a short one.
+  // Null: it never does.
   absl::Status Submit(std::shared_ptr<const v1::CommandBatch> batch,
                       size_t bytes, std::shared_ptr<ResultQueue> results,
-                      std::shared_ptr<ExecutorClock> clock = nullptr);
+                      std::shared_ptr<ExecutorClock> clock = nullptr,
+                      const std::function<bool()>& more = nullptr);
 
   // Every command up to this sequence number has arrived. Does not block.
   uint64_t received_through() const { return arrived_; }
@@ -118,6 +121,9 @@ class Session {
   void TakeOutput(v1::ResultBatch* results);
 
  private:
+  // Has commands carried out, by the calling thread if that is `own`.
+  bool Carry(std::function<bool()> commands, size_t bytes, bool own,
+             const std::function<bool()>& more);
   void ReportUsage();
   absl::Status AwaitIdle(bool memory_stays, absl::Time deadline);
   absl::Status AwaitDevices(bool memory_stays, absl::Time deadline);

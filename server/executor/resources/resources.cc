@@ -186,13 +186,22 @@ absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
   if (options_.device_opened) {
     options_.device_opened(ordinal, state.allocator->base());
   }
-  // Stays current in this thread, so that calls for the first device switch
-  // nothing.
-  if (devices_.empty()) {
-    HOLDFAST_CUDA_RETURN_IF_ERROR(*options_.api,
-                                  cuCtxSetCurrent(state.context->handle()));
+  if (first_context_ == nullptr) {
+    first_context_ = state.context;
+    MakeCurrent();
   }
   return &devices_.emplace(ordinal, std::move(state)).first->second;
+}
+
+void Resources::MakeCurrent() const {
+  CUcontext current = nullptr;
+  if (first_context_ == nullptr ||
+      (options_.api->cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
+       current == first_context_->handle())) {
+    return;
+  }
+  cuda::LogIfFailed(options_.api->cuCtxSetCurrent(first_context_->handle()),
+                    "cuCtxSetCurrent");
 }
 
 std::vector<uint32_t> Resources::OpenDevices() const {

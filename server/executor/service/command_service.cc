@@ -203,6 +203,9 @@ absl::Status CommandService::ReadAttached(CommandStream& commands,
   const auto taken = absl::MakeCleanup([this] { session_.ReturnExecute(); });
   attachment_.Acknowledge(call, session_.received_through());
   const auto batches = std::make_shared<BatchPool>();
+  const std::function<bool()> has_more = [&commands] {
+    return commands.HasMore();
+  };
   size_t bytes = 0;
   for (int count = 1; attachment_.AwaitRoom(call); ++count) {
     const std::shared_ptr<DecodedBatch> batch = batches->Get();
@@ -215,7 +218,7 @@ absl::Status CommandService::ReadAttached(CommandStream& commands,
     bytes += size;
     HOLDFAST_RETURN_IF_ERROR(session_.Submit(
         std::shared_ptr<v1::CommandBatch>(batch, &batch->message()), size,
-        results));
+        results, /*clock=*/nullptr, has_more));
     if (bytes < kAcknowledgedBytes && count % kAcknowledgedBatches != 0) {
       continue;
     }
@@ -229,6 +232,9 @@ absl::Status CommandService::ReadBatches(
     CommandStream& commands, const std::shared_ptr<ResultQueue>& results,
     const std::shared_ptr<ExecutorClock>& clock) {
   const auto batches = std::make_shared<BatchPool>();
+  const std::function<bool()> has_more = [&commands] {
+    return commands.HasMore();
+  };
   while (results->AwaitRoom()) {
     const std::shared_ptr<DecodedBatch> batch = batches->Get();
     SessionGate::Pass pass;
@@ -240,7 +246,7 @@ absl::Status CommandService::ReadBatches(
     // The message lives as long as its memory.
     HOLDFAST_RETURN_IF_ERROR(session_.Submit(
         std::shared_ptr<v1::CommandBatch>(batch, &batch->message()),
-        batch->bytes(), results, clock));
+        batch->bytes(), results, clock, has_more));
   }
   return absl::OkStatus();
 }

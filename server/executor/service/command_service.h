@@ -44,7 +44,8 @@ class CommandService final
                                 v1::ResultBatch* response) override;
 
   // One thread reads and queues batches, a second one writes results, and the
-  // session's own thread carries the commands out in between.
+  // session's own thread carries the commands out in between, if the first has
+  // not done so.
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Execute(
       grpc::CallbackServerContext* context) override;
 

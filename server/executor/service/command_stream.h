@@ -40,6 +40,11 @@ class CommandStream final : public ServedStream {
   absl::StatusOr<bool> ReadBatch(v1::CommandBatch* batch, SessionGate& gate,
                                  SessionGate::Pass* pass);
 
+  // Has something come that ReadBatch has not returned? As ReadBatch.
+  bool HasMore() const {
+    return has_rings() ? rings_->reader().Ready() : Readable();
+  }
+
   // Waits while the client does not take results; false: the client has gone.
   // One thread at a time.
   bool WriteResults(const v1::ResultBatch& results);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thread gives the device everything that a session does, so that commands
-// need no locks among themselves and keep their order. Work is batches of
+// One thread at a time gives the device everything that a session does, so that
+// commands need no locks among themselves and keep their order: this one, or,
+// while this has nothing to do, one that brings a batch. Work is batches of
 // commands and steps of the daemon's own, such as parts of transfers. A batch
 // that has to wait, for room or for an answer, returns false and is parked:
 // steps go on meanwhile, other batches do not, and Wake() lets it continue.
@@ -37,6 +38,11 @@ SubmissionThread::~SubmissionThread() {
 
 void SubmissionThread::Join() {
   if (thread_.joinable()) thread_.join();
+  const auto over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !running_;
+  };
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(&over));
 }
 
 void SubmissionThread::Stop() {
@@ -84,6 +90,23 @@ bool SubmissionThread::PostBatch(std::function<bool()> batch, size_t bytes) {
   return Enqueue({std::move(batch), /*is_batch=*/true, bytes});
 }
 
+bool SubmissionThread::TryBegin() {
+  absl::MutexLock lock(&mutex_);
+  if (stopping_ || running_ || parked_.has_value() || !waiting_.empty()) {
+    return false;
+  }
+  running_ = true;
+  return true;
+}
+
+bool SubmissionThread::RunBatch(std::function<bool()> batch, size_t bytes,
+                                const std::function<bool()>& more) {
+  if (!TryBegin()) return PostBatch(std::move(batch), bytes);
+  more_ = &more;
+  RunOne({std::move(batch), /*is_batch=*/true, bytes});
+  return true;
+}
+
 void SubmissionThread::Wake() {
   absl::MutexLock lock(&mutex_);
   woken_ = true;
@@ -111,6 +134,7 @@ bool SubmissionThread::Run(const std::function<void()>& step) {
 }
 
 bool SubmissionThread::HasNext() const {
+  if (running_) return false;
   if (parked_.has_value() && woken_) return true;
   return std::any_of(waiting_.begin(), waiting_.end(),
                      [this](const Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
@@ -118,6 +142,7 @@ bool SubmissionThread::HasNext() const {
 }
 
 SubmissionThread::Work SubmissionThread::TakeNext() {
+  running_ = true;
   if (parked_.has_value() && woken_) {
     woken_ = false;
     return *std::exchange(parked_, std::nullopt);
@@ -136,12 +161,14 @@ SubmissionThread::Work SubmissionThread::TakeNext() {
 }
 
 std::optional<SubmissionThread::Work> SubmissionThread::AwaitNext() {
-  const uint32_t seen = changes_;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (!stopping_ && HasNext()) return TakeNext();
+  for (uint32_t seen = changes_;; seen = changes_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (stopping_) return std::nullopt;
+      if (HasNext()) return TakeNext();
+    }
+    if (!SpinThenSleep([&] { return changes_ != seen; })) break;
   }
-  SpinThenSleep([&] { return changes_ != seen; });
   absl::MutexLock lock(&mutex_);
   const auto wake = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || HasNext();
@@ -151,13 +178,18 @@ std::optional<SubmissionThread::Work> SubmissionThread::AwaitNext() {
   return TakeNext();
 }
 
+void SubmissionThread::RunOne(Work work) {
+  const bool done = work.run();
+  if (done) work.run = nullptr;  // What it holds goes while it has the turn.
+  more_ = nullptr;
+  absl::MutexLock lock(&mutex_);
+  running_ = false;
+  if (!done && !stopping_) parked_ = std::move(work);
+  if (parked_.has_value() || !waiting_.empty()) ++changes_;
+}
+
 void SubmissionThread::Loop() {
-  while (std::optional<Work> work = AwaitNext()) {
-    if (work->run()) continue;
-    absl::MutexLock lock(&mutex_);
-    if (stopping_) return;
-    parked_ = std::move(work);
-  }
+  while (std::optional<Work> work = AwaitNext()) RunOne(*std::move(work));
 }
 
 }  // namespace holdfast::executor

@@ -16,8 +16,9 @@
 
 namespace holdfast::executor {
 
-// The one thread that gives a session's devices their work and owns its
-// resources: what it runs needs no locks. Thread-safe.
+// Gives a session's devices their work and owns its resources, in a thread of
+// its own, or in that of RunBatch: what it runs needs no locks, since nothing
+// else runs meanwhile. Thread-safe.
 //
 // Work of two kinds. Steps run in the order in which they were posted. Batches
 // do so, too, but a batch may have to wait for room somewhere: it is parked,
@@ -47,15 +48,21 @@ class SubmissionThread {
   // `batch` returns true when it is done. False parks it: it is called again
   // after Wake, which may have come meanwhile. As for Post.
   bool PostBatch(std::function<bool()> batch, size_t bytes);
+  // The same, but the calling thread runs the batch now, unless something else
+  // runs or waits: to hand a batch over takes as long as to run a small one.
+  // `more`: has that thread something else to do? See idle.
+  bool RunBatch(std::function<bool()> batch, size_t bytes,
+                const std::function<bool()>& more);
   // Wakes the parked batch; does nothing if none is parked, but for the next
   // that parks.
   void Wake();
 
-  // Does nothing wait? For the thread's own work; thread-safe.
-  bool idle() const { return count_ == 0; }
+  // Has the thread that runs it nothing else to do? For the work itself.
+  bool idle() const { return count_ == 0 && (more_ == nullptr || !(*more_)()); }
 
   // Drops what waits; Join returns when nothing runs any more. Any thread; also
-  // from the work itself. A thread that waits in Run gets false.
+  // from the work itself. A thread that waits in Run gets false. Join must not
+  // be called by the work.
   void Stop();
   void Join();
 
@@ -74,6 +81,11 @@ class SubmissionThread {
 
   // Blocks while too much of its kind waits. False: stopping.
   bool Enqueue(Work work);
+  // Takes the turn to run something, if nothing runs or waits.
+  bool TryBegin();
+  // Runs work whose turn it is, and gives the turn back. Parks what is not
+  // done.
+  void RunOne(Work work);
   // May it run, as things are?
   bool CanRun(const Work& work) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !parked_.has_value() || !work.is_batch;
@@ -81,7 +93,7 @@ class SubmissionThread {
   // There is something that can run now: the parked batch if it was woken, or
   // the first task that CanRun allows.
   bool HasNext() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // REQUIRES: HasNext().
+  // Takes the turn. REQUIRES: HasNext().
   Work TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Blocks until there is something that can run; nullopt: stopping.
   std::optional<Work> AwaitNext();
@@ -91,9 +103,13 @@ class SubmissionThread {
   // Grows with everything that may end a wait of the thread.
   std::atomic<uint32_t> changes_{0};
   std::atomic<size_t> count_{0};  // of waiting_
+  // Of the thread that runs something by RunBatch. For the one whose turn it
+  // is.
+  const std::function<bool()>* more_ = nullptr;
 
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool running_ ABSL_GUARDED_BY(mutex_) = false;  // the turn is taken
   std::deque<Work> waiting_ ABSL_GUARDED_BY(mutex_);
   Waiting steps_ ABSL_GUARDED_BY(mutex_);
   Waiting batches_ ABSL_GUARDED_BY(mutex_);

@@ -168,5 +168,138 @@ TEST(SubmissionThreadTest, StopDropsAParkedBatch) {
   EXPECT_TRUE(alive.expired());
 }
 
+bool HasNoMore() { return false; }
+
+TEST(SubmissionThreadTest, ABatchBeforeWhichNothingWaitsRunsAtOnce) {
+  SubmissionThread thread;
+  std::thread::id id;
+  ASSERT_TRUE(thread.RunBatch(
+      [&] {
+        id = std::this_thread::get_id();
+        return true;
+      },
+      0, HasNoMore));
+  EXPECT_EQ(id, std::this_thread::get_id());
+}
+
+TEST(SubmissionThreadTest, ABatchBehindOthersKeepsItsPlace) {
+  SubmissionThread thread;
+  absl::Notification release;
+  std::vector<int> order;  // One at a time touches it.
+  ASSERT_TRUE(thread.Post([&] {
+    release.WaitForNotification();
+    order.push_back(1);
+  }));
+  ASSERT_TRUE(thread.RunBatch(
+      [&] {
+        order.push_back(2);
+        return true;
+      },
+      0, HasNoMore));
+  release.Notify();
+  ASSERT_TRUE(thread.Run([&] { EXPECT_EQ(order, (std::vector<int>{1, 2})); }));
+}
+
+TEST(SubmissionThreadTest, NothingRunsBesideABatchOfAnotherThread) {
+  SubmissionThread thread;
+  constexpr int kEach = 2000;
+  int count = 0;  // One at a time touches it.
+  const auto add = [&] {
+    ++count;
+    return true;
+  };
+  std::thread poster([&] {
+    for (int i = 0; i < kEach; ++i) EXPECT_TRUE(thread.Run([&] { add(); }));
+  });
+  for (int i = 0; i < kEach; ++i) {
+    ASSERT_TRUE(thread.RunBatch(add, 0, HasNoMore));
+  }
+  poster.join();
+  ASSERT_TRUE(thread.Run([&] { EXPECT_EQ(count, 2 * kEach); }));
+}
+
+TEST(SubmissionThreadTest, ABatchThatIsParkedAtOnceGoesOnInTheThread) {
+  SubmissionThread thread;
+  absl::Notification done;
+  std::vector<std::thread::id> ids;
+  ASSERT_TRUE(thread.RunBatch(
+      [&] {
+        ids.push_back(std::this_thread::get_id());
+        if (ids.size() < 2) return false;
+        done.Notify();
+        return true;
+      },
+      0, HasNoMore));
+  thread.Wake();
+  done.WaitForNotification();
+  EXPECT_EQ(ids[0], std::this_thread::get_id());
+  EXPECT_NE(ids[1], ids[0]);
+}
+
+TEST(SubmissionThreadTest, WhatIsPostedMeanwhileRunsAfterwards) {
+  SubmissionThread thread;
+  absl::Notification ran;
+  ASSERT_TRUE(thread.RunBatch(
+      [&] {
+        EXPECT_TRUE(thread.idle());
+        EXPECT_TRUE(thread.Post([&] { ran.Notify(); }));
+        EXPECT_FALSE(thread.idle());
+        EXPECT_FALSE(ran.HasBeenNotified());
+        return true;
+      },
+      0, HasNoMore));
+  ran.WaitForNotification();
+}
+
+TEST(SubmissionThreadTest, AThreadWithMoreToDoIsNotIdle) {
+  SubmissionThread thread;
+  bool more = false;
+  ASSERT_TRUE(thread.RunBatch(
+      [&] {
+        EXPECT_TRUE(thread.idle());
+        more = true;
+        EXPECT_FALSE(thread.idle());
+        return true;
+      },
+      0, [&] { return more; }));
+  ASSERT_TRUE(thread.Run([&] { EXPECT_TRUE(thread.idle()); }));
+}
+
+TEST(SubmissionThreadTest, JoinWaitsForABatchOfAnotherThread) {
+  SubmissionThread thread;
+  absl::Notification started;
+  std::atomic<bool> ended{false};
+  std::thread runner([&] {
+    EXPECT_TRUE(thread.RunBatch(
+        [&] {
+          started.Notify();
+          while (thread.Post([] {})) std::this_thread::yield();
+          ended = true;
+          return true;
+        },
+        0, HasNoMore));
+  });
+  started.WaitForNotification();
+  thread.Stop();
+  thread.Join();
+  EXPECT_TRUE(ended);
+  runner.join();
+  EXPECT_FALSE(thread.RunBatch([] { return true; }, 0, HasNoMore));
+}
+
+TEST(SubmissionThreadTest, StopDropsABatchThatWouldBeParked) {
+  SubmissionThread thread;
+  auto capture = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = capture;
+  ASSERT_TRUE(thread.RunBatch(
+      [&thread, capture] {
+        thread.Stop();
+        return capture == nullptr;
+      },
+      0, HasNoMore));
+  capture.reset();
+  EXPECT_TRUE(alive.expired());
+}
+
 }  // namespace
 }  // namespace holdfast::executor

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which thread carries out a batch, in a session of this process.
+#include "server/executor/session.h"
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "core/base/handle.h"
+#include "tests/testing/software_driver.h"
+#include "tests/testing/status_matchers.h"
+
+namespace holdfast::executor {
+namespace {
+
+using holdfast::testing::SoftwareDriver;
+
+const uint64_t kStream = holdfast::Handle{HandleKind::kStream, 1, 0}.Pack();
+const uint64_t kBuffer = holdfast::Handle{HandleKind::kBuffer, 1, 0}.Pack();
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() {
+    Session::Options options;
+    options.token = "0123456789abcdef";
+    options.resources.api = &api_;
+    options.resources.account = std::make_shared<Account>(Account::Options{});
+    options.resources.work_completed = [this] {
+      waiter_ = std::this_thread::get_id();
+    };
+    options.usage_changed = [this] { allocator_ = std::this_thread::get_id(); };
+    session_ = std::make_unique<Session>(std::move(options));
+    v1::CreateStream& create = *batch_.add_commands()->mutable_create_stream();
+    create.set_stream(kStream);
+  }
+
+  // Submits what batch_ has, and waits until it was carried out.
+  void Submit(const std::function<bool()>& more) {
+    batch_.set_first_sequence(last_ + 1);
+    last_ += batch_.commands_size();
+    const auto results = std::make_shared<ResultQueue>();
+    ASSERT_OK(session_->Submit(
+        std::make_shared<v1::CommandBatch>(std::exchange(batch_, {})),
+        /*bytes=*/100, results, /*clock=*/nullptr, more));
+    ASSERT_OK(session_->AwaitSequence(last_, {}));
+    results->Finish();
+    for (v1::ResultBatch some; results->Take(&some);) {
+      for (const v1::Result& result : some.results()) {
+        EXPECT_FALSE(result.has_error()) << result.error().message();
+      }
+    }
+  }
+
+  cuda::DriverApi api_ = SoftwareDriver().api;
+  uint64_t last_ = 0;
+  v1::CommandBatch batch_;
+  std::thread::id waiter_;     // has found a stream done
+  std::thread::id allocator_;  // has allocated
+  std::unique_ptr<Session> session_;
+};
+
+bool HasNoMore() { return false; }
+
+TEST_F(SessionTest, AShortBatchIsCarriedOutByTheThreadThatBringsIt) {
+  Submit(nullptr);
+  batch_.add_commands()->mutable_synchronize_stream()->set_stream(kStream);
+  Submit(HasNoMore);
+  EXPECT_EQ(waiter_, std::this_thread::get_id());
+}
+
+TEST_F(SessionTest, ABatchBehindWhichMoreComesIsHandedOver) {
+  Submit(nullptr);
+  batch_.add_commands()->mutable_synchronize_stream()->set_stream(kStream);
+  Submit([] { return true; });
+  EXPECT_NE(waiter_, std::thread::id());
+  EXPECT_NE(waiter_, std::this_thread::get_id());
+}
+
+TEST_F(SessionTest, ABatchThatMayTakeLongIsHandedOver) {
+  v1::AllocateBuffer& allocate =
+      *batch_.add_commands()->mutable_allocate_buffer();
+  allocate.set_buffer(kBuffer);
+  allocate.set_size(100);
+  allocate.set_device(0);
+  Submit(HasNoMore);
+  EXPECT_NE(allocator_, std::thread::id());
+  EXPECT_NE(allocator_, std::this_thread::get_id());
+}
+
+TEST_F(SessionTest, ABatchOfManyCommandsIsHandedOver) {
+  Submit(nullptr);
+  for (int i = 0; i < 100; ++i) {
+    batch_.add_commands()->mutable_synchronize_stream()->set_stream(kStream);
+  }
+  Submit(HasNoMore);
+  EXPECT_NE(waiter_, std::this_thread::get_id());
+}
+
+}  // namespace
+}  // namespace holdfast::executor
