@@ -219,6 +219,7 @@ absl::StatusOr<std::optional<absl::string_view>> RingReader::Read() {
   if (available > memory_.capacity) {
     return Impossible("were written", available, memory_.capacity);
   }
+  if (available == 0) return std::nullopt;  // The writer need not hear of it.
   const size_t of_length =
       std::min<uint64_t>(available, sizeof length_ - length_got_);
   Take(reinterpret_cast<char*>(&length_) + length_got_, of_length, &available);
