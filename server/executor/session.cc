@@ -217,7 +217,10 @@ absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
         resources_->MakeCurrent();
         const bool done = processor_.Process(*batch, results, &next);
         resources_->WatchWork();
-        if (!done) return false;
+        if (!done) {
+          resources_->WatchKept();
+          return false;
+        }
         ReportUsage();
         absl::MutexLock processed_lock(&mutex_);
         processed_ = last;

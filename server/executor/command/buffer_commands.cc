@@ -286,8 +286,8 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(*stream->stream, address,
                                            span.device_address, data.size()));
   resources.copies().Add(v1::COPY_PATH_INLINE, data.size());
-  return resources.watcher().Watch(*stream->stream,
-                                   [span](const absl::Status&) {});
+  resources.KeepUntilDone(*stream, span, data.size());
+  return absl::OkStatus();
 }
 
 absl::Status Handle(const CommandContext& context,

@@ -145,6 +145,8 @@ Resources::~Resources() {
                  " at the session's end: ", status.message());
     }
   }
+  // Before the staging that they are of.
+  streams.ForEach([](StreamResource& stream) { stream.kept.clear(); });
 }
 
 absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
@@ -433,6 +435,31 @@ absl::StatusOr<std::shared_ptr<const cuda::Event>> Resources::MarkWork(
 void Resources::NoteIdle(StreamResource& stream) {
   stream.unmarked = false;
   stream.mark = nullptr;
+  stream.kept.clear();
+}
+
+void Resources::KeepUntilDone(StreamResource& stream, InlineStaging::Span span,
+                              size_t size) {
+  stream.kept.push_back(std::move(span));
+  // Many small ones count as well.
+  kept_bytes_ += std::max(size, sizeof span);
+  if (kept_bytes_ > kMaxKeptBytes) WatchKept();
+}
+
+void Resources::WatchKept() {
+  if (kept_bytes_ == 0) return;
+  kept_bytes_ = 0;
+  streams.ForEach([this](StreamResource& stream) {
+    if (stream.kept.empty()) return;
+    const auto mark = MarkWork(stream);
+    auto kept = std::make_shared<std::vector<InlineStaging::Span>>(
+        std::exchange(stream.kept, {}));
+    if (!mark.ok()) {
+      kept_.push_back(std::move(kept));  // Nobody can tell when it is done.
+      return;
+    }
+    watcher_.Watch({*mark}, [kept = std::move(kept)](const absl::Status&) {});
+  });
 }
 
 CompletionWatcher::Events Resources::TakeMarks(uint32_t device) {
@@ -478,19 +505,24 @@ bool Resources::HasRoomForWork(uint32_t device) {
 void Resources::DestroyStream(StreamResource stream) {
   // Its work goes on; what is retired from now on still waits for it.
   const auto device = Device(stream.device);
+  auto kept = std::make_shared<std::vector<InlineStaging::Span>>(
+      std::move(stream.kept));
   // One that is idle by now leaves nothing.
   const auto idle = stream.stream->Query();
   const auto mark = MarkWork(stream);
-  if (!device.ok() || !mark.ok()) return;
+  if (!device.ok() || !mark.ok()) {
+    kept_.push_back(std::move(kept));
+    return;
+  }
   if (!idle.ok() || !*idle) AddLeavingMark(*mark);
   if (stream.mark != nullptr) {
     left_marks_[stream.device].push_back(std::move(stream.mark));
   }
   ++*leaving_streams_;
-  watcher_.Watch({*mark},
-                 [leaving = leaving_streams_](const absl::Status& done) {
-                   if (done.ok()) --*leaving;
-                 });
+  watcher_.Watch({*mark}, [leaving = leaving_streams_,
+                           kept = std::move(kept)](const absl::Status& done) {
+    if (done.ok()) --*leaving;
+  });
   const absl::Status status = (*device)->reaper->Wait(**mark);
   if (!status.ok()) LogWarning("destroying a stream: ", status.message());
 }

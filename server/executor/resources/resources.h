@@ -72,6 +72,8 @@ struct StreamResource {
   // mark behind all work, if there is one that nobody has asked for yet.
   bool unmarked = false;
   std::shared_ptr<const cuda::Event> mark;
+  // What its work still uses, and nobody watches yet; see KeepUntilDone.
+  std::vector<InlineStaging::Span> kept;
 };
 
 // See event_commands.cc.
@@ -270,6 +272,15 @@ class Resources {
       StreamResource& stream);
   // All that the stream was given is done, so that it needs no mark.
   void NoteIdle(StreamResource& stream);
+
+  // Keeps inline bytes of `size` until the stream is known to have done what it
+  // was given so far. Nobody waits for that, so its end is looked for only when
+  // kMaxKeptBytes are kept, or by WatchKept.
+  void KeepUntilDone(StreamResource& stream, InlineStaging::Span span,
+                     size_t size);
+  // Has the end of the work watched that uses what is kept. To be called when a
+  // command waits for memory.
+  void WatchKept();
   // Has the work watched that was given since, so that its end is known. To be
   // called when no more is given for the moment.
   void WatchWork();
@@ -455,6 +466,9 @@ class Resources {
   // Behind the work of destroyed streams that nobody waits for, by device.
   std::map<uint32_t, CompletionWatcher::Events> left_marks_;
   std::vector<std::shared_ptr<const void>> kept_;
+  // Of inline bytes, at most, since the last WatchKept.
+  static constexpr size_t kMaxKeptBytes = size_t{1} << 20;
+  size_t kept_bytes_ = 0;
   OwnedStaging inline_staging_;
   std::unique_ptr<InlineStaging> inline_;
   OwnedStaging transfer_staging_;

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which thread carries out a batch, in a session of this process.
+// Which thread carries out a batch, and what it asks of the driver, in a
+// session of this process.
 #include "server/executor/session.h"
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "core/base/handle.h"
+#include "tests/testing/fault_injecting_driver.h"
 #include "tests/testing/software_driver.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::executor {
 namespace {
 
+using holdfast::testing::CallsOf;
+using holdfast::testing::InjectFault;
 using holdfast::testing::SoftwareDriver;
 
 const uint64_t kStream = holdfast::Handle{HandleKind::kStream, 1, 0}.Pack();
@@ -96,6 +101,35 @@ TEST_F(SessionTest, ABatchOfManyCommandsIsHandedOver) {
   }
   Submit(HasNoMore);
   EXPECT_NE(waiter_, std::this_thread::get_id());
+}
+
+TEST_F(SessionTest, InlineBytesNeedNoMarksOfTheirOwn) {
+  v1::AllocateBuffer& allocate =
+      *batch_.add_commands()->mutable_allocate_buffer();
+  allocate.set_buffer(kBuffer);
+  allocate.set_size(100 << 10);
+  allocate.set_device(0);
+  Submit(nullptr);
+  constexpr auto kRecord = &cuda::DriverApi::cuEventRecord;
+  InjectFault<kRecord>(&api_, 0, CUDA_SUCCESS);
+  const auto write = [this](int count, size_t size) {
+    for (int i = 0; i < count; ++i) {
+      v1::WriteBuffer& command = *batch_.add_commands()->mutable_write_buffer();
+      command.set_stream(kStream);
+      command.set_buffer(kBuffer);
+      command.set_data(std::string(size, 'x'));
+    }
+    Submit(nullptr);
+  };
+  // One for the account of GPU time.
+  write(100, 1000);
+  EXPECT_LE(CallsOf<kRecord>(), 1);
+  // 4 MiB more: a mark for each MiB, and one for the account. And of 20 MiB all
+  // is copied, though less may be kept at a time.
+  write(64, 64 << 10);
+  EXPECT_LE(CallsOf<kRecord>(), 8);
+  write(320, 64 << 10);
+  EXPECT_LT(CallsOf<kRecord>(), 100);
 }
 
 }  // namespace
