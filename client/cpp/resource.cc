@@ -8,6 +8,17 @@
 #include "core/base/status_macros.h"
 
 namespace holdfast {
+namespace {
+
+// A graph of many nodes takes as long to end as to make, and its nodes end with
+// the last of the graph and its instances. The executor does that while this
+// process makes the next one.
+bool TakesLongToEnd(uint64_t handle) {
+  const HandleKind kind = Handle::Unpack(handle).kind;
+  return kind == HandleKind::kGraph || kind == HandleKind::kGraphExec;
+}
+
+}  // namespace
 
 absl::StatusOr<Resource> Resource::Make(std::shared_ptr<SessionState> session,
                                         HandleKind kind, Create create,
@@ -69,7 +80,8 @@ Resource::~Resource() {
 
 void Resource::DestroyWith(absl::FunctionRef<void(WireWriter&)> destroy) {
   if (handle_ == 0) return;
-  session_->queue.SubmitDestruction(destroy, sequence_);
+  session_->queue.SubmitDestruction(destroy, sequence_,
+                                    /*send=*/TakesLongToEnd(handle_));
   session_->handles.Free(std::exchange(handle_, 0));
 }
 

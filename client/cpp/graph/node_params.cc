@@ -119,7 +119,9 @@ NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
         absl::StrCat("a grid or block of ", size.x, " x ", size.y, " x ",
                      size.z, ": at least 1 each")));
   }
-  WireWriter writer(256);
+  // Graphs have many such nodes: its memory is used again.
+  static thread_local WireWriter writer(256);
+  writer.Truncate(0);
   writer.Message(v1::fields::GraphNode::kLaunch, [&] {
     EncodeLaunch(/*stream=*/0, config, kernel, arguments, writer);
   });

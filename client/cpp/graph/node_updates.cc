@@ -14,7 +14,9 @@ void Append(GraphNode node, const std::vector<GraphNode>& within,
             absl::FunctionRef<void(WireWriter&)> write_change,
             std::string* fields) {
   using Fields = v1::fields::GraphNodeUpdate;
-  WireWriter writer(256);
+  // Its memory is used again by the next update.
+  static thread_local WireWriter writer(256);
+  writer.Truncate(0);
   writer.Message(v1::fields::GraphNodeUpdates::kNodes, [&] {
     for (const GraphNode& child : within) {
       writer.Write(Fields::kWithin, child.id);

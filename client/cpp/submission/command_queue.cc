@@ -162,7 +162,8 @@ absl::StatusOr<uint64_t> CommandQueue::SubmitCreation(Encode encode) {
   return sequence;
 }
 
-void CommandQueue::SubmitDestruction(Encode encode, uint64_t creation) {
+void CommandQueue::SubmitDestruction(Encode encode, uint64_t creation,
+                                     bool send) {
   bool full = false;
   {
     absl::MutexLock lock(&mutex_);
@@ -174,7 +175,7 @@ void CommandQueue::SubmitDestruction(Encode encode, uint64_t creation) {
         &full);
     failures_.Unwatch(creation);
   }
-  if (full) Flush();
+  if (full || send) Flush();
 }
 
 absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Encode encode) {

@@ -128,7 +128,9 @@ class CommandQueue {
   // Submits a command that makes a resource: FailureOf tells its failure until
   // the one that destroys it, or Forget.
   absl::StatusOr<uint64_t> SubmitCreation(Encode encode);
-  void SubmitDestruction(Encode encode, uint64_t creation);
+  // `send`: as Flush does, so that an end that takes the executor long begins
+  // now and not with the next batch.
+  void SubmitDestruction(Encode encode, uint64_t creation, bool send = false);
 
   // For commands that have a result. SubmitForResult does not flush.
   absl::StatusOr<PendingResult> SubmitForResult(Encode encode);

@@ -47,6 +47,7 @@ class RingQueueTest : public ::testing::Test {
                         : unused_.swap(*executors));
     CommandQueue::Options options;
     options.received_through = received_through;
+    options.flush_delay = flush_delay_;
     options.take_output = [this](const v1::KernelOutput& output) {
       printed_ += output.text();
       if (output.text() == "late") printed_late_ = true;
@@ -72,6 +73,7 @@ class RingQueueTest : public ::testing::Test {
   }
 
   FakeDaemon daemon_;
+  absl::Duration flush_delay_ = CommandQueue::Options().flush_delay;
   std::unique_ptr<RingPair> unused_;
   std::string printed_;
   std::atomic<bool> printed_late_{false};
@@ -132,6 +134,20 @@ TEST_F(RingQueueTest, AnExecutorThatTakesNoRingsIsServedByGrpc) {
   Connect(/*daemon_takes_rings=*/false);
   for (int i = 0; i < 10; ++i) ASSERT_OK(Fence());
   EXPECT_FALSE(unused_->reader().Ready());
+}
+
+// Would wait for ever for a batch that nobody sends.
+TEST_F(RingQueueTest, AnEndThatIsToBeginNowIsSentWithAllBeforeIt) {
+  flush_delay_ = absl::InfiniteDuration();
+  Connect();
+  const auto end = [](WireWriter& writer) {
+    v1::Command command;
+    command.mutable_destroy_graph_exec();
+    writer.Fields(command);
+  };
+  queue_->SubmitDestruction(end, /*creation=*/1);
+  queue_->SubmitDestruction(end, /*creation=*/2, /*send=*/true);
+  daemon_.WaitForCommands(2);
 }
 
 TEST_F(RingQueueTest, ThreadsThatWaitGetEachTheirOwnResults) {

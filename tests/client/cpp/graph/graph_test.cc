@@ -40,6 +40,25 @@ TEST_F(GraphTest, TheDefinitionIsSentAsItIs) {
   EXPECT_EQ(sent[3].destroy_graph().graph(), handle);
 }
 
+// The executor is to end it while this process makes the next one.
+TEST_F(GraphTest, TheEndOfAGraphIsTheLastOfItsBatch) {
+  std::optional<GraphExec> exec;
+  {
+    ASSERT_OK_AND_ASSIGN(const Graph graph,
+                         Graph::Create(*session_, definition_));
+    ASSERT_OK_AND_ASSIGN(exec, graph.Instantiate());
+  }
+  exec.reset();
+  ASSERT_OK(Graph::Create(*session_, definition_).status());
+  ASSERT_EQ(Sent().size(), 6u);
+  for (const v1::CommandBatch& batch : fake_.batches()) {
+    for (int i = 0; i + 1 < batch.commands_size(); ++i) {
+      EXPECT_FALSE(batch.commands(i).has_destroy_graph());
+      EXPECT_FALSE(batch.commands(i).has_destroy_graph_exec());
+    }
+  }
+}
+
 // Bytes to send are written apart from the messages that callers see.
 TEST_F(GraphTest, ADefinitionIsSentAsItWasChangedLast) {
   EXPECT_EQ(definition_.proto().nodes_size(), 1);
