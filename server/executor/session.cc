@@ -188,6 +188,7 @@ absl::Status Session::SaveMemory(const internal::SaveMemory& chunks, int file) {
 absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
                              size_t bytes, std::shared_ptr<ResultQueue> results,
                              std::shared_ptr<ExecutorClock> clock,
+                             const EncodedCommands* encoded,
                              const std::function<bool()>& more) {
   const uint64_t first = batch->first_sequence();
   const int count = batch->commands_size();
@@ -211,11 +212,11 @@ absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
   const bool own = more != nullptr && IsShort(*batch) && !more();
   const bool taken_on = Carry(
       [this, batch = std::move(batch), hold = ResultQueue::Hold(results),
-       results, last, next = 0, clock = std::move(clock),
+       results, last, next = 0, clock = std::move(clock), encoded,
        charge = std::make_shared<Charge>(std::move(taken))]() mutable {
         if (clock != nullptr && next == 0) clock->Mark(kBatchBegun);
         resources_->MakeCurrent();
-        const bool done = processor_.Process(*batch, results, &next);
+        const bool done = processor_.Process(*batch, encoded, results, &next);
         resources_->WatchWork();
         if (!done) {
           resources_->WatchKept();

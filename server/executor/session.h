@@ -18,6 +18,7 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/commands.pb.h"
 #include "server/executor/command/command_processor.h"
+#include "server/executor/command/encoded_commands.h"
 #include "server/executor/kernel_output.h"
 #include "server/executor/recovery/session_journal.h"
 #include "server/executor/resources/resources.h"
@@ -92,12 +93,14 @@ class Session {
   // memory, more or less. Its results go to `results`. Blocks while the session
   // has as many outstanding commands as it may have. INVALID_ARGUMENT: too many
   // commands, or numbers that do not increase. `clock`, which may be null, is
-  // told when the first command begins. `more`: has something come behind the
-  // batch? As long as nothing has, this thread itself carries out a short one.
-  // Null: it never does.
+  // told when the first command begins. `encoded`, which may be null, has
+  // commands of the batch as they came, and lives as long as that. `more`: has
+  // something come behind the batch? As long as nothing has, this thread itself
+  // carries out a short one. Null: it never does.
   absl::Status Submit(std::shared_ptr<const v1::CommandBatch> batch,
                       size_t bytes, std::shared_ptr<ResultQueue> results,
                       std::shared_ptr<ExecutorClock> clock = nullptr,
+                      const EncodedCommands* encoded = nullptr,
                       const std::function<bool()>& more = nullptr);
 
   // Every command up to this sequence number has arrived. Does not block.

@@ -55,6 +55,22 @@ absl::string_view WithoutStep(absl::string_view record) {
   return record.substr(end);
 }
 
+// Returns what stands before the fields of a record's command; empty if there
+// are none.
+std::string HeadOf(absl::string_view command) {
+  using google::protobuf::internal::WireFormatLite;
+  if (command.empty()) return "";
+  constexpr uint32_t kTag =
+      WireFormatLite::MakeTag(internal::JournalRecord::kCommandFieldNumber,
+                              WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  uint8_t head[10];
+  using google::protobuf::io::CodedOutputStream;
+  uint8_t* end = CodedOutputStream::WriteTagToArray(kTag, head);
+  end = CodedOutputStream::WriteVarint32ToArray(
+      static_cast<uint32_t>(command.size()), end);
+  return std::string(head, end);
+}
+
 void AppendFramed(absl::string_view record, std::string* to) {
   const auto length = static_cast<uint32_t>(record.size());
   to->append(reinterpret_cast<const char*>(&length), sizeof length);
@@ -111,8 +127,11 @@ void JournalWriter::Publish(bool second, size_t length) {
                        std::memory_order_release);
 }
 
-bool JournalWriter::Append(const internal::JournalRecord& record) {
-  const size_t size = record.ByteSizeLong();  // and caches the sizes
+bool JournalWriter::Append(const internal::JournalRecord& record,
+                           absl::string_view command) {
+  const std::string head = HeadOf(command);
+  // ByteSizeLong also caches the sizes.
+  const size_t size = head.size() + command.size() + record.ByteSizeLong();
   const size_t framed = sizeof(uint32_t) + size;
   if (framed > kHalfBytes - kKeptForEnds) return false;
   const size_t kept = KeptFrom(record);
@@ -122,9 +141,14 @@ bool JournalWriter::Append(const internal::JournalRecord& record) {
   if (framed + kept > kHalfBytes - length_) return false;
   char* const at = Half(second_) + length_;
   const auto length = static_cast<uint32_t>(size);
-  std::memcpy(at, &length, sizeof length);
-  record.SerializeWithCachedSizesToArray(
-      reinterpret_cast<uint8_t*>(at + sizeof length));
+  char* to = at;
+  for (const absl::string_view part :
+       {absl::string_view(reinterpret_cast<const char*>(&length),
+                          sizeof length),
+        absl::string_view(head), command}) {
+    to = std::copy(part.begin(), part.end(), to);
+  }
+  record.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(to));
   NoteMade(record, length_);
   Publish(second_, length_ + framed);
   may_shrink_ |= record.destroys() != 0 || !record.key().empty();

@@ -29,8 +29,10 @@ class JournalWriter {
 
   // Publishes a record. Drops records without effect when there are many.
   // Returns false if there is no room for it; part of the room is kept for
-  // records that end something.
-  bool Append(const internal::JournalRecord& record);
+  // records that end something. `command`, if not empty, has the fields of the
+  // record's command, which the record itself then lacks.
+  bool Append(const internal::JournalRecord& record,
+              absl::string_view command = {});
 
   // Takes back the record that made `handle`, as if it had never been, and
   // returns true; false if other records came after it, or it made more. What

@@ -37,11 +37,12 @@ absl::Status Dispatch(const CommandContext& context,
 }
 
 absl::Status CommandProcessor::Carry(const CommandContext& context,
-                                     const v1::Command& command) {
+                                     const v1::Command& command,
+                                     absl::string_view encoded) {
   if (journal_ == nullptr) return Dispatch(context, command);
   journal_->Begin(context.sequence, command, resources_);
   absl::Status status = Dispatch(context, command);
-  journal_->End(context.sequence, command, status, resources_);
+  journal_->End(context.sequence, command, status, resources_, encoded);
   return status;
 }
 
@@ -81,6 +82,7 @@ void CommandProcessor::NoteFailure(const CommandContext& context,
 }
 
 bool CommandProcessor::Process(const v1::CommandBatch& batch,
+                               const EncodedCommands* encoded,
                                const std::shared_ptr<ResultQueue>& results,
                                int* next) {
   CommandContext context{resources_, fetch_object_, results, failures_};
@@ -91,7 +93,9 @@ bool CommandProcessor::Process(const v1::CommandBatch& batch,
     if (paced && !turns_.MayProceed(command)) return false;
     context.sequence = batch.first_sequence() + static_cast<uint64_t>(*next);
     context.last = *next + 1 == batch.commands_size();
-    const absl::Status status = Carry(context, command);
+    const absl::Status status = Carry(
+        context, command,
+        encoded == nullptr ? absl::string_view() : encoded->Of(*next));
     counts_.Add(command.operation_case(), status.ok());
     if (!status.ok()) [[unlikely]]
       NoteFailure(context, status);

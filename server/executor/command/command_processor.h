@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "holdfast/v1/commands.pb.h"
 #include "server/executor/command/command.h"
+#include "server/executor/command/encoded_commands.h"
 #include "server/executor/recovery/session_journal.h"
 #include "server/executor/resources/resources.h"
 #include "server/executor/service/result_queue.h"
@@ -35,18 +37,21 @@ class CommandProcessor {
         turns_(resources, wake_) {}
 
   // The commands of the batch from `*next` on, which it moves on; their results
-  // go to `results`, at once or later. False: the rest has to wait until
+  // go to `results`, at once or later. `encoded`, which may be null, has
+  // commands of the batch as they came. False: the rest has to wait until
   // results were taken, memory for inline bytes is free, pinned memory that was
   // freed is no longer used by a device, or it is the session's turn at a busy
   // device.
-  bool Process(const v1::CommandBatch& batch,
+  bool Process(const v1::CommandBatch& batch, const EncodedCommands* encoded,
                const std::shared_ptr<ResultQueue>& results, int* next);
 
  private:
   bool MayProceed(const v1::Command& command, ResultQueue& results);
   void NoteFailure(const CommandContext& context, const absl::Status& status);
 
-  absl::Status Carry(const CommandContext& context, const v1::Command& command);
+  // `encoded`: the command as it came, or empty.
+  absl::Status Carry(const CommandContext& context, const v1::Command& command,
+                     absl::string_view encoded);
 
   Resources& resources_;
   CommandCounts& counts_;

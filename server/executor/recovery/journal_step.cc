@@ -313,14 +313,20 @@ void Describe(const v1::Command& command, Resources& resources,
   }
 }
 
+// Makes `record` the step of a command but for the command itself.
+void SetStepWithoutCommand(const v1::Command& command, Resources& resources,
+                           JournalRecord* record) {
+  record->Clear();
+  record->set_destroys(EndedBy(command));
+  Describe(command, resources, record);
+}
+
 // Makes `record` the step of a command, which it only refers to: a command may
 // have 4 MiB, and is written once. REQUIRES: `record` is in an arena, which
 // does not end what it refers to.
 void SetStep(const v1::Command& command, Resources& resources,
              JournalRecord* record) {
-  record->Clear();
-  record->set_destroys(EndedBy(command));
-  Describe(command, resources, record);
+  SetStepWithoutCommand(command, resources, record);
   if (record->has_error()) return;
   record->unsafe_arena_set_allocated_command(
       const_cast<v1::Command*>(&command));
@@ -384,7 +390,7 @@ uint64_t EndedBy(const v1::Command& command) {
   }
 }
 
-void VisitSteps(const v1::Command& command, Resources& resources, bool one_step,
+void VisitSteps(const v1::Command& command, Resources& resources, StepForm form,
                 google::protobuf::Arena& arena,
                 absl::FunctionRef<void(const JournalRecord& step)> visit) {
   using google::protobuf::Arena;
@@ -392,7 +398,11 @@ void VisitSteps(const v1::Command& command, Resources& resources, bool one_step,
   const auto& updates = update_of.nodes().nodes();
   if (update_of.has_nodes() && updates.empty()) return;
   auto& record = *Arena::CreateMessage<JournalRecord>(&arena);
-  if (one_step || updates.size() <= 1) {
+  if (form == StepForm::kOneWithoutCommand) {
+    SetStepWithoutCommand(command, resources, &record);
+    return visit(record);
+  }
+  if (form == StepForm::kOne || updates.size() <= 1) {
     SetStep(command, resources, &record);
     visit(record);
     record.unsafe_arena_release_command();

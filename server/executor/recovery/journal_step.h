@@ -18,14 +18,22 @@ bool IsJournaled(const v1::Command& command);
 // Returns the handle that the command ends, or 0.
 uint64_t EndedBy(const v1::Command& command);
 
-// Visits the steps that the journal has of a command that was carried out:
-// mostly one; an update of several nodes of a graph has one for each, which a
-// later one replaces, unless `one_step` (update_sets.h). A resource that no
-// successor could make again is a step with the reason (`error`). A step is
-// made in `arena`, refers to `command` and is valid during its visit.
-// REQUIRES: IsJournaled(command).
+// The steps of an update of several nodes of a graph. Other commands have one,
+// in any case.
+enum class StepForm {
+  kOneEach,  // of each node, which a later one replaces
+  kOne,      // update_sets.h says when
+  // Without the command, which the caller adds as it came.
+  kOneWithoutCommand,
+};
+
+// Visits the steps that the journal has of a command that was carried out. A
+// resource that no successor could make again is a step with the reason
+// (`error`). A step is made in `arena`, refers to `command` and is valid during
+// its visit. REQUIRES: IsJournaled(command); kOneWithoutCommand: it makes or
+// updates a graph.
 void VisitSteps(
-    const v1::Command& command, Resources& resources, bool one_step,
+    const v1::Command& command, Resources& resources, StepForm form,
     google::protobuf::Arena& arena,
     absl::FunctionRef<void(const internal::JournalRecord& step)> visit);
 

@@ -142,7 +142,7 @@ class Restorer {
   void ForEachNode(const JournalRecord& update,
                    absl::FunctionRef<void(const JournalRecord& part)> visit) {
     google::protobuf::Arena arena;
-    VisitSteps(update.command(), resources_, /*one_step=*/false, arena, visit);
+    VisitSteps(update.command(), resources_, StepForm::kOneEach, arena, visit);
   }
 
   // An update of several nodes fails as a whole if one of them refers to what

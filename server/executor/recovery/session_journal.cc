@@ -98,25 +98,31 @@ void SessionJournal::Begin(uint64_t sequence, const v1::Command& command,
 }
 
 void SessionJournal::End(uint64_t sequence, const v1::Command& command,
-                         const absl::Status& status, Resources& resources) {
+                         const absl::Status& status, Resources& resources,
+                         absl::string_view encoded) {
   const bool noted = status.ok() && GivesMemoryBack(command);
   if (!noted && IsJournaled(command)) [[unlikely]]
-    Note(command, status, resources);
+    Note(command, status, resources, encoded);
   writer_->SetProcessed(sequence);
 }
 
 void SessionJournal::Note(const v1::Command& command,
-                          const absl::Status& status, Resources& resources) {
+                          const absl::Status& status, Resources& resources,
+                          absl::string_view encoded) {
   const uint64_t ended = status.ok() ? EndedBy(command) : 0;
   if (ended != 0) update_sets_.Forget(ended);
   if (ended != 0 && writer_->Retract(ended)) return;
   // One that failed is not taken apart: it has changed no node.
   const bool one_step =
       !status.ok() || update_sets_.IsOneStep(command.update_graph_exec());
-  VisitSteps(command, resources, one_step, arena_,
-             [&](const internal::JournalRecord& step) {
+  const bool as_it_came = one_step && status.ok() && !encoded.empty();
+  VisitSteps(command, resources,
+             as_it_came ? StepForm::kOneWithoutCommand
+             : one_step ? StepForm::kOne
+                        : StepForm::kOneEach,
+             arena_, [&](const internal::JournalRecord& step) {
                if (status.ok()) {
-                 Append(step);
+                 Append(step, as_it_came ? encoded : absl::string_view());
                } else {
                  AppendFailure(step, status, resources);
                }
@@ -181,8 +187,9 @@ void SessionJournal::End(uint64_t handle) {
 
 // A change that cannot be written down puts an end to the resource for a
 // successor: with what it was before, it would do the wrong thing silently.
-void SessionJournal::Append(const internal::JournalRecord& record) {
-  if (writer_->Append(record)) return;
+void SessionJournal::Append(const internal::JournalRecord& record,
+                            absl::string_view encoded) {
+  if (writer_->Append(record, encoded)) return;
   internal::JournalRecord stub;
   *stub.mutable_creates() = record.creates();
   if (record.creates().empty() && record.ends_with() != 0) {
@@ -192,7 +199,8 @@ void SessionJournal::Append(const internal::JournalRecord& record) {
     stub.set_ends_with(record.ends_with());
   }
   *stub.mutable_error() = ToError(absl::DataLossError(
-      absl::StrCat("its description of ", record.ByteSizeLong(),
+      absl::StrCat("its description of ",
+                   record.ByteSizeLong() + encoded.size(),
                    " bytes did not fit into the session's journal")));
   if (!writer_->Append(stub)) LogError("the session's journal is full");
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "cuda.h"
 #include "google/protobuf/arena.h"
 #include "holdfast/internal/executor.pb.h"
@@ -34,15 +35,17 @@ class SessionJournal {
   // As Header::looked. Thread-safe.
   void SetLooked(uint64_t nanoseconds) { writer_->SetLooked(nanoseconds); }
 
-  // Around carrying out one command.
+  // Around carrying out one command. `encoded` has its fields as they came, for
+  // one that makes or updates a graph; empty: they are encoded again.
   void Begin(uint64_t sequence, const v1::Command& command,
              Resources& resources);
   void End(uint64_t sequence, const v1::Command& command,
-           const absl::Status& status, Resources& resources);
+           const absl::Status& status, Resources& resources,
+           absl::string_view encoded = {});
 
   // The command was carried out: the part of End that makes a record.
   void Note(const v1::Command& command, const absl::Status& status,
-            Resources& resources);
+            Resources& resources, absl::string_view encoded = {});
   // The handle, which ends with another one, or 0, is in error.
   void NoteLost(uint64_t handle, uint64_t ends_with,
                 const absl::Status& reason);
@@ -51,7 +54,9 @@ class SessionJournal {
   void ArenaRegistered(uint64_t arena, uint64_t size);
 
  private:
-  void Append(const internal::JournalRecord& record);
+  // `encoded`: as JournalWriter::Append.
+  void Append(const internal::JournalRecord& record,
+              absl::string_view encoded = {});
   void End(uint64_t handle);
   void AppendFailure(const internal::JournalRecord& record,
                      const absl::Status& status, const Resources& resources);

@@ -26,7 +26,30 @@ DecodedBatch::DecodedBatch()
   Clear();
 }
 
+bool DecodedBatch::Decode(absl::string_view bytes) {
+  received_ = bytes.size();
+  if (!message_->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return false;
+  }
+  encoded_.Keep(bytes, *message_);
+  return true;
+}
+
+bool DecodedBatch::Decode(google::protobuf::io::ZeroCopyInputStream& pieces,
+                          size_t bytes) {
+  received_ = bytes;
+  return message_->ParseFromZeroCopyStream(&pieces);
+}
+
+// Strings are the only memory outside the arena, and none is longer than what
+// came.
+size_t DecodedBatch::bytes() const {
+  return arena_.SpaceUsed() + received_ + encoded_.bytes();
+}
+
 void DecodedBatch::Clear() {
+  received_ = 0;
+  encoded_.Clear();
   arena_.Reset();
   message_ = google::protobuf::Arena::CreateMessage<v1::CommandBatch>(&arena_);
 }

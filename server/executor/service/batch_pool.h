@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "google/protobuf/arena.h"
+#include "google/protobuf/io/zero_copy_stream.h"
 #include "holdfast/v1/commands.pb.h"
+#include "server/executor/command/encoded_commands.h"
 
 namespace holdfast::executor {
 
@@ -21,15 +24,24 @@ class DecodedBatch {
   DecodedBatch(const DecodedBatch&) = delete;
   DecodedBatch& operator=(const DecodedBatch&) = delete;
 
+  // Decodes a batch; false: the bytes are none. What comes in pieces is not
+  // kept as it came. REQUIRES: empty.
+  bool Decode(absl::string_view bytes);
+  bool Decode(google::protobuf::io::ZeroCopyInputStream& pieces, size_t bytes);
+
   v1::CommandBatch& message() { return *message_; }
-  // Bytes that the commands take: the objects, and the memory that they hold.
-  size_t bytes() const { return arena_.SpaceUsed() + message_->ByteSizeLong(); }
+  const EncodedCommands& encoded() const { return encoded_; }
+  // Bytes that the commands take: the objects, the memory that they hold, and
+  // what is kept as it came.
+  size_t bytes() const;
   void Clear();
 
  private:
   const std::unique_ptr<char[]> block_;
   google::protobuf::Arena arena_;
   v1::CommandBatch* message_ = nullptr;
+  EncodedCommands encoded_;
+  size_t received_ = 0;  // bytes
 };
 
 // Decoded batches that are used again. Thread-safe.

@@ -212,13 +212,13 @@ absl::Status CommandService::ReadAttached(CommandStream& commands,
     SessionGate::Pass pass;
     HOLDFAST_ASSIGN_OR_RETURN(
         const bool more,
-        commands.ReadBatch(&batch->message(), session_.gate(), &pass));
+        commands.ReadBatch(batch.get(), session_.gate(), &pass));
     if (!more) break;
     const size_t size = batch->bytes();
     bytes += size;
     HOLDFAST_RETURN_IF_ERROR(session_.Submit(
         std::shared_ptr<v1::CommandBatch>(batch, &batch->message()), size,
-        results, /*clock=*/nullptr, has_more));
+        results, /*clock=*/nullptr, &batch->encoded(), has_more));
     if (bytes < kAcknowledgedBytes && count % kAcknowledgedBatches != 0) {
       continue;
     }
@@ -240,13 +240,13 @@ absl::Status CommandService::ReadBatches(
     SessionGate::Pass pass;
     HOLDFAST_ASSIGN_OR_RETURN(
         const bool more,
-        commands.ReadBatch(&batch->message(), session_.gate(), &pass));
+        commands.ReadBatch(batch.get(), session_.gate(), &pass));
     if (!more) break;
     if (clock != nullptr) clock->Mark(kBatchRead);
     // The message lives as long as its memory.
     HOLDFAST_RETURN_IF_ERROR(session_.Submit(
         std::shared_ptr<v1::CommandBatch>(batch, &batch->message()),
-        batch->bytes(), results, clock, has_more));
+        batch->bytes(), results, clock, &batch->encoded(), has_more));
   }
   return absl::OkStatus();
 }

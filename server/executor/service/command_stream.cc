@@ -55,10 +55,10 @@ absl::Status NoBatch(size_t size) {
       absl::StrCat("a message of ", size, " bytes is no CommandBatch"));
 }
 
-absl::Status ParseBatch(grpc::ByteBuffer& message, v1::CommandBatch* batch) {
+absl::Status ParseBatch(grpc::ByteBuffer& message, DecodedBatch* batch) {
   const size_t size = message.Length();
   grpc::ProtoBufferReader reader(&message);
-  if (reader.status().ok() && batch->ParseFromZeroCopyStream(&reader)) {
+  if (reader.status().ok() && batch->Decode(reader, size)) {
     return absl::OkStatus();
   }
   return NoBatch(size);
@@ -111,7 +111,7 @@ void CommandStream::AskForEnd() {
   if (!asked || !AwaitNoMore(kEndPatience)) context().TryCancel();
 }
 
-absl::StatusOr<bool> CommandStream::ReadBatch(v1::CommandBatch* batch,
+absl::StatusOr<bool> CommandStream::ReadBatch(DecodedBatch* batch,
                                               SessionGate& gate,
                                               SessionGate::Pass* pass) {
   if (rings_ != nullptr) return ReadFromRing(batch, gate, pass);
@@ -122,7 +122,7 @@ absl::StatusOr<bool> CommandStream::ReadBatch(v1::CommandBatch* batch,
   return Enter(gate, cancelled(), pass);
 }
 
-absl::StatusOr<bool> CommandStream::ReadFromRing(v1::CommandBatch* batch,
+absl::StatusOr<bool> CommandStream::ReadFromRing(DecodedBatch* batch,
                                                  SessionGate& gate,
                                                  SessionGate::Pass* pass) {
   RingReader& reader = rings_->reader();
@@ -134,8 +134,7 @@ absl::StatusOr<bool> CommandStream::ReadFromRing(v1::CommandBatch* batch,
     HOLDFAST_ASSIGN_OR_RETURN(const std::optional<absl::string_view> message,
                               reader.Read());
     if (message.has_value()) {
-      const int size = static_cast<int>(message->size());
-      if (batch->ParseFromArray(message->data(), size)) return true;
+      if (batch->Decode(*message)) return true;
       return NoBatch(message->size());
     }
     if (ended) return false;

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/ring_pair.h"
 #include "holdfast/v1/commands.pb.h"
+#include "server/executor/service/batch_pool.h"
 #include "server/executor/service/fd_receiver.h"
 #include "server/executor/session_gate.h"
 #include "server/rpc/served_stream.h"
@@ -37,7 +38,7 @@ class CommandStream final : public ServedStream {
   // more, or has gone, or the gate has ended. A batch that gets no pass stays
   // in the ring. One thread at a time. INVALID_ARGUMENT, DATA_LOSS: what came
   // is none.
-  absl::StatusOr<bool> ReadBatch(v1::CommandBatch* batch, SessionGate& gate,
+  absl::StatusOr<bool> ReadBatch(DecodedBatch* batch, SessionGate& gate,
                                  SessionGate::Pass* pass);
 
   // Has something come that ReadBatch has not returned? As ReadBatch.
@@ -62,7 +63,7 @@ class CommandStream final : public ServedStream {
   void OnReadDone(bool ok) override;
 
  private:
-  absl::StatusOr<bool> ReadFromRing(v1::CommandBatch* batch, SessionGate& gate,
+  absl::StatusOr<bool> ReadFromRing(DecodedBatch* batch, SessionGate& gate,
                                     SessionGate::Pass* pass);
 
   std::unique_ptr<RingPair> rings_;

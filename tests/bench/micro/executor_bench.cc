@@ -60,7 +60,7 @@ void BM_DecodeLaunches(benchmark::State& state) {
   const auto pool = std::make_shared<BatchPool>();
   for (auto _ : state) {
     const auto decoded = pool->Get();
-    decoded->message().ParseFromString(bytes);
+    decoded->Decode(bytes);
     benchmark::DoNotOptimize(decoded->bytes());
   }
   state.SetItemsProcessed(state.iterations() * kBatch);
@@ -108,7 +108,7 @@ class Dispatch : public benchmark::Fixture {
   // Ends the program if a command has a result: none should.
   void Process(const v1::CommandBatch& batch) {
     int next = 0;
-    processor_->Process(batch, results_, &next);
+    processor_->Process(batch, /*encoded=*/nullptr, results_, &next);
     if (results_->waiting() != 0) abort();
   }
 

@@ -147,6 +147,22 @@ TEST(JournalTest, MadeAndEndedAtOnceLeavesNothing) {
   EXPECT_EQ(*LiveHandles(memory), (std::vector<uint64_t>{1, 4}));
 }
 
+// A long command is not encoded again.
+TEST(JournalTest, ACommandAsItCameMakesTheSameRecord) {
+  for (const size_t size : {0, 100, 200, 20'000, 3'000'000}) {
+    JournalRecord record = Creation(7, size);
+    record.set_key("update 7/{1,2}");
+    const Memory encoded, as_it_came;
+    ASSERT_TRUE((*JournalWriter::Map(encoded.fd.get()))->Append(record));
+    const std::string command = record.command().SerializeAsString();
+    record.clear_command();
+    ASSERT_TRUE(
+        (*JournalWriter::Map(as_it_came.fd.get()))->Append(record, command));
+    EXPECT_EQ(*ReadRecords(encoded.fd.get()),
+              *ReadRecords(as_it_came.fd.get()));
+  }
+}
+
 TEST(JournalTest, WhatALaterStepMayNeedIsNotTakenBack) {
   Memory memory;
   const auto writer = JournalWriter::Map(memory.fd.get()).value();

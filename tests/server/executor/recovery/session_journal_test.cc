@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "core/base/handle.h"
 #include "core/base/memfd.h"
 #include "server/executor/account/account.h"
+#include "server/executor/command/encoded_commands.h"
 #include "server/executor/recovery/update_sets.h"
 #include "server/journal/journal_reader.h"
 #include "server/journal/layout.h"
@@ -33,8 +35,9 @@ class SessionJournalTest : public ::testing::Test {
   }
 
   void Note(const v1::Command& command,
-            const absl::Status& status = absl::OkStatus()) {
-    journal_.Note(command, status, resources_);
+            const absl::Status& status = absl::OkStatus(),
+            absl::string_view encoded = {}) {
+    journal_.Note(command, status, resources_, encoded);
   }
 
   // Returns how many records there are; `live`: that a successor would repeat.
@@ -71,6 +74,51 @@ TEST_F(SessionJournalTest, UpdatesThatFailedAreNotRemembered) {
   EXPECT_EQ(Count(/*live=*/false), 0u);
   Note(Update(exec, 1));
   EXPECT_EQ(Count(/*live=*/false), 1u);
+}
+
+TEST_F(SessionJournalTest, GraphsAreWrittenDownAsTheyCame) {
+  const uint64_t exec = NameOf(HandleKind::kGraphExec);
+  v1::CommandBatch batch;
+  batch.set_first_sequence(1);
+  v1::CreateGraph& make = *batch.add_commands()->mutable_create_graph();
+  make.set_graph(NameOf(HandleKind::kGraph));
+  make.mutable_definition()->add_nodes()->mutable_empty();
+  batch.add_commands()->mutable_fence();
+  *batch.add_commands() = Update(exec, 1);
+  const std::string bytes = batch.SerializeAsString();
+  EncodedCommands encoded;
+  encoded.Keep(bytes, batch);
+  EXPECT_EQ(encoded.Of(1), "");
+  for (const int i : {0, 2}) {
+    EXPECT_EQ(encoded.Of(i), batch.commands(i).SerializeAsString());
+    Note(batch.commands(i));
+    Note(batch.commands(i), absl::OkStatus(), encoded.Of(i));
+  }
+  const std::string written = journal::ReadRecords(memory_.get()).value();
+  const auto parsed = journal::ParseRecords(written).value();
+  const auto& records = parsed.records;
+  ASSERT_EQ(records.size(), 4u);
+  for (const int i : {0, 2}) {
+    EXPECT_TRUE(records[i]->has_command());
+    EXPECT_EQ(records[i]->DebugString(), records[i + 1]->DebugString());
+  }
+}
+
+// Commands that fail leave what they always left.
+TEST_F(SessionJournalTest, AnUpdateThatFailsIsNotWrittenDownAsItCame) {
+  const v1::Command update = Update(NameOf(HandleKind::kGraphExec), 1);
+  Note(update, absl::NotFoundError("does not exist"),
+       update.SerializeAsString());
+  EXPECT_EQ(Count(/*live=*/false), 0u);
+}
+
+TEST_F(SessionJournalTest, BatchesWithoutGraphsAreNotKept) {
+  v1::CommandBatch batch;
+  batch.add_commands()->mutable_launch();
+  EncodedCommands encoded;
+  encoded.Keep(batch.SerializeAsString(), batch);
+  EXPECT_EQ(encoded.bytes(), 0u);
+  EXPECT_EQ(encoded.Of(0), "");
 }
 
 TEST_F(SessionJournalTest, AResourceThatIsLostAndThenEndedLeavesNothing) {
