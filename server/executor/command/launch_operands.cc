@@ -14,22 +14,21 @@
 namespace holdfast::executor {
 namespace {
 
-// Can a kernel of the scope's device use this buffer?
-absl::Status CheckPeerAccess(const OperandScope& scope, uint64_t handle) {
-  HOLDFAST_ASSIGN_OR_RETURN(BufferResource * buffer,
-                            scope.resources.buffers.Find(handle));
-  if (buffer->is_host || buffer->device == scope.device) [[likely]] {
+// Can a kernel of the scope's device use this buffer, whose memory is `place`?
+absl::Status CheckPeerAccess(const OperandScope& scope, uint64_t handle,
+                             const CopyOperand& place) {
+  const uint32_t owner = place.device.value_or(scope.device);
+  if (owner == scope.device) [[likely]]
     return absl::OkStatus();
-  }
-  if (!scope.resources.peers.Allows(scope.device, buffer->device)) {
+  if (!scope.resources.peers.Allows(scope.device, owner)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        DescribeHandle(handle), " is on device ", buffer->device,
+        DescribeHandle(handle), " is on device ", owner,
         ", the kernel runs on device ", scope.device,
         ", which has no access to the other's memory: enable it first "
         "(EnablePeerAccess)"));
   }
   if (scope.uses != nullptr) {
-    scope.uses->peers.emplace_back(scope.device, buffer->device);
+    scope.uses->peers.emplace_back(scope.device, owner);
   }
   return absl::OkStatus();
 }
@@ -64,9 +63,7 @@ absl::StatusOr<LaunchOperands::Argument> LaunchOperands::BufferAddress(
       const CopyOperand place,
       ResolveCopyOperand(scope.resources, argument.buffer(), argument.offset(),
                          /*size=*/0, Access::kRead));
-  if (!place.is_arena) {
-    HOLDFAST_RETURN_IF_ERROR(CheckPeerAccess(scope, argument.buffer()));
-  }
+  HOLDFAST_RETURN_IF_ERROR(CheckPeerAccess(scope, argument.buffer(), place));
   HOLDFAST_RETURN_IF_ERROR(KeepMemory(scope, argument.buffer()));
   return Store(place.address);
 }

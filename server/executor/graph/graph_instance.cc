@@ -2,6 +2,7 @@
 #include "server/executor/graph/graph_instance.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -89,8 +90,8 @@ absl::StatusOr<std::shared_ptr<GraphInstance>> GraphInstance::Create(
 void GraphInstance::Release(Resources& resources,
                             std::shared_ptr<GraphInstance> instance) {
   std::vector<Hold> holds;
-  for (auto& [node, change] : instance->changes_) {
-    LetGo(std::move(change.holds), &holds);
+  for (const auto& change : instance->changes_) {
+    if (change != nullptr) LetGo(std::move(change->holds), &holds);
   }
   auto source = std::move(instance->source_);
   auto current = std::move(instance->current_);
@@ -108,16 +109,13 @@ void GraphInstance::SumUses() {
   for (const BuiltNode* node : current_->waiting()) {
     awaited_[node->position] = *node->uses.awaited;
   }
-  for (const auto& [node, change] : changes_) {
-    peers_.insert(peers_.end(), change.uses.peers.begin(),
-                  change.uses.peers.end());
-    kernels_.Add(change.uses);
-    if (change.uses.recorded != nullptr) {
-      recorded_.push_back(change.uses.recorded);
-    }
-    if (change.uses.awaited.has_value()) {
-      awaited_[node->position] = *change.uses.awaited;
-    }
+  for (uint32_t position = 0; position < changes_.size(); ++position) {
+    if (changes_[position] == nullptr) continue;
+    const NodeUses& uses = changes_[position]->uses;
+    peers_.insert(peers_.end(), uses.peers.begin(), uses.peers.end());
+    kernels_.Add(uses);
+    if (uses.recorded != nullptr) recorded_.push_back(uses.recorded);
+    if (uses.awaited.has_value()) awaited_[position] = *uses.awaited;
   }
 }
 
@@ -172,11 +170,12 @@ absl::Status GraphInstance::Update(Resources& resources,
   const absl::Status status = exec_->Update(*graph->graph(), &failed);
   if (!status.ok()) return graph->PathOf(failed).Prefix(status);
   std::vector<Hold> released;
-  for (auto& [node, change] : changes_) {
-    LetGo(std::move(change.holds), &released);
-    const bool enabled = change.enabled;
-    change = Change();
-    change.enabled = enabled;
+  for (const auto& change : changes_) {
+    if (change == nullptr) continue;
+    LetGo(std::move(change->holds), &released);
+    const bool enabled = change->enabled;
+    *change = Change();
+    change->enabled = enabled;
   }
   auto before = std::exchange(current_, std::move(graph));
   SumUses();
@@ -211,11 +210,18 @@ absl::Status GraphInstance::Locate(const v1::GraphNodeUpdate& update,
   return absl::OkStatus();
 }
 
+GraphInstance::Change& GraphInstance::ChangeOf(const BuiltNode& node) {
+  if (changes_.empty()) changes_.resize(source_->node_count());
+  auto& change = changes_[node.position];
+  if (change == nullptr) change = std::make_unique<Change>();
+  return *change;
+}
+
 const cuda::GraphNode& GraphInstance::ParametersOf(
     const PreparedUpdate& update) const {
-  const auto found = changes_.find(update.node);
-  return found != changes_.end() && found->second.parameters.has_value()
-             ? *found->second.parameters
+  const Change* const change = FindChange(*update.node);
+  return change != nullptr && change->parameters.has_value()
+             ? *change->parameters
              : update.current->parameters;
 }
 
@@ -302,9 +308,9 @@ void GraphInstance::Undo(const PreparedUpdate& update) {
   if (update.parameters.has_value()) {
     status = exec_->SetNode(update.node->handle, ParametersOf(update));
   } else {
-    const auto found = changes_.find(update.node);
-    status = exec_->SetEnabled(
-        update.node->handle, found == changes_.end() || found->second.enabled);
+    const Change* const change = FindChange(*update.node);
+    status = exec_->SetEnabled(update.node->handle,
+                               change == nullptr || change->enabled);
   }
   if (!status.ok()) LogWarning("taking back an update: ", status.message());
 }
@@ -317,7 +323,7 @@ void GraphInstance::LetGo(SharedHolds holds, std::vector<Hold>* released) {
 
 bool GraphInstance::Commit(PreparedUpdate&& update, const SharedHolds& holds,
                            std::vector<Hold>* released) {
-  Change& change = changes_[update.node];
+  Change& change = ChangeOf(*update.node);
   if (!update.parameters.has_value()) {
     change.enabled = update.enabled;
     return false;
@@ -326,7 +332,8 @@ bool GraphInstance::Commit(PreparedUpdate&& update, const SharedHolds& holds,
                          NeedsSum(update.current->uses);
   LetGo(std::exchange(change.holds, holds), released);
   kernels_.Add(update.uses);
-  change.parameters = std::move(update.parameters);
+  // Otherwise the node has them already, whether from here or from current_.
+  if (update.is_change) change.parameters = std::move(update.parameters);
   change.uses = std::move(update.uses);
   return needs_sum;
 }

@@ -99,6 +99,12 @@ class GraphInstance {
   // not there.
   absl::Status Locate(const v1::GraphNodeUpdate& update,
                       PreparedUpdate* prepared) const;
+  // Null: the node has none.
+  const Change* FindChange(const BuiltNode& node) const {
+    return node.position < changes_.size() ? changes_[node.position].get()
+                                           : nullptr;
+  }
+  Change& ChangeOf(const BuiltNode& node);
   // The parameters that the driver's node has.
   const cuda::GraphNode& ParametersOf(const PreparedUpdate& update) const;
   // Changes the driver's node. FAILED_PRECONDITION: it cannot be changed in
@@ -121,7 +127,8 @@ class GraphInstance {
   // current_, which has the same topology, but for changes_.
   std::shared_ptr<const BuiltGraph> source_;
   std::shared_ptr<const BuiltGraph> current_;
-  absl::flat_hash_map<const BuiltNode*, Change> changes_;  // by source's node
+  // By the node's position; null: it has none. Empty until the first.
+  std::vector<std::unique_ptr<Change>> changes_;
   std::vector<std::shared_ptr<cuda::Event>> recorded_;
   std::vector<std::pair<uint32_t, uint32_t>> peers_;
   absl::flat_hash_map<uint32_t, AwaitedValue> awaited_;  // by node's position

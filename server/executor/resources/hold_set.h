@@ -2,6 +2,8 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_HOLD_SET_H_
 #define HOLDFAST_SERVER_EXECUTOR_RESOURCES_HOLD_SET_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -23,16 +25,31 @@ class HoldSet {
   // Notes that the resource of this handle, or its part on a device, is kept.
   // Returns false if it is already; otherwise the caller has to Add it.
   bool Insert(uint64_t handle, uint32_t device = 0) {
-    return seen_.insert({handle, device}).second;
+    const std::pair<uint64_t, uint32_t> key = {handle, device};
+    auto& recent = recent_[PlaceOf(handle)];
+    if (recent == key) return false;
+    recent = key;
+    return seen_.insert(key).second;
   }
   void Add(Hold hold);
   // No more are added: forgets what only Insert needs, since a graph may live
   // long.
-  void Close() { seen_ = {}; }
+  void Close() {
+    seen_ = {};
+    recent_ = {};
+  }
 
   const std::vector<Hold>& holds() const { return holds_; }
 
  private:
+  // A node mostly names what nodes before it have named: some of the last keys,
+  // found without hashing. Handles of different kinds count up from 0 each.
+  static constexpr size_t kRecent = 8;
+  static size_t PlaceOf(uint64_t handle) {
+    return (handle ^ handle >> 56) % kRecent;
+  }
+
+  std::array<std::pair<uint64_t, uint32_t>, kRecent> recent_ = {};
   absl::flat_hash_set<std::pair<uint64_t, uint32_t>> seen_;
   std::vector<Hold> holds_;
 };
