@@ -357,6 +357,10 @@ absl::Status GraphInstance::Update(Resources& resources,
     needs_sum |= Commit(std::move(update), holds, &released);
   }
   if (needs_sum) SumUses();
+  if (released.empty()) return absl::OkStatus();
+  // An update mostly names what the one before it has named. To release it is
+  // dear: events on all streams tell when.
+  holds->RemoveKept(&released);
   if (!released.empty()) resources.Release(std::move(released));
   return absl::OkStatus();
 }

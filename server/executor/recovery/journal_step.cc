@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/recovery/journal_step.h"
 
+#include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -125,9 +127,11 @@ class NeededHandles {
   explicit NeededHandles(JournalRecord* record) : record_(*record) {}
 
   void Add(uint64_t handle) {
-    // A node mostly names what the node before it has named.
-    if (handle == 0 || handle == last_) return;
-    last_ = handle;
+    if (handle == 0) return;
+    // A node mostly names what nodes before it have named. Handles of different
+    // kinds count up from 0 each.
+    uint64_t& recent = recent_[(handle ^ handle >> 56) % recent_.size()];
+    if (std::exchange(recent, handle) == handle) return;
     if (seen_.insert(handle).second) record_.add_needs(handle);
   }
 
@@ -197,7 +201,7 @@ class NeededHandles {
   }
 
   JournalRecord& record_;
-  uint64_t last_ = 0;
+  std::array<uint64_t, 8> recent_ = {};
   absl::flat_hash_set<uint64_t> seen_;
 };
 

@@ -40,6 +40,8 @@ class HoldSet {
   }
 
   const std::vector<Hold>& holds() const { return holds_; }
+  // Drops from `holds` what this keeps, too.
+  void RemoveKept(std::vector<Hold>* holds) const;
 
  private:
   // A node mostly names what nodes before it have named: some of the last keys,
