@@ -70,6 +70,7 @@
 #include "server/supervisor/idle_suspension.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/mps_servers.h"
+#include "server/supervisor/session_place.h"
 #include "server/supervisor/session_registry.h"
 #include "server/supervisor/share_pacer.h"
 #include "server/supervisor/shared_executors.h"
@@ -334,6 +335,12 @@ struct Daemon::Parts {
                              const std::vector<uint32_t>& devices,
                              absl::Time deadline) {
                         return TakeExecutor(tenant, devices, deadline);
+                      },
+                  .find_places =
+                      [this](const Tenant& tenant,
+                             const supervisor::PlaceRequest& request,
+                             absl::Time deadline) {
+                        return FindPlaces(tenant, request, deadline);
                       }}),
         idle_suspension(sessions, config.suspend_idle),
         arguments(successor.arguments()),
@@ -562,17 +569,31 @@ struct Daemon::Parts {
                                      devices->driver().version()};
   }
 
-  absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
-      const v1::OpenSessionRequest& request, const Tenant& tenant,
+  // All devices with their health.
+  absl::StatusOr<v1::ListDevicesResponse> DevicesToChooseFrom(
       absl::Time deadline) {
     HOLDFAST_ASSIGN_OR_RETURN(const auto all, executors.Devices(deadline));
     v1::ListDevicesResponse list = all->List(memory);
     for (v1::Device& device : *list.mutable_devices()) {
       *device.mutable_health() = device_health.Get(device.ordinal());
     }
-    HOLDFAST_ASSIGN_OR_RETURN(const auto devices, supervisor::DevicesOfTenant(
-                                                      list, tenant.devices()));
+    return list;
+  }
+
+  absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
+      const v1::OpenSessionRequest& request, const Tenant& tenant,
+      absl::Time deadline) {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto all, DevicesToChooseFrom(deadline));
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto devices, supervisor::DevicesOfTenant(all, tenant.devices()));
     return supervisor::ChooseDevices(request, devices);
+  }
+
+  absl::StatusOr<std::vector<uint32_t>> FindPlaces(
+      const Tenant& tenant, const supervisor::PlaceRequest& request,
+      absl::Time deadline) {
+    HOLDFAST_ASSIGN_OR_RETURN(const auto all, DevicesToChooseFrom(deadline));
+    return supervisor::FindPlaces(request, all, tenant.devices());
   }
 
   // Where no device works, a policy cannot be compared with it.

@@ -46,7 +46,7 @@ hf_error* hf_admin_resume_session(hf_daemon* daemon, const char* session_id) {
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(daemon);
     HF_REQUIRE(session_id);
-    return holdfast::ResumeSession(*daemon->daemon, session_id);
+    return holdfast::ResumeSession(*daemon->daemon, session_id).status();
   });
 }
 

@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -47,6 +49,22 @@ std::string StateText(const v1::SessionInfo& session) {
   return text;
 }
 
+// "1 as 0": on device 1, which its client names 0.
+std::string DevicesText(const v1::SessionInfo& session) {
+  std::string text = absl::StrJoin(session.devices(), ",");
+  if (session.has_moved_from()) {
+    absl::StrAppend(&text, " as ", session.moved_from());
+  }
+  return text;
+}
+
+void WriteDevices(const google::protobuf::RepeatedField<uint32_t>& devices,
+                  JsonWriter* json) {
+  json->BeginArray("devices");
+  for (const uint32_t device : devices) json->Value(device);
+  json->EndArray();
+}
+
 void WriteSession(const v1::SessionInfo& session, JsonWriter* json) {
   json->BeginObject()
       .Member("session_id", session.session_id())
@@ -70,8 +88,12 @@ void WriteSession(const v1::SessionInfo& session, JsonWriter* json) {
                                              absl::UTCTimeZone())
                           : "")
       .Member("memory_bytes", session.memory_bytes())
-      .Member("arena_bytes", session.arena_bytes())
-      .BeginObject("usage");
+      .Member("arena_bytes", session.arena_bytes());
+  WriteDevices(session.devices(), json);
+  if (session.has_moved_from()) {
+    json->Member("moved_from", session.moved_from());
+  }
+  json->BeginObject("usage");
   WriteUsage(session.usage(), json);
   json->EndObject().BeginObject("copies");
   for (const v1::CopyStatistics& copies : session.copies()) {
@@ -90,11 +112,12 @@ void PrintSession(const v1::SessionInfo& session) {
       absl::StrCat(session.client().program(), " ", session.client().pid()));
   const absl::Duration age =
       absl::Trunc(absl::Now() - OpenedAt(session), absl::Seconds(1));
-  std::printf("%-8s %-16s %-20s %-24s %10s %6u %8s   %-16s %s\n",
+  std::printf("%-8s %-16s %-7s %-20s %-24s %10s %6u %8s   %-16s %s\n",
               ToPrintable(session.session_id()).c_str(),
-              StateText(session).c_str(), ToPrintable(session.name()).c_str(),
-              client.c_str(), HumanBytes(session.memory_bytes()).c_str(),
-              session.faults(), absl::FormatDuration(age).c_str(),
+              StateText(session).c_str(), DevicesText(session).c_str(),
+              ToPrintable(session.name()).c_str(), client.c_str(),
+              HumanBytes(session.memory_bytes()).c_str(), session.faults(),
+              absl::FormatDuration(age).c_str(),
               ToPrintable(session.tenant()).c_str(),
               ToPrintable(session.peer()).c_str());
 }
@@ -115,9 +138,9 @@ absl::Status ListSessions(const CommonOptions& options, bool usage) {
     PrintUsage(list);
     return absl::OkStatus();
   }
-  std::printf("%-8s %-16s %-20s %-24s %10s %6s %8s   %-16s %s\n", "SESSION",
-              "STATE", "NAME", "CLIENT", "MEMORY", "FAULTS", "AGE", "TENANT",
-              "PEER");
+  std::printf("%-8s %-16s %-7s %-20s %-24s %10s %6s %8s   %-16s %s\n",
+              "SESSION", "STATE", "DEVICES", "NAME", "CLIENT", "MEMORY",
+              "FAULTS", "AGE", "TENANT", "PEER");
   for (const auto& session : list.sessions()) PrintSession(session);
   return absl::OkStatus();
 }
@@ -173,8 +196,49 @@ absl::Status Suspend(const CommonOptions& options,
   return absl::OkStatus();
 }
 
-void AddSuspendCommands(CLI::App* sessions, CommonOptions* options,
-                        absl::Status* status) {
+struct ResumeCommand {
+  std::string session_id;
+  ResumeOptions options;
+};
+
+absl::Status Resume(const CommonOptions& options, const ResumeCommand& resume) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const std::vector<uint32_t> devices,
+      ResumeSession(*daemon, resume.session_id, resume.options));
+  if (options.json) {
+    JsonWriter json;
+    json.BeginObject().Member("session_id", resume.session_id);
+    WriteDevices({devices.begin(), devices.end()}, &json);
+    std::puts(json.EndObject().text().c_str());
+    return absl::OkStatus();
+  }
+  std::printf(
+      "%s resumed on device%s %s\n", ToPrintable(resume.session_id).c_str(),
+      devices.size() == 1 ? "" : "s", absl::StrJoin(devices, ", ").c_str());
+  return absl::OkStatus();
+}
+
+void AddResumeCommand(CLI::App* sessions, CommonOptions* options,
+                      absl::Status* status) {
+  const auto resume = std::make_shared<ResumeCommand>();
+  CLI::App* command = AddCommand(
+      sessions, options, "resume", "Bring a suspended session back",
+      [options, resume] { return Resume(*options, *resume); }, status);
+  command->add_option("SESSION", resume->session_id, "Its name, e.g. s-7")
+      ->required();
+  command
+      ->add_option("--device", resume->options.device,
+                   "The ordinal of the device to resume it on: one of the same "
+                   "kind as its own, which its client goes on to name as "
+                   "before; for sessions with one device. Default: where it "
+                   "was, or another of the same kind if that one is "
+                   "quarantined or has no memory left")
+      ->type_name("ORDINAL");
+}
+
+void AddSuspendCommand(CLI::App* sessions, CommonOptions* options,
+                       absl::Status* status) {
   const auto suspend = std::make_shared<SuspendCommand>();
   CLI::App* command = AddCommand(
       sessions, options, "suspend",
@@ -193,16 +257,6 @@ void AddSuspendCommands(CLI::App* sessions, CommonOptions* options,
       ->add_option("--timeout", suspend->timeout,
                    "How many seconds its work may take to end; default: 30")
       ->check(CLI::PositiveNumber);
-  const auto session_id = std::make_shared<std::string>();
-  command = AddCommand(
-      sessions, options, "resume", "Bring a suspended session back",
-      [options, session_id]() -> absl::Status {
-        HOLDFAST_ASSIGN_OR_RETURN(auto daemon,
-                                  Daemon::Connect(options->address));
-        return ResumeSession(*daemon, *session_id);
-      },
-      status);
-  command->add_option("SESSION", *session_id, "Its name, e.g. s-7")->required();
 }
 
 void AddQuotaCommand(CLI::App* sessions, CommonOptions* options,
@@ -238,7 +292,8 @@ void AddSessionsCommand(CLI::App* app, CommonOptions* options,
       },
       status);
   AddEndCommand(command, options, status);
-  AddSuspendCommands(command, options, status);
+  AddSuspendCommand(command, options, status);
+  AddResumeCommand(command, options, status);
   AddQuotaCommand(command, options, status);
   command->add_flag("--usage", *usage,
                     "Show what each holds, by kind, with its limits, and the "

@@ -155,16 +155,35 @@ absl::StatusOr<std::shared_ptr<executor::TenantShare>> MapTenantShare(
                                     assigned.message.tenant());
 }
 
+executor::DevicePlacement PlacementOf(const internal::Assign& assign) {
+  if (!assign.has_moved_to() || assign.devices_size() != 1) return {};
+  return {assign.devices(0), assign.moved_to()};
+}
+
+// As the supervisor numbers devices.
+internal::MemoryPlace InDriver(const executor::DevicePlacement& placement,
+                               internal::MemoryPlace place) {
+  if (place.has_device()) place.set_device(placement.InDriver(place.device()));
+  return place;
+}
+
 // `link` must outlive it.
 std::shared_ptr<executor::Account> MakeAccount(
     const internal::Assign& assign,
     std::shared_ptr<executor::TenantShare> tenant, SupervisorLink& link) {
+  const executor::DevicePlacement placement = PlacementOf(assign);
   return std::make_shared<executor::Account>(executor::Account::Options{
       .limits = assign.limits(),
-      .reserve = [&link](const internal::MemoryPlace& place,
-                         uint64_t bytes) { return link.Reserve(place, bytes); },
-      .release = [&link](const internal::MemoryPlace& place,
-                         uint64_t bytes) { link.Release(place, bytes); },
+      .reserve =
+          [&link, placement](const internal::MemoryPlace& place,
+                             uint64_t bytes) {
+            return link.Reserve(InDriver(placement, place), bytes);
+          },
+      .release =
+          [&link, placement](const internal::MemoryPlace& place,
+                             uint64_t bytes) {
+            link.Release(InDriver(placement, place), bytes);
+          },
       .tenant = std::move(tenant)});
 }
 
@@ -261,6 +280,7 @@ Session::Options SessionOptions(const internal::Assign& assign,
   options.resources.api = &api;
   options.resources.devices.assign(assign.devices().begin(),
                                    assign.devices().end());
+  options.resources.placement = PlacementOf(assign);
   const auto account = MakeAccount(assign, std::move(tenant), link);
   link.OnLimitsChanged([account](const internal::AccountLimits& limits) {
     account->SetLimits(limits);
@@ -268,9 +288,10 @@ Session::Options SessionOptions(const internal::Assign& assign,
   options.resources.account = account;
   options.resources.stream_priorities = assign.stream_priorities();
   options.resources.first_chunk = FirstChunk(assign.epoch());
-  options.resources.chunk_created = [&link](uint32_t device,
-                                            const memory::Chunk& chunk) {
-    link.SendChunkCreated(device, chunk);
+  options.resources.chunk_created = [&link, placement = PlacementOf(assign)](
+                                        uint32_t device,
+                                        const memory::Chunk& chunk) {
+    link.SendChunkCreated(device, placement.InDriver(device), chunk);
   };
   options.resources.chunk_released = [&link](uint32_t device,
                                              const memory::Chunk& chunk) {

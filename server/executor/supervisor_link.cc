@@ -118,12 +118,12 @@ void SupervisorLink::Release(const internal::MemoryPlace& place,
   Send(message);
 }
 
-void SupervisorLink::SendChunkCreated(uint32_t device,
+void SupervisorLink::SendChunkCreated(uint32_t device, uint32_t in_driver,
                                       const memory::Chunk& chunk) {
   internal::FromExecutor message;
   internal::ChunkCreated& created = *message.mutable_chunk_created();
   created.set_chunk(ChunkName(device, chunk.id()));
-  created.set_device(device);
+  created.set_device(in_driver);
   created.set_address(chunk.address());
   created.set_size(chunk.size());
   Send(message, chunk.descriptor());

@@ -52,8 +52,10 @@ class SupervisorLink {
   // The last message: the driver has failed for good.
   void SendFault(const internal::Fault& fault);
   // Hands the supervisor a descriptor of the chunk, so that its bytes outlive
-  // this process; and takes that back.
-  void SendChunkCreated(uint32_t device, const memory::Chunk& chunk);
+  // this process; and takes that back. `device` is the session's ordinal, as in
+  // the chunk's name, `in_driver` the driver's.
+  void SendChunkCreated(uint32_t device, uint32_t in_driver,
+                        const memory::Chunk& chunk);
   void SendChunkReleased(uint32_t device, const memory::Chunk& chunk);
   void SendChunkReleased(uint64_t chunk);
   // The same for memory of the host.

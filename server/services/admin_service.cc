@@ -401,17 +401,19 @@ grpc::ServerUnaryReactor* AdminService::ResumeSession(
     grpc::CallbackServerContext* context,
     const v1::ResumeSessionRequest* request,
     v1::ResumeSessionResponse* response) {
-  return Act(
-      context, "ResumeSession", request->session_id(),
-      [this, context, request, response]() -> absl::Status {
-        HOLDFAST_ASSIGN_OR_RETURN(const auto session,
-                                  registry_.FindById(request->session_id()));
-        HOLDFAST_RETURN_IF_ERROR(
-            session->ResumeSuspended(absl::FromChrono(context->deadline())));
-        response->mutable_devices()->Add(session->devices().begin(),
-                                         session->devices().end());
-        return absl::OkStatus();
-      });
+  return Act(context, "ResumeSession", request->session_id(),
+             [this, context, request, response]() -> absl::Status {
+               HOLDFAST_ASSIGN_OR_RETURN(
+                   const auto session,
+                   registry_.FindById(request->session_id()));
+               HOLDFAST_RETURN_IF_ERROR(session->ResumeSuspended(
+                   request->has_device() ? std::make_optional(request->device())
+                                         : std::nullopt,
+                   absl::FromChrono(context->deadline())));
+               const std::vector<uint32_t> devices = session->current_devices();
+               response->mutable_devices()->Add(devices.begin(), devices.end());
+               return absl::OkStatus();
+             });
 }
 
 grpc::ServerUnaryReactor* AdminService::Upgrade(

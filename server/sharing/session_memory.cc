@@ -127,9 +127,7 @@ void SessionMemory::Suspend(const internal::SaveMemory& saved) {
     offsets[chunk.chunk()] = chunk.offset();
   }
   for (auto& [name, chunk] : chunks_) {
-    NoteReturned(chunk);
-    chunk.kept = DescriptorStore::Kept();
-    chunk.fd.Reset();
+    DropMemory(&chunk);
     const auto found = offsets.find(name);
     if (found != offsets.end()) chunk.saved_offset = found->second;
   }
@@ -137,6 +135,20 @@ void SessionMemory::Suspend(const internal::SaveMemory& saved) {
   std::erase_if(chunks_, [](const auto& entry) {
     return !entry.second.saved_offset.has_value();
   });
+}
+
+void SessionMemory::DropMemory(Chunk* chunk) {
+  NoteReturned(*chunk);
+  chunk->kept = DescriptorStore::Kept();
+  chunk->fd.Reset();
+}
+
+void SessionMemory::MoveSaved(uint32_t device) {
+  for (auto& [name, chunk] : chunks_) {
+    if (!chunk.saved_offset.has_value()) continue;
+    DropMemory(&chunk);
+    chunk.device = device;
+  }
 }
 
 absl::Status SessionMemory::ForEachChunk(
@@ -172,12 +184,8 @@ void SessionMemory::EndRestore() {
 void SessionMemory::BeginRestore() {
   reopened_.clear();
   for (auto& [name, chunk] : chunks_) {
-    if (chunk.saved_offset.has_value()) {
-      // A successor that failed may have filled it in part.
-      NoteReturned(chunk);
-      chunk.kept = DescriptorStore::Kept();
-      chunk.fd.Reset();
-    }
+    // A successor that failed may have filled it in part.
+    if (chunk.saved_offset.has_value()) DropMemory(&chunk);
     if (chunk.shared == nullptr) continue;
     services_.grants.Credit(PlaceOf(chunk.device), chunk.size);
   }

@@ -90,6 +90,9 @@ class SessionMemory {
   // The bytes are in that file: lets go of the chunks. A successor makes them
   // anew, and until EndRestore nothing but the file counts.
   void Suspend(const internal::SaveMemory& saved);
+  // The successor of a suspended session's executor is to make the chunks on
+  // this device. One that failed may have made some already.
+  void MoveSaved(uint32_t device);
 
   // A successor of the session's executor will reserve the chunks again; the
   // shared ones are charged already.
@@ -152,6 +155,8 @@ class SessionMemory {
 
   // The device has the memory of a chunk that is not shared back.
   void NoteReturned(const Chunk& chunk);
+  // Lets go of the memory of a chunk whose bytes are in a file.
+  void DropMemory(Chunk* chunk);
   absl::Status Carry(const internal::SharingRequest& request, int descriptor,
                      Answer* answer);
   absl::StatusOr<std::string> Export(const internal::ExportRequest& request);

@@ -46,10 +46,6 @@ absl::Status NoDevice(absl::string_view what,
                  : absl::StrCat(" devices, numbered 0 to ", count - 1)));
 }
 
-bool IsQuarantined(const v1::Device& device) {
-  return device.health().state() == v1::DeviceHealth::STATE_QUARANTINED;
-}
-
 absl::Status Quarantined(const v1::Device& device) {
   return absl::UnavailableError(absl::StrCat("device ", device.ordinal(),
                                              " is quarantined until a probe "
@@ -98,11 +94,6 @@ absl::StatusOr<uint32_t> FindByUuid(const std::string& choice,
   return *found;
 }
 
-uint64_t FreeMemory(const v1::Device& device) {
-  return device.has_free_memory() ? device.free_memory()
-                                  : device.total_memory();
-}
-
 absl::StatusOr<uint32_t> FindMostFree(const Ordinals& chosen,
                                       const v1::ListDevicesResponse& devices) {
   const v1::Device* best = nullptr;
@@ -143,6 +134,15 @@ absl::StatusOr<uint32_t> Find(const std::string& choice, const Ordinals& chosen,
 }
 
 }  // namespace
+
+bool IsQuarantined(const v1::Device& device) {
+  return device.health().state() == v1::DeviceHealth::STATE_QUARANTINED;
+}
+
+uint64_t FreeMemory(const v1::Device& device) {
+  return device.has_free_memory() ? device.free_memory()
+                                  : device.total_memory();
+}
 
 absl::StatusOr<v1::ListDevicesResponse> DevicesOfTenant(
     const v1::ListDevicesResponse& all, const Ordinals& ordinals) {

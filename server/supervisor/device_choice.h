@@ -13,6 +13,11 @@
 
 namespace holdfast::supervisor {
 
+bool IsQuarantined(const v1::Device& device);
+
+// Bytes; all of its memory if it is not known how much is free.
+uint64_t FreeMemory(const v1::Device& device);
+
 // The devices of `all` that have these ordinals; all if there are none.
 // NOT_FOUND: none of them exists. The driver's description is kept; only
 // devices are left out.

@@ -63,7 +63,8 @@ class Executor {
 
   // Gives it its session; returns when its socket accepts calls. Once. If it
   // succeeds another executor, all that one had is there again, but for what
-  // the answer names, and it serves after Resume.
+  // the answer names, and it serves after Resume. If anything of a suspended
+  // session is missing, its bytes are kept for a further executor.
   virtual absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
                                                   absl::Time deadline) = 0;
 

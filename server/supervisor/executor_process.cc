@@ -12,6 +12,7 @@
 #include "server/journal/journal_reader.h"
 #include "server/rpc/status_conversion.h"
 #include "server/supervisor/executor_report.h"
+#include "server/supervisor/session_place.h"
 
 namespace holdfast::supervisor {
 namespace {
@@ -130,8 +131,7 @@ absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
   {
     absl::MutexLock lock(&mutex_);
     owner_ = start.tenant->code_owner();
-    devices_.assign(start.assign.devices().begin(),
-                    start.assign.devices().end());
+    devices_ = DevicesOf(start.assign);
     tenant_ = start.tenant;
     execution_ = start.tenant->executions();
     if (start.execution != nullptr) execution_.push_back(start.execution);
@@ -159,7 +159,10 @@ absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
       internal::Serving serving,
       Await(&ExecutorProcess::serving_, "serving", deadline));
   absl::MutexLock lock(&mutex_);
-  if (succeeds_ && holdings_ != nullptr) holdings_->EndRestore();
+  if (!succeeds_ || holdings_ == nullptr) return serving;
+  // Else another executor may still bring back the whole.
+  const bool whole = serving.lost_count() == 0;
+  if (whole || !holdings_->suspended()) holdings_->EndRestore();
   return serving;
 }
 

@@ -36,14 +36,13 @@ Session::Options SessionRegistry::OptionsOf(
         absl::ToUnixSeconds(options_.now()));
   }
   std::vector<DescriptorStore::Kept> kept;
-  std::function<DescriptorStore::Kept(const v1::Quota&)> keep_quota;
+  std::function<DescriptorStore::Kept(const internal::SessionRecord&)>
+      keep_record;
   std::function<DescriptorStore::Kept()> keep_detached;
   if (options_.kept != nullptr) {
     DescriptorStore& store = *options_.kept;
     kept.push_back(store.KeepRecord({"session", {number}}, kept_record));
-    keep_quota = [&store, number, kept_record](const v1::Quota& quota) {
-      internal::SessionRecord changed = kept_record;
-      *changed.mutable_quota() = quota;
+    keep_record = [&store, number](const internal::SessionRecord& changed) {
       return store.KeepRecord({"session", {number}}, changed);
     };
     if (record.detachable()) {
@@ -75,7 +74,8 @@ Session::Options SessionRegistry::OptionsOf(
       .quota = record.has_quota() ? std::make_optional(record.quota())
                                   : std::nullopt,
       .kept = std::move(kept),
-      .keep_quota = std::move(keep_quota),
+      .record = std::move(kept_record),
+      .keep_record = std::move(keep_record),
       .keep_detached = std::move(keep_detached),
       .recover = record.recover(),
       .fault_limits = options_.fault_limits,
@@ -84,6 +84,7 @@ Session::Options SessionRegistry::OptionsOf(
           .calls = std::move(sockets.calls),
           .descriptors = std::move(sockets.descriptors),
           .take = options_.take,
+          .find_places = options_.find_places,
           .totals = options_.totals}),
       .now = options_.now,
       .on_deadline_change = [this] {

@@ -20,6 +20,7 @@
 #include "server/journal/journal_reader.h"
 #include "server/rpc/fault_status.h"
 #include "server/rpc/status_conversion.h"
+#include "server/supervisor/session_place.h"
 #include "server/supervisor/session_quota.h"
 
 namespace holdfast::supervisor {
@@ -95,6 +96,10 @@ Session::Session(absl::Time opened, Options options,
                  std::shared_ptr<Executor> executor)
     : options_(std::move(options)),
       kept_(std::move(options_.kept)),
+      record_(std::move(options_.record)),
+      current_devices_(options_.recovery == nullptr
+                           ? options_.devices
+                           : options_.recovery->devices()),
       quota_(options_.quota),
       log_fields_(FieldsOf(options_)),
       opened_(opened),
@@ -136,6 +141,10 @@ v1::SessionInfo Session::Info() const {
   absl::MutexLock lock(&mutex_);
   info.set_state(ShownState());
   info.set_epoch(epoch_);
+  info.mutable_devices()->Add(current_devices_.begin(), current_devices_.end());
+  if (current_devices_ != options_.devices) {
+    info.set_moved_from(options_.devices.front());
+  }
   if (open_keepers_ == 0 && deadline_ < absl::InfiniteFuture()) {
     *info.mutable_ends() = ToTimestamp(deadline_);
   }
@@ -437,12 +446,7 @@ bool Session::RecoverOnce() {
         if (lost != nullptr) lost->Stop(absl::Now());
         lost = nullptr;
       });
-  absl::Status failure = recovered.status();
-  if (failure.ok() && suspended) {
-    failure = CheckComplete(recovered->serving);
-    if (!failure.ok()) executor()->Stop(absl::Now() + kStopTime);
-  }
-  if (!failure.ok()) return GiveUp(failure);
+  if (!recovered.ok()) return GiveUp(recovered.status());
   // Before its client may go on.
   ApplyQuota();
   if (!suspended) options_.recovery->NoteRecovered();
@@ -473,10 +477,8 @@ absl::Status Session::SetQuota(const v1::Quota& quota) {
     absl::MutexLock quota_lock(&quota_mutex_);
     quota_ = quota;
     absl::MutexLock lock(&mutex_);
-    // The record is kept first; none is once the session closes.
-    if (options_.keep_quota != nullptr && !kept_.empty()) {
-      kept_.front() = options_.keep_quota(quota);
-    }
+    *record_.mutable_quota() = quota;
+    KeepRecord();
   }
   ApplyQuota();
   return absl::OkStatus();
@@ -519,8 +521,27 @@ bool Session::Adopt(std::shared_ptr<Executor> executor) {
   // that.
   absl::MutexLock lock(&mutex_);
   if (state_ == State::STATE_CLOSING) return false;
+  NotePlace();
   executor_.swap(executor);
   return true;
+}
+
+// Before the executor makes any memory there, which the next daemon would
+// otherwise take for that of the device before.
+void Session::NotePlace() {
+  const std::vector<uint32_t> devices = options_.recovery->devices();
+  if (devices == current_devices_) return;
+  LogFor(client(), LogLevel::kInfo, "session ", id(), " goes to device ",
+         devices.front(), "; its client names it ", options_.devices.front());
+  current_devices_ = devices;
+  SetDevice(devices.front(), record_.mutable_assign());
+  KeepRecord();
+}
+
+// The record is the first of what is kept; nothing is once the session closes.
+void Session::KeepRecord() {
+  if (options_.keep_record == nullptr || kept_.empty()) return;
+  kept_.front() = options_.keep_record(record_);
 }
 
 absl::StatusOr<v1::AcknowledgeFaultResponse> Session::AcknowledgeFault(

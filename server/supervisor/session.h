@@ -38,6 +38,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/base/log_scope.h"
+#include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "server/relay/shared_blocks.h"
 #include "server/restart/descriptor_store.h"
@@ -80,8 +81,8 @@ class Session {
     // Lives on without a client on purpose: others of its tenant can take it
     // up.
     bool detachable = false;
-    std::vector<uint32_t> devices;
-    std::string socket_path;  // of the executor
+    std::vector<uint32_t> devices;  // as its client names them
+    std::string socket_path;        // of the executor
     std::string descriptor_socket_path;
     std::shared_ptr<SharedBlocks> blocks;  // shared with the executor
     // As it was opened; a quota restricts them further.
@@ -90,8 +91,10 @@ class Session {
     std::optional<v1::Quota> quota;
     // Its record and sockets, until it closes.
     std::vector<DescriptorStore::Kept> kept;
-    // Keeps its record anew, with this quota; null: it is not kept.
-    std::function<DescriptorStore::Kept(const v1::Quota&)> keep_quota;
+    // As it is kept, and what keeps it anew; null: it is not kept.
+    internal::SessionRecord record;
+    std::function<DescriptorStore::Kept(const internal::SessionRecord&)>
+        keep_record;
     // Keeps that it has no client; null: that is not kept.
     std::function<DescriptorStore::Kept()> keep_detached;
     // NEVER: a fault loses the session; ASK: it recovers when its client
@@ -126,8 +129,13 @@ class Session {
   // "s-" and a number, unique in the daemon's directory.
   const std::string& id() const { return options_.id; }
   const std::string& client() const { return options_.client; }
-  // Ordinals, in the order in which its client numbers them.
+  // Ordinals as its client names them; they do not change.
   const std::vector<uint32_t>& devices() const { return options_.devices; }
+  // The devices that it is on, in the same order.
+  std::vector<uint32_t> current_devices() const {
+    absl::MutexLock lock(&mutex_);
+    return current_devices_;
+  }
   // The pid of the executor that it has now. 0: it has none.
   pid_t executor_pid() const { return executor()->pid(); }
   // For clients of this machine, who connect past the daemon.
@@ -228,10 +236,10 @@ class Session {
   // FAILED_PRECONDITION names its state, or what cannot be suspended.
   absl::StatusOr<uint64_t> Suspend(const std::string& path,
                                    absl::Time deadline);
-  // Brings it back without waiting for its client. Blocks.
-  // FAILED_PRECONDITION: it is not suspended; UNAVAILABLE: it could not be
-  // brought back and is lost.
-  absl::Status ResumeSuspended(absl::Time deadline);
+  // Brings it back without waiting for its client, on `device` if one is given.
+  // Blocks. Fails as AdminService.ResumeSession says.
+  absl::Status ResumeSuspended(std::optional<uint32_t> device,
+                               absl::Time deadline);
 
   // Restricts what it may hold, besides the limits that it was opened with;
   // replaces an earlier quota. Nothing held is taken away. Waits, for 200 ms at
@@ -298,8 +306,6 @@ class Session {
   absl::Status CheckTakeUp() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // FAILED_PRECONDITION: it is not in a state in which it can be suspended.
   absl::Status CheckSuspendable() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // The successor of a suspended session's executor has not brought all back.
-  static absl::Status CheckComplete(const internal::Serving& serving);
   // Waits while it is parked. True: it was, and is as it was before.
   bool AwaitUnparked(absl::Time deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The answer to calls while the last fault is not acknowledged.
@@ -311,6 +317,15 @@ class Session {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes it the session's executor. False: the session is being closed.
   bool Adopt(std::shared_ptr<Executor> executor);
+  // Notes on which devices the executor that is being adopted is.
+  void NotePlace() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Keeps the record as it is now, unless the session is being closed.
+  void KeepRecord() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // FAILED_PRECONDITION: it is not suspended.
+  absl::Status CheckSuspended() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Decides that the suspended session comes back on this device. Blocks.
+  absl::Status Place(uint32_t device, absl::Time deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Faulted() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return state_ == State::STATE_RECOVERING ||
            state_ == State::STATE_FAULTED || state_ == State::STATE_SUSPENDED;
@@ -322,8 +337,11 @@ class Session {
   void NotifyKeepers(const std::string& reason);
   void TellKeepers(const v1::FaultReport& report, uint64_t epoch);
 
-  Options options_;  // never changes but for `kept`, which is taken out
+  // Never changes but for `kept` and `record`, which are taken out.
+  Options options_;
   std::vector<DescriptorStore::Kept> kept_ ABSL_GUARDED_BY(mutex_);
+  internal::SessionRecord record_ ABSL_GUARDED_BY(mutex_);
+  std::vector<uint32_t> current_devices_ ABSL_GUARDED_BY(mutex_);
   // By SetQuota, or of the daemon before; empty: there is none. Held while the
   // executor is told, so that it hears of the last quota last.
   absl::Mutex quota_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
@@ -357,7 +375,8 @@ class Session {
   // The successor's inheritance; null: there is nothing to recover from.
   std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
   bool recovering_ ABSL_GUARDED_BY(mutex_) = false;  // a thread is at it
-  bool suspending_ ABSL_GUARDED_BY(mutex_) = false;  // likewise
+  // Likewise, or at finding it a place to come back to.
+  bool suspending_ ABSL_GUARDED_BY(mutex_) = false;
   bool parked_ ABSL_GUARDED_BY(mutex_) = false;
   // It is the next daemon's, by TellRestart.
   bool left_ ABSL_GUARDED_BY(mutex_) = false;

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "server/journal/layout.h"
 #include "server/journal/saved_variables.h"
+#include "server/supervisor/session_place.h"
 
 namespace holdfast::supervisor {
 namespace {
@@ -105,6 +107,9 @@ absl::Status SessionHoldings::AdoptSuspension(KeptSession& kept) {
   for (const internal::ChunkCreated& chunk : kept.suspension->chunks()) {
     memory_.AdoptSaved(chunk);
   }
+  // The daemon before has ended while it brought the session back elsewhere.
+  const std::vector<uint32_t> devices = DevicesOf(kept.record->assign());
+  if (devices.size() == 1) memory_.MoveSaved(devices.front());
   suspended_ = true;
   KeepSuspension();
   return absl::OkStatus();
@@ -162,6 +167,15 @@ void SessionHoldings::Suspend() {
   KeepSuspension();
   grants_.Suspend();
   suspended_ = true;
+}
+
+absl::Status SessionHoldings::PlaceOn(uint32_t device) {
+  grants_.Suspend();
+  internal::MemoryPlace place;
+  place.set_device(device);
+  HOLDFAST_RETURN_IF_ERROR(grants_.Reserve(place, suspended_bytes()));
+  memory_.MoveSaved(device);
+  return absl::OkStatus();
 }
 
 absl::Status SessionHoldings::BeginRestore(uint64_t epoch) {

@@ -123,6 +123,12 @@ class SessionHoldings {
   // granted to the executor. REQUIRES: prepared.
   void Suspend();
   bool suspended() const { return suspended_; }
+  // The next successor of a suspended session's executor is to be on this
+  // device: grants it the room for the session's memory there, and gives back
+  // what was granted on another. RESOURCE_EXHAUSTED: there is no room; then
+  // nothing is granted on any device. REQUIRES: suspended(), and the session
+  // has one device.
+  absl::Status PlaceOn(uint32_t device);
   // 0: it is not suspended.
   uint64_t suspended_bytes() const {
     return suspended_ ? suspended_memory_->bytes() : 0;

@@ -14,6 +14,7 @@
 #include "server/relay/shared_blocks.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/session_holdings.h"
+#include "server/supervisor/session_place.h"
 #include "server/telemetry/execution_totals.h"
 
 namespace holdfast::supervisor {
@@ -25,6 +26,11 @@ namespace holdfast::supervisor {
 // makes the resources again from the journal. If that executor fails, the next
 // gets the holdings; damage to the journal (DATA_LOSS) ends the attempts at
 // once.
+//
+// The bytes of a suspended session are on no device, so that one with a single
+// device may come back on another of the same kind: on the one that Place
+// names, or by itself where its own is in quarantine, has no memory left for
+// it, or has failed an attempt. Not thread-safe, but for what is const.
 class SessionRecovery {
  public:
   // Executors that are tried for one recovery.
@@ -43,6 +49,11 @@ class SessionRecovery {
     std::function<absl::StatusOr<std::unique_ptr<Executor>>(
         const Tenant&, const std::vector<uint32_t>&, absl::Time)>
         take;
+    // As FindPlaces, for a session of this tenant. Null: sessions stay where
+    // they are.
+    std::function<absl::StatusOr<std::vector<uint32_t>>(
+        const Tenant&, const PlaceRequest&, absl::Time)>
+        find_places;
     // Counts, beside the tenant's, the sessions that were brought back; may be
     // null.
     ExecutionTotals* totals = nullptr;
@@ -62,10 +73,23 @@ class SessionRecovery {
   // twice.
   using LetGo = std::function<void()>;
 
+  // The devices that it is on, or will be once it runs: see DevicesOf.
+  std::vector<uint32_t> devices() const {
+    return DevicesOf(options_.start.assign);
+  }
+  // Fails as FindPlaces with `device` wanted, or as CheckMovable. Blocks until
+  // devices are known.
+  absl::Status CheckPlace(uint32_t device, absl::Time deadline) const;
+  // The next Run begins with this device. RESOURCE_EXHAUSTED: it has no room
+  // for the session, which stays where it was. REQUIRES: the holdings are those
+  // of a suspended session with one device, and CheckPlace has passed.
+  absl::Status Place(uint32_t device, SessionHoldings& holdings);
+
   // Makes the session again in another executor, the last one that was shown;
   // `epoch` begins with it. Blocks. Fails when several executors in a row have
   // failed, or there are none; the session's memory is given up then.
-  // CANCELLED: `show` returned false.
+  // DATA_LOSS: the journal is damaged, or a suspended session did not come back
+  // as a whole. CANCELLED: `show` returned false.
   absl::StatusOr<Recovered> Run(std::unique_ptr<SessionHoldings> holdings,
                                 uint64_t epoch, uint64_t received_through,
                                 const Show& show, const LetGo& let_go);
@@ -75,16 +99,25 @@ class SessionRecovery {
   void NoteRecovered() const;
 
  private:
+  using Places = std::vector<uint32_t>;
+
+  // The devices to try, the best first; none: it stays where it is.
+  Places PlacesFor(const SessionHoldings& holdings) const;
+  // Goes to the first of the places that has room, and takes it and those
+  // before it out. Without any it stays where it is.
+  void GoToNext(SessionHoldings& holdings, Places* places);
   // One that waits, or one that is made when the lost one is gone. `attempt`
-  // counts from 1; only the first prefers an executor that is ready.
+  // counts from 1; only the first prefers an executor that is ready. A refusal
+  // is final after `patience`.
   absl::StatusOr<std::shared_ptr<Executor>> Take(int attempt,
+                                                 absl::Duration patience,
                                                  const LetGo& let_go);
   // Serves with new SharedBlocks, so that the daemon and the dead executor
   // share nothing any more.
   absl::StatusOr<Recovered> Try(Executor& executor, uint64_t epoch,
                                 uint64_t received_through);
 
-  const Options options_;
+  Options options_;  // does not change but for the device in `start`
 };
 
 }  // namespace holdfast::supervisor

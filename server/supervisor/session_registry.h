@@ -25,6 +25,7 @@
 #include "server/restart/descriptor_store.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/session.h"
+#include "server/supervisor/session_place.h"
 #include "server/tenants/caller.h"
 #include "server/tenants/tenant.h"
 
@@ -93,6 +94,10 @@ class SessionRegistry {
     std::function<absl::StatusOr<std::unique_ptr<Executor>>(
         const Tenant&, const std::vector<uint32_t>&, absl::Time)>
         take;
+    // As SessionRecovery::Options.
+    std::function<absl::StatusOr<std::vector<uint32_t>>(
+        const Tenant&, const PlaceRequest&, absl::Time)>
+        find_places;
     std::function<absl::Time()> now = absl::Now;  // for tests
   };
 

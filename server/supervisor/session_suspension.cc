@@ -4,6 +4,7 @@
 // order: everything that had arrived is done, and its device memory is in a
 // file of ours. So its way back is a recovery, which its client's next command
 // asks for by AcknowledgeFault.
+#include <optional>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -98,7 +99,31 @@ void Session::MarkIdle() {
   last_fault_.clear_last_commands();
 }
 
-absl::Status Session::ResumeSuspended(absl::Time deadline) {
+absl::Status Session::CheckSuspended() const {
+  if (state_ == State::STATE_SUSPENDED) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("session ", id(), " is not suspended"));
+}
+
+absl::Status Session::Place(uint32_t device, absl::Time deadline) {
+  // Nothing else brings it back meanwhile.
+  suspending_ = true;
+  mutex_.Unlock();
+  const absl::Status possible = options_.recovery->CheckPlace(device, deadline);
+  mutex_.Lock();
+  suspending_ = false;
+  HOLDFAST_RETURN_IF_ERROR(possible);
+  HOLDFAST_RETURN_IF_ERROR(CheckSuspended());
+  // The daemon makes way for another, or is just taking the session over.
+  if (holdings_ == nullptr) {
+    return absl::UnavailableError(absl::StrCat(
+        "session ", id(), " cannot be resumed on a device just now"));
+  }
+  return options_.recovery->Place(device, *holdings_);
+}
+
+absl::Status Session::ResumeSuspended(std::optional<uint32_t> device,
+                                      absl::Time deadline) {
   const LogScope scope(log_fields_);
   absl::MutexLock lock(&mutex_);
   // One that is being suspended is suspended in a moment.
@@ -106,9 +131,11 @@ absl::Status Session::ResumeSuspended(absl::Time deadline) {
     return !suspending_;
   };
   mutex_.AwaitWithDeadline(absl::Condition(&settled), deadline);
-  if (state_ != State::STATE_SUSPENDED) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("session ", id(), " is not suspended"));
+  HOLDFAST_RETURN_IF_ERROR(CheckSuspended());
+  if (device.has_value()) {
+    HOLDFAST_RETURN_IF_ERROR(
+        WithPrefix(absl::StrCat("session ", id(), " stays suspended"),
+                   Place(*device, deadline)));
   }
   StartRecovery();
   const auto ready = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -117,17 +144,14 @@ absl::Status Session::ResumeSuspended(absl::Time deadline) {
   if (!mutex_.AwaitWithDeadline(absl::Condition(&ready), deadline)) {
     return absl::DeadlineExceededError("the session is still being resumed");
   }
-  return lost_;
-}
-
-absl::Status Session::CheckComplete(const internal::Serving& serving) {
-  if (serving.lost_count() == 0) return absl::OkStatus();
-  if (serving.lost().empty()) {
-    return absl::DataLossError("some of its resources could not be made again");
+  if (!lost_.ok() || !device.has_value() ||
+      current_devices_.front() == *device) {
+    return lost_;
   }
-  const v1::LostResource& lost = serving.lost(0);
-  return absl::DataLossError(
-      absl::StrCat("0x", absl::Hex(lost.handle()), ": ", lost.reason()));
+  return absl::UnavailableError(
+      absl::StrCat("session ", id(), " did not come back on device ", *device,
+                   ", as the daemon's log says, and is on device ",
+                   current_devices_.front()));
 }
 
 absl::Status Session::RefusedCall() const {

@@ -52,6 +52,7 @@ Json Describe(const v1::SessionInfo& info, absl::Time now) {
       {"name", info.name()},
       {"program", info.client().program()},
       {"pid", info.client().pid()},
+      {"devices", info.devices()},
       {"device_bytes", info.usage().device_bytes().used()},
       {"host_bytes", HostBytes(info.usage())},
       {"outstanding_commands", info.usage().outstanding_commands().used()},

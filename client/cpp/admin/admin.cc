@@ -88,13 +88,19 @@ absl::StatusOr<uint64_t> SuspendSession(Daemon& daemon,
   return response.bytes();
 }
 
-absl::Status ResumeSession(Daemon& daemon, const std::string& session_id) {
+absl::StatusOr<std::vector<uint32_t>> ResumeSession(
+    Daemon& daemon, const std::string& session_id,
+    const ResumeOptions& options) {
   v1::ResumeSessionRequest request;
   request.set_session_id(session_id);
+  if (options.device.has_value()) request.set_device(*options.device);
   grpc::ClientContext context;
   v1::ResumeSessionResponse response;
-  return daemon.Explain(v1::AdminService::NewStub(daemon.channel())
-                            ->ResumeSession(&context, request, &response));
+  HOLDFAST_RETURN_IF_ERROR(
+      daemon.Explain(v1::AdminService::NewStub(daemon.channel())
+                         ->ResumeSession(&context, request, &response)));
+  return std::vector<uint32_t>(response.devices().begin(),
+                               response.devices().end());
 }
 
 absl::StatusOr<uint32_t> Drain(Daemon& daemon, absl::Duration timeout) {

@@ -6,7 +6,9 @@
 #define HOLDFAST_CLIENT_CPP_ADMIN_ADMIN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -41,8 +43,20 @@ absl::StatusOr<uint64_t> SuspendSession(Daemon& daemon,
                                         const std::string& session_id,
                                         const SuspendOptions& options = {});
 
-// Brings a suspended session back. Blocks until its memory is on its devices.
-absl::Status ResumeSession(Daemon& daemon, const std::string& session_id);
+struct ResumeOptions {
+  // The ordinal of another device of the same kind, for a session with one
+  // device. Default: where it was, if it can be there.
+  std::optional<uint32_t> device;
+};
+
+// Brings a suspended session back. Blocks until its memory is on its devices,
+// and returns these, in the order in which its client names them. With a
+// device: NOT_FOUND, UNAVAILABLE, FAILED_PRECONDITION and RESOURCE_EXHAUSTED
+// say why it cannot be there; it stays suspended, or the message says where it
+// is.
+absl::StatusOr<std::vector<uint32_t>> ResumeSession(
+    Daemon& daemon, const std::string& session_id,
+    const ResumeOptions& options = {});
 
 // Makes the daemon refuse new sessions until StopDrain, and blocks until those
 // that are open have ended or the time is up. Returns how many are left.

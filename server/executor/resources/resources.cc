@@ -159,8 +159,9 @@ absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
         absl::StrCat("device ", ordinal, " is not one of this session's: ",
                      absl::StrJoin(options_.devices, ", ")));
   }
-  HOLDFAST_ASSIGN_OR_RETURN(const cuda::Device device,
-                            cuda::Device::Get(*options_.api, ordinal));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const cuda::Device device,
+      cuda::Device::Get(*options_.api, options_.placement.InDriver(ordinal)));
   DeviceState state;
   HOLDFAST_ASSIGN_OR_RETURN(state.context,
                             cuda::Context::RetainPrimary(device));
@@ -347,8 +348,9 @@ absl::StatusOr<DeviceState*> Resources::FirstDevice() {
 absl::StatusOr<const cuda::Kernel*> Resources::KernelOn(uint64_t handle,
                                                         uint32_t ordinal) {
   HOLDFAST_ASSIGN_OR_RETURN(KernelResource * found, kernels.Find(handle));
+  const int in_driver = static_cast<int>(options_.placement.InDriver(ordinal));
   for (const auto& kernel : found->by_device) {
-    if (kernel->context().device().ordinal() == static_cast<int>(ordinal)) {
+    if (kernel->context().device().ordinal() == in_driver) {
       return kernel.get();
     }
   }
@@ -419,7 +421,7 @@ bool Resources::Retire(uint32_t device, std::shared_ptr<const void> owner) {
 void Resources::NoteGiven(StreamResource& stream) {
   stream.unmarked = true;
   stream.mark = nullptr;
-  clocks_->NoteGiven(stream.device);
+  clocks_->NoteGiven(options_.placement.InDriver(stream.device));
 }
 
 absl::StatusOr<std::shared_ptr<const cuda::Event>> Resources::MarkWork(
@@ -490,9 +492,9 @@ void Resources::NoteDone(uint32_t device) {
 
 void Resources::WatchWork() {
   for (const uint32_t device : clocks_->TakeUnmarked()) {
-    watcher_.WatchIdly(TakeMarks(device), [this, device](const absl::Status&) {
-      NoteDone(device);
-    });
+    watcher_.WatchIdly(
+        TakeMarks(options_.placement.Named(device)),
+        [this, device](const absl::Status&) { NoteDone(device); });
   }
 }
 
@@ -563,7 +565,7 @@ void Resources::EndWaits(std::vector<EventWaits::Wait> waits) {
   for (const EventWaits::Wait& wait : waits) {
     const auto device =
         static_cast<uint32_t>(wait.passed->context().device().ordinal());
-    const auto host = HostStream(device);
+    const auto host = HostStream(options_.placement.Named(device));
     absl::Status status = host.status();
     if (host.ok()) {
       status = wait.event->Reach(wait.recording, **host, sharing());

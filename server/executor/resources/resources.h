@@ -37,6 +37,7 @@
 #include "server/executor/recovery/inheritance.h"
 #include "server/executor/recovery/kernel_watch.h"
 #include "server/executor/recovery/memory_image.h"
+#include "server/executor/resources/device_placement.h"
 #include "server/executor/resources/handle_table.h"
 #include "server/executor/resources/hold.h"
 #include "server/executor/resources/peer_access.h"
@@ -193,6 +194,7 @@ void PutArena(Resources& resources, uint64_t handle,
 struct ResourceOptions {
   const cuda::DriverApi* api = nullptr;  // must outlive the resources
   std::vector<uint32_t> devices;         // empty: all
+  DevicePlacement placement;             // of `devices`
   std::shared_ptr<Account> account;      // what the session may hold
   // The part of each device's range that priorities are taken from.
   v1::StreamPriorityClass stream_priorities =
@@ -287,8 +289,8 @@ class Resources {
 
   // In a turn that others wait for: takes a place for one command's work.
   // Returns false if the device has enough; what OnRoomForWork was given is
-  // called, by any thread, when that may be over. REQUIRES: device <
-  // DeviceTurns::kMaxDevices.
+  // called, by any thread, when that may be over. REQUIRES: device, the
+  // driver's ordinal, < DeviceTurns::kMaxDevices.
   bool HasRoomForWork(uint32_t device);
   // Once, before there is any work.
   void OnRoomForWork(std::function<void()> callback) {
@@ -417,8 +419,9 @@ class Resources {
   // Ends waits that nothing else ends, since the events' makers are gone.
   void EndWaits(std::vector<EventWaits::Wait> waits);
   // A mark of the device's work has come true. Called by the watcher's threads.
+  // `device` is the driver's ordinal, as everywhere with clocks_.
   void NoteDone(uint32_t device);
-  // Marks of all work of the device that nobody waits for.
+  // Marks of all work of the session's device that nobody waits for.
   CompletionWatcher::Events TakeMarks(uint32_t device);
   // Removes the handles, and those of views of them.
   void DropViews(const std::unordered_set<uint64_t>& views);

@@ -85,7 +85,8 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
   SharingAnswer answer;
   answer.descriptor = std::move(descriptor);
   internal::ImportedResource& imported = *answer.reply.mutable_imported();
-  imported.set_device(command.device());
+  imported.set_device(
+      static_cast<uint32_t>(device->context->device().ordinal()));
   imported.set_chunk_size(mapped);
   imported.set_offset(memory.offset());
   imported.set_size(memory.size());

@@ -58,11 +58,11 @@ std::optional<uint32_t> TurnKeeper::DeviceOf(const v1::Command& command) {
   const uint64_t handle = StreamOf(command);
   if (handle == 0) return std::nullopt;
   const auto stream = resources_.streams.Find(handle);
-  // The handler says what is wrong.
-  if (!stream.ok() || (*stream)->device >= DeviceTurns::kMaxDevices) {
-    return std::nullopt;
-  }
-  return (*stream)->device;
+  if (!stream.ok()) return std::nullopt;  // The handler says what is wrong.
+  const uint32_t device =
+      resources_.options().placement.InDriver((*stream)->device);
+  if (device >= DeviceTurns::kMaxDevices) return std::nullopt;
+  return device;
 }
 
 bool TurnKeeper::MayProceed(const v1::Command& command) {

@@ -43,7 +43,7 @@ class TurnKeeper {
   bool MayProceed(const v1::Command& command);
 
  private:
-  // The device that the command gives work to.
+  // The device that the command gives work to: the driver's ordinal.
   std::optional<uint32_t> DeviceOf(const v1::Command& command);
   void SetWaiting(std::optional<uint32_t> device);
   // Has `wake` called once the turns are not those of `seen` any more.

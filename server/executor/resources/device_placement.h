@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_DEVICE_PLACEMENT_H_
+#define HOLDFAST_SERVER_EXECUTOR_RESOURCES_DEVICE_PLACEMENT_H_
+
+#include <cstdint>
+
+namespace holdfast::executor {
+
+// Maps the ordinals of a session's devices to those of the driver. They are
+// equal, unless the session was resumed on another device than the one that its
+// client names. The client's ordinals are used wherever a resource or a command
+// says its device, in the names of chunks and in the journal; the driver's
+// wherever a context is made and in all that the supervisor accounts for.
+// Immutable.
+class DevicePlacement {
+ public:
+  // Equal ordinals.
+  DevicePlacement() = default;
+  // `named` is the session's only device.
+  DevicePlacement(uint32_t named, uint32_t in_driver)
+      : named_(named), in_driver_(in_driver) {}
+
+  // REQUIRES: a device of the session, here and below.
+  uint32_t InDriver(uint32_t named) const {
+    return named == named_ ? in_driver_ : named;
+  }
+  uint32_t Named(uint32_t in_driver) const {
+    return in_driver == in_driver_ ? named_ : in_driver;
+  }
+
+ private:
+  uint32_t named_ = 0;
+  uint32_t in_driver_ = 0;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_RESOURCES_DEVICE_PLACEMENT_H_
