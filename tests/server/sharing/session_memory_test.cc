@@ -322,6 +322,27 @@ TEST_F(SessionMemoryTest, SavedChunksAreMadeAnewUntilOneSuccessorHasThemAll) {
   EXPECT_EQ(left, 1);
 }
 
+TEST_F(SessionMemoryTest, SavedChunksAreMadeOnTheDeviceThatIsNextForThem) {
+  memory_.NoteMeasured(0, 100 * kMiB, 100 * kMiB);
+  maker_->Make(1, Memory(kSize));
+  uint64_t bytes = 0;
+  maker_->held.Suspend(maker_->held.PlanSave(&bytes));
+  EXPECT_EQ(memory_.Free(0), 100 * kMiB);
+  // A successor makes it where it was, and fails.
+  maker_->Make(1, Memory(kSize));
+  EXPECT_EQ(memory_.Free(0), 100 * kMiB - kSize);
+  maker_->held.MoveSaved(1);
+  maker_->held.BeginRestore();
+  EXPECT_EQ(memory_.Free(0), 100 * kMiB);
+  EXPECT_OK(maker_->held.ForEachChunk(
+      [&](const internal::ChunkCreated& chunk, int descriptor) {
+        EXPECT_TRUE(chunk.saved());
+        EXPECT_EQ(chunk.device(), 1u);
+        EXPECT_LT(descriptor, 0);
+        return absl::OkStatus();
+      }));
+}
+
 TEST_F(SessionMemoryTest, MemoryThatCannotBeHadAnyMoreIsLeftToOthers) {
   std::map<uint64_t, KeptChunk> chunks;
   chunks[1].size = kSize;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/supervisor/device_memory.h"
+#include "server/supervisor/session_place.h"
 
 namespace holdfast::supervisor {
 namespace {
@@ -138,6 +139,103 @@ TEST(DeviceChoiceTest, UnnamedDevicesAreThoseThatWork) {
               ElementsAre(2));
   EXPECT_EQ(ChooseDevices({}, WithQuarantined({0, 1, 2})).status().code(),
             absl::StatusCode::kUnavailable);
+}
+
+void ExpectRefused(const absl::Status& status, absl::StatusCode code,
+                   const std::string& text) {
+  EXPECT_EQ(status.code(), code) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+}
+
+TEST(SessionPlaceTest, ASessionStaysOnItsDeviceIfThatWorks) {
+  EXPECT_THAT(*FindPlaces({.named = 0, .now = 0}, Devices(), {}),
+              ElementsAre(0, 1, 2));
+  EXPECT_THAT(*FindPlaces({.named = 0, .now = 2}, Devices(), {}),
+              ElementsAre(2, 1, 0));
+}
+
+TEST(SessionPlaceTest, ADeviceInQuarantineIsTheLastToTry) {
+  EXPECT_THAT(*FindPlaces({.named = 0, .now = 0}, WithQuarantined({0, 2}), {}),
+              ElementsAre(1, 0));
+  EXPECT_THAT(
+      *FindPlaces({.named = 0, .now = 0}, WithQuarantined({0, 1, 2}), {}),
+      ElementsAre(0));
+}
+
+TEST(SessionPlaceTest, OnlyDevicesOfTheSameKindWillDo) {
+  v1::ListDevicesResponse smaller = Devices();
+  smaller.mutable_devices(1)->set_total_memory(99);
+  v1::ListDevicesResponse other_name = Devices();
+  other_name.mutable_devices(1)->set_name("another");
+  v1::ListDevicesResponse newer = Devices();
+  newer.mutable_devices(1)->set_compute_capability_minor(1);
+  for (const auto& devices : {smaller, other_name, newer}) {
+    EXPECT_THAT(*FindPlaces({.named = 0, .now = 0}, devices, {}),
+                ElementsAre(0, 2));
+    ExpectRefused(
+        FindPlaces({.named = 0, .now = 0, .wanted = 1}, devices, {}).status(),
+        absl::StatusCode::kFailedPrecondition, "not of the same kind");
+  }
+  // What counts is the device that its client has asked for.
+  v1::ListDevicesResponse larger = Devices();
+  larger.mutable_devices(1)->set_total_memory(101);
+  EXPECT_THAT(*FindPlaces({.named = 0, .now = 1}, larger, {}),
+              ElementsAre(1, 2, 0));
+}
+
+TEST(SessionPlaceTest, ATenantsSessionGoesOnlyWhereTheTenantMayBe) {
+  EXPECT_THAT(*FindPlaces({.named = 0, .now = 0}, Devices(), {0, 2}),
+              ElementsAre(0, 2));
+  // The policy has changed: it stays where it is.
+  EXPECT_THAT(*FindPlaces({.named = 0, .now = 0}, Devices(), {7}),
+              ElementsAre(0));
+  ExpectRefused(
+      FindPlaces({.named = 0, .now = 0, .wanted = 1}, Devices(), {0, 2})
+          .status(),
+      absl::StatusCode::kNotFound, "may use: 0, 2");
+}
+
+TEST(SessionPlaceTest, TheDeviceThatIsAskedForIsTheOnlyPlace) {
+  EXPECT_THAT(*FindPlaces({.named = 0, .now = 0, .wanted = 2}, Devices(), {}),
+              ElementsAre(2));
+  ExpectRefused(
+      FindPlaces({.named = 0, .now = 0, .wanted = 7}, Devices(), {}).status(),
+      absl::StatusCode::kNotFound, "device 7 does not exist");
+  ExpectRefused(
+      FindPlaces({.named = 0, .now = 0, .wanted = 1}, WithQuarantined({1}), {})
+          .status(),
+      absl::StatusCode::kUnavailable, "its kernel hung");
+}
+
+TEST(SessionPlaceTest, OneWithSeveralDevicesOrAnMpsServerCannotBeMoved) {
+  internal::Assign assign;
+  assign.set_session_id("s-7");
+  assign.add_devices(0);
+  Tenant::Options options;
+  options.name = "team";
+  EXPECT_TRUE(CheckMovable(assign, Tenant(options)).ok());
+  options.concurrency.group = "inference";
+  ExpectRefused(CheckMovable(assign, Tenant(options)),
+                absl::StatusCode::kFailedPrecondition,
+                "tenant team, which shares an MPS server (group inference)");
+  options.concurrency = {};
+  assign.add_devices(2);
+  ExpectRefused(CheckMovable(assign, Tenant(options)),
+                absl::StatusCode::kFailedPrecondition,
+                "session s-7 has 2 devices (0, 2)");
+  EXPECT_THAT(DevicesOf(assign), ElementsAre(0, 2));
+}
+
+TEST(SessionPlaceTest, ASessionIsWhereItWasPutAndKeepsItsName) {
+  internal::Assign assign;
+  assign.add_devices(2);
+  EXPECT_THAT(DevicesOf(assign), ElementsAre(2));
+  SetDevice(0, &assign);
+  EXPECT_THAT(DevicesOf(assign), ElementsAre(0));
+  EXPECT_THAT(assign.devices(), ElementsAre(2));
+  SetDevice(2, &assign);
+  EXPECT_THAT(DevicesOf(assign), ElementsAre(2));
+  EXPECT_FALSE(assign.has_moved_to());
 }
 
 }  // namespace
