@@ -370,6 +370,25 @@ TEST(KeeperTest, SuspendedSessionsOutliveADaemonThatIsKilled) {
   client.ExpectNumbers();
 }
 
+TEST(KeeperTest, AMovedSessionIsWhereItWasAfterADaemonIsKilled) {
+  const DaemonProcess daemon({"--keeper", "--software-devices=2"});
+  KeptDaemon kept(daemon);
+  Client client({.address = daemon.address(), .devices = {0}});
+  auto connection = Daemon::Connect(daemon.address());
+  const std::string id = client.session().id();
+  ASSERT_TRUE(SuspendSession(**connection, id).ok());
+  ASSERT_TRUE(ResumeSession(**connection, id, {.device = 1}).ok());
+  ASSERT_EQ(client.Add(2), absl::OkStatus());
+  client.ExpectNumbers();
+  ASSERT_NO_FATAL_FAILURE(kept.KillDaemon());
+  ExpectOneFault(client);
+  connection = Daemon::Connect(daemon.address());
+  const auto sessions = (*connection)->Sessions().value();
+  ASSERT_EQ(sessions.size(), 1u);
+  EXPECT_EQ(sessions[0].devices(0), 1u);
+  EXPECT_EQ(sessions[0].moved_from(), 0u);
+}
+
 TEST(KeeperTest, IsAskedForByAConfigurationFileAndIsOne) {
   const std::string file = TestFile("keeper.toml");
   WriteFile(file, "keeper = true\n");

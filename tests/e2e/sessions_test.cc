@@ -182,6 +182,28 @@ TEST_F(SessionsTest, TheOperatorEndsASessionAndItsClientIsToldWhy) {
   EXPECT_EQ(end((*session)->id()).exit_code, 1);
 }
 
+TEST_F(SessionsTest, ASuspendedOneIsResumedOnADeviceThatThereIs) {
+  const auto run = [this](std::vector<std::string> words) {
+    words.insert(words.begin(), {ProgramPath("HOLDFAST_CLI"), "sessions"});
+    words.push_back("--address=" + daemon_.address());
+    return RunProgram(words);
+  };
+  const auto session =
+      Session::Open({.address = daemon_.address(), .devices = {0}}).value();
+  const std::string id = session->id();
+  ASSERT_EQ(run({"suspend", id}).exit_code, 0);
+  const Outcome refused = run({"resume", id, "--device=77"});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_TRUE(absl::StrContains(refused.err, "device 77 does not exist"))
+      << refused.err;
+  const Outcome resumed = run({"resume", id, "--device=0", "--json"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_TRUE(absl::StrContains(resumed.out, "\"devices\": [0]"))
+      << resumed.out;
+  ASSERT_EQ(run({"suspend", id}).exit_code, 0);
+  EXPECT_EQ(run({"resume", id}).out, id + " resumed on device 0\n");
+}
+
 TEST_F(SessionsTest, TheOperatorDrainsAndTakesItBack) {
   Process holding({ProgramPath("HOLDING_CLIENT"), daemon_.address()});
   ASSERT_NE(holding.ReadLine(), "");

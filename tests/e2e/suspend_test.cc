@@ -5,19 +5,23 @@
 // nothing.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cpp/admin/admin.h"
@@ -87,11 +91,11 @@ struct Numbers {
   std::vector<int> expected;
 };
 
-// A session on two devices with several buffers, kernels, and a captured graph
-// that adds 100 to the first buffer.
+// A session with several buffers on device 0 and on another one, which may be
+// the same, kernels, and a captured graph that adds 100 to the first buffer.
 class Client {
  public:
-  explicit Client(const SessionOptions& options)
+  explicit Client(const SessionOptions& options, uint32_t far = 1)
       : session_(Session::Open(options).value()),
         module_(session_
                     ->Load(Program(kSource, {.name = "suspend.cu"})
@@ -100,12 +104,14 @@ class Client {
                                .object)
                     .value()),
         stream_(session_->device(0).CreateStream().value()),
-        far_(session_->device(1).CreateStream().value()),
+        far_(session_->device(far).CreateStream().value()),
         pointers_(session_->device(0).Allocate(16, stream_).value()) {
     for (int i = 0; i < 6; ++i) {
-      Numbers& numbers = numbers_.emplace_back(
-          Numbers{session_->device(i % 2).Allocate(kBytes, on(i)).value(),
-                  std::vector<int>(kCount)});
+      Numbers& numbers =
+          numbers_.emplace_back(Numbers{session_->device(i % 2 == 0 ? 0 : far)
+                                            .Allocate(kBytes, on(i))
+                                            .value(),
+                                        std::vector<int>(kCount)});
       std::iota(numbers.expected.begin(), numbers.expected.end(), i * 1000);
       EXPECT_EQ(numbers.buffer.Upload(numbers.expected, on(i)),
                 absl::OkStatus());
@@ -170,11 +176,12 @@ class Client {
 
 class SuspendTest : public testing::Test {
  protected:
-  SuspendTest() {
+  explicit SuspendTest(std::vector<std::string> flags = {}) {
     char name[] = "/tmp/holdfast-suspend-XXXXXX";
     files_ = mkdtemp(name);
-    daemon_.emplace(std::vector<std::string>{"--software-devices=2",
-                                             "--suspend-directory=" + files_});
+    flags.push_back("--software-devices=2");
+    flags.push_back("--suspend-directory=" + files_);
+    daemon_.emplace(std::move(flags));
     operator_ = Daemon::Connect(Address()).value();
   }
   ~SuspendTest() override {
@@ -293,11 +300,12 @@ TEST_F(SuspendTest, ItStaysSuspendedUntilItIsNeeded) {
   usleep(300'000);
   EXPECT_EQ(client.State(), v1::SessionInfo::STATE_SUSPENDED);
   EXPECT_TRUE(absl::IsFailedPrecondition(Suspend(client).status()));
-  ASSERT_EQ(ResumeSession(*operator_, client.session().id()), absl::OkStatus());
+  ASSERT_EQ(ResumeSession(*operator_, client.session().id()).status(),
+            absl::OkStatus());
   EXPECT_EQ(client.State(), v1::SessionInfo::STATE_ACTIVE);
   EXPECT_GT(client.Info().executor_pid(), 0);
   EXPECT_TRUE(absl::IsFailedPrecondition(
-      ResumeSession(*operator_, client.session().id())));
+      ResumeSession(*operator_, client.session().id()).status()));
   client.ExpectBytes();
 }
 
@@ -542,6 +550,195 @@ TEST_F(SuspendTest, ABusyClientLosesNoCommandAndRunsNoneTwice) {
     client.ExpectBytes();
     EXPECT_EQ(client.Info().faults(), 0u);
   }
+}
+
+using Devices = std::vector<uint32_t>;
+
+// A session with one device is resumed on the other. Device 0 fails as a file
+// of the test tells it to.
+class MoveTest : public SuspendTest {
+ protected:
+  MoveTest() : SuspendTest(Flags()) { client_.emplace(OneDevice(), /*far=*/0); }
+  ~MoveTest() override {
+    client_.reset();
+    unsetenv("HOLDFAST_SOFTWARE_DEFECTS");
+    unsetenv("HOLDFAST_SOFTWARE_MEMORY");
+    unlink(Defects().c_str());
+  }
+
+  static std::string Defects() {
+    return absl::StrCat("/tmp/holdfast-defects-", getpid());
+  }
+  static void SetDefects(const std::string& text) {
+    std::ofstream(Defects(), std::ios::trunc) << text;
+  }
+  static std::vector<std::string> Flags() {
+    SetDefects("");
+    setenv("HOLDFAST_SOFTWARE_DEFECTS", Defects().c_str(), 1);
+    setenv("HOLDFAST_SOFTWARE_MEMORY", "128M", 1);
+    return {"--probe-interval=100ms"};
+  }
+  SessionOptions OneDevice() const {
+    return {.address = Address(), .devices = {0}};
+  }
+
+  absl::StatusOr<Devices> Resume(uint32_t device) {
+    return ResumeSession(*operator_, client_->session().id(),
+                         {.device = device});
+  }
+  void SuspendIt() {
+    // The first call may go over a connection to a daemon that is gone.
+    absl::Status suspended = Suspend(*client_).status();
+    for (int i = 0; absl::IsUnavailable(suspended) && i < 100; ++i) {
+      absl::SleepFor(absl::Milliseconds(50));
+      suspended = Suspend(*client_).status();
+    }
+    ASSERT_EQ(suspended, absl::OkStatus());
+  }
+  uint64_t ReservedOn(int device) {
+    const auto list = operator_->ListSessions().value();
+    return list.totals().devices(device).reserved_bytes().used();
+  }
+  // All of it is on this device, and of use.
+  void ExpectOn(uint32_t device) {
+    client_->ExpectBytes();
+    ASSERT_EQ(client_->graph().Launch(client_->stream()), absl::OkStatus());
+    for (int& number : client_->numbers(0).expected) number += 100;
+    ASSERT_EQ(client_->Add(1, 1), absl::OkStatus());
+    for (int& number : client_->numbers(1).expected) ++number;
+    client_->ExpectBytes();
+    const v1::SessionInfo info = client_->Info();
+    EXPECT_EQ(Devices(info.devices().begin(), info.devices().end()),
+              Devices{device});
+    EXPECT_EQ(info.has_moved_from(), device != 0);
+    EXPECT_EQ(info.moved_from(), 0u);
+    EXPECT_EQ(info.state(), v1::SessionInfo::STATE_ACTIVE);
+  }
+  // Takes the device's memory until there is no more.
+  static std::vector<Buffer> Fill(Session& session, uint32_t device) {
+    std::vector<Buffer> taken;
+    const Stream stream = session.device(device).CreateStream().value();
+    while (true) {
+      auto buffer = session.device(device).Allocate(1 << 20, stream);
+      if (!buffer.ok() || !session.Synchronize().ok()) return taken;
+      taken.push_back(*std::move(buffer));
+    }
+  }
+
+  std::optional<Client> client_;
+};
+
+TEST_F(MoveTest, AnOperatorResumesItOnAnotherDeviceAndBack) {
+  const Event event = client_->session().device(0).CreateEvent().value();
+  ASSERT_EQ(client_->stream().Record(event), absl::OkStatus());
+  const Buffer result = client_->session()
+                            .device(0)
+                            .Allocate(sizeof(int), client_->stream())
+                            .value();
+  int variable = 5;
+  const auto expect_next = [&] {
+    ASSERT_EQ(
+        Launch(client_->stream(), kOneThread, client_->Get("bump"), result),
+        absl::OkStatus());
+    std::vector<int> found(1);
+    ASSERT_EQ(result.Download(found, client_->stream()), absl::OkStatus());
+    EXPECT_EQ(found[0], 3 * ++variable);
+  };
+  expect_next();
+  for (const uint32_t device : {1, 1, 0}) {
+    SCOPED_TRACE(device);
+    ASSERT_NO_FATAL_FAILURE(SuspendIt());
+    const auto resumed = Resume(device);
+    ASSERT_EQ(resumed.status(), absl::OkStatus());
+    EXPECT_EQ(*resumed, Devices{device});
+    EXPECT_GT(ReservedOn(static_cast<int>(device)), 0u);
+    EXPECT_EQ(ReservedOn(device == 0 ? 1 : 0), 0u);
+    ExpectOn(device);
+    expect_next();
+    EXPECT_EQ(event.Synchronize(), absl::OkStatus());
+    // Its client goes on to name it 0.
+    const Device named = client_->session().device(0);
+    const Stream stream = named.CreateStream().value();
+    const Buffer more = named.Allocate(8 << 20, stream).value();
+    ASSERT_EQ(more.Upload(std::vector<int>{1, 2}, stream), absl::OkStatus());
+    ASSERT_EQ(client_->session().Synchronize(), absl::OkStatus());
+    EXPECT_EQ(ReservedOn(device == 0 ? 1 : 0), 0u);
+    EXPECT_EQ(client_->Info().faults(), 0u);
+  }
+  absl::Duration on_other;
+  for (const auto& time : client_->Info().usage().gpu_time()) {
+    if (time.device() != 1) continue;
+    on_other = absl::Seconds(time.time().seconds()) +
+               absl::Nanoseconds(time.time().nanos());
+  }
+  EXPECT_GT(on_other, absl::ZeroDuration());
+}
+
+TEST_F(MoveTest, AFaultAndTheNextDaemonFindItWhereItIs) {
+  ASSERT_NO_FATAL_FAILURE(SuspendIt());
+  ASSERT_EQ(Resume(1).status(), absl::OkStatus());
+  ExpectOn(1);
+  kill(static_cast<pid_t>(client_->Info().executor_pid()), SIGKILL);
+  client_->session().Synchronize().IgnoreError();
+  client_->session().Synchronize().IgnoreError();
+  ExpectOn(1);
+  EXPECT_EQ(client_->Info().faults(), 1u);
+  ASSERT_EQ(Upgrade(*operator_).status(), absl::OkStatus());
+  ExpectOn(1);
+  ASSERT_NO_FATAL_FAILURE(SuspendIt());
+  ASSERT_EQ(Upgrade(*operator_).status(), absl::OkStatus());
+  ExpectOn(1);
+}
+
+TEST_F(MoveTest, TheNextCommandLeavesADeviceInQuarantine) {
+  ASSERT_NO_FATAL_FAILURE(SuspendIt());
+  SetDefects("0 gone\n");
+  while (operator_->Devices().value().devices(0).health().state() !=
+         v1::DeviceHealth::STATE_QUARANTINED) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  ExpectOn(1);
+  EXPECT_EQ(client_->Info().faults(), 0u);
+  EXPECT_EQ(ReservedOn(0), 0u);
+}
+
+TEST_F(MoveTest, TheNextCommandGoesWhereThereIsMemory) {
+  ASSERT_NO_FATAL_FAILURE(SuspendIt());
+  const auto other = Session::Open(OneDevice()).value();
+  const std::vector<Buffer> taken = Fill(*other, 0);
+  ASSERT_GT(taken.size(), 0u);
+  ExpectOn(1);
+}
+
+TEST_F(MoveTest, RefusalsNameTheReasonAndItStaysSuspended) {
+  const auto expect_refused = [](const absl::Status& status,
+                                 absl::StatusCode code,
+                                 const std::string& text) {
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), text)) << status;
+  };
+  expect_refused(Resume(1).status(), absl::StatusCode::kFailedPrecondition,
+                 "is not suspended");
+  ASSERT_NO_FATAL_FAILURE(SuspendIt());
+  expect_refused(Resume(7).status(), absl::StatusCode::kNotFound,
+                 "device 7 does not exist");
+  {
+    const auto other =
+        Session::Open({.address = Address(), .devices = {1}}).value();
+    const std::vector<Buffer> taken = Fill(*other, 1);
+    expect_refused(Resume(1).status(), absl::StatusCode::kResourceExhausted,
+                   "stays suspended: memory of device 1");
+  }
+  EXPECT_EQ(client_->State(), v1::SessionInfo::STATE_SUSPENDED);
+  ASSERT_EQ(Resume(0).status(), absl::OkStatus());
+  ExpectOn(0);
+  Client both({.address = Address()});
+  ASSERT_EQ(Suspend(both).status(), absl::OkStatus());
+  expect_refused(
+      ResumeSession(*operator_, both.session().id(), {.device = 1}).status(),
+      absl::StatusCode::kFailedPrecondition, "has 2 devices (0, 1)");
+  EXPECT_EQ(both.State(), v1::SessionInfo::STATE_SUSPENDED);
+  both.ExpectBytes();
 }
 
 }  // namespace
