@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # On a machine with several GPUs, from an unpacked bundle: the conformance suites of driver and graphs against NVIDIA's
-# driver, those of service and sharing beside a daemon that has all the devices, and what copies between devices cost
-# beside the driver's own. Prints each suite's closing lines, the table of devices and that of copies; the whole output
+# driver, those of service and sharing beside a daemon that has all the devices, what copies between devices cost
+# beside the driver's own, and a suspended session of device 0 that is resumed on device 1. Prints each suite's closing lines, the table of devices and that of copies; the whole output
 # of every step is kept in $LOGS. Exits 0 only if all of it is right.
 #
 # Usage: two_devices.sh [BINDIR]     (default: bin beside this script)
@@ -63,6 +63,19 @@ suite() {
   fi
 }
 
+# A session leaves a kernel's output on device 0, is resumed on device 1 if that is of the same kind, and is fetched there.
+move() {
+  local run=("$bin/holdfast" run "$directory/ramp.cu" --kernel=ramp --grid=4096 --block=256) id
+  echo 'extern "C" __global__ void ramp(int* x) { int i = blockIdx.x * blockDim.x + threadIdx.x; x[i] = 3 * i; }' \
+    >"$directory/ramp.cu"
+  "${run[@]}" --device=1 "out:$directory/expected.npy:i32[1048576]" &&
+    "${run[@]}" --device=0 --detach=5m "out:moved.npy:i32[1048576]" || return
+  id=$("$bin/holdfast" sessions --json | grep -o '"session_id": "s-[0-9]*"' | grep -o 's-[0-9]*')
+  "$bin/holdfast" sessions suspend "$id" && "$bin/holdfast" sessions resume "$id" --device=1 &&
+    "$bin/holdfast" sessions && "$bin/holdfast" attach "$id" --output="$directory" --end &&
+    cmp "$directory/moved.npy" "$directory/expected.npy"
+}
+
 command -v nvidia-smi >/dev/null && nvidia-smi -L
 
 suite "driver conformance" env HOLDFAST_DRIVER_LIBRARY="$driver" "$bin/driver_conformance"
@@ -80,6 +93,7 @@ step "devices" "$bin/holdfast" devices
 suite "service conformance" "$bin/service_conformance"
 suite "sharing conformance" "$bin/sharing_conformance"
 step "copies between devices" "$bin/holdfast" bench --only=devices
+step "a session moves to another device" move
 
 echo
 echo "== the daemon's warnings"
