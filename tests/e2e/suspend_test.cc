@@ -587,6 +587,8 @@ class MoveTest : public SuspendTest {
                          {.device = device});
   }
   void SuspendIt() {
+    // A buffer's end is a command, which would bring it back.
+    ASSERT_EQ(client_->session().Synchronize(), absl::OkStatus());
     // The first call may go over a connection to a daemon that is gone.
     absl::Status suspended = Suspend(*client_).status();
     for (int i = 0; absl::IsUnavailable(suspended) && i < 100; ++i) {
@@ -666,7 +668,8 @@ TEST_F(MoveTest, AnOperatorResumesItOnAnotherDeviceAndBack) {
     EXPECT_EQ(client_->Info().faults(), 0u);
   }
   absl::Duration on_other;
-  for (const auto& time : client_->Info().usage().gpu_time()) {
+  const v1::SessionInfo info = client_->Info();
+  for (const auto& time : info.usage().gpu_time()) {
     if (time.device() != 1) continue;
     on_other = absl::Seconds(time.time().seconds()) +
                absl::Nanoseconds(time.time().nanos());
