@@ -356,12 +356,6 @@ void StartGrpc() {
   if (server != nullptr) server->Shutdown();
 }
 
-// nullptr: the supervisor relays nothing.
-absl::StatusOr<std::shared_ptr<SharedBlocks>> MapBlocks(const UniqueFd& fd) {
-  if (!fd.valid()) return nullptr;
-  return SharedBlocks::Map(fd.get(), SharedBlocks::End::kExecutor);
-}
-
 // nullptr: the supervisor keeps no journal.
 absl::StatusOr<std::shared_ptr<SessionJournal>> OpenJournal(
     const SupervisorLink::Assigned& assigned) {
@@ -455,7 +449,9 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
   SetProcessLogFields({.session = assign.session_id(),
                        .tenant = assign.tenant(),
                        .trace_id = assign.trace_id()});
-  HOLDFAST_ASSIGN_OR_RETURN(const auto blocks, MapBlocks(assigned.blocks));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const std::shared_ptr<SharedBlocks> blocks,
+      SharedBlocks::Map(assigned.blocks.get(), SharedBlocks::End::kExecutor));
   HOLDFAST_ASSIGN_OR_RETURN(
       const auto inbox, executor::FdReceiver::Serve(
                             std::move(assigned.descriptors), assign.token()));

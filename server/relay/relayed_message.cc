@@ -44,7 +44,7 @@ absl::StatusOr<Relayed> ReadBlock(const std::shared_ptr<SharedBlocks>& blocks,
   }
   SharedBlocks::Block block;
   std::memcpy(&block, bytes.begin() + 1, sizeof(block));
-  if (!blocks->IsTaken(block)) {
+  if (!blocks->IsTheirs(block)) {
     return absl::InvalidArgumentError("a block that is not taken is named");
   }
   return Relayed(SliceOf(blocks, block));

@@ -25,7 +25,7 @@ grpc::ByteBuffer RelayBlock(const SharedBlocks::Block& block);
 // slice is dropped.
 using Relayed = absl::variant<grpc::ByteBuffer, grpc::Slice>;
 
-// INVALID_ARGUMENT: neither, or of a block that is not taken.
+// INVALID_ARGUMENT: neither, or of a block that the other end has not taken.
 absl::StatusOr<Relayed> ReadRelayed(const std::shared_ptr<SharedBlocks>& blocks,
                                     const grpc::ByteBuffer& message);
 

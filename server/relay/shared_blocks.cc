@@ -8,7 +8,6 @@
 #include <climits>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "core/base/sanitizer.h"
 #include "core/base/status_macros.h"
 
@@ -19,8 +18,10 @@ extern "C" void __tsan_release(void* address);
 namespace holdfast {
 namespace {
 
-constexpr size_t kAll = 2 * SharedBlocks::kBlocks;  // the daemon's first
-constexpr size_t kHolderBytes = 4096;
+// The daemon's first.
+constexpr size_t kAll =
+    SharedBlocks::kDaemonBlocks + SharedBlocks::kExecutorBlocks;
+constexpr size_t kHolderBytes = 8192;  // whole pages
 constexpr size_t kBytes = kHolderBytes + kAll * SharedBlocks::kBlockBytes;
 
 // Not the private kind: the other thread is in another process.
@@ -51,23 +52,33 @@ SharedBlocks::SharedBlocks(FileMapping mapping, End end)
     : mapping_(std::move(mapping)),
       holders_(static_cast<Holder*>(mapping_.data())),
       bytes_(static_cast<char*>(mapping_.data()) + kHolderBytes),
-      first_(end == End::kDaemon ? 0 : kBlocks) {
+      first_(end == End::kDaemon ? 0 : kDaemonBlocks),
+      count_(end == End::kDaemon ? kDaemonBlocks : kExecutorBlocks) {
   static_assert(kAll * sizeof(Holder) <= kHolderBytes);
+}
+
+uint32_t SharedBlocks::NewTicket() {
+  const uint32_t ticket = ++last_ticket_;
+  return ticket == 0 ? ++last_ticket_ : ticket;
 }
 
 // The lowest is taken first: as few pages are used as the traffic needs.
 std::optional<SharedBlocks::Block> SharedBlocks::Take(size_t size) {
   if (size > kBlockBytes) return std::nullopt;
-  TakeBackAbandoned();
-  uint32_t ticket = ++last_ticket_;
-  if (ticket == 0) ticket = ++last_ticket_;
-  for (uint32_t i = first_; i < first_ + kBlocks; ++i) {
+  const uint32_t ticket = NewTicket();
+  for (uint32_t i = first_; i < first_ + count_; ++i) {
     uint32_t free = 0;
     if (holders_[i].ticket.compare_exchange_strong(free, ticket)) {
       return Block{i, ticket, static_cast<uint32_t>(size)};
     }
   }
   return std::nullopt;
+}
+
+SharedBlocks::Block SharedBlocks::TakeOwn(uint32_t number, size_t size) {
+  const Block block{first_ + number, NewTicket(), static_cast<uint32_t>(size)};
+  holders_[block.index].ticket = block.ticket;
+  return block;
 }
 
 bool SharedBlocks::IsTaken(const Block& block) const {
@@ -91,21 +102,6 @@ void SharedBlocks::GiveBack(const Block& block) {
 void SharedBlocks::AwaitReturn(const Block& block) const {
   while (IsTaken(block)) {
     FutexWait(&holders_[block.index].ticket, block.ticket);
-  }
-}
-
-void SharedBlocks::Abandon(const Block& block) {
-  absl::MutexLock lock(&mutex_);
-  abandoned_.push_back({block, absl::Now()});
-}
-
-void SharedBlocks::TakeBackAbandoned() {
-  absl::MutexLock lock(&mutex_);
-  while (!abandoned_.empty() &&
-         (!IsTaken(abandoned_.front().block) ||
-          absl::Now() - abandoned_.front().since > kAbandoned)) {
-    GiveBack(abandoned_.front().block);
-    abandoned_.pop_front();
   }
 }
 

@@ -2,28 +2,24 @@
 //
 // Memory that the daemon and an executor share, in blocks: the bytes of remote
 // clients pass through it, and a message with each block's number goes by
-// gRPC. The sender takes a block and writes to it; whoever has got the message
-// reads the bytes and gives the block back.
+// gRPC. Each end has blocks of its own. It takes one and has it filled; whoever
+// has got the message reads the bytes and gives the block back.
 //
 //   const auto block = blocks.Take(size);     // if one is free
 //   std::memcpy(blocks.data(*block), ...);
 //   blocks.NoteWritten(*block);
 //   // the other end:
-//   if (blocks.IsTaken(block)) { read; blocks.GiveBack(block); }
+//   if (blocks.IsTheirs(block)) { read; blocks.GiveBack(block); }
 #ifndef HOLDFAST_SERVER_RELAY_SHARED_BLOCKS_H_
 #define HOLDFAST_SERVER_RELAY_SHARED_BLOCKS_H_
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
 
@@ -35,7 +31,10 @@ class SharedBlocks {
   enum class End { kDaemon, kExecutor };
 
   static constexpr size_t kBlockBytes = size_t{1} << 20;
-  static constexpr uint32_t kBlocks = 32;  // that each end may take
+  // The daemon's are for what is uploaded, the executor's for all else that it
+  // copies to and from devices in blocks.
+  static constexpr uint32_t kDaemonBlocks = 32;
+  static constexpr uint32_t kExecutorBlocks = 64;
 
   // A block while it is taken. From the other end it is a claim; a ticket is
   // never used again, so an old one does no harm.
@@ -53,14 +52,22 @@ class SharedBlocks {
 
   // nullopt: none of this end's is free, or `size` is more than one has.
   std::optional<Block> Take(size_t size);
+  // The same of one that the caller knows to be free: this end's `number`th.
+  Block TakeOwn(uint32_t number, size_t size);
 
   // Is there such a block, and does this ticket still hold it?
   bool IsTaken(const Block& block) const;
+  // And is it one of the other end's?
+  bool IsTheirs(const Block& block) const {
+    return IsTaken(block) && block.index - first_ >= count_;
+  }
 
   // REQUIRES: IsTaken.
-  char* data(const Block& block) const {
-    return bytes_ + block.index * kBlockBytes;
-  }
+  char* data(const Block& block) const { return data(block.index); }
+  // The memory of this end's first block, and of the other's; the others
+  // follow.
+  char* own_data() const { return data(first_); }
+  char* their_data() const { return data(first_ == 0 ? count_ : 0); }
 
   // Called by the holder of the block: its bytes are written. The next holder
   // is ordered after this call by way of the other process, which
@@ -73,32 +80,22 @@ class SharedBlocks {
   // Blocks until either end has given it back. By the one who took it.
   void AwaitReturn(const Block& block) const;
 
-  // For one of this end's whose message may be lost: it is taken back when the
-  // other end has had more time than any client is given.
-  void Abandon(const Block& block);
-
  private:
-  static constexpr absl::Duration kAbandoned = absl::Minutes(10);
-
   // The holder's ticket; 0: free. On a line of the cache each.
   struct alignas(64) Holder {
     std::atomic<uint32_t> ticket;
   };
-  struct Abandoned {
-    Block block;
-    absl::Time since;
-  };
 
   SharedBlocks(FileMapping mapping, End end);
-  void TakeBackAbandoned();
+  uint32_t NewTicket();
+  char* data(uint32_t index) const { return bytes_ + index * kBlockBytes; }
 
   const FileMapping mapping_;
   Holder* const holders_;
   char* const bytes_;
   const uint32_t first_;  // of this end's
+  const uint32_t count_;
   std::atomic<uint32_t> last_ticket_{0};
-  absl::Mutex mutex_;
-  std::deque<Abandoned> abandoned_ ABSL_GUARDED_BY(mutex_);  // oldest first
 };
 
 }  // namespace holdfast

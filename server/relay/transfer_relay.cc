@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/relay/transfer_relay.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/types/variant.h"
@@ -9,26 +10,43 @@
 #include "server/relay/relayed_message.h"
 
 namespace holdfast {
+namespace {
 
-// A malformed message is passed on: the executor reports what is wrong.
-grpc::ByteBuffer TransferRelay::Up(const grpc::ByteBuffer& message) {
-  if (direction_ != Direction::kUpload) return message;
-  if (message.Length() >= BlockSender::kLeastBytes) {
-    const auto part = ReadUploadRequest(message);
-    const auto* data = part.ok() ? absl::get_if<ChunkData>(&*part) : nullptr;
-    if (data != nullptr) {
-      auto sent = sender_.Send(data->size(),
-                               [data](char* block) { data->CopyTo(block); });
-      if (sent.has_value()) return *std::move(sent);
+// nullopt: all are taken, and none by this call; or the call is cancelled.
+std::optional<SharedBlocks::Block> TakeBlock(SentBlocks& sent, size_t size,
+                                             const std::stop_token& cancelled) {
+  for (;;) {
+    if (!sent.IsFull()) {
+      const auto block = sent.blocks().Take(size);
+      if (block.has_value() || sent.IsEmpty()) return block;
     }
+    if (!sent.AwaitOldest(cancelled)) return std::nullopt;
   }
-  return RelayWhole(message);
 }
 
-absl::StatusOr<grpc::ByteBuffer> TransferRelay::Down(
+}  // namespace
+
+// A malformed message is passed on: the executor reports what is wrong.
+grpc::ByteBuffer UploadRelay::Relay(const grpc::ByteBuffer& message,
+                                    const std::stop_token& cancelled) {
+  if (message.Length() < kLeastBytes) return RelayWhole(message);
+  const auto part = ReadUploadRequest(message);
+  const auto* data = part.ok() ? absl::get_if<ChunkData>(&*part) : nullptr;
+  if (data == nullptr || data->size() > SharedBlocks::kBlockBytes) {
+    return RelayWhole(message);
+  }
+  const auto block = TakeBlock(sent_, data->size(), cancelled);
+  if (!block.has_value()) return RelayWhole(message);
+  data->CopyTo(sent_.blocks().data(*block));
+  sent_.blocks().NoteWritten(*block);
+  sent_.Add(*block);
+  return RelayBlock(*block);
+}
+
+absl::StatusOr<grpc::ByteBuffer> RelayDownload(
+    const std::shared_ptr<SharedBlocks>& blocks,
     const grpc::ByteBuffer& message) {
-  if (direction_ != Direction::kDownload) return message;
-  HOLDFAST_ASSIGN_OR_RETURN(Relayed relayed, ReadRelayed(blocks_, message));
+  HOLDFAST_ASSIGN_OR_RETURN(Relayed relayed, ReadRelayed(blocks, message));
   if (auto* whole = absl::get_if<grpc::ByteBuffer>(&relayed)) {
     return std::move(*whole);
   }

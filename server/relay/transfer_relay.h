@@ -1,37 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The daemon's part in a call with many bytes: what is a message to the client
+// is one of relayed_message.h to the executor.
 #ifndef HOLDFAST_SERVER_RELAY_TRANSFER_RELAY_H_
 #define HOLDFAST_SERVER_RELAY_TRANSFER_RELAY_H_
 
 #include <grpcpp/support/byte_buffer.h>
 
+#include <cstddef>
 #include <memory>
+#include <stop_token>
+#include <utility>
 
 #include "absl/status/statusor.h"
-#include "server/relay/block_sender.h"
+#include "server/relay/sent_blocks.h"
 #include "server/relay/shared_blocks.h"
 
 namespace holdfast {
 
-// The daemon's part in one call with many bytes: what is a message to the
-// client is one of relayed_message.h to the executor.
-class TransferRelay {
+enum class RelayDirection { kUpload, kDownload };
+
+// The client's messages of one upload. Used by one thread at a time.
+class UploadRelay {
  public:
-  enum class Direction { kUpload, kDownload };
+  // Fewer bytes are sent as they are.
+  static constexpr size_t kLeastBytes = size_t{64} << 10;
 
-  TransferRelay(Direction direction, std::shared_ptr<SharedBlocks> blocks)
-      : direction_(direction), blocks_(blocks), sender_(std::move(blocks)) {}
+  explicit UploadRelay(std::shared_ptr<SharedBlocks> blocks)
+      : sent_(std::move(blocks)) {}
 
-  // A message of the client, for the executor.
-  grpc::ByteBuffer Up(const grpc::ByteBuffer& message);
-
-  // A message of the executor, for the client. INVALID_ARGUMENT: it is none.
-  absl::StatusOr<grpc::ByteBuffer> Down(const grpc::ByteBuffer& message);
+  // A message of the client, for the executor. One of kLeastBytes or more is
+  // copied to a block, for which it may have to wait: until the executor has
+  // done with another of the call's, or the call is `cancelled`. A call that
+  // has none while all are taken waits for nobody.
+  grpc::ByteBuffer Relay(const grpc::ByteBuffer& message,
+                         const std::stop_token& cancelled);
 
  private:
-  const Direction direction_;
-  const std::shared_ptr<SharedBlocks> blocks_;
-  BlockSender sender_;
+  SentBlocks sent_;
 };
+
+// A message of the executor in a download, for the client. Its bytes stay
+// where they are until gRPC has sent them. INVALID_ARGUMENT: it is none.
+absl::StatusOr<grpc::ByteBuffer> RelayDownload(
+    const std::shared_ptr<SharedBlocks>& blocks,
+    const grpc::ByteBuffer& message);
 
 }  // namespace holdfast
 

@@ -15,11 +15,14 @@ ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
                              const std::string& method,
                              std::shared_ptr<supervisor::Session> session,
                              std::shared_ptr<grpc::Channel> executor,
-                             std::unique_ptr<TransferRelay> relay,
+                             std::optional<RelayDirection> relayed,
                              StallGuard& stall_guard, CallThreads& threads)
     : context_(*context),
       session_(std::move(session)),
-      relay_(std::move(relay)),
+      blocks_(relayed.has_value() ? session_->blocks() : nullptr),
+      upload_(relayed == RelayDirection::kUpload && blocks_ != nullptr
+                  ? std::make_unique<UploadRelay>(blocks_)
+                  : nullptr),
       stall_guard_(stall_guard),
       threads_(threads),
       stub_(std::move(executor)),
@@ -36,7 +39,7 @@ ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
 
 void ForwardedCall::PassMetadataOn() {
   ForwardMetadata(context_, &upstream_context_);
-  if (relay_ != nullptr) upstream_context_.AddMetadata(kRelayedKey.name, "1");
+  if (blocks_ != nullptr) upstream_context_.AddMetadata(kRelayedKey.name, "1");
 }
 
 void ForwardedCall::ReadUp() {
@@ -52,30 +55,77 @@ void ForwardedCall::ReadDown() {
 }
 
 void ForwardedCall::WriteUp() {
-  if (!up_.waiting.empty()) {
-    if (relay_ != nullptr) up_.Next() = relay_->Up(up_.Next());
-    return upstream_.StartWrite(&up_.Next());
+  if (up_.writing) return;
+  if (up_.waiting.empty()) {
+    if (!up_.ended) return;
+    upstream_.StartWritesDone();
+    return Close(up_);
   }
-  if (!up_.ended) return;
-  upstream_.StartWritesDone();
-  Close(up_);
+  if (!up_.waiting.front().relayed) return;  // Whoever copies it comes again.
+  up_.writing = true;
+  upstream_.StartWrite(&up_.waiting.front().buffer);
 }
 
 void ForwardedCall::WriteDown() {
+  if (down_.writing) return;
   if (down_.waiting.empty()) {
     if (down_.ended) Close(down_);
     return;
   }
-  if (relay_ != nullptr && !RelayDown()) return;
+  if (!RelayDown()) return;
+  down_.writing = true;
   watch_.emplace(stall_guard_, context_);
-  StartWrite(&down_.Next());
+  StartWrite(&down_.waiting.front().buffer);
 }
 
-// False: the executor's message is none, and the call is given up.
+void ForwardedCall::RelayUp() {
+  while (!copying_) {
+    Flow::Message* const next = up_.NextToRelay();
+    if (next == nullptr) return;
+    if (upload_ != nullptr) {
+      if (next->bytes >= UploadRelay::kLeastBytes && StartCopying()) return;
+      next->buffer = RelayWhole(next->buffer);
+    }
+    next->relayed = true;
+  }
+}
+
+bool ForwardedCall::StartCopying() {
+  copying_ =
+      threads_
+          .Run(absl::StrCat("session ", session_->id()), [this] { CopyUp(); })
+          .ok();
+  return copying_;
+}
+
+void ForwardedCall::CopyUp() {
+  bool open = true;
+  while (const auto message = NextToCopy(&open)) {
+    grpc::ByteBuffer relayed = upload_->Relay(*message, up_closed_.get_token());
+    absl::MutexLock lock(&mutex_);
+    Flow::Message& next = *up_.NextToRelay();
+    next.buffer.Swap(&relayed);
+    next.relayed = true;
+    if (up_.open) WriteUp();
+  }
+  if (!open) upstream_.RemoveHold();
+}
+
+std::optional<grpc::ByteBuffer> ForwardedCall::NextToCopy(bool* open) {
+  absl::MutexLock lock(&mutex_);
+  const Flow::Message* const next = up_.NextToRelay();
+  if (up_.open && next != nullptr) return next->buffer;
+  copying_ = false;
+  *open = up_.open;
+  return std::nullopt;
+}
+
 bool ForwardedCall::RelayDown() {
-  auto message = relay_->Down(down_.Next());
+  if (blocks_ == nullptr || upload_ != nullptr) return true;
+  grpc::ByteBuffer& next = down_.waiting.front().buffer;
+  auto message = RelayDownload(blocks_, next);
   if (message.ok()) {
-    down_.Next() = *std::move(message);
+    next = *std::move(message);
     return true;
   }
   LogFor(session_->client(), LogLevel::kError, "session ", session_->id(),
@@ -85,22 +135,27 @@ bool ForwardedCall::RelayDown() {
   return false;
 }
 
-// Takes in a message that was read. Returns whether it can be written at once.
-bool ForwardedCall::Flow::Take(bool ok) {
-  const bool idle = waiting.empty();
+void ForwardedCall::Flow::Take(bool ok) {
   reading = false;
-  if (ok) {
-    const size_t bytes = incoming.Length();
-    waiting_bytes += bytes;
-    waiting.emplace_back().buffer.Swap(&incoming);
-    waiting.back().bytes = bytes;
-  } else {
+  if (!ok) {
     ended = true;
+    return;
   }
-  return idle;
+  Message& message = waiting.emplace_back();
+  message.buffer.Swap(&incoming);
+  message.bytes = message.buffer.Length();
+  waiting_bytes += message.bytes;
+}
+
+ForwardedCall::Flow::Message* ForwardedCall::Flow::NextToRelay() {
+  for (Message& message : waiting) {
+    if (!message.relayed) return &message;
+  }
+  return nullptr;
 }
 
 void ForwardedCall::Flow::DropWritten() {
+  writing = false;
   waiting_bytes -= waiting.front().bytes;
   waiting.pop_front();
 }
@@ -108,9 +163,10 @@ void ForwardedCall::Flow::DropWritten() {
 void ForwardedCall::OnReadDone(bool ok) {
   absl::MutexLock lock(&mutex_);
   if (!up_.open) return;  // The executor has ended the call.
-  const bool idle = up_.Take(ok);
-  if (ok) ReadUp();  // First: bytes come in while these are copied.
-  if (idle) WriteUp();
+  up_.Take(ok);
+  if (ok) ReadUp();
+  RelayUp();
+  WriteUp();
 }
 
 void ForwardedCall::Upstream::OnWriteDone(bool ok) {
@@ -128,9 +184,9 @@ void ForwardedCall::Upstream::OnReadDone(bool ok) {
   // still want to send.
   if (!ok) call_.Close(call_.up_);
   if (!call_.down_.open) return;
-  const bool idle = call_.down_.Take(ok);
+  call_.down_.Take(ok);
   if (ok) call_.ReadDown();
-  if (idle) call_.WriteDown();
+  call_.WriteDown();
 }
 
 void ForwardedCall::OnWriteDone(bool ok) {
@@ -146,7 +202,10 @@ void ForwardedCall::OnWriteDone(bool ok) {
 }
 
 void ForwardedCall::Close(Flow& flow) {
-  if (std::exchange(flow.open, false)) upstream_.RemoveHold();
+  if (!std::exchange(flow.open, false)) return;
+  if (&flow == &up_) up_closed_.request_stop();
+  if (&flow == &up_ && copying_) return;
+  upstream_.RemoveHold();
 }
 
 void ForwardedCall::Upstream::OnDone(const grpc::Status& status) {

@@ -12,10 +12,12 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "server/relay/shared_blocks.h"
 #include "server/relay/transfer_relay.h"
 #include "server/rpc/call_threads.h"
 #include "server/rpc/stall_guard.h"
@@ -34,20 +36,23 @@ namespace holdfast {
 //
 //   read -> waiting -> [relay] -> write -> drop, then read again
 //
+// The bytes of an upload are copied by a thread of ours, without a lock, while
+// gRPC's read the next ones.
+//
 // gRPC calls the On... functions one at a time for each direction; mutex_
 // guards both, since each looks at the other's end.
 class ForwardedCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  // With `relay`, bytes go through memory that the executor shares.
+  // With a direction, bytes go through memory that the executor shares.
   // `stall_guard`, which must outlive the call, gives up a client that does not
-  // take what it is sent. `threads` is where a broken call waits to learn how
-  // its executor ended. Starts both calls. `context` must not have been
-  // answered yet.
+  // take what it is sent. `threads` is where bytes are copied, and where a
+  // broken call waits to learn how its executor ended. Starts both calls.
+  // `context` must not have been answered yet.
   ForwardedCall(grpc::CallbackServerContext* context, const std::string& method,
                 std::shared_ptr<supervisor::Session> session,
                 std::shared_ptr<grpc::Channel> executor,
-                std::unique_ptr<TransferRelay> relay, StallGuard& stall_guard,
+                std::optional<RelayDirection> relayed, StallGuard& stall_guard,
                 CallThreads& threads);
 
   // A message from the client is there; at their end the executor's stream is
@@ -87,22 +92,25 @@ class ForwardedCall final
     bool MayRead() const {
       return open && !reading && waiting_bytes < kMaxWaitingBytes;
     }
-    // A read has ended. True: nothing is being written.
-    bool Take(bool ok);
-    // The message that is to be written, or is being.
-    grpc::ByteBuffer& Next() { return waiting.front().buffer; }
+    struct Message {
+      grpc::ByteBuffer buffer;
+      size_t bytes = 0;      // as read
+      bool relayed = false;  // is what is to be written
+    };
+
+    // A read has ended.
+    void Take(bool ok);
+    // The first message that is not what is to be written; null: all are.
+    Message* NextToRelay();
     // The first message has been written.
     void DropWritten();
 
     bool open = true;
     bool reading = false;
+    bool writing = false;
     bool ended = false;  // no more will be read
     grpc::ByteBuffer incoming;
-    struct Message {
-      grpc::ByteBuffer buffer;
-      size_t bytes = 0;  // as read
-    };
-    // The first one is being written.
+    // The first one is written while `writing`.
     std::deque<Message> waiting;
     size_t waiting_bytes = 0;
   };
@@ -112,11 +120,23 @@ class ForwardedCall final
   // The next two start a read unless one is under way or too much waits.
   void ReadUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The next three write the first message that waits, or end their direction.
-  void WriteUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The next two make of messages that have come what is to be written.
+  void RelayUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // False: the executor's message is none, and the call is given up.
   bool RelayDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has a thread copy what has come up; false: there is none.
+  bool StartCopying() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // That thread's loop. The call may not exist any more afterwards.
+  void CopyUp();
+  // nullopt: the thread is to stop, and to let go of the call if it is not
+  // `open` any more; if it is, others may end it from now on.
+  std::optional<grpc::ByteBuffer> NextToCopy(bool* open);
+  // The next two write the first message that waits, unless one is being
+  // written, or end their direction.
+  void WriteUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The direction's hold on the call to the executor is let go, once.
+  // The direction's hold on the call to the executor is let go, once; if a
+  // thread copies, by that.
   void Close(Flow& flow) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Explains a broken connection by the session's fault, for which it may have
   // to wait: then in a thread of `threads`.
@@ -124,7 +144,9 @@ class ForwardedCall final
 
   grpc::CallbackServerContext& context_;
   const std::shared_ptr<supervisor::Session> session_;
-  const std::unique_ptr<TransferRelay> relay_;
+  // Of a transfer; null for all else.
+  const std::shared_ptr<SharedBlocks> blocks_;
+  const std::unique_ptr<UploadRelay> upload_;
   StallGuard& stall_guard_;
   CallThreads& threads_;
   grpc::ClientContext upstream_context_;
@@ -134,6 +156,8 @@ class ForwardedCall final
   absl::Mutex mutex_;
   Flow up_ ABSL_GUARDED_BY(mutex_);
   Flow down_ ABSL_GUARDED_BY(mutex_);
+  bool copying_ ABSL_GUARDED_BY(mutex_) = false;  // a thread does
+  std::stop_source up_closed_;
   // While a message is on its way to the client.
   std::optional<StallGuard::Watch> watch_ ABSL_GUARDED_BY(mutex_);
 };

@@ -45,10 +45,10 @@ absl::StatusOr<std::shared_ptr<supervisor::Session>> SessionOf(
   return session;
 }
 
-std::optional<TransferRelay::Direction> DirectionOf(
+std::optional<RelayDirection> DirectionOf(
     const google::protobuf::MethodDescriptor& method) {
-  if (method.client_streaming()) return TransferRelay::Direction::kUpload;
-  if (method.server_streaming()) return TransferRelay::Direction::kDownload;
+  if (method.client_streaming()) return RelayDirection::kUpload;
+  if (method.server_streaming()) return RelayDirection::kDownload;
   return std::nullopt;
 }
 
@@ -68,13 +68,8 @@ Reactor* ForwardedService::Forward(const supervisor::SessionRegistry& registry,
   auto channel = method.direction.has_value()
                      ? (*session)->NextTransferChannel()
                      : (*session)->executor_channel();
-  std::unique_ptr<TransferRelay> relay;
-  if (method.direction.has_value()) {
-    relay = std::make_unique<TransferRelay>(*method.direction,
-                                            (*session)->blocks());
-  }
   return new ForwardedCall(context, method.name, *std::move(session),
-                           std::move(channel), std::move(relay), stall_guard_,
+                           std::move(channel), method.direction, stall_guard_,
                            threads_);
 }
 

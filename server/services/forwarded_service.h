@@ -40,7 +40,7 @@ class ForwardedService final : public grpc::Service {
     std::string name;  // "/holdfast.v1.CommandService/Run"
     // The direction of a transfer's bytes, which take the relay's shared
     // blocks.
-    std::optional<TransferRelay::Direction> direction;
+    std::optional<RelayDirection> direction;
     bool is_execute = false;  // CommandService.Execute
   };
 

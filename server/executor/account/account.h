@@ -29,7 +29,7 @@ class Account {
   static constexpr uint64_t kMaxGraphNodes = uint64_t{1} << 20;
   // Bytes of the executor's own page-locked blocks. One of them is for memory
   // of a session that is being suspended or resumed.
-  static constexpr uint64_t kMaxStagingBytes = uint64_t{84} << 20;
+  static constexpr uint64_t kMaxStagingBytes = uint64_t{116} << 20;
   static constexpr uint64_t kImageBlockBytes = uint64_t{4} << 20;
 
   struct Options {

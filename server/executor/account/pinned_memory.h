@@ -20,6 +20,10 @@ class PinnedMemory {
   // no more.
   static absl::StatusOr<std::unique_ptr<PinnedMemory>> Allocate(
       std::shared_ptr<const cuda::Context> context, size_t size, Quota& quota);
+  // The same for memory that is there, and stays as long as the object.
+  static absl::StatusOr<std::unique_ptr<PinnedMemory>> Register(
+      std::shared_ptr<const cuda::Context> context, char* data, size_t size,
+      Quota& quota);
 
   char* data() const { return memory_->data(); }
   CUdeviceptr device_address() const { return memory_->device_address(); }

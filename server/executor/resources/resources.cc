@@ -18,10 +18,10 @@ namespace {
 
 constexpr size_t kInlineBlockBytes = kMaxInlineBytes;
 constexpr size_t kMaxInlineBlocks = 256;
-constexpr size_t kMaxTransferBlocks = 64;
-constexpr size_t kMaxTransferPlaces = 32;
+static_assert(SharedBlocks::kBlockBytes == kMaxChunkBytes);
 static_assert(kInlineBlockBytes * kMaxInlineBlocks +
-                  kMaxChunkBytes * kMaxTransferBlocks +
+                  SharedBlocks::kBlockBytes * (SharedBlocks::kDaemonBlocks +
+                                               SharedBlocks::kExecutorBlocks) +
                   Account::kImageBlockBytes <=
               Account::kMaxStagingBytes);
 
@@ -360,30 +360,25 @@ absl::StatusOr<const cuda::Kernel*> Resources::KernelOn(uint64_t handle,
   return found->by_device.emplace_back(std::move(kernel)).get();
 }
 
-absl::StatusOr<std::shared_ptr<Staging>> Resources::GetStaging(
-    OwnedStaging& owned, size_t block_bytes, size_t max_blocks,
-    size_t max_places) {
-  if (owned.staging == nullptr) {
-    HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, FirstDevice());
-    owned.staging = Staging::Create(device->context, account().staging_memory(),
-                                    block_bytes, max_blocks, max_places);
-  }
-  return owned.staging;
-}
-
 absl::StatusOr<InlineStaging*> Resources::Inline() {
   if (inline_ == nullptr) {
-    HOLDFAST_ASSIGN_OR_RETURN(auto staging,
-                              GetStaging(inline_staging_, kInlineBlockBytes,
-                                         kMaxInlineBlocks, /*max_places=*/0));
-    inline_ = std::make_unique<InlineStaging>(std::move(staging));
+    HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, FirstDevice());
+    inline_staging_.memory =
+        Staging::Create(device->context, account().staging_memory(),
+                        kInlineBlockBytes, kMaxInlineBlocks, /*max_places=*/0);
+    inline_ = std::make_unique<InlineStaging>(inline_staging_.memory);
   }
   return inline_.get();
 }
 
-absl::StatusOr<std::shared_ptr<Staging>> Resources::TransferStaging() {
-  return GetStaging(transfer_staging_, kMaxChunkBytes, kMaxTransferBlocks,
-                    kMaxTransferPlaces);
+absl::StatusOr<std::shared_ptr<TransferMemory>> Resources::Transfers(
+    const std::shared_ptr<SharedBlocks>& blocks) {
+  if (transfers_.memory == nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, FirstDevice());
+    transfers_.memory = std::make_shared<TransferMemory>(
+        device->context, account().staging_memory(), blocks);
+  }
+  return transfers_.memory;
 }
 
 absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(

@@ -49,9 +49,11 @@
 #include "server/executor/submission/completion_watcher.h"
 #include "server/executor/transfer/arena.h"
 #include "server/executor/transfer/staging.h"
+#include "server/executor/transfer/transfer_memory.h"
 #include "server/executor/turns/device_clocks.h"
 #include "server/executor/turns/device_times.h"
 #include "server/executor/turns/device_turns.h"
+#include "server/relay/shared_blocks.h"
 
 namespace holdfast::executor {
 
@@ -322,11 +324,12 @@ class Resources {
   absl::StatusOr<const cuda::Kernel*> KernelOn(uint64_t kernel,
                                                uint32_t device);
 
-  // Memory for inline bytes and blocks for the messages of transfers. Both are
-  // made on first use, on the first device, and charged to the account as
-  // staging.
+  // Memory for inline bytes and for the messages of transfers, which is that of
+  // `blocks`. Both are made on first use, on the first device, and charged to
+  // the account as staging.
   absl::StatusOr<InlineStaging*> Inline();
-  absl::StatusOr<std::shared_ptr<Staging>> TransferStaging();
+  absl::StatusOr<std::shared_ptr<TransferMemory>> Transfers(
+      const std::shared_ptr<SharedBlocks>& blocks);
 
   CompletionWatcher& watcher() { return watcher_; }
   CopyCounts& copies() { return *options_.copies; }
@@ -426,17 +429,13 @@ class Resources {
   // Removes the handles, and those of views of them.
   void DropViews(const std::unordered_set<uint64_t>& views);
   // Closed once the watcher, which is gone before it, has dropped its blocks.
-  struct OwnedStaging {
-    ~OwnedStaging() {
-      if (staging != nullptr) staging->Close();
+  template <typename Memory>
+  struct Owned {
+    ~Owned() {
+      if (memory != nullptr) memory->Close();
     }
-    std::shared_ptr<Staging> staging;
+    std::shared_ptr<Memory> memory;
   };
-  // Makes it on first use, of blocks of so many bytes.
-  absl::StatusOr<std::shared_ptr<Staging>> GetStaging(OwnedStaging& owned,
-                                                      size_t block_bytes,
-                                                      size_t max_blocks,
-                                                      size_t max_places);
 
   // The place that the resource had in the process before.
   absl::StatusOr<memory::Allocation> AllocateInherited(DeviceState& device,
@@ -472,9 +471,9 @@ class Resources {
   // Of inline bytes, at most, since the last WatchKept.
   static constexpr size_t kMaxKeptBytes = size_t{1} << 20;
   size_t kept_bytes_ = 0;
-  OwnedStaging inline_staging_;
+  Owned<Staging> inline_staging_;
   std::unique_ptr<InlineStaging> inline_;
-  OwnedStaging transfer_staging_;
+  Owned<TransferMemory> transfers_;
   CompletionWatcher watcher_;
   EventWaits event_waits_;
 };

@@ -8,10 +8,27 @@ namespace holdfast::executor {
 
 std::shared_ptr<Staging> Staging::Create(
     std::shared_ptr<const cuda::Context> context, std::shared_ptr<Quota> quota,
-    size_t block_bytes, size_t max_blocks, size_t max_places) {
-  return std::shared_ptr<Staging>(new Staging(std::move(context),
-                                              std::move(quota), block_bytes,
-                                              max_blocks, max_places));
+    size_t block_bytes, size_t max_blocks, size_t max_places,
+    std::shared_ptr<char> memory) {
+  return std::shared_ptr<Staging>(
+      new Staging(std::move(context), std::move(quota), block_bytes, max_blocks,
+                  max_places, std::move(memory)));
+}
+
+Staging::Staging(std::shared_ptr<const cuda::Context> context,
+                 std::shared_ptr<Quota> quota, size_t block_bytes,
+                 size_t max_blocks, size_t max_places,
+                 std::shared_ptr<char> memory)
+    : context_(std::move(context)),
+      quota_(std::move(quota)),
+      block_bytes_(block_bytes),
+      max_places_(max_places),
+      max_shared_(max_blocks - max_places),
+      memory_(std::move(memory)) {
+  if (memory_ == nullptr) return;
+  for (size_t i = max_blocks; i > 0; --i) {
+    unmade_.push_back(memory_.get() + (i - 1) * block_bytes_);
+  }
 }
 
 std::shared_ptr<Staging::Place> Staging::AwaitPlace(
@@ -72,7 +89,7 @@ absl::StatusOr<Staging::BlockPtr> Staging::MakeBlock(
     }
   }
   if (memory == nullptr) {
-    auto made = PinnedMemory::Allocate(context_, block_bytes_, *quota_);
+    auto made = MakeMemory();
     if (!made.ok()) {
       GiveBack(nullptr, place.get());
       return made.status();
@@ -81,6 +98,24 @@ absl::StatusOr<Staging::BlockPtr> Staging::MakeBlock(
   }
   return std::make_shared<const Block>(shared_from_this(), std::move(place),
                                        std::move(memory));
+}
+
+absl::StatusOr<std::unique_ptr<PinnedMemory>> Staging::MakeMemory() {
+  if (memory_ == nullptr) {
+    return PinnedMemory::Allocate(context_, block_bytes_, *quota_);
+  }
+  char* place = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    place = unmade_.back();
+    unmade_.pop_back();
+  }
+  auto made = PinnedMemory::Register(context_, place, block_bytes_, *quota_);
+  if (!made.ok()) {
+    absl::MutexLock lock(&mutex_);
+    unmade_.push_back(place);
+  }
+  return made;
 }
 
 bool Staging::HasFree(const std::function<void()>& when_free) {

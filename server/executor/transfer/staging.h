@@ -26,11 +26,12 @@ class Staging : public std::enable_shared_from_this<Staging> {
   class Place;
 
   // One block is reserved for each of the places; the others go to whichever
-  // transfer asks first. They are charged to `quota` when they are made.
+  // transfer asks first. They are charged to `quota` when they are made. With
+  // `memory`, which has room for all, they lie there, one after another.
   static std::shared_ptr<Staging> Create(
       std::shared_ptr<const cuda::Context> context,
       std::shared_ptr<Quota> quota, size_t block_bytes, size_t max_blocks,
-      size_t max_places);
+      size_t max_places, std::shared_ptr<char> memory = nullptr);
 
   // Gives itself back when it is dropped, from any thread.
   class Block {
@@ -100,12 +101,7 @@ class Staging : public std::enable_shared_from_this<Staging> {
  private:
   Staging(std::shared_ptr<const cuda::Context> context,
           std::shared_ptr<Quota> quota, size_t block_bytes, size_t max_blocks,
-          size_t max_places)
-      : context_(std::move(context)),
-        quota_(std::move(quota)),
-        block_bytes_(block_bytes),
-        max_places_(max_places),
-        max_shared_(max_blocks - max_places) {}
+          size_t max_places, std::shared_ptr<char> memory);
 
   // Is there one that is kept for nobody?
   bool HasShared() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -113,6 +109,7 @@ class Staging : public std::enable_shared_from_this<Staging> {
   }
   // Makes a block that is counted already.
   absl::StatusOr<BlockPtr> MakeBlock(std::shared_ptr<Place> place);
+  absl::StatusOr<std::unique_ptr<PinnedMemory>> MakeMemory();
   void GiveBack(std::unique_ptr<PinnedMemory> memory, Place* place);
   void Leave();
 
@@ -127,6 +124,9 @@ class Staging : public std::enable_shared_from_this<Staging> {
   // Blocks in use, but for the first of each place.
   size_t shared_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<PinnedMemory>> free_ ABSL_GUARDED_BY(mutex_);
+  // Blocks of `memory_` that are not made yet, the next one last.
+  const std::shared_ptr<char> memory_;
+  std::vector<char*> unmade_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> when_free_ ABSL_GUARDED_BY(mutex_);
 };
 

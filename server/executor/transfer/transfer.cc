@@ -11,9 +11,6 @@
 namespace holdfast::executor {
 namespace {
 
-// Pieces for the device at a time; another one is with the network.
-constexpr size_t kMaxPieces = 4;
-
 absl::Status Closing() {
   return absl::UnavailableError("the session is being closed");
 }
@@ -23,11 +20,11 @@ Access AccessOf(Transfer::Direction direction) {
                                                    : Access::kRead;
 }
 
-// Checks the range as a whole and finds the staging blocks.
-absl::StatusOr<std::shared_ptr<Staging>> Prepare(Session& session,
-                                                 const v1::TransferRange& range,
-                                                 Access access) {
-  absl::StatusOr<std::shared_ptr<Staging>> staging = Closing();
+// Checks the range as a whole and finds the memory for its pieces.
+absl::StatusOr<std::shared_ptr<TransferMemory>> Prepare(
+    Session& session, const v1::TransferRange& range,
+    const std::shared_ptr<SharedBlocks>& blocks, Access access) {
+  absl::StatusOr<std::shared_ptr<TransferMemory>> memory = Closing();
   (void)session.Run([&](Resources& resources) {
     const absl::Status stream = resources.streams.Find(range.stream()).status();
     const absl::Status address =
@@ -35,14 +32,14 @@ absl::StatusOr<std::shared_ptr<Staging>> Prepare(Session& session,
                      access)
             .status();
     if (!stream.ok()) {
-      staging = stream;
+      memory = stream;
     } else if (!address.ok()) {
-      staging = address;
+      memory = address;
     } else {
-      staging = resources.TransferStaging();
+      memory = resources.Transfers(blocks);
     }
   });
-  return staging;
+  return memory;
 }
 
 }  // namespace
@@ -70,32 +67,31 @@ class Transfer::Completion {
 
 absl::StatusOr<std::unique_ptr<Transfer>> Transfer::Begin(
     Direction direction, Session& session, const v1::TransferRange& range,
-    std::stop_token cancelled) {
+    const std::shared_ptr<SharedBlocks>& blocks, std::stop_token cancelled) {
   HOLDFAST_RETURN_IF_ERROR(
       session.AwaitSequence(range.after_sequence(), cancelled));
-  HOLDFAST_ASSIGN_OR_RETURN(auto staging,
-                            Prepare(session, range, AccessOf(direction)));
-  auto place = staging->AwaitPlace(cancelled);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      auto memory, Prepare(session, range, blocks, AccessOf(direction)));
+  auto place = memory->staging()->AwaitPlace(cancelled);
   if (place == nullptr) return absl::CancelledError("given up");
   return std::unique_ptr<Transfer>(
       new Transfer(direction, session, range, std::move(cancelled),
-                   std::move(staging), std::move(place)));
+                   std::move(memory), std::move(place)));
 }
 
 Transfer::Transfer(Direction direction, Session& session,
                    const v1::TransferRange& range, std::stop_token cancelled,
-                   std::shared_ptr<Staging> staging,
+                   std::shared_ptr<TransferMemory> memory,
                    std::shared_ptr<Staging::Place> place)
     : direction_(direction),
       session_(session),
       range_(range),
       cancelled_(std::move(cancelled)),
-      staging_(std::move(staging)),
+      memory_(std::move(memory)),
       place_(std::move(place)) {}
 
 absl::StatusOr<Staging::BlockPtr> Transfer::NextBlock() {
-  if (pieces_.size() >= kMaxPieces) return nullptr;
-  if (HasPieces()) return place_->TryAcquire();
+  if (HasPieces()) return TryNextBlock();
   // All blocks are with the network: waits for one to come back.
   HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block,
                             place_->Acquire(cancelled_));
@@ -103,9 +99,13 @@ absl::StatusOr<Staging::BlockPtr> Transfer::NextBlock() {
   return block;
 }
 
+absl::StatusOr<Staging::BlockPtr> Transfer::TryNextBlock() {
+  if (!MayStart()) return nullptr;
+  return place_->TryAcquire();
+}
+
 absl::Status Transfer::Copy(Direction direction, Resources& resources,
-                            const v1::TransferRange& piece,
-                            const Staging::BlockPtr& block,
+                            const v1::TransferRange& piece, CUdeviceptr bytes,
                             std::function<void(const absl::Status&)> done) {
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
                             resources.StreamForWork(piece.stream()));
@@ -113,16 +113,27 @@ absl::Status Transfer::Copy(Direction direction, Resources& resources,
       const CUdeviceptr address,
       ResolveRange(resources, piece.buffer(), piece.offset(), piece.size(),
                    AccessOf(direction)));
-  const CUdeviceptr staged = block->device_address();
   const bool upload = direction == Direction::kUpload;
   HOLDFAST_RETURN_IF_ERROR(
-      cuda::CopyAsync(*stream->stream, upload ? address : staged,
-                      upload ? staged : address, piece.size()));
+      cuda::CopyAsync(*stream->stream, upload ? address : bytes,
+                      upload ? bytes : address, piece.size()));
   resources.copies().Add(v1::COPY_PATH_STREAM, piece.size());
   return resources.watcher().Watch(*stream->stream, std::move(done));
 }
 
-void Transfer::Start(Staging::BlockPtr block, uint64_t size) {
+void Transfer::StartDownload(Staging::BlockPtr block, uint64_t size) {
+  const CUdeviceptr bytes = block->device_address();
+  Start(bytes, size, block, block);
+}
+
+void Transfer::StartUpload(CUdeviceptr bytes, uint64_t size,
+                           std::shared_ptr<const void> holder) {
+  Start(bytes, size, std::move(holder), nullptr);
+}
+
+void Transfer::Start(CUdeviceptr bytes, uint64_t size,
+                     std::shared_ptr<const void> holder,
+                     Staging::BlockPtr block) {
   v1::TransferRange piece = range_;
   piece.set_offset(range_.offset() + started_);
   piece.set_size(size);
@@ -131,13 +142,14 @@ void Transfer::Start(Staging::BlockPtr block, uint64_t size) {
   // stays.
   std::shared_ptr<void> dropped(
       nullptr, [completion](void*) { completion->Set(Closing()); });
-  (void)session_.Post([direction = direction_, piece = std::move(piece), block,
-                       completion,
+  (void)session_.Post([direction = direction_, piece = std::move(piece), bytes,
+                       completion, holder = std::move(holder),
                        dropped = std::move(dropped)](Resources& resources) {
-    // Holds the block until the device has done with it, and `dropped` as long.
+    // Holds the bytes until the device has done with them, and `dropped` as
+    // long.
     const absl::Status status =
-        Copy(direction, resources, piece, block,
-             [block, completion, dropped](const absl::Status& copied) {
+        Copy(direction, resources, piece, bytes,
+             [holder, completion, dropped](const absl::Status& copied) {
                completion->Set(copied);
              });
     if (!status.ok()) completion->Set(status);

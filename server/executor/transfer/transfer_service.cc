@@ -7,7 +7,6 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -18,8 +17,8 @@
 #include "proto/chunk.h"
 #include "server/executor/transfer/arena.h"
 #include "server/executor/transfer/transfer.h"
-#include "server/relay/block_sender.h"
 #include "server/relay/relayed_message.h"
+#include "server/relay/sent_blocks.h"
 #include "server/rpc/metadata.h"
 #include "server/rpc/unary_call.h"
 
@@ -28,34 +27,41 @@ namespace {
 
 using Direction = Transfer::Direction;
 
-// With `blocks`, a message that was relayed.
-absl::StatusOr<UploadPart> Read(const std::shared_ptr<SharedBlocks>& blocks,
-                                const grpc::ByteBuffer& message) {
-  if (blocks == nullptr) return ReadUploadRequest(message);
-  HOLDFAST_ASSIGN_OR_RETURN(Relayed relayed, ReadRelayed(blocks, message));
-  if (const auto* whole = absl::get_if<grpc::ByteBuffer>(&relayed)) {
-    return ReadUploadRequest(*whole);
-  }
-  return UploadPart(ChunkData({absl::get<grpc::Slice>(std::move(relayed))}));
+// Does the daemon relay the call?
+bool IsRelayed(ServedStream& call) {
+  return FindMetadata(call.context(), kRelayedKey).has_value();
 }
 
-// The bytes of a part that comes after the header.
-absl::StatusOr<ChunkData> DataOf(UploadPart part, const Transfer& transfer) {
-  ChunkData* data = absl::get_if<ChunkData>(&part);
-  if (data == nullptr) {
-    return absl::InvalidArgumentError("an upload with a second header");
+// The first message of a relayed upload.
+absl::StatusOr<UploadPart> ReadHeader(
+    const std::shared_ptr<SharedBlocks>& blocks,
+    const grpc::ByteBuffer& message) {
+  HOLDFAST_ASSIGN_OR_RETURN(const Relayed relayed,
+                            ReadRelayed(blocks, message));
+  const auto* const whole = absl::get_if<grpc::ByteBuffer>(&relayed);
+  return whole == nullptr ? UploadPart() : ReadUploadRequest(*whole);
+}
+
+absl::Status CheckSize(uint64_t size, const Transfer& transfer) {
+  if (size > transfer.max_piece()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a message of ", size, " bytes: at most ", transfer.max_piece()));
   }
-  if (data->size() > transfer.max_piece()) {
+  if (size > transfer.rest()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a message of ", data->size(), " bytes: at most ",
-                     transfer.max_piece()));
-  }
-  if (data->size() > transfer.rest()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a message of ", data->size(), " bytes, more than the ",
+        absl::StrCat("a message of ", size, " bytes, more than the ",
                      transfer.rest(), " that are left of those announced"));
   }
-  return std::move(*data);
+  return absl::OkStatus();
+}
+
+// Waits for other pieces if there are as many as there may be.
+absl::Status AwaitTurn(Transfer& transfer) {
+  uint64_t size = 0;
+  while (!transfer.MayStart()) {
+    HOLDFAST_RETURN_IF_ERROR(transfer.FinishOldest(&size).status());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status StartUpload(const ChunkData& data, Transfer& transfer) {
@@ -67,8 +73,43 @@ absl::Status StartUpload(const ChunkData& data, Transfer& transfer) {
     HOLDFAST_ASSIGN_OR_RETURN(block, transfer.NextBlock());
   }
   data.CopyTo(block->data());
-  transfer.Start(std::move(block), data.size());
+  const CUdeviceptr bytes = block->device_address();
+  transfer.StartUpload(bytes, data.size(), std::move(block));
   return absl::OkStatus();
+}
+
+// The bytes are in a block of the daemon's, which is given back with the slice.
+absl::Status StartUpload(grpc::Slice slice, Transfer& transfer) {
+  HOLDFAST_RETURN_IF_ERROR(CheckSize(slice.size(), transfer));
+  HOLDFAST_RETURN_IF_ERROR(AwaitTurn(transfer));
+  HOLDFAST_ASSIGN_OR_RETURN(const CUdeviceptr bytes,
+                            transfer.memory().AddressOf(
+                                reinterpret_cast<const char*>(slice.begin())));
+  const size_t size = slice.size();
+  transfer.StartUpload(bytes, size,
+                       std::make_shared<grpc::Slice>(std::move(slice)));
+  return absl::OkStatus();
+}
+
+// A part that comes after the header.
+absl::Status StartUpload(const grpc::ByteBuffer& message, Transfer& transfer) {
+  HOLDFAST_ASSIGN_OR_RETURN(const UploadPart part, ReadUploadRequest(message));
+  const auto* const data = absl::get_if<ChunkData>(&part);
+  if (data == nullptr) {
+    return absl::InvalidArgumentError("an upload with a second header");
+  }
+  HOLDFAST_RETURN_IF_ERROR(CheckSize(data->size(), transfer));
+  return StartUpload(*data, transfer);
+}
+
+// The client's message, or its bytes in a block.
+absl::Status StartRelayed(const grpc::ByteBuffer& message, Transfer& transfer) {
+  HOLDFAST_ASSIGN_OR_RETURN(Relayed relayed,
+                            ReadRelayed(transfer.memory().blocks(), message));
+  if (const auto* whole = absl::get_if<grpc::ByteBuffer>(&relayed)) {
+    return StartUpload(*whole, transfer);
+  }
+  return StartUpload(absl::get<grpc::Slice>(std::move(relayed)), transfer);
 }
 
 // The block is given back when gRPC has sent the bytes.
@@ -80,45 +121,67 @@ grpc::Slice SliceOf(Staging::BlockPtr block, uint64_t size) {
       new Staging::BlockPtr(std::move(block)));
 }
 
-// The messages of one download.
+absl::Status GivenUp() { return absl::CancelledError("given up"); }
+
+// The messages of one download: what gRPC is to send from a block; if the
+// daemon relays the call, the block's name, and the block is lent until the
+// daemon has sent it.
 class DownloadMessages {
  public:
-  // With `blocks`, they are relayed.
-  DownloadMessages(std::stop_token cancelled,
-                   std::shared_ptr<SharedBlocks> blocks)
-      : cancelled_(std::move(cancelled)) {
-    if (blocks != nullptr) sender_.emplace(std::move(blocks));
+  DownloadMessages(Transfer& transfer, ServedStream& call,
+                   StallGuard& stall_guard)
+      : transfer_(transfer), call_(call), stall_guard_(stall_guard) {
+    if (IsRelayed(call)) lent_.emplace(transfer.memory().blocks());
   }
   // However the download ends, the daemon passes on what was sent, unless the
-  // client is not there any more.
+  // client has given up; and after the call's end it gives back nothing.
   ~DownloadMessages() {
-    if (sender_.has_value() && !cancelled_.stop_requested()) sender_->Leave();
+    while (lent_.has_value() && !lent_->IsEmpty() && AwaitOldest()) {
+    }
   }
   DownloadMessages(const DownloadMessages&) = delete;
   DownloadMessages& operator=(const DownloadMessages&) = delete;
 
-  // CANCELLED: the client has given up.
-  absl::StatusOr<grpc::ByteBuffer> Make(Staging::BlockPtr block,
-                                        uint64_t size) {
-    if (!sender_.has_value()) {
-      return MakeDownloadData(SliceOf(std::move(block), size));
+  // As Transfer::NextBlock.
+  absl::StatusOr<Staging::BlockPtr> NextBlock() {
+    while (lent_.has_value() && !lent_->IsEmpty()) {
+      HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block,
+                                transfer_.TryNextBlock());
+      if (block != nullptr || transfer_.HasPieces()) return block;
+      if (!AwaitOldest()) return GivenUp();
     }
-    if (!sender_->AwaitRoom(cancelled_)) return GiveUp();
-    auto sent = sender_->Send(
-        size, [&](char* shared) { std::memcpy(shared, block->data(), size); });
-    if (sent.has_value()) return *std::move(sent);
-    return RelayWhole(MakeDownloadData(SliceOf(std::move(block), size)));
+    return transfer_.NextBlock();
   }
 
-  // The client is gone, and nothing is passed on any more.
-  absl::Status GiveUp() {
-    sender_.reset();
-    return absl::CancelledError("given up");
+  // The next bytes. CANCELLED: the client has given up.
+  absl::Status Send(Staging::BlockPtr block, uint64_t size) {
+    if (lent_.has_value()) return Lend(std::move(block), size);
+    grpc::ByteBuffer message =
+        MakeDownloadData(SliceOf(std::move(block), size));
+    if (transfer_.rest() == 0 && !transfer_.HasPieces()) {
+      call_.WriteLast(std::move(message));
+      return absl::OkStatus();
+    }
+    return call_.Write(std::move(message)) ? absl::OkStatus() : GivenUp();
   }
 
  private:
-  const std::stop_token cancelled_;
-  std::optional<BlockSender> sender_;
+  absl::Status Lend(Staging::BlockPtr block, uint64_t size) {
+    if (lent_->IsFull() && !AwaitOldest()) return GivenUp();
+    const SharedBlocks::Block lent = transfer_.memory().Lend(*block, size);
+    lent_->Add(lent, std::move(block));
+    return call_.Write(RelayBlock(lent)) ? absl::OkStatus() : GivenUp();
+  }
+  // False: the client has given up.
+  bool AwaitOldest() {
+    const StallGuard::Watch watch(stall_guard_, call_.context());
+    return lent_->AwaitOldest(call_.cancelled());
+  }
+
+  Transfer& transfer_;
+  ServedStream& call_;
+  StallGuard& stall_guard_;
+  std::optional<SentBlocks> lent_;
 };
 
 // Page-locking takes long, so it does not happen on the submission thread.
@@ -202,11 +265,6 @@ absl::StatusOr<std::shared_ptr<void>> TransferService::Admit(
   return transfers_.Take();
 }
 
-std::shared_ptr<SharedBlocks> TransferService::BlocksOf(
-    const grpc::ServerContextBase& context) const {
-  return FindMetadata(context, kRelayedKey).has_value() ? blocks_ : nullptr;
-}
-
 ServedStream* TransferService::Serve(grpc::CallbackServerContext* context,
                                      Work work) {
   auto* const call = new ServedStream(*context, &stall_guard_);
@@ -224,24 +282,27 @@ ServedStream* TransferService::Serve(grpc::CallbackServerContext* context,
 }
 
 absl::StatusOr<uint64_t> TransferService::ReceiveAll(ServedStream& call) {
-  const auto blocks = BlocksOf(call.context());
+  const bool relayed = IsRelayed(call);
   grpc::ByteBuffer message;
   UploadPart part;
   if (call.Read(&message)) {
-    HOLDFAST_ASSIGN_OR_RETURN(part, Read(blocks, message));
+    HOLDFAST_ASSIGN_OR_RETURN(part, relayed ? ReadHeader(blocks_, message)
+                                            : ReadUploadRequest(message));
   }
   if (!absl::holds_alternative<v1::TransferRange>(part)) {
     return absl::InvalidArgumentError("an upload begins with its header");
   }
   const auto range = absl::get<v1::TransferRange>(std::move(part));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const auto transfer,
-      Transfer::Begin(Direction::kUpload, session_, range, call.cancelled()));
-  while (call.Read(&message)) {
-    HOLDFAST_ASSIGN_OR_RETURN(part, Read(blocks, message));
-    HOLDFAST_ASSIGN_OR_RETURN(const ChunkData data,
-                              DataOf(std::move(part), *transfer));
-    HOLDFAST_RETURN_IF_ERROR(StartUpload(data, *transfer));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto transfer,
+                            Transfer::Begin(Direction::kUpload, session_, range,
+                                            blocks_, call.cancelled()));
+  for (;;) {
+    // Its client, or the daemon, may be waiting for these: time that does not
+    // count for the stall guard.
+    if (!call.Readable()) HOLDFAST_RETURN_IF_ERROR(transfer->FinishAll());
+    if (!call.Read(&message)) break;
+    HOLDFAST_RETURN_IF_ERROR(relayed ? StartRelayed(message, *transfer)
+                                     : StartUpload(message, *transfer));
   }
   HOLDFAST_RETURN_IF_ERROR(transfer->FinishAll());
   if (transfer->rest() == 0) return range.size();
@@ -252,29 +313,24 @@ absl::StatusOr<uint64_t> TransferService::ReceiveAll(ServedStream& call) {
 
 absl::Status TransferService::SendAll(ServedStream& call,
                                       const v1::TransferRange& range) {
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const auto transfer,
-      Transfer::Begin(Direction::kDownload, session_, range, call.cancelled()));
-  DownloadMessages messages(call.cancelled(), BlocksOf(call.context()));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto transfer,
+                            Transfer::Begin(Direction::kDownload, session_,
+                                            range, blocks_, call.cancelled()));
+  DownloadMessages messages(*transfer, call, stall_guard_);
   while (transfer->rest() > 0 || transfer->HasPieces()) {
     if (transfer->rest() > 0) {
-      HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block, transfer->NextBlock());
+      HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block, messages.NextBlock());
       if (block != nullptr) {
-        transfer->Start(std::move(block),
-                        std::min(transfer->max_piece(), transfer->rest()));
+        transfer->StartDownload(
+            std::move(block),
+            std::min(transfer->max_piece(), transfer->rest()));
         continue;
       }
     }
     uint64_t size = 0;
     HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block,
                               transfer->FinishOldest(&size));
-    HOLDFAST_ASSIGN_OR_RETURN(grpc::ByteBuffer message,
-                              messages.Make(std::move(block), size));
-    if (transfer->rest() == 0 && !transfer->HasPieces()) {
-      call.WriteLast(message);
-    } else if (!call.Write(message)) {
-      return messages.GiveUp();
-    }
+    HOLDFAST_RETURN_IF_ERROR(messages.Send(std::move(block), size));
   }
   return absl::OkStatus();
 }

@@ -25,18 +25,18 @@ namespace holdfast::executor {
 
 // TransferService of one session; that and the inbox must outlive it. Messages
 // with bytes come and go as gRPC's own slices: uploads are copied once, into
-// page-locked staging blocks, and downloads are sent from there. Bytes
-// that the daemon relays for a remote client are in blocks of memory that both
-// share instead. A call gets a thread with its first message. The thread waits
-// until the session takes work in, and the session is not suspended from then
-// until the call's end.
+// page-locked staging blocks, and downloads are sent from there. Those blocks
+// are memory that the daemon shares, so bytes that it relays for a remote
+// client are not copied here. A call gets a thread with its first message. The
+// thread waits until the session takes work in, and the session is not
+// suspended from then until the call's end.
 class TransferService final : public grpc::Service {
  public:
   // Calls at a time; more are refused.
   static constexpr int kMaxTransfers = 256;
 
-  // `blocks` are shared with the daemon, for the calls that it relays; nullptr:
-  // it relays none. `stall_limit` is what a client may take for one message.
+  // `blocks` are shared with the daemon. `stall_limit` is what a client may
+  // take for one message.
   TransferService(Session& session, FdReceiver& inbox,
                   std::shared_ptr<SharedBlocks> blocks,
                   absl::Duration stall_limit);
@@ -54,10 +54,6 @@ class TransferService final : public grpc::Service {
       const v1::RegisterArenaRequest* request,
       v1::RegisterArenaResponse* response);
 
-  // The blocks that the call's messages may name; nullptr: it is no relayed
-  // one.
-  std::shared_ptr<SharedBlocks> BlocksOf(
-      const grpc::ServerContextBase& context) const;
   absl::StatusOr<uint64_t> ReceiveAll(ServedStream& call);
   absl::Status SendAll(ServedStream& call, const v1::TransferRange& range);
 

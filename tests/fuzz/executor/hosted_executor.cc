@@ -50,6 +50,7 @@ HostedExecutor::HostedExecutor() : session_(std::make_unique<HostedSession>()) {
       OrDie(ListenOnUnixSocket(descriptor_path(), SOCK_SEQPACKET, 0600)),
       HostedSession::token()));
   const UniqueFd memory = OrDie(SharedBlocks::CreateMemory());
+  blocks_ = OrDie(SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
   transfers_ = std::make_unique<executor::TransferService>(
       session_->session(), *inbox_,
       OrDie(SharedBlocks::Map(memory.get(), SharedBlocks::End::kExecutor)),

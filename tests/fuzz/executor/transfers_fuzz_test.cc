@@ -268,10 +268,16 @@ class Client {
     }
     if (random_.OneIn(4)) call->Cancel();
     call->WritesDone();
-    grpc::ByteBuffer message;
-    while (call->Read(&message)) {
-    }
+    ReadAll(*call, UINT64_MAX);
     return Check(call->Finish());
+  }
+
+  // Gives blocks back as the daemon does, if the call was a relayed one.
+  void ReadAll(RawCall& call, uint64_t messages) {
+    for (grpc::ByteBuffer message; messages > 0 && call.Read(&message);
+         --messages) {
+      static_cast<void>(ReadRelayed(executor_.blocks(), message));
+    }
   }
 
   absl::Status Check(const grpc::Status& status) {
@@ -290,10 +296,7 @@ class Client {
     auto call = std::make_unique<RawCall>(
         stub_, "Download", Context(/*hostile=*/true, Waits(request.range())));
     call->Write(bytes);
-    grpc::ByteBuffer message;
-    for (uint64_t reads = random_.Below(4); reads > 0; --reads) {
-      if (!call->Read(&message)) break;
-    }
+    ReadAll(*call, random_.Below(4));
     return Leave(std::move(call), request.range());
   }
 

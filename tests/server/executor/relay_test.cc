@@ -4,15 +4,14 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/sync_stream.h>
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "proto/chunk.h"
 #include "proto/metadata.h"
-#include "server/relay/block_sender.h"
 #include "server/relay/relayed_message.h"
+#include "server/relay/shared_blocks.h"
 #include "server/relay/transfer_relay.h"
 #include "tests/server/executor/executor_fixture.h"
 #include "tests/testing/status_matchers.h"
@@ -20,7 +19,6 @@
 namespace holdfast::testing {
 namespace {
 
-using Direction = TransferRelay::Direction;
 using Call = grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 constexpr size_t kMiB = size_t{1} << 20;
@@ -73,11 +71,11 @@ class RelayTest : public ExecutorTest {
   grpc::Status Upload(const std::string& bytes, size_t message_bytes) {
     const auto context = Context();
     const auto call = Start(context.get(), "Upload");
-    TransferRelay relay(Direction::kUpload, blocks());
-    bool open = call->Write(relay.Up(MakeUploadHeader(range_)));
+    UploadRelay relay(blocks());
+    bool open = call->Write(relay.Relay(MakeUploadHeader(range_), {}));
     for (size_t at = 0; open && at < bytes.size(); at += message_bytes) {
       const grpc::Slice data(bytes.substr(at, message_bytes));
-      open = call->Write(relay.Up(MakeUploadData(data)));
+      open = call->Write(relay.Relay(MakeUploadData(data), {}));
     }
     call->WritesDone();
     grpc::ByteBuffer response;
@@ -155,9 +153,9 @@ TEST_F(RelayTest, WhatTheDaemonMayNotSendEndsTheCall) {
   EXPECT_TRUE(Upload(Pattern(kSize), kMiB).ok());
 }
 
-// Every block is free for the downloads that come after.
+// There is room for the downloads that come after.
 TEST_F(RelayTest, DownloadsThatAreGivenUpKeepNoBlock) {
-  for (size_t i = 0; i < SharedBlocks::kBlocks; ++i) {
+  for (size_t i = 0; i < SharedBlocks::kExecutorBlocks; ++i) {
     const auto context = Context();
     const auto call = StartDownload(context.get());
     grpc::ByteBuffer message;
@@ -165,12 +163,31 @@ TEST_F(RelayTest, DownloadsThatAreGivenUpKeepNoBlock) {
     context->TryCancel();
     (void)call->Finish();
   }
-  // The executor may take a moment to see the last ones go.
-  for (size_t named = 0; named < 11;) {
-    std::string back;
-    named = 0;
-    ASSERT_TRUE(Download(&back, &named).ok());
+  std::string back;
+  size_t named = 0;
+  ASSERT_TRUE(Download(&back, &named).ok());
+  EXPECT_EQ(back.size(), kSize);
+}
+
+// The daemon sends a client's bytes from the block.
+TEST_F(RelayTest, ABlockIsNotUsedAgainBeforeItIsGivenBack) {
+  const std::string bytes = Pattern(kSize);
+  ASSERT_TRUE(Upload(bytes, kMiB).ok());
+  const auto context = Context();
+  const auto call = StartDownload(context.get());
+  grpc::ByteBuffer message;
+  ASSERT_TRUE(call->Read(&message));
+  ASSERT_TRUE(Upload(std::string(kSize, 'o'), kMiB).ok());
+  for (int i = 0; i < 10; ++i) {
+    std::string others;
+    size_t named = 0;
+    ASSERT_TRUE(Download(&others, &named).ok());
   }
+  ASSERT_OK_AND_ASSIGN(const Relayed read, ReadRelayed(blocks(), message));
+  const auto& slice = absl::get<grpc::Slice>(read);
+  EXPECT_EQ(std::string(slice.begin(), slice.end()) == bytes.substr(0, kMiB),
+            true);
+  context->TryCancel();
 }
 
 // A device error in the middle must reach the client, so what was sent before
@@ -180,20 +197,12 @@ TEST_F(RelayTest, WhatWasSentBeforeADownloadFailsCanStillBeRead) {
   const auto call = StartDownload(context.get());
   grpc::ByteBuffer message;
   ASSERT_TRUE(call->Read(&message));
-  std::deque<grpc::ByteBuffer> unread = {message};
-  const auto read_oldest = [&] {
-    EXPECT_OK(ReadRelayed(blocks(), unread.front()));
-    unread.pop_front();
-  };
   Batch batch(3);
   batch.Free(BufferName(0));
   ASSERT_TRUE(Run(batch).empty());
-  while (call->Read(&message)) {
-    unread.push_back(message);
-    if (unread.size() == BlockSender::kMaxBlocks) read_oldest();
-  }
-  EXPECT_FALSE(unread.empty());
-  while (!unread.empty()) read_oldest();
+  do {
+    EXPECT_OK(ReadRelayed(blocks(), message));
+  } while (call->Read(&message));
   EXPECT_EQ(call->Finish().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 }
 

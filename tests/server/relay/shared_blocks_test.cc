@@ -24,7 +24,7 @@ TEST_F(SharedBlocksTest, BytesAndTheirReturnPassBothWays) {
     const auto block = from->Take(5);
     ASSERT_TRUE(block.has_value());
     std::memcpy(from->data(*block), "bytes", 5);
-    ASSERT_TRUE(to->IsTaken(*block));
+    ASSERT_TRUE(to->IsTheirs(*block));
     EXPECT_EQ(std::string(to->data(*block), block->size), "bytes");
     EXPECT_TRUE(from->IsTaken(*block));
     to->GiveBack(*block);
@@ -34,9 +34,9 @@ TEST_F(SharedBlocksTest, BytesAndTheirReturnPassBothWays) {
 }
 
 TEST_F(SharedBlocksTest, NeitherEndTakesWhatIsTheOthersOrTaken) {
-  EXPECT_EQ(TakeAll(*daemon_).size(), SharedBlocks::kBlocks);
+  EXPECT_EQ(TakeAll(*daemon_).size(), SharedBlocks::kDaemonBlocks);
   const std::vector<Block> all = TakeAll(*executor_);
-  EXPECT_EQ(all.size(), SharedBlocks::kBlocks);
+  EXPECT_EQ(all.size(), SharedBlocks::kExecutorBlocks);
   daemon_->GiveBack(all[3]);
   EXPECT_FALSE(daemon_->Take(1).has_value());
   const auto again = executor_->Take(1);
@@ -57,7 +57,8 @@ TEST_F(SharedBlocksTest, AnOldTicketDoesNothingToWhoHasTheBlockNow) {
 TEST_F(SharedBlocksTest, ClaimsThatAreFalseAreNotTaken) {
   const auto block = daemon_->Take(1);
   for (const Block& claim :
-       {Block{2 * SharedBlocks::kBlocks, block->ticket, 1},
+       {Block{SharedBlocks::kDaemonBlocks + SharedBlocks::kExecutorBlocks,
+              block->ticket, 1},
         Block{~0u, block->ticket, 1}, Block{block->index, block->ticket + 1, 1},
         Block{block->index, block->ticket, SharedBlocks::kBlockBytes + 1},
         Block{block->index + 1, 0, 1}}) {
@@ -79,13 +80,29 @@ TEST_F(SharedBlocksTest, WhoWaitsIsWokenByTheOtherEnd) {
   reader.join();
 }
 
-// Only time takes such a block back.
-TEST_F(SharedBlocksTest, AnAbandonedBlockIsNotTakenAgainWhileItMayBeRead) {
-  const std::vector<Block> all = TakeAll(*executor_);
-  executor_->Abandon(all[0]);
-  EXPECT_FALSE(executor_->Take(1).has_value());
-  daemon_->GiveBack(all[0]);
-  EXPECT_TRUE(executor_->Take(1).has_value());
+TEST_F(SharedBlocksTest, NeitherEndIsToldOfItsOwnBlocks) {
+  const auto daemons = daemon_->Take(1);
+  EXPECT_TRUE(executor_->IsTheirs(*daemons));
+  EXPECT_FALSE(daemon_->IsTheirs(*daemons));
+  const auto executors = executor_->Take(1);
+  EXPECT_TRUE(daemon_->IsTheirs(*executors));
+  EXPECT_FALSE(executor_->IsTheirs(*executors));
+}
+
+TEST_F(SharedBlocksTest, ABlockByItsPlaceHasANewTicketEachTime) {
+  for (const uint32_t number : {0u, SharedBlocks::kExecutorBlocks - 1}) {
+    const Block first = executor_->TakeOwn(number, 5);
+    EXPECT_EQ(executor_->data(first),
+              executor_->own_data() + number * SharedBlocks::kBlockBytes);
+    EXPECT_EQ(daemon_->data(first),
+              daemon_->their_data() + number * SharedBlocks::kBlockBytes);
+    EXPECT_TRUE(daemon_->IsTheirs(first));
+    daemon_->GiveBack(first);
+    const Block second = executor_->TakeOwn(number, 5);
+    EXPECT_EQ(second.index, first.index);
+    EXPECT_FALSE(daemon_->IsTheirs(first));
+    EXPECT_TRUE(daemon_->IsTheirs(second));
+  }
 }
 
 }  // namespace
