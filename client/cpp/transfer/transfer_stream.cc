@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/connection/rpc_status.h"
+#include "client/cpp/transfer/background_copy.h"
 #include "client/cpp/transfer/borrowed_memory.h"
 #include "core/base/status_macros.h"
 #include "grpcpp/client_context.h"
@@ -101,8 +103,9 @@ absl::Status UploadOne(const TransferRoute& route,
   return ToStatus(writer->Finish());
 }
 
+// With `apart`, another thread copies what this one receives.
 absl::Status DownloadOne(const TransferRoute& route,
-                         const v1::TransferRange& part, char* data,
+                         const v1::TransferRange& part, char* data, bool apart,
                          CallGroup& group) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto channel, route.channels.Take());
   const RpcMethod method("/holdfast.v1.TransferService/Download",
@@ -113,9 +116,11 @@ absl::Status DownloadOne(const TransferRoute& route,
   const std::unique_ptr<grpc::ClientReader<grpc::ByteBuffer>> reader(
       grpc::internal::ClientReaderFactory<grpc::ByteBuffer>::Create(
           channel.get(), method, &call.context(), request));
+  std::optional<BackgroundCopy> copy;
+  if (apart) copy.emplace(data);
   uint64_t received = 0;
   for (grpc::ByteBuffer message; reader->Read(&message);) {
-    const auto chunk = ReadDownloadResponse(message);
+    auto chunk = ReadDownloadResponse(message);
     if (!chunk.ok() || chunk->size() > part.size() - received) {
       call.context().TryCancel();
       return absl::InternalError(
@@ -123,8 +128,13 @@ absl::Status DownloadOne(const TransferRoute& route,
               ? "the daemon sent more bytes than asked for"
               : absl::StrCat("the daemon sent ", chunk.status().message()));
     }
-    chunk->CopyTo(data + received);
-    received += chunk->size();
+    const size_t size = chunk->size();
+    if (copy.has_value()) {
+      copy->Append(*std::move(chunk));
+    } else {
+      chunk->CopyTo(data + received);
+    }
+    received += size;
   }
   HOLDFAST_RETURN_IF_ERROR(ToStatus(reader->Finish()));
   if (received == part.size()) return absl::OkStatus();
@@ -132,13 +142,16 @@ absl::Status DownloadOne(const TransferRoute& route,
                                           part.size(), " bytes"));
 }
 
+uint64_t CallsFor(const TransferRoute& route, const v1::TransferRange& range) {
+  return std::clamp<uint64_t>(range.size() / kBytesPerCall, 1, route.max_calls);
+}
+
 // Calls `transfer(part, offset, group)` for each part of the range, at once.
 template <typename TransferPart>
 absl::Status InParts(const TransferRoute& route, const v1::TransferRange& range,
                      TransferPart transfer) {
   CallGroup group;
-  const uint64_t calls =
-      std::clamp<uint64_t>(range.size() / kBytesPerCall, 1, route.max_calls);
+  const uint64_t calls = CallsFor(route, range);
   // Whole messages, but for the last.
   const uint64_t messages = (range.size() / calls + route.max_chunk_bytes - 1) /
                             route.max_chunk_bytes;
@@ -176,10 +189,14 @@ absl::Status UploadStream(const TransferRoute& route,
 
 absl::Status DownloadStream(const TransferRoute& route,
                             const v1::TransferRange& range, char* data) {
+  // Few calls leave processors for a second thread each, of which short ones
+  // would see little.
+  const bool apart = range.size() >= kBytesPerCall &&
+                     2 * CallsFor(route, range) <= UsefulTransferCalls();
   return InParts(
       route, range,
       [&](const v1::TransferRange& part, uint64_t begin, CallGroup& group) {
-        return DownloadOne(route, part, data + begin, group);
+        return DownloadOne(route, part, data + begin, apart, group);
       });
 }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/transfer/background_copy.h"
+
+#include <utility>
+
+namespace holdfast {
+
+BackgroundCopy::BackgroundCopy(char* destination)
+    : next_(destination), thread_([this] { Run(); }) {}
+
+BackgroundCopy::~BackgroundCopy() {
+  {
+    absl::MutexLock lock(&mutex_);
+    ended_ = true;
+  }
+  thread_.join();
+}
+
+void BackgroundCopy::Append(ChunkData chunk) {
+  const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return waiting_.size() < kMaxWaiting;
+  };
+  absl::MutexLock lock(&mutex_, absl::Condition(&room));
+  waiting_.push_back(std::move(chunk));
+}
+
+void BackgroundCopy::Run() {
+  const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return ended_ || !waiting_.empty();
+  };
+  for (;;) {
+    ChunkData chunk;
+    {
+      absl::MutexLock lock(&mutex_, absl::Condition(&due));
+      if (waiting_.empty()) return;
+      chunk = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    chunk.CopyTo(next_);
+    next_ += chunk.size();
+  }
+}
+
+}  // namespace holdfast
